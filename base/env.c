@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Environments, the catch frame, and diagnostics.
+ */
+#include "base/env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static void *system_alloc(void *user, void *block, size_t size)
+{
+    (void)user;
+    if (size) return realloc(block, size);
+    free(block);
+    return NULL;
+}
+
+static void make_arena(void *arg)
+{
+    gcut_env *env = arg;
+    env->arena = gcut_arena_new(env, NULL);
+}
+
+gcut_env *gcut_env_new(gcut_alloc_fn alloc, void *user)
+{
+    if (!alloc) alloc = system_alloc;
+    gcut_env *env = alloc(user, NULL, sizeof *env);
+    if (!env) return NULL;
+    *env = (gcut_env){.alloc = alloc, .alloc_user = user};
+    if (gcut_protect(env, make_arena, env) == GCUT_OK) return env;
+    alloc(user, env, 0);
+    return NULL;
+}
+
+void gcut_env_free(gcut_env *env)
+{
+    if (!env) return;
+    gcut_arena_free(env->diag_arena);
+    gcut_arena_free(env->arena);
+    env->alloc(env->alloc_user, env, 0);
+}
+
+/* ---- catching and throwing ----------------------------------------------------------------------- */
+
+/* env and outer keep their values across the jump: nothing assigns to them after setjmp. */
+gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
+{
+    jmp_buf here;
+    jmp_buf *const outer = env->catcher;
+    if (setjmp(here)) {
+        env->catcher = outer;
+        return env->status;
+    }
+    env->catcher = &here;
+    body(arg);
+    env->catcher = outer;
+    return GCUT_OK;
+}
+
+_Noreturn void gcut_throw(gcut_env *env, gcut_status status)
+{
+    GCUT_ASSERT(status != GCUT_OK);
+    GCUT_ASSERT(env->catcher != NULL);
+    env->status = status;
+    longjmp(*env->catcher, 1);
+}
+
+_Noreturn void gcut_bug(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "%s:%d: gradcut bug: broken invariant: %s\n", file, line, what);
+    abort();
+}
+
+/* ---- sources --------------------------------------------------------------------------------------- */
+
+static gcut_source *find_source(const gcut_env *env, const char *file)
+{
+    for (gcut_source *s = env->sources; s; s = s->next)
+        if (!strcmp(s->file, file)) return s;
+    return NULL;
+}
+
+/* A file read again replaces its older text: diagnostics hold copies of what they quote.  The older memory
+ * is used again where it suffices, so that reading one file many times does not grow without bound. */
+void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size)
+{
+    gcut_source *s = find_source(env, file);
+    if (s && size <= s->size) {
+        if (size) memmove((char *)s->text, text, size);
+        s->size = size;
+        return;
+    }
+    char *copy = gcut_strndup(env->arena, text, size);
+    if (!s) {
+        s = gcut_alloc(env->arena, sizeof *s);
+        *s = (gcut_source){.file = gcut_strndup(env->arena, file, strlen(file)), .next = env->sources};
+        env->sources = s;
+    }
+    s->text = copy;
+    s->size = size;
+}
+
+/* The line a place names, copied without its line end; NULL when the text is not known. */
+static const char *quote(gcut_env *env, gcut_place at)
+{
+    const gcut_source *s = at.file && at.line > 0 ? find_source(env, at.file) : NULL;
+    if (!s) return NULL;
+    const char *p = s->text, *end = s->text + s->size;
+    for (int line = 1; line < at.line; line++) {
+        p = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+        if (!p) return NULL;
+        p++;
+    }
+    const char *stop = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    if (!stop) stop = end;
+    if (stop > p && stop[-1] == '\r') stop--;
+    return gcut_strndup(env->diag_arena, p, (size_t)(stop - p));
+}
+
+/* ---- diagnostics --------------------------------------------------------------------------------------- */
+
+/* The diagnostics' arena exists only while there are some, so that clearing them cannot fail. */
+static void record(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
+                   va_list ap)
+{
+    if (!env->diag_arena) env->diag_arena = gcut_arena_new(env, NULL);
+    gcut_arena *a = env->diag_arena;
+    gcut_diag d = {.status = status, .at = at};
+    d.message = gcut_vprintf(a, fmt, ap);
+    if (hint) d.hint = gcut_strndup(a, hint, strlen(hint));
+    if (at.file) d.at.file = gcut_strndup(a, at.file, strlen(at.file));
+    d.source = quote(env, at);
+    env->diags = gcut_vec_room(a, env->diags, env->ndiags, &env->cap_diags, sizeof d);
+    env->diags[env->ndiags++] = d;
+}
+
+void gcut_report(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    record(env, status, at, hint, fmt, ap);
+    va_end(ap);
+}
+
+_Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
+                         ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    record(env, status, at, hint, fmt, ap);
+    va_end(ap);
+    gcut_throw(env, status);
+}
+
+void gcut_diags_clear(gcut_env *env)
+{
+    gcut_arena_free(env->diag_arena);
+    env->diag_arena = NULL;
+    env->diags = NULL;
+    env->ndiags = env->cap_diags = 0;
+}
+
+/* ---- as text
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Control characters of an input file must not reach a terminal. */
+static void add_line(gcut_text *t, const char *s)
+{
+    for (; *s; s++) gcut_text_addn(t, ((unsigned char)*s < ' ' && *s != '\t') || *s == 127 ? "?" : s, 1);
+}
+
+/* col counts bytes.  Tabs are kept, so that the caret stands below its character whatever a tab is wide;
+ * the continuation bytes of UTF-8 take no column. */
+static void add_caret(gcut_text *t, const char *line, int col)
+{
+    for (int i = 0; i < col - 1 && line[i]; i++) {
+        if (line[i] == '\t')
+            gcut_text_addn(t, "\t", 1);
+        else if (((unsigned char)line[i] & 0xC0) != 0x80)
+            gcut_text_addn(t, " ", 1);
+    }
+    gcut_text_addn(t, "^", 1);
+}
+
+const char *gcut_diag_text(gcut_arena *arena, const gcut_diag *diag)
+{
+    gcut_text t = {.arena = arena};
+    const gcut_place *at = &diag->at;
+    if (at->file) {
+        add_line(&t, at->file);
+        if (at->line > 0) gcut_text_add(&t, ":%d", at->line);
+        if (at->line > 0 && at->col > 0) gcut_text_add(&t, ":%d", at->col);
+        gcut_text_add(&t, ": ");
+    }
+    gcut_text_add(&t, "error: ");
+    add_line(&t, diag->message);
+    gcut_text_add(&t, "\n");
+    if (diag->source) {
+        gcut_text_add(&t, "  ");
+        add_line(&t, diag->source);
+        gcut_text_add(&t, "\n");
+        if (at->col > 0) {
+            gcut_text_add(&t, "  ");
+            add_caret(&t, diag->source, at->col);
+            gcut_text_add(&t, "\n");
+        }
+    }
+    if (diag->hint) {
+        gcut_text_add(&t, "  hint: ");
+        add_line(&t, diag->hint);
+        gcut_text_add(&t, "\n");
+    }
+    return t.at;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The environment every other file works in: the allocator, the collected
+ * diagnostics, and the one way out of a failed operation.
+ *
+ * Failure discipline.  Code below the public API never checks an allocation
+ * and never unwinds by hand.  Whatever goes wrong calls gcut_throw (or
+ * gcut_fail, which records a diagnostic first); control returns to the
+ * innermost gcut_protect, which is called only by the public API, by the sticky
+ * builder, and by the verifier, which goes on after what it finds.  Three rules
+ * make that safe:
+ *
+ *   E1  every block of memory belongs to an arena (base/arena.h);
+ *   E2  every other resource (FILE*, foreign handle, shared object) is handed
+ *       to gcut_arena_defer in the statement after it was acquired;
+ *   E3  gcut_protect is the only caller of setjmp.
+ */
+#ifndef GCUT_BASE_ENV_H
+#define GCUT_BASE_ENV_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gradcut/status.h"
+
+#define GCUT_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+typedef struct gcut_arena gcut_arena;
+
+/* Same contract as realloc; size 0 frees and returns NULL. */
+typedef void *(*gcut_alloc_fn)(void *user, void *block, size_t size);
+
+/* A place in a user's file.  line and col count from 1; 0 = unknown. */
+typedef struct gcut_place {
+    const char *file;
+    int line, col;
+} gcut_place;
+
+typedef struct gcut_diag {
+    gcut_status status;
+    gcut_place at;
+    const char *message; /* one sentence, no newline */
+    const char *hint;    /* NULL or what to do about it */
+    const char *source;  /* NULL or the offending line, without its newline */
+} gcut_diag;
+
+/* Text that diagnostics quote from; registered by whoever reads a file. */
+typedef struct gcut_source {
+    const char *file;
+    const char *text;
+    size_t size;
+    struct gcut_source *next;
+} gcut_source;
+
+typedef struct gcut_env {
+    gcut_alloc_fn alloc;
+    void *alloc_user;
+    jmp_buf *catcher;   /* innermost gcut_protect, NULL outside of any */
+    gcut_status status; /* what the throw in flight carries */
+    gcut_arena *arena;  /* lives as long as the environment */
+    gcut_arena *diag_arena;
+    gcut_diag *diags;
+    uint32_t ndiags, cap_diags;
+    gcut_source *sources;
+} gcut_env;
+
+/* alloc NULL = realloc/free.  Returns NULL when memory for it is missing. */
+gcut_env *gcut_env_new(gcut_alloc_fn alloc, void *user);
+void gcut_env_free(gcut_env *env);
+
+/* Runs body(arg); returns GCUT_OK or what was thrown inside it. Nests. */
+gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg);
+_Noreturn void gcut_throw(gcut_env *env, gcut_status status);
+
+/* Records a diagnostic and goes on (the verifier reports several). */
+void gcut_report(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt, ...)
+    GCUT_PRINTF(5, 6);
+/* Records a diagnostic and throws its status. hint may be NULL. */
+_Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt, ...)
+    GCUT_PRINTF(5, 6);
+void gcut_diags_clear(gcut_env *env);
+/* Text and file name are copied. */
+void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size);
+
+/* "file:line:col: error: message\n  source line\n  ^\n  hint: …\n" into the arena. */
+const char *gcut_diag_text(gcut_arena *arena, const gcut_diag *diag);
+
+/* Our own bug: prints the broken invariant and aborts.  Never for user input. */
+_Noreturn void gcut_bug(const char *file, int line, const char *what);
+#define GCUT_ASSERT(x) ((x) ? (void)0 : gcut_bug(__FILE__, __LINE__, #x))
+
+#endif

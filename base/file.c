@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Whole files, in and out.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static _Noreturn void io_error(gcut_env *env, const char *path, const char *verb, int err)
+{
+    char buf[128];
+    if (strerror_r(err, buf, sizeof buf) != 0) snprintf(buf, sizeof buf, "error %d", err);
+    gcut_fail(env, GCUT_EIO, (gcut_place){.file = path}, NULL, "cannot %s '%s': %s", verb, path, buf);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------
+ */
+
+static void close_fd(void *fd)
+{
+    close((int)(intptr_t)fd);
+}
+
+/* Up to n bytes: fewer only at the end of the file; -1 with errno. */
+static ssize_t read_fully(int fd, char *to, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = read(fd, to + done, n - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *size)
+{
+    gcut_env *env = gcut_arena_env(arena);
+    gcut_arena *scratch = gcut_arena_new(env, arena);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) io_error(env, path, "open", errno);
+    gcut_arena_defer(scratch, close_fd, (void *)(intptr_t)fd);
+    if (fstat(fd, &st) != 0) io_error(env, path, "read", errno);
+
+    /* The size is a hint: the file may grow or shrink meanwhile, a pipe has none. */
+    size_t room = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 4096, n = 0;
+    if (room > limit) room = limit;
+    char *data = gcut_alloc(scratch, room + 1);
+    for (;;) {
+        ssize_t got =
+            read_fully(fd, data + n, room + 1 - n); /* one more than room shows that there is more */
+        if (got < 0) io_error(env, path, "read", errno);
+        n += (size_t)got;
+        if (n <= room) break;
+        if (room >= limit)
+            gcut_fail(env, GCUT_EIO, (gcut_place){.file = path}, NULL, "'%s' is longer than %zu bytes", path,
+                      limit);
+        room = room < limit / 2 ? 2 * room : limit;
+        char *more = gcut_alloc(scratch, room + 1);
+        memcpy(more, data, n);
+        data = more;
+    }
+    char *out = gcut_alloc(arena, n + 1);
+    memcpy(out, data, n);
+    out[n] = '\0';
+    if (size) *size = n;
+    gcut_arena_free(scratch);
+    return out;
+}
+
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Writes, syncs and closes fd; 0 or the error.  EINVAL of fsync means a pipe or device: nothing to sync. */
+static int put(int fd, const char *data, size_t n)
+{
+    int err = 0;
+    while (n > 0 && !err) {
+        ssize_t wrote = write(fd, data, n < SSIZE_MAX ? n : SSIZE_MAX);
+        if (wrote >= 0)
+            data += wrote, n -= (size_t)wrote;
+        else if (errno != EINTR)
+            err = errno;
+    }
+    if (!err && fsync(fd) != 0 && errno != EINVAL && errno != EROFS) err = errno;
+    if (close(fd) != 0 && !err && errno != EINTR) err = errno;
+    return err;
+}
+
+/* Opens a new file beside path, whose name goes to temp (strlen(path) + 32 bytes); -1 with errno. */
+static int open_temp(const char *path, char *temp, mode_t mode)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        sprintf(temp, "%s.tmp%ld.%u", path, (long)getpid(), i);
+        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+/* No call in here throws, so nothing needs to be handed to an arena between open and close. */
+static int replace(const char *path, char *temp, const void *data, size_t n)
+{
+    struct stat st;
+    bool old = stat(path, &st) == 0;
+    if (old && !S_ISREG(st.st_mode)) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        return fd < 0 ? errno : put(fd, data, n);
+    }
+    int fd = open_temp(path, temp, 0666);
+    if (fd < 0) return errno;
+    int err = old && fchmod(fd, st.st_mode & 07777) != 0 ? errno : 0;
+    int wrote = put(fd, data, n);
+    if (!err) err = wrote;
+    if (!err && rename(temp, path) != 0) err = errno;
+    if (err) unlink(temp);
+    return err;
+}
+
+void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n)
+{
+    gcut_arena *scratch = gcut_arena_new(env, env->arena);
+    char *real = realpath(path, NULL); /* fails for a new file, which is no link */
+    if (real) gcut_arena_defer(scratch, free, real);
+    const char *target = real ? real : path;
+    char *temp = gcut_alloc(scratch, strlen(target) + 48);
+    int err = replace(target, temp, data, n);
+    gcut_arena_free(scratch);
+    if (err) io_error(env, path, "write", err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Whole files, in and out.
+ */
+#ifndef GCUT_BASE_FILE_H
+#define GCUT_BASE_FILE_H
+
+#include "base/arena.h"
+
+/* The bytes of the file at path, followed by one NUL that *size does not count (size may be NULL).  Works on
+ * pipes and devices too.  Throws GCUT_EIO, naming the file, when it cannot be read or is longer than limit.
+ */
+char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *size);
+
+/* Replaces the file at path as a whole: readers see the old bytes or the new ones, never half of them.  The
+ * bytes go to a temporary name in the same folder, reach the disk, and are renamed; symbolic links are
+ * followed, permissions of an existing file are kept.  What is not a regular file (a terminal, a pipe,
+ * /dev/full) is written to directly.  Throws GCUT_EIO and leaves no temporary file. */
+void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The JSON writer.
+ */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t bit(const gcut_json *j)
+{
+    return UINT64_C(1) << (j->depth - 1);
+}
+static bool in_object(const gcut_json *j)
+{
+    return j->depth > 0 && (j->object & bit(j));
+}
+
+static void line(gcut_json *j)
+{
+    if (!j->compact) gcut_text_add(j->out, "\n%*s", (int)(2 * j->depth), "");
+}
+
+/* The comma and the line break before an item of the innermost container. */
+static void item(gcut_json *j)
+{
+    if (j->depth == 0) return;
+    if (j->filled & bit(j)) gcut_text_addn(j->out, ",", 1);
+    j->filled |= bit(j);
+    line(j);
+}
+
+static void value(gcut_json *j)
+{
+    GCUT_ASSERT(in_object(j) == j->keyed);
+    if (!j->keyed) item(j);
+    j->keyed = false;
+}
+
+static void begin(gcut_json *j, const char *bracket, bool object)
+{
+    GCUT_ASSERT(j->depth < GCUT_JSON_DEPTH);
+    value(j);
+    gcut_text_addn(j->out, bracket, 1);
+    j->depth++;
+    j->object = object ? j->object | bit(j) : j->object & ~bit(j);
+    j->filled &= ~bit(j);
+}
+
+void gcut_json_object(gcut_json *j)
+{
+    begin(j, "{", true);
+}
+void gcut_json_array(gcut_json *j)
+{
+    begin(j, "[", false);
+}
+
+void gcut_json_end(gcut_json *j)
+{
+    GCUT_ASSERT(j->depth > 0 && !j->keyed);
+    const char *bracket = in_object(j) ? "}" : "]";
+    bool filled = j->filled & bit(j);
+    j->depth--;
+    if (filled) line(j);
+    gcut_text_addn(j->out, bracket, 1);
+}
+
+/* Length of the well-formed UTF-8 sequence at s, 0 when there is none: overlong forms, surrogates and
+ * anything beyond U+10FFFF are excluded by the range of the second byte (Unicode, table 3-7). */
+static size_t utf8(const unsigned char *s, size_t n)
+{
+    unsigned c = s[0];
+    if (c < 0x80) return 1;
+    size_t len = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+    if (len == 0 || len > n) return 0;
+    unsigned lo = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
+    unsigned hi = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
+    if (s[1] < lo || s[1] > hi) return 0;
+    for (size_t i = 2; i < len; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return len;
+}
+
+static void add_escape(gcut_text *out, unsigned char c)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    const char *k = c ? strchr(from, c) : NULL;
+    if (k)
+        gcut_text_addn(out, (char[]){'\\', to[k - from]}, 2);
+    else
+        gcut_text_add(out, "\\u%04x", c);
+}
+
+static void quoted(gcut_text *out, const char *str, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)str;
+    gcut_text_addn(out, "\"", 1);
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8(s + i, n - i);
+        if (len == 0) {
+            gcut_text_add(out, "\xEF\xBF\xBD");
+            len = 1;
+        } else if (s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] == 0x7F) {
+            add_escape(out, s[i]);
+        } else {
+            gcut_text_addn(out, str + i, len);
+        }
+        i += len;
+    }
+    gcut_text_addn(out, "\"", 1);
+}
+
+void gcut_json_key(gcut_json *j, const char *key)
+{
+    GCUT_ASSERT(in_object(j) && !j->keyed);
+    item(j);
+    quoted(j->out, key, strlen(key));
+    gcut_text_add(j->out, j->compact ? ":" : ": ");
+    j->keyed = true;
+}
+
+void gcut_json_strn(gcut_json *j, const char *s, size_t n)
+{
+    value(j);
+    quoted(j->out, s, n);
+}
+
+void gcut_json_str(gcut_json *j, const char *s)
+{
+    if (s)
+        gcut_json_strn(j, s, strlen(s));
+    else
+        gcut_json_null(j);
+}
+
+void gcut_json_int(gcut_json *j, int64_t i)
+{
+    value(j);
+    gcut_text_add(j->out, "%" PRId64, i);
+}
+
+/* Whole numbers below 1e15 are written out; the rest take the fewest digits that strtod reads back equal. The
+ * process's locale may have another decimal point than JSON: whatever printf put there becomes a dot. */
+void gcut_json_real(gcut_json *j, double f)
+{
+    if (!isfinite(f)) {
+        gcut_json_null(j);
+        return;
+    }
+    value(j);
+    if (f == rint(f) && fabs(f) < 1e15) {
+        gcut_text_add(j->out, "%.0f", f);
+        return;
+    }
+    char buf[64];
+    int digits = 1;
+    do snprintf(buf, sizeof buf, "%.*g", digits, f);
+    while (strtod(buf, NULL) != f && ++digits <= 17);
+    for (char *p = buf; *p; p++) {
+        if (strchr("0123456789+-e", *p)) continue;
+        size_t point = strcspn(p, "0123456789");
+        *p = '.';
+        memmove(p + 1, p + point, strlen(p + point) + 1);
+    }
+    gcut_text_add(j->out, "%s", buf);
+}
+
+void gcut_json_bool(gcut_json *j, bool b)
+{
+    value(j);
+    gcut_text_add(j->out, b ? "true" : "false");
+}
+
+void gcut_json_null(gcut_json *j)
+{
+    value(j);
+    gcut_text_add(j->out, "null");
+}
