@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Short forms of gcut_node_new for code that writes algebra: VJP rules,
+ * decompositions, optimizers, the public builder.  No implicit broadcasting:
+ * elementwise operands must already have one shape.  Every call throws on a
+ * type error.  A gcut_build carries where new nodes go and what they are called.
+ */
+#ifndef GCUT_GRAPH_BUILD_H
+#define GCUT_GRAPH_BUILD_H
+
+#include "graph/graph.h"
+
+typedef struct gcut_build {
+    gcut_graph *g;
+    gcut_locid loc;
+    const char *name; /* base of new names; NULL = v1, v2, … */
+} gcut_build;
+
+gcut_ref gcut_b1(gcut_build *b, gcut_op op, gcut_ref x);
+gcut_ref gcut_b2(gcut_build *b, gcut_op op, gcut_ref x, gcut_ref y);
+gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y);
+gcut_ref gcut_bcast(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when already so */
+/* A constant of the shape and dtype of `like`. */
+gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value);
+gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value);
+gcut_ref gcut_biota(gcut_build *b, const gcut_type *type, int axis); /* type->dtype: an integer */
+gcut_ref gcut_bscale(gcut_build *b, gcut_ref x, double factor);      /* x * factor */
+gcut_ref gcut_baddc(gcut_build *b, gcut_ref x, double term);         /* x + term */
+gcut_ref gcut_breshape(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank);
+gcut_ref gcut_btranspose(gcut_build *b, gcut_ref x, const gcut_dim *perm); /* as many as x has axes */
+gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank, const gcut_dim *axes);
+/* sum / max_reduce / min_reduce / mean / logsumexp over the axes in `mask`, dropped from the shape. */
+gcut_ref gcut_breduce(gcut_build *b, gcut_op op, gcut_ref x, uint32_t mask);
+/* The inverse of dropping: r, reduced over `mask` without keep, repeated to the shape of `like`. */
+gcut_ref gcut_bexpand(gcut_build *b, gcut_ref r, gcut_ref like, uint32_t mask);
+gcut_ref gcut_bmatmul(gcut_build *b, gcut_ref x, gcut_ref y, bool tx, bool ty);
+gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcut_dim *limit, const gcut_dim *step);
+gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_dim *high, const gcut_dim *interior);
+gcut_ref gcut_btake(gcut_build *b, gcut_ref x, gcut_ref i, int axis);
+gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, int axis);
+
+/* x's size along the axes of `mask` as a value of x's dtype, a scalar (full when known, dim + cast when
+ * symbolic) broadcast to the shape of `like`. */
+gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Modules, graphs, values and locations; appending nodes.
+ */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/op.h"
+#include "graph/shape.h"
+
+gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent)
+{
+    gcut_arena *a = gcut_arena_new(env, parent);
+    gcut_module *m = gcut_calloc(a, 1, sizeof *m);
+    m->env = env;
+    m->arena = a;
+    m->names.arena = a;
+    m->dims = gcut_dims_new(a);
+    *GCUT_PUSH(a, &m->locs) = (gcut_loc){0};
+    m->specs = gcut_op_specs(m);
+    return m;
+}
+
+const char *gcut_name(gcut_module *m, const char *s) { return gcut_intern(&m->names, s, strlen(s)); }
+
+gcut_graph *gcut_module_find(const gcut_module *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->graphs.n; i++)
+        if (!strcmp(m->graphs.at[i]->name, name)) return m->graphs.at[i];
+    return NULL;
+}
+
+gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
+{
+    if (gcut_module_find(m, name))
+        gcut_fail(m->env, GCUT_ETYPE, (gcut_place){0}, NULL, "there is already a function @%s", name);
+    gcut_graph *g = gcut_calloc(m->arena, 1, sizeof *g);
+    g->module = m;
+    g->name = gcut_name(m, name);
+    *GCUT_PUSH(m->arena, &g->values) = (gcut_value){0};
+    *GCUT_PUSH(m->arena, &m->graphs) = g;
+    return g;
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+/* Names are interned, so a pointer is its own key; mixed because the low bits are alignment. */
+static uint32_t slot_of(const char *name, uint32_t cap)
+{
+    uint64_t h = (uint64_t)(uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32) & (cap - 1);
+}
+
+static void name_insert(gcut_graph *g, gcut_ref v)
+{
+    if (2 * g->values.n >= g->name_cap) {
+        g->name_cap = g->name_cap ? 2 * g->name_cap : 64;
+        g->name_slot = gcut_calloc(g->module->arena, g->name_cap, sizeof *g->name_slot);
+        for (gcut_ref u = 1; u < g->values.n; u++)
+            if (u != v) name_insert(g, u);
+    }
+    uint32_t k = slot_of(g->values.at[v].name, g->name_cap);
+    while (g->name_slot[k]) k = (k + 1) & (g->name_cap - 1);
+    g->name_slot[k] = v;
+}
+
+static gcut_ref find_interned(const gcut_graph *g, const char *name)
+{
+    if (!g->name_cap) return 0;
+    uint32_t k = slot_of(name, g->name_cap);
+    for (; g->name_slot[k]; k = (k + 1) & (g->name_cap - 1))
+        if (g->values.at[g->name_slot[k]].name == name) return g->name_slot[k];
+    return 0;
+}
+
+gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
+{
+    return find_interned(g, gcut_name(g->module, name));
+}
+
+const char *gcut_name_fresh(gcut_graph *g, const char *base)
+{
+    const char *name = gcut_name(g->module, base);
+    if (!find_interned(g, name)) return name;
+    for (uint32_t i = 1;; i++) {
+        name = gcut_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, i));
+        if (!find_interned(g, name)) return name;
+    }
+}
+
+static gcut_ref value_new(gcut_graph *g, const char *name, const gcut_type *type, uint32_t def, uint32_t index)
+{
+    gcut_ref v = g->values.n;
+    *GCUT_PUSH(g->module->arena, &g->values) = (gcut_value){name, *type, def, index};
+    name_insert(g, v);
+    return v;
+}
+
+/* ---- locations ---------------------------------------------------------------------------------- */
+
+static bool same_loc(const gcut_loc *a, const gcut_loc *b)
+{
+    return a->call == b->call && a->name == b->name && a->line == b->line && a->col == b->col &&
+           a->scope == b->scope && a->text == b->text && a->nargs == b->nargs &&
+           (a->nargs == 0 || !memcmp(a->args, b->args, a->nargs * sizeof *a->args));
+}
+
+/* Recent locations repeat most; the search is bounded so that building stays linear. */
+static gcut_locid loc_add(gcut_module *m, const gcut_loc *l)
+{
+    uint32_t n = m->locs.n;
+    for (uint32_t i = n; i > 1 && i + 64 > n; i--)
+        if (same_loc(&m->locs.at[i - 1], l)) return i - 1;
+    gcut_loc copy = *l;
+    if (l->nargs) copy.args = gcut_memdup(m->arena, l->args, l->nargs * sizeof *l->args);
+    *GCUT_PUSH(m->arena, &m->locs) = copy;
+    return n;
+}
+
+gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope)
+{
+    gcut_loc l = {.name = gcut_name(m, file), .line = line, .col = col, .scope = scope ? gcut_name(m, scope) : NULL};
+    return loc_add(m, &l);
+}
+
+gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n)
+{
+    gcut_loc l = {.call = true, .name = gcut_name(m, fn), .nargs = n, .args = args};
+    return loc_add(m, &l);
+}
+
+gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc)
+{
+    while (loc < m->locs.n && m->locs.at[loc].call && m->locs.at[loc].nargs) loc = m->locs.at[loc].args[0];
+    if (loc == 0 || loc >= m->locs.n || m->locs.at[loc].call) return (gcut_place){.file = m->file};
+    const gcut_loc *l = &m->locs.at[loc];
+    return (gcut_place){l->name, l->line, l->col};
+}
+
+/* ---- parameters, results, declarations ------------------------------------------------------------ */
+
+gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)
+{
+    name = gcut_name(g->module, name);
+    if (find_interned(g, name))
+        gcut_fail(g->module->env, GCUT_ETYPE, (gcut_place){.file = g->module->file}, "give one of them another name",
+                  "there is already a value %%%s in @%s", name, g->name);
+    uint32_t index = g->params.n;
+    gcut_ref v = value_new(g, name, type, GCUT_NONE, index);
+    *GCUT_PUSH(g->module->arena, &g->params) = (gcut_param){.role = role, .value = v};
+    return v;
+}
+
+void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value)
+{
+    *GCUT_PUSH(g->module->arena, &g->results) =
+        (gcut_result){.role = role, .name = gcut_name(g->module, name), .value = value};
+}
+
+void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl)
+{
+    for (uint32_t i = 0; i < g->decls.n; i++)
+        if (g->decls.at[i].sym == decl.sym) {
+            g->decls.at[i] = decl;
+            return;
+        }
+    *GCUT_PUSH(g->module->arena, &g->decls) = decl;
+}
+
+void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src)
+{
+    for (uint32_t i = 0; i < src->decls.n; i++) gcut_decl_add(dst, src->decls.at[i]);
+}
+
+void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what)
+{
+    gcut_module *m = g->module;
+    switch (gcut_dim_compare(m->dims, a, b, g->decls.at, g->decls.n)) {
+    case GCUT_DIM_EQUAL: return;
+    case GCUT_DIM_DIFFERS: {
+        gcut_text ta = {.arena = m->arena}, tb = {.arena = m->arena};
+        gcut_dim_print(m->dims, a, &ta);
+        gcut_dim_print(m->dims, b, &tb);
+        gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "%s: sizes %s and %s can never be equal", what,
+                  ta.at, tb.at);
+    }
+    case GCUT_DIM_UNDECIDED: break;
+    }
+    for (uint32_t i = 0; i < g->checks.n; i++)
+        if (g->checks.at[i].a == a && g->checks.at[i].b == b) return;
+    *GCUT_PUSH(m->arena, &g->checks) = (gcut_dim_check){a, b, loc};
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------ */
+
+const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name)
+{
+    for (uint32_t i = 0; i < marks->n; i++)
+        if (!strcmp(marks->at[i].name, name)) return &marks->at[i];
+    return NULL;
+}
+
+void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs, const char *const *args)
+{
+    gcut_mark *at = gcut_calloc(m->arena, marks->n + 1, sizeof *at);
+    if (marks->n) memcpy(at, marks->at, marks->n * sizeof *at);
+    const char **copy = gcut_calloc(m->arena, nargs + 1, sizeof *copy);
+    for (uint32_t i = 0; i < nargs; i++) copy[i] = gcut_name(m, args[i]);
+    at[marks->n] = (gcut_mark){gcut_name(m, name), nargs, copy};
+    *marks = (gcut_marks){marks->n + 1, at};
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------- */
+
+static const gcut_attr *default_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
+{
+    const gcut_op_spec *spec = &m->specs[op];
+    for (uint32_t i = 0; i < spec->n; i++)
+        if (spec->at[i].key == key) return spec->at[i].has_default ? &spec->at[i].value : NULL;
+    return NULL;
+}
+
+/* Appends the attributes sorted by key, without those that equal their default. */
+static uint32_t attrs_add(gcut_graph *g, gcut_op op, const gcut_attr *attrs, uint32_t nattrs)
+{
+    uint32_t begin = g->attrs.n;
+    for (int key = 0; key < GCUT_NATTRS; key++)
+        for (uint32_t i = 0; i < nattrs; i++) {
+            if ((int)attrs[i].key != key) continue;
+            const gcut_attr *d = default_of(g->module, op, attrs[i].key);
+            if (d && gcut_attr_equal(d, &attrs[i])) continue;
+            gcut_attr a = attrs[i]; /* the push may move the pool attrs[] lies in */
+            *GCUT_PUSH(g->module->arena, &g->attrs) = a;
+        }
+    return begin;
+}
+
+static const char *result_name(gcut_graph *g, const char *name, uint32_t k)
+{
+    char buf[32];
+    if (!name) {
+        do
+            snprintf(buf, sizeof buf, "v%u", ++g->fresh);
+        while (gcut_graph_find(g, buf));
+        return gcut_name(g->module, buf);
+    }
+    return gcut_name_fresh(g, k == 0 ? name : gcut_printf(g->module->arena, "%s.r%u", name, k));
+}
+
+gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
+                         uint32_t nattrs, gcut_locid loc, const char *name, const gcut_type *types, uint32_t ntypes)
+{
+    gcut_module *m = g->module;
+    gcut_type out[GCUT_MAX_RESULTS];
+    uint32_t nout = gcut_infer(g, op, args, nargs, attrs, nattrs, loc, out);
+    if (types && ntypes != nout)
+        gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "'%s' has %u result%s, not %u",
+                  gcut_op_get(op)->name, nout, nout == 1 ? "" : "s", ntypes);
+    for (uint32_t k = 0; types && k < nout; k++) {
+        if (types[k].dtype != out[k].dtype || types[k].rank != out[k].rank)
+            gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "'%s' gives %s here, not %s",
+                      gcut_op_get(op)->name, gcut_type_text(m->arena, m, &out[k]),
+                      gcut_type_text(m->arena, m, &types[k]));
+        for (uint32_t d = 0; d < out[k].rank; d++)
+            gcut_dim_require(g, types[k].dim[d], out[k].dim[d], loc, gcut_op_get(op)->name);
+        out[k] = types[k];
+    }
+    gcut_node n = {.op = (uint16_t)op, .nres = (uint16_t)nout, .nargs = nargs, .arg0 = g->args.n, .loc = loc};
+    for (uint32_t k = 0; k < nargs; k++) {
+        gcut_ref a = args[k];
+        *GCUT_PUSH(m->arena, &g->args) = a;
+    }
+    n.attr0 = attrs_add(g, op, attrs, nattrs);
+    n.nattrs = g->attrs.n - n.attr0;
+    n.res0 = g->values.n;
+    uint32_t id = g->nodes.n;
+    *GCUT_PUSH(m->arena, &g->nodes) = n;
+    for (uint32_t k = 0; k < nout; k++) value_new(g, result_name(g, name, k), &out[k], id, k);
+    return n.res0;
+}
+
+gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
+                       uint32_t nattrs, gcut_locid loc, const char *name)
+{
+    return gcut_node_typed(g, op, args, nargs, attrs, nattrs, loc, name, NULL, 0);
+}
+
+gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
+                        const char *name)
+{
+    const gcut_node *node = &src->nodes.at[n];
+    GCUT_ASSERT(node->nregs == 0);
+    gcut_marks marks = node->marks;
+    gcut_type types[GCUT_MAX_RESULTS];
+    for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
+    gcut_ref r = gcut_node_typed(dst, (gcut_op)node->op, args, node->nargs, src->attrs.at + node->attr0, node->nattrs,
+                                 loc, name ? name : src->values.at[node->res0].name, types, node->nres);
+    dst->nodes.at[dst->nodes.n - 1].marks = marks;
+    return r;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------- */
+
+const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
+{
+    for (uint32_t i = 0; i < n->nattrs; i++)
+        if (g->attrs.at[n->attr0 + i].key == key) return &g->attrs.at[n->attr0 + i];
+    return default_of(g->module, (gcut_op)n->op, key);
+}
+
+bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    return a && a->u.flag;
+}
+
+double gcut_attr_num(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    GCUT_ASSERT(a != NULL);
+    return a->u.num.f;
+}
+
+uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, GCUT_A_axes);
+    uint32_t mask = 0;
+    if (!a) return (1u << gcut_type_of(g, gcut_arg(g, n, 0))->rank) - 1;
+    for (uint32_t i = 0; i < a->n; i++) mask |= 1u << a->u.dims[i];
+    return mask;
+}
+
+gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d) { return (gcut_attr){.key = k, .kind = GCUT_K_DIM, .u.dim = d}; }
+
+gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_DIMS, .n = n, .u.dims = gcut_memdup(m->arena, d, n * sizeof *d)};
+}
+
+gcut_attr gcut_attr_bool(gcut_attr_key k, bool b) { return (gcut_attr){.key = k, .kind = GCUT_K_BOOL, .u.flag = b}; }
+
+gcut_attr gcut_attr_real(gcut_attr_key k, double f)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_NUM, .u.num = {.f = f}};
+}
+
+gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_NUM, .u.num = {.is_int = true, .i = i, .f = (double)i}};
+}
+
+gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_STR, .u.str = gcut_name(m, s)};
+}
+
+/* Numbers are equal by bits (0.0 is not -0.0, a NaN equals itself), 2 and 2.0 are equal. */
+static bool num_equal(const gcut_num *a, const gcut_num *b)
+{
+    if (a->is_int && b->is_int) return a->i == b->i;
+    return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+}
+
+bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
+{
+    if (a->key != b->key || a->kind != b->kind) return false;
+    switch (a->kind) {
+    case GCUT_K_DIM: return a->u.dim == b->u.dim;
+    case GCUT_K_DIMS: return a->n == b->n && (a->n == 0 || !memcmp(a->u.dims, b->u.dims, a->n * sizeof *a->u.dims));
+    case GCUT_K_NUM: return num_equal(&a->u.num, &b->u.num);
+    case GCUT_K_BOOL: return a->u.flag == b->u.flag;
+    case GCUT_K_STR: return !strcmp(a->u.str, b->u.str);
+    }
+    return false;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------ */
+
+bool gcut_shape_equal(const gcut_type *a, const gcut_type *b)
+{
+    return a->rank == b->rank && !memcmp(a->dim, b->dim, a->rank * sizeof *a->dim);
+}
+
+bool gcut_type_equal(const gcut_type *a, const gcut_type *b) { return a->dtype == b->dtype && gcut_shape_equal(a, b); }
+
+gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t)
+{
+    gcut_dim n = 1;
+    for (uint32_t i = 0; i < t->rank; i++) n = gcut_dim_make(m->dims, GCUT_DIM_MUL, n, t->dim[i]);
+    return n;
+}
+
+void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out)
+{
+    gcut_text_add(out, "%s[", gcut_dtype_name(t->dtype));
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (i) gcut_text_add(out, ", ");
+        gcut_dim_print(m->dims, t->dim[i], out);
+    }
+    gcut_text_add(out, "]");
+    for (uint32_t i = 0; t->ordered && i < t->rank; i++) gcut_text_add(out, "%c%d", i ? ',' : '{', t->order[i]);
+    if (t->ordered && t->rank) gcut_text_add(out, "}");
+}
+
+const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type *t)
+{
+    gcut_text text = {.arena = a};
+    gcut_type_print(m, t, &text);
+    return text.at;
+}

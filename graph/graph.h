@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The graph.  A module is a list of named graphs (functions) over one table of
+ * dims, names and locations.
+ *
+ *   gcut_graph
+ *   ├─ params[]   role, value                   (param input state rng cotan saved)
+ *   ├─ nodes[]    ┌ op | args ─▶ args[] pool   value ids
+ *   │             │ attrs ─▶ attrs[] pool      sorted by key; defaults are not stored
+ *   │             │ marks ─▶ marks[] pool
+ *   │             │ regions ─▶ regions[] pool  a region's nodes directly follow its owner
+ *   │             └ res0..res0+nres-1 ─▶ values[]
+ *   ├─ values[]   name, type, def (node or GCUT_NONE for a parameter or region argument)
+ *   └─ results[]  role, name, value             (out grad saved next)
+ *
+ * Everything refers by index; building a node may move every array, so a
+ * pointer into one does not survive the next gcut_node_new.  Id 0 of values is
+ * never used: a gcut_ref of 0 is "no value".
+ *
+ * Invariants (graph/verify.c has one function for each, in this order):
+ *   G1  every operand is defined before its user (topological order), in scope
+ *   G2  operand count, and attributes by key and kind, are those of the op table
+ *   G3  every result type equals what the shape rule infers
+ *   G4  value names are non-empty, unique in the graph, of [A-Za-z0-9_.]
+ *   G5  every symbol in a type is declared, declarations have lo <= hi, mult >= 1
+ *   G6  results name values in scope of equal type; `next w` names a param or state of its
+ *       type, `grad w` a param, input or state of its type; names unique per role
+ *   G7  locations exist and refer backwards
+ *   G8  regions nest: a region's nodes form one range directly after its owner
+ *   G9  a pair's halves agree: fwd's `saved` results are bwd's `saved` parameters by name and type
+ */
+#ifndef GCUT_GRAPH_GRAPH_H
+#define GCUT_GRAPH_GRAPH_H
+
+#include "graph/dim.h"
+
+typedef enum gcut_dtype {
+#define DTYPE(name, bytes, class, ctype, npy) GCUT_##name,
+#include "graph/dtype.def"
+#undef DTYPE
+    GCUT_NDTYPES
+} gcut_dtype;
+
+const char *gcut_dtype_name(gcut_dtype t);
+int64_t gcut_dtype_bytes(gcut_dtype t);
+bool gcut_dtype_is_float(gcut_dtype t);
+bool gcut_dtype_is_int(gcut_dtype t); /* signed or unsigned, not bool */
+bool gcut_dtype_parse(const char *s, gcut_dtype *out);
+
+#define GCUT_MAX_RANK 8
+
+typedef struct gcut_type {
+    gcut_dtype dtype;
+    uint8_t rank;
+    bool ordered;                  /* order[] is given, {0,2,1} in text */
+    uint8_t order[GCUT_MAX_RANK];  /* physical order, outermost first */
+    gcut_dim dim[GCUT_MAX_RANK];
+} gcut_type;
+
+typedef enum gcut_op {
+#define OP(name, ...) GCUT_OP_##name,
+#include "graph/ops.def"
+#undef OP
+    GCUT_NOPS
+} gcut_op;
+
+typedef enum gcut_attr_key {
+#define ATTR(name, kind) GCUT_A_##name,
+#include "graph/attrs.def"
+#undef ATTR
+    GCUT_NATTRS
+} gcut_attr_key;
+
+typedef enum gcut_attr_kind { GCUT_K_DIM, GCUT_K_DIMS, GCUT_K_NUM, GCUT_K_BOOL, GCUT_K_STR } gcut_attr_kind;
+
+/* A number as written: integers keep all 64 bits. */
+typedef struct gcut_num {
+    bool is_int;
+    int64_t i;
+    double f; /* always set; == i when is_int */
+} gcut_num;
+
+typedef struct gcut_attr {
+    gcut_attr_key key;
+    gcut_attr_kind kind;
+    uint32_t n;             /* DIMS: how many */
+    union {
+        gcut_dim dim;
+        const gcut_dim *dims; /* in the module's arena */
+        gcut_num num;
+        bool flag;
+        const char *str;    /* interned */
+    } u;
+} gcut_attr;
+
+typedef uint32_t gcut_ref; /* value id; 0 = none */
+#define GCUT_NONE UINT32_MAX
+typedef uint32_t gcut_locid; /* 0 = unknown */
+
+/* One #mark; args keep the text of each argument, verbatim. */
+typedef struct gcut_mark {
+    const char *name;
+    uint32_t nargs;
+    const char *const *args;
+} gcut_mark;
+
+typedef struct gcut_marks {
+    uint32_t n;
+    gcut_mark *at;
+} gcut_marks;
+
+typedef struct gcut_value {
+    const char *name; /* interned */
+    gcut_type type;
+    uint32_t def;     /* node, or GCUT_NONE: parameter or region argument */
+    uint32_t index;   /* which result of def / which parameter */
+} gcut_value;
+
+typedef struct gcut_node {
+    uint16_t op; /* gcut_op */
+    uint16_t nres;
+    gcut_ref res0;
+    uint32_t arg0, nargs;
+    uint32_t attr0, nattrs;
+    uint32_t reg0, nregs;
+    gcut_marks marks;
+    gcut_locid loc;
+} gcut_node;
+
+typedef struct gcut_region {
+    const char *kind;      /* "then" "else" "cond" "body" */
+    gcut_ref arg0;
+    uint32_t nargs;
+    uint32_t begin, end;   /* node range */
+    uint32_t yield0, nyields; /* in args[] */
+} gcut_region;
+
+typedef enum gcut_role {
+    GCUT_ROLE_param,
+    GCUT_ROLE_input,
+    GCUT_ROLE_state,
+    GCUT_ROLE_rng,
+    GCUT_ROLE_cotan,
+    GCUT_ROLE_saved, /* parameter of a backward half, and result of a forward half */
+    GCUT_ROLE_out,
+    GCUT_ROLE_grad,
+    GCUT_ROLE_next,
+    GCUT_NROLES
+} gcut_role;
+const char *gcut_role_name(gcut_role r);
+
+typedef struct gcut_param {
+    gcut_role role;
+    gcut_ref value;
+    gcut_marks marks;
+} gcut_param;
+
+typedef struct gcut_result {
+    gcut_role role;
+    const char *name;
+    gcut_ref value;
+    gcut_marks marks;
+} gcut_result;
+
+/* Sizes that must be equal at run time because they could not be decided. */
+typedef struct gcut_dim_check {
+    gcut_dim a, b;
+    gcut_locid loc;
+} gcut_dim_check;
+
+/* FILE: a line of a user's file, with an optional scope; CALL: derived, fn(args). */
+typedef struct gcut_loc {
+    bool call;
+    const char *name;  /* file, or grad / remat / fused / onnx */
+    int line, col;
+    const char *scope; /* NULL or "mlp/fc1" */
+    uint32_t nargs;
+    const gcut_locid *args;
+    const char *text;  /* onnx("Relu_17"): the text argument, else NULL */
+} gcut_loc;
+
+typedef struct gcut_data {
+    const char *name;
+    gcut_type type;
+    const char *kind;  /* splat dense file normal uniform */
+    uint32_t nnums;
+    const double *nums;
+    const char *file, *key; /* kind file */
+    gcut_marks marks;
+} gcut_data;
+
+typedef struct gcut_module gcut_module;
+
+typedef enum gcut_stage { GCUT_PRIMAL, GCUT_JOINT, GCUT_SPLIT, GCUT_KERNEL } gcut_stage;
+
+typedef struct gcut_graph {
+    gcut_module *module;
+    const char *name;
+    gcut_marks marks;
+    gcut_locid loc;
+    GCUT_VEC(gcut_dim_decl) decls;
+    GCUT_VEC(gcut_param) params;
+    GCUT_VEC(gcut_result) results;
+    GCUT_VEC(gcut_value) values; /* values.at[0] is unused */
+    GCUT_VEC(gcut_node) nodes;
+    GCUT_VEC(gcut_ref) args;
+    GCUT_VEC(gcut_attr) attrs;
+    GCUT_VEC(gcut_region) regions;
+    GCUT_VEC(gcut_dim_check) checks;
+    uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
+    uint32_t name_cap;
+    uint32_t fresh;      /* the last vN handed out */
+    bool failed;         /* a public builder call on it failed */
+    const char *scope;   /* of the public builder: goes into locations */
+} gcut_graph;
+
+typedef struct gcut_pair {
+    const char *name;
+    const char *fwd, *bwd;
+    gcut_marks marks;
+} gcut_pair;
+
+/* One attribute an op accepts, read from its spec string in ops.def. */
+typedef struct gcut_attr_spec {
+    gcut_attr_key key;
+    bool required, has_default;
+    gcut_attr value; /* the default */
+} gcut_attr_spec;
+
+typedef struct gcut_op_spec {
+    uint32_t n;
+    gcut_attr_spec *at;
+} gcut_op_spec;
+
+struct gcut_module {
+    gcut_env *env;
+    gcut_arena *arena;
+    gcut_names names;
+    gcut_dims *dims;
+    gcut_op_spec *specs; /* by op */
+    const char *file; /* where it was read from, or NULL */
+    GCUT_VEC(gcut_loc) locs; /* at[0] is "unknown" */
+    GCUT_VEC(gcut_data) data;
+    GCUT_VEC(gcut_graph *) graphs;
+    GCUT_VEC(gcut_pair) pairs;
+};
+
+/* ---- op facts, read from ops.def ----------------------------------------------------------------- */
+
+typedef enum gcut_class {
+    GCUT_CLASS_POINTWISE,
+    GCUT_CLASS_REDUCTION,
+    GCUT_CLASS_CONTRACTION,
+    GCUT_CLASS_VIEW,
+    GCUT_CLASS_INDEX,
+    GCUT_CLASS_CONSTANT
+} gcut_class;
+
+typedef enum gcut_emit {
+    GCUT_EMIT_POINT,
+    GCUT_EMIT_VIEW,
+    GCUT_EMIT_REDUCE,
+    GCUT_EMIT_GEMM,
+    GCUT_EMIT_CONST,
+    GCUT_EMIT_COPY,
+    GCUT_EMIT_SCATTER,
+    GCUT_EMIT_EXPAND
+} gcut_emit;
+
+typedef struct gcut_op_info {
+    const char *name;
+    uint8_t lo, hi; /* operands; hi 255 = any */
+    char dtypes;    /* 'F' 'N' 'B' 'X' 'I' '-' */
+    bool composite; /* has a meaning (decomposition) */
+    bool pointwise; /* elementwise: result shape == every operand's shape */
+    bool integers;  /* its evaluation over integers is defined */
+    const char *attrs;
+    gcut_class class;
+    int cost_ps;
+    gcut_emit emit;
+    const char *cexpr;
+    const char *doc;
+} gcut_op_info;
+
+const gcut_op_info *gcut_op_get(gcut_op op);
+bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */
+gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
+const char *gcut_attr_name(gcut_attr_key key);
+bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
+
+/* ---- building ------------------------------------------------------------------------------------- */
+
+gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
+/* Unique name: base, else base.1, base.2, … (for graphs and for values). */
+gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
+gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
+const char *gcut_name_fresh(gcut_graph *g, const char *base);
+const char *gcut_name(gcut_module *m, const char *s);            /* interned */
+gcut_ref gcut_graph_find(const gcut_graph *g, const char *name); /* 0 = none */
+
+gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
+/* grad(!1), remat(!1), fused(!1,!2). Equal locations share an id. */
+gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n);
+/* The first user line behind a location, looking through grad/remat. */
+gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc);
+
+/* A new value that is a parameter. name is made unique only when `fresh`; a duplicate throws otherwise. */
+gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type);
+void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value);
+void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);
+/* dst gets the declarations of src (same module). */
+void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src);
+
+/* Checks operands and attributes against the op table, infers the result types by the shape rule,
+ * appends the node and its results.  Attributes that equal their default are dropped.  name NULL = a
+ * fresh name (v1, v2, …), else made unique.  Returns the first result.  Throws GCUT_ETYPE with a
+ * diagnostic at `loc`. */
+gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
+                       uint32_t nattrs, gcut_locid loc, const char *name);
+/* The same, with result types known beforehand: throws unless they equal the inferred ones
+ * (undecided dims become run-time checks). types may be NULL. */
+gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
+                         uint32_t nattrs, gcut_locid loc, const char *name, const gcut_type *types, uint32_t ntypes);
+/* Node n of src again in dst on other operands: same op, attributes and marks; name NULL = same name made unique. */
+gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
+                        const char *name);
+
+/* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
+void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
+
+/* Marks live in the module's arena. NULL when absent. */
+const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);
+void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs, const char *const *args);
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n) { return &g->nodes.at[n]; }
+static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v) { return &g->values.at[v].type; }
+static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_t k) { return g->args.at[n->arg0 + k]; }
+/* The node that makes v, or NULL for a parameter. */
+static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
+{
+    uint32_t d = g->values.at[v].def;
+    return d == GCUT_NONE ? NULL : &g->nodes.at[d];
+}
+/* The attribute, or its default from the op table; NULL when optional and absent. */
+const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
+bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);   /* false when absent */
+double gcut_attr_num(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);  /* must be present or defaulted */
+/* Reduction axes as a bit mask over the operand's axes; absent = all. */
+uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n);
+gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d);
+gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n); /* copies */
+gcut_attr gcut_attr_bool(gcut_attr_key k, bool b);
+gcut_attr gcut_attr_real(gcut_attr_key k, double f);
+gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i);
+gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s);
+bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b);
+
+bool gcut_type_equal(const gcut_type *a, const gcut_type *b); /* dtype and normal forms; order ignored */
+bool gcut_shape_equal(const gcut_type *a, const gcut_type *b);
+gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t);
+void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out); /* f32[N, 256] */
+const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type *t);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The op table and its small cousins (dtypes, attributes, roles) as data.
+ */
+#include "graph/op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a feval or ieval cell says: (composite, defined). */
+#define E(...) 0, 1
+#define T(fn) 0, 1
+#define D(fn) 1, 1
+#define NO 0, 0
+#define FIRST_(a, b) a
+#define SECOND_(a, b) b
+#define FIRST(...) FIRST_(__VA_ARGS__)
+#define SECOND(...) SECOND_(__VA_ARGS__)
+#define A(l, h) .lo = l, .hi = h
+#define MANY 255
+
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, cost, emitter, c, meaning)                        \
+    [GCUT_OP_##id] = {.name = #id,                                                                                     \
+                      operands,                                                                              \
+                      .dtypes = #types[0],                                                                         \
+                      .composite = FIRST(feval),                                                                       \
+                      .pointwise = GCUT_CLASS_##cls == GCUT_CLASS_POINTWISE,                                           \
+                      .integers = SECOND(ieval),                                                                        \
+                      .attrs = attr,                                                                                   \
+                      .class = GCUT_CLASS_##cls,                                                                       \
+                      .cost_ps = cost,                                                                                 \
+                      .emit = GCUT_EMIT_##emitter,                                                                     \
+                      .cexpr = c,                                                                                      \
+                      .doc = meaning},
+static const gcut_op_info infos[GCUT_NOPS] = {
+#include "graph/ops.def"
+};
+#undef OP
+
+const gcut_op_info *gcut_op_get(gcut_op op) { return &infos[op]; }
+
+bool gcut_op_parse(const char *name, size_t n, gcut_op *out)
+{
+    for (int i = 0; i < GCUT_NOPS; i++)
+        if (strlen(infos[i].name) == n && !memcmp(infos[i].name, name, n)) return *out = (gcut_op)i, true;
+    return false;
+}
+
+static const struct {
+    const char *name;
+    gcut_attr_kind kind;
+} keys[GCUT_NATTRS] = {
+#define ATTR(id, k) {#id, GCUT_K_##k},
+#include "graph/attrs.def"
+#undef ATTR
+};
+
+gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key) { return keys[key].kind; }
+const char *gcut_attr_name(gcut_attr_key key) { return keys[key].name; }
+
+bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out)
+{
+    for (int i = 0; i < GCUT_NATTRS; i++)
+        if (strlen(keys[i].name) == n && !memcmp(keys[i].name, name, n)) return *out = (gcut_attr_key)i, true;
+    return false;
+}
+
+static const struct {
+    const char *name;
+    int bytes;
+    char kind;
+} dtypes[GCUT_NDTYPES] = {
+#define DTYPE(id, size, class, ctype, npy) {#id, size, #class[0]},
+#include "graph/dtype.def"
+#undef DTYPE
+};
+
+const char *gcut_dtype_name(gcut_dtype t) { return dtypes[t].name; }
+int64_t gcut_dtype_bytes(gcut_dtype t) { return dtypes[t].bytes; }
+bool gcut_dtype_is_float(gcut_dtype t) { return dtypes[t].kind == 'F'; }
+bool gcut_dtype_is_int(gcut_dtype t) { return dtypes[t].kind == 'I' || dtypes[t].kind == 'U'; }
+
+bool gcut_dtype_parse(const char *s, gcut_dtype *out)
+{
+    for (int i = 0; i < GCUT_NDTYPES; i++)
+        if (!strcmp(dtypes[i].name, s)) return *out = (gcut_dtype)i, true;
+    return false;
+}
+
+const char *gcut_role_name(gcut_role r)
+{
+    static const char *const names[GCUT_NROLES] = {"param", "input", "state", "rng", "cotan",
+                                                   "saved", "out",   "grad",  "next"};
+    return names[r];
+}
+
+/* One item of a spec string: key, then ?, =default or nothing. */
+static const char *read_spec(gcut_module *m, const char *s, gcut_attr_spec *out)
+{
+    size_t n = strcspn(s, "?= ");
+    GCUT_ASSERT(gcut_attr_parse(s, n, &out->key));
+    s += n;
+    out->required = *s == '\0' || *s == ' ';
+    out->has_default = *s == '=';
+    if (*s == '?') return s + 1;
+    if (*s != '=') return s;
+    n = strcspn(++s, " ");
+    char *end = NULL;
+    switch (gcut_attr_kind_of(out->key)) {
+    case GCUT_K_BOOL: out->value = gcut_attr_bool(out->key, *s == 't'); break;
+    case GCUT_K_DIM: out->value = gcut_attr_dim(out->key, strtoll(s, NULL, 10)); break;
+    case GCUT_K_NUM:
+        out->value = gcut_attr_int(out->key, strtoll(s, &end, 10));
+        if (end != s + n) out->value = gcut_attr_real(out->key, strtod(s, NULL));
+        break;
+    case GCUT_K_STR: out->value = gcut_attr_str(m, out->key, gcut_strndup(m->arena, s + 1, n - 2)); break;
+    case GCUT_K_DIMS: GCUT_ASSERT(!"a list has no default"); break;
+    }
+    return s + n;
+}
+
+gcut_op_spec *gcut_op_specs(gcut_module *m)
+{
+    gcut_op_spec *specs = gcut_calloc(m->arena, GCUT_NOPS, sizeof *specs);
+    for (int op = 0; op < GCUT_NOPS; op++) {
+        const char *s = infos[op].attrs;
+        gcut_attr_spec item[GCUT_NATTRS];
+        uint32_t n = 0;
+        while (*s) {
+            if (*s == ' ') {
+                s++;
+                continue;
+            }
+            s = read_spec(m, s, &item[n++]);
+        }
+        specs[op] = (gcut_op_spec){n, gcut_memdup(m->arena, item, n * sizeof *item)};
+    }
+    return specs;
+}

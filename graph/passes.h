@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Graph-to-graph passes and the checks around them.  A pass reads one graph and
+ * appends a new one, of the name given, to the same module; it never mutates.
+ */
+#ifndef GCUT_GRAPH_PASSES_H
+#define GCUT_GRAPH_PASSES_H
+
+#include "graph/build.h"
+
+/* constant and identity folding; value-preserving for NaN and -0 too (graph/fold.c) */
+gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
+/* equal op, operands, attributes, type -> one node (graph/cse.c) */
+gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
+/* drops what no result needs; params stay (graph/dce.c) */
+gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
+
+/* Composite ops for which want(op) holds become their meaning (graph/expand.c); the value that stands
+ * for the composite's result keeps its name.  want NULL = all composites. */
+gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op));
+
+/* The decomposition of composite node `n` of `src`, built with b on operands `args` (graph/meaning.c). */
+gcut_ref gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args);
+
+/* Invariants G1..G9; reports every violation and throws GCUT_ETYPE if there was one (graph/verify.c). */
+void gcut_verify(const gcut_graph *g);
+void gcut_verify_module(const gcut_module *m);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The skeleton that passes share.
+ */
+#include "graph/rewrite.h"
+
+gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
+{
+    gcut_module *m = src->module;
+    gcut_rewrite rw = {.src = src, .dst = gcut_graph_create(m, name)};
+    gcut_graph *dst = rw.dst;
+    rw.scratch = gcut_arena_new(m->env, m->arena);
+    rw.map = gcut_calloc(rw.scratch, src->values.n, sizeof *rw.map);
+    dst->marks = src->marks;
+    dst->loc = src->loc;
+    /* Names made up for new nodes then do not take one that a later copy wants to keep. */
+    dst->fresh = src->fresh;
+    gcut_decls_copy(dst, src);
+    for (uint32_t i = 0; i < src->params.n; i++) {
+        const gcut_param *p = &src->params.at[i];
+        const gcut_value *v = &src->values.at[p->value];
+        rw.map[p->value] = gcut_param_new(dst, p->role, v->name, &v->type);
+        dst->params.at[i].marks = p->marks;
+    }
+    /* A size that was wrong stays wrong, even when the node that asked for the check goes. */
+    for (uint32_t i = 0; i < src->checks.n; i++) {
+        gcut_dim_check check = src->checks.at[i];
+        *GCUT_PUSH(m->arena, &dst->checks) = check;
+    }
+    return rw;
+}
+
+gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
+{
+    const gcut_node *node = gcut_node_at(rw->src, n);
+    gcut_ref few[8], *args = few;
+    if (node->nargs > 8) args = gcut_alloc(rw->scratch, node->nargs * sizeof *args);
+    for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(rw, n, k);
+    gcut_ref r = gcut_node_copy(rw->dst, rw->src, n, args, node->loc, NULL);
+    for (uint32_t k = 0; k < node->nres; k++) rw->map[node->res0 + k] = r + k;
+    return r;
+}
+
+void gcut_rewrite_use(gcut_rewrite *rw, uint32_t n, gcut_ref v)
+{
+    const gcut_node *node = gcut_node_at(rw->src, n);
+    GCUT_ASSERT(node->nres == 1 && v != 0);
+    rw->map[node->res0] = v;
+}
+
+gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
+{
+    const gcut_graph *src = rw->src;
+    for (uint32_t i = 0; i < src->results.n; i++) {
+        const gcut_result *r = &src->results.at[i];
+        GCUT_ASSERT(rw->map[r->value] != 0);
+        gcut_result_new(rw->dst, r->role, r->name, rw->map[r->value]);
+        rw->dst->results.at[i].marks = r->marks;
+    }
+    gcut_arena_free(rw->scratch);
+    return rw->dst;
+}
+
+bool *gcut_rewrite_needed(const gcut_graph *g, gcut_arena *a)
+{
+    bool *needed = gcut_calloc(a, g->nodes.n + 1, sizeof *needed);
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        uint32_t def = g->values.at[g->results.at[i].value].def;
+        if (def != GCUT_NONE) needed[def] = true;
+    }
+    for (uint32_t n = g->nodes.n; n-- > 0;) {
+        const gcut_node *node = gcut_node_at(g, n);
+        for (uint32_t k = 0; needed[n] && k < node->nargs; k++) {
+            uint32_t def = g->values.at[gcut_arg(g, node, k)].def;
+            if (def != GCUT_NONE) needed[def] = true;
+        }
+    }
+    return needed;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The skeleton of a pass: walk a graph's nodes in order and rebuild them in a
+ * new graph of the same module.
+ *
+ *   gcut_rewrite rw = gcut_rewrite_begin(g, name);
+ *   for (uint32_t n = 0; n < g->nodes.n; n++) ... gcut_rewrite_copy(&rw, n) or gcut_rewrite_use(&rw, n,
+ * value) return gcut_rewrite_end(&rw);
+ *
+ * begin takes over declarations, run-time checks, marks and parameters, end the
+ * results.  Value names are kept.  Memory of its own is freed by end.
+ */
+#ifndef GCUT_GRAPH_REWRITE_H
+#define GCUT_GRAPH_REWRITE_H
+
+#include "graph/graph.h"
+
+typedef struct gcut_rewrite {
+    const gcut_graph *src;
+    gcut_graph *dst;
+    gcut_arena *scratch;
+    gcut_ref *map; /* by value of src: the value of dst that stands for it, 0 = none yet */
+} gcut_rewrite;
+
+gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name);
+/* Node n again, on what its operands became. Returns its first result in dst. */
+gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n);
+/* Value v of dst stands for the only result of node n. */
+void gcut_rewrite_use(gcut_rewrite *rw, uint32_t n, gcut_ref v);
+gcut_graph *gcut_rewrite_end(gcut_rewrite *rw);
+
+/* What operand k of node n of src became. */
+static inline gcut_ref gcut_rewrite_arg(const gcut_rewrite *rw, uint32_t n, uint32_t k)
+{
+    return rw->map[gcut_arg(rw->src, gcut_node_at(rw->src, n), k)];
+}
+
+/* By node of g: does a result need it, directly or not?  In `a`. */
+bool *gcut_rewrite_needed(const gcut_graph *g, gcut_arena *a);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A .npy file is  "\x93NUMPY"  major minor  header length (u16, from version 2
+ * on u32)  a Python dict literal  the elements.  Only the dict that NumPy
+ * writes is read: its three keys, in any order, each once.
+ */
+#include "import/npy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied as they are in memory");
+
+static const struct {
+    const char *descr;
+    size_t bytes;
+} formats[GCUT_NDTYPES] = {
+#define DTYPE(name, size, class, ctype, npy) {npy, size},
+#include "graph/dtype.def"
+#undef DTYPE
+};
+
+/* ---- the header
+ * ---------------------------------------------------------------------------------------------- */
+
+/* at..end is what is left of the header. */
+typedef struct reader {
+    gcut_env *env;
+    const char *name, *at, *end;
+    gcut_npy out;
+    bool fortran;
+} reader;
+
+#define BAD(s, status, ...) gcut_fail((s)->env, status, (gcut_place){.file = (s)->name}, NULL, __VA_ARGS__)
+
+static bool accept(reader *s, char c)
+{
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t')) s->at++;
+    if (s->at == s->end || *s->at != c) return false;
+    s->at++;
+    return true;
+}
+
+static void expect(reader *s, char c)
+{
+    if (!accept(s, c))
+        BAD(s, GCUT_EIO, "'%s' is not a readable .npy file: its header lacks a '%c'", s->name, c);
+}
+
+/* A quoted string without escapes into buf; what does not fit is not a string of ours. */
+static void read_string(reader *s, char *buf, size_t room)
+{
+    char quote = '\'';
+    size_t n = 0;
+    if (!accept(s, quote)) {
+        quote = '"';
+        if (!accept(s, quote))
+            BAD(s, GCUT_ETYPE,
+                "'%s': the .npy header holds something else than a plain dtype; structured dtypes "
+                "are not supported",
+                s->name);
+    }
+    while (s->at < s->end && *s->at != quote && n + 1 < room) buf[n++] = *s->at++;
+    buf[n] = '\0';
+    expect(s, quote);
+}
+
+static void read_descr(reader *s)
+{
+    char descr[16];
+    read_string(s, descr, sizeof descr);
+    for (int t = 0; t < GCUT_NDTYPES; t++) {
+        const char *want = formats[t].descr;
+        bool same = strcmp(want, descr) == 0;
+        /* The byte order of single bytes does not matter. */
+        if (*want && formats[t].bytes == 1 && strcmp(want + 1, descr + (*descr != '\0')) == 0) same = true;
+        if (!same || !*descr) continue;
+        s->out.dtype = (gcut_dtype)t;
+        return;
+    }
+    gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = s->name},
+              "convert it in Python, for example with x.astype('<f4'); supported are little-endian "
+              "b1 i1 i2 i4 i8 u1 f2 f4 f8",
+              "'%s' holds elements of dtype '%.*s', which gradcut does not have", s->name,
+              (int)strspn(descr, "<>=|abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"),
+              descr);
+}
+
+static void read_order(reader *s)
+{
+    static const char *const words[] = {"False", "True"};
+    accept(s, ' ');
+    for (int k = 0; k < 2; k++) {
+        size_t n = strlen(words[k]);
+        if ((size_t)(s->end - s->at) < n || memcmp(s->at, words[k], n) != 0) continue;
+        s->at += n;
+        s->fortran = k == 1;
+        return;
+    }
+    BAD(s, GCUT_EIO, "'%s' is not a readable .npy file: fortran_order is neither True nor False", s->name);
+}
+
+static int64_t read_size(reader *s)
+{
+    int64_t n = 0;
+    const char *begin = s->at;
+    for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++)
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s->at - '0', &n))
+            BAD(s, GCUT_EIO, "'%s': a size in its .npy header is beyond 2^63", s->name);
+    if (s->at == begin) BAD(s, GCUT_EIO, "'%s' is not a readable .npy file: its shape is malformed", s->name);
+    return n;
+}
+
+/* (), (3,), (3, 4) or (3, 4, ) */
+static void read_shape(reader *s)
+{
+    s->out.rank = 0;
+    expect(s, '(');
+    while (!accept(s, ')')) {
+        if (s->out.rank == GCUT_MAX_RANK)
+            BAD(s, GCUT_ETYPE, "'%s' has more than %d axes", s->name, GCUT_MAX_RANK);
+        s->out.dim[s->out.rank++] = read_size(s);
+        if (accept(s, ')')) return;
+        expect(s, ',');
+        accept(s, ' ');
+    }
+}
+
+static void read_header(reader *s)
+{
+    static const char *const keys[] = {"descr", "fortran_order", "shape"};
+    static void (*const readers[])(reader *) = {read_descr, read_order, read_shape};
+    unsigned seen = 0;
+    char key[16];
+    expect(s, '{');
+    while (!accept(s, '}')) {
+        int k = 0;
+        read_string(s, key, sizeof key);
+        while (k < 3 && strcmp(keys[k], key) != 0) k++;
+        if (k == 3 || seen >> k & 1)
+            BAD(s, GCUT_EIO, "'%s' is not a readable .npy file: its header has an unknown or repeated key",
+                s->name);
+        seen |= 1u << k;
+        expect(s, ':');
+        accept(s, ' ');
+        readers[k](s);
+        if (accept(s, '}')) break;
+        expect(s, ',');
+    }
+    if (seen != 7)
+        BAD(s, GCUT_EIO, "'%s' is not a readable .npy file: its header lacks descr, fortran_order or shape",
+            s->name);
+}
+
+/* ---- the elements
+ * ------------------------------------------------------------------------------------------------ */
+
+/* The number of elements; sizes of 0 win over sizes whose product would overflow. */
+static size_t count(reader *s)
+{
+    uint64_t bytes = formats[s->out.dtype].bytes;
+    for (uint32_t r = 0; r < s->out.rank; r++)
+        if (s->out.dim[r] == 0) return 0;
+    for (uint32_t r = 0; r < s->out.rank; r++)
+        if (__builtin_mul_overflow(bytes, (uint64_t)s->out.dim[r], &bytes) || bytes > INT64_MAX)
+            BAD(s, GCUT_EIO, "'%s': the shape in its .npy header is larger than any file", s->name);
+    return (size_t)(bytes / formats[s->out.dtype].bytes);
+}
+
+/* Column-major data in row-major order. */
+static const void *to_row_major(gcut_arena *arena, const gcut_npy *x, const char *data)
+{
+    size_t item = formats[x->dtype].bytes;
+    char *out = gcut_alloc(arena, (size_t)x->n * item + 1);
+    for (int64_t k = 0; k < x->n; k++) {
+        int64_t rest = k, from = 0, at[GCUT_MAX_RANK];
+        for (uint32_t r = x->rank; r-- > 0; rest /= x->dim[r]) at[r] = rest % x->dim[r];
+        for (uint32_t r = x->rank; r-- > 0;) from = from * x->dim[r] + at[r];
+        memcpy(out + (size_t)k * item, data + (size_t)from * item, item);
+    }
+    return out;
+}
+
+gcut_npy gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, size_t size)
+{
+    const char *p = bytes;
+    reader s = {.env = gcut_arena_env(arena), .name = name};
+    if (size < 10 || memcmp(p, "\x93NUMPY", 6) != 0) BAD(&s, GCUT_EIO, "'%s' is not a .npy file", name);
+    int major = p[6];
+    size_t start = major == 1 ? 10 : 12, length = 0;
+    if (major < 1 || major > 3)
+        BAD(&s, GCUT_EIO, "'%s' is a .npy file of version %d; 1 to 3 are supported", name, major);
+    for (size_t k = start; k-- > 8;) length = length << 8 | (k < size ? (unsigned char)p[k] : 0);
+    if (size < start || length > size - start)
+        BAD(&s, GCUT_EIO, "'%s' is cut short: the file ends inside of the .npy header", name);
+    s.at = p + start;
+    s.end = s.at + length;
+    read_header(&s);
+
+    size_t n = count(&s), item = formats[s.out.dtype].bytes, have = size - start - length;
+    if (have != n * item)
+        BAD(&s, GCUT_EIO, "'%s': its header promises %zu bytes of elements, the file holds %zu", name,
+            n * item, have);
+    s.out.n = (int64_t)n;
+    s.out.data = p + start + length;
+    if (s.fortran && s.out.rank > 1) s.out.data = to_row_major(arena, &s.out, s.out.data);
+    return s.out;
+}
+
+gcut_npy gcut_npy_read(gcut_arena *arena, const char *path)
+{
+    size_t size;
+    const char *bytes = gcut_file_read(arena, path, SIZE_MAX / 4, &size);
+    return gcut_npy_parse(arena, path, bytes, size);
+}
+
+gcut_array gcut_npy_read_array(gcut_arena *arena, const char *path)
+{
+    gcut_env *env = gcut_arena_env(arena);
+    gcut_arena *scratch = gcut_arena_new(env, arena);
+    gcut_npy x = gcut_npy_read(scratch, path);
+    gcut_array out = gcut_array_load(arena, x.dtype, x.rank, x.dim, x.data);
+    gcut_arena_free(scratch);
+    return out;
+}
+
+/* ---- writing
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* Elements start at a multiple of 64, as NumPy's own files do, so that they can be mapped. */
+void gcut_npy_write(gcut_env *env, const char *path, const gcut_npy *x)
+{
+    if (!*formats[x->dtype].descr)
+        gcut_fail(env, GCUT_ETYPE, (gcut_place){.file = path}, "cast it to f32 first",
+                  "cannot write '%s': .npy has no descriptor for %s", path, gcut_dtype_name(x->dtype));
+    gcut_arena *scratch = gcut_arena_new(env, env->arena);
+    gcut_text dict = {.arena = scratch};
+    gcut_text_add(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", formats[x->dtype].descr);
+    for (uint32_t r = 0; r < x->rank; r++) gcut_text_add(&dict, r ? " %lld," : "%lld,", (long long)x->dim[r]);
+    if (x->rank > 1) dict.n--; /* only a tuple of one keeps its comma */
+    gcut_text_addn(&dict, "), }", 4);
+    size_t length = (10 + dict.n + 1 + 63) / 64 * 64 - 10, bytes = (size_t)x->n * formats[x->dtype].bytes;
+    char *file = gcut_alloc(scratch, 10 + length + bytes);
+    memcpy(file, "\x93NUMPY\x01\x00", 8);
+    file[8] = (char)(length & 0xff);
+    file[9] = (char)(length >> 8);
+    memset(file + 10, ' ', length);
+    memcpy(file + 10, dict.at, dict.n);
+    file[10 + length - 1] = '\n';
+    if (bytes) memcpy(file + 10 + length, x->data, bytes);
+    gcut_file_write(env, path, file, 10 + length + bytes);
+    gcut_arena_free(scratch);
+}
+
+void gcut_npy_write_array(gcut_env *env, const char *path, const gcut_array *x)
+{
+    gcut_arena *scratch = gcut_arena_new(env, env->arena);
+    void *data = gcut_calloc(scratch, (size_t)x->n + 1, (size_t)gcut_dtype_bytes(x->dtype));
+    gcut_npy out = {.dtype = x->dtype, .rank = x->rank, .n = x->n, .data = data};
+    for (uint32_t r = 0; r < x->rank; r++) out.dim[r] = x->dim[r];
+    gcut_array_store(x, data);
+    gcut_npy_write(env, path, &out);
+    gcut_arena_free(scratch);
+}
