@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From a primal graph to the joint graph: reverse-mode differentiation as a
+ * source-to-source transformation.
+ *
+ * in: PRIMAL.  out: JOINT.  keeps: every primal value's name and location.
+ *
+ * The sweep runs on a draft, where each cotangent is built before anyone knows
+ * whether it is the last part of its sum.  The draft is then written out fair:
+ * the primal again, followed by those backward nodes that some gradient needs,
+ * named d<value> when they are that value's whole cotangent and d<value>.<k>
+ * when they are steps of the rule for the node that made <value>.
+ */
+#include "autodiff/autodiff.h"
+
+#include <string.h>
+
+#include "autodiff/vjp.h"
+#include "graph/passes.h"
+
+static gcut_vjp_rule *const rules[GCUT_NOPS] = {
+#define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) [GCUT_OP_##name] = gcut_vjp_##vjp,
+#include "graph/ops.def"
+#undef OP
+};
+
+typedef struct sweep {
+    gcut_module *m;
+    gcut_arena *tmp;
+    gcut_graph *primal; /* without composites that have no rule */
+    gcut_graph *draft;
+    const char *loss; /* result's name */
+    gcut_ref loss_at; /* in primal */
+    gcut_ref *map;    /* primal value -> draft value; the fair copy uses the same ids */
+    gcut_ref seed;    /* the cotan parameter, in draft */
+    const char *seed_name;
+    bool *chosen;             /* by parameter: differentiate with respect to it */
+    bool *wanted;             /* by draft value: depends differentiably on a chosen parameter */
+    gcut_ref *cotangent;      /* by draft value, 0 = none */
+    uint32_t nvalues;         /* of the draft's primal part; also the lengths of the two tables above */
+    uint32_t nnodes;          /* of the draft's primal part: later nodes are backward */
+    GCUT_VEC(gcut_ref) owner; /* by backward node: the value whose rule made it */
+} sweep;
+
+/* ---- what to differentiate --------------------------------------------------------------------- */
+
+/* * = any run of characters, ? = any one. */
+static bool glob(const char *pattern, const char *s)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*s) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            resume = s;
+        } else if (*pattern == '?' || *pattern == *s) {
+            pattern++;
+            s++;
+        } else if (star) {
+            pattern = star;
+            s = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == '\0';
+}
+
+static bool is_loss(const gcut_graph *g, const gcut_result *r)
+{
+    const gcut_type *t = gcut_type_of(g, r->value);
+    return r->role == GCUT_ROLE_out && t->rank == 0 && gcut_dtype_is_float(t->dtype);
+}
+
+static void find_loss(sweep *s, const char *name)
+{
+    const gcut_graph *g = s->primal;
+    gcut_place at = gcut_loc_place(s->m, g->loc);
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (name ? r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0 : !is_loss(g, r)) continue;
+        if (s->loss)
+            gcut_fail(s->m->env, GCUT_EGRAD, at, "say which one to differentiate",
+                      "@%s has several scalar results, among them '%s' and '%s'", g->name, s->loss, r->name);
+        if (!is_loss(g, r))
+            gcut_fail(s->m->env, GCUT_EGRAD, at, "reduce it with sum or mean first",
+                      "the result '%s' is %s, not a float scalar", r->name,
+                      gcut_type_text(s->m->arena, s->m, gcut_type_of(g, r->value)));
+        s->loss = r->name;
+        s->loss_at = r->value;
+    }
+    if (s->loss) return;
+    if (name)
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "the loss is one of the `out` results", "@%s has no result '%s'",
+                  g->name, name);
+    gcut_fail(s->m->env, GCUT_EGRAD, at, "a loss is an `out` result of type f32[] or another float scalar",
+              "@%s has no scalar result to differentiate", g->name);
+}
+
+static void choose(sweep *s, const gcut_joint_options *opt)
+{
+    const gcut_graph *g = s->primal;
+    s->chosen = gcut_calloc(s->tmp, g->params.n + 1u, sizeof *s->chosen);
+    if (!opt || !opt->wrt) {
+        for (uint32_t i = 0; i < g->params.n; i++)
+            s->chosen[i] = g->params.at[i].role == GCUT_ROLE_param &&
+                           gcut_dtype_is_float(gcut_type_of(g, g->params.at[i].value)->dtype);
+        return;
+    }
+    for (uint32_t k = 0; k < opt->nwrt; k++) {
+        bool hit = false;
+        for (uint32_t i = 0; i < g->params.n; i++) {
+            const gcut_param *p = &g->params.at[i];
+            if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_input && p->role != GCUT_ROLE_state)
+                continue;
+            if (!gcut_dtype_is_float(gcut_type_of(g, p->value)->dtype)) continue;
+            if (!glob(opt->wrt[k], g->values.at[p->value].name)) continue;
+            s->chosen[i] = hit = true;
+        }
+        if (!hit)
+            gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc), "* and ? stand for any characters",
+                      "'%s' matches no float parameter of @%s", opt->wrt[k], g->name);
+    }
+}
+
+/* ---- the primal, twice ---------------------------------------------------------------------------- */
+
+static const char *unused_graph(gcut_module *m, const char *base, const char *suffix)
+{
+    const char *name = gcut_printf(m->arena, "%s.%s", base, suffix);
+    for (uint32_t i = 1; gcut_module_find(m, name); i++)
+        name = gcut_printf(m->arena, "%s.%s%u", base, suffix, i);
+    return name;
+}
+
+static void forget(gcut_module *m, const gcut_graph *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->graphs.n; i++)
+        if (m->graphs.at[i] != g) m->graphs.at[n++] = m->graphs.at[i];
+    m->graphs.n = n;
+}
+
+static bool by_meaning(gcut_op op)
+{
+    return rules[op] == gcut_vjp_meaning;
+}
+
+static bool has_meaning_left(const gcut_graph *g)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        if (by_meaning((gcut_op)g->nodes.at[n].op)) return true;
+    return false;
+}
+
+/* A meaning may be written with other composites, hence the loop; it ends because meanings do not recur. */
+static gcut_graph *decomposed(gcut_graph *g)
+{
+    gcut_graph *p = g;
+    while (has_meaning_left(p)) {
+        gcut_graph *next = gcut_pass_expand(p, unused_graph(g->module, g->name, "expanded"), by_meaning);
+        if (p != g) forget(g->module, p);
+        p = next;
+    }
+    return p;
+}
+
+static gcut_ref *mapped_args(sweep *s, const gcut_graph *src, const gcut_node *n, const gcut_ref *map)
+{
+    gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(src, n, k)];
+    return args;
+}
+
+/* A new graph with the primal's parameters, the cotan parameter and the primal's nodes.  Deterministic:
+ * both calls number values alike. */
+static gcut_graph *with_primal(sweep *s, const char *name)
+{
+    gcut_graph *p = s->primal, *g = gcut_graph_create(s->m, name);
+    g->marks = p->marks;
+    g->loc = p->loc;
+    gcut_decls_copy(g, p);
+    for (uint32_t i = 0; i < p->params.n; i++) {
+        gcut_ref v = p->params.at[i].value;
+        s->map[v] = gcut_param_new(g, p->params.at[i].role, p->values.at[v].name, gcut_type_of(p, v));
+        g->params.at[i].marks = p->params.at[i].marks;
+    }
+    s->seed = gcut_param_new(g, GCUT_ROLE_cotan, s->seed_name, gcut_type_of(p, s->loss_at));
+    for (uint32_t n = 0; n < p->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(p, n);
+        gcut_ref r = gcut_node_copy(g, p, n, mapped_args(s, p, node, s->map), node->loc, NULL);
+        for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
+    }
+    for (uint32_t i = 0; i < p->checks.n; i++)
+        gcut_dim_require(g, p->checks.at[i].a, p->checks.at[i].b, p->checks.at[i].loc, "check");
+    return g;
+}
+
+/* ---- the sweep ---------------------------------------------------------------------------------------- */
+
+static void mark_wanted(sweep *s)
+{
+    const gcut_graph *g = s->draft;
+    for (uint32_t i = 0; i < s->primal->params.n; i++) s->wanted[g->params.at[i].value] = s->chosen[i];
+    for (uint32_t n = 0; n < s->nnodes; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        bool any = false;
+        for (uint32_t k = 0; k < node->nargs; k++) any = any || s->wanted[gcut_arg(g, node, k)];
+        if (!any || rules[node->op] == gcut_vjp_zero) continue;
+        for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
+            s->wanted[v] = gcut_dtype_is_float(gcut_type_of(g, v)->dtype);
+    }
+}
+
+void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
+{
+    gcut_graph *g = c->b.g;
+    gcut_ref x = c->x[k];
+    gcut_type have = *gcut_type_of(g, value), want = *gcut_type_of(g, x);
+    if (!c->wanted[x]) return;
+    GCUT_ASSERT(have.dtype == want.dtype && have.rank == want.rank);
+    for (uint32_t d = 0; d < want.rank; d++)
+        gcut_dim_require(g, want.dim[d], have.dim[d], c->b.loc, "cotangent");
+    /* Sizes that only a run-time check can call equal, as of a slice that undoes a spaced pad of N elements.
+     */
+    if (!gcut_shape_equal(&have, &want)) value = gcut_breshape(&c->b, value, want.dim, want.rank);
+    gcut_ref sofar = c->cotangent[x];
+    c->cotangent[x] = sofar ? gcut_b2(&c->b, GCUT_OP_add, sofar, value) : value;
+}
+
+static gcut_locid grad_of(gcut_module *m, gcut_locid loc)
+{
+    return loc ? gcut_loc_call(m, "grad", &loc, 1) : 0;
+}
+
+/* The pool may move while a rule builds, so a rule reads a copy. */
+static gcut_ref *own_args(sweep *s, const gcut_graph *g, const gcut_node *n)
+{
+    gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = gcut_arg(g, n, k);
+    return args;
+}
+
+static void run(sweep *s)
+{
+    gcut_graph *g = s->draft;
+    if (s->wanted[s->map[s->loss_at]]) s->cotangent[s->map[s->loss_at]] = s->seed;
+    for (uint32_t n = s->nnodes; n-- > 0;) {
+        gcut_node node = *gcut_node_at(g, n);
+        GCUT_ASSERT(node.nres == 1);
+        if (!s->cotangent[node.res0]) continue;
+        gcut_vjp c = {.b = {.g = g, .loc = grad_of(s->m, node.loc)},
+                      .node = n,
+                      .x = own_args(s, g, &node),
+                      .nx = node.nargs,
+                      .y = node.res0,
+                      .dy = s->cotangent[node.res0],
+                      .wanted = s->wanted,
+                      .cotangent = s->cotangent};
+        rules[node.op](&c);
+        while (s->owner.n < g->nodes.n - s->nnodes) *GCUT_PUSH(s->tmp, &s->owner) = node.res0;
+    }
+}
+
+/* ---- the fair copy --------------------------------------------------------------------------------------
+ */
+
+/* By draft value: does a gradient need it? */
+static bool *live_values(sweep *s)
+{
+    const gcut_graph *g = s->draft;
+    bool *live = gcut_calloc(s->tmp, g->values.n, sizeof *live);
+    for (uint32_t i = 0; i < s->primal->params.n; i++)
+        if (s->chosen[i]) live[s->cotangent[g->params.at[i].value]] = true;
+    for (uint32_t n = g->nodes.n; n-- > s->nnodes;) {
+        const gcut_node *node = gcut_node_at(g, n);
+        for (uint32_t k = 0; live[node->res0] && k < node->nargs; k++) live[gcut_arg(g, node, k)] = true;
+    }
+    return live;
+}
+
+/* By draft value: the primal value whose whole cotangent it is.  When several share one (y = a + b), the
+ * one nearest to the loss names it. */
+static gcut_ref *whole_of(sweep *s)
+{
+    gcut_ref *whole = gcut_calloc(s->tmp, s->draft->values.n, sizeof *whole);
+    for (gcut_ref v = s->nvalues; v-- > 1;)
+        if (s->cotangent[v] && !whole[s->cotangent[v]]) whole[s->cotangent[v]] = v;
+    return whole;
+}
+
+static const char *step_name(gcut_graph *g, const char *value, uint32_t *k)
+{
+    const char *name;
+    do name = gcut_printf(g->module->arena, "d%s.%u", value, ++*k);
+    while (gcut_graph_find(g, name));
+    return name;
+}
+
+/* Appends the live backward nodes to `g`; map: draft value -> value of g. */
+static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
+{
+    const gcut_graph *d = s->draft;
+    const bool *live = live_values(s);
+    const gcut_ref *whole = whole_of(s);
+    uint32_t step = 0;
+    for (gcut_ref v = 0; v < s->nvalues; v++) map[v] = v;
+    for (uint32_t n = s->nnodes; n < d->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(d, n);
+        gcut_ref r = node->res0, y = s->owner.at[n - s->nnodes];
+        if (n > s->nnodes && y != s->owner.at[n - s->nnodes - 1]) step = 0;
+        if (!live[r]) continue;
+        const char *name = whole[r] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[r]].name)
+                                    : step_name(g, d->values.at[y].name, &step);
+        map[r] = gcut_node_copy(g, d, n, mapped_args(s, d, node, map), node->loc, name);
+    }
+    for (uint32_t i = 0; i < d->checks.n; i++)
+        gcut_dim_require(g, d->checks.at[i].a, d->checks.at[i].b, d->checks.at[i].loc, "check");
+}
+
+static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
+{
+    const gcut_graph *p = s->primal;
+    for (uint32_t i = 0; i < p->results.n; i++) {
+        const gcut_result *r = &p->results.at[i];
+        gcut_result_new(g, r->role, r->name, s->map[r->value]);
+        g->results.at[i].marks = r->marks;
+    }
+    for (uint32_t i = 0; i < p->params.n; i++) {
+        if (!s->chosen[i]) continue;
+        gcut_ref w = g->params.at[i].value, dw = map[s->cotangent[w]];
+        const char *name = g->values.at[w].name;
+        if (!dw) {
+            gcut_build b = {
+                .g = g, .loc = grad_of(s->m, g->loc), .name = gcut_printf(s->m->arena, "d%s", name)};
+            dw = gcut_bconst(&b, w, 0);
+        }
+        gcut_result_new(g, GCUT_ROLE_grad, name, dw);
+    }
+}
+
+gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name)
+{
+    gcut_module *m = g->module;
+    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .primal = decomposed(g)};
+    find_loss(&s, opt ? opt->loss : NULL);
+    choose(&s, opt);
+    s.seed_name = gcut_name_fresh(s.primal, gcut_printf(m->arena, "d%s", s.loss));
+    s.map = gcut_calloc(s.tmp, s.primal->values.n, sizeof *s.map);
+
+    s.draft = with_primal(&s, unused_graph(m, g->name, "draft"));
+    s.nvalues = s.draft->values.n;
+    s.nnodes = s.draft->nodes.n;
+    s.wanted = gcut_calloc(s.tmp, s.nvalues, sizeof *s.wanted);
+    s.cotangent = gcut_calloc(s.tmp, s.nvalues, sizeof *s.cotangent);
+    mark_wanted(&s);
+    run(&s);
+
+    gcut_graph *joint = with_primal(&s, name);
+    gcut_ref *map = gcut_calloc(s.tmp, s.draft->values.n, sizeof *map);
+    copy_backward(&s, joint, map);
+    add_results(&s, joint, map);
+    forget(m, s.draft);
+    if (s.primal != g) forget(m, s.primal);
+    gcut_arena_free(s.tmp);
+    return joint;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a VJP rule sees and how it answers.  A rule is short algebra: it reads
+ * the operands x[k], the result y and the cotangent dy of one node, and gives
+ * the cotangent of each operand that wants one to gcut_vjp_give.
+ *
+ *   V1  dy has y's type; what is given for operand k has x[k]'s type
+ *   V2  a rule builds nothing for an operand that wants no gradient
+ *   V3  a rule prefers y over x, so that keeping y alone is enough
+ *   V4  where a mask decides, the rule uses select: 0 * inf is not 0
+ *
+ * Only float values ever have cotangents, so a rule need not look at indices,
+ * predicates or integer operands.
+ */
+#ifndef GCUT_AUTODIFF_VJP_H
+#define GCUT_AUTODIFF_VJP_H
+
+#include "graph/build.h"
+
+typedef struct gcut_vjp {
+    gcut_build b;      /* appends to the joint graph, at grad(the node's location) */
+    uint32_t node;     /* the forward node, in the joint graph */
+    const gcut_ref *x; /* its operands */
+    uint32_t nx;
+    gcut_ref y, dy;
+    const bool *wanted;  /* by value id of the joint graph's primal part */
+    gcut_ref *cotangent; /* by value id, 0 = none arrived yet */
+} gcut_vjp;
+
+typedef void gcut_vjp_rule(gcut_vjp *c);
+
+static inline bool gcut_vjp_wants(const gcut_vjp *c, uint32_t k)
+{
+    return c->wanted[c->x[k]];
+}
+/* value is (part of) operand k's cotangent; parts are added in the order they come. */
+void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value);
+
+/* One rule per name in the table's vjp column.  "zero" contributes nothing; a node
+ * whose rule is "meaning" is decomposed before the sweep and never reaches it. */
+#define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) gcut_vjp_rule gcut_vjp_##vjp;
+#include "graph/ops.def"
+#undef OP
+
+/* ---- small things several rules say ------------------------------------------------------------ */
+
+static inline const gcut_type *gcut_vjp_type(const gcut_vjp *c, gcut_ref v)
+{
+    return gcut_type_of(c->b.g, v);
+}
+
+/* p ? dy : 0 */
+static inline gcut_ref gcut_vjp_where(gcut_vjp *c, gcut_ref p)
+{
+    return gcut_bselect(&c->b, p, c->dy, gcut_bconst(&c->b, c->dy, 0));
+}
+
+/* r, the result of a reduction over `mask` with or without keep, repeated to the shape of x[0]. */
+gcut_ref gcut_vjp_unreduce(gcut_vjp *c, gcut_ref r, uint32_t mask);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * VJP rules of the contractions.
+ */
+#include "autodiff/vjp.h"
+
+/* y = A B with A = a or a', B = b or b' (leading axes are batch):
+ *
+ *             da                      db
+ *   a  b      dy b'   = mm(dy, b )    a' dy   = mm(a , dy)
+ *   a' b      b dy'   = mm(b , dy)    a dy    = mm(a , dy)
+ *   a  b'     dy b    = mm(dy, b )    dy' a   = mm(dy, a )
+ *   a' b'     b' dy'  = mm(b , dy)    dy' a'  = mm(dy, a )
+ *
+ * so a transposed operand swaps the factors, and every transpose is a flag of the product. */
+void gcut_vjp_matmul(gcut_vjp *c)
+{
+    const gcut_node *n = gcut_node_at(c->b.g, c->node);
+    bool ta = gcut_attr_flag(c->b.g, n, GCUT_A_ta), tb = gcut_attr_flag(c->b.g, n, GCUT_A_tb);
+    gcut_ref a = c->x[0], b = c->x[1], dy = c->dy;
+    if (gcut_vjp_wants(c, 0))
+        gcut_vjp_give(c, 0,
+                      ta ? gcut_bmatmul(&c->b, b, dy, tb, true) : gcut_bmatmul(&c->b, dy, b, false, !tb));
+    if (gcut_vjp_wants(c, 1))
+        gcut_vjp_give(c, 1,
+                      tb ? gcut_bmatmul(&c->b, dy, a, true, ta) : gcut_bmatmul(&c->b, a, dy, !ta, false));
+}
