@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which half of the step each value of a joint graph belongs to, before any
+ * price is asked: facts of the graph alone.
+ */
+#ifndef GCUT_PARTITION_CLASSIFY_H
+#define GCUT_PARTITION_CLASSIFY_H
+
+#include "partition/partition.h"
+
+typedef struct gcut_facts {
+    gcut_graph *g;
+    gcut_where *where; /* by value */
+    gcut_ref *base;    /* by value: the value whose storage it is, itself unless made by a VIEW op */
+    bool *out;         /* by value: a primal result of the forward half */
+    bool *read;        /* by value, FORWARD and EITHER: the backward half reads it directly, or returns it */
+    bool *live;        /* by node: some result depends on it */
+} gcut_facts;
+
+/* in: JOINT.  Memory from `arena`.  Throws GCUT_EPLAN when an `out` result depends on a cotangent. */
+gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *joint);
+
+static inline gcut_class gcut_node_class(const gcut_node *n)
+{
+    return gcut_op_get((gcut_op)n->op)->class;
+}
+/* A value that is never worth storage of its own: a constant or a view. */
+bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One decision: the network for a lambda, its minimum cut, and the fates that follow.
+ */
+#include "partition/decide.h"
+
+#include <math.h>
+
+#include "graph/shape.h"
+#include "partition/solve.h"
+
+gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt)
+{
+    gcut_problem *p = gcut_calloc(arena, 1, sizeof *p);
+    p->g = joint;
+    p->opt = opt;
+    p->facts = gcut_classify(arena, joint);
+    p->price = gcut_prices(arena, p->facts, &opt->machine, opt->at, opt->nat);
+    p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
+    gcut_resolve_forced(p, arena);
+    return p;
+}
+
+static bool alive_anyway(const gcut_problem *p, gcut_ref v)
+{
+    return !gcut_def(p->g, v) || (p->facts->out[v] && p->force[v] != GCUT_FORCE_RECOMPUTE);
+}
+
+double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why)
+{
+    *why = NULL;
+    if (gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT))
+        return *why = "a constant: made where it is needed", INFINITY;
+    if (p->force[v] == GCUT_FORCE_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
+    if (!gcut_def(p->g, v)) return *why = "a parameter: alive anyway", 0;
+    if (p->facts->out[v]) return *why = "a result of the forward half: alive anyway", 0;
+    if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
+    return p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
+}
+
+static bool in_domain(const gcut_problem *p, gcut_ref v)
+{
+    return p->facts->where[v] != GCUT_W_BACKWARD;
+}
+
+/* ---- the network ----------------------------------------------------------------------------- */
+
+/* A forced save is paid whatever the cut: it enters the network free of charge, so that its price neither
+ * coarsens the quantum nor hides a difference, and its cost is added by fates. */
+static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v, double lambda)
+{
+    const char *why;
+    double save = gcut_save_price(p, v, lambda, &why);
+    bool forced = p->force[v] == GCUT_FORCE_SAVE, free = forced || alive_anyway(p, v);
+    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : p->price[v].bytes, !free,
+                       forced ? "must be saved, as asked for" : why);
+    if (p->facts->read[v]) gcut_network_read(net, v, "the backward half reads it");
+    if (forced) gcut_network_read(net, v, "must be saved, as asked for");
+}
+
+static gcut_network *build(const gcut_problem *p, gcut_arena *arena, double lambda)
+{
+    const gcut_graph *g = p->g;
+    gcut_network *net = gcut_network_new(arena, g->values.n);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (!in_domain(p, v)) continue;
+        add_value(p, net, v, lambda);
+        if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, p->price[v].why, NULL, 0, &v, 1);
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->nres == 0 || !in_domain(p, n->res0)) continue;
+        gcut_ref res[GCUT_MAX_RESULTS];
+        bool forced = false;
+        for (uint32_t k = 0; k < n->nres; k++) {
+            res[k] = n->res0 + k;
+            forced |= p->force[res[k]] == GCUT_FORCE_SAVE;
+        }
+        gcut_network_work(net, forced ? INFINITY : p->price[n->res0].recompute_ns,
+                          forced ? "must be saved, as asked for" : p->price[n->res0].why,
+                          &g->args.at[n->arg0], n->nargs, res, n->nres);
+    }
+    return net;
+}
+
+/* ---- fates ------------------------------------------------------------------------------------------------
+ */
+
+/* Would v, if the backward half needs it, be computed there?  Not asked for what lives anyway. */
+static bool recomputes(const gcut_problem *p, gcut_policy policy, const bool *recomputed, gcut_ref v)
+{
+    if (p->force[v] != GCUT_FORCE_NONE) return p->force[v] == GCUT_FORCE_RECOMPUTE;
+    switch (policy) {
+    case GCUT_POLICY_MINCUT: return recomputed[v];
+    case GCUT_POLICY_SAVE_ALL:
+        return p->facts->where[v] == GCUT_W_EITHER || gcut_value_is(p->g, v, GCUT_CLASS_VIEW);
+    case GCUT_POLICY_RECOMPUTE_ALL: break;
+    }
+    return true;
+}
+
+/* From what the backward half reads, backwards: a value is needed when it is read, or when something
+ * recomputed reads it.  Operands come before their users, so one pass is enough. */
+static void settle_fates(const gcut_problem *p, gcut_policy policy, const bool *recomputed, gcut_arena *arena,
+                         gcut_fate *fate)
+{
+    const gcut_graph *g = p->g;
+    bool *need = gcut_memdup(arena, p->facts->read, g->values.n * sizeof *need);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        need[v] |= p->force[v] == GCUT_FORCE_SAVE;
+        fate[v] = !in_domain(p, v) ? GCUT_F_BACKWARD : gcut_def(g, v) ? GCUT_F_UNUSED : GCUT_F_FREE;
+    }
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool again = false;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+            if (!in_domain(p, v)) continue;
+            if (alive_anyway(p, v) || gcut_node_class(n) == GCUT_CLASS_CONSTANT)
+                fate[v] = GCUT_F_FREE;
+            else if (need[v])
+                fate[v] = recomputes(p, policy, recomputed, v) ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
+            again |= fate[v] == GCUT_F_RECOMPUTED;
+        }
+        for (uint32_t k = 0; again && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+    }
+}
+
+static void sum_up(const gcut_problem *p, gcut_choice *c)
+{
+    const gcut_graph *g = p->g;
+    const char *why;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool again = false;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+            again |= c->fate[v] == GCUT_F_RECOMPUTED;
+            if (c->fate[v] != GCUT_F_SAVED) continue;
+            c->fixed_ns += gcut_save_price(p, v, 0, &why);
+            if (__builtin_add_overflow(c->saved_bytes, p->price[v].bytes, &c->saved_bytes))
+                gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc), NULL,
+                          "the saved values of @%s have more than 2^63 bytes", g->name);
+        }
+        if (again) c->recompute_ns += p->price[n->res0].recompute_ns;
+    }
+    c->fixed_ns += c->recompute_ns;
+    c->cost_ns = c->fixed_ns + c->lambda * (double)c->saved_bytes;
+}
+
+static double forced_cost(const gcut_problem *p, double lambda)
+{
+    double sum = 0;
+    const char *why;
+    for (gcut_ref v = 1; v < p->g->values.n; v++)
+        if (p->force[v] == GCUT_FORCE_SAVE) sum += gcut_save_price(p, v, lambda, &why);
+    return sum;
+}
+
+gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda)
+{
+    const gcut_graph *g = p->g;
+    gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
+    c->fate = gcut_calloc(arena, g->values.n, sizeof *c->fate);
+    c->lambda = lambda;
+    gcut_arena *scratch = gcut_arena_new(g->module->env, arena);
+    gcut_network *net = build(p, scratch, lambda);
+    gcut_cut cut = gcut_solve(net, scratch);
+    bool *recomputed = gcut_calloc(scratch, g->values.n, 1);
+    for (gcut_ref v = 1; v < g->values.n; v++) recomputed[v] = net->in[v] && !cut.source_side[net->in[v]];
+    settle_fates(p, policy, recomputed, scratch, c->fate);
+    sum_up(p, c);
+    c->lower_bound_ns = cut.lower_bound + forced_cost(p, lambda);
+    c->quantum_ns = cut.quantum;
+    /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.
+     */
+    double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
+    if (policy == GCUT_POLICY_MINCUT) {
+        GCUT_ASSERT(c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
+        if (c->lower_bound_ns > c->cost_ns) c->lower_bound_ns = c->cost_ns; /* rounding of sums */
+    }
+    gcut_arena_free(scratch);
+    return c;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A joint graph with everything known before lambda and policy are chosen, and
+ * what is chosen for them.  Plans, flip prices and frontiers share it.
+ */
+#ifndef GCUT_PARTITION_DECIDE_H
+#define GCUT_PARTITION_DECIDE_H
+
+#include "partition/price.h"
+
+typedef enum gcut_force { GCUT_FORCE_NONE, GCUT_FORCE_SAVE, GCUT_FORCE_RECOMPUTE } gcut_force;
+
+typedef struct gcut_problem {
+    gcut_graph *g;
+    const gcut_plan_options *opt;
+    gcut_facts *facts;
+    gcut_price *price; /* by value */
+    gcut_force *force; /* by value; never on a view, whose base has it */
+} gcut_problem;
+
+typedef struct gcut_choice {
+    gcut_fate *fate; /* by value */
+    double lambda;
+    double fixed_ns;     /* cost at lambda 0: recompute prices and round trips */
+    double recompute_ns; /* of that, the recompute prices */
+    double cost_ns;      /* fixed_ns + lambda * saved_bytes */
+    double lower_bound_ns, quantum_ns;
+    int64_t saved_bytes;
+} gcut_choice;
+
+/* Classifies, prices, resolves forced values.  Throws as gcut_plan_make says. */
+gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt);
+/* partition/force.c: marks and options into p->force. */
+void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
+
+gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);
+
+/* t_v + lambda * bytes; 0 for what lives anyway, INFINITY for what must not be saved, with the reason. */
+double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why);
+
+/* partition/flip.c: for every value saved at lambda `from`, the prices at which the cheapest plan stops (and
+ * where nesting fails, starts again) to save it, up to `to`. */
+typedef struct gcut_flips {
+    bool saved;       /* by the plan at `from` */
+    uint32_t n;       /* 0 and saved: it never flips */
+    const double *at; /* rising; at[0], at[2], … stop saving, at[1], at[3], … start again */
+} gcut_flips;
+gcut_flips *gcut_flip_prices(const gcut_problem *p, gcut_arena *arena, double from, double to);
+
+#endif

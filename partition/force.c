@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Forced values: #must_save, #must_recompute and the names in the options.
+ *
+ * A mark on a view is about the value whose storage it is.  What lives anyway (parameters, constants,
+ * results) needs no saving, so must_save is met there; must_recompute of a parameter cannot be.
+ * Any value can be computed from the parameters in the end, so the only contradictions are between two
+ * wishes about one value, and naming those two names a minimal pair.
+ */
+#include <string.h>
+
+#include "partition/decide.h"
+
+/* Who asked: for the message that names both sides. */
+typedef struct wish {
+    gcut_ref asked; /* the value as named by the user; 0 = nobody asked */
+    bool mark;
+} wish;
+
+typedef struct wishes {
+    gcut_problem *p;
+    wish *save, *recompute; /* by value */
+} wishes;
+
+static gcut_place place_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return gcut_loc_place(g->module, n ? n->loc : 0);
+}
+
+static const char *describe(const gcut_graph *g, const wish *w, gcut_force f)
+{
+    gcut_place at = place_of(g, w->asked);
+    const char *how = f == GCUT_FORCE_SAVE ? (w->mark ? "#must_save on" : "--save")
+                                           : (w->mark ? "#must_recompute on" : "--recompute");
+    gcut_arena *a = g->module->arena;
+    const char *name = g->values.at[w->asked].name;
+    if (!at.file || !at.line) return gcut_printf(a, "%s %%%s", how, name);
+    return gcut_printf(a, "%s %%%s (%s:%d)", how, name, at.file, at.line);
+}
+
+static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
+{
+    const gcut_graph *g = w->p->g;
+    gcut_module *m = g->module;
+    const gcut_facts *facts = w->p->facts;
+    const char *name = g->values.at[asked].name;
+    if (f == GCUT_FORCE_RECOMPUTE && !gcut_def(g, asked))
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
+                  "it is alive in both halves and takes no saved bytes",
+                  "%%%s is a parameter: there is nothing to recompute it from", name);
+    if (facts->where[asked] == GCUT_W_BACKWARD) {
+        if (f == GCUT_FORCE_RECOMPUTE) return;
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
+                  "only what the forward half can compute can be saved",
+                  "%%%s cannot be saved: it belongs to the backward half alone", name);
+    }
+    gcut_ref v = facts->base[asked];
+    if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
+    wish *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
+    if (!mine->asked) *mine = (wish){asked, mark};
+    if (w->save[v].asked && w->recompute[v].asked)
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
+                  "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
+                  describe(g, &w->save[v], GCUT_FORCE_SAVE),
+                  describe(g, &w->recompute[v], GCUT_FORCE_RECOMPUTE));
+    if (f == GCUT_FORCE_SAVE && facts->out[v]) return; /* a result is kept in any case */
+    w->p->force[v] = f;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Levenshtein distance, for names of at most 63 characters; longer ones count as far away. */
+static uint32_t distance(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b);
+    uint32_t row[64];
+    if (la > 63 || lb > 63) return UINT32_MAX;
+    for (uint32_t j = 0; j <= lb; j++) row[j] = j;
+    for (uint32_t i = 1; i <= la; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = i;
+        for (uint32_t j = 1; j <= lb; j++) {
+            uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
+            uint32_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = change < other ? change : other;
+        }
+    }
+    return row[lb];
+}
+
+static gcut_ref find(const gcut_graph *g, const char *name)
+{
+    const char *bare = name[0] == '%' ? name + 1 : name;
+    gcut_ref v = gcut_graph_find(g, bare);
+    if (v) return v;
+    gcut_ref nearest = 0;
+    uint32_t best = UINT32_MAX;
+    for (gcut_ref u = 1; u < g->values.n; u++) {
+        uint32_t d = distance(bare, g->values.at[u].name);
+        if (d < best) best = d, nearest = u;
+    }
+    const char *hint =
+        nearest ? gcut_printf(g->module->arena, "the nearest name is %%%s", g->values.at[nearest].name)
+                : NULL;
+    gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, hint,
+              "there is no value %%%s in @%s", bare, g->name);
+}
+
+static void add_marks(wishes *w, const gcut_marks *marks, gcut_ref first, uint32_t n)
+{
+    for (gcut_ref v = first; v < first + n; v++) {
+        if (gcut_mark_find(marks, "must_save")) add_wish(w, v, GCUT_FORCE_SAVE, true);
+        if (gcut_mark_find(marks, "must_recompute")) add_wish(w, v, GCUT_FORCE_RECOMPUTE, true);
+    }
+}
+
+void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
+{
+    const gcut_graph *g = p->g;
+    wishes w = {p, gcut_calloc(arena, g->values.n, sizeof *w.save),
+                gcut_calloc(arena, g->values.n, sizeof *w.save)};
+    for (uint32_t i = 0; i < g->params.n; i++)
+        add_marks(&w, &g->params.at[i].marks, g->params.at[i].value, 1);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        add_marks(&w, &n->marks, n->res0, n->nres);
+    }
+    for (uint32_t i = 0; i < p->opt->nsave; i++)
+        add_wish(&w, find(g, p->opt->save[i]), GCUT_FORCE_SAVE, false);
+    for (uint32_t i = 0; i < p->opt->nrecompute; i++)
+        add_wish(&w, find(g, p->opt->recompute[i]), GCUT_FORCE_RECOMPUTE, false);
+}

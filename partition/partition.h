@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The partition: which forward values are saved for the backward half and which
+ * are computed again there, as a minimum cut with two prices per value.
+ *
+ *   classify ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
+ */
+#ifndef GCUT_PARTITION_PARTITION_H
+#define GCUT_PARTITION_PARTITION_H
+
+#include "graph/graph.h"
+
+/* The machine model: everything prices are computed from. ns, bytes, one core unless said otherwise. */
+typedef struct gcut_machine {
+    double dram_read_ns_per_byte, dram_write_ns_per_byte; /* of the step's thread count together */
+    double cache_ns_per_byte; /* a materialised temporary that stays in L2/L3, written and read back */
+    double gemm_ns_per_flop;  /* multiply and add = 2 flops */
+    double kernel_ns;         /* fixed cost of one more kernel */
+    double pointwise_scale;   /* multiplies the op table's cost_ps / 1000, = 1/threads */
+} gcut_machine;
+gcut_machine gcut_machine_shipped(void);
+
+typedef enum gcut_policy { GCUT_POLICY_MINCUT, GCUT_POLICY_SAVE_ALL, GCUT_POLICY_RECOMPUTE_ALL } gcut_policy;
+const char *gcut_policy_name(gcut_policy p);
+bool gcut_policy_parse(const char *s, gcut_policy *out);
+
+typedef struct gcut_plan_options {
+    gcut_policy policy;
+    double lambda;              /* ns per byte, >= 0; default 0.05 */
+    const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */
+    uint32_t nat;
+    gcut_machine machine;
+    const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
+    uint32_t nsave, nrecompute;
+} gcut_plan_options;
+
+typedef enum gcut_where {
+    GCUT_W_FORWARD, /* the forward half needs it: primal results depend on it */
+    GCUT_W_EITHER,  /* neither half of necessity: free of cotangents, read by the backward half only (cos(x))
+                     */
+    GCUT_W_BACKWARD /* depends on a cotangent, or only serves `next` results */
+} gcut_where;
+
+typedef enum gcut_fate {
+    GCUT_F_FREE, /* lives anyway: parameter, input, constant, result of the forward half */
+    GCUT_F_SAVED,
+    GCUT_F_RECOMPUTED, /* computed by the forward half and again by the backward half (or there for the first
+                          time: EITHER) */
+    GCUT_F_UNUSED,     /* the backward half does without */
+    GCUT_F_BACKWARD    /* belongs to the backward half alone */
+} gcut_fate;
+
+typedef struct gcut_decision { /* one per value id of the joint graph */
+    gcut_where where;
+    gcut_fate fate;
+    bool forced;         /* by a mark or an option */
+    int64_t bytes;       /* storage of its alias class's base; 0 for a view */
+    double recompute_ns; /* c_v; INFINITY when forbidden */
+    double save_ns;      /* t_v + lambda * bytes */
+    const char *reason;  /* static text: why a price is infinite or zero, NULL otherwise */
+} gcut_decision;
+
+typedef struct gcut_plan {
+    gcut_graph *joint;
+    gcut_plan_options options;
+    gcut_decision *value;  /* by value id of the joint graph */
+    double cost_ns;        /* the cut: saved prices + recompute prices */
+    double lower_bound_ns; /* max flow minus the quantisation error bound */
+    double quantum_ns;     /* one unit of capacity; the cost is within arcs/2 * quantum of the minimum */
+    double recompute_ns;   /* sum of c_v over recomputed values */
+    int64_t saved_bytes;   /* at options.at */
+    gcut_dim saved_bytes_sym;
+    int64_t peak_bytes;    /* of the whole step; set by whoever placed the arena, else -1 */
+    double step_ns;        /* predicted; set by whoever priced the kernels, else NAN */
+    gcut_graph *fwd, *bwd; /* after gcut_split */
+} gcut_plan;
+
+/* Decides.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict each
+ * other (both named with their lines), an unknown value name. */
+gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt);
+
+/* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.
+ *   fwd: every parameter the forward half reads, in the joint's order -> primal results, then `saved`.
+ *   bwd: `saved` parameters, the params/inputs/states it reads, the cotangents -> `grad`, `next`.
+ * Every `next` result is computed by bwd.  A recomputed value is placed lazily, just before its first reader,
+ * once, named as in the joint graph, marked #recomputed, located at remat(loc). Order within a half is
+ * otherwise the joint's. The split is checked: saved agree by name and type, bwd reads nothing that is not
+ * given. */
+void gcut_split(gcut_plan *plan, const char *base);
+
+/* partition/report.c: the plan for people and for programs. `at` sizes exact with IEC beside them. */
+void gcut_plan_text(const gcut_plan *plan, gcut_text *out);  /* totals and saved table: `gradcut plan` */
+void gcut_saved_text(const gcut_plan *plan, gcut_text *out); /* the table of `gradcut saved` */
+void gcut_plan_json(const gcut_plan *plan, gcut_text *out);  /* keys as in the design's inspection page */
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gcut_plan_make: from options to decisions.
+ */
+#include "partition/partition.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "partition/decide.h"
+
+static const char *const policies[] = {"mincut", "save-all", "recompute-all"};
+#define NPOLICIES (sizeof policies / sizeof *policies)
+
+const char *gcut_policy_name(gcut_policy p)
+{
+    return policies[p];
+}
+
+bool gcut_policy_parse(const char *s, gcut_policy *out)
+{
+    for (size_t i = 0; i < NPOLICIES; i++)
+        if (!strcmp(s, policies[i])) {
+            *out = (gcut_policy)i;
+            return true;
+        }
+    return false;
+}
+
+static const char *const *copy_names(gcut_module *m, const char *const *names, uint32_t n)
+{
+    const char **copy = gcut_calloc(m->arena, (size_t)n + 1, sizeof *copy);
+    for (uint32_t i = 0; i < n; i++) copy[i] = gcut_name(m, names[i]);
+    return copy;
+}
+
+/* The plan outlives the caller's arrays: a report solves again with the same options. */
+static gcut_plan_options copy_options(gcut_module *m, const gcut_plan_options *opt)
+{
+    gcut_plan_options o = *opt;
+    o.at = opt->nat ? gcut_memdup(m->arena, opt->at, opt->nat * sizeof *opt->at) : NULL;
+    o.save = copy_names(m, opt->save, opt->nsave);
+    o.recompute = copy_names(m, opt->recompute, opt->nrecompute);
+    return o;
+}
+
+static gcut_dim saved_sym(const gcut_graph *g, const gcut_fate *fate)
+{
+    gcut_module *m = g->module;
+    gcut_dim sum = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (fate[v] != GCUT_F_SAVED) continue;
+        const gcut_type *t = gcut_type_of(g, v);
+        gcut_dim bytes =
+            gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
+        sum = gcut_dim_make(m->dims, GCUT_DIM_ADD, sum, bytes);
+    }
+    return sum;
+}
+
+static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_choice *c)
+{
+    const gcut_graph *g = plan->joint;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        gcut_decision *d = &plan->value[v];
+        const char *why = NULL;
+        d->where = p->facts->where[v];
+        d->fate = c->fate[v];
+        d->forced = p->force[v] != GCUT_FORCE_NONE;
+        d->bytes = p->facts->base[v] == v ? p->price[v].bytes : 0;
+        d->recompute_ns = p->price[v].recompute_ns;
+        d->save_ns = d->where == GCUT_W_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
+        d->reason = p->force[v] == GCUT_FORCE_SAVE ? "must be saved, as asked for"
+                    : why                          ? why
+                                                   : p->price[v].why;
+        if (d->where == GCUT_W_BACKWARD) d->reason = "belongs to the backward half alone";
+        if (p->force[v] == GCUT_FORCE_SAVE) d->recompute_ns = INFINITY;
+    }
+}
+
+gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
+{
+    gcut_module *m = joint->module;
+    if (!(opt->lambda >= 0) || isinf(opt->lambda))
+        gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "lambda must be a finite number of ns per byte, >= 0");
+    if ((size_t)opt->policy >= NPOLICIES)
+        gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
+                  (int)opt->policy);
+    gcut_plan *plan = gcut_calloc(m->arena, 1, sizeof *plan);
+    plan->joint = joint;
+    plan->options = copy_options(m, opt);
+    plan->value = gcut_calloc(m->arena, joint->values.n, sizeof *plan->value);
+
+    gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
+    gcut_problem *p = gcut_problem_new(scratch, joint, &plan->options);
+    gcut_choice *c = gcut_choose(p, scratch, opt->policy, opt->lambda);
+    fill_decisions(plan, p, c);
+    plan->cost_ns = c->cost_ns;
+    plan->lower_bound_ns = c->lower_bound_ns;
+    plan->quantum_ns = c->quantum_ns;
+    plan->recompute_ns = c->recompute_ns;
+    plan->saved_bytes = c->saved_bytes;
+    plan->saved_bytes_sym = saved_sym(joint, c->fate);
+    plan->peak_bytes = -1;
+    plan->step_ns = NAN;
+    gcut_arena_free(scratch);
+    return plan;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Prices from the op table's class and cost columns and the machine model.
+ *
+ *   class        recomputing one value costs
+ *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel also a trip through the
+ *                cache and one more kernel
+ *   REDUCTION    arithmetic over the operand's elements, and reading the operand from memory
+ *   CONTRACTION  2*M*N*K flops, and one more kernel
+ *   INDEX        arithmetic, reading from memory, a trip through the cache
+ *   VIEW         0: it moves nothing, its base stands for it
+ *   CONSTANT     0, and it is never saved
+ *
+ * Composites that are still in the joint graph are priced by their row like any other op.
+ */
+#include "partition/price.h"
+
+#include <math.h>
+
+/* Two cores of the machine in doc/kernels.md's roofline; every figure was measured there. */
+gcut_machine gcut_machine_shipped(void)
+{
+    return (gcut_machine){
+        .dram_read_ns_per_byte = 1 / 33.0,  /* 16.5 GB/s per core, two cores */
+        .dram_write_ns_per_byte = 1 / 18.8, /* 9.4 GB/s per core with ordinary stores, two cores */
+        .cache_ns_per_byte = 2 / 56.0,      /* written once and read once at L3's 28 GB/s per core */
+        .gemm_ns_per_flop = 1 / 312.0,      /* 312 GF/s over the matrix products of a GPT-2 step */
+        .kernel_ns = 1000,                  /* one parallel region and its barrier */
+        .pointwise_scale = 0.5,             /* the op table states one core */
+    };
+}
+
+typedef struct pricing {
+    gcut_arena *arena;
+    const gcut_facts *f;
+    const gcut_machine *m;
+    const gcut_dim_binding *at;
+    uint32_t nat;
+    int64_t *numel; /* by value */
+    bool *stored;   /* by value: some reader in the backward half needs it in memory */
+} pricing;
+
+static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
+                      gcut_place place)
+{
+    int64_t n;
+    if (gcut_dim_eval(g->module->dims, d, at, nat, &n)) return n;
+    gcut_text t = {.arena = g->module->arena};
+    gcut_dim_print(g->module->dims, d, &t);
+    gcut_fail(g->module->env, GCUT_EDIM, place, "give every symbol a value, such as --at N=32",
+              "the size %s of @%s has no value here", t.at, g->name);
+}
+
+static gcut_place place_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return gcut_loc_place(g->module, n ? n->loc : 0);
+}
+
+/* Elements of v; also makes sure that its bytes fit. */
+static int64_t numel_of(const pricing *p, gcut_ref v)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_type *t = gcut_type_of(g, v);
+    int64_t n = gcut_dtype_bytes(t->dtype);
+    bool zero = false, over = false;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int64_t d = dim_at(g, t->dim[i], p->at, p->nat, place_of(g, v));
+        zero |= d == 0;
+        over |= __builtin_mul_overflow(n, d ? d : 1, &n);
+    }
+    if (zero) return 0;
+    if (over)
+        gcut_fail(g->module->env, GCUT_EDIM, place_of(g, v), NULL, "%%%s has more than 2^63 bytes",
+                  g->values.at[v].name);
+    return n / gcut_dtype_bytes(t->dtype);
+}
+
+/* Vectors hold half as many elements when an element has 8 bytes. */
+static double width_of(const gcut_graph *g, const gcut_node *n)
+{
+    int64_t b = gcut_dtype_bytes(gcut_type_of(g, n->res0)->dtype);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        int64_t c = gcut_dtype_bytes(gcut_type_of(g, gcut_arg(g, n, k))->dtype);
+        if (c > b) b = c;
+    }
+    return b > 4 ? 2 : 1;
+}
+
+static int64_t storage(const pricing *p, gcut_ref v)
+{
+    gcut_ref b = p->f->base[v];
+    return p->numel[b] * gcut_dtype_bytes(gcut_type_of(p->f->g, b)->dtype);
+}
+
+/* The op table has no column for the length of a contraction: it is in the operands' shapes, per op. */
+double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
+{
+    if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION) return 0;
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *r = gcut_type_of(g, n->res0);
+    double out = 1;
+    for (uint32_t i = 0; i < r->rank; i++) out *= (double)dim_at(g, r->dim[i], at, nat, place);
+    if (n->op == GCUT_OP_attention) { /* q k' and p v, each T*S*D multiply-adds per head */
+        const gcut_type *k = gcut_type_of(g, gcut_arg(g, n, 1));
+        double s = (double)dim_at(g, k->dim[k->rank - 2], at, nat, place);
+        return 4 * out * s * (gcut_attr_flag(g, n, GCUT_A_causal) ? 0.5 : 1);
+    }
+    bool ta = gcut_attr_flag(g, n, GCUT_A_ta);
+    return 2 * out * (double)dim_at(g, a->dim[a->rank - (ta ? 2 : 1)], at, nat, place);
+}
+
+/* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where
+ * the backward half itself does not read it, it is recomputed for the sake of forward ops that are. */
+static void mark_stored(pricing *p)
+{
+    const gcut_graph *g = p->f->g;
+    bool *back = gcut_calloc(p->arena, g->values.n, 1), *fore = gcut_calloc(p->arena, g->values.n, 1);
+    bool *any = gcut_calloc(p->arena, g->values.n, 1);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        gcut_class c = gcut_node_class(n);
+        if (!p->f->live[i] || c == GCUT_CLASS_VIEW) continue;
+        bool fusable = c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref b = p->f->base[gcut_arg(g, n, k)];
+            if (p->f->where[n->res0] == GCUT_W_FORWARD) {
+                fore[b] |= !fusable;
+            } else {
+                any[b] = true;
+                back[b] |= !fusable;
+            }
+        }
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++) p->stored[v] = any[v] ? back[v] : fore[v];
+}
+
+static double node_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_machine *m = p->m;
+    double op_ns = gcut_op_get((gcut_op)n->op)->cost_ps / 1000.0 * m->pointwise_scale * width_of(g, n);
+    double out = 0, bytes = 0;
+    bool stored = false;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+        out += (double)p->numel[v];
+        bytes += (double)storage(p, v);
+        stored |= p->stored[v];
+    }
+    switch (gcut_node_class(n)) {
+    case GCUT_CLASS_VIEW:
+    case GCUT_CLASS_CONSTANT: return 0;
+    case GCUT_CLASS_POINTWISE:
+        return out * op_ns + (stored ? bytes * m->cache_ns_per_byte + m->kernel_ns : 0);
+    case GCUT_CLASS_REDUCTION: {
+        gcut_ref a = gcut_arg(g, n, 0);
+        return (double)p->numel[a] * op_ns + (double)storage(p, a) * m->dram_read_ns_per_byte;
+    }
+    case GCUT_CLASS_CONTRACTION:
+        return gcut_node_flops(g, n, p->at, p->nat) * m->gemm_ns_per_flop * width_of(g, n) + m->kernel_ns;
+    case GCUT_CLASS_INDEX: return out * op_ns + bytes * (m->dram_read_ns_per_byte + m->cache_ns_per_byte);
+    }
+    return 0;
+}
+
+static const char *zero_reason(const pricing *p, const gcut_node *n)
+{
+    gcut_class c = gcut_node_class(n);
+    if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
+    if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
+    if (p->f->where[n->res0] == GCUT_W_EITHER)
+        return "the forward half does not need it: computed once in any case";
+    return NULL;
+}
+
+gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machine *m,
+                        const gcut_dim_binding *at, uint32_t nat)
+{
+    const gcut_graph *g = f->g;
+    pricing p = {arena,
+                 f,
+                 m,
+                 at,
+                 nat,
+                 gcut_calloc(arena, g->values.n, sizeof *p.numel),
+                 gcut_calloc(arena, g->values.n, 1)};
+    gcut_price *out = gcut_calloc(arena, g->values.n, sizeof *out);
+    for (gcut_ref v = 1; v < g->values.n; v++) p.numel[v] = numel_of(&p, v);
+    mark_stored(&p);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const gcut_node *n = gcut_def(g, v);
+        gcut_price *c = &out[v];
+        c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
+        c->trip_ns = (double)c->bytes * (m->dram_read_ns_per_byte + m->dram_write_ns_per_byte);
+        c->why = n ? zero_reason(&p, n) : "a parameter: alive anyway";
+        c->recompute_ns = !n ? INFINITY : c->why ? 0 : node_price(&p, n);
+    }
+    return out;
+}

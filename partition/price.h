@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What saving and what recomputing costs, in nanoseconds of the machine model.
+ */
+#ifndef GCUT_PARTITION_PRICE_H
+#define GCUT_PARTITION_PRICE_H
+
+#include "partition/classify.h"
+
+typedef struct gcut_price {
+    int64_t bytes;       /* elements times element size, of a view too */
+    double recompute_ns; /* c_v, of the whole node for each of its results; INFINITY for parameters */
+    double trip_ns;      /* t_v: the round trip to memory */
+    const char *why;     /* why recompute_ns is infinite or zero, NULL otherwise */
+} gcut_price;
+
+/* One price per value id of the graph, BACKWARD values too.  Memory from `arena`.
+ * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or leaves 64 bits. */
+gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machine *m,
+                        const gcut_dim_binding *at, uint32_t nat);
+
+/* Multiply-adds times two of a CONTRACTION node at the binding; 0 for any other class. */
+double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
+
+#endif

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The plan in words, as a table and as JSON.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "graph/text.h"
+#include "partition/decide.h"
+
+#define FLIP_LIMIT 1e6 /* ns per byte; what is still saved there is said never to flip */
+
+typedef struct report {
+    const gcut_plan *plan;
+    const gcut_graph *g;
+    gcut_arena *arena;
+    gcut_problem *p;
+    gcut_flips *flips;
+} report;
+
+static report open_report(const gcut_plan *plan, gcut_arena *arena)
+{
+    report r = {.plan = plan, .g = plan->joint, .arena = arena};
+    r.p = gcut_problem_new(arena, plan->joint, &plan->options);
+    /* Under another policy lambda decided nothing: the prices are those of the minimum cut, from 0 on. */
+    double from = plan->options.policy == GCUT_POLICY_MINCUT ? plan->options.lambda : 0;
+    r.flips = gcut_flip_prices(r.p, arena, from, FLIP_LIMIT);
+    return r;
+}
+
+/* ---- pieces of text -------------------------------------------------------------------------- */
+
+/* 34048 -> 34,048 */
+static const char *exact(gcut_arena *a, int64_t n)
+{
+    char digits[32], out[48];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-') out[k++] = ',';
+        out[k++] = digits[i];
+    }
+    return gcut_strndup(a, out, (size_t)k);
+}
+
+/* 34048 -> 34,048 bytes (33.3 KiB) */
+static const char *size_text(gcut_arena *a, int64_t n)
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double x = (double)n;
+    int u = 0;
+    while (x >= 1024 && u < 6) x /= 1024, u++;
+    if (!u) return gcut_printf(a, "%s bytes", exact(a, n));
+    return gcut_printf(a, "%s bytes (%.1f %s)", exact(a, n), x, unit[u]);
+}
+
+static const char *time_text(gcut_arena *a, double ns)
+{
+    if (ns < 1e3) return gcut_printf(a, "%.3g ns", ns);
+    if (ns < 1e6) return gcut_printf(a, "%.3g us", ns / 1e3);
+    return ns < 1e9 ? gcut_printf(a, "%.3g ms", ns / 1e6) : gcut_printf(a, "%.4g s", ns / 1e9);
+}
+
+static const char *flop_text(gcut_arena *a, double flops)
+{
+    static const char *const unit[] = {"", "k", "M", "G", "T", "P"};
+    int u = 0;
+    while (flops >= 1000 && u < 5) flops /= 1000, u++;
+    return gcut_printf(a, flops < 10 && u ? "%.1f %sflop" : "%.0f %sflop", flops, unit[u]);
+}
+
+static const char *sym_text(const report *r, gcut_dim d)
+{
+    gcut_text t = {.arena = r->arena};
+    gcut_dim_print(r->g->module->dims, d, &t);
+    return t.at;
+}
+
+/* f32[32,256] */
+static const char *type_text(const report *r, gcut_ref v)
+{
+    const gcut_type *t = gcut_type_of(r->g, v);
+    const gcut_plan_options *o = &r->plan->options;
+    gcut_text out = {.arena = r->arena};
+    gcut_text_add(&out, "%s[", gcut_dtype_name(t->dtype));
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int64_t n = 0;
+        gcut_dim_eval(r->g->module->dims, t->dim[i], o->at, o->nat, &n);
+        gcut_text_add(&out, "%s%lld", i ? "," : "", (long long)n);
+    }
+    gcut_text_add(&out, "]");
+    return out.at;
+}
+
+static const char *tail_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *op_name(const report *r, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(r->g, v);
+    return n ? gcut_op_get((gcut_op)n->op)->name
+             : gcut_role_name(r->g->params.at[r->g->values.at[v].index].role);
+}
+
+/* mlp.c:41 fc1, the last part of file and scope alone; "-" when unknown. */
+static const char *at_text(const report *r, gcut_ref v)
+{
+    const gcut_module *m = r->g->module;
+    const gcut_node *n = gcut_def(r->g, v);
+    gcut_locid l = n ? n->loc : 0;
+    while (l && m->locs.at[l].call && m->locs.at[l].nargs) l = m->locs.at[l].args[0];
+    if (!l) return "-";
+    const gcut_loc *loc = &m->locs.at[l];
+    if (loc->call) return loc->text ? loc->text : loc->name;
+    const char *file = tail_of(loc->name);
+    if (!loc->scope) return gcut_printf(r->arena, "%s:%d", file, loc->line);
+    return gcut_printf(r->arena, "%s:%d %s", file, loc->line, tail_of(loc->scope));
+}
+
+/* ---- who reads a value ----------------------------------------------------------------------- */
+
+typedef GCUT_VEC(gcut_ref) refs;
+
+/* The node runs in the backward half of this plan. */
+static bool runs_backward(const report *r, const gcut_node *n)
+{
+    gcut_fate f = r->plan->value[n->res0].fate;
+    return f == GCUT_F_BACKWARD || f == GCUT_F_RECOMPUTED;
+}
+
+static bool is_view(const report *r, gcut_ref v)
+{
+    return gcut_value_is(r->g, v, GCUT_CLASS_VIEW);
+}
+
+/* What the backward half reads v's storage with: the values it makes directly from v or from a view of v,
+ * in graph order. Views are looked through unless they are results themselves. */
+static refs readers_of(const report *r, gcut_ref v)
+{
+    const gcut_graph *g = r->g;
+    refs out = {0};
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!r->p->facts->live[i] || !runs_backward(r, n) || is_view(r, n->res0)) continue;
+        bool reads = false;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref a = gcut_arg(g, n, k);
+            while (a != v && is_view(r, a) && r->plan->value[a].fate != GCUT_F_FREE)
+                a = gcut_arg(g, gcut_def(g, a), 0);
+            reads |= a == v;
+        }
+        if (reads) *GCUT_PUSH(r->arena, &out) = n->res0;
+    }
+    return out;
+}
+
+/* "%h2' relu, %mask gt": a prime marks what is itself recomputed there; long lists are cut short. */
+static const char *readers_text(const report *r, gcut_ref v)
+{
+    refs who = readers_of(r, v);
+    gcut_text t = {.arena = r->arena};
+    for (uint32_t i = 0; i < who.n && i < 3; i++) {
+        bool again = r->plan->value[who.at[i]].fate == GCUT_F_RECOMPUTED &&
+                     r->plan->value[who.at[i]].where == GCUT_W_FORWARD;
+        gcut_text_add(&t, "%s%%%s%s %s", i ? ", " : "", r->g->values.at[who.at[i]].name, again ? "'" : "",
+                      op_name(r, who.at[i]));
+    }
+    if (who.n > 3) gcut_text_add(&t, " +%u", who.n - 3);
+    return t.at ? t.at : "-";
+}
+
+/* ---- what recomputing would cost ------------------------------------------------------------- */
+
+/* The chain that would have to run in the backward half if v were not saved and all else stayed: its
+ * dearest step by name (with flops where it has any), and the price of it all. */
+static const char *instead_text(const report *r, gcut_ref v)
+{
+    const gcut_graph *g = r->g;
+    bool *need = gcut_calloc(r->arena, g->values.n, 1);
+    double total = 0, dearest = -1;
+    const gcut_node *worst = NULL;
+    need[v] = true;
+    if (r->p->force[v] == GCUT_FORCE_SAVE) return "forced";
+    for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool here = false;
+        for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
+            here |= need[u] && (u == v || r->plan->value[u].fate == GCUT_F_UNUSED);
+        if (!here) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+        double ns = r->p->price[n->res0].recompute_ns;
+        total += ns;
+        if (ns > dearest) dearest = ns, worst = n;
+    }
+    const gcut_plan_options *o = &r->plan->options;
+    double flops = gcut_node_flops(g, worst, o->at, o->nat);
+    const char *name = gcut_op_get((gcut_op)worst->op)->name;
+    return gcut_printf(r->arena, "%s %s", name,
+                       flops > 0 ? flop_text(r->arena, flops) : time_text(r->arena, total));
+}
+
+static const char *flip_text(const report *r, gcut_ref v)
+{
+    const gcut_flips *f = &r->flips[v];
+    gcut_text t = {.arena = r->arena};
+    if (r->p->force[v] == GCUT_FORCE_SAVE) return "forced";
+    if (f->n == 0) return f->saved ? "never" : "0 ns/B";
+    for (uint32_t i = 0; i < f->n; i++)
+        gcut_text_add(&t, "%s%.2g", i == 0 ? "" : i % 2 ? ", back " : ", ", f->at[i]);
+    gcut_text_add(&t, " ns/B");
+    return t.at;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+enum { COL_BYTES, COL_SHARE, COL_VALUE, COL_TYPE, COL_OP, COL_AT, COL_READ, COL_FLIP, COL_INSTEAD, NCOLS };
+static const char *const titles[NCOLS] = {
+    "bytes", "share", "value", "type", "made by", "at", "read in backward by", "flips at", "instead"};
+
+static bool saved(const report *r, gcut_ref v)
+{
+    return r->plan->value[v].fate == GCUT_F_SAVED;
+}
+
+/* Largest first, then in graph order (ids rise with it). */
+static refs saved_values(const report *r)
+{
+    refs out = {0};
+    for (gcut_ref v = 1; v < r->g->values.n; v++) {
+        if (!saved(r, v)) continue;
+        *GCUT_PUSH(r->arena, &out) = v;
+        for (uint32_t i = out.n - 1; i > 0; i--) {
+            gcut_ref a = out.at[i - 1], b = out.at[i];
+            if (r->plan->value[a].bytes >= r->plan->value[b].bytes) break;
+            out.at[i - 1] = b, out.at[i] = a;
+        }
+    }
+    return out;
+}
+
+static void fill_row(const report *r, gcut_ref v, const char **cell)
+{
+    int64_t bytes = r->plan->value[v].bytes, all = r->plan->saved_bytes;
+    cell[COL_BYTES] = exact(r->arena, bytes);
+    cell[COL_SHARE] = gcut_printf(r->arena, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
+    cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
+    cell[COL_TYPE] = type_text(r, v);
+    cell[COL_OP] = op_name(r, v);
+    cell[COL_AT] = at_text(r, v);
+    cell[COL_READ] = readers_text(r, v);
+    cell[COL_FLIP] = flip_text(r, v);
+    cell[COL_INSTEAD] = instead_text(r, v);
+}
+
+/* Columns as wide as their widest cell, numbers to the right, two blanks between, none at the end. */
+static void print_rows(const char *(*rows)[NCOLS], uint32_t n, gcut_text *out)
+{
+    size_t width[NCOLS] = {0};
+    for (uint32_t i = 0; i < n; i++)
+        for (int c = 0; c < NCOLS; c++)
+            if (strlen(rows[i][c]) > width[c]) width[c] = strlen(rows[i][c]);
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_text_add(out, "  ");
+        for (int c = 0; c < NCOLS; c++) {
+            int w = (int)width[c];
+            if (c == NCOLS - 1)
+                gcut_text_add(out, "%s\n", rows[i][c]);
+            else
+                gcut_text_add(out, c <= COL_SHARE ? "%*s  " : "%-*s  ", w, rows[i][c]);
+        }
+    }
+}
+
+static void print_saved(const report *r, gcut_text *out)
+{
+    refs s = saved_values(r);
+    gcut_text_add(out, "saved for backward: %u tensor%s, %s", s.n, s.n == 1 ? "" : "s",
+                  size_text(r->arena, r->plan->saved_bytes));
+    if (!gcut_dim_known(r->plan->saved_bytes_sym))
+        gcut_text_add(out, "        %s", sym_text(r, r->plan->saved_bytes_sym));
+    gcut_text_add(out, "\n");
+    if (!s.n) return;
+    const char *(*rows)[NCOLS] = gcut_calloc(r->arena, (size_t)s.n + 1, sizeof *rows);
+    memcpy(rows[0], titles, sizeof titles);
+    for (uint32_t i = 0; i < s.n; i++) fill_row(r, s.at[i], rows[i + 1]);
+    print_rows(rows, s.n + 1, out);
+}
+
+/* Parameters and results that the backward half reads, with their bytes. */
+static void print_alive(const report *r, gcut_text *out)
+{
+    uint32_t n = 0;
+    gcut_text_add(out, "alive anyway:");
+    for (gcut_ref v = 1; v < r->g->values.n; v++) {
+        const gcut_decision *d = &r->plan->value[v];
+        if (d->fate != GCUT_F_FREE || gcut_value_is(r->g, v, GCUT_CLASS_CONSTANT)) continue;
+        if (!r->p->facts->read[v] && !readers_of(r, v).n) continue;
+        gcut_text_add(out, "%s %%%s %s %s", n++ ? ";" : "", r->g->values.at[v].name,
+                      gcut_def(r->g, v) ? "result" : op_name(r, v), exact(r->arena, r->p->price[v].bytes));
+    }
+    gcut_text_add(out, n ? "\n" : " nothing\n");
+}
+
+static bool listed_recomputed(const report *r, gcut_ref v)
+{
+    return r->plan->value[v].fate == GCUT_F_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
+           !is_view(r, v);
+}
+
+static void print_recomputed(const report *r, gcut_text *out)
+{
+    uint32_t n = 0;
+    gcut_text_add(out, "recomputed:");
+    for (gcut_ref v = 1; v < r->g->values.n; v++)
+        if (listed_recomputed(r, v))
+            gcut_text_add(out, "%s %%%s %s (for %s)", n++ ? ";" : "", r->g->values.at[v].name, op_name(r, v),
+                          readers_text(r, v));
+    gcut_text_add(out, n ? "\n" : " nothing\n");
+}
+
+void gcut_saved_text(const gcut_plan *plan, gcut_text *out)
+{
+    gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
+    report r = open_report(plan, scratch);
+    print_saved(&r, out);
+    print_alive(&r, out);
+    print_recomputed(&r, out);
+    gcut_arena_free(scratch);
+}
+
+static uint32_t count_recomputed(const report *r)
+{
+    uint32_t n = 0;
+    for (gcut_ref v = 1; v < r->g->values.n; v++) n += listed_recomputed(r, v);
+    return n;
+}
+
+void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
+{
+    const gcut_module *m = plan->joint->module;
+    gcut_arena *a = gcut_arena_new(m->env, m->arena);
+    report r = open_report(plan, a);
+    gcut_text_add(out, "plan of @%s: %s, lambda %g ns/B", r.g->name, gcut_policy_name(plan->options.policy),
+                  plan->options.lambda);
+    for (uint32_t i = 0; i < plan->options.nat; i++)
+        gcut_text_add(out, "%s%s=%lld", i ? ", " : ", at ", sym_text(&r, plan->options.at[i].sym),
+                      (long long)plan->options.at[i].value);
+    gcut_text_add(out, "\n");
+    if (plan->peak_bytes >= 0) gcut_text_add(out, "peak: %s\n", size_text(a, plan->peak_bytes));
+    if (!isnan(plan->step_ns)) gcut_text_add(out, "step: %s predicted\n", time_text(a, plan->step_ns));
+    uint32_t n = count_recomputed(&r);
+    gcut_text_add(out, "recompute: %s, %u value%s\n", time_text(a, plan->recompute_ns), n, n == 1 ? "" : "s");
+    gcut_text_add(out, "cost: %s, lower bound %s, gap %s\n", time_text(a, plan->cost_ns),
+                  time_text(a, plan->lower_bound_ns), time_text(a, plan->cost_ns - plan->lower_bound_ns));
+    print_saved(&r, out);
+    print_alive(&r, out);
+    print_recomputed(&r, out);
+    gcut_arena_free(a);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* FNV-1a over the canonical text of the joint graph without locations: equal graphs, equal hash, wherever
+ * their files lie. */
+static const char *graph_hash(const report *r)
+{
+    gcut_text t = {.arena = r->arena};
+    gcut_print_graph(r->g, &(gcut_print_options){.no_loc = true}, &t);
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < t.n; i++) h = (h ^ (unsigned char)t.at[i]) * UINT64_C(0x100000001b3);
+    return gcut_printf(r->arena, "%016llx", (unsigned long long)h);
+}
+
+static void key_str(gcut_json *j, const char *key, const char *s)
+{
+    gcut_json_key(j, key), gcut_json_str(j, s);
+}
+static void key_int(gcut_json *j, const char *key, int64_t i)
+{
+    gcut_json_key(j, key), gcut_json_int(j, i);
+}
+static void key_real(gcut_json *j, const char *key, double f)
+{
+    gcut_json_key(j, key), gcut_json_real(j, f);
+}
+
+static void json_readers(gcut_json *j, const report *r, const char *key, gcut_ref v)
+{
+    refs who = readers_of(r, v);
+    gcut_json_key(j, key);
+    gcut_json_array(j);
+    for (uint32_t i = 0; i < who.n; i++) gcut_json_str(j, r->g->values.at[who.at[i]].name);
+    gcut_json_end(j);
+}
+
+static void json_saved(gcut_json *j, const report *r, gcut_ref v)
+{
+    const gcut_flips *f = &r->flips[v];
+    gcut_json_object(j);
+    key_str(j, "value", r->g->values.at[v].name);
+    key_int(j, "bytes", r->plan->value[v].bytes);
+    key_str(j, "type", type_text(r, v));
+    key_str(j, "op", op_name(r, v));
+    key_str(j, "loc", at_text(r, v));
+    json_readers(j, r, "readers", v);
+    gcut_json_key(j, "flip_ns_per_byte");
+    if (f->n)
+        gcut_json_real(j, f->at[0]);
+    else if (!f->saved && r->p->force[v] == GCUT_FORCE_NONE)
+        gcut_json_real(j, 0);
+    else
+        gcut_json_null(j); /* never */
+    gcut_json_key(j, "forced"), gcut_json_bool(j, r->plan->value[v].forced);
+    gcut_json_end(j);
+}
+
+static void json_recomputed(gcut_json *j, const report *r, gcut_ref v)
+{
+    gcut_json_object(j);
+    key_str(j, "value", r->g->values.at[v].name);
+    key_str(j, "op", op_name(r, v));
+    key_real(j, "ns", r->plan->value[v].recompute_ns);
+    json_readers(j, r, "into", v);
+    key_int(j, "copies", 1);
+    gcut_json_end(j);
+}
+
+static void json_totals(gcut_json *j, const report *r)
+{
+    const gcut_plan *plan = r->plan;
+    key_str(j, "graph_hash", graph_hash(r));
+    key_str(j, "policy", gcut_policy_name(plan->options.policy));
+    key_real(j, "lambda", plan->options.lambda);
+    gcut_json_key(j, "at");
+    gcut_json_object(j);
+    for (uint32_t i = 0; i < plan->options.nat; i++)
+        key_int(j, sym_text(r, plan->options.at[i].sym), plan->options.at[i].value);
+    gcut_json_end(j);
+    key_int(j, "saved_bytes", plan->saved_bytes);
+    gcut_json_key(j, "peak_bytes");
+    if (plan->peak_bytes >= 0)
+        gcut_json_int(j, plan->peak_bytes);
+    else
+        gcut_json_null(j);
+    key_real(j, "recompute_ns", plan->recompute_ns);
+    key_real(j, "step_ns", plan->step_ns);
+    key_real(j, "lower_bound", plan->lower_bound_ns);
+    key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
+}
+
+void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
+{
+    gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
+    report r = open_report(plan, scratch);
+    gcut_json j = {.out = out};
+    gcut_json_object(&j);
+    json_totals(&j, &r);
+    gcut_json_key(&j, "saved");
+    gcut_json_array(&j);
+    refs s = saved_values(&r);
+    for (uint32_t i = 0; i < s.n; i++) json_saved(&j, &r, s.at[i]);
+    gcut_json_end(&j);
+    gcut_json_key(&j, "recomputed");
+    gcut_json_array(&j);
+    for (gcut_ref v = 1; v < r.g->values.n; v++)
+        if (listed_recomputed(&r, v)) json_recomputed(&j, &r, v);
+    gcut_json_end(&j);
+    gcut_json_end(&j);
+    gcut_arena_free(scratch);
+}

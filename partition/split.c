@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gcut_split: a decided joint graph becomes its forward and its backward half.
+ *
+ * A half is copied on demand: asking for a value copies the node that makes it, operands first.  The
+ * forward half is asked for its nodes in the joint's order, so its order is the joint's.  The backward half
+ * is asked for the BACKWARD nodes in the joint's order, so whatever else it needs appears directly before
+ * its first reader: that is what makes recomputation lazy.
+ */
+#include <string.h>
+
+#include "partition/partition.h"
+
+typedef struct half {
+    gcut_plan *plan;
+    gcut_graph *src, *dst;
+    bool *want;    /* by value of src, forward half: to be computed here */
+    gcut_ref *map; /* by value of src: the value of dst, 0 = not there (yet) */
+    bool *copied;  /* by node of src */
+    bool backward;
+} half;
+
+static bool is_class(const gcut_graph *g, gcut_ref v, gcut_class c)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && gcut_op_get((gcut_op)n->op)->class == c;
+}
+
+/* A result of the forward half that the backward half gets from there rather than making it itself. */
+static bool crosses(const gcut_plan *plan, gcut_ref v)
+{
+    gcut_fate f = plan->value[v].fate;
+    if (f == GCUT_F_SAVED) return true;
+    return f == GCUT_F_FREE && gcut_def(plan->joint, v) && !is_class(plan->joint, v, GCUT_CLASS_CONSTANT);
+}
+
+/* ---- what each half needs -------------------------------------------------------------------- */
+
+/* Closes `want` over operands; the backward half stops at what crosses. */
+static void close_over(const gcut_plan *plan, bool *want, bool backward)
+{
+    const gcut_graph *g = plan->joint;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool here = false;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            here |= want[v] && !(backward && crosses(plan, v));
+        for (uint32_t k = 0; here && k < n->nargs; k++) want[gcut_arg(g, n, k)] = true;
+    }
+}
+
+static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, const bool *saved)
+{
+    const gcut_graph *g = plan->joint;
+    bool *want = gcut_calloc(arena, g->values.n, 1);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if ((g->results.at[i].role == GCUT_ROLE_out) != backward) want[g->results.at[i].value] = true;
+    for (gcut_ref v = 1; saved && v < g->values.n; v++) want[v] |= saved[v];
+    close_over(plan, want, backward);
+    return want;
+}
+
+/* What crosses and is needed on the other side; a forced save crosses even when nothing reads it. */
+static bool *crossing(const gcut_plan *plan, gcut_arena *arena, const bool *bwd_wants)
+{
+    const gcut_graph *g = plan->joint;
+    bool *saved = gcut_calloc(arena, g->values.n, 1);
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        saved[v] = plan->value[v].fate == GCUT_F_SAVED || (bwd_wants[v] && crosses(plan, v));
+    return saved;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static void take_param(half *h, gcut_role role, gcut_ref v, const gcut_marks *marks)
+{
+    h->map[v] = gcut_param_new(h->dst, role, h->src->values.at[v].name, gcut_type_of(h->src, v));
+    if (marks) h->dst->params.at[h->dst->params.n - 1].marks = *marks;
+}
+
+static bool mentions(const gcut_graph *g, gcut_dim d, gcut_dim sym)
+{
+    gcut_dim syms[64];
+    uint32_t n = gcut_dim_known(d) ? 0 : gcut_dim_symbols(g->module->dims, d, syms, 64);
+    for (uint32_t i = 0; i < n && i < 64; i++)
+        if (syms[i] == sym) return true;
+    return false;
+}
+
+/* As a size of its own (bare), or anywhere. */
+static bool type_has(const gcut_graph *g, gcut_ref v, gcut_dim sym, bool bare)
+{
+    const gcut_type *t = gcut_type_of(g, v);
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (bare ? t->dim[i] == sym : mentions(g, t->dim[i], sym)) return true;
+    return false;
+}
+
+static bool half_uses(const half *h, gcut_dim sym)
+{
+    const gcut_graph *g = h->src;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (h->want[v] && type_has(g, v, sym, false)) return true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!h->want[n->res0]) continue;
+        for (uint32_t k = 0; k < n->nattrs; k++) {
+            const gcut_attr *a = &g->attrs.at[n->attr0 + k];
+            if (a->kind == GCUT_K_DIM && mentions(g, a->u.dim, sym)) return true;
+            for (uint32_t j = 0; a->kind == GCUT_K_DIMS && j < a->n; j++)
+                if (mentions(g, a->u.dims[j], sym)) return true;
+        }
+    }
+    return false;
+}
+
+/* Every symbol a half uses must be bound by the shape of one of its own parameters: `take` also covers
+ * parameters that are needed only for their size. */
+static void cover_symbols(const half *h, bool *take, const bool *given)
+{
+    const gcut_graph *g = h->src;
+    for (uint32_t s = 0; s < g->decls.n; s++) {
+        gcut_dim sym = g->decls.at[s].sym;
+        bool bound = !half_uses(h, sym);
+        for (gcut_ref v = 1; v < g->values.n && !bound; v++)
+            bound = given && given[v] && type_has(g, v, sym, true);
+        for (uint32_t i = 0; i < g->params.n && !bound; i++)
+            bound = take[i] && type_has(g, g->params.at[i].value, sym, true);
+        for (int bare = 1; bare >= 0; bare--)
+            for (uint32_t i = 0; i < g->params.n && !bound; i++)
+                if (g->params.at[i].role != GCUT_ROLE_cotan && type_has(g, g->params.at[i].value, sym, bare))
+                    take[i] = bound = true;
+    }
+}
+
+static void take_named(const half *h, bool *take, const char *name)
+{
+    for (uint32_t i = 0; i < h->src->params.n; i++)
+        if (h->src->values.at[h->src->params.at[i].value].name == name) take[i] = true;
+}
+
+/* What a result of the backward half is about: `next w` is written in place of w, so w is given; `grad w`
+ * needs it only where the forward half, which does not read w either, cannot tell what w is. */
+static void take_targets(const half *h, bool *take, const gcut_graph *fwd)
+{
+    for (uint32_t i = 0; i < h->src->results.n; i++) {
+        const gcut_result *r = &h->src->results.at[i];
+        bool known = r->role == GCUT_ROLE_grad && gcut_graph_find(fwd, r->name);
+        if (r->role != GCUT_ROLE_out && !known) take_named(h, take, r->name);
+    }
+}
+
+/* Parameters in the joint's order; cotangents last, and only in the backward half, where fwd is the other
+ * half and `saved` what crosses. */
+static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const bool *saved)
+{
+    const gcut_graph *g = h->src;
+    bool *take = gcut_calloc(arena, (size_t)g->params.n + 1, 1);
+    for (uint32_t i = 0; i < g->params.n; i++)
+        take[i] = g->params.at[i].role == GCUT_ROLE_cotan ? h->backward : h->want[g->params.at[i].value];
+    if (h->backward) take_targets(h, take, fwd);
+    cover_symbols(h, take, saved);
+    for (gcut_ref v = 1; saved && v < g->values.n; v++)
+        if (saved[v]) take_param(h, GCUT_ROLE_saved, v, NULL);
+    for (int cotan = 0; cotan < 2; cotan++)
+        for (uint32_t i = 0; i < g->params.n; i++) {
+            const gcut_param *p = &g->params.at[i];
+            if (take[i] && (p->role == GCUT_ROLE_cotan) == (cotan != 0))
+                take_param(h, p->role, p->value, &p->marks);
+        }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------
+ */
+
+static gcut_locid location_of(const half *h, const gcut_node *n)
+{
+    bool again = h->backward && h->plan->value[n->res0].where == GCUT_W_FORWARD;
+    return again && n->loc ? gcut_loc_call(h->src->module, "remat", &n->loc, 1) : n->loc;
+}
+
+/* Copies node i; its operands are there already. */
+static void copy_node(half *h, gcut_arena *arena, uint32_t i)
+{
+    const gcut_node *n = gcut_node_at(h->src, i);
+    gcut_ref *args = gcut_calloc(arena, (size_t)n->nargs + 1, sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        args[k] = h->map[gcut_arg(h->src, n, k)];
+        GCUT_ASSERT(args[k] != 0); /* a half reads nothing that is not given to it */
+    }
+    h->copied[i] = true;
+    gcut_ref r = gcut_node_copy(h->dst, h->src, i, args, location_of(h, n), NULL);
+    gcut_class c = gcut_op_get((gcut_op)n->op)->class;
+    bool again = h->backward && h->plan->value[n->res0].where == GCUT_W_FORWARD;
+    if (again && c != GCUT_CLASS_CONSTANT && c != GCUT_CLASS_VIEW)
+        gcut_mark_add(h->src->module, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, "recomputed", 0, NULL);
+    for (uint32_t k = 0; k < n->nres; k++)
+        if (!h->map[n->res0 + k]) h->map[n->res0 + k] = r + k; /* a saved sibling keeps its parameter */
+}
+
+/* Node i and, before it, whatever its operands still lack.  The stack is explicit: chains of recomputed
+ * values may be as long as the graph. */
+static void demand(half *h, gcut_arena *arena, uint32_t i)
+{
+    GCUT_VEC(uint32_t) stack = {0};
+    *GCUT_PUSH(arena, &stack) = i;
+    while (stack.n) {
+        uint32_t top = stack.at[stack.n - 1];
+        const gcut_node *n = gcut_node_at(h->src, top);
+        uint32_t before = stack.n;
+        for (uint32_t k = n->nargs; k-- > 0;) {
+            gcut_ref a = gcut_arg(h->src, n, k);
+            if (h->map[a]) continue;
+            GCUT_ASSERT(h->src->values.at[a].def != GCUT_NONE);
+            *GCUT_PUSH(arena, &stack) = h->src->values.at[a].def;
+        }
+        if (stack.n > before) continue;
+        stack.n--;
+        if (!h->copied[top]) copy_node(h, arena, top);
+    }
+}
+
+static void copy_nodes(half *h, gcut_arena *arena)
+{
+    const gcut_graph *g = h->src;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool here = false;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= h->want[v];
+        if (h->backward) here &= h->plan->value[n->res0].where == GCUT_W_BACKWARD;
+        if (here) demand(h, arena, i);
+    }
+}
+
+static void copy_results(half *h, gcut_arena *arena)
+{
+    const gcut_graph *g = h->src;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if ((r->role == GCUT_ROLE_out) == h->backward) continue;
+        if (!h->map[r->value]) demand(h, arena, g->values.at[r->value].def);
+        gcut_result_new(h->dst, r->role, r->name, h->map[r->value]);
+        h->dst->results.at[h->dst->results.n - 1].marks = r->marks;
+    }
+}
+
+static half half_new(gcut_plan *plan, gcut_arena *arena, const char *base, const char *suffix, bool backward)
+{
+    gcut_graph *g = plan->joint;
+    half h = {.plan = plan, .src = g, .backward = backward};
+    h.dst = gcut_graph_create(g->module, gcut_printf(g->module->arena, "%s.%s", base, suffix));
+    h.dst->loc = g->loc;
+    h.map = gcut_calloc(arena, g->values.n, sizeof *h.map);
+    h.copied = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *h.copied);
+    gcut_decls_copy(h.dst, g);
+    return h;
+}
+
+/* ---- the pair -------------------------------------------------------------------------------- */
+
+static const char *bytes_text(gcut_module *m, gcut_dim d)
+{
+    gcut_text t = {.arena = m->arena};
+    gcut_dim_print(m->dims, d, &t);
+    return t.at;
+}
+
+/* `saved` results in the joint's order, and #saved(bytes) on the node of what takes memory of its own. */
+static void return_saved(half *h, const bool *saved)
+{
+    gcut_module *m = h->src->module;
+    for (gcut_ref v = 1; v < h->src->values.n; v++) {
+        if (!saved[v]) continue;
+        gcut_ref r = h->map[v];
+        gcut_result_new(h->dst, GCUT_ROLE_saved, h->src->values.at[v].name, r);
+        if (h->plan->value[v].fate != GCUT_F_SAVED) continue;
+        const gcut_type *t = gcut_type_of(h->src, v);
+        gcut_dim b = gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
+        const char *text = bytes_text(m, b);
+        gcut_mark_add(m, &h->dst->nodes.at[h->dst->values.at[r].def].marks, "saved", 1, &text);
+    }
+}
+
+static void add_pair(gcut_plan *plan, const char *base)
+{
+    gcut_module *m = plan->joint->module;
+    gcut_pair pair = {.name = gcut_name(m, gcut_printf(m->arena, "%s.step", base)),
+                      .fwd = plan->fwd->name,
+                      .bwd = plan->bwd->name};
+    const char *policy = gcut_printf(m->arena, "\"%s\"", gcut_policy_name(plan->options.policy));
+    const char *bytes = bytes_text(m, plan->saved_bytes_sym);
+    gcut_mark_add(m, &pair.marks, "policy", 1, &policy);
+    gcut_mark_add(m, &pair.marks, "saved_bytes", 1, &bytes);
+    *GCUT_PUSH(m->arena, &m->pairs) = pair;
+}
+
+/* Both sides list what crosses in one order, by equal name and type, and the forward half knows no cotangent.
+ */
+static void check_pair(const gcut_graph *fwd, const gcut_graph *bwd)
+{
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < fwd->results.n; i++) {
+        const gcut_result *r = &fwd->results.at[i];
+        if (r->role != GCUT_ROLE_saved) continue;
+        GCUT_ASSERT(k < bwd->params.n && bwd->params.at[k].role == GCUT_ROLE_saved);
+        const gcut_value *p = &bwd->values.at[bwd->params.at[k++].value];
+        GCUT_ASSERT(r->name == p->name && gcut_type_equal(gcut_type_of(fwd, r->value), &p->type));
+    }
+    GCUT_ASSERT(k == bwd->params.n || bwd->params.at[k].role != GCUT_ROLE_saved);
+    for (uint32_t i = 0; i < fwd->params.n; i++) GCUT_ASSERT(fwd->params.at[i].role != GCUT_ROLE_cotan);
+}
+
+void gcut_split(gcut_plan *plan, const char *base)
+{
+    gcut_module *m = plan->joint->module;
+    gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
+    half fwd = half_new(plan, scratch, base, "fwd", false);
+    half bwd = half_new(plan, scratch, base, "bwd", true);
+    bwd.want = wanted(plan, scratch, true, NULL);
+    bool *saved = crossing(plan, scratch, bwd.want);
+    fwd.want = wanted(plan, scratch, false, saved);
+
+    take_params(&fwd, scratch, NULL, NULL);
+    copy_nodes(&fwd, scratch);
+    copy_results(&fwd, scratch);
+    return_saved(&fwd, saved);
+    take_params(&bwd, scratch, fwd.dst, saved);
+    copy_nodes(&bwd, scratch);
+    copy_results(&bwd, scratch);
+
+    plan->fwd = fwd.dst;
+    plan->bwd = bwd.dst;
+    check_pair(plan->fwd, plan->bwd);
+    add_pair(plan, base);
+    gcut_arena_free(scratch);
+}
