@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The run-time library of compiled training steps: the only header that
+ * emitted C includes.  Small on purpose: no BLIS, no intrinsics.
+ *
+ * Nothing here allocates, keeps state between calls (except which BLIS kernels
+ * the machine gets, decided once) or prints.
+ */
+#ifndef GRADCUT_RT_H
+#define GRADCUT_RT_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- statuses --------------------------------------------------------------------------- */
+
+typedef enum gcut_rt_status {
+    GCUT_RT_OK,
+    GCUT_RT_ENULL,    /* a pointer that the step needs is null */
+    GCUT_RT_EDIM,     /* a size is outside of its declaration, or a checked equality fails */
+    GCUT_RT_EALIGN,   /* a buffer is not aligned to its element, the arena not to 64 bytes */
+    GCUT_RT_EOVERLAP, /* the arena overlaps a bound buffer, or two written buffers overlap */
+    GCUT_RT_EINDEX    /* an index is outside of the axis it indexes */
+} gcut_rt_status;
+
+/* What went wrong, for a message; filled by every failing call that is given one. */
+typedef struct gcut_rt_error {
+    gcut_rt_status status;
+    const char *what;  /* name of the value, size or op; static text */
+    const char *where; /* "mlp.c:44:9" of the user's model, or "" */
+    int64_t found, lo, hi; /* EINDEX, EDIM: the value, and lo <= value < hi expected */
+} gcut_rt_error;
+
+/* Fills *e when e is not NULL; returns s. */
+gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where, int64_t found,
+                            int64_t lo, int64_t hi);
+/* One sentence into buf (always terminated); returns what snprintf would. */
+int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size);
+
+/* ---- sizes -------------------------------------------------------------------------------- */
+
+static inline int64_t gcut_rt_floordiv(int64_t a, int64_t b)
+{
+    int64_t q = a / b, r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;
+}
+static inline int64_t gcut_rt_ceildiv(int64_t a, int64_t b) { return -gcut_rt_floordiv(-a, b); }
+static inline int64_t gcut_rt_mod(int64_t a, int64_t b) { return a - gcut_rt_floordiv(a, b) * b; }
+static inline int64_t gcut_rt_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t gcut_rt_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- arena placement -------------------------------------------------------------------------- */
+
+/* A buffer of the arena: alive from kernel `birth` to kernel `death`, both included. */
+typedef struct gcut_rt_buffer {
+    int64_t bytes;
+    int64_t offset; /* result: a multiple of 64 */
+    int32_t birth, death;
+    int32_t order, link; /* scratch of gcut_rt_place */
+} gcut_rt_buffer;
+
+/* Sets every offset so that buffers alive at once do not overlap; returns the bytes of the arena that hold
+ * them all (a multiple of 64).  Deterministic; no memory of its own.  Zero-byte buffers get offset 0. */
+int64_t gcut_rt_place(gcut_rt_buffer *b, int n);
+
+/* ---- matrix products ---------------------------------------------------------------------------- */
+
+/* C = A B (or C += A B), for every index of up to 4 batch axes; all strides in elements, any sign but
+ * zero allowed for A and B including 0 (a repeated operand).  Same bits for any number of threads and any
+ * split of m and n: k is never split. */
+typedef struct gcut_rt_gemm {
+    int64_t m, n, k;
+    int64_t rsa, csa, rsb, csb, rsc, csc; /* row and column strides */
+    int nbatch;                            /* 0..4 */
+    int accumulate;                        /* 0: C = A B, 1: C += A B */
+    int64_t batch[4], sa[4], sb[4], sc[4]; /* sizes and strides of the batch axes */
+} gcut_rt_gemm;
+
+void gcut_rt_gemm_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads);
+void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int threads);
+/* The rows m0..m1 of batch number `batch` (row-major over batch[]) alone, on the calling thread. */
+void gcut_rt_gemm_part_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int64_t batch, int64_t m0,
+                           int64_t m1);
+void gcut_rt_gemm_part_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int64_t batch,
+                           int64_t m0, int64_t m1);
+/* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
+const char *gcut_rt_blis_name(void);
+
+/* ---- threads ---------------------------------------------------------------------------------------- */
+
+/* Threads a step uses when asked for 0: OMP_NUM_THREADS, else every core. At least 1. */
+int gcut_rt_threads(int asked);
+/* Part t of `parts` of 0..n, in multiples of `grain`: [*begin, *end). */
+static inline void gcut_rt_share(int64_t n, int64_t grain, int t, int parts, int64_t *begin, int64_t *end)
+{
+    int64_t blocks = gcut_rt_ceildiv(n, grain), q = blocks / parts, r = blocks % parts;
+    int64_t b = t * q + (t < r ? t : r), e = b + q + (t < r ? 1 : 0);
+    *begin = gcut_rt_min(b * grain, n);
+    *end = gcut_rt_min(e * grain, n);
+}
+
+/* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt = threads threads and waits; directly when threads is 1. */
+void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int threads);
+/* How many of the threads are worth waking for n elements at ps picoseconds each. */
+int gcut_rt_worth(int threads, int64_t n, int64_t ps);
+
+/* ---- indices ------------------------------------------------------------------------------------------ */
+
+/* The first bad index a kernel met: its position in row-major order, INT64_MAX = none. */
+typedef struct gcut_rt_fault {
+    int64_t at, found;
+} gcut_rt_fault;
+#define GCUT_RT_NO_FAULT {INT64_MAX, 0}
+
+/* i, or 0 and a note in *f when it is not 0 <= i < limit. */
+static inline int64_t gcut_rt_bounded(int64_t i, int64_t limit, int64_t at, gcut_rt_fault *f)
+{
+    if (i >= 0 && i < limit) return i;
+    if (at < f->at) f->at = at, f->found = i;
+    return 0;
+}
+/* Merges one thread's finding into the call's; any order of the threads gives the same result. */
+void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
+
+/* ---- data movement ------------------------------------------------------------------------------------- */
+
+#define GCUT_RT_MAX_RANK 8
+
+/* dst[i0*ds0 + ...] = src[i0*ss0 + ...] for every index below dim; strides in elements of `size` bytes. */
+void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
+                  const int64_t *ds, int threads);
+void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value);
+/* dst (packed, of integers of `size` bytes) = offset + i0*s0 + ... */
+void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, void *dst);
+/* out[o, k, :] = x[o, i[k], :]; x is outer * axis * inner elements of `size` bytes; isize 4 or 8. */
+void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i, int isize,
+                  int64_t n, void *out, gcut_rt_fault *fault, int threads);
+/* out[o, i[k], :] += u[o, k, :], in the order of k for every element of out. */
+#define GCUT_RT_SCATTER(name, type)                                                                                    \
+    void gcut_rt_scatter_add_##name(int64_t outer, int64_t axis, int64_t inner, type *out, const void *i, int isize,   \
+                                    int64_t n, const type *u, gcut_rt_fault *fault, int threads);
+GCUT_RT_SCATTER(f32, float)
+GCUT_RT_SCATTER(f64, double)
+GCUT_RT_SCATTER(i8, int8_t)
+GCUT_RT_SCATTER(i16, int16_t)
+GCUT_RT_SCATTER(i32, int32_t)
+GCUT_RT_SCATTER(i64, int64_t)
+GCUT_RT_SCATTER(u8, uint8_t)
+#undef GCUT_RT_SCATTER
+
+typedef enum gcut_rt_reduction { GCUT_RT_add, GCUT_RT_max, GCUT_RT_min } gcut_rt_reduction;
+/* out (packed over the axes not in mask) = x combined over the axes in mask, in row-major order; floats in double. */
+#define GCUT_RT_REDUCE(name, type)                                                                                     \
+    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,             \
+                               unsigned mask, const type *x, type *out, int threads);
+GCUT_RT_REDUCE(f32, float)
+GCUT_RT_REDUCE(f64, double)
+GCUT_RT_REDUCE(i8, int8_t)
+GCUT_RT_REDUCE(i16, int16_t)
+GCUT_RT_REDUCE(i32, int32_t)
+GCUT_RT_REDUCE(i64, int64_t)
+GCUT_RT_REDUCE(u8, uint8_t)
+#undef GCUT_RT_REDUCE
+
+/* ---- checks of a call ------------------------------------------------------------------------------------ */
+
+/* One bound value of a call. */
+typedef struct gcut_rt_span {
+    const void *at;
+    int64_t bytes;
+    const char *name;
+    int align;   /* bytes of an element */
+    int written;
+} gcut_rt_span;
+
+/* No null (unless empty), aligned elements, arena aligned to 64 bytes, the arena and every written value apart from
+ * everything else. */
+gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes, gcut_rt_error *err);
+
+/* ---- the generic door --------------------------------------------------------------------------------------- */
+
+/* Every NAME_plan begins with this. */
+typedef struct gcut_rt_plan {
+    int64_t arena_bytes; /* what the caller provides, aligned to 64 */
+    int64_t saved_bytes; /* of it, values that live from forward to backward */
+    int threads;
+} gcut_rt_plan;
+
+enum { GCUT_RT_FORWARD = 1, GCUT_RT_BACKWARD = 2, GCUT_RT_STEP = 3 };
+#define GCUT_RT_ABI 1
+#ifdef __GNUC__
+#define GCUT_RT_EXPORT __attribute__((visibility("default")))
+#else
+#define GCUT_RT_EXPORT
+#endif
+
+/* What a loader that does not know the model at compile time needs; NAME_entry. */
+typedef struct gcut_rt_entry {
+    int abi;
+    const char *name;
+    int ndims, nvalues; /* values in the order of NAME_io */
+    size_t plan_size;
+    gcut_rt_status (*init)(void *plan, const int64_t *dims, int threads, gcut_rt_error *err);
+    gcut_rt_status (*run)(const void *plan, void *const *values, void *arena, int which, gcut_rt_error *err);
+} gcut_rt_entry;
+
+#include "gradcut/rt_math.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * NAME.c and NAME.h around the kernels.
+ */
+#include <string.h>
+
+#include "graph/text.h"
+#include "kernels/lower.h"
+
+/* Symbols of both halves, in the order of their declarations. */
+static uint32_t symbols(const gcut_program *p, gcut_dim_decl *out, uint32_t room)
+{
+    uint32_t n = 0;
+    for (int k = 0; k < 2; k++) {
+        const gcut_graph *g = p->half[k].g;
+        for (uint32_t i = 0; g && i < g->decls.n; i++) {
+            bool known = false;
+            for (uint32_t j = 0; j < n; j++) known = known || out[j].sym == g->decls.at[i].sym;
+            if (!known && n < room) out[n++] = g->decls.at[i];
+        }
+    }
+    return n;
+}
+
+#define MAX_SYMBOLS 64
+
+static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
+{
+    return gcut_c_name(p->module->arena, gcut_dim_symbol_name(p->module->dims, d->sym));
+}
+
+static uint32_t arena_buffers(const gcut_program *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->buffers.n; i++) n += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
+    return n;
+}
+
+/* ---- the header ------------------------------------------------------------------------------------------ */
+
+static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
+{
+    gcut_module *m = p->module;
+    gcut_dim_decl syms[MAX_SYMBOLS];
+    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    gcut_text_add(h,
+                  "/* %s.h: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
+                  " *\n"
+                  " *   %s_plan plan;\n"
+                  " *   %s_init(&plan, …sizes, threads, &err);      sizes are checked here, once\n"
+                  " *   void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);\n"
+                  " *   %s_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n"
+                  " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n"
+                  " *\n"
+                  " * Nothing is allocated, kept or printed.  Between forward and backward the arena holds the saved\n"
+                  " * values.  Results do not depend on threads.\n"
+                  " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
+                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                  name, name, name, name, name, name, name);
+    gcut_text_add(h, "typedef struct %s_plan {\n    gcut_rt_plan head;\n", name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
+    uint32_t nb = arena_buffers(p);
+    gcut_text_add(h, "    int threads;\n    int64_t off[%u]; /* of each buffer in the arena */\n} %s_plan;\n\n", nb ? nb : 1,
+                  name);
+    gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        const gcut_binding_info *b = &p->bindings.at[i];
+        gcut_text_add(h, "    %s%s *%s; /* %s %s%s%s */\n", b->written ? "" : "const ", gcut_c_type(b->type.dtype),
+                      gcut_c_field(p, i), gcut_role_name(b->role), gcut_type_text(m->arena, m, &b->type),
+                      b->written && (b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state) ? ", updated in place" : "",
+                      b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
+    }
+    if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
+    gcut_text_add(h, "} %s_io;\n\n", name);
+    gcut_text_add(h, "/* threads 0 = OMP_NUM_THREADS, else every core. err may be NULL everywhere. */\n"
+                     "gcut_rt_status %s_init(%s_plan *plan, ",
+                  name, name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t %s, ", symbol(p, &syms[i]));
+    gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
+    static const char *const doors[] = {"forward", "backward", "step"};
+    for (int k = 0; k < (p->half[1].g ? 3 : 1); k++)
+        gcut_text_add(h, "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err);\n",
+                      name, doors[k], name, name);
+    gcut_text_add(h, "extern GCUT_RT_EXPORT const gcut_rt_entry %s_entry;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", name);
+}
+
+/* ---- init ---------------------------------------------------------------------------------------------------- */
+
+static const char *dim(const gcut_program *p, gcut_dim d) { return gcut_c_dim(p->module, d); }
+
+static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, uint32_t ns, gcut_text *c)
+{
+    for (uint32_t i = 0; i < ns; i++) {
+        const char *s = symbol(p, &syms[i]);
+        gcut_text_add(c, "    if (x->d_%s < %lld || x->d_%s > INT64_C(%lld) || x->d_%s %% %lld != 0)\n", s,
+                      (long long)syms[i].lo, s, (long long)syms[i].hi, s, (long long)syms[i].mult);
+        gcut_text_add(c, "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", x->d_%s, %lld, INT64_C(%lld));\n", s, s,
+                      (long long)syms[i].lo, syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
+    }
+    for (int k = 0; k < 2; k++) {
+        const gcut_graph *g = p->half[k].g;
+        for (uint32_t i = 0; g && i < g->checks.n; i++) {
+            const gcut_dim_check *q = &g->checks.at[i];
+            gcut_text_add(c,
+                          "    if (%s != %s)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"sizes that must be equal\", "
+                          "\"%s\", %s, %s, %s + 1);\n",
+                          dim(p, q->a), dim(p, q->b), gcut_c_place(g, q->loc), dim(p, q->a), dim(p, q->b), dim(p, q->b));
+        }
+    }
+    for (uint32_t i = 0; i < p->bindings.n; i++)
+        for (uint32_t d = 0; d < p->bindings.at[i].type.rank; d++) {
+            gcut_dim n = p->bindings.at[i].type.dim[d];
+            if (gcut_dim_known(n) || gcut_dim_symbol_name(p->module->dims, n)) continue;
+            gcut_text_add(c, "    if (%s < 0)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", %s, 0, INT64_MAX);\n",
+                          dim(p, n), gcut_c_field(p, i), dim(p, n));
+        }
+}
+
+static void emit_layout(const gcut_program *p, gcut_text *c)
+{
+    uint32_t nb = arena_buffers(p), slot = 0;
+    gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n    gcut_rt_buffer b[%u] = {\n", nb ? nb : 1);
+    gcut_text saved = {.arena = p->module->arena};
+    gcut_text_add(&saved, "0");
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *q = &p->buffers.at[i];
+        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
+        const char *bytes = q->per_thread
+                                ? gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * nt", dim(p, q->count))
+                                : gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+        gcut_text_add(c, "        {.bytes = %s, .birth = %d, .death = %d}, /* %u: %s%s */\n", bytes, q->birth, q->death,
+                      slot++, q->saved ? "saved " : "", gcut_c_name(p->module->arena, q->name));
+        if (q->saved) gcut_text_add(&saved, " + %s", bytes);
+    }
+    gcut_text_add(c, nb ? "    };\n" : "        {0}\n    };\n");
+    gcut_text_add(c, "    plan->head.saved_bytes = %s;\n    plan->head.arena_bytes = gcut_rt_place(b, %u);\n", saved.at, nb);
+    gcut_text_add(c, "    plan->head.threads = nt;\n    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
+                     "    return GCUT_RT_OK;\n}\n\n",
+                  nb);
+}
+
+static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
+{
+    gcut_dim_decl syms[MAX_SYMBOLS];
+    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    gcut_text_add(c, "gcut_rt_status %s_init(%s_plan *plan, ", name, name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t %s, ", symbol(p, &syms[i]));
+    gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n", name);
+    gcut_text_add(c, "    *plan = (%s_plan){.threads = gcut_rt_threads(threads)", name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, ", .d_%s = %s", symbol(p, &syms[i]), symbol(p, &syms[i]));
+    gcut_text_add(c, "};\n");
+    emit_dim_checks(p, syms, ns, c);
+    emit_layout(p, c);
+}
+
+/* ---- the doors ------------------------------------------------------------------------------------------------ */
+
+/* The arguments of one half are checked once per call: what the half does not touch may be null. */
+static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
+{
+    gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n", name, name);
+    gcut_text_add(c, "    gcut_rt_span s[%u];\n    int n = 0;\n    (void)halves;\n", p->bindings.n ? p->bindings.n : 1);
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        const gcut_binding_info *b = &p->bindings.at[i];
+        unsigned used = 0;
+        for (uint32_t k = 0; k < p->buffers.n; k++) {
+            const gcut_buffer *q = &p->buffers.at[k];
+            if (q->kind != GCUT_P_BOUND || q->binding != i || q->birth < 0) continue;
+            if (q->birth < p->half[1].first || !p->half[1].g) used |= 1;
+            if (p->half[1].g && q->death >= p->half[1].first) used |= 2;
+        }
+        if (!used) continue;
+        gcut_text_add(c, "    if (halves & %u) s[n++] = (gcut_rt_span){x->io->%s, (%s) * (int64_t)sizeof(%s), \"%s\", "
+                         "sizeof(%s), %d};\n",
+                      used, gcut_c_field(p, i), dim(p, gcut_type_numel(p->module, &b->type)), gcut_c_type(b->type.dtype),
+                      gcut_c_field(p, i), gcut_c_type(b->type.dtype), b->written);
+    }
+    gcut_text_add(c, "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n");
+}
+
+static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
+{
+    gcut_dim_decl syms[MAX_SYMBOLS];
+    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    bool both = p->half[1].g != NULL;
+    gcut_text_add(c, "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
+                     "gcut_rt_error *err)\n{\n    %s_io own = *io;\n    %s_call call = {.plan = plan, .io = &own, .arena = arena",
+                  name, name, name, name, name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, ", .d_%s = plan->d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
+    gcut_text_add(c, "};\n");
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        const gcut_binding_info *b = &p->bindings.at[i];
+        if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
+        gcut_text_add(c, "    static const %s one_%u = 1;\n    if (!own.%s) own.%s = &one_%u;\n", gcut_c_type(b->type.dtype), i,
+                      gcut_c_field(p, i), gcut_c_field(p, i), i);
+    }
+    gcut_text_add(c,
+                  "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++)\n"
+                  "        call.fault[i] = (gcut_rt_fault)GCUT_RT_NO_FAULT;\n"
+                  "    gcut_rt_status s = %s_check(&call, halves, err);\n"
+                  "    if (s == GCUT_RT_OK && (halves & 1)) s = %s_half0(&call, err);\n",
+                  name, name);
+    if (both) gcut_text_add(c, "    if (s == GCUT_RT_OK && (halves & 2)) s = %s_half1(&call, err);\n", name);
+    gcut_text_add(c, "    return s;\n}\n\n");
+    static const char *const doors[] = {"forward", "backward", "step"};
+    for (int k = 0; k < (both ? 3 : 1); k++)
+        gcut_text_add(c,
+                      "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err)\n"
+                      "{\n    return %s_run(plan, io, arena, %d, err);\n}\n\n",
+                      name, doors[k], name, name, name, k + 1);
+    gcut_text_add(c, "static gcut_rt_status %s_init_any(void *plan, const int64_t *dims, int threads, gcut_rt_error *err)\n"
+                     "{\n    (void)dims;\n    return %s_init(plan, ",
+                  name, name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "dims[%u], ", i);
+    gcut_text_add(c, "threads, err);\n}\n\n");
+    gcut_text_add(c, "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *arena, int which, "
+                     "gcut_rt_error *err)\n{\n    (void)values;\n    const %s_io io = {",
+                  name, name);
+    for (uint32_t i = 0; i < p->bindings.n; i++) gcut_text_add(c, "%svalues[%u]", i ? ", " : "", i);
+    if (p->bindings.n == 0) gcut_text_add(c, "0");
+    gcut_text_add(c, "};\n    return %s_run(plan, &io, arena, (unsigned)which, err);\n}\n\n", name);
+    gcut_text_add(c,
+                  "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"
+                  "    .nvalues = %u,\n    .plan_size = sizeof(%s_plan),\n    .init = %s_init_any,\n    .run = %s_run_any,\n};\n",
+                  name, name, ns, p->bindings.n, name, name, name);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+static void emit_ir(const gcut_program *p, gcut_text *c)
+{
+    gcut_text_add(c, "/*\n * The program:\n *\n");
+    for (int k = 0; k < 2; k++) {
+        if (!p->half[k].g) continue;
+        gcut_text t = {.arena = p->module->arena};
+        gcut_print_graph(p->half[k].g, &(gcut_print_options){.no_loc = true}, &t);
+        for (char *s = t.at; *s;) { /* hostile text must not end the comment */
+            size_t n = strcspn(s, "\n");
+            for (size_t i = 0; i + 1 < n; i++)
+                if (s[i] == '*' && s[i + 1] == '/') s[i] = '.';
+            gcut_text_add(c, " *%s", n ? " " : "");
+            gcut_text_addn(c, s, n);
+            gcut_text_add(c, "\n");
+            s += n + (s[n] == '\n');
+        }
+        gcut_text_add(c, " *\n");
+    }
+    gcut_text_add(c, " */\n");
+}
+
+void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h)
+{
+    gcut_module *m = p->module;
+    gcut_text kernels = {.arena = m->arena}, body[2] = {{.arena = m->arena}, {.arena = m->arena}};
+    uint32_t faults = 0, number = 0;
+    emit_header(p, name, h);
+    for (int k = 0; k < 2; k++) {
+        const gcut_half *half = &p->half[k];
+        for (uint32_t i = 0; half->g && i < half->order.n; i++) {
+            gcut_emitter e = {p, half, half->order.at[i], number++, name, &faults, &kernels, &body[k]};
+            if (half->units.at[e.unit].kind == GCUT_U_LOOP)
+                gcut_emit_loop(&e);
+            else
+                gcut_emit_unit(&e);
+        }
+    }
+    gcut_text_add(c, "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
+                     " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
+                     " * -ffp-contract=off; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
+                  name);
+    gcut_text_add(c, "#include \"%s.h\"\n\n", name);
+    emit_ir(p, c);
+    gcut_dim_decl syms[MAX_SYMBOLS];
+    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    gcut_text_add(c, "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n", name, name,
+                  name);
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "    int64_t d_%s;\n", symbol(p, &syms[i]));
+    gcut_text_add(c, "    gcut_rt_fault fault[%u];\n} %s_call;\n\n", faults ? faults : 1, name);
+    gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
+    for (int k = 0; k < 2; k++) {
+        if (!p->half[k].g) continue;
+        gcut_text_add(c, "static gcut_rt_status %s_half%d(%s_call *x, gcut_rt_error *err)\n{\n    (void)x;\n    (void)err;\n", name, k,
+                      name);
+        gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
+        gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
+    }
+    emit_check(p, name, c);
+    emit_init(p, name, c);
+    emit_doors(p, name, c);
+}
+
+void gcut_program_mark(const gcut_program *p)
+{
+    uint32_t number = 0;
+    for (int k = 0; k < 2; k++) {
+        const gcut_half *h = &p->half[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++, number++) {
+            const gcut_unit *u = &h->units.at[h->order.at[i]];
+            const char *name = gcut_printf(p->module->arena, "k%u", number);
+            for (uint32_t j = 0; j < u->nodes.n; j++)
+                gcut_mark_add(p->module, &h->g->nodes.at[u->nodes.at[j]].marks, "kernel", 1, &name);
+        }
+    }
+}
+
+void gcut_program_print(const gcut_program *p, gcut_text *out)
+{
+    static const char *const kinds[] = {"loop", "gemm", "reduce", "pad", "concat", "flip", "take", "scatter", "copy"};
+    uint32_t number = 0;
+    for (int k = 0; k < 2; k++) {
+        const gcut_half *h = &p->half[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
+            const gcut_unit *u = &h->units.at[h->order.at[i]];
+            gcut_text_add(out, "k%u %s %s", number++, k ? "backward" : "forward", kinds[u->kind]);
+            for (uint32_t j = 0; j < u->nodes.n; j++) {
+                const gcut_node *n = gcut_node_at(h->g, u->nodes.at[j]);
+                gcut_text_add(out, " %%%s=%s", h->g->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name);
+            }
+            if (u->kind == GCUT_U_COPY) gcut_text_add(out, " %%%s", h->g->values.at[u->copy_from].name);
+            gcut_text_add(out, "\n");
+        }
+    }
+}

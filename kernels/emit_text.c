@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Pieces of C: types, names, numbers, expressions.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/text.h"
+#include "kernels/lower.h"
+
+const char *gcut_c_type(gcut_dtype t)
+{
+    static const char *const names[GCUT_NDTYPES] = {
+#define DTYPE(id, size, class, ctype, npy) [GCUT_##id] = #ctype,
+#include "graph/dtype.def"
+#undef DTYPE
+    };
+    return names[t];
+}
+
+const char *gcut_c_local(gcut_dtype t) { return t == GCUT_bool ? "int" : gcut_c_type(t); }
+
+/* Every name is given a prefix by its user, so a C keyword cannot come out. */
+const char *gcut_c_name(gcut_arena *a, const char *name)
+{
+    char *s = gcut_strndup(a, name, strlen(name));
+    for (char *c = s; *c; c++)
+        if (!isalnum((unsigned char)*c)) *c = '_';
+    return s;
+}
+
+const char *gcut_c_dim(gcut_module *m, gcut_dim d)
+{
+    gcut_text t = {.arena = m->arena};
+    if (gcut_dim_known(d) && d <= INT32_MAX) return gcut_printf(m->arena, "%d", (int)d);
+    gcut_dim_print_c(m->dims, d, "x->d_", &t);
+    return t.at;
+}
+
+const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
+{
+    if (!gcut_dtype_is_float(t)) {
+        if (x == (double)INT64_MIN) return "INT64_MIN";
+        return gcut_printf(m->arena, t == GCUT_i64 ? "INT64_C(%lld)" : "%lld", (long long)x);
+    }
+    const char *suffix = t == GCUT_f32 ? "f" : "";
+    if (isnan(x)) return "NAN";
+    if (isinf(x)) return x > 0 ? "INFINITY" : "-INFINITY";
+    char buf[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buf, sizeof buf, "%.*g", digits, x);
+        if (t == GCUT_f32 ? strtof(buf, NULL) == (float)x : strtod(buf, NULL) == x) break;
+    }
+    return gcut_printf(m->arena, "%s%s%s", buf, strpbrk(buf, ".e") ? "" : ".0", suffix);
+}
+
+static const char *attr_number(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    if (t == GCUT_i64 && a->u.num.is_int && a->u.num.i != INT64_MIN)
+        return gcut_printf(g->module->arena, "INT64_C(%lld)", (long long)a->u.num.i);
+    return gcut_c_number(g->module, a->u.num.f, t);
+}
+
+const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
+{
+    const gcut_node *n = gcut_def(g, root);
+    gcut_dtype t = gcut_type_of(g, root)->dtype;
+    if (n->op == GCUT_OP_dim) return gcut_c_dim(g->module, gcut_attr_get(g, n, GCUT_A_of)->u.dim);
+    return attr_number(g, n, GCUT_A_value, t);
+}
+
+/* lo/hi of clamp; absent = the dtype's own bound. */
+static const char *bound(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
+{
+    if (gcut_attr_get(g, n, key)) return attr_number(g, n, key, t);
+    if (gcut_dtype_is_float(t)) return key == GCUT_A_lo ? "-INFINITY" : "INFINITY";
+    static const char *const lows[] = {[GCUT_i8] = "INT8_MIN", [GCUT_i16] = "INT16_MIN", [GCUT_i32] = "INT32_MIN",
+                                       [GCUT_i64] = "INT64_MIN", [GCUT_u8] = "0"};
+    static const char *const highs[] = {[GCUT_i8] = "INT8_MAX", [GCUT_i16] = "INT16_MAX", [GCUT_i32] = "INT32_MAX",
+                                        [GCUT_i64] = "INT64_MAX", [GCUT_u8] = "UINT8_MAX"};
+    return key == GCUT_A_lo ? lows[t] : highs[t];
+}
+
+const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg)
+{
+    gcut_text out = {.arena = g->module->arena};
+    gcut_dtype to = gcut_type_of(g, n->res0)->dtype, from = gcut_type_of(g, gcut_arg(g, n, 0))->dtype;
+    const char *s = gcut_op_get((gcut_op)n->op)->cexpr;
+    if (n->op == GCUT_OP_reshape) return arg[0]; /* a copy in row-major order */
+    if (n->op == GCUT_OP_cast && to == GCUT_bool) return gcut_printf(g->module->arena, "(%s != 0)", arg[0]);
+    for (; *s; s++) {
+        if (*s == '@') {
+            gcut_text_add(&out, "_%s", gcut_dtype_name(from));
+        } else if (*s != '$') {
+            gcut_text_addn(&out, s, 1);
+        } else if (isdigit((unsigned char)s[1])) {
+            gcut_text_add(&out, "%s", arg[*++s - '0']);
+        } else if (s[1] == 'T') {
+            gcut_text_add(&out, "%s", gcut_c_type(to));
+            s++;
+        } else if (!strncmp(s, "$lo", 3)) {
+            gcut_text_add(&out, "%s", bound(g, n, GCUT_A_lo, from));
+            s += 2;
+        } else if (!strncmp(s, "$hi", 3)) {
+            gcut_text_add(&out, "%s", bound(g, n, GCUT_A_hi, from));
+            s += 2;
+        } else {
+            GCUT_ASSERT(!strncmp(s, "$approx", 7));
+            if (!strcmp(gcut_attr_get(g, n, GCUT_A_approx)->u.str, "tanh")) gcut_text_add(&out, "_tanh");
+            s += 6;
+        }
+    }
+    return out.at;
+}
+
+uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer)
+{
+    uint32_t slot = 0;
+    for (uint32_t i = 0; i < buffer; i++) slot += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
+    return slot;
+}
+
+static bool is_keyword(const char *s)
+{
+    static const char *const words[] = {
+        "auto",     "break",  "case",     "char",   "const",    "continue", "default",  "do",       "double",
+        "else",     "enum",   "extern",   "float",  "for",      "goto",     "if",       "inline",   "int",
+        "long",     "register", "restrict", "return", "short",  "signed",   "sizeof",   "static",   "struct",
+        "switch",   "typedef", "union",   "unsigned", "void",   "volatile", "while",    "bool",     "class",
+        "delete",   "new",    "this",     "template", "private", "public",  "protected", "operator", "try",
+        "catch",    "throw",  "namespace", "using", "virtual",  "friend",   "asm",      "typename", "and",
+        "or",       "not",    "xor",      "true",   "false",    "nullptr",  "alignas",  "alignof"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], s)) return true;
+    return false;
+}
+
+static const char *plain_field(gcut_arena *a, const gcut_binding_info *b)
+{
+    const char *name = gcut_c_name(a, b->name);
+    if (b->role == GCUT_ROLE_grad) return gcut_printf(a, "grad_%s", name);
+    return is_keyword(name) || isdigit((unsigned char)*name) || *name == '_' ? gcut_printf(a, "v_%s", name) : name;
+}
+
+/* Names differ in the graph; those that fall together as C identifiers are told apart by their number. */
+const char *gcut_c_field(const gcut_program *p, uint32_t binding)
+{
+    gcut_arena *a = p->module->arena;
+    const char *name = plain_field(a, &p->bindings.at[binding]);
+    for (uint32_t i = 0; i < p->bindings.n; i++)
+        if (i != binding && !strcmp(plain_field(a, &p->bindings.at[i]), name))
+            return gcut_printf(a, "%s_%u", name, binding);
+    return name;
+}
+
+const char *gcut_c_buffer(const gcut_program *p, uint32_t buffer)
+{
+    const gcut_buffer *b = &p->buffers.at[buffer];
+    if (b->kind == GCUT_P_BOUND) return gcut_printf(p->module->arena, "x->io->%s", gcut_c_field(p, b->binding));
+    return gcut_printf(p->module->arena, "(%s *)(x->arena + x->plan->off[%u])", gcut_c_type(b->dtype),
+                       gcut_c_slot(p, buffer));
+}
+
+const char *gcut_c_place(const gcut_graph *g, gcut_locid loc)
+{
+    gcut_place at = gcut_loc_place(g->module, loc);
+    if (!at.file || !at.line) return "";
+    gcut_text t = {.arena = g->module->arena};
+    for (const char *s = at.file; *s; s++) /* goes into a string literal and a comment */
+        gcut_text_addn(&t, isalnum((unsigned char)*s) || strchr("._-/+", *s) ? s : "_", 1);
+    gcut_text_add(&t, ":%d:%d", at.line, at.col);
+    return t.at;
+}
+
+void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref index)
+{
+    const gcut_graph *g = e->h->g;
+    gcut_text_add(e->call,
+                  "    if (x->fault[%u].at != INT64_MAX)\n"
+                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s\", \"%s\", x->fault[%u].found, 0, %s);\n",
+                  *e->faults, gcut_c_name(g->module->arena, g->values.at[index].name), gcut_c_place(g, n->loc),
+                  *e->faults, gcut_c_dim(g->module, limit));
+    ++*e->faults;
+}
+
+void gcut_c_comment(gcut_emitter *e, const char *kind)
+{
+    const gcut_unit *u = &e->h->units.at[e->unit];
+    gcut_text_add(e->c, "/* k%u: %s\n", e->number, kind);
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        gcut_text line = {.arena = e->p->module->arena};
+        const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[i]);
+        gcut_print_node(e->h->g, u->nodes.at[i], &line);
+        for (char *s = line.at; *s; s++) /* hostile text must not end the comment */
+            if (*s == '*' && s[1] == '/') *s = '.';
+        gcut_text_add(e->c, " *   %s   %s\n", line.at, gcut_c_place(e->h->g, n->loc));
+    }
+    gcut_text_add(e->c, " */\n");
+}

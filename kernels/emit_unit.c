@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The C of every unit that is not a loop: each is a function that describes
+ * strides and calls the run-time library.
+ */
+#include <string.h>
+
+#include "kernels/lower.h"
+
+typedef struct unit {
+    gcut_emitter *e;
+    const gcut_half *h;
+    const gcut_graph *g;
+    gcut_module *m;
+    const gcut_unit *u;
+    const gcut_node *n; /* NULL for COPY */
+    gcut_text *out;
+} unit;
+
+#define W(u, ...) gcut_text_add((u)->out, __VA_ARGS__)
+
+static const char *dim(const unit *u, gcut_dim d) { return gcut_c_dim(u->m, d); }
+
+/* Operand k as this unit reads it: from its own storage, or from the copy made for the unit. */
+static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
+{
+    gcut_ref v = gcut_arg(u->g, u->n, k);
+    uint32_t copy = u->u->operand_copy ? u->u->operand_copy[k] : GCUT_NONE;
+    if (copy != GCUT_NONE) {
+        *pointer = gcut_c_buffer(u->e->p, u->h->units.at[copy].copy_to);
+        return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
+    }
+    *pointer = gcut_c_buffer(u->e->p, u->h->buffer[u->h->view[v].root]);
+    return u->h->view[v];
+}
+
+static const char *result(const unit *u)
+{
+    return gcut_c_buffer(u->e->p, u->h->buffer[u->h->view[u->n->res0].root]);
+}
+
+/* "const int64_t name[] = {…};", never empty: C has no array of nothing. */
+static void list(const unit *u, const char *name, const gcut_dim *d, uint32_t n)
+{
+    W(u, "    const int64_t %s[] = {", name);
+    for (uint32_t i = 0; i < n; i++) W(u, "%s%s", i ? ", " : "", dim(u, d[i]));
+    W(u, n ? "};\n" : "0};\n");
+}
+
+static const char *shifted(const unit *u, const char *pointer, gcut_dim offset)
+{
+    return offset == 0 ? pointer : gcut_printf(u->m->arena, "%s + (%s)", pointer, dim(u, offset));
+}
+
+/* ---- matrix product --------------------------------------------------------------------------------------- */
+
+typedef struct batch_axis {
+    gcut_dim n, a, b, c;
+} batch_axis;
+
+/* Batch axes, merged where all three operands step through them evenly. */
+static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b, const gcut_view *c, batch_axis *out)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    uint32_t n = 0;
+    for (uint32_t d = 0; d + 2 < t->rank; d++) {
+        batch_axis x = {t->dim[d], a->stride[d], b->stride[d], c->stride[d]};
+        if (x.n == 1) continue;
+        batch_axis *o = n ? &out[n - 1] : NULL;
+        gcut_dims *ds = u->m->dims;
+        if (o && o->a == gcut_dim_make(ds, GCUT_DIM_MUL, x.a, x.n) && o->b == gcut_dim_make(ds, GCUT_DIM_MUL, x.b, x.n) &&
+            o->c == gcut_dim_make(ds, GCUT_DIM_MUL, x.c, x.n))
+            *o = (batch_axis){gcut_dim_make(ds, GCUT_DIM_MUL, o->n, x.n), x.a, x.b, x.c};
+        else
+            out[n++] = x;
+    }
+    if (n > 4)
+        gcut_fail(u->m->env, GCUT_EUNSUPPORTED, gcut_loc_place(u->m, u->n->loc), "reshape the leading axes into one",
+                  "'matmul' has %u separate batch axes, more than 4", n);
+    return n;
+}
+
+static void emit_gemm(unit *u)
+{
+    const char *pa, *pb, *pc = result(u);
+    gcut_view a = operand(u, 0, &pa), b = operand(u, 1, &pb), c = u->h->view[u->n->res0];
+    const gcut_type *ta = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *tc = gcut_type_of(u->g, u->n->res0);
+    uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_A_ta), fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
+    batch_axis batch[GCUT_MAX_RANK];
+    uint32_t nb = batch_axes(u, &a, &b, &c, batch);
+    W(u, "    const gcut_rt_gemm g = {\n");
+    W(u, "        .m = %s, .n = %s, .k = %s,\n", dim(u, tc->dim[r - 2]), dim(u, tc->dim[r - 1]),
+      dim(u, ta->dim[fa ? r - 2 : r - 1]));
+    W(u, "        .rsa = %s, .csa = %s,", dim(u, a.stride[fa ? r - 1 : r - 2]), dim(u, a.stride[fa ? r - 2 : r - 1]));
+    W(u, " .rsb = %s, .csb = %s,", dim(u, b.stride[fb ? r - 1 : r - 2]), dim(u, b.stride[fb ? r - 2 : r - 1]));
+    W(u, " .rsc = %s, .csc = %s,\n", dim(u, c.stride[r - 2]), dim(u, c.stride[r - 1]));
+    W(u, "        .nbatch = %u,\n", nb);
+    for (uint32_t i = 0; i < nb; i++)
+        W(u, "        .batch[%u] = %s, .sa[%u] = %s, .sb[%u] = %s, .sc[%u] = %s,\n", i, dim(u, batch[i].n), i,
+          dim(u, batch[i].a), i, dim(u, batch[i].b), i, dim(u, batch[i].c));
+    W(u, "    };\n    gcut_rt_gemm_%s(&g, %s, %s, %s, x->plan->threads);\n", gcut_dtype_name(tc->dtype),
+      shifted(u, pa, a.offset), shifted(u, pb, b.offset), shifted(u, pc, c.offset));
+}
+
+/* ---- copies --------------------------------------------------------------------------------------------------- */
+
+/* dst[…] = operand k, dst being a strided part of the packed result. */
+static void copy_into(unit *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
+{
+    const char *src;
+    gcut_view v = operand(u, k, &src);
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, k));
+    W(u, "    {\n");
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", v.stride, t->rank);
+    list(u, "to", dst, t->rank);
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n    }\n", t->rank,
+      gcut_c_type(t->dtype), shifted(u, src, v.offset), shifted(u, result(u), offset));
+}
+
+static gcut_dim sum_product(const unit *u, const gcut_dim *a, const gcut_dim *b, uint32_t n)
+{
+    gcut_dim s = 0;
+    for (uint32_t i = 0; i < n; i++)
+        s = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, s, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, a[i], b[i]));
+    return s;
+}
+
+static void fill(unit *u, const char *value)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", gcut_c_type(t->dtype), value,
+      result(u), dim(u, gcut_type_numel(u->m, t)));
+}
+
+static void emit_pad(unit *u)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
+    const gcut_attr *gaps = gcut_attr_get(u->g, u->n, GCUT_A_interior);
+    gcut_dim step[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t->rank; d++)
+        step[d] = gaps ? gcut_dim_make(u->m->dims, GCUT_DIM_MUL, c.stride[d],
+                                       gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
+                       : c.stride[d];
+    fill(u, gcut_c_number(u->m, gcut_attr_num(u->g, u->n, GCUT_A_value), t->dtype));
+    copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_A_low)->u.dims, c.stride, t->rank), step);
+}
+
+static void emit_concat(unit *u)
+{
+    gcut_view c = gcut_view_contiguous(u->m, gcut_type_of(u->g, u->n->res0), u->n->res0);
+    gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    for (uint32_t k = 0; k < u->n->nargs; k++) {
+        copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
+        at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at, gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
+    }
+}
+
+/* Written from the far end along each flipped axis. */
+static void emit_flip(unit *u)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
+    uint32_t mask = gcut_attr_axes(u->g, u->n);
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", v.stride, t->rank);
+    W(u, "    int64_t at = 0, to[] = {");
+    for (uint32_t d = 0; d < t->rank; d++) W(u, "%s%s(%s)", d ? ", " : "", mask >> d & 1 ? "-" : "", dim(u, c.stride[d]));
+    W(u, t->rank ? "};\n" : "0};\n");
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (mask >> d & 1) W(u, "    at += (%s - 1) * (%s);\n", dim(u, t->dim[d]), dim(u, c.stride[d]));
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s + at, to, x->plan->threads);\n", t->rank,
+      gcut_c_type(t->dtype), shifted(u, src, v.offset), result(u));
+}
+
+static void emit_copy(unit *u)
+{
+    gcut_ref v = u->u->copy_from, root = u->h->view[v].root;
+    const gcut_type *t = gcut_type_of(u->g, v);
+    const gcut_view *w = &u->h->view[v];
+    const char *to = gcut_c_buffer(u->e->p, u->u->copy_to), *type = gcut_c_type(t->dtype);
+    if (gcut_root_is_const(u->h, root)) {
+        W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", type,
+          gcut_c_const(u->g, root), to, dim(u, gcut_type_numel(u->m, t)));
+        return;
+    }
+    gcut_view c = gcut_view_contiguous(u->m, t, v);
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", w->stride, t->rank);
+    if (gcut_root_is_iota(u->h, root)) {
+        if (gcut_dtype_is_float(t->dtype))
+            gcut_fail(u->m->env, GCUT_EUNSUPPORTED, gcut_loc_place(u->m, gcut_def(u->g, root)->loc),
+                      "use an integer iota and a cast", "a float iota cannot be stored");
+        W(u, "    gcut_rt_iota(%u, dim, from, %s, sizeof(%s), %s);\n", t->rank, dim(u, w->offset), type, to);
+        return;
+    }
+    list(u, "to", c.stride, t->rank);
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n", t->rank, type,
+      shifted(u, gcut_c_buffer(u->e->p, u->h->buffer[root]), w->offset), to);
+}
+
+/* ---- index ---------------------------------------------------------------------------------------------------------- */
+
+static gcut_dim product(const unit *u, const gcut_type *t, uint32_t begin, uint32_t end)
+{
+    gcut_dim n = 1;
+    for (uint32_t d = begin; d < end; d++) n = gcut_dim_make(u->m->dims, GCUT_DIM_MUL, n, t->dim[d]);
+    return n;
+}
+
+static void emit_take(unit *u)
+{
+    const char *px, *pi;
+    gcut_view x = operand(u, 0, &px), i = operand(u, 1, &pi);
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    GCUT_ASSERT(x.offset == 0 && i.offset == 0);
+    W(u, "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, &x->fault[%u], x->plan->threads);\n",
+      gcut_c_type(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
+      dim(u, product(u, t, axis + 1, t->rank)), px, pi, (int)gcut_dtype_bytes(ti->dtype),
+      dim(u, gcut_type_numel(u->m, ti)), result(u), *u->e->faults);
+}
+
+static void emit_scatter(unit *u)
+{
+    const char *pi, *pu;
+    gcut_ref v = gcut_arg(u->g, u->n, 0);
+    const gcut_type *t = gcut_type_of(u->g, v), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    if (gcut_root_is_const(u->h, u->h->view[v].root))
+        fill(u, gcut_c_const(u->g, u->h->view[v].root));
+    else
+        copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
+    operand(u, 1, &pi);
+    operand(u, 2, &pu);
+    W(u, "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, &x->fault[%u], x->plan->threads);\n",
+      gcut_dtype_name(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
+      dim(u, product(u, t, axis + 1, t->rank)), result(u), pi, (int)gcut_dtype_bytes(ti->dtype),
+      dim(u, gcut_type_numel(u->m, ti)), pu, *u->e->faults);
+}
+
+static void emit_reduce(unit *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0));
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", v.stride, t->rank);
+    W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, x->plan->threads);\n", gcut_dtype_name(t->dtype),
+      gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset), result(u));
+}
+
+void gcut_emit_unit(gcut_emitter *e)
+{
+    static const struct {
+        const char *name;
+        void (*emit)(unit *);
+        bool indexes;
+    } kinds[] = {
+        [GCUT_U_GEMM] = {"matrix product", emit_gemm, false},
+        [GCUT_U_REDUCE] = {"reduction", emit_reduce, false},
+        [GCUT_U_PAD] = {"pad", emit_pad, false},
+        [GCUT_U_CONCAT] = {"concat", emit_concat, false},
+        [GCUT_U_FLIP] = {"flip", emit_flip, false},
+        [GCUT_U_TAKE] = {"gather", emit_take, true},
+        [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
+        [GCUT_U_COPY] = {"copy", emit_copy, false},
+    };
+    const gcut_unit *w = &e->h->units.at[e->unit];
+    unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->c};
+    if (w->kind != GCUT_U_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
+    gcut_c_comment(e, kinds[w->kind].name);
+    W(&u, "static void %s_k%u(%s_call *x)\n{\n", e->prefix, e->number, e->prefix);
+    kinds[w->kind].emit(&u);
+    W(&u, "}\n\n");
+    gcut_text_add(e->call, "    %s_k%u(x);\n", e->prefix, e->number);
+    if (!kinds[w->kind].indexes) return;
+    uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
+    gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis], gcut_arg(u.g, u.n, 1));
+}

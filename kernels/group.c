@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Grouping: which nodes become one kernel.
+ *
+ * in:    a half without composites.   out: views, units, levels.   keeps: the graph.
+ *
+ * Greedy in graph order.  A pointwise node joins the loop unit of one of its
+ * operands and then pulls in the loop units of the others; a reduction joins
+ * its operand's unit when its axes are the unit's columns (ROW), its rows
+ * (COLUMN) or both (TOTAL).  Joining and merging never create a cycle (K2):
+ * before each, no path may lead from the unit out and back in.
+ */
+#include <stdlib.h>
+
+#include "kernels/lower.h"
+
+#define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
+
+static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b) { return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b); }
+
+static gcut_unit *unit_at(const gcut_half *h, uint32_t u) { return &h->units.at[u]; }
+
+uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
+{
+    gcut_arena *a = h->g->module->arena;
+    gcut_unit u = {.kind = kind, .copy_to = GCUT_NONE, .inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .scratch = GCUT_NONE, .partial = GCUT_NONE};
+    if (node != GCUT_NONE) *GCUT_PUSH(a, &u.nodes) = node;
+    *GCUT_PUSH(a, &h->units) = u;
+    return h->units.n - 1;
+}
+
+/* ---- access ---------------------------------------------------------------------------------------- */
+
+bool gcut_root_is_const(const gcut_half *h, gcut_ref root)
+{
+    const gcut_node *n = gcut_def(h->g, root);
+    return n && (n->op == GCUT_OP_full || n->op == GCUT_OP_dim);
+}
+
+bool gcut_root_is_iota(const gcut_half *h, gcut_ref root)
+{
+    const gcut_node *n = gcut_def(h->g, root);
+    return n && n->op == GCUT_OP_iota;
+}
+
+gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user)
+{
+    gcut_module *m = h->g->module;
+    const gcut_view *w = &h->view[v];
+    const gcut_type *t = gcut_type_of(h->g, v);
+    if (gcut_root_is_const(h, w->root)) return GCUT_X_CONST;
+    if (gcut_root_is_iota(h, w->root)) return GCUT_X_IOTA;
+    if (h->unit_of[w->root] != u) return GCUT_X_LOAD;
+    switch (h->level[w->root]) {
+    case GCUT_L_FULL:
+        return user == GCUT_L_FULL && gcut_view_identity(m, t, w) ? GCUT_X_FULL : GCUT_X_BLOCKED;
+    case GCUT_L_ROW:
+        if (user == GCUT_L_ROW) return gcut_view_identity(m, t, w) ? GCUT_X_ROW : GCUT_X_BLOCKED;
+        return gcut_view_row_repeat(m, t, w, unit_at(h, u)->inner) ? GCUT_X_ROW : GCUT_X_BLOCKED;
+    default: return GCUT_X_BLOCKED;
+    }
+}
+
+/* The unit a value's storage comes from, or GCUT_NONE. */
+uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v)
+{
+    gcut_ref r = h->view[v].root;
+    return gcut_root_is_const(h, r) || gcut_root_is_iota(h, r) ? GCUT_NONE : h->unit_of[r];
+}
+
+/* ---- reachability ------------------------------------------------------------------------------------ */
+
+uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
+{
+    const gcut_unit *u = unit_at(h, unit);
+    for (;;) {
+        uint32_t s;
+        if (at->i < u->nodes.n) {
+            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[at->i]);
+            if (at->k >= n->nargs) {
+                at->i++;
+                at->k = 0;
+                continue;
+            }
+            s = gcut_unit_source(h, gcut_arg(h->g, n, at->k++));
+        } else if (at->k < u->before.n) {
+            s = u->before.at[at->k++];
+        } else {
+            return GCUT_NONE;
+        }
+        if (s != GCUT_NONE && s != unit) return s;
+    }
+}
+
+typedef struct walk {
+    const gcut_half *h;
+    uint8_t *seen;
+    uint32_t target;
+} walk;
+
+static bool reaches(walk *w, uint32_t to)
+{
+    gcut_cursor cursor = {0, 0};
+    uint32_t s;
+    if (w->seen[to]) return false;
+    w->seen[to] = 1;
+    while ((s = gcut_unit_deps(w->h, to, &cursor)) != GCUT_NONE)
+        if (s == w->target || reaches(w, s)) return true;
+    return false;
+}
+
+bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indirect)
+{
+    gcut_arena *a = gcut_arena_new(h->g->module->env, h->g->module->arena);
+    walk w = {h, gcut_calloc(a, h->units.n + 1, 1), from};
+    bool found = !indirect && from == to;
+    gcut_cursor cursor = {0, 0};
+    uint32_t s;
+    w.seen[to] = 1;
+    if (indirect) w.seen[from] = 1;
+    while (!found && (s = gcut_unit_deps(h, to, &cursor)) != GCUT_NONE)
+        found = indirect ? s != from && reaches(&w, s) : s == from || reaches(&w, s);
+    gcut_arena_free(a);
+    return found;
+}
+
+/* ---- joining ------------------------------------------------------------------------------------------- */
+
+static gcut_level level_in(const gcut_unit *u, gcut_dim numel)
+{
+    if (u->kind != GCUT_U_LOOP || u->nodes.n >= MAX_MEMBERS) return GCUT_L_NONE;
+    if (numel == u->numel) return GCUT_L_FULL;
+    return u->inner != GCUT_DIM_BAD && numel == u->rows ? GCUT_L_ROW : GCUT_L_NONE;
+}
+
+/* Node n can be a member of u at that level: every operand readable there, no cycle. */
+static bool can_join(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_level level)
+{
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(h->g, n, k);
+        if (gcut_unit_access(h, u, v, level) == GCUT_X_BLOCKED) return false;
+        uint32_t s = gcut_unit_source(h, v);
+        if (s != GCUT_NONE && s != u && gcut_unit_reaches(h, u, s, false)) return false;
+    }
+    return true;
+}
+
+static void join(gcut_half *h, uint32_t u, uint32_t node, gcut_level level)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    *GCUT_PUSH(h->g->module->arena, &unit_at(h, u)->nodes) = node;
+    h->unit_of[n->res0] = u;
+    h->level[n->res0] = level;
+}
+
+static gcut_dim rows_of(gcut_half *h, gcut_dim numel, const gcut_type *t, gcut_dim inner)
+{
+    uint32_t k = gcut_view_split(h->g->module, t, inner);
+    gcut_dim r = 1;
+    if (k > t->rank) return GCUT_DIM_BAD;
+    for (uint32_t d = 0; d < k; d++) r = times(h->g->module, r, t->dim[d]);
+    return numel == times(h->g->module, r, inner) ? r : GCUT_DIM_BAD;
+}
+
+/* All members of b become members of a; reads between the two must stay possible. */
+static bool can_merge(const gcut_half *h, uint32_t a, uint32_t b)
+{
+    const gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
+    if (x->kind != GCUT_U_LOOP || y->kind != GCUT_U_LOOP || x->numel != y->numel) return false;
+    if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && x->inner != y->inner) return false;
+    if (x->nodes.n + y->nodes.n > MAX_MEMBERS) return false;
+    if (gcut_unit_reaches(h, a, b, true) || gcut_unit_reaches(h, b, a, true)) return false;
+    gcut_dim inner = x->inner != GCUT_DIM_BAD ? x->inner : y->inner;
+    gcut_module *m = h->g->module;
+    for (int side = 0; side < 2; side++) {
+        const gcut_unit *u = side ? y : x;
+        uint32_t other = side ? a : b;
+        for (uint32_t i = 0; i < u->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+            gcut_level user = h->level[n->res0] == GCUT_L_ROW ? GCUT_L_ROW : GCUT_L_FULL;
+            for (uint32_t k = 0; k < n->nargs; k++) {
+                gcut_ref v = gcut_arg(h->g, n, k);
+                const gcut_view *w = &h->view[v];
+                const gcut_type *t = gcut_type_of(h->g, v);
+                if (gcut_unit_source(h, v) != other) continue;
+                gcut_level l = h->level[w->root];
+                /* A row reduction consumes FULL values although its own level is ROW. */
+                if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) user = l;
+                bool ok = l == GCUT_L_FULL  ? user == GCUT_L_FULL && gcut_view_identity(m, t, w)
+                          : l == GCUT_L_ROW ? (user == GCUT_L_ROW ? gcut_view_identity(m, t, w)
+                                                                  : gcut_view_row_repeat(m, t, w, inner))
+                                            : false;
+                if (!ok) return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void merge(gcut_half *h, uint32_t a, uint32_t b)
+{
+    gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
+    for (uint32_t i = 0; i < y->nodes.n; i++) {
+        uint32_t node = y->nodes.at[i];
+        *GCUT_PUSH(h->g->module->arena, &x->nodes) = node;
+        h->unit_of[gcut_node_at(h->g, node)->res0] = a;
+    }
+    qsort(x->nodes.at, x->nodes.n, sizeof *x->nodes.at, by_number);
+    if (x->inner == GCUT_DIM_BAD) x->inner = y->inner, x->rows = y->rows;
+    x->blocked = x->blocked || y->blocked;
+    y->dead = true;
+    y->nodes.n = 0;
+}
+
+static void pull_in(gcut_half *h, uint32_t u, const gcut_node *n)
+{
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_unit_source(h, gcut_arg(h->g, n, k));
+        if (s != GCUT_NONE && s != u && can_merge(h, u, s)) merge(h, u, s);
+    }
+}
+
+static void place_point(gcut_half *h, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_dim numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, n->res0));
+    uint32_t best = GCUT_NONE;
+    gcut_level level = GCUT_L_NONE;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_unit_source(h, gcut_arg(h->g, n, k));
+        if (s == GCUT_NONE || (best != GCUT_NONE && s <= best)) continue;
+        gcut_level l = level_in(unit_at(h, s), numel);
+        if (l != GCUT_L_NONE && can_join(h, s, n, l)) best = s, level = l;
+    }
+    if (best == GCUT_NONE) {
+        best = gcut_unit_new(h, GCUT_U_LOOP, GCUT_NONE);
+        unit_at(h, best)->numel = numel;
+        level = GCUT_L_FULL;
+    }
+    join(h, best, node, level);
+    pull_in(h, best, n);
+}
+
+/* How the reduced axes lie: LEADING, TRAILING, EVERY, MIDDLE; `kept` axes are those left, size-1 axes do not count. */
+typedef enum lie { TRAILING, LEADING, EVERY, MIDDLE } lie;
+
+static lie how_it_lies(const gcut_type *t, uint32_t mask)
+{
+    bool some = false, kept_before = false, kept_after = false, broken = false, last = false;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (t->dim[d] == 1) continue;
+        bool red = mask >> d & 1;
+        if (red && some && !last) broken = true;
+        if (!red && !some) kept_before = true;
+        if (!red && some) kept_after = true;
+        some = some || red;
+        last = red;
+    }
+    if (!kept_before && !kept_after) return EVERY;
+    if (broken || (kept_before && kept_after) || !some) return MIDDLE;
+    return kept_before ? TRAILING : LEADING;
+}
+
+static gcut_dim product(gcut_half *h, const gcut_type *t, uint32_t mask)
+{
+    gcut_dim n = 1;
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (mask >> d & 1) n = times(h->g->module, n, t->dim[d]);
+    return n;
+}
+
+/* The unit of x, if a reduction with these columns fits into it. */
+static bool fits(gcut_half *h, uint32_t u, gcut_ref x, gcut_dim inner, gcut_level reads)
+{
+    if (u == GCUT_NONE || unit_at(h, u)->kind != GCUT_U_LOOP || unit_at(h, u)->nodes.n >= MAX_MEMBERS) return false;
+    const gcut_unit *w = unit_at(h, u);
+    if (h->level[h->view[x].root] != reads) return false;
+    if (!gcut_view_identity(h->g->module, gcut_type_of(h->g, x), &h->view[x])) return false;
+    return inner == GCUT_DIM_BAD || w->inner == GCUT_DIM_BAD || w->inner == inner;
+}
+
+/* A unit that is not a loop reads memory: operands that are computed constants, or that it needs packed and are
+ * not, are stored for it first. */
+static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
+{
+    gcut_arena *a = h->g->module->arena;
+    const gcut_node *n = gcut_node_at(h->g, node);
+    uint32_t *copies = gcut_calloc(a, n->nargs + 1, sizeof *copies);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(h->g, n, k);
+        bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
+        bool whole = gcut_view_identity(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
+        bool packed = kind == GCUT_U_TAKE || (kind == GCUT_U_SCATTER && k > 0);
+        copies[k] = GCUT_NONE;
+        if (!(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
+        copies[k] = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
+        unit_at(h, copies[k])->copy_from = v;
+        uint32_t s = gcut_unit_source(h, v);
+        if (s != GCUT_NONE) *GCUT_PUSH(a, &unit_at(h, copies[k])->before) = s;
+    }
+    uint32_t u = gcut_unit_new(h, kind, node);
+    unit_at(h, u)->operand_copy = copies;
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (copies[k] != GCUT_NONE) *GCUT_PUSH(a, &unit_at(h, u)->before) = copies[k];
+    h->unit_of[n->res0] = u;
+    return u;
+}
+
+static void place_reduce(gcut_half *h, uint32_t node)
+{
+    gcut_graph *g = h->g;
+    const gcut_node *n = gcut_node_at(g, node);
+    gcut_ref x = gcut_arg(g, n, 0);
+    const gcut_type *t = gcut_type_of(g, x);
+    uint32_t mask = gcut_attr_axes(g, n), all = (1u << t->rank) - 1;
+    gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD;
+    lie how = how_it_lies(t, mask);
+    if (how == MIDDLE) {
+        place_other(h, GCUT_U_REDUCE, node);
+        return;
+    }
+    if (how == TRAILING) inner = product(h, t, mask);
+    if (how == LEADING) inner = product(h, t, all & ~mask);
+    uint32_t u = gcut_unit_source(h, x);
+    bool on_rows = how == EVERY && fits(h, u, x, GCUT_DIM_BAD, GCUT_L_ROW);
+    if (!on_rows && !fits(h, u, x, inner, GCUT_L_FULL)) {
+        u = gcut_unit_new(h, GCUT_U_LOOP, GCUT_NONE);
+        unit_at(h, u)->numel = numel;
+    }
+    gcut_unit *w = unit_at(h, u);
+    if (inner != GCUT_DIM_BAD && w->inner == GCUT_DIM_BAD) {
+        w->inner = inner;
+        w->rows = rows_of(h, numel, t, inner);
+    }
+    if (how != TRAILING) w->blocked = true;
+    join(h, u, node, how == TRAILING ? GCUT_L_ROW : how == LEADING ? GCUT_L_COLUMN : GCUT_L_TOTAL);
+}
+
+/* A matrix product whose only reader is a transposition is written in the transposed order at once. */
+static gcut_ref only_transpose(const gcut_half *h, const uint32_t *uses, gcut_ref v)
+{
+    if (uses[v] != 1) return 0;
+    for (uint32_t i = h->g->values.at[v].def + 1; i < h->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, i);
+        for (uint32_t k = 0; k < n->nargs; k++)
+            if (gcut_arg(h->g, n, k) == v) return n->op == GCUT_OP_transpose ? n->res0 : 0;
+    }
+    return 0;
+}
+
+static void place_gemm(gcut_half *h, uint32_t node, const uint32_t *uses)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    uint32_t u = place_other(h, GCUT_U_GEMM, node);
+    gcut_ref t = only_transpose(h, uses, n->res0);
+    if (!t) return;
+    const gcut_dim *perm = gcut_attr_get(h->g, gcut_def(h->g, t), GCUT_A_perm)->u.dims;
+    h->view[t] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, t), t);
+    h->unit_of[t] = u;
+    h->view[n->res0].root = t;
+    for (uint32_t d = 0; d < gcut_type_of(h->g, t)->rank; d++) h->view[n->res0].stride[perm[d]] = h->view[t].stride[d];
+}
+
+static void place_view(gcut_half *h, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_ref x = gcut_arg(h->g, n, 0);
+    if (h->unit_of[n->res0] != GCUT_NONE) return; /* stored by its matrix product already */
+    gcut_view v;
+    if (gcut_view_through(h->g, n, &h->view[x], &v))
+        h->view[n->res0] = v;
+    else
+        place_point(h, node); /* a copy in row-major order: elementwise on the linear index */
+}
+
+static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
+{
+    gcut_view v = {.root = n->res0};
+    v.stride[gcut_attr_get(g, n, GCUT_A_axis)->u.dim] = 1;
+    return v;
+}
+
+static const gcut_unit_kind copy_kinds[GCUT_NOPS] = {
+    [GCUT_OP_pad] = GCUT_U_PAD,
+    [GCUT_OP_concat] = GCUT_U_CONCAT,
+    [GCUT_OP_flip] = GCUT_U_FLIP,
+    [GCUT_OP_take] = GCUT_U_TAKE,
+};
+
+static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
+    if (t == GCUT_f16 || t == GCUT_bf16)
+        gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
+                  "run it with --backend planned, or store f32", "there is no kernel for '%s' in %s",
+                  gcut_op_get((gcut_op)n->op)->name, gcut_dtype_name(t));
+    h->view[n->res0] = n->op == GCUT_OP_iota
+                           ? iota_view(h->g, n)
+                           : gcut_view_contiguous(h->g->module, gcut_type_of(h->g, n->res0), n->res0);
+    switch (gcut_op_get((gcut_op)n->op)->emit) {
+    case GCUT_EMIT_POINT: place_point(h, node); break;
+    case GCUT_EMIT_REDUCE: place_reduce(h, node); break;
+    case GCUT_EMIT_VIEW: place_view(h, node); break;
+    case GCUT_EMIT_GEMM: place_gemm(h, node, uses); break;
+    case GCUT_EMIT_CONST: break;
+    case GCUT_EMIT_COPY: place_other(h, copy_kinds[n->op], node); break;
+    case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
+    case GCUT_EMIT_EXPAND: GCUT_ASSERT(!"composites are expanded before lowering"); break;
+    }
+}
+
+/* ---- columns of units that no reduction has decided ------------------------------------------------------ */
+
+/* Every operand of every member steps evenly along the last `inner` elements. */
+static bool even(gcut_half *h, uint32_t u, gcut_dim inner)
+{
+    const gcut_unit *w = unit_at(h, u);
+    for (uint32_t i = 0; i < w->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(h->g, n, k);
+            gcut_access x = gcut_unit_access(h, u, v, GCUT_L_FULL);
+            if (x != GCUT_X_LOAD && x != GCUT_X_IOTA) continue;
+            const gcut_type *t = gcut_type_of(h->g, v);
+            gcut_dim size, stride;
+            uint32_t split = gcut_view_split(h->g->module, t, inner);
+            if (split > t->rank || !gcut_view_collapse(h->g->module, t, &h->view[v], split, t->rank, &size, &stride))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The longest trailing stretch over which every operand steps evenly: all of it if possible (flat). */
+static void choose_columns(gcut_half *h, uint32_t u)
+{
+    gcut_unit *w = unit_at(h, u);
+    gcut_module *m = h->g->module;
+    if (w->inner != GCUT_DIM_BAD) return;
+    if (even(h, u, w->numel)) {
+        w->flat = true;
+        w->inner = GCUT_CHUNK;
+        w->rows = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, w->numel, GCUT_CHUNK);
+        return;
+    }
+    const gcut_type *best = NULL;
+    for (uint32_t i = 0; i < w->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
+        const gcut_type *t = gcut_type_of(h->g, n->nargs ? gcut_arg(h->g, n, 0) : n->res0);
+        if (gcut_type_numel(m, t) == w->numel && (!best || t->rank > best->rank)) best = t;
+    }
+    GCUT_ASSERT(best != NULL);
+    for (uint32_t k = 1; k < best->rank; k++) {
+        gcut_dim inner = 1;
+        for (uint32_t d = k; d < best->rank; d++) inner = times(m, inner, best->dim[d]);
+        w->inner = inner;
+        if (inner != 1 && even(h, u, inner)) break;
+    }
+    if (w->inner == GCUT_DIM_BAD || w->inner == 1) w->inner = best->rank ? best->dim[best->rank - 1] : 1;
+    w->rows = rows_of(h, w->numel, best, w->inner);
+}
+
+void gcut_group(gcut_program *p, gcut_half *h)
+{
+    gcut_graph *g = h->g;
+    gcut_arena *a = p->module->arena;
+    uint32_t nv = g->values.n, *uses = gcut_calloc(a, nv, sizeof *uses);
+    h->view = gcut_calloc(a, nv, sizeof *h->view);
+    h->unit_of = gcut_calloc(a, nv, sizeof *h->unit_of);
+    h->level = gcut_calloc(a, nv, sizeof *h->level);
+    h->buffer = gcut_calloc(a, nv, sizeof *h->buffer);
+    for (gcut_ref v = 0; v < nv; v++) h->unit_of[v] = h->buffer[v] = GCUT_NONE;
+    for (uint32_t i = 0; i < g->args.n; i++) uses[g->args.at[i]]++;
+    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref v = g->params.at[i].value;
+        h->view[v] = gcut_view_contiguous(g->module, gcut_type_of(g, v), v);
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses);
+    for (uint32_t u = 0; u < h->units.n; u++)
+        if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) choose_columns(h, u);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Lowering: the two halves of a split become kernels over one arena, and C.
+ *
+ *   half graphs ─▶ view (strides) ─▶ group (kernels) ─▶ order ─▶ place ─▶ emit
+ */
+#ifndef GCUT_KERNELS_KERNELS_H
+#define GCUT_KERNELS_KERNELS_H
+
+#include "graph/graph.h"
+
+typedef struct gcut_program gcut_program;
+
+/* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only read.
+ * Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no kernel. */
+gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd);
+/* Marks every node with the kernel it became: #kernel(k3). */
+void gcut_program_mark(const gcut_program *p);
+
+/* A value that the caller binds: parameters, inputs, states, cotangents, results. */
+typedef struct gcut_binding_info {
+    const char *name;    /* as in the graph; unique together with role */
+    gcut_role role;
+    gcut_type type;
+    bool written;        /* results, and params/states with an in-place `next` */
+} gcut_binding_info;
+
+/* What the caller binds, in the order of the emitted io struct. `next` results are their param/state. */
+const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *n);
+
+typedef struct gcut_memory {
+    int64_t arena_bytes; /* temporaries, saved values and kernel workspace, as placed */
+    int64_t saved_bytes; /* values that cross from forward to backward, of the arena */
+    int64_t bound_bytes; /* everything the caller binds */
+    int64_t peak_bytes;  /* arena + bound */
+} gcut_memory;
+/* Exact, at these sizes and this number of threads; the emitted code asks for the same. */
+gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads);
+
+/* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone. */
+void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h);
+
+/* One line per kernel: its kind and the nodes it covers (for `show --stage kernel` and tests). */
+void gcut_program_print(const gcut_program *p, gcut_text *out);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The lowered program, shared by the files of this room.
+ *
+ * Every value has a view: a root value that owns storage, plus offset and
+ * strides in elements over the value's own shape.  A unit is one kernel.  A
+ * loop unit covers `numel` elements in row-major order, seen as rows of `inner`
+ * elements; its members sit on one of these levels:
+ *
+ *   FULL   one element per element of the unit
+ *   ROW    one per row (what a row reduction gives, and arithmetic on it)
+ *   COLUMN a reduction over the rows, one per column: complete only after the unit
+ *   TOTAL  a reduction over everything: complete only after the unit
+ *
+ * Invariants:
+ *   K1  a unit reads a root made by another unit only after that unit ran
+ *   K2  the unit graph is acyclic, with the in-place edges (every reader of a
+ *       parameter before the unit that overwrites it) included
+ *   K3  a root is stored contiguously in the shape of its value
+ */
+#ifndef GCUT_KERNELS_LOWER_H
+#define GCUT_KERNELS_LOWER_H
+
+#include "kernels/kernels.h"
+
+typedef struct gcut_view {
+    gcut_ref root; /* owner of the storage; an iota is its own virtual storage: the address is the value */
+    gcut_dim offset;
+    gcut_dim stride[GCUT_MAX_RANK];
+} gcut_view;
+
+typedef enum gcut_level { GCUT_L_NONE, GCUT_L_FULL, GCUT_L_ROW, GCUT_L_COLUMN, GCUT_L_TOTAL } gcut_level;
+
+typedef enum gcut_unit_kind {
+    GCUT_U_LOOP,
+    GCUT_U_GEMM,
+    GCUT_U_REDUCE,  /* reduction over axes that are neither leading nor trailing */
+    GCUT_U_PAD,
+    GCUT_U_CONCAT,
+    GCUT_U_FLIP,
+    GCUT_U_TAKE,
+    GCUT_U_SCATTER,
+    GCUT_U_COPY     /* a result that must be written somewhere of its own */
+} gcut_unit_kind;
+
+typedef struct gcut_unit {
+    gcut_unit_kind kind;
+    bool dead;                /* merged into another */
+    GCUT_VEC(uint32_t) nodes; /* in graph order; empty for COPY */
+    gcut_dim numel, inner, rows; /* LOOP; inner == GCUT_DIM_BAD while undecided */
+    bool flat;                /* LOOP: one stretch of numel elements, cut into chunks of GCUT_CHUNK */
+    bool blocked;             /* LOOP: has COLUMN or TOTAL members, so rows go in a fixed number of blocks */
+    GCUT_VEC(uint32_t) before; /* units that must run first although nothing is read from them */
+    uint32_t *operand_copy;   /* other kinds than LOOP: by operand, the COPY unit that stores it, or GCUT_NONE */
+    gcut_ref copy_from;       /* COPY: the value */
+    uint32_t copy_to;         /* COPY: the buffer */
+    uint32_t scratch;         /* buffer of per-thread row scratch, or GCUT_NONE */
+    uint32_t partial;         /* buffer of per-block partial results, or GCUT_NONE */
+} gcut_unit;
+
+#define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
+#define GCUT_BLOCKS 16  /* blocks of rows of a blocked unit: fixed, so that results do not depend on threads */
+#define GCUT_LANES 64   /* accumulators of a float row reduction */
+
+typedef enum gcut_place_kind {
+    GCUT_P_BOUND, /* the caller's: index into bindings */
+    GCUT_P_ARENA
+} gcut_place_kind;
+
+typedef struct gcut_buffer {
+    gcut_place_kind kind;
+    uint32_t binding;
+    gcut_dtype dtype;
+    gcut_dim count;           /* elements; per thread when per_thread */
+    bool per_thread;
+    bool saved;
+    int birth, death;         /* steps of the program's timeline; -1 = never used */
+    const char *name;
+} gcut_buffer;
+
+typedef struct gcut_half {
+    gcut_graph *g;
+    gcut_view *view;          /* by value */
+    uint32_t *unit_of;        /* by value: the unit that stores or computes this root, GCUT_NONE for params/consts */
+    gcut_level *level;        /* by value, for roots in loop units */
+    uint32_t *buffer;         /* by root value: buffer, or GCUT_NONE = lives in registers */
+    GCUT_VEC(gcut_unit) units;
+    GCUT_VEC(uint32_t) order; /* live units as they run */
+    uint32_t *saved;          /* by result: the buffer of a `saved` one */
+    int first;                /* timeline step of order[0] */
+} gcut_half;
+
+struct gcut_program {
+    gcut_module *module;
+    gcut_half half[2];        /* forward, backward; half[1].g may be NULL */
+    GCUT_VEC(gcut_binding_info) bindings;
+    GCUT_VEC(gcut_buffer) buffers;
+};
+
+/* view.c */
+gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root);
+/* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot express. */
+bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, gcut_view *out);
+bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v);
+/* Row-major rows of `inner` elements of shape t: element (r, c) is root[r] whatever c. */
+bool gcut_view_row_repeat(gcut_module *m, const gcut_type *t, const gcut_view *v, gcut_dim inner);
+/* Axes begin..end of t as one axis: false unless their strides chain. *size, *stride of the merged axis. */
+bool gcut_view_collapse(gcut_module *m, const gcut_type *t, const gcut_view *v, uint32_t begin, uint32_t end,
+                        gcut_dim *size, gcut_dim *stride);
+/* The first axis of the suffix of t that holds exactly `inner` elements; rank+1 when there is none. */
+uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner);
+
+/* group.c: fills view, unit_of, level, units of a half. */
+void gcut_group(gcut_program *p, gcut_half *h);
+/* True when unit `to` depends on unit `from`, through at least one other unit when `indirect`. */
+bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indirect);
+typedef struct gcut_cursor {
+    uint32_t i, k;
+} gcut_cursor;
+/* The next unit that `unit` depends on, from *at (start at {0, 0}); GCUT_NONE at the end. Repeats are possible. */
+uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at);
+/* The unit that stores what v views; GCUT_NONE for parameters, constants and iotas. */
+uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v);
+bool gcut_root_is_const(const gcut_half *h, gcut_ref root);
+bool gcut_root_is_iota(const gcut_half *h, gcut_ref root);
+uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node);
+/* How `v`, operand of a member of loop unit u, is read there. */
+typedef enum gcut_access { GCUT_X_CONST, GCUT_X_IOTA, GCUT_X_FULL, GCUT_X_ROW, GCUT_X_LOAD, GCUT_X_BLOCKED } gcut_access;
+gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user);
+
+/* place.c: buffers, in-place results, order and lifetimes. */
+void gcut_assign(gcut_program *p);
+
+/* ---- emission ------------------------------------------------------------------------------------- */
+
+typedef struct gcut_emitter {
+    const gcut_program *p;
+    const gcut_half *h;
+    uint32_t unit;
+    uint32_t number;    /* of the kernel: NAME_k<number> */
+    const char *prefix; /* the program's name as a C identifier */
+    uint32_t *faults;   /* index checks emitted so far */
+    gcut_text *c;       /* kernels */
+    gcut_text *call;    /* the body of NAME_forward / NAME_backward */
+} gcut_emitter;
+
+/* emit_loop.c: the kernel of a LOOP unit and its call. */
+void gcut_emit_loop(gcut_emitter *e);
+/* Row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
+void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m);
+/* emit_unit.c: every other kind. */
+void gcut_emit_unit(gcut_emitter *e);
+
+/* emit_text.c: pieces of C. */
+const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
+const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool is int */
+const char *gcut_c_name(gcut_arena *a, const char *name); /* a C identifier */
+const char *gcut_c_dim(gcut_module *m, gcut_dim d);       /* over x->d_<symbol> */
+const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t);
+/* The scalar expression of a constant root (full, dim). */
+const char *gcut_c_const(const gcut_graph *g, gcut_ref root);
+/* The expression of POINT node n on operand expressions arg[]. */
+const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg);
+/* The pointer expression of a buffer: x->io->w or (float *)(x->arena + x->plan->off[3]). */
+const char *gcut_c_buffer(const gcut_program *p, uint32_t buffer);
+/* "model.c:41:9", or "". */
+const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
+/* After the kernel's call: returns GCUT_RT_EINDEX when the next fault slot was hit; takes the slot. */
+void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref index);
+/* The comment over a kernel: its IR lines and where they come from. */
+void gcut_c_comment(gcut_emitter *e, const char *kind);
+/* The arena slot of a buffer in NAME_plan.off: its rank among arena buffers in use. */
+uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer);
+/* A field name of NAME_io. */
+const char *gcut_c_field(const gcut_program *p, uint32_t binding);
+
+#endif

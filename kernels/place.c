@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where everything lives: bound buffers, arena buffers, in-place results; the
+ * order of the kernels and the lifetimes that follow from it.
+ *
+ * in:  grouped halves.   out: buffers, bindings, order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "kernels/lower.h"
+
+/* ---- bindings ------------------------------------------------------------------------------------- */
+
+static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
+{
+    for (uint32_t i = 0; i < p->bindings.n; i++)
+        if (p->bindings.at[i].role == role && !strcmp(p->bindings.at[i].name, name)) return i;
+    *GCUT_PUSH(p->module->arena, &p->bindings) = (gcut_binding_info){.name = name, .role = role, .type = *t};
+    return p->bindings.n - 1;
+}
+
+static uint32_t buffer_new(gcut_program *p, gcut_buffer b)
+{
+    b.birth = b.death = -1;
+    *GCUT_PUSH(p->module->arena, &p->buffers) = b;
+    return p->buffers.n - 1;
+}
+
+/* The buffer of a binding; each binding has one. */
+static uint32_t bound(gcut_program *p, uint32_t which)
+{
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        if (p->buffers.at[i].kind == GCUT_P_BOUND && p->buffers.at[i].binding == which) return i;
+    const gcut_binding_info *info = &p->bindings.at[which];
+    return buffer_new(p, (gcut_buffer){.kind = GCUT_P_BOUND,
+                                       .binding = which,
+                                       .dtype = info->type.dtype,
+                                       .count = gcut_type_numel(p->module, &info->type),
+                                       .name = info->name});
+}
+
+static uint32_t arena_buffer(gcut_program *p, const gcut_type *t, const char *name)
+{
+    return buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                       .dtype = t->dtype,
+                                       .count = gcut_type_numel(p->module, t),
+                                       .name = name});
+}
+
+/* The binding of the param or state called `name`, whichever half reads it. */
+static uint32_t binding_named(gcut_program *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->bindings.n; i++)
+        if ((p->bindings.at[i].role == GCUT_ROLE_param || p->bindings.at[i].role == GCUT_ROLE_state) &&
+            !strcmp(p->bindings.at[i].name, name))
+            return i;
+    return GCUT_NONE;
+}
+
+/* The buffer of the forward half's saved value of that name. */
+static uint32_t saved_buffer(gcut_program *p, const char *name)
+{
+    const gcut_graph *f = p->half[0].g;
+    for (uint32_t i = 0; i < f->results.n; i++)
+        if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name)) return p->half[0].saved[i];
+    GCUT_ASSERT(!"the backward half reads only what the forward half saved");
+    return GCUT_NONE;
+}
+
+static void bind_params(gcut_program *p, gcut_half *h)
+{
+    for (uint32_t i = 0; i < h->g->params.n; i++) {
+        const gcut_param *q = &h->g->params.at[i];
+        const gcut_value *v = &h->g->values.at[q->value];
+        h->buffer[q->value] = q->role == GCUT_ROLE_saved ? saved_buffer(p, v->name)
+                                                         : bound(p, binding(p, q->role, v->name, &v->type));
+    }
+}
+
+/* ---- results --------------------------------------------------------------------------------------------- */
+
+/* The storage behind v may become that buffer: made by a unit of this half, whole, and not placed yet. */
+static bool can_own(const gcut_half *h, gcut_ref v)
+{
+    gcut_ref r = h->view[v].root;
+    return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE &&
+           gcut_view_identity(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
+}
+
+static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
+{
+    uint32_t u = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE), s = gcut_unit_source(h, v);
+    h->units.at[u].copy_from = v;
+    h->units.at[u].copy_to = to;
+    if (s != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = s;
+    return u;
+}
+
+static void place_result(gcut_half *h, gcut_ref v, uint32_t to)
+{
+    if (can_own(h, v))
+        h->buffer[h->view[v].root] = to;
+    else
+        copy_unit(h, v, to);
+}
+
+/* A saved value: the storage that a result or parameter has anyway, else the arena. */
+static uint32_t place_saved(gcut_program *p, gcut_half *h, gcut_ref v, const char *name)
+{
+    gcut_ref r = h->view[v].root;
+    const gcut_type *t = gcut_type_of(h->g, v);
+    if (h->buffer[r] != GCUT_NONE && gcut_view_identity(h->g->module, t, &h->view[v])) return h->buffer[r];
+    uint32_t b = arena_buffer(p, t, name);
+    p->buffers.at[b].saved = true;
+    place_result(h, v, b);
+    return b;
+}
+
+static bool reads_root(const gcut_half *h, uint32_t unit, gcut_ref root)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    if (u->dead) return false;
+    if (u->kind == GCUT_U_COPY) return h->view[u->copy_from].root == root;
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++)
+            if (h->view[gcut_arg(h->g, n, k)].root == root) return true;
+    }
+    return false;
+}
+
+/* Unit u may overwrite `old` while it makes r: it reads old only at the very element it then writes. */
+static bool pointwise_over(const gcut_half *h, uint32_t unit, gcut_ref r, gcut_ref old)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    if (!reads_root(h, unit, old)) return true;
+    if (u->kind != GCUT_U_LOOP || h->level[r] != GCUT_L_FULL) return false;
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(h->g, n, k);
+            if (h->view[v].root != old) continue;
+            gcut_level l = h->level[n->res0];
+            const gcut_type *t = gcut_type_of(h->g, v);
+            if (!gcut_view_identity(h->g->module, t, &h->view[v])) return false;
+            if (gcut_type_numel(h->g->module, t) != u->numel) return false;
+            /* Later phases of a row would read what an earlier phase overwrote. */
+            if (l != GCUT_L_FULL) return false;
+        }
+        if (h->level[n->res0] == GCUT_L_ROW) return false;
+    }
+    return true;
+}
+
+/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them. */
+static void place_next(gcut_program *p, gcut_half *h, const gcut_result *res)
+{
+    uint32_t which = binding_named(p, res->name);
+    if (which == GCUT_NONE) which = binding(p, GCUT_ROLE_state, res->name, gcut_type_of(h->g, res->value));
+    p->bindings.at[which].written = true;
+    uint32_t to = bound(p, which);
+    gcut_ref old = 0, r = h->view[res->value].root;
+    for (uint32_t i = 0; i < h->g->params.n; i++)
+        if (h->buffer[h->g->params.at[i].value] == to) old = h->g->params.at[i].value;
+    uint32_t u = gcut_unit_source(h, res->value);
+    bool direct = can_own(h, res->value) && (!old || pointwise_over(h, u, r, old));
+    for (uint32_t x = 0; direct && old && x < h->units.n; x++)
+        if (x != u && reads_root(h, x, old) && gcut_unit_reaches(h, u, x, false)) direct = false;
+    if (direct)
+        h->buffer[r] = to;
+    else
+        u = copy_unit(h, res->value, to);
+    for (uint32_t x = 0; old && x < h->units.n; x++)
+        if (x != u && reads_root(h, x, old)) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = x;
+}
+
+static void place_results(gcut_program *p, gcut_half *h)
+{
+    gcut_graph *g = h->g;
+    h->saved = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *h->saved);
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (r->role != GCUT_ROLE_out && r->role != GCUT_ROLE_grad) continue;
+        uint32_t b = binding(p, r->role, r->name, gcut_type_of(g, r->value));
+        p->bindings.at[b].written = true;
+        place_result(h, r->value, bound(p, b));
+    }
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_saved)
+            h->saved[i] = place_saved(p, h, g->results.at[i].value, g->results.at[i].name);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_next) place_next(p, h, &g->results.at[i]);
+}
+
+/* Roots that another unit reads, or that exist only after their unit, need memory. */
+static void place_temporaries(gcut_program *p, gcut_half *h)
+{
+    gcut_graph *g = h->g;
+    for (uint32_t u = 0; u < h->units.n; u++) {
+        gcut_unit *w = &h->units.at[u];
+        if (w->dead) continue;
+        if (w->kind == GCUT_U_COPY) {
+            gcut_ref r = h->view[w->copy_from].root;
+            if (w->copy_to == GCUT_NONE)
+                w->copy_to = arena_buffer(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
+            if (gcut_unit_source(h, w->copy_from) != GCUT_NONE && h->buffer[r] == GCUT_NONE)
+                h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
+        }
+        for (uint32_t i = 0; i < w->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
+            for (uint32_t k = 0; k < n->nargs; k++) {
+                gcut_ref r = h->view[gcut_arg(g, n, k)].root;
+                uint32_t s = gcut_unit_source(h, gcut_arg(g, n, k));
+                if (s != GCUT_NONE && s != u && h->buffer[r] == GCUT_NONE)
+                    h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
+            }
+            gcut_ref r = h->view[n->res0].root;
+            bool after = w->kind != GCUT_U_LOOP || h->level[r] == GCUT_L_COLUMN || h->level[r] == GCUT_L_TOTAL;
+            if (after && h->buffer[r] == GCUT_NONE)
+                h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
+        }
+    }
+}
+
+static void place_workspace(gcut_program *p, gcut_half *h)
+{
+    for (uint32_t u = 0; u < h->units.n; u++) {
+        gcut_unit *w = &h->units.at[u];
+        if (w->dead || w->kind != GCUT_U_LOOP) continue;
+        gcut_dim scratch, partial;
+        gcut_loop_workspace(h, u, &scratch, &partial, p->module);
+        if (scratch != 0)
+            w->scratch = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                                     .dtype = GCUT_u8,
+                                                     .count = scratch,
+                                                     .per_thread = true,
+                                                     .name = "row scratch"});
+        if (partial != 0)
+            w->partial = buffer_new(
+                p, (gcut_buffer){.kind = GCUT_P_ARENA, .dtype = GCUT_u8, .count = partial, .name = "partial sums"});
+    }
+}
+
+/* ---- order and lifetimes ------------------------------------------------------------------------------------ */
+
+/* Where a unit would like to run: at its last node; a copy, right after what it copies. */
+static uint32_t wish(const gcut_half *h, uint32_t u)
+{
+    const gcut_unit *w = &h->units.at[u];
+    if (w->kind == GCUT_U_COPY) return h->g->values.at[w->copy_from].def + 1;
+    return w->nodes.at[w->nodes.n - 1];
+}
+
+static void order(gcut_program *p, gcut_half *h)
+{
+    gcut_arena *a = p->module->arena;
+    uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
+    uint32_t left = 0;
+    for (uint32_t u = 0; u < h->units.n; u++) left += !h->units.at[u].dead;
+    while (left--) {
+        uint32_t best = GCUT_NONE;
+        for (uint32_t u = 0; u < h->units.n; u++) {
+            gcut_cursor cursor = {0, 0};
+            uint32_t s = GCUT_NONE;
+            if (done[u] || h->units.at[u].dead) continue;
+            if (best != GCUT_NONE && wish(h, best) <= wish(h, u)) continue;
+            while ((s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE && done[s])
+                ;
+            if (s == GCUT_NONE) best = u;
+        }
+        GCUT_ASSERT(best != GCUT_NONE); /* K2 */
+        done[best] = 1;
+        *GCUT_PUSH(a, &h->order) = best;
+    }
+}
+
+static void touch(gcut_program *p, uint32_t b, int step)
+{
+    if (b == GCUT_NONE) return;
+    gcut_buffer *buf = &p->buffers.at[b];
+    if (buf->birth < 0 || step < buf->birth) buf->birth = step;
+    if (step > buf->death) buf->death = step;
+}
+
+static void lifetimes(gcut_program *p, gcut_half *h)
+{
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        const gcut_unit *u = &h->units.at[h->order.at[i]];
+        int step = h->first + (int)i;
+        touch(p, u->scratch, step);
+        touch(p, u->partial, step);
+        if (u->kind == GCUT_U_COPY) {
+            touch(p, u->copy_to, step);
+            touch(p, h->buffer[h->view[u->copy_from].root], step);
+        }
+        for (uint32_t k = 0; k < u->nodes.n; k++) {
+            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
+            touch(p, h->buffer[h->view[n->res0].root], step);
+            for (uint32_t j = 0; j < n->nargs; j++) {
+                bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
+                touch(p, copied ? h->units.at[u->operand_copy[j]].copy_to
+                                : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
+                      step);
+            }
+        }
+    }
+}
+
+void gcut_assign(gcut_program *p)
+{
+    for (int k = 0; k < 2; k++) {
+        gcut_half *h = &p->half[k];
+        if (!h->g) continue;
+        bind_params(p, h);
+        place_results(p, h);
+        place_temporaries(p, h);
+        place_workspace(p, h);
+        order(p, h);
+        h->first = k ? p->half[0].first + (int)p->half[0].order.n : 0;
+        lifetimes(p, h);
+    }
+}
+
+gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
+{
+    gcut_module *m = fwd->module;
+    gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
+    p->module = m;
+    p->half[0].g = fwd;
+    p->half[1].g = bwd;
+    for (int k = 0; k < 2; k++)
+        if (p->half[k].g) gcut_group(p, &p->half[k]);
+    gcut_assign(p);
+    return p;
+}
+
+const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *n)
+{
+    *n = p->bindings.n;
+    return p->bindings.at;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at, uint32_t nat,
+                        int threads)
+{
+    int64_t n = 0;
+    if (!gcut_dim_eval(p->module->dims, b->count, at, nat, &n))
+        gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
+                  "the size of %%%s cannot be computed at these dimensions", b->name);
+    n *= gcut_dtype_bytes(b->dtype);
+    if (b->per_thread) n = gcut_rt_ceildiv(n, 64) * 64 * threads;
+    return n;
+}
+
+gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    gcut_memory mem = {0};
+    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
+    gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
+    int n = 0;
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *buf = &p->buffers.at[i];
+        int64_t bytes = bytes_at(p, buf, at, nat, threads);
+        if (buf->kind == GCUT_P_BOUND) {
+            mem.bound_bytes += bytes;
+            continue;
+        }
+        if (buf->saved) mem.saved_bytes += bytes;
+        if (buf->birth < 0) continue;
+        b[n].bytes = bytes;
+        b[n].birth = buf->birth;
+        b[n++].death = buf->death;
+    }
+    mem.arena_bytes = gcut_rt_place(b, n);
+    mem.peak_bytes = mem.arena_bytes + mem.bound_bytes;
+    gcut_arena_free(a);
+    return mem;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data movement: strided copies, gathers, scatters, and reductions over any axes.
+ */
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+
+/* ---- strided copy ------------------------------------------------------------------------------------ */
+
+typedef struct copy_job {
+    int rank;
+    int64_t dim[GCUT_RT_MAX_RANK], ss[GCUT_RT_MAX_RANK], ds[GCUT_RT_MAX_RANK];
+    size_t size;
+    const char *src;
+    char *dst;
+    int64_t rows; /* product of all axes but the last */
+} copy_job;
+
+static void copy_row(const copy_job *j, const char *s, char *d)
+{
+    int last = j->rank - 1;
+    int64_t n = j->dim[last], ss = j->ss[last] * (int64_t)j->size, ds = j->ds[last] * (int64_t)j->size;
+    if (j->ss[last] == 1 && j->ds[last] == 1) {
+        memcpy(d, s, (size_t)n * j->size);
+        return;
+    }
+    switch (j->size) {
+    case 4:
+        for (int64_t i = 0; i < n; i++) memcpy(d + i * ds, s + i * ss, 4);
+        break;
+    case 8:
+        for (int64_t i = 0; i < n; i++) memcpy(d + i * ds, s + i * ss, 8);
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++) memcpy(d + i * ds, s + i * ss, j->size);
+    }
+}
+
+static void copy_part(void *arg, int t, int nt)
+{
+    const copy_job *j = arg;
+    int64_t r0, r1;
+    gcut_rt_share(j->rows, 1, t, nt, &r0, &r1);
+    for (int64_t r = r0; r < r1; r++) {
+        int64_t q = r, so = 0, d_o = 0;
+        for (int d = j->rank - 2; d >= 0; d--) {
+            int64_t i = q % j->dim[d];
+            q /= j->dim[d];
+            so += i * j->ss[d];
+            d_o += i * j->ds[d];
+        }
+        copy_row(j, j->src + so * (int64_t)j->size, j->dst + d_o * (int64_t)j->size);
+    }
+}
+
+void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
+                  const int64_t *ds, int threads)
+{
+    copy_job j = {.rank = rank, .size = size, .src = src, .dst = dst, .rows = 1};
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++) {
+        j.dim[d] = dim[d];
+        j.ss[d] = ss[d];
+        j.ds[d] = ds[d];
+        n *= dim[d];
+        if (d + 1 < rank) j.rows *= dim[d];
+    }
+    if (rank == 0) {
+        j.rank = 1;
+        j.dim[0] = 1;
+    }
+    if (n > 0) gcut_rt_parallel(copy_part, &j, gcut_rt_worth(threads, n, 300));
+}
+
+void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value)
+{
+    char *d = dst;
+    for (int64_t i = 0; i < n; i++) memcpy(d + (size_t)i * size, value, size);
+}
+
+void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, void *dst)
+{
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++) n *= dim[d];
+    for (int64_t e = 0; e < n; e++) {
+        int64_t q = e, v = offset;
+        for (int d = rank - 1; d >= 0; d--) {
+            v += q % dim[d] * stride[d];
+            q /= dim[d];
+        }
+        switch (size) {
+        case 1: ((int8_t *)dst)[e] = (int8_t)v; break;
+        case 2: ((int16_t *)dst)[e] = (int16_t)v; break;
+        case 4: ((int32_t *)dst)[e] = (int32_t)v; break;
+        default: ((int64_t *)dst)[e] = v;
+        }
+    }
+}
+
+/* ---- gather and scatter ---------------------------------------------------------------------------------- */
+
+static int64_t index_at(const void *i, int isize, int64_t k)
+{
+    return isize == 4 ? ((const int32_t *)i)[k] : ((const int64_t *)i)[k];
+}
+
+typedef struct take_job {
+    size_t row; /* bytes */
+    int64_t outer, axis, n;
+    const char *x;
+    const void *i;
+    int isize;
+    char *out;
+    gcut_rt_fault *fault;
+} take_job;
+
+static void take_part(void *arg, int t, int nt)
+{
+    const take_job *j = arg;
+    gcut_rt_fault fault = GCUT_RT_NO_FAULT;
+    int64_t r0, r1;
+    gcut_rt_share(j->outer * j->n, 1, t, nt, &r0, &r1);
+    for (int64_t r = r0; r < r1; r++) {
+        int64_t o = r / j->n, k = r % j->n;
+        int64_t i = gcut_rt_bounded(index_at(j->i, j->isize, k), j->axis, k, &fault);
+        if (j->axis > 0) memcpy(j->out + (size_t)r * j->row, j->x + (size_t)(o * j->axis + i) * j->row, j->row);
+    }
+    gcut_rt_note(j->fault, &fault);
+}
+
+void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i, int isize,
+                  int64_t n, void *out, gcut_rt_fault *fault, int threads)
+{
+    take_job j = {(size_t)inner * size, outer, axis, n, x, i, isize, out, fault};
+    gcut_rt_parallel(take_part, &j, gcut_rt_worth(threads, outer * n, 5000 + 100 * inner));
+}
+
+/* Each thread owns a range of the indexed axis, reads every index, and adds in the order of k: no element of out is
+ * touched by two threads, and the order of the additions does not depend on how many there are. */
+#define SCATTER(name, type)                                                                                            \
+    typedef struct scatter_##name {                                                                                    \
+        int64_t outer, axis, inner, n;                                                                                 \
+        type *out;                                                                                                     \
+        const void *i;                                                                                                 \
+        int isize;                                                                                                     \
+        const type *u;                                                                                                 \
+        gcut_rt_fault *fault;                                                                                          \
+    } scatter_##name;                                                                                                  \
+    static void scatter_part_##name(void *arg, int t, int nt)                                                          \
+    {                                                                                                                  \
+        const scatter_##name *j = arg;                                                                                 \
+        gcut_rt_fault fault = GCUT_RT_NO_FAULT;                                                                        \
+        int64_t a0, a1;                                                                                                \
+        gcut_rt_share(j->axis, 1, t, nt, &a0, &a1);                                                                    \
+        for (int64_t k = 0; k < j->n; k++) {                                                                           \
+            int64_t raw = index_at(j->i, j->isize, k), i = gcut_rt_bounded(raw, j->axis, k, &fault);                   \
+            if (i != raw || i < a0 || i >= a1) continue;                                                               \
+            for (int64_t o = 0; o < j->outer; o++) {                                                                   \
+                type *d = j->out + (o * j->axis + i) * j->inner;                                                       \
+                const type *s = j->u + (o * j->n + k) * j->inner;                                                      \
+                for (int64_t c = 0; c < j->inner; c++) d[c] = (type)(d[c] + s[c]);                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+        gcut_rt_note(j->fault, &fault);                                                                                \
+    }                                                                                                                  \
+    void gcut_rt_scatter_add_##name(int64_t outer, int64_t axis, int64_t inner, type *out, const void *i, int isize,   \
+                                    int64_t n, const type *u, gcut_rt_fault *fault, int threads)                       \
+    {                                                                                                                  \
+        scatter_##name j = {outer, axis, inner, n, out, i, isize, u, fault};                                           \
+        gcut_rt_parallel(scatter_part_##name, &j, gcut_rt_worth(threads, n * outer, 5000 + 100 * inner));              \
+    }
+SCATTER(f32, float)
+SCATTER(f64, double)
+SCATTER(i8, int8_t)
+SCATTER(i16, int16_t)
+SCATTER(i32, int32_t)
+SCATTER(i64, int64_t)
+SCATTER(u8, uint8_t)
+
+/* ---- reduction over any axes ----------------------------------------------------------------------------------- */
+
+typedef struct reduce_job {
+    gcut_rt_reduction how;
+    int kept, gone; /* how many axes */
+    int64_t kdim[GCUT_RT_MAX_RANK], kstride[GCUT_RT_MAX_RANK];
+    int64_t gdim[GCUT_RT_MAX_RANK], gstride[GCUT_RT_MAX_RANK];
+    int64_t nkept, ngone;
+    const void *x;
+    void *out;
+} reduce_job;
+
+static int64_t offset_of(int64_t q, int rank, const int64_t *dim, const int64_t *stride)
+{
+    int64_t off = 0;
+    for (int d = rank - 1; d >= 0; d--) {
+        off += q % dim[d] * stride[d];
+        q /= dim[d];
+    }
+    return off;
+}
+
+static reduce_job reduce_plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride, unsigned mask,
+                              const void *x, void *out)
+{
+    reduce_job j = {.how = how, .nkept = 1, .ngone = 1, .x = x, .out = out};
+    for (int d = 0; d < rank; d++) {
+        if (mask >> d & 1) {
+            j.gdim[j.gone] = dim[d];
+            j.gstride[j.gone++] = stride[d];
+            j.ngone *= dim[d];
+        } else {
+            j.kdim[j.kept] = dim[d];
+            j.kstride[j.kept++] = stride[d];
+            j.nkept *= dim[d];
+        }
+    }
+    return j;
+}
+
+/* Integers wrap: the sum is taken without sign. */
+static inline int64_t wrap_add_int64_t(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static inline double wrap_add_double(double a, double b) { return a + b; }
+
+#define REDUCE(name, type, wide, lowest, highest)                                                                      \
+    static void reduce_part_##name(void *arg, int t, int nt)                                                           \
+    {                                                                                                                  \
+        const reduce_job *j = arg;                                                                                     \
+        int64_t k0, k1;                                                                                                \
+        gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                                   \
+        for (int64_t k = k0; k < k1; k++) {                                                                            \
+            const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                           \
+            wide acc = j->how == GCUT_RT_add ? (wide)0 : j->how == GCUT_RT_max ? (wide)(lowest) : (wide)(highest);     \
+            for (int64_t g = 0; g < j->ngone; g++) {                                                                   \
+                wide v = (wide)x[offset_of(g, j->gone, j->gdim, j->gstride)];                                          \
+                if (j->how == GCUT_RT_add)                                                                             \
+                    acc = wrap_add_##wide(acc, v);                                                                     \
+                else if (v != v || acc != acc)                                                                         \
+                    acc = acc != acc ? acc : v;                                                                        \
+                else if (j->how == GCUT_RT_max ? v > acc : v < acc)                                                    \
+                    acc = v;                                                                                           \
+            }                                                                                                          \
+            ((type *)j->out)[k] = (type)acc;                                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,             \
+                               unsigned mask, const type *x, type *out, int threads)                                   \
+    {                                                                                                                  \
+        reduce_job j = reduce_plan(how, rank, dim, stride, mask, x, out);                                              \
+        gcut_rt_parallel(reduce_part_##name, &j, gcut_rt_worth(threads, j.nkept * j.ngone, 2000));                     \
+    }
+REDUCE(f32, float, double, -INFINITY, INFINITY)
+REDUCE(f64, double, double, -INFINITY, INFINITY)
+REDUCE(i8, int8_t, int64_t, INT8_MIN, INT8_MAX)
+REDUCE(i16, int16_t, int64_t, INT16_MIN, INT16_MAX)
+REDUCE(i32, int32_t, int64_t, INT32_MIN, INT32_MAX)
+REDUCE(i64, int64_t, int64_t, INT64_MIN, INT64_MAX)
+REDUCE(u8, uint8_t, int64_t, 0, UINT8_MAX)

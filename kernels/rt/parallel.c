@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one place where a step goes parallel, and the checks of its arguments.
+ */
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "gradcut/gradcut_rt.h"
+
+/* A region costs about a microsecond per thread: below this much work per thread it does not pay. */
+#define GRAIN_PS INT64_C(8000000)
+
+int gcut_rt_worth(int threads, int64_t n, int64_t ps)
+{
+    if (threads <= 1 || n <= 0) return 1;
+    if (n > INT64_MAX / (ps > 0 ? ps : 1)) return threads;
+    int64_t most = n * ps / GRAIN_PS;
+    return most < 1 ? 1 : most < threads ? (int)most : threads;
+}
+
+void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int threads)
+{
+    if (threads <= 1) {
+        kernel(arg, 0, 1);
+        return;
+    }
+#ifdef _OPENMP
+    /* The runtime may give fewer threads than asked for: the parts are dealt out by what it gave. */
+#pragma omp parallel num_threads(threads)
+    kernel(arg, omp_get_thread_num(), omp_get_num_threads());
+#else
+    kernel(arg, 0, 1);
+#endif
+}
+
+void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine)
+{
+    if (mine->at == INT64_MAX) return;
+#pragma omp critical(gcut_rt_note)
+    if (mine->at < all->at) *all = *mine;
+}
+
+static int overlap(const void *a, int64_t na, const void *b, int64_t nb)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return na > 0 && nb > 0 && x < y + (uintptr_t)nb && y < x + (uintptr_t)na;
+}
+
+gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes, gcut_rt_error *err)
+{
+    if (arena_bytes > 0 && !arena) return gcut_rt_fail(err, GCUT_RT_ENULL, "arena", "", 0, 0, 0);
+    if (arena_bytes > 0 && (uintptr_t)arena % 64) return gcut_rt_fail(err, GCUT_RT_EALIGN, "arena", "", 0, 0, 64);
+    for (int i = 0; i < n; i++) {
+        if (s[i].bytes == 0) continue;
+        if (!s[i].at) return gcut_rt_fail(err, GCUT_RT_ENULL, s[i].name, "", 0, 0, 0);
+        if ((uintptr_t)s[i].at % (unsigned)s[i].align)
+            return gcut_rt_fail(err, GCUT_RT_EALIGN, s[i].name, "", 0, 0, s[i].align);
+        if (overlap(s[i].at, s[i].bytes, arena, arena_bytes))
+            return gcut_rt_fail(err, GCUT_RT_EOVERLAP, s[i].name, "", 0, 0, 0);
+        for (int j = 0; j < n && s[i].written; j++)
+            if (j != i && overlap(s[i].at, s[i].bytes, s[j].at, s[j].bytes))
+                return gcut_rt_fail(err, GCUT_RT_EOVERLAP, s[i].name, "", 0, 0, 0);
+    }
+    return GCUT_RT_OK;
+}

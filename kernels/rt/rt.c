@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "gradcut/gradcut_rt.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where,
+                            int64_t found, int64_t lo, int64_t hi)
+{
+    if (e) *e = (gcut_rt_error){s, what, where, found, lo, hi};
+    return s;
+}
+
+int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
+{
+    if (size > 0) *buf = '\0';
+    const char *what = e->what && *e->what ? e->what : "a value", *where = e->where ? e->where : "";
+    const char *colon = *where ? ": " : "";
+    long long found = e->found, lo = e->lo, hi = e->hi;
+    switch (e->status) {
+    case GCUT_RT_OK: return snprintf(buf, size, "no error");
+    case GCUT_RT_ENULL: return snprintf(buf, size, "%s%sthe pointer of %s is null", where, colon, what);
+    case GCUT_RT_EDIM:
+        return hi == lo + 1
+                   ? snprintf(buf, size, "%s%ssize %s is %lld, but must be %lld", where, colon, what, found,
+                              lo)
+                   : snprintf(buf, size, "%s%ssize %s is %lld, but must be at least %lld and below %lld",
+                              where, colon, what, found, lo, hi);
+    case GCUT_RT_EALIGN:
+        return snprintf(buf, size, "%s%s%s is not aligned as it must be", where, colon, what);
+    case GCUT_RT_EOVERLAP: return snprintf(buf, size, "%s%s%s overlaps another buffer", where, colon, what);
+    case GCUT_RT_EINDEX:
+        return snprintf(buf, size, "%s%sindex %lld in %s is outside of %lld..%lld", where, colon, found, what,
+                        lo, hi - 1);
+    }
+    return snprintf(buf, size, "%s%sunknown status %d of %s", where, colon, (int)e->status, what);
+}
+
+/* omp_get_max_threads() knows OMP_NUM_THREADS and the affinity mask. */
+int gcut_rt_threads(int asked)
+{
+    int n = asked > 0 ? asked : omp_get_max_threads();
+    return n > 0 ? n : 1;
+}
