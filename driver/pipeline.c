@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The pass pipeline.
+ *
+ *   user's graph ─copy─▶ primal ─simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ joint
+ *     ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
+ */
+#include "driver/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "graph/passes.h"
+#include "graph/text.h"
+
+static gcut_graph *rename_to(gcut_graph *g, const char *name)
+{
+    gcut_graph *old = gcut_module_find(g->module, name);
+    if (old && old != g) old->name = gcut_name(g->module, gcut_printf(g->module->arena, "%s.was", name));
+    g->name = gcut_name(g->module, name);
+    return g;
+}
+
+/* fold, cse and dce keep results and names; each is verified. */
+static gcut_graph *simplify(gcut_graph *g, const char *name)
+{
+    static gcut_graph *(*const passes[])(gcut_graph *, const char *) = {gcut_pass_fold, gcut_pass_cse, gcut_pass_dce};
+    static const char *const names[] = {"fold", "cse", "dce"};
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        g = passes[i](g, gcut_printf(g->module->arena, "%s.%s", name, names[i]));
+        gcut_verify(g);
+    }
+    return rename_to(g, name);
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+static const char *copy(gcut_arena *a, const char *s) { return s ? gcut_strndup(a, s, strlen(s)) : NULL; }
+
+static const char *const *copy_list(gcut_arena *a, const char *const *s, size_t n)
+{
+    const char **out = gcut_calloc(a, n + 1, sizeof *out);
+    for (size_t i = 0; i < n; i++) out[i] = copy(a, s[i]);
+    return out;
+}
+
+static gcut_options copy_options(gcut_arena *a, const gcut_options *opt)
+{
+    gcut_options o = opt ? *opt : GCUT_OPTIONS_DEFAULT;
+    o.policy = copy(a, o.policy ? o.policy : "mincut");
+    o.optimizer = copy(a, o.optimizer);
+    o.loss = copy(a, o.loss);
+    o.dump = copy(a, o.dump);
+    o.wrt = copy_list(a, o.wrt, o.nwrt);
+    o.save = copy_list(a, o.save, o.nsave);
+    o.recompute = copy_list(a, o.recompute, o.nrecompute);
+    gcut_size *at = gcut_calloc(a, o.nat + 1, sizeof *at);
+    for (size_t i = 0; i < o.nat; i++) at[i] = (gcut_size){copy(a, o.at[i].name), o.at[i].value};
+    o.at = at;
+    return o;
+}
+
+static int64_t smallest(const gcut_dim_decl *d)
+{
+    int64_t n = d->lo > 4 ? d->lo : 4, m = d->mult > 1 ? d->mult : 1;
+    n = (n + m - 1) / m * m;
+    return n > d->hi ? d->hi / m * m : n;
+}
+
+gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat, uint32_t *n)
+{
+    const gcut_module *m = g->module;
+    gcut_dim_binding *out = gcut_calloc(a, g->decls.n + 1, sizeof *out);
+    bool *used = gcut_calloc(a, nat + 1, sizeof *used);
+    for (uint32_t i = 0; i < g->decls.n; i++) {
+        const gcut_dim_decl *d = &g->decls.at[i];
+        out[i] = (gcut_dim_binding){d->sym, smallest(d)};
+        for (size_t k = 0; k < nat; k++) {
+            if (strcmp(at[k].name, gcut_dim_symbol_name(m->dims, d->sym)) != 0) continue;
+            used[k] = true;
+            out[i].value = at[k].value;
+            if (at[k].value < d->lo || at[k].value > d->hi || at[k].value % (d->mult > 1 ? d->mult : 1))
+                gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
+                          "%s=%lld is outside of its declaration %lld..%lld, multiple of %lld", at[k].name,
+                          (long long)at[k].value, (long long)d->lo, (long long)d->hi, (long long)d->mult);
+        }
+    }
+    for (size_t k = 0; k < nat; k++)
+        if (!used[k])
+            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "@%s has no size called '%s'", g->name,
+                      at[k].name);
+    *n = g->decls.n;
+    return out;
+}
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+
+/* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
+static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
+{
+    gcut_text t = {.arena = a};
+    gcut_print_graph(user, &(gcut_print_options){0}, &t);
+    const char *file = user->module->file ? user->module->file : user->name;
+    gcut_module *m = gcut_parse(user->module->env, a, file, t.at, t.n);
+    gcut_graph *g = gcut_module_find(m, user->name);
+    GCUT_ASSERT(g != NULL);
+    return g;
+}
+
+static void to_joint(gcut_pipeline *p)
+{
+    gcut_arena *a = p->arena;
+    const char *base = p->primal->name;
+    if (p->opt.forward_only) {
+        p->raw = p->primal;
+        p->joint = simplify(p->primal, gcut_printf(a, "%s.simple", base));
+        return;
+    }
+    gcut_joint_options jo = {p->opt.loss, p->opt.nwrt ? p->opt.wrt : NULL, (uint32_t)p->opt.nwrt};
+    p->raw = gcut_joint(p->primal, &jo, gcut_printf(a, "%s.raw", base));
+    if (p->optimizer.kind != GCUT_OPT_NONE)
+        p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
+    gcut_verify(p->raw);
+    p->joint = simplify(p->raw, gcut_printf(a, "%s.joint", base));
+}
+
+static void to_split(gcut_pipeline *p)
+{
+    const char *base = p->primal->name;
+    if (p->opt.forward_only) {
+        p->fwd = p->joint;
+        return;
+    }
+    gcut_policy policy;
+    if (!gcut_policy_parse(p->opt.policy, &policy))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "policies: mincut, save-all, recompute-all", "unknown policy '%s'",
+                  p->opt.policy);
+    if (!(p->opt.lambda >= 0))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "lambda must be a number >= 0, in ns per byte");
+    gcut_plan_options po = {.policy = policy,
+                            .lambda = p->opt.lambda,
+                            .at = p->at,
+                            .nat = p->nat,
+                            .machine = gcut_machine_shipped(),
+                            .save = p->opt.save,
+                            .recompute = p->opt.recompute,
+                            .nsave = (uint32_t)p->opt.nsave,
+                            .nrecompute = (uint32_t)p->opt.nrecompute};
+    p->plan = gcut_plan_make(p->joint, &po);
+    gcut_split(p->plan, base);
+    p->fwd = p->plan->fwd;
+    p->bwd = p->plan->bwd;
+    gcut_verify(p->fwd);
+    gcut_verify(p->bwd);
+}
+
+static void to_kernel(gcut_pipeline *p)
+{
+    gcut_arena *a = p->arena;
+    const char *base = p->primal->name;
+    p->kfwd = simplify(gcut_pass_expand(p->fwd, gcut_printf(a, "%s.fwd.wide", base), NULL), gcut_printf(a, "%s.fwd.kernel", base));
+    if (p->bwd)
+        p->kbwd =
+            simplify(gcut_pass_expand(p->bwd, gcut_printf(a, "%s.bwd.wide", base), NULL), gcut_printf(a, "%s.bwd.kernel", base));
+    p->program = gcut_lower(p->kfwd, p->kbwd);
+    gcut_program_mark(p->program);
+    if (p->plan) p->plan->peak_bytes = gcut_program_memory(p->program, p->at, p->nat, gcut_rt_threads(p->opt.threads)).peak_bytes;
+}
+
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal, gcut_arena *parent)
+{
+    gcut_env *env = user->module->env;
+    if (user->failed)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before", user->name);
+    gcut_arena *a = gcut_arena_new(env, parent);
+    gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
+    p->env = env;
+    p->arena = a;
+    p->opt = copy_options(a, opt);
+    p->primal = clone(user, a);
+    p->module = p->primal->module;
+    if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
+    p->optimizer.keep_grads = p->opt.keep_grads;
+    p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
+    gcut_verify_module(p->module);
+    if (goal >= GCUT_TO_JOINT) to_joint(p);
+    if (goal >= GCUT_TO_SPLIT) to_split(p);
+    if (goal >= GCUT_TO_KERNEL) to_kernel(p);
+    const char *dump = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
+    if (goal >= GCUT_TO_KERNEL && dump && *dump) gcut_dump(p, dump);
+    return p;
+}
+
+void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out)
+{
+    const gcut_graph *one = NULL;
+    gcut_graph *two[2] = {NULL, NULL};
+    switch (stage) {
+    case GCUT_STAGE_PRIMAL: one = p->primal; break;
+    case GCUT_STAGE_JOINT: one = p->joint; break;
+    case GCUT_STAGE_SPLIT: two[0] = p->fwd, two[1] = p->bwd; break;
+    case GCUT_STAGE_KERNEL: two[0] = p->kfwd, two[1] = p->kbwd; break;
+    }
+    if (one) {
+        gcut_print_graph(one, &(gcut_print_options){.no_loc = !locations}, out);
+        return;
+    }
+    /* A module of just these graphs and, for the split, their pair. */
+    gcut_module view = *p->module;
+    view.graphs.at = two;
+    view.graphs.n = two[1] ? 2 : 1;
+    if (stage != GCUT_STAGE_SPLIT) view.pairs.n = 0;
+    gcut_print_module(&view, &(gcut_print_options){.no_loc = !locations}, out);
+}

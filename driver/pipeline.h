@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The compiler: every stage of one graph, kept for whoever wants to look.
+ */
+#ifndef GCUT_DRIVER_PIPELINE_H
+#define GCUT_DRIVER_PIPELINE_H
+
+#include "autodiff/autodiff.h"
+#include "driver/ctx.h"
+#include "kernels/kernels.h"
+#include "partition/partition.h"
+
+typedef struct gcut_pipeline {
+    gcut_env *env;
+    gcut_arena *arena;  /* everything below; the user's graph is only read */
+    gcut_module *module;
+    gcut_options opt;   /* with its strings and lists copied */
+    gcut_optimizer optimizer;
+    gcut_graph *primal;
+    gcut_graph *raw;    /* JOINT straight from the sweep and the optimizer; the primal itself when forward_only */
+    gcut_graph *joint;  /* folded, cse, dce */
+    gcut_plan *plan;    /* NULL when forward_only */
+    gcut_graph *fwd, *bwd;   /* SPLIT; bwd NULL when forward_only */
+    gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */
+    gcut_program *program;
+    gcut_dim_binding *at;    /* a size for every symbol of the graph */
+    uint32_t nat;
+} gcut_pipeline;
+
+/* How far to go. */
+typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL } gcut_goal;
+
+/* Throws. The pipeline's arena is a child of parent. */
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal, gcut_arena *parent);
+
+/* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed >= 4. */
+gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat, uint32_t *n);
+
+/* The text of a stage. */
+void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
+
+/* driver/dump.c: every stage as a file of `dir` (created when missing), with an index. */
+void gcut_dump(const gcut_pipeline *p, const char *dir);
+
+/* driver/cc.c: writes base.c and base.h, or compiles them into base.so. */
+void gcut_write_c(const gcut_pipeline *p, const char *base);
+void gcut_build_shared(const gcut_pipeline *p, const char *so);
+
+#endif

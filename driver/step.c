@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps: binding, sizes, memory, running.
+ */
+#define _GNU_SOURCE
+#include "driver/step.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "graph/init.h"
+#include "import/npy.h"
+
+#define ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
+
+/* ---- slots -------------------------------------------------------------------------------------------------- */
+
+gcut_slot *gcut_slot_find(gcut_step *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (!strcmp(s->slot[i].name, name)) return &s->slot[i];
+    return NULL;
+}
+
+static void make_slots(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    s->slot = gcut_calloc(s->arena, g->params.n + g->results.n + 1, sizeof *s->slot);
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const gcut_value *v = &g->values.at[g->params.at[i].value];
+        s->slot[s->nslots++] =
+            (gcut_slot){.name = v->name, .role = g->params.at[i].role, .type = v->type, .marks = &g->params.at[i].marks};
+    }
+    s->nparams = s->nslots;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (r->role == GCUT_ROLE_next) {
+            gcut_slot *old = gcut_slot_find(s, r->name);
+            if (old) old->updated = true;
+        } else {
+            s->slot[s->nslots++] = (gcut_slot){
+                .name = r->role == GCUT_ROLE_grad ? gcut_printf(s->arena, "grad.%s", r->name) : r->name,
+                .role = r->role,
+                .type = *gcut_type_of(g, r->value)};
+        }
+    }
+}
+
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
+{
+    gcut_env *env = g->module->env;
+    gcut_arena *a = gcut_arena_new(env, env->arena);
+    gcut_step *s = gcut_calloc(a, 1, sizeof *s);
+    s->env = env;
+    s->arena = a;
+    gcut_backend backend = opt ? opt->backend : GCUT_COMPILED;
+    s->p = gcut_pipeline_new(g, opt, backend == GCUT_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a);
+    s->threads = gcut_rt_threads(s->p->opt.threads);
+    make_slots(s);
+    if (backend == GCUT_COMPILED) gcut_step_load(s);
+    return s;
+}
+
+/* ---- the compiled backend --------------------------------------------------------------------------------------- */
+
+static void close_object(void *handle) { dlclose(handle); }
+static void remove_file(void *path) { unlink(path); }
+
+void gcut_step_load(gcut_step *s)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *so = gcut_printf(s->arena, "%s/gradcut-step-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    int fd = mkstemp(so);
+    if (fd < 0) gcut_fail(s->env, GCUT_EIO, (gcut_place){.file = so}, "set TMPDIR", "cannot create a temporary file");
+    close(fd);
+    gcut_arena_defer(s->arena, remove_file, so);
+    gcut_build_shared(s->p, so);
+    void *handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "cannot load the compiled step: %s", dlerror());
+    gcut_arena_defer(s->arena, close_object, handle);
+    s->entry = dlsym(handle, "step_entry");
+    if (!s->entry || s->entry->abi != GCUT_RT_ABI)
+        gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "the compiled step has no entry of this version");
+    s->plan = gcut_calloc(s->arena, 1, s->entry->plan_size);
+    s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
+}
+
+static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)
+{
+    char text[256];
+    gcut_rt_message(e, text, sizeof text);
+    gcut_status st = e->status == GCUT_RT_EINDEX ? GCUT_EINDEX : e->status == GCUT_RT_EDIM ? GCUT_EDIM : GCUT_EUSAGE;
+    gcut_fail(s->env, st, (gcut_place){0}, NULL, "%s", text);
+}
+
+/* Aligned so that big arenas can have huge pages. */
+static char *aligned(gcut_arena *a, int64_t bytes)
+{
+    size_t align = bytes >= (8 << 20) ? (size_t)2 << 20 : 64;
+    char *raw = gcut_alloc(a, (size_t)bytes + align);
+    char *at = (char *)(((uintptr_t)raw + align - 1) & ~(uintptr_t)(align - 1));
+#ifdef MADV_HUGEPAGE
+    if (align > 64) madvise(at, (size_t)bytes & ~(align - 1), MADV_HUGEPAGE);
+#endif
+    return at;
+}
+
+static void place_compiled(gcut_step *s)
+{
+    gcut_rt_error err = {0};
+    int64_t *dims = gcut_calloc(s->memory, s->nsizes + 1, sizeof *dims);
+    for (uint32_t i = 0; i < s->nsizes; i++) dims[i] = s->size[i].value;
+    if (s->entry->init(s->plan, dims, s->threads, &err) != GCUT_RT_OK) fail_rt(s, &err);
+    s->arena_bytes = ((gcut_rt_plan *)s->plan)->arena_bytes;
+    s->kernel_arena = aligned(s->memory, s->arena_bytes);
+    memset(s->kernel_arena, ARENA_PAINT, (size_t)s->arena_bytes);
+    uint32_t n;
+    const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_slot *slot = gcut_slot_find(s, b[i].role == GCUT_ROLE_grad
+                                                ? gcut_printf(s->memory, "grad.%s", b[i].name)
+                                                : b[i].name);
+        GCUT_ASSERT(slot != NULL);
+        s->value[i] = slot->at;
+    }
+}
+
+/* ---- binding ---------------------------------------------------------------------------------------------------------- */
+
+void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+{
+    gcut_slot *x = gcut_slot_find(s, name);
+    if (!x) {
+        gcut_text t = {.arena = s->arena};
+        for (uint32_t i = 0; i < s->nslots && i < 12; i++) gcut_text_add(&t, "%s%s", i ? ", " : "there are ", s->slot[i].name);
+        gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, t.at, "no value is called '%s'", name);
+    }
+    if (rank != x->type.rank)
+        gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: it has %d axes, not %d", name,
+                  gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
+    for (int d = 0; d < rank; d++) {
+        if (gcut_dim_known(x->type.dim[d]) && x->type.dim[d] != dims[d])
+            gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: axis %d has size %lld, not %lld", name,
+                      gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
+                      (long long)dims[d]);
+        if (!x->sized || x->dim[d] != dims[d]) s->ready = false;
+        x->dim[d] = dims[d];
+    }
+    if (!x->bound) s->ready = false;
+    x->at = at;
+    x->bound = x->sized = true;
+    if (!s->ready || !s->entry) return;
+    /* Same sizes, another address: only the pointer changes. */
+    uint32_t n;
+    const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool grad = b[i].role == GCUT_ROLE_grad;
+        if (grad == (x->role == GCUT_ROLE_grad) && !strcmp(b[i].name, grad ? name + 5 : name)) s->value[i] = at;
+    }
+}
+
+void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
+{
+    gcut_npy x = gcut_npy_read(s->arena, path);
+    gcut_slot *slot = gcut_slot_find(s, name);
+    if (slot && slot->type.dtype != x.dtype)
+        gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = path}, NULL, "'%s' is %s, the file holds %s", name,
+                  gcut_type_text(s->arena, s->p->module, &slot->type), gcut_dtype_name(x.dtype));
+    size_t bytes = (size_t)(x.n * gcut_dtype_bytes(x.dtype));
+    char *own = aligned(s->arena, (int64_t)bytes);
+    if (bytes) memcpy(own, x.data, bytes);
+    gcut_step_bind(s, name, own, (int)x.rank, x.dim);
+}
+
+/* ---- sizes -------------------------------------------------------------------------------------------------------------- */
+
+/* Symbols from what is bound; the rest as the options say. */
+static void find_sizes(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    s->size = gcut_default_sizes(s->memory, g, s->p->opt.at, s->p->opt.nat, &s->nsizes);
+    for (uint32_t k = 0; k < s->nparams; k++)
+        for (int d = 0; s->slot[k].sized && d < s->slot[k].type.rank; d++)
+            for (uint32_t i = 0; i < s->nsizes; i++)
+                if (s->slot[k].type.dim[d] == s->size[i].sym) s->size[i].value = s->slot[k].dim[d];
+    const int64_t **dims = gcut_calloc(s->memory, s->nparams + 1, sizeof *dims);
+    for (uint32_t k = 0; k < s->nslots; k++) {
+        gcut_slot *x = &s->slot[k];
+        for (int d = 0; d < x->type.rank; d++) {
+            int64_t n = 0;
+            if (!gcut_dim_eval(g->module->dims, x->type.dim[d], s->size, s->nsizes, &n))
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "axis %d of '%s' has no size at these dimensions", d,
+                          x->name);
+            if (!x->sized)
+                x->dim[d] = n;
+            else if (x->dim[d] != n)
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL,
+                          "'%s' is %s: axis %d must have size %lld here, not %lld", x->name,
+                          gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)n, (long long)x->dim[d]);
+        }
+        if (k < s->nparams) dims[k] = x->dim;
+        x->bytes = gcut_dtype_bytes(x->type.dtype);
+        for (int d = 0; d < x->type.rank; d++)
+            if (__builtin_mul_overflow(x->bytes, x->dim[d], &x->bytes))
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' would have more than 2^63 bytes", x->name);
+    }
+    gcut_dim_binding *check = gcut_calloc(s->memory, g->decls.n + 1, sizeof *check);
+    gcut_bind_dims(g, dims, check, g->decls.n + 1);
+}
+
+/* ---- what the step owns -------------------------------------------------------------------------------------------------- */
+
+/* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
+static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
+{
+    const gcut_mark *m = gcut_mark_find(x->marks, "range");
+    *lo = 0;
+    *hi = 1;
+    if (!m || m->nargs != 2) return;
+    *lo = strtoll(m->args[0], NULL, 10);
+    *hi = strtoll(m->args[1], NULL, 10);
+}
+
+static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)
+{
+    const gcut_module *m = s->p->module;
+    for (uint32_t i = 0; i < m->data.n; i++)
+        if (!strcmp(m->data.at[i].name, x->name)) return &m->data.at[i];
+    return NULL;
+}
+
+static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, const gcut_data *d, const int64_t *dims)
+{
+    (void)user;
+    (void)dims;
+    if (strlen(d->file) < 5 || strcmp(d->file + strlen(d->file) - 4, ".npy") != 0)
+        gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy", "@%s: only .npy files can be read",
+                  d->name);
+    return gcut_npy_read_array(a, d->file);
+}
+
+static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
+{
+    const gcut_data *d = data_of(s, x);
+    bool ours = !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer */
+    gcut_array v;
+    if (x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_input) {
+        if (d && x->role != GCUT_ROLE_input)
+            v = gcut_data_array_with(scratch, s->p->module, d, x->dim, from_file, NULL);
+        else if (ours)
+            v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
+        else {
+            int64_t lo, hi;
+            range_of(x, &lo, &hi);
+            v = gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo, hi);
+        }
+        if (ours && x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
+    } else {
+        v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
+        if (x->role == GCUT_ROLE_cotan)
+            for (int64_t i = 0; i < v.n; i++) v.u.f[i] = 1;
+    }
+    gcut_array_store(&v, x->at);
+}
+
+/* A new size means new memory for what the step owns, except parameters and states, whose contents are carried over
+ * when their own size did not change. */
+static void own_memory(gcut_step *s, gcut_arena *fresh)
+{
+    for (uint32_t k = 0; k < s->nslots; k++) {
+        gcut_slot *x = &s->slot[k];
+        if (x->bound) continue;
+        void *old = x->at;
+        x->at = aligned(fresh, x->bytes);
+        bool kept = old && (x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state);
+        if (kept) {
+            memcpy(x->at, old, (size_t)x->bytes);
+            continue;
+        }
+        gcut_arena *scratch = gcut_arena_new(s->env, fresh);
+        fill(s, x, scratch);
+        gcut_arena_free(scratch);
+    }
+}
+
+void gcut_step_prepare(gcut_step *s)
+{
+    if (s->ready) return;
+    gcut_arena *old = s->memory;
+    s->memory = gcut_arena_new(s->env, s->arena);
+    find_sizes(s);
+    own_memory(s, s->memory);
+    if (s->entry) place_compiled(s);
+    gcut_arena_free(old);
+    s->ready = true;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------------- */
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void gcut_step_run(gcut_step *s, int which)
+{
+    gcut_rt_error err = {0};
+    gcut_step_prepare(s);
+    int64_t start = now();
+    if (!s->entry)
+        gcut_step_interpret(s, NULL);
+    else if (s->entry->run(s->plan, s->value, s->kernel_arena, which, &err) != GCUT_RT_OK)
+        fail_rt(s, &err);
+    s->step_ns = now() - start;
+}
+
+/* ---- the public face ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    gcut_graph *g;
+    gcut_step *s;
+    const gcut_options *opt;
+    const char *name, *path;
+    void *at;
+    int rank, which;
+    const int64_t *dims;
+    const gcut_feed *feed;
+    size_t n;
+} job;
+
+static void do_make(void *arg)
+{
+    job *j = arg;
+    j->s = gcut_step_make(j->g, j->opt);
+}
+
+gcut_step *gcut_compile(gcut_graph *g, const gcut_options *opt)
+{
+    job j = {.g = g, .opt = opt};
+    return g && gcut_guard(g->module->env, do_make, &j) ? j.s : NULL;
+}
+
+void gcut_step_free(gcut_step *s)
+{
+    if (s) gcut_arena_free(s->arena);
+}
+
+const gcut_plan *gcut_step_plan(const gcut_step *s) { return s->p->plan; }
+
+static void do_bind(void *arg)
+{
+    job *j = arg;
+    gcut_step_bind(j->s, j->name, j->at, j->rank, j->dims);
+}
+
+gcut_status gcut_bind_n(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+{
+    return gcut_protect(s->env, do_bind, &(job){.s = s, .name = name, .at = at, .rank = rank, .dims = dims});
+}
+
+static void do_feed(void *arg)
+{
+    job *j = arg;
+    for (size_t i = 0; i < j->n; i++) gcut_step_bind_npy(j->s, j->feed[i].name, j->feed[i].npy);
+}
+
+gcut_status gcut_step_feed(gcut_step *s, const gcut_feed *feed, size_t n)
+{
+    return gcut_protect(s->env, do_feed, &(job){.s = s, .feed = feed, .n = n});
+}
+
+static void do_prepare(void *arg) { gcut_step_prepare(((job *)arg)->s); }
+gcut_status gcut_prepare(gcut_step *s) { return gcut_protect(s->env, do_prepare, &(job){.s = s}); }
+
+static void do_run(void *arg) { gcut_step_run(((job *)arg)->s, ((job *)arg)->which); }
+
+gcut_status gcut_run(gcut_step *s)
+{
+    return gcut_protect(s->env, do_run, &(job){.s = s, .which = s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD});
+}
+
+gcut_status gcut_run_forward(gcut_step *s)
+{
+    return gcut_protect(s->env, do_run, &(job){.s = s, .which = GCUT_RT_FORWARD});
+}
+
+size_t gcut_step_value_count(const gcut_step *s) { return s->nslots; }
+
+gcut_value_info gcut_step_value_at(const gcut_step *s, size_t i)
+{
+    const gcut_slot *x = &s->slot[i];
+    gcut_value_info out = {.name = x->name,
+                           .role = gcut_role_name(x->role),
+                           .dtype = (int)x->type.dtype,
+                           .rank = x->type.rank,
+                           .bytes = x->bytes,
+                           .at = x->at,
+                           .bound = x->bound,
+                           .updated = x->updated};
+    memcpy(out.dim, x->dim, sizeof out.dim);
+    return out;
+}
+
+bool gcut_step_value(const gcut_step *s, const char *name, gcut_value_info *out)
+{
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (!strcmp(s->slot[i].name, name)) {
+            *out = gcut_step_value_at(s, i);
+            return true;
+        }
+    return false;
+}
+
+static void do_save(void *arg)
+{
+    job *j = arg;
+    gcut_slot *x = gcut_slot_find(j->s, j->name);
+    if (!x || !x->at) gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no value '%s' to save", j->name);
+    gcut_npy v = {.dtype = x->type.dtype, .rank = x->type.rank, .n = x->bytes / gcut_dtype_bytes(x->type.dtype), .data = x->at};
+    memcpy(v.dim, x->dim, sizeof v.dim);
+    gcut_npy_write(j->s->env, j->path, &v);
+}
+
+gcut_status gcut_step_value_save(gcut_step *s, const char *name, const char *npy)
+{
+    return gcut_protect(s->env, do_save, &(job){.s = s, .name = name, .path = npy});
+}
+
+/* The arena was painted when it was made: what still shows paint at its end was never touched. */
+static int64_t touched(const gcut_step *s)
+{
+    int64_t n = s->arena_bytes;
+    while (n > 0) {
+        bool clean = true;
+        for (int64_t i = n - 64; i < n; i++) clean = clean && (unsigned char)s->kernel_arena[i] == ARENA_PAINT;
+        if (!clean) break;
+        n -= 64;
+    }
+    return n;
+}
+
+gcut_stats gcut_step_stats(gcut_step *s)
+{
+    gcut_stats st = {.step_ns = s->step_ns, .threads = s->threads, .blis = gcut_rt_blis_name()};
+    for (uint32_t i = 0; i < s->nslots; i++) st.peak_bytes += s->slot[i].bytes;
+    if (!s->entry || !s->ready) {
+        st.predicted_bytes = st.peak_bytes;
+        return st;
+    }
+    st.arena_bytes = s->arena_bytes;
+    st.saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
+    st.peak_bytes += touched(s);
+    gcut_memory mem = gcut_program_memory(s->p->program, s->size, s->nsizes, s->threads);
+    st.predicted_bytes = mem.peak_bytes;
+    return st;
+}

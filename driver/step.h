@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A step: a pipeline, the values it reads and writes, and whichever backend
+ * runs it.
+ */
+#ifndef GCUT_DRIVER_STEP_H
+#define GCUT_DRIVER_STEP_H
+
+#include "driver/pipeline.h"
+#include "gradcut/gradcut_rt.h"
+#include "graph/interp.h"
+
+typedef struct gcut_slot {
+    const char *name; /* results: "loss", "grad.w" */
+    gcut_role role;
+    gcut_type type;
+    void *at;
+    bool bound;       /* memory is the caller's */
+    bool sized;       /* dim[] was given by the caller */
+    bool updated;
+    int64_t dim[GCUT_MAX_RANK];
+    int64_t bytes;
+    const gcut_marks *marks; /* of the parameter, for #range */
+} gcut_slot;
+
+struct gcut_step {
+    gcut_env *env;
+    gcut_arena *arena;    /* the step and everything it owns */
+    gcut_arena *memory;   /* owned values and the kernel arena at the present sizes */
+    gcut_pipeline *p;
+    gcut_slot *slot;      /* parameters of the joint graph, then results out and grad */
+    uint32_t nslots, nparams;
+    bool ready;           /* prepared for what is bound now */
+    gcut_dim_binding *size;
+    uint32_t nsizes;
+    int threads;
+    /* compiled backend */
+    const gcut_rt_entry *entry;
+    void *plan;
+    void **value;         /* in the order of the entry's io */
+    char *kernel_arena;
+    int64_t arena_bytes;
+    int64_t step_ns;
+};
+
+gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
+/* Every one of these throws. */
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt);
+void gcut_step_prepare(gcut_step *s);
+void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
+void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
+void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
+void gcut_step_load(gcut_step *s);           /* compiles and opens the shared object */
+
+/* driver/interpret.c: the interpreted backends.  values, if not NULL, receives every value by id of the graphs run:
+ * values[0] of the (only or forward) graph, values[1] of the backward half. */
+void gcut_step_interpret(gcut_step *s, gcut_array *values[2]);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gradcut: differentiate a tensor graph, cut it into a forward and a backward
+ * half, compile both for the CPU.
+ *
+ * Objects belong to a context and die with it.  No function prints, exits or
+ * aborts on wrong input: it returns NULL, a null value or a status, and the
+ * context holds the sentence (gcut_last_error).  Two contexts may be used from
+ * two threads; one context may not.
+ */
+#ifndef GRADCUT_H
+#define GRADCUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gradcut/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GCUT_API __attribute__((visibility("default")))
+
+typedef struct gcut_ctx gcut_ctx;
+typedef struct gcut_graph gcut_graph; /* one function */
+typedef struct gcut_step gcut_step;   /* a function made ready to run */
+typedef struct gcut_plan gcut_plan;   /* what is saved, what is recomputed */
+
+/* ---- context and errors ------------------------------------------------------------------- */
+
+/* Memory hook with the contract of realloc (size 0 frees). */
+typedef struct gcut_allocator {
+    void *(*fn)(void *user, void *block, size_t size);
+    void *user;
+} gcut_allocator;
+
+/* allocator NULL = the C library's. NULL when memory is short. */
+GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
+GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
+/* The first error since the last clear: "file:line:col: error: sentence", the line and a caret; "" when there is none. */
+GCUT_API const char *gcut_last_error(gcut_ctx *ctx);
+GCUT_API gcut_status gcut_last_status(const gcut_ctx *ctx);
+GCUT_API size_t gcut_error_count(const gcut_ctx *ctx);
+GCUT_API const char *gcut_error(gcut_ctx *ctx, size_t i);
+GCUT_API void gcut_clear_errors(gcut_ctx *ctx);
+GCUT_API const char *gcut_status_text(gcut_status s);
+GCUT_API const char *gcut_version(void);
+
+/* ---- sizes and types -------------------------------------------------------------------------- */
+
+/* A size: >= 0 is that many; < 0 names a symbolic expression of its graph. */
+typedef int64_t gcut_dim;
+#define GCUT_DIM_MAX INT64_MAX
+#define GCUT_MAX_RANK 8
+
+enum { GCUT_BOOL, GCUT_I8, GCUT_I16, GCUT_I32, GCUT_I64, GCUT_U8, GCUT_F16, GCUT_BF16, GCUT_F32, GCUT_F64 };
+
+typedef struct gcut_shape {
+    int rank;
+    gcut_dim dim[GCUT_MAX_RANK];
+} gcut_shape;
+/* GCUT_SHAPE(N, 784), GCUT_SCALAR */
+#define GCUT_SHAPE(...)                                                                                                \
+    ((gcut_shape){(int)(sizeof((gcut_dim[]){__VA_ARGS__}) / sizeof(gcut_dim)), {__VA_ARGS__}})
+#define GCUT_SCALAR ((gcut_shape){0, {0}})
+
+/* A symbol with lo <= size <= hi, both included. */
+GCUT_API gcut_dim gcut_dim_sym(gcut_graph *g, const char *name, int64_t lo, int64_t hi);
+GCUT_API gcut_dim gcut_dim_add(gcut_graph *g, gcut_dim a, gcut_dim b);
+GCUT_API gcut_dim gcut_dim_sub(gcut_graph *g, gcut_dim a, gcut_dim b);
+GCUT_API gcut_dim gcut_dim_mul(gcut_graph *g, gcut_dim a, gcut_dim b);
+GCUT_API gcut_dim gcut_dim_div(gcut_graph *g, gcut_dim a, gcut_dim b); /* floor */
+
+/* ---- building a graph ----------------------------------------------------------------------------- */
+
+/* A value of a graph; id 0 is null.  Calls on a null value return null and stay quiet, so a chain needs one check
+ * at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file and line. */
+typedef struct gcut_val {
+    gcut_graph *graph;
+    uint32_t id;
+} gcut_val;
+
+GCUT_API gcut_graph *gcut_graph_new(gcut_ctx *ctx, const char *name);
+GCUT_API bool gcut_graph_ok(const gcut_graph *g);
+/* A function of a text file ("-" = standard input); fn NULL = its last one.  NULL on any error. */
+GCUT_API gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn);
+/* The i-th function of the file that g comes from, in its order; NULL past the last. */
+GCUT_API gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i);
+GCUT_API const char *gcut_graph_name(const gcut_graph *g);
+
+/* Where a builder call stands; the macros below pass their own line. */
+typedef struct gcut_here {
+    const char *file;
+    int line;
+} gcut_here;
+#define GCUT_HERE ((gcut_here){__FILE__, __LINE__})
+/* Names what follows in tables and reports: "block0/attention"; NULL ends it. */
+GCUT_API void gcut_scope(gcut_graph *g, const char *scope);
+
+GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
+GCUT_API gcut_val gcut_param_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
+GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
+GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
+GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v); /* new value of a state */
+/* Any op of the table by name, with its attributes as in the text IR: gcut_apply(g, "softmax", v, 1, "axis=1"). */
+GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
+                                const char *attrs);
+#define gcut_input(g, name, dtype, shape) gcut_input_at(GCUT_HERE, g, name, dtype, shape)
+#define gcut_param(g, name, dtype, shape) gcut_param_at(GCUT_HERE, g, name, dtype, shape)
+#define gcut_state(g, name, dtype, shape) gcut_state_at(GCUT_HERE, g, name, dtype, shape)
+#define gcut_output(g, name, v) gcut_output_at(GCUT_HERE, g, name, v)
+#define gcut_next(g, name, v) gcut_next_at(GCUT_HERE, g, name, v)
+#define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
+
+/* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
+#define GCUT_UNARY(X)                                                                                                  \
+    X(neg) X(abs) X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf)     \
+    X(relu) X(gelu) X(silu) X(softplus) X(floor) X(ceil) X(round) X(not) X(isnan) X(stop_gradient)
+#define GCUT_BINARY(X)                                                                                                 \
+    X(add) X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
+#define GCUT_X(op) GCUT_API gcut_val gcut_##op##_at(gcut_here at, gcut_val x);
+GCUT_UNARY(GCUT_X)
+#undef GCUT_X
+#define GCUT_X(op) GCUT_API gcut_val gcut_##op##_at(gcut_here at, gcut_val a, gcut_val b);
+GCUT_BINARY(GCUT_X)
+#undef GCUT_X
+#define gcut_neg(x) gcut_neg_at(GCUT_HERE, x)
+#define gcut_abs(x) gcut_abs_at(GCUT_HERE, x)
+#define gcut_exp(x) gcut_exp_at(GCUT_HERE, x)
+#define gcut_log(x) gcut_log_at(GCUT_HERE, x)
+#define gcut_sqrt(x) gcut_sqrt_at(GCUT_HERE, x)
+#define gcut_rsqrt(x) gcut_rsqrt_at(GCUT_HERE, x)
+#define gcut_sin(x) gcut_sin_at(GCUT_HERE, x)
+#define gcut_cos(x) gcut_cos_at(GCUT_HERE, x)
+#define gcut_tanh(x) gcut_tanh_at(GCUT_HERE, x)
+#define gcut_sigmoid(x) gcut_sigmoid_at(GCUT_HERE, x)
+#define gcut_erf(x) gcut_erf_at(GCUT_HERE, x)
+#define gcut_relu(x) gcut_relu_at(GCUT_HERE, x)
+#define gcut_gelu(x) gcut_gelu_at(GCUT_HERE, x)
+#define gcut_silu(x) gcut_silu_at(GCUT_HERE, x)
+#define gcut_stop_gradient(x) gcut_stop_gradient_at(GCUT_HERE, x)
+#define gcut_add(a, b) gcut_add_at(GCUT_HERE, a, b)
+#define gcut_sub(a, b) gcut_sub_at(GCUT_HERE, a, b)
+#define gcut_mul(a, b) gcut_mul_at(GCUT_HERE, a, b)
+#define gcut_div(a, b) gcut_div_at(GCUT_HERE, a, b)
+#define gcut_pow(a, b) gcut_pow_at(GCUT_HERE, a, b)
+#define gcut_max(a, b) gcut_max_at(GCUT_HERE, a, b)
+#define gcut_min(a, b) gcut_min_at(GCUT_HERE, a, b)
+#define gcut_ge(a, b) gcut_ge_at(GCUT_HERE, a, b)
+
+GCUT_API gcut_val gcut_const_at(gcut_here at, gcut_graph *g, int dtype, double value); /* a scalar */
+GCUT_API gcut_val gcut_scale_at(gcut_here at, gcut_val x, double factor);
+GCUT_API gcut_val gcut_select_at(gcut_here at, gcut_val p, gcut_val a, gcut_val b);
+GCUT_API gcut_val gcut_cast_at(gcut_here at, gcut_val x, int dtype);
+GCUT_API gcut_val gcut_reshape_at(gcut_here at, gcut_val x, gcut_shape shape);
+GCUT_API gcut_val gcut_transpose_at(gcut_here at, gcut_val x, gcut_shape perm);
+/* One negative axis counts from the end. */
+GCUT_API gcut_val gcut_sum_at(gcut_here at, gcut_val x, gcut_shape axes);
+GCUT_API gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes);
+GCUT_API gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis);
+GCUT_API gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis);
+GCUT_API gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb);
+GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
+GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
+GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels);
+GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
+/* q [B,H,T,D], k and v [B,G,S,D]; scores scaled by 1/sqrt(D). */
+GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, bool causal);
+#define gcut_const(g, dtype, value) gcut_const_at(GCUT_HERE, g, dtype, value)
+#define gcut_scale(x, factor) gcut_scale_at(GCUT_HERE, x, factor)
+#define gcut_select(p, a, b) gcut_select_at(GCUT_HERE, p, a, b)
+#define gcut_cast(x, dtype) gcut_cast_at(GCUT_HERE, x, dtype)
+#define gcut_reshape(x, ...) gcut_reshape_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
+#define gcut_transpose(x, ...) gcut_transpose_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
+#define gcut_sum(x, ...) gcut_sum_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
+#define gcut_mean(x, ...) gcut_mean_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
+#define gcut_softmax(x, axis) gcut_softmax_at(GCUT_HERE, x, axis)
+#define gcut_log_softmax(x, axis) gcut_log_softmax_at(GCUT_HERE, x, axis)
+#define gcut_matmul(a, b) gcut_matmul_at(GCUT_HERE, a, b, false, false)
+#define gcut_matmul_t(a, b, ta, tb) gcut_matmul_at(GCUT_HERE, a, b, ta, tb)
+#define gcut_take(x, i, axis) gcut_take_at(GCUT_HERE, x, i, axis)
+#define gcut_layer_norm(x, g, b, eps) gcut_layer_norm_at(GCUT_HERE, x, g, b, eps)
+#define gcut_cross_entropy(logits, labels) gcut_cross_entropy_at(GCUT_HERE, logits, labels)
+#define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
+#define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
+
+/* ---- what to make of it ------------------------------------------------------------------------------ */
+
+typedef enum gcut_backend { GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED } gcut_backend;
+
+typedef struct gcut_size { /* a symbol's size where plans are priced */
+    const char *name;
+    int64_t value;
+} gcut_size;
+
+typedef struct gcut_options {
+    gcut_backend backend;
+    const char *policy;         /* "mincut", "save-all", "recompute-all" */
+    double lambda;              /* price of a saved byte in ns */
+    const char *optimizer;      /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
+    bool keep_grads;            /* results keep gradients beside an optimizer */
+    const char *loss;           /* NULL = the only scalar float out */
+    const char *const *wrt;     /* globs over parameter names; NULL = every float param */
+    size_t nwrt;
+    const gcut_size *at;        /* sizes for prices; a symbol not named takes the smallest it allows that is >= 4 */
+    size_t nat;
+    const char *const *save, *const *recompute; /* value names forced either way */
+    size_t nsave, nrecompute;
+    int threads;                /* 0 = OMP_NUM_THREADS, else every core */
+    bool forward_only;          /* no derivative */
+    bool exact;                 /* interpreted backends compute in f64 */
+    uint64_t seed;              /* of what is neither bound nor declared as data */
+    const char *dump;           /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
+    bool symbolic;              /* printed plans show types and bytes as formulas of the symbols */
+} gcut_options;
+#define GCUT_OPTIONS_DEFAULT ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05})
+
+typedef enum gcut_stage_name { GCUT_STAGE_PRIMAL, GCUT_STAGE_JOINT, GCUT_STAGE_SPLIT, GCUT_STAGE_KERNEL } gcut_stage_name;
+
+/* Canonical text of a stage; opt NULL = defaults.  The string belongs to the context.  NULL on error. */
+GCUT_API const char *gcut_show(gcut_graph *g, const gcut_options *opt, gcut_stage_name stage, bool locations);
+/* One sentence on what is in a graph. */
+GCUT_API const char *gcut_describe(gcut_graph *g);
+
+GCUT_API const gcut_plan *gcut_plan_of(gcut_graph *g, const gcut_options *opt);
+GCUT_API void gcut_plan_print(const gcut_plan *plan, FILE *out);
+GCUT_API void gcut_saved_print(const gcut_plan *plan, FILE *out);
+GCUT_API void gcut_plan_print_json(const gcut_plan *plan, FILE *out);
+GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
+GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole step, predicted */
+
+/* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
+GCUT_API gcut_status gcut_emit_files(gcut_graph *g, const gcut_options *opt, const char *base, bool shared);
+
+/* ---- running ------------------------------------------------------------------------------------------- */
+
+/* NULL on error.  Sizes are not needed yet: one step serves every size its symbols allow. */
+GCUT_API gcut_step *gcut_compile(gcut_graph *g, const gcut_options *opt);
+GCUT_API void gcut_step_free(gcut_step *step); /* or with the context */
+GCUT_API const gcut_plan *gcut_step_plan(const gcut_step *step);
+
+/* Binds a parameter, input, state or cotangent (by its name) or a result ("loss", "grad.w") to memory of the
+ * caller, packed row-major, of the declared dtype; it stays the caller's and must outlive the run.  What is not bound
+ * the step owns: see gcut_step_value.  gcut_bind(step, "x", buf, 32, 784). */
+GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims);
+#define gcut_bind(step, name, at, ...)                                                                                 \
+    gcut_bind_n(step, name, at, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+#define gcut_bind_scalar(step, name, at) gcut_bind_n(step, name, at, 0, NULL)
+
+/* Fixes the sizes from what is bound (and opt.at), places the arena, and fills what the step owns: data
+ * declarations, zeros for states without one, lr from the optimizer, 1 for cotangents, else random from the seed.
+ * gcut_run calls it when needed. */
+GCUT_API gcut_status gcut_prepare(gcut_step *step);
+/* Forward, backward and updates. */
+GCUT_API gcut_status gcut_run(gcut_step *step);
+GCUT_API gcut_status gcut_run_forward(gcut_step *step);
+
+typedef struct gcut_value_info {
+    const char *name; /* results: "loss", "grad.w" */
+    const char *role; /* "param", "input", "state", "cotan", "out", "grad" */
+    int dtype;
+    int rank;
+    int64_t dim[GCUT_MAX_RANK];
+    int64_t bytes;
+    void *at;         /* the caller's or the step's memory; NULL before gcut_prepare */
+    bool bound;       /* by the caller */
+    bool updated;     /* a param or state that the step overwrites with its next value */
+} gcut_value_info;
+GCUT_API size_t gcut_step_value_count(const gcut_step *step);
+GCUT_API gcut_value_info gcut_step_value_at(const gcut_step *step, size_t i);
+/* false: no such value. */
+GCUT_API bool gcut_step_value(const gcut_step *step, const char *name, gcut_value_info *out);
+
+typedef struct gcut_stats {
+    int64_t peak_bytes;      /* measured: bytes of every bound or owned value plus the arena actually touched */
+    int64_t predicted_bytes; /* what the plan said for these sizes and threads */
+    int64_t arena_bytes, saved_bytes;
+    int64_t step_ns;         /* of the last run */
+    int threads;
+    const char *blis;        /* which kernels */
+} gcut_stats;
+/* Valid after a run.  Measuring the touched arena reads all of it once. */
+GCUT_API gcut_stats gcut_step_stats(gcut_step *step);
+
+/* ---- checking ------------------------------------------------------------------------------------------ */
+
+typedef struct gcut_check_report {
+    bool ok;
+    double max_rel_error;
+    const char *worst;   /* which value */
+    int64_t worst_index;
+    const char *culprit; /* ladder: the first op that differs, with its source line; else NULL */
+    const char *text;    /* a table for people */
+    const char *json;
+} gcut_check_report;
+
+/* Binds from files the way gcut_bind does from memory; used by both checks and the command line. */
+typedef struct gcut_feed {
+    const char *name, *npy;
+} gcut_feed;
+GCUT_API gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n);
+GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, const char *npy);
+
+/* Runs every backend on the same values; tol < 0 = by dtype.  NULL text on error. */
+GCUT_API gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
+                                       double tol);
+/* Gradients against central differences in f64; tol < 0 = 1e-5. */
+GCUT_API gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
+                                          double tol);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
