@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * GF/s of matrix products, BLIS as it chooses itself against ours, and ns per element of the vector math.
+ *
+ *   cc -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -Iinclude
+ * -I/usr/include/ARCH/blis-serial \ bench/bench_rt.c libgradcut_rt.a libblis.a -lm
+ */
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "gradcut/gradcut_rt.h"
+
+enum { ELEMENTS = 4096 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void library(const gcut_rt_gemm *g, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, g->csa == 1 ? CblasNoTrans : CblasTrans,
+                g->csb == 1 ? CblasNoTrans : CblasTrans, (int)g->m, (int)g->n, (int)g->k, 1, a,
+                (int)gcut_rt_max(g->rsa, g->csa), b, (int)gcut_rt_max(g->rsb, g->csb), 0, c, (int)g->rsc);
+}
+
+/* threads = 0 stands for the library. The best of some rounds of about 20 ms. */
+static double rate(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads)
+{
+    double flops = 2.0 * (double)g->m * (double)g->n * (double)g->k, best = 1e30;
+    int calls = 1 + (int)(1e9 / flops);
+    if (calls > 20000) calls = 20000;
+    for (int r = 0; r < 6; r++) {
+        double t = now();
+        for (int i = 0; i < calls; i++) {
+            if (threads)
+                gcut_rt_gemm_f32(g, a, b, c, threads);
+            else
+                library(g, a, b, c);
+        }
+        t = (now() - t) / calls;
+        if (t < best) best = t;
+    }
+    return flops / best * 1e-9;
+}
+
+static void products(void)
+{
+    static const int64_t shapes[][3] = {
+        {16, 16, 16},     {64, 64, 64},       {128, 128, 128},   {256, 256, 256},
+        {512, 512, 512},  {1024, 1024, 1024}, {4, 768, 768},     {64, 784, 256},
+        {64, 256, 10},    {500, 500, 784},    {256, 256, 64},    {32, 128, 256},
+        {256, 2304, 768}, {1024, 768, 768},   {1024, 3072, 768}, {1024, 768, 3072}};
+    printf("GF/s with %s; NN, NT (B transposed), TN: BLIS by itself, ours with 1 and 2 threads\n",
+           gcut_rt_blis_name());
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
+        float *a = calloc((size_t)(m * k), sizeof *a), *b = calloc((size_t)(k * n), sizeof *b);
+        float *c = calloc((size_t)(m * n), sizeof *c);
+        if (!a || !b || !c) exit(1);
+        printf("%5d %5d %5d", (int)m, (int)n, (int)k);
+        for (int how = 0; how < 3; how++) {
+            gcut_rt_gemm g = {
+                .m = m, .n = n, .k = k, .rsa = k, .csa = 1, .rsb = n, .csb = 1, .rsc = n, .csc = 1};
+            if (how == 1) g.rsb = 1, g.csb = k;
+            if (how == 2) g.rsa = 1, g.csa = m;
+            printf("  | %6.1f %6.1f %6.1f", rate(&g, a, b, c, 0), rate(&g, a, b, c, 1), rate(&g, a, b, c, 2));
+        }
+        printf("\n");
+        free(a), free(b), free(c);
+    }
+}
+
+#define UNARY(X)                                                                                             \
+    X(exp)                                                                                                   \
+    X(expm1) X(log) X(log1p) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(gelu) X(gelu_tanh) X(silu)   \
+        X(softplus) X(round)
+#define X(name)                                                                                              \
+    static void run_##name(const float *x, float *y)                                                         \
+    {                                                                                                        \
+        for (int i = 0; i < ELEMENTS; i++) y[i] = gcut_##name##_f32(x[i]);                                   \
+    }
+UNARY(X)
+#undef X
+
+static void math(void)
+{
+#define X(name) {#name, run_##name},
+    static const struct {
+        const char *name;
+        void (*run)(const float *, float *);
+    } f[] = {UNARY(X)};
+#undef X
+    static float x[ELEMENTS], y[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; i++) x[i] = 0.005f * (float)(i - 1000);
+    for (size_t k = 0; k < sizeof f / sizeof *f; k++) {
+        double best = 1e30;
+        for (int r = 0; r < 50; r++) {
+            double t = now();
+            for (int i = 0; i < 20; i++) f[k].run(x, y);
+            t = (now() - t) / 20;
+            if (t < best) best = t;
+        }
+        printf("%-10s %6.3f ns/element\n", f[k].name, best / ELEMENTS * 1e9);
+    }
+}
+
+int main(void)
+{
+    products();
+    math();
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the files of the command line share.
+ */
+#ifndef GCUT_CLI_CLI_H
+#define GCUT_CLI_CLI_H
+
+#include "cli/options.h"
+
+enum { EXIT_FINE, EXIT_CHECK, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INPUT };
+
+/* One function for each row of commands.def; returns an exit code, its diagnostics already printed. */
+#define CMD(name, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c);
+#include "cli/commands.def"
+#undef CMD
+
+/* Prints every diagnostic of ctx to stderr; returns the exit code of the first one's status. */
+int gcut_cli_failed(gcut_ctx *ctx);
+/* A sentence of the command line itself, to stderr. */
+void gcut_cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The function that the command line asks for; NULL after a failure that gcut_cli_failed will print. */
+gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
+
+/* help.c */
+void gcut_cli_help(FILE *out);
+void gcut_cli_help_command(FILE *out, const gcut_command *cmd);
+/* The word of the list that a typing mistake most likely meant; NULL when none is near. */
+const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n);
+
+/* print.c.  A JSON string, quoted: bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
+void gcut_cli_json_string(FILE *out, const char *s);
+/* "34,048 bytes (33.3 KiB)" */
+void gcut_cli_bytes(FILE *out, int64_t n);
+/* A scalar in the fewest digits that read back equal; in JSON, what is not finite is null. */
+void gcut_cli_scalar(FILE *out, const gcut_value_info *v, bool json);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reads a command's arguments by the table of options.def.
+ */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define ONLY(cmd) (1u << GCUT_CMD_##cmd)
+const gcut_option_row gcut_option_rows[GCUT_NOPTS] = {
+#define OPT(id, name, letter, argument, commands, help) {name, letter, argument, commands, help},
+#include "cli/options.def"
+#undef OPT
+};
+
+const gcut_command gcut_commands[GCUT_NCMDS] = {
+#define CMD(name, does) {#name, does, gcut_cmd_##name},
+#include "cli/commands.def"
+#undef CMD
+};
+
+const char *const gcut_backend_names[4] = {
+    [GCUT_EAGER] = "eager",
+    [GCUT_JOINT_BACKEND] = "joint",
+    [GCUT_PLANNED] = "planned",
+    [GCUT_COMPILED] = "compiled",
+};
+const char *const gcut_stage_names[4] = {
+    [GCUT_STAGE_PRIMAL] = "primal",
+    [GCUT_STAGE_JOINT] = "joint",
+    [GCUT_STAGE_SPLIT] = "split",
+    [GCUT_STAGE_KERNEL] = "kernel",
+};
+
+/* getopt's value of row i: above every letter. */
+#define VAL(i) (256 + (i))
+
+static bool takes(const gcut_command *cmd, int row)
+{
+    return gcut_option_rows[row].commands >> (cmd - gcut_commands) & 1;
+}
+
+/* ---- values of options: each returns false after a sentence -------------------------------------------------- */
+
+static bool take_int(const char *option, const char *s, int64_t lo, int64_t hi, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(s, &end, 10);
+    if (end != s && !*end && !errno && n >= lo && n <= hi) {
+        *out = n;
+        return true;
+    }
+    if (hi == INT64_MAX)
+        gcut_cli_complain("--%s: '%s' is not a whole number of at least %lld", option, s, (long long)lo);
+    else
+        gcut_cli_complain("--%s: '%s' is not a whole number from %lld to %lld", option, s, (long long)lo, (long long)hi);
+    return false;
+}
+
+static bool take_real(const char *option, const char *s, double *out)
+{
+    char *end;
+    double x = strtod(s, &end);
+    if (end != s && !*end && isfinite(x) && x >= 0) {
+        *out = x;
+        return true;
+    }
+    gcut_cli_complain("--%s: '%s' is not a finite number of at least 0", option, s);
+    return false;
+}
+
+static bool take_choice(const char *option, const char *s, const char *const *names, int n, int *out)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(s, names[i])) {
+            *out = i;
+            return true;
+        }
+    const char *near = gcut_cli_nearest(s, names, (size_t)n);
+    gcut_cli_complain("--%s: there is no '%s'; %s%s%s%s, %s, %s, %s", option, s, near ? "did you mean " : "", near ? near : "",
+                      near ? "? there is " : "there is ", names[0], names[1], names[2], names[3]);
+    return false;
+}
+
+static char *bare(char *name) { return name + (*name == '%'); }
+
+/* N=32,T=64 */
+static bool take_at(gcut_cli *c, char *list)
+{
+    for (char *item; (item = strsep(&list, ","));) {
+        char *eq = strchr(item, '=');
+        if (!eq || eq == item) {
+            gcut_cli_complain("--at: expected SYMBOL=SIZE, as in --at N=32, not '%s'", item);
+            return false;
+        }
+        *eq = 0;
+        int64_t n;
+        if (!take_int("at", eq + 1, 0, INT64_MAX, &n)) return false;
+        c->at[c->opt.nat++] = (gcut_size){item, n};
+    }
+    return true;
+}
+
+static bool take_feed(gcut_cli *c, char *arg)
+{
+    char *eq = strchr(arg, '=');
+    if (!eq || eq == bare(arg) || !eq[1]) {
+        gcut_cli_complain("--in: expected NAME=FILE.npy, not '%s'", arg);
+        return false;
+    }
+    *eq = 0;
+    c->feed[c->nfeed++] = (gcut_feed){bare(arg), eq + 1};
+    return true;
+}
+
+/* %a,%b; the % may be left out. */
+static bool take_names(const char *option, char *list, const char **names, size_t *n)
+{
+    for (char *item; (item = strsep(&list, ","));) {
+        if (!*bare(item)) {
+            gcut_cli_complain("--%s: expected the name of a value, as in --%s %%h", option, option);
+            return false;
+        }
+        names[(*n)++] = bare(item);
+    }
+    return true;
+}
+
+static bool take(gcut_cli *c, int row, char *arg)
+{
+    const char *name = gcut_option_rows[row].name;
+    gcut_options *o = &c->opt;
+    int64_t n = 0;
+    int choice = 0;
+    bool ok = true;
+    switch (row) {
+    case GCUT_OPT_WRT: ok = take_names(name, arg, c->wrt, &o->nwrt); break;
+    case GCUT_OPT_LOSS: o->loss = bare(arg); break;
+    case GCUT_OPT_FORWARD: o->forward_only = true; break;
+    case GCUT_OPT_OPTIMIZER: o->optimizer = arg; break;
+    case GCUT_OPT_POLICY: o->policy = arg; break;
+    case GCUT_OPT_LAMBDA: ok = take_real(name, arg, &o->lambda); break;
+    case GCUT_OPT_AT: ok = take_at(c, arg); break;
+    case GCUT_OPT_SAVE: ok = take_names(name, arg, c->save, &o->nsave); break;
+    case GCUT_OPT_RECOMPUTE: ok = take_names(name, arg, c->recompute, &o->nrecompute); break;
+    case GCUT_OPT_THREADS: ok = take_int(name, arg, 1, 1024, &n), o->threads = (int)n; break;
+    case GCUT_OPT_DUMP: o->dump = arg; break;
+    case GCUT_OPT_STAGE: ok = take_choice(name, arg, gcut_stage_names, 4, &choice), c->stage = (gcut_stage_name)choice; break;
+    case GCUT_OPT_NO_LOC: c->no_loc = true; break;
+    case GCUT_OPT_SYM: o->symbolic = true; break;
+    case GCUT_OPT_IN: ok = take_feed(c, arg); break;
+    case GCUT_OPT_SEED: ok = take_int(name, arg, 0, INT64_MAX, &n), o->seed = (uint64_t)n; break;
+    case GCUT_OPT_BACKEND: ok = take_choice(name, arg, gcut_backend_names, 4, &choice), o->backend = (gcut_backend)choice; break;
+    case GCUT_OPT_EXACT: o->exact = true; break;
+    case GCUT_OPT_STEPS: ok = take_int(name, arg, 1, 1000000, &c->steps); break;
+    case GCUT_OPT_OUT: c->out = arg; break;
+    case GCUT_OPT_TOL: ok = take_real(name, arg, &c->tol); break;
+    case GCUT_OPT_OUTPUT: c->output = arg; break;
+    case GCUT_OPT_SHARED: c->shared = true; break;
+    case GCUT_OPT_JSON: c->json = true; break;
+    case GCUT_OPT_HELP: c->help = true; break;
+    }
+    return ok;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
+
+/* What getopt_long could not place, from its optopt and the word it stood at. */
+static void refuse(const gcut_command *cmd, int what, const char *word)
+{
+    const char *names[GCUT_NOPTS];
+    size_t n = 0, len = strcspn(word, "=");
+    if (optopt >= VAL(0)) { /* a known long option */
+        const gcut_option_row *o = &gcut_option_rows[optopt - VAL(0)];
+        gcut_cli_complain(what == ':' ? "--%s needs a value, %s" : "--%s takes no value", o->name, o->argument);
+        return;
+    }
+    if (optopt) {
+        gcut_cli_complain(what == ':' ? "-%c needs a value" : "'%s' has no option -%2$c", what == ':' ? optopt : 0, optopt);
+        return;
+    }
+    for (int i = 0; i < GCUT_NOPTS; i++) {
+        if (takes(cmd, i)) names[n++] = gcut_option_rows[i].name;
+        if (strlen(gcut_option_rows[i].name) != len - 2 || strncmp(word + 2, gcut_option_rows[i].name, len - 2)) continue;
+        gcut_cli_complain("%s has no option --%s; see 'gradcut help %s'", cmd->name, gcut_option_rows[i].name, cmd->name);
+        return;
+    }
+    char stem[64];
+    snprintf(stem, sizeof stem, "%.*s", (int)(len - 2), word + 2);
+    const char *near = gcut_cli_nearest(stem, names, n);
+    gcut_cli_complain("there is no option --%s%s%s%s; see 'gradcut help %s'", stem, near ? ", did you mean --" : "",
+                      near ? near : "", near ? "?" : "", cmd->name);
+}
+
+/* FILE [@function] */
+static bool take_operands(gcut_cli *c, int n, char **word)
+{
+    if (c->help) return true;
+    if (n < 1)
+        gcut_cli_complain("%s needs a file; see 'gradcut help %s'", c->cmd->name, c->cmd->name);
+    else if (n > 2 || (n == 2 && (word[1][0] != '@' || !word[1][1])))
+        gcut_cli_complain("%s takes one file and one @function: what is '%s'?", c->cmd->name, word[n > 2 ? 2 : 1]);
+    else {
+        c->file = word[0];
+        c->fn = n == 2 ? word[1] + 1 : NULL;
+        return true;
+    }
+    return false;
+}
+
+static bool make_room(gcut_cli *c, int argc, char **argv)
+{
+    size_t n = (size_t)argc;
+    for (int i = 0; i < argc; i++)
+        for (const char *s = argv[i]; *s; s++) n += *s == ',';
+    c->at = calloc(n, sizeof *c->at);
+    c->feed = calloc(n, sizeof *c->feed);
+    c->save = calloc(n, sizeof *c->save);
+    c->recompute = calloc(n, sizeof *c->recompute);
+    c->wrt = calloc(n, sizeof *c->wrt);
+    c->opt.at = c->at;
+    c->opt.save = c->save;
+    c->opt.recompute = c->recompute;
+    c->opt.wrt = c->wrt;
+    return c->at && c->feed && c->save && c->recompute && c->wrt;
+}
+
+/* The options of one command, as getopt_long wants them. */
+static void list_options(const gcut_command *cmd, struct option *longs, char *letters)
+{
+    *letters++ = ':'; /* tell a missing value from an unknown option */
+    for (int i = 0; i < GCUT_NOPTS; i++) {
+        const gcut_option_row *o = &gcut_option_rows[i];
+        if (!takes(cmd, i)) continue;
+        *longs++ = (struct option){o->name, o->argument ? required_argument : no_argument, NULL, VAL(i)};
+        if (o->letter) *letters++ = (char)o->letter;
+        if (o->letter && o->argument) *letters++ = ':';
+    }
+    *longs = (struct option){0};
+    *letters = 0;
+}
+
+static int row_of(int val)
+{
+    for (int i = 0; i < GCUT_NOPTS; i++)
+        if (val == VAL(i) || val == gcut_option_rows[i].letter) return i;
+    return -1;
+}
+
+int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
+{
+    struct option longs[GCUT_NOPTS + 1];
+    char letters[2 * GCUT_NOPTS + 2];
+    *c = (gcut_cli){.cmd = cmd, .opt = GCUT_OPTIONS_DEFAULT, .steps = 1, .tol = -1};
+    if (!make_room(c, argc, argv)) {
+        gcut_cli_complain("out of memory");
+        return EXIT_INPUT;
+    }
+    list_options(cmd, longs, letters);
+    opterr = 0;
+    for (int val; (val = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+        if (val == '?' || val == ':') {
+            refuse(cmd, val, argv[optind - 1]);
+            return EXIT_USAGE;
+        }
+        if (!take(c, row_of(val), optarg)) return EXIT_USAGE;
+    }
+    return take_operands(c, argc - optind, argv + optind) ? 0 : EXIT_USAGE;
+}
+
+void gcut_cli_free(gcut_cli *c)
+{
+    free(c->at);
+    free(c->feed);
+    free(c->save);
+    free(c->recompute);
+    free(c->wrt);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Whole models: losses and gradients against PyTorch's in float64 (values from
+ * tests/reference/mlp_gpt.py), and gradients against central differences.
+ */
+#include "oracle.h"
+
+#include "autodiff/autodiff.h"
+
+#define SIZE 3 /* the symbol N, as in mlp_gpt.py */
+
+typedef struct model {
+    gcut_env *env;
+    const char *name;
+    int vocab;
+    bool ignores; /* the fourth label is -100 */
+} model;
+
+static gcut_graph *load(gcut_arena *a, const model *m)
+{
+    const char *path = gcut_printf(a, "%s/tests/corpus/%s.gcut", GCUT_SOURCE_DIR, m->name);
+    gcut_graph *g = gcut_parse_file(m->env, a, path)->graphs.at[0];
+    gcut_verify(g);
+    return g;
+}
+
+/* The formulas of mlp_gpt.py. */
+static gcut_array *fill(gcut_arena *a, const gcut_graph *g, const model *m)
+{
+    gcut_array *at = gcut_calloc(a, g->params.n, sizeof *at);
+    for (uint32_t k = 0; k < g->params.n; k++) {
+        gcut_ref v = g->params.at[k].value;
+        const char *name = g->values.at[v].name, *end = name + strlen(name);
+        double base = end - name > 2 && !strcmp(end - 2, "_g") ? 1 : 0;
+        at[k] = array_for(a, g, gcut_type_of(g, v), SIZE);
+        for (int64_t i = 0; i < at[k].n; i++)
+            if (gcut_dtype_is_float(at[k].dtype))
+                at[k].u.f[i] = 0.3 * sin(0.37 * (double)i + k) + base;
+            else
+                at[k].u.i[i] = (7 * i + 3 * k) % m->vocab;
+    }
+    if (m->ignores) at[find_param(g, "labels")].u.i[3] = -100;
+    return at;
+}
+
+/* |got - want| <= 1e-10 of the larger of |want| and `scale`: a sum of a few hundred products in f64, taken in
+ * another order, is off by 1e-14 or so of its terms' size. */
+static void assert_near(const char *what, double got, double want, double scale)
+{
+    if (!(fabs(got - want) <= 1e-10 * fmax(fabs(want), scale)))
+        fail_msg("%s: %.17g, PyTorch has %.17g", what, got, want);
+}
+
+static void check_gradient(FILE *f, const char *name, const gcut_array *g)
+{
+    long long n;
+    double norm, sum = dot(g, g);
+    assert_int_equal(fscanf(f, "%lld %lf", &n, &norm), 2);
+    assert_int_equal(n, g->n);
+    assert_near(name, sqrt(sum), norm, 0);
+    long long i;
+    double want;
+    int probes = 0;
+    while (fscanf(f, " %lld:%lf", &i, &want) == 2) {
+        assert_true(i >= 0 && i < n);
+        assert_near(name, g->u.f[i], want, norm / sqrt((double)n));
+        probes++;
+    }
+    assert_true(probes >= (n < 8 ? n : 8));
+}
+
+static void close_file(void *f)
+{
+    fclose(f);
+}
+
+static void check_against_pytorch(void *arg)
+{
+    const model *m = arg;
+    gcut_arena *a = gcut_arena_new(m->env, NULL);
+    gcut_graph *g = load(a, m), *joint = gcut_joint(g, NULL, "joint");
+    gcut_verify(joint);
+    gcut_array *out = run_graph(a, joint, GCUT_EXACT, with_cotangent(a, joint, fill(a, g, m)));
+
+    FILE *f = fopen(gcut_printf(a, "%s/tests/reference/%s.txt", GCUT_SOURCE_DIR, m->name), "r");
+    assert_non_null(f);
+    gcut_arena_defer(a, close_file, f);
+    char name[64];
+    double loss;
+    uint32_t gradients = 0;
+    assert_int_equal(fscanf(f, "loss %lf", &loss), 1);
+    assert_near("loss", out[find_result(joint, GCUT_ROLE_out, "loss")].u.f[0], loss, 0);
+    while (fscanf(f, " %63[a-z0-9_.]", name) == 1) {
+        check_gradient(f, name, &out[find_result(joint, GCUT_ROLE_grad, name)]);
+        gradients++;
+    }
+    assert_true(feof(f));
+    assert_int_equal(gradients, joint->results.n - g->results.n);
+    gcut_arena_free(a);
+}
+
+static void check_against_differences(void *arg)
+{
+    const model *m = arg;
+    gcut_arena *a = gcut_arena_new(m->env, NULL);
+    uint64_t seed = 7;
+    gcut_graph *g = load(a, m), *joint = gcut_joint(g, NULL, "joint");
+    gcut_array *at = fill(a, g, m), *dir = directions(a, g, at, &seed);
+    gcut_array *out = run_graph(a, joint, GCUT_EXACT, with_cotangent(a, joint, at));
+    double got = 0;
+    for (uint32_t r = g->results.n; r < joint->results.n; r++)
+        got += dot(&out[r], &dir[find_param(joint, joint->results.at[r].name)]);
+    double want = derivative_along(a, g, find_result(g, GCUT_ROLE_out, "loss"), at, dir);
+    /* Fifth derivatives of a deep composition are large; h^4 of them is what the bound leaves room for. */
+    assert_true(fabs(got - want) <= 1e-5 * fmax(fabs(want), 1e-2));
+    gcut_arena_free(a);
+}
+
+static void with_env(model m, void (*body)(void *))
+{
+    m.env = gcut_env_new(NULL, NULL);
+    must(m.env, body, &m);
+    gcut_env_free(m.env);
+}
+
+static const model mlp = {NULL, "mlp_small", 5, false};
+static const model gpt_tiny = {NULL, "gpt_tiny", 11, true};
+static const model gpt_tied = {NULL, "gpt_tied", 11, true};
+
+static void mlp_equals_pytorch(void **state)
+{
+    (void)state;
+    with_env(mlp, check_against_pytorch);
+}
+
+static void gpt_equals_pytorch(void **state)
+{
+    (void)state;
+    with_env(gpt_tiny, check_against_pytorch);
+}
+
+static void gpt_with_a_tied_head_equals_pytorch(void **state)
+{
+    (void)state;
+    with_env(gpt_tied, check_against_pytorch);
+}
+
+static void models_equal_central_differences(void **state)
+{
+    (void)state;
+    with_env(mlp, check_against_differences);
+    with_env(gpt_tiny, check_against_differences);
+    with_env(gpt_tied, check_against_differences);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mlp_equals_pytorch),
+        cmocka_unit_test(gpt_equals_pytorch),
+        cmocka_unit_test(gpt_with_a_tied_head_equals_pytorch),
+        cmocka_unit_test(models_equal_central_differences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The partition against its definition: every minimum is found again by trying
+ * every choice, with code that knows neither networks nor flows.
+ */
+#include "harness.h"
+
+#include <float.h>
+
+#include "joint_gen.h"
+#include "partition/decide.h"
+#include "partition/solve.h"
+
+typedef struct world {
+    gcut_env *env;
+    gcut_module *m;
+} world;
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    w->env = gcut_env_new(NULL, NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+static gcut_plan_options options(double lambda)
+{
+    return (gcut_plan_options){.lambda = lambda, .machine = gcut_machine_shipped()};
+}
+
+/* Integer prices: every sum is exact, and ties are frequent. */
+static gcut_machine integer_machine(void)
+{
+    return (gcut_machine){1, 1, 2, 1, 8, 1000};
+}
+
+/* ---- the definition -------------------------------------------------------------------------- */
+
+typedef struct oracle {
+    const gcut_plan *plan;
+    const gcut_graph *g;
+    bool *tainted, *forward; /* by value */
+    gcut_ref saveable[20];
+    uint32_t n;
+} oracle;
+
+static gcut_class class_of(const gcut_graph *g, gcut_ref v)
+{
+    return gcut_op_get((gcut_op)gcut_def(g, v)->op)->class;
+}
+
+static bool is_out(const gcut_graph *g, gcut_ref v)
+{
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_out && g->results.at[i].value == v) return true;
+    return false;
+}
+
+/* Does `to` depend on `from`? */
+static bool depends(const gcut_graph *g, gcut_ref to, gcut_ref from)
+{
+    bool *d = calloc(g->values.n, 1);
+    d[from] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (uint32_t k = 0; k < g->nodes.at[i].nargs; k++)
+            if (d[gcut_arg(g, &g->nodes.at[i], k)]) d[g->nodes.at[i].res0] = true;
+    bool yes = d[to];
+    free(d);
+    return yes;
+}
+
+static oracle oracle_new(const gcut_plan *plan)
+{
+    const gcut_graph *g = plan->joint;
+    oracle o = {.plan = plan, .g = g, .tainted = calloc(g->values.n, 1), .forward = calloc(g->values.n, 1)};
+    gcut_ref cotan = gcut_graph_find(g, "dy");
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        o.tainted[v] = depends(g, v, cotan);
+        for (uint32_t i = 0; i < g->results.n; i++)
+            if (g->results.at[i].role == GCUT_ROLE_out) o.forward[v] |= depends(g, g->results.at[i].value, v);
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (o.tainted[v] || !gcut_def(g, v) || is_out(g, v)) continue;
+        gcut_class c = class_of(g, v);
+        if (c == GCUT_CLASS_VIEW || c == GCUT_CLASS_CONSTANT) continue;
+        if (!o.forward[v] && plan->value[v].where == GCUT_W_BACKWARD) continue;
+        if (o.n < 20) o.saveable[o.n] = v;
+        o.n++;
+    }
+    return o;
+}
+
+static void oracle_free(oracle *o)
+{
+    free(o->tainted);
+    free(o->forward);
+}
+
+typedef struct score {
+    double cost;
+    int64_t bytes;
+    uint32_t count;
+} score;
+
+/* The cost of saving exactly the set `mask`: the backward half computes what it needs and is not given,
+ * recursively, and pays c for each such value unless the forward half never computed it. */
+static score price_of(const oracle *o, uint32_t mask, double lambda)
+{
+    const gcut_graph *g = o->g;
+    const gcut_machine *m = &o->plan->options.machine;
+    bool *given = calloc(g->values.n, 1), *need = calloc(g->values.n, 1);
+    score s = {0};
+    for (uint32_t k = 0; k < o->n; k++)
+        if (mask >> k & 1) {
+            int64_t b = o->plan->value[o->saveable[k]].bytes;
+            given[o->saveable[k]] = true;
+            s.cost += (double)b * (m->dram_read_ns_per_byte + m->dram_write_ns_per_byte) + lambda * (double)b;
+            s.bytes += b;
+            s.count++;
+        }
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role != GCUT_ROLE_out) need[g->results.at[i].value] = true;
+    for (gcut_ref v = g->values.n - 1; v > 0; v--) {
+        const gcut_node *n = gcut_def(g, v);
+        if (!need[v] || given[v] || !n || is_out(g, v)) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+        if (!o->tainted[v] && o->forward[v]) s.cost += o->plan->value[v].recompute_ns;
+    }
+    free(given);
+    free(need);
+    return s;
+}
+
+static bool better(score a, score b)
+{
+    if (a.cost != b.cost) return a.cost < b.cost;
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.count < b.count;
+}
+
+static score best_of(const oracle *o, double lambda)
+{
+    score best = {.cost = INFINITY};
+    for (uint32_t mask = 0; mask < 1u << o->n; mask++) {
+        score s = price_of(o, mask, lambda);
+        if (better(s, best)) best = s;
+    }
+    return best;
+}
+
+static uint32_t mask_of(const oracle *o, uint32_t *others)
+{
+    uint32_t mask = 0;
+    *others = 0;
+    for (gcut_ref v = 1; v < o->g->values.n; v++) {
+        if (o->plan->value[v].fate != GCUT_F_SAVED) continue;
+        uint32_t k = 0;
+        while (k < o->n && o->saveable[k] != v) k++;
+        if (k == o->n)
+            ++*others;
+        else
+            mask |= 1u << k;
+    }
+    return mask;
+}
+
+static const double lambdas[] = {0, 0.01, 0.05, 0.2, 0.7, 3, 20, 1e4};
+
+/* One random graph at many prices. */
+static bool check_random(world *w, uint64_t seed, bool integers)
+{
+    gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+    gcut_module *m = gcut_module_new(w->env, a);
+    static const int64_t sizes[][2] = {{2, 3}, {64, 8}, {500, 128}, {32, 400}};
+    gcut_graph *g =
+        joint_random(m, seed, 3 + (uint32_t)(seed % 5), sizes[seed % 4][0], sizes[seed % 4][1], "j");
+    int64_t last = INT64_MAX;
+    bool done = false;
+    for (size_t i = 0; i < sizeof lambdas / sizeof *lambdas; i++) {
+        gcut_plan_options opt = options(integers ? floor(lambdas[i]) : lambdas[i]);
+        if (integers) opt.machine = integer_machine();
+        gcut_plan *plan = gcut_plan_make(g, &opt);
+        oracle o = oracle_new(plan);
+        uint32_t others;
+        if (o.n <= 10) {
+            score best = best_of(&o, opt.lambda), mine = price_of(&o, mask_of(&o, &others), opt.lambda);
+            double slack = 1e-9 * best.cost + 1e-9;
+            assert_int_equal(others, 0);
+            assert_true(fabs(mine.cost - plan->cost_ns) <= slack);
+            assert_int_equal(mine.bytes, plan->saved_bytes);
+            assert_true(plan->cost_ns - best.cost <= plan->cost_ns - plan->lower_bound_ns + slack);
+            assert_true(plan->lower_bound_ns <= best.cost + slack);
+            assert_true(plan->cost_ns - plan->lower_bound_ns <= 1e-4 * plan->cost_ns + 1e-3);
+            if (integers) {
+                assert_true(mine.cost == best.cost);
+                assert_int_equal(mine.bytes, best.bytes);
+                assert_int_equal(mine.count, best.count);
+            }
+            done = true;
+        }
+        assert_true(plan->saved_bytes <= last); /* dearer bytes, never more of them */
+        last = plan->saved_bytes;
+        oracle_free(&o);
+    }
+    gcut_arena_free(a);
+    return done;
+}
+
+static void oracle_body(void *p)
+{
+    uint32_t checked = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++) checked += check_random(p, seed, false);
+    for (uint64_t seed = 1; seed <= 120; seed++) checked += check_random(p, seed, true);
+    assert_true(checked > 120);
+}
+
+static void plans_are_cheapest(void **state)
+{
+    world *w = *state;
+    must(w->env, oracle_body, w);
+}
+
+/* ---- the solver against all cuts ------------------------------------------------------------------------
+ */
+
+static uint64_t rng(uint64_t *s)
+{
+    *s ^= *s << 13, *s ^= *s >> 7, *s ^= *s << 17;
+    return *s >> 20;
+}
+
+/* Small integer prices, many of them zero or equal; some nodes with two results. */
+static gcut_network *random_network(gcut_arena *a, uint64_t *s, double unit)
+{
+    gcut_network *n = gcut_network_new(a, 8);
+    uint32_t nv = 0;
+    while (nv < 6) {
+        uint32_t nres = nv < 5 && rng(s) % 4 == 0 ? 2 : 1, res[2] = {nv, nv + 1}, args[2], nargs = 0;
+        for (uint32_t k = 0; k < nres; k++) {
+            bool never = nv > 0 && rng(s) % 6 == 0;
+            int64_t b = (int64_t)(rng(s) % 4);
+            gcut_network_value(n, nv + k, never ? INFINITY : (double)(rng(s) % 5) * unit, b, rng(s) % 5 != 0,
+                               "");
+        }
+        while (nv > 0 && nargs < 2 && rng(s) % 4) args[nargs++] = (uint32_t)(rng(s) % nv);
+        gcut_network_work(n, nv == 0 ? INFINITY : (double)(rng(s) % 4) * unit, "", args, nv == 0 ? 0 : nargs,
+                          res, nres);
+        nv += nres;
+    }
+    for (uint32_t v = 0; v < nv; v++)
+        if (rng(s) % 3 == 0) gcut_network_read(n, v, "");
+    return n;
+}
+
+typedef struct cut_key {
+    double cost;
+    int64_t bytes, weight;
+} cut_key;
+
+static cut_key key_of_side(const gcut_network *n, uint32_t side)
+{
+    cut_key k = {0};
+    for (uint32_t i = 0; i < n->arcs.n; i++) {
+        const gcut_arc *a = &n->arcs.at[i];
+        if (!(side >> a->from & 1) || side >> a->to & 1) continue;
+        k.cost += a->price;
+        if (a->kind == GCUT_ARC_SAVE) k.bytes += a->bytes, k.weight += a->weight;
+    }
+    return k;
+}
+
+static int compare_keys(cut_key a, cut_key b)
+{
+    if (a.cost != b.cost) return a.cost < b.cost ? -1 : 1;
+    if (a.bytes != b.bytes) return a.bytes < b.bytes ? -1 : 1;
+    return (a.weight > b.weight) - (a.weight < b.weight);
+}
+
+static uint32_t brute_force(const gcut_network *n, cut_key *best)
+{
+    uint32_t common = 0;
+    *best = (cut_key){.cost = INFINITY};
+    for (uint32_t half = 0; half < 1u << (n->nvertices - 2); half++) {
+        uint32_t side = half << 2 | 1;
+        cut_key k = key_of_side(n, side);
+        if (isinf(k.cost)) continue;
+        int c = compare_keys(k, *best);
+        if (c < 0)
+            *best = k, common = side;
+        else if (c == 0)
+            common &= side; /* minimum cuts form a lattice: their meet is one of them */
+    }
+    return common;
+}
+
+static void cuts_body(void *p)
+{
+    world *w = p;
+    uint64_t s = 88172645463325252u;
+    for (int round = 0; round < 150; round++) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        /* Large units bring the sum of capacities to where GLPK would cut an infinite arc without saying so.
+         */
+        double unit = round % 3 == 0 ? 1 : round % 3 == 1 ? 0x1p31 : 0x1p-40;
+        gcut_network *n = random_network(a, &s, unit);
+        cut_key best;
+        uint32_t side = brute_force(n, &best), found = 0;
+        assert_true(!isinf(best.cost));
+        gcut_cut cut = gcut_solve(n, a);
+        for (uint32_t v = 0; v < n->nvertices; v++) found |= (uint32_t)cut.source_side[v] << v;
+        assert_true(cut.cost == best.cost);
+        assert_true((double)cut.flow * cut.quantum == best.cost); /* flow value = cut value */
+        assert_true(cut.lower_bound <= best.cost);
+        assert_int_equal(found, side);
+        gcut_arena_free(a);
+    }
+}
+
+static void cuts_match_brute_force(void **state)
+{
+    world *w = *state;
+    must(w->env, cuts_body, w);
+}
+
+/* Parameters 0; node 1 -> values 1 and 2, both read. */
+static gcut_cut two_results(gcut_arena *a, double work, double save, gcut_network **out)
+{
+    gcut_network *n = *out = gcut_network_new(a, 3);
+    gcut_network_value(n, 0, 0, 0, 0, "parameter");
+    gcut_network_work(n, INFINITY, "parameter", NULL, 0, (uint32_t[]){0}, 1);
+    gcut_network_value(n, 1, save, 4, 1, NULL);
+    gcut_network_value(n, 2, save, 4, 1, NULL);
+    gcut_network_work(n, work, NULL, (uint32_t[]){0}, 1, (uint32_t[]){1, 2}, 2);
+    gcut_network_read(n, 1, "read");
+    gcut_network_read(n, 2, "read");
+    return gcut_solve(n, a);
+}
+
+static void traps_body(void *p)
+{
+    world *w = p;
+    gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+    gcut_network *n;
+    gcut_cut c = two_results(a, 5, 3, &n); /* 5 once < 3 + 3 */
+    assert_true(c.cost == 5 && !c.source_side[n->in[1]] && !c.source_side[n->in[2]]);
+    c = two_results(a, 7, 3, &n); /* two saves < 7 */
+    assert_true(c.cost == 6 && c.source_side[n->in[1]] && !c.source_side[n->out[1]]);
+    c = two_results(a, 0, 0, &n);
+    assert_true(c.cost == 0 && c.flow == 0);
+    /* Beside a tensor of 1e12 bytes the cheap decision is still made to the last digit. */
+    n = gcut_network_new(a, 4);
+    gcut_network_value(n, 0, 0, 0, 0, "parameter");
+    gcut_network_work(n, INFINITY, "parameter", NULL, 0, (uint32_t[]){0}, 1);
+    const double save[] = {0, 1e12, 2.0, 1.0}, work[] = {0, 3.0, 1.5, 1.25};
+    for (uint32_t v = 1; v < 4; v++) {
+        gcut_network_value(n, v, save[v], (int64_t)save[v], 1, NULL);
+        gcut_network_work(n, work[v], NULL, (uint32_t[]){0}, 1, &v, 1);
+        gcut_network_read(n, v, "read");
+    }
+    c = gcut_solve(n, a);
+    assert_true(c.cost == 3.0 + 1.5 + 1.0 && c.lower_bound > 5.4999);
+    gcut_arena_free(a);
+}
+
+static void glpk_traps(void **state)
+{
+    world *w = *state;
+    must(w->env, traps_body, w);
+}
+
+static void impossible_body(void *p)
+{
+    world *w = p;
+    gcut_network *n = gcut_network_new(w->env->arena, 1);
+    gcut_network_value(n, 0, INFINITY, 4, 1, "never");
+    gcut_network_work(n, INFINITY, "never", NULL, 0, (uint32_t[]){0}, 1);
+    gcut_network_read(n, 0, "read");
+    gcut_solve(n, w->env->arena);
+}
+
+static void impossible_is_an_error(void **state)
+{
+    world *w = *state;
+    assert_int_equal(gcut_protect(w->env, impossible_body, w), GCUT_EPLAN);
+}
+
+/* ---- the default machine --------------------------------------------------------------------- */
+
+typedef struct text_case {
+    world *w;
+    const char *text;
+    int64_t n; /* of symbol N */
+    gcut_plan_options opt;
+    gcut_plan *plan;
+} text_case;
+
+static void plan_text_body(void *p)
+{
+    text_case *t = p;
+    gcut_module *m = gcut_parse(t->w->env, t->w->env->arena, "t.gcut", t->text, strlen(t->text));
+    gcut_dim_binding b = {gcut_dim_symbol(m->dims, "N"), t->n};
+    gcut_plan_options o = t->opt;
+    o.at = &b;
+    o.nat = 1;
+    t->plan = gcut_plan_make(m->graphs.at[m->graphs.n - 1], &o);
+}
+
+static gcut_plan *plan_text(world *w, const char *text, int64_t n, gcut_plan_options o)
+{
+    text_case t = {w, text, n, o, NULL};
+    must(w->env, plan_text_body, &t);
+    return t.plan;
+}
+
+static gcut_fate fate_of(const gcut_plan *p, const char *name)
+{
+    gcut_ref v = gcut_graph_find(p->joint, name);
+    assert_int_not_equal(v, 0);
+    return p->value[v].fate;
+}
+
+static const char coscos[] =
+    "gcut 1\n"
+    "func @f[N in 1..](input %x: f32[N], cotan %dz: f32[N]) -> (out z: f32[N], grad x: f32[N]) {\n"
+    "  %y = cos(%x)\n  %z = cos(%y)\n  %sy = sin(%y)\n  %ny = neg(%sy)\n  %dy = mul(%ny, %dz)\n"
+    "  %sx = sin(%x)\n  %nx = neg(%sx)\n  %dx = mul(%nx, %dy)\n  return %z, %dx\n}\n";
+
+static void cos_of_cos(void **state)
+{
+    static const int64_t sizes[] = {1, 7, 4096, 100000000};
+    for (int i = 0; i < 4; i++) {
+        gcut_plan *p = plan_text(*state, coscos, sizes[i], options(0.05));
+        assert_int_equal(p->saved_bytes, 0);
+        assert_int_equal(p->saved_bytes_sym, 0);
+        assert_int_equal(fate_of(p, "x"), GCUT_F_FREE);
+        assert_int_equal(fate_of(p, "y"), GCUT_F_RECOMPUTED);
+        gcut_ref y = gcut_graph_find(p->joint, "y");
+        assert_true(p->recompute_ns == p->value[y].recompute_ns);
+        assert_int_equal(p->value[gcut_graph_find(p->joint, "sx")].where, GCUT_W_EITHER);
+        assert_int_equal(p->value[gcut_graph_find(p->joint, "dy")].where, GCUT_W_BACKWARD);
+    }
+}
+
+/* A chain of four elementwise ops behind the input, and a normalisation by row: only rows are kept. */
+static const char norm[] =
+    "gcut 1\n"
+    "func @f[N in 1..](input %x: f32[N, 256], cotan %dy: f32[N, 256]) -> (out y: f32[N, 256], grad x: f32[N, "
+    "256]) {\n"
+    "  %a = tanh(%x)\n  %b = exp(%a)\n  %c = mul(%b, %a)\n  %sq = mul(%c, %c)\n"
+    "  %r = sum(%sq, axes=[1])\n  %s = rsqrt(%r)\n  %sb = broadcast(%s, shape=[N, 256], axes=[0])\n"
+    "  %y = mul(%c, %sb)\n  %t = mul(%dy, %c)\n  %u = sum(%t, axes=[1])\n  %us = mul(%u, %s)\n"
+    "  %ub = broadcast(%us, shape=[N, 256], axes=[0])\n  %d = mul(%dy, %sb)\n  %e = add(%d, %ub)\n"
+    "  %f = mul(%e, %b)\n  %dx = mul(%f, %a)\n  return %y, %dx\n}\n";
+
+static void chains_and_norms(void **state)
+{
+    static const int64_t sizes[] = {1, 32, 8192};
+    for (int i = 0; i < 3; i++) {
+        gcut_plan *p = plan_text(*state, norm, sizes[i], options(0.05));
+        assert_int_equal(fate_of(p, "a"), GCUT_F_RECOMPUTED);
+        assert_int_equal(fate_of(p, "b"), GCUT_F_RECOMPUTED);
+        assert_int_equal(fate_of(p, "c"), GCUT_F_RECOMPUTED);
+        assert_int_equal(p->saved_bytes, 4 * sizes[i]); /* one f32 per row */
+    }
+}
+
+static void matmul_case(world *w, int k, int64_t n, bool saved)
+{
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "gcut 1\nfunc @f[N in 1..](param %%w: f32[%d, 512], input %%x: f32[N, %d], cotan %%dy: f32[N, 512])\n"
+        "  -> (out y: f32[N, 512], grad w: f32[%d, 512]) {\n"
+        "  %%h = matmul(%%x, %%w)\n  %%y = tanh(%%h)\n  %%s = sin(%%h)\n  %%d = mul(%%s, %%dy)\n"
+        "  %%dw = matmul(%%x, %%d, ta=true)\n  return %%y, %%dw\n}\n",
+        k, k, k);
+    gcut_plan *p = plan_text(w, text, n, options(0.05));
+    assert_int_equal(fate_of(p, "h"), saved ? GCUT_F_SAVED : GCUT_F_RECOMPUTED);
+}
+
+static void matmuls(void **state)
+{
+    static const int ks[] = {128, 300, 4096};
+    for (int i = 0; i < 3; i++)
+        for (int64_t n = 1; n <= 16384; n *= 128) matmul_case(*state, ks[i], n, true);
+    matmul_case(*state, 8, 16384, false);
+}
+
+/* ---- policies and forced values -------------------------------------------------------------- */
+
+static const char chain[] =
+    "gcut 1\n"
+    "func @f[N in 1..](input %x: f32[N, 64], cotan %dy: f32[N, 64]) -> (out y: f32[N, 64], grad x: f32[N, "
+    "64]) {\n"
+    "  %a = cos(%x)SA !1\n  %v = reshape(%a, shape=[64, N])SV !2\n  %b = reshape(%v, shape=[N, 64])\n"
+    "  %c = exp(%b)SC !3\n  %k = full(shape=[N, 64], value=2.0)\n  %y = mul(%c, %k)\n"
+    "  %d = mul(%dy, %b)\n  %e = mul(%d, %c)\n  %dx = mul(%e, %k)\n  return %y, %dx\n}\n"
+    "loc !1 = \"m.c\":11\nloc !2 = \"m.c\":12\nloc !3 = \"m.c\":13\n";
+
+/* The chain with marks in the three places. */
+static const char *marked(world *w, const char *a, const char *v, const char *c)
+{
+    gcut_text t = {.arena = w->env->arena};
+    for (const char *s = chain; *s; s++) {
+        if (s[0] == 'S' && (s[1] == 'A' || s[1] == 'V' || s[1] == 'C')) {
+            gcut_text_add(&t, " %s", s[1] == 'A' ? a : s[1] == 'V' ? v : c);
+            s++;
+        } else {
+            gcut_text_addn(&t, s, 1);
+        }
+    }
+    return t.at;
+}
+
+static void policies_differ(void **state)
+{
+    gcut_plan_options o = options(0.05);
+    const char *text = marked(*state, "", "", "");
+    gcut_plan *p = plan_text(*state, text, 100, o);
+    assert_int_equal(p->saved_bytes, 0);
+    o.policy = GCUT_POLICY_SAVE_ALL;
+    p = plan_text(*state, text, 100, o);
+    assert_int_equal(fate_of(p, "a"), GCUT_F_SAVED); /* read as %b, a view of a view of it */
+    assert_int_equal(fate_of(p, "b"), GCUT_F_RECOMPUTED);
+    assert_int_equal(fate_of(p, "c"), GCUT_F_SAVED);
+    assert_int_equal(fate_of(p, "k"), GCUT_F_FREE);
+    assert_int_equal(p->saved_bytes, 2 * 100 * 64 * 4);
+    assert_true(p->lower_bound_ns < p->cost_ns);
+    o.policy = GCUT_POLICY_RECOMPUTE_ALL;
+    p = plan_text(*state, text, 100, o);
+    assert_int_equal(p->saved_bytes, 0);
+    assert_int_equal(fate_of(p, "c"), GCUT_F_RECOMPUTED);
+    gcut_policy parsed;
+    assert_true(gcut_policy_parse("save-all", &parsed) && parsed == GCUT_POLICY_SAVE_ALL);
+    assert_false(gcut_policy_parse("save_all", &parsed));
+}
+
+static void forced_values(void **state)
+{
+    gcut_plan *p = plan_text(*state, marked(*state, "", "#must_save", ""), 100, options(0.05));
+    assert_int_equal(fate_of(p, "a"), GCUT_F_SAVED); /* a mark on a view is about its base */
+    assert_true(p->value[gcut_graph_find(p->joint, "a")].forced);
+    assert_int_equal(p->saved_bytes, 100 * 64 * 4);
+    gcut_plan_options o = options(0.05);
+    o.save = (const char *[]){"%c"};
+    o.nsave = 1;
+    p = plan_text(*state, marked(*state, "", "", ""), 100, o);
+    assert_int_equal(fate_of(p, "c"), GCUT_F_SAVED);
+    o = options(0.05);
+    o.policy = GCUT_POLICY_SAVE_ALL;
+    p = plan_text(*state, marked(*state, "#must_recompute", "", ""), 100, o);
+    assert_int_equal(fate_of(p, "a"), GCUT_F_RECOMPUTED);
+    assert_int_equal(fate_of(p, "c"), GCUT_F_SAVED);
+}
+
+static void expect_error(world *w, const char *text, gcut_plan_options o, const char *say, const char *also)
+{
+    text_case t = {w, text, 100, o, NULL};
+    gcut_diags_clear(w->env);
+    assert_int_equal(gcut_protect(w->env, plan_text_body, &t), GCUT_EPLAN);
+    assert_int_equal(w->env->ndiags, 1);
+    const char *d = gcut_diag_text(w->env->arena, &w->env->diags[0]);
+    if (!strstr(d, say) || !strstr(d, also)) fail_msg("no '%s' or '%s' in: %s", say, also, d);
+}
+
+static void contradictions(void **state)
+{
+    gcut_plan_options o = options(0.05);
+    expect_error(*state, marked(*state, "#must_save", "#must_recompute", ""), o, "m.c:11", "m.c:12");
+    o.recompute = (const char *[]){"c"};
+    o.nrecompute = 1;
+    expect_error(*state, marked(*state, "", "", "#must_save"), o, "m.c:13", "--recompute");
+    o.recompute = (const char *[]){"x"};
+    expect_error(*state, marked(*state, "", "", ""), o, "%x is a parameter", "nothing to recompute");
+    o = options(0.05);
+    o.nsave = 1;
+    o.save = (const char *[]){"dx"};
+    expect_error(*state, marked(*state, "", "", ""), o, "%dx cannot be saved", "backward half");
+    o.save = (const char *[]){"dxx"};
+    expect_error(*state, marked(*state, "", "", ""), o, "no value %dxx", "%dx");
+}
+
+/* ---- flip prices ----------------------------------------------------------------------------- */
+
+static bool saved_at(gcut_graph *g, gcut_ref v, double lambda)
+{
+    gcut_plan_options o = options(lambda);
+    return gcut_plan_make(g, &o)->value[v].fate == GCUT_F_SAVED;
+}
+
+static void flips_body(void *p)
+{
+    world *w = p;
+    uint32_t checked = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        gcut_graph *g = joint_random(gcut_module_new(w->env, a), seed, 8, 500, 128, "j");
+        gcut_plan_options o = options(0);
+        gcut_flips *f = gcut_flip_prices(gcut_problem_new(a, g, &o), a, 0, 1e6);
+        for (gcut_ref v = 1; v < g->values.n; v++) {
+            assert_int_equal(f[v].saved, saved_at(g, v, 0));
+            for (uint32_t i = 0; i < f[v].n; i++, checked++) {
+                assert_int_equal(saved_at(g, v, f[v].at[i] * (1 - 1e-4)), i % 2 == 0);
+                assert_int_equal(saved_at(g, v, f[v].at[i] * (1 + 1e-4)), i % 2 == 1);
+            }
+            if (f[v].saved && f[v].n == 0) assert_true(saved_at(g, v, 1e6));
+        }
+        gcut_arena_free(a);
+    }
+    assert_true(checked > 20);
+}
+
+static void flips_are_where_plans_change(void **state)
+{
+    world *w = *state;
+    must(w->env, flips_body, w);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void report_says(void **state)
+{
+    world *w = *state;
+    gcut_plan_options o = options(0.05);
+    o.policy = GCUT_POLICY_SAVE_ALL;
+    gcut_plan *p = plan_text(w, marked(w, "", "", ""), 1000, o);
+    gcut_text t = {.arena = w->env->arena}, j = {.arena = w->env->arena};
+    gcut_saved_text(p, &t);
+    assert_non_null(strstr(t.at, "saved for backward: 2 tensors, 512,000 bytes (500.0 KiB)        512*N\n"));
+    assert_non_null(strstr(t.at, "256,000  50.0%  %a     f32[1000,64]  cos      m.c:11"));
+    gcut_plan_json(p, &j);
+    static const char *const keys[] = {
+        "\"graph_hash\"",       "\"policy\": \"save-all\"", "\"N\": 1000", "\"saved_bytes\": 512000",
+        "\"peak_bytes\": null", "\"lower_bound\"",          "\"gap\"",     "\"flip_ns_per_byte\"",
+        "\"recomputed\": []"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strstr(j.at, keys[i])) fail_msg("no %s in %s", keys[i], j.at);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(plans_are_cheapest),
+        T(cuts_match_brute_force),
+        T(glpk_traps),
+        T(impossible_is_an_error),
+        T(cos_of_cos),
+        T(chains_and_norms),
+        T(matmuls),
+        T(policies_differ),
+        T(forced_values),
+        T(contradictions),
+        T(flips_are_where_plans_change),
+        T(report_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Matrix products against a triple loop in double (for f32) and long double (for f64), and against
+ * themselves: the same bits for any number of threads and any partition of the rows.
+ *
+ * Bound: a dot product of length k summed in any order, in blocks or with FMA, has an error of at most
+ * k eps / (1 - k eps) times the sum of |a b|, eps = 2^-24 or 2^-53; accumulation onto C adds one rounding and
+ * |c|.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gradcut/gradcut_rt.h"
+
+static uint64_t seed = 7;
+static int random_below(int n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)((seed >> 33) % (uint64_t)n);
+}
+static double uniform(void)
+{
+    return random_below(1 << 24) / (double)(1 << 23) - 1;
+}
+
+/* An operand of `batches` matrices of r x c; how: 0 row-major, 1 column-major, 2 general, 3 repeated, 4
+ * reversed. */
+typedef struct operand {
+    int64_t rs, cs, bs[4], origin, size;
+} operand;
+
+static operand layout(int64_t r, int64_t c, int nbatch, const int64_t *batch, int how, int repeat_batch)
+{
+    operand o = {.rs = c + random_below(3), .cs = 1, .size = 1};
+    if (how == 1) {
+        o.rs = 1;
+        o.cs = r + random_below(3);
+    }
+    if (how == 2) {
+        o.rs = 2 * c + random_below(3);
+        o.cs = 2;
+    }
+    int64_t one = (r > 0 ? r - 1 : 0) * o.rs + (c > 0 ? c - 1 : 0) * o.cs + 1;
+    if (how == 3) *(random_below(2) ? &o.rs : &o.cs) = 0;
+    for (int i = nbatch - 1; i >= 0; i--) {
+        o.bs[i] = repeat_batch ? 0 : one;
+        one *= batch[i] > 0 ? batch[i] : 1;
+    }
+    o.size = one;
+    if (how == 4) {
+        o.origin = (r > 0 ? r - 1 : 0) * o.rs;
+        o.rs = -o.rs;
+    }
+    return o;
+}
+
+typedef struct problem {
+    gcut_rt_gemm g;
+    operand a, b, c;
+    int64_t batches;
+} problem;
+
+static problem make(int64_t m, int64_t n, int64_t k, int nbatch, int ha, int hb, int hc, int accumulate)
+{
+    problem p = {.g = {.m = m, .n = n, .k = k, .nbatch = nbatch, .accumulate = accumulate}, .batches = 1};
+    for (int i = 0; i < nbatch; i++) p.batches *= p.g.batch[i] = 1 + random_below(3);
+    p.a = layout(m, k, nbatch, p.g.batch, ha, random_below(4) == 0);
+    p.b = layout(k, n, nbatch, p.g.batch, hb, random_below(2) == 0);
+    p.c = layout(m, n, nbatch, p.g.batch, hc, 0);
+    p.g.rsa = p.a.rs, p.g.csa = p.a.cs, p.g.rsb = p.b.rs, p.g.csb = p.b.cs, p.g.rsc = p.c.rs,
+    p.g.csc = p.c.cs;
+    /* Half of the contiguous ones have no gap between rows, so that batches can continue each other. */
+    if (ha == 0 && hc == 0 && random_below(2)) {
+        p.g.rsa = k > 0 ? k : 1;
+        p.g.rsc = n > 0 ? n : 1;
+        int64_t sa = m * p.g.rsa, sc = m * p.g.rsc;
+        for (int i = nbatch - 1; i >= 0; i--) {
+            p.a.bs[i] = sa, p.c.bs[i] = sc;
+            sa *= p.g.batch[i], sc *= p.g.batch[i];
+        }
+    }
+    for (int i = 0; i < nbatch; i++) p.g.sa[i] = p.a.bs[i], p.g.sb[i] = p.b.bs[i], p.g.sc[i] = p.c.bs[i];
+    return p;
+}
+
+static int64_t at(const problem *p, const int64_t *stride, int64_t batch)
+{
+    int64_t sum = 0;
+    for (int i = p->g.nbatch - 1; i >= 0; i--) {
+        sum += batch % p->g.batch[i] * stride[i];
+        batch /= p->g.batch[i];
+    }
+    return sum;
+}
+
+/* Elements of C that no product may touch stay as they were: compared as bits, with everything else. */
+#define CHECK(T, WIDE, SUFFIX, EPS)                                                                          \
+    static void check_##SUFFIX(const problem *p)                                                             \
+    {                                                                                                        \
+        const gcut_rt_gemm *g = &p->g;                                                                       \
+        size_t na = (size_t)p->a.size, nb = (size_t)p->b.size, nc = (size_t)p->c.size;                       \
+        T *a = malloc(na * sizeof *a), *b = malloc(nb * sizeof *b), *c0 = malloc(nc * sizeof *c0);           \
+        T *c = malloc(nc * sizeof *c), *d = malloc(nc * sizeof *d);                                          \
+        char *seen = calloc(nc, 1);                                                                          \
+        for (size_t i = 0; i < na; i++) a[i] = (T)uniform();                                                 \
+        for (size_t i = 0; i < nb; i++) b[i] = (T)uniform();                                                 \
+        /* C = A B must not read C: 0 * NaN would be seen. */                                                \
+        for (size_t i = 0; i < nc; i++) c0[i] = g->accumulate ? (T)uniform() : (T)NAN;                       \
+        const T *pa = a + p->a.origin, *pb = b + p->b.origin;                                                \
+        memcpy(c, c0, nc * sizeof *c);                                                                       \
+        gcut_rt_gemm_##SUFFIX(g, pa, pb, c, 1);                                                              \
+        for (int64_t t = 0; t < p->batches; t++) {                                                           \
+            const T *ta = pa + at(p, g->sa, t), *tb = pb + at(p, g->sb, t);                                  \
+            int64_t tc = at(p, g->sc, t);                                                                    \
+            for (int64_t i = 0; i < g->m; i++)                                                               \
+                for (int64_t j = 0; j < g->n; j++) {                                                         \
+                    int64_t o = tc + i * g->rsc + j * g->csc;                                                \
+                    WIDE sum = g->accumulate ? (WIDE)c0[o] : 0, size = sum < 0 ? -sum : sum;                 \
+                    for (int64_t k = 0; k < g->k; k++) {                                                     \
+                        WIDE x = (WIDE)ta[i * g->rsa + k * g->csa] * (WIDE)tb[k * g->rsb + j * g->csb];      \
+                        sum += x;                                                                            \
+                        size += x < 0 ? -x : x;                                                              \
+                    }                                                                                        \
+                    WIDE e = sum - (WIDE)c[o];                                                               \
+                    seen[o] = 1;                                                                             \
+                    assert_true((e < 0 ? -e : e) <= (WIDE)(g->k + 2) * (EPS)*1.01 * size);                   \
+                }                                                                                            \
+        }                                                                                                    \
+        for (size_t i = 0; i < nc; i++)                                                                      \
+            if (!seen[i]) assert_memory_equal(&c[i], &c0[i], sizeof *c);                                     \
+        for (int threads = 2; threads <= 3; threads++) {                                                     \
+            memcpy(d, c0, nc * sizeof *c);                                                                   \
+            gcut_rt_gemm_##SUFFIX(g, pa, pb, d, threads);                                                    \
+            assert_memory_equal(c, d, nc * sizeof *c);                                                       \
+        }                                                                                                    \
+        memcpy(d, c0, nc * sizeof *c);                                                                       \
+        for (int64_t t = p->batches - 1; t >= 0; t--)                                                        \
+            for (int64_t i = 0, j; i < g->m; i = j) {                                                        \
+                j = gcut_rt_min(g->m, i + 1 + random_below((int)g->m));                                      \
+                gcut_rt_gemm_part_##SUFFIX(g, pa, pb, d, t, i, j);                                           \
+            }                                                                                                \
+        assert_memory_equal(c, d, nc * sizeof *c);                                                           \
+        free(a), free(b), free(c0), free(c), free(d), free(seen);                                            \
+    }
+
+CHECK(float, double, f32, 0x1p-24)
+CHECK(double, long double, f64, 0x1p-53L)
+
+static void check(const problem *p)
+{
+    check_f32(p);
+    check_f64(p);
+}
+
+static void test_small(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 300; r++) {
+        int big = r % 3 == 0 ? 70 : r % 3 == 1 ? 20 : 6;
+        problem p = make(1 + random_below(big), 1 + random_below(big), 1 + random_below(r % 7 ? big : 600),
+                         random_below(5) ? random_below(3) : 4, random_below(5), random_below(4),
+                         random_below(3), random_below(2));
+        check(&p);
+    }
+}
+
+/* Sizes beyond the small kernel's: BLIS and its edges, whatever orientation. */
+static void test_large(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 12; r++) {
+        problem p = make(60 + random_below(60), 520 + random_below(60), 520 + random_below(30), r % 6 == 5,
+                         r % 3, r / 3 % 3, r % 5 % 3, r & 1);
+        check_f32(&p);
+    }
+    problem p = make(101, 517, 300, 0, 0, 1, 0, 1);
+    check_f64(&p);
+    p = make(517, 101, 300, 0, 1, 0, 1, 0);
+    check_f64(&p);
+    /* Long and thin ones, and repeated or reversed operands that BLIS would refuse. */
+    p = make(1, 700, 900, 0, 0, 0, 0, 0);
+    check(&p);
+    p = make(700, 1, 900, 0, 0, 0, 0, 1);
+    check(&p);
+    p = make(17, 700, 600, 0, 3, 0, 0, 0);
+    check(&p);
+    p = make(30, 600, 600, 0, 4, 3, 0, 0);
+    check(&p);
+}
+
+static void test_degenerate(void **state)
+{
+    (void)state;
+    for (int bits = 1; bits < 8; bits++)
+        for (int acc = 0; acc < 2; acc++) {
+            problem p = make(bits & 1 ? 0 : 5, bits & 2 ? 0 : 6, bits & 4 ? 0 : 7, bits % 2, 0, 0, 0, acc);
+            p.a.size += 64, p.b.size += 64, p.c.size += 64;
+            check(&p);
+        }
+    float a[2] = {1, 2}, b[2] = {3, 4}, c[4] = {NAN, NAN, NAN, 9};
+    gcut_rt_gemm g = {.m = 1, .n = 3, .k = 0, .rsa = 1, .csa = 1, .rsb = 1, .csb = 1, .rsc = 3, .csc = 1};
+    gcut_rt_gemm_f32(&g, a, b, c, 1);
+    assert_true(c[0] == 0 && c[1] == 0 && c[2] == 0 && c[3] == 9);
+    g = (gcut_rt_gemm){.m = 1, .n = 1, .k = 2, .csa = 1, .rsb = 1, .nbatch = 1, .batch = {0}};
+    c[0] = 5;
+    gcut_rt_gemm_f32(&g, a, b, c, 1);
+    assert_true(c[0] == 5);
+}
+
+/* NaN and infinity go through every kernel. */
+static void test_nan(void **state)
+{
+    (void)state;
+    for (int n = 8; n <= 640; n += 632) {
+        float *a = calloc((size_t)n * n, sizeof *a), *b = calloc((size_t)n * n, sizeof *b);
+        float *c = calloc((size_t)n * n, sizeof *c);
+        a[0] = INFINITY, b[1] = 1, a[n] = NAN;
+        gcut_rt_gemm g = {.m = n, .n = n, .k = n, .rsa = n, .csa = 1, .rsb = n, .csb = 1, .rsc = n, .csc = 1};
+        gcut_rt_gemm_f32(&g, a, b, c, 2);
+        assert_true(isnan(c[0]) && isinf(c[1]) && isnan(c[n]) && c[2 * n] == 0);
+        free(a), free(b), free(c);
+    }
+}
+
+static void test_name(void **state)
+{
+    (void)state;
+    const char *name = gcut_rt_blis_name();
+    assert_true(name && *name && name == gcut_rt_blis_name());
+#ifdef __x86_64__
+    int wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    if (wide && !getenv("BLIS_ARCH_TYPE")) assert_string_equal(name, "skx");
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small), cmocka_unit_test(test_large), cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_nan),   cmocka_unit_test(test_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
