@@ -27,6 +27,9 @@ void gcut_cli_help_command(FILE *out, const gcut_command *cmd);
 /* The word of the list that a typing mistake most likely meant; NULL when none is near. */
 const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n);
 
+/* a, b and c in one string from malloc; NULL after a sentence. */
+char *gcut_cli_join(const char *a, const char *b, const char *c);
+
 /* print.c.  A JSON string, quoted: bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
 void gcut_cli_json_string(FILE *out, const char *s);
 /* "34,048 bytes (33.3 KiB)" */

@@ -46,7 +46,8 @@ static bool takes(const gcut_command *cmd, int row)
     return gcut_option_rows[row].commands >> (cmd - gcut_commands) & 1;
 }
 
-/* ---- values of options: each returns false after a sentence -------------------------------------------------- */
+/* ---- values of options: each returns false after a sentence
+ * -------------------------------------------------- */
 
 static bool take_int(const char *option, const char *s, int64_t lo, int64_t hi, int64_t *out)
 {
@@ -60,7 +61,8 @@ static bool take_int(const char *option, const char *s, int64_t lo, int64_t hi, 
     if (hi == INT64_MAX)
         gcut_cli_complain("--%s: '%s' is not a whole number of at least %lld", option, s, (long long)lo);
     else
-        gcut_cli_complain("--%s: '%s' is not a whole number from %lld to %lld", option, s, (long long)lo, (long long)hi);
+        gcut_cli_complain("--%s: '%s' is not a whole number from %lld to %lld", option, s, (long long)lo,
+                          (long long)hi);
     return false;
 }
 
@@ -84,12 +86,17 @@ static bool take_choice(const char *option, const char *s, const char *const *na
             return true;
         }
     const char *near = gcut_cli_nearest(s, names, (size_t)n);
-    gcut_cli_complain("--%s: there is no '%s'; %s%s%s%s, %s, %s, %s", option, s, near ? "did you mean " : "", near ? near : "",
-                      near ? "? there is " : "there is ", names[0], names[1], names[2], names[3]);
+    if (near)
+        gcut_cli_complain("--%s: there is no '%s', did you mean %s?", option, s, near);
+    else
+        gcut_cli_complain("--%s: there is no '%s'; see --help", option, s);
     return false;
 }
 
-static char *bare(char *name) { return name + (*name == '%'); }
+static char *bare(char *name)
+{
+    return name + (*name == '%');
+}
 
 /* N=32,T=64 */
 static bool take_at(gcut_cli *c, char *list)
@@ -152,12 +159,16 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_RECOMPUTE: ok = take_names(name, arg, c->recompute, &o->nrecompute); break;
     case GCUT_OPT_THREADS: ok = take_int(name, arg, 1, 1024, &n), o->threads = (int)n; break;
     case GCUT_OPT_DUMP: o->dump = arg; break;
-    case GCUT_OPT_STAGE: ok = take_choice(name, arg, gcut_stage_names, 4, &choice), c->stage = (gcut_stage_name)choice; break;
+    case GCUT_OPT_STAGE:
+        ok = take_choice(name, arg, gcut_stage_names, 4, &choice), c->stage = (gcut_stage_name)choice;
+        break;
     case GCUT_OPT_NO_LOC: c->no_loc = true; break;
     case GCUT_OPT_SYM: o->symbolic = true; break;
     case GCUT_OPT_IN: ok = take_feed(c, arg); break;
     case GCUT_OPT_SEED: ok = take_int(name, arg, 0, INT64_MAX, &n), o->seed = (uint64_t)n; break;
-    case GCUT_OPT_BACKEND: ok = take_choice(name, arg, gcut_backend_names, 4, &choice), o->backend = (gcut_backend)choice; break;
+    case GCUT_OPT_BACKEND:
+        ok = take_choice(name, arg, gcut_backend_names, 4, &choice), o->backend = (gcut_backend)choice;
+        break;
     case GCUT_OPT_EXACT: o->exact = true; break;
     case GCUT_OPT_STEPS: ok = take_int(name, arg, 1, 1000000, &c->steps); break;
     case GCUT_OPT_OUT: c->out = arg; break;
@@ -170,33 +181,49 @@ static bool take(gcut_cli *c, int row, char *arg)
     return ok;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -------------------------------------------------------------------------------------------------- */
 
-/* What getopt_long could not place, from its optopt and the word it stood at. */
-static void refuse(const gcut_command *cmd, int what, const char *word)
+/* The row of a value of getopt_long; -1: none. */
+static int row_of(int val)
+{
+    for (int i = 0; i < GCUT_NOPTS; i++)
+        if (val && (val == VAL(i) || val == gcut_option_rows[i].letter)) return i;
+    return -1;
+}
+
+/* An option that getopt_long does not know here: one of another command, or a typing mistake. */
+static void refuse_unknown(const gcut_command *cmd, const char *word)
 {
     const char *names[GCUT_NOPTS];
-    size_t n = 0, len = strcspn(word, "=");
-    if (optopt >= VAL(0)) { /* a known long option */
-        const gcut_option_row *o = &gcut_option_rows[optopt - VAL(0)];
-        gcut_cli_complain(what == ':' ? "--%s needs a value, %s" : "--%s takes no value", o->name, o->argument);
-        return;
-    }
-    if (optopt) {
-        gcut_cli_complain(what == ':' ? "-%c needs a value" : "'%s' has no option -%2$c", what == ':' ? optopt : 0, optopt);
-        return;
-    }
+    char stem[64];
+    size_t n = 0;
+    snprintf(stem, sizeof stem, "%.*s", (int)strcspn(word, "="), word);
     for (int i = 0; i < GCUT_NOPTS; i++) {
         if (takes(cmd, i)) names[n++] = gcut_option_rows[i].name;
-        if (strlen(gcut_option_rows[i].name) != len - 2 || strncmp(word + 2, gcut_option_rows[i].name, len - 2)) continue;
-        gcut_cli_complain("%s has no option --%s; see 'gradcut help %s'", cmd->name, gcut_option_rows[i].name, cmd->name);
+        if (strcmp(stem, gcut_option_rows[i].name)) continue;
+        gcut_cli_complain("%s has no option --%s; see 'gradcut help %s'", cmd->name, stem, cmd->name);
         return;
     }
-    char stem[64];
-    snprintf(stem, sizeof stem, "%.*s", (int)(len - 2), word + 2);
     const char *near = gcut_cli_nearest(stem, names, n);
-    gcut_cli_complain("there is no option --%s%s%s%s; see 'gradcut help %s'", stem, near ? ", did you mean --" : "",
-                      near ? near : "", near ? "?" : "", cmd->name);
+    gcut_cli_complain("there is no option --%s%s%s%s; see 'gradcut help %s'", stem,
+                      near ? ", did you mean --" : "", near ? near : "", near ? "?" : "", cmd->name);
+}
+
+/* Says what getopt_long, which returned what and set optopt, could not do with word. */
+static void refuse(const gcut_command *cmd, int what, const char *word)
+{
+    int row = row_of(optopt);
+    if (row >= 0 && takes(cmd, row)) {
+        const gcut_option_row *o = &gcut_option_rows[row];
+        if (what == ':')
+            gcut_cli_complain("--%s needs a value, %s", o->name, o->argument);
+        else
+            gcut_cli_complain("--%s takes no value", o->name);
+    } else if (optopt)
+        gcut_cli_complain("%s has no option -%c; see 'gradcut help %s'", cmd->name, optopt, cmd->name);
+    else
+        refuse_unknown(cmd, word + 2);
 }
 
 /* FILE [@function] */
@@ -206,7 +233,8 @@ static bool take_operands(gcut_cli *c, int n, char **word)
     if (n < 1)
         gcut_cli_complain("%s needs a file; see 'gradcut help %s'", c->cmd->name, c->cmd->name);
     else if (n > 2 || (n == 2 && (word[1][0] != '@' || !word[1][1])))
-        gcut_cli_complain("%s takes one file and one @function: what is '%s'?", c->cmd->name, word[n > 2 ? 2 : 1]);
+        gcut_cli_complain("%s takes one file and one @function: what is '%s'?", c->cmd->name,
+                          word[n > 2 ? 2 : 1]);
     else {
         c->file = word[0];
         c->fn = n == 2 ? word[1] + 1 : NULL;
@@ -245,13 +273,6 @@ static void list_options(const gcut_command *cmd, struct option *longs, char *le
     }
     *longs = (struct option){0};
     *letters = 0;
-}
-
-static int row_of(int val)
-{
-    for (int i = 0; i < GCUT_NOPTS; i++)
-        if (val == VAL(i) || val == gcut_option_rows[i].letter) return i;
-    return -1;
 }
 
 int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)

@@ -24,9 +24,9 @@ extern const gcut_command gcut_commands[GCUT_NCMDS];
 
 typedef struct gcut_option_row {
     const char *name;
-    int letter;            /* 0 = none */
-    const char *argument;  /* NULL = a flag */
-    unsigned commands;     /* bit GCUT_CMD_x: x takes it */
+    int letter;           /* 0 = none */
+    const char *argument; /* NULL = a flag */
+    unsigned commands;    /* bit GCUT_CMD_x: x takes it */
     const char *help;
 } gcut_option_row;
 
@@ -55,8 +55,8 @@ struct gcut_cli {
     size_t nfeed;
 };
 
-/* Reads argv, whose strings it cuts at commas and at '=' and which must outlive c.  0, or an exit code after a sentence
- * to stderr.  Free it in either case. */
+/* Reads argv, whose strings it cuts at commas and at '=' and which must outlive c.  0, or an exit code after
+ * a sentence to stderr.  Free it in either case. */
 int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv);
 void gcut_cli_free(gcut_cli *c);
 

@@ -455,7 +455,7 @@ static void do_apply(void *arg)
     gcut_ref *in = gcut_calloc(m->arena, (size_t)j->n + 1, sizeof *in);
     for (int i = 0; i < j->n; i++) in[i] = j->in[i].id;
     uint32_t nattrs = 0;
-    gcut_attr *attrs = gcut_parse_attrs(m, c->at.file, c->at.line, j->attrs ? j->attrs : "", &nattrs);
+    gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0}, j->attrs ? j->attrs : "", &nattrs);
     c->out = gcut_node_new(c->b.g, op, in, (uint32_t)j->n, attrs, nattrs, c->b.loc, NULL);
 }
 

@@ -161,3 +161,10 @@ gcut_status gcut_emit_files(gcut_graph *g, const gcut_options *opt, const char *
         return GCUT_ENOMEM;
     return gcut_protect(j.env, emit_files, &j);
 }
+
+gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i)
+{
+    return g && i < g->module->graphs.n ? g->module->graphs.at[i] : NULL;
+}
+
+const char *gcut_graph_name(const gcut_graph *g) { return g ? g->name : ""; }

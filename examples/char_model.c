@@ -21,8 +21,7 @@ typedef struct build {
     const char *scope; /* prefix of weight names: "b0.", … */
 } build;
 
-/* ---- weights ---------------------------------------------------------------------------------------------
- */
+/* ---- weights ------------------------------------------------------------------------------------ */
 
 static int64_t count(const weight *w)
 {
@@ -59,8 +58,7 @@ static gcut_val param(build *b, const char *name, gcut_shape shape, double mean,
     return gcut_param(b->g, full, GCUT_F32, shape);
 }
 
-/* ---- layers ----------------------------------------------------------------------------------------------
- */
+/* ---- layers ------------------------------------------------------------------------------------- */
 
 #define STD 0.02 /* of initial weights, as in GPT-2 */
 

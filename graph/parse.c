@@ -134,6 +134,19 @@ gcut_module *gcut_parse(gcut_env *env, gcut_arena *parent, const char *file, con
     gcut_throw(env, status);
 }
 
+gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n)
+{
+    gcut_module *m = g->module;
+    const char *file = gcut_name(m, gcut_printf(m->arena, "attributes at %s:%d", at.file, at.line));
+    gcut_parser p = {.env = m->env, .m = m, .g = g, .scratch = gcut_arena_new(m->env, m->arena)};
+    gcut_source_add(m->env, file, text, strlen(text));
+    gcut_lex_start(&p.lx, m->env, file, text, strlen(text));
+    gcut_parse_advance(&p);
+    gcut_attr *attrs = gcut_parse_attr_list(&p, op, n);
+    gcut_arena_free(p.scratch);
+    return attrs;
+}
+
 gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path)
 {
     bool in = !strcmp(path, "-");

@@ -73,6 +73,9 @@ void gcut_nearest_offer(gcut_nearest *near, const char *name);
 /* "did you mean '<sigil>name'?", or NULL. */
 const char *gcut_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil);
 
+/* parse_op.c: the attributes of `op` up to the end of the text, in the module's arena. */
+gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n);
+
 /* ---- parse_type.c: dims, types, numbers, marks ---- */
 gcut_dim gcut_parse_dim(gcut_parser *p);
 gcut_dtype gcut_parse_dtype(gcut_parser *p);

@@ -333,3 +333,17 @@ void gcut_parse_op(gcut_parser *p)
     gcut_parse_marks(p, &p->g->nodes.at[p->g->nodes.n - 1].marks);
     gcut_parse_loc_use(p, p->g, s.own);
 }
+
+gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n)
+{
+    statement s = {.op = op};
+    while (p->tok.kind != GCUT_TOK_END) {
+        gcut_token t = gcut_parse_take(p, GCUT_TOK_IDENT, "an attribute such as axis=0");
+        gcut_parse_expect(p, '=', "'=' and a value");
+        read_attr(p, &s, &t);
+        if (p->tok.kind != GCUT_TOK_END) gcut_parse_expect(p, ',', "',' or the end");
+    }
+    check_num_dtype(p, &s);
+    *n = s.attrs.n;
+    return gcut_memdup(p->m->arena, s.attrs.at, s.attrs.n * sizeof *s.attrs.at);
+}

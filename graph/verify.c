@@ -365,7 +365,7 @@ static bool is_backward_half(const check *c)
 {
     for (uint32_t i = 0; i < c->m->pairs.n; i++)
         if (!strcmp(c->m->pairs.at[i].bwd, c->g->name)) return true;
-    return has_saved_param(c->g);
+    return has_saved_param(c->g) || gcut_mark_find(&c->g->marks, "bwd");
 }
 
 static bool param_ids_hold(check *c)
@@ -521,7 +521,8 @@ static void halves(check *c, const gcut_pair *pair, const gcut_graph *fwd, const
             continue;
         } else {
             const gcut_param *q = find_param(fwd, name);
-            have = q && q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
+            if (!q) continue; /* each half takes only what it reads */
+            have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
         }
         if (!have || !gcut_type_equal(have, gcut_type_of(bwd, p->value)))
             report(c, bwd->loc, "G9", "pair @%s: '%s %s' of @%s is not what @%s gives", pair->name,
@@ -529,9 +530,9 @@ static void halves(check *c, const gcut_pair *pair, const gcut_graph *fwd, const
     }
     for (uint32_t i = 0; i < bwd->results.n; i++) {
         const gcut_result *r = &bwd->results.at[i];
-        const gcut_param *p = r->role == GCUT_ROLE_grad ? find_param(fwd, r->name) : NULL;
-        if (r->role == GCUT_ROLE_grad &&
-            (!p || !gcut_type_equal(gcut_type_of(fwd, p->value), gcut_type_of(bwd, r->value))))
+        if (r->role != GCUT_ROLE_grad || find_param(bwd, r->name)) continue; /* G6 has seen it */
+        const gcut_param *p = find_param(fwd, r->name);
+        if (!p || !gcut_type_equal(gcut_type_of(fwd, p->value), gcut_type_of(bwd, r->value)))
             report(c, bwd->loc, "G9", "pair @%s: 'grad %s' is of no parameter of @%s", pair->name, r->name,
                    fwd->name);
     }

@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The plan in words, as a table and as JSON.
+ * The plan in words and as a table.
  */
+#include "partition/report.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "graph/text.h"
-#include "partition/decide.h"
-
 #define FLIP_LIMIT 1e6 /* ns per byte; what is still saved there is said never to flip */
 
-typedef struct report {
-    const gcut_plan *plan;
-    const gcut_graph *g;
-    gcut_arena *arena;
-    gcut_problem *p;
-    gcut_flips *flips;
-} report;
-
-static report open_report(const gcut_plan *plan, gcut_arena *arena)
+gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 {
-    report r = {.plan = plan, .g = plan->joint, .arena = arena};
+    gcut_report_ctx r = {.plan = plan, .g = plan->joint, .arena = arena};
     r.p = gcut_problem_new(arena, plan->joint, &plan->options);
     /* Under another policy lambda decided nothing: the prices are those of the minimum cut, from 0 on. */
     double from = plan->options.policy == GCUT_POLICY_MINCUT ? plan->options.lambda : 0;
@@ -70,7 +60,7 @@ static const char *flop_text(gcut_arena *a, double flops)
     return gcut_printf(a, flops < 10 && u ? "%.1f %sflop" : "%.0f %sflop", flops, unit[u]);
 }
 
-static const char *sym_text(const report *r, gcut_dim d)
+const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d)
 {
     gcut_text t = {.arena = r->arena};
     gcut_dim_print(r->g->module->dims, d, &t);
@@ -78,7 +68,7 @@ static const char *sym_text(const report *r, gcut_dim d)
 }
 
 /* f32[32,256] */
-static const char *type_text(const report *r, gcut_ref v)
+const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_type *t = gcut_type_of(r->g, v);
     const gcut_plan_options *o = &r->plan->options;
@@ -99,7 +89,7 @@ static const char *tail_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *op_name(const report *r, gcut_ref v)
+const char *gcut_report_op(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_node *n = gcut_def(r->g, v);
     return n ? gcut_op_get((gcut_op)n->op)->name
@@ -107,7 +97,7 @@ static const char *op_name(const report *r, gcut_ref v)
 }
 
 /* mlp.c:41 fc1, the last part of file and scope alone; "-" when unknown. */
-static const char *at_text(const report *r, gcut_ref v)
+const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_module *m = r->g->module;
     const gcut_node *n = gcut_def(r->g, v);
@@ -123,26 +113,24 @@ static const char *at_text(const report *r, gcut_ref v)
 
 /* ---- who reads a value ----------------------------------------------------------------------- */
 
-typedef GCUT_VEC(gcut_ref) refs;
-
 /* The node runs in the backward half of this plan. */
-static bool runs_backward(const report *r, const gcut_node *n)
+static bool runs_backward(const gcut_report_ctx *r, const gcut_node *n)
 {
     gcut_fate f = r->plan->value[n->res0].fate;
     return f == GCUT_F_BACKWARD || f == GCUT_F_RECOMPUTED;
 }
 
-static bool is_view(const report *r, gcut_ref v)
+static bool is_view(const gcut_report_ctx *r, gcut_ref v)
 {
     return gcut_value_is(r->g, v, GCUT_CLASS_VIEW);
 }
 
 /* What the backward half reads v's storage with: the values it makes directly from v or from a view of v,
  * in graph order. Views are looked through unless they are results themselves. */
-static refs readers_of(const report *r, gcut_ref v)
+gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_graph *g = r->g;
-    refs out = {0};
+    gcut_refs out = {0};
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (!r->p->facts->live[i] || !runs_backward(r, n) || is_view(r, n->res0)) continue;
@@ -159,15 +147,15 @@ static refs readers_of(const report *r, gcut_ref v)
 }
 
 /* "%h2' relu, %mask gt": a prime marks what is itself recomputed there; long lists are cut short. */
-static const char *readers_text(const report *r, gcut_ref v)
+static const char *readers_text(const gcut_report_ctx *r, gcut_ref v)
 {
-    refs who = readers_of(r, v);
+    gcut_refs who = gcut_report_readers(r, v);
     gcut_text t = {.arena = r->arena};
     for (uint32_t i = 0; i < who.n && i < 3; i++) {
         bool again = r->plan->value[who.at[i]].fate == GCUT_F_RECOMPUTED &&
                      r->plan->value[who.at[i]].where == GCUT_W_FORWARD;
         gcut_text_add(&t, "%s%%%s%s %s", i ? ", " : "", r->g->values.at[who.at[i]].name, again ? "'" : "",
-                      op_name(r, who.at[i]));
+                      gcut_report_op(r, who.at[i]));
     }
     if (who.n > 3) gcut_text_add(&t, " +%u", who.n - 3);
     return t.at ? t.at : "-";
@@ -177,7 +165,7 @@ static const char *readers_text(const report *r, gcut_ref v)
 
 /* The chain that would have to run in the backward half if v were not saved and all else stayed: its
  * dearest step by name (with flops where it has any), and the price of it all. */
-static const char *instead_text(const report *r, gcut_ref v)
+static const char *instead_text(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_graph *g = r->g;
     bool *need = gcut_calloc(r->arena, g->values.n, 1);
@@ -203,7 +191,7 @@ static const char *instead_text(const report *r, gcut_ref v)
                        flops > 0 ? flop_text(r->arena, flops) : time_text(r->arena, total));
 }
 
-static const char *flip_text(const report *r, gcut_ref v)
+static const char *flip_text(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_flips *f = &r->flips[v];
     gcut_text t = {.arena = r->arena};
@@ -221,15 +209,15 @@ enum { COL_BYTES, COL_SHARE, COL_VALUE, COL_TYPE, COL_OP, COL_AT, COL_READ, COL_
 static const char *const titles[NCOLS] = {
     "bytes", "share", "value", "type", "made by", "at", "read in backward by", "flips at", "instead"};
 
-static bool saved(const report *r, gcut_ref v)
+static bool saved(const gcut_report_ctx *r, gcut_ref v)
 {
     return r->plan->value[v].fate == GCUT_F_SAVED;
 }
 
 /* Largest first, then in graph order (ids rise with it). */
-static refs saved_values(const report *r)
+gcut_refs gcut_report_saved(const gcut_report_ctx *r)
 {
-    refs out = {0};
+    gcut_refs out = {0};
     for (gcut_ref v = 1; v < r->g->values.n; v++) {
         if (!saved(r, v)) continue;
         *GCUT_PUSH(r->arena, &out) = v;
@@ -242,15 +230,15 @@ static refs saved_values(const report *r)
     return out;
 }
 
-static void fill_row(const report *r, gcut_ref v, const char **cell)
+static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
 {
     int64_t bytes = r->plan->value[v].bytes, all = r->plan->saved_bytes;
     cell[COL_BYTES] = exact(r->arena, bytes);
     cell[COL_SHARE] = gcut_printf(r->arena, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
     cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
-    cell[COL_TYPE] = type_text(r, v);
-    cell[COL_OP] = op_name(r, v);
-    cell[COL_AT] = at_text(r, v);
+    cell[COL_TYPE] = gcut_report_type(r, v);
+    cell[COL_OP] = gcut_report_op(r, v);
+    cell[COL_AT] = gcut_report_at(r, v);
     cell[COL_READ] = readers_text(r, v);
     cell[COL_FLIP] = flip_text(r, v);
     cell[COL_INSTEAD] = instead_text(r, v);
@@ -275,13 +263,13 @@ static void print_rows(const char *(*rows)[NCOLS], uint32_t n, gcut_text *out)
     }
 }
 
-static void print_saved(const report *r, gcut_text *out)
+static void print_saved(const gcut_report_ctx *r, gcut_text *out)
 {
-    refs s = saved_values(r);
+    gcut_refs s = gcut_report_saved(r);
     gcut_text_add(out, "saved for backward: %u tensor%s, %s", s.n, s.n == 1 ? "" : "s",
                   size_text(r->arena, r->plan->saved_bytes));
     if (!gcut_dim_known(r->plan->saved_bytes_sym))
-        gcut_text_add(out, "        %s", sym_text(r, r->plan->saved_bytes_sym));
+        gcut_text_add(out, "        %s", gcut_report_sym(r, r->plan->saved_bytes_sym));
     gcut_text_add(out, "\n");
     if (!s.n) return;
     const char *(*rows)[NCOLS] = gcut_calloc(r->arena, (size_t)s.n + 1, sizeof *rows);
@@ -291,51 +279,52 @@ static void print_saved(const report *r, gcut_text *out)
 }
 
 /* Parameters and results that the backward half reads, with their bytes. */
-static void print_alive(const report *r, gcut_text *out)
+static void print_alive(const gcut_report_ctx *r, gcut_text *out)
 {
     uint32_t n = 0;
     gcut_text_add(out, "alive anyway:");
     for (gcut_ref v = 1; v < r->g->values.n; v++) {
         const gcut_decision *d = &r->plan->value[v];
         if (d->fate != GCUT_F_FREE || gcut_value_is(r->g, v, GCUT_CLASS_CONSTANT)) continue;
-        if (!r->p->facts->read[v] && !readers_of(r, v).n) continue;
+        if (!r->p->facts->read[v] && !gcut_report_readers(r, v).n) continue;
         gcut_text_add(out, "%s %%%s %s %s", n++ ? ";" : "", r->g->values.at[v].name,
-                      gcut_def(r->g, v) ? "result" : op_name(r, v), exact(r->arena, r->p->price[v].bytes));
+                      gcut_def(r->g, v) ? "result" : gcut_report_op(r, v),
+                      exact(r->arena, r->p->price[v].bytes));
     }
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }
 
-static bool listed_recomputed(const report *r, gcut_ref v)
+bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v)
 {
     return r->plan->value[v].fate == GCUT_F_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
            !is_view(r, v);
 }
 
-static void print_recomputed(const report *r, gcut_text *out)
+static void print_recomputed(const gcut_report_ctx *r, gcut_text *out)
 {
     uint32_t n = 0;
     gcut_text_add(out, "recomputed:");
     for (gcut_ref v = 1; v < r->g->values.n; v++)
-        if (listed_recomputed(r, v))
-            gcut_text_add(out, "%s %%%s %s (for %s)", n++ ? ";" : "", r->g->values.at[v].name, op_name(r, v),
-                          readers_text(r, v));
+        if (gcut_report_recomputed(r, v))
+            gcut_text_add(out, "%s %%%s %s (for %s)", n++ ? ";" : "", r->g->values.at[v].name,
+                          gcut_report_op(r, v), readers_text(r, v));
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }
 
 void gcut_saved_text(const gcut_plan *plan, gcut_text *out)
 {
     gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
-    report r = open_report(plan, scratch);
+    gcut_report_ctx r = gcut_report_open(plan, scratch);
     print_saved(&r, out);
     print_alive(&r, out);
     print_recomputed(&r, out);
     gcut_arena_free(scratch);
 }
 
-static uint32_t count_recomputed(const report *r)
+static uint32_t count_recomputed(const gcut_report_ctx *r)
 {
     uint32_t n = 0;
-    for (gcut_ref v = 1; v < r->g->values.n; v++) n += listed_recomputed(r, v);
+    for (gcut_ref v = 1; v < r->g->values.n; v++) n += gcut_report_recomputed(r, v);
     return n;
 }
 
@@ -343,11 +332,11 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
 {
     const gcut_module *m = plan->joint->module;
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
-    report r = open_report(plan, a);
+    gcut_report_ctx r = gcut_report_open(plan, a);
     gcut_text_add(out, "plan of @%s: %s, lambda %g ns/B", r.g->name, gcut_policy_name(plan->options.policy),
                   plan->options.lambda);
     for (uint32_t i = 0; i < plan->options.nat; i++)
-        gcut_text_add(out, "%s%s=%lld", i ? ", " : ", at ", sym_text(&r, plan->options.at[i].sym),
+        gcut_text_add(out, "%s%s=%lld", i ? ", " : ", at ", gcut_report_sym(&r, plan->options.at[i].sym),
                       (long long)plan->options.at[i].value);
     gcut_text_add(out, "\n");
     if (plan->peak_bytes >= 0) gcut_text_add(out, "peak: %s\n", size_text(a, plan->peak_bytes));
@@ -360,115 +349,4 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     print_alive(&r, out);
     print_recomputed(&r, out);
     gcut_arena_free(a);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-/* FNV-1a over the canonical text of the joint graph without locations: equal graphs, equal hash, wherever
- * their files lie. */
-static const char *graph_hash(const report *r)
-{
-    gcut_text t = {.arena = r->arena};
-    gcut_print_graph(r->g, &(gcut_print_options){.no_loc = true}, &t);
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < t.n; i++) h = (h ^ (unsigned char)t.at[i]) * UINT64_C(0x100000001b3);
-    return gcut_printf(r->arena, "%016llx", (unsigned long long)h);
-}
-
-static void key_str(gcut_json *j, const char *key, const char *s)
-{
-    gcut_json_key(j, key), gcut_json_str(j, s);
-}
-static void key_int(gcut_json *j, const char *key, int64_t i)
-{
-    gcut_json_key(j, key), gcut_json_int(j, i);
-}
-static void key_real(gcut_json *j, const char *key, double f)
-{
-    gcut_json_key(j, key), gcut_json_real(j, f);
-}
-
-static void json_readers(gcut_json *j, const report *r, const char *key, gcut_ref v)
-{
-    refs who = readers_of(r, v);
-    gcut_json_key(j, key);
-    gcut_json_array(j);
-    for (uint32_t i = 0; i < who.n; i++) gcut_json_str(j, r->g->values.at[who.at[i]].name);
-    gcut_json_end(j);
-}
-
-static void json_saved(gcut_json *j, const report *r, gcut_ref v)
-{
-    const gcut_flips *f = &r->flips[v];
-    gcut_json_object(j);
-    key_str(j, "value", r->g->values.at[v].name);
-    key_int(j, "bytes", r->plan->value[v].bytes);
-    key_str(j, "type", type_text(r, v));
-    key_str(j, "op", op_name(r, v));
-    key_str(j, "loc", at_text(r, v));
-    json_readers(j, r, "readers", v);
-    gcut_json_key(j, "flip_ns_per_byte");
-    if (f->n)
-        gcut_json_real(j, f->at[0]);
-    else if (!f->saved && r->p->force[v] == GCUT_FORCE_NONE)
-        gcut_json_real(j, 0);
-    else
-        gcut_json_null(j); /* never */
-    gcut_json_key(j, "forced"), gcut_json_bool(j, r->plan->value[v].forced);
-    gcut_json_end(j);
-}
-
-static void json_recomputed(gcut_json *j, const report *r, gcut_ref v)
-{
-    gcut_json_object(j);
-    key_str(j, "value", r->g->values.at[v].name);
-    key_str(j, "op", op_name(r, v));
-    key_real(j, "ns", r->plan->value[v].recompute_ns);
-    json_readers(j, r, "into", v);
-    key_int(j, "copies", 1);
-    gcut_json_end(j);
-}
-
-static void json_totals(gcut_json *j, const report *r)
-{
-    const gcut_plan *plan = r->plan;
-    key_str(j, "graph_hash", graph_hash(r));
-    key_str(j, "policy", gcut_policy_name(plan->options.policy));
-    key_real(j, "lambda", plan->options.lambda);
-    gcut_json_key(j, "at");
-    gcut_json_object(j);
-    for (uint32_t i = 0; i < plan->options.nat; i++)
-        key_int(j, sym_text(r, plan->options.at[i].sym), plan->options.at[i].value);
-    gcut_json_end(j);
-    key_int(j, "saved_bytes", plan->saved_bytes);
-    gcut_json_key(j, "peak_bytes");
-    if (plan->peak_bytes >= 0)
-        gcut_json_int(j, plan->peak_bytes);
-    else
-        gcut_json_null(j);
-    key_real(j, "recompute_ns", plan->recompute_ns);
-    key_real(j, "step_ns", plan->step_ns);
-    key_real(j, "lower_bound", plan->lower_bound_ns);
-    key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
-}
-
-void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
-{
-    gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
-    report r = open_report(plan, scratch);
-    gcut_json j = {.out = out};
-    gcut_json_object(&j);
-    json_totals(&j, &r);
-    gcut_json_key(&j, "saved");
-    gcut_json_array(&j);
-    refs s = saved_values(&r);
-    for (uint32_t i = 0; i < s.n; i++) json_saved(&j, &r, s.at[i]);
-    gcut_json_end(&j);
-    gcut_json_key(&j, "recomputed");
-    gcut_json_array(&j);
-    for (gcut_ref v = 1; v < r.g->values.n; v++)
-        if (listed_recomputed(&r, v)) json_recomputed(&j, &r, v);
-    gcut_json_end(&j);
-    gcut_json_end(&j);
-    gcut_arena_free(scratch);
 }

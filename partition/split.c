@@ -284,6 +284,8 @@ static void return_saved(half *h, const bool *saved)
 static void add_pair(gcut_plan *plan, const char *base)
 {
     gcut_module *m = plan->joint->module;
+    gcut_mark_add(m, &plan->fwd->marks, "fwd", 0, NULL);
+    gcut_mark_add(m, &plan->bwd->marks, "bwd", 0, NULL);
     gcut_pair pair = {.name = gcut_name(m, gcut_printf(m->arena, "%s.step", base)),
                       .fwd = plan->fwd->name,
                       .bwd = plan->bwd->name};

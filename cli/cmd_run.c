@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `gradcut run`: executes a step, prints its scalars, writes its arrays.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+/* ---- results to files
+ * ---------------------------------------------------------------------------------------- */
+
+/* Makes the folder and those above it. */
+static bool make_folder(const char *path)
+{
+    char *part = strdup(path);
+    bool ok = part != NULL;
+    for (char *s = part; ok && s && *s; s++) {
+        if (*s != '/' || s == part) continue;
+        *s = 0;
+        ok = mkdir(part, 0777) == 0 || errno == EEXIST;
+        *s = '/';
+    }
+    ok = ok && (mkdir(path, 0777) == 0 || errno == EEXIST);
+    if (!ok) gcut_cli_complain("the folder %s cannot be made: %s", path, strerror(errno));
+    free(part);
+    return ok;
+}
+
+/* Every result and gradient, and every value that the step replaced by its `next`. */
+static bool is_result(const gcut_value_info *v)
+{
+    return v->updated || !strcmp(v->role, "out") || !strcmp(v->role, "grad");
+}
+
+static int save_results(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step)
+{
+    for (size_t i = 0; i < gcut_step_value_count(step); i++) {
+        gcut_value_info v = gcut_step_value_at(step, i);
+        if (!is_result(&v)) continue;
+        char *folder = gcut_cli_join(c->out, "/", v.name),
+             *path = folder ? gcut_cli_join(folder, ".npy", "") : NULL;
+        free(folder);
+        if (!path) return EXIT_INPUT;
+        gcut_status s = gcut_step_value_save(step, v.name, path);
+        free(path);
+        if (s != GCUT_OK) return gcut_cli_failed(ctx);
+    }
+    return EXIT_FINE;
+}
+
+/* ---- what is printed
+ * ------------------------------------------------------------------------------------------- */
+
+static bool is_scalar_out(const gcut_value_info *v)
+{
+    return v->rank == 0 && v->at && !strcmp(v->role, "out");
+}
+
+static void print_step(const gcut_step *step, int64_t k, int64_t steps)
+{
+    for (size_t i = 0; i < gcut_step_value_count(step); i++) {
+        gcut_value_info v = gcut_step_value_at(step, i);
+        if (!is_scalar_out(&v)) continue;
+        if (steps > 1) printf("step %" PRId64 "  ", k + 1);
+        printf("%s  ", v.name);
+        gcut_cli_scalar(stdout, &v, false);
+        putchar('\n');
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts ns. */
+static void print_summary(const gcut_cli *c, const gcut_stats *s, int64_t *ns)
+{
+    qsort(ns, (size_t)c->steps, sizeof *ns, by_size);
+    printf("%s, %d thread%s", gcut_backend_names[c->opt.backend], s->threads, s->threads == 1 ? "" : "s");
+    if (s->blis) printf(", BLIS %s", s->blis);
+    fputs(": peak ", stdout);
+    gcut_cli_bytes(stdout, s->peak_bytes);
+    fputs(", arena ", stdout);
+    gcut_cli_bytes(stdout, s->arena_bytes);
+    fputs(", saved ", stdout);
+    gcut_cli_bytes(stdout, s->saved_bytes);
+    printf("; step %.3f ms%s\n", (double)ns[c->steps / 2] / 1e6, c->steps > 1 ? " (median)" : "");
+}
+
+static void print_json(const gcut_cli *c, const gcut_step *step, const gcut_stats *s, const int64_t *ns)
+{
+    const char *comma = "";
+    fputs("{\"results\": {", stdout);
+    for (size_t i = 0; i < gcut_step_value_count(step); i++) {
+        gcut_value_info v = gcut_step_value_at(step, i);
+        if (!is_scalar_out(&v)) continue;
+        fputs(comma, stdout), comma = ", ";
+        gcut_cli_json_string(stdout, v.name);
+        fputs(": ", stdout);
+        gcut_cli_scalar(stdout, &v, true);
+    }
+    printf("}, \"peak_bytes\": %" PRId64 ", \"arena_bytes\": %" PRId64 ", \"saved_bytes\": %" PRId64
+           ", \"step_ns\": [",
+           s->peak_bytes, s->arena_bytes, s->saved_bytes);
+    for (int64_t k = 0; k < c->steps; k++) printf(k ? ", %" PRId64 : "%" PRId64, ns[k]);
+    printf("], \"backend\": \"%s\", \"threads\": %d, \"blis\": ", gcut_backend_names[c->opt.backend],
+           s->threads);
+    gcut_cli_json_string(stdout, s->blis);
+    fputs("}\n", stdout);
+}
+
+/* ---- the command
+ * ------------------------------------------------------------------------------------------------- */
+
+/* The statistics have the time of the last step only, and asking for them reads the whole arena. */
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t *ns)
+{
+    for (int64_t k = 0; k < c->steps; k++) {
+        int64_t start = now();
+        if (gcut_run(step) != GCUT_OK) return gcut_cli_failed(ctx);
+        ns[k] = now() - start;
+        if (!c->json) print_step(step, k, c->steps);
+    }
+    gcut_stats stats = gcut_step_stats(step);
+    int code = c->out ? save_results(ctx, c, step) : EXIT_FINE;
+    if (code) return code;
+    if (c->json)
+        print_json(c, step, &stats, ns);
+    else
+        print_summary(c, &stats, ns);
+    return EXIT_FINE;
+}
+
+int gcut_cmd_run(gcut_ctx *ctx, const gcut_cli *c)
+{
+    gcut_graph *g = gcut_cli_load(ctx, c);
+    gcut_step *step = g ? gcut_compile(g, &c->opt) : NULL;
+    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK || gcut_prepare(step) != GCUT_OK)
+        return gcut_cli_failed(ctx);
+    if (c->out && !make_folder(c->out)) return EXIT_INPUT;
+    int64_t *ns = calloc((size_t)c->steps, sizeof *ns);
+    if (!ns) {
+        gcut_cli_complain("out of memory");
+        return EXIT_INPUT;
+    }
+    int code = run_steps(ctx, c, step, ns);
+    free(ns);
+    return code;
+}

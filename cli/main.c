@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The `gradcut` command: finds the subcommand, runs it in a context of its own,
+ * and answers with an exit code that means something.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+void gcut_cli_complain(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("gradcut: error: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+char *gcut_cli_join(const char *a, const char *b, const char *c)
+{
+    size_t n = strlen(a) + strlen(b) + strlen(c) + 1;
+    char *out = malloc(n);
+    if (out)
+        snprintf(out, n, "%s%s%s", a, b, c);
+    else
+        gcut_cli_complain("out of memory");
+    return out;
+}
+
+static int code_of(gcut_status s)
+{
+    switch (s) {
+    case GCUT_OK: return EXIT_FINE;
+    case GCUT_ECHECK: return EXIT_CHECK;
+    case GCUT_EUSAGE: return EXIT_USAGE;
+    case GCUT_EUNSUPPORTED: return EXIT_UNSUPPORTED;
+    default: return EXIT_INPUT;
+    }
+}
+
+static void print_diagnostic(const char *text)
+{
+    size_t n = strlen(text);
+    fputs(text, stderr);
+    if (!n || text[n - 1] != '\n') fputc('\n', stderr);
+}
+
+int gcut_cli_failed(gcut_ctx *ctx)
+{
+    size_t n = gcut_error_count(ctx);
+    for (size_t i = 0; i < n; i++) print_diagnostic(gcut_error(ctx, i));
+    if (!n) print_diagnostic(gcut_last_error(ctx));
+    return code_of(gcut_last_status(ctx));
+}
+
+gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c)
+{
+    return gcut_load(ctx, c->file, c->fn);
+}
+
+static int run_command(const gcut_command *cmd, int argc, char **argv)
+{
+    gcut_cli c;
+    int code = gcut_cli_parse(&c, cmd, argc, argv);
+    if (!code && c.help) {
+        gcut_cli_help_command(stdout, cmd);
+    } else if (!code) {
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        if (ctx)
+            code = cmd->run(ctx, &c);
+        else
+            gcut_cli_complain("out of memory"), code = EXIT_INPUT;
+        gcut_ctx_free(ctx);
+    }
+    gcut_cli_free(&c);
+    return code;
+}
+
+/* NULL after a sentence. */
+static const gcut_command *find_command(const char *name)
+{
+    const char *names[GCUT_NCMDS];
+    for (int i = 0; i < GCUT_NCMDS; i++) {
+        names[i] = gcut_commands[i].name;
+        if (!strcmp(name, names[i])) return &gcut_commands[i];
+    }
+    const char *near = gcut_cli_nearest(name, names, GCUT_NCMDS);
+    gcut_cli_complain("there is no command '%s'%s%s%s; see 'gradcut --help'", name,
+                      near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+    return NULL;
+}
+
+static int help(const char *about)
+{
+    if (!about) {
+        gcut_cli_help(stdout);
+        return EXIT_FINE;
+    }
+    const gcut_command *cmd = find_command(about);
+    if (!cmd) return EXIT_USAGE;
+    gcut_cli_help_command(stdout, cmd);
+    return EXIT_FINE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        gcut_cli_help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return help(NULL);
+    if (!strcmp(word, "help")) return help(argv[2]);
+    if (!strcmp(word, "--version")) {
+        printf("gradcut %s\n", gcut_version());
+        return EXIT_FINE;
+    }
+    const gcut_command *cmd = find_command(word);
+    return cmd ? run_command(cmd, argc - 1, argv + 1) : EXIT_USAGE;
+}
+
+/* A file opened later must never take the number of a standard stream that the caller closed: its text would
+ * go into that file.  The stand-ins are open the wrong way round, so that using them is an error. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
+/* Whatever a command wrote counts only when it arrived. */
+static int close_stdout(int code)
+{
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    failed |= fclose(stdout) != 0;
+    if (!failed) return code;
+    gcut_cli_complain("standard output could not be written%s%s", errno ? ": " : "",
+                      errno ? strerror(errno) : "");
+    return EXIT_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    return close_stdout(dispatch(argc, argv));
+}

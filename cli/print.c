@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * JSON strings, bytes and scalars.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* Bytes of the well-formed UTF-8 sequence at s (Unicode's table 3-7); 0 = there is none. */
+static int utf8_length(const unsigned char *s)
+{
+    unsigned lo = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;
+    unsigned hi = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
+    int n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+    if (n > 1 && (s[1] < lo || s[1] > hi)) return 0;
+    for (int i = 2; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return n;
+}
+
+void gcut_cli_json_string(FILE *out, const char *string)
+{
+    if (!string) {
+        fputs("null", out);
+        return;
+    }
+    fputc('"', out);
+    for (const unsigned char *s = (const unsigned char *)string; *s;) {
+        int n = utf8_length(s);
+        if (*s == '\n')
+            fputs("\\n", out);
+        else if (*s < 0x20 || *s == 0x7F)
+            fprintf(out, "\\u%04x", (unsigned)*s);
+        else if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if (!n)
+            fputs("\xEF\xBF\xBD", out);
+        else
+            fwrite(s, 1, (size_t)n, out);
+        s += n ? n : 1;
+    }
+    fputc('"', out);
+}
+
+void gcut_cli_bytes(FILE *out, int64_t n)
+{
+    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%" PRId64, n), u = -1;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-') fputc(',', out);
+        fputc(digits[i], out);
+    }
+    fputs(" bytes", out);
+    double x = (double)n;
+    while (x >= 1024 && u < 5) x /= 1024, u++;
+    if (u >= 0) fprintf(out, " (%.1f %s)", x, unit[u]);
+}
+
+static double read_f16(uint16_t h)
+{
+    int exponent = h >> 10 & 31, mantissa = h & 1023;
+    double x = exponent == 31 ? (mantissa ? NAN : INFINITY)
+               : exponent     ? ldexp(mantissa | 1024, exponent - 25)
+                              : ldexp(mantissa, -24);
+    return h >> 15 ? -x : x;
+}
+
+static double read_bf16(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+/* f32 and narrower read back equal as f32: so few digits are enough, and 0.1 prints as 0.1. */
+static void print_real(FILE *out, double x, bool wide, bool json)
+{
+    char text[40];
+    if (!isfinite(x) && json) {
+        fputs("null", out);
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (wide ? strtod(text, NULL) == x : strtof(text, NULL) == (float)x) break;
+    }
+    fputs(isnan(x) ? "nan" : text, out);
+}
+
+void gcut_cli_scalar(FILE *out, const gcut_value_info *v, bool json)
+{
+#define INTEGER(which, type)                                                                                 \
+    case which: {                                                                                            \
+        type x;                                                                                              \
+        memcpy(&x, v->at, sizeof x);                                                                         \
+        fprintf(out, "%" PRId64, (int64_t)x);                                                                \
+        break;                                                                                               \
+    }
+#define REAL(which, type, read, wide)                                                                        \
+    case which: {                                                                                            \
+        type x;                                                                                              \
+        memcpy(&x, v->at, sizeof x);                                                                         \
+        print_real(out, read(x), wide, json);                                                                \
+        break;                                                                                               \
+    }
+    switch (v->dtype) {
+        INTEGER(GCUT_BOOL, uint8_t)
+        INTEGER(GCUT_I8, int8_t)
+        INTEGER(GCUT_I16, int16_t)
+        INTEGER(GCUT_I32, int32_t)
+        INTEGER(GCUT_I64, int64_t)
+        INTEGER(GCUT_U8, uint8_t)
+        REAL(GCUT_F16, uint16_t, read_f16, false)
+        REAL(GCUT_BF16, uint16_t, read_bf16, false)
+        REAL(GCUT_F32, float, (double), false)
+        REAL(GCUT_F64, double, (double), true)
+    }
+#undef INTEGER
+#undef REAL
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Trains mlp.gcut through the library: mlp_train FILE [STEPS [BACKEND]].
+ *
+ * Prints what aot/main.c prints, to the bit: the step is the same code, compiled here at run time.
+ */
+#include <string.h>
+
+#include "die.h"
+#include "gradcut/gradcut.h"
+#include "mlp_data.h"
+
+static gcut_ctx *ctx;
+
+static void ok(bool good)
+{
+    if (!good) die("mlp_train: %s", gcut_last_error(ctx));
+}
+
+static gcut_backend backend_of(const char *name)
+{
+    static const char *const names[] = {"eager", "joint", "planned", "compiled"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(names[i], name)) return (gcut_backend)i;
+    die("mlp_train: the backend is one of eager, joint, planned, compiled, not %s", name);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) die("usage: mlp_train FILE [STEPS [BACKEND]]");
+    long steps = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
+    float lr = 0.1f, loss;
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.optimizer = "sgd(lr=0.1)";
+    if (argc > 3) opt.backend = backend_of(argv[3]);
+    ctx = gcut_ctx_new(NULL);
+    if (!ctx) die("mlp_train: out of memory");
+    gcut_graph *g = gcut_load(ctx, argv[1], NULL);
+    ok(g != NULL);
+    gcut_step *step = gcut_compile(g, &opt);
+    ok(step != NULL);
+    ok(gcut_bind(step, "w1", w1, FEATURES, HIDDEN) == GCUT_OK);
+    ok(gcut_bind(step, "b1", b1, HIDDEN) == GCUT_OK);
+    ok(gcut_bind(step, "w2", w2, HIDDEN, CLASSES) == GCUT_OK);
+    ok(gcut_bind(step, "b2", b2, CLASSES) == GCUT_OK);
+    ok(gcut_bind_scalar(step, "lr", &lr) == GCUT_OK);
+    ok(gcut_bind_scalar(step, "loss", &loss) == GCUT_OK);
+    make_data();
+    for (long i = 0; i < steps; i++) {
+        ok(gcut_bind(step, "x", x[i % BATCHES], ROWS, FEATURES) == GCUT_OK);
+        ok(gcut_bind(step, "t", t[i % BATCHES], ROWS) == GCUT_OK);
+        ok(gcut_run(step) == GCUT_OK);
+        if (i % 10 == 0 || i == steps - 1) printf("step %4ld  loss %.6f  %a\n", i, loss, loss);
+    }
+    gcut_ctx_free(ctx);
+    return 0;
+}

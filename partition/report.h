@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the text and the JSON report of a plan have in common.
+ */
+#ifndef GCUT_PARTITION_REPORT_H
+#define GCUT_PARTITION_REPORT_H
+
+#include "partition/decide.h"
+
+typedef struct gcut_report_ctx {
+    const gcut_plan *plan;
+    const gcut_graph *g;
+    gcut_arena *arena;
+    gcut_problem *p;
+    gcut_flips *flips; /* by value */
+} gcut_report_ctx;
+
+typedef GCUT_VEC(gcut_ref) gcut_refs;
+
+/* Solves for the flip prices; memory, also of every text below, from `arena`. */
+gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena);
+
+const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
+const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v); /* f32[32,256] */
+const char *gcut_report_op(const gcut_report_ctx *r, gcut_ref v);   /* an op's name, a parameter's role */
+const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);   /* mlp.c:41 fc1 */
+
+/* What the backward half makes directly from v or from a view of v, in graph order. */
+gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v);
+/* Saved values, largest first, then in graph order. */
+gcut_refs gcut_report_saved(const gcut_report_ctx *r);
+/* Computed by the forward half and again by the backward half; views are not listed. */
+bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The plan as JSON; the keys are a promise to other programs.
+ */
+#include "partition/report.h"
+
+#include "base/json.h"
+#include "graph/text.h"
+
+/* FNV-1a over the canonical text of the joint graph without locations: equal graphs, equal hash, wherever
+ * their files lie. */
+static const char *graph_hash(const gcut_report_ctx *r)
+{
+    gcut_text t = {.arena = r->arena};
+    gcut_print_graph(r->g, &(gcut_print_options){.no_loc = true}, &t);
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < t.n; i++) h = (h ^ (unsigned char)t.at[i]) * UINT64_C(0x100000001b3);
+    return gcut_printf(r->arena, "%016llx", (unsigned long long)h);
+}
+
+static void key_str(gcut_json *j, const char *key, const char *s)
+{
+    gcut_json_key(j, key), gcut_json_str(j, s);
+}
+static void key_int(gcut_json *j, const char *key, int64_t i)
+{
+    gcut_json_key(j, key), gcut_json_int(j, i);
+}
+static void key_real(gcut_json *j, const char *key, double f)
+{
+    gcut_json_key(j, key), gcut_json_real(j, f);
+}
+
+static void json_readers(gcut_json *j, const gcut_report_ctx *r, const char *key, gcut_ref v)
+{
+    gcut_refs who = gcut_report_readers(r, v);
+    gcut_json_key(j, key);
+    gcut_json_array(j);
+    for (uint32_t i = 0; i < who.n; i++) gcut_json_str(j, r->g->values.at[who.at[i]].name);
+    gcut_json_end(j);
+}
+
+static void json_saved(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
+{
+    const gcut_flips *f = &r->flips[v];
+    gcut_json_object(j);
+    key_str(j, "value", r->g->values.at[v].name);
+    key_int(j, "bytes", r->plan->value[v].bytes);
+    key_str(j, "type", gcut_report_type(r, v));
+    key_str(j, "op", gcut_report_op(r, v));
+    key_str(j, "loc", gcut_report_at(r, v));
+    json_readers(j, r, "readers", v);
+    gcut_json_key(j, "flip_ns_per_byte");
+    if (f->n)
+        gcut_json_real(j, f->at[0]);
+    else if (!f->saved && r->p->force[v] == GCUT_FORCE_NONE)
+        gcut_json_real(j, 0);
+    else
+        gcut_json_null(j); /* never */
+    gcut_json_key(j, "forced"), gcut_json_bool(j, r->plan->value[v].forced);
+    gcut_json_end(j);
+}
+
+static void json_recomputed(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
+{
+    gcut_json_object(j);
+    key_str(j, "value", r->g->values.at[v].name);
+    key_str(j, "op", gcut_report_op(r, v));
+    key_real(j, "ns", r->plan->value[v].recompute_ns);
+    json_readers(j, r, "into", v);
+    key_int(j, "copies", 1);
+    gcut_json_end(j);
+}
+
+static void json_totals(gcut_json *j, const gcut_report_ctx *r)
+{
+    const gcut_plan *plan = r->plan;
+    key_str(j, "graph_hash", graph_hash(r));
+    key_str(j, "policy", gcut_policy_name(plan->options.policy));
+    key_real(j, "lambda", plan->options.lambda);
+    gcut_json_key(j, "at");
+    gcut_json_object(j);
+    for (uint32_t i = 0; i < plan->options.nat; i++)
+        key_int(j, gcut_report_sym(r, plan->options.at[i].sym), plan->options.at[i].value);
+    gcut_json_end(j);
+    key_int(j, "saved_bytes", plan->saved_bytes);
+    gcut_json_key(j, "peak_bytes");
+    if (plan->peak_bytes >= 0)
+        gcut_json_int(j, plan->peak_bytes);
+    else
+        gcut_json_null(j);
+    key_real(j, "recompute_ns", plan->recompute_ns);
+    key_real(j, "step_ns", plan->step_ns);
+    key_real(j, "lower_bound", plan->lower_bound_ns);
+    key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
+}
+
+void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
+{
+    gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
+    gcut_report_ctx r = gcut_report_open(plan, scratch);
+    gcut_json j = {.out = out};
+    gcut_json_object(&j);
+    json_totals(&j, &r);
+    gcut_json_key(&j, "saved");
+    gcut_json_array(&j);
+    gcut_refs s = gcut_report_saved(&r);
+    for (uint32_t i = 0; i < s.n; i++) json_saved(&j, &r, s.at[i]);
+    gcut_json_end(&j);
+    gcut_json_key(&j, "recomputed");
+    gcut_json_array(&j);
+    for (gcut_ref v = 1; v < r.g->values.n; v++)
+        if (gcut_report_recomputed(&r, v)) json_recomputed(&j, &r, v);
+    gcut_json_end(&j);
+    gcut_json_end(&j);
+    gcut_arena_free(scratch);
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# test.sh: everything that must hold before a change is done.
+#
+#   1. optimised build in build/, every test
+#   2. build-asan/ with AddressSanitizer, leak checking and UndefinedBehaviorSanitizer, every test
+#   3. one load-compile-run-free cycle under valgrind
+#   4. a build with clang, when it is there
+#
+# The last line is the totals of all of it.
+set -eu
+cd "$(dirname "$0")/.."
+scripts/deps.sh valgrind libc6-dbg
+jobs=$(nproc)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# build FOLDER CMAKE-OPTION…: quiet unless it fails
+build()
+{
+    folder=$1
+    shift
+    echo "== building in $folder/"
+    if cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=Release "$@" >"$work/log" 2>&1 &&
+        cmake --build "$folder" --parallel "$jobs" >"$work/log" 2>&1; then
+        grep 'warning:' "$work/log" || true
+        return 0
+    fi
+    cat "$work/log"
+    return 1
+}
+
+# run_tests FOLDER: ctest, and its totals added to ours
+run_tests()
+{
+    echo "== testing in $1/"
+    (cd "$1" && ctest --output-on-failure --parallel "$jobs" --timeout 600 --no-tests=error) >"$work/log" 2>&1 || true
+    cat "$work/log"
+    line=$(grep -E 'tests passed, [0-9]+ tests? failed out of [0-9]+' "$work/log" | tail -n 1)
+    if [ -z "$line" ]; then
+        failed=$((failed + 1))
+        return
+    fi
+    bad=$(echo "$line" | sed 's/.*passed, \([0-9]*\) tests* failed.*/\1/')
+    all=$(echo "$line" | sed 's/.*out of \([0-9]*\).*/\1/')
+    failed=$((failed + bad))
+    passed=$((passed + all - bad))
+}
+
+# check NAME COMMAND…: one more test
+check()
+{
+    name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        echo "== $name: passed"
+        passed=$((passed + 1))
+    else
+        cat "$work/log"
+        echo "== $name: FAILED"
+        failed=$((failed + 1))
+    fi
+}
+
+build build -DBUILD_TESTING=ON -DGRADCUT_SANITIZE= || {
+    echo "0 passed, 1 failed (the build)"
+    exit 1
+}
+run_tests build
+
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+if build build-asan -DBUILD_TESTING=ON -DGRADCUT_SANITIZE=address,undefined; then
+    run_tests build-asan
+else
+    failed=$((failed + 1))
+fi
+
+# Valgrind knows no AVX-512: emitted code, which is for this machine, is run where there is none, and the interpreted halves
+# otherwise.
+if command -v valgrind >/dev/null; then
+    backend=compiled
+    if grep -q avx512 /proc/cpuinfo; then backend=planned; fi
+    check "valgrind ($backend)" valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect \
+        --error-exitcode=9 --suppressions=scripts/valgrind.supp \
+        env OMP_NUM_THREADS=1 build/examples/mlp_train examples/mlp.gcut 2 $backend
+fi
+
+if command -v clang >/dev/null; then
+    if clang -fopenmp -x c -o "$work/a.out" - <<'C' >/dev/null 2>&1
+#include <omp.h>
+int main(void) { return omp_get_num_threads() != 1; }
+C
+    then
+        check "clang" build build-clang -DCMAKE_C_COMPILER=clang -DBUILD_TESTING=OFF -DGRADCUT_SANITIZE=
+    else
+        echo "== clang: skipped, it has no OpenMP"
+    fi
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
