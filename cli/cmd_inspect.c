@@ -8,8 +8,7 @@
 
 #include "cli/cli.h"
 
-/* ---- check
- * --------------------------------------------------------------------------------------------------- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
 {
@@ -37,8 +36,7 @@ int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
     return EXIT_FINE;
 }
 
-/* ---- show, grad
- * ------------------------------------------------------------------------------------------------ */
+/* ---- show, grad ------------------------------------------------------------------------------ */
 
 static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_stage_name stage)
 {
@@ -64,8 +62,7 @@ int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c)
     return show(ctx, c, GCUT_STAGE_JOINT);
 }
 
-/* ---- plan, saved
- * ----------------------------------------------------------------------------------------------- */
+/* ---- plan, saved ----------------------------------------------------------------------------- */
 
 /* The plan as JSON, into the file of -o. */
 static int write_plan(const gcut_plan *plan, const char *path)
@@ -92,7 +89,7 @@ static int print_plan(gcut_ctx *ctx, const gcut_cli *c, void (*print)(const gcut
         if (code) return code;
     }
     (c->json ? gcut_plan_print_json : print)(plan, stdout);
-    return EXIT_FINE;
+    return gcut_error_count(ctx) ? gcut_cli_failed(ctx) : EXIT_FINE;
 }
 
 int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c)
@@ -104,15 +101,21 @@ int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
     return print_plan(ctx, c, gcut_saved_print);
 }
 
-/* ---- compile
- * --------------------------------------------------------------------------------------------------- */
+/* ---- compile --------------------------------------------------------------------------------- */
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n > k && !strcmp(s + n - k, suffix);
+}
 
 static int print_written(const gcut_cli *c)
 {
     static const char *const suffix[2][2] = {{".c", ".h"}, {".so", NULL}};
     if (c->json) fputs("{\"files\": [", stdout);
     for (int i = 0; i < 2 && suffix[c->shared][i]; i++) {
-        char *path = gcut_cli_join(c->output, suffix[c->shared][i], "");
+        bool named = c->shared && has_suffix(c->output, ".so");
+        char *path = gcut_cli_join(c->output, named ? "" : suffix[c->shared][i], "");
         if (!path) return EXIT_INPUT;
         if (!c->json) {
             puts(path);

@@ -35,7 +35,7 @@ function(gradcut_compile target file)
     COMMENT "Compiling the training step ${A_NAME}"
     VERBATIM)
   add_library(${target} STATIC ${out}/${A_NAME}.c ${out}/${A_NAME}.h)
-  set(flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off)
+  set(flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND flags -march=native -mprefer-vector-width=512)
   else()

@@ -155,14 +155,21 @@ static void to_split(gcut_pipeline *p)
     gcut_verify(p->bwd);
 }
 
+/* A half as kernels want it: no composites, nothing shared but what is worth memory. */
+static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half, const char *suffix)
+{
+    const char *name = gcut_printf(p->arena, "%s.%s", p->primal->name, suffix);
+    gcut_graph *g = gcut_pass_expand(half, gcut_printf(p->arena, "%s.wide", name), NULL);
+    g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
+    g = gcut_localize(g, name);
+    gcut_verify(g);
+    return g;
+}
+
 static void to_kernel(gcut_pipeline *p)
 {
-    gcut_arena *a = p->arena;
-    const char *base = p->primal->name;
-    p->kfwd = simplify(gcut_pass_expand(p->fwd, gcut_printf(a, "%s.fwd.wide", base), NULL), gcut_printf(a, "%s.fwd.kernel", base));
-    if (p->bwd)
-        p->kbwd =
-            simplify(gcut_pass_expand(p->bwd, gcut_printf(a, "%s.bwd.wide", base), NULL), gcut_printf(a, "%s.bwd.kernel", base));
+    p->kfwd = for_kernels(p, p->fwd, "fwd.kernel");
+    if (p->bwd) p->kbwd = for_kernels(p, p->bwd, "bwd.kernel");
     p->program = gcut_lower(p->kfwd, p->kbwd);
     gcut_program_mark(p->program);
     if (p->plan) p->plan->peak_bytes = gcut_program_memory(p->program, p->at, p->nat, gcut_rt_threads(p->opt.threads)).peak_bytes;

@@ -185,21 +185,26 @@ static bool train_step(run *r, double elapsed)
     return true;
 }
 
+/* The plan's figure for the peak of a step against what the first step has touched. */
+static void print_memory(run *r)
+{
+    gcut_stats m = gcut_step_stats(r->step);
+    printf("peak memory: predicted %lld, measured %lld bytes (%.1f MiB); %s kernels, %d threads\n\n",
+           (long long)m.predicted_bytes, (long long)m.peak_bytes, (double)m.peak_bytes / (1 << 20), m.blis,
+           m.threads);
+    printf("%7s  %7s  %7s  %8s  %8s  %8s\n", "step", "train", "valid", "lr", "chars/s", "elapsed");
+}
+
 static void train(run *r)
 {
     const settings *s = &r->s;
     double start = now(), sum = 0, busy = 0;
     int64_t since = 0;
-    printf("\n%7s  %7s  %7s  %8s  %8s  %8s\n", "step", "train", "valid", "lr", "chars/s", "elapsed");
     while (train_step(r, now() - start)) {
         sum += r->loss;
         busy += 1e-9 * r->ns[r->done - 1];
         since++;
-        if (r->done == 1) {
-            gcut_stats m = gcut_step_stats(r->step);
-            printf("peak memory: predicted %lld, measured %lld bytes (%s kernels, %d threads)\n",
-                   (long long)m.predicted_bytes, (long long)m.peak_bytes, m.blis, m.threads);
-        }
+        if (r->done == 1) print_memory(r);
         if (r->done % s->every && r->done != 1) continue;
         printf("%7lld  %7.4f  ", (long long)r->done, sum / (double)since);
         if (r->done % (5 * s->every) == 0)
@@ -259,6 +264,7 @@ static void write_sample(run *r)
     gcut_options opt = r->opt;
     opt.optimizer = NULL;
     opt.forward_only = true;
+    opt.nat = 0; /* every size of this graph is a number */
     gcut_graph *g = model_logits_graph(&r->model, r->ctx);
     ok(r, g != NULL);
     gcut_step *step = gcut_compile(g, &opt);
@@ -309,6 +315,7 @@ int main(int argc, char **argv)
            (long long)model_parameters(&r.model), s->backend, now() - start);
     if (s->table) gcut_plan_print(gcut_step_plan(r.step), stdout);
     gcut_saved_print(gcut_step_plan(r.step), stdout);
+    putchar('\n');
     fflush(stdout);
     dump_start(&r);
     if (!s->table) {

@@ -10,9 +10,11 @@
 
 enum { ROWS = 64, FEATURES = 128, HIDDEN = 256, CLASSES = 10, BATCHES = 16 };
 
-static float w1[FEATURES * HIDDEN], b1[HIDDEN], w2[HIDDEN * CLASSES], b2[CLASSES];
-static float x[BATCHES][ROWS * FEATURES];
-static int32_t t[BATCHES][ROWS];
+static struct {
+    float w1[FEATURES * HIDDEN], b1[HIDDEN], w2[HIDDEN * CLASSES], b2[CLASSES];
+    float x[BATCHES][ROWS * FEATURES];
+    int32_t t[BATCHES][ROWS];
+} mlp;
 
 static inline void normals(rng *r, float *at, int n, double std)
 {
@@ -23,14 +25,14 @@ static inline void make_data(void)
 {
     static float centre[CLASSES][FEATURES];
     rng r = {1};
-    normals(&r, w1, FEATURES * HIDDEN, 0.08); /* the biases begin at 0 */
-    normals(&r, w2, HIDDEN * CLASSES, 0.06);
+    normals(&r, mlp.w1, FEATURES * HIDDEN, 0.08); /* the biases begin at 0 */
+    normals(&r, mlp.w2, HIDDEN * CLASSES, 0.06);
     normals(&r, centre[0], CLASSES * FEATURES, 0.5);
     for (int b = 0; b < BATCHES; b++) {
-        normals(&r, x[b], ROWS * FEATURES, 1.0);
+        normals(&r, mlp.x[b], ROWS * FEATURES, 1.0);
         for (int i = 0; i < ROWS; i++) {
-            t[b][i] = (int32_t)rng_below(&r, CLASSES);
-            for (int k = 0; k < FEATURES; k++) x[b][i * FEATURES + k] += centre[t[b][i]][k];
+            mlp.t[b][i] = (int32_t)rng_below(&r, CLASSES);
+            for (int k = 0; k < FEATURES; k++) mlp.x[b][i * FEATURES + k] += centre[mlp.t[b][i]][k];
         }
     }
 }

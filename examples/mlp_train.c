@@ -39,16 +39,16 @@ int main(int argc, char **argv)
     ok(g != NULL);
     gcut_step *step = gcut_compile(g, &opt);
     ok(step != NULL);
-    ok(gcut_bind(step, "w1", w1, FEATURES, HIDDEN) == GCUT_OK);
-    ok(gcut_bind(step, "b1", b1, HIDDEN) == GCUT_OK);
-    ok(gcut_bind(step, "w2", w2, HIDDEN, CLASSES) == GCUT_OK);
-    ok(gcut_bind(step, "b2", b2, CLASSES) == GCUT_OK);
+    ok(gcut_bind(step, "w1", mlp.w1, FEATURES, HIDDEN) == GCUT_OK);
+    ok(gcut_bind(step, "b1", mlp.b1, HIDDEN) == GCUT_OK);
+    ok(gcut_bind(step, "w2", mlp.w2, HIDDEN, CLASSES) == GCUT_OK);
+    ok(gcut_bind(step, "b2", mlp.b2, CLASSES) == GCUT_OK);
     ok(gcut_bind_scalar(step, "lr", &lr) == GCUT_OK);
     ok(gcut_bind_scalar(step, "loss", &loss) == GCUT_OK);
     make_data();
     for (long i = 0; i < steps; i++) {
-        ok(gcut_bind(step, "x", x[i % BATCHES], ROWS, FEATURES) == GCUT_OK);
-        ok(gcut_bind(step, "t", t[i % BATCHES], ROWS) == GCUT_OK);
+        ok(gcut_bind(step, "x", mlp.x[i % BATCHES], ROWS, FEATURES) == GCUT_OK);
+        ok(gcut_bind(step, "t", mlp.t[i % BATCHES], ROWS) == GCUT_OK);
         ok(gcut_run(step) == GCUT_OK);
         if (i % 10 == 0 || i == steps - 1) printf("step %4ld  loss %.6f  %a\n", i, loss, loss);
     }

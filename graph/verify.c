@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The invariants G1..G9 of graph/graph.h, one function each, in that order.
+ * The invariants G1..G9 of graph/graph.h, one function each, in that order;
+ * G6 and G9 are in graph/verify_interface.c.
  * Every violation is reported at the best place known; the caller hears of
  * GCUT_ETYPE once at the end.  Nothing here trusts what an earlier function
  * found broken: ids are looked at before they are followed.
@@ -10,20 +11,9 @@
 #include "graph/op.h"
 #include "graph/passes.h"
 #include "graph/shape.h"
+#include "graph/verify.h"
 
-typedef struct check {
-    const gcut_graph *g;
-    gcut_module *m;
-    gcut_arena *scratch;
-    uint32_t broken;    /* violations reported */
-    bool *bad;          /* by node: its operands or attributes cannot be followed */
-    uint32_t *region;   /* by node: the innermost region it lies in, or GCUT_NONE */
-    uint32_t *end;      /* by node: one past the last node of its regions */
-    uint32_t *argument; /* by value: the region it is an argument of, or GCUT_NONE */
-} check;
-
-static void report(check *c, gcut_locid loc, const char *rule, const char *fmt, ...) GCUT_PRINTF(4, 5);
-static void report(check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
+void gcut_check_report(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -32,16 +22,6 @@ static void report(check *c, gcut_locid loc, const char *rule, const char *fmt, 
     gcut_report(c->m->env, GCUT_ETYPE, gcut_loc_place(c->m, loc < c->m->locs.n ? loc : 0), NULL,
                 "@%s breaks invariant %s: %s", c->g->name, rule, what);
     c->broken++;
-}
-
-static bool is_value(const check *c, gcut_ref v)
-{
-    return v > 0 && v < c->g->values.n;
-}
-
-static const char *name_of(const check *c, gcut_ref v)
-{
-    return is_value(c, v) && c->g->values.at[v].name ? c->g->values.at[v].name : "?";
 }
 
 static const char *op_name(const gcut_node *n)
@@ -61,26 +41,27 @@ static bool inside(const gcut_graph *g, uint32_t region, uint32_t node)
     return region == GCUT_NONE || (g->regions.at[region].begin <= node && node < g->regions.at[region].end);
 }
 
-/* May node `user` (or, with user one past a region, the yield at that region's end) read v? */
-static bool visible(const check *c, gcut_ref v, uint32_t user, uint32_t at)
+bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user, uint32_t at)
 {
     uint32_t def = c->g->values.at[v].def;
     if (def == GCUT_NONE) return inside(c->g, c->argument[v], at);
     return def < user && def < c->g->nodes.n && inside(c->g, c->region[def], at) && c->end[def] <= user;
 }
 
-static void defined_before_use(check *c)
+static void defined_before_use(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = &g->nodes.at[n];
         c->bad[n] = !fits(node->arg0, node->nargs, g->args.n);
-        if (c->bad[n]) report(c, node->loc, "G1", "the operands of node %u lie outside the pool", n);
+        if (c->bad[n])
+            gcut_check_report(c, node->loc, "G1", "the operands of node %u lie outside the pool", n);
         for (uint32_t k = 0; k < node->nargs && !c->bad[n]; k++) {
             gcut_ref v = gcut_arg(g, node, k);
-            if (is_value(c, v) && visible(c, v, n, n)) continue;
-            report(c, node->loc, "G1", "operand %u of '%s' (%%%s) is not defined before it or not in scope",
-                   k + 1, op_name(node), name_of(c, v));
+            if (gcut_check_is_value(c, v) && gcut_check_visible(c, v, n, n)) continue;
+            gcut_check_report(c, node->loc, "G1",
+                              "operand %u of '%s' (%%%s) is not defined before it or not in scope", k + 1,
+                              op_name(node), gcut_check_name(c, v));
             c->bad[n] = true;
         }
     }
@@ -91,17 +72,17 @@ static void defined_before_use(check *c)
             gcut_ref v = g->args.at[reg->yield0 + k];
             /* What is in scope for a node after the last one; an empty region has its owner's scope. */
             uint32_t at = reg->end > reg->begin ? reg->end - 1 : reg->begin;
-            bool own = is_value(c, v) && g->values.at[v].def == GCUT_NONE && c->argument[v] == r;
-            if (!own && (!is_value(c, v) || !visible(c, v, reg->end, at)))
-                report(c, g->loc, "G1", "yield %u of a '%s' region (%%%s) is not in scope", k + 1, reg->kind,
-                       name_of(c, v));
+            bool own = gcut_check_is_value(c, v) && g->values.at[v].def == GCUT_NONE && c->argument[v] == r;
+            if (!own && (!gcut_check_is_value(c, v) || !gcut_check_visible(c, v, reg->end, at)))
+                gcut_check_report(c, g->loc, "G1", "yield %u of a '%s' region (%%%s) is not in scope", k + 1,
+                                  reg->kind, gcut_check_name(c, v));
         }
     }
 }
 
 /* ---- G2: operands and attributes ---------------------------------------------------------------------- */
 
-static const gcut_attr_spec *spec_of(const check *c, gcut_op op, gcut_attr_key key)
+static const gcut_attr_spec *spec_of(const gcut_check *c, gcut_op op, gcut_attr_key key)
 {
     const gcut_op_spec *s = &c->m->specs[op];
     for (uint32_t i = 0; i < s->n; i++)
@@ -109,7 +90,7 @@ static const gcut_attr_spec *spec_of(const check *c, gcut_op op, gcut_attr_key k
     return NULL;
 }
 
-static const char *attr_fault(const check *c, const gcut_node *n, const gcut_attr *a)
+static const char *attr_fault(const gcut_check *c, const gcut_node *n, const gcut_attr *a)
 {
     if ((uint32_t)a->key >= GCUT_NATTRS) return "has no known key";
     const gcut_attr_spec *s = spec_of(c, (gcut_op)n->op, a->key);
@@ -126,7 +107,7 @@ static const char *attr_text(const gcut_attr *a)
     return (uint32_t)a->key < GCUT_NATTRS ? gcut_attr_name(a->key) : "?";
 }
 
-static void op_attributes(check *c, uint32_t n)
+static void op_attributes(gcut_check *c, uint32_t n)
 {
     const gcut_graph *g = c->g;
     const gcut_node *node = &g->nodes.at[n];
@@ -137,7 +118,8 @@ static void op_attributes(check *c, uint32_t n)
         const char *fault = attr_fault(c, node, a);
         if (!fault && i > 0 && a[-1].key >= a->key) fault = "is out of order or given twice";
         if (fault) {
-            report(c, node->loc, "G2", "attribute '%s' of '%s' %s", attr_text(a), op_name(node), fault);
+            gcut_check_report(c, node->loc, "G2", "attribute '%s' of '%s' %s", attr_text(a), op_name(node),
+                              fault);
             c->bad[n] = true;
         } else {
             seen |= UINT64_C(1) << a->key;
@@ -146,29 +128,29 @@ static void op_attributes(check *c, uint32_t n)
     const gcut_op_spec *s = &c->m->specs[node->op];
     for (uint32_t i = 0; i < s->n; i++)
         if (s->at[i].required && !(seen >> s->at[i].key & 1)) {
-            report(c, node->loc, "G2", "'%s' lacks its attribute '%s'", op_name(node),
-                   gcut_attr_name(s->at[i].key));
+            gcut_check_report(c, node->loc, "G2", "'%s' lacks its attribute '%s'", op_name(node),
+                              gcut_attr_name(s->at[i].key));
             c->bad[n] = true;
         }
 }
 
-static void op_table(check *c)
+static void op_table(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = &g->nodes.at[n];
         if (node->op >= GCUT_NOPS) {
-            report(c, node->loc, "G2", "node %u has the unknown op %u", n, node->op);
+            gcut_check_report(c, node->loc, "G2", "node %u has the unknown op %u", n, node->op);
             c->bad[n] = true;
             continue;
         }
         const gcut_op_info *info = gcut_op_get((gcut_op)node->op);
         if (node->nargs < info->lo || (info->hi != UINT8_MAX && node->nargs > info->hi)) {
-            report(c, node->loc, "G2", "'%s' has %u operands", info->name, node->nargs);
+            gcut_check_report(c, node->loc, "G2", "'%s' has %u operands", info->name, node->nargs);
             c->bad[n] = true;
         }
         if (!fits(node->attr0, node->nattrs, g->attrs.n)) {
-            report(c, node->loc, "G2", "the attributes of '%s' lie outside the pool", info->name);
+            gcut_check_report(c, node->loc, "G2", "the attributes of '%s' lie outside the pool", info->name);
             c->bad[n] = true;
             continue;
         }
@@ -202,12 +184,12 @@ static void infer_body(void *arg)
                       f->shadow.attrs.at + n->attr0, n->nattrs, n->loc, f->out);
 }
 
-static void result_types(check *c, uint32_t n, const inference *f)
+static void result_types(gcut_check *c, uint32_t n, const inference *f)
 {
     const gcut_graph *g = c->g;
     const gcut_node *node = &g->nodes.at[n];
     if (!fits(node->res0, node->nres, g->values.n) || node->res0 == 0 || node->nres != f->n) {
-        report(c, node->loc, "G3", "'%s' has %u results, not %u", op_name(node), node->nres, f->n);
+        gcut_check_report(c, node->loc, "G3", "'%s' has %u results, not %u", op_name(node), node->nres, f->n);
         return;
     }
     for (uint32_t k = 0; k < f->n; k++) {
@@ -217,18 +199,18 @@ static void result_types(check *c, uint32_t n, const inference *f)
         for (uint32_t d = 0; same && d < want->rank; d++)
             same = v->type.dim[d] == want->dim[d] || known_check(g, v->type.dim[d], want->dim[d]);
         if (!same)
-            report(c, node->loc, "G3", "%%%s is stated to be %s, but '%s' gives %s",
-                   name_of(c, node->res0 + k), gcut_type_text(c->scratch, c->m, &v->type), op_name(node),
-                   gcut_type_text(c->scratch, c->m, want));
+            gcut_check_report(c, node->loc, "G3", "%%%s is stated to be %s, but '%s' gives %s",
+                              gcut_check_name(c, node->res0 + k), gcut_type_text(c->scratch, c->m, &v->type),
+                              op_name(node), gcut_type_text(c->scratch, c->m, want));
         if (v->def != n || v->index != k)
-            report(c, node->loc, "G3", "%%%s does not refer back to the node that makes it",
-                   name_of(c, node->res0 + k));
+            gcut_check_report(c, node->loc, "G3", "%%%s does not refer back to the node that makes it",
+                              gcut_check_name(c, node->res0 + k));
     }
 }
 
 /* The shape rule may add run-time checks to the graph it is given: it gets a copy, whose list of checks is
  * frozen by cap = n, and one that appears there is one that the graph lacks. */
-static void shape_rule(check *c)
+static void shape_rule(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     for (uint32_t n = 0; n < g->nodes.n; n++) {
@@ -238,14 +220,15 @@ static void shape_rule(check *c)
         gcut_status s = gcut_protect(c->m->env, infer_body, &f);
         if (s == GCUT_ENOMEM) gcut_throw(c->m->env, s);
         if (s != GCUT_OK) {
-            report(c, g->nodes.at[n].loc, "G3", "the shape rule of '%s' refuses node %u",
-                   op_name(&g->nodes.at[n]), n);
+            gcut_check_report(c, g->nodes.at[n].loc, "G3", "the shape rule of '%s' refuses node %u",
+                              op_name(&g->nodes.at[n]), n);
             continue;
         }
         for (uint32_t i = g->checks.n; i < f.shadow.checks.n; i++)
             if (!known_check(g, f.shadow.checks.at[i].a, f.shadow.checks.at[i].b))
-                report(c, g->nodes.at[n].loc, "G3", "'%s' needs a run-time check that is not recorded",
-                       op_name(&g->nodes.at[n]));
+                gcut_check_report(c, g->nodes.at[n].loc, "G3",
+                                  "'%s' needs a run-time check that is not recorded",
+                                  op_name(&g->nodes.at[n]));
         result_types(c, n, &f);
     }
 }
@@ -253,7 +236,7 @@ static void shape_rule(check *c)
 /* ---- G4: names
  * --------------------------------------------------------------------------------------------- */
 
-static void value_names(check *c)
+static void value_names(gcut_check *c)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
     gcut_names seen = {.arena = c->scratch};
@@ -262,11 +245,11 @@ static void value_names(check *c)
         uint32_t def = c->g->values.at[v].def, known = seen.n;
         gcut_locid loc = def < c->g->nodes.n ? c->g->nodes.at[def].loc : c->g->loc;
         if (!name || !*name || name[strspn(name, allowed)]) {
-            report(c, loc, "G4", "value %u is called '%s'", v, name ? name : "");
+            gcut_check_report(c, loc, "G4", "value %u is called '%s'", v, name ? name : "");
             continue;
         }
         gcut_intern(&seen, name, strlen(name));
-        if (seen.n == known) report(c, loc, "G4", "two values are called %%%s", name);
+        if (seen.n == known) gcut_check_report(c, loc, "G4", "two values are called %%%s", name);
     }
 }
 
@@ -274,7 +257,7 @@ static void value_names(check *c)
  */
 
 /* The dim as text when one of its symbols is not declared, else NULL. */
-static const char *undeclared(const check *c, gcut_dim d)
+static const char *undeclared(const gcut_check *c, gcut_dim d)
 {
     if (d >= 0) return NULL;
     gcut_dim few[16], *sym = few;
@@ -291,28 +274,30 @@ static const char *undeclared(const check *c, gcut_dim d)
     return NULL;
 }
 
-static void type_symbols(check *c, gcut_ref v)
+static void type_symbols(gcut_check *c, gcut_ref v)
 {
     const gcut_value *value = &c->g->values.at[v];
     gcut_locid loc = value->def < c->g->nodes.n ? c->g->nodes.at[value->def].loc : c->g->loc;
     const gcut_type *t = &value->type;
     if ((uint32_t)t->dtype >= GCUT_NDTYPES || t->rank > GCUT_MAX_RANK) {
-        report(c, loc, "G5", "the type of %%%s has dtype %u and rank %u", name_of(c, v), (unsigned)t->dtype,
-               t->rank);
+        gcut_check_report(c, loc, "G5", "the type of %%%s has dtype %u and rank %u", gcut_check_name(c, v),
+                          (unsigned)t->dtype, t->rank);
         return;
     }
     uint32_t axes = 0;
     for (uint32_t d = 0; d < t->rank; d++) {
         const char *name = t->dim[d] == GCUT_DIM_BAD ? "(none)" : undeclared(c, t->dim[d]);
         if (name)
-            report(c, loc, "G5", "the type of %%%s uses %s, which is not declared", name_of(c, v), name);
+            gcut_check_report(c, loc, "G5", "the type of %%%s uses %s, which is not declared",
+                              gcut_check_name(c, v), name);
         if (t->ordered && t->order[d] < t->rank) axes |= 1u << t->order[d];
     }
     if (t->ordered && axes != (1u << t->rank) - 1)
-        report(c, loc, "G5", "the physical order of %%%s is no permutation of its axes", name_of(c, v));
+        gcut_check_report(c, loc, "G5", "the physical order of %%%s is no permutation of its axes",
+                          gcut_check_name(c, v));
 }
 
-static void declarations(check *c)
+static void declarations(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     for (uint32_t i = 0; i < g->decls.n; i++) {
@@ -320,12 +305,13 @@ static void declarations(check *c)
         const char *name =
             d->sym < 0 && d->sym != GCUT_DIM_BAD ? gcut_dim_symbol_name(c->m->dims, d->sym) : NULL;
         if (!name)
-            report(c, g->loc, "G5", "declaration %u is not of a symbol", i + 1);
+            gcut_check_report(c, g->loc, "G5", "declaration %u is not of a symbol", i + 1);
         else if (d->lo > d->hi || d->mult < 1)
-            report(c, g->loc, "G5", "%s is declared in %lld..%lld mult %lld", name, (long long)d->lo,
-                   (long long)d->hi, (long long)d->mult);
+            gcut_check_report(c, g->loc, "G5", "%s is declared in %lld..%lld mult %lld", name,
+                              (long long)d->lo, (long long)d->hi, (long long)d->mult);
         for (uint32_t k = 0; name && k < i; k++)
-            if (g->decls.at[k].sym == d->sym) report(c, g->loc, "G5", "%s is declared twice", name);
+            if (g->decls.at[k].sym == d->sym)
+                gcut_check_report(c, g->loc, "G5", "%s is declared twice", name);
     }
     for (gcut_ref v = 1; v < g->values.n; v++) type_symbols(c, v);
     for (uint32_t n = 0; n < g->nodes.n; n++) {
@@ -337,124 +323,41 @@ static void declarations(check *c)
             for (uint32_t k = 0; k < items; k++) {
                 const char *name = undeclared(c, d[k]);
                 if (name)
-                    report(c, node->loc, "G5", "attribute '%s' of '%s' uses %s, which is not declared",
-                           attr_text(a), op_name(node), name);
+                    gcut_check_report(c, node->loc, "G5",
+                                      "attribute '%s' of '%s' uses %s, which is not declared", attr_text(a),
+                                      op_name(node), name);
             }
         }
-    }
-}
-
-/* ---- G6: parameters and results
- * ---------------------------------------------------------------------------- */
-
-static const gcut_param *find_param(const gcut_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (!strcmp(g->values.at[g->params.at[i].value].name, name)) return &g->params.at[i];
-    return NULL;
-}
-
-static bool has_saved_param(const gcut_graph *g)
-{
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
-    return false;
-}
-
-static bool is_backward_half(const check *c)
-{
-    for (uint32_t i = 0; i < c->m->pairs.n; i++)
-        if (!strcmp(c->m->pairs.at[i].bwd, c->g->name)) return true;
-    return has_saved_param(c->g) || gcut_mark_find(&c->g->marks, "bwd");
-}
-
-static bool param_ids_hold(check *c)
-{
-    const gcut_graph *g = c->g;
-    uint32_t before = c->broken;
-    for (uint32_t i = 0; i < g->params.n; i++) {
-        const gcut_param *p = &g->params.at[i];
-        if (!is_value(c, p->value) || g->values.at[p->value].def != GCUT_NONE ||
-            g->values.at[p->value].index != i)
-            report(c, g->loc, "G6", "parameter %u has no value of its own", i + 1);
-        else if (!g->values.at[p->value].name)
-            report(c, g->loc, "G6", "parameter %u has no name", i + 1);
-        else if ((uint32_t)p->role > GCUT_ROLE_saved)
-            report(c, g->loc, "G6", "parameter %%%s has the role of a result", name_of(c, p->value));
-    }
-    return c->broken == before;
-}
-
-/* A backward half takes only the parameters it reads, so a gradient there may name one of its forward half:
- * G9. */
-static void result_target(check *c, const gcut_result *r)
-{
-    bool next = r->role == GCUT_ROLE_next;
-    if (!next && r->role != GCUT_ROLE_grad) return;
-    const char *role = gcut_role_name(r->role);
-    const gcut_param *p = find_param(c->g, r->name);
-    if (!p && !next && is_backward_half(c)) return;
-    bool right = p && (p->role == GCUT_ROLE_param || p->role == GCUT_ROLE_state ||
-                       (!next && p->role == GCUT_ROLE_input));
-    if (!right)
-        report(c, c->g->loc, "G6", "'%s %s' names no %s", role, r->name,
-               next ? "param or state" : "param, input or state");
-    else if (!gcut_type_equal(gcut_type_of(c->g, p->value), gcut_type_of(c->g, r->value)))
-        report(c, c->g->loc, "G6", "'%s %s' is %s, but %%%s is %s", role, r->name,
-               gcut_type_text(c->scratch, c->m, gcut_type_of(c->g, r->value)), r->name,
-               gcut_type_text(c->scratch, c->m, gcut_type_of(c->g, p->value)));
-}
-
-static void interface(check *c)
-{
-    const gcut_graph *g = c->g;
-    if (!param_ids_hold(c)) return;
-    for (uint32_t i = 0; i < g->results.n; i++) {
-        const gcut_result *r = &g->results.at[i];
-        if (!r->name || !*r->name || r->role < GCUT_ROLE_saved || r->role >= GCUT_NROLES) {
-            report(c, g->loc, "G6", "result %u has no name or the role of a parameter", i + 1);
-            continue;
-        }
-        if (!is_value(c, r->value) || !visible(c, r->value, g->nodes.n, g->nodes.n)) {
-            report(c, g->loc, "G6", "result '%s %s' is no value of the function's own scope",
-                   gcut_role_name(r->role), r->name);
-            continue;
-        }
-        for (uint32_t k = 0; k < i; k++)
-            if (g->results.at[k].role == r->role && g->results.at[k].name &&
-                !strcmp(g->results.at[k].name, r->name))
-                report(c, g->loc, "G6", "there are two results '%s %s'", gcut_role_name(r->role), r->name);
-        result_target(c, r);
     }
 }
 
 /* ---- G7: locations
  * -------------------------------------------------------------------------------------------- */
 
-static void locations(check *c)
+static void locations(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     uint32_t n = c->m->locs.n;
-    if (g->loc >= n) report(c, 0, "G7", "the function's location !%u does not exist", g->loc);
+    if (g->loc >= n) gcut_check_report(c, 0, "G7", "the function's location !%u does not exist", g->loc);
     for (uint32_t k = 0; k < g->nodes.n; k++)
         if (g->nodes.at[k].loc >= n)
-            report(c, 0, "G7", "location !%u of '%s' does not exist", g->nodes.at[k].loc,
-                   op_name(&g->nodes.at[k]));
+            gcut_check_report(c, 0, "G7", "location !%u of '%s' does not exist", g->nodes.at[k].loc,
+                              op_name(&g->nodes.at[k]));
     for (uint32_t k = 0; k < g->checks.n; k++)
         if (g->checks.at[k].loc >= n)
-            report(c, 0, "G7", "location !%u of a check does not exist", g->checks.at[k].loc);
+            gcut_check_report(c, 0, "G7", "location !%u of a check does not exist", g->checks.at[k].loc);
     for (gcut_locid l = 0; l < n; l++)
         for (uint32_t k = 0; k < c->m->locs.at[l].nargs; k++)
             if (c->m->locs.at[l].args[k] >= l)
-                report(c, 0, "G7", "location !%u refers to !%u, which is not before it", l,
-                       c->m->locs.at[l].args[k]);
+                gcut_check_report(c, 0, "G7", "location !%u refers to !%u, which is not before it", l,
+                                  c->m->locs.at[l].args[k]);
 }
 
 /* ---- G8: regions
  * ------------------------------------------------------------------------------------------------ */
 
 /* Fills c->region, c->end and c->argument from those regions that make sense. */
-static void regions(check *c)
+static void regions(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     uint32_t *owner = gcut_alloc(c->scratch, (g->regions.n + 1) * sizeof *owner);
@@ -481,75 +384,11 @@ static void regions(check *c)
             for (uint32_t i = 0; i < r->nargs; i++) c->argument[r->arg0 + i] = node->reg0 + k;
         }
         if (!whole)
-            report(c, node->loc, "G8", "the regions of '%s' do not follow it as ranges", op_name(node));
+            gcut_check_report(c, node->loc, "G8", "the regions of '%s' do not follow it as ranges",
+                              op_name(node));
     }
     for (uint32_t r = 0; r < g->regions.n; r++)
-        if (owner[r] == GCUT_NONE) report(c, g->loc, "G8", "region %u belongs to no node", r);
-}
-
-/* ---- G9: pairs
- * ---------------------------------------------------------------------------------------------------- */
-
-static const gcut_result *find_saved(const gcut_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved && !strcmp(g->results.at[i].name, name))
-            return &g->results.at[i];
-    return NULL;
-}
-
-/* By name and type: each saved result has its parameter, and the halves agree on the parameters they share.
- */
-static void halves(check *c, const gcut_pair *pair, const gcut_graph *fwd, const gcut_graph *bwd)
-{
-    for (uint32_t i = 0; i < fwd->results.n; i++) {
-        const gcut_result *r = &fwd->results.at[i];
-        if (r->role != GCUT_ROLE_saved) continue;
-        const gcut_param *p = find_param(bwd, r->name);
-        if (!p || p->role != GCUT_ROLE_saved)
-            report(c, fwd->loc, "G9", "pair @%s: @%s does not take the saved value '%s'", pair->name,
-                   bwd->name, r->name);
-    }
-    for (uint32_t i = 0; i < bwd->params.n; i++) {
-        const gcut_param *p = &bwd->params.at[i];
-        const char *name = bwd->values.at[p->value].name;
-        const gcut_type *have = NULL;
-        if (p->role == GCUT_ROLE_saved) {
-            const gcut_result *r = find_saved(fwd, name);
-            have = r ? gcut_type_of(fwd, r->value) : NULL;
-        } else if (p->role == GCUT_ROLE_cotan) {
-            continue;
-        } else {
-            const gcut_param *q = find_param(fwd, name);
-            if (!q) continue; /* each half takes only what it reads */
-            have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
-        }
-        if (!have || !gcut_type_equal(have, gcut_type_of(bwd, p->value)))
-            report(c, bwd->loc, "G9", "pair @%s: '%s %s' of @%s is not what @%s gives", pair->name,
-                   gcut_role_name(p->role), name, bwd->name, fwd->name);
-    }
-    for (uint32_t i = 0; i < bwd->results.n; i++) {
-        const gcut_result *r = &bwd->results.at[i];
-        if (r->role != GCUT_ROLE_grad || find_param(bwd, r->name)) continue; /* G6 has seen it */
-        const gcut_param *p = find_param(fwd, r->name);
-        if (!p || !gcut_type_equal(gcut_type_of(fwd, p->value), gcut_type_of(bwd, r->value)))
-            report(c, bwd->loc, "G9", "pair @%s: 'grad %s' is of no parameter of @%s", pair->name, r->name,
-                   fwd->name);
-    }
-}
-
-/* Pairs that name the graph; with `all`, a pair must name graphs that exist. */
-static void pairs(check *c, bool all)
-{
-    for (uint32_t i = 0; i < c->m->pairs.n; i++) {
-        const gcut_pair *p = &c->m->pairs.at[i];
-        if (!all && strcmp(p->fwd, c->g->name) != 0 && strcmp(p->bwd, c->g->name) != 0) continue;
-        const gcut_graph *fwd = gcut_module_find(c->m, p->fwd), *bwd = gcut_module_find(c->m, p->bwd);
-        if (fwd && bwd)
-            halves(c, p, fwd, bwd);
-        else if (all)
-            report(c, 0, "G9", "pair @%s: there is no @%s", p->name, fwd ? p->bwd : p->fwd);
-    }
+        if (owner[r] == GCUT_NONE) gcut_check_report(c, g->loc, "G8", "region %u belongs to no node", r);
 }
 
 /* ---- all of them
@@ -558,7 +397,7 @@ static void pairs(check *c, bool all)
 /* G8 is checked first, because G1 asks it for scopes. */
 static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch)
 {
-    check c = {.g = g, .m = g->module, .scratch = scratch};
+    gcut_check c = {.g = g, .m = g->module, .scratch = scratch};
     c.bad = gcut_calloc(scratch, g->nodes.n + 1, sizeof *c.bad);
     c.region = gcut_alloc(scratch, (g->nodes.n + 1) * sizeof *c.region);
     c.end = gcut_alloc(scratch, (g->nodes.n + 1) * sizeof *c.end);
@@ -569,7 +408,7 @@ static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch)
     shape_rule(&c);
     value_names(&c);
     declarations(&c);
-    interface(&c);
+    gcut_check_interface(&c);
     locations(&c);
     return c.broken;
 }
@@ -583,9 +422,9 @@ static void finish(gcut_module *m, gcut_arena *scratch, uint32_t broken)
 void gcut_verify(const gcut_graph *g)
 {
     gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
-    check c = {.g = g, .m = g->module, .scratch = scratch};
+    gcut_check c = {.g = g, .m = g->module, .scratch = scratch};
     uint32_t broken = graph_alone(g, scratch);
-    if (!broken) pairs(&c, false);
+    if (!broken) gcut_check_pairs(&c, false);
     finish(g->module, scratch, broken + c.broken);
 }
 
@@ -593,9 +432,9 @@ void gcut_verify_module(const gcut_module *m)
 {
     if (m->graphs.n == 0) return;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
-    check c = {.g = m->graphs.at[0], .m = m->graphs.at[0]->module, .scratch = scratch};
+    gcut_check c = {.g = m->graphs.at[0], .m = m->graphs.at[0]->module, .scratch = scratch};
     uint32_t broken = 0;
     for (uint32_t i = 0; i < m->graphs.n; i++) broken += graph_alone(m->graphs.at[i], scratch);
-    if (!broken) pairs(&c, true);
+    if (!broken) gcut_check_pairs(&c, true);
     finish(c.m, scratch, broken + c.broken);
 }

@@ -266,7 +266,7 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
     }
     gcut_text_add(c, "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
                      " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
-                     " * -ffp-contract=off; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
+                     " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
                   name);
     gcut_text_add(c, "#include \"%s.h\"\n\n", name);
     emit_ir(p, c);

@@ -92,6 +92,8 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
     const char *s = gcut_op_get((gcut_op)n->op)->cexpr;
     if (n->op == GCUT_OP_reshape) return arg[0]; /* a copy in row-major order */
     if (n->op == GCUT_OP_cast && to == GCUT_bool) return gcut_printf(g->module->arena, "(%s != 0)", arg[0]);
+    if (n->op == GCUT_OP_cast && gcut_dtype_is_float(from) && gcut_dtype_is_int(to))
+        return gcut_printf(g->module->arena, "gcut_to_%s(%s)", gcut_dtype_name(to), arg[0]);
     for (; *s; s++) {
         if (*s == '@') {
             gcut_text_add(&out, "_%s", gcut_dtype_name(from));

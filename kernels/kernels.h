@@ -11,6 +11,9 @@
 
 typedef struct gcut_program gcut_program;
 
+/* Repeats what depends on sizes alone for each of its readers (localize.c); run on each half before gcut_lower. */
+gcut_graph *gcut_localize(gcut_graph *g, const char *name);
+
 /* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only read.
  * Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no kernel. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd);

@@ -82,9 +82,9 @@ fi
 if command -v valgrind >/dev/null; then
     backend=compiled
     if grep -q avx512 /proc/cpuinfo; then backend=planned; fi
-    check "valgrind ($backend)" valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect \
-        --error-exitcode=9 --suppressions=scripts/valgrind.supp \
-        env OMP_NUM_THREADS=1 build/examples/mlp_train examples/mlp.gcut 2 $backend
+    check "valgrind ($backend)" env OMP_NUM_THREADS=1 valgrind --quiet --leak-check=full \
+        --errors-for-leak-kinds=definite,indirect --error-exitcode=9 \
+        build/examples/mlp_train examples/mlp.gcut 2 $backend
 fi
 
 if command -v clang >/dev/null; then

@@ -24,11 +24,12 @@ int main(int argc, char **argv)
     mlp_step_plan plan;
     if (mlp_step_init(&plan, ROWS, 0, &e) != GCUT_RT_OK) return failed(&e);
     void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes); /* the only memory there will be */
-    mlp_step_io io = {.w1 = w1, .b1 = b1, .w2 = w2, .b2 = b2, .lr = &lr, .loss = &loss};
+    if (!arena) return 1;
+    mlp_step_io io = {.w1 = mlp.w1, .b1 = mlp.b1, .w2 = mlp.w2, .b2 = mlp.b2, .lr = &lr, .loss = &loss};
     make_data();
     for (long i = 0; i < steps; i++) {
-        io.x = x[i % BATCHES];
-        io.t = t[i % BATCHES];
+        io.x = mlp.x[i % BATCHES];
+        io.t = mlp.t[i % BATCHES];
         if (mlp_step_step(&plan, &io, arena, &e) != GCUT_RT_OK) return failed(&e);
         if (i % 10 == 0 || i == steps - 1) printf("step %4ld  loss %.6f  %a\n", i, loss, loss);
     }

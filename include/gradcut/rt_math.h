@@ -666,6 +666,21 @@ static inline uint8_t gcut_not_bool(uint8_t a)
     return (uint8_t)!a;
 }
 
+/* ---- float to integer --------------------------------------------------------------------------------------------- */
+
+/* Truncated toward zero and saturated; NaN gives 0.  C leaves both undefined.  A float converts to double exactly. */
+#define GCUT_RT_TO(NAME, T, LO, HI)                                                                                    \
+    static inline T gcut_to_##NAME(double x)                                                                           \
+    {                                                                                                                  \
+        return x != x ? 0 : x <= (double)(LO) ? (LO) : x >= (double)(HI) ? (HI) : (T)x;                                \
+    }
+GCUT_RT_TO(i8, int8_t, INT8_MIN, INT8_MAX)
+GCUT_RT_TO(i16, int16_t, INT16_MIN, INT16_MAX)
+GCUT_RT_TO(i32, int32_t, INT32_MIN, INT32_MAX)
+GCUT_RT_TO(i64, int64_t, INT64_MIN, INT64_MAX)
+GCUT_RT_TO(u8, uint8_t, 0, UINT8_MAX)
+#undef GCUT_RT_TO
+
 /* ---- reductions over lanes
  * ------------------------------------------------------------------------------------ */
 

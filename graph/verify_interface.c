@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a function takes and gives (G6), and whether two halves fit (G9).
+ */
+#include "graph/verify.h"
+
+#include <string.h>
+
+/* ---- G6: parameters and results
+ * ---------------------------------------------------------------------------- */
+
+static const gcut_param *find_param(const gcut_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (!strcmp(g->values.at[g->params.at[i].value].name, name)) return &g->params.at[i];
+    return NULL;
+}
+
+static bool has_saved_param(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->params.at[i].role == GCUT_ROLE_saved) return true;
+    return false;
+}
+
+static bool is_backward_half(const gcut_check *c)
+{
+    for (uint32_t i = 0; i < c->m->pairs.n; i++)
+        if (!strcmp(c->m->pairs.at[i].bwd, c->g->name)) return true;
+    return has_saved_param(c->g) || gcut_mark_find(&c->g->marks, "bwd");
+}
+
+static bool param_ids_hold(gcut_check *c)
+{
+    const gcut_graph *g = c->g;
+    uint32_t before = c->broken;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const gcut_param *p = &g->params.at[i];
+        if (!gcut_check_is_value(c, p->value) || g->values.at[p->value].def != GCUT_NONE ||
+            g->values.at[p->value].index != i)
+            gcut_check_report(c, g->loc, "G6", "parameter %u has no value of its own", i + 1);
+        else if (!g->values.at[p->value].name)
+            gcut_check_report(c, g->loc, "G6", "parameter %u has no name", i + 1);
+        else if ((uint32_t)p->role > GCUT_ROLE_saved)
+            gcut_check_report(c, g->loc, "G6", "parameter %%%s has the role of a result",
+                              gcut_check_name(c, p->value));
+    }
+    return c->broken == before;
+}
+
+/* A backward half takes only the parameters it reads, so a gradient there may name one of its forward half:
+ * G9. */
+static void result_target(gcut_check *c, const gcut_result *r)
+{
+    bool next = r->role == GCUT_ROLE_next;
+    if (!next && r->role != GCUT_ROLE_grad) return;
+    const char *role = gcut_role_name(r->role);
+    const gcut_param *p = find_param(c->g, r->name);
+    if (!p && !next && is_backward_half(c)) return;
+    bool right = p && (p->role == GCUT_ROLE_param || p->role == GCUT_ROLE_state ||
+                       (!next && p->role == GCUT_ROLE_input));
+    if (!right)
+        gcut_check_report(c, c->g->loc, "G6", "'%s %s' names no %s", role, r->name,
+                          next ? "param or state" : "param, input or state");
+    else if (!gcut_type_equal(gcut_type_of(c->g, p->value), gcut_type_of(c->g, r->value)))
+        gcut_check_report(c, c->g->loc, "G6", "'%s %s' is %s, but %%%s is %s", role, r->name,
+                          gcut_type_text(c->scratch, c->m, gcut_type_of(c->g, r->value)), r->name,
+                          gcut_type_text(c->scratch, c->m, gcut_type_of(c->g, p->value)));
+}
+
+void gcut_check_interface(gcut_check *c)
+{
+    const gcut_graph *g = c->g;
+    if (!param_ids_hold(c)) return;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (!r->name || !*r->name || r->role < GCUT_ROLE_saved || r->role >= GCUT_NROLES) {
+            gcut_check_report(c, g->loc, "G6", "result %u has no name or the role of a parameter", i + 1);
+            continue;
+        }
+        if (!gcut_check_is_value(c, r->value) || !gcut_check_visible(c, r->value, g->nodes.n, g->nodes.n)) {
+            gcut_check_report(c, g->loc, "G6", "result '%s %s' is no value of the function's own scope",
+                              gcut_role_name(r->role), r->name);
+            continue;
+        }
+        for (uint32_t k = 0; k < i; k++)
+            if (g->results.at[k].role == r->role && g->results.at[k].name &&
+                !strcmp(g->results.at[k].name, r->name))
+                gcut_check_report(c, g->loc, "G6", "there are two results '%s %s'", gcut_role_name(r->role),
+                                  r->name);
+        result_target(c, r);
+    }
+}
+
+/* ---- G9: pairs
+ * ---------------------------------------------------------------------------------------------------- */
+
+static const gcut_result *find_saved(const gcut_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_saved && !strcmp(g->results.at[i].name, name))
+            return &g->results.at[i];
+    return NULL;
+}
+
+/* By name and type: each saved result has its parameter, and the halves agree on the parameters they share.
+ */
+static void halves(gcut_check *c, const gcut_pair *pair, const gcut_graph *fwd, const gcut_graph *bwd)
+{
+    for (uint32_t i = 0; i < fwd->results.n; i++) {
+        const gcut_result *r = &fwd->results.at[i];
+        if (r->role != GCUT_ROLE_saved) continue;
+        const gcut_param *p = find_param(bwd, r->name);
+        if (!p || p->role != GCUT_ROLE_saved)
+            gcut_check_report(c, fwd->loc, "G9", "pair @%s: @%s does not take the saved value '%s'",
+                              pair->name, bwd->name, r->name);
+    }
+    for (uint32_t i = 0; i < bwd->params.n; i++) {
+        const gcut_param *p = &bwd->params.at[i];
+        const char *name = bwd->values.at[p->value].name;
+        const gcut_type *have = NULL;
+        if (p->role == GCUT_ROLE_saved) {
+            const gcut_result *r = find_saved(fwd, name);
+            have = r ? gcut_type_of(fwd, r->value) : NULL;
+        } else if (p->role == GCUT_ROLE_cotan) {
+            continue;
+        } else {
+            const gcut_param *q = find_param(fwd, name);
+            if (!q) continue; /* each half takes only what it reads */
+            have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
+        }
+        if (!have || !gcut_type_equal(have, gcut_type_of(bwd, p->value)))
+            gcut_check_report(c, bwd->loc, "G9", "pair @%s: '%s %s' of @%s is not what @%s gives", pair->name,
+                              gcut_role_name(p->role), name, bwd->name, fwd->name);
+    }
+    for (uint32_t i = 0; i < bwd->results.n; i++) {
+        const gcut_result *r = &bwd->results.at[i];
+        if (r->role != GCUT_ROLE_grad || find_param(bwd, r->name)) continue; /* G6 has seen it */
+        const gcut_param *p = find_param(fwd, r->name);
+        if (!p || !gcut_type_equal(gcut_type_of(fwd, p->value), gcut_type_of(bwd, r->value)))
+            gcut_check_report(c, bwd->loc, "G9", "pair @%s: 'grad %s' is of no parameter of @%s", pair->name,
+                              r->name, fwd->name);
+    }
+}
+
+/* Pairs that name the graph; with `all`, a pair must name graphs that exist. */
+void gcut_check_pairs(gcut_check *c, bool all)
+{
+    for (uint32_t i = 0; i < c->m->pairs.n; i++) {
+        const gcut_pair *p = &c->m->pairs.at[i];
+        if (!all && strcmp(p->fwd, c->g->name) != 0 && strcmp(p->bwd, c->g->name) != 0) continue;
+        const gcut_graph *fwd = gcut_module_find(c->m, p->fwd), *bwd = gcut_module_find(c->m, p->bwd);
+        if (fwd && bwd)
+            halves(c, p, fwd, bwd);
+        else if (all)
+            gcut_check_report(c, 0, "G9", "pair @%s: there is no @%s", p->name, fwd ? p->bwd : p->fwd);
+    }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Localize: what is computed from sizes alone (constants, iotas, elementwise
+ * arithmetic and views of them: a causal mask, say) is repeated for each node
+ * that reads it.  It costs no memory traffic there, while one shared copy would
+ * tie kernels together that have nothing else in common.
+ *
+ * in: a half.   out: the same values.   keeps: names of everything else.
+ */
+#include "graph/rewrite.h"
+#include "kernels/kernels.h"
+
+typedef struct local {
+    gcut_rewrite rw;
+    bool *pure;     /* by node */
+    gcut_ref *copy; /* by value: its copy for the reader at hand */
+    uint32_t *for_reader;
+    uint32_t reader;
+} local;
+
+static bool is_pure(const local *l, uint32_t i)
+{
+    const gcut_graph *g = l->rw.src;
+    const gcut_node *n = gcut_node_at(g, i);
+    gcut_class c = gcut_op_get((gcut_op)n->op)->class;
+    if (c == GCUT_CLASS_CONSTANT) return true;
+    if (c != GCUT_CLASS_POINTWISE && c != GCUT_CLASS_VIEW) return false;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t def = g->values.at[gcut_arg(g, n, k)].def;
+        if (def == GCUT_NONE || !l->pure[def]) return false;
+    }
+    return true;
+}
+
+/* Value v of the source as the present reader sees it. */
+static gcut_ref see(local *l, gcut_ref v)
+{
+    const gcut_graph *g = l->rw.src;
+    uint32_t def = g->values.at[v].def;
+    if (def == GCUT_NONE || !l->pure[def]) return l->rw.map[v];
+    if (l->for_reader[v] == l->reader) return l->copy[v];
+    const gcut_node *n = gcut_node_at(g, def);
+    gcut_ref args[3] = {0};
+    GCUT_ASSERT(n->nargs <= 3);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(l, gcut_arg(g, n, k));
+    l->for_reader[v] = l->reader;
+    l->copy[v] = gcut_node_copy(l->rw.dst, g, def, args, n->loc, NULL);
+    return l->copy[v];
+}
+
+gcut_graph *gcut_localize(gcut_graph *g, const char *name)
+{
+    gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
+    local l = {.rw = gcut_rewrite_begin(g, name)};
+    l.pure = gcut_calloc(a, g->nodes.n + 1, sizeof *l.pure);
+    l.copy = gcut_calloc(a, g->values.n, sizeof *l.copy);
+    l.for_reader = gcut_calloc(a, g->values.n, sizeof *l.for_reader);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        l.pure[i] = is_pure(&l, i);
+        if (l.pure[i]) continue;
+        l.reader = i + 1;
+        gcut_ref *args = gcut_calloc(a, n->nargs + 1, sizeof *args);
+        for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(&l, gcut_arg(g, n, k));
+        gcut_ref r = gcut_node_copy(l.rw.dst, g, i, args, n->loc, NULL);
+        for (uint32_t k = 0; k < n->nres; k++) l.rw.map[n->res0 + k] = r + k;
+    }
+    l.reader = g->nodes.n + 1;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_ref v = g->results.at[i].value;
+        l.rw.map[v] = see(&l, v);
+    }
+    gcut_graph *out = gcut_rewrite_end(&l.rw);
+    gcut_arena_free(a);
+    return out;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Every subcommand of `gradcut`: what it prints, writes and answers.  GCUT_BLESS=1 rewrites tests/golden/cli.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+/* ---- goldens and help ------------------------------------------------------------------------ */
+
+static void golden(const char *name, const char *const *argv)
+{
+    char path[512];
+    char *got = fine(argv);
+    snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/golden/cli/%s", name);
+    if (getenv("GCUT_BLESS")) write_text(path, got);
+    char *want = slurp(path);
+    if (!want) fail_msg("%s is missing", path);
+    assert_string_equal(got, want);
+    free(want);
+    free(got);
+}
+
+static void test_goldens(void **state)
+{
+    (void)state;
+    golden("help.txt", ARGV("--help"));
+    golden("help_run.txt", ARGV("help", "run"));
+    golden("plan.txt", ARGV("plan", MLP, "--at", "N=32", "--threads", "2"));
+    golden("saved.txt", ARGV("saved", MLP, "--at", "N=32", "--threads", "2"));
+    golden("check.txt", ARGV("check", MLP));
+}
+
+/* Everything in the help is in the man page, and the other way round. */
+static void test_man_page(void **state)
+{
+    (void)state;
+    char *help = fine(ARGV("--help")), *man = slurp(GCUT_SOURCE_DIR "/doc/gradcut.1"), name[64], line[96];
+    int listed = 0, described = 0;
+    assert_non_null(man);
+    for (const char *s = strstr(help, "\ncommands:"); (s = strstr(s, "\n  ")); s++) {
+        if (sscanf(s, " --%63[a-z-]", name) == 1 || sscanf(s, " -%*c, --%63[a-z-]", name) == 1)
+            snprintf(line, sizeof line, "Fl -%s", name);
+        else if (sscanf(s, " %63[a-z]", name) == 1)
+            snprintf(line, sizeof line, "\n.It Ic %s", name);
+        else
+            continue;
+        if (!strstr(man, line)) fail_msg("'%s' is not in the man page", line);
+        listed++;
+    }
+    for (const char *s = man; (s = strstr(s, "\n.It ")); s++) {
+        if (sscanf(s, " .It Fl -%63[a-z-]", name) == 1 || sscanf(s, " .It Fl %*c , Fl -%63[a-z-]", name) == 1)
+            snprintf(line, sizeof line, "--%s ", name);
+        else if (sscanf(s, " .It Ic %63[a-z]", name) == 1)
+            snprintf(line, sizeof line, "\n  %s ", name);
+        else
+            continue;
+        if (!strstr(help, line)) fail_msg("'%s' is not in the help", line);
+        described++;
+    }
+    assert_true(listed > 30);
+    assert_int_equal(listed, described);
+    free(man);
+    free(help);
+}
+
+static void test_help_forms(void **state)
+{
+    (void)state;
+    char *version = fine(ARGV("--version")), *a = fine(ARGV("help", "plan")),
+         *b = fine(ARGV("plan", "--help"));
+    begins(version, "gradcut ");
+    assert_string_equal(a, b);
+    ran r = run_to(NULL, NULL, (const char *const[]){"gradcut", NULL});
+    expect(r, 2);
+    assert_non_null(strstr(r.err, "usage:"));
+    done(r);
+    free(version);
+    free(a);
+    free(b);
+}
+
+/* ---- commands that run nothing --------------------------------------------------------------- */
+
+static void test_check(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("check", "--json", "two.gcut"));
+    json_t *functions = json_object_get(j, "functions");
+    assert_true(json_is_true(json_object_get(j, "ok")));
+    assert_int_equal(json_array_size(functions), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(functions, 0), "name")), "first");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(functions, 1), "name")), "second");
+    json_decref(j);
+    char *both = fine(ARGV("check", "two.gcut")), *one = fine(ARGV("check", "two.gcut", "@first"));
+    begins(both, one);
+    assert_true(strlen(both) > strlen(one));
+    free(both);
+    free(one);
+}
+
+/* What is shown can be read, and shows the same. */
+static void test_show(void **state)
+{
+    static const char *const stages[] = {"primal", "joint"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *stage = stages[i];
+        char *text = fine(ARGV("show", MLP, "--stage", stage, "--at", "N=32"));
+        json_t *j = json_of(ARGV("show", MLP, "--json", "--at", "N=32", "--stage", stage));
+        assert_string_equal(json_string_value(json_object_get(j, "stage")), stage);
+        assert_string_equal(json_string_value(json_object_get(j, "text")), text);
+        json_decref(j);
+        write_text("shown.gcut", text);
+        ran r = run_to(NULL, "shown.gcut", ARGV("show", "-"));
+        expect(r, 0);
+        assert_string_equal(r.out, text);
+        done(r);
+        free(text);
+    }
+    char *grad = fine(ARGV("grad", MLP)), *joint = fine(ARGV("show", MLP, "--stage", "joint"));
+    assert_string_equal(grad, joint);
+    assert_non_null(strstr(grad, "!1"));
+    free(grad);
+    free(joint);
+    grad = fine(ARGV("grad", MLP, "--no-loc"));
+    assert_null(strstr(grad, "!1"));
+    free(grad);
+    static const char *const later[] = {"split", "kernel"};
+    for (size_t i = 0; i < 2; i++) {
+        char *text = fine(ARGV("show", MLP, "--stage", later[i]));
+        begins(text, "gcut 1\n");
+        free(text);
+    }
+}
+
+static void has_keys(json_t *j, const char *words)
+{
+    char *list = strdup(words), *rest = list;
+    for (char *w; (w = strsep(&rest, " "));)
+        if (!json_object_get(j, w)) fail_msg("the key %s is missing", w);
+    free(list);
+}
+
+static void test_plan(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("plan", "--json", MLP, "--at=N=32", "-o", "plan.json", "--threads", "2"));
+    has_keys(j, "graph_hash policy lambda at saved_bytes peak_bytes recompute_ns step_ns lower_bound gap "
+                "saved recomputed");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "at"), "N")), 32);
+    json_int_t sum = 0;
+    size_t i;
+    json_t *row, *all = json_object_get(j, "saved");
+    json_array_foreach(all, i, row)
+    {
+        has_keys(row, "value bytes type op loc readers flip_ns_per_byte forced");
+        sum += json_integer_value(json_object_get(row, "bytes"));
+    }
+    assert_true(sum > 0);
+    assert_int_equal(sum, json_integer_value(json_object_get(j, "saved_bytes")));
+    json_t *file = json_load_file("plan.json", 0, NULL),
+           *saved = json_of(ARGV("saved", "--json", MLP, "--at", "N=32", "--threads", "2"));
+    assert_true(json_equal(j, file));
+    assert_true(json_equal(j, saved));
+    json_decref(j);
+    json_decref(file);
+    json_decref(saved);
+}
+
+/* Options reach the plan: what is asked for is saved, or is not. */
+static void test_forced(void **state)
+{
+    (void)state;
+    json_t *j =
+        json_of(ARGV("plan", MLP, "--json", "--save", "%h2,z1", "--recompute", "%h1", "--at", "N=32"));
+    char *text = json_dumps(json_object_get(j, "saved"), 0);
+    assert_non_null(strstr(text, "\"h2\""));
+    assert_non_null(strstr(text, "\"z1\""));
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(j, "saved"), i, row)
+        assert_string_not_equal(json_string_value(json_object_get(row, "value")), "h1");
+    free(text);
+    json_decref(j);
+    json_t *all = json_of(ARGV("plan", MLP, "--json", "--policy", "save-all"));
+    json_t *none = json_of(ARGV("plan", MLP, "--json", "--policy", "recompute-all"));
+    assert_true(json_integer_value(json_object_get(all, "saved_bytes")) >
+                json_integer_value(json_object_get(none, "saved_bytes")));
+    json_decref(all);
+    json_decref(none);
+}
+
+/* Emitted bytes depend on NAME, never on DIR. */
+static void test_compile(void **state)
+{
+    static const char *const suffix[] = {"c", "h"};
+    (void)state;
+    mkdir("one", 0700);
+    mkdir("two", 0700);
+    char *said = fine(ARGV("compile", MLP, "-o", "one/net"));
+    assert_string_equal(said, "one/net.c\none/net.h\n");
+    free(said);
+    json_t *j = json_of(ARGV("compile", MLP, "-o", "two/net", "--json"));
+    json_t *files = json_object_get(j, "files");
+    assert_int_equal(json_array_size(files), 2);
+    for (size_t i = 0; i < 2; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "one/net.%s", suffix[i]);
+        char *a = slurp(path), *b = slurp(json_string_value(json_array_get(files, i)));
+        assert_non_null(a);
+        assert_true(strlen(a) > 100);
+        assert_string_equal(a, b);
+        free(a);
+        free(b);
+    }
+    json_decref(j);
+    free(fine(ARGV("compile", MLP, "-o", "one/lib", "--shared", "--optimizer", "adamw(lr=3e-4)")));
+    assert_int_equal(access("one/lib.so", R_OK), 0);
+}
+
+/* ---- commands that run ----------------------------------------------------------------------- */
+
+static void test_run(void **state)
+{
+    static const char *const backends[] = {"eager", "joint", "planned", "compiled"};
+    static const float w[3] = {1, 2, 4}, x[3] = {0.5F, -3, 8}, zero = 0;
+    (void)state;
+    write_npy("w.npy", "<f4", "(3,)", w, sizeof w);
+    write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
+    write_npy("k.npy", "<f4", "()", &zero, sizeof zero);
+    for (int b = 0; b < 4; b++) {
+        char to[32], path[64];
+        float got[3];
+        snprintf(to, sizeof to, "out/%s", backends[b]);
+        json_t *j = json_of(ARGV("run", "tiny.gcut", "--loss", "loss", "--backend", backends[b], "--in",
+                                 "w=w.npy", "--in", "%x=x.npy", "--in", "k=k.npy", "--out", to, "--steps",
+                                 "3", "--json", "--threads", "1"));
+        has_keys(j, "results peak_bytes arena_bytes saved_bytes step_ns backend threads blis");
+        json_t *results = json_object_get(j, "results");
+        assert_true(json_number_value(json_object_get(results, "loss")) == 26.5);
+        assert_true(json_is_null(json_object_get(results, "bad")));
+        assert_int_equal(json_array_size(json_object_get(j, "step_ns")), 3);
+        assert_true(json_integer_value(json_object_get(j, "peak_bytes")) >= 3 * 12);
+        assert_string_equal(json_string_value(json_object_get(j, "backend")), backends[b]);
+        json_decref(j);
+        snprintf(path, sizeof path, "%s/grad.w.npy", to);
+        read_npy_f32(path, got, 3);
+        assert_memory_equal(got, x, sizeof x);
+        snprintf(path, sizeof path, "%s/loss.npy", to);
+        read_npy_f32(path, got, 1);
+        assert_true(got[0] == 26.5F);
+        snprintf(path, sizeof path, "%s/k.npy", to);
+        read_npy_f32(path, got, 1);
+        assert_true(got[0] == 3);
+    }
+    assert_int_not_equal(access("out/eager/x.npy", F_OK), 0);
+}
+
+static void test_run_text(void **state)
+{
+    (void)state;
+    char *s = fine(ARGV("run", "tiny.gcut", "--loss", "loss", "--backend", "eager", "--in", "w=w.npy", "--in",
+                        "x=x.npy", "--steps", "2"));
+    begins(s, "step 1  loss  26.5\nstep 1  bad  nan\nstep 2  loss  26.5\nstep 2  bad  nan\neager, ");
+    free(s);
+    s = fine(
+        ARGV("run", "tiny.gcut", "--forward", "--backend", "eager", "--in", "w=w.npy", "--in", "x=x.npy"));
+    begins(s, "loss  26.5\n");
+    free(s);
+}
+
+/* One seed, one result; another seed, another; training lowers the loss. */
+static void test_seed_and_training(void **state)
+{
+    double loss[4];
+    const char *const *const line[4] = {
+        ARGV("run", MLP, "--backend", "eager", "--json", "--at", "N=8"),
+        ARGV("run", MLP, "--backend", "eager", "--json", "--at", "N=8", "--seed", "0"),
+        ARGV("run", MLP, "--backend", "eager", "--json", "--at", "N=8", "--seed", "7"),
+        ARGV("run", MLP, "--json", "--at", "N=8", "--optimizer", "sgd(lr=0.01)", "--steps", "5"),
+    };
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        json_t *j = json_of(line[i]);
+        loss[i] = json_number_value(json_object_get(json_object_get(j, "results"), "loss"));
+        json_decref(j);
+    }
+    assert_true(loss[0] > 0 && loss[0] == loss[1] && loss[0] != loss[2]);
+    assert_true(loss[3] < loss[0]);
+}
+
+static void test_checks(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const char *cmd = i ? "gradcheck" : "ladder";
+        json_t *j = json_of(ARGV(cmd, "small.gcut", "--json"));
+        assert_true(json_is_true(json_object_get(j, "ok")));
+        assert_true(json_is_number(json_object_get(j, "max_rel_error")));
+        json_decref(j);
+        char *text = fine(ARGV(cmd, "small.gcut"));
+        assert_true(strlen(text) > 10);
+        free(text);
+    }
+    /* No finite difference of tanh is exact: tolerance 0 must fail, with a report. */
+    ran r = run_to(NULL, NULL, ARGV("gradcheck", "small.gcut", "--tol", "0"));
+    expect(r, 1);
+    assert_true(strlen(r.out) > 10);
+    done(r);
+}
+
+/* Every file that the index names is there; every stage among them can be read. */
+static void test_dump(void **state)
+{
+    (void)state;
+    free(fine(ARGV("plan", MLP, "--dump", "dumped")));
+    char *index = slurp("dumped/index.txt"), *rest = index, path[96], name[64];
+    int stages = 0;
+    assert_non_null(index);
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (sscanf(line, "%63s", name) != 1) continue;
+        snprintf(path, sizeof path, "dumped/%s", name);
+        assert_int_equal(access(path, R_OK), 0);
+        if (!strstr(name, ".gcut")) continue;
+        free(fine(ARGV("check", path)));
+        stages++;
+    }
+    assert_true(stages >= 4);
+    free(index);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_man_page),
+        cmocka_unit_test(test_help_forms),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_show),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_text),
+        cmocka_unit_test(test_seed_and_training),
+        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_dump),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}

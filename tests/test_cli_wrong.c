@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `gradcut` met with what is wrong, missing, unsupported or full: a sentence and the right exit code, every
+ * time.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+static void test_usage(void **state)
+{
+    (void)state;
+    refused(2, "no command 'chekc'|did you mean check?", ARGV("chekc", MLP));
+    refused(2, "no command 'frobnicate'", ARGV("frobnicate"));
+    refused(2, "no command 'x'", ARGV("help", "x"));
+    refused(2, "no option --polcy|did you mean --policy?", ARGV("plan", MLP, "--polcy", "mincut"));
+    refused(2, "no option --budget", ARGV("plan", MLP, "--budget", "1MiB"));
+    refused(2, "plan has no option --stage|gradcut help plan", ARGV("plan", MLP, "--stage", "joint"));
+    refused(2, "no option -q", ARGV("plan", MLP, "-q"));
+    refused(2, "--lambda needs a value", ARGV("plan", MLP, "--lambda"));
+    refused(2, "--output needs a value", ARGV("plan", MLP, "-o"));
+    refused(2, "--json takes no value", ARGV("plan", MLP, "--json=3"));
+    refused(2, "--lambda|'-1'", ARGV("plan", MLP, "--lambda", "-1"));
+    refused(2, "--lambda|'nan'", ARGV("plan", MLP, "--lambda", "nan"));
+    refused(2, "--at|SYMBOL=SIZE|'N'", ARGV("plan", MLP, "--at", "N"));
+    refused(2, "--at|'9223372036854775808'", ARGV("plan", MLP, "--at", "N=9223372036854775808"));
+    refused(2, "--steps|'0'", ARGV("run", MLP, "--steps", "0"));
+    refused(2, "--threads|'1x'", ARGV("run", MLP, "--threads", "1x"));
+    refused(2, "--backend|'compile'|did you mean compiled?", ARGV("run", MLP, "--backend", "compile"));
+    refused(2, "--stage|'splits'|did you mean split?", ARGV("show", MLP, "--stage", "splits"));
+    refused(2, "--in|NAME=FILE", ARGV("run", MLP, "--in", "x.npy"));
+    refused(2, "--save", ARGV("plan", MLP, "--save", "%"));
+    refused(2, "check needs a file", ARGV("check"));
+    refused(2, "what is 'other.gcut'", ARGV("check", MLP, "other.gcut"));
+    refused(2, "-o DIR/NAME", ARGV("compile", MLP));
+    refused(2, "Q", ARGV("plan", MLP, "--at", "Q=3"));
+    refused(2, "policy|nonsense", ARGV("plan", MLP, "--policy", "nonsense"));
+    refused(2, "nothere", ARGV("check", MLP, "@nothere"));
+    refused(2, "nope", ARGV("run", MLP, "--backend", "eager", "--in", "nope=x.npy"));
+    refused(2, "sdg", ARGV("run", MLP, "--optimizer", "sdg(lr=1)"));
+}
+
+/* Each names file, line and column. */
+static void test_bad_text(void **state)
+{
+#define F(body)                                                                                              \
+    "gcut 1\nfunc @f[N in 2..8, M in 1..](input %x: f32[N, 3], input %y: f32[M, 3]) -> (out r: f32[N, 3]) "  \
+    "{\n" body "}\n"
+    static const char *const cases[][2] = {
+        {F("  %a = rleu(%x)\n  return %a\n"), "bad.gcut:3:|rleu"},
+        {F("  %a = sum(%x, axis=[1])\n  return %a\n"), "bad.gcut:3:|axis"},
+        {F("  %a = concat(%x, %x, axis=1)\n  %b = add(%x, %a)\n  return %b\n"), "bad.gcut:4:|add"},
+        {F("  %a: f32[N, 4] = neg(%x)\n  return %a\n"), "bad.gcut:3:|f32["},
+        {F("  %a = neg(%q)\n  return %a\n"), "bad.gcut:3:|%q"},
+        {F("  %a = neg(%x\n  return %a\n"), "bad.gcut:"},
+        {"gcut 2\n", "bad.gcut:1:|2"},
+        {"gcut 1\n", "bad.gcut|function"},
+        {"", "bad.gcut"},
+        {"\xff\xfe\x01", "bad.gcut:1:"},
+    };
+#undef F
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_text("bad.gcut", cases[i][0]);
+        refused(4, cases[i][1], ARGV("check", "bad.gcut"));
+        refused(4, "bad.gcut", ARGV("run", "bad.gcut"));
+    }
+}
+
+static void test_bad_values(void **state)
+{
+    float x[4 * 128] = {0};
+    double d[4 * 128] = {0};
+    int32_t t[5] = {0, 1, 2, 10, 0};
+    (void)state;
+    write_npy("x4.npy", "<f4", "(4, 128)", x, sizeof x);
+    write_npy("x4_f64.npy", "<f8", "(4, 128)", d, sizeof d);
+    write_npy("x_flat.npy", "<f4", "(512,)", x, sizeof x);
+    write_npy("x_wide.npy", "<f4", "(2, 256)", x, sizeof x);
+    write_npy("t4.npy", "<i4", "(4,)", t, 4 * sizeof *t);
+    write_npy("t5.npy", "<i4", "(5,)", t, 5 * sizeof *t);
+    write_npy("short.npy", "<f4", "(4, 128)", x, sizeof x - 4);
+    write_npy("huge.npy", "<f4", "(4611686018427387904, 128)", x, sizeof x);
+    write_text("text.npy", "not an array\n");
+    write_text("cut.npy", "\x93NUMPY\x01");
+#define RUN(...) ARGV("run", MLP, "--backend", "eager", __VA_ARGS__)
+    refused(4, "absent.gcut", ARGV("check", "absent.gcut"));
+    refused(4, "absent.npy", RUN("--in", "x=absent.npy"));
+    refused(4, "'x'|f64", RUN("--in", "x=x4_f64.npy"));
+    refused(4, "'x'|axes", RUN("--in", "x=x_flat.npy"));
+    refused(4, "'x'|256", RUN("--in", "x=x_wide.npy"));
+    refused(4, "size", RUN("--in", "x=x4.npy", "--in", "t=t5.npy"));
+    refused(4, "short.npy", RUN("--in", "x=short.npy"));
+    refused(4, "huge.npy", RUN("--in", "x=huge.npy"));
+    refused(4, "text.npy", RUN("--in", "x=text.npy"));
+    refused(4, "cut.npy", RUN("--in", "x=cut.npy"));
+    write_text(
+        "sizes.gcut",
+        "gcut 1\nfunc @f[N in 1.., M in 1..](input %x: f32[N], input %y: f32[M]) -> (out r: f32[N]) {\n"
+        "  %r = add(%x, %y)\n  return %r\n}\n");
+    free(fine(ARGV("run", "sizes.gcut", "--forward", "--backend", "eager", "--at", "N=3,M=3")));
+    refused(4, "3|4", ARGV("run", "sizes.gcut", "--forward", "--backend", "eager", "--at", "N=3,M=4"));
+    refused(4, "3|4", ARGV("run", "sizes.gcut", "--forward", "--at", "N=3", "--at", "M=4"));
+    refused(4, "N=0", ARGV("plan", MLP, "--at", "N=0"));
+    refused(4, "nosuch", ARGV("plan", MLP, "--save", "%nosuch"));
+    refused(4, "h1", ARGV("plan", MLP, "--save", "%h1", "--recompute", "%h1"));
+    refused(4, "error: ", ARGV("grad", "tiny.gcut")); /* two scalar results: which one? */
+    refused(4, "10", RUN("--in", "x=x4.npy", "--in", "t=t4.npy"));
+    refused(4, "10", ARGV("run", MLP, "--in", "x=x4.npy", "--in", "t=t4.npy"));
+#undef RUN
+}
+
+/* What could not be written is not success. */
+static void test_closed_stdout(void **state)
+{
+    (void)state;
+    ran r = run_to("", NULL, ARGV("plan", MLP, "-o", "closed.json", "--at", "N=32"));
+    expect(r, 4);
+    assert_non_null(strstr(r.err, "standard output"));
+    json_t *j = json_load_file("closed.json", 0, NULL); /* the table did not land in it */
+    assert_non_null(j);
+    json_decref(j);
+    done(r);
+}
+
+static void test_unsupported(void **state)
+{
+    (void)state;
+    write_text("data.gcut",
+               "gcut 1\ndata @w: f32[2] = file(\"w.bin\")\n"
+               "func @f(param %w: f32[2]) -> (out r: f32[]) {\n  %r: f32[] = sum(%w)\n  return %r\n}\n");
+    refused(3, "w.bin|npy", ARGV("run", "data.gcut", "--backend", "eager"));
+}
+
+static void test_full_disk(void **state)
+{
+    const char *const *const line[] = {
+        ARGV("--help"),
+        ARGV("--version"),
+        ARGV("help", "run"),
+        ARGV("show", MLP),
+        ARGV("check", MLP),
+        ARGV("plan", MLP, "--json"),
+        ARGV("gradcheck", "small.gcut"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
+        ran r = run_to("/dev/full", NULL, line[i]);
+        expect(r, 4);
+        assert_non_null(strstr(r.err, "standard output"));
+        done(r);
+    }
+    mkdir("full", 0700);
+    assert_int_equal(symlink("/dev/full", "full/net.c"), 0);
+    assert_int_equal(symlink("/dev/full", "full/grad.w1.npy"), 0);
+    write_text("file", "");
+    refused(4, "full/net.c", ARGV("compile", MLP, "-o", "full/net"));
+    refused(4, "absent/net.c", ARGV("compile", MLP, "-o", "absent/net"));
+    ran r = run_to(NULL, NULL, ARGV("run", MLP, "--backend", "eager", "--out", "full"));
+    expect(r, 4);
+    assert_non_null(strstr(r.err, "full/grad.w1.npy"));
+    done(r);
+    refused(4, "/dev/full", ARGV("plan", MLP, "-o", "/dev/full"));
+    refused(4, "file/out", ARGV("run", MLP, "--backend", "eager", "--out", "file/out"));
+    refused(4, "file", ARGV("run", MLP, "--backend", "eager", "--out", "file"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_usage),       cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_closed_stdout),
+        cmocka_unit_test(test_unsupported), cmocka_unit_test(test_full_disk),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}
