@@ -5,7 +5,8 @@
  *   char_gpt [options] FILE        char_gpt --help
  *
  * With --steps (the default) everything it prints but the times is a function of the file and the options,
- * for any number of threads.  With --seconds alone the clock drives the learning rate.
+ * for any number of threads.  --seconds makes it depend on the clock: alone always, with --steps when it is
+ * the tighter limit.
  */
 #include <string.h>
 #include <time.h>
@@ -39,6 +40,7 @@ typedef struct run {
     float lr, loss;                 /* bound to the step */
     double *ns;                     /* of every step */
     int64_t done;                   /* steps */
+    bool by_clock;                  /* the learning rate follows the seconds, not the steps */
     FILE *batches, *rates, *losses; /* of --dump-run */
 } run;
 
@@ -166,13 +168,27 @@ static double validate(run *r, int64_t batches)
     return sum / (double)batches;
 }
 
+/* With a limit on both, the seconds take over when the first steps show that they will be over first. */
+static bool follow_clock(run *r, double elapsed)
+{
+    const settings *s = &r->s;
+    const int64_t trial = 20;
+    if (s->steps < 0) return true;
+    if (s->seconds <= 0 || r->done != trial || r->by_clock) return r->by_clock;
+    int64_t reach = (int64_t)(s->seconds / elapsed * (double)trial);
+    if (reach >= s->steps) return false;
+    printf("        this machine will do about %lld steps in %.0f s\n", (long long)reach, s->seconds);
+    return true;
+}
+
 /* One step; false when the clock or the count says that the last one was the last. */
 static bool train_step(run *r, double elapsed)
 {
     const settings *s = &r->s;
     if (s->steps >= 0 && r->done >= s->steps) return false;
     if (s->seconds > 0 && elapsed >= s->seconds) return false;
-    r->lr = (float)rate(s->lr, s->steps > 0 ? (double)r->done / (double)s->steps : elapsed / s->seconds);
+    r->by_clock = follow_clock(r, elapsed);
+    r->lr = (float)rate(s->lr, r->by_clock ? elapsed / s->seconds : (double)r->done / (double)s->steps);
     text_random_crops(&r->text, &r->crops, s->batch, s->context, r->ids, r->labels);
     double begin = now();
     ok(r, gcut_run(r->step) == GCUT_OK);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/text.h"
-#include "kernels/lower.h"
+#include "kernels/loop.h"
 
 /* Symbols of both halves, in the order of their declarations. */
 static uint32_t symbols(const gcut_program *p, gcut_dim_decl *out, uint32_t room)
@@ -248,6 +248,34 @@ static void emit_ir(const gcut_program *p, gcut_text *c)
     gcut_text_add(c, " */\n");
 }
 
+/* The kernel at position i of the order; returns 1 when the next one went with it as its epilogue. */
+static uint32_t emit_kernel(gcut_emitter *e, uint32_t i, uint32_t *number)
+{
+    const gcut_half *h = e->h;
+    gcut_arena *a = gcut_arena_new(e->p->module->env, e->p->module->arena);
+    uint32_t took = 0;
+    if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
+        gcut_loop l = gcut_emit_loop(e, a);
+        gcut_emit_loop_call(&l, NULL);
+    } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
+        gcut_emitter next = *e;
+        next.unit = h->order.at[i + 1];
+        next.number = (*number)++;
+        gcut_emit_unit(e);
+        gcut_loop l = gcut_emit_loop(&next, a);
+        gcut_emit_tiles(e, next.number);
+        const gcut_node *n = gcut_node_at(h->g, h->units.at[e->unit].nodes.at[0]);
+        const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
+        gcut_emit_loop_call(&l, &(gcut_tiles){e->number, t->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1]});
+        took = 1;
+    } else {
+        gcut_emit_unit(e);
+        gcut_emit_unit_call(e);
+    }
+    gcut_arena_free(a);
+    return took;
+}
+
 void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
@@ -258,10 +286,7 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
         const gcut_half *half = &p->half[k];
         for (uint32_t i = 0; half->g && i < half->order.n; i++) {
             gcut_emitter e = {p, half, half->order.at[i], number++, name, &faults, &kernels, &body[k]};
-            if (half->units.at[e.unit].kind == GCUT_U_LOOP)
-                gcut_emit_loop(&e);
-            else
-                gcut_emit_unit(&e);
+            i += emit_kernel(&e, i, &number);
         }
     }
     gcut_text_add(c, "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"

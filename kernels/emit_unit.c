@@ -80,10 +80,11 @@ static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b
     return n;
 }
 
-static void emit_gemm(unit *u)
+/* Declares g; a, b, c are the expressions of its matrices. */
+static void describe_gemm(unit *u, const char **pa, const char **pb, const char **pc)
 {
-    const char *pa, *pb, *pc = result(u);
-    gcut_view a = operand(u, 0, &pa), b = operand(u, 1, &pb), c = u->h->view[u->n->res0];
+    *pc = result(u);
+    gcut_view a = operand(u, 0, pa), b = operand(u, 1, pb), c = u->h->view[u->n->res0];
     const gcut_type *ta = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *tc = gcut_type_of(u->g, u->n->res0);
     uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_A_ta), fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
     batch_axis batch[GCUT_MAX_RANK];
@@ -98,8 +99,18 @@ static void emit_gemm(unit *u)
     for (uint32_t i = 0; i < nb; i++)
         W(u, "        .batch[%u] = %s, .sa[%u] = %s, .sb[%u] = %s, .sc[%u] = %s,\n", i, dim(u, batch[i].n), i,
           dim(u, batch[i].a), i, dim(u, batch[i].b), i, dim(u, batch[i].c));
-    W(u, "    };\n    gcut_rt_gemm_%s(&g, %s, %s, %s, x->plan->threads);\n", gcut_dtype_name(tc->dtype),
-      shifted(u, pa, a.offset), shifted(u, pb, b.offset), shifted(u, pc, c.offset));
+    W(u, "    };\n");
+    *pa = shifted(u, *pa, a.offset);
+    *pb = shifted(u, *pb, b.offset);
+    *pc = shifted(u, *pc, c.offset);
+}
+
+static void emit_gemm(unit *u)
+{
+    const char *a, *b, *c;
+    describe_gemm(u, &a, &b, &c);
+    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, x->plan->threads);\n", gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype), a,
+      b, c);
 }
 
 /* ---- copies --------------------------------------------------------------------------------------------------- */
@@ -253,31 +264,56 @@ static void emit_reduce(unit *u)
       gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset), result(u));
 }
 
-void gcut_emit_unit(gcut_emitter *e)
+static const struct {
+    const char *name;
+    void (*emit)(unit *);
+    bool indexes;
+} kinds[] = {
+    [GCUT_U_GEMM] = {"matrix product", emit_gemm, false},
+    [GCUT_U_REDUCE] = {"reduction", emit_reduce, false},
+    [GCUT_U_PAD] = {"pad", emit_pad, false},
+    [GCUT_U_CONCAT] = {"concat", emit_concat, false},
+    [GCUT_U_FLIP] = {"flip", emit_flip, false},
+    [GCUT_U_TAKE] = {"gather", emit_take, true},
+    [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
+    [GCUT_U_COPY] = {"copy", emit_copy, false},
+};
+
+static unit unit_of(gcut_emitter *e)
 {
-    static const struct {
-        const char *name;
-        void (*emit)(unit *);
-        bool indexes;
-    } kinds[] = {
-        [GCUT_U_GEMM] = {"matrix product", emit_gemm, false},
-        [GCUT_U_REDUCE] = {"reduction", emit_reduce, false},
-        [GCUT_U_PAD] = {"pad", emit_pad, false},
-        [GCUT_U_CONCAT] = {"concat", emit_concat, false},
-        [GCUT_U_FLIP] = {"flip", emit_flip, false},
-        [GCUT_U_TAKE] = {"gather", emit_take, true},
-        [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
-        [GCUT_U_COPY] = {"copy", emit_copy, false},
-    };
     const gcut_unit *w = &e->h->units.at[e->unit];
     unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->c};
     if (w->kind != GCUT_U_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
-    gcut_c_comment(e, kinds[w->kind].name);
+    return u;
+}
+
+void gcut_emit_unit(gcut_emitter *e)
+{
+    unit u = unit_of(e);
+    gcut_c_comment(e, kinds[u.u->kind].name);
     W(&u, "static void %s_k%u(%s_call *x)\n{\n", e->prefix, e->number, e->prefix);
-    kinds[w->kind].emit(&u);
+    kinds[u.u->kind].emit(&u);
     W(&u, "}\n\n");
+}
+
+void gcut_emit_unit_call(gcut_emitter *e)
+{
+    unit u = unit_of(e);
     gcut_text_add(e->call, "    %s_k%u(x);\n", e->prefix, e->number);
-    if (!kinds[w->kind].indexes) return;
+    if (!kinds[u.u->kind].indexes) return;
     uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
     gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis], gcut_arg(u.g, u.n, 1));
+}
+
+void gcut_emit_tiles(gcut_emitter *e, uint32_t loop)
+{
+    unit u = unit_of(e);
+    const char *a, *b, *c, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
+    W(&u, "/* k%u on tiles of the rows of k%u, while they are in cache */\n", loop, e->number);
+    W(&u, "static void %s_k%u_tiles(void *arg, int t, int nt)\n{\n    %s_call *const x = arg;\n", e->prefix, loop, e->prefix);
+    describe_gemm(&u, &a, &b, &c);
+    W(&u, "    int64_t r0, r1;\n    gcut_rt_share(g.m, 32, t, nt, &r0, &r1);\n");
+    W(&u, "    for (int64_t r = r0; r < r1; r += %d) {\n        const int64_t end = gcut_rt_min(r + %d, r1);\n", GCUT_TILE, GCUT_TILE);
+    W(&u, "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_k%u_rows(x, t, r, end);\n    }\n}\n\n", t, a, b, c,
+      e->prefix, loop);
 }

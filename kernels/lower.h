@@ -61,6 +61,7 @@ typedef struct gcut_unit {
 #define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
 #define GCUT_BLOCKS 16  /* blocks of rows of a blocked unit: fixed, so that results do not depend on threads */
 #define GCUT_LANES 64   /* accumulators of a float row reduction */
+#define GCUT_TILE 128   /* rows of a product that its epilogue follows at once */
 
 typedef enum gcut_place_kind {
     GCUT_P_BOUND, /* the caller's: index into bindings */
@@ -144,12 +145,13 @@ typedef struct gcut_emitter {
     gcut_text *call;    /* the body of NAME_forward / NAME_backward */
 } gcut_emitter;
 
-/* emit_loop.c: the kernel of a LOOP unit and its call. */
-void gcut_emit_loop(gcut_emitter *e);
 /* Row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
 void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m);
-/* emit_unit.c: every other kind. */
+/* emit_unit.c: every kind but LOOP: the kernel's function, then its call. */
 void gcut_emit_unit(gcut_emitter *e);
+void gcut_emit_unit_call(gcut_emitter *e);
+/* The function that computes tiles of rows of a product and runs loop kernel number `loop` on each. */
+void gcut_emit_tiles(gcut_emitter *e, uint32_t loop);
 
 /* emit_text.c: pieces of C. */
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # demo.sh [FILE [OPTION…]]: builds gradcut and trains a small character-level GPT on a text file (default: Shakespeare),
-# which takes about two minutes on two cores.  For the options see build/examples/char_gpt --help.
+# which takes about two minutes on two cores, and not much longer anywhere.
+# For the options see build/examples/char_gpt --help.
 set -eu
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -26,4 +27,4 @@ echo "building in build/"
     exit 1
 }
 rm -f "$log"
-exec build/examples/char_gpt "$@" "$file"
+exec build/examples/char_gpt --steps 1000 --seconds 150 "$@" "$file"

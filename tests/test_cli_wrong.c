@@ -8,7 +8,9 @@
 
 static void test_usage(void **state)
 {
+    static const float one = 1;
     (void)state;
+    write_npy("one.npy", "<f4", "()", &one, sizeof one);
     refused(2, "no command 'chekc'|did you mean check?", ARGV("chekc", MLP));
     refused(2, "no command 'frobnicate'", ARGV("frobnicate"));
     refused(2, "no command 'x'", ARGV("help", "x"));
@@ -35,7 +37,7 @@ static void test_usage(void **state)
     refused(2, "Q", ARGV("plan", MLP, "--at", "Q=3"));
     refused(2, "policy|nonsense", ARGV("plan", MLP, "--policy", "nonsense"));
     refused(2, "nothere", ARGV("check", MLP, "@nothere"));
-    refused(2, "nope", ARGV("run", MLP, "--backend", "eager", "--in", "nope=x.npy"));
+    refused(2, "nope", ARGV("run", MLP, "--backend", "eager", "--in", "nope=one.npy"));
     refused(2, "sdg", ARGV("run", MLP, "--optimizer", "sdg(lr=1)"));
 }
 

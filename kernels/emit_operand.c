@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How the members of a loop unit read their operands: addresses over symbolic
+ * sizes, and the declarations that stand before the column loop.
+ */
+#include "kernels/loop.h"
+
+#define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
+
+static const char *dim(const gcut_loop *l, gcut_dim d) { return gcut_c_dim(l->m, d); }
+
+
+/* The address of element number `at` (a C expression) of axes begin..end of v, taken row-major. */
+static const char *address(const gcut_loop *l, gcut_ref v, uint32_t begin, uint32_t end, const char *at)
+{
+    const gcut_type *t = gcut_type_of(l->g, v);
+    const gcut_view *w = &l->h->view[v];
+    gcut_text s = {.arena = l->m->arena};
+    gcut_dim below = 1;
+    while (end > begin) {
+        uint32_t from = end;
+        gcut_dim size = 1, stride = 0;
+        while (from > begin) {
+            gcut_dim n, k;
+            if (!gcut_view_collapse(l->m, t, w, from - 1, end, &n, &k)) break;
+            size = n;
+            stride = k;
+            from--;
+        }
+        bool top = true;
+        for (uint32_t d = begin; d < from; d++) top = top && t->dim[d] == 1;
+        if (stride != 0 && size != 1) {
+            const char *q = below == 1 ? at : gcut_printf(l->m->arena, "%s / (%s)", at, dim(l, below));
+            if (!top) q = gcut_printf(l->m->arena, "(%s) %% (%s)", q, dim(l, size));
+            gcut_text_add(&s, "%s(%s)%s%s", s.n ? " + " : "", q, stride == 1 ? "" : " * ",
+                          stride == 1 ? "" : gcut_printf(l->m->arena, "(%s)", dim(l, stride)));
+        }
+        below = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, below, size);
+        end = from;
+    }
+    return s.n ? s.at : "0";
+}
+
+/* What stands before the column loop for an operand that is read element by element. */
+typedef struct lane {
+    const char *stride; /* NULL: not even, the address is computed per element */
+    bool zero, one;
+} lane;
+
+static lane lane_of(const gcut_loop *l, gcut_ref v)
+{
+    const gcut_type *t = gcut_type_of(l->g, v);
+    const gcut_view *w = &l->h->view[v];
+    gcut_dim size, stride;
+    uint32_t split = l->u->flat ? 0 : gcut_view_split(l->m, t, l->u->inner);
+    if (split > t->rank || !gcut_view_collapse(l->m, t, w, split, t->rank, &size, &stride)) return (lane){0};
+    return (lane){dim(l, stride), stride == 0, stride == 1};
+}
+
+/* The offset of the row's first element of v, over r (or first, the flat row's first element). */
+static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
+{
+    const gcut_type *t = gcut_type_of(l->g, v);
+    const char *off = dim(l, l->h->view[v].offset);
+    if (l->u->flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
+    return gcut_printf(l->m->arena, "%s + %s", off, address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), "r"));
+}
+
+/* ---- operands ----------------------------------------------------------------------------------------------- */
+
+const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
+{
+    return gcut_printf(l->m->arena, "p%u", l->h->buffer[root]);
+}
+
+/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's start. */
+void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
+{
+    lane s = lane_of(l, v);
+    gcut_ref root = l->h->view[v].root;
+    gcut_dtype t = gcut_type_of(l->g, v)->dtype;
+    if (!s.stride) return;
+    if (iota)
+        W(l, "        const %s a%u = (%s)(%s);\n", gcut_c_type(t), v, gcut_c_type(t), row_offset(l, v, &s));
+    else if (s.zero)
+        W(l, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(l, root), row_offset(l, v, &s));
+    else
+        W(l, "        const %s *const a%u = %s + (%s);\n", gcut_c_type(t), v, gcut_loop_pointer(l, root), row_offset(l, v, &s));
+}
+
+static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
+{
+    lane s = lane_of(l, v);
+    gcut_arena *a = l->m->arena;
+    if (!s.stride) {
+        const char *e = address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)");
+        e = gcut_printf(a, "%s + %s", dim(l, l->h->view[v].offset), e);
+        if (!iota) return gcut_printf(a, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
+        return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(l->g, v)->dtype), e);
+    }
+    if (s.zero) return gcut_printf(a, "a%u", v);
+    if (iota)
+        return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(l->g, v)->dtype), s.one ? "" : " * ",
+                           s.one ? "" : s.stride);
+    return s.one ? gcut_printf(a, "a%u[c]", v) : gcut_printf(a, "a%u[c * (%s)]", v, s.stride);
+}
+
+/* A value with one element per row, read from memory or computed from the row number. */
+static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
+{
+    const gcut_type *t = gcut_type_of(l->g, v);
+    const char *e = gcut_printf(l->m->arena, "%s + %s", dim(l, l->h->view[v].offset), address(l, v, 0, t->rank, "r"));
+    if (iota) return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
+    return gcut_printf(l->m->arena, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
+}
+
+const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+{
+    bool row = user->reduces ? user->reads == GCUT_L_ROW : user->level == GCUT_L_ROW;
+    gcut_access a = gcut_loop_access(l, user, v);
+    gcut_dtype t = gcut_type_of(l->g, v)->dtype;
+    switch (a) {
+    case GCUT_X_CONST: return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_local(t), gcut_c_const(l->g, l->h->view[v].root));
+    case GCUT_X_FULL:
+    case GCUT_X_ROW: return gcut_printf(l->m->arena, "v%u", l->h->view[v].root);
+    case GCUT_X_IOTA:
+    case GCUT_X_LOAD: return row ? row_read(l, v, a == GCUT_X_IOTA) : lane_read(l, v, a == GCUT_X_IOTA);
+    case GCUT_X_BLOCKED: break;
+    }
+    GCUT_ASSERT(!"a member reads what its unit cannot give");
+    return "";
+}
+

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The phases of a loop unit, what crosses them, and the workspace that takes.
+ */
+#include "kernels/loop.h"
+
+#define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
+
+gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
+{
+    uint32_t i = l->index[l->h->view[v].root];
+    return i ? &l->at[i - 1] : NULL;
+}
+
+gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+{
+    gcut_level at = user->reduces ? user->reads : user->level == GCUT_L_ROW ? GCUT_L_ROW : GCUT_L_FULL;
+    return gcut_unit_access(l->h, l->unit, v, at);
+}
+
+static void set_phase(gcut_loop *l, gcut_member *x)
+{
+    const gcut_node *n = gcut_node_at(l->g, x->node);
+    bool full = x->level == GCUT_L_FULL || (x->reduces && x->reads == GCUT_L_FULL);
+    x->phase = full ? 0 : -1;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(l->g, n, k);
+        gcut_access a = gcut_loop_access(l, x, v);
+        if (a != GCUT_X_FULL && a != GCUT_X_ROW) continue;
+        const gcut_member *o = gcut_loop_member(l, v);
+        int p = a == GCUT_X_ROW && full ? o->phase + 1 : o->phase;
+        if (p > x->phase) x->phase = p;
+        if (a == GCUT_X_FULL) x->chain_ps += o->chain_ps;
+    }
+    x->chain_ps += gcut_op_get((gcut_op)n->op)->cost_ps;
+    if (full && x->phase + 1 > l->phases) l->phases = x->phase + 1;
+}
+
+/* Marks FULL values of an earlier phase that phase p reads in the end, looking through recomputation. */
+static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
+{
+    const gcut_node *n = gcut_node_at(l->g, x->node);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(l->g, n, k);
+        if (gcut_loop_access(l, x, v) != GCUT_X_FULL) continue;
+        gcut_member *o = gcut_loop_member(l, v);
+        if (o->phase < p && !o->crosses) {
+            o->crosses = *changed = true;
+            o->keep = l->h->buffer[o->v] != GCUT_NONE ? GCUT_STORED : o->chain_ps > CHEAP_PS ? GCUT_SCRATCH : GCUT_RECOMPUTE;
+        }
+        if (o->phase == p || o->keep == GCUT_RECOMPUTE) mark_crossing(l, o, p, changed);
+    }
+}
+
+bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p)
+{
+    if (x->phase != p) return false;
+    if (x->reduces) return x->reads == GCUT_L_FULL;
+    return x->level == GCUT_L_FULL && (l->h->buffer[x->v] != GCUT_NONE || x->keep == GCUT_SCRATCH);
+}
+
+gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
+{
+    gcut_loop l = {.h = h, .g = h->g, .m = h->g->module, .u = &h->units.at[unit], .unit = unit};
+    l.n = l.u->nodes.n;
+    l.at = gcut_calloc(a, l.n + 1, sizeof *l.at);
+    l.have = gcut_calloc(a, l.n + 1, sizeof *l.have);
+    l.index = gcut_calloc(a, h->g->values.n, sizeof *l.index);
+    for (uint32_t i = 0; i < l.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, l.u->nodes.at[i]);
+        gcut_member *x = &l.at[i];
+        *x = (gcut_member){.node = l.u->nodes.at[i], .v = n->res0, .level = h->level[n->res0], .keep = GCUT_RECOMPUTE};
+        x->reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
+        x->reads = GCUT_L_FULL;
+        gcut_ref r = x->reduces ? h->view[gcut_arg(h->g, n, 0)].root : 0;
+        if (x->reduces && h->unit_of[r] == unit && h->level[r] == GCUT_L_ROW) x->reads = GCUT_L_ROW;
+        l.index[x->v] = i + 1;
+    }
+    for (uint32_t i = 0; i < l.n; i++) set_phase(&l, &l.at[i]);
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < l.n; i++)
+            if (gcut_loop_sink(&l, &l.at[i], l.at[i].phase)) mark_crossing(&l, &l.at[i], l.at[i].phase, &changed);
+    }
+    return l;
+}
+
+static int64_t local_bytes(const gcut_loop *l, gcut_ref v) { return gcut_dtype_bytes(gcut_type_of(l->g, v)->dtype); }
+
+/* bytes of one row of v, in whole cache lines */
+gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v)
+{
+    gcut_dim n = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, l->u->inner, local_bytes(l, v));
+    return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
+}
+
+gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x)
+{
+    gcut_dim one = x->level == GCUT_L_COLUMN ? gcut_loop_row_bytes(l, x->v) : 64;
+    return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, one, GCUT_BLOCKS);
+}
+
+void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m)
+{
+    gcut_arena *a = gcut_arena_new(m->env, m->arena);
+    gcut_loop l = gcut_loop_analyse(a, h, unit);
+    *scratch = *partial = 0;
+    for (uint32_t i = 0; i < l.n; i++) {
+        if (l.at[i].keep == GCUT_SCRATCH)
+            *scratch = gcut_dim_make(m->dims, GCUT_DIM_ADD, *scratch, gcut_loop_row_bytes(&l, l.at[i].v));
+        if (gcut_loop_partial(&l.at[i]))
+            *partial = gcut_dim_make(m->dims, GCUT_DIM_ADD, *partial, gcut_loop_partial_bytes(&l, &l.at[i]));
+    }
+    gcut_arena_free(a);
+}
+

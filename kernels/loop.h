@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One loop unit, analysed: shared by loop.c (phases and what crosses them),
+ * emit_operand.c (how operands are read) and emit_loop.c (statements).
+ *
+ * A row is walked in phases.  A phase is one loop over the row's columns; it
+ * ends where a row reduction is complete, and values that depend on the
+ * reduction belong to a later phase.  What a later phase needs of an earlier
+ * one it reads back from where it was stored, keeps in a row of scratch, or
+ * computes again when that is cheaper than a store and a load of L1.  The same
+ * expression on the same operands gives the same bits, so the choice is free.
+ */
+#ifndef GCUT_KERNELS_LOOP_H
+#define GCUT_KERNELS_LOOP_H
+
+#include "kernels/lower.h"
+
+typedef enum gcut_keep { GCUT_RECOMPUTE, GCUT_STORED, GCUT_SCRATCH } gcut_keep;
+
+typedef struct gcut_member {
+    uint32_t node;
+    gcut_ref v;       /* its value; the root of its storage when it has one */
+    gcut_level level;
+    bool reduces;
+    gcut_level reads; /* reductions: the level of the operand, ROW or FULL (a load counts as FULL) */
+    int phase;        /* FULL: its loop.  ROW: the loop after which it is known, -1 = before any.
+                       * COLUMN, TOTAL: the loop that feeds it, or the ROW phase of its operand. */
+    gcut_keep keep;
+    bool crosses;     /* FULL and read by a later phase */
+    int chain_ps;     /* arithmetic from the loads on, per element */
+} gcut_member;
+
+typedef struct gcut_loop {
+    gcut_emitter *e;
+    const gcut_half *h;
+    const gcut_graph *g;
+    gcut_module *m;
+    const gcut_unit *u;
+    uint32_t unit;
+    gcut_member *at;
+    uint32_t n;
+    uint32_t *index; /* value -> member + 1 */
+    int phases;
+    gcut_text *out;
+    bool *have;      /* members whose variable exists in the scope being written */
+} gcut_loop;
+
+/* loop.c */
+gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit);
+gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v);
+gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v);
+/* Phase p writes x somewhere: a reduction it feeds, a stored value, a row of scratch. */
+bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p);
+gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v); /* of one row, in whole cache lines */
+gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x);
+static inline bool gcut_loop_partial(const gcut_member *x)
+{
+    return x->level == GCUT_L_COLUMN || x->level == GCUT_L_TOTAL;
+}
+
+/* emit_loop.c: the kernel's functions, then its call; tiles NULL unless it is the epilogue of a product. */
+gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a);
+typedef struct gcut_tiles {
+    uint32_t number; /* the product's kernel */
+    gcut_dim k;      /* its contracted size */
+} gcut_tiles;
+void gcut_emit_loop_call(const gcut_loop *l, const gcut_tiles *tiles);
+/* Can the loop unit run tile by tile right behind the product? */
+bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
+
+/* emit_operand.c */
+const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root);
+/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start. */
+void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota);
+/* The C expression of operand v of a member. */
+const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v);
+
+#endif

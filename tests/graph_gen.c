@@ -1,0 +1,845 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Random well-typed graphs over the whole op table.
+ */
+#include "graph_gen.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CAP 4096 /* elements of a value at the nominal sizes */
+
+/* ---- draws ------------------------------------------------------------------------------------- */
+
+static uint32_t draw(graph_gen *r, uint32_t below)
+{
+    r->seed ^= r->seed << 13, r->seed ^= r->seed >> 7, r->seed ^= r->seed << 17;
+    return (uint32_t)((r->seed * UINT64_C(0x2545F4914F6CDD1D)) >> 33) % below;
+}
+
+static bool coin(graph_gen *r) { return draw(r, 2); }
+
+static gcut_module *module_of(const graph_gen *r) { return r->b.g->module; }
+static gcut_type type_of(const graph_gen *r, gcut_ref v) { return *gcut_type_of(r->b.g, v); }
+
+static int64_t nominal(const graph_gen *r, gcut_dim d)
+{
+    gcut_dim_binding at[2] = {{r->sym[0], GEN_NOMINAL_N}, {r->sym[1], GEN_NOMINAL_M}};
+    int64_t n = 0;
+    GCUT_ASSERT(gcut_dim_eval(module_of(r)->dims, d, at, 2, &n));
+    return n;
+}
+
+static double elements(const graph_gen *r, const gcut_type *t)
+{
+    double n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) n *= (double)nominal(r, t->dim[d]);
+    return n;
+}
+
+static bool may_be_empty(const graph_gen *r, gcut_dim d)
+{
+    int64_t lo, hi;
+    gcut_dim_range(module_of(r)->dims, d, r->b.g->decls.at, r->b.g->decls.n, &lo, &hi);
+    return lo < 1;
+}
+
+static gcut_dim combine(const graph_gen *r, gcut_dim_op op, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(module_of(r)->dims, op, a, b);
+}
+
+/* A size of at most cap at the nominal sizes; every second one symbolic where that fits. */
+static gcut_dim any_dim(graph_gen *r, int64_t cap)
+{
+    static const int64_t known[] = {1, 2, 3, 5, 8, 17, 64, 65, 130};
+    gcut_dim d = 0;
+    switch (draw(r, 16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: d = r->sym[0]; break;
+    case 4:
+    case 5: d = r->sym[1]; break;
+    case 6: d = combine(r, GCUT_DIM_ADD, r->sym[0], 1); break;
+    case 7: d = combine(r, GCUT_DIM_MUL, r->sym[0], 2); break;
+    default: d = known[draw(r, sizeof known / sizeof *known)];
+    }
+    while (nominal(r, d) > cap) d = known[draw(r, cap < 2 ? 1 : 5)];
+    return d;
+}
+
+static gcut_type any_type(graph_gen *r, gcut_dtype dtype, uint32_t lo_rank)
+{
+    gcut_type t = {.dtype = dtype, .rank = (uint8_t)(lo_rank + draw(r, 5 - lo_rank))};
+    int64_t cap = CAP;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        t.dim[d] = any_dim(r, cap);
+        cap /= nominal(r, t.dim[d]);
+    }
+    return t;
+}
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+static bool is_real(const graph_gen *r, gcut_ref v) { return gcut_dtype_is_float(type_of(r, v).dtype); }
+
+static uint32_t add(graph_gen *r, gcut_ref v, double mag, bool exact)
+{
+    GCUT_ASSERT(r->n < GEN_ITEMS);
+    r->item[r->n] = (gen_item){.v = v, .mag = mag, .exact = exact || !is_real(r, v)};
+    return r->n++;
+}
+
+/* The same, brought back to a moderate size first. */
+static uint32_t keep(graph_gen *r, gcut_ref v, double mag, bool exact)
+{
+    if (type_of(r, v).dtype != GCUT_bool && !is_real(r, v) && mag > 1e6)
+        return add(r, gcut_b2(&r->b, GCUT_OP_mod, v, gcut_bconst(&r->b, v, 16)), 16, true);
+    if (!is_real(r, v) || mag <= 4) return add(r, v, mag, exact);
+    v = gcut_bscale(&r->b, v, ldexp(1, -ilogb(mag)));
+    if (coin(r)) v = gcut_b1(&r->b, GCUT_OP_tanh, v);
+    return add(r, v, 2, false);
+}
+
+static gcut_ref use(graph_gen *r, uint32_t i)
+{
+    r->item[i].used = true;
+    return r->item[i].v;
+}
+
+/* Names of leaves try what a C file, a path or a table may trip over. */
+static const char *leaf_name(graph_gen *r)
+{
+    static const char *const names[] = {"x", "int", "w.1", "w_1", "0", "N", "main", "_", "double", "loss.1", "d", "i"};
+    return gcut_name_fresh(r->b.g, names[draw(r, sizeof names / sizeof *names)]);
+}
+
+static gcut_ref new_leaf(graph_gen *r, const gcut_type *t, int64_t lo, gcut_dim hi)
+{
+    GCUT_ASSERT(r->nleaves < GEN_LEAVES);
+    const char *name = leaf_name(r);
+    bool real = gcut_dtype_is_float(t->dtype);
+    gcut_ref v = gcut_param_new(r->b.g, real && draw(r, 3) ? GCUT_ROLE_param : GCUT_ROLE_input, name, t);
+    r->nleaves++;
+    if (!real) r->bound[r->nbounds++] = (gen_bound){name, lo, hi};
+    return v;
+}
+
+/* Leaves hold multiples of 1/64 plus 1/128 in [-1, 1]: every f32 sum of a few of them is exact. */
+static uint32_t leaf(graph_gen *r, const gcut_type *t)
+{
+    gcut_dtype d = t->dtype;
+    if (gcut_dtype_is_float(d)) return add(r, new_leaf(r, t, 0, 0), 1, true);
+    return add(r, new_leaf(r, t, d == GCUT_bool || d == GCUT_u8 ? 0 : -8, d == GCUT_bool ? 2 : 9), 9, true);
+}
+
+static gcut_dtype any_int(graph_gen *r)
+{
+    static const gcut_dtype ints[] = {GCUT_i32, GCUT_i64, GCUT_i32, GCUT_i64, GCUT_i8, GCUT_i16, GCUT_u8};
+    return ints[draw(r, 7)];
+}
+
+static gcut_dtype any_real(graph_gen *r) { return draw(r, 8) ? r->real : r->real == GCUT_f32 ? GCUT_f64 : GCUT_f32; }
+
+/* A dtype that fits the op table's letter. */
+static gcut_dtype any_dtype(graph_gen *r, char letter)
+{
+    uint32_t k = draw(r, 20);
+    switch (letter) {
+    case 'F': return any_real(r);
+    case 'N': return k < 17 ? any_real(r) : any_int(r);
+    case 'B': return k < 12 ? GCUT_bool : any_int(r);
+    case 'I': return any_int(r);
+    default: return k < 15 ? any_real(r) : k < 18 ? any_int(r) : GCUT_bool;
+    }
+}
+
+/* A value of that dtype and at least that rank: one there is, mostly a late or unused one, or a new leaf. */
+static uint32_t value(graph_gen *r, gcut_dtype t, uint32_t rank, bool exact)
+{
+    uint32_t found[GEN_ITEMS], n = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        gcut_type have = type_of(r, r->item[i].v);
+        if (have.dtype != t || have.rank < rank || (exact && !r->item[i].exact)) continue;
+        for (int k = r->item[i].used ? 1 : 3; k > 0 && n < GEN_ITEMS; k--) found[n++] = i;
+    }
+    if (n && draw(r, 6)) return found[n - 1 - draw(r, n > 9 && coin(r) ? 9 : n)];
+    gcut_type fresh = any_type(r, t, rank);
+    return leaf(r, &fresh);
+}
+
+static uint32_t operand(graph_gen *r, char letter, uint32_t rank, bool exact)
+{
+    return value(r, any_dtype(r, letter), rank, exact);
+}
+
+/* Some axes of t, some of them 1, repeated to the shape of t. */
+static uint32_t repeated(graph_gen *r, const gcut_type *t)
+{
+    gcut_type small = {.dtype = t->dtype};
+    gcut_dim axes[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (coin(r)) continue;
+        axes[small.rank] = d;
+        small.dim[small.rank++] = draw(r, 4) ? t->dim[d] : 1;
+    }
+    uint32_t x = leaf(r, &small);
+    double mag = r->item[x].mag;
+    return add(r, gcut_bbroadcast(&r->b, use(r, x), t->dim, t->rank, axes), mag, true);
+}
+
+/* Another value of the type of item i. */
+static uint32_t matching(graph_gen *r, uint32_t i, bool exact)
+{
+    gcut_type t = type_of(r, r->item[i].v);
+    switch (draw(r, 8)) {
+    case 0: return i;
+    case 1: return leaf(r, &t);
+    case 2:
+    case 3: return repeated(r, &t);
+    case 4: return add(r, gcut_bconst(&r->b, r->item[i].v, draw(r, 3)), 2, true);
+    default: break;
+    }
+    for (uint32_t k = r->n, from = draw(r, r->n); k > 0; k--) {
+        uint32_t j = (from + k) % r->n;
+        gcut_type have = type_of(r, r->item[j].v);
+        if (j != i && gcut_type_equal(&have, &t) && (!exact || r->item[j].exact)) return j;
+    }
+    return coin(r) ? leaf(r, &t) : repeated(r, &t);
+}
+
+/* Away from zero, above it. */
+static uint32_t positive(graph_gen *r, uint32_t i, bool exact)
+{
+    gcut_type t = type_of(r, r->item[i].v);
+    if (!is_real(r, r->item[i].v)) return add(r, new_leaf(r, &t, 1, 6), 6, true);
+    gcut_ref v = gcut_b1(&r->b, exact ? GCUT_OP_abs : GCUT_OP_sigmoid, use(r, i));
+    return add(r, gcut_baddc(&r->b, v, 0.5), r->item[i].mag + 0.5, exact);
+}
+
+static gcut_ref node(graph_gen *r, gcut_op op, const gcut_ref *in, uint32_t n, const gcut_attr *attr, uint32_t nattrs)
+{
+    return gcut_node_new(r->b.g, op, in, n, attr, nattrs, 0, NULL);
+}
+
+static gcut_attr dims(graph_gen *r, gcut_attr_key k, const gcut_dim *d, uint32_t n)
+{
+    return gcut_attr_dims(module_of(r), k, d, n);
+}
+
+/* ---- elementwise -------------------------------------------------------------------------------- */
+
+/* Where an op may be used; the others everywhere. */
+enum { FIRST_POSITIVE = 1, SECOND_POSITIVE = 2, KINK = 4, STEP = 8, EXACT = 16 };
+static const uint8_t facts[GCUT_NOPS] = {
+    [GCUT_OP_log] = FIRST_POSITIVE,
+    [GCUT_OP_log1p] = FIRST_POSITIVE,
+    [GCUT_OP_sqrt] = FIRST_POSITIVE,
+    [GCUT_OP_rsqrt] = FIRST_POSITIVE,
+    [GCUT_OP_pow] = FIRST_POSITIVE,
+    [GCUT_OP_div] = SECOND_POSITIVE,
+    [GCUT_OP_mod] = SECOND_POSITIVE | STEP | EXACT,
+    [GCUT_OP_relu] = KINK | EXACT,
+    [GCUT_OP_abs] = KINK | EXACT,
+    [GCUT_OP_max] = KINK | EXACT,
+    [GCUT_OP_min] = KINK | EXACT,
+    [GCUT_OP_clamp] = KINK | EXACT,
+    [GCUT_OP_max_reduce] = KINK | EXACT,
+    [GCUT_OP_min_reduce] = KINK | EXACT,
+    [GCUT_OP_sign] = STEP | EXACT,
+    [GCUT_OP_floor] = STEP | EXACT,
+    [GCUT_OP_ceil] = STEP | EXACT,
+    [GCUT_OP_round] = STEP | EXACT,
+    [GCUT_OP_neg] = EXACT,
+    [GCUT_OP_add] = EXACT,
+    [GCUT_OP_sub] = EXACT,
+    [GCUT_OP_stop_gradient] = EXACT,
+};
+
+static bool wants_exact(graph_gen *r, gcut_op op)
+{
+    return facts[op] & STEP || (facts[op] & KINK && coin(r));
+}
+
+static double grown(gcut_op op, double a, double b, uint32_t nargs)
+{
+    switch (op) {
+    case GCUT_OP_exp:
+    case GCUT_OP_expm1: return exp(a);
+    case GCUT_OP_add:
+    case GCUT_OP_sub: return a + b;
+    case GCUT_OP_mul: return a * b;
+    case GCUT_OP_div: return 2 * a;
+    case GCUT_OP_pow: return pow(2, b);
+    default: return fmax(a, nargs > 1 ? b : 1) + (nargs > 1 ? 0 : 0.5);
+    }
+}
+
+/* clamp's optional bounds, gelu's approximation: whatever the attributes of an elementwise op are. */
+static uint32_t point_attrs(graph_gen *r, gcut_op op, gcut_attr *out)
+{
+    const gcut_op_spec *spec = &module_of(r)->specs[op];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < spec->n; i++) {
+        gcut_attr_key k = spec->at[i].key;
+        if (k == GCUT_A_approx)
+            out[n++] = gcut_attr_str(module_of(r), k, coin(r) ? "tanh" : "none");
+        else if (k == GCUT_A_lo && draw(r, 4))
+            out[n++] = gcut_attr_int(k, draw(r, 2) ? -1 : 0);
+        else if (k == GCUT_A_hi && draw(r, 4))
+            out[n++] = gcut_attr_int(k, 1);
+    }
+    return n;
+}
+
+/* An operand of indices below `below`. */
+static gcut_ref indices(graph_gen *r, uint32_t rank, const gcut_dim *shape, gcut_dim below)
+{
+    gcut_type t = {.dtype = coin(r) ? GCUT_i32 : GCUT_i64, .rank = (uint8_t)rank};
+    memcpy(t.dim, shape, rank * sizeof *shape);
+    gcut_ref v = new_leaf(r, &t, 0, below);
+    if (gcut_dim_known(below) && coin(r)) {
+        gcut_module *m = module_of(r);
+        const char *args[] = {"0", gcut_printf(m->arena, "%lld", (long long)below)};
+        gcut_mark_add(m, &r->b.g->params.at[r->b.g->params.n - 1].marks, "range", 2, args);
+    }
+    return v;
+}
+
+static void gen_bounded(graph_gen *r)
+{
+    gcut_type t = any_type(r, GCUT_i32, 0);
+    gcut_attr of = gcut_attr_dim(GCUT_A_of, any_dim(r, 64));
+    gcut_ref i = indices(r, t.rank, t.dim, of.u.dim);
+    add(r, node(r, GCUT_OP_bounded, &i, 1, &of, 1), 64, true);
+}
+
+static void gen_same(graph_gen *r, gcut_op op)
+{
+    const gcut_op_info *info = gcut_op_get(op);
+    if (info->dtypes == 'I') {
+        gen_bounded(r);
+        return;
+    }
+    bool exact = wants_exact(r, op), all = true;
+    uint32_t arg[3];
+    arg[0] = operand(r, info->dtypes, 0, exact);
+    for (uint32_t k = 1; k < info->lo; k++) arg[k] = matching(r, arg[0], exact);
+    bool bits = type_of(r, r->item[arg[0]].v).dtype == GCUT_bool;
+    if (facts[op] & FIRST_POSITIVE) arg[0] = positive(r, arg[0], exact);
+    if (facts[op] & SECOND_POSITIVE && !bits) arg[1] = positive(r, arg[1], exact);
+    gcut_ref in[3];
+    for (uint32_t k = 0; k < info->lo; k++) {
+        in[k] = use(r, arg[k]);
+        all = all && r->item[arg[k]].exact;
+    }
+    if (facts[op] & KINK && !all) r->kinked = true;
+    gcut_attr attr[4];
+    uint32_t n = point_attrs(r, op, attr);
+    double mag = grown(op, r->item[arg[0]].mag, info->lo > 1 ? r->item[arg[1]].mag : 0, info->lo);
+    keep(r, node(r, op, in, info->lo, attr, n), mag, all && facts[op] & EXACT && mag < 4096);
+}
+
+/* Comparisons, of exact values: rounding may not decide. */
+static void gen_test(graph_gen *r, gcut_op op)
+{
+    const gcut_op_info *info = gcut_op_get(op);
+    uint32_t x = operand(r, info->dtypes, 0, info->lo > 1), y = info->lo > 1 ? matching(r, x, true) : 0;
+    gcut_ref in[2] = {use(r, x), info->lo > 1 ? use(r, y) : 0};
+    add(r, node(r, op, in, info->lo, NULL, 0), 1, true);
+}
+
+static void gen_cast(graph_gen *r, gcut_op op)
+{
+    static const gcut_dtype to[] = {GCUT_f32, GCUT_f64, GCUT_i32, GCUT_i64, GCUT_bool, GCUT_i8, GCUT_u8, GCUT_f32};
+    gcut_dtype t = to[draw(r, 8)];
+    uint32_t x = operand(r, 'X', 0, !gcut_dtype_is_float(t));
+    gcut_ref in = use(r, x);
+    if (t == GCUT_u8 && is_real(r, in)) in = gcut_b1(&r->b, GCUT_OP_abs, in); /* negative to unsigned means nothing */
+    gcut_attr a = gcut_attr_str(module_of(r), GCUT_A_to, gcut_dtype_name(t));
+    bool real = is_real(r, in);
+    keep(r, node(r, op, &in, 1, &a, 1), r->item[x].mag, real ? r->item[x].exact : r->item[x].mag < 1e5);
+}
+
+static void gen_select(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, 'X', 0, false), y = matching(r, x, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    gcut_ref p = 0;
+    if (r->item[x].exact && coin(r) && t.dtype != GCUT_bool) {
+        p = gcut_b2(&r->b, GCUT_OP_lt, r->item[x].v, gcut_bconst(&r->b, r->item[x].v, 0));
+    } else {
+        t.dtype = GCUT_bool;
+        p = use(r, coin(r) ? leaf(r, &t) : repeated(r, &t));
+    }
+    gcut_ref in[3] = {p, use(r, x), use(r, y)};
+    keep(r, node(r, op, in, 3, NULL, 0), fmax(r->item[x].mag, r->item[y].mag), r->item[x].exact && r->item[y].exact);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------- */
+
+/* The result is item x moved about. */
+static void moved(graph_gen *r, uint32_t x, gcut_ref v) { keep(r, v, r->item[x].mag, r->item[x].exact); }
+
+static void gen_reshape(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 0, false);
+    gcut_type t = type_of(r, r->item[x].v), to = t;
+    uint32_t at = t.rank ? draw(r, t.rank) : 0;
+    switch (draw(r, 4)) {
+    case 0: /* one axis */
+        to.rank = 1;
+        to.dim[0] = gcut_type_numel(module_of(r), &t);
+        break;
+    case 1: /* two axes become one */
+        if (at + 1 >= t.rank) break;
+        to.dim[at] = combine(r, GCUT_DIM_MUL, t.dim[at], t.dim[at + 1]);
+        memmove(&to.dim[at + 1], &t.dim[at + 2], (t.rank - at - 2u) * sizeof *t.dim);
+        to.rank--;
+        break;
+    case 2: /* one becomes two, where a small factor divides it */
+        for (int64_t f = 2; f < 6 && t.rank && to.rank == t.rank; f++) {
+            if (!gcut_dim_known(t.dim[at]) || t.dim[at] % f) continue;
+            uint32_t first = coin(r);
+            memmove(&to.dim[at + 1], &t.dim[at], (size_t)(t.rank - at) * sizeof *t.dim);
+            to.dim[at + first] = f;
+            to.dim[at + !first] = t.dim[at] / f;
+            to.rank++;
+        }
+        break;
+    default: /* an axis of 1 */
+        memmove(&to.dim[at + 1], &t.dim[at], (size_t)(t.rank - at) * sizeof *t.dim);
+        to.dim[at] = 1;
+        to.rank++;
+    }
+    moved(r, x, gcut_breshape(&r->b, use(r, x), to.dim, to.rank));
+}
+
+static void gen_transpose(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 2, false), rank = type_of(r, r->item[x].v).rank;
+    gcut_dim perm[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < rank; d++) perm[d] = d;
+    for (uint32_t d = rank; d > 1; d--) {
+        uint32_t k = draw(r, d);
+        gcut_dim t = perm[d - 1];
+        perm[d - 1] = perm[k];
+        perm[k] = t;
+    }
+    moved(r, x, gcut_btranspose(&r->b, use(r, x), perm));
+}
+
+static void gen_broadcast(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 0, false);
+    gcut_type t = type_of(r, r->item[x].v), to = {.dtype = t.dtype};
+    gcut_dim axes[GCUT_MAX_RANK];
+    int64_t cap = (int64_t)(CAP / elements(r, &t));
+    for (uint32_t d = 0; d <= t.rank; d++) {
+        if (to.rank + (t.rank - d) < 5 && draw(r, 3) == 0) {
+            to.dim[to.rank] = any_dim(r, cap < 1 ? 1 : cap);
+            cap /= nominal(r, to.dim[to.rank++]);
+        }
+        if (d == t.rank) break;
+        axes[d] = to.rank;
+        gcut_dim n = t.dim[d];
+        if (n == 1) n = any_dim(r, cap < 1 ? 1 : cap), cap /= nominal(r, n);
+        to.dim[to.rank++] = n;
+    }
+    moved(r, x, gcut_bbroadcast(&r->b, use(r, x), to.dim, to.rank, axes));
+}
+
+/* One axis of a slice. */
+static void cut_axis(graph_gen *r, gcut_dim n, gcut_dim *start, gcut_dim *limit, gcut_dim *step)
+{
+    *start = 0, *limit = n, *step = 1 + (draw(r, 3) == 0) + (draw(r, 5) == 0);
+    if (gcut_dim_known(n)) {
+        if (n == 0 || draw(r, 3) == 0) return;
+        *start = draw(r, (uint32_t)n);
+        *limit = *start + 1 + draw(r, (uint32_t)(n - *start));
+        return;
+    }
+    if (may_be_empty(r, n)) return;
+    switch (draw(r, 6)) {
+    case 0: *start = combine(r, GCUT_DIM_SUB, n, 1); break;
+    case 1: *limit = 1; break;
+    case 2: *start = 1; break; /* nothing is left of a size of 1 */
+    case 3: *limit = combine(r, GCUT_DIM_SUB, n, 1); break;
+    default: break;
+    }
+}
+
+static gcut_ref sliced(graph_gen *r, gcut_ref x, uint32_t only)
+{
+    gcut_type t = type_of(r, x);
+    gcut_dim start[GCUT_MAX_RANK], limit[GCUT_MAX_RANK], step[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++) {
+        start[d] = 0, limit[d] = t.dim[d], step[d] = 1;
+        if (only >> d & 1) cut_axis(r, t.dim[d], &start[d], &limit[d], &step[d]);
+    }
+    gcut_attr a[3] = {dims(r, GCUT_A_start, start, t.rank), dims(r, GCUT_A_limit, limit, t.rank),
+                      dims(r, GCUT_A_step, step, t.rank)};
+    return node(r, GCUT_OP_slice, &x, 1, a, 3);
+}
+
+static void gen_slice(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    moved(r, x, sliced(r, use(r, x), draw(r, 16)));
+}
+
+static void gen_pad(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    gcut_dim low[GCUT_MAX_RANK], high[GCUT_MAX_RANK], inner[GCUT_MAX_RANK];
+    bool room = elements(r, &t) < CAP / 4;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        low[d] = coin(r) ? 0 : draw(r, 3);
+        high[d] = coin(r) ? 0 : draw(r, 3);
+        inner[d] = room && draw(r, 4) == 0 ? 1 + draw(r, 2) : 0;
+        room = room && inner[d] == 0;
+    }
+    gcut_attr a[4] = {dims(r, GCUT_A_low, low, t.rank), dims(r, GCUT_A_high, high, t.rank)};
+    uint32_t n = 2;
+    if (coin(r)) a[n++] = gcut_attr_int(GCUT_A_value, t.dtype == GCUT_bool ? draw(r, 2) : draw(r, 3));
+    if (draw(r, 3)) a[n++] = dims(r, GCUT_A_interior, inner, t.rank);
+    gcut_ref in = use(r, x);
+    keep(r, node(r, op, &in, 1, a, n), fmax(r->item[x].mag, 2), r->item[x].exact);
+}
+
+static void gen_concat(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false), n = 1 + draw(r, 3);
+    gcut_type t = type_of(r, r->item[x].v);
+    uint32_t axis = draw(r, t.rank);
+    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_ref in[3];
+    double mag = r->item[x].mag;
+    for (uint32_t k = 0; k < n; k++) {
+        gcut_type other = t;
+        other.dim[axis] = any_dim(r, 5);
+        switch (k == 0 ? 0 : draw(r, 3)) {
+        case 0: in[k] = use(r, x); break;
+        case 1: in[k] = sliced(r, use(r, x), 1u << axis); break;
+        default: in[k] = use(r, leaf(r, &other)); mag = fmax(mag, r->item[r->n - 1].mag);
+        }
+    }
+    keep(r, node(r, op, in, n, &a, 1), mag, r->item[x].exact);
+}
+
+static uint32_t some_axes(graph_gen *r, uint32_t rank, gcut_dim *axes)
+{
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < rank; d++)
+        if (coin(r)) axes[n++] = d;
+    return n;
+}
+
+static void gen_flip(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    gcut_dim axes[GCUT_MAX_RANK];
+    uint32_t n = some_axes(r, type_of(r, r->item[x].v).rank, axes);
+    gcut_attr a = dims(r, GCUT_A_axes, axes, n);
+    gcut_ref in = use(r, x);
+    moved(r, x, node(r, op, &in, 1, &a, 1));
+}
+
+/* ---- constants ------------------------------------------------------------------------------------- */
+
+static void gen_dim(graph_gen *r, gcut_op op)
+{
+    gcut_attr a = gcut_attr_dim(GCUT_A_of, any_dim(r, 130));
+    add(r, node(r, op, NULL, 0, &a, 1), 130, true);
+}
+
+static void gen_full(graph_gen *r, gcut_op op)
+{
+    bool counts = op == GCUT_OP_iota;
+    gcut_type t = any_type(r, any_dtype(r, counts ? 'N' : 'X'), counts);
+    if (counts && gcut_dtype_bytes(t.dtype) == 1) t.dtype = GCUT_i32; /* 8 bits do not count to 130 */
+    uint32_t axis = counts ? draw(r, t.rank) : 0;
+    gcut_attr a[3] = {dims(r, GCUT_A_shape, t.dim, t.rank),
+                      gcut_attr_str(module_of(r), GCUT_A_dtype, gcut_dtype_name(t.dtype)),
+                      counts ? gcut_attr_dim(GCUT_A_axis, axis) : gcut_attr_int(GCUT_A_value, draw(r, 2))};
+    double mag = counts ? (double)nominal(r, t.dim[axis]) : 1;
+    keep(r, node(r, op, NULL, 0, a, 3), mag, true);
+}
+
+/* ---- reductions -------------------------------------------------------------------------------------- */
+
+static void gen_reduce(graph_gen *r, gcut_op op)
+{
+    bool exact = wants_exact(r, op), adds = op == GCUT_OP_sum;
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 0, exact), n = 0, na = 0;
+    gcut_type t = type_of(r, r->item[x].v);
+    gcut_dim axes[GCUT_MAX_RANK];
+    double over = 1;
+    bool all = draw(r, 5) == 0;
+    for (uint32_t d = 0; d < t.rank; d++) {
+        bool empty = may_be_empty(r, t.dim[d]) && !adds; /* nothing has no largest element */
+        all = all && !empty;
+        if (empty || coin(r)) continue;
+        axes[n++] = d;
+        over *= (double)nominal(r, t.dim[d]);
+    }
+    gcut_attr a[2];
+    if (!all) a[na++] = dims(r, GCUT_A_axes, axes, n);
+    if (coin(r)) a[na++] = gcut_attr_bool(GCUT_A_keep, coin(r));
+    if (facts[op] & KINK && !r->item[x].exact) r->kinked = true;
+    gcut_ref in = use(r, x);
+    double mag = r->item[x].mag * (adds ? all ? elements(r, &t) : over : 1);
+    if (op == GCUT_OP_logsumexp) mag += 9;
+    keep(r, node(r, op, &in, 1, a, na), mag, r->item[x].exact && facts[op] & EXACT);
+}
+
+/* An operand with an axis that is never empty; -1 when the one drawn has none. */
+static int solid_axis(graph_gen *r, uint32_t x)
+{
+    gcut_type t = type_of(r, r->item[x].v);
+    for (uint32_t k = 0, from = draw(r, t.rank); k < t.rank; k++) {
+        uint32_t d = (from + k) % t.rank;
+        if (!may_be_empty(r, t.dim[d])) return (int)d;
+    }
+    return -1;
+}
+
+static void gen_axis(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    int axis = solid_axis(r, x);
+    if (axis < 0) return;
+    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_ref in = use(r, x);
+    keep(r, node(r, op, &in, 1, &a, 1), r->item[x].mag + 4, false);
+}
+
+/* A row of equal values has variance 0 and divides by sqrt(eps): a small eps would amplify rounding there, so only
+ * leaves, whose rows differ, get one. */
+static void gen_norm(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false), n = gcut_op_get(op)->lo;
+    gcut_type t = type_of(r, r->item[x].v), last = {.dtype = t.dtype, .rank = 1, .dim = {t.dim[t.rank - 1]}};
+    if (may_be_empty(r, last.dim[0])) return;
+    bool small = coin(r) && !gcut_def(r->b.g, r->item[x].v) && gcut_dim_known(last.dim[0]) && last.dim[0] > 4;
+    gcut_attr a = gcut_attr_real(GCUT_A_eps, small ? 1e-5 : 0.0625);
+    gcut_ref in[3] = {use(r, x)};
+    for (uint32_t k = 1; k < n; k++) in[k] = use(r, leaf(r, &last));
+    keep(r, node(r, op, in, n, &a, 1), 3, false);
+}
+
+static void gen_cross_entropy(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (may_be_empty(r, t.dim[d])) return;
+    gcut_ref in[2] = {use(r, x), indices(r, t.rank - 1u, t.dim, t.dim[t.rank - 1])};
+    gcut_attr a[2];
+    uint32_t n = 0;
+    if (coin(r)) a[n++] = gcut_attr_real(GCUT_A_smooth, 0.125);
+    if (draw(r, 3) == 0) a[n++] = gcut_attr_int(GCUT_A_ignore, 3);
+    keep(r, node(r, op, in, 2, a, n), 4, false);
+}
+
+static void gen_mse(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 0, false), y = matching(r, x, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (may_be_empty(r, t.dim[d])) return;
+    gcut_ref in[2] = {use(r, x), use(r, y)};
+    keep(r, node(r, op, in, 2, NULL, 0), 16, false);
+}
+
+/* ---- contractions ---------------------------------------------------------------------------------------- */
+
+static void gen_matmul(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 2, false), ta = coin(r), tb = coin(r);
+    gcut_type t = type_of(r, r->item[x].v), u = t;
+    uint32_t k = t.rank;
+    gcut_dim inner = t.dim[k - 1 - ta];
+    gcut_ref in[2] = {use(r, x)};
+    double mag = r->item[x].mag;
+    if (draw(r, 6) == 0) { /* x by itself */
+        in[1] = in[0];
+        tb = !ta;
+        mag *= mag;
+    } else {
+        u.dim[k - 2 + tb] = inner;
+        u.dim[k - 1 - tb] = any_dim(r, 130);
+        while (elements(r, &u) > CAP || elements(r, &t) * (double)nominal(r, u.dim[k - 1 - tb]) > 4e5)
+            u.dim[k - 1 - tb] = any_dim(r, nominal(r, u.dim[k - 1 - tb]) / 2 + 1), u.dim[k - 2 + tb] = inner;
+        in[1] = use(r, leaf(r, &u));
+    }
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_ta, ta), gcut_attr_bool(GCUT_A_tb, tb)};
+    gcut_ref v = node(r, op, in, 2, a, 2);
+    double over = (double)nominal(r, inner);
+    if (over > 2) v = gcut_bscale(&r->b, v, 1 / sqrt(over));
+    keep(r, v, 2 * mag, false);
+}
+
+static void gen_attention(graph_gen *r, gcut_op op)
+{
+    static const int64_t heads[] = {1, 2, 4};
+    gcut_dim B = any_dim(r, 2), H = heads[draw(r, 3)], G = heads[draw(r, 3)], D = heads[draw(r, 3)] * 2;
+    gcut_dim T = any_dim(r, 32), S = coin(r) ? T : any_dim(r, 32), E = coin(r) ? D : 3;
+    if (H % G) G = 1;
+    gcut_dtype t = any_real(r);
+    gcut_type q = {.dtype = t, .rank = 4, .dim = {B, H, T, D}}, k = {.dtype = t, .rank = 4, .dim = {B, G, S, D}};
+    gcut_type v = {.dtype = t, .rank = 4, .dim = {B, G, S, E}}, bias = {.dtype = t, .rank = 4, .dim = {B, H, T, S}};
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
+    gcut_ref in[4] = {use(r, leaf(r, &q)), use(r, leaf(r, &k)), use(r, leaf(r, &v))};
+    if (coin(r)) in[0] = gcut_b1(&r->b, GCUT_OP_tanh, in[0]);
+    uint32_t n = 3;
+    if (draw(r, 3) == 0) in[n++] = use(r, coin(r) ? leaf(r, &bias) : repeated(r, &bias));
+    keep(r, node(r, op, in, n, a, 1 + draw(r, 2)), 1, false);
+}
+
+/* ---- indices ------------------------------------------------------------------------------------------------ */
+
+/* A shape of indices, and the shape that taking them along axis gives. */
+static gcut_type index_shape(graph_gen *r, const gcut_type *x, uint32_t axis, gcut_type *taken)
+{
+    gcut_type i = {.rank = (uint8_t)draw(r, 3)};
+    double room = CAP / fmax(1, elements(r, x) / (double)nominal(r, x->dim[axis]));
+    for (uint32_t d = 0; d < i.rank; d++) {
+        i.dim[d] = any_dim(r, (int64_t)fmax(room, 1));
+        room /= (double)nominal(r, i.dim[d]);
+    }
+    *taken = (gcut_type){.dtype = x->dtype};
+    for (uint32_t d = 0; d < axis; d++) taken->dim[taken->rank++] = x->dim[d];
+    for (uint32_t d = 0; d < i.rank; d++) taken->dim[taken->rank++] = i.dim[d];
+    for (uint32_t d = axis + 1; d < x->rank; d++) taken->dim[taken->rank++] = x->dim[d];
+    return i;
+}
+
+static void gen_take(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    int axis = solid_axis(r, x);
+    if (axis < 0) return;
+    gcut_type t = type_of(r, r->item[x].v), taken, i = index_shape(r, &t, (uint32_t)axis, &taken);
+    gcut_ref in[2] = {use(r, x), indices(r, i.rank, i.dim, t.dim[axis])};
+    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    moved(r, x, node(r, op, in, 2, &a, 1));
+}
+
+static void gen_pick(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false), n = 0;
+    int axis = solid_axis(r, x);
+    if (axis < 0) return;
+    gcut_type t = type_of(r, r->item[x].v);
+    gcut_dim rest[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t.rank; d++)
+        if ((int)d != axis) rest[n++] = t.dim[d];
+    gcut_ref in[2] = {use(r, x), indices(r, n, rest, t.dim[axis])};
+    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    moved(r, x, node(r, op, in, 2, &a, 1));
+}
+
+static void gen_scatter_add(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
+    int axis = solid_axis(r, x);
+    if (axis < 0) return;
+    gcut_type t = type_of(r, r->item[x].v), taken, i = index_shape(r, &t, (uint32_t)axis, &taken);
+    uint32_t u = coin(r) ? leaf(r, &taken) : repeated(r, &taken);
+    gcut_ref in[3] = {use(r, x), indices(r, i.rank, i.dim, t.dim[axis]), use(r, u)};
+    if (is_real(r, in[2]) && coin(r)) in[2] = gcut_b1(&r->b, GCUT_OP_sin, in[2]);
+    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    keep(r, node(r, op, in, 3, &a, 1), r->item[x].mag + 3, false);
+}
+
+/* ---- a graph ------------------------------------------------------------------------------------------------- */
+
+static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {
+#define OP(id, operands, types, attr, shape, ...) [GCUT_OP_##id] = gen_##shape,
+#include "graph/ops.def"
+#undef OP
+};
+
+/* Sums are divided by the root of their size, so that single elements of a gradient still weigh something. */
+static gcut_ref term(graph_gen *r, uint32_t k)
+{
+    gcut_ref v = r->item[k].v;
+    if (!is_real(r, v)) {
+        double scale = type_of(r, v).dtype == GCUT_bool ? 1 : 1 / fmax(1, r->item[k].mag);
+        v = gcut_bscale(&r->b, gcut_bcast(&r->b, v, r->real), scale);
+    } else if (r->item[k].mag > 1.5 || coin(r)) {
+        v = gcut_b1(&r->b, GCUT_OP_tanh, v);
+    } else if (draw(r, 4) == 0) {
+        v = gcut_b2(&r->b, GCUT_OP_mul, v, v);
+    }
+    gcut_type t = type_of(r, v);
+    if (t.rank) v = gcut_breduce(&r->b, GCUT_OP_sum, v, (1u << t.rank) - 1);
+    return gcut_bcast(&r->b, gcut_bscale(&r->b, v, 1 / sqrt(fmax(1, elements(r, &t)))), r->real);
+}
+
+static void results(graph_gen *r)
+{
+    gcut_ref loss = 0;
+    gcut_graph *g = r->b.g;
+    for (uint32_t k = 0; k < r->n; k++) {
+        if (r->item[k].used && draw(r, 8)) continue;
+        gcut_ref s = term(r, k);
+        loss = loss ? gcut_b2(&r->b, GCUT_OP_add, loss, s) : s;
+    }
+    gcut_result_new(g, GCUT_ROLE_out, "loss", loss);
+    for (uint32_t k = 0, n = draw(r, 4); k < n; k++) {
+        gcut_ref v = r->item[draw(r, r->n)].v;
+        if (type_of(r, v).rank == 0) continue; /* the loss is the only scalar */
+        gcut_result_new(g, GCUT_ROLE_out, gcut_printf(module_of(r)->arena, "out%u", k), v);
+    }
+}
+
+/* A state that is read like any other leaf and gets a new value. */
+static void state(graph_gen *r)
+{
+    gcut_type t = any_type(r, r->real, 0);
+    gcut_ref s = gcut_param_new(r->b.g, GCUT_ROLE_state, "running", &t);
+    r->nleaves++;
+    uint32_t k = add(r, s, 1, true), y = matching(r, k, false);
+    gcut_ref next = gcut_b1(&r->b, GCUT_OP_tanh, gcut_b2(&r->b, GCUT_OP_add, gcut_bscale(&r->b, s, 0.5), use(r, y)));
+    gcut_result_new(r->b.g, GCUT_ROLE_next, "running", next);
+}
+
+gcut_graph *graph_random(graph_gen *r, gcut_module *m, const char *name, uint64_t seed, uint32_t ops,
+                         const gcut_op *first, uint32_t nfirst)
+{
+    memset(r, 0, sizeof *r);
+    r->seed = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    r->b.g = gcut_graph_create(m, name);
+    r->sym[0] = gcut_dim_symbol(m->dims, "N");
+    r->sym[1] = gcut_dim_symbol(m->dims, "M");
+    gcut_decl_add(r->b.g, (gcut_dim_decl){r->sym[0], 1, GCUT_DIM_MAX, 1});
+    gcut_decl_add(r->b.g, (gcut_dim_decl){r->sym[1], 2, GCUT_DIM_MAX, 2});
+    for (int k = 0; k < 8; k++) draw(r, 2);
+    r->real = draw(r, 4) ? GCUT_f32 : GCUT_f64;
+    if (draw(r, 3) == 0) state(r);
+    gcut_type t = any_type(r, r->real, 2);
+    t.dim[0] = r->sym[0];
+    while (elements(r, &t) > CAP) t.rank--;
+    leaf(r, &t);
+    for (uint32_t k = 0; k < nfirst; k++) makers[first[k]](r, first[k]);
+    for (uint32_t k = 0; k < ops && r->n < GEN_ITEMS - 16 && r->nleaves < GEN_LEAVES - 16; k++) {
+        gcut_op op = (gcut_op)draw(r, GCUT_NOPS);
+        makers[op](r, op);
+    }
+    /* The sizes are always those of some parameter. */
+    gcut_type both = {.dtype = r->real, .rank = 2, .dim = {r->sym[0], r->sym[1]}};
+    leaf(r, &both);
+    results(r);
+    return r->b.g;
+}
+
+const gen_bound *graph_bound(const graph_gen *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->nbounds; i++)
+        if (!strcmp(r->bound[i].name, name)) return &r->bound[i];
+    return NULL;
+}
