@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "driver/pipeline.h"
+#include "graph/text.h"
 
 void gcut_dump(const gcut_pipeline *p, const char *dir)
 {
@@ -33,6 +34,12 @@ void gcut_dump(const gcut_pipeline *p, const char *dir)
         gcut_file_write(p->env, gcut_printf(a, "%s/%s", dir, stages[i].file), t.at, t.n);
         gcut_text_add(&index, "%-18s %s\n", stages[i].file, stages[i].what);
     }
+    gcut_graph folded = *p->folded; /* under the name of the function, so that it can take its place */
+    gcut_text t = {.arena = a};
+    folded.name = p->primal->name;
+    gcut_print_graph(&folded, &(gcut_print_options){0}, &t);
+    gcut_file_write(p->env, gcut_printf(a, "%s/10.folded.gcut", dir), t.at, t.n);
+    gcut_text_add(&index, "%-18s %s\n", "10.folded.gcut", "the same, folded, without duplicates and dead nodes");
     const char *base = gcut_printf(a, "%s/step", dir);
     gcut_write_c(p, base);
     gcut_text_add(&index, "%-18s %s\n%-18s %s\n", "step.c", "the emitted kernels and entry points", "step.h",

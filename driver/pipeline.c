@@ -112,13 +112,14 @@ static void to_joint(gcut_pipeline *p)
 {
     gcut_arena *a = p->arena;
     const char *base = p->primal->name;
+    p->folded = simplify(p->primal, gcut_printf(a, "%s.folded", base));
     if (p->opt.forward_only) {
         p->raw = p->primal;
-        p->joint = simplify(p->primal, gcut_printf(a, "%s.simple", base));
+        p->joint = p->folded;
         return;
     }
     gcut_joint_options jo = {p->opt.loss, p->opt.nwrt ? p->opt.wrt : NULL, (uint32_t)p->opt.nwrt};
-    p->raw = gcut_joint(p->primal, &jo, gcut_printf(a, "%s.raw", base));
+    p->raw = gcut_joint(p->folded, &jo, gcut_printf(a, "%s.raw", base));
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
     gcut_verify(p->raw);
@@ -146,7 +147,8 @@ static void to_split(gcut_pipeline *p)
                             .save = p->opt.save,
                             .recompute = p->opt.recompute,
                             .nsave = (uint32_t)p->opt.nsave,
-                            .nrecompute = (uint32_t)p->opt.nrecompute};
+                            .nrecompute = (uint32_t)p->opt.nrecompute,
+                            .symbolic = p->opt.symbolic};
     p->plan = gcut_plan_make(p->joint, &po);
     gcut_split(p->plan, base);
     p->fwd = p->plan->fwd;

@@ -17,6 +17,7 @@ typedef struct gcut_pipeline {
     gcut_options opt;   /* with its strings and lists copied */
     gcut_optimizer optimizer;
     gcut_graph *primal;
+    gcut_graph *folded; /* folded, cse, dce: what is differentiated */
     gcut_graph *raw;    /* JOINT straight from the sweep and the optimizer; the primal itself when forward_only */
     gcut_graph *joint;  /* folded, cse, dce */
     gcut_plan *plan;    /* NULL when forward_only */

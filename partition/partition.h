@@ -32,6 +32,7 @@ typedef struct gcut_plan_options {
     gcut_machine machine;
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
+    bool symbolic; /* reports show types and bytes as formulas of the symbols */
 } gcut_plan_options;
 
 typedef enum gcut_where {

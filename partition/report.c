@@ -67,7 +67,7 @@ const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d)
     return t.at;
 }
 
-/* f32[32,256] */
+/* f32[32,256], or f32[N,256] */
 const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_type *t = gcut_type_of(r->g, v);
@@ -77,7 +77,8 @@ const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t n = 0;
         gcut_dim_eval(r->g->module->dims, t->dim[i], o->at, o->nat, &n);
-        gcut_text_add(&out, "%s%lld", i ? "," : "", (long long)n);
+        gcut_text_add(&out, "%s%s", i ? "," : "",
+                      o->symbolic ? gcut_report_sym(r, t->dim[i]) : gcut_report_sym(r, n));
     }
     gcut_text_add(&out, "]");
     return out.at;
@@ -230,10 +231,17 @@ gcut_refs gcut_report_saved(const gcut_report_ctx *r)
     return out;
 }
 
+static const char *bytes_formula(const gcut_report_ctx *r, gcut_ref v)
+{
+    gcut_module *m = r->g->module;
+    const gcut_type *t = gcut_type_of(r->g, v);
+    return gcut_report_sym(r, gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype)));
+}
+
 static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
 {
     int64_t bytes = r->plan->value[v].bytes, all = r->plan->saved_bytes;
-    cell[COL_BYTES] = exact(r->arena, bytes);
+    cell[COL_BYTES] = r->plan->options.symbolic ? bytes_formula(r, v) : exact(r->arena, bytes);
     cell[COL_SHARE] = gcut_printf(r->arena, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
     cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
     cell[COL_TYPE] = gcut_report_type(r, v);

@@ -251,7 +251,7 @@ GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, in
 #define gcut_bind_scalar(step, name, at) gcut_bind_n(step, name, at, 0, NULL)
 
 /* Fixes the sizes from what is bound (and opt.at), places the arena, and fills what the step owns: data
- * declarations, zeros for states without one, lr from the optimizer, 1 for cotangents, else random from the seed.
+ * declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents, else random from the seed.
  * gcut_run calls it when needed. */
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
 /* Forward, backward and updates. */

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The pages of doc/ against the code: doc/ops.md is what the op table says (GCUT_BLESS=1 rewrites it), every
+ * graph printed in a page is read, and every C program printed there compiles.
+ *
+ * A fenced block says in its first line what is to become of it:
+ *
+ *   gcut             a whole module: parses and verifies
+ *   gcut canonical   and is its own canonical text
+ *   gcut wrong       is refused; the next block of kind `text` is the diagnostics
+ *   gcut NAME        and is the model of the C programs after it, emitted as NAME.c and NAME.h
+ *   c                a C program that includes NAME.h: compiles without a warning
+ */
+#include "harness.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gradcut/gradcut.h"
+#include "graph/passes.h"
+
+/* ---- doc/ops.md -------------------------------------------------------------------------------- */
+
+typedef struct note {
+    const char *key, *text;
+} note;
+
+/* What the shape column means. */
+static const note shapes[] = {
+    {"same", "the operands' own; all have one type"},
+    {"test", "the operands' own, as bool; all have one type"},
+    {"cast", "x's, of dtype `to`"},
+    {"select", "a's; p is bool, all have one shape"},
+    {"reshape", "`shape`, of as many elements"},
+    {"transpose", "axis k has the size of x's axis perm[k]"},
+    {"broadcast", "`shape`; x's axis k has size 1 or that of axis axes[k]; axes increase"},
+    {"slice", "ceildiv(limit - start, step) per axis; start <= limit <= size"},
+    {"pad", "low + n + max(n - 1, 0) * interior + high per axis"},
+    {"concat", "sizes along `axis` added, all others equal"},
+    {"flip", "x's"},
+    {"dim", "i64[]"},
+    {"full", "`shape`, of `dtype`"},
+    {"reduce", "x's without `axes`, or with size 1 there if `keep`; no `axes` = every axis"},
+    {"matmul", "[.., M, N]; `ta`: a is [.., K, M]; `tb`: b is [.., N, K]; equal rank >= 2"},
+    {"take", "x[:axis] + i + x[axis+1:]; i is i32 or i64"},
+    {"pick", "x's without `axis`, which is i's; i is i32 or i64"},
+    {"scatter_add", "x's; u has x[:axis] + i + x[axis+1:]; i is i32 or i64"},
+    {"axis", "x's"},
+    {"norm", "x's; the others are vectors as long as its last axis"},
+    {"cross_entropy", "scalar; labels are i32 or i64 of the logits' shape without its last axis"},
+    {"mse", "scalar; a and b have one type"},
+    {"attention", "[B,H,T,E]; v is [B,G,S,E], bias [B,H,T,S]"},
+};
+
+/* What the rule in the vjp column gives: dx for the operand x, da and db for a and b. */
+static const note derivatives[] = {
+    {"zero", "0"},
+    {"meaning", "of its decomposition"},
+    {"neg", "-dy"},
+    {"abs", "dy * sign(x): 0 at 0"},
+    {"exp", "dy * y"},
+    {"expm1", "dy * (y + 1)"},
+    {"log", "dy / x"},
+    {"log1p", "dy / (1 + x)"},
+    {"sqrt", "dy / (2 y)"},
+    {"rsqrt", "-dy * y^3 / 2"},
+    {"sin", "dy * cos x"},
+    {"cos", "-dy * sin x"},
+    {"tanh", "dy * (1 - y^2)"},
+    {"sigmoid", "dy * y * (1 - y)"},
+    {"erf", "dy * 2/sqrt(pi) * e^(-x^2)"},
+    {"relu", "y > 0 ? dy : 0"},
+    {"gelu", "dy * (Phi(x) + x Phi'(x)), or that of the approximation"},
+    {"silu", "dy * s * (1 + x (1 - s)), s = sigmoid x"},
+    {"softplus", "dy * sigmoid x"},
+    {"cast", "dy in x's dtype, between floats"},
+    {"add", "dy; dy"},
+    {"sub", "dy; -dy"},
+    {"mul", "dy * b; dy * a"},
+    {"div", "dy / b; -(dy / b) * y"},
+    {"pow", "b == 0 ? 0 : dy * b * a^(b-1); a == 0 and b >= 0 ? 0 : dy * y * log a"},
+    {"max", "dy to the larger; half to each of two equal ones"},
+    {"min", "dy to the smaller; half to each of two equal ones"},
+    {"mod", "dy; -dy * floor(a/b)"},
+    {"select", "p ? dy : 0; p ? 0 : dy"},
+    {"clamp", "lo <= x <= hi ? dy : 0"},
+    {"reshape", "dy, reshaped back"},
+    {"transpose", "dy, transposed back"},
+    {"broadcast", "dy summed over what was repeated"},
+    {"slice", "dy padded with 0"},
+    {"pad", "dy sliced"},
+    {"concat", "the operand's slice of dy"},
+    {"flip", "dy flipped"},
+    {"sum", "dy repeated"},
+    {"max_reduce", "x == y ? dy / (how many do) : 0"},
+    {"min_reduce", "x == y ? dy / (how many do) : 0"},
+    {"matmul", "dy b'; a' dy, as products with flags"},
+    {"take", "dy scattered: scatter_add to 0"},
+    {"scatter_add", "dy; dy taken at i"},
+    {"softmax", "y * (dy - sum(dy * y))"},
+    {"log_softmax", "dy - e^y * sum(dy)"},
+    {"logsumexp", "dy * e^(x - y)"},
+};
+
+typedef struct columns {
+    const char *shape, *vjp, *class, *kernel;
+} columns;
+
+static const columns table[GCUT_NOPS] = {
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, class, cost, emit, ...)                      \
+    [GCUT_OP_##id] = {#shape, #vjp, #class, #emit},
+#include "graph/ops.def"
+#undef OP
+};
+
+static const struct {
+    gcut_op first;
+    const char *title;
+} sections[] = {{GCUT_OP_neg, "Elementwise, one operand"}, {GCUT_OP_add, "Elementwise, two or three operands"},
+                {GCUT_OP_reshape, "Shape and constants"},  {GCUT_OP_sum, "Reductions"},
+                {GCUT_OP_matmul, "Contraction"},           {GCUT_OP_take, "Index"},
+                {GCUT_OP_softmax, "Composite"}};
+
+static const char *note_of(const note *list, size_t n, const char *key, const char *op)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].key, key)) return list[i].text;
+    fail_msg("tests/test_docs.c has no sentence on '%s', which '%s' uses", key, op);
+    return "";
+}
+#define NOTE(list, key, op) note_of(list, sizeof list / sizeof *list, key, op)
+
+/* A table cell: '|' would end it. */
+static void cell(gcut_text *out, const char *s)
+{
+    gcut_text_add(out, " ");
+    for (; *s; s++) gcut_text_add(out, *s == '|' ? "\\|" : "%c", *s);
+    gcut_text_add(out, " |");
+}
+
+static void lower_cell(gcut_text *out, const char *s)
+{
+    gcut_text_add(out, " ");
+    for (; *s; s++) gcut_text_add(out, "%c", *s >= 'A' && *s <= 'Z' ? *s - 'A' + 'a' : *s);
+    gcut_text_add(out, " |");
+}
+
+static const char *operands_of(gcut_arena *a, const gcut_op_info *info)
+{
+    if (info->hi == UINT8_MAX) return gcut_printf(a, "%d or more", info->lo);
+    if (info->lo == info->hi) return gcut_printf(a, "%d", info->lo);
+    return gcut_printf(a, "%d or %d", info->lo, info->hi);
+}
+
+static void row(gcut_arena *a, gcut_text *out, gcut_op op)
+{
+    static const note kinds[] = {{"F", "float"}, {"N", "float, int"}, {"B", "bool, int"},
+                                 {"X", "any"},   {"I", "int"},        {"-", ""}};
+    const gcut_op_info *info = gcut_op_get(op);
+    gcut_text_add(out, "| `%s` |", info->name);
+    cell(out, operands_of(a, info));
+    cell(out, NOTE(kinds, ((char[]){info->dtypes, 0}), info->name));
+    cell(out, *info->attrs ? gcut_printf(a, "`%s`", info->attrs) : "");
+    cell(out, info->doc);
+    cell(out, NOTE(shapes, table[op].shape, info->name));
+    cell(out, NOTE(derivatives, table[op].vjp, info->name));
+    lower_cell(out, table[op].class);
+    cell(out, gcut_printf(a, "%d", info->cost_ps));
+    lower_cell(out, table[op].kernel);
+    gcut_text_add(out, "\n");
+}
+
+static const char intro[] =
+    "# Ops\n\n"
+    "Written from `graph/ops.def` by `tests/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it again.\n"
+    "How an op is written, and what its types have to do with sizes, is in [ir.md](ir.md).\n\n"
+    "- *operand 1*: what its dtype may be. `int` is i8, i16, i32, i64, u8; `float` is f16, bf16, f32, f64.\n"
+    "- *attributes*: `key` must be given, `key?` may be, `key=x` is x unless given.\n"
+    "- *derivative*: the cotangent of each float operand in order, `dy` being the result's; `;` separates\n"
+    "  operands. An integer or bool operand has none.\n"
+    "- *class*, *ps*: what the partitioner charges for computing it again ([partition.md](partition.md)):\n"
+    "  picoseconds per element on one core; per multiply-add for a contraction.\n"
+    "- *kernel*: how it is compiled ([kernels.md](kernels.md)). `point` and `reduce` are parts of a fused loop,\n"
+    "  `view` is strides alone where strides can say it, `expand` is compiled as its decomposition.\n";
+
+static void generate(gcut_arena *a, gcut_text *out)
+{
+    gcut_text_add(out, "%s", intro);
+    size_t next = 0;
+    for (int op = 0; op < GCUT_NOPS; op++) {
+        if (next < sizeof sections / sizeof *sections && sections[next].first == (gcut_op)op)
+            gcut_text_add(
+                out,
+                "\n## %s\n\n"
+                "| op | operands | operand 1 | attributes | meaning | result | derivative | class | ps | kernel |\n"
+                "|---|---|---|---|---|---|---|---|---|---|\n",
+                sections[next++].title);
+        row(a, out, (gcut_op)op);
+    }
+    assert_int_equal(next, sizeof sections / sizeof *sections);
+}
+
+static void ops_page(void *arg)
+{
+    static const char path[] = GCUT_SOURCE_DIR "/doc/ops.md";
+    gcut_env *env = arg;
+    gcut_text want = {.arena = env->arena};
+    generate(env->arena, &want);
+    if (getenv("GCUT_BLESS")) gcut_file_write(env, path, want.at, want.n);
+    size_t n;
+    const char *got = gcut_file_read(env->arena, path, 1 << 20, &n);
+    size_t same = 0;
+    while (same < n && same < want.n && got[same] == want.at[same]) same++;
+    if (n != want.n || same != n)
+        fail_msg("doc/ops.md is not what graph/ops.def says, from '%.60s' on; GCUT_BLESS=1 rewrites it",
+                 want.at + same);
+}
+
+static void ops_page_is_the_table(void **state)
+{
+    must(*state, ops_page, *state);
+}
+
+/* ---- fenced blocks ------------------------------------------------------------------------------- */
+
+typedef struct block {
+    const char *kind, *word; /* "gcut" and "canonical"; word "" when there is none */
+    const char *text;
+    size_t n;
+} block;
+
+/* The next block behind *at, which moves behind it. */
+static bool next_block(gcut_arena *a, const char **at, block *out)
+{
+    const char *open = strstr(*at, "\n```");
+    if (!open) return false;
+    const char *info = open + 4, *eol = strchr(info, '\n');
+    assert_non_null(eol);
+    const char *close = strstr(eol, "\n```");
+    if (!close) fail_msg("a block is not closed: %.60s", info);
+    size_t n = (size_t)(eol - info), k = strcspn(info, " \n");
+    *out = (block){.kind = gcut_strndup(a, info, k),
+                   .word = k < n ? gcut_strndup(a, info + k + 1, n - k - 1) : "",
+                   .text = gcut_strndup(a, eol + 1, (size_t)(close - eol)),
+                   .n = (size_t)(close - eol)};
+    *at = close + 4;
+    return true;
+}
+
+typedef struct reading {
+    gcut_env *env;
+    const char *page;
+    block b;
+    uint32_t graphs, programs;
+} reading;
+
+static void read_graph(void *arg)
+{
+    reading *r = arg;
+    gcut_module *m = gcut_parse(r->env, r->env->arena, "model.gcut", r->b.text, r->b.n);
+    gcut_verify_module(m);
+    gcut_text t = {.arena = r->env->arena};
+    gcut_print_module(m, &(gcut_print_options){.no_loc = strstr(r->b.text, "loc !") == NULL}, &t);
+    if (!strcmp(r->b.word, "canonical") && strcmp(t.at, r->b.text) != 0)
+        fail_msg("%s: not canonical; it would be\n%s", r->page, t.at);
+    r->graphs++;
+}
+
+/* r->b is wrong, `want` what is said about it. */
+static void read_wrong(reading *r, const char *want)
+{
+    gcut_diags_clear(r->env);
+    if (gcut_protect(r->env, read_graph, r) == GCUT_OK) fail_msg("%s: accepted:\n%s", r->page, r->b.text);
+    gcut_text t = {.arena = r->env->arena};
+    for (uint32_t i = 0; i < r->env->ndiags; i++)
+        gcut_text_add(&t, "%s", gcut_diag_text(r->env->arena, &r->env->diags[i]));
+    if (strcmp(t.at, want) != 0) fail_msg("%s: says\n%snot\n%s", r->page, t.at, want);
+    gcut_diags_clear(r->env);
+    r->graphs++;
+}
+
+/* Emits the model as NAME.c and NAME.h in the working folder of a C program. */
+static void emit_model(reading *r, const char *folder)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    const char *path = gcut_printf(r->env->arena, "%s/%s.gcut", folder, r->b.word);
+    gcut_file_write(r->env, path, r->b.text, r->b.n);
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    if (!g || gcut_emit_files(g, &o, gcut_printf(r->env->arena, "%s/%s", folder, r->b.word), false) != GCUT_OK)
+        fail_msg("%s: %s", r->page, gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
+static void compile(reading *r, const char *folder)
+{
+    gcut_arena *a = r->env->arena;
+    gcut_file_write(r->env, gcut_printf(a, "%s/main.c", folder), r->b.text, r->b.n);
+    const char *line = gcut_printf(a,
+                                   "cc -std=c17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I'%s/include' "
+                                   "-I%s %s/main.c",
+                                   GCUT_SOURCE_DIR, folder, folder);
+    int status = system(line);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("%s: the C program does not compile", r->page);
+    r->programs++;
+}
+
+static void read_page(void *arg)
+{
+    reading *r = arg;
+    size_t n;
+    const char *at = gcut_file_read(r->env->arena, gcut_printf(r->env->arena, "%s/doc/%s", GCUT_SOURCE_DIR, r->page),
+                                    1 << 20, &n);
+    char folder[] = "/tmp/gradcut-docs-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    while (next_block(r->env->arena, &at, &r->b)) {
+        bool graph = !strcmp(r->b.kind, "gcut"), wrong = graph && !strcmp(r->b.word, "wrong");
+        if (wrong) {
+            block said;
+            if (!next_block(r->env->arena, &at, &said) || strcmp(said.kind, "text") != 0)
+                fail_msg("%s: a wrong graph without its diagnostics", r->page);
+            read_wrong(r, said.text);
+        } else if (graph) {
+            must(r->env, read_graph, r);
+            if (*r->b.word && strcmp(r->b.word, "canonical") != 0) emit_model(r, folder);
+        } else if (!strcmp(r->b.kind, "c")) {
+            compile(r, folder);
+        }
+    }
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.') unlink(gcut_printf(r->env->arena, "%s/%s", folder, e->d_name));
+    if (d) closedir(d);
+    rmdir(folder);
+}
+
+static void examples_are_read(void **state)
+{
+    static const struct {
+        const char *page;
+        uint32_t graphs, programs; /* at least */
+    } pages[] = {{"ir.md", 5, 0}, {"partition.md", 2, 0}, {"kernels.md", 1, 1}};
+    gcut_env *env = *state;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        reading r = {.env = env, .page = pages[i].page};
+        must(env, read_page, &r);
+        assert_true(r.graphs >= pages[i].graphs && r.programs >= pages[i].programs);
+    }
+}
+
+static int setup(void **state)
+{
+    *state = gcut_env_new(NULL, NULL);
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    gcut_env_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
