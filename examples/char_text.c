@@ -50,8 +50,9 @@ text text_load(const char *path, int64_t context)
     t.id = read_all(path, &t.length);
     t.train = t.length - t.length / 10;
     if (t.length - t.train <= context)
-        die("%s: %lld characters are too few: the last tenth must hold more than the context of %lld", path,
-            (long long)t.length, (long long)context);
+        die("%s: %lld characters are too few: the last tenth must hold more than "
+            "the context of %lld (--context)",
+            path, (long long)t.length, (long long)context);
     for (int64_t i = 0; i < t.length; i++) id_of[t.id[i]] = 1;
     for (int b = 0; b < 256; b++) {
         if (!id_of[b]) continue;

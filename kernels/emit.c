@@ -253,24 +253,29 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i, uint32_t *number)
 {
     const gcut_half *h = e->h;
     gcut_arena *a = gcut_arena_new(e->p->module->env, e->p->module->arena);
-    uint32_t took = 0;
+    gcut_text first = {.arena = a}, second = {.arena = a}, third = {.arena = a};
+    uint32_t took = 0, f;
+    e->body = &first;
     if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
-        gcut_loop l = gcut_emit_loop(e, a);
-        gcut_emit_loop_call(&l, NULL);
+        gcut_loop l = gcut_emit_loop(e, a, &f);
+        gcut_emit_loop_call(&l, f);
     } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
         gcut_emitter next = *e;
+        gcut_tiles t = {.product = e};
         next.unit = h->order.at[i + 1];
         next.number = (*number)++;
-        gcut_emit_unit(e);
-        gcut_loop l = gcut_emit_loop(&next, a);
-        gcut_emit_tiles(e, next.number);
+        next.body = &second;
+        t.plain = gcut_emit_unit(e);
+        gcut_loop l = gcut_emit_loop(&next, a, &t.loop);
+        e->body = &third;
+        t.tiles = gcut_emit_tiles(e, t.loop);
         const gcut_node *n = gcut_node_at(h->g, h->units.at[e->unit].nodes.at[0]);
-        const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
-        gcut_emit_loop_call(&l, &(gcut_tiles){e->number, t->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1]});
+        t.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
+        gcut_emit_tiled_call(&l, &t);
         took = 1;
     } else {
-        gcut_emit_unit(e);
-        gcut_emit_unit_call(e);
+        f = gcut_emit_unit(e);
+        gcut_emit_unit_call(e, f);
     }
     gcut_arena_free(a);
     return took;
@@ -281,11 +286,20 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
     gcut_module *m = p->module;
     gcut_text kernels = {.arena = m->arena}, body[2] = {{.arena = m->arena}, {.arena = m->arena}};
     uint32_t faults = 0, number = 0;
+    gcut_functions functions = {0};
     emit_header(p, name, h);
     for (int k = 0; k < 2; k++) {
         const gcut_half *half = &p->half[k];
         for (uint32_t i = 0; half->g && i < half->order.n; i++) {
-            gcut_emitter e = {p, half, half->order.at[i], number++, name, &faults, &kernels, &body[k]};
+            gcut_emitter e = {.p = p,
+                              .h = half,
+                              .unit = half->order.at[i],
+                              .number = number++,
+                              .prefix = name,
+                              .faults = &faults,
+                              .functions = &functions,
+                              .c = &kernels,
+                              .call = &body[k]};
             i += emit_kernel(&e, i, &number);
         }
     }
@@ -300,7 +314,10 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
     gcut_text_add(c, "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n", name, name,
                   name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "    int64_t d_%s;\n", symbol(p, &syms[i]));
-    gcut_text_add(c, "    gcut_rt_fault fault[%u];\n} %s_call;\n\n", faults ? faults : 1, name);
+    gcut_text_add(c,
+                  "    gcut_rt_fault fault[%u];\n} %s_call;\n\n/* What a kernel is given: the call, its buffers, its first index "
+                  "check. */\ntypedef struct %s_args {\n    %s_call *x;\n    void *const *b;\n    int fault;\n} %s_args;\n\n",
+                  faults ? faults : 1, name, name, name, name);
     gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
     for (int k = 0; k < 2; k++) {
         if (!p->half[k].g) continue;

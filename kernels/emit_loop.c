@@ -129,31 +129,10 @@ static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
     }
 }
 
-static void emit_phase(gcut_loop *l, int p, bool *seen)
+/* The statements of one column: values, then what they feed. */
+static void emit_column(gcut_loop *l, int p)
 {
-    bool lanes = false, any = false;
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
-        if (!gcut_loop_sink(l, x, p)) continue;
-        any = true;
-        lanes = lanes || in_lanes(l, x);
-        declare_reads(l, x, p, seen);
-        if (x->reduces && x->level == GCUT_L_ROW) declare_accumulator(l, x, "        ");
-    }
-    if (!any) return;
     memset(l->have, 0, l->n * sizeof *l->have);
-    if (lanes) {
-        bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
-        W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", GCUT_LANES);
-        if (whole)
-            W(l, "        for (int l = 0; l < %d; l++) {\n", GCUT_LANES);
-        else
-            W(l, "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        for (int l = 0; l < n; l++) {\n",
-              GCUT_LANES, GCUT_LANES);
-        W(l, "            const int64_t c = c0 + l;\n");
-    } else {
-        W(l, "        for (int64_t c = 0; c < C; c++) {\n");
-    }
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;
@@ -166,15 +145,56 @@ static void emit_phase(gcut_loop *l, int p, bool *seen)
     }
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
+        const char *t = gcut_c_type(dtype_of(l, x));
         if (!gcut_loop_sink(l, x, p)) continue;
-        if (x->reduces)
+        if (x->reduces) {
             accumulate(l, x, "            ");
-        else {
-            const char *t = gcut_c_type(dtype_of(l, x));
-            if (l->h->buffer[x->v] != GCUT_NONE) W(l, "            o%u[c] = (%s)v%u;\n", x->v, t, x->v);
-            if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
+            continue;
         }
+        if (l->h->buffer[x->v] != GCUT_NONE) W(l, "            o%u[c] = (%s)v%u;\n", x->v, t, x->v);
+        if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
     }
+}
+
+/* Does the text use the variable c? */
+static bool uses_column(const char *s)
+{
+    for (; *s; s++) {
+        bool before = s[0] == '(' || s[0] == '[' || s[0] == ' ';
+        if (before && s[1] == 'c' && (s[2] == ')' || s[2] == ']' || s[2] == ' ')) return true;
+    }
+    return false;
+}
+
+static void emit_phase(gcut_loop *l, int p, bool *seen)
+{
+    bool lanes = false, any = false;
+    for (uint32_t i = 0; i < l->n; i++) {
+        gcut_member *x = &l->at[i];
+        if (!gcut_loop_sink(l, x, p)) continue;
+        any = true;
+        lanes = lanes || in_lanes(l, x);
+        declare_reads(l, x, p, seen);
+        if (x->reduces && x->level == GCUT_L_ROW) declare_accumulator(l, x, "        ");
+    }
+    if (!any) return;
+    gcut_text column = {.arena = l->m->arena}, *out = l->out;
+    l->out = &column;
+    emit_column(l, p);
+    l->out = out;
+    if (lanes) {
+        bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
+        W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", GCUT_LANES);
+        if (whole)
+            W(l, "        for (int l = 0; l < %d; l++) {\n", GCUT_LANES);
+        else
+            W(l, "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        for (int l = 0; l < n; l++) {\n",
+              GCUT_LANES, GCUT_LANES);
+        if (uses_column(column.at)) W(l, "            const int64_t c = c0 + l;\n");
+    } else {
+        W(l, "        for (int64_t c = 0; c < C; c++) {\n");
+    }
+    gcut_text_addn(l->out, column.at, column.n);
     W(l, lanes ? "        }\n        }\n" : "        }\n");
 }
 
@@ -204,7 +224,13 @@ static void emit_row_values(gcut_loop *l, int p)
 
 /* ---- the kernel ----------------------------------------------------------------------------------------------------- */
 
-/* One restrict pointer per buffer, whatever reads and writes through it. */
+static void note_buffer(gcut_loop *l, uint32_t b, uint8_t how, uint8_t *use)
+{
+    gcut_loop_buffer(l, b);
+    use[b] |= how;
+}
+
+/* One restrict pointer per buffer, whatever reads and writes through it; numbered in order of use. */
 static void declare_pointers(gcut_loop *l)
 {
     gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
@@ -213,16 +239,17 @@ static void declare_pointers(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         const gcut_node *n = gcut_node_at(l->g, x->node);
-        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x)) use[l->h->buffer[x->v]] |= 2;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
-            if (gcut_loop_access(l, x, v) == GCUT_X_LOAD) use[l->h->buffer[l->h->view[v].root]] |= 1;
+            if (gcut_loop_access(l, x, v) == GCUT_X_LOAD) note_buffer(l, l->h->buffer[l->h->view[v].root], 1, use);
         }
+        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x)) note_buffer(l, l->h->buffer[x->v], 2, use);
     }
-    for (uint32_t b = 0; b < p->buffers.n; b++)
-        if (use[b])
-            W(l, "    %s%s *const restrict p%u = %s;\n", use[b] & 2 ? "" : "const ", gcut_c_type(p->buffers.at[b].dtype),
-              b, gcut_c_buffer(p, b));
+    for (uint32_t k = 1; k <= l->nbuffers; k++)
+        for (uint32_t b = 0; b < p->buffers.n; b++)
+            if (l->buffer[b] == k)
+                W(l, "    %s%s *const restrict %s = %s;\n", use[b] & 2 ? "" : "const ",
+                  gcut_c_type(p->buffers.at[b].dtype), gcut_loop_buffer(l, b), gcut_c_arg(l->e, b));
     gcut_arena_free(a);
 }
 
@@ -233,8 +260,8 @@ static void declare_scratch(gcut_loop *l)
         const gcut_member *x = &l->at[i];
         const char *t = gcut_c_type(dtype_of(l, x));
         if (x->keep != GCUT_SCRATCH) continue;
-        W(l, "    %s *const restrict s%u = (%s *)(x->arena + x->plan->off[%u] + t * (%s) + %s);\n", t, x->v, t,
-          gcut_c_slot(l->e->p, l->u->scratch), dim(l, l->e->p->buffers.at[l->u->scratch].count), dim(l, off));
+        W(l, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
+          gcut_c_arg(l->e, l->u->scratch), dim(l, l->e->p->buffers.at[l->u->scratch].count), dim(l, off));
         off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_row_bytes(l, x->v));
     }
 }
@@ -245,8 +272,7 @@ static void declare_partials(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
-        W(l, "    char *const restrict part%u = x->arena + x->plan->off[%u] + %s;\n", x->v,
-          gcut_c_slot(l->e->p, l->u->partial), dim(l, off));
+        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v, gcut_c_arg(l->e, l->u->partial), dim(l, off));
         off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(l, x));
     }
 }
@@ -258,7 +284,7 @@ static void begin_block(gcut_loop *l)
         const char *t = gcut_c_type(dtype_of(l, x));
         if (x->level == GCUT_L_COLUMN)
             W(l,
-              "    %s *const restrict q%u = (%s *)(part%u + b * (%s));\n"
+              "    %s *const restrict q%u = (%s *)(part%u + k * (%s));\n"
               "    for (int64_t c = 0; c < C; c++) q%u[c] = %s;\n",
               t, x->v, t, x->v, dim(l, gcut_loop_row_bytes(l, x->v)), x->v, neutral(l, x));
         if (x->level == GCUT_L_TOTAL) declare_accumulator(l, x, "    ");
@@ -275,7 +301,7 @@ static void end_block(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (x->level != GCUT_L_TOTAL) continue;
-        W(l, "    *(%s *)(part%u + b * 64) = %s;\n", total_type(l, x), x->v,
+        W(l, "    *(%s *)(part%u + k * 64) = %s;\n", total_type(l, x), x->v,
           in_lanes(l, x) ? lanes_call(l, x) : gcut_printf(l->m->arena, "acc%u", x->v));
     }
 }
@@ -302,31 +328,38 @@ static void emit_rows(gcut_loop *l)
 
 static void emit_faults(gcut_loop *l, bool declare)
 {
-    uint32_t number = *l->e->faults;
+    uint32_t number = 0;
     for (uint32_t i = 0; i < l->n; i++) {
         if (gcut_node_at(l->g, l->at[i].node)->op != GCUT_OP_bounded) continue;
         if (declare)
             W(l, "    gcut_rt_fault fault%u = GCUT_RT_NO_FAULT;\n", l->at[i].v);
         else
-            W(l, "    gcut_rt_note(&x->fault[%u], &fault%u);\n", number++, l->at[i].v);
+            W(l, "    gcut_rt_note(&x->fault[args->fault + %u], &fault%u);\n", number++, l->at[i].v);
     }
+}
+
+/* "static void NAME_f<number><suffix>(…) {" with the call and the buffers at hand. */
+static void begin_function(gcut_loop *l, const char *suffix, const char *arguments)
+{
+    W(l, "static void %s_f\1%s(%s)\n{\n    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n",
+      l->e->prefix, suffix, arguments, l->e->prefix);
 }
 
 /* Adds the partial results of the blocks in their order. */
 static void emit_join(gcut_loop *l)
 {
-    W(l, "static void %s_k%u_join(%s_call *x)\n{\n", l->e->prefix, l->e->number, l->e->prefix);
+    begin_function(l, "_join", gcut_printf(l->m->arena, "const %s_args *args", l->e->prefix));
     declare_partials(l);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
         gcut_dtype dt = dtype_of(l, x);
-        const char *t = gcut_c_type(dt), *buf = gcut_c_buffer(l->e->p, l->h->buffer[x->v]);
+        const char *t = gcut_c_type(dt), *buf = gcut_c_arg(l->e, l->h->buffer[x->v]);
         if (x->level == GCUT_L_COLUMN) {
             const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->inner);
             W(l, "    %s *const restrict o%u = %s;\n", t, x->v, buf);
             W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t, x->v);
-            W(l, "    for (int b = 1; b < %d; b++) {\n        const %s *const q = (const %s *)(part%u + b * (%s));\n",
+            W(l, "    for (int k = 1; k < %d; k++) {\n        const %s *const q = (const %s *)(part%u + k * (%s));\n",
               GCUT_BLOCKS, t, t, x->v, row);
             W(l, "        for (int64_t c = 0; c < %s; c++) o%u[c] = (%s)(%s);\n    }\n", columns, x->v, t,
               combine(l, x, gcut_printf(l->m->arena, "o%u[c]", x->v), "q[c]"));
@@ -335,12 +368,12 @@ static void emit_join(gcut_loop *l)
             bool sum = !strcmp(combining(l, x), "add");
             W(l, "    %s sum%u = *(const %s *)part%u;\n", w, x->v, w, x->v);
             const char *acc = gcut_printf(l->m->arena, "sum%u", x->v);
-            const char *nxt = gcut_printf(l->m->arena, "*(const %s *)(part%u + b * 64)", w, x->v);
+            const char *nxt = gcut_printf(l->m->arena, "*(const %s *)(part%u + k * 64)", w, x->v);
             const char *e = sum ? gcut_printf(l->m->arena, "%s + %s", acc, nxt)
                                 : gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", combining(l, x),
                                               gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
-            W(l, "    for (int b = 1; b < %d; b++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, w, e);
-            W(l, "    *%s = (%s)sum%u;\n", buf, t, x->v);
+            W(l, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, w, e);
+            W(l, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
         }
     }
     W(l, "}\n\n");
@@ -361,11 +394,6 @@ static const char *row_count(const gcut_loop *l)
     return l->u->rows == GCUT_DIM_BAD ? "1" : dim(l, l->u->rows);
 }
 
-static void begin_kernel(gcut_loop *l, const char *suffix, const char *arguments)
-{
-    W(l, "static void %s_k%u%s(%s)\n{\n", l->e->prefix, l->e->number, suffix, arguments);
-}
-
 /* Everything a range of rows needs, and the walk over them. */
 static void emit_body(gcut_loop *l)
 {
@@ -375,7 +403,7 @@ static void emit_body(gcut_loop *l)
     emit_faults(l, true);
     W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C", dim(l, l->u->flat ? l->u->numel : l->u->inner));
     if (l->u->blocked) {
-        W(l, "    for (int b = t; b < %d; b += nt) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, b, %d, &r0, &r1);\n",
+        W(l, "    for (int k = t; k < %d; k += nt) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, k, %d, &r0, &r1);\n",
           GCUT_BLOCKS, row_count(l), GCUT_BLOCKS);
         begin_block(l);
     }
@@ -388,52 +416,76 @@ static void emit_body(gcut_loop *l)
     W(l, "}\n\n");
 }
 
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a)
+gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function)
 {
     gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
+    const char *any = gcut_printf(a, "    const %s_args *const args = arg;\n", e->prefix);
     l.e = e;
-    l.out = e->c;
-    const char *call = gcut_printf(a, "%s_call *const x = arg;", e->prefix);
-    gcut_c_comment(e, gcut_printf(a, l.u->flat ? "loop over %s elements" : "%s rows of %s",
-                                  l.u->flat ? dim(&l, l.u->numel) : row_count(&l), dim(&l, l.u->inner)));
+    l.out = e->body;
+    l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     if (l.u->blocked) {
-        begin_kernel(&l, "", "void *arg, int t, int nt");
-        W(&l, "    %s\n", call);
+        W(&l, "static void %s_f\1(void *arg, int t, int nt)\n{\n%s", e->prefix, any);
+        W(&l, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n", e->prefix);
         emit_body(&l);
         emit_join(&l);
-        return l;
+    } else {
+        begin_function(&l, "_rows", gcut_printf(a, "const %s_args *args, int t, int64_t r0, int64_t r1", e->prefix));
+        W(&l, "    (void)t;\n");
+        emit_body(&l);
+        W(&l, "static void %s_f\1(void *arg, int t, int nt)\n{\n%s    %s_call *const x = args->x;\n    int64_t r0, r1;\n", e->prefix,
+          any, e->prefix);
+        W(&l, "    (void)x;\n    gcut_rt_share(%s, 1, t, nt, &r0, &r1);\n    %s_f\1_rows(args, t, r0, r1);\n}\n\n", row_count(&l),
+          e->prefix);
     }
-    begin_kernel(&l, "_rows", gcut_printf(a, "%s_call *x, int t, int64_t r0, int64_t r1", e->prefix));
-    W(&l, "    (void)t;\n");
-    emit_body(&l);
-    begin_kernel(&l, "", "void *arg, int t, int nt");
-    W(&l, "    %s\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, t, nt, &r0, &r1);\n    %s_k%u_rows(x, t, r0, r1);\n}\n\n", call,
-      row_count(&l), e->prefix, e->number);
+    *function = gcut_c_function(e);
     return l;
 }
 
-/* The kernel's call, or, after a matrix product that it is the epilogue of, the choice between running it on tiles of
- * rows while they are in cache and, for few rows, after the whole product. */
-void gcut_emit_loop_call(const gcut_loop *l, const gcut_tiles *tiles)
+static void emit_launch(const gcut_loop *l, uint32_t function, const char *args, const char *indent)
 {
-    const char *pre = l->e->prefix;
-    gcut_text *c = l->e->call;
-    const char *n = dim(l, l->u->numel);
-    long long ps = (long long)cost_of(l);
-    if (tiles) {
-        gcut_text_add(c, "    if (%s >= %d * x->plan->threads) {\n", row_count(l), GCUT_TILE);
-        gcut_text_add(c, "        gcut_rt_parallel(%s_k%u_tiles, x, gcut_rt_worth(x->plan->threads, %s, %lld + 15 * (%s)));\n", pre,
-                      l->e->number, n, ps, dim(l, tiles->k));
-        gcut_text_add(c, "    } else {\n        %s_k%u(x);\n    ", pre, tiles->number);
-    }
-    gcut_text_add(c, "    gcut_rt_parallel(%s_k%u, x, gcut_rt_worth(x->plan->threads, %s, %lld));\n", pre, l->e->number, n, ps);
-    if (tiles) gcut_text_add(c, "    }\n");
-    if (l->u->blocked) gcut_text_add(c, "    %s_k%u_join(x);\n", pre, l->e->number);
+    gcut_text_add(l->e->call, "%sgcut_rt_parallel(%s_f%u, (void *)%s, gcut_rt_worth(x->plan->threads, %s, %lld));\n", indent,
+                  l->e->prefix, function, args, dim(l, l->u->numel), (long long)cost_of(l));
+}
+
+static void emit_fault_checks(const gcut_loop *l)
+{
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *node = gcut_node_at(l->g, l->at[i].node);
         if (node->op == GCUT_OP_bounded)
             gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim, gcut_arg(l->g, node, 0));
     }
+}
+
+void gcut_emit_loop_call(const gcut_loop *l, uint32_t function)
+{
+    gcut_text *c = l->e->call;
+    gcut_c_comment(l->e, gcut_printf(l->m->arena, l->u->flat ? "loop over %s elements" : "%s rows of %s",
+                                     l->u->flat ? dim(l, l->u->numel) : row_count(l), dim(l, l->u->inner)));
+    gcut_text_add(c, "    {\n        void *const b[] = %s;\n        const %s_args args = {x, b, %u};\n", gcut_c_args(l->e),
+                  l->e->prefix, *l->e->faults);
+    emit_launch(l, function, "&args", "        ");
+    if (l->u->blocked) gcut_text_add(c, "        %s_f%u_join(&args);\n", l->e->prefix, function);
+    gcut_text_add(c, "    }\n");
+    emit_fault_checks(l);
+}
+
+void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
+{
+    const char *pre = l->e->prefix;
+    gcut_text *c = l->e->call;
+    gcut_c_comment(t->product, "matrix product");
+    gcut_c_comment(l->e, "its epilogue: on tiles of rows in cache when there are enough of them");
+    gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n", gcut_c_args(t->product),
+                  gcut_c_args(l->e));
+    gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
+    gcut_text_add(c, "        if (%s >= %d * x->plan->threads) {\n", row_count(l), GCUT_TILE);
+    gcut_text_add(c,
+                  "            gcut_rt_parallel(%s_f%u, (void *)args, gcut_rt_worth(x->plan->threads, %s, %lld + 15 * (%s)));\n"
+                  "        } else {\n            %s_f%u(args);\n",
+                  pre, t->tiles, dim(l, l->u->numel), (long long)cost_of(l), dim(l, t->k), pre, t->plain);
+    emit_launch(l, t->loop, "&args[1]", "            ");
+    gcut_text_add(c, "        }\n    }\n");
+    emit_fault_checks(l);
 }
 
 /* Row r of the loop reads row r of the product and no other, so a tile of rows can run as soon as it is multiplied. */

@@ -68,9 +68,17 @@ static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
 
 /* ---- operands ----------------------------------------------------------------------------------------------- */
 
+const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)
+{
+    if (!l->buffer[buffer]) l->buffer[buffer] = ++l->nbuffers;
+    return gcut_printf(l->m->arena, "p%u", l->buffer[buffer] - 1);
+}
+
 const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
 {
-    return gcut_printf(l->m->arena, "p%u", l->h->buffer[root]);
+    uint32_t k = l->buffer[l->h->buffer[root]];
+    GCUT_ASSERT(k > 0);
+    return gcut_printf(l->m->arena, "p%u", k - 1);
 }
 
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's start. */

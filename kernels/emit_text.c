@@ -159,12 +159,86 @@ const char *gcut_c_field(const gcut_program *p, uint32_t binding)
     return name;
 }
 
-const char *gcut_c_buffer(const gcut_program *p, uint32_t buffer)
+const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)
 {
-    const gcut_buffer *b = &p->buffers.at[buffer];
-    if (b->kind == GCUT_P_BOUND) return gcut_printf(p->module->arena, "x->io->%s", gcut_c_field(p, b->binding));
-    return gcut_printf(p->module->arena, "(%s *)(x->arena + x->plan->off[%u])", gcut_c_type(b->dtype),
-                       gcut_c_slot(p, buffer));
+    uint32_t k = 0;
+    while (k < e->args.n && e->args.at[k] != buffer) k++;
+    if (k == e->args.n) *GCUT_PUSH(e->p->module->arena, &e->args) = buffer;
+    return gcut_printf(e->p->module->arena, "b[%u]", k);
+}
+
+const char *gcut_c_args(const gcut_emitter *e)
+{
+    gcut_text t = {.arena = e->p->module->arena};
+    for (uint32_t k = 0; k < e->args.n; k++) {
+        const gcut_buffer *b = &e->p->buffers.at[e->args.at[k]];
+        gcut_text_add(&t, k ? ", " : "{");
+        if (b->kind == GCUT_P_BOUND)
+            gcut_text_add(&t, "(void *)x->io->%s", gcut_c_field(e->p, b->binding));
+        else
+            gcut_text_add(&t, "x->arena + x->plan->off[%u]", gcut_c_slot(e->p, e->args.at[k]));
+    }
+    gcut_text_add(&t, e->args.n ? "}" : "{0}");
+    return t.at;
+}
+
+/* ---- one function for equal kernels ----------------------------------------------------------------------- */
+
+/* Is it one of ours: a class of variable followed by the number of a value, as in v12 or acc7? */
+static size_t numbered(const char *s, size_t n)
+{
+    static const char *const classes[] = {"v", "a", "o", "s", "q", "acc", "part", "sum", "fault"};
+    size_t k = n;
+    while (k > 0 && isdigit((unsigned char)s[k - 1])) k--;
+    for (size_t i = 0; k > 0 && k < n && i < sizeof classes / sizeof *classes; i++)
+        if (strlen(classes[i]) == k && !memcmp(classes[i], s, k)) return k;
+    return 0;
+}
+
+/* Value numbers become 0, 1, … in order of appearance, so that equal kernels have equal text. */
+static const char *renumber(gcut_arena *a, uint32_t nvalues, const char *s)
+{
+    uint32_t *local = gcut_calloc(a, nvalues + 1, sizeof *local), next = 0;
+    gcut_text out = {.arena = a};
+    while (*s) {
+        size_t n = 0;
+        while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
+        size_t k = n ? numbered(s, n) : 0;
+        if (k) {
+            unsigned long v = strtoul(s + k, NULL, 10);
+            GCUT_ASSERT(v < nvalues);
+            if (!local[v]) local[v] = ++next;
+            gcut_text_add(&out, "%.*s%u", (int)k, s, local[v] - 1);
+        } else {
+            gcut_text_addn(&out, s, n ? n : 1);
+        }
+        s += n ? n : 1;
+    }
+    return out.at;
+}
+
+static uint64_t hash_of(const char *s) /* FNV-1a */
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (; *s; s++) h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    return h;
+}
+
+uint32_t gcut_c_function(gcut_emitter *e)
+{
+    gcut_arena *a = e->p->module->arena;
+    const char *text = renumber(a, e->h->g->values.n, e->body->at);
+    uint64_t hash = hash_of(text);
+    for (uint32_t i = 0; i < e->functions->n; i++)
+        if (e->functions->at[i].hash == hash && !strcmp(e->functions->at[i].text, text)) return i;
+    uint32_t number = e->functions->n;
+    *GCUT_PUSH(a, e->functions) = (gcut_function){text, hash};
+    for (const char *s = text; *s; s++)
+        if (*s == 1)
+            gcut_text_add(e->c, "%u", number);
+        else
+            gcut_text_addn(e->c, s, 1);
+    return number;
 }
 
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc)
@@ -192,14 +266,14 @@ void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref 
 void gcut_c_comment(gcut_emitter *e, const char *kind)
 {
     const gcut_unit *u = &e->h->units.at[e->unit];
-    gcut_text_add(e->c, "/* k%u: %s\n", e->number, kind);
+    gcut_text_add(e->call, "    /* k%u: %s\n", e->number, kind);
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         gcut_text line = {.arena = e->p->module->arena};
         const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[i]);
         gcut_print_node(e->h->g, u->nodes.at[i], &line);
         for (char *s = line.at; *s; s++) /* hostile text must not end the comment */
             if (*s == '*' && s[1] == '/') *s = '.';
-        gcut_text_add(e->c, " *   %s   %s\n", line.at, gcut_c_place(e->h->g, n->loc));
+        gcut_text_add(e->call, "     *   %s   %s\n", line.at, gcut_c_place(e->h->g, n->loc));
     }
-    gcut_text_add(e->c, " */\n");
+    gcut_text_add(e->call, "     */\n");
 }

@@ -21,22 +21,28 @@ typedef struct unit {
 
 static const char *dim(const unit *u, gcut_dim d) { return gcut_c_dim(u->m, d); }
 
+/* (float *)b[1] */
+static const char *pointer_to(const unit *u, uint32_t buffer)
+{
+    return gcut_printf(u->m->arena, "(%s *)%s", gcut_c_type(u->e->p->buffers.at[buffer].dtype), gcut_c_arg(u->e, buffer));
+}
+
 /* Operand k as this unit reads it: from its own storage, or from the copy made for the unit. */
 static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
 {
     gcut_ref v = gcut_arg(u->g, u->n, k);
     uint32_t copy = u->u->operand_copy ? u->u->operand_copy[k] : GCUT_NONE;
     if (copy != GCUT_NONE) {
-        *pointer = gcut_c_buffer(u->e->p, u->h->units.at[copy].copy_to);
+        *pointer = pointer_to(u, u->h->units.at[copy].copy_to);
         return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
     }
-    *pointer = gcut_c_buffer(u->e->p, u->h->buffer[u->h->view[v].root]);
+    *pointer = pointer_to(u, u->h->buffer[u->h->view[v].root]);
     return u->h->view[v];
 }
 
 static const char *result(const unit *u)
 {
-    return gcut_c_buffer(u->e->p, u->h->buffer[u->h->view[u->n->res0].root]);
+    return pointer_to(u, u->h->buffer[u->h->view[u->n->res0].root]);
 }
 
 /* "const int64_t name[] = {…};", never empty: C has no array of nothing. */
@@ -192,7 +198,7 @@ static void emit_copy(unit *u)
     gcut_ref v = u->u->copy_from, root = u->h->view[v].root;
     const gcut_type *t = gcut_type_of(u->g, v);
     const gcut_view *w = &u->h->view[v];
-    const char *to = gcut_c_buffer(u->e->p, u->u->copy_to), *type = gcut_c_type(t->dtype);
+    const char *to = pointer_to(u, u->u->copy_to), *type = gcut_c_type(t->dtype);
     if (gcut_root_is_const(u->h, root)) {
         W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", type,
           gcut_c_const(u->g, root), to, dim(u, gcut_type_numel(u->m, t)));
@@ -210,7 +216,7 @@ static void emit_copy(unit *u)
     }
     list(u, "to", c.stride, t->rank);
     W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n", t->rank, type,
-      shifted(u, gcut_c_buffer(u->e->p, u->h->buffer[root]), w->offset), to);
+      shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
 }
 
 /* ---- index ---------------------------------------------------------------------------------------------------------- */
@@ -229,10 +235,10 @@ static void emit_take(unit *u)
     const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
     uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     GCUT_ASSERT(x.offset == 0 && i.offset == 0);
-    W(u, "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, &x->fault[%u], x->plan->threads);\n",
+    W(u, "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], x->plan->threads);\n",
       gcut_c_type(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
       dim(u, product(u, t, axis + 1, t->rank)), px, pi, (int)gcut_dtype_bytes(ti->dtype),
-      dim(u, gcut_type_numel(u->m, ti)), result(u), *u->e->faults);
+      dim(u, gcut_type_numel(u->m, ti)), result(u));
 }
 
 static void emit_scatter(unit *u)
@@ -247,10 +253,10 @@ static void emit_scatter(unit *u)
         copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
     operand(u, 1, &pi);
     operand(u, 2, &pu);
-    W(u, "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, &x->fault[%u], x->plan->threads);\n",
+    W(u, "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], x->plan->threads);\n",
       gcut_dtype_name(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
       dim(u, product(u, t, axis + 1, t->rank)), result(u), pi, (int)gcut_dtype_bytes(ti->dtype),
-      dim(u, gcut_type_numel(u->m, ti)), pu, *u->e->faults);
+      dim(u, gcut_type_numel(u->m, ti)), pu);
 }
 
 static void emit_reduce(unit *u)
@@ -282,38 +288,48 @@ static const struct {
 static unit unit_of(gcut_emitter *e)
 {
     const gcut_unit *w = &e->h->units.at[e->unit];
-    unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->c};
+    unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->body};
     if (w->kind != GCUT_U_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
     return u;
 }
 
-void gcut_emit_unit(gcut_emitter *e)
+static void begin_function(const unit *u)
+{
+    W(u, "static void %s_f\1(const %s_args *args)\n{\n    %s_call *const x = args->x;\n    void *const *const b = args->b;\n",
+      u->e->prefix, u->e->prefix, u->e->prefix);
+    W(u, "    (void)x;\n");
+}
+
+uint32_t gcut_emit_unit(gcut_emitter *e)
+{
+    unit u = unit_of(e);
+    begin_function(&u);
+    kinds[u.u->kind].emit(&u);
+    W(&u, "}\n\n");
+    return gcut_c_function(e);
+}
+
+void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
 {
     unit u = unit_of(e);
     gcut_c_comment(e, kinds[u.u->kind].name);
-    W(&u, "static void %s_k%u(%s_call *x)\n{\n", e->prefix, e->number, e->prefix);
-    kinds[u.u->kind].emit(&u);
-    W(&u, "}\n\n");
-}
-
-void gcut_emit_unit_call(gcut_emitter *e)
-{
-    unit u = unit_of(e);
-    gcut_text_add(e->call, "    %s_k%u(x);\n", e->prefix, e->number);
+    gcut_text_add(e->call, "    {\n        void *const b[] = %s;\n        %s_f%u(&(const %s_args){x, b, %u});\n    }\n", gcut_c_args(e),
+                  e->prefix, function, e->prefix, *e->faults);
     if (!kinds[u.u->kind].indexes) return;
     uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
     gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis], gcut_arg(u.g, u.n, 1));
 }
 
-void gcut_emit_tiles(gcut_emitter *e, uint32_t loop)
+uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop)
 {
     unit u = unit_of(e);
-    const char *a, *b, *c, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
-    W(&u, "/* k%u on tiles of the rows of k%u, while they are in cache */\n", loop, e->number);
-    W(&u, "static void %s_k%u_tiles(void *arg, int t, int nt)\n{\n    %s_call *const x = arg;\n", e->prefix, loop, e->prefix);
-    describe_gemm(&u, &a, &b, &c);
+    const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
+    W(&u, "static void %s_f\1(void *arg, int t, int nt)\n{\n    const %s_args *const args = arg;\n", e->prefix, e->prefix);
+    W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n", e->prefix);
+    describe_gemm(&u, &pa, &pb, &pc);
     W(&u, "    int64_t r0, r1;\n    gcut_rt_share(g.m, 32, t, nt, &r0, &r1);\n");
     W(&u, "    for (int64_t r = r0; r < r1; r += %d) {\n        const int64_t end = gcut_rt_min(r + %d, r1);\n", GCUT_TILE, GCUT_TILE);
-    W(&u, "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_k%u_rows(x, t, r, end);\n    }\n}\n\n", t, a, b, c,
-      e->prefix, loop);
+    W(&u, "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_f%u_rows(args + 1, t, r, end);\n    }\n}\n\n", t, pa,
+      pb, pc, e->prefix, loop);
+    return gcut_c_function(e);
 }

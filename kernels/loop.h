@@ -42,6 +42,8 @@ typedef struct gcut_loop {
     uint32_t *index; /* value -> member + 1 */
     int phases;
     gcut_text *out;
+    uint32_t *buffer; /* buffer -> its number among this unit's pointers, + 1 */
+    uint32_t nbuffers;
     bool *have;      /* members whose variable exists in the scope being written */
 } gcut_loop;
 
@@ -58,17 +60,22 @@ static inline bool gcut_loop_partial(const gcut_member *x)
     return x->level == GCUT_L_COLUMN || x->level == GCUT_L_TOTAL;
 }
 
-/* emit_loop.c: the kernel's functions, then its call; tiles NULL unless it is the epilogue of a product. */
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a);
+/* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue of: tile by
+ * tile of rows while they are in cache or, for few rows, after the whole product. */
+gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function);
+void gcut_emit_loop_call(const gcut_loop *l, uint32_t function);
 typedef struct gcut_tiles {
-    uint32_t number; /* the product's kernel */
-    gcut_dim k;      /* its contracted size */
+    gcut_emitter *product;
+    uint32_t plain, tiles, loop; /* functions: the product alone, both on tiles, the loop alone */
+    gcut_dim k;                  /* the contracted size */
 } gcut_tiles;
-void gcut_emit_loop_call(const gcut_loop *l, const gcut_tiles *tiles);
+void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t);
 /* Can the loop unit run tile by tile right behind the product? */
 bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
 
 /* emit_operand.c */
+/* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */
+const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer);
 const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root);
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start. */
 void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota);

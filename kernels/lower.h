@@ -134,24 +134,36 @@ void gcut_assign(gcut_program *p);
 
 /* ---- emission ------------------------------------------------------------------------------------- */
 
+/* A kernel is a function of the buffers it is given, so that units that differ in nothing else (the layers of a
+ * transformer) share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order. */
+typedef struct gcut_function {
+    const char *text; /* with \1 where the number goes */
+    uint64_t hash;
+} gcut_function;
+
+typedef GCUT_VEC(gcut_function) gcut_functions;
+
 typedef struct gcut_emitter {
     const gcut_program *p;
     const gcut_half *h;
     uint32_t unit;
-    uint32_t number;    /* of the kernel: NAME_k<number> */
-    const char *prefix; /* the program's name as a C identifier */
-    uint32_t *faults;   /* index checks emitted so far */
-    gcut_text *c;       /* kernels */
-    gcut_text *call;    /* the body of NAME_forward / NAME_backward */
+    uint32_t number;           /* of the launch: k<number> */
+    const char *prefix;        /* the program's name as a C identifier */
+    uint32_t *faults;          /* index checks emitted so far */
+    gcut_functions *functions; /* emitted so far */
+    gcut_text *c;              /* all functions */
+    gcut_text *body;           /* the function being written */
+    gcut_text *call;           /* the body of NAME_forward / NAME_backward */
+    GCUT_VEC(uint32_t) args;   /* the buffers behind b[0], b[1], … of this launch */
 } gcut_emitter;
 
-/* Row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
+/* loop.c: row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
 void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m);
-/* emit_unit.c: every kind but LOOP: the kernel's function, then its call. */
-void gcut_emit_unit(gcut_emitter *e);
-void gcut_emit_unit_call(gcut_emitter *e);
-/* The function that computes tiles of rows of a product and runs loop kernel number `loop` on each. */
-void gcut_emit_tiles(gcut_emitter *e, uint32_t loop);
+/* emit_unit.c: every kind but LOOP: the function, whose number it returns, then the launch. */
+uint32_t gcut_emit_unit(gcut_emitter *e);
+void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
+/* The function that computes tiles of rows of a product and runs loop function number `loop` on each. */
+uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop);
 
 /* emit_text.c: pieces of C. */
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
@@ -163,13 +175,18 @@ const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t);
 const char *gcut_c_const(const gcut_graph *g, gcut_ref root);
 /* The expression of POINT node n on operand expressions arg[]. */
 const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg);
-/* The pointer expression of a buffer: x->io->w or (float *)(x->arena + x->plan->off[3]). */
-const char *gcut_c_buffer(const gcut_program *p, uint32_t buffer);
+/* b[k], the argument of this launch that stands for a buffer. */
+const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
+/* "{…}": what b[] holds at the launch. */
+const char *gcut_c_args(const gcut_emitter *e);
+/* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an equal
+ * one exists. Returns its number; \1 in the text stands for it. */
+uint32_t gcut_c_function(gcut_emitter *e);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
 /* After the kernel's call: returns GCUT_RT_EINDEX when the next fault slot was hit; takes the slot. */
 void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref index);
-/* The comment over a kernel: its IR lines and where they come from. */
+/* The comment over a launch: its IR lines and where they come from. */
 void gcut_c_comment(gcut_emitter *e, const char *kind);
 /* The arena slot of a buffer in NAME_plan.off: its rank among arena buffers in use. */
 uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The numbers in doc/partition.md: each example is planned here, and what comes out must be in the page letter
+ * for letter, its graph too, except for the peak, which is not the partition's to decide.  When one is not, the
+ * message is what the page should say.
+ */
+#include "harness.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gradcut/gradcut.h"
+#include "partition/decide.h"
+
+static const char cos_of_cos[] = "gcut 1\n"
+                                 "func @cc[N in 1..](param %x: f32[N]) -> (out loss: f32[]) {\n"
+                                 "  %a = cos(%x)\n"
+                                 "  %b = cos(%a)\n"
+                                 "  %loss = sum(%b)\n"
+                                 "  return %loss\n"
+                                 "}\n";
+
+static const char six[] = "gcut 1\n"
+                          "func @six[N in 1..](param %w: f32[256, 256], input %x: f32[N, 256]) -> (out loss: f32[]) {\n"
+                          "  %h = matmul(%x, %w)\n"
+                          "  %a = tanh(%h)\n"
+                          "  %b = mul(%a, %a)\n"
+                          "  %c = relu(%b)\n"
+                          "  %d = exp(%c)\n"
+                          "  %loss = sum(%d)\n"
+                          "  return %loss\n"
+                          "}\n";
+
+typedef struct example {
+    const char *name, *graph;
+    int64_t n; /* of N */
+    const char *policy;
+    double lambda;
+    const char *save;
+    bool table; /* the prices of all values are in the page too */
+} example;
+
+static const example examples[] = {
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, true},
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, "a", false},
+    {"six", six, 1024, "mincut", 0.05, NULL, true},
+    {"six", six, 1024, "mincut", 0.5, NULL, false},
+    {"six", six, 1024, "save-all", 0.05, NULL, false},
+};
+
+typedef struct world {
+    gcut_env *env;
+    const char *page;
+    char folder[40];
+} world;
+
+static void must_say(const world *w, const char *text)
+{
+    if (!strstr(w->page, text)) fail_msg("doc/partition.md does not say:\n%s", text);
+}
+
+/* Without the line of the peak. */
+static const char *without_peak(gcut_arena *a, const char *said)
+{
+    const char *peak = strstr(said, "peak: "), *rest = peak ? strchr(peak, '\n') : NULL;
+    if (!rest) fail_msg("no peak in\n%s", said);
+    return gcut_printf(a, "%.*s%s", (int)(peak - said), said, rest + 1);
+}
+
+static const char *price(gcut_arena *a, double ns)
+{
+    return isinf(ns) ? "never" : gcut_printf(a, "%.0f", ns);
+}
+
+/* One line per value that the forward half could make. */
+static void must_say_prices(const world *w, const gcut_plan *plan)
+{
+    static const char *const where[] = {"forward", "either", "backward"};
+    static const char *const fate[] = {"free", "saved", "recomputed", "unused", "backward"};
+    gcut_arena *a = w->env->arena;
+    gcut_text t = {.arena = a};
+    for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
+        const gcut_decision *d = &plan->value[v];
+        if (d->where == GCUT_W_BACKWARD) continue;
+        gcut_text_add(&t, "| `%%%s` | %s | %lld | %s | %s | %s |\n", plan->joint->values.at[v].name, where[d->where],
+                      (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns), fate[d->fate]);
+    }
+    assert_non_null(t.at);
+    must_say(w, t.at);
+}
+
+static void plan_example(const world *w, const example *e)
+{
+    gcut_arena *a = w->env->arena;
+    const char *path = gcut_printf(a, "%s/%s.gcut", w->folder, e->name);
+    gcut_file_write(w->env, path, e->graph, strlen(e->graph));
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_size at = {"N", e->n};
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.policy = e->policy;
+    o.lambda = e->lambda;
+    o.at = &at;
+    o.nat = 1;
+    o.threads = 2;
+    if (e->save) o.save = &e->save, o.nsave = 1;
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    const gcut_plan *plan = g ? gcut_plan_of(g, &o) : NULL;
+    if (!plan) fail_msg("%s: %s", e->name, gcut_last_error(ctx));
+    char *said = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&said, &n);
+    gcut_plan_print(plan, f);
+    fclose(f);
+    must_say(w, e->graph);
+    must_say(w, without_peak(a, said));
+    if (e->table) must_say_prices(w, plan);
+    free(said);
+    gcut_ctx_free(ctx);
+    unlink(path);
+}
+
+static void every_example(void *arg)
+{
+    world *w = arg;
+    w->page = gcut_file_read(w->env->arena, GCUT_SOURCE_DIR "/doc/partition.md", 1 << 20, NULL);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) plan_example(w, &examples[i]);
+}
+
+static void the_page_has_the_plans(void **state)
+{
+    world *w = *state;
+    must(w->env, every_example, w);
+}
+
+static void machine(void *arg)
+{
+    world *w = arg;
+    gcut_arena *a = w->env->arena;
+    gcut_machine m = gcut_machine_shipped();
+    w->page = gcut_file_read(a, GCUT_SOURCE_DIR "/doc/partition.md", 1 << 20, NULL);
+    must_say(w, gcut_printf(a, "| read from memory | 1/%.1f ns per byte |", 1 / m.dram_read_ns_per_byte));
+    must_say(w, gcut_printf(a, "| write to memory | 1/%.1f ns per byte |", 1 / m.dram_write_ns_per_byte));
+    must_say(w, gcut_printf(a, "| through the cache, there and back | 1/%.1f ns per byte |", 1 / m.cache_ns_per_byte));
+    must_say(w, gcut_printf(a, "| matrix product | 1/%.1f ns per flop |", 1 / m.gemm_ns_per_flop));
+    must_say(w, gcut_printf(a, "| one more kernel | %.0f ns |", m.kernel_ns));
+    must_say(w, gcut_printf(a, "| scale of the op table's picoseconds | %.1f |", m.pointwise_scale));
+}
+
+static void the_page_has_the_machine(void **state)
+{
+    world *w = *state;
+    must(w->env, machine, w);
+}
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    *state = w;
+    if (!w) return -1;
+    w->env = gcut_env_new(NULL, NULL);
+    strcpy(w->folder, "/tmp/gradcut-plan-XXXXXX");
+    return w->env && mkdtemp(w->folder) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    rmdir(w->folder);
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_page_has_the_plans, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_page_has_the_machine, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

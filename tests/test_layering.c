@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Who may see whom, checked on the sources and on what is linked.
+ */
+#define _GNU_SOURCE
+#include "harness.h"
+
+#include <ctype.h>
+#include <ftw.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include "gradcut/gradcut.h"
+
+/* Includes written from the root that the files of a room may have, by prefix; a room sees itself. */
+typedef struct room {
+    const char *name;
+    const char *sees[8];
+} room;
+static const room rooms[] = {
+    {"include/gradcut", {"gradcut/"}},
+    {"base", {"base/", "gradcut/status.h"}},
+    {"graph", {"graph/", "base/"}},
+    {"autodiff", {"autodiff/", "graph/", "base/"}},
+    {"partition", {"partition/", "graph/", "base/"}},
+    {"kernels", {"kernels/", "graph/", "base/", "gradcut/gradcut_rt.h"}},
+    {"kernels/rt", {"kernels/rt/", "gradcut/gradcut_rt.h", "gradcut/rt_math.h", "gradcut/status.h"}},
+    {"import", {"import/", "graph/", "base/"}},
+    {"driver", {"driver/", "autodiff/", "partition/", "kernels/kernels.h", "import/", "graph/", "base/", "gradcut/"}},
+    {"cli", {"cli/", "gradcut/"}},
+    {"examples", {"examples/", "gradcut/"}},
+    {"examples/aot", {"examples/", "gradcut/"}},
+    {"bench", {"bench/", "gradcut/"}},
+};
+#define NROOMS (sizeof rooms / sizeof *rooms)
+
+/* Foreign libraries and the only places that may know them. */
+static const struct {
+    const char *header, *where[3];
+} foreign[] = {{"glpk.h", {"partition/solve.c"}},
+               {"blis.h", {"kernels/rt/", "bench/"}},
+               {"blis/blis.h", {"kernels/rt/", "bench/"}},
+               {"cblas.h", {"bench/"}},
+               {"immintrin.h", {"kernels/rt/"}},
+               {"dlfcn.h", {"driver/"}},
+               {"spawn.h", {"driver/cc.c"}}};
+
+/* Files of more than 700 lines, each with its reason. */
+static const char *const long_files[] = {
+    "include/gradcut/rt_math.h", /* emitted C includes the elementary functions of both precisions as one piece */
+    NULL,
+};
+
+static int problems;
+
+static void problem(const char *fmt, ...) GCUT_PRINTF(1, 2);
+static void problem(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    problems++;
+}
+
+static bool starts(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
+
+static bool ends(const char *s, const char *with)
+{
+    size_t n = strlen(s), k = strlen(with);
+    return n >= k && !strcmp(s + n - k, with);
+}
+
+/* The sources directly in a folder of the project; paths keep the root. */
+static void sources(const char *folder, glob_t *out)
+{
+    static const char *const kinds[] = {"c", "h", "def"};
+    int flags = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char pattern[512];
+        snprintf(pattern, sizeof pattern, "%s/%s/*.%s", GCUT_SOURCE_DIR, folder, kinds[i]);
+        int e = glob(pattern, flags, NULL, out);
+        assert_true(e == 0 || e == GLOB_NOMATCH);
+        flags = GLOB_APPEND;
+    }
+}
+
+static const char *inside(const char *path) { return path + strlen(GCUT_SOURCE_DIR) + 1; }
+
+/* The name between the quotes or brackets of an #include line; NULL when it is none. */
+static char *included(char *line, bool *quoted)
+{
+    char *s = line + strspn(line, " \t");
+    if (*s++ != '#') return NULL;
+    s += strspn(s, " \t");
+    if (!starts(s, "include")) return NULL;
+    s += strcspn(s, "\"<");
+    if (!*s) return NULL;
+    *quoted = *s == '"';
+    char *end = strpbrk(s + 1, "\">");
+    if (!end) return NULL;
+    *end = '\0';
+    return s + 1;
+}
+
+static bool may_see(const room *r, const char *name)
+{
+    for (int i = 0; i < 8 && r->sees[i]; i++)
+        if (starts(name, r->sees[i])) return true;
+    /* A header beside the file, which examples are allowed: they are read one folder at a time. */
+    return starts(r->name, "examples") && (!strchr(name, '/') || starts(name, "../"));
+}
+
+static void check_foreign(const char *file, const char *name)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (strcmp(name, foreign[i].header) != 0) continue;
+        bool ok = false;
+        for (int k = 0; k < 3 && foreign[i].where[k]; k++) ok = ok || starts(file, foreign[i].where[k]);
+        if (!ok) problem("%s must not include <%s>", file, name);
+    }
+}
+
+static void check_includes(const room *r, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char line[1024];
+    int n = 0;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        bool quoted = false;
+        char *name = included(line, &quoted);
+        n++;
+        if (!name) continue;
+        if (quoted && !may_see(r, name)) problem("%s:%d: %s must not see \"%s\"", inside(path), n, r->name, name);
+        check_foreign(inside(path), name);
+    }
+    fclose(f);
+}
+
+static void includes_follow_the_rooms(void **state)
+{
+    (void)state;
+    problems = 0;
+    size_t total = 0;
+    for (size_t i = 0; i < NROOMS; i++) {
+        glob_t g;
+        sources(rooms[i].name, &g);
+        for (size_t k = 0; k < g.gl_pathc; k++) check_includes(&rooms[i], g.gl_pathv[k]);
+        total += g.gl_pathc;
+        globfree(&g);
+    }
+    assert_true(total > 100);
+    assert_int_equal(problems, 0);
+}
+
+/* Siblings, spelled out once more from the other side: the scan above is only as good as its table. */
+static void siblings_do_not_meet(void **state)
+{
+    (void)state;
+    static const char *const siblings[] = {"autodiff", "partition", "kernels", "import"};
+    for (size_t i = 0; i < NROOMS; i++)
+        for (size_t a = 0; a < 4; a++)
+            for (size_t b = 0; b < 4; b++)
+                if (a != b && !strcmp(rooms[i].name, siblings[a])) {
+                    char name[64];
+                    snprintf(name, sizeof name, "%s/x.h", siblings[b]);
+                    assert_false(may_see(&rooms[i], name));
+                }
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+/* LICENSE, point 2. */
+static bool is_permissive(const char *file)
+{
+    return starts(file, "kernels/rt/") || !strcmp(file, "include/gradcut/gradcut_rt.h") ||
+           !strcmp(file, "include/gradcut/rt_math.h") || !strcmp(file, "include/gradcut/status.h");
+}
+
+static void check_file(const char *path)
+{
+    const char *file = inside(path);
+    FILE *f = fopen(path, "r");
+    char line[4096] = "";
+    int n = 0;
+    assert_non_null(f);
+    if (!fgets(line, sizeof line, f)) line[0] = '\0';
+    const char *want =
+        is_permissive(file) ? "SPDX-License-Identifier: MIT" : "SPDX-License-Identifier: GPL-3.0-or-later";
+    char *at = strstr(line, "SPDX-License-Identifier: ");
+    size_t k = strlen(want);
+    if (!at || strncmp(at, want, k) != 0 || (at[k] && !isspace((unsigned char)at[k])))
+        problem("%s:1: expected %s", file, want);
+    for (n = 1; fgets(line, sizeof line, f); n++)
+        ;
+    bool listed = false;
+    for (size_t i = 0; long_files[i]; i++) listed = listed || !strcmp(long_files[i], file);
+    if (n > 700 && !listed) problem("%s has %d lines, more than 700", file, n);
+    fclose(f);
+}
+
+static void files_are_licensed_and_short(void **state)
+{
+    (void)state;
+    problems = 0;
+    for (size_t i = 0; i < NROOMS; i++) {
+        glob_t g;
+        sources(rooms[i].name, &g);
+        for (size_t k = 0; k < g.gl_pathc; k++) check_file(g.gl_pathv[k]);
+        globfree(&g);
+    }
+    assert_int_equal(problems, 0);
+}
+
+/* ---- headers -------------------------------------------------------------------------------------- */
+
+/* Templates, included once for each setting of their macros, and the last part of gradcut_rt.h. */
+static bool is_part(const char *file)
+{
+    return !strcmp(file, "kernels/rt/small_kernel.h") || !strcmp(file, "kernels/rt/gemm_type.h") ||
+           !strcmp(file, "include/gradcut/rt_math.h");
+}
+
+/* One translation unit per header would be a process each: one compiler is given a file per header instead. */
+static void every_header_compiles_alone(void **state)
+{
+    (void)state;
+    static char cmd[1 << 16];
+    size_t n = (size_t)snprintf(cmd, sizeof cmd, "gcc -std=gnu17 -Wall -Wextra -fsyntax-only -fopenmp -I%s -I%s/include -I%s",
+                                GCUT_SOURCE_DIR, GCUT_SOURCE_DIR, GCUT_BLIS_INCLUDE);
+    char tmp[] = "/tmp/gradcut-headers-XXXXXX";
+    assert_non_null(mkdtemp(tmp));
+    int count = 0;
+    for (size_t i = 0; i < NROOMS; i++) {
+        glob_t g;
+        sources(rooms[i].name, &g);
+        for (size_t k = 0; k < g.gl_pathc; k++) {
+            if (!ends(g.gl_pathv[k], ".h")) continue;
+            if (is_part(inside(g.gl_pathv[k]))) continue;
+            char unit[128];
+            snprintf(unit, sizeof unit, "%s/%d.c", tmp, count++);
+            FILE *f = fopen(unit, "w");
+            assert_non_null(f);
+            fprintf(f, "#include \"%s\"\nextern int unit;\n", g.gl_pathv[k]);
+            fclose(f);
+            n += (size_t)snprintf(cmd + n, sizeof cmd - n, " %s", unit);
+            assert_true(n < sizeof cmd);
+        }
+        globfree(&g);
+    }
+    int status = system(cmd);
+    for (int k = 0; k < count; k++) {
+        char unit[128];
+        snprintf(unit, sizeof unit, "%s/%d.c", tmp, k);
+        unlink(unit);
+    }
+    rmdir(tmp);
+    assert_true(count > 30);
+    assert_int_equal(status, 0);
+}
+
+/* ---- what is linked ----------------------------------------------------------------------------------- */
+
+/* Calls see on every line that a command prints; returns how many there were. */
+static int lines_of(const char *cmd, void (*see)(char *line))
+{
+    FILE *f = popen(cmd, "r");
+    char line[4096];
+    int n = 0;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        n++;
+        see(line);
+    }
+    pclose(f);
+    return n;
+}
+
+static int needed;
+
+static void see_needed(char *line)
+{
+    static const char *const fine[] = {"libc.so", "libm.so", "libgomp.so", "ld-linux", "libpthread.so"};
+    char *lib = strstr(line, "(NEEDED)") ? strchr(line, '[') : NULL;
+    if (!lib) return;
+    bool ok = false;
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) ok = ok || starts(lib + 1, fine[i]);
+    needed++;
+    if (!ok) problem("a compiled step needs %s", lib);
+}
+
+static void see_ldd(char *line)
+{
+    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "not found")) problem("ldd of a compiled step: %s", line);
+}
+
+static void see_symbol(char *line)
+{
+    if (strstr(line, "glp_")) problem("of GLPK's: %s", line);
+}
+
+/* The compiler is GPL, by GLPK; what it makes must not be. */
+static void steps_do_not_link_glpk(void **state)
+{
+    (void)state;
+    char tmp[] = "/tmp/gradcut-layering-XXXXXX", base[128], cmd[600];
+    assert_non_null(mkdtemp(tmp));
+    problems = needed = 0;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    assert_non_null(g);
+    snprintf(base, sizeof base, "%s/step", tmp);
+    gcut_status s = gcut_emit_files(g, NULL, base, true);
+    if (s != GCUT_OK) fputs(gcut_last_error(ctx), stderr);
+    assert_int_equal(s, GCUT_OK);
+    snprintf(cmd, sizeof cmd, "readelf -d %s.so", base);
+    assert_true(lines_of(cmd, see_needed) > 5);
+    assert_true(needed >= 1);
+    snprintf(cmd, sizeof cmd, "ldd %s.so", base);
+    assert_true(lines_of(cmd, see_ldd) >= 2);
+    snprintf(cmd, sizeof cmd, "nm -D %s.so; nm %s", base, GCUT_RT_LIBRARY);
+    assert_true(lines_of(cmd, see_symbol) > 20);
+    snprintf(cmd, sizeof cmd, "rm -r %s", tmp);
+    assert_int_equal(system(cmd), 0);
+    gcut_ctx_free(ctx);
+    assert_int_equal(problems, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(includes_follow_the_rooms),  cmocka_unit_test(siblings_do_not_meet),
+        cmocka_unit_test(files_are_licensed_and_short), cmocka_unit_test(every_header_compiles_alone),
+        cmocka_unit_test(steps_do_not_link_glpk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
