@@ -30,8 +30,14 @@ static gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
     if (!g || g->failed) return (gcut_val){0};
     c->at = at;
     c->b = (gcut_build){.g = g};
-    if (gcut_protect(g->module->env, body, c) == GCUT_OK) return (gcut_val){g, c->out};
+    gcut_env *env = g->module->env;
+    uint32_t before = env->ndiags;
+    if (gcut_protect(env, body, c) == GCUT_OK) return (gcut_val){g, c->out};
     g->failed = true;
+    if (env->ndiags > before && !env->diags[before].at.line) { /* what knows no line is the caller's */
+        env->diags[before].at.file = at.file;
+        env->diags[before].at.line = at.line;
+    }
     return (gcut_val){0};
 }
 
@@ -53,6 +59,13 @@ static gcut_graph *graph_of(const gcut_val *in, int n)
     return in[0].graph;
 }
 
+/* Letters, digits, _ and . as in the text IR. */
+static bool is_name(const char *s)
+{
+    const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+    return s && *s && strspn(s, letters) == strlen(s);
+}
+
 /* ---- graphs, sizes ------------------------------------------------------------------------------------------ */
 
 typedef struct graph_job {
@@ -64,9 +77,8 @@ typedef struct graph_job {
 static void make_graph(void *arg)
 {
     graph_job *j = arg;
-    for (const char *s = j->name; *s; s++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.", *s))
-            gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "a graph's name is made of letters, digits, _ and .");
+    if (!is_name(j->name))
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "a graph's name is made of letters, digits, _ and .");
     gcut_module *m = gcut_module_new(j->env, j->env->arena);
     j->g = gcut_graph_create(m, j->name);
 }
@@ -101,7 +113,16 @@ typedef struct dim_job {
 static void dim_sym(void *arg)
 {
     dim_job *j = arg;
+    gcut_env *env = j->g->module->env;
+    if (!is_name(j->name) || strchr(j->name, '.') || (j->name[0] >= '0' && j->name[0] <= '9'))
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: the name of a size is an identifier", j->g->name);
+    if (j->a < 0 || j->a > j->b)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: the range of size %s is empty or negative", j->g->name,
+                  j->name);
     j->out = gcut_dim_symbol(j->g->module->dims, j->name);
+    for (uint32_t i = 0; i < j->g->decls.n; i++)
+        if (j->g->decls.at[i].sym == j->out)
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: size %s is declared twice", j->g->name, j->name);
     gcut_decl_add(j->g, (gcut_dim_decl){j->out, j->a, j->b, 1});
 }
 
@@ -142,6 +163,8 @@ static gcut_type type_of(const call *c)
     if (c->dtype < 0 || c->dtype >= GCUT_NDTYPES) usage(c, "not a dtype");
     if (c->shape.rank < 0 || c->shape.rank > GCUT_MAX_RANK) usage(c, "a rank is 0 to 8");
     memcpy(t.dim, c->shape.dim, sizeof t.dim);
+    gcut_text scratch = {.arena = c->b.g->module->arena};
+    for (int d = 0; d < t.rank; d++) gcut_dim_print(c->b.g->module->dims, t.dim[d], &scratch); /* throws on a stranger */
     return t;
 }
 
@@ -149,6 +172,7 @@ static void make_param(void *arg)
 {
     call *c = arg;
     gcut_type t = type_of(c);
+    if (!is_name(c->name)) usage(c, "a name is made of letters, digits, _ and .");
     c->out = gcut_param_new(c->b.g, c->role, c->name, &t);
 }
 
@@ -169,6 +193,12 @@ static void make_result(void *arg)
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == c->role && !strcmp(g->results.at[i].name, c->name))
             usage(c, "there is already a result of that name");
+    if (!is_name(c->name)) usage(c, "a name is made of letters, digits, _ and .");
+    if (c->role == GCUT_ROLE_next) {
+        gcut_ref old = gcut_graph_find(g, c->name);
+        if (!old || gcut_def(g, old) || !gcut_type_equal(gcut_type_of(g, old), gcut_type_of(g, c->in[0].id)))
+            usage(c, "`next` names a param or state, and is of its type");
+    }
     gcut_result_new(g, c->role, c->name, c->in[0].id);
 }
 

@@ -34,10 +34,8 @@ void gcut_dump(const gcut_pipeline *p, const char *dir)
         gcut_file_write(p->env, gcut_printf(a, "%s/%s", dir, stages[i].file), t.at, t.n);
         gcut_text_add(&index, "%-18s %s\n", stages[i].file, stages[i].what);
     }
-    gcut_graph folded = *p->folded; /* under the name of the function, so that it can take its place */
     gcut_text t = {.arena = a};
-    folded.name = p->primal->name;
-    gcut_print_graph(&folded, &(gcut_print_options){0}, &t);
+    gcut_print_graph(p->folded, &(gcut_print_options){0}, &t);
     gcut_file_write(p->env, gcut_printf(a, "%s/10.folded.gcut", dir), t.at, t.n);
     gcut_text_add(&index, "%-18s %s\n", "10.folded.gcut", "the same, folded, without duplicates and dead nodes");
     const char *base = gcut_printf(a, "%s/step", dir);

@@ -113,6 +113,7 @@ static void to_joint(gcut_pipeline *p)
     gcut_arena *a = p->arena;
     const char *base = p->primal->name;
     p->folded = simplify(p->primal, gcut_printf(a, "%s.folded", base));
+    p->folded->name = p->primal->name; /* messages and dumps speak of the user's function */
     if (p->opt.forward_only) {
         p->raw = p->primal;
         p->joint = p->folded;
@@ -168,13 +169,36 @@ static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half, const char *s
     return g;
 }
 
+static int64_t bytes_at(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at, uint32_t nat)
+{
+    int64_t n = gcut_dtype_bytes(t->dtype);
+    for (uint32_t d = 0; d < t->rank; d++) {
+        int64_t k = 0;
+        if (!gcut_dim_eval(p->module->dims, t->dim[d], at, nat, &k) || __builtin_mul_overflow(n, k, &n))
+            gcut_fail(p->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL, "%s has no size here",
+                      gcut_type_text(p->arena, p->module, t));
+    }
+    return n;
+}
+
+int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    const gcut_graph *g = p->joint;
+    int64_t n = gcut_program_memory(p->program, at, nat, threads).arena_bytes;
+    for (uint32_t i = 0; i < g->params.n; i++) n += bytes_at(p, gcut_type_of(g, g->params.at[i].value), at, nat);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role != GCUT_ROLE_next)
+            n += bytes_at(p, gcut_type_of(g, g->results.at[i].value), at, nat);
+    return n;
+}
+
 static void to_kernel(gcut_pipeline *p)
 {
     p->kfwd = for_kernels(p, p->fwd, "fwd.kernel");
     if (p->bwd) p->kbwd = for_kernels(p, p->bwd, "bwd.kernel");
     p->program = gcut_lower(p->kfwd, p->kbwd);
     gcut_program_mark(p->program);
-    if (p->plan) p->plan->peak_bytes = gcut_program_memory(p->program, p->at, p->nat, gcut_rt_threads(p->opt.threads)).peak_bytes;
+    if (p->plan) p->plan->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
 }
 
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal, gcut_arena *parent)

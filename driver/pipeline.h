@@ -37,6 +37,9 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
 /* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed >= 4. */
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat, uint32_t *n);
 
+/* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
+int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
+
 /* The text of a stage. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
 

@@ -48,6 +48,10 @@ static void make_slots(gcut_step *s)
                 .type = *gcut_type_of(g, r->value)};
         }
     }
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (gcut_slot_find(s, s->slot[i].name) != &s->slot[i])
+            gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, g->loc), "rename one of them",
+                      "two values would be bound by the name '%s'", s->slot[i].name);
 }
 
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
@@ -456,7 +460,6 @@ gcut_stats gcut_step_stats(gcut_step *s)
     st.arena_bytes = s->arena_bytes;
     st.saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
     st.peak_bytes += touched(s);
-    gcut_memory mem = gcut_program_memory(s->p->program, s->size, s->nsizes, s->threads);
-    st.predicted_bytes = mem.peak_bytes;
+    st.predicted_bytes = gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads);
     return st;
 }

@@ -89,7 +89,7 @@ static void make_step(run *r)
     r->opt.policy = s->policy;
     r->opt.lambda = s->lambda;
     r->opt.threads = (int)s->threads;
-    r->opt.optimizer = "adamw(lr=2e-3, beta1=0.9, beta2=0.99, weight_decay=0.1)"; /* lr is bound below */
+    r->opt.optimizer = "adamw(lr=3e-3, beta1=0.9, beta2=0.99, weight_decay=0.1)"; /* lr is bound below */
     r->opt.at = &r->batch;
     r->opt.nat = 1;
     r->step = gcut_compile(r->graph, &r->opt);

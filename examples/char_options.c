@@ -10,11 +10,11 @@
 
 #include "die.h"
 
-enum { DEFAULT_STEPS = 1000 };
+enum { DEFAULT_STEPS = 2000 };
 #define DEFAULTS                                                                                             \
     {                                                                                                        \
-        .layers = 4, .heads = 4, .channels = 128, .context = 128, .batch = 16, .steps = -1, .every = 50,     \
-        .seed = 1, .sample = 500, .lr = 2e-3, .lambda = 0.05, .policy = "mincut", .backend = "compiled"      \
+        .layers = 4, .heads = 4, .channels = 128, .context = 128, .batch = 8, .steps = -1, .every = 100,     \
+        .seed = 1, .sample = 500, .lr = 3e-3, .lambda = 0.05, .policy = "mincut", .backend = "compiled"      \
     }
 
 static const struct option {
@@ -29,11 +29,11 @@ static const struct option {
     {"--heads", WHOLE, AT(heads), 1, "attention heads, a divisor of the channels (4)"},
     {"--channels", WHOLE, AT(channels), 1, "width of the residual stream (128)"},
     {"--context", WHOLE, AT(context), 1, "characters the model sees (128)"},
-    {"--batch", WHOLE, AT(batch), 1, "windows per step (16)"},
-    {"--steps", WHOLE, AT(steps), 0, "training steps (1000, or until --seconds are over)"},
+    {"--batch", WHOLE, AT(batch), 1, "windows per step (8)"},
+    {"--steps", WHOLE, AT(steps), 0, "training steps (2000, or until --seconds are over)"},
     {"--seconds", REAL, AT(seconds), 0, "stop then; with --steps too, whichever comes first"},
-    {"--every", WHOLE, AT(every), 1, "steps per line of output (50)"},
-    {"--lr", REAL, AT(lr), 0, "highest learning rate (2e-3)"},
+    {"--every", WHOLE, AT(every), 1, "steps per line of output (100)"},
+    {"--lr", REAL, AT(lr), 0, "highest learning rate (3e-3)"},
     {"--seed", WHOLE, AT(seed), 0, "of weights, windows and sample (1)"},
     {"--threads", WHOLE, AT(threads), 0, "0: OMP_NUM_THREADS, else every core (0)"},
     {"--policy", WORD, AT(policy), 0, "what to save: mincut, save-all, recompute-all (mincut)"},

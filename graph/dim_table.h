@@ -66,8 +66,12 @@ struct gcut_dims {
     gcut_dim_index atom_index, mono_index, expr_index;
 };
 
+/* Throws: d is not of this table.  A caller of the public API can pass any number. */
+_Noreturn void gcut_dim_stranger(const gcut_dims *t);
+
 static inline const gcut_dim_expr *gcut_dim_expr_of(const gcut_dims *t, gcut_dim d)
 {
+    if (-(d + 1) >= (gcut_dim)t->exprs.n) gcut_dim_stranger(t);
     return &t->exprs.at[-(d + 1)];
 }
 

@@ -337,11 +337,12 @@ void gcut_parse_op(gcut_parser *p)
 gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n)
 {
     statement s = {.op = op};
-    while (p->tok.kind != GCUT_TOK_END) {
+    for (bool more = p->tok.kind != GCUT_TOK_END; more;) {
         gcut_token t = gcut_parse_take(p, GCUT_TOK_IDENT, "an attribute such as axis=0");
         gcut_parse_expect(p, '=', "'=' and a value");
         read_attr(p, &s, &t);
-        if (p->tok.kind != GCUT_TOK_END) gcut_parse_expect(p, ',', "',' or the end");
+        more = p->tok.kind != GCUT_TOK_END;
+        if (more) gcut_parse_expect(p, ',', "',' or the end");
     }
     check_num_dtype(p, &s);
     *n = s.attrs.n;

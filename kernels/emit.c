@@ -66,7 +66,7 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         gcut_text_add(h, "    %s%s *%s; /* %s %s%s%s */\n", b->written ? "" : "const ", gcut_c_type(b->type.dtype),
-                      gcut_c_field(p, i), gcut_role_name(b->role), gcut_type_text(m->arena, m, &b->type),
+                      p->bindings.at[i].field, gcut_role_name(b->role), gcut_type_text(m->arena, m, &b->type),
                       b->written && (b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state) ? ", updated in place" : "",
                       b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
     }
@@ -112,7 +112,7 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
             gcut_dim n = p->bindings.at[i].type.dim[d];
             if (gcut_dim_known(n) || gcut_dim_symbol_name(p->module->dims, n)) continue;
             gcut_text_add(c, "    if (%s < 0)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", %s, 0, INT64_MAX);\n",
-                          dim(p, n), gcut_c_field(p, i), dim(p, n));
+                          dim(p, n), p->bindings.at[i].field, dim(p, n));
         }
 }
 
@@ -125,9 +125,12 @@ static void emit_layout(const gcut_program *p, gcut_text *c)
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        const char *bytes = q->per_thread
-                                ? gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * nt", dim(p, q->count))
-                                : gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+        const char *bytes = gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+        if (q->crew != GCUT_NONE) {
+            gcut_crew crew = gcut_loop_crew(&p->half[q->half], q->crew);
+            bytes = gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
+                                gcut_crew_c(p->module, &crew));
+        }
         gcut_text_add(c, "        {.bytes = %s, .birth = %d, .death = %d}, /* %u: %s%s */\n", bytes, q->birth, q->death,
                       slot++, q->saved ? "saved " : "", gcut_c_name(p->module->arena, q->name));
         if (q->saved) gcut_text_add(&saved, " + %s", bytes);
@@ -172,8 +175,8 @@ static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
         if (!used) continue;
         gcut_text_add(c, "    if (halves & %u) s[n++] = (gcut_rt_span){x->io->%s, (%s) * (int64_t)sizeof(%s), \"%s\", "
                          "sizeof(%s), %d};\n",
-                      used, gcut_c_field(p, i), dim(p, gcut_type_numel(p->module, &b->type)), gcut_c_type(b->type.dtype),
-                      gcut_c_field(p, i), gcut_c_type(b->type.dtype), b->written);
+                      used, p->bindings.at[i].field, dim(p, gcut_type_numel(p->module, &b->type)), gcut_c_type(b->type.dtype),
+                      p->bindings.at[i].field, gcut_c_type(b->type.dtype), b->written);
     }
     gcut_text_add(c, "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n");
 }
@@ -192,7 +195,7 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
         gcut_text_add(c, "    static const %s one_%u = 1;\n    if (!own.%s) own.%s = &one_%u;\n", gcut_c_type(b->type.dtype), i,
-                      gcut_c_field(p, i), gcut_c_field(p, i), i);
+                      p->bindings.at[i].field, p->bindings.at[i].field, i);
     }
     gcut_text_add(c,
                   "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++)\n"
@@ -269,8 +272,6 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i, uint32_t *number)
         gcut_loop l = gcut_emit_loop(&next, a, &t.loop);
         e->body = &third;
         t.tiles = gcut_emit_tiles(e, t.loop);
-        const gcut_node *n = gcut_node_at(h->g, h->units.at[e->unit].nodes.at[0]);
-        t.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
         gcut_emit_tiled_call(&l, &t);
         took = 1;
     } else {
@@ -321,8 +322,9 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
     gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
     for (int k = 0; k < 2; k++) {
         if (!p->half[k].g) continue;
-        gcut_text_add(c, "static gcut_rt_status %s_half%d(%s_call *x, gcut_rt_error *err)\n{\n    (void)x;\n    (void)err;\n", name, k,
-                      name);
+        gcut_text_add(c, "static gcut_rt_status %s_half%d(%s_call *x, gcut_rt_error *err)\n{\n    const int nt = x->plan->threads;\n    (void)nt;\n    "
+                         "(void)err;\n",
+                      name, k, name);
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
     }

@@ -379,20 +379,7 @@ static void emit_join(gcut_loop *l)
     W(l, "}\n\n");
 }
 
-static int64_t cost_of(const gcut_loop *l)
-{
-    int64_t ps = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
-        ps += gcut_op_get((gcut_op)n->op)->cost_ps + 100; /* and its share of the traffic */
-    }
-    return ps;
-}
-
-static const char *row_count(const gcut_loop *l)
-{
-    return l->u->rows == GCUT_DIM_BAD ? "1" : dim(l, l->u->rows);
-}
+static const char *row_count(const gcut_loop *l) { return dim(l, l->u->rows); }
 
 /* Everything a range of rows needs, and the walk over them. */
 static void emit_body(gcut_loop *l)
@@ -443,8 +430,10 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function)
 
 static void emit_launch(const gcut_loop *l, uint32_t function, const char *args, const char *indent)
 {
-    gcut_text_add(l->e->call, "%sgcut_rt_parallel(%s_f%u, (void *)%s, gcut_rt_worth(x->plan->threads, %s, %lld));\n", indent,
-                  l->e->prefix, function, args, dim(l, l->u->numel), (long long)cost_of(l));
+    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
+    crew.tiled = false; /* the tiled launch is written by its caller */
+    gcut_text_add(l->e->call, "%sgcut_rt_parallel(%s_f%u, (void *)%s, %s);\n", indent, l->e->prefix, function, args,
+                  gcut_crew_c(l->m, &crew));
 }
 
 static void emit_fault_checks(const gcut_loop *l)
@@ -478,36 +467,13 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
     gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n", gcut_c_args(t->product),
                   gcut_c_args(l->e));
     gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
-    gcut_text_add(c, "        if (%s >= %d * x->plan->threads) {\n", row_count(l), GCUT_TILE);
+    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
+    gcut_text_add(c, "        if (%s >= %d * nt) {\n", row_count(l), GCUT_TILE);
     gcut_text_add(c,
-                  "            gcut_rt_parallel(%s_f%u, (void *)args, gcut_rt_worth(x->plan->threads, %s, %lld + 15 * (%s)));\n"
+                  "            gcut_rt_parallel(%s_f%u, (void *)args, gcut_rt_worth(nt, %s, %lld + 15 * (%s)));\n"
                   "        } else {\n            %s_f%u(args);\n",
-                  pre, t->tiles, dim(l, l->u->numel), (long long)cost_of(l), dim(l, t->k), pre, t->plain);
+                  pre, t->tiles, dim(l, l->u->numel), (long long)crew.ps, dim(l, crew.k), pre, t->plain);
     emit_launch(l, t->loop, "&args[1]", "            ");
     gcut_text_add(c, "        }\n    }\n");
     emit_fault_checks(l);
-}
-
-/* Row r of the loop reads row r of the product and no other, so a tile of rows can run as soon as it is multiplied. */
-bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
-{
-    const gcut_unit *w = &h->units.at[gemm], *u = &h->units.at[unit];
-    if (w->kind != GCUT_U_GEMM || u->kind != GCUT_U_LOOP || u->blocked || u->flat) return false;
-    gcut_module *m = h->g->module;
-    gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
-    const gcut_type *tc = gcut_type_of(h->g, c);
-    if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->rows || tc->dim[1] != u->inner) return false;
-    bool reads = false;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            if (h->view[v].root != c) continue;
-            reads = true;
-            if (!gcut_view_identity(m, gcut_type_of(h->g, v), &h->view[v]) ||
-                gcut_type_numel(m, gcut_type_of(h->g, v)) != u->numel)
-                return false;
-        }
-    }
-    return reads;
 }

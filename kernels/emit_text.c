@@ -148,15 +148,22 @@ static const char *plain_field(gcut_arena *a, const gcut_binding_info *b)
     return is_keyword(name) || isdigit((unsigned char)*name) || *name == '_' ? gcut_printf(a, "v_%s", name) : name;
 }
 
-/* Names differ in the graph; those that fall together as C identifiers are told apart by their number. */
-const char *gcut_c_field(const gcut_program *p, uint32_t binding)
+static bool is_taken(const gcut_program *p, uint32_t upto, const char *name)
+{
+    for (uint32_t i = 0; i < upto; i++)
+        if (p->bindings.at[i].field && !strcmp(p->bindings.at[i].field, name)) return true;
+    return false;
+}
+
+/* Names differ in the graph; those that fall together as C identifiers are told apart by a number. */
+void gcut_c_fields(gcut_program *p)
 {
     gcut_arena *a = p->module->arena;
-    const char *name = plain_field(a, &p->bindings.at[binding]);
-    for (uint32_t i = 0; i < p->bindings.n; i++)
-        if (i != binding && !strcmp(plain_field(a, &p->bindings.at[i]), name))
-            return gcut_printf(a, "%s_%u", name, binding);
-    return name;
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        const char *base = plain_field(a, &p->bindings.at[i]), *name = base;
+        for (uint32_t k = 1; is_taken(p, i, name); k++) name = gcut_printf(a, "%s_%u", base, k);
+        p->bindings.at[i].field = name;
+    }
 }
 
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)
@@ -174,7 +181,7 @@ const char *gcut_c_args(const gcut_emitter *e)
         const gcut_buffer *b = &e->p->buffers.at[e->args.at[k]];
         gcut_text_add(&t, k ? ", " : "{");
         if (b->kind == GCUT_P_BOUND)
-            gcut_text_add(&t, "(void *)x->io->%s", gcut_c_field(e->p, b->binding));
+            gcut_text_add(&t, "(void *)x->io->%s", e->p->bindings.at[b->binding].field);
         else
             gcut_text_add(&t, "x->arena + x->plan->off[%u]", gcut_c_slot(e->p, e->args.at[k]));
     }
@@ -257,8 +264,9 @@ void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref 
     const gcut_graph *g = e->h->g;
     gcut_text_add(e->call,
                   "    if (x->fault[%u].at != INT64_MAX)\n"
-                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s\", \"%s\", x->fault[%u].found, 0, %s);\n",
-                  *e->faults, gcut_c_name(g->module->arena, g->values.at[index].name), gcut_c_place(g, n->loc),
+                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s: %s\", \"%s\", x->fault[%u].found, 0, %s);\n",
+                  *e->faults, gcut_op_get((gcut_op)n->op)->name, gcut_c_name(g->module->arena, g->values.at[index].name),
+                  gcut_c_place(g, n->loc),
                   *e->faults, gcut_c_dim(g->module, limit));
     ++*e->faults;
 }

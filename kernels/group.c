@@ -485,5 +485,8 @@ void gcut_group(gcut_program *p, gcut_half *h)
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses);
     for (uint32_t u = 0; u < h->units.n; u++)
-        if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) choose_columns(h, u);
+        if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) {
+            choose_columns(h, u);
+            GCUT_ASSERT(unit_at(h, u)->rows != GCUT_DIM_BAD);
+        }
 }

@@ -25,6 +25,7 @@ typedef struct gcut_binding_info {
     const char *name;    /* as in the graph; unique together with role */
     gcut_role role;
     gcut_type type;
+    const char *field;   /* its member of NAME_io: a C identifier, unique */
     bool written;        /* results, and params/states with an in-place `next` */
 } gcut_binding_info;
 
@@ -34,8 +35,6 @@ const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *
 typedef struct gcut_memory {
     int64_t arena_bytes; /* temporaries, saved values and kernel workspace, as placed */
     int64_t saved_bytes; /* values that cross from forward to backward, of the arena */
-    int64_t bound_bytes; /* everything the caller binds */
-    int64_t peak_bytes;  /* arena + bound */
 } gcut_memory;
 /* Exact, at these sizes and this number of threads; the emitted code asks for the same. */
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads);

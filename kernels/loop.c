@@ -4,6 +4,8 @@
  */
 #include "kernels/loop.h"
 
+#include "gradcut/gradcut_rt.h"
+
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
 
 gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
@@ -115,3 +117,74 @@ void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, g
     gcut_arena_free(a);
 }
 
+/* ---- epilogues and crews ---------------------------------------------------------------------------------- */
+
+bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
+{
+    const gcut_unit *w = &h->units.at[gemm], *u = &h->units.at[unit];
+    if (w->kind != GCUT_U_GEMM || u->kind != GCUT_U_LOOP || u->blocked || u->flat) return false;
+    gcut_module *m = h->g->module;
+    gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
+    const gcut_type *tc = gcut_type_of(h->g, c);
+    if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->rows || tc->dim[1] != u->inner) return false;
+    bool reads = false;
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(h->g, n, k);
+            if (h->view[v].root != c) continue;
+            reads = true;
+            if (!gcut_view_identity(m, gcut_type_of(h->g, v), &h->view[v]) ||
+                gcut_type_numel(m, gcut_type_of(h->g, v)) != u->numel)
+                return false;
+        }
+    }
+    return reads;
+}
+
+static int64_t cost_of(const gcut_half *h, const gcut_unit *u)
+{
+    int64_t ps = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        ps += gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps + 100; /* and its traffic */
+    return ps;
+}
+
+gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    gcut_crew c = {.n = u->numel, .rows = u->rows, .ps = cost_of(h, u), .blocked = u->blocked, .k = 0};
+    for (uint32_t i = 1; i < h->order.n; i++) {
+        if (h->order.at[i] != unit || !gcut_is_epilogue(h, h->order.at[i - 1], unit)) continue;
+        const gcut_node *n = gcut_node_at(h->g, h->units.at[h->order.at[i - 1]].nodes.at[0]);
+        c.tiled = true;
+        c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
+    }
+    return c;
+}
+
+static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
+{
+    int64_t n = 0;
+    if (!gcut_dim_eval(m->dims, d, at, nat, &n))
+        gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL, "a size cannot be computed at these dimensions");
+    return n;
+}
+
+int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
+    if (c->tiled && rows >= GCUT_TILE * threads) return gcut_rt_worth(threads, n, c->ps + 15 * size_at(m, c->k, at, nat));
+    int64_t most = c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows, worth = gcut_rt_worth(threads, n, c->ps);
+    return (int)gcut_rt_max(gcut_rt_min(worth, most), 1);
+}
+
+const char *gcut_crew_c(gcut_module *m, const gcut_crew *c)
+{
+    const char *n = gcut_c_dim(m, c->n), *rows = gcut_c_dim(m, c->rows);
+    const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
+    const char *plain = gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
+    if (!c->tiled) return plain;
+    return gcut_printf(m->arena, "%s >= %d * nt ? gcut_rt_worth(nt, %s, %lld + 15 * (%s)) : %s", rows, GCUT_TILE, n,
+                       (long long)c->ps, gcut_c_dim(m, c->k), plain);
+}

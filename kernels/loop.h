@@ -67,11 +67,8 @@ void gcut_emit_loop_call(const gcut_loop *l, uint32_t function);
 typedef struct gcut_tiles {
     gcut_emitter *product;
     uint32_t plain, tiles, loop; /* functions: the product alone, both on tiles, the loop alone */
-    gcut_dim k;                  /* the contracted size */
 } gcut_tiles;
 void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t);
-/* Can the loop unit run tile by tile right behind the product? */
-bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
 
 /* emit_operand.c */
 /* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */

@@ -72,8 +72,9 @@ typedef struct gcut_buffer {
     gcut_place_kind kind;
     uint32_t binding;
     gcut_dtype dtype;
-    gcut_dim count;           /* elements; per thread when per_thread */
-    bool per_thread;
+    gcut_dim count;           /* elements; of one thread's share when crew is a unit */
+    uint32_t crew;            /* loop unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
+    int half;
     bool saved;
     int birth, death;         /* steps of the program's timeline; -1 = never used */
     const char *name;
@@ -159,6 +160,19 @@ typedef struct gcut_emitter {
 
 /* loop.c: row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
 void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m);
+/* How many threads take part in a LOOP unit's launch: known exactly beforehand, so that workspace is. */
+typedef struct gcut_crew {
+    gcut_dim n, rows;
+    int64_t ps;     /* predicted cost of an element, picoseconds */
+    bool blocked;
+    bool tiled;     /* runs behind a product on tiles when there are rows enough */
+    gcut_dim k;     /* tiled: the contracted size */
+} gcut_crew;
+gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit);
+int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads);
+const char *gcut_crew_c(gcut_module *m, const gcut_crew *c); /* over x->d_<symbol> and nt */
+/* Row r of the loop unit reads row r of the product and no other: it can run tile by tile right behind it. */
+bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
 /* emit_unit.c: every kind but LOOP: the function, whose number it returns, then the launch. */
 uint32_t gcut_emit_unit(gcut_emitter *e);
 void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
@@ -190,7 +204,7 @@ void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref 
 void gcut_c_comment(gcut_emitter *e, const char *kind);
 /* The arena slot of a buffer in NAME_plan.off: its rank among arena buffers in use. */
 uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer);
-/* A field name of NAME_io. */
-const char *gcut_c_field(const gcut_program *p, uint32_t binding);
+/* Gives every binding its member name of NAME_io. */
+void gcut_c_fields(gcut_program *p);
 
 #endif

@@ -24,6 +24,8 @@ static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const
 static uint32_t buffer_new(gcut_program *p, gcut_buffer b)
 {
     b.birth = b.death = -1;
+    if (!b.crew) b.crew = GCUT_NONE; /* a unit's number is stored + 1 until here */
+    else b.crew--;
     *GCUT_PUSH(p->module->arena, &p->buffers) = b;
     return p->buffers.n - 1;
 }
@@ -235,7 +237,8 @@ static void place_workspace(gcut_program *p, gcut_half *h)
             w->scratch = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
                                                      .dtype = GCUT_u8,
                                                      .count = scratch,
-                                                     .per_thread = true,
+                                                     .crew = u + 1,
+                                                     .half = h == &p->half[1],
                                                      .name = "row scratch"});
         if (partial != 0)
             w->partial = buffer_new(
@@ -333,6 +336,7 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
     for (int k = 0; k < 2; k++)
         if (p->half[k].g) gcut_group(p, &p->half[k]);
     gcut_assign(p);
+    gcut_c_fields(p);
     return p;
 }
 
@@ -352,7 +356,10 @@ static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_
         gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
                   "the size of %%%s cannot be computed at these dimensions", b->name);
     n *= gcut_dtype_bytes(b->dtype);
-    if (b->per_thread) n = gcut_rt_ceildiv(n, 64) * 64 * threads;
+    if (b->crew != GCUT_NONE) {
+        gcut_crew crew = gcut_loop_crew(&p->half[b->half], b->crew);
+        n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);
+    }
     return n;
 }
 
@@ -364,11 +371,8 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
     int n = 0;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
+        if (buf->kind == GCUT_P_BOUND) continue;
         int64_t bytes = bytes_at(p, buf, at, nat, threads);
-        if (buf->kind == GCUT_P_BOUND) {
-            mem.bound_bytes += bytes;
-            continue;
-        }
         if (buf->saved) mem.saved_bytes += bytes;
         if (buf->birth < 0) continue;
         b[n].bytes = bytes;
@@ -376,7 +380,6 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
         b[n++].death = buf->death;
     }
     mem.arena_bytes = gcut_rt_place(b, n);
-    mem.peak_bytes = mem.arena_bytes + mem.bound_bytes;
     gcut_arena_free(a);
     return mem;
 }

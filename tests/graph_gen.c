@@ -17,10 +17,19 @@ static uint32_t draw(graph_gen *r, uint32_t below)
     return (uint32_t)((r->seed * UINT64_C(0x2545F4914F6CDD1D)) >> 33) % below;
 }
 
-static bool coin(graph_gen *r) { return draw(r, 2); }
+static bool coin(graph_gen *r)
+{
+    return draw(r, 2);
+}
 
-static gcut_module *module_of(const graph_gen *r) { return r->b.g->module; }
-static gcut_type type_of(const graph_gen *r, gcut_ref v) { return *gcut_type_of(r->b.g, v); }
+static gcut_module *module_of(const graph_gen *r)
+{
+    return r->b.g->module;
+}
+static gcut_type type_of(const graph_gen *r, gcut_ref v)
+{
+    return *gcut_type_of(r->b.g, v);
+}
 
 static int64_t nominal(const graph_gen *r, gcut_dim d)
 {
@@ -82,7 +91,10 @@ static gcut_type any_type(graph_gen *r, gcut_dtype dtype, uint32_t lo_rank)
 
 /* ---- values ------------------------------------------------------------------------------------- */
 
-static bool is_real(const graph_gen *r, gcut_ref v) { return gcut_dtype_is_float(type_of(r, v).dtype); }
+static bool is_real(const graph_gen *r, gcut_ref v)
+{
+    return gcut_dtype_is_float(type_of(r, v).dtype);
+}
 
 static uint32_t add(graph_gen *r, gcut_ref v, double mag, bool exact)
 {
@@ -111,7 +123,8 @@ static gcut_ref use(graph_gen *r, uint32_t i)
 /* Names of leaves try what a C file, a path or a table may trip over. */
 static const char *leaf_name(graph_gen *r)
 {
-    static const char *const names[] = {"x", "int", "w.1", "w_1", "0", "N", "main", "_", "double", "loss.1", "d", "i"};
+    static const char *const names[] = {"x",    "int", "w.1",    "w_1",    "0", "N",
+                                        "main", "_",   "double", "loss.1", "d", "i"};
     return gcut_name_fresh(r->b.g, names[draw(r, sizeof names / sizeof *names)]);
 }
 
@@ -140,7 +153,10 @@ static gcut_dtype any_int(graph_gen *r)
     return ints[draw(r, 7)];
 }
 
-static gcut_dtype any_real(graph_gen *r) { return draw(r, 8) ? r->real : r->real == GCUT_f32 ? GCUT_f64 : GCUT_f32; }
+static gcut_dtype any_real(graph_gen *r)
+{
+    return draw(r, 8) ? r->real : r->real == GCUT_f32 ? GCUT_f64 : GCUT_f32;
+}
 
 /* A dtype that fits the op table's letter. */
 static gcut_dtype any_dtype(graph_gen *r, char letter)
@@ -218,7 +234,8 @@ static uint32_t positive(graph_gen *r, uint32_t i, bool exact)
     return add(r, gcut_baddc(&r->b, v, 0.5), r->item[i].mag + 0.5, exact);
 }
 
-static gcut_ref node(graph_gen *r, gcut_op op, const gcut_ref *in, uint32_t n, const gcut_attr *attr, uint32_t nattrs)
+static gcut_ref node(graph_gen *r, gcut_op op, const gcut_ref *in, uint32_t n, const gcut_attr *attr,
+                     uint32_t nattrs)
 {
     return gcut_node_new(r->b.g, op, in, n, attr, nattrs, 0, NULL);
 }
@@ -352,11 +369,13 @@ static void gen_test(graph_gen *r, gcut_op op)
 
 static void gen_cast(graph_gen *r, gcut_op op)
 {
-    static const gcut_dtype to[] = {GCUT_f32, GCUT_f64, GCUT_i32, GCUT_i64, GCUT_bool, GCUT_i8, GCUT_u8, GCUT_f32};
+    static const gcut_dtype to[] = {GCUT_f32,  GCUT_f64, GCUT_i32, GCUT_i64,
+                                    GCUT_bool, GCUT_i8,  GCUT_u8,  GCUT_f32};
     gcut_dtype t = to[draw(r, 8)];
     uint32_t x = operand(r, 'X', 0, !gcut_dtype_is_float(t));
     gcut_ref in = use(r, x);
-    if (t == GCUT_u8 && is_real(r, in)) in = gcut_b1(&r->b, GCUT_OP_abs, in); /* negative to unsigned means nothing */
+    if (t == GCUT_u8 && is_real(r, in))
+        in = gcut_b1(&r->b, GCUT_OP_abs, in); /* negative to unsigned means nothing */
     gcut_attr a = gcut_attr_str(module_of(r), GCUT_A_to, gcut_dtype_name(t));
     bool real = is_real(r, in);
     keep(r, node(r, op, &in, 1, &a, 1), r->item[x].mag, real ? r->item[x].exact : r->item[x].mag < 1e5);
@@ -374,13 +393,17 @@ static void gen_select(graph_gen *r, gcut_op op)
         p = use(r, coin(r) ? leaf(r, &t) : repeated(r, &t));
     }
     gcut_ref in[3] = {p, use(r, x), use(r, y)};
-    keep(r, node(r, op, in, 3, NULL, 0), fmax(r->item[x].mag, r->item[y].mag), r->item[x].exact && r->item[y].exact);
+    keep(r, node(r, op, in, 3, NULL, 0), fmax(r->item[x].mag, r->item[y].mag),
+         r->item[x].exact && r->item[y].exact);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------------- */
 
 /* The result is item x moved about. */
-static void moved(graph_gen *r, uint32_t x, gcut_ref v) { keep(r, v, r->item[x].mag, r->item[x].exact); }
+static void moved(graph_gen *r, uint32_t x, gcut_ref v)
+{
+    keep(r, v, r->item[x].mag, r->item[x].exact);
+}
 
 static void gen_reshape(graph_gen *r, gcut_op op)
 {
@@ -616,8 +639,8 @@ static void gen_axis(graph_gen *r, gcut_op op)
     keep(r, node(r, op, &in, 1, &a, 1), r->item[x].mag + 4, false);
 }
 
-/* A row of equal values has variance 0 and divides by sqrt(eps): a small eps would amplify rounding there, so only
- * leaves, whose rows differ, get one. */
+/* A row of equal values has variance 0 and divides by sqrt(eps): a small eps would amplify rounding there, so
+ * only leaves, whose rows differ, get one. */
 static void gen_norm(graph_gen *r, gcut_op op)
 {
     uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false), n = gcut_op_get(op)->lo;
@@ -654,7 +677,8 @@ static void gen_mse(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, 2, NULL, 0), 16, false);
 }
 
-/* ---- contractions ---------------------------------------------------------------------------------------- */
+/* ---- contractions ----------------------------------------------------------------------------------------
+ */
 
 static void gen_matmul(graph_gen *r, gcut_op op)
 {
@@ -689,8 +713,10 @@ static void gen_attention(graph_gen *r, gcut_op op)
     gcut_dim T = any_dim(r, 32), S = coin(r) ? T : any_dim(r, 32), E = coin(r) ? D : 3;
     if (H % G) G = 1;
     gcut_dtype t = any_real(r);
-    gcut_type q = {.dtype = t, .rank = 4, .dim = {B, H, T, D}}, k = {.dtype = t, .rank = 4, .dim = {B, G, S, D}};
-    gcut_type v = {.dtype = t, .rank = 4, .dim = {B, G, S, E}}, bias = {.dtype = t, .rank = 4, .dim = {B, H, T, S}};
+    gcut_type q = {.dtype = t, .rank = 4, .dim = {B, H, T, D}},
+              k = {.dtype = t, .rank = 4, .dim = {B, G, S, D}};
+    gcut_type v = {.dtype = t, .rank = 4, .dim = {B, G, S, E}},
+              bias = {.dtype = t, .rank = 4, .dim = {B, H, T, S}};
     gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
     gcut_ref in[4] = {use(r, leaf(r, &q)), use(r, leaf(r, &k)), use(r, leaf(r, &v))};
     if (coin(r)) in[0] = gcut_b1(&r->b, GCUT_OP_tanh, in[0]);
@@ -699,7 +725,8 @@ static void gen_attention(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, n, a, 1 + draw(r, 2)), 1, false);
 }
 
-/* ---- indices ------------------------------------------------------------------------------------------------ */
+/* ---- indices
+ * ------------------------------------------------------------------------------------------------ */
 
 /* A shape of indices, and the shape that taking them along axis gives. */
 static gcut_type index_shape(graph_gen *r, const gcut_type *x, uint32_t axis, gcut_type *taken)
@@ -755,7 +782,8 @@ static void gen_scatter_add(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, 3, &a, 1), r->item[x].mag + 3, false);
 }
 
-/* ---- a graph ------------------------------------------------------------------------------------------------- */
+/* ---- a graph
+ * ------------------------------------------------------------------------------------------------- */
 
 static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {
 #define OP(id, operands, types, attr, shape, ...) [GCUT_OP_##id] = gen_##shape,
@@ -804,7 +832,8 @@ static void state(graph_gen *r)
     gcut_ref s = gcut_param_new(r->b.g, GCUT_ROLE_state, "running", &t);
     r->nleaves++;
     uint32_t k = add(r, s, 1, true), y = matching(r, k, false);
-    gcut_ref next = gcut_b1(&r->b, GCUT_OP_tanh, gcut_b2(&r->b, GCUT_OP_add, gcut_bscale(&r->b, s, 0.5), use(r, y)));
+    gcut_ref next =
+        gcut_b1(&r->b, GCUT_OP_tanh, gcut_b2(&r->b, GCUT_OP_add, gcut_bscale(&r->b, s, 0.5), use(r, y)));
     gcut_result_new(r->b.g, GCUT_ROLE_next, "running", next);
 }
 

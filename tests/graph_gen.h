@@ -49,7 +49,8 @@ typedef struct graph_gen {
     bool kinked;
 } graph_gen;
 
-/* A graph of `ops` random ops after one each of first[0..nfirst).  Appended to m.  Throws what building throws. */
+/* A graph of `ops` random ops after one each of first[0..nfirst).  Appended to m.  Throws what building
+ * throws. */
 gcut_graph *graph_random(graph_gen *r, gcut_module *m, const char *name, uint64_t seed, uint32_t ops,
                          const gcut_op *first, uint32_t nfirst);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The numbers in doc/partition.md: each example is planned here, and what comes out must be in the page letter
- * for letter, its graph too, except for the peak, which is not the partition's to decide.  When one is not, the
- * message is what the page should say.
+ * The numbers in doc/partition.md: each example is planned here, and what comes out must be in the page
+ * letter for letter, its graph too, except for the peak, which is not the partition's to decide.  When one is
+ * not, the message is what the page should say.
  */
 #include "harness.h"
 
@@ -20,16 +20,17 @@ static const char cos_of_cos[] = "gcut 1\n"
                                  "  return %loss\n"
                                  "}\n";
 
-static const char six[] = "gcut 1\n"
-                          "func @six[N in 1..](param %w: f32[256, 256], input %x: f32[N, 256]) -> (out loss: f32[]) {\n"
-                          "  %h = matmul(%x, %w)\n"
-                          "  %a = tanh(%h)\n"
-                          "  %b = mul(%a, %a)\n"
-                          "  %c = relu(%b)\n"
-                          "  %d = exp(%c)\n"
-                          "  %loss = sum(%d)\n"
-                          "  return %loss\n"
-                          "}\n";
+static const char six[] =
+    "gcut 1\n"
+    "func @six[N in 1..](param %w: f32[256, 256], input %x: f32[N, 256]) -> (out loss: f32[]) {\n"
+    "  %h = matmul(%x, %w)\n"
+    "  %a = tanh(%h)\n"
+    "  %b = mul(%a, %a)\n"
+    "  %c = relu(%b)\n"
+    "  %d = exp(%c)\n"
+    "  %loss = sum(%d)\n"
+    "  return %loss\n"
+    "}\n";
 
 typedef struct example {
     const char *name, *graph;
@@ -82,8 +83,9 @@ static void must_say_prices(const world *w, const gcut_plan *plan)
     for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
         const gcut_decision *d = &plan->value[v];
         if (d->where == GCUT_W_BACKWARD) continue;
-        gcut_text_add(&t, "| `%%%s` | %s | %lld | %s | %s | %s |\n", plan->joint->values.at[v].name, where[d->where],
-                      (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns), fate[d->fate]);
+        gcut_text_add(&t, "| `%%%s` | %s | %lld | %s | %s | %s |\n", plan->joint->values.at[v].name,
+                      where[d->where], (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns),
+                      fate[d->fate]);
     }
     assert_non_null(t.at);
     must_say(w, t.at);
@@ -140,7 +142,8 @@ static void machine(void *arg)
     w->page = gcut_file_read(a, GCUT_SOURCE_DIR "/doc/partition.md", 1 << 20, NULL);
     must_say(w, gcut_printf(a, "| read from memory | 1/%.1f ns per byte |", 1 / m.dram_read_ns_per_byte));
     must_say(w, gcut_printf(a, "| write to memory | 1/%.1f ns per byte |", 1 / m.dram_write_ns_per_byte));
-    must_say(w, gcut_printf(a, "| through the cache, there and back | 1/%.1f ns per byte |", 1 / m.cache_ns_per_byte));
+    must_say(w, gcut_printf(a, "| through the cache, there and back | 1/%.1f ns per byte |",
+                            1 / m.cache_ns_per_byte));
     must_say(w, gcut_printf(a, "| matrix product | 1/%.1f ns per flop |", 1 / m.gemm_ns_per_flop));
     must_say(w, gcut_printf(a, "| one more kernel | %.0f ns |", m.kernel_ns));
     must_say(w, gcut_printf(a, "| scale of the op table's picoseconds | %.1f |", m.pointwise_scale));

@@ -8,7 +8,7 @@
  *   gcut             a whole module: parses and verifies
  *   gcut canonical   and is its own canonical text
  *   gcut wrong       is refused; the next block of kind `text` is the diagnostics
- *   gcut NAME        and is the model of the C programs after it, emitted as NAME.c and NAME.h
+ *   gcut NAME [OPTIMIZER]   and is the model of the C programs after it, emitted as NAME.c and NAME.h
  *   c                a C program that includes NAME.h: compiles without a warning
  */
 #include "harness.h"
@@ -29,8 +29,10 @@ typedef struct note {
 
 /* What the shape column means. */
 static const note shapes[] = {
-    {"same", "the operands' own; all have one type"},
-    {"test", "the operands' own, as bool; all have one type"},
+    {"same", "that of the operands, which have one type"},
+    {"test", "that of the operands, which have one type, as bool"},
+    {"same of one", "x's"},
+    {"test of one", "x's, as bool"},
     {"cast", "x's, of dtype `to`"},
     {"select", "a's; p is bool, all have one shape"},
     {"reshape", "`shape`, of as many elements"},
@@ -118,9 +120,12 @@ static const columns table[GCUT_NOPS] = {
 static const struct {
     gcut_op first;
     const char *title;
-} sections[] = {{GCUT_OP_neg, "Elementwise, one operand"}, {GCUT_OP_add, "Elementwise, two or three operands"},
-                {GCUT_OP_reshape, "Shape and constants"},  {GCUT_OP_sum, "Reductions"},
-                {GCUT_OP_matmul, "Contraction"},           {GCUT_OP_take, "Index"},
+} sections[] = {{GCUT_OP_neg, "Elementwise, one operand"},
+                {GCUT_OP_add, "Elementwise, two or three operands"},
+                {GCUT_OP_reshape, "Shape and constants"},
+                {GCUT_OP_sum, "Reductions"},
+                {GCUT_OP_matmul, "Contraction"},
+                {GCUT_OP_take, "Index"},
                 {GCUT_OP_softmax, "Composite"}};
 
 static const char *note_of(const note *list, size_t n, const char *key, const char *op)
@@ -164,7 +169,8 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
     cell(out, NOTE(kinds, ((char[]){info->dtypes, 0}), info->name));
     cell(out, *info->attrs ? gcut_printf(a, "`%s`", info->attrs) : "");
     cell(out, info->doc);
-    cell(out, NOTE(shapes, table[op].shape, info->name));
+    bool one = info->hi == 1 && (!strcmp(table[op].shape, "same") || !strcmp(table[op].shape, "test"));
+    cell(out, NOTE(shapes, one ? gcut_printf(a, "%s of one", table[op].shape) : table[op].shape, info->name));
     cell(out, NOTE(derivatives, table[op].vjp, info->name));
     lower_cell(out, table[op].class);
     cell(out, gcut_printf(a, "%d", info->cost_ps));
@@ -174,7 +180,8 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
 
 static const char intro[] =
     "# Ops\n\n"
-    "Written from `graph/ops.def` by `tests/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it again.\n"
+    "Written from `graph/ops.def` by `tests/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it "
+    "again.\n"
     "How an op is written, and what its types have to do with sizes, is in [ir.md](ir.md).\n\n"
     "- *operand 1*: what its dtype may be. `int` is i8, i16, i32, i64, u8; `float` is f16, bf16, f32, f64.\n"
     "- *attributes*: `key` must be given, `key?` may be, `key=x` is x unless given.\n"
@@ -182,7 +189,8 @@ static const char intro[] =
     "  operands. An integer or bool operand has none.\n"
     "- *class*, *ps*: what the partitioner charges for computing it again ([partition.md](partition.md)):\n"
     "  picoseconds per element on one core; per multiply-add for a contraction.\n"
-    "- *kernel*: how it is compiled ([kernels.md](kernels.md)). `point` and `reduce` are parts of a fused loop,\n"
+    "- *kernel*: how it is compiled ([kernels.md](kernels.md)). `point` and `reduce` are parts of a fused "
+    "loop,\n"
     "  `view` is strides alone where strides can say it, `expand` is compiled as its decomposition.\n";
 
 static void generate(gcut_arena *a, gcut_text *out)
@@ -191,12 +199,12 @@ static void generate(gcut_arena *a, gcut_text *out)
     size_t next = 0;
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (next < sizeof sections / sizeof *sections && sections[next].first == (gcut_op)op)
-            gcut_text_add(
-                out,
-                "\n## %s\n\n"
-                "| op | operands | operand 1 | attributes | meaning | result | derivative | class | ps | kernel |\n"
-                "|---|---|---|---|---|---|---|---|---|---|\n",
-                sections[next++].title);
+            gcut_text_add(out,
+                          "\n## %s\n\n"
+                          "| op | operands | operand 1 | attributes | meaning | result | derivative | class "
+                          "| ps | kernel |\n"
+                          "|---|---|---|---|---|---|---|---|---|---|\n",
+                          sections[next++].title);
         row(a, out, (gcut_op)op);
     }
     assert_int_equal(next, sizeof sections / sizeof *sections);
@@ -226,7 +234,7 @@ static void ops_page_is_the_table(void **state)
 /* ---- fenced blocks ------------------------------------------------------------------------------- */
 
 typedef struct block {
-    const char *kind, *word; /* "gcut" and "canonical"; word "" when there is none */
+    const char *kind, *word; /* the first word behind the fence, and the rest of its line */
     const char *text;
     size_t n;
 } block;
@@ -285,11 +293,14 @@ static void read_wrong(reading *r, const char *want)
 static void emit_model(reading *r, const char *folder)
 {
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    const char *path = gcut_printf(r->env->arena, "%s/%s.gcut", folder, r->b.word);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    size_t n = strcspn(r->b.word, " ");
+    const char *base = gcut_printf(r->env->arena, "%s/%.*s", folder, (int)n, r->b.word);
+    const char *path = gcut_printf(r->env->arena, "%s.gcut", base);
+    if (r->b.word[n]) o.optimizer = r->b.word + n + 1;
     gcut_file_write(r->env, path, r->b.text, r->b.n);
     gcut_graph *g = gcut_load(ctx, path, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
-    if (!g || gcut_emit_files(g, &o, gcut_printf(r->env->arena, "%s/%s", folder, r->b.word), false) != GCUT_OK)
+    if (!g || gcut_emit_files(g, &o, base, false) != GCUT_OK)
         fail_msg("%s: %s", r->page, gcut_last_error(ctx));
     gcut_ctx_free(ctx);
 }
@@ -298,12 +309,14 @@ static void compile(reading *r, const char *folder)
 {
     gcut_arena *a = r->env->arena;
     gcut_file_write(r->env, gcut_printf(a, "%s/main.c", folder), r->b.text, r->b.n);
-    const char *line = gcut_printf(a,
-                                   "cc -std=c17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I'%s/include' "
-                                   "-I%s %s/main.c",
-                                   GCUT_SOURCE_DIR, folder, folder);
+    const char *line =
+        gcut_printf(a,
+                    "cc -std=c17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I'%s/include' "
+                    "-I%s %s/main.c",
+                    GCUT_SOURCE_DIR, folder, folder);
     int status = system(line);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("%s: the C program does not compile", r->page);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("%s: the C program does not compile", r->page);
     r->programs++;
 }
 
@@ -311,8 +324,8 @@ static void read_page(void *arg)
 {
     reading *r = arg;
     size_t n;
-    const char *at = gcut_file_read(r->env->arena, gcut_printf(r->env->arena, "%s/doc/%s", GCUT_SOURCE_DIR, r->page),
-                                    1 << 20, &n);
+    const char *at = gcut_file_read(
+        r->env->arena, gcut_printf(r->env->arena, "%s/doc/%s", GCUT_SOURCE_DIR, r->page), 1 << 20, &n);
     char folder[] = "/tmp/gradcut-docs-XXXXXX";
     assert_non_null(mkdtemp(folder));
     while (next_block(r->env->arena, &at, &r->b)) {
@@ -364,7 +377,8 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
+        cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

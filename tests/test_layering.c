@@ -26,7 +26,8 @@ static const room rooms[] = {
     {"kernels", {"kernels/", "graph/", "base/", "gradcut/gradcut_rt.h"}},
     {"kernels/rt", {"kernels/rt/", "gradcut/gradcut_rt.h", "gradcut/rt_math.h", "gradcut/status.h"}},
     {"import", {"import/", "graph/", "base/"}},
-    {"driver", {"driver/", "autodiff/", "partition/", "kernels/kernels.h", "import/", "graph/", "base/", "gradcut/"}},
+    {"driver",
+     {"driver/", "autodiff/", "partition/", "kernels/kernels.h", "import/", "graph/", "base/", "gradcut/"}},
     {"cli", {"cli/", "gradcut/"}},
     {"examples", {"examples/", "gradcut/"}},
     {"examples/aot", {"examples/", "gradcut/"}},
@@ -47,7 +48,8 @@ static const struct {
 
 /* Files of more than 700 lines, each with its reason. */
 static const char *const long_files[] = {
-    "include/gradcut/rt_math.h", /* emitted C includes the elementary functions of both precisions as one piece */
+    "include/gradcut/rt_math.h", /* emitted C includes the elementary functions of both precisions as one
+                                    piece */
     NULL,
 };
 
@@ -64,7 +66,10 @@ static void problem(const char *fmt, ...)
     problems++;
 }
 
-static bool starts(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
+static bool starts(const char *s, const char *with)
+{
+    return !strncmp(s, with, strlen(with));
+}
 
 static bool ends(const char *s, const char *with)
 {
@@ -86,7 +91,10 @@ static void sources(const char *folder, glob_t *out)
     }
 }
 
-static const char *inside(const char *path) { return path + strlen(GCUT_SOURCE_DIR) + 1; }
+static const char *inside(const char *path)
+{
+    return path + strlen(GCUT_SOURCE_DIR) + 1;
+}
 
 /* The name between the quotes or brackets of an #include line; NULL when it is none. */
 static char *included(char *line, bool *quoted)
@@ -133,7 +141,8 @@ static void check_includes(const room *r, const char *path)
         char *name = included(line, &quoted);
         n++;
         if (!name) continue;
-        if (quoted && !may_see(r, name)) problem("%s:%d: %s must not see \"%s\"", inside(path), n, r->name, name);
+        if (quoted && !may_see(r, name))
+            problem("%s:%d: %s must not see \"%s\"", inside(path), n, r->name, name);
         check_foreign(inside(path), name);
     }
     fclose(f);
@@ -223,12 +232,14 @@ static bool is_part(const char *file)
            !strcmp(file, "include/gradcut/rt_math.h");
 }
 
-/* One translation unit per header would be a process each: one compiler is given a file per header instead. */
+/* One translation unit per header would be a process each: one compiler is given a file per header instead.
+ */
 static void every_header_compiles_alone(void **state)
 {
     (void)state;
     static char cmd[1 << 16];
-    size_t n = (size_t)snprintf(cmd, sizeof cmd, "gcc -std=gnu17 -Wall -Wextra -fsyntax-only -fopenmp -I%s -I%s/include -I%s",
+    size_t n = (size_t)snprintf(cmd, sizeof cmd,
+                                "gcc -std=gnu17 -Wall -Wextra -fsyntax-only -fopenmp -I%s -I%s/include -I%s",
                                 GCUT_SOURCE_DIR, GCUT_SOURCE_DIR, GCUT_BLIS_INCLUDE);
     char tmp[] = "/tmp/gradcut-headers-XXXXXX";
     assert_non_null(mkdtemp(tmp));
@@ -293,7 +304,8 @@ static void see_needed(char *line)
 
 static void see_ldd(char *line)
 {
-    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "not found")) problem("ldd of a compiled step: %s", line);
+    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "not found"))
+        problem("ldd of a compiled step: %s", line);
 }
 
 static void see_symbol(char *line)
@@ -331,7 +343,7 @@ static void steps_do_not_link_glpk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(includes_follow_the_rooms),  cmocka_unit_test(siblings_do_not_meet),
+        cmocka_unit_test(includes_follow_the_rooms),    cmocka_unit_test(siblings_do_not_meet),
         cmocka_unit_test(files_are_licensed_and_short), cmocka_unit_test(every_header_compiles_alone),
         cmocka_unit_test(steps_do_not_link_glpk),
     };

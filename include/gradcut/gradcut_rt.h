@@ -110,6 +110,12 @@ void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int t
 /* How many of the threads are worth waking for n elements at ps picoseconds each. */
 int gcut_rt_worth(int threads, int64_t n, int64_t ps);
 
+/* The same, at least 1 and at most `most`. */
+static inline int gcut_rt_crew(int threads, int64_t n, int64_t ps, int64_t most)
+{
+    return (int)gcut_rt_max(gcut_rt_min(gcut_rt_worth(threads, n, ps), most), 1);
+}
+
 /* ---- indices ------------------------------------------------------------------------------------------ */
 
 /* The first bad index a kernel met: its position in row-major order, INT64_MAX = none. */
