@@ -10,43 +10,66 @@
 #include "driver/pipeline.h"
 #include "graph/text.h"
 
+typedef struct dump {
+    const gcut_pipeline *p;
+    gcut_arena *a;
+    const char *dir;
+    gcut_text index;
+} dump;
+
+static void write_text(dump *d, const char *file, const gcut_text *t, const char *what)
+{
+    gcut_file_write(d->p->env, gcut_printf(d->a, "%s/%s", d->dir, file), t->at, t->n);
+    gcut_text_add(&d->index, "%-16s  %s\n", file, what);
+}
+
+static void write_stage(dump *d, const char *file, gcut_stage_name stage, const char *what)
+{
+    gcut_text t = {.arena = d->a};
+    gcut_stage_text(d->p, stage, true, &t);
+    write_text(d, file, &t, what);
+}
+
+static void write_folded(dump *d)
+{
+    gcut_text t = {.arena = d->a};
+    gcut_print_graph(d->p->folded, &(gcut_print_options){0}, &t);
+    write_text(d, "10.folded.gcut", &t, "the same, folded, without duplicates and dead nodes");
+}
+
+static void write_plan(dump *d)
+{
+    gcut_text t = {.arena = d->a};
+    gcut_plan_json(d->p->plan, &t);
+    write_text(d, "plan.json", &t, "what is saved and recomputed, and why");
+}
+
+static void write_step(dump *d)
+{
+    gcut_text c = {.arena = d->a}, h = {.arena = d->a};
+    gcut_emit_c(d->p->program, "step", &c, &h);
+    write_text(d, "step.c", &c, "the emitted kernels and entry points");
+    write_text(d, "step.h", &h, "what a caller includes");
+}
+
+/* As far as the pipeline went. */
 void gcut_dump(const gcut_pipeline *p, const char *dir)
 {
-    static const struct {
-        const char *file, *what;
-        gcut_stage_name stage;
-    } stages[] = {
-        {"00.primal.gcut", "the graph as given, canonical", GCUT_STAGE_PRIMAL},
-        {"20.joint.gcut", "differentiated, folded, without duplicates and dead nodes", GCUT_STAGE_JOINT},
-        {"30.split.gcut", "forward and backward half: saved values are results of one and parameters of the other",
-         GCUT_STAGE_SPLIT},
-        {"50.kernels.gcut", "the halves without composites; #kernel(kN) says which kernel of the C file a node is in",
-         GCUT_STAGE_KERNEL},
-    };
-    gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    gcut_text index = {.arena = a}, json = {.arena = a};
+    dump d = {.p = p, .a = gcut_arena_new(p->env, p->arena), .dir = dir};
+    d.index.arena = d.a;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         gcut_fail(p->env, GCUT_EIO, (gcut_place){.file = dir}, NULL, "cannot create the folder: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        if (p->opt.forward_only && stages[i].stage == GCUT_STAGE_SPLIT) continue;
-        gcut_text t = {.arena = a};
-        gcut_stage_text(p, stages[i].stage, true, &t);
-        gcut_file_write(p->env, gcut_printf(a, "%s/%s", dir, stages[i].file), t.at, t.n);
-        gcut_text_add(&index, "%-18s %s\n", stages[i].file, stages[i].what);
-    }
-    gcut_text t = {.arena = a};
-    gcut_print_graph(p->folded, &(gcut_print_options){0}, &t);
-    gcut_file_write(p->env, gcut_printf(a, "%s/10.folded.gcut", dir), t.at, t.n);
-    gcut_text_add(&index, "%-18s %s\n", "10.folded.gcut", "the same, folded, without duplicates and dead nodes");
-    const char *base = gcut_printf(a, "%s/step", dir);
-    gcut_write_c(p, base);
-    gcut_text_add(&index, "%-18s %s\n%-18s %s\n", "step.c", "the emitted kernels and entry points", "step.h",
-                  "what a caller includes");
-    if (p->plan) {
-        gcut_plan_json(p->plan, &json);
-        gcut_file_write(p->env, gcut_printf(a, "%s/plan.json", dir), json.at, json.n);
-        gcut_text_add(&index, "%-18s %s\n", "plan.json", "what is saved and recomputed, and why");
-    }
-    gcut_file_write(p->env, gcut_printf(a, "%s/index.txt", dir), index.at, index.n);
-    gcut_arena_free(a);
+    write_stage(&d, "00.primal.gcut", GCUT_STAGE_PRIMAL, "the graph as given, canonical");
+    if (p->folded) write_folded(&d);
+    if (p->joint && !p->opt.forward_only) write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT, "differentiated and simplified");
+    if (p->bwd)
+        write_stage(&d, "30.split.gcut", GCUT_STAGE_SPLIT,
+                    "the halves: saved values are results of one and parameters of the other");
+    if (p->program)
+        write_stage(&d, "50.kernels.gcut", GCUT_STAGE_KERNEL,
+                    "the halves without composites; #kernel(kN) says which launch in step.c a node belongs to");
+    if (p->program) write_step(&d);
+    if (p->plan) write_plan(&d);
+    gcut_file_write(p->env, gcut_printf(d.a, "%s/index.txt", dir), d.index.at, d.index.n);
+    gcut_arena_free(d.a);
 }

@@ -221,7 +221,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
     if (goal >= GCUT_TO_SPLIT) to_split(p);
     if (goal >= GCUT_TO_KERNEL) to_kernel(p);
     const char *dump = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
-    if (goal >= GCUT_TO_KERNEL && dump && *dump) gcut_dump(p, dump);
+    if (dump && *dump) gcut_dump(p, dump);
     return p;
 }
 

@@ -75,7 +75,7 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
     gcut_text_add(h, "/* threads 0 = OMP_NUM_THREADS, else every core. err may be NULL everywhere. */\n"
                      "gcut_rt_status %s_init(%s_plan *plan, ",
                   name, name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t %s, ", symbol(p, &syms[i]));
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (p->half[1].g ? 3 : 1); k++)
@@ -147,10 +147,10 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
     gcut_dim_decl syms[MAX_SYMBOLS];
     uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
     gcut_text_add(c, "gcut_rt_status %s_init(%s_plan *plan, ", name, name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t %s, ", symbol(p, &syms[i]));
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n", name);
     gcut_text_add(c, "    *plan = (%s_plan){.threads = gcut_rt_threads(threads)", name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, ", .d_%s = %s", symbol(p, &syms[i]), symbol(p, &syms[i]));
+    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, ", .d_%s = d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
     gcut_text_add(c, "};\n");
     emit_dim_checks(p, syms, ns, c);
     emit_layout(p, c);

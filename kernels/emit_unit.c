@@ -205,6 +205,11 @@ static void emit_copy(unit *u)
         return;
     }
     gcut_view c = gcut_view_contiguous(u->m, t, v);
+    if (u->u->copy_aside != GCUT_NONE) {
+        W(u, "    memcpy(%s, %s, (size_t)(%s) * sizeof(%s));\n", to, pointer_to(u, u->h->units.at[u->u->copy_aside].copy_to),
+          dim(u, gcut_type_numel(u->m, t)), type);
+        return;
+    }
     list(u, "dim", t->dim, t->rank);
     list(u, "from", w->stride, t->rank);
     if (gcut_root_is_iota(u->h, root)) {

@@ -23,7 +23,7 @@ static gcut_unit *unit_at(const gcut_half *h, uint32_t u) { return &h->units.at[
 uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
-    gcut_unit u = {.kind = kind, .copy_to = GCUT_NONE, .inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .scratch = GCUT_NONE, .partial = GCUT_NONE};
+    gcut_unit u = {.kind = kind, .copy_to = GCUT_NONE, .copy_aside = GCUT_NONE, .inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .scratch = GCUT_NONE, .partial = GCUT_NONE};
     if (node != GCUT_NONE) *GCUT_PUSH(a, &u.nodes) = node;
     *GCUT_PUSH(a, &h->units) = u;
     return h->units.n - 1;
@@ -453,8 +453,10 @@ static void choose_columns(gcut_half *h, uint32_t u)
     const gcut_type *best = NULL;
     for (uint32_t i = 0; i < w->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
-        const gcut_type *t = gcut_type_of(h->g, n->nargs ? gcut_arg(h->g, n, 0) : n->res0);
-        if (gcut_type_numel(m, t) == w->numel && (!best || t->rank > best->rank)) best = t;
+        for (uint32_t k = 0; k <= n->nargs; k++) {
+            const gcut_type *t = gcut_type_of(h->g, k < n->nargs ? gcut_arg(h->g, n, k) : n->res0);
+            if (gcut_type_numel(m, t) == w->numel && (!best || t->rank > best->rank)) best = t;
+        }
     }
     GCUT_ASSERT(best != NULL);
     for (uint32_t k = 1; k < best->rank; k++) {

@@ -54,6 +54,7 @@ typedef struct gcut_unit {
     uint32_t *operand_copy;   /* other kinds than LOOP: by operand, the COPY unit that stores it, or GCUT_NONE */
     gcut_ref copy_from;       /* COPY: the value */
     uint32_t copy_to;         /* COPY: the buffer */
+    uint32_t copy_aside;      /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
     uint32_t scratch;         /* buffer of per-thread row scratch, or GCUT_NONE */
     uint32_t partial;         /* buffer of per-block partial results, or GCUT_NONE */
 } gcut_unit;

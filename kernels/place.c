@@ -76,7 +76,9 @@ static void bind_params(gcut_program *p, gcut_half *h)
     for (uint32_t i = 0; i < h->g->params.n; i++) {
         const gcut_param *q = &h->g->params.at[i];
         const gcut_value *v = &h->g->values.at[q->value];
-        h->buffer[q->value] = q->role == GCUT_ROLE_saved ? saved_buffer(p, v->name)
+        /* A backward half given as a function of its own has its saved values bound like inputs. */
+        h->buffer[q->value] = q->role == GCUT_ROLE_saved && h == &p->half[1]
+                                  ? saved_buffer(p, v->name)
                                                          : bound(p, binding(p, q->role, v->name, &v->type));
     }
 }
@@ -124,7 +126,7 @@ static bool reads_root(const gcut_half *h, uint32_t unit, gcut_ref root)
 {
     const gcut_unit *u = &h->units.at[unit];
     if (u->dead) return false;
-    if (u->kind == GCUT_U_COPY) return h->view[u->copy_from].root == root;
+    if (u->kind == GCUT_U_COPY) return u->copy_aside == GCUT_NONE && h->view[u->copy_from].root == root;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         for (uint32_t k = 0; k < n->nargs; k++)
@@ -156,26 +158,55 @@ static bool pointwise_over(const gcut_half *h, uint32_t unit, gcut_ref r, gcut_r
     return true;
 }
 
-/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them. */
-static void place_next(gcut_program *p, gcut_half *h, const gcut_result *res)
+static uint32_t next_buffer(gcut_program *p, gcut_half *h, const gcut_result *res)
 {
     uint32_t which = binding_named(p, res->name);
     if (which == GCUT_NONE) which = binding(p, GCUT_ROLE_state, res->name, gcut_type_of(h->g, res->value));
     p->bindings.at[which].written = true;
-    uint32_t to = bound(p, which);
-    gcut_ref old = 0, r = h->view[res->value].root;
+    return bound(p, which);
+}
+
+/* The parameter of this half that lives in a buffer, or 0. */
+static gcut_ref param_in(const gcut_half *h, uint32_t buffer)
+{
     for (uint32_t i = 0; i < h->g->params.n; i++)
-        if (h->buffer[h->g->params.at[i].value] == to) old = h->g->params.at[i].value;
-    uint32_t u = gcut_unit_source(h, res->value);
-    bool direct = can_own(h, res->value) && (!old || pointwise_over(h, u, r, old));
+        if (h->buffer[h->g->params.at[i].value] == buffer) return h->g->params.at[i].value;
+    return 0;
+}
+
+/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A copy never
+ * reads what another `next` overwrites: a value that is itself a parameter was set aside before (place_nexts). */
+static void place_next(gcut_half *h, gcut_ref v, uint32_t to, uint32_t aside)
+{
+    gcut_ref old = param_in(h, to), r = h->view[v].root;
+    uint32_t u = gcut_unit_source(h, v);
+    bool direct = aside == GCUT_NONE && can_own(h, v) && (!old || pointwise_over(h, u, r, old));
     for (uint32_t x = 0; direct && old && x < h->units.n; x++)
         if (x != u && reads_root(h, x, old) && gcut_unit_reaches(h, u, x, false)) direct = false;
-    if (direct)
+    if (direct) {
         h->buffer[r] = to;
-    else
-        u = copy_unit(h, res->value, to);
+    } else {
+        u = copy_unit(h, v, to);
+        h->units.at[u].copy_aside = aside;
+        if (aside != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = aside;
+    }
     for (uint32_t x = 0; old && x < h->units.n; x++)
         if (x != u && reads_root(h, x, old)) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = x;
+}
+
+static void place_nexts(gcut_program *p, gcut_half *h)
+{
+    gcut_graph *g = h->g;
+    uint32_t *aside = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *aside);
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_ref v = g->results.at[i].value;
+        aside[i] = GCUT_NONE;
+        if (g->results.at[i].role == GCUT_ROLE_next && gcut_def(g, h->view[v].root) == NULL)
+            aside[i] = copy_unit(h, v, arena_buffer(p, gcut_type_of(g, v), g->values.at[v].name));
+    }
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_next)
+            place_next(h, g->results.at[i].value, next_buffer(p, h, &g->results.at[i]), aside[i]);
 }
 
 static void place_results(gcut_program *p, gcut_half *h)
@@ -192,8 +223,7 @@ static void place_results(gcut_program *p, gcut_half *h)
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_saved)
             h->saved[i] = place_saved(p, h, g->results.at[i].value, g->results.at[i].name);
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_next) place_next(p, h, &g->results.at[i]);
+    place_nexts(p, h);
 }
 
 /* Roots that another unit reads, or that exist only after their unit, need memory. */
@@ -296,7 +326,9 @@ static void lifetimes(gcut_program *p, gcut_half *h)
         touch(p, u->partial, step);
         if (u->kind == GCUT_U_COPY) {
             touch(p, u->copy_to, step);
-            touch(p, h->buffer[h->view[u->copy_from].root], step);
+            touch(p, u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
+                                                : h->units.at[u->copy_aside].copy_to,
+                  step);
         }
         for (uint32_t k = 0; k < u->nodes.n; k++) {
             const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);

@@ -441,7 +441,8 @@ static void indices_out_of_range(void **state)
             assert_says(ctx, GCUT_EINDEX, number);
             assert_says(ctx, GCUT_EINDEX, "lookup.c:42");
             assert_says(ctx, GCUT_EINDEX, "take");
-            assert_says(ctx, GCUT_EINDEX, "5");
+            bool range = strstr(gcut_last_error(ctx), "[0, 5)") || strstr(gcut_last_error(ctx), "0..4");
+            assert_true(range);
             assert_memory_equal(table, before, sizeof table);
             i[w] = 1;
         }

@@ -606,6 +606,59 @@ static void models(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* ---- what was wrong once
+ * ------------------------------------------------------------------------------------- */
+
+/* Two policies at two sizes each, of which 1 is one. */
+static void regression(run_case *c)
+{
+    static const struct {
+        const char *policy;
+        int threads;
+        int64_t ladder, run;
+    } ways[] = {{"mincut", 1, 5, 1}, {"recompute-all", 2, 1, 6}};
+    const char *text = gcut_show(c->g, NULL, GCUT_STAGE_PRIMAL, false);
+    size_t nsizes = (strstr(text, "[N in") != NULL) + (strstr(text, "M in") != NULL);
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_size at[2] = {{"N", ways[k].ladder}, {"M", ways[k].ladder}};
+        o.policy = ways[k].policy;
+        o.threads = ways[k].threads;
+        o.at = at;
+        o.nat = nsizes;
+        gcut_check_report r = gcut_ladder(c->g, &o, NULL, 0, -1);
+        CHECK(c, r.text && r.ok, "%s:\n%s", o.policy, r.text ? r.text : "no ladder");
+        at[0].value = at[1].value = ways[k].run;
+        gcut_step *s = gcut_compile(c->g, &o);
+        if (!CHECK(c, s && gcut_run(s) == GCUT_OK, "%s: not run", o.policy)) continue;
+        gcut_stats st = gcut_step_stats(s);
+        CHECK(c, st.peak_bytes == st.predicted_bytes, "%s at %d: peak measured %lld, predicted %lld",
+              o.policy, (int)at[0].value, (long long)st.peak_bytes, (long long)st.predicted_bytes);
+        gcut_step_free(s);
+    }
+    emitted(c, true);
+}
+
+static void regressions(void **state)
+{
+    (void)state;
+    glob_t files;
+    int bad = 0;
+    if (getenv("GCUT_SEED")) skip();
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/regress/*.gcut", 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        run_case c = {.what = strrchr(files.gl_pathv[i], '/') + 1, .path = files.gl_pathv[i]};
+        c.ctx = gcut_ctx_new(NULL);
+        assert_non_null(c.ctx);
+        c.g = gcut_load(c.ctx, c.path, NULL);
+        if (CHECK(&c, c.g, "does not parse")) regression(&c);
+        bad += c.nwrong > 0;
+        gcut_ctx_free(c.ctx);
+    }
+    globfree(&files);
+    assert_int_equal(bad, 0);
+}
+
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *f)
 {
     (void)st, (void)flag, (void)f;
@@ -614,7 +667,8 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs), cmocka_unit_test(models)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs), cmocka_unit_test(models),
+                                       cmocka_unit_test(regressions)};
     if (!mkdtemp(tmp)) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     nftw(tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -152,7 +152,7 @@ static void test_messages(void **state)
     int n = gcut_rt_message(&e, buf, sizeof buf);
     assert_int_equal((size_t)n, strlen(buf));
     assert_non_null(strstr(buf, "mlp.c:4:9: "));
-    assert_non_null(strstr(buf, "index 12 in labels"));
+    assert_non_null(strstr(buf, "labels: index 12"));
     assert_int_equal(gcut_rt_message(&e, tiny, sizeof tiny), n);
     assert_int_equal(tiny[7], 0);
     assert_int_equal(gcut_rt_fail(NULL, GCUT_RT_ENULL, "x", "", 0, 0, 0), GCUT_RT_ENULL);
