@@ -90,6 +90,8 @@ const char *gcut_diag_text(gcut_arena *arena, const gcut_diag *diag);
 
 /* Our own bug: prints the broken invariant and aborts.  Never for user input. */
 _Noreturn void gcut_bug(const char *file, int line, const char *what);
+/* A place that cannot be reached. */
+#define GCUT_NEVER(what) gcut_bug(__FILE__, __LINE__, what)
 #define GCUT_ASSERT(x) ((x) ? (void)0 : gcut_bug(__FILE__, __LINE__, #x))
 
 #endif

@@ -56,16 +56,23 @@ typedef struct difference {
     int64_t index;
 } difference;
 
-/* The largest |x - y| over the largest |y|; NaN agrees with NaN, an infinity with itself. */
-static difference compare(const gcut_array *x, const gcut_array *y)
+static double largest(const gcut_array *y)
 {
-    difference d = {0, -1};
     double scale = 0;
-    bool real = gcut_dtype_is_float(y->dtype);
     for (int64_t i = 0; i < y->n; i++) {
-        double v = real ? y->u.f[i] : (double)y->u.i[i];
+        double v = gcut_dtype_is_float(y->dtype) ? y->u.f[i] : (double)y->u.i[i];
         if (isfinite(v) && fabs(v) > scale) scale = fabs(v);
     }
+    return scale;
+}
+
+/* The largest |x - y| over the largest |y|, which counts as at least `least`: a gradient that is zero but for rounding
+ * (of a key's bias, say) has no relative error.  NaN agrees with NaN, an infinity with itself. */
+static difference compare(const gcut_array *x, const gcut_array *y, double least)
+{
+    difference d = {0, -1};
+    double scale = fmax(largest(y), least);
+    bool real = gcut_dtype_is_float(y->dtype);
     for (int64_t i = 0; i < y->n; i++) {
         double a = real ? x->u.f[i] : (double)x->u.i[i], b = real ? y->u.f[i] : (double)y->u.i[i];
         if (a == b || (isnan(a) && isnan(b))) continue;
@@ -98,14 +105,23 @@ static bool is_result(const gcut_slot *x)
     return x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad || x->updated;
 }
 
+#define LEAST 1e-2 /* of the largest gradient or result: what is smaller is compared with that */
+
 static void compare_rung(const check *c, gcut_step *ref, rung *r)
 {
+    double least[2] = {0, 0}; /* of results, of gradients and updated values */
     r->ok = true;
+    for (uint32_t i = 0; i < ref->nslots; i++) {
+        const gcut_slot *x = &ref->slot[i];
+        if (!is_result(x) || !gcut_dtype_is_float(x->type.dtype)) continue;
+        gcut_array want = array_of(c->a, x);
+        least[x->role == GCUT_ROLE_grad] = fmax(least[x->role == GCUT_ROLE_grad], LEAST * largest(&want));
+    }
     for (uint32_t i = 0; i < ref->nslots; i++) {
         const gcut_slot *x = &ref->slot[i], *y = gcut_slot_find(r->step, x->name);
         if (!is_result(x)) continue;
         gcut_array want = array_of(c->a, x), got = array_of(c->a, y);
-        difference d = compare(&got, &want);
+        difference d = compare(&got, &want, least[x->role == GCUT_ROLE_grad]);
         double allowed = tolerance(c, x->type.dtype);
         if (d.index >= 0 && d.rel > allowed) r->ok = false;
         if (!r->value || (d.index >= 0 && d.rel > r->worst.rel)) {
@@ -131,7 +147,7 @@ static const char *first_op(const check *c, const gcut_graph *ref, const gcut_ar
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         gcut_ref v = g->nodes.at[i].res0, w = gcut_graph_find(ref, g->values.at[v].name);
         if (!w || !gcut_type_equal(gcut_type_of(ref, w), gcut_type_of(g, v))) continue;
-        difference d = compare(&got[v], &want[w]);
+        difference d = compare(&got[v], &want[w], 0);
         if (d.index >= 0 && d.rel > tolerance(c, gcut_type_of(g, v)->dtype)) return op_of(c, g, v);
     }
     return NULL;
@@ -167,7 +183,7 @@ static const char *first_compiled_op(const check *c, const gcut_graph *raw, cons
         const gcut_slot *x = gcut_slot_find(s, all->values.at[v].name);
         if (!w || !x || !gcut_type_equal(gcut_type_of(raw, w), gcut_type_of(all, v))) continue;
         gcut_array got = array_of(c->a, x);
-        difference d = compare(&got, &want[w]);
+        difference d = compare(&got, &want[w], 0);
         if (d.index >= 0 && d.rel > tolerance(c, x->type.dtype)) return op_of(c, all, v);
     }
     return NULL;
@@ -178,12 +194,12 @@ static const char *find_culprit(const check *c, rung *eager, rung *bad)
     gcut_array *want[2] = {0}, *got[2] = {0};
     gcut_options o = options(c, GCUT_EAGER);
     gcut_step *ref = make_step(c, c->g, &o); /* fresh parameters: the first run may have updated them */
-    gcut_step_interpret(ref, want);
+    gcut_step_interpret(ref, GCUT_RT_STEP, want);
     (void)eager;
     if (bad->backend == GCUT_COMPILED) return first_compiled_op(c, ref->p->raw, want[0]);
     o = options(c, bad->backend);
     gcut_step *s = make_step(c, c->g, &o);
-    gcut_step_interpret(s, got);
+    gcut_step_interpret(s, GCUT_RT_STEP, got);
     const gcut_graph *first = bad->backend == GCUT_PLANNED && s->p->bwd ? s->p->fwd : s->p->joint;
     const char *op = first_op(c, ref->p->raw, want[0], first, got[0]);
     return op || !got[1] ? op : first_op(c, ref->p->raw, want[0], s->p->bwd, got[1]);
@@ -328,7 +344,7 @@ static void gradcheck(void *arg)
     double tol = c->tol >= 0 ? c->tol : 1e-5;
     gcut_step *s = make_step(c, c->g, &o);
     gcut_array *values[2] = {0};
-    gcut_step_interpret(s, values);
+    gcut_step_interpret(s, GCUT_RT_STEP, values);
     const gcut_graph *g = s->p->primal, *joint = s->p->joint;
     probe q = {.p = s->p, .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in), .loss = loss_result(c, g, o.loss)};
     for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = array_of(c->a, &s->slot[i]);

@@ -15,7 +15,7 @@ static gcut_array load(const gcut_step *s, gcut_arena *a, const char *name, gcut
         if (x->role == role && !strcmp(x->name, name))
             return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
     }
-    GCUT_ASSERT(!"a parameter of a half is one of the joint graph");
+    GCUT_NEVER("a parameter of a half is one of the joint graph");
     return (gcut_array){0};
 }
 
@@ -54,18 +54,17 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
     return out;
 }
 
-void gcut_step_interpret(gcut_step *s, gcut_array *values[2])
+void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2])
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
-    bool split = s->p->opt.backend == GCUT_PLANNED && s->p->bwd;
-    const gcut_graph *g = split ? s->p->fwd : s->p->opt.backend == GCUT_EAGER ? s->p->raw : s->p->joint;
-    gcut_array *out = run(s, a, g, NULL, NULL, values ? &values[0] : NULL);
-    if (split) {
-        gcut_array *second = run(s, a, s->p->bwd, g, out, values ? &values[1] : NULL);
-        store(s, g, out);
-        store(s, s->p->bwd, second);
-    } else {
-        store(s, g, out);
-    }
+    bool planned = s->p->opt.backend == GCUT_PLANNED && s->p->bwd, whole = which != GCUT_RT_FORWARD && s->p->bwd;
+    const gcut_graph *g = planned                             ? s->p->fwd
+                          : !whole                            ? s->p->folded
+                          : s->p->opt.backend == GCUT_EAGER ? s->p->raw
+                                                              : s->p->joint;
+    gcut_array *out = run(s, a, g, NULL, NULL, values ? &values[0] : NULL), *second = NULL;
+    if (planned && whole) second = run(s, a, s->p->bwd, g, out, values ? &values[1] : NULL);
+    store(s, g, out);
+    if (second) store(s, s->p->bwd, second);
     if (!values) gcut_arena_free(a); /* else the values live until the sizes change */
 }

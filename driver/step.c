@@ -318,7 +318,7 @@ void gcut_step_run(gcut_step *s, int which)
     gcut_step_prepare(s);
     int64_t start = now();
     if (!s->entry)
-        gcut_step_interpret(s, NULL);
+        gcut_step_interpret(s, which, NULL);
     else if (s->entry->run(s->plan, s->value, s->kernel_arena, which, &err) != GCUT_RT_OK)
         fail_rt(s, &err);
     s->step_ns = now() - start;

@@ -52,8 +52,8 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 void gcut_step_load(gcut_step *s);           /* compiles and opens the shared object */
 
-/* driver/interpret.c: the interpreted backends.  values, if not NULL, receives every value by id of the graphs run:
+/* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  values, if not NULL, receives every value by id of the graphs run:
  * values[0] of the (only or forward) graph, values[1] of the backward half. */
-void gcut_step_interpret(gcut_step *s, gcut_array *values[2]);
+void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2]);
 
 #endif

@@ -115,7 +115,7 @@ static const char *read_spec(gcut_module *m, const char *s, gcut_attr_spec *out)
         if (end != s + n) out->value = gcut_attr_real(out->key, strtod(s, NULL));
         break;
     case GCUT_K_STR: out->value = gcut_attr_str(m, out->key, gcut_strndup(m->arena, s + 1, n - 2)); break;
-    case GCUT_K_DIMS: GCUT_ASSERT(!"a list has no default"); break;
+    case GCUT_K_DIMS: GCUT_NEVER("a list has no default"); break;
     }
     return s + n;
 }

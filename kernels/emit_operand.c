@@ -135,7 +135,7 @@ const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_
     case GCUT_X_LOAD: return row ? row_read(l, v, a == GCUT_X_IOTA) : lane_read(l, v, a == GCUT_X_IOTA);
     case GCUT_X_BLOCKED: break;
     }
-    GCUT_ASSERT(!"a member reads what its unit cannot give");
+    GCUT_NEVER("a member reads what its unit cannot give");
     return "";
 }
 

@@ -412,7 +412,7 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     case GCUT_EMIT_CONST: break;
     case GCUT_EMIT_COPY: place_other(h, copy_kinds[n->op], node); break;
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
-    case GCUT_EMIT_EXPAND: GCUT_ASSERT(!"composites are expanded before lowering"); break;
+    case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
     }
 }
 

@@ -67,7 +67,7 @@ static uint32_t saved_buffer(gcut_program *p, const char *name)
     const gcut_graph *f = p->half[0].g;
     for (uint32_t i = 0; i < f->results.n; i++)
         if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name)) return p->half[0].saved[i];
-    GCUT_ASSERT(!"the backward half reads only what the forward half saved");
+    GCUT_NEVER("the backward half reads only what the forward half saved");
     return GCUT_NONE;
 }
 
@@ -317,29 +317,36 @@ static void touch(gcut_program *p, uint32_t b, int step)
     if (step > buf->death) buf->death = step;
 }
 
+/* Everything that a unit reads or writes lives at a step. */
+static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int step)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    touch(p, u->scratch, step);
+    touch(p, u->partial, step);
+    if (u->kind == GCUT_U_COPY) {
+        touch(p, u->copy_to, step);
+        touch(p, u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root] : h->units.at[u->copy_aside].copy_to,
+              step);
+    }
+    for (uint32_t k = 0; k < u->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
+        touch(p, h->buffer[h->view[n->res0].root], step);
+        for (uint32_t j = 0; j < n->nargs; j++) {
+            bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
+            touch(p, copied ? h->units.at[u->operand_copy[j]].copy_to : h->buffer[h->view[gcut_arg(h->g, n, j)].root], step);
+        }
+    }
+}
+
+/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do. */
 static void lifetimes(gcut_program *p, gcut_half *h)
 {
     for (uint32_t i = 0; i < h->order.n; i++) {
-        const gcut_unit *u = &h->units.at[h->order.at[i]];
         int step = h->first + (int)i;
-        touch(p, u->scratch, step);
-        touch(p, u->partial, step);
-        if (u->kind == GCUT_U_COPY) {
-            touch(p, u->copy_to, step);
-            touch(p, u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
-                                                : h->units.at[u->copy_aside].copy_to,
-                  step);
-        }
-        for (uint32_t k = 0; k < u->nodes.n; k++) {
-            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
-            touch(p, h->buffer[h->view[n->res0].root], step);
-            for (uint32_t j = 0; j < n->nargs; j++) {
-                bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
-                touch(p, copied ? h->units.at[u->operand_copy[j]].copy_to
-                                : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
-                      step);
-            }
-        }
+        touch_unit(p, h, h->order.at[i], step);
+        if (i == 0 || !gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i])) continue;
+        touch_unit(p, h, h->order.at[i], step - 1);
+        touch_unit(p, h, h->order.at[i - 1], step);
     }
 }
 

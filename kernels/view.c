@@ -138,6 +138,6 @@ bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, g
             return true;
         }
         return reshape(m, &from, &to, in, out);
-    default: GCUT_ASSERT(!"not a view"); return false;
+    default: GCUT_NEVER("not a view"); return false;
     }
 }

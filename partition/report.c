@@ -286,18 +286,31 @@ static void print_saved(const gcut_report_ctx *r, gcut_text *out)
     print_rows(rows, s.n + 1, out);
 }
 
+#define WIDTH 110
+
+/* Adds one item of a list, on a new line when this one is full. *column is where the line stands. */
+static void add_item(gcut_text *out, size_t *column, uint32_t number, const char *item)
+{
+    size_t n = strlen(item);
+    bool fresh = number && *column + n + 3 > WIDTH;
+    gcut_text_add(out, "%s%s%s", number ? ";" : "", fresh ? "\n  " : " ", item);
+    *column = (fresh ? 2 : *column + 2) + n;
+}
+
 /* Parameters and results that the backward half reads, with their bytes. */
 static void print_alive(const gcut_report_ctx *r, gcut_text *out)
 {
     uint32_t n = 0;
+    size_t column = strlen("alive anyway:");
     gcut_text_add(out, "alive anyway:");
     for (gcut_ref v = 1; v < r->g->values.n; v++) {
         const gcut_decision *d = &r->plan->value[v];
         if (d->fate != GCUT_F_FREE || gcut_value_is(r->g, v, GCUT_CLASS_CONSTANT)) continue;
         if (!r->p->facts->read[v] && !gcut_report_readers(r, v).n) continue;
-        gcut_text_add(out, "%s %%%s %s %s", n++ ? ";" : "", r->g->values.at[v].name,
-                      gcut_def(r->g, v) ? "result" : gcut_report_op(r, v),
-                      exact(r->arena, r->p->price[v].bytes));
+        add_item(out, &column, n++,
+                 gcut_printf(r->arena, "%%%s %s %s", r->g->values.at[v].name,
+                             gcut_def(r->g, v) ? "result" : gcut_report_op(r, v),
+                             exact(r->arena, r->p->price[v].bytes)));
     }
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }
@@ -311,11 +324,13 @@ bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v)
 static void print_recomputed(const gcut_report_ctx *r, gcut_text *out)
 {
     uint32_t n = 0;
+    size_t column = strlen("recomputed:");
     gcut_text_add(out, "recomputed:");
     for (gcut_ref v = 1; v < r->g->values.n; v++)
         if (gcut_report_recomputed(r, v))
-            gcut_text_add(out, "%s %%%s %s (for %s)", n++ ? ";" : "", r->g->values.at[v].name,
-                          gcut_report_op(r, v), readers_text(r, v));
+            add_item(out, &column, n++,
+                     gcut_printf(r->arena, "%%%s %s (for %s)", r->g->values.at[v].name, gcut_report_op(r, v),
+                                 readers_text(r, v)));
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }
 

@@ -3,7 +3,7 @@
  * Random graphs and models through the whole pipeline by the public API: every
  * backend, policy and number of threads against the interpreter in f64.
  *
- * GCUT_GRAPHS=n tries n random graphs instead of 25, GCUT_SEED=k starts at
+ * GCUT_GRAPHS=n tries n random graphs instead of 10, GCUT_SEED=k starts at
  * graph k and leaves the models out.  A graph that fails is printed.
  */
 #define _GNU_SOURCE
@@ -511,7 +511,7 @@ static long setting(const char *name, long otherwise)
 static void random_graphs(void **state)
 {
     (void)state;
-    long from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", 25), bad = 0;
+    long from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", 10), bad = 0;
     char path[64], what[64];
     snprintf(path, sizeof path, "%s/random.gcut", tmp);
     for (long i = from; i < from + n; i++) {
@@ -609,33 +609,42 @@ static void models(void **state)
 /* ---- what was wrong once
  * ------------------------------------------------------------------------------------- */
 
-/* Two policies at two sizes each, of which 1 is one. */
-static void regression(run_case *c)
+/* Runs at N = M = n, with results in out; checks the peak. */
+static void run_sized(run_case *c, gcut_options o, int64_t n, outcome *out)
 {
-    static const struct {
-        const char *policy;
-        int threads;
-        int64_t ladder, run;
-    } ways[] = {{"mincut", 1, 5, 1}, {"recompute-all", 2, 1, 6}};
-    const char *text = gcut_show(c->g, NULL, GCUT_STAGE_PRIMAL, false);
-    size_t nsizes = (strstr(text, "[N in") != NULL) + (strstr(text, "M in") != NULL);
-    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
-        gcut_size at[2] = {{"N", ways[k].ladder}, {"M", ways[k].ladder}};
-        o.policy = ways[k].policy;
-        o.threads = ways[k].threads;
-        o.at = at;
-        o.nat = nsizes;
-        gcut_check_report r = gcut_ladder(c->g, &o, NULL, 0, -1);
-        CHECK(c, r.text && r.ok, "%s:\n%s", o.policy, r.text ? r.text : "no ladder");
-        at[0].value = at[1].value = ways[k].run;
-        gcut_step *s = gcut_compile(c->g, &o);
-        if (!CHECK(c, s && gcut_run(s) == GCUT_OK, "%s: not run", o.policy)) continue;
+    gcut_size at[2] = {{"N", n}, {"M", n}};
+    o.at = at;
+    gcut_step *s = gcut_compile(c->g, &o);
+    if (CHECK(c, s && gcut_run(s) == GCUT_OK, "%s: not run at %d", o.policy, (int)n)) {
         gcut_stats st = gcut_step_stats(s);
         CHECK(c, st.peak_bytes == st.predicted_bytes, "%s at %d: peak measured %lld, predicted %lld",
-              o.policy, (int)at[0].value, (long long)st.peak_bytes, (long long)st.predicted_bytes);
-        gcut_step_free(s);
+              o.policy, (int)n, (long long)st.peak_bytes, (long long)st.predicted_bytes);
+        collect(s, out);
     }
+    gcut_step_free(s);
+}
+
+static void regression(run_case *c)
+{
+    static const char *const policies[] = {"mincut", "recompute-all"};
+    static outcome one, large[2];
+    const char *text = gcut_show(c->g, NULL, GCUT_STAGE_PRIMAL, false);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.nat = (strstr(text, "[N in") != NULL) + (strstr(text, "M in") != NULL);
+    for (int k = 0; k < 2; k++) {
+        gcut_size at[2] = {{"N", k ? 1 : 5}, {"M", k ? 1 : 5}};
+        o.policy = policies[k];
+        o.threads = k + 1;
+        o.at = at;
+        gcut_check_report r = gcut_ladder(c->g, &o, NULL, 0, -1);
+        CHECK(c, r.text && r.ok, "%s:\n%s", o.policy, r.text ? r.text : "no ladder");
+        run_sized(c, o, 257, &large[k]);
+    }
+    run_sized(c, o, 1, &one);
+    if (!c->nwrong) same_bits(c, "mincut and recompute-all", 257, &large[0], &large[1]);
+    forget(&one);
+    forget(&large[0]);
+    forget(&large[1]);
     emitted(c, true);
 }
 
