@@ -123,7 +123,8 @@ void gcut_build_shared(const gcut_pipeline *p, const char *so)
     gcut_file_write(p->env, gcut_printf(a, "%s/step.h", dir), h.at, h.n);
     char *argv[64];
     uint32_t n = words(a, setting("GRADCUT_CC", GRADCUT_CC), argv, 0, 8);
-    n = words(a, GRADCUT_STEP_FLAGS " -std=c17 -fPIC -shared -fvisibility=hidden -w", argv, n, 40);
+    n = words(a, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS), argv, n, 32);
+    n = words(a, "-std=c17 -fPIC -shared -fvisibility=hidden -w", argv, n, 40);
     argv[n++] = gcut_printf(a, "-I%s", setting("GRADCUT_INCLUDE_DIR", GRADCUT_INCLUDE_DIR));
     argv[n++] = "-o";
     argv[n++] = gcut_printf(a, "%s", so);

@@ -134,7 +134,10 @@ typedef struct outcome {
 
 static void forget(outcome *o)
 {
-    for (size_t i = 0; i < o->n; i++) free(o->data[i]);
+    for (size_t i = 0; i < o->n; i++) {
+        free(o->data[i]);
+        free((char *)o->v[i].name);
+    }
     o->n = 0;
 }
 
@@ -146,6 +149,7 @@ static void collect(gcut_step *s, outcome *o)
         if (!is_result(&v)) continue;
         assert_true(o->n < MAX_VALUES);
         o->v[o->n] = v;
+        o->v[o->n].name = strdup(v.name); /* the step's own dies with it */
         o->data[o->n] = malloc((size_t)v.bytes + 1);
         assert_non_null(o->data[o->n]);
         if (v.bytes) memcpy(o->data[o->n], v.at, (size_t)v.bytes);
