@@ -56,7 +56,7 @@ static gcut_dtype dtype_of(const gcut_loop *l, const gcut_member *x) { return gc
 /* Float reductions along a row that is long or of unknown length use lanes. */
 static bool in_lanes(const gcut_loop *l, const gcut_member *x)
 {
-    if (!x->reduces || x->reads != GCUT_L_FULL || x->level == GCUT_L_COLUMN) return false;
+    if (!x->reduces || x->level == GCUT_L_COLUMN) return false;
     bool tiny = x->level == GCUT_L_ROW && gcut_dim_known(l->u->inner) && l->u->inner <= SEQUENTIAL_MAX;
     return gcut_dtype_is_float(dtype_of(l, x)) && !tiny;
 }
@@ -211,9 +211,6 @@ static void emit_row_values(gcut_loop *l, int p)
                 W(l, "        const %s v%u = acc%u;\n", gcut_c_type(dtype_of(l, x)), x->v, x->v);
         } else if (x->level == GCUT_L_ROW) {
             W(l, "        const %s v%u = %s;\n", gcut_c_local(dtype_of(l, x)), x->v, expression(l, x));
-        } else if (x->reduces && x->reads == GCUT_L_ROW) {
-            accumulate(l, x, "        ");
-            continue;
         } else {
             continue;
         }

@@ -124,7 +124,7 @@ static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
 
 const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v)
 {
-    bool row = user->reduces ? user->reads == GCUT_L_ROW : user->level == GCUT_L_ROW;
+    bool row = user->level == GCUT_L_ROW && !user->reduces;
     gcut_access a = gcut_loop_access(l, user, v);
     gcut_dtype t = gcut_type_of(l->g, v)->dtype;
     switch (a) {

@@ -9,6 +9,11 @@
  * its operand's unit when its axes are the unit's columns (ROW), its rows
  * (COLUMN) or both (TOTAL).  Joining and merging never create a cycle (K2):
  * before each, no path may lead from the unit out and back in.
+ *
+ * The order of a sum is a function of the summed value's shape alone, never of
+ * what it is fused with, so that a sum computed again has the bits of the one
+ * that was not saved: a ROW sum follows the columns, a COLUMN sum the rows, and
+ * a TOTAL the flat order, which only flat units have.
  */
 #include <stdlib.h>
 
@@ -124,18 +129,56 @@ bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indi
     return found;
 }
 
+/* ---- even steps ---------------------------------------------------------------------------------------------- */
+
+/* Operand v, if it is read from memory, steps evenly along the last `inner` elements of unit u. */
+static bool even_operand(const gcut_half *h, uint32_t u, gcut_ref v, gcut_dim inner)
+{
+    gcut_access x = gcut_unit_access(h, u, v, GCUT_L_FULL);
+    if (x != GCUT_X_LOAD && x != GCUT_X_IOTA) return true;
+    const gcut_type *t = gcut_type_of(h->g, v);
+    gcut_dim size, stride;
+    uint32_t split = gcut_view_split(h->g->module, t, inner);
+    return split <= t->rank && gcut_view_collapse(h->g->module, t, &h->view[v], split, t->rank, &size, &stride);
+}
+
+static bool even_node(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_dim inner)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (!even_operand(h, u, gcut_arg(h->g, n, k), inner)) return false;
+    return true;
+}
+
+static bool even(const gcut_half *h, uint32_t u, gcut_dim inner)
+{
+    const gcut_unit *w = unit_at(h, u);
+    for (uint32_t i = 0; i < w->nodes.n; i++)
+        if (!even_node(h, u, gcut_node_at(h->g, w->nodes.at[i]), inner)) return false;
+    return true;
+}
+
+static void make_flat(gcut_half *h, uint32_t u)
+{
+    gcut_unit *w = unit_at(h, u);
+    w->flat = true;
+    w->inner = GCUT_CHUNK;
+    w->rows = gcut_dim_make(h->g->module->dims, GCUT_DIM_CEILDIV, w->numel, GCUT_CHUNK);
+}
+
 /* ---- joining ------------------------------------------------------------------------------------------- */
 
 static gcut_level level_in(const gcut_unit *u, gcut_dim numel)
 {
     if (u->kind != GCUT_U_LOOP || u->nodes.n >= MAX_MEMBERS) return GCUT_L_NONE;
     if (numel == u->numel) return GCUT_L_FULL;
+    if (u->flat) return GCUT_L_NONE;
     return u->inner != GCUT_DIM_BAD && numel == u->rows ? GCUT_L_ROW : GCUT_L_NONE;
 }
 
 /* Node n can be a member of u at that level: every operand readable there, no cycle. */
 static bool can_join(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_level level)
 {
+    if (unit_at(h, u)->flat && !even_node(h, u, n, unit_at(h, u)->numel)) return false;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
         if (gcut_unit_access(h, u, v, level) == GCUT_X_BLOCKED) return false;
@@ -167,7 +210,8 @@ static bool can_merge(const gcut_half *h, uint32_t a, uint32_t b)
 {
     const gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
     if (x->kind != GCUT_U_LOOP || y->kind != GCUT_U_LOOP || x->numel != y->numel) return false;
-    if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && x->inner != y->inner) return false;
+    if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && (x->inner != y->inner || x->flat != y->flat)) return false;
+    if ((x->flat && !even(h, b, y->numel)) || (y->flat && !even(h, a, x->numel))) return false;
     if (x->nodes.n + y->nodes.n > MAX_MEMBERS) return false;
     if (gcut_unit_reaches(h, a, b, true) || gcut_unit_reaches(h, b, a, true)) return false;
     gcut_dim inner = x->inner != GCUT_DIM_BAD ? x->inner : y->inner;
@@ -185,7 +229,7 @@ static bool can_merge(const gcut_half *h, uint32_t a, uint32_t b)
                 if (gcut_unit_source(h, v) != other) continue;
                 gcut_level l = h->level[w->root];
                 /* A row reduction consumes FULL values although its own level is ROW. */
-                if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) user = l;
+                if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) user = GCUT_L_FULL;
                 bool ok = l == GCUT_L_FULL  ? user == GCUT_L_FULL && gcut_view_identity(m, t, w)
                           : l == GCUT_L_ROW ? (user == GCUT_L_ROW ? gcut_view_identity(m, t, w)
                                                                   : gcut_view_row_repeat(m, t, w, inner))
@@ -212,7 +256,7 @@ static void merge(gcut_half *h, uint32_t a, uint32_t b)
         h->unit_of[gcut_node_at(h->g, node)->res0] = a;
     }
     qsort(x->nodes.at, x->nodes.n, sizeof *x->nodes.at, by_number);
-    if (x->inner == GCUT_DIM_BAD) x->inner = y->inner, x->rows = y->rows;
+    if (x->inner == GCUT_DIM_BAD) x->inner = y->inner, x->rows = y->rows, x->flat = y->flat;
     x->blocked = x->blocked || y->blocked;
     y->dead = true;
     y->nodes.n = 0;
@@ -275,14 +319,15 @@ static gcut_dim product(gcut_half *h, const gcut_type *t, uint32_t mask)
     return n;
 }
 
-/* The unit of x, if a reduction with these columns fits into it. */
-static bool fits(gcut_half *h, uint32_t u, gcut_ref x, gcut_dim inner, gcut_level reads)
+/* The unit of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
+static bool fits(gcut_half *h, uint32_t u, gcut_ref x, lie how, gcut_dim inner)
 {
     if (u == GCUT_NONE || unit_at(h, u)->kind != GCUT_U_LOOP || unit_at(h, u)->nodes.n >= MAX_MEMBERS) return false;
     const gcut_unit *w = unit_at(h, u);
-    if (h->level[h->view[x].root] != reads) return false;
+    if (h->level[h->view[x].root] != GCUT_L_FULL) return false;
     if (!gcut_view_identity(h->g->module, gcut_type_of(h->g, x), &h->view[x])) return false;
-    return inner == GCUT_DIM_BAD || w->inner == GCUT_DIM_BAD || w->inner == inner;
+    if (how == EVERY) return w->flat || (w->inner == GCUT_DIM_BAD && even(h, u, w->numel));
+    return !w->flat && (w->inner == GCUT_DIM_BAD || w->inner == inner);
 }
 
 /* A unit that is not a loop reads memory: operands that are computed constants, or that it needs packed and are
@@ -328,13 +373,14 @@ static void place_reduce(gcut_half *h, uint32_t node)
     if (how == TRAILING) inner = product(h, t, mask);
     if (how == LEADING) inner = product(h, t, all & ~mask);
     uint32_t u = gcut_unit_source(h, x);
-    bool on_rows = how == EVERY && fits(h, u, x, GCUT_DIM_BAD, GCUT_L_ROW);
-    if (!on_rows && !fits(h, u, x, inner, GCUT_L_FULL)) {
+    if (!fits(h, u, x, how, inner)) {
         u = gcut_unit_new(h, GCUT_U_LOOP, GCUT_NONE);
         unit_at(h, u)->numel = numel;
     }
     gcut_unit *w = unit_at(h, u);
-    if (inner != GCUT_DIM_BAD && w->inner == GCUT_DIM_BAD) {
+    if (how == EVERY) {
+        make_flat(h, u);
+    } else if (w->inner == GCUT_DIM_BAD) {
         w->inner = inner;
         w->rows = rows_of(h, numel, t, inner);
     }
@@ -418,26 +464,6 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
 
 /* ---- columns of units that no reduction has decided ------------------------------------------------------ */
 
-/* Every operand of every member steps evenly along the last `inner` elements. */
-static bool even(gcut_half *h, uint32_t u, gcut_dim inner)
-{
-    const gcut_unit *w = unit_at(h, u);
-    for (uint32_t i = 0; i < w->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            gcut_access x = gcut_unit_access(h, u, v, GCUT_L_FULL);
-            if (x != GCUT_X_LOAD && x != GCUT_X_IOTA) continue;
-            const gcut_type *t = gcut_type_of(h->g, v);
-            gcut_dim size, stride;
-            uint32_t split = gcut_view_split(h->g->module, t, inner);
-            if (split > t->rank || !gcut_view_collapse(h->g->module, t, &h->view[v], split, t->rank, &size, &stride))
-                return false;
-        }
-    }
-    return true;
-}
-
 /* The longest trailing stretch over which every operand steps evenly: all of it if possible (flat). */
 static void choose_columns(gcut_half *h, uint32_t u)
 {
@@ -445,9 +471,7 @@ static void choose_columns(gcut_half *h, uint32_t u)
     gcut_module *m = h->g->module;
     if (w->inner != GCUT_DIM_BAD) return;
     if (even(h, u, w->numel)) {
-        w->flat = true;
-        w->inner = GCUT_CHUNK;
-        w->rows = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, w->numel, GCUT_CHUNK);
+        make_flat(h, u);
         return;
     }
     const gcut_type *best = NULL;

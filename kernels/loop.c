@@ -16,14 +16,14 @@ gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
 
 gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v)
 {
-    gcut_level at = user->reduces ? user->reads : user->level == GCUT_L_ROW ? GCUT_L_ROW : GCUT_L_FULL;
+    gcut_level at = user->level == GCUT_L_ROW && !user->reduces ? GCUT_L_ROW : GCUT_L_FULL;
     return gcut_unit_access(l->h, l->unit, v, at);
 }
 
 static void set_phase(gcut_loop *l, gcut_member *x)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
-    bool full = x->level == GCUT_L_FULL || (x->reduces && x->reads == GCUT_L_FULL);
+    bool full = x->level == GCUT_L_FULL || x->reduces;
     x->phase = full ? 0 : -1;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
@@ -57,7 +57,7 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
 bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p)
 {
     if (x->phase != p) return false;
-    if (x->reduces) return x->reads == GCUT_L_FULL;
+    if (x->reduces) return true;
     return x->level == GCUT_L_FULL && (l->h->buffer[x->v] != GCUT_NONE || x->keep == GCUT_SCRATCH);
 }
 
@@ -73,9 +73,6 @@ gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
         gcut_member *x = &l.at[i];
         *x = (gcut_member){.node = l.u->nodes.at[i], .v = n->res0, .level = h->level[n->res0], .keep = GCUT_RECOMPUTE};
         x->reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
-        x->reads = GCUT_L_FULL;
-        gcut_ref r = x->reduces ? h->view[gcut_arg(h->g, n, 0)].root : 0;
-        if (x->reduces && h->unit_of[r] == unit && h->level[r] == GCUT_L_ROW) x->reads = GCUT_L_ROW;
         l.index[x->v] = i + 1;
     }
     for (uint32_t i = 0; i < l.n; i++) set_phase(&l, &l.at[i]);

@@ -21,10 +21,9 @@ typedef struct gcut_member {
     uint32_t node;
     gcut_ref v;       /* its value; the root of its storage when it has one */
     gcut_level level;
-    bool reduces;
-    gcut_level reads; /* reductions: the level of the operand, ROW or FULL (a load counts as FULL) */
+    bool reduces;     /* a FULL value, or one it reads from memory */
     int phase;        /* FULL: its loop.  ROW: the loop after which it is known, -1 = before any.
-                       * COLUMN, TOTAL: the loop that feeds it, or the ROW phase of its operand. */
+                       * COLUMN, TOTAL: the loop that feeds it. */
     gcut_keep keep;
     bool crosses;     /* FULL and read by a later phase */
     int chain_ps;     /* arithmetic from the loads on, per element */

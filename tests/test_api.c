@@ -196,6 +196,21 @@ static void calls_of_another_graph_do_not_pass(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A parameter may be called anything, but then the gradient of another may not be bound by that name. */
+static void names_of_results_are_taken(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "g");
+    gcut_val x = gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(3)),
+             y = gcut_param(g, "grad.x", GCUT_F32, GCUT_SHAPE(3));
+    gcut_output(g, "loss", gcut_sum(gcut_mul(x, y), 0));
+    assert_true(gcut_graph_ok(g));
+    assert_null(gcut_compile(g, NULL));
+    assert_non_null(strstr(gcut_last_error(ctx), "'grad.x'"));
+    gcut_ctx_free(ctx);
+}
+
 static void locations_have_scopes(void **state)
 {
     (void)state;
@@ -699,6 +714,7 @@ int main(void)
         cmocka_unit_test(null_values_are_sticky),
         cmocka_unit_test(wrong_calls_are_errors),
         cmocka_unit_test(calls_of_another_graph_do_not_pass),
+        cmocka_unit_test(names_of_results_are_taken),
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(apply_takes_attributes_as_text),
