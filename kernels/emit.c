@@ -230,6 +230,22 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
+/* The memory plan: what each slot of the arena holds, and between which launches. */
+static void emit_memory(const gcut_program *p, gcut_text *c)
+{
+    uint32_t slot = 0;
+    gcut_text_add(c, " * The arena (offsets are found by init; slots whose launches do not meet share memory):\n *\n");
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *q = &p->buffers.at[i];
+        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
+        gcut_text bytes = {.arena = p->module->arena};
+        gcut_dim n = gcut_dim_make(p->module->dims, GCUT_DIM_MUL, q->count, gcut_dtype_bytes(q->dtype));
+        gcut_dim_print(p->module->dims, n, &bytes);
+        gcut_text_add(c, " *   off[%u]  k%d..k%d  %s bytes%s  %s%s\n", slot++, q->birth, q->death, bytes.at,
+                      q->crew == GCUT_NONE ? "" : " a thread", q->saved ? "saved " : "", q->name);
+    }
+}
+
 static void emit_ir(const gcut_program *p, gcut_text *c)
 {
     gcut_text_add(c, "/*\n * The program:\n *\n");
@@ -248,6 +264,7 @@ static void emit_ir(const gcut_program *p, gcut_text *c)
         }
         gcut_text_add(c, " *\n");
     }
+    emit_memory(p, c);
     gcut_text_add(c, " */\n");
 }
 

@@ -438,7 +438,7 @@ static void emit_fault_checks(const gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *node = gcut_node_at(l->g, l->at[i].node);
         if (node->op == GCUT_OP_bounded)
-            gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim, gcut_arg(l->g, node, 0));
+            gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
     }
 }
 

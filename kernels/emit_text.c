@@ -259,15 +259,17 @@ const char *gcut_c_place(const gcut_graph *g, gcut_locid loc)
     return t.at;
 }
 
-void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref index)
+void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
 {
     const gcut_graph *g = e->h->g;
+    const char *name = g->values.at[n->res0].name, *end = strstr(name, ".bounded");
+    /* `bounded` is what is left of a pick: its user knows the pick. Names need no escapes. */
     gcut_text_add(e->call,
                   "    if (x->fault[%u].at != INT64_MAX)\n"
-                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s: %s\", \"%s\", x->fault[%u].found, 0, %s);\n",
-                  *e->faults, gcut_op_get((gcut_op)n->op)->name, gcut_c_name(g->module->arena, g->values.at[index].name),
-                  gcut_c_place(g, n->loc),
-                  *e->faults, gcut_c_dim(g->module, limit));
+                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s %%%.*s\", \"%s\", x->fault[%u].found, 0, %s);\n",
+                  *e->faults, n->op == GCUT_OP_bounded ? "pick" : gcut_op_get((gcut_op)n->op)->name,
+                  end ? (int)(end - name) : (int)strlen(name), name, gcut_c_place(g, n->loc), *e->faults,
+                  gcut_c_dim(g->module, limit));
     ++*e->faults;
 }
 

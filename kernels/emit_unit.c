@@ -322,7 +322,7 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
                   e->prefix, function, e->prefix, *e->faults);
     if (!kinds[u.u->kind].indexes) return;
     uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
-    gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis], gcut_arg(u.g, u.n, 1));
+    gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis]);
 }
 
 uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop)

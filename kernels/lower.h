@@ -200,7 +200,7 @@ uint32_t gcut_c_function(gcut_emitter *e);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
 /* After the kernel's call: returns GCUT_RT_EINDEX when the next fault slot was hit; takes the slot. */
-void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit, gcut_ref index);
+void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit);
 /* The comment over a launch: its IR lines and where they come from. */
 void gcut_c_comment(gcut_emitter *e, const char *kind);
 /* The arena slot of a buffer in NAME_plan.off: its rank among arena buffers in use. */

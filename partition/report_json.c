@@ -113,5 +113,6 @@ void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
         if (gcut_report_recomputed(&r, v)) json_recomputed(&j, &r, v);
     gcut_json_end(&j);
     gcut_json_end(&j);
+    gcut_text_add(out, "\n");
     gcut_arena_free(scratch);
 }
