@@ -101,8 +101,9 @@ static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
 {
     gcut_text t = {.arena = a};
     gcut_print_graph(user, &(gcut_print_options){0}, &t);
-    const char *file = user->module->file ? user->module->file : user->name;
-    gcut_module *m = gcut_parse(user->module->env, a, file, t.at, t.n);
+    /* Under a name of its own: diagnostics quote the user's file from the user's text. */
+    gcut_module *m = gcut_parse(user->module->env, a, gcut_printf(a, "@%s, printed", user->name), t.at, t.n);
+    m->file = user->module->file ? gcut_name(m, user->module->file) : NULL;
     gcut_graph *g = gcut_module_find(m, user->name);
     GCUT_ASSERT(g != NULL);
     return g;

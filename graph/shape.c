@@ -239,9 +239,17 @@ static void shape_slice(infer *s)
     }
 }
 
+/* A bool of 2 would be true to one reader and not to another. */
+static void bool_value(infer *s, gcut_dtype t)
+{
+    double v = t == GCUT_bool ? attr(s, GCUT_A_value)->u.num.f : 0;
+    if (v != 0 && v != 1) BAD(s, "'%s': a bool is 0 or 1, not %g", opname(s), v);
+}
+
 static void shape_pad(infer *s)
 {
     const gcut_type *x = in(s, 0);
+    bool_value(s, x->dtype);
     const gcut_dim *low = list_of(s, GCUT_A_low, x->rank), *high = list_of(s, GCUT_A_high, x->rank);
     const gcut_dim *interior = list_of(s, GCUT_A_interior, x->rank);
     *s->out = *x;
@@ -287,6 +295,7 @@ static void shape_full(infer *s)
 {
     *s->out = (gcut_type){.dtype = dtype_of(s, GCUT_A_dtype)};
     shape_from(s, GCUT_A_shape);
+    if (s->op == GCUT_OP_full) bool_value(s, s->out->dtype);
     if (s->op == GCUT_OP_iota) {
         axis_of(s, GCUT_A_axis, s->out->rank);
         if (s->out->dtype == GCUT_bool) BAD(s, "'iota': dtype must be a number, not bool");

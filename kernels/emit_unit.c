@@ -213,10 +213,8 @@ static void emit_copy(unit *u)
     list(u, "dim", t->dim, t->rank);
     list(u, "from", w->stride, t->rank);
     if (gcut_root_is_iota(u->h, root)) {
-        if (gcut_dtype_is_float(t->dtype))
-            gcut_fail(u->m->env, GCUT_EUNSUPPORTED, gcut_loc_place(u->m, gcut_def(u->g, root)->loc),
-                      "use an integer iota and a cast", "a float iota cannot be stored");
-        W(u, "    gcut_rt_iota(%u, dim, from, %s, sizeof(%s), %s);\n", t->rank, dim(u, w->offset), type, to);
+        W(u, "    gcut_rt_iota(%u, dim, from, %s, sizeof(%s), %d, %s);\n", t->rank, dim(u, w->offset), type,
+          gcut_dtype_is_float(t->dtype), to);
         return;
     }
     list(u, "to", c.stride, t->rank);

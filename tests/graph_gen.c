@@ -214,7 +214,7 @@ static uint32_t matching(graph_gen *r, uint32_t i, bool exact)
     case 1: return leaf(r, &t);
     case 2:
     case 3: return repeated(r, &t);
-    case 4: return add(r, gcut_bconst(&r->b, r->item[i].v, draw(r, 3)), 2, true);
+    case 4: return add(r, gcut_bconst(&r->b, r->item[i].v, draw(r, t.dtype == GCUT_bool ? 2 : 3)), 2, true);
     default: break;
     }
     for (uint32_t k = r->n, from = draw(r, r->n); k > 0; k--) {

@@ -142,8 +142,8 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
                   const int64_t *ds, int threads);
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value);
-/* dst (packed, of integers of `size` bytes) = offset + i0*s0 + ... */
-void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, void *dst);
+/* dst (packed; numbers of `size` bytes, of 4 or 8 when real) = offset + i0*s0 + ... */
+void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real, void *dst);
 /* out[o, k, :] = x[o, i[k], :]; x is outer * axis * inner elements of `size` bytes; isize 4 or 8. */
 void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i, int isize,
                   int64_t n, void *out, gcut_rt_fault *fault, int threads);

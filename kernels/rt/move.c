@@ -79,7 +79,7 @@ void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value)
     for (int64_t i = 0; i < n; i++) memcpy(d + (size_t)i * size, value, size);
 }
 
-void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, void *dst)
+void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real, void *dst)
 {
     int64_t n = 1;
     for (int d = 0; d < rank; d++) n *= dim[d];
@@ -88,6 +88,13 @@ void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t o
         for (int d = rank - 1; d >= 0; d--) {
             v += q % dim[d] * stride[d];
             q /= dim[d];
+        }
+        if (real) {
+            if (size == 4)
+                ((float *)dst)[e] = (float)v;
+            else
+                ((double *)dst)[e] = (double)v;
+            continue;
         }
         switch (size) {
         case 1: ((int8_t *)dst)[e] = (int8_t)v; break;
