@@ -6,6 +6,7 @@
  * GCUT_LANES accumulators and a fixed tree, and a unit that reduces over rows
  * works in GCUT_BLOCKS blocks whose partial results are added in order.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "kernels/loop.h"
@@ -114,9 +115,11 @@ static void accumulate(gcut_loop *l, const gcut_member *x, const char *indent)
     W(l, "%s%s = %s;\n", indent, acc, combine(l, x, acc, value));
 }
 
-/* The operands that phase p reads element by element, each declared once per row. */
+/* The operands that phase p reads element by element, each declared once per row; l->have: visited in this phase. */
 static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
 {
+    if (l->have[x - l->at]) return;
+    l->have[x - l->at] = true;
     if (x->phase < p && x->keep != GCUT_RECOMPUTE && !x->reduces) return;
     const gcut_node *n = gcut_node_at(l->g, x->node);
     for (uint32_t k = 0; k < n->nargs; k++) {
@@ -159,9 +162,10 @@ static void emit_column(gcut_loop *l, int p)
 /* Does the text use the variable c? */
 static bool uses_column(const char *s)
 {
-    for (; *s; s++) {
-        bool before = s[0] == '(' || s[0] == '[' || s[0] == ' ';
-        if (before && s[1] == 'c' && (s[2] == ')' || s[2] == ']' || s[2] == ' ')) return true;
+    for (bool inside = false; *s; s++) {
+        bool letter = isalnum((unsigned char)*s) || *s == '_';
+        if (*s == 'c' && !inside && !isalnum((unsigned char)s[1]) && s[1] != '_') return true;
+        inside = letter;
     }
     return false;
 }
@@ -169,6 +173,7 @@ static bool uses_column(const char *s)
 static void emit_phase(gcut_loop *l, int p, bool *seen)
 {
     bool lanes = false, any = false;
+    memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;

@@ -4,6 +4,8 @@
  */
 #include "kernels/loop.h"
 
+#include <string.h>
+
 #include "gradcut/gradcut_rt.h"
 
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
@@ -32,16 +34,19 @@ static void set_phase(gcut_loop *l, gcut_member *x)
         const gcut_member *o = gcut_loop_member(l, v);
         int p = a == GCUT_X_ROW && full ? o->phase + 1 : o->phase;
         if (p > x->phase) x->phase = p;
-        if (a == GCUT_X_FULL) x->chain_ps += o->chain_ps;
+        if (a == GCUT_X_FULL && x->chain_ps < CHEAP_PS) x->chain_ps += o->chain_ps; /* beyond, how much does not matter */
     }
     x->chain_ps += gcut_op_get((gcut_op)n->op)->cost_ps;
     if (full && x->phase + 1 > l->phases) l->phases = x->phase + 1;
 }
 
-/* Marks FULL values of an earlier phase that phase p reads in the end, looking through recomputation. */
+/* Marks FULL values of an earlier phase that phase p reads in the end, looking through recomputation.  l->have says
+ * which members this phase has visited: a value may be read along many paths. */
 static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
+    if (l->have[x - l->at]) return;
+    l->have[x - l->at] = true;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
         if (gcut_loop_access(l, x, v) != GCUT_X_FULL) continue;
@@ -52,6 +57,18 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
         }
         if (o->phase == p || o->keep == GCUT_RECOMPUTE) mark_crossing(l, o, p, changed);
     }
+}
+
+/* One round over all phases; what becomes scratch is a new sink of its own phase. */
+static bool mark_round(gcut_loop *l)
+{
+    bool changed = false;
+    for (int p = 0; p < l->phases; p++) {
+        memset(l->have, 0, l->n * sizeof *l->have);
+        for (uint32_t i = 0; i < l->n; i++)
+            if (gcut_loop_sink(l, &l->at[i], p)) mark_crossing(l, &l->at[i], p, &changed);
+    }
+    return changed;
 }
 
 bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p)
@@ -76,12 +93,7 @@ gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
         l.index[x->v] = i + 1;
     }
     for (uint32_t i = 0; i < l.n; i++) set_phase(&l, &l.at[i]);
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (uint32_t i = 0; i < l.n; i++)
-            if (gcut_loop_sink(&l, &l.at[i], l.at[i].phase)) mark_crossing(&l, &l.at[i], l.at[i].phase, &changed);
-    }
+    while (mark_round(&l)) continue;
     return l;
 }
 
