@@ -161,6 +161,7 @@ static gcut_graph *decomposed(gcut_graph *g)
         gcut_graph *next = gcut_pass_expand(p, unused_graph(g->module, g->name, "expanded"), by_meaning);
         if (p != g) forget(g->module, p);
         p = next;
+        p->name = g->name; /* messages speak of the user's function */
     }
     return p;
 }

@@ -8,7 +8,8 @@
 #include "graph/build.h"
 #include "graph/text.h"
 
-_Static_assert((int)GCUT_BOOL == (int)GCUT_bool && (int)GCUT_F16 == (int)GCUT_f16 && (int)GCUT_F64 == (int)GCUT_f64,
+_Static_assert((int)GCUT_BOOL == (int)GCUT_bool && (int)GCUT_F16 == (int)GCUT_f16 &&
+                   (int)GCUT_F64 == (int)GCUT_f64,
                "public dtypes number those of dtype.def");
 
 /* One builder call on its way through gcut_protect. */
@@ -66,7 +67,8 @@ static bool is_name(const char *s)
     return s && *s && strspn(s, letters) == strlen(s);
 }
 
-/* ---- graphs, sizes ------------------------------------------------------------------------------------------ */
+/* ---- graphs, sizes
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct graph_job {
     gcut_env *env;
@@ -78,7 +80,8 @@ static void make_graph(void *arg)
 {
     graph_job *j = arg;
     if (!is_name(j->name))
-        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "a graph's name is made of letters, digits, _ and .");
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "a graph's name is made of letters, digits, _ and .");
     gcut_module *m = gcut_module_new(j->env, j->env->arena);
     j->g = gcut_graph_create(m, j->name);
 }
@@ -89,7 +92,10 @@ gcut_graph *gcut_graph_new(gcut_ctx *ctx, const char *name)
     return gcut_guard(ctx->env, make_graph, &j) ? j.g : NULL;
 }
 
-bool gcut_graph_ok(const gcut_graph *g) { return g && !g->failed; }
+bool gcut_graph_ok(const gcut_graph *g)
+{
+    return g && !g->failed;
+}
 
 static void set_scope(void *arg)
 {
@@ -115,14 +121,16 @@ static void dim_sym(void *arg)
     dim_job *j = arg;
     gcut_env *env = j->g->module->env;
     if (!is_name(j->name) || strchr(j->name, '.') || (j->name[0] >= '0' && j->name[0] <= '9'))
-        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: the name of a size is an identifier", j->g->name);
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: the name of a size is an identifier",
+                  j->g->name);
     if (j->a < 0 || j->a > j->b)
-        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: the range of size %s is empty or negative", j->g->name,
-                  j->name);
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: the range of size %s is empty or negative",
+                  j->g->name, j->name);
     j->out = gcut_dim_symbol(j->g->module->dims, j->name);
     for (uint32_t i = 0; i < j->g->decls.n; i++)
         if (j->g->decls.at[i].sym == j->out)
-            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: size %s is declared twice", j->g->name, j->name);
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s: size %s is declared twice", j->g->name,
+                      j->name);
     gcut_decl_add(j->g, (gcut_dim_decl){j->out, j->a, j->b, 1});
 }
 
@@ -145,17 +153,18 @@ gcut_dim gcut_dim_sym(gcut_graph *g, const char *name, int64_t lo, int64_t hi)
     return dim_run(&(dim_job){.g = g, .name = name, .a = lo, .b = hi}, dim_sym);
 }
 
-#define DIM_OP(fn, which)                                                                                              \
-    gcut_dim fn(gcut_graph *g, gcut_dim a, gcut_dim b)                                                                 \
-    {                                                                                                                  \
-        return dim_run(&(dim_job){.g = g, .op = which, .a = a, .b = b}, dim_op);                                       \
+#define DIM_OP(fn, which)                                                                                    \
+    gcut_dim fn(gcut_graph *g, gcut_dim a, gcut_dim b)                                                       \
+    {                                                                                                        \
+        return dim_run(&(dim_job){.g = g, .op = which, .a = a, .b = b}, dim_op);                             \
     }
 DIM_OP(gcut_dim_add, GCUT_DIM_ADD)
 DIM_OP(gcut_dim_sub, GCUT_DIM_SUB)
 DIM_OP(gcut_dim_mul, GCUT_DIM_MUL)
 DIM_OP(gcut_dim_div, GCUT_DIM_DIV)
 
-/* ---- parameters and results ----------------------------------------------------------------------------------- */
+/* ---- parameters and results
+ * ----------------------------------------------------------------------------------- */
 
 static gcut_type type_of(const call *c)
 {
@@ -164,7 +173,8 @@ static gcut_type type_of(const call *c)
     if (c->shape.rank < 0 || c->shape.rank > GCUT_MAX_RANK) usage(c, "a rank is 0 to 8");
     memcpy(t.dim, c->shape.dim, sizeof t.dim);
     gcut_text scratch = {.arena = c->b.g->module->arena};
-    for (int d = 0; d < t.rank; d++) gcut_dim_print(c->b.g->module->dims, t.dim[d], &scratch); /* throws on a stranger */
+    for (int d = 0; d < t.rank; d++)
+        gcut_dim_print(c->b.g->module->dims, t.dim[d], &scratch); /* throws on a stranger */
     return t;
 }
 
@@ -176,10 +186,10 @@ static void make_param(void *arg)
     c->out = gcut_param_new(c->b.g, c->role, c->name, &t);
 }
 
-#define PARAM(fn, which)                                                                                               \
-    gcut_val fn(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape)                            \
-    {                                                                                                                  \
-        return run(at, g, make_param, &(call){.name = name, .dtype = dtype, .shape = shape, .role = which});           \
+#define PARAM(fn, which)                                                                                     \
+    gcut_val fn(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape)                  \
+    {                                                                                                        \
+        return run(at, g, make_param, &(call){.name = name, .dtype = dtype, .shape = shape, .role = which}); \
     }
 PARAM(gcut_input_at, GCUT_ROLE_input)
 PARAM(gcut_param_at, GCUT_ROLE_param)
@@ -212,7 +222,8 @@ void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
     run(at, g, make_result, &(call){.name = name, .role = GCUT_ROLE_next, .in = {v}});
 }
 
-/* ---- broadcasting ------------------------------------------------------------------------------------------------ */
+/* ---- broadcasting
+ * ------------------------------------------------------------------------------------------------ */
 
 /* The common shape, axes aligned at the end; only the literal size 1 and missing axes repeat. */
 static gcut_shape common(const call *c, gcut_ref x, gcut_ref y)
@@ -245,7 +256,9 @@ static gcut_ref spread(call *c, gcut_ref x, const gcut_shape *s)
     return gcut_bbroadcast(&c->b, x, to, (uint32_t)s->rank, axes);
 }
 
-/* ---- ops ------------------------------------------------------------------------------------------------------------ */
+/* ---- ops
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static void do_unary(void *arg)
 {
@@ -263,18 +276,19 @@ static void do_binary(void *arg)
     c->out = gcut_b2(&c->b, (gcut_op)c->op, a, b);
 }
 
-#define GCUT_X(name)                                                                                                   \
-    gcut_val gcut_##name##_at(gcut_here at, gcut_val x)                                                                \
-    {                                                                                                                  \
-        return run(at, graph_of(&x, 1), do_unary, &(call){.op = GCUT_OP_##name, .in = {x}});                           \
+#define GCUT_X(name)                                                                                         \
+    gcut_val gcut_##name##_at(gcut_here at, gcut_val x)                                                      \
+    {                                                                                                        \
+        return run(at, graph_of(&x, 1), do_unary, &(call){.op = GCUT_OP_##name, .in = {x}});                 \
     }
 GCUT_UNARY(GCUT_X)
 #undef GCUT_X
 
-#define GCUT_X(name)                                                                                                   \
-    gcut_val gcut_##name##_at(gcut_here at, gcut_val a, gcut_val b)                                                    \
-    {                                                                                                                  \
-        return run(at, graph_of((gcut_val[]){a, b}, 2), do_binary, &(call){.op = GCUT_OP_##name, .in = {a, b}});       \
+#define GCUT_X(name)                                                                                         \
+    gcut_val gcut_##name##_at(gcut_here at, gcut_val a, gcut_val b)                                          \
+    {                                                                                                        \
+        return run(at, graph_of((gcut_val[]){a, b}, 2), do_binary,                                           \
+                   &(call){.op = GCUT_OP_##name, .in = {a, b}});                                             \
     }
 GCUT_BINARY(GCUT_X)
 #undef GCUT_X
@@ -404,7 +418,8 @@ gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis)
 
 gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis)
 {
-    return run(at, graph_of((gcut_val[]){x, i}, 2), do_axis, &(call){.op = GCUT_OP_take, .in = {x, i}, .axis = axis});
+    return run(at, graph_of((gcut_val[]){x, i}, 2), do_axis,
+               &(call){.op = GCUT_OP_take, .in = {x, i}, .axis = axis});
 }
 
 static void do_matmul(void *arg)
@@ -424,8 +439,8 @@ static void do_layer_norm(void *arg)
     call *c = arg;
     locate(c);
     gcut_attr a = gcut_attr_real(GCUT_A_eps, c->number);
-    c->out = gcut_node_new(c->b.g, GCUT_OP_layer_norm, (gcut_ref[]){c->in[0].id, c->in[1].id, c->in[2].id}, 3, &a, 1,
-                           c->b.loc, NULL);
+    c->out = gcut_node_new(c->b.g, GCUT_OP_layer_norm, (gcut_ref[]){c->in[0].id, c->in[1].id, c->in[2].id}, 3,
+                           &a, 1, c->b.loc, NULL);
 }
 
 gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps)
@@ -457,13 +472,14 @@ static void do_attention(void *arg)
     call *c = arg;
     locate(c);
     gcut_attr a = gcut_attr_bool(GCUT_A_causal, c->flag[0]);
-    c->out = gcut_node_new(c->b.g, GCUT_OP_attention, (gcut_ref[]){c->in[0].id, c->in[1].id, c->in[2].id}, 3, &a, 1,
-                           c->b.loc, NULL);
+    c->out = gcut_node_new(c->b.g, GCUT_OP_attention, (gcut_ref[]){c->in[0].id, c->in[1].id, c->in[2].id}, 3,
+                           &a, 1, c->b.loc, NULL);
 }
 
 gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, bool causal)
 {
-    return run(at, graph_of((gcut_val[]){q, k, v}, 3), do_attention, &(call){.in = {q, k, v}, .flag = {causal}});
+    return run(at, graph_of((gcut_val[]){q, k, v}, 3), do_attention,
+               &(call){.in = {q, k, v}, .flag = {causal}});
 }
 
 /* Any op of the table: its attributes are read by the text IR's own reader, from a one-line module. */
@@ -481,15 +497,18 @@ static void do_apply(void *arg)
     gcut_module *m = c->b.g->module;
     gcut_op op;
     locate(c);
-    if (!gcut_op_parse(c->name, strlen(c->name), &op)) usage(c, gcut_printf(m->arena, "unknown op '%s'", c->name));
+    if (!gcut_op_parse(c->name, strlen(c->name), &op))
+        usage(c, gcut_printf(m->arena, "unknown op '%s'", c->name));
     gcut_ref *in = gcut_calloc(m->arena, (size_t)j->n + 1, sizeof *in);
     for (int i = 0; i < j->n; i++) in[i] = j->in[i].id;
     uint32_t nattrs = 0;
-    gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0}, j->attrs ? j->attrs : "", &nattrs);
+    gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0},
+                                        j->attrs ? j->attrs : "", &nattrs);
     c->out = gcut_node_new(c->b.g, op, in, (uint32_t)j->n, attrs, nattrs, c->b.loc, NULL);
 }
 
-gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n, const char *attrs)
+gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
+                       const char *attrs)
 {
     apply_job j = {.c = {.name = op}, .in = in, .n = n, .attrs = attrs};
     if (n && graph_of(in, n) != g) return (gcut_val){0};

@@ -29,7 +29,8 @@ static void emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_te
 {
     const char *ok = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "'%s' is not a C identifier, so it cannot name a step", name);
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "'%s' is not a C identifier, so it cannot name a step", name);
     gcut_emit_c(p->program, name, c, h);
 }
 
@@ -43,7 +44,8 @@ void gcut_write_c(const gcut_pipeline *p, const char *base)
     gcut_arena_free(a);
 }
 
-/* ---- the compiler ------------------------------------------------------------------------------------------ */
+/* ---- the compiler
+ * ------------------------------------------------------------------------------------------ */
 
 static void remove_folder(void *path)
 {
@@ -61,13 +63,16 @@ static char *private_folder(gcut_env *env, gcut_arena *a)
     const char *tmp = getenv("TMPDIR");
     char *dir = gcut_printf(a, "%s/gradcut-XXXXXX", tmp && *tmp && strlen(tmp) < 400 ? tmp : "/tmp");
     if (!mkdtemp(dir))
-        gcut_fail(env, GCUT_EIO, (gcut_place){.file = dir}, "set TMPDIR", "cannot create a temporary folder: %s",
-                  strerror(errno));
+        gcut_fail(env, GCUT_EIO, (gcut_place){.file = dir}, "set TMPDIR",
+                  "cannot create a temporary folder: %s", strerror(errno));
     gcut_arena_defer(a, remove_folder, dir);
     return dir;
 }
 
-static void destroy_actions(void *actions) { posix_spawn_file_actions_destroy(actions); }
+static void destroy_actions(void *actions)
+{
+    posix_spawn_file_actions_destroy(actions);
+}
 
 /* Runs argv with its output going to `log`; throws GCUT_ETOOL with the log's first lines when it fails. */
 static void run(gcut_env *env, gcut_arena *a, char *const *argv, const char *log)
@@ -87,8 +92,8 @@ static void run(gcut_env *env, gcut_arena *a, char *const *argv, const char *log
         return;
     }
     if (err)
-        gcut_fail(env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC", "cannot run '%s': %s", argv[0],
-                  strerror(err));
+        gcut_fail(env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
+                  "cannot run '%s': %s", argv[0], strerror(err));
     size_t n = 0;
     char *text = gcut_file_read(env->arena, log, 1 << 20, &n);
     if (n > 2000) text[2000] = '\0';

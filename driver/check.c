@@ -8,9 +8,10 @@
 #include "base/json.h"
 #include "driver/step.h"
 
-/* Tolerances of the ladder, relative to the largest element of a value.  A dot product of length k accumulates
- * k * eps / 2 in the worst case and about sqrt(k) * eps when rounding errors are independent; models chain a few dozen
- * of them with k up to some thousands, which leaves 2^-23 * 2^10 for f32 and 2^-52 * 2^14 for f64. */
+/* Tolerances of the ladder, relative to the largest element of a value.  A dot product of length k
+ * accumulates k * eps / 2 in the worst case and about sqrt(k) * eps when rounding errors are independent;
+ * models chain a few dozen of them with k up to some thousands, which leaves 2^-23 * 2^10 for f32 and 2^-52 *
+ * 2^14 for f64. */
 #define TOL_F32 1.2e-4
 #define TOL_F64 4e-12
 #define TOL_HALF 2e-2
@@ -66,8 +67,8 @@ static double largest(const gcut_array *y)
     return scale;
 }
 
-/* The largest |x - y| over the largest |y|, which counts as at least `least`: a gradient that is zero but for rounding
- * (of a key's bias, say) has no relative error.  NaN agrees with NaN, an infinity with itself. */
+/* The largest |x - y| over the largest |y|, which counts as at least `least`: a gradient that is zero but for
+ * rounding (of a key's bias, say) has no relative error.  NaN agrees with NaN, an infinity with itself. */
 static difference compare(const gcut_array *x, const gcut_array *y, double least)
 {
     difference d = {0, -1};
@@ -88,7 +89,8 @@ static gcut_array array_of(gcut_arena *a, const gcut_slot *x)
     return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
 }
 
-/* ---- ladder ---------------------------------------------------------------------------------------------- */
+/* ---- ladder ----------------------------------------------------------------------------------------------
+ */
 
 typedef struct rung {
     const char *name;
@@ -136,13 +138,13 @@ static const char *op_of(const check *c, const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
     gcut_place at = gcut_loc_place(g->module, n->loc);
-    return gcut_printf(c->env->arena, "%%%s = %s at %s:%d", g->values.at[v].name, gcut_op_get((gcut_op)n->op)->name,
-                       at.file ? at.file : "?", at.line);
+    return gcut_printf(c->env->arena, "%%%s = %s at %s:%d", g->values.at[v].name,
+                       gcut_op_get((gcut_op)n->op)->name, at.file ? at.file : "?", at.line);
 }
 
 /* The first node of g, in its order, whose value differs from the reference's of the same name. */
-static const char *first_op(const check *c, const gcut_graph *ref, const gcut_array *want, const gcut_graph *g,
-                            const gcut_array *got)
+static const char *first_op(const check *c, const gcut_graph *ref, const gcut_array *want,
+                            const gcut_graph *g, const gcut_array *got)
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         gcut_ref v = g->nodes.at[i].res0, w = gcut_graph_find(ref, g->values.at[v].name);
@@ -153,8 +155,9 @@ static const char *first_op(const check *c, const gcut_graph *ref, const gcut_ar
     return NULL;
 }
 
-/* The compiled backend shows no intermediate values: a graph whose results are all of them is compiled instead.  It may
- * group differently; if everything agrees there, the difference needs the original grouping, and no op is named. */
+/* The compiled backend shows no intermediate values: a graph whose results are all of them is compiled
+ * instead.  It may group differently; if everything agrees there, the difference needs the original grouping,
+ * and no op is named. */
 static const char *first_compiled_op(const check *c, const gcut_graph *raw, const gcut_array *want)
 {
     gcut_options o = options(c, GCUT_COMPILED);
@@ -165,18 +168,9 @@ static const char *first_compiled_op(const check *c, const gcut_graph *raw, cons
         gcut_ref v = all->nodes.at[i].res0;
         gcut_result_new(all, GCUT_ROLE_out, all->values.at[v].name, v);
     }
-    for (uint32_t i = 0; i < all->params.n; i++)
-        if (all->params.at[i].role == GCUT_ROLE_cotan) all->params.at[i].role = GCUT_ROLE_input;
     o.forward_only = true;
     o.optimizer = NULL;
-    check plain = *c;
-    gcut_step *s = make_step(&plain, all, &o);
-    for (uint32_t i = 0; i < s->nparams; i++) /* the former cotangents */
-        if (s->slot[i].type.rank == 0 && gcut_dtype_is_float(s->slot[i].type.dtype) && !strncmp(s->slot[i].name, "d", 1)) {
-            gcut_array one = gcut_array_new(c->a, s->slot[i].type.dtype, 0, NULL);
-            one.u.f[0] = 1;
-            gcut_array_store(&one, s->slot[i].at);
-        }
+    gcut_step *s = make_step(c, all, &o);
     gcut_step_run(s, GCUT_RT_FORWARD);
     for (uint32_t i = 0; i < all->nodes.n; i++) {
         gcut_ref v = all->nodes.at[i].res0, w = gcut_graph_find(raw, all->values.at[v].name);
@@ -189,13 +183,12 @@ static const char *first_compiled_op(const check *c, const gcut_graph *raw, cons
     return NULL;
 }
 
-static const char *find_culprit(const check *c, rung *eager, rung *bad)
+static const char *find_culprit(const check *c, const rung *bad)
 {
     gcut_array *want[2] = {0}, *got[2] = {0};
     gcut_options o = options(c, GCUT_EAGER);
     gcut_step *ref = make_step(c, c->g, &o); /* fresh parameters: the first run may have updated them */
     gcut_step_interpret(ref, GCUT_RT_STEP, want);
-    (void)eager;
     if (bad->backend == GCUT_COMPILED) return first_compiled_op(c, ref->p->raw, want[0]);
     o = options(c, bad->backend);
     gcut_step *s = make_step(c, c->g, &o);
@@ -264,34 +257,37 @@ static void ladder(void *arg)
         if (!r[i].ok && !bad) bad = i;
     }
     c->out->ok = bad == 0;
-    if (bad) c->out->culprit = find_culprit(c, &r[0], &r[bad]);
+    if (bad) c->out->culprit = find_culprit(c, &r[bad]);
     if (c->out->worst) c->out->worst = gcut_strndup(c->env->arena, c->out->worst, strlen(c->out->worst));
     ladder_report(c, r, n);
     for (size_t i = 0; i < n; i++) gcut_arena_free(r[i].step->arena);
     gcut_arena_free(c->a);
 }
 
-static gcut_check_report guarded(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed, double tol,
-                                 void (*body)(void *))
+static gcut_check_report guarded(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
+                                 double tol, void (*body)(void *))
 {
     gcut_check_report out = {0};
     if (!g) return out;
-    check c = {.g = g, .opt = opt, .feed = feed, .nfeed = nfeed, .tol = tol, .out = &out, .env = g->module->env};
+    check c = {
+        .g = g, .opt = opt, .feed = feed, .nfeed = nfeed, .tol = tol, .out = &out, .env = g->module->env};
     if (!gcut_guard(c.env, body, &c)) return (gcut_check_report){0};
     return out;
 }
 
-gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed, double tol)
+gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
+                              double tol)
 {
     return guarded(g, opt, feed, nfeed, tol, ladder);
 }
 
-/* ---- gradcheck ------------------------------------------------------------------------------------------------- */
+/* ---- gradcheck
+ * ------------------------------------------------------------------------------------------------- */
 
 typedef struct probe {
     gcut_pipeline *p;
-    gcut_array *in;     /* by parameter of the joint graph */
-    uint32_t loss;      /* result number */
+    gcut_array *in; /* by parameter of the joint graph */
+    uint32_t loss;  /* result number */
     gcut_array *out;
     gcut_arena *scratch;
 } probe;
@@ -301,7 +297,8 @@ static double loss_at(check *c, const probe *q, uint32_t k, int64_t i, double h)
 {
     gcut_arena *a = gcut_arena_new(c->env, c->a);
     const gcut_graph *g = q->p->primal;
-    gcut_array *in = gcut_calloc(a, g->params.n + 1, sizeof *in), *out = gcut_calloc(a, g->results.n + 1, sizeof *out);
+    gcut_array *in = gcut_calloc(a, g->params.n + 1, sizeof *in),
+               *out = gcut_calloc(a, g->results.n + 1, sizeof *out);
     memcpy(in, q->in, g->params.n * sizeof *in);
     gcut_array moved = gcut_array_new(a, in[k].dtype, in[k].rank, in[k].dim);
     memcpy(moved.u.f, in[k].u.f, (size_t)in[k].n * sizeof *moved.u.f);
@@ -313,7 +310,8 @@ static double loss_at(check *c, const probe *q, uint32_t k, int64_t i, double h)
     return y;
 }
 
-/* Central differences with one Richardson step: error h^4 f^(5) / 30 + eps |f| / h, least near h = eps^(1/5). */
+/* Central differences with one Richardson step: error h^4 f^(5) / 30 + eps |f| / h, least near h = eps^(1/5).
+ */
 static double slope(check *c, const probe *q, uint32_t k, int64_t i)
 {
     double x = q->in[k].u.f[i], h = 1e-3 * (fabs(x) > 1 ? fabs(x) : 1);
@@ -329,7 +327,8 @@ static uint32_t loss_result(const check *c, const gcut_graph *g, const char *ask
         bool scalar = t->rank == 0 && gcut_dtype_is_float(t->dtype) && g->results.at[i].role == GCUT_ROLE_out;
         if (asked ? !strcmp(g->results.at[i].name, asked) : scalar) return i;
     }
-    gcut_fail(c->env, GCUT_EGRAD, (gcut_place){.file = g->module->file}, NULL, "@%s has no scalar float result", g->name);
+    gcut_fail(c->env, GCUT_EGRAD, (gcut_place){.file = g->module->file}, NULL,
+              "@%s has no scalar float result", g->name);
 }
 
 #define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */
@@ -346,7 +345,8 @@ static void gradcheck(void *arg)
     gcut_array *values[2] = {0};
     gcut_step_interpret(s, GCUT_RT_STEP, values);
     const gcut_graph *g = s->p->primal, *joint = s->p->joint;
-    probe q = {.p = s->p, .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in), .loss = loss_result(c, g, o.loss)};
+    probe q = {
+        .p = s->p, .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in), .loss = loss_result(c, g, o.loss)};
     for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = array_of(c->a, &s->slot[i]);
     gcut_text t = {.arena = c->env->arena}, js = {.arena = c->env->arena};
     gcut_text_add(&t, "%-16s  %-12s  %s\n", "parameter", "worst error", "at");
@@ -368,7 +368,8 @@ static void gradcheck(void *arg)
                       worst <= tol ? "" : "   DIFFERS");
         if (!c->out->worst || !(worst <= c->out->max_rel_error)) {
             c->out->max_rel_error = worst;
-            c->out->worst = gcut_strndup(c->env->arena, joint->results.at[r].name, strlen(joint->results.at[r].name));
+            c->out->worst =
+                gcut_strndup(c->env->arena, joint->results.at[r].name, strlen(joint->results.at[r].name));
             c->out->worst_index = at;
         }
     }
@@ -390,7 +391,8 @@ static void gradcheck(void *arg)
     gcut_arena_free(c->a);
 }
 
-gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed, double tol)
+gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
+                                 double tol)
 {
     return guarded(g, opt, feed, nfeed, tol, gradcheck);
 }

@@ -47,7 +47,10 @@ static void render(void *arg)
     j->text = gcut_diag_text(j->env->diag_arena, &j->env->diags[j->i]);
 }
 
-size_t gcut_error_count(const gcut_ctx *ctx) { return ctx->env->ndiags; }
+size_t gcut_error_count(const gcut_ctx *ctx)
+{
+    return ctx->env->ndiags;
+}
 
 const char *gcut_error(gcut_ctx *ctx, size_t i)
 {
@@ -76,7 +79,7 @@ void gcut_clear_errors(gcut_ctx *ctx)
 const char *gcut_status_text(gcut_status s)
 {
     switch (s) {
-#define GCUT_X(name, text)                                                                                             \
+#define GCUT_X(name, text)                                                                                   \
     case GCUT_##name: return text;
         GCUT_STATUS_MAP(GCUT_X)
 #undef GCUT_X
@@ -84,4 +87,7 @@ const char *gcut_status_text(gcut_status s)
     return "unknown status";
 }
 
-const char *gcut_version(void) { return GRADCUT_VERSION; }
+const char *gcut_version(void)
+{
+    return GRADCUT_VERSION;
+}

@@ -58,16 +58,19 @@ void gcut_dump(const gcut_pipeline *p, const char *dir)
     dump d = {.p = p, .a = gcut_arena_new(p->env, p->arena), .dir = dir};
     d.index.arena = d.a;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        gcut_fail(p->env, GCUT_EIO, (gcut_place){.file = dir}, NULL, "cannot create the folder: %s", strerror(errno));
+        gcut_fail(p->env, GCUT_EIO, (gcut_place){.file = dir}, NULL, "cannot create the folder: %s",
+                  strerror(errno));
     write_stage(&d, "00.primal.gcut", GCUT_STAGE_PRIMAL, "the graph as given, canonical");
     if (p->folded) write_folded(&d);
-    if (p->joint && !p->opt.forward_only) write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT, "differentiated and simplified");
+    if (p->joint && !p->opt.forward_only)
+        write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT, "differentiated and simplified");
     if (p->bwd)
         write_stage(&d, "30.split.gcut", GCUT_STAGE_SPLIT,
                     "the halves: saved values are results of one and parameters of the other");
     if (p->program)
-        write_stage(&d, "50.kernels.gcut", GCUT_STAGE_KERNEL,
-                    "the halves without composites; #kernel(kN) says which launch in step.c a node belongs to");
+        write_stage(
+            &d, "50.kernels.gcut", GCUT_STAGE_KERNEL,
+            "the halves without composites; #kernel(kN) says which launch in step.c a node belongs to");
     if (p->program) write_step(&d);
     if (p->plan) write_plan(&d);
     gcut_file_write(p->env, gcut_printf(d.a, "%s/index.txt", dir), d.index.at, d.index.n);

@@ -25,12 +25,14 @@ static void load(void *arg)
     gcut_module *m = gcut_parse_file(j->env, j->env->arena, j->path);
     gcut_verify_module(m);
     if (m->graphs.n == 0)
-        gcut_fail(j->env, GCUT_ESYNTAX, (gcut_place){.file = m->file}, NULL, "there is no function in this file");
+        gcut_fail(j->env, GCUT_ESYNTAX, (gcut_place){.file = m->file}, NULL,
+                  "there is no function in this file");
     j->g = m->graphs.at[m->graphs.n - 1];
     if (!j->name) return;
     const char *name = j->name[0] == '@' ? j->name + 1 : j->name;
     j->g = gcut_module_find(m, name);
-    if (!j->g) gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "there is no function @%s", name);
+    if (!j->g)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "there is no function @%s", name);
 }
 
 gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn)
@@ -75,9 +77,11 @@ static void describe(void *arg)
     for (int r = 0; r < GCUT_NROLES; r++)
         if (count[r]) gcut_text_add(&t, ", %u %s", count[r], gcut_role_name((gcut_role)r));
     for (uint32_t i = 0; i < g->decls.n; i++)
-        gcut_text_add(&t, "%s%s", i ? ", " : "; sizes ", gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym));
+        gcut_text_add(&t, "%s%s", i ? ", " : "; sizes ",
+                      gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym));
     if (g->checks.n)
-        gcut_text_add(&t, "; %u equalit%s of sizes checked at run time", g->checks.n, g->checks.n == 1 ? "y" : "ies");
+        gcut_text_add(&t, "; %u equalit%s of sizes checked at run time", g->checks.n,
+                      g->checks.n == 1 ? "y" : "ies");
     j->text = t.at;
 }
 
@@ -88,7 +92,8 @@ const char *gcut_describe(gcut_graph *g)
     return gcut_guard(j.env, describe, &j) ? j.text : NULL;
 }
 
-/* ---- plans ----------------------------------------------------------------------------------------------- */
+/* ---- plans -----------------------------------------------------------------------------------------------
+ */
 
 static void make_plan(void *arg)
 {
@@ -127,13 +132,29 @@ static void print_with(const gcut_plan *plan, FILE *out, void (*f)(const gcut_pl
     if (plan) gcut_guard(plan->joint->module->env, print, &j);
 }
 
-void gcut_plan_print(const gcut_plan *plan, FILE *out) { print_with(plan, out, gcut_plan_text); }
-void gcut_saved_print(const gcut_plan *plan, FILE *out) { print_with(plan, out, gcut_saved_text); }
-void gcut_plan_print_json(const gcut_plan *plan, FILE *out) { print_with(plan, out, gcut_plan_json); }
-int64_t gcut_plan_saved_bytes(const gcut_plan *plan) { return plan->saved_bytes; }
-int64_t gcut_plan_peak_bytes(const gcut_plan *plan) { return plan->peak_bytes; }
+void gcut_plan_print(const gcut_plan *plan, FILE *out)
+{
+    print_with(plan, out, gcut_plan_text);
+}
+void gcut_saved_print(const gcut_plan *plan, FILE *out)
+{
+    print_with(plan, out, gcut_saved_text);
+}
+void gcut_plan_print_json(const gcut_plan *plan, FILE *out)
+{
+    print_with(plan, out, gcut_plan_json);
+}
+int64_t gcut_plan_saved_bytes(const gcut_plan *plan)
+{
+    return plan->saved_bytes;
+}
+int64_t gcut_plan_peak_bytes(const gcut_plan *plan)
+{
+    return plan->peak_bytes;
+}
 
-/* ---- files -------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * -------------------------------------------------------------------------------------------------- */
 
 static void emit_files(void *arg)
 {
@@ -167,4 +188,7 @@ gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i)
     return g && i < g->module->graphs.n ? g->module->graphs.at[i] : NULL;
 }
 
-const char *gcut_graph_name(const gcut_graph *g) { return g ? g->name : ""; }
+const char *gcut_graph_name(const gcut_graph *g)
+{
+    return g ? g->name : "";
+}

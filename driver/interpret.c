@@ -26,9 +26,11 @@ static void store(gcut_step *s, const gcut_graph *g, const gcut_array *out)
         const gcut_result *r = &g->results.at[i];
         for (uint32_t k = 0; k < s->nslots; k++) {
             const gcut_slot *x = &s->slot[k];
-            bool grad = r->role == GCUT_ROLE_grad && x->role == GCUT_ROLE_grad && !strcmp(x->name + 5, r->name);
+            bool grad =
+                r->role == GCUT_ROLE_grad && x->role == GCUT_ROLE_grad && !strcmp(x->name + 5, r->name);
             bool plain = r->role == GCUT_ROLE_out && x->role == GCUT_ROLE_out && !strcmp(x->name, r->name);
-            bool next = r->role == GCUT_ROLE_next && k < s->nparams && x->updated && !strcmp(x->name, r->name);
+            bool next =
+                r->role == GCUT_ROLE_next && k < s->nparams && x->updated && !strcmp(x->name, r->name);
             if (grad || plain || next) gcut_array_store(&out[i], x->at);
         }
     }
@@ -57,11 +59,12 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
 void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2])
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
-    bool planned = s->p->opt.backend == GCUT_PLANNED && s->p->bwd, whole = which != GCUT_RT_FORWARD && s->p->bwd;
-    const gcut_graph *g = planned                             ? s->p->fwd
-                          : !whole                            ? s->p->folded
+    bool planned = s->p->opt.backend == GCUT_PLANNED && s->p->bwd,
+         whole = which != GCUT_RT_FORWARD && s->p->bwd;
+    const gcut_graph *g = planned                           ? s->p->fwd
+                          : !whole                          ? s->p->folded
                           : s->p->opt.backend == GCUT_EAGER ? s->p->raw
-                                                              : s->p->joint;
+                                                            : s->p->joint;
     gcut_array *out = run(s, a, g, NULL, NULL, values ? &values[0] : NULL), *second = NULL;
     if (planned && whole) second = run(s, a, s->p->bwd, g, out, values ? &values[1] : NULL);
     store(s, g, out);

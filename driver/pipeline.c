@@ -25,7 +25,8 @@ static gcut_graph *rename_to(gcut_graph *g, const char *name)
 /* fold, cse and dce keep results and names; each is verified. */
 static gcut_graph *simplify(gcut_graph *g, const char *name)
 {
-    static gcut_graph *(*const passes[])(gcut_graph *, const char *) = {gcut_pass_fold, gcut_pass_cse, gcut_pass_dce};
+    static gcut_graph *(*const passes[])(gcut_graph *, const char *) = {gcut_pass_fold, gcut_pass_cse,
+                                                                        gcut_pass_dce};
     static const char *const names[] = {"fold", "cse", "dce"};
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         g = passes[i](g, gcut_printf(g->module->arena, "%s.%s", name, names[i]));
@@ -34,9 +35,13 @@ static gcut_graph *simplify(gcut_graph *g, const char *name)
     return rename_to(g, name);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------ */
+/* ---- options
+ * ------------------------------------------------------------------------------------------------ */
 
-static const char *copy(gcut_arena *a, const char *s) { return s ? gcut_strndup(a, s, strlen(s)) : NULL; }
+static const char *copy(gcut_arena *a, const char *s)
+{
+    return s ? gcut_strndup(a, s, strlen(s)) : NULL;
+}
 
 static const char *const *copy_list(gcut_arena *a, const char *const *s, size_t n)
 {
@@ -68,7 +73,8 @@ static int64_t smallest(const gcut_dim_decl *d)
     return n > d->hi ? d->hi / m * m : n;
 }
 
-gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat, uint32_t *n)
+gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
+                                     uint32_t *n)
 {
     const gcut_module *m = g->module;
     gcut_dim_binding *out = gcut_calloc(a, g->decls.n + 1, sizeof *out);
@@ -88,13 +94,14 @@ gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const g
     }
     for (size_t k = 0; k < nat; k++)
         if (!used[k])
-            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "@%s has no size called '%s'", g->name,
-                      at[k].name);
+            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "@%s has no size called '%s'",
+                      g->name, at[k].name);
     *n = g->decls.n;
     return out;
 }
 
-/* ---- stages ------------------------------------------------------------------------------------------------------ */
+/* ---- stages
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
 static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
@@ -137,8 +144,8 @@ static void to_split(gcut_pipeline *p)
     }
     gcut_policy policy;
     if (!gcut_policy_parse(p->opt.policy, &policy))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "policies: mincut, save-all, recompute-all", "unknown policy '%s'",
-                  p->opt.policy);
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "policies: mincut, save-all, recompute-all",
+                  "unknown policy '%s'", p->opt.policy);
     if (!(p->opt.lambda >= 0))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "lambda must be a number >= 0, in ns per byte");
     gcut_plan_options po = {.policy = policy,
@@ -186,7 +193,8 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
 {
     const gcut_graph *g = p->joint;
     int64_t n = gcut_program_memory(p->program, at, nat, threads).arena_bytes;
-    for (uint32_t i = 0; i < g->params.n; i++) n += bytes_at(p, gcut_type_of(g, g->params.at[i].value), at, nat);
+    for (uint32_t i = 0; i < g->params.n; i++)
+        n += bytes_at(p, gcut_type_of(g, g->params.at[i].value), at, nat);
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role != GCUT_ROLE_next)
             n += bytes_at(p, gcut_type_of(g, g->results.at[i].value), at, nat);
@@ -202,11 +210,13 @@ static void to_kernel(gcut_pipeline *p)
     if (p->plan) p->plan->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
 }
 
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal, gcut_arena *parent)
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+                                 gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
     if (user->failed)
-        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before", user->name);
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before",
+                  user->name);
     gcut_arena *a = gcut_arena_new(env, parent);
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;

@@ -12,19 +12,20 @@
 
 typedef struct gcut_pipeline {
     gcut_env *env;
-    gcut_arena *arena;  /* everything below; the user's graph is only read */
+    gcut_arena *arena; /* everything below; the user's graph is only read */
     gcut_module *module;
-    gcut_options opt;   /* with its strings and lists copied */
+    gcut_options opt; /* with its strings and lists copied */
     gcut_optimizer optimizer;
     gcut_graph *primal;
     gcut_graph *folded; /* folded, cse, dce: what is differentiated */
-    gcut_graph *raw;    /* JOINT straight from the sweep and the optimizer; the primal itself when forward_only */
-    gcut_graph *joint;  /* folded, cse, dce */
-    gcut_plan *plan;    /* NULL when forward_only */
+    gcut_graph
+        *raw; /* JOINT straight from the sweep and the optimizer; the primal itself when forward_only */
+    gcut_graph *joint;       /* folded, cse, dce */
+    gcut_plan *plan;         /* NULL when forward_only */
     gcut_graph *fwd, *bwd;   /* SPLIT; bwd NULL when forward_only */
     gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */
     gcut_program *program;
-    gcut_dim_binding *at;    /* a size for every symbol of the graph */
+    gcut_dim_binding *at; /* a size for every symbol of the graph */
     uint32_t nat;
 } gcut_pipeline;
 
@@ -32,10 +33,13 @@ typedef struct gcut_pipeline {
 typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL } gcut_goal;
 
 /* Throws. The pipeline's arena is a child of parent. */
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal, gcut_arena *parent);
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+                                 gcut_arena *parent);
 
-/* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed >= 4. */
-gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat, uint32_t *n);
+/* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed
+ * >= 4. */
+gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
+                                     uint32_t *n);
 
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);

@@ -17,7 +17,8 @@
 
 #define ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
 
-/* ---- slots -------------------------------------------------------------------------------------------------- */
+/* ---- slots
+ * -------------------------------------------------------------------------------------------------- */
 
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name)
 {
@@ -32,8 +33,8 @@ static void make_slots(gcut_step *s)
     s->slot = gcut_calloc(s->arena, g->params.n + g->results.n + 1, sizeof *s->slot);
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_value *v = &g->values.at[g->params.at[i].value];
-        s->slot[s->nslots++] =
-            (gcut_slot){.name = v->name, .role = g->params.at[i].role, .type = v->type, .marks = &g->params.at[i].marks};
+        s->slot[s->nslots++] = (gcut_slot){
+            .name = v->name, .role = g->params.at[i].role, .type = v->type, .marks = &g->params.at[i].marks};
     }
     s->nparams = s->nslots;
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -69,26 +70,36 @@ gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
     return s;
 }
 
-/* ---- the compiled backend --------------------------------------------------------------------------------------- */
+/* ---- the compiled backend
+ * --------------------------------------------------------------------------------------- */
 
-static void close_object(void *handle) { dlclose(handle); }
-static void remove_file(void *path) { unlink(path); }
+static void close_object(void *handle)
+{
+    dlclose(handle);
+}
+static void remove_file(void *path)
+{
+    unlink(path);
+}
 
 void gcut_step_load(gcut_step *s)
 {
     const char *tmp = getenv("TMPDIR");
     char *so = gcut_printf(s->arena, "%s/gradcut-step-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     int fd = mkstemp(so);
-    if (fd < 0) gcut_fail(s->env, GCUT_EIO, (gcut_place){.file = so}, "set TMPDIR", "cannot create a temporary file");
+    if (fd < 0)
+        gcut_fail(s->env, GCUT_EIO, (gcut_place){.file = so}, "set TMPDIR", "cannot create a temporary file");
     close(fd);
     gcut_arena_defer(s->arena, remove_file, so);
     gcut_build_shared(s->p, so);
     void *handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "cannot load the compiled step: %s", dlerror());
+    if (!handle)
+        gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "cannot load the compiled step: %s", dlerror());
     gcut_arena_defer(s->arena, close_object, handle);
     s->entry = dlsym(handle, "step_entry");
     if (!s->entry || s->entry->abi != GCUT_RT_ABI)
-        gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "the compiled step has no entry of this version");
+        gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL,
+                  "the compiled step has no entry of this version");
     s->plan = gcut_calloc(s->arena, 1, s->entry->plan_size);
     s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
 }
@@ -97,7 +108,9 @@ static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)
 {
     char text[256];
     gcut_rt_message(e, text, sizeof text);
-    gcut_status st = e->status == GCUT_RT_EINDEX ? GCUT_EINDEX : e->status == GCUT_RT_EDIM ? GCUT_EDIM : GCUT_EUSAGE;
+    gcut_status st = e->status == GCUT_RT_EINDEX ? GCUT_EINDEX
+                     : e->status == GCUT_RT_EDIM ? GCUT_EDIM
+                                                 : GCUT_EUSAGE;
     gcut_fail(s->env, st, (gcut_place){0}, NULL, "%s", text);
 }
 
@@ -125,22 +138,24 @@ static void place_compiled(gcut_step *s)
     uint32_t n;
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
     for (uint32_t i = 0; i < n; i++) {
-        gcut_slot *slot = gcut_slot_find(s, b[i].role == GCUT_ROLE_grad
-                                                ? gcut_printf(s->memory, "grad.%s", b[i].name)
-                                                : b[i].name);
+        gcut_slot *slot = gcut_slot_find(
+            s, b[i].role == GCUT_ROLE_grad ? gcut_printf(s->memory, "grad.%s", b[i].name) : b[i].name);
         GCUT_ASSERT(slot != NULL);
         s->value[i] = slot->at;
     }
 }
 
-/* ---- binding ---------------------------------------------------------------------------------------------------------- */
+/* ---- binding
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
 {
     gcut_slot *x = gcut_slot_find(s, name);
     if (!x) {
         gcut_text t = {.arena = s->arena};
-        for (uint32_t i = 0; i < s->nslots && i < 12; i++) gcut_text_add(&t, "%s%s", i ? ", " : "there are ", s->slot[i].name);
+        for (uint32_t i = 0; i < s->nslots && i < 12; i++)
+            gcut_text_add(&t, "%s%s", i ? ", " : "there are ", s->slot[i].name);
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, t.at, "no value is called '%s'", name);
     }
     if (rank != x->type.rank)
@@ -148,8 +163,8 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
                   gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
     for (int d = 0; d < rank; d++) {
         if (gcut_dim_known(x->type.dim[d]) && x->type.dim[d] != dims[d])
-            gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: axis %d has size %lld, not %lld", name,
-                      gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
+            gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: axis %d has size %lld, not %lld",
+                      name, gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
                       (long long)dims[d]);
         if (!x->sized || x->dim[d] != dims[d]) s->ready = false;
         x->dim[d] = dims[d];
@@ -163,7 +178,8 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
     for (uint32_t i = 0; i < n; i++) {
         bool grad = b[i].role == GCUT_ROLE_grad;
-        if (grad == (x->role == GCUT_ROLE_grad) && !strcmp(b[i].name, grad ? name + 5 : name)) s->value[i] = at;
+        if (grad == (x->role == GCUT_ROLE_grad) && !strcmp(b[i].name, grad ? name + 5 : name))
+            s->value[i] = at;
     }
 }
 
@@ -180,7 +196,9 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
     gcut_step_bind(s, name, own, (int)x.rank, x.dim);
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 /* Symbols from what is bound; the rest as the options say. */
 static void find_sizes(gcut_step *s)
@@ -197,26 +215,29 @@ static void find_sizes(gcut_step *s)
         for (int d = 0; d < x->type.rank; d++) {
             int64_t n = 0;
             if (!gcut_dim_eval(g->module->dims, x->type.dim[d], s->size, s->nsizes, &n))
-                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "axis %d of '%s' has no size at these dimensions", d,
-                          x->name);
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL,
+                          "axis %d of '%s' has no size at these dimensions", d, x->name);
             if (!x->sized)
                 x->dim[d] = n;
             else if (x->dim[d] != n)
                 gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL,
                           "'%s' is %s: axis %d must have size %lld here, not %lld", x->name,
-                          gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)n, (long long)x->dim[d]);
+                          gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)n,
+                          (long long)x->dim[d]);
         }
         if (k < s->nparams) dims[k] = x->dim;
         x->bytes = gcut_dtype_bytes(x->type.dtype);
         for (int d = 0; d < x->type.rank; d++)
             if (__builtin_mul_overflow(x->bytes, x->dim[d], &x->bytes))
-                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' would have more than 2^63 bytes", x->name);
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' would have more than 2^63 bytes",
+                          x->name);
     }
     gcut_dim_binding *check = gcut_calloc(s->memory, g->decls.n + 1, sizeof *check);
     gcut_bind_dims(g, dims, check, g->decls.n + 1);
 }
 
-/* ---- what the step owns -------------------------------------------------------------------------------------------------- */
+/* ---- what the step owns
+ * -------------------------------------------------------------------------------------------------- */
 
 /* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
 static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
@@ -237,13 +258,14 @@ static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)
     return NULL;
 }
 
-static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, const gcut_data *d, const int64_t *dims)
+static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, const gcut_data *d,
+                            const int64_t *dims)
 {
     (void)user;
     (void)dims;
     if (strlen(d->file) < 5 || strcmp(d->file + strlen(d->file) - 4, ".npy") != 0)
-        gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy", "@%s: only .npy files can be read",
-                  d->name);
+        gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy",
+                  "@%s: only .npy files can be read", d->name);
     return gcut_npy_read_array(a, d->file);
 }
 
@@ -260,7 +282,8 @@ static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
         else {
             int64_t lo, hi;
             range_of(x, &lo, &hi);
-            v = gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo, hi);
+            v = gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo,
+                                  hi);
         }
         if (ours && x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
     } else {
@@ -271,8 +294,8 @@ static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
     gcut_array_store(&v, x->at);
 }
 
-/* A new size means new memory for what the step owns, except parameters and states, whose contents are carried over
- * when their own size did not change. */
+/* A new size means new memory for what the step owns, except parameters and states, whose contents are
+ * carried over when their own size did not change. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
     for (uint32_t k = 0; k < s->nslots; k++) {
@@ -303,7 +326,9 @@ void gcut_step_prepare(gcut_step *s)
     s->ready = true;
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static int64_t now(void)
 {
@@ -324,7 +349,9 @@ void gcut_step_run(gcut_step *s, int which)
     s->step_ns = now() - start;
 }
 
-/* ---- the public face ----------------------------------------------------------------------------------------------------------- */
+/* ---- the public face
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct job {
     gcut_graph *g;
@@ -355,7 +382,10 @@ void gcut_step_free(gcut_step *s)
     if (s) gcut_arena_free(s->arena);
 }
 
-const gcut_plan *gcut_step_plan(const gcut_step *s) { return s->p->plan; }
+const gcut_plan *gcut_step_plan(const gcut_step *s)
+{
+    return s->p->plan;
+}
 
 static void do_bind(void *arg)
 {
@@ -379,10 +409,19 @@ gcut_status gcut_step_feed(gcut_step *s, const gcut_feed *feed, size_t n)
     return gcut_protect(s->env, do_feed, &(job){.s = s, .feed = feed, .n = n});
 }
 
-static void do_prepare(void *arg) { gcut_step_prepare(((job *)arg)->s); }
-gcut_status gcut_prepare(gcut_step *s) { return gcut_protect(s->env, do_prepare, &(job){.s = s}); }
+static void do_prepare(void *arg)
+{
+    gcut_step_prepare(((job *)arg)->s);
+}
+gcut_status gcut_prepare(gcut_step *s)
+{
+    return gcut_protect(s->env, do_prepare, &(job){.s = s});
+}
 
-static void do_run(void *arg) { gcut_step_run(((job *)arg)->s, ((job *)arg)->which); }
+static void do_run(void *arg)
+{
+    gcut_step_run(((job *)arg)->s, ((job *)arg)->which);
+}
 
 gcut_status gcut_run(gcut_step *s)
 {
@@ -394,7 +433,10 @@ gcut_status gcut_run_forward(gcut_step *s)
     return gcut_protect(s->env, do_run, &(job){.s = s, .which = GCUT_RT_FORWARD});
 }
 
-size_t gcut_step_value_count(const gcut_step *s) { return s->nslots; }
+size_t gcut_step_value_count(const gcut_step *s)
+{
+    return s->nslots;
+}
 
 gcut_value_info gcut_step_value_at(const gcut_step *s, size_t i)
 {
@@ -425,8 +467,12 @@ static void do_save(void *arg)
 {
     job *j = arg;
     gcut_slot *x = gcut_slot_find(j->s, j->name);
-    if (!x || !x->at) gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no value '%s' to save", j->name);
-    gcut_npy v = {.dtype = x->type.dtype, .rank = x->type.rank, .n = x->bytes / gcut_dtype_bytes(x->type.dtype), .data = x->at};
+    if (!x || !x->at)
+        gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no value '%s' to save", j->name);
+    gcut_npy v = {.dtype = x->type.dtype,
+                  .rank = x->type.rank,
+                  .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
+                  .data = x->at};
     memcpy(v.dim, x->dim, sizeof v.dim);
     gcut_npy_write(j->s->env, j->path, &v);
 }
@@ -442,7 +488,8 @@ static int64_t touched(const gcut_step *s)
     int64_t n = s->arena_bytes;
     while (n > 0) {
         bool clean = true;
-        for (int64_t i = n - 64; i < n; i++) clean = clean && (unsigned char)s->kernel_arena[i] == ARENA_PAINT;
+        for (int64_t i = n - 64; i < n; i++)
+            clean = clean && (unsigned char)s->kernel_arena[i] == ARENA_PAINT;
         if (!clean) break;
         n -= 64;
     }
@@ -451,7 +498,8 @@ static int64_t touched(const gcut_step *s)
 
 gcut_stats gcut_step_stats(gcut_step *s)
 {
-    gcut_stats st = {.step_ns = s->step_ns, .threads = s->threads, .blis = gcut_rt_blis_name()};
+    gcut_stats st = {
+        .step_ns = s->step_ns, .threads = s->threads, .blis = s->entry ? gcut_rt_blis_name() : "none"};
     for (uint32_t i = 0; i < s->nslots; i++) st.peak_bytes += s->slot[i].bytes;
     if (!s->entry || !s->ready) {
         st.predicted_bytes = st.peak_bytes;

@@ -15,8 +15,8 @@ typedef struct gcut_slot {
     gcut_role role;
     gcut_type type;
     void *at;
-    bool bound;       /* memory is the caller's */
-    bool sized;       /* dim[] was given by the caller */
+    bool bound; /* memory is the caller's */
+    bool sized; /* dim[] was given by the caller */
     bool updated;
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
@@ -25,19 +25,19 @@ typedef struct gcut_slot {
 
 struct gcut_step {
     gcut_env *env;
-    gcut_arena *arena;    /* the step and everything it owns */
-    gcut_arena *memory;   /* owned values and the kernel arena at the present sizes */
+    gcut_arena *arena;  /* the step and everything it owns */
+    gcut_arena *memory; /* owned values and the kernel arena at the present sizes */
     gcut_pipeline *p;
-    gcut_slot *slot;      /* parameters of the joint graph, then results out and grad */
+    gcut_slot *slot; /* parameters of the joint graph, then results out and grad */
     uint32_t nslots, nparams;
-    bool ready;           /* prepared for what is bound now */
+    bool ready; /* prepared for what is bound now */
     gcut_dim_binding *size;
     uint32_t nsizes;
     int threads;
     /* compiled backend */
     const gcut_rt_entry *entry;
     void *plan;
-    void **value;         /* in the order of the entry's io */
+    void **value; /* in the order of the entry's io */
     char *kernel_arena;
     int64_t arena_bytes;
     int64_t step_ns;
@@ -52,8 +52,9 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 void gcut_step_load(gcut_step *s);           /* compiles and opens the shared object */
 
-/* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  values, if not NULL, receives every value by id of the graphs run:
- * values[0] of the (only or forward) graph, values[1] of the backward half. */
+/* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  values, if not NULL,
+ * receives every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the
+ * backward half. */
 void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2]);
 
 #endif

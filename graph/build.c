@@ -12,7 +12,10 @@ static gcut_ref node(gcut_build *b, gcut_op op, const gcut_ref *args, uint32_t n
     return gcut_node_new(b->g, op, args, nargs, attrs, nattrs, b->loc, b->name);
 }
 
-gcut_ref gcut_b1(gcut_build *b, gcut_op op, gcut_ref x) { return node(b, op, &x, 1, NULL, 0); }
+gcut_ref gcut_b1(gcut_build *b, gcut_op op, gcut_ref x)
+{
+    return node(b, op, &x, 1, NULL, 0);
+}
 
 gcut_ref gcut_b2(gcut_build *b, gcut_op op, gcut_ref x, gcut_ref y)
 {
@@ -77,7 +80,8 @@ gcut_ref gcut_btranspose(gcut_build *b, gcut_ref x, const gcut_dim *perm)
     return node(b, GCUT_OP_transpose, &x, 1, &a, 1);
 }
 
-gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank, const gcut_dim *axes)
+gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank,
+                         const gcut_dim *axes)
 {
     gcut_attr a[] = {gcut_attr_dims(b->g->module, GCUT_A_shape, shape, rank),
                      gcut_attr_dims(b->g->module, GCUT_A_axes, axes, TYPE(b, x).rank)};
@@ -110,7 +114,8 @@ gcut_ref gcut_bmatmul(gcut_build *b, gcut_ref x, gcut_ref y, bool tx, bool ty)
     return node(b, GCUT_OP_matmul, (gcut_ref[]){x, y}, 2, a, 2);
 }
 
-gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcut_dim *limit, const gcut_dim *step)
+gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcut_dim *limit,
+                     const gcut_dim *step)
 {
     gcut_module *m = b->g->module;
     uint32_t r = TYPE(b, x).rank;
@@ -119,7 +124,8 @@ gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcu
     return node(b, GCUT_OP_slice, &x, 1, a, step ? 3 : 2);
 }
 
-gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_dim *high, const gcut_dim *interior)
+gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_dim *high,
+                   const gcut_dim *interior)
 {
     gcut_module *m = b->g->module;
     uint32_t r = TYPE(b, x).rank;

@@ -23,7 +23,10 @@ gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent)
     return m;
 }
 
-const char *gcut_name(gcut_module *m, const char *s) { return gcut_intern(&m->names, s, strlen(s)); }
+const char *gcut_name(gcut_module *m, const char *s)
+{
+    return gcut_intern(&m->names, s, strlen(s));
+}
 
 gcut_graph *gcut_module_find(const gcut_module *m, const char *name)
 {
@@ -90,7 +93,8 @@ const char *gcut_name_fresh(gcut_graph *g, const char *base)
     }
 }
 
-static gcut_ref value_new(gcut_graph *g, const char *name, const gcut_type *type, uint32_t def, uint32_t index)
+static gcut_ref value_new(gcut_graph *g, const char *name, const gcut_type *type, uint32_t def,
+                          uint32_t index)
 {
     gcut_ref v = g->values.n;
     *GCUT_PUSH(g->module->arena, &g->values) = (gcut_value){name, *type, def, index};
@@ -121,7 +125,8 @@ static gcut_locid loc_add(gcut_module *m, const gcut_loc *l)
 
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope)
 {
-    gcut_loc l = {.name = gcut_name(m, file), .line = line, .col = col, .scope = scope ? gcut_name(m, scope) : NULL};
+    gcut_loc l = {
+        .name = gcut_name(m, file), .line = line, .col = col, .scope = scope ? gcut_name(m, scope) : NULL};
     return loc_add(m, &l);
 }
 
@@ -145,8 +150,8 @@ gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const g
 {
     name = gcut_name(g->module, name);
     if (find_interned(g, name))
-        gcut_fail(g->module->env, GCUT_ETYPE, (gcut_place){.file = g->module->file}, "give one of them another name",
-                  "there is already a value %%%s in @%s", name, g->name);
+        gcut_fail(g->module->env, GCUT_ETYPE, (gcut_place){.file = g->module->file},
+                  "give one of them another name", "there is already a value %%%s in @%s", name, g->name);
     uint32_t index = g->params.n;
     gcut_ref v = value_new(g, name, type, GCUT_NONE, index);
     *GCUT_PUSH(g->module->arena, &g->params) = (gcut_param){.role = role, .value = v};
@@ -183,8 +188,8 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
         gcut_text ta = {.arena = m->arena}, tb = {.arena = m->arena};
         gcut_dim_print(m->dims, a, &ta);
         gcut_dim_print(m->dims, b, &tb);
-        gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "%s: sizes %s and %s can never be equal", what,
-                  ta.at, tb.at);
+        gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "%s: sizes %s and %s can never be equal",
+                  what, ta.at, tb.at);
     }
     case GCUT_DIM_UNDECIDED: break;
     }
@@ -202,7 +207,8 @@ const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name)
     return NULL;
 }
 
-void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs, const char *const *args)
+void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs,
+                   const char *const *args)
 {
     gcut_mark *at = gcut_calloc(m->arena, marks->n + 1, sizeof *at);
     if (marks->n) memcpy(at, marks->at, marks->n * sizeof *at);
@@ -241,16 +247,16 @@ static const char *result_name(gcut_graph *g, const char *name, uint32_t k)
 {
     char buf[32];
     if (!name) {
-        do
-            snprintf(buf, sizeof buf, "v%u", ++g->fresh);
+        do snprintf(buf, sizeof buf, "v%u", ++g->fresh);
         while (gcut_graph_find(g, buf));
         return gcut_name(g->module, buf);
     }
     return gcut_name_fresh(g, k == 0 ? name : gcut_printf(g->module->arena, "%s.r%u", name, k));
 }
 
-gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
-                         uint32_t nattrs, gcut_locid loc, const char *name, const gcut_type *types, uint32_t ntypes)
+gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                         const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name,
+                         const gcut_type *types, uint32_t ntypes)
 {
     gcut_module *m = g->module;
     gcut_type out[GCUT_MAX_RESULTS];
@@ -281,22 +287,23 @@ gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32
     return n.res0;
 }
 
-gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
-                       uint32_t nattrs, gcut_locid loc, const char *name)
+gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                       const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name)
 {
     return gcut_node_typed(g, op, args, nargs, attrs, nattrs, loc, name, NULL, 0);
 }
 
-gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
-                        const char *name)
+gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                        gcut_locid loc, const char *name)
 {
     const gcut_node *node = &src->nodes.at[n];
     GCUT_ASSERT(node->nregs == 0);
     gcut_marks marks = node->marks;
     gcut_type types[GCUT_MAX_RESULTS];
     for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
-    gcut_ref r = gcut_node_typed(dst, (gcut_op)node->op, args, node->nargs, src->attrs.at + node->attr0, node->nattrs,
-                                 loc, name ? name : src->values.at[node->res0].name, types, node->nres);
+    gcut_ref r =
+        gcut_node_typed(dst, (gcut_op)node->op, args, node->nargs, src->attrs.at + node->attr0, node->nattrs,
+                        loc, name ? name : src->values.at[node->res0].name, types, node->nres);
     dst->nodes.at[dst->nodes.n - 1].marks = marks;
     return r;
 }
@@ -332,14 +339,21 @@ uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n)
     return mask;
 }
 
-gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d) { return (gcut_attr){.key = k, .kind = GCUT_K_DIM, .u.dim = d}; }
+gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_DIM, .u.dim = d};
+}
 
 gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_DIMS, .n = n, .u.dims = gcut_memdup(m->arena, d, n * sizeof *d)};
+    return (gcut_attr){
+        .key = k, .kind = GCUT_K_DIMS, .n = n, .u.dims = gcut_memdup(m->arena, d, n * sizeof *d)};
 }
 
-gcut_attr gcut_attr_bool(gcut_attr_key k, bool b) { return (gcut_attr){.key = k, .kind = GCUT_K_BOOL, .u.flag = b}; }
+gcut_attr gcut_attr_bool(gcut_attr_key k, bool b)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_BOOL, .u.flag = b};
+}
 
 gcut_attr gcut_attr_real(gcut_attr_key k, double f)
 {
@@ -368,7 +382,8 @@ bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
     if (a->key != b->key || a->kind != b->kind) return false;
     switch (a->kind) {
     case GCUT_K_DIM: return a->u.dim == b->u.dim;
-    case GCUT_K_DIMS: return a->n == b->n && (a->n == 0 || !memcmp(a->u.dims, b->u.dims, a->n * sizeof *a->u.dims));
+    case GCUT_K_DIMS:
+        return a->n == b->n && (a->n == 0 || !memcmp(a->u.dims, b->u.dims, a->n * sizeof *a->u.dims));
     case GCUT_K_NUM: return num_equal(&a->u.num, &b->u.num);
     case GCUT_K_BOOL: return a->u.flag == b->u.flag;
     case GCUT_K_STR: return !strcmp(a->u.str, b->u.str);
@@ -376,14 +391,18 @@ bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
     return false;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------ */
+/* ---- types ------------------------------------------------------------------------------------------------
+ */
 
 bool gcut_shape_equal(const gcut_type *a, const gcut_type *b)
 {
     return a->rank == b->rank && !memcmp(a->dim, b->dim, a->rank * sizeof *a->dim);
 }
 
-bool gcut_type_equal(const gcut_type *a, const gcut_type *b) { return a->dtype == b->dtype && gcut_shape_equal(a, b); }
+bool gcut_type_equal(const gcut_type *a, const gcut_type *b)
+{
+    return a->dtype == b->dtype && gcut_shape_equal(a, b);
+}
 
 gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t)
 {
@@ -400,7 +419,8 @@ void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out)
         gcut_dim_print(m->dims, t->dim[i], out);
     }
     gcut_text_add(out, "]");
-    for (uint32_t i = 0; t->ordered && i < t->rank; i++) gcut_text_add(out, "%c%d", i ? ',' : '{', t->order[i]);
+    for (uint32_t i = 0; t->ordered && i < t->rank; i++)
+        gcut_text_add(out, "%c%d", i ? ',' : '{', t->order[i]);
     if (t->ordered && t->rank) gcut_text_add(out, "}");
 }
 

@@ -20,25 +20,28 @@
 #define A(l, h) .lo = l, .hi = h
 #define MANY 255
 
-#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, cost, emitter, c, meaning)                        \
-    [GCUT_OP_##id] = {.name = #id,                                                                                     \
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, cost, emitter, c, meaning)              \
+    [GCUT_OP_##id] = {.name = #id,                                                                           \
                       operands,                                                                              \
-                      .dtypes = #types[0],                                                                         \
-                      .composite = FIRST(feval),                                                                       \
-                      .pointwise = GCUT_CLASS_##cls == GCUT_CLASS_POINTWISE,                                           \
-                      .integers = SECOND(ieval),                                                                        \
-                      .attrs = attr,                                                                                   \
-                      .class = GCUT_CLASS_##cls,                                                                       \
-                      .cost_ps = cost,                                                                                 \
-                      .emit = GCUT_EMIT_##emitter,                                                                     \
-                      .cexpr = c,                                                                                      \
+                      .dtypes = #types[0],                                                                   \
+                      .composite = FIRST(feval),                                                             \
+                      .pointwise = GCUT_CLASS_##cls == GCUT_CLASS_POINTWISE,                                 \
+                      .integers = SECOND(ieval),                                                             \
+                      .attrs = attr,                                                                         \
+                      .class = GCUT_CLASS_##cls,                                                             \
+                      .cost_ps = cost,                                                                       \
+                      .emit = GCUT_EMIT_##emitter,                                                           \
+                      .cexpr = c,                                                                            \
                       .doc = meaning},
 static const gcut_op_info infos[GCUT_NOPS] = {
 #include "graph/ops.def"
 };
 #undef OP
 
-const gcut_op_info *gcut_op_get(gcut_op op) { return &infos[op]; }
+const gcut_op_info *gcut_op_get(gcut_op op)
+{
+    return &infos[op];
+}
 
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out)
 {
@@ -56,8 +59,14 @@ static const struct {
 #undef ATTR
 };
 
-gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key) { return keys[key].kind; }
-const char *gcut_attr_name(gcut_attr_key key) { return keys[key].name; }
+gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key)
+{
+    return keys[key].kind;
+}
+const char *gcut_attr_name(gcut_attr_key key)
+{
+    return keys[key].name;
+}
 
 bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out)
 {
@@ -76,10 +85,22 @@ static const struct {
 #undef DTYPE
 };
 
-const char *gcut_dtype_name(gcut_dtype t) { return dtypes[t].name; }
-int64_t gcut_dtype_bytes(gcut_dtype t) { return dtypes[t].bytes; }
-bool gcut_dtype_is_float(gcut_dtype t) { return dtypes[t].kind == 'F'; }
-bool gcut_dtype_is_int(gcut_dtype t) { return dtypes[t].kind == 'I' || dtypes[t].kind == 'U'; }
+const char *gcut_dtype_name(gcut_dtype t)
+{
+    return dtypes[t].name;
+}
+int64_t gcut_dtype_bytes(gcut_dtype t)
+{
+    return dtypes[t].bytes;
+}
+bool gcut_dtype_is_float(gcut_dtype t)
+{
+    return dtypes[t].kind == 'F';
+}
+bool gcut_dtype_is_int(gcut_dtype t)
+{
+    return dtypes[t].kind == 'I' || dtypes[t].kind == 'U';
+}
 
 bool gcut_dtype_parse(const char *s, gcut_dtype *out)
 {

@@ -22,11 +22,17 @@ typedef struct infer {
     uint32_t n;
 } infer;
 
-#define BAD(s, ...)                                                                                                    \
+#define BAD(s, ...)                                                                                          \
     gcut_fail((s)->g->module->env, GCUT_ETYPE, gcut_loc_place((s)->g->module, (s)->loc), NULL, __VA_ARGS__)
 
-static const char *opname(const infer *s) { return gcut_op_get(s->op)->name; }
-static const gcut_type *in(const infer *s, uint32_t k) { return gcut_type_of(s->g, s->args[k]); }
+static const char *opname(const infer *s)
+{
+    return gcut_op_get(s->op)->name;
+}
+static const gcut_type *in(const infer *s, uint32_t k)
+{
+    return gcut_type_of(s->g, s->args[k]);
+}
 static const char *show(const infer *s, const gcut_type *t)
 {
     return gcut_type_text(s->g->module->arena, s->g->module, t);
@@ -54,7 +60,10 @@ static gcut_dim dim2(infer *s, gcut_dim_op op, gcut_dim a, gcut_dim b)
     return gcut_dim_make(s->g->module->dims, op, a, b);
 }
 
-static void require(infer *s, gcut_dim a, gcut_dim b) { gcut_dim_require(s->g, a, b, s->loc, opname(s)); }
+static void require(infer *s, gcut_dim a, gcut_dim b)
+{
+    gcut_dim_require(s->g, a, b, s->loc, opname(s));
+}
 
 /* a <= b, as a run-time check max(a, b) == b where it cannot be decided. */
 static void require_le(infer *s, gcut_dim a, gcut_dim b)
@@ -72,13 +81,14 @@ static void same_shape(infer *s, uint32_t a, uint32_t b)
 {
     const gcut_type *x = in(s, a), *y = in(s, b);
     if (x->rank != y->rank)
-        BAD(s, "'%s': operand %u is %s but operand %u is %s; shapes must be equal (broadcast is explicit)", opname(s),
-            b + 1, show(s, y), a + 1, show(s, x));
+        BAD(s, "'%s': operand %u is %s but operand %u is %s; shapes must be equal (broadcast is explicit)",
+            opname(s), b + 1, show(s, y), a + 1, show(s, x));
     for (uint32_t d = 0; d < x->rank; d++)
         if (gcut_dim_compare(s->g->module->dims, x->dim[d], y->dim[d], s->g->decls.at, s->g->decls.n) ==
             GCUT_DIM_DIFFERS)
-            BAD(s, "'%s': operand %u is %s but operand %u is %s; sizes %s and %s of axis %u differ", opname(s), b + 1,
-                show(s, y), a + 1, show(s, x), show_dim(s, y->dim[d]), show_dim(s, x->dim[d]), d);
+            BAD(s, "'%s': operand %u is %s but operand %u is %s; sizes %s and %s of axis %u differ",
+                opname(s), b + 1, show(s, y), a + 1, show(s, x), show_dim(s, y->dim[d]),
+                show_dim(s, x->dim[d]), d);
         else
             require(s, x->dim[d], y->dim[d]);
 }
@@ -86,15 +96,16 @@ static void same_shape(infer *s, uint32_t a, uint32_t b)
 static void same_dtype(infer *s, uint32_t a, uint32_t b)
 {
     if (in(s, a)->dtype != in(s, b)->dtype)
-        BAD(s, "'%s': operand %u is %s but operand %u is %s; dtypes must be equal (cast is explicit)", opname(s), b + 1,
-            show(s, in(s, b)), a + 1, show(s, in(s, a)));
+        BAD(s, "'%s': operand %u is %s but operand %u is %s; dtypes must be equal (cast is explicit)",
+            opname(s), b + 1, show(s, in(s, b)), a + 1, show(s, in(s, a)));
 }
 
 static void index_operand(infer *s, uint32_t k)
 {
     gcut_dtype t = in(s, k)->dtype;
     if (t != GCUT_i32 && t != GCUT_i64)
-        BAD(s, "'%s': operand %u holds indices and must be i32 or i64, not %s", opname(s), k + 1, show(s, in(s, k)));
+        BAD(s, "'%s': operand %u holds indices and must be i32 or i64, not %s", opname(s), k + 1,
+            show(s, in(s, k)));
 }
 
 /* A constant axis number below rank. */
@@ -102,7 +113,8 @@ static uint32_t axis_of(infer *s, gcut_attr_key key, uint32_t rank)
 {
     gcut_dim a = attr(s, key)->u.dim;
     if (!gcut_dim_known(a) || a >= rank)
-        BAD(s, "'%s': %s=%s is not an axis of a value of rank %u", opname(s), gcut_attr_name(key), show_dim(s, a), rank);
+        BAD(s, "'%s': %s=%s is not an axis of a value of rank %u", opname(s), gcut_attr_name(key),
+            show_dim(s, a), rank);
     return (uint32_t)a;
 }
 
@@ -178,8 +190,7 @@ static void shape_cast(infer *s)
 
 static void shape_select(infer *s)
 {
-    if (in(s, 0)->dtype != GCUT_bool)
-        BAD(s, "'select': operand 1 must be bool, not %s", show(s, in(s, 0)));
+    if (in(s, 0)->dtype != GCUT_bool) BAD(s, "'select': operand 1 must be bool, not %s", show(s, in(s, 0)));
     same_dtype(s, 1, 2);
     same_shape(s, 1, 2);
     same_shape(s, 1, 0);
@@ -192,7 +203,8 @@ static void shape_reshape(infer *s)
     shape_from(s, GCUT_A_shape);
     gcut_dim a = gcut_type_numel(s->g->module, in(s, 0)), b = gcut_type_numel(s->g->module, s->out);
     if (gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS)
-        BAD(s, "'reshape': %s has %s elements, the new shape %s", show(s, in(s, 0)), show_dim(s, a), show_dim(s, b));
+        BAD(s, "'reshape': %s has %s elements, the new shape %s", show(s, in(s, 0)), show_dim(s, a),
+            show_dim(s, b));
     require(s, b, a);
 }
 
@@ -218,7 +230,8 @@ static void shape_broadcast(infer *s)
     const gcut_dim *axes = list_of(s, GCUT_A_axes, x->rank);
     for (uint32_t d = 0; d < x->rank; d++) {
         if (!gcut_dim_known(axes[d]) || axes[d] >= s->out->rank || (d && axes[d] <= axes[d - 1]))
-            BAD(s, "'broadcast': axes must be increasing axes of the result, one for each axis of %s", show(s, x));
+            BAD(s, "'broadcast': axes must be increasing axes of the result, one for each axis of %s",
+                show(s, x));
         if (x->dim[d] != 1) require(s, s->out->dim[axes[d]], x->dim[d]);
     }
 }
@@ -231,7 +244,8 @@ static void shape_slice(infer *s)
     *s->out = (gcut_type){.dtype = x->dtype, .rank = x->rank};
     for (uint32_t d = 0; d < x->rank; d++) {
         if (step && (!gcut_dim_known(step[d]) || step[d] < 1))
-            BAD(s, "'slice': step of axis %u must be a constant >= 1, not %s (flip reverses)", d, show_dim(s, step[d]));
+            BAD(s, "'slice': step of axis %u must be a constant >= 1, not %s (flip reverses)", d,
+                show_dim(s, step[d]));
         require_le(s, start[d], limit[d]);
         require_le(s, limit[d], x->dim[d]);
         gcut_dim len = dim2(s, GCUT_DIM_SUB, limit[d], start[d]);
@@ -289,7 +303,10 @@ static void shape_flip(infer *s)
     *s->out = *in(s, 0);
 }
 
-static void shape_dim(infer *s) { *s->out = (gcut_type){.dtype = GCUT_i64}; }
+static void shape_dim(infer *s)
+{
+    *s->out = (gcut_type){.dtype = GCUT_i64};
+}
 
 static void shape_full(infer *s)
 {
@@ -320,8 +337,8 @@ static void shape_matmul(infer *s)
     uint32_t ta = attr(s, GCUT_A_ta)->u.flag, tb = attr(s, GCUT_A_tb)->u.flag, r = x->rank;
     same_dtype(s, 0, 1);
     if (r < 2 || y->rank != r)
-        BAD(s, "'matmul': operands %s and %s must have one rank, at least 2 (leading axes are batch)", show(s, x),
-            show(s, y));
+        BAD(s, "'matmul': operands %s and %s must have one rank, at least 2 (leading axes are batch)",
+            show(s, x), show(s, y));
     *s->out = (gcut_type){.dtype = x->dtype, .rank = x->rank};
     for (uint32_t d = 0; d + 2 < r; d++) {
         require(s, x->dim[d], y->dim[d]);
@@ -341,7 +358,8 @@ static gcut_type taken(infer *s, const gcut_type *x, const gcut_type *i, uint32_
 {
     gcut_type t = {.dtype = x->dtype};
     if (x->rank + i->rank > GCUT_MAX_RANK + 1)
-        BAD(s, "'%s': the result would have rank %d, more than %d", opname(s), x->rank + i->rank - 1, GCUT_MAX_RANK);
+        BAD(s, "'%s': the result would have rank %d, more than %d", opname(s), x->rank + i->rank - 1,
+            GCUT_MAX_RANK);
     for (uint32_t d = 0; d < axis; d++) t.dim[t.rank++] = x->dim[d];
     for (uint32_t d = 0; d < i->rank; d++) t.dim[t.rank++] = i->dim[d];
     for (uint32_t d = axis + 1; d < x->rank; d++) t.dim[t.rank++] = x->dim[d];
@@ -393,8 +411,8 @@ static void shape_norm(infer *s)
     for (uint32_t k = 1; k < s->nargs; k++) {
         same_dtype(s, 0, k);
         if (in(s, k)->rank != 1)
-            BAD(s, "'%s': operand %u is %s, expected one axis, as long as the last axis of %s", opname(s), k + 1,
-                show(s, in(s, k)), show(s, x));
+            BAD(s, "'%s': operand %u is %s, expected one axis, as long as the last axis of %s", opname(s),
+                k + 1, show(s, in(s, k)), show(s, x));
         require(s, x->dim[x->rank - 1], in(s, k)->dim[0]);
     }
     *s->out = *x;
@@ -405,8 +423,8 @@ static void shape_cross_entropy(infer *s)
     const gcut_type *x = in(s, 0), *t = in(s, 1);
     index_operand(s, 1);
     if (x->rank == 0 || t->rank + 1 != x->rank)
-        BAD(s, "'cross_entropy': labels %s must have the shape of the logits %s without its last axis", show(s, t),
-            show(s, x));
+        BAD(s, "'cross_entropy': labels %s must have the shape of the logits %s without its last axis",
+            show(s, t), show(s, x));
     for (uint32_t d = 0; d < t->rank; d++) require(s, x->dim[d], t->dim[d]);
     *s->out = (gcut_type){.dtype = x->dtype};
 }
@@ -423,7 +441,8 @@ static void shape_attention(infer *s)
     const gcut_type *q = in(s, 0), *k = in(s, 1), *v = in(s, 2);
     for (uint32_t a = 1; a < s->nargs; a++) same_dtype(s, 0, a);
     for (uint32_t a = 0; a < s->nargs; a++)
-        if (in(s, a)->rank != 4) BAD(s, "'attention': operand %u is %s, expected rank 4", a + 1, show(s, in(s, a)));
+        if (in(s, a)->rank != 4)
+            BAD(s, "'attention': operand %u is %s, expected rank 4", a + 1, show(s, in(s, a)));
     require(s, q->dim[0], k->dim[0]);
     require(s, q->dim[3], k->dim[3]);
     for (uint32_t d = 0; d < 3; d++) require(s, k->dim[d], v->dim[d]);
@@ -490,7 +509,8 @@ static void check_attrs(infer *s)
         for (uint32_t k = 0; k < spec->n; k++) known = known || spec->at[k].key == s->attrs[i].key;
         if (!known) BAD(s, "'%s' has no attribute '%s'", opname(s), gcut_attr_name(s->attrs[i].key));
         if (s->attrs[i].kind != gcut_attr_kind_of(s->attrs[i].key))
-            BAD(s, "'%s': attribute '%s' has the wrong kind of value", opname(s), gcut_attr_name(s->attrs[i].key));
+            BAD(s, "'%s': attribute '%s' has the wrong kind of value", opname(s),
+                gcut_attr_name(s->attrs[i].key));
         for (uint32_t j = 0; j < i; j++)
             if (s->attrs[j].key == s->attrs[i].key)
                 BAD(s, "'%s': attribute '%s' is given twice", opname(s), gcut_attr_name(s->attrs[i].key));

@@ -32,61 +32,76 @@ static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
 static uint32_t arena_buffers(const gcut_program *p)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < p->buffers.n; i++) n += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        n += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
     return n;
 }
 
-/* ---- the header ------------------------------------------------------------------------------------------ */
+/* ---- the header ------------------------------------------------------------------------------------------
+ */
 
 static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
 {
     gcut_module *m = p->module;
     gcut_dim_decl syms[MAX_SYMBOLS];
     uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
-    gcut_text_add(h,
-                  "/* %s.h: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
-                  " *\n"
-                  " *   %s_plan plan;\n"
-                  " *   %s_init(&plan, …sizes, threads, &err);      sizes are checked here, once\n"
-                  " *   void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);\n"
-                  " *   %s_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n"
-                  " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n"
-                  " *\n"
-                  " * Nothing is allocated, kept or printed.  Between forward and backward the arena holds the saved\n"
-                  " * values.  Results do not depend on threads.\n"
-                  " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
-                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                  name, name, name, name, name, name, name);
+    gcut_text_add(
+        h,
+        "/* %s.h: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
+        " *\n"
+        " *   %s_plan plan;\n"
+        " *   %s_init(&plan, …sizes, threads, &err);      sizes are checked here, once\n"
+        " *   void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);\n"
+        " *   %s_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n"
+        " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n"
+        " *\n"
+        " * Nothing is allocated, kept or printed.  Between forward and backward the arena holds the saved\n"
+        " * values.  Results do not depend on threads.\n"
+        " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+        name, name, name, name, name, name, name);
     gcut_text_add(h, "typedef struct %s_plan {\n    gcut_rt_plan head;\n", name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
     uint32_t nb = arena_buffers(p);
-    gcut_text_add(h, "    int threads;\n    int64_t off[%u]; /* of each buffer in the arena */\n} %s_plan;\n\n", nb ? nb : 1,
-                  name);
+    gcut_text_add(h,
+                  "    int threads;\n    int64_t off[%u]; /* of each buffer in the arena */\n} %s_plan;\n\n",
+                  nb ? nb : 1, name);
     gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
-        gcut_text_add(h, "    %s%s *%s; /* %s %s%s%s */\n", b->written ? "" : "const ", gcut_c_type(b->type.dtype),
-                      p->bindings.at[i].field, gcut_role_name(b->role), gcut_type_text(m->arena, m, &b->type),
-                      b->written && (b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state) ? ", updated in place" : "",
-                      b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
+        gcut_text_add(
+            h, "    %s%s *%s; /* %s %s%s%s */\n", b->written ? "" : "const ", gcut_c_type(b->type.dtype),
+            p->bindings.at[i].field, gcut_role_name(b->role), gcut_type_text(m->arena, m, &b->type),
+            b->written && (b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state) ? ", updated in place"
+                                                                                     : "",
+            b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
     }
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
     gcut_text_add(h, "} %s_io;\n\n", name);
-    gcut_text_add(h, "/* threads 0 = OMP_NUM_THREADS, else every core. err may be NULL everywhere. */\n"
-                     "gcut_rt_status %s_init(%s_plan *plan, ",
+    gcut_text_add(h,
+                  "/* threads 0 = OMP_NUM_THREADS, else every core. err may be NULL everywhere. */\n"
+                  "gcut_rt_status %s_init(%s_plan *plan, ",
                   name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (p->half[1].g ? 3 : 1); k++)
-        gcut_text_add(h, "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err);\n",
-                      name, doors[k], name, name);
-    gcut_text_add(h, "extern GCUT_RT_EXPORT const gcut_rt_entry %s_entry;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", name);
+        gcut_text_add(
+            h,
+            "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err);\n",
+            name, doors[k], name, name);
+    gcut_text_add(
+        h, "extern GCUT_RT_EXPORT const gcut_rt_entry %s_entry;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
+        name);
 }
 
-/* ---- init ---------------------------------------------------------------------------------------------------- */
+/* ---- init
+ * ---------------------------------------------------------------------------------------------------- */
 
-static const char *dim(const gcut_program *p, gcut_dim d) { return gcut_c_dim(p->module, d); }
+static const char *dim(const gcut_program *p, gcut_dim d)
+{
+    return gcut_c_dim(p->module, d);
+}
 
 static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, uint32_t ns, gcut_text *c)
 {
@@ -94,24 +109,31 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
         const char *s = symbol(p, &syms[i]);
         gcut_text_add(c, "    if (x->d_%s < %lld || x->d_%s > INT64_C(%lld) || x->d_%s %% %lld != 0)\n", s,
                       (long long)syms[i].lo, s, (long long)syms[i].hi, s, (long long)syms[i].mult);
-        gcut_text_add(c, "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", x->d_%s, %lld, INT64_C(%lld));\n", s, s,
-                      (long long)syms[i].lo, syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
+        gcut_text_add(
+            c,
+            "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", x->d_%s, %lld, INT64_C(%lld));\n",
+            s, s, (long long)syms[i].lo,
+            syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
     }
     for (int k = 0; k < 2; k++) {
         const gcut_graph *g = p->half[k].g;
         for (uint32_t i = 0; g && i < g->checks.n; i++) {
             const gcut_dim_check *q = &g->checks.at[i];
             gcut_text_add(c,
-                          "    if (%s != %s)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"sizes that must be equal\", "
+                          "    if (%s != %s)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"sizes that "
+                          "must be equal\", "
                           "\"%s\", %s, %s, %s + 1);\n",
-                          dim(p, q->a), dim(p, q->b), gcut_c_place(g, q->loc), dim(p, q->a), dim(p, q->b), dim(p, q->b));
+                          dim(p, q->a), dim(p, q->b), gcut_c_place(g, q->loc), dim(p, q->a), dim(p, q->b),
+                          dim(p, q->b));
         }
     }
     for (uint32_t i = 0; i < p->bindings.n; i++)
         for (uint32_t d = 0; d < p->bindings.at[i].type.rank; d++) {
             gcut_dim n = p->bindings.at[i].type.dim[d];
             if (gcut_dim_known(n) || gcut_dim_symbol_name(p->module->dims, n)) continue;
-            gcut_text_add(c, "    if (%s < 0)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", %s, 0, INT64_MAX);\n",
+            gcut_text_add(c,
+                          "    if (%s < 0)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", %s, "
+                          "0, INT64_MAX);\n",
                           dim(p, n), p->bindings.at[i].field, dim(p, n));
         }
 }
@@ -119,27 +141,32 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
 static void emit_layout(const gcut_program *p, gcut_text *c)
 {
     uint32_t nb = arena_buffers(p), slot = 0;
-    gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n    gcut_rt_buffer b[%u] = {\n", nb ? nb : 1);
+    gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n    gcut_rt_buffer b[%u] = {\n",
+                  nb ? nb : 1);
     gcut_text saved = {.arena = p->module->arena};
     gcut_text_add(&saved, "0");
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        const char *bytes = gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+        const char *bytes =
+            gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
         if (q->crew != GCUT_NONE) {
             gcut_crew crew = gcut_loop_crew(&p->half[q->half], q->crew);
             bytes = gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
                                 gcut_crew_c(p->module, &crew));
         }
-        gcut_text_add(c, "        {.bytes = %s, .birth = %d, .death = %d}, /* %u: %s%s */\n", bytes, q->birth, q->death,
-                      slot++, q->saved ? "saved " : "", gcut_c_name(p->module->arena, q->name));
+        gcut_text_add(c, "        {.bytes = %s, .birth = %d, .death = %d}, /* %u: %s%s */\n", bytes, q->birth,
+                      q->death, slot++, q->saved ? "saved " : "", gcut_c_name(p->module->arena, q->name));
         if (q->saved) gcut_text_add(&saved, " + %s", bytes);
     }
     gcut_text_add(c, nb ? "    };\n" : "        {0}\n    };\n");
-    gcut_text_add(c, "    plan->head.saved_bytes = %s;\n    plan->head.arena_bytes = gcut_rt_place(b, %u);\n", saved.at, nb);
-    gcut_text_add(c, "    plan->head.threads = nt;\n    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
-                     "    return GCUT_RT_OK;\n}\n\n",
-                  nb);
+    gcut_text_add(c, "    plan->head.saved_bytes = %s;\n    plan->head.arena_bytes = gcut_rt_place(b, %u);\n",
+                  saved.at, nb);
+    gcut_text_add(
+        c,
+        "    plan->head.threads = nt;\n    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
+        "    return GCUT_RT_OK;\n}\n\n",
+        nb);
 }
 
 static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
@@ -148,21 +175,26 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
     uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
     gcut_text_add(c, "gcut_rt_status %s_init(%s_plan *plan, ", name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t d_%s, ", symbol(p, &syms[i]));
-    gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n", name);
+    gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n",
+                  name);
     gcut_text_add(c, "    *plan = (%s_plan){.threads = gcut_rt_threads(threads)", name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, ", .d_%s = d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
+    for (uint32_t i = 0; i < ns; i++)
+        gcut_text_add(c, ", .d_%s = d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
     gcut_text_add(c, "};\n");
     emit_dim_checks(p, syms, ns, c);
     emit_layout(p, c);
 }
 
-/* ---- the doors ------------------------------------------------------------------------------------------------ */
+/* ---- the doors
+ * ------------------------------------------------------------------------------------------------ */
 
 /* The arguments of one half are checked once per call: what the half does not touch may be null. */
 static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
 {
-    gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n", name, name);
-    gcut_text_add(c, "    gcut_rt_span s[%u];\n    int n = 0;\n    (void)halves;\n", p->bindings.n ? p->bindings.n : 1);
+    gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n",
+                  name, name);
+    gcut_text_add(c, "    gcut_rt_span s[%u];\n    int n = 0;\n    (void)halves;\n",
+                  p->bindings.n ? p->bindings.n : 1);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         unsigned used = 0;
@@ -173,10 +205,12 @@ static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
             if (p->half[1].g && q->death >= p->half[1].first) used |= 2;
         }
         if (!used) continue;
-        gcut_text_add(c, "    if (halves & %u) s[n++] = (gcut_rt_span){x->io->%s, (%s) * (int64_t)sizeof(%s), \"%s\", "
-                         "sizeof(%s), %d};\n",
-                      used, p->bindings.at[i].field, dim(p, gcut_type_numel(p->module, &b->type)), gcut_c_type(b->type.dtype),
-                      p->bindings.at[i].field, gcut_c_type(b->type.dtype), b->written);
+        gcut_text_add(
+            c,
+            "    if (halves & %u) s[n++] = (gcut_rt_span){x->io->%s, (%s) * (int64_t)sizeof(%s), \"%s\", "
+            "sizeof(%s), %d};\n",
+            used, p->bindings.at[i].field, dim(p, gcut_type_numel(p->module, &b->type)),
+            gcut_c_type(b->type.dtype), p->bindings.at[i].field, gcut_c_type(b->type.dtype), b->written);
     }
     gcut_text_add(c, "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n");
 }
@@ -186,16 +220,20 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     gcut_dim_decl syms[MAX_SYMBOLS];
     uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
     bool both = p->half[1].g != NULL;
-    gcut_text_add(c, "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
-                     "gcut_rt_error *err)\n{\n    %s_io own = *io;\n    %s_call call = {.plan = plan, .io = &own, .arena = arena",
-                  name, name, name, name, name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, ", .d_%s = plan->d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
+    gcut_text_add(
+        c,
+        "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
+        "gcut_rt_error *err)\n{\n    %s_io own = *io;\n    %s_call call = {.plan = plan, .io = &own, .arena "
+        "= arena",
+        name, name, name, name, name);
+    for (uint32_t i = 0; i < ns; i++)
+        gcut_text_add(c, ", .d_%s = plan->d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
     gcut_text_add(c, "};\n");
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
-        gcut_text_add(c, "    static const %s one_%u = 1;\n    if (!own.%s) own.%s = &one_%u;\n", gcut_c_type(b->type.dtype), i,
-                      p->bindings.at[i].field, p->bindings.at[i].field, i);
+        gcut_text_add(c, "    static const %s one_%u = 1;\n    if (!own.%s) own.%s = &one_%u;\n",
+                      gcut_c_type(b->type.dtype), i, p->bindings.at[i].field, p->bindings.at[i].field, i);
     }
     gcut_text_add(c,
                   "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++)\n"
@@ -207,34 +245,43 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     gcut_text_add(c, "    return s;\n}\n\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (both ? 3 : 1); k++)
-        gcut_text_add(c,
-                      "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err)\n"
-                      "{\n    return %s_run(plan, io, arena, %d, err);\n}\n\n",
-                      name, doors[k], name, name, name, k + 1);
-    gcut_text_add(c, "static gcut_rt_status %s_init_any(void *plan, const int64_t *dims, int threads, gcut_rt_error *err)\n"
-                     "{\n    (void)dims;\n    return %s_init(plan, ",
+        gcut_text_add(
+            c,
+            "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err)\n"
+            "{\n    return %s_run(plan, io, arena, %d, err);\n}\n\n",
+            name, doors[k], name, name, name, k + 1);
+    gcut_text_add(c,
+                  "static gcut_rt_status %s_init_any(void *plan, const int64_t *dims, int threads, "
+                  "gcut_rt_error *err)\n"
+                  "{\n    (void)dims;\n    return %s_init(plan, ",
                   name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "dims[%u], ", i);
     gcut_text_add(c, "threads, err);\n}\n\n");
-    gcut_text_add(c, "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *arena, int which, "
-                     "gcut_rt_error *err)\n{\n    (void)values;\n    const %s_io io = {",
-                  name, name);
+    gcut_text_add(
+        c,
+        "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *arena, int which, "
+        "gcut_rt_error *err)\n{\n    (void)values;\n    const %s_io io = {",
+        name, name);
     for (uint32_t i = 0; i < p->bindings.n; i++) gcut_text_add(c, "%svalues[%u]", i ? ", " : "", i);
     if (p->bindings.n == 0) gcut_text_add(c, "0");
     gcut_text_add(c, "};\n    return %s_run(plan, &io, arena, (unsigned)which, err);\n}\n\n", name);
-    gcut_text_add(c,
-                  "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"
-                  "    .nvalues = %u,\n    .plan_size = sizeof(%s_plan),\n    .init = %s_init_any,\n    .run = %s_run_any,\n};\n",
-                  name, name, ns, p->bindings.n, name, name, name);
+    gcut_text_add(
+        c,
+        "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"
+        "    .nvalues = %u,\n    .plan_size = sizeof(%s_plan),\n    .init = %s_init_any,\n    .run = "
+        "%s_run_any,\n};\n",
+        name, name, ns, p->bindings.n, name, name, name);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------- */
+/* ---- the whole
+ * -------------------------------------------------------------------------------------------------- */
 
 /* The memory plan: what each slot of the arena holds, and between which launches. */
 static void emit_memory(const gcut_program *p, gcut_text *c)
 {
     uint32_t slot = 0;
-    gcut_text_add(c, " * The arena (offsets are found by init; slots whose launches do not meet share memory):\n *\n");
+    gcut_text_add(
+        c, " * The arena (offsets are found by init; slots whose launches do not meet share memory):\n *\n");
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
@@ -321,26 +368,33 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
             i += emit_kernel(&e, i, &number);
         }
     }
-    gcut_text_add(c, "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
-                     " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
-                     " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
-                  name);
+    gcut_text_add(
+        c,
+        "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
+        " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
+        " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
+        name);
     gcut_text_add(c, "#include \"%s.h\"\n\n", name);
     emit_ir(p, c);
     gcut_dim_decl syms[MAX_SYMBOLS];
     uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
-    gcut_text_add(c, "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n", name, name,
-                  name);
+    gcut_text_add(
+        c, "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n",
+        name, name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "    int64_t d_%s;\n", symbol(p, &syms[i]));
     gcut_text_add(c,
-                  "    gcut_rt_fault fault[%u];\n} %s_call;\n\n/* What a kernel is given: the call, its buffers, its first index "
-                  "check. */\ntypedef struct %s_args {\n    %s_call *x;\n    void *const *b;\n    int fault;\n} %s_args;\n\n",
+                  "    gcut_rt_fault fault[%u];\n} %s_call;\n\n/* What a kernel is given: the call, its "
+                  "buffers, its first index "
+                  "check. */\ntypedef struct %s_args {\n    %s_call *x;\n    void *const *b;\n    int "
+                  "fault;\n} %s_args;\n\n",
                   faults ? faults : 1, name, name, name, name);
     gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
     for (int k = 0; k < 2; k++) {
         if (!p->half[k].g) continue;
-        gcut_text_add(c, "static gcut_rt_status %s_half%d(%s_call *x, gcut_rt_error *err)\n{\n    const int nt = x->plan->threads;\n    (void)nt;\n    "
-                         "(void)err;\n",
+        gcut_text_add(c,
+                      "static gcut_rt_status %s_half%d(%s_call *x, gcut_rt_error *err)\n{\n    const int nt "
+                      "= x->plan->threads;\n    (void)nt;\n    "
+                      "(void)err;\n",
                       name, k, name);
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
@@ -366,7 +420,8 @@ void gcut_program_mark(const gcut_program *p)
 
 void gcut_program_print(const gcut_program *p, gcut_text *out)
 {
-    static const char *const kinds[] = {"loop", "gemm", "reduce", "pad", "concat", "flip", "take", "scatter", "copy"};
+    static const char *const kinds[] = {"loop", "gemm", "reduce",  "pad", "concat",
+                                        "flip", "take", "scatter", "copy"};
     uint32_t number = 0;
     for (int k = 0; k < 2; k++) {
         const gcut_half *h = &p->half[k];
@@ -375,7 +430,8 @@ void gcut_program_print(const gcut_program *p, gcut_text *out)
             gcut_text_add(out, "k%u %s %s", number++, k ? "backward" : "forward", kinds[u->kind]);
             for (uint32_t j = 0; j < u->nodes.n; j++) {
                 const gcut_node *n = gcut_node_at(h->g, u->nodes.at[j]);
-                gcut_text_add(out, " %%%s=%s", h->g->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name);
+                gcut_text_add(out, " %%%s=%s", h->g->values.at[n->res0].name,
+                              gcut_op_get((gcut_op)n->op)->name);
             }
             if (u->kind == GCUT_U_COPY) gcut_text_add(out, " %%%s", h->g->values.at[u->copy_from].name);
             gcut_text_add(out, "\n");

@@ -15,9 +15,13 @@
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
-static const char *dim(const gcut_loop *l, gcut_dim d) { return gcut_c_dim(l->m, d); }
+static const char *dim(const gcut_loop *l, gcut_dim d)
+{
+    return gcut_c_dim(l->m, d);
+}
 
-/* ---- statements ------------------------------------------------------------------------------------------------- */
+/* ---- statements
+ * ------------------------------------------------------------------------------------------------- */
 
 static const char *expression(const gcut_loop *l, const gcut_member *x)
 {
@@ -33,7 +37,8 @@ static const char *expression(const gcut_loop *l, const gcut_member *x)
 
 static const char *kept_at(const gcut_loop *l, const gcut_member *x)
 {
-    return x->keep == GCUT_SCRATCH ? gcut_printf(l->m->arena, "s%u[c]", x->v) : gcut_printf(l->m->arena, "o%u[c]", x->v);
+    return x->keep == GCUT_SCRATCH ? gcut_printf(l->m->arena, "s%u[c]", x->v)
+                                   : gcut_printf(l->m->arena, "o%u[c]", x->v);
 }
 
 /* Writes the variable of x and, first, of what it is computed from. */
@@ -48,11 +53,15 @@ static void compute(gcut_loop *l, gcut_member *x, int p)
     }
     const gcut_node *n = gcut_node_at(l->g, x->node);
     for (uint32_t k = 0; k < n->nargs; k++)
-        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL) compute(l, gcut_loop_member(l, gcut_arg(l->g, n, k)), p);
+        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+            compute(l, gcut_loop_member(l, gcut_arg(l->g, n, k)), p);
     W(l, "            const %s v%u = %s;\n", type, x->v, expression(l, x));
 }
 
-static gcut_dtype dtype_of(const gcut_loop *l, const gcut_member *x) { return gcut_type_of(l->g, x->v)->dtype; }
+static gcut_dtype dtype_of(const gcut_loop *l, const gcut_member *x)
+{
+    return gcut_type_of(l->g, x->v)->dtype;
+}
 
 /* Float reductions along a row that is long or of unknown length use lanes. */
 static bool in_lanes(const gcut_loop *l, const gcut_member *x)
@@ -98,11 +107,11 @@ static void declare_accumulator(gcut_loop *l, const gcut_member *x, const char *
 {
     const char *t = gcut_c_type(dtype_of(l, x));
     if (in_lanes(l, x))
-        W(l, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES, indent,
-          GCUT_LANES, x->v, neutral(l, x));
+        W(l, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
+          indent, GCUT_LANES, x->v, neutral(l, x));
     else if (x->level != GCUT_L_COLUMN)
-        W(l, "%s%s acc%u = %s;\n", indent, x->level == GCUT_L_TOTAL && !strcmp(t, "float") ? "double" : t, x->v,
-          neutral(l, x));
+        W(l, "%s%s acc%u = %s;\n", indent, x->level == GCUT_L_TOTAL && !strcmp(t, "float") ? "double" : t,
+          x->v, neutral(l, x));
 }
 
 static void accumulate(gcut_loop *l, const gcut_member *x, const char *indent)
@@ -115,7 +124,8 @@ static void accumulate(gcut_loop *l, const gcut_member *x, const char *indent)
     W(l, "%s%s = %s;\n", indent, acc, combine(l, x, acc, value));
 }
 
-/* The operands that phase p reads element by element, each declared once per row; l->have: visited in this phase. */
+/* The operands that phase p reads element by element, each declared once per row; l->have: visited in this
+ * phase. */
 static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
 {
     if (l->have[x - l->at]) return;
@@ -193,7 +203,9 @@ static void emit_phase(gcut_loop *l, int p, bool *seen)
         if (whole)
             W(l, "        for (int l = 0; l < %d; l++) {\n", GCUT_LANES);
         else
-            W(l, "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        for (int l = 0; l < n; l++) {\n",
+            W(l,
+              "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        for (int l = 0; l < n; l++) "
+              "{\n",
               GCUT_LANES, GCUT_LANES);
         if (uses_column(column.at)) W(l, "            const int64_t c = c0 + l;\n");
     } else {
@@ -224,7 +236,8 @@ static void emit_row_values(gcut_loop *l, int p)
     }
 }
 
-/* ---- the kernel ----------------------------------------------------------------------------------------------------- */
+/* ---- the kernel
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void note_buffer(gcut_loop *l, uint32_t b, uint8_t how, uint8_t *use)
 {
@@ -243,9 +256,11 @@ static void declare_pointers(gcut_loop *l)
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
-            if (gcut_loop_access(l, x, v) == GCUT_X_LOAD) note_buffer(l, l->h->buffer[l->h->view[v].root], 1, use);
+            if (gcut_loop_access(l, x, v) == GCUT_X_LOAD)
+                note_buffer(l, l->h->buffer[l->h->view[v].root], 1, use);
         }
-        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x)) note_buffer(l, l->h->buffer[x->v], 2, use);
+        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x))
+            note_buffer(l, l->h->buffer[x->v], 2, use);
     }
     for (uint32_t k = 1; k <= l->nbuffers; k++)
         for (uint32_t b = 0; b < p->buffers.n; b++)
@@ -274,7 +289,8 @@ static void declare_partials(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
-        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v, gcut_c_arg(l->e, l->u->partial), dim(l, off));
+        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v, gcut_c_arg(l->e, l->u->partial),
+          dim(l, off));
         off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(l, x));
     }
 }
@@ -313,12 +329,13 @@ static void emit_rows(gcut_loop *l)
     bool *seen = gcut_calloc(l->m->arena, l->g->values.n, sizeof *seen);
     W(l, "    for (int64_t r = r0; r < r1; r++) {\n");
     if (l->u->flat)
-        W(l, "        const int64_t first = r * %d, C = gcut_rt_min(%d, E - first);\n", GCUT_CHUNK, GCUT_CHUNK);
+        W(l, "        const int64_t first = r * %d, C = gcut_rt_min(%d, E - first);\n", GCUT_CHUNK,
+          GCUT_CHUNK);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (x->level == GCUT_L_FULL && l->h->buffer[x->v] != GCUT_NONE)
-            W(l, "        %s *const o%u = %s + %s;\n", gcut_c_type(dtype_of(l, x)), x->v, gcut_loop_pointer(l, x->v),
-              l->u->flat ? "first" : "r * C");
+            W(l, "        %s *const o%u = %s + %s;\n", gcut_c_type(dtype_of(l, x)), x->v,
+              gcut_loop_pointer(l, x->v), l->u->flat ? "first" : "r * C");
     }
     emit_row_values(l, -1);
     for (int p = 0; p < l->phases; p++) {
@@ -343,7 +360,9 @@ static void emit_faults(gcut_loop *l, bool declare)
 /* "static void NAME_f<number><suffix>(…) {" with the call and the buffers at hand. */
 static void begin_function(gcut_loop *l, const char *suffix, const char *arguments)
 {
-    W(l, "static void %s_f\1%s(%s)\n{\n    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n",
+    W(l,
+      "static void %s_f\1%s(%s)\n{\n    %s_call *const x = args->x;\n    void *const *const b = args->b;\n   "
+      " (void)x;\n",
       l->e->prefix, suffix, arguments, l->e->prefix);
 }
 
@@ -360,8 +379,11 @@ static void emit_join(gcut_loop *l)
         if (x->level == GCUT_L_COLUMN) {
             const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->inner);
             W(l, "    %s *const restrict o%u = %s;\n", t, x->v, buf);
-            W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t, x->v);
-            W(l, "    for (int k = 1; k < %d; k++) {\n        const %s *const q = (const %s *)(part%u + k * (%s));\n",
+            W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
+              x->v);
+            W(l,
+              "    for (int k = 1; k < %d; k++) {\n        const %s *const q = (const %s *)(part%u + k * "
+              "(%s));\n",
               GCUT_BLOCKS, t, t, x->v, row);
             W(l, "        for (int64_t c = 0; c < %s; c++) o%u[c] = (%s)(%s);\n    }\n", columns, x->v, t,
               combine(l, x, gcut_printf(l->m->arena, "o%u[c]", x->v), "q[c]"));
@@ -371,9 +393,10 @@ static void emit_join(gcut_loop *l)
             W(l, "    %s sum%u = *(const %s *)part%u;\n", w, x->v, w, x->v);
             const char *acc = gcut_printf(l->m->arena, "sum%u", x->v);
             const char *nxt = gcut_printf(l->m->arena, "*(const %s *)(part%u + k * 64)", w, x->v);
-            const char *e = sum ? gcut_printf(l->m->arena, "%s + %s", acc, nxt)
-                                : gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", combining(l, x),
-                                              gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
+            const char *e =
+                sum ? gcut_printf(l->m->arena, "%s + %s", acc, nxt)
+                    : gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", combining(l, x),
+                                  gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
             W(l, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, w, e);
             W(l, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
         }
@@ -381,7 +404,10 @@ static void emit_join(gcut_loop *l)
     W(l, "}\n\n");
 }
 
-static const char *row_count(const gcut_loop *l) { return dim(l, l->u->rows); }
+static const char *row_count(const gcut_loop *l)
+{
+    return dim(l, l->u->rows);
+}
 
 /* Everything a range of rows needs, and the walk over them. */
 static void emit_body(gcut_loop *l)
@@ -390,9 +416,12 @@ static void emit_body(gcut_loop *l)
     declare_scratch(l);
     declare_partials(l);
     emit_faults(l, true);
-    W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C", dim(l, l->u->flat ? l->u->numel : l->u->inner));
+    W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
+      dim(l, l->u->flat ? l->u->numel : l->u->inner));
     if (l->u->blocked) {
-        W(l, "    for (int k = t; k < %d; k += nt) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, k, %d, &r0, &r1);\n",
+        W(l,
+          "    for (int k = t; k < %d; k += nt) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, k, %d, &r0, "
+          "&r1);\n",
           GCUT_BLOCKS, row_count(l), GCUT_BLOCKS);
         begin_block(l);
     }
@@ -414,17 +443,23 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function)
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     if (l.u->blocked) {
         W(&l, "static void %s_f\1(void *arg, int t, int nt)\n{\n%s", e->prefix, any);
-        W(&l, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n", e->prefix);
+        W(&l, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n",
+          e->prefix);
         emit_body(&l);
         emit_join(&l);
     } else {
-        begin_function(&l, "_rows", gcut_printf(a, "const %s_args *args, int t, int64_t r0, int64_t r1", e->prefix));
+        begin_function(&l, "_rows",
+                       gcut_printf(a, "const %s_args *args, int t, int64_t r0, int64_t r1", e->prefix));
         W(&l, "    (void)t;\n");
         emit_body(&l);
-        W(&l, "static void %s_f\1(void *arg, int t, int nt)\n{\n%s    %s_call *const x = args->x;\n    int64_t r0, r1;\n", e->prefix,
-          any, e->prefix);
-        W(&l, "    (void)x;\n    gcut_rt_share(%s, 1, t, nt, &r0, &r1);\n    %s_f\1_rows(args, t, r0, r1);\n}\n\n", row_count(&l),
-          e->prefix);
+        W(&l,
+          "static void %s_f\1(void *arg, int t, int nt)\n{\n%s    %s_call *const x = args->x;\n    int64_t "
+          "r0, r1;\n",
+          e->prefix, any, e->prefix);
+        W(&l,
+          "    (void)x;\n    gcut_rt_share(%s, 1, t, nt, &r0, &r1);\n    %s_f\1_rows(args, t, r0, "
+          "r1);\n}\n\n",
+          row_count(&l), e->prefix);
     }
     *function = gcut_c_function(e);
     return l;
@@ -434,8 +469,8 @@ static void emit_launch(const gcut_loop *l, uint32_t function, const char *args,
 {
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
     crew.tiled = false; /* the tiled launch is written by its caller */
-    gcut_text_add(l->e->call, "%sgcut_rt_parallel(%s_f%u, (void *)%s, %s);\n", indent, l->e->prefix, function, args,
-                  gcut_crew_c(l->m, &crew));
+    gcut_text_add(l->e->call, "%sgcut_rt_parallel(%s_f%u, (void *)%s, %s);\n", indent, l->e->prefix, function,
+                  args, gcut_crew_c(l->m, &crew));
 }
 
 static void emit_fault_checks(const gcut_loop *l)
@@ -452,8 +487,8 @@ void gcut_emit_loop_call(const gcut_loop *l, uint32_t function)
     gcut_text *c = l->e->call;
     gcut_c_comment(l->e, gcut_printf(l->m->arena, l->u->flat ? "loop over %s elements" : "%s rows of %s",
                                      l->u->flat ? dim(l, l->u->numel) : row_count(l), dim(l, l->u->inner)));
-    gcut_text_add(c, "    {\n        void *const b[] = %s;\n        const %s_args args = {x, b, %u};\n", gcut_c_args(l->e),
-                  l->e->prefix, *l->e->faults);
+    gcut_text_add(c, "    {\n        void *const b[] = %s;\n        const %s_args args = {x, b, %u};\n",
+                  gcut_c_args(l->e), l->e->prefix, *l->e->faults);
     emit_launch(l, function, "&args", "        ");
     if (l->u->blocked) gcut_text_add(c, "        %s_f%u_join(&args);\n", l->e->prefix, function);
     gcut_text_add(c, "    }\n");
@@ -466,15 +501,16 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
     gcut_text *c = l->e->call;
     gcut_c_comment(t->product, "matrix product");
     gcut_c_comment(l->e, "its epilogue: on tiles of rows in cache when there are enough of them");
-    gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n", gcut_c_args(t->product),
-                  gcut_c_args(l->e));
+    gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n",
+                  gcut_c_args(t->product), gcut_c_args(l->e));
     gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
     gcut_text_add(c, "        if (%s >= %d * nt) {\n", row_count(l), GCUT_TILE);
-    gcut_text_add(c,
-                  "            gcut_rt_parallel(%s_f%u, (void *)args, gcut_rt_worth(nt, %s, %lld + 15 * (%s)));\n"
-                  "        } else {\n            %s_f%u(args);\n",
-                  pre, t->tiles, dim(l, l->u->numel), (long long)crew.ps, dim(l, crew.k), pre, t->plain);
+    gcut_text_add(
+        c,
+        "            gcut_rt_parallel(%s_f%u, (void *)args, gcut_rt_worth(nt, %s, %lld + 15 * (%s)));\n"
+        "        } else {\n            %s_f%u(args);\n",
+        pre, t->tiles, dim(l, l->u->numel), (long long)crew.ps, dim(l, crew.k), pre, t->plain);
     emit_launch(l, t->loop, "&args[1]", "            ");
     gcut_text_add(c, "        }\n    }\n");
     emit_fault_checks(l);

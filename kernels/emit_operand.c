@@ -7,8 +7,10 @@
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
-static const char *dim(const gcut_loop *l, gcut_dim d) { return gcut_c_dim(l->m, d); }
-
+static const char *dim(const gcut_loop *l, gcut_dim d)
+{
+    return gcut_c_dim(l->m, d);
+}
 
 /* The address of element number `at` (a C expression) of axes begin..end of v, taken row-major. */
 static const char *address(const gcut_loop *l, gcut_ref v, uint32_t begin, uint32_t end, const char *at)
@@ -63,10 +65,12 @@ static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
     const gcut_type *t = gcut_type_of(l->g, v);
     const char *off = dim(l, l->h->view[v].offset);
     if (l->u->flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
-    return gcut_printf(l->m->arena, "%s + %s", off, address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), "r"));
+    return gcut_printf(l->m->arena, "%s + %s", off,
+                       address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), "r"));
 }
 
-/* ---- operands ----------------------------------------------------------------------------------------------- */
+/* ---- operands
+ * ----------------------------------------------------------------------------------------------- */
 
 const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)
 {
@@ -81,7 +85,8 @@ const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
     return gcut_printf(l->m->arena, "p%u", k - 1);
 }
 
-/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's start. */
+/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's
+ * start. */
 void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
 {
     lane s = lane_of(l, v);
@@ -91,9 +96,11 @@ void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
     if (iota)
         W(l, "        const %s a%u = (%s)(%s);\n", gcut_c_type(t), v, gcut_c_type(t), row_offset(l, v, &s));
     else if (s.zero)
-        W(l, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(l, root), row_offset(l, v, &s));
+        W(l, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(l, root),
+          row_offset(l, v, &s));
     else
-        W(l, "        const %s *const a%u = %s + (%s);\n", gcut_c_type(t), v, gcut_loop_pointer(l, root), row_offset(l, v, &s));
+        W(l, "        const %s *const a%u = %s + (%s);\n", gcut_c_type(t), v, gcut_loop_pointer(l, root),
+          row_offset(l, v, &s));
 }
 
 static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
@@ -101,15 +108,16 @@ static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
     lane s = lane_of(l, v);
     gcut_arena *a = l->m->arena;
     if (!s.stride) {
-        const char *e = address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)");
+        const char *e =
+            address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)");
         e = gcut_printf(a, "%s + %s", dim(l, l->h->view[v].offset), e);
         if (!iota) return gcut_printf(a, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
         return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(l->g, v)->dtype), e);
     }
     if (s.zero) return gcut_printf(a, "a%u", v);
     if (iota)
-        return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(l->g, v)->dtype), s.one ? "" : " * ",
-                           s.one ? "" : s.stride);
+        return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(l->g, v)->dtype),
+                           s.one ? "" : " * ", s.one ? "" : s.stride);
     return s.one ? gcut_printf(a, "a%u[c]", v) : gcut_printf(a, "a%u[c * (%s)]", v, s.stride);
 }
 
@@ -117,7 +125,8 @@ static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
 static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
-    const char *e = gcut_printf(l->m->arena, "%s + %s", dim(l, l->h->view[v].offset), address(l, v, 0, t->rank, "r"));
+    const char *e =
+        gcut_printf(l->m->arena, "%s + %s", dim(l, l->h->view[v].offset), address(l, v, 0, t->rank, "r"));
     if (iota) return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
     return gcut_printf(l->m->arena, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
 }
@@ -128,7 +137,8 @@ const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_
     gcut_access a = gcut_loop_access(l, user, v);
     gcut_dtype t = gcut_type_of(l->g, v)->dtype;
     switch (a) {
-    case GCUT_X_CONST: return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_local(t), gcut_c_const(l->g, l->h->view[v].root));
+    case GCUT_X_CONST:
+        return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_local(t), gcut_c_const(l->g, l->h->view[v].root));
     case GCUT_X_FULL:
     case GCUT_X_ROW: return gcut_printf(l->m->arena, "v%u", l->h->view[v].root);
     case GCUT_X_IOTA:
@@ -138,4 +148,3 @@ const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_
     GCUT_NEVER("a member reads what its unit cannot give");
     return "";
 }
-

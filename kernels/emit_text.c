@@ -21,7 +21,10 @@ const char *gcut_c_type(gcut_dtype t)
     return names[t];
 }
 
-const char *gcut_c_local(gcut_dtype t) { return t == GCUT_bool ? "int" : gcut_c_type(t); }
+const char *gcut_c_local(gcut_dtype t)
+{
+    return t == GCUT_bool ? "int" : gcut_c_type(t);
+}
 
 /* Every name is given a prefix by its user, so a C keyword cannot come out. */
 const char *gcut_c_name(gcut_arena *a, const char *name)
@@ -48,7 +51,7 @@ const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
     }
     const char *suffix = t == GCUT_f32 ? "f" : "";
     if (isnan(x)) return "NAN";
-    if (isinf(x)) return x > 0 ? "INFINITY" : "-INFINITY";
+    if (isinf(x) || (t == GCUT_f32 && isinf((float)x))) return x > 0 ? "INFINITY" : "-INFINITY";
     char buf[40];
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(buf, sizeof buf, "%.*g", digits, x);
@@ -57,7 +60,7 @@ const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
     return gcut_printf(m->arena, "%s%s%s", buf, strpbrk(buf, ".e") ? "" : ".0", suffix);
 }
 
-static const char *attr_number(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
+const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
 {
     const gcut_attr *a = gcut_attr_get(g, n, key);
     if (t == GCUT_i64 && a->u.num.is_int && a->u.num.i != INT64_MIN)
@@ -70,18 +73,24 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
     const gcut_node *n = gcut_def(g, root);
     gcut_dtype t = gcut_type_of(g, root)->dtype;
     if (n->op == GCUT_OP_dim) return gcut_c_dim(g->module, gcut_attr_get(g, n, GCUT_A_of)->u.dim);
-    return attr_number(g, n, GCUT_A_value, t);
+    return gcut_c_attr(g, n, GCUT_A_value, t);
 }
 
 /* lo/hi of clamp; absent = the dtype's own bound. */
 static const char *bound(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
 {
-    if (gcut_attr_get(g, n, key)) return attr_number(g, n, key, t);
+    if (gcut_attr_get(g, n, key)) return gcut_c_attr(g, n, key, t);
     if (gcut_dtype_is_float(t)) return key == GCUT_A_lo ? "-INFINITY" : "INFINITY";
-    static const char *const lows[] = {[GCUT_i8] = "INT8_MIN", [GCUT_i16] = "INT16_MIN", [GCUT_i32] = "INT32_MIN",
-                                       [GCUT_i64] = "INT64_MIN", [GCUT_u8] = "0"};
-    static const char *const highs[] = {[GCUT_i8] = "INT8_MAX", [GCUT_i16] = "INT16_MAX", [GCUT_i32] = "INT32_MAX",
-                                        [GCUT_i64] = "INT64_MAX", [GCUT_u8] = "UINT8_MAX"};
+    static const char *const lows[] = {[GCUT_i8] = "INT8_MIN",
+                                       [GCUT_i16] = "INT16_MIN",
+                                       [GCUT_i32] = "INT32_MIN",
+                                       [GCUT_i64] = "INT64_MIN",
+                                       [GCUT_u8] = "0"};
+    static const char *const highs[] = {[GCUT_i8] = "INT8_MAX",
+                                        [GCUT_i16] = "INT16_MAX",
+                                        [GCUT_i32] = "INT32_MAX",
+                                        [GCUT_i64] = "INT64_MAX",
+                                        [GCUT_u8] = "UINT8_MAX"};
     return key == GCUT_A_lo ? lows[t] : highs[t];
 }
 
@@ -122,20 +131,22 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
 uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer)
 {
     uint32_t slot = 0;
-    for (uint32_t i = 0; i < buffer; i++) slot += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
+    for (uint32_t i = 0; i < buffer; i++)
+        slot += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
     return slot;
 }
 
 static bool is_keyword(const char *s)
 {
     static const char *const words[] = {
-        "auto",     "break",  "case",     "char",   "const",    "continue", "default",  "do",       "double",
-        "else",     "enum",   "extern",   "float",  "for",      "goto",     "if",       "inline",   "int",
-        "long",     "register", "restrict", "return", "short",  "signed",   "sizeof",   "static",   "struct",
-        "switch",   "typedef", "union",   "unsigned", "void",   "volatile", "while",    "bool",     "class",
-        "delete",   "new",    "this",     "template", "private", "public",  "protected", "operator", "try",
-        "catch",    "throw",  "namespace", "using", "virtual",  "friend",   "asm",      "typename", "and",
-        "or",       "not",    "xor",      "true",   "false",    "nullptr",  "alignas",  "alignof"};
+        "auto",     "break",   "case",      "char",     "const",    "continue", "default",  "do",
+        "double",   "else",    "enum",      "extern",   "float",    "for",      "goto",     "if",
+        "inline",   "int",     "long",      "register", "restrict", "return",   "short",    "signed",
+        "sizeof",   "static",  "struct",    "switch",   "typedef",  "union",    "unsigned", "void",
+        "volatile", "while",   "bool",      "class",    "delete",   "new",      "this",     "template",
+        "private",  "public",  "protected", "operator", "try",      "catch",    "throw",    "namespace",
+        "using",    "virtual", "friend",    "asm",      "typename", "and",      "or",       "not",
+        "xor",      "true",    "false",     "nullptr",  "alignas",  "alignof"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(words[i], s)) return true;
     return false;
@@ -145,7 +156,8 @@ static const char *plain_field(gcut_arena *a, const gcut_binding_info *b)
 {
     const char *name = gcut_c_name(a, b->name);
     if (b->role == GCUT_ROLE_grad) return gcut_printf(a, "grad_%s", name);
-    return is_keyword(name) || isdigit((unsigned char)*name) || *name == '_' ? gcut_printf(a, "v_%s", name) : name;
+    return is_keyword(name) || isdigit((unsigned char)*name) || *name == '_' ? gcut_printf(a, "v_%s", name)
+                                                                             : name;
 }
 
 static bool is_taken(const gcut_program *p, uint32_t upto, const char *name)
@@ -189,7 +201,8 @@ const char *gcut_c_args(const gcut_emitter *e)
     return t.at;
 }
 
-/* ---- one function for equal kernels ----------------------------------------------------------------------- */
+/* ---- one function for equal kernels -----------------------------------------------------------------------
+ */
 
 /* Is it one of ours: a class of variable followed by the number of a value, as in v12 or acc7? */
 static size_t numbered(const char *s, size_t n)
@@ -266,7 +279,8 @@ void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
     /* `bounded` is what is left of a pick: its user knows the pick. Names need no escapes. */
     gcut_text_add(e->call,
                   "    if (x->fault[%u].at != INT64_MAX)\n"
-                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s %%%.*s\", \"%s\", x->fault[%u].found, 0, %s);\n",
+                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s %%%.*s\", \"%s\", "
+                  "x->fault[%u].found, 0, %s);\n",
                   *e->faults, n->op == GCUT_OP_bounded ? "pick" : gcut_op_get((gcut_op)n->op)->name,
                   end ? (int)(end - name) : (int)strlen(name), name, gcut_c_place(g, n->loc), *e->faults,
                   gcut_c_dim(g->module, limit));

@@ -19,12 +19,16 @@ typedef struct unit {
 
 #define W(u, ...) gcut_text_add((u)->out, __VA_ARGS__)
 
-static const char *dim(const unit *u, gcut_dim d) { return gcut_c_dim(u->m, d); }
+static const char *dim(const unit *u, gcut_dim d)
+{
+    return gcut_c_dim(u->m, d);
+}
 
 /* (float *)b[1] */
 static const char *pointer_to(const unit *u, uint32_t buffer)
 {
-    return gcut_printf(u->m->arena, "(%s *)%s", gcut_c_type(u->e->p->buffers.at[buffer].dtype), gcut_c_arg(u->e, buffer));
+    return gcut_printf(u->m->arena, "(%s *)%s", gcut_c_type(u->e->p->buffers.at[buffer].dtype),
+                       gcut_c_arg(u->e, buffer));
 }
 
 /* Operand k as this unit reads it: from its own storage, or from the copy made for the unit. */
@@ -58,14 +62,16 @@ static const char *shifted(const unit *u, const char *pointer, gcut_dim offset)
     return offset == 0 ? pointer : gcut_printf(u->m->arena, "%s + (%s)", pointer, dim(u, offset));
 }
 
-/* ---- matrix product --------------------------------------------------------------------------------------- */
+/* ---- matrix product ---------------------------------------------------------------------------------------
+ */
 
 typedef struct batch_axis {
     gcut_dim n, a, b, c;
 } batch_axis;
 
 /* Batch axes, merged where all three operands step through them evenly. */
-static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b, const gcut_view *c, batch_axis *out)
+static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b, const gcut_view *c,
+                           batch_axis *out)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     uint32_t n = 0;
@@ -74,15 +80,16 @@ static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b
         if (x.n == 1) continue;
         batch_axis *o = n ? &out[n - 1] : NULL;
         gcut_dims *ds = u->m->dims;
-        if (o && o->a == gcut_dim_make(ds, GCUT_DIM_MUL, x.a, x.n) && o->b == gcut_dim_make(ds, GCUT_DIM_MUL, x.b, x.n) &&
+        if (o && o->a == gcut_dim_make(ds, GCUT_DIM_MUL, x.a, x.n) &&
+            o->b == gcut_dim_make(ds, GCUT_DIM_MUL, x.b, x.n) &&
             o->c == gcut_dim_make(ds, GCUT_DIM_MUL, x.c, x.n))
             *o = (batch_axis){gcut_dim_make(ds, GCUT_DIM_MUL, o->n, x.n), x.a, x.b, x.c};
         else
             out[n++] = x;
     }
     if (n > 4)
-        gcut_fail(u->m->env, GCUT_EUNSUPPORTED, gcut_loc_place(u->m, u->n->loc), "reshape the leading axes into one",
-                  "'matmul' has %u separate batch axes, more than 4", n);
+        gcut_fail(u->m->env, GCUT_EUNSUPPORTED, gcut_loc_place(u->m, u->n->loc),
+                  "reshape the leading axes into one", "'matmul' has %u separate batch axes, more than 4", n);
     return n;
 }
 
@@ -92,14 +99,17 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
     *pc = result(u);
     gcut_view a = operand(u, 0, pa), b = operand(u, 1, pb), c = u->h->view[u->n->res0];
     const gcut_type *ta = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *tc = gcut_type_of(u->g, u->n->res0);
-    uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_A_ta), fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
+    uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_A_ta),
+             fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
     batch_axis batch[GCUT_MAX_RANK];
     uint32_t nb = batch_axes(u, &a, &b, &c, batch);
     W(u, "    const gcut_rt_gemm g = {\n");
     W(u, "        .m = %s, .n = %s, .k = %s,\n", dim(u, tc->dim[r - 2]), dim(u, tc->dim[r - 1]),
       dim(u, ta->dim[fa ? r - 2 : r - 1]));
-    W(u, "        .rsa = %s, .csa = %s,", dim(u, a.stride[fa ? r - 1 : r - 2]), dim(u, a.stride[fa ? r - 2 : r - 1]));
-    W(u, " .rsb = %s, .csb = %s,", dim(u, b.stride[fb ? r - 1 : r - 2]), dim(u, b.stride[fb ? r - 2 : r - 1]));
+    W(u, "        .rsa = %s, .csa = %s,", dim(u, a.stride[fa ? r - 1 : r - 2]),
+      dim(u, a.stride[fa ? r - 2 : r - 1]));
+    W(u, " .rsb = %s, .csb = %s,", dim(u, b.stride[fb ? r - 1 : r - 2]),
+      dim(u, b.stride[fb ? r - 2 : r - 1]));
     W(u, " .rsc = %s, .csc = %s,\n", dim(u, c.stride[r - 2]), dim(u, c.stride[r - 1]));
     W(u, "        .nbatch = %u,\n", nb);
     for (uint32_t i = 0; i < nb; i++)
@@ -115,11 +125,12 @@ static void emit_gemm(unit *u)
 {
     const char *a, *b, *c;
     describe_gemm(u, &a, &b, &c);
-    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, x->plan->threads);\n", gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype), a,
-      b, c);
+    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, x->plan->threads);\n",
+      gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype), a, b, c);
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------------- */
+/* ---- copies
+ * --------------------------------------------------------------------------------------------------- */
 
 /* dst[…] = operand k, dst being a strided part of the packed result. */
 static void copy_into(unit *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
@@ -146,8 +157,8 @@ static gcut_dim sum_product(const unit *u, const gcut_dim *a, const gcut_dim *b,
 static void fill(unit *u, const char *value)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
-    W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", gcut_c_type(t->dtype), value,
-      result(u), dim(u, gcut_type_numel(u->m, t)));
+    W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", gcut_c_type(t->dtype),
+      value, result(u), dim(u, gcut_type_numel(u->m, t)));
 }
 
 static void emit_pad(unit *u)
@@ -160,7 +171,7 @@ static void emit_pad(unit *u)
         step[d] = gaps ? gcut_dim_make(u->m->dims, GCUT_DIM_MUL, c.stride[d],
                                        gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
                        : c.stride[d];
-    fill(u, gcut_c_number(u->m, gcut_attr_num(u->g, u->n, GCUT_A_value), t->dtype));
+    fill(u, gcut_c_attr(u->g, u->n, GCUT_A_value, t->dtype));
     copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_A_low)->u.dims, c.stride, t->rank), step);
 }
 
@@ -170,7 +181,8 @@ static void emit_concat(unit *u)
     gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     for (uint32_t k = 0; k < u->n->nargs; k++) {
         copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
-        at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at, gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
+        at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at,
+                           gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
     }
 }
 
@@ -185,7 +197,8 @@ static void emit_flip(unit *u)
     list(u, "dim", t->dim, t->rank);
     list(u, "from", v.stride, t->rank);
     W(u, "    int64_t at = 0, to[] = {");
-    for (uint32_t d = 0; d < t->rank; d++) W(u, "%s%s(%s)", d ? ", " : "", mask >> d & 1 ? "-" : "", dim(u, c.stride[d]));
+    for (uint32_t d = 0; d < t->rank; d++)
+        W(u, "%s%s(%s)", d ? ", " : "", mask >> d & 1 ? "-" : "", dim(u, c.stride[d]));
     W(u, t->rank ? "};\n" : "0};\n");
     for (uint32_t d = 0; d < t->rank; d++)
         if (mask >> d & 1) W(u, "    at += (%s - 1) * (%s);\n", dim(u, t->dim[d]), dim(u, c.stride[d]));
@@ -206,8 +219,8 @@ static void emit_copy(unit *u)
     }
     gcut_view c = gcut_view_contiguous(u->m, t, v);
     if (u->u->copy_aside != GCUT_NONE) {
-        W(u, "    memcpy(%s, %s, (size_t)(%s) * sizeof(%s));\n", to, pointer_to(u, u->h->units.at[u->u->copy_aside].copy_to),
-          dim(u, gcut_type_numel(u->m, t)), type);
+        W(u, "    memcpy(%s, %s, (size_t)(%s) * sizeof(%s));\n", to,
+          pointer_to(u, u->h->units.at[u->u->copy_aside].copy_to), dim(u, gcut_type_numel(u->m, t)), type);
         return;
     }
     list(u, "dim", t->dim, t->rank);
@@ -222,7 +235,9 @@ static void emit_copy(unit *u)
       shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
 }
 
-/* ---- index ---------------------------------------------------------------------------------------------------------- */
+/* ---- index
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static gcut_dim product(const unit *u, const gcut_type *t, uint32_t begin, uint32_t end)
 {
@@ -235,10 +250,13 @@ static void emit_take(unit *u)
 {
     const char *px, *pi;
     gcut_view x = operand(u, 0, &px), i = operand(u, 1, &pi);
-    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
+                    *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
     uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     GCUT_ASSERT(x.offset == 0 && i.offset == 0);
-    W(u, "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], x->plan->threads);\n",
+    W(u,
+      "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], "
+      "x->plan->threads);\n",
       gcut_c_type(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
       dim(u, product(u, t, axis + 1, t->rank)), px, pi, (int)gcut_dtype_bytes(ti->dtype),
       dim(u, gcut_type_numel(u->m, ti)), result(u));
@@ -256,7 +274,9 @@ static void emit_scatter(unit *u)
         copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
     operand(u, 1, &pi);
     operand(u, 2, &pu);
-    W(u, "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], x->plan->threads);\n",
+    W(u,
+      "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], "
+      "x->plan->threads);\n",
       gcut_dtype_name(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
       dim(u, product(u, t, axis + 1, t->rank)), result(u), pi, (int)gcut_dtype_bytes(ti->dtype),
       dim(u, gcut_type_numel(u->m, ti)), pu);
@@ -269,8 +289,9 @@ static void emit_reduce(unit *u)
     const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0));
     list(u, "dim", t->dim, t->rank);
     list(u, "from", v.stride, t->rank);
-    W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, x->plan->threads);\n", gcut_dtype_name(t->dtype),
-      gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset), result(u));
+    W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, x->plan->threads);\n",
+      gcut_dtype_name(t->dtype), gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n),
+      shifted(u, src, v.offset), result(u));
 }
 
 static const struct {
@@ -298,7 +319,9 @@ static unit unit_of(gcut_emitter *e)
 
 static void begin_function(const unit *u)
 {
-    W(u, "static void %s_f\1(const %s_args *args)\n{\n    %s_call *const x = args->x;\n    void *const *const b = args->b;\n",
+    W(u,
+      "static void %s_f\1(const %s_args *args)\n{\n    %s_call *const x = args->x;\n    void *const *const b "
+      "= args->b;\n",
       u->e->prefix, u->e->prefix, u->e->prefix);
     W(u, "    (void)x;\n");
 }
@@ -316,8 +339,9 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
 {
     unit u = unit_of(e);
     gcut_c_comment(e, kinds[u.u->kind].name);
-    gcut_text_add(e->call, "    {\n        void *const b[] = %s;\n        %s_f%u(&(const %s_args){x, b, %u});\n    }\n", gcut_c_args(e),
-                  e->prefix, function, e->prefix, *e->faults);
+    gcut_text_add(
+        e->call, "    {\n        void *const b[] = %s;\n        %s_f%u(&(const %s_args){x, b, %u});\n    }\n",
+        gcut_c_args(e), e->prefix, function, e->prefix, *e->faults);
     if (!kinds[u.u->kind].indexes) return;
     uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
     gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis]);
@@ -327,12 +351,17 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop)
 {
     unit u = unit_of(e);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
-    W(&u, "static void %s_f\1(void *arg, int t, int nt)\n{\n    const %s_args *const args = arg;\n", e->prefix, e->prefix);
+    W(&u, "static void %s_f\1(void *arg, int t, int nt)\n{\n    const %s_args *const args = arg;\n",
+      e->prefix, e->prefix);
     W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n", e->prefix);
     describe_gemm(&u, &pa, &pb, &pc);
     W(&u, "    int64_t r0, r1;\n    gcut_rt_share(g.m, 32, t, nt, &r0, &r1);\n");
-    W(&u, "    for (int64_t r = r0; r < r1; r += %d) {\n        const int64_t end = gcut_rt_min(r + %d, r1);\n", GCUT_TILE, GCUT_TILE);
-    W(&u, "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_f%u_rows(args + 1, t, r, end);\n    }\n}\n\n", t, pa,
-      pb, pc, e->prefix, loop);
+    W(&u,
+      "    for (int64_t r = r0; r < r1; r += %d) {\n        const int64_t end = gcut_rt_min(r + %d, r1);\n",
+      GCUT_TILE, GCUT_TILE);
+    W(&u,
+      "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_f%u_rows(args + 1, t, r, end);\n "
+      "   }\n}\n\n",
+      t, pa, pb, pc, e->prefix, loop);
     return gcut_c_function(e);
 }

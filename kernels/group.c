@@ -21,14 +21,26 @@
 
 #define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
 
-static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b) { return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b); }
+static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
+}
 
-static gcut_unit *unit_at(const gcut_half *h, uint32_t u) { return &h->units.at[u]; }
+static gcut_unit *unit_at(const gcut_half *h, uint32_t u)
+{
+    return &h->units.at[u];
+}
 
 uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
-    gcut_unit u = {.kind = kind, .copy_to = GCUT_NONE, .copy_aside = GCUT_NONE, .inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .scratch = GCUT_NONE, .partial = GCUT_NONE};
+    gcut_unit u = {.kind = kind,
+                   .copy_to = GCUT_NONE,
+                   .copy_aside = GCUT_NONE,
+                   .inner = GCUT_DIM_BAD,
+                   .rows = GCUT_DIM_BAD,
+                   .scratch = GCUT_NONE,
+                   .partial = GCUT_NONE};
     if (node != GCUT_NONE) *GCUT_PUSH(a, &u.nodes) = node;
     *GCUT_PUSH(a, &h->units) = u;
     return h->units.n - 1;
@@ -129,7 +141,8 @@ bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indi
     return found;
 }
 
-/* ---- even steps ---------------------------------------------------------------------------------------------- */
+/* ---- even steps
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Operand v, if it is read from memory, steps evenly along the last `inner` elements of unit u. */
 static bool even_operand(const gcut_half *h, uint32_t u, gcut_ref v, gcut_dim inner)
@@ -139,7 +152,8 @@ static bool even_operand(const gcut_half *h, uint32_t u, gcut_ref v, gcut_dim in
     const gcut_type *t = gcut_type_of(h->g, v);
     gcut_dim size, stride;
     uint32_t split = gcut_view_split(h->g->module, t, inner);
-    return split <= t->rank && gcut_view_collapse(h->g->module, t, &h->view[v], split, t->rank, &size, &stride);
+    return split <= t->rank &&
+           gcut_view_collapse(h->g->module, t, &h->view[v], split, t->rank, &size, &stride);
 }
 
 static bool even_node(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_dim inner)
@@ -210,7 +224,8 @@ static bool can_merge(const gcut_half *h, uint32_t a, uint32_t b)
 {
     const gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
     if (x->kind != GCUT_U_LOOP || y->kind != GCUT_U_LOOP || x->numel != y->numel) return false;
-    if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && (x->inner != y->inner || x->flat != y->flat)) return false;
+    if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && (x->inner != y->inner || x->flat != y->flat))
+        return false;
     if ((x->flat && !even(h, b, y->numel)) || (y->flat && !even(h, a, x->numel))) return false;
     if (x->nodes.n + y->nodes.n > MAX_MEMBERS) return false;
     if (gcut_unit_reaches(h, a, b, true) || gcut_unit_reaches(h, b, a, true)) return false;
@@ -291,7 +306,8 @@ static void place_point(gcut_half *h, uint32_t node)
     pull_in(h, best, n);
 }
 
-/* How the reduced axes lie: LEADING, TRAILING, EVERY, MIDDLE; `kept` axes are those left, size-1 axes do not count. */
+/* How the reduced axes lie: LEADING, TRAILING, EVERY, MIDDLE; `kept` axes are those left, size-1 axes do not
+ * count. */
 typedef enum lie { TRAILING, LEADING, EVERY, MIDDLE } lie;
 
 static lie how_it_lies(const gcut_type *t, uint32_t mask)
@@ -322,7 +338,8 @@ static gcut_dim product(gcut_half *h, const gcut_type *t, uint32_t mask)
 /* The unit of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
 static bool fits(gcut_half *h, uint32_t u, gcut_ref x, lie how, gcut_dim inner)
 {
-    if (u == GCUT_NONE || unit_at(h, u)->kind != GCUT_U_LOOP || unit_at(h, u)->nodes.n >= MAX_MEMBERS) return false;
+    if (u == GCUT_NONE || unit_at(h, u)->kind != GCUT_U_LOOP || unit_at(h, u)->nodes.n >= MAX_MEMBERS)
+        return false;
     const gcut_unit *w = unit_at(h, u);
     if (h->level[h->view[x].root] != GCUT_L_FULL) return false;
     if (!gcut_view_identity(h->g->module, gcut_type_of(h->g, x), &h->view[x])) return false;
@@ -330,8 +347,8 @@ static bool fits(gcut_half *h, uint32_t u, gcut_ref x, lie how, gcut_dim inner)
     return !w->flat && (w->inner == GCUT_DIM_BAD || w->inner == inner);
 }
 
-/* A unit that is not a loop reads memory: operands that are computed constants, or that it needs packed and are
- * not, are stored for it first. */
+/* A unit that is not a loop reads memory: operands that are computed constants, or that it needs packed and
+ * are not, are stored for it first. */
 static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
@@ -382,7 +399,7 @@ static void place_reduce(gcut_half *h, uint32_t node)
         make_flat(h, u);
     } else if (w->inner == GCUT_DIM_BAD) {
         w->inner = inner;
-        w->rows = rows_of(h, numel, t, inner);
+        w->rows = product(h, t, how == TRAILING ? all & ~mask : mask);
     }
     if (how != TRAILING) w->blocked = true;
     join(h, u, node, how == TRAILING ? GCUT_L_ROW : how == LEADING ? GCUT_L_COLUMN : GCUT_L_TOTAL);
@@ -410,7 +427,8 @@ static void place_gemm(gcut_half *h, uint32_t node, const uint32_t *uses)
     h->view[t] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, t), t);
     h->unit_of[t] = u;
     h->view[n->res0].root = t;
-    for (uint32_t d = 0; d < gcut_type_of(h->g, t)->rank; d++) h->view[n->res0].stride[perm[d]] = h->view[t].stride[d];
+    for (uint32_t d = 0; d < gcut_type_of(h->g, t)->rank; d++)
+        h->view[n->res0].stride[perm[d]] = h->view[t].stride[d];
 }
 
 static void place_view(gcut_half *h, uint32_t node)
@@ -462,7 +480,8 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     }
 }
 
-/* ---- columns of units that no reduction has decided ------------------------------------------------------ */
+/* ---- columns of units that no reduction has decided ------------------------------------------------------
+ */
 
 /* The longest trailing stretch over which every operand steps evenly: all of it if possible (flat). */
 static void choose_columns(gcut_half *h, uint32_t u)

@@ -11,22 +11,24 @@
 
 typedef struct gcut_program gcut_program;
 
-/* Repeats what depends on sizes alone for each of its readers (localize.c); run on each half before gcut_lower. */
+/* Repeats what depends on sizes alone for each of its readers (localize.c); run on each half before
+ * gcut_lower. */
 gcut_graph *gcut_localize(gcut_graph *g, const char *name);
 
-/* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only read.
- * Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no kernel. */
+/* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only
+ * read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no
+ * kernel. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd);
 /* Marks every node with the kernel it became: #kernel(k3). */
 void gcut_program_mark(const gcut_program *p);
 
 /* A value that the caller binds: parameters, inputs, states, cotangents, results. */
 typedef struct gcut_binding_info {
-    const char *name;    /* as in the graph; unique together with role */
+    const char *name; /* as in the graph; unique together with role */
     gcut_role role;
     gcut_type type;
-    const char *field;   /* its member of NAME_io: a C identifier, unique */
-    bool written;        /* results, and params/states with an in-place `next` */
+    const char *field; /* its member of NAME_io: a C identifier, unique */
+    bool written;      /* results, and params/states with an in-place `next` */
 } gcut_binding_info;
 
 /* What the caller binds, in the order of the emitted io struct. `next` results are their param/state. */

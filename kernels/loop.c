@@ -34,14 +34,15 @@ static void set_phase(gcut_loop *l, gcut_member *x)
         const gcut_member *o = gcut_loop_member(l, v);
         int p = a == GCUT_X_ROW && full ? o->phase + 1 : o->phase;
         if (p > x->phase) x->phase = p;
-        if (a == GCUT_X_FULL && x->chain_ps < CHEAP_PS) x->chain_ps += o->chain_ps; /* beyond, how much does not matter */
+        if (a == GCUT_X_FULL && x->chain_ps < CHEAP_PS)
+            x->chain_ps += o->chain_ps; /* beyond, how much does not matter */
     }
     x->chain_ps += gcut_op_get((gcut_op)n->op)->cost_ps;
     if (full && x->phase + 1 > l->phases) l->phases = x->phase + 1;
 }
 
-/* Marks FULL values of an earlier phase that phase p reads in the end, looking through recomputation.  l->have says
- * which members this phase has visited: a value may be read along many paths. */
+/* Marks FULL values of an earlier phase that phase p reads in the end, looking through recomputation. l->have
+ * says which members this phase has visited: a value may be read along many paths. */
 static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
@@ -53,7 +54,9 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
         gcut_member *o = gcut_loop_member(l, v);
         if (o->phase < p && !o->crosses) {
             o->crosses = *changed = true;
-            o->keep = l->h->buffer[o->v] != GCUT_NONE ? GCUT_STORED : o->chain_ps > CHEAP_PS ? GCUT_SCRATCH : GCUT_RECOMPUTE;
+            o->keep = l->h->buffer[o->v] != GCUT_NONE ? GCUT_STORED
+                      : o->chain_ps > CHEAP_PS        ? GCUT_SCRATCH
+                                                      : GCUT_RECOMPUTE;
         }
         if (o->phase == p || o->keep == GCUT_RECOMPUTE) mark_crossing(l, o, p, changed);
     }
@@ -88,7 +91,8 @@ gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
     for (uint32_t i = 0; i < l.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, l.u->nodes.at[i]);
         gcut_member *x = &l.at[i];
-        *x = (gcut_member){.node = l.u->nodes.at[i], .v = n->res0, .level = h->level[n->res0], .keep = GCUT_RECOMPUTE};
+        *x = (gcut_member){
+            .node = l.u->nodes.at[i], .v = n->res0, .level = h->level[n->res0], .keep = GCUT_RECOMPUTE};
         x->reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
         l.index[x->v] = i + 1;
     }
@@ -97,7 +101,10 @@ gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
     return l;
 }
 
-static int64_t local_bytes(const gcut_loop *l, gcut_ref v) { return gcut_dtype_bytes(gcut_type_of(l->g, v)->dtype); }
+static int64_t local_bytes(const gcut_loop *l, gcut_ref v)
+{
+    return gcut_dtype_bytes(gcut_type_of(l->g, v)->dtype);
+}
 
 /* bytes of one row of v, in whole cache lines */
 gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v)
@@ -112,7 +119,8 @@ gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x)
     return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, one, GCUT_BLOCKS);
 }
 
-void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m)
+void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial,
+                         gcut_module *m)
 {
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
     gcut_loop l = gcut_loop_analyse(a, h, unit);
@@ -126,14 +134,16 @@ void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, g
     gcut_arena_free(a);
 }
 
-/* ---- epilogues and crews ---------------------------------------------------------------------------------- */
+/* ---- epilogues and crews ----------------------------------------------------------------------------------
+ */
 
 /* An updated parameter is stored where the product still reads its old value for the next tile. */
 static bool overwrites_operand(const gcut_half *h, const gcut_unit *gemm, gcut_ref v)
 {
     const gcut_node *n = gcut_node_at(h->g, gemm->nodes.at[0]);
     for (uint32_t k = 0; k < n->nargs; k++)
-        if (h->buffer[v] != GCUT_NONE && h->buffer[h->view[gcut_arg(h->g, n, k)].root] == h->buffer[v]) return true;
+        if (h->buffer[v] != GCUT_NONE && h->buffer[h->view[gcut_arg(h->g, n, k)].root] == h->buffer[v])
+            return true;
     return false;
 }
 
@@ -144,7 +154,8 @@ bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
     gcut_module *m = h->g->module;
     gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
     const gcut_type *tc = gcut_type_of(h->g, c);
-    if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->rows || tc->dim[1] != u->inner) return false;
+    if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->rows || tc->dim[1] != u->inner)
+        return false;
     bool reads = false;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
@@ -165,7 +176,8 @@ static int64_t cost_of(const gcut_half *h, const gcut_unit *u)
 {
     int64_t ps = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++)
-        ps += gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps + 100; /* and its traffic */
+        ps +=
+            gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps + 100; /* and its traffic */
     return ps;
 }
 
@@ -186,15 +198,18 @@ static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, u
 {
     int64_t n = 0;
     if (!gcut_dim_eval(m->dims, d, at, nat, &n))
-        gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL, "a size cannot be computed at these dimensions");
+        gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
+                  "a size cannot be computed at these dimensions");
     return n;
 }
 
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
-    if (c->tiled && rows >= GCUT_TILE * threads) return gcut_rt_worth(threads, n, c->ps + 15 * size_at(m, c->k, at, nat));
-    int64_t most = c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows, worth = gcut_rt_worth(threads, n, c->ps);
+    if (c->tiled && rows >= GCUT_TILE * threads)
+        return gcut_rt_worth(threads, n, c->ps + 15 * size_at(m, c->k, at, nat));
+    int64_t most = c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows,
+            worth = gcut_rt_worth(threads, n, c->ps);
     return (int)gcut_rt_max(gcut_rt_min(worth, most), 1);
 }
 
@@ -204,6 +219,6 @@ const char *gcut_crew_c(gcut_module *m, const gcut_crew *c)
     const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
     const char *plain = gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
     if (!c->tiled) return plain;
-    return gcut_printf(m->arena, "%s >= %d * nt ? gcut_rt_worth(nt, %s, %lld + 15 * (%s)) : %s", rows, GCUT_TILE, n,
-                       (long long)c->ps, gcut_c_dim(m, c->k), plain);
+    return gcut_printf(m->arena, "%s >= %d * nt ? gcut_rt_worth(nt, %s, %lld + 15 * (%s)) : %s", rows,
+                       GCUT_TILE, n, (long long)c->ps, gcut_c_dim(m, c->k), plain);
 }

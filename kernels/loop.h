@@ -19,14 +19,14 @@ typedef enum gcut_keep { GCUT_RECOMPUTE, GCUT_STORED, GCUT_SCRATCH } gcut_keep;
 
 typedef struct gcut_member {
     uint32_t node;
-    gcut_ref v;       /* its value; the root of its storage when it has one */
+    gcut_ref v; /* its value; the root of its storage when it has one */
     gcut_level level;
-    bool reduces;     /* a FULL value, or one it reads from memory */
-    int phase;        /* FULL: its loop.  ROW: the loop after which it is known, -1 = before any.
-                       * COLUMN, TOTAL: the loop that feeds it. */
+    bool reduces; /* a FULL value, or one it reads from memory */
+    int phase;    /* FULL: its loop.  ROW: the loop after which it is known, -1 = before any.
+                   * COLUMN, TOTAL: the loop that feeds it. */
     gcut_keep keep;
-    bool crosses;     /* FULL and read by a later phase */
-    int chain_ps;     /* arithmetic from the loads on, per element */
+    bool crosses; /* FULL and read by a later phase */
+    int chain_ps; /* arithmetic from the loads on, per element */
 } gcut_member;
 
 typedef struct gcut_loop {
@@ -43,7 +43,7 @@ typedef struct gcut_loop {
     gcut_text *out;
     uint32_t *buffer; /* buffer -> its number among this unit's pointers, + 1 */
     uint32_t nbuffers;
-    bool *have;      /* members whose variable exists in the scope being written */
+    bool *have; /* members whose variable exists in the scope being written */
 } gcut_loop;
 
 /* loop.c */
@@ -59,8 +59,8 @@ static inline bool gcut_loop_partial(const gcut_member *x)
     return x->level == GCUT_L_COLUMN || x->level == GCUT_L_TOTAL;
 }
 
-/* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue of: tile by
- * tile of rows while they are in cache or, for few rows, after the whole product. */
+/* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue
+ * of: tile by tile of rows while they are in cache or, for few rows, after the whole product. */
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function);
 void gcut_emit_loop_call(const gcut_loop *l, uint32_t function);
 typedef struct gcut_tiles {
@@ -73,7 +73,8 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t);
 /* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */
 const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer);
 const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root);
-/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start. */
+/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start.
+ */
 void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota);
 /* The C expression of operand v of a member. */
 const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v);

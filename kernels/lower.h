@@ -34,33 +34,36 @@ typedef enum gcut_level { GCUT_L_NONE, GCUT_L_FULL, GCUT_L_ROW, GCUT_L_COLUMN, G
 typedef enum gcut_unit_kind {
     GCUT_U_LOOP,
     GCUT_U_GEMM,
-    GCUT_U_REDUCE,  /* reduction over axes that are neither leading nor trailing */
+    GCUT_U_REDUCE, /* reduction over axes that are neither leading nor trailing */
     GCUT_U_PAD,
     GCUT_U_CONCAT,
     GCUT_U_FLIP,
     GCUT_U_TAKE,
     GCUT_U_SCATTER,
-    GCUT_U_COPY     /* a result that must be written somewhere of its own */
+    GCUT_U_COPY /* a result that must be written somewhere of its own */
 } gcut_unit_kind;
 
 typedef struct gcut_unit {
     gcut_unit_kind kind;
-    bool dead;                /* merged into another */
-    GCUT_VEC(uint32_t) nodes; /* in graph order; empty for COPY */
+    bool dead;                   /* merged into another */
+    GCUT_VEC(uint32_t) nodes;    /* in graph order; empty for COPY */
     gcut_dim numel, inner, rows; /* LOOP; inner == GCUT_DIM_BAD while undecided */
-    bool flat;                /* LOOP: one stretch of numel elements, cut into chunks of GCUT_CHUNK */
-    bool blocked;             /* LOOP: has COLUMN or TOTAL members, so rows go in a fixed number of blocks */
+    bool flat;                   /* LOOP: one stretch of numel elements, cut into chunks of GCUT_CHUNK */
+    bool blocked;              /* LOOP: has COLUMN or TOTAL members, so rows go in a fixed number of blocks */
     GCUT_VEC(uint32_t) before; /* units that must run first although nothing is read from them */
-    uint32_t *operand_copy;   /* other kinds than LOOP: by operand, the COPY unit that stores it, or GCUT_NONE */
-    gcut_ref copy_from;       /* COPY: the value */
-    uint32_t copy_to;         /* COPY: the buffer */
-    uint32_t copy_aside;      /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
-    uint32_t scratch;         /* buffer of per-thread row scratch, or GCUT_NONE */
-    uint32_t partial;         /* buffer of per-block partial results, or GCUT_NONE */
+    uint32_t
+        *operand_copy;  /* other kinds than LOOP: by operand, the COPY unit that stores it, or GCUT_NONE */
+    gcut_ref copy_from; /* COPY: the value */
+    uint32_t copy_to;   /* COPY: the buffer */
+    uint32_t
+        copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
+    uint32_t scratch; /* buffer of per-thread row scratch, or GCUT_NONE */
+    uint32_t partial; /* buffer of per-block partial results, or GCUT_NONE */
 } gcut_unit;
 
 #define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
-#define GCUT_BLOCKS 16  /* blocks of rows of a blocked unit: fixed, so that results do not depend on threads */
+#define GCUT_BLOCKS 16  /* blocks of rows of a blocked unit: fixed, so that results do not depend on threads \
+                         */
 #define GCUT_LANES 64   /* accumulators of a float row reduction */
 #define GCUT_TILE 128   /* rows of a product that its epilogue follows at once */
 
@@ -73,20 +76,20 @@ typedef struct gcut_buffer {
     gcut_place_kind kind;
     uint32_t binding;
     gcut_dtype dtype;
-    gcut_dim count;           /* elements; of one thread's share when crew is a unit */
-    uint32_t crew;            /* loop unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
+    gcut_dim count; /* elements; of one thread's share when crew is a unit */
+    uint32_t crew;  /* loop unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
     int half;
     bool saved;
-    int birth, death;         /* steps of the program's timeline; -1 = never used */
+    int birth, death; /* steps of the program's timeline; -1 = never used */
     const char *name;
 } gcut_buffer;
 
 typedef struct gcut_half {
     gcut_graph *g;
-    gcut_view *view;          /* by value */
-    uint32_t *unit_of;        /* by value: the unit that stores or computes this root, GCUT_NONE for params/consts */
-    gcut_level *level;        /* by value, for roots in loop units */
-    uint32_t *buffer;         /* by root value: buffer, or GCUT_NONE = lives in registers */
+    gcut_view *view;   /* by value */
+    uint32_t *unit_of; /* by value: the unit that stores or computes this root, GCUT_NONE for params/consts */
+    gcut_level *level; /* by value, for roots in loop units */
+    uint32_t *buffer;  /* by root value: buffer, or GCUT_NONE = lives in registers */
     GCUT_VEC(gcut_unit) units;
     GCUT_VEC(uint32_t) order; /* live units as they run */
     uint32_t *saved;          /* by result: the buffer of a `saved` one */
@@ -95,14 +98,15 @@ typedef struct gcut_half {
 
 struct gcut_program {
     gcut_module *module;
-    gcut_half half[2];        /* forward, backward; half[1].g may be NULL */
+    gcut_half half[2]; /* forward, backward; half[1].g may be NULL */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;
 };
 
 /* view.c */
 gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root);
-/* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot express. */
+/* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot
+ * express. */
 bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, gcut_view *out);
 bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v);
 /* Row-major rows of `inner` elements of shape t: element (r, c) is root[r] whatever c. */
@@ -120,7 +124,8 @@ bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indi
 typedef struct gcut_cursor {
     uint32_t i, k;
 } gcut_cursor;
-/* The next unit that `unit` depends on, from *at (start at {0, 0}); GCUT_NONE at the end. Repeats are possible. */
+/* The next unit that `unit` depends on, from *at (start at {0, 0}); GCUT_NONE at the end. Repeats are
+ * possible. */
 uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at);
 /* The unit that stores what v views; GCUT_NONE for parameters, constants and iotas. */
 uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v);
@@ -128,7 +133,14 @@ bool gcut_root_is_const(const gcut_half *h, gcut_ref root);
 bool gcut_root_is_iota(const gcut_half *h, gcut_ref root);
 uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node);
 /* How `v`, operand of a member of loop unit u, is read there. */
-typedef enum gcut_access { GCUT_X_CONST, GCUT_X_IOTA, GCUT_X_FULL, GCUT_X_ROW, GCUT_X_LOAD, GCUT_X_BLOCKED } gcut_access;
+typedef enum gcut_access {
+    GCUT_X_CONST,
+    GCUT_X_IOTA,
+    GCUT_X_FULL,
+    GCUT_X_ROW,
+    GCUT_X_LOAD,
+    GCUT_X_BLOCKED
+} gcut_access;
 gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user);
 
 /* place.c: buffers, in-place results, order and lifetimes. */
@@ -136,8 +148,9 @@ void gcut_assign(gcut_program *p);
 
 /* ---- emission ------------------------------------------------------------------------------------- */
 
-/* A kernel is a function of the buffers it is given, so that units that differ in nothing else (the layers of a
- * transformer) share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order. */
+/* A kernel is a function of the buffers it is given, so that units that differ in nothing else (the layers of
+ * a transformer) share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order.
+ */
 typedef struct gcut_function {
     const char *text; /* with \1 where the number goes */
     uint64_t hash;
@@ -160,14 +173,15 @@ typedef struct gcut_emitter {
 } gcut_emitter;
 
 /* loop.c: row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
-void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial, gcut_module *m);
+void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial,
+                         gcut_module *m);
 /* How many threads take part in a LOOP unit's launch: known exactly beforehand, so that workspace is. */
 typedef struct gcut_crew {
     gcut_dim n, rows;
-    int64_t ps;     /* predicted cost of an element, picoseconds */
+    int64_t ps; /* predicted cost of an element, picoseconds */
     bool blocked;
-    bool tiled;     /* runs behind a product on tiles when there are rows enough */
-    gcut_dim k;     /* tiled: the contracted size */
+    bool tiled; /* runs behind a product on tiles when there are rows enough */
+    gcut_dim k; /* tiled: the contracted size */
 } gcut_crew;
 gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit);
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads);
@@ -186,6 +200,8 @@ const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool
 const char *gcut_c_name(gcut_arena *a, const char *name); /* a C identifier */
 const char *gcut_c_dim(gcut_module *m, gcut_dim d);       /* over x->d_<symbol> */
 const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t);
+/* A NUM attribute of node n, which has it, as a constant of dtype t. */
+const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t);
 /* The scalar expression of a constant root (full, dim). */
 const char *gcut_c_const(const gcut_graph *g, gcut_ref root);
 /* The expression of POINT node n on operand expressions arg[]. */
@@ -194,8 +210,8 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
 /* "{…}": what b[] holds at the launch. */
 const char *gcut_c_args(const gcut_emitter *e);
-/* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an equal
- * one exists. Returns its number; \1 in the text stands for it. */
+/* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an
+ * equal one exists. Returns its number; \1 in the text stands for it. */
 uint32_t gcut_c_function(gcut_emitter *e);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);

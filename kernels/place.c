@@ -24,8 +24,6 @@ static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const
 static uint32_t buffer_new(gcut_program *p, gcut_buffer b)
 {
     b.birth = b.death = -1;
-    if (!b.crew) b.crew = GCUT_NONE; /* a unit's number is stored + 1 until here */
-    else b.crew--;
     *GCUT_PUSH(p->module->arena, &p->buffers) = b;
     return p->buffers.n - 1;
 }
@@ -38,6 +36,7 @@ static uint32_t bound(gcut_program *p, uint32_t which)
     const gcut_binding_info *info = &p->bindings.at[which];
     return buffer_new(p, (gcut_buffer){.kind = GCUT_P_BOUND,
                                        .binding = which,
+                                       .crew = GCUT_NONE,
                                        .dtype = info->type.dtype,
                                        .count = gcut_type_numel(p->module, &info->type),
                                        .name = info->name});
@@ -46,6 +45,7 @@ static uint32_t bound(gcut_program *p, uint32_t which)
 static uint32_t arena_buffer(gcut_program *p, const gcut_type *t, const char *name)
 {
     return buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                       .crew = GCUT_NONE,
                                        .dtype = t->dtype,
                                        .count = gcut_type_numel(p->module, t),
                                        .name = name});
@@ -66,7 +66,8 @@ static uint32_t saved_buffer(gcut_program *p, const char *name)
 {
     const gcut_graph *f = p->half[0].g;
     for (uint32_t i = 0; i < f->results.n; i++)
-        if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name)) return p->half[0].saved[i];
+        if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name))
+            return p->half[0].saved[i];
     GCUT_NEVER("the backward half reads only what the forward half saved");
     return GCUT_NONE;
 }
@@ -79,11 +80,12 @@ static void bind_params(gcut_program *p, gcut_half *h)
         /* A backward half given as a function of its own has its saved values bound like inputs. */
         h->buffer[q->value] = q->role == GCUT_ROLE_saved && h == &p->half[1]
                                   ? saved_buffer(p, v->name)
-                                                         : bound(p, binding(p, q->role, v->name, &v->type));
+                                  : bound(p, binding(p, q->role, v->name, &v->type));
     }
 }
 
-/* ---- results --------------------------------------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------------------------------
+ */
 
 /* The storage behind v may become that buffer: made by a unit of this half, whole, and not placed yet. */
 static bool can_own(const gcut_half *h, gcut_ref v)
@@ -174,8 +176,9 @@ static gcut_ref param_in(const gcut_half *h, uint32_t buffer)
     return 0;
 }
 
-/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A copy never
- * reads what another `next` overwrites: a value that is itself a parameter was set aside before (place_nexts). */
+/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A
+ * copy never reads what another `next` overwrites: a value that is itself a parameter was set aside before
+ * (place_nexts). */
 static void place_next(gcut_half *h, gcut_ref v, uint32_t to, uint32_t aside)
 {
     gcut_ref old = param_in(h, to), r = h->view[v].root;
@@ -249,7 +252,8 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
                     h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
             }
             gcut_ref r = h->view[n->res0].root;
-            bool after = w->kind != GCUT_U_LOOP || h->level[r] == GCUT_L_COLUMN || h->level[r] == GCUT_L_TOTAL;
+            bool after =
+                w->kind != GCUT_U_LOOP || h->level[r] == GCUT_L_COLUMN || h->level[r] == GCUT_L_TOTAL;
             if (after && h->buffer[r] == GCUT_NONE)
                 h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
         }
@@ -267,16 +271,20 @@ static void place_workspace(gcut_program *p, gcut_half *h)
             w->scratch = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
                                                      .dtype = GCUT_u8,
                                                      .count = scratch,
-                                                     .crew = u + 1,
+                                                     .crew = u,
                                                      .half = h == &p->half[1],
                                                      .name = "row scratch"});
         if (partial != 0)
-            w->partial = buffer_new(
-                p, (gcut_buffer){.kind = GCUT_P_ARENA, .dtype = GCUT_u8, .count = partial, .name = "partial sums"});
+            w->partial = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                                     .crew = GCUT_NONE,
+                                                     .dtype = GCUT_u8,
+                                                     .count = partial,
+                                                     .name = "partial sums"});
     }
 }
 
-/* ---- order and lifetimes ------------------------------------------------------------------------------------ */
+/* ---- order and lifetimes
+ * ------------------------------------------------------------------------------------ */
 
 /* Where a unit would like to run: at its last node; a copy, right after what it copies. */
 static uint32_t wish(const gcut_half *h, uint32_t u)
@@ -325,7 +333,9 @@ static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int s
     touch(p, u->partial, step);
     if (u->kind == GCUT_U_COPY) {
         touch(p, u->copy_to, step);
-        touch(p, u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root] : h->units.at[u->copy_aside].copy_to,
+        touch(p,
+              u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
+                                         : h->units.at[u->copy_aside].copy_to,
               step);
     }
     for (uint32_t k = 0; k < u->nodes.n; k++) {
@@ -333,12 +343,16 @@ static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int s
         touch(p, h->buffer[h->view[n->res0].root], step);
         for (uint32_t j = 0; j < n->nargs; j++) {
             bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
-            touch(p, copied ? h->units.at[u->operand_copy[j]].copy_to : h->buffer[h->view[gcut_arg(h->g, n, j)].root], step);
+            touch(p,
+                  copied ? h->units.at[u->operand_copy[j]].copy_to
+                         : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
+                  step);
         }
     }
 }
 
-/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do. */
+/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.
+ */
 static void lifetimes(gcut_program *p, gcut_half *h)
 {
     for (uint32_t i = 0; i < h->order.n; i++) {
@@ -385,7 +399,8 @@ const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *
     return p->bindings.at;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+/* ---- sizes
+ * ------------------------------------------------------------------------------------------------------- */
 
 static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at, uint32_t nat,
                         int threads)

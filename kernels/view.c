@@ -5,7 +5,10 @@
  */
 #include "kernels/lower.h"
 
-static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b) { return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b); }
+static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
+}
 
 gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root)
 {
@@ -72,7 +75,8 @@ bool gcut_view_collapse(gcut_module *m, const gcut_type *t, const gcut_view *v, 
 }
 
 /* Cuts old and new shape into the shortest runs of equal product; a run of several old axes must chain. */
-static bool reshape(gcut_module *m, const gcut_type *from, const gcut_type *to, const gcut_view *in, gcut_view *out)
+static bool reshape(gcut_module *m, const gcut_type *from, const gcut_type *to, const gcut_view *in,
+                    gcut_view *out)
 {
     uint32_t i = 0, j = 0;
     while (i < from->rank || j < to->rank) {
@@ -100,14 +104,16 @@ static bool reshape(gcut_module *m, const gcut_type *from, const gcut_type *to, 
     return true;
 }
 
-static void broadcast(gcut_graph *g, const gcut_node *n, const gcut_type *from, const gcut_view *in, gcut_view *out)
+static void broadcast(gcut_graph *g, const gcut_node *n, const gcut_type *from, const gcut_view *in,
+                      gcut_view *out)
 {
     const gcut_dim *axes = gcut_attr_get(g, n, GCUT_A_axes)->u.dims;
     for (uint32_t d = 0; d < GCUT_MAX_RANK; d++) out->stride[d] = 0;
     for (uint32_t d = 0; d < from->rank; d++) out->stride[axes[d]] = from->dim[d] == 1 ? 0 : in->stride[d];
 }
 
-static void slice(gcut_graph *g, const gcut_node *n, const gcut_type *from, const gcut_view *in, gcut_view *out)
+static void slice(gcut_graph *g, const gcut_node *n, const gcut_type *from, const gcut_view *in,
+                  gcut_view *out)
 {
     gcut_module *m = g->module;
     const gcut_dim *start = gcut_attr_get(g, n, GCUT_A_start)->u.dims;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Products whose epilogue runs tile by tile: only with hundreds of rows, which the other models of the tests do not
- * have.  Every backend agrees, and threads do not change a bit.
+ * Products whose epilogue runs tile by tile: only with hundreds of rows, which the other models of the tests
+ * do not have.  Every backend agrees, and threads do not change a bit.
  */
 #include "harness.h"
 
@@ -13,7 +13,11 @@ typedef struct model {
 } model;
 
 static const model models[] = {
-    {"mlp", "N", 257}, {"mlp", "N", 1000}, {"gpt_tiny", "N", 64}, {"gpt_tied", "N", 40}, {"transformer_block", "B", 48},
+    {"mlp", "N", 257},
+    {"mlp", "N", 1000},
+    {"gpt_tiny", "N", 64},
+    {"gpt_tied", "N", 40},
+    {"transformer_block", "B", 48},
 };
 
 static gcut_graph *load(gcut_ctx *ctx, const model *m)
@@ -26,7 +30,8 @@ static gcut_graph *load(gcut_ctx *ctx, const model *m)
 }
 
 /* All results of one compiled step, one after the other. */
-static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, const model *m, int threads, const char *policy, size_t *size)
+static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, const model *m, int threads, const char *policy,
+                              size_t *size)
 {
     gcut_size at = {m->size, m->n};
     gcut_options opt = GCUT_OPTIONS_DEFAULT;
@@ -62,8 +67,9 @@ static void test_agree(void **state)
         opt.nat = 1;
         opt.threads = 2;
         gcut_check_report r = gcut_ladder(load(ctx, &models[i]), &opt, NULL, 0, -1);
-        if (!r.ok) fail_msg("%s at %s=%lld\n%s%s", models[i].file, models[i].size, (long long)models[i].n,
-                            r.text ? r.text : "", gcut_last_error(ctx));
+        if (!r.ok)
+            fail_msg("%s at %s=%lld\n%s%s", models[i].file, models[i].size, (long long)models[i].n,
+                     r.text ? r.text : "", gcut_last_error(ctx));
         gcut_ctx_free(ctx);
     }
 }

@@ -79,7 +79,8 @@ void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value)
     for (int64_t i = 0; i < n; i++) memcpy(d + (size_t)i * size, value, size);
 }
 
-void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real, void *dst)
+void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real,
+                  void *dst)
 {
     int64_t n = 1;
     for (int d = 0; d < rank; d++) n *= dim[d];
@@ -105,7 +106,8 @@ void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t o
     }
 }
 
-/* ---- gather and scatter ---------------------------------------------------------------------------------- */
+/* ---- gather and scatter ----------------------------------------------------------------------------------
+ */
 
 static int64_t index_at(const void *i, int isize, int64_t k)
 {
@@ -131,51 +133,52 @@ static void take_part(void *arg, int t, int nt)
     for (int64_t r = r0; r < r1; r++) {
         int64_t o = r / j->n, k = r % j->n;
         int64_t i = gcut_rt_bounded(index_at(j->i, j->isize, k), j->axis, k, &fault);
-        if (j->axis > 0) memcpy(j->out + (size_t)r * j->row, j->x + (size_t)(o * j->axis + i) * j->row, j->row);
+        if (j->axis > 0)
+            memcpy(j->out + (size_t)r * j->row, j->x + (size_t)(o * j->axis + i) * j->row, j->row);
     }
     gcut_rt_note(j->fault, &fault);
 }
 
-void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i, int isize,
-                  int64_t n, void *out, gcut_rt_fault *fault, int threads)
+void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i,
+                  int isize, int64_t n, void *out, gcut_rt_fault *fault, int threads)
 {
     take_job j = {(size_t)inner * size, outer, axis, n, x, i, isize, out, fault};
     gcut_rt_parallel(take_part, &j, gcut_rt_worth(threads, outer * n, 5000 + 100 * inner));
 }
 
-/* Each thread owns a range of the indexed axis, reads every index, and adds in the order of k: no element of out is
- * touched by two threads, and the order of the additions does not depend on how many there are. */
-#define SCATTER(name, type)                                                                                            \
-    typedef struct scatter_##name {                                                                                    \
-        int64_t outer, axis, inner, n;                                                                                 \
-        type *out;                                                                                                     \
-        const void *i;                                                                                                 \
-        int isize;                                                                                                     \
-        const type *u;                                                                                                 \
-        gcut_rt_fault *fault;                                                                                          \
-    } scatter_##name;                                                                                                  \
-    static void scatter_part_##name(void *arg, int t, int nt)                                                          \
-    {                                                                                                                  \
-        const scatter_##name *j = arg;                                                                                 \
-        gcut_rt_fault fault = GCUT_RT_NO_FAULT;                                                                        \
-        int64_t a0, a1;                                                                                                \
-        gcut_rt_share(j->axis, 1, t, nt, &a0, &a1);                                                                    \
-        for (int64_t k = 0; k < j->n; k++) {                                                                           \
-            int64_t raw = index_at(j->i, j->isize, k), i = gcut_rt_bounded(raw, j->axis, k, &fault);                   \
-            if (i != raw || i < a0 || i >= a1) continue;                                                               \
-            for (int64_t o = 0; o < j->outer; o++) {                                                                   \
-                type *d = j->out + (o * j->axis + i) * j->inner;                                                       \
-                const type *s = j->u + (o * j->n + k) * j->inner;                                                      \
-                for (int64_t c = 0; c < j->inner; c++) d[c] = (type)(d[c] + s[c]);                                     \
-            }                                                                                                          \
-        }                                                                                                              \
-        gcut_rt_note(j->fault, &fault);                                                                                \
-    }                                                                                                                  \
-    void gcut_rt_scatter_add_##name(int64_t outer, int64_t axis, int64_t inner, type *out, const void *i, int isize,   \
-                                    int64_t n, const type *u, gcut_rt_fault *fault, int threads)                       \
-    {                                                                                                                  \
-        scatter_##name j = {outer, axis, inner, n, out, i, isize, u, fault};                                           \
-        gcut_rt_parallel(scatter_part_##name, &j, gcut_rt_worth(threads, n * outer, 5000 + 100 * inner));              \
+/* Each thread owns a range of the indexed axis, reads every index, and adds in the order of k: no element of
+ * out is touched by two threads, and the order of the additions does not depend on how many there are. */
+#define SCATTER(name, type)                                                                                  \
+    typedef struct scatter_##name {                                                                          \
+        int64_t outer, axis, inner, n;                                                                       \
+        type *out;                                                                                           \
+        const void *i;                                                                                       \
+        int isize;                                                                                           \
+        const type *u;                                                                                       \
+        gcut_rt_fault *fault;                                                                                \
+    } scatter_##name;                                                                                        \
+    static void scatter_part_##name(void *arg, int t, int nt)                                                \
+    {                                                                                                        \
+        const scatter_##name *j = arg;                                                                       \
+        gcut_rt_fault fault = GCUT_RT_NO_FAULT;                                                              \
+        int64_t a0, a1;                                                                                      \
+        gcut_rt_share(j->axis, 1, t, nt, &a0, &a1);                                                          \
+        for (int64_t k = 0; k < j->n; k++) {                                                                 \
+            int64_t raw = index_at(j->i, j->isize, k), i = gcut_rt_bounded(raw, j->axis, k, &fault);         \
+            if (i != raw || i < a0 || i >= a1) continue;                                                     \
+            for (int64_t o = 0; o < j->outer; o++) {                                                         \
+                type *d = j->out + (o * j->axis + i) * j->inner;                                             \
+                const type *s = j->u + (o * j->n + k) * j->inner;                                            \
+                for (int64_t c = 0; c < j->inner; c++) d[c] = (type)(d[c] + s[c]);                           \
+            }                                                                                                \
+        }                                                                                                    \
+        gcut_rt_note(j->fault, &fault);                                                                      \
+    }                                                                                                        \
+    void gcut_rt_scatter_add_##name(int64_t outer, int64_t axis, int64_t inner, type *out, const void *i,    \
+                                    int isize, int64_t n, const type *u, gcut_rt_fault *fault, int threads)  \
+    {                                                                                                        \
+        scatter_##name j = {outer, axis, inner, n, out, i, isize, u, fault};                                 \
+        gcut_rt_parallel(scatter_part_##name, &j, gcut_rt_worth(threads, n *outer, 5000 + 100 * inner));     \
     }
 SCATTER(f32, float)
 SCATTER(f64, double)
@@ -185,7 +188,8 @@ SCATTER(i32, int32_t)
 SCATTER(i64, int64_t)
 SCATTER(u8, uint8_t)
 
-/* ---- reduction over any axes ----------------------------------------------------------------------------------- */
+/* ---- reduction over any axes
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct reduce_job {
     gcut_rt_reduction how;
@@ -207,8 +211,8 @@ static int64_t offset_of(int64_t q, int rank, const int64_t *dim, const int64_t 
     return off;
 }
 
-static reduce_job reduce_plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride, unsigned mask,
-                              const void *x, void *out)
+static reduce_job reduce_plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,
+                              unsigned mask, const void *x, void *out)
 {
     reduce_job j = {.how = how, .nkept = 1, .ngone = 1, .x = x, .out = out};
     for (int d = 0; d < rank; d++) {
@@ -226,35 +230,43 @@ static reduce_job reduce_plan(gcut_rt_reduction how, int rank, const int64_t *di
 }
 
 /* Integers wrap: the sum is taken without sign. */
-static inline int64_t wrap_add_int64_t(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static inline double wrap_add_double(double a, double b) { return a + b; }
+static inline int64_t wrap_add_int64_t(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static inline double wrap_add_double(double a, double b)
+{
+    return a + b;
+}
 
-#define REDUCE(name, type, wide, lowest, highest)                                                                      \
-    static void reduce_part_##name(void *arg, int t, int nt)                                                           \
-    {                                                                                                                  \
-        const reduce_job *j = arg;                                                                                     \
-        int64_t k0, k1;                                                                                                \
-        gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                                   \
-        for (int64_t k = k0; k < k1; k++) {                                                                            \
-            const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                           \
-            wide acc = j->how == GCUT_RT_add ? (wide)0 : j->how == GCUT_RT_max ? (wide)(lowest) : (wide)(highest);     \
-            for (int64_t g = 0; g < j->ngone; g++) {                                                                   \
-                wide v = (wide)x[offset_of(g, j->gone, j->gdim, j->gstride)];                                          \
-                if (j->how == GCUT_RT_add)                                                                             \
-                    acc = wrap_add_##wide(acc, v);                                                                     \
-                else if (v != v || acc != acc)                                                                         \
-                    acc = acc != acc ? acc : v;                                                                        \
-                else if (j->how == GCUT_RT_max ? v > acc : v < acc)                                                    \
-                    acc = v;                                                                                           \
-            }                                                                                                          \
-            ((type *)j->out)[k] = (type)acc;                                                                           \
-        }                                                                                                              \
-    }                                                                                                                  \
-    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,             \
-                               unsigned mask, const type *x, type *out, int threads)                                   \
-    {                                                                                                                  \
-        reduce_job j = reduce_plan(how, rank, dim, stride, mask, x, out);                                              \
-        gcut_rt_parallel(reduce_part_##name, &j, gcut_rt_worth(threads, j.nkept * j.ngone, 2000));                     \
+#define REDUCE(name, type, wide, lowest, highest)                                                            \
+    static void reduce_part_##name(void *arg, int t, int nt)                                                 \
+    {                                                                                                        \
+        const reduce_job *j = arg;                                                                           \
+        int64_t k0, k1;                                                                                      \
+        gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                         \
+        for (int64_t k = k0; k < k1; k++) {                                                                  \
+            const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
+            wide acc = j->how == GCUT_RT_add   ? (wide)0                                                     \
+                       : j->how == GCUT_RT_max ? (wide)(lowest)                                              \
+                                               : (wide)(highest);                                            \
+            for (int64_t g = 0; g < j->ngone; g++) {                                                         \
+                wide v = (wide)x[offset_of(g, j->gone, j->gdim, j->gstride)];                                \
+                if (j->how == GCUT_RT_add)                                                                   \
+                    acc = wrap_add_##wide(acc, v);                                                           \
+                else if (v != v || acc != acc)                                                               \
+                    acc = acc != acc ? acc : v;                                                              \
+                else if (j->how == GCUT_RT_max ? v > acc : v < acc)                                          \
+                    acc = v;                                                                                 \
+            }                                                                                                \
+            ((type *)j->out)[k] = (type)acc;                                                                 \
+        }                                                                                                    \
+    }                                                                                                        \
+    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,   \
+                               unsigned mask, const type *x, type *out, int threads)                         \
+    {                                                                                                        \
+        reduce_job j = reduce_plan(how, rank, dim, stride, mask, x, out);                                    \
+        gcut_rt_parallel(reduce_part_##name, &j, gcut_rt_worth(threads, j.nkept *j.ngone, 2000));            \
     }
 REDUCE(f32, float, double, -INFINITY, INFINITY)
 REDUCE(f64, double, double, -INFINITY, INFINITY)

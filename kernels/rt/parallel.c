@@ -47,10 +47,12 @@ static int overlap(const void *a, int64_t na, const void *b, int64_t nb)
     return na > 0 && nb > 0 && x < y + (uintptr_t)nb && y < x + (uintptr_t)na;
 }
 
-gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes, gcut_rt_error *err)
+gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes,
+                             gcut_rt_error *err)
 {
     if (arena_bytes > 0 && !arena) return gcut_rt_fail(err, GCUT_RT_ENULL, "arena", "", 0, 0, 0);
-    if (arena_bytes > 0 && (uintptr_t)arena % 64) return gcut_rt_fail(err, GCUT_RT_EALIGN, "arena", "", 0, 0, 64);
+    if (arena_bytes > 0 && (uintptr_t)arena % 64)
+        return gcut_rt_fail(err, GCUT_RT_EALIGN, "arena", "", 0, 0, 64);
     for (int i = 0; i < n; i++) {
         if (s[i].bytes == 0) continue;
         if (!s[i].at) return gcut_rt_fail(err, GCUT_RT_ENULL, s[i].name, "", 0, 0, 0);
