@@ -16,7 +16,7 @@
 
 #include "graph/build.h"
 
-/* ---- the option string ----------------------------------------------------------------------------- */
+/* ---- the option string ---- */
 
 static const struct {
     const char *name;
@@ -125,7 +125,7 @@ gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text)
     return o;
 }
 
-/* ---- the update ---------------------------------------------------------------------------------------- */
+/* ---- the update ---- */
 
 /* The scalars of one computing dtype; 0 = not built yet. */
 typedef struct scalars {
@@ -273,8 +273,7 @@ static void adamw(update *u)
     step(u, kept, s.step, ratio);
 }
 
-/* ---- the graph --------------------------------------------------------------------------------------------
- */
+/* ---- the graph ---- */
 
 /* The param that a grad result belongs to, or 0 when it is an input's or a state's. */
 static gcut_ref param_of(const gcut_graph *g, const gcut_result *r)

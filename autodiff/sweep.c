@@ -42,7 +42,7 @@ typedef struct sweep {
     GCUT_VEC(gcut_ref) owner; /* by backward node: the value whose rule made it */
 } sweep;
 
-/* ---- what to differentiate --------------------------------------------------------------------- */
+/* ---- what to differentiate ---- */
 
 /* * = any run of characters, ? = any one. */
 static bool glob(const char *pattern, const char *s)
@@ -123,7 +123,7 @@ static void choose(sweep *s, const gcut_joint_options *opt)
     }
 }
 
-/* ---- the primal, twice ---------------------------------------------------------------------------- */
+/* ---- the primal, twice ---- */
 
 static const char *unused_graph(gcut_module *m, const char *base, const char *suffix)
 {
@@ -197,7 +197,7 @@ static gcut_graph *with_primal(sweep *s, const char *name)
     return g;
 }
 
-/* ---- the sweep ---------------------------------------------------------------------------------------- */
+/* ---- the sweep ---- */
 
 static void mark_wanted(sweep *s)
 {
@@ -263,8 +263,7 @@ static void run(sweep *s)
     }
 }
 
-/* ---- the fair copy --------------------------------------------------------------------------------------
- */
+/* ---- the fair copy ---- */
 
 /* By draft value: does a gradient need it? */
 static bool *live_values(sweep *s)

@@ -42,7 +42,7 @@ void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value);
 #include "graph/ops.def"
 #undef OP
 
-/* ---- small things several rules say ------------------------------------------------------------ */
+/* ---- small things several rules say ---- */
 
 static inline const gcut_type *gcut_vjp_type(const gcut_vjp *c, gcut_ref v)
 {

@@ -41,7 +41,7 @@ void gcut_vjp_meaning(gcut_vjp *c)
     gcut_bug(__FILE__, __LINE__, "a composite without a rule of its own reached the sweep");
 }
 
-/* ---- unary ----------------------------------------------------------------------------------------- */
+/* ---- unary ---- */
 
 /* y = -x: dx = -dy */
 void gcut_vjp_neg(gcut_vjp *c)
@@ -181,7 +181,7 @@ void gcut_vjp_cast(gcut_vjp *c)
     gcut_vjp_give(c, 0, gcut_bcast(B, c->dy, gcut_vjp_type(c, c->x[0])->dtype));
 }
 
-/* ---- binary and ternary ---------------------------------------------------------------------------- */
+/* ---- binary and ternary ---- */
 
 /* y = a + b: da = db = dy */
 void gcut_vjp_add(gcut_vjp *c)

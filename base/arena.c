@@ -82,7 +82,7 @@ gcut_env *gcut_arena_env(const gcut_arena *arena)
     return arena->env;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
 static char *block_new(gcut_arena *a, size_t size)
 {
@@ -172,7 +172,7 @@ void gcut_arena_defer(gcut_arena *arena, void (*undo)(void *), void *what)
     arena->defers = d;
 }
 
-/* ---- growing ------------------------------------------------------------------------------------- */
+/* ---- growing ---- */
 
 /* The newest piece of the current chunk grows where it is; anything else is copied.  What a growing array
  * leaves behind is at most what it holds, since sizes double. */
@@ -238,7 +238,7 @@ void gcut_text_addn(gcut_text *t, const char *s, size_t n)
     t->at[t->n] = '\0';
 }
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 /* What precedes an interned string in memory. */
 typedef struct name_head {

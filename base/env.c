@@ -43,7 +43,7 @@ void gcut_env_free(gcut_env *env)
     env->alloc(env->alloc_user, env, 0);
 }
 
-/* ---- catching and throwing ----------------------------------------------------------------------- */
+/* ---- catching and throwing ---- */
 
 /* env and outer keep their values across the jump: nothing assigns to them after setjmp. */
 gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
@@ -74,7 +74,7 @@ _Noreturn void gcut_bug(const char *file, int line, const char *what)
     abort();
 }
 
-/* ---- sources --------------------------------------------------------------------------------------- */
+/* ---- sources ---- */
 
 static gcut_source *find_source(const gcut_env *env, const char *file)
 {
@@ -120,7 +120,7 @@ static const char *quote(gcut_env *env, gcut_place at)
     return gcut_strndup(env->diag_arena, p, (size_t)(stop - p));
 }
 
-/* ---- diagnostics --------------------------------------------------------------------------------------- */
+/* ---- diagnostics ---- */
 
 /* The diagnostics' arena exists only while there are some, so that clearing them cannot fail. */
 static void record(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
@@ -163,8 +163,7 @@ void gcut_diags_clear(gcut_env *env)
     env->ndiags = env->cap_diags = 0;
 }
 
-/* ---- as text
- * ----------------------------------------------------------------------------------------------- */
+/* ---- as text ---- */
 
 /* Control characters of an input file must not reach a terminal. */
 static void add_line(gcut_text *t, const char *s)

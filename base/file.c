@@ -20,8 +20,7 @@ static _Noreturn void io_error(gcut_env *env, const char *path, const char *verb
     gcut_fail(env, GCUT_EIO, (gcut_place){.file = path}, NULL, "cannot %s '%s': %s", verb, path, buf);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static void close_fd(void *fd)
 {
@@ -78,8 +77,7 @@ char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *
     return out;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 /* Writes, syncs and closes fd; 0 or the error.  EINVAL of fsync means a pipe or device: nothing to sync. */
 static int put(int fd, const char *data, size_t n)

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-/* ---- check ----------------------------------------------------------------------------------- */
+/* ---- check ---- */
 
 int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
 {
@@ -36,7 +36,7 @@ int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
     return EXIT_FINE;
 }
 
-/* ---- show, grad ------------------------------------------------------------------------------ */
+/* ---- show, grad ---- */
 
 static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_stage_name stage)
 {
@@ -62,7 +62,7 @@ int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c)
     return show(ctx, c, GCUT_STAGE_JOINT);
 }
 
-/* ---- plan, saved ----------------------------------------------------------------------------- */
+/* ---- plan, saved ---- */
 
 /* The plan as JSON, into the file of -o. */
 static int write_plan(const gcut_plan *plan, const char *path)
@@ -101,7 +101,7 @@ int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
     return print_plan(ctx, c, gcut_saved_print);
 }
 
-/* ---- compile --------------------------------------------------------------------------------- */
+/* ---- compile ---- */
 
 static bool has_suffix(const char *s, const char *suffix)
 {

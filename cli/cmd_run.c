@@ -11,7 +11,7 @@
 
 #include "cli/cli.h"
 
-/* ---- results to files ------------------------------------------------------------------------ */
+/* ---- results to files ---- */
 
 /* Makes the folder and those above it. */
 static bool make_folder(const char *path)
@@ -54,7 +54,7 @@ static int save_results(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step)
     return EXIT_FINE;
 }
 
-/* ---- what is printed ------------------------------------------------------------------------- */
+/* ---- what is printed ---- */
 
 static bool is_scalar_out(const gcut_value_info *v)
 {
@@ -116,7 +116,7 @@ static void print_json(const gcut_cli *c, const gcut_step *step, const gcut_stat
     fputs("}\n", stdout);
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 /* The statistics have the time of the last step only, and asking for them reads the whole arena. */
 static int64_t now(void)

@@ -46,7 +46,7 @@ static bool takes(const gcut_command *cmd, int row)
     return gcut_option_rows[row].commands >> (cmd - gcut_commands) & 1;
 }
 
-/* ---- values of options: each returns false after a sentence ---------------------------------- */
+/* ---- values of options: each returns false after a sentence ---- */
 
 static bool take_int(const char *option, const char *s, int64_t lo, int64_t hi, int64_t *out)
 {
@@ -180,7 +180,7 @@ static bool take(gcut_cli *c, int row, char *arg)
     return ok;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 /* The row of a value of getopt_long; -1: none. */
 static int row_of(int val)

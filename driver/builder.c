@@ -67,8 +67,7 @@ static bool is_name(const char *s)
     return s && *s && strspn(s, letters) == strlen(s);
 }
 
-/* ---- graphs, sizes
- * ------------------------------------------------------------------------------------------ */
+/* ---- graphs, sizes ---- */
 
 typedef struct graph_job {
     gcut_env *env;
@@ -163,8 +162,7 @@ DIM_OP(gcut_dim_sub, GCUT_DIM_SUB)
 DIM_OP(gcut_dim_mul, GCUT_DIM_MUL)
 DIM_OP(gcut_dim_div, GCUT_DIM_DIV)
 
-/* ---- parameters and results
- * ----------------------------------------------------------------------------------- */
+/* ---- parameters and results ---- */
 
 static gcut_type type_of(const call *c)
 {
@@ -222,8 +220,7 @@ void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
     run(at, g, make_result, &(call){.name = name, .role = GCUT_ROLE_next, .in = {v}});
 }
 
-/* ---- broadcasting
- * ------------------------------------------------------------------------------------------------ */
+/* ---- broadcasting ---- */
 
 /* The common shape, axes aligned at the end; only the literal size 1 and missing axes repeat. */
 static gcut_shape common(const call *c, gcut_ref x, gcut_ref y)
@@ -256,9 +253,7 @@ static gcut_ref spread(call *c, gcut_ref x, const gcut_shape *s)
     return gcut_bbroadcast(&c->b, x, to, (uint32_t)s->rank, axes);
 }
 
-/* ---- ops
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- ops ---- */
 
 static void do_unary(void *arg)
 {

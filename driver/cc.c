@@ -44,8 +44,7 @@ void gcut_write_c(const gcut_pipeline *p, const char *base)
     gcut_arena_free(a);
 }
 
-/* ---- the compiler
- * ------------------------------------------------------------------------------------------ */
+/* ---- the compiler ---- */
 
 static void remove_folder(void *path)
 {

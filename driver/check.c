@@ -89,8 +89,7 @@ static gcut_array array_of(gcut_arena *a, const gcut_slot *x)
     return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
 }
 
-/* ---- ladder ----------------------------------------------------------------------------------------------
- */
+/* ---- ladder ---- */
 
 typedef struct rung {
     const char *name;
@@ -281,8 +280,7 @@ gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut
     return guarded(g, opt, feed, nfeed, tol, ladder);
 }
 
-/* ---- gradcheck
- * ------------------------------------------------------------------------------------------------- */
+/* ---- gradcheck ---- */
 
 typedef struct probe {
     gcut_pipeline *p;

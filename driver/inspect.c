@@ -92,8 +92,7 @@ const char *gcut_describe(gcut_graph *g)
     return gcut_guard(j.env, describe, &j) ? j.text : NULL;
 }
 
-/* ---- plans -----------------------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 static void make_plan(void *arg)
 {
@@ -153,8 +152,7 @@ int64_t gcut_plan_peak_bytes(const gcut_plan *plan)
     return plan->peak_bytes;
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void emit_files(void *arg)
 {

@@ -35,8 +35,7 @@ static gcut_graph *simplify(gcut_graph *g, const char *name)
     return rename_to(g, name);
 }
 
-/* ---- options
- * ------------------------------------------------------------------------------------------------ */
+/* ---- options ---- */
 
 static const char *copy(gcut_arena *a, const char *s)
 {
@@ -100,8 +99,7 @@ gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const g
     return out;
 }
 
-/* ---- stages
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- stages ---- */
 
 /* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
 static gcut_graph *clone(gcut_graph *user, gcut_arena *a)

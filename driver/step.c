@@ -17,8 +17,7 @@
 
 #define ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
 
-/* ---- slots
- * -------------------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name)
 {
@@ -70,8 +69,7 @@ gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
     return s;
 }
 
-/* ---- the compiled backend
- * --------------------------------------------------------------------------------------- */
+/* ---- the compiled backend ---- */
 
 static void close_object(void *handle)
 {
@@ -104,14 +102,26 @@ void gcut_step_load(gcut_step *s)
     s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
 }
 
+/* "model.c:41:9" apart; a place without file when there is none. */
+static gcut_place place_of(const gcut_step *s, const char *where)
+{
+    const char *col = strrchr(where, ':'), *line = col;
+    while (line && line > where && *--line != ':') continue;
+    if (!col || line == where) return (gcut_place){0};
+    return (gcut_place){gcut_strndup(s->env->arena, where, (size_t)(line - where)), atoi(line + 1),
+                        atoi(col + 1)};
+}
+
 static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)
 {
     char text[256];
-    gcut_rt_message(e, text, sizeof text);
+    gcut_rt_error bare = *e;
+    bare.where = "";
+    gcut_rt_message(&bare, text, sizeof text);
     gcut_status st = e->status == GCUT_RT_EINDEX ? GCUT_EINDEX
                      : e->status == GCUT_RT_EDIM ? GCUT_EDIM
                                                  : GCUT_EUSAGE;
-    gcut_fail(s->env, st, (gcut_place){0}, NULL, "%s", text);
+    gcut_fail(s->env, st, place_of(s, e->where ? e->where : ""), NULL, "%s", text);
 }
 
 /* Aligned so that big arenas can have huge pages. */
@@ -145,9 +155,7 @@ static void place_compiled(gcut_step *s)
     }
 }
 
-/* ---- binding
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- binding ---- */
 
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
 {
@@ -196,9 +204,7 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
     gcut_step_bind(s, name, own, (int)x.rank, x.dim);
 }
 
-/* ---- sizes
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ---- */
 
 /* Symbols from what is bound; the rest as the options say. */
 static void find_sizes(gcut_step *s)
@@ -236,8 +242,7 @@ static void find_sizes(gcut_step *s)
     gcut_bind_dims(g, dims, check, g->decls.n + 1);
 }
 
-/* ---- what the step owns
- * -------------------------------------------------------------------------------------------------- */
+/* ---- what the step owns ---- */
 
 /* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
 static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
@@ -326,9 +331,7 @@ void gcut_step_prepare(gcut_step *s)
     s->ready = true;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 static int64_t now(void)
 {
@@ -349,9 +352,7 @@ void gcut_step_run(gcut_step *s, int which)
     s->step_ns = now() - start;
 }
 
-/* ---- the public face
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- the public face ---- */
 
 typedef struct job {
     gcut_graph *g;

@@ -24,7 +24,7 @@ static gcut_backend backend_of(const char *name)
     die("--backend: one of eager, joint, planned, compiled, not %s", name);
 }
 
-/* ---- the run --------------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 typedef struct run {
     settings s;
@@ -144,7 +144,7 @@ static void dump_step(run *r)
     fwrite(&r->loss, sizeof r->loss, 1, r->losses);
 }
 
-/* ---- training -------------------------------------------------------------------------------------- */
+/* ---- training ---- */
 
 /* Linear warm-up over the first twentieth, then half a cosine down to a tenth. */
 static double rate(double highest, double progress)
@@ -257,7 +257,7 @@ static void verdict(run *r)
         loss, fabs(t->bigram - loss), loss < t->bigram ? "below" : "ABOVE", t->bigram, t->unigram);
 }
 
-/* ---- writing text ---------------------------------------------------------------------------------- */
+/* ---- writing text ---- */
 
 /* An id drawn with probability softmax(logits / temperature). */
 static int draw(rng *random, const float *logits, int n, double temperature)

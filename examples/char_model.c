@@ -21,7 +21,7 @@ typedef struct build {
     const char *scope; /* prefix of weight names: "b0.", … */
 } build;
 
-/* ---- weights ------------------------------------------------------------------------------------ */
+/* ---- weights ---- */
 
 static int64_t count(const weight *w)
 {
@@ -58,7 +58,7 @@ static gcut_val param(build *b, const char *name, gcut_shape shape, double mean,
     return gcut_param(b->g, full, GCUT_F32, shape);
 }
 
-/* ---- layers ------------------------------------------------------------------------------------- */
+/* ---- layers ---- */
 
 #define STD 0.02 /* of initial weights, as in GPT-2 */
 
@@ -134,7 +134,7 @@ static gcut_val logits(build *b, gcut_val ids)
     return gcut_matmul(x, param(b, "head", GCUT_SHAPE(m->channels, m->vocabulary), 0, STD));
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 gcut_graph *model_training_graph(model *m, gcut_ctx *ctx)
 {

@@ -12,7 +12,7 @@ static const char too_large[] = "the size expression is too large";
 static const char overflow[] = "the size arithmetic leaves 64 bits";
 static const char negative[] = "the size is negative";
 
-/* ---- interning ------------------------------------------------------------------------------------ */
+/* ---- interning ---- */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -140,7 +140,7 @@ gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name)
     return sym;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------ */
+/* ---- order ---- */
 
 static int order_atom(const gcut_dims *t, uint32_t x, uint32_t y)
 {
@@ -183,7 +183,7 @@ int gcut_dim_order(const gcut_dims *t, gcut_dim a, gcut_dim b)
     return x->n < y->n ? -1 : 1;
 }
 
-/* ---- polynomials --------------------------------------------------------------------------------------- */
+/* ---- polynomials ---- */
 
 void gcut_dim_stranger(const gcut_dims *t)
 {
@@ -303,8 +303,7 @@ bool gcut_dim_mono_div(gcut_dims *t, uint32_t x, uint32_t y, uint32_t *out)
     return true;
 }
 
-/* ---- making
- * ------------------------------------------------------------------------------------------------ */
+/* ---- making ---- */
 
 gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b)
 {

@@ -164,7 +164,7 @@ static gcut_dim_error divide(gcut_dims *t, gcut_dim_op op, const gcut_dim_poly *
     return err ? err : put_atom(t, op, a, b, 1, out);
 }
 
-/* ---- minimum and maximum ---------------------------------------------------------------------------- */
+/* ---- minimum and maximum ---- */
 
 #define MAX_LEAVES 64
 

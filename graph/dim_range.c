@@ -5,7 +5,7 @@
  */
 #include "graph/dim_table.h"
 
-/* ---- value ------------------------------------------------------------------------------------------ */
+/* ---- value ---- */
 
 typedef struct bindings {
     const gcut_dims *t;
@@ -62,8 +62,7 @@ bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, ui
     return eval(&(bindings){t, b, nb}, d, out) && *out >= 0;
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------------------
- */
+/* ---- bounds ---- */
 
 /* Interval arithmetic in 128 bits.  An end at -INF or INF is open: sums and products keep it there, so a
  * bound is never cut down by a term of the other sign. */
@@ -204,8 +203,7 @@ void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, u
     *hi = narrow(r.hi);
 }
 
-/* ---- comparing
- * --------------------------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static int64_t gcd(int64_t a, int64_t b)
 {
@@ -249,8 +247,7 @@ gcut_dim_cmp gcut_dim_compare(gcut_dims *t, gcut_dim a, gcut_dim b, const gcut_d
     return constant != 0 && g != 0 && constant % g != 0 ? GCUT_DIM_DIFFERS : GCUT_DIM_UNDECIDED;
 }
 
-/* ---- symbols
- * -------------------------------------------------------------------------------------------------- */
+/* ---- symbols ---- */
 
 static bool uses(const gcut_dims *t, gcut_dim d, const gcut_dim_atom *sym)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- rounding ------------------------------------------------------------------------------------------ */
+/* ---- rounding ---- */
 
 /* x to the nearest number of `prec` significant bits with exponents from emin up (subnormals below it keep
  * the spacing of emin), ties to even; what rounds beyond `largest` is infinite.  Scaling by powers of two
@@ -61,8 +61,7 @@ int64_t gcut_eval_truncate(double x, gcut_dtype t)
     return x >= (double)hi ? hi : x <= (double)lo ? lo : (int64_t)x;
 }
 
-/* ---- packed memory ---------------------------------------------------------------------------------------
- */
+/* ---- packed memory ---- */
 
 gcut_array gcut_array_new(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim)
 {
@@ -159,8 +158,7 @@ void gcut_array_store(const gcut_array *x, void *packed)
         }
 }
 
-/* ---- attributes
- * -------------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 gcut_place gcut_eval_place(const gcut_eval *e)
 {

@@ -59,7 +59,7 @@ int64_t gcut_eval_index(const gcut_eval *e, int64_t i, int64_t n);
 /* The user's line behind the node. */
 gcut_place gcut_eval_place(const gcut_eval *e);
 
-/* ---- scalar helpers named by the table ------------------------------------------------------------ */
+/* ---- scalar helpers named by the table ---- */
 
 /* Either branch only exponentiates a negative number, so nothing overflows. */
 static inline double gcut_ref_sigmoid(double a)
@@ -120,7 +120,7 @@ static inline int64_t gcut_ref_mod(int64_t a, int64_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* ---- index arithmetic ------------------------------------------------------------------------------ */
+/* ---- index arithmetic ---- */
 
 /* Coordinates of flat element k of x, and back. */
 static inline void gcut_eval_unravel(const gcut_array *x, int64_t k, int64_t *at)

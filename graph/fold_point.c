@@ -54,8 +54,7 @@ static bool two(const gcut_fold *f, gcut_num *c, gcut_num *d)
     return gcut_fold_constant(f, gcut_fold_arg(f, 0), c) && gcut_fold_constant(f, gcut_fold_arg(f, 1), d);
 }
 
-/* ---- unary ----------------------------------------------------------------------------------------------
- */
+/* ---- unary ---- */
 
 /* -(-x) = x   -c */
 gcut_ref gcut_fold_neg(gcut_fold *f)
@@ -124,8 +123,7 @@ gcut_ref gcut_fold_cast(gcut_fold *f)
     return gcut_fold_make(f, GCUT_OP_cast, &from, 1, gcut_fold_attr(f, GCUT_A_to), 1);
 }
 
-/* ---- binary
- * ------------------------------------------------------------------------------------------------ */
+/* ---- binary ---- */
 
 /* x + -0 = x (x + 0 turns -0 into 0)   integers: x + 0 = x   x + -y = x - y   -x + y = y - x   c + d */
 gcut_ref gcut_fold_add(gcut_fold *f)

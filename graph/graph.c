@@ -47,7 +47,7 @@ gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
     return g;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 /* Names are interned, so a pointer is its own key; mixed because the low bits are alignment. */
 static uint32_t slot_of(const char *name, uint32_t cap)
@@ -102,7 +102,7 @@ static gcut_ref value_new(gcut_graph *g, const char *name, const gcut_type *type
     return v;
 }
 
-/* ---- locations ---------------------------------------------------------------------------------- */
+/* ---- locations ---- */
 
 static bool same_loc(const gcut_loc *a, const gcut_loc *b)
 {
@@ -144,7 +144,7 @@ gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc)
     return (gcut_place){l->name, l->line, l->col};
 }
 
-/* ---- parameters, results, declarations ------------------------------------------------------------ */
+/* ---- parameters, results, declarations ---- */
 
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)
 {
@@ -198,7 +198,7 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
     *GCUT_PUSH(m->arena, &g->checks) = (gcut_dim_check){a, b, loc};
 }
 
-/* ---- marks ------------------------------------------------------------------------------------------ */
+/* ---- marks ---- */
 
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name)
 {
@@ -218,7 +218,7 @@ void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t
     *marks = (gcut_marks){marks->n + 1, at};
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 static const gcut_attr *default_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
 {
@@ -308,7 +308,7 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
     return r;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
 {
@@ -391,8 +391,7 @@ bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
     return false;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------
- */
+/* ---- types ---- */
 
 bool gcut_shape_equal(const gcut_type *a, const gcut_type *b)
 {

@@ -245,7 +245,7 @@ struct gcut_module {
     GCUT_VEC(gcut_pair) pairs;
 };
 
-/* ---- op facts, read from ops.def ----------------------------------------------------------------- */
+/* ---- op facts, read from ops.def ---- */
 
 typedef enum gcut_class {
     GCUT_CLASS_POINTWISE,
@@ -262,7 +262,10 @@ typedef enum gcut_emit {
     GCUT_EMIT_REDUCE,
     GCUT_EMIT_GEMM,
     GCUT_EMIT_CONST,
-    GCUT_EMIT_COPY,
+    GCUT_EMIT_PAD,
+    GCUT_EMIT_CONCAT,
+    GCUT_EMIT_FLIP,
+    GCUT_EMIT_TAKE,
     GCUT_EMIT_SCATTER,
     GCUT_EMIT_EXPAND
 } gcut_emit;
@@ -288,7 +291,7 @@ gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
 const char *gcut_attr_name(gcut_attr_key key);
 bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
 
-/* ---- building ------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
 /* Unique name: base, else base.1, base.2, … (for graphs and for values). */
@@ -332,7 +335,7 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);
 void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs, const char *const *args);
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n) { return &g->nodes.at[n]; }
 static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v) { return &g->values.at[v].type; }

@@ -9,8 +9,7 @@
 
 #include "graph/eval.h"
 
-/* ---- the generator
- * ----------------------------------------------------------------------------------------- */
+/* ---- the generator ---- */
 
 void gcut_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -77,8 +76,7 @@ static uint64_t hash(const char *s)
     return h;
 }
 
-/* ---- data declarations
- * ---------------------------------------------------------------------------------------- */
+/* ---- data declarations ---- */
 
 #define BAD(m, status, ...) gcut_fail((m)->env, status, (gcut_place){.file = (m)->file}, NULL, __VA_ARGS__)
 
@@ -158,8 +156,7 @@ gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_d
     return gcut_data_array_with(arena, m, d, dims, NULL, NULL);
 }
 
-/* ---- unbound inputs
- * --------------------------------------------------------------------------------------------- */
+/* ---- unbound inputs ---- */
 
 gcut_array gcut_random_array(gcut_arena *arena, gcut_dtype t, uint32_t rank, const int64_t *dims,
                              uint64_t seed, const char *name, int64_t lo, int64_t hi)

@@ -8,7 +8,7 @@
 #include "graph/eval.h"
 #include "graph/passes.h"
 
-/* ---- the table's columns ------------------------------------------------------------------------------- */
+/* ---- the table's columns ---- */
 
 typedef enum how { UNDEFINED, ELEMENT, TENSOR, MEANING } how;
 
@@ -56,8 +56,7 @@ static const struct {
 #undef OP
 };
 
-/* ---- elementwise ------------------------------------------------------------------------------------------
- */
+/* ---- elementwise ---- */
 
 static void no_zero_divisor(const gcut_eval *e)
 {
@@ -84,8 +83,7 @@ static void elementwise(gcut_eval *e)
     }
 }
 
-/* ---- composites
- * --------------------------------------------------------------------------------------------- */
+/* ---- composites ---- */
 
 /* The type of a concrete array: all sizes known, so it fits any module. */
 static gcut_type concrete(const gcut_array *x)
@@ -117,8 +115,7 @@ static void by_meaning(gcut_eval *e, gcut_arena *arena)
     for (int64_t k = 0; k < out.n; k++) gcut_eval_put(&e->out, k, &out, k);
 }
 
-/* ---- the walk
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 /* Makes every element one that the dtype can hold. */
 static void settle(gcut_array *x, gcut_precision prec)

@@ -68,8 +68,7 @@ static gcut_ref along_last(gcut_build *b, gcut_ref v, gcut_ref x)
     return gcut_bexpand(b, v, x, last_axis(b, x) - 1);
 }
 
-/* ---- reductions
- * -------------------------------------------------------------------------------------------- */
+/* ---- reductions ---- */
 
 /* y = sum(x) / n */
 static gcut_ref gcut_meaning_mean(gcut_build *b, const gcut_graph *src, const gcut_node *node,
@@ -130,8 +129,7 @@ static gcut_ref gcut_meaning_logsumexp(gcut_build *b, const gcut_graph *src, con
     return kept(b, src, node, gcut_b2(b, GCUT_OP_add, l, m), x[0], mask);
 }
 
-/* ---- normalisation
- * -------------------------------------------------------------------------------------------- */
+/* ---- normalisation ---- */
 
 /* d / sqrt(mean d^2 + eps) over the last axis */
 static gcut_ref normalise(gcut_build *b, gcut_ref d, double eps)
@@ -162,8 +160,7 @@ static gcut_ref gcut_meaning_rms_norm(gcut_build *b, const gcut_graph *src, cons
     return gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y));
 }
 
-/* ---- losses
- * -------------------------------------------------------------------------------------------------- */
+/* ---- losses ---- */
 
 /* y = mean (a - b)^2 */
 static gcut_ref gcut_meaning_mse(gcut_build *b, const gcut_graph *src, const gcut_node *node,
@@ -197,8 +194,7 @@ static gcut_ref gcut_meaning_cross_entropy(gcut_build *b, const gcut_graph *src,
                    gcut_breduce(b, GCUT_OP_sum, n, all_axes(b, n)));
 }
 
-/* ---- attention
- * ------------------------------------------------------------------------------------------------ */
+/* ---- attention ---- */
 
 /* [B,G,S,D] -> [B,H,S,D]: each group serves H / G heads that follow one another. */
 static gcut_ref repeat_heads(gcut_build *b, gcut_ref x, gcut_dim heads)
@@ -256,8 +252,7 @@ static gcut_ref gcut_meaning_attention(gcut_build *b, const gcut_graph *src, con
     return gcut_bmatmul(b, op_with_axis(b, GCUT_OP_softmax, &scores, 1, 3), v, false, false);
 }
 
-/* ---- dispatch
- * --------------------------------------------------------------------------------------------------- */
+/* ---- dispatch ---- */
 
 #define E(...) NULL
 #define T(fn) NULL

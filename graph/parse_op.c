@@ -46,7 +46,7 @@ gcut_ref gcut_parse_value(gcut_parser *p)
                     name);
 }
 
-/* ---- left of '=' ---------------------------------------------------------------------------------- */
+/* ---- left of '=' ---- */
 
 static void read_binds(gcut_parser *p, statement *s)
 {
@@ -90,7 +90,7 @@ static void read_op_name(gcut_parser *p, statement *s)
     s->own = gcut_loc_file(p->m, p->lx.file, s->name.line, s->name.col, NULL);
 }
 
-/* ---- operands --------------------------------------------------------------------------------------- */
+/* ---- operands ---- */
 
 static void read_literal(gcut_parser *p, statement *s)
 {
@@ -137,7 +137,7 @@ static void make_literal(gcut_parser *p, statement *s, operand *o)
     o->value = gcut_node_new(p->g, GCUT_OP_full, NULL, 0, attrs, 3, s->own, literal_name(p));
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 static const char *keys_hint(gcut_parser *p, const statement *s, const char *key)
 {
@@ -253,8 +253,7 @@ static void check_num_dtype(gcut_parser *p, statement *s)
                         other, name);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------
- */
+/* ---- the whole ---- */
 
 /* The first token decides: a value or a number is an operand, a word is the key of an attribute. */
 static void read_arg(gcut_parser *p, statement *s)

@@ -93,7 +93,7 @@ int64_t gcut_parse_integer(gcut_parser *p, int64_t max, const char *what)
     return (int64_t)t.u;
 }
 
-/* ---- suggestions -------------------------------------------------------------------------------- */
+/* ---- suggestions ---- */
 
 #define LONGEST 40
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- dims ------------------------------------------------------------------------------------------- */
+/* ---- dims ---- */
 
 static gcut_dim make(gcut_parser *p, gcut_dim_op op, gcut_dim a, gcut_dim b)
 {
@@ -101,7 +101,7 @@ gcut_dim gcut_parse_dim(gcut_parser *p)
     return minus == 0 ? plus : make(p, GCUT_DIM_SUB, plus, minus);
 }
 
-/* ---- types ------------------------------------------------------------------------------------------ */
+/* ---- types ---- */
 
 gcut_dtype gcut_parse_dtype(gcut_parser *p)
 {
@@ -181,7 +181,7 @@ gcut_type gcut_parse_type(gcut_parser *p, bool open)
     return t;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers ---- */
 
 bool gcut_parse_at_number(const gcut_parser *p)
 {
@@ -230,7 +230,7 @@ void gcut_parse_check_number(gcut_parser *p, const gcut_token *where, const gcut
                         gcut_dtype_name(t), lo, hi);
 }
 
-/* ---- marks -------------------------------------------------------------------------------------------- */
+/* ---- marks ---- */
 
 /* The text of one argument: tokens verbatim, whatever was blank between them one space. */
 static const char *mark_arg(gcut_parser *p)

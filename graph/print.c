@@ -24,7 +24,7 @@ typedef struct printer {
     uint32_t mask;
 } printer;
 
-/* ---- locations ----------------------------------------------------------------------------------------- */
+/* ---- locations ---- */
 
 static printer start(const gcut_module *m, const gcut_print_options *opt, gcut_text *out)
 {
@@ -131,8 +131,7 @@ static void finish(printer *p)
     gcut_arena_free(p->scratch);
 }
 
-/* ---- parts
- * ------------------------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 static void put_marks(gcut_text *out, const gcut_marks *marks)
 {
@@ -215,8 +214,7 @@ static void put_data(printer *p, const gcut_data *d)
     gcut_text_add(out, "\n");
 }
 
-/* ---- functions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 static void put_decls(printer *p, const gcut_graph *g)
 {
@@ -314,8 +312,7 @@ static void put_func(printer *p, const gcut_graph *g)
     gcut_text_add(out, "\n}\n");
 }
 
-/* ---- modules
- * -------------------------------------------------------------------------------------------------- */
+/* ---- modules ---- */
 
 void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out)
 {

@@ -162,7 +162,7 @@ static uint32_t axes_of(infer *s, uint32_t rank)
     return mask;
 }
 
-/* ---- the rules ---------------------------------------------------------------------------------- */
+/* ---- the rules ---- */
 
 static void shape_same(infer *s)
 {
@@ -458,7 +458,7 @@ static void shape_attention(infer *s)
     s->out->dim[3] = v->dim[3];
 }
 
-/* ---- dispatch --------------------------------------------------------------------------------------- */
+/* ---- dispatch ---- */
 
 static void (*const rules[GCUT_NOPS])(infer *) = {
 #define OP(id, operands, types, attr, rule, ...) [GCUT_OP_##id] = shape_##rule,

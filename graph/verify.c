@@ -34,7 +34,7 @@ static bool fits(uint32_t first, uint32_t n, uint32_t total)
     return first <= total && n <= total - first;
 }
 
-/* ---- G1: order and scope ------------------------------------------------------------------------------ */
+/* ---- G1: order and scope ---- */
 
 static bool inside(const gcut_graph *g, uint32_t region, uint32_t node)
 {
@@ -80,7 +80,7 @@ static void defined_before_use(gcut_check *c)
     }
 }
 
-/* ---- G2: operands and attributes ---------------------------------------------------------------------- */
+/* ---- G2: operands and attributes ---- */
 
 static const gcut_attr_spec *spec_of(const gcut_check *c, gcut_op op, gcut_attr_key key)
 {
@@ -158,8 +158,7 @@ static void op_table(gcut_check *c)
     }
 }
 
-/* ---- G3: types ------------------------------------------------------------------------------------------
- */
+/* ---- G3: types ---- */
 
 static bool known_check(const gcut_graph *g, gcut_dim a, gcut_dim b)
 {
@@ -233,8 +232,7 @@ static void shape_rule(gcut_check *c)
     }
 }
 
-/* ---- G4: names
- * --------------------------------------------------------------------------------------------- */
+/* ---- G4: names ---- */
 
 static void value_names(gcut_check *c)
 {
@@ -253,8 +251,7 @@ static void value_names(gcut_check *c)
     }
 }
 
-/* ---- G5: declarations -------------------------------------------------------------------------------------
- */
+/* ---- G5: declarations ---- */
 
 /* The dim as text when one of its symbols is not declared, else NULL. */
 static const char *undeclared(const gcut_check *c, gcut_dim d)
@@ -331,8 +328,7 @@ static void declarations(gcut_check *c)
     }
 }
 
-/* ---- G7: locations
- * -------------------------------------------------------------------------------------------- */
+/* ---- G7: locations ---- */
 
 static void locations(gcut_check *c)
 {
@@ -353,8 +349,7 @@ static void locations(gcut_check *c)
                                   c->m->locs.at[l].args[k]);
 }
 
-/* ---- G8: regions
- * ------------------------------------------------------------------------------------------------ */
+/* ---- G8: regions ---- */
 
 /* Fills c->region, c->end and c->argument from those regions that make sense. */
 static void regions(gcut_check *c)
@@ -391,8 +386,7 @@ static void regions(gcut_check *c)
         if (owner[r] == GCUT_NONE) gcut_check_report(c, g->loc, "G8", "region %u belongs to no node", r);
 }
 
-/* ---- all of them
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 /* G8 is checked first, because G1 asks it for scopes. */
 static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch)

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* ---- G6: parameters and results
- * ---------------------------------------------------------------------------- */
+/* ---- G6: parameters and results ---- */
 
 static const gcut_param *find_param(const gcut_graph *g, const char *name)
 {
@@ -92,8 +91,7 @@ void gcut_check_interface(gcut_check *c)
     }
 }
 
-/* ---- G9: pairs
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- G9: pairs ---- */
 
 static const gcut_result *find_saved(const gcut_graph *g, const char *name)
 {

@@ -22,8 +22,7 @@ static const struct {
 #undef DTYPE
 };
 
-/* ---- the header
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the header ---- */
 
 /* at..end is what is left of the header. */
 typedef struct reader {
@@ -154,8 +153,7 @@ static void read_header(reader *s)
             s->name);
 }
 
-/* ---- the elements
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the elements ---- */
 
 /* The number of elements; sizes of 0 win over sizes whose product would overflow. */
 static size_t count(reader *s)
@@ -226,8 +224,7 @@ gcut_array gcut_npy_read_array(gcut_arena *arena, const char *path)
     return out;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* Elements start at a multiple of 64, as NumPy's own files do, so that they can be mapped. */
 void gcut_npy_write(gcut_env *env, const char *path, const gcut_npy *x)

@@ -37,8 +37,7 @@ static uint32_t arena_buffers(const gcut_program *p)
     return n;
 }
 
-/* ---- the header ------------------------------------------------------------------------------------------
- */
+/* ---- the header ---- */
 
 static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
 {
@@ -95,8 +94,7 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
         name);
 }
 
-/* ---- init
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- init ---- */
 
 static const char *dim(const gcut_program *p, gcut_dim d)
 {
@@ -185,8 +183,7 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
     emit_layout(p, c);
 }
 
-/* ---- the doors
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the doors ---- */
 
 /* The arguments of one half are checked once per call: what the half does not touch may be null. */
 static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
@@ -273,8 +270,7 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
         name, name, ns, p->bindings.n, name, name, name);
 }
 
-/* ---- the whole
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* The memory plan: what each slot of the arena holds, and between which launches. */
 static void emit_memory(const gcut_program *p, gcut_text *c)

@@ -20,8 +20,7 @@ static const char *dim(const gcut_loop *l, gcut_dim d)
     return gcut_c_dim(l->m, d);
 }
 
-/* ---- statements
- * ------------------------------------------------------------------------------------------------- */
+/* ---- statements ---- */
 
 static const char *expression(const gcut_loop *l, const gcut_member *x)
 {
@@ -236,8 +235,7 @@ static void emit_row_values(gcut_loop *l, int p)
     }
 }
 
-/* ---- the kernel
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ---- */
 
 static void note_buffer(gcut_loop *l, uint32_t b, uint8_t how, uint8_t *use)
 {
@@ -505,12 +503,11 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
                   gcut_c_args(t->product), gcut_c_args(l->e));
     gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
-    gcut_text_add(c, "        if (%s >= %d * nt) {\n", row_count(l), GCUT_TILE);
     gcut_text_add(
         c,
-        "            gcut_rt_parallel(%s_f%u, (void *)args, gcut_rt_worth(nt, %s, %lld + 15 * (%s)));\n"
+        "        if (gcut_rt_tiles(%s, nt)) {\n            gcut_rt_parallel(%s_f%u, (void *)args, %s);\n"
         "        } else {\n            %s_f%u(args);\n",
-        pre, t->tiles, dim(l, l->u->numel), (long long)crew.ps, dim(l, crew.k), pre, t->plain);
+        row_count(l), pre, t->tiles, gcut_crew_c(l->m, &crew), pre, t->plain);
     emit_launch(l, t->loop, "&args[1]", "            ");
     gcut_text_add(c, "        }\n    }\n");
     emit_fault_checks(l);

@@ -69,8 +69,7 @@ static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
                        address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), "r"));
 }
 
-/* ---- operands
- * ----------------------------------------------------------------------------------------------- */
+/* ---- operands ---- */
 
 const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)
 {

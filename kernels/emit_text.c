@@ -201,8 +201,7 @@ const char *gcut_c_args(const gcut_emitter *e)
     return t.at;
 }
 
-/* ---- one function for equal kernels -----------------------------------------------------------------------
- */
+/* ---- one function for equal kernels ---- */
 
 /* Is it one of ours: a class of variable followed by the number of a value, as in v12 or acc7? */
 static size_t numbered(const char *s, size_t n)
@@ -275,15 +274,17 @@ const char *gcut_c_place(const gcut_graph *g, gcut_locid loc)
 void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
 {
     const gcut_graph *g = e->h->g;
-    const char *name = g->values.at[n->res0].name, *end = strstr(name, ".bounded");
-    /* `bounded` is what is left of a pick: its user knows the pick. Names need no escapes. */
+    const char *name = g->values.at[n->res0].name, *op = gcut_op_get((gcut_op)n->op)->name;
+    size_t all = strlen(name), tail = strlen(op) + 1;
+    /* What an expansion made is called <value>.<op>: its user knows the value alone.  Names need no escapes.
+     */
+    bool inner = all > tail && name[all - tail] == '.' && !strcmp(name + all - tail + 1, op);
     gcut_text_add(e->call,
                   "    if (x->fault[%u].at != INT64_MAX)\n"
-                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s %%%.*s\", \"%s\", "
+                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s%s%%%.*s\", \"%s\", "
                   "x->fault[%u].found, 0, %s);\n",
-                  *e->faults, n->op == GCUT_OP_bounded ? "pick" : gcut_op_get((gcut_op)n->op)->name,
-                  end ? (int)(end - name) : (int)strlen(name), name, gcut_c_place(g, n->loc), *e->faults,
-                  gcut_c_dim(g->module, limit));
+                  *e->faults, inner ? "" : op, inner ? "" : " ", (int)(inner ? all - tail : all), name,
+                  gcut_c_place(g, n->loc), *e->faults, gcut_c_dim(g->module, limit));
     ++*e->faults;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "gradcut/gradcut_rt.h"
 #include "kernels/lower.h"
 
 typedef struct unit {
@@ -62,8 +63,7 @@ static const char *shifted(const unit *u, const char *pointer, gcut_dim offset)
     return offset == 0 ? pointer : gcut_printf(u->m->arena, "%s + (%s)", pointer, dim(u, offset));
 }
 
-/* ---- matrix product ---------------------------------------------------------------------------------------
- */
+/* ---- matrix product ---- */
 
 typedef struct batch_axis {
     gcut_dim n, a, b, c;
@@ -129,8 +129,7 @@ static void emit_gemm(unit *u)
       gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype), a, b, c);
 }
 
-/* ---- copies
- * --------------------------------------------------------------------------------------------------- */
+/* ---- copies ---- */
 
 /* dst[…] = operand k, dst being a strided part of the packed result. */
 static void copy_into(unit *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
@@ -235,9 +234,7 @@ static void emit_copy(unit *u)
       shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
 }
 
-/* ---- index
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- index ---- */
 
 static gcut_dim product(const unit *u, const gcut_type *t, uint32_t begin, uint32_t end)
 {
@@ -358,7 +355,7 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop)
     W(&u, "    int64_t r0, r1;\n    gcut_rt_share(g.m, 32, t, nt, &r0, &r1);\n");
     W(&u,
       "    for (int64_t r = r0; r < r1; r += %d) {\n        const int64_t end = gcut_rt_min(r + %d, r1);\n",
-      GCUT_TILE, GCUT_TILE);
+      GCUT_RT_TILE, GCUT_RT_TILE);
     W(&u,
       "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_f%u_rows(args + 1, t, r, end);\n "
       "   }\n}\n\n",

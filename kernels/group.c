@@ -46,7 +46,7 @@ uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
     return h->units.n - 1;
 }
 
-/* ---- access ---------------------------------------------------------------------------------------- */
+/* ---- access ---- */
 
 bool gcut_root_is_const(const gcut_half *h, gcut_ref root)
 {
@@ -85,7 +85,7 @@ uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v)
     return gcut_root_is_const(h, r) || gcut_root_is_iota(h, r) ? GCUT_NONE : h->unit_of[r];
 }
 
-/* ---- reachability ------------------------------------------------------------------------------------ */
+/* ---- reachability ---- */
 
 uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
 {
@@ -141,8 +141,7 @@ bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indi
     return found;
 }
 
-/* ---- even steps
- * ---------------------------------------------------------------------------------------------- */
+/* ---- even steps ---- */
 
 /* Operand v, if it is read from memory, steps evenly along the last `inner` elements of unit u. */
 static bool even_operand(const gcut_half *h, uint32_t u, gcut_ref v, gcut_dim inner)
@@ -179,7 +178,7 @@ static void make_flat(gcut_half *h, uint32_t u)
     w->rows = gcut_dim_make(h->g->module->dims, GCUT_DIM_CEILDIV, w->numel, GCUT_CHUNK);
 }
 
-/* ---- joining ------------------------------------------------------------------------------------------- */
+/* ---- joining ---- */
 
 static gcut_level level_in(const gcut_unit *u, gcut_dim numel)
 {
@@ -450,13 +449,6 @@ static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
     return v;
 }
 
-static const gcut_unit_kind copy_kinds[GCUT_NOPS] = {
-    [GCUT_OP_pad] = GCUT_U_PAD,
-    [GCUT_OP_concat] = GCUT_U_CONCAT,
-    [GCUT_OP_flip] = GCUT_U_FLIP,
-    [GCUT_OP_take] = GCUT_U_TAKE,
-};
-
 static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
@@ -474,14 +466,16 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     case GCUT_EMIT_VIEW: place_view(h, node); break;
     case GCUT_EMIT_GEMM: place_gemm(h, node, uses); break;
     case GCUT_EMIT_CONST: break;
-    case GCUT_EMIT_COPY: place_other(h, copy_kinds[n->op], node); break;
+    case GCUT_EMIT_PAD: place_other(h, GCUT_U_PAD, node); break;
+    case GCUT_EMIT_CONCAT: place_other(h, GCUT_U_CONCAT, node); break;
+    case GCUT_EMIT_FLIP: place_other(h, GCUT_U_FLIP, node); break;
+    case GCUT_EMIT_TAKE: place_other(h, GCUT_U_TAKE, node); break;
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
     case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
     }
 }
 
-/* ---- columns of units that no reduction has decided ------------------------------------------------------
- */
+/* ---- columns of units that no reduction has decided ---- */
 
 /* The longest trailing stretch over which every operand steps evenly: all of it if possible (flat). */
 static void choose_columns(gcut_half *h, uint32_t u)

@@ -8,6 +8,7 @@
 
 #include "gradcut/gradcut_rt.h"
 
+#define GEMM_PS 15   /* of one multiply-add, when deciding how many threads a product deserves */
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
 
 gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
@@ -134,8 +135,7 @@ void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, g
     gcut_arena_free(a);
 }
 
-/* ---- epilogues and crews ----------------------------------------------------------------------------------
- */
+/* ---- epilogues and crews ---- */
 
 /* An updated parameter is stored where the product still reads its old value for the next tile. */
 static bool overwrites_operand(const gcut_half *h, const gcut_unit *gemm, gcut_ref v)
@@ -206,19 +206,17 @@ static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, u
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
-    if (c->tiled && rows >= GCUT_TILE * threads)
-        return gcut_rt_worth(threads, n, c->ps + 15 * size_at(m, c->k, at, nat));
-    int64_t most = c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows,
-            worth = gcut_rt_worth(threads, n, c->ps);
-    return (int)gcut_rt_max(gcut_rt_min(worth, most), 1);
+    if (c->tiled)
+        return gcut_rt_epilogue_crew(threads, n, c->ps, rows, c->ps + GEMM_PS * size_at(m, c->k, at, nat));
+    return gcut_rt_crew(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
 }
 
 const char *gcut_crew_c(gcut_module *m, const gcut_crew *c)
 {
     const char *n = gcut_c_dim(m, c->n), *rows = gcut_c_dim(m, c->rows);
+    if (c->tiled)
+        return gcut_printf(m->arena, "gcut_rt_epilogue_crew(nt, %s, %lld, %s, %lld + %d * (%s))", n,
+                           (long long)c->ps, rows, (long long)c->ps, GEMM_PS, gcut_c_dim(m, c->k));
     const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
-    const char *plain = gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
-    if (!c->tiled) return plain;
-    return gcut_printf(m->arena, "%s >= %d * nt ? gcut_rt_worth(nt, %s, %lld + 15 * (%s)) : %s", rows,
-                       GCUT_TILE, n, (long long)c->ps, gcut_c_dim(m, c->k), plain);
+    return gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
 }

@@ -62,10 +62,10 @@ typedef struct gcut_unit {
 } gcut_unit;
 
 #define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
-#define GCUT_BLOCKS 16  /* blocks of rows of a blocked unit: fixed, so that results do not depend on threads \
-                         */
-#define GCUT_LANES 64   /* accumulators of a float row reduction */
-#define GCUT_TILE 128   /* rows of a product that its epilogue follows at once */
+#define GCUT_BLOCKS                                                                                          \
+    16                /* blocks of rows of a blocked unit: fixed, so that results do not depend on threads   \
+                       */
+#define GCUT_LANES 64 /* accumulators of a float row reduction */
 
 typedef enum gcut_place_kind {
     GCUT_P_BOUND, /* the caller's: index into bindings */
@@ -143,10 +143,12 @@ typedef enum gcut_access {
 } gcut_access;
 gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user);
 
-/* place.c: buffers, in-place results, order and lifetimes. */
-void gcut_assign(gcut_program *p);
+/* place.c: buffers, in-place results.  The forward half is placed before the backward half. */
+void gcut_place_half(gcut_program *p, gcut_half *h);
+/* order.c: running order, from step `first` of the timeline on, and lifetimes. */
+void gcut_order_half(gcut_program *p, gcut_half *h, int first);
 
-/* ---- emission ------------------------------------------------------------------------------------- */
+/* ---- emission ---- */
 
 /* A kernel is a function of the buffers it is given, so that units that differ in nothing else (the layers of
  * a transformer) share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order.

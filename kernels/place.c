@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where everything lives: bound buffers, arena buffers, in-place results; the
- * order of the kernels and the lifetimes that follow from it.
+ * Where everything lives: bound buffers, arena buffers, in-place results.
  *
- * in:  grouped halves.   out: buffers, bindings, order.
+ * in:  a grouped half.   out: its buffers and bindings, edges that keep old values readable.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower.h"
 
-/* ---- bindings ------------------------------------------------------------------------------------- */
+/* ---- bindings ---- */
 
 static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
 {
@@ -84,8 +83,7 @@ static void bind_params(gcut_program *p, gcut_half *h)
     }
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 /* The storage behind v may become that buffer: made by a unit of this half, whole, and not placed yet. */
 static bool can_own(const gcut_half *h, gcut_ref v)
@@ -283,157 +281,10 @@ static void place_workspace(gcut_program *p, gcut_half *h)
     }
 }
 
-/* ---- order and lifetimes
- * ------------------------------------------------------------------------------------ */
-
-/* Where a unit would like to run: at its last node; a copy, right after what it copies. */
-static uint32_t wish(const gcut_half *h, uint32_t u)
+void gcut_place_half(gcut_program *p, gcut_half *h)
 {
-    const gcut_unit *w = &h->units.at[u];
-    if (w->kind == GCUT_U_COPY) return h->g->values.at[w->copy_from].def + 1;
-    return w->nodes.at[w->nodes.n - 1];
-}
-
-static void order(gcut_program *p, gcut_half *h)
-{
-    gcut_arena *a = p->module->arena;
-    uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
-    uint32_t left = 0;
-    for (uint32_t u = 0; u < h->units.n; u++) left += !h->units.at[u].dead;
-    while (left--) {
-        uint32_t best = GCUT_NONE;
-        for (uint32_t u = 0; u < h->units.n; u++) {
-            gcut_cursor cursor = {0, 0};
-            uint32_t s = GCUT_NONE;
-            if (done[u] || h->units.at[u].dead) continue;
-            if (best != GCUT_NONE && wish(h, best) <= wish(h, u)) continue;
-            while ((s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE && done[s])
-                ;
-            if (s == GCUT_NONE) best = u;
-        }
-        GCUT_ASSERT(best != GCUT_NONE); /* K2 */
-        done[best] = 1;
-        *GCUT_PUSH(a, &h->order) = best;
-    }
-}
-
-static void touch(gcut_program *p, uint32_t b, int step)
-{
-    if (b == GCUT_NONE) return;
-    gcut_buffer *buf = &p->buffers.at[b];
-    if (buf->birth < 0 || step < buf->birth) buf->birth = step;
-    if (step > buf->death) buf->death = step;
-}
-
-/* Everything that a unit reads or writes lives at a step. */
-static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int step)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    touch(p, u->scratch, step);
-    touch(p, u->partial, step);
-    if (u->kind == GCUT_U_COPY) {
-        touch(p, u->copy_to, step);
-        touch(p,
-              u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
-                                         : h->units.at[u->copy_aside].copy_to,
-              step);
-    }
-    for (uint32_t k = 0; k < u->nodes.n; k++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
-        touch(p, h->buffer[h->view[n->res0].root], step);
-        for (uint32_t j = 0; j < n->nargs; j++) {
-            bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
-            touch(p,
-                  copied ? h->units.at[u->operand_copy[j]].copy_to
-                         : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
-                  step);
-        }
-    }
-}
-
-/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.
- */
-static void lifetimes(gcut_program *p, gcut_half *h)
-{
-    for (uint32_t i = 0; i < h->order.n; i++) {
-        int step = h->first + (int)i;
-        touch_unit(p, h, h->order.at[i], step);
-        if (i == 0 || !gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i])) continue;
-        touch_unit(p, h, h->order.at[i], step - 1);
-        touch_unit(p, h, h->order.at[i - 1], step);
-    }
-}
-
-void gcut_assign(gcut_program *p)
-{
-    for (int k = 0; k < 2; k++) {
-        gcut_half *h = &p->half[k];
-        if (!h->g) continue;
-        bind_params(p, h);
-        place_results(p, h);
-        place_temporaries(p, h);
-        place_workspace(p, h);
-        order(p, h);
-        h->first = k ? p->half[0].first + (int)p->half[0].order.n : 0;
-        lifetimes(p, h);
-    }
-}
-
-gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
-{
-    gcut_module *m = fwd->module;
-    gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
-    p->module = m;
-    p->half[0].g = fwd;
-    p->half[1].g = bwd;
-    for (int k = 0; k < 2; k++)
-        if (p->half[k].g) gcut_group(p, &p->half[k]);
-    gcut_assign(p);
-    gcut_c_fields(p);
-    return p;
-}
-
-const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *n)
-{
-    *n = p->bindings.n;
-    return p->bindings.at;
-}
-
-/* ---- sizes
- * ------------------------------------------------------------------------------------------------------- */
-
-static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at, uint32_t nat,
-                        int threads)
-{
-    int64_t n = 0;
-    if (!gcut_dim_eval(p->module->dims, b->count, at, nat, &n))
-        gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
-                  "the size of %%%s cannot be computed at these dimensions", b->name);
-    n *= gcut_dtype_bytes(b->dtype);
-    if (b->crew != GCUT_NONE) {
-        gcut_crew crew = gcut_loop_crew(&p->half[b->half], b->crew);
-        n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);
-    }
-    return n;
-}
-
-gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
-{
-    gcut_memory mem = {0};
-    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
-    gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
-    int n = 0;
-    for (uint32_t i = 0; i < p->buffers.n; i++) {
-        const gcut_buffer *buf = &p->buffers.at[i];
-        if (buf->kind == GCUT_P_BOUND) continue;
-        int64_t bytes = bytes_at(p, buf, at, nat, threads);
-        if (buf->saved) mem.saved_bytes += bytes;
-        if (buf->birth < 0) continue;
-        b[n].bytes = bytes;
-        b[n].birth = buf->birth;
-        b[n++].death = buf->death;
-    }
-    mem.arena_bytes = gcut_rt_place(b, n);
-    gcut_arena_free(a);
-    return mem;
+    bind_params(p, h);
+    place_results(p, h);
+    place_temporaries(p, h);
+    place_workspace(p, h);
 }

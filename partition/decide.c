@@ -43,7 +43,7 @@ static bool in_domain(const gcut_problem *p, gcut_ref v)
     return p->facts->where[v] != GCUT_W_BACKWARD;
 }
 
-/* ---- the network ----------------------------------------------------------------------------- */
+/* ---- the network ---- */
 
 /* A forced save is paid whatever the cut: it enters the network free of charge, so that its price neither
  * coarsens the quantum nor hides a difference, and its cost is added by fates. */
@@ -83,8 +83,7 @@ static gcut_network *build(const gcut_problem *p, gcut_arena *arena, double lamb
     return net;
 }
 
-/* ---- fates ------------------------------------------------------------------------------------------------
- */
+/* ---- fates ---- */
 
 /* Would v, if the backward half needs it, be computed there?  Not asked for what lives anyway. */
 static bool recomputes(const gcut_problem *p, gcut_policy policy, const bool *recomputed, gcut_ref v)

@@ -68,7 +68,7 @@ static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
     w->p->force[v] = f;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 /* Levenshtein distance, for names of at most 63 characters; longer ones count as far away. */
 static uint32_t distance(const char *a, const char *b)

@@ -20,7 +20,7 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
     return r;
 }
 
-/* ---- pieces of text -------------------------------------------------------------------------- */
+/* ---- pieces of text ---- */
 
 /* 34048 -> 34,048 */
 static const char *exact(gcut_arena *a, int64_t n)
@@ -112,7 +112,7 @@ const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
     return gcut_printf(r->arena, "%s:%d %s", file, loc->line, tail_of(loc->scope));
 }
 
-/* ---- who reads a value ----------------------------------------------------------------------- */
+/* ---- who reads a value ---- */
 
 /* The node runs in the backward half of this plan. */
 static bool runs_backward(const gcut_report_ctx *r, const gcut_node *n)
@@ -162,7 +162,7 @@ static const char *readers_text(const gcut_report_ctx *r, gcut_ref v)
     return t.at ? t.at : "-";
 }
 
-/* ---- what recomputing would cost ------------------------------------------------------------- */
+/* ---- what recomputing would cost ---- */
 
 /* The chain that would have to run in the backward half if v were not saved and all else stayed: its
  * dearest step by name (with flops where it has any), and the price of it all. */
@@ -204,7 +204,7 @@ static const char *flip_text(const gcut_report_ctx *r, gcut_ref v)
     return t.at;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 enum { COL_BYTES, COL_SHARE, COL_VALUE, COL_TYPE, COL_OP, COL_AT, COL_READ, COL_FLIP, COL_INSTEAD, NCOLS };
 static const char *const titles[NCOLS] = {

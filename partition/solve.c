@@ -57,7 +57,7 @@ typedef struct session {
     int term;
 } session;
 
-/* ---- GLPK ------------------------------------------------------------------------------------ */
+/* ---- GLPK ---- */
 
 typedef struct arc_data {
     double cap, flow;
@@ -131,8 +131,7 @@ static int64_t max_flow(gcut_arena *arena, links *l, uint32_t nvertices)
     return (int64_t)value;
 }
 
-/* ---- reachability ---------------------------------------------------------------------------------------
- */
+/* ---- reachability ---- */
 
 /* Marks what `start` reaches in the residual network (forwards), or what reaches it (backwards). */
 static bool *reach(gcut_arena *arena, const links *l, uint32_t nvertices, uint32_t start, bool backwards)
@@ -169,7 +168,7 @@ static bool *reach(gcut_arena *arena, const links *l, uint32_t nvertices, uint32
     return seen;
 }
 
-/* ---- one solve at one quantum ---------------------------------------------------------------- */
+/* ---- one solve at one quantum ---- */
 
 /* Finite prices above `limit` count as infinite. */
 static double finite_price(const gcut_arc *a, double limit)
@@ -232,7 +231,7 @@ static double cut_cost(const gcut_network *net, const bool *side)
     return cost;
 }
 
-/* ---- ties ------------------------------------------------------------------------------------ */
+/* ---- ties ---- */
 
 static int64_t key_of(const gcut_arc *a, int level)
 {
@@ -294,7 +293,7 @@ static bool *settle_ties(const gcut_network *net, links *l, gcut_arena *arena)
     return reach(arena, l, net->nvertices, GCUT_NET_SOURCE, false);
 }
 
-/* ---- the solve ------------------------------------------------------------------------------- */
+/* ---- the solve ---- */
 
 static uint32_t finite_arcs(const gcut_network *net)
 {

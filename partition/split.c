@@ -34,7 +34,7 @@ static bool crosses(const gcut_plan *plan, gcut_ref v)
     return f == GCUT_F_FREE && gcut_def(plan->joint, v) && !is_class(plan->joint, v, GCUT_CLASS_CONSTANT);
 }
 
-/* ---- what each half needs -------------------------------------------------------------------- */
+/* ---- what each half needs ---- */
 
 /* Closes `want` over operands; the backward half stops at what crosses. */
 static void close_over(const gcut_plan *plan, bool *want, bool backward)
@@ -70,7 +70,7 @@ static bool *crossing(const gcut_plan *plan, gcut_arena *arena, const bool *bwd_
     return saved;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------ */
+/* ---- parameters ---- */
 
 static void take_param(half *h, gcut_role role, gcut_ref v, const gcut_marks *marks)
 {
@@ -170,8 +170,7 @@ static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const
         }
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 static gcut_locid location_of(const half *h, const gcut_node *n)
 {
@@ -256,7 +255,7 @@ static half half_new(gcut_plan *plan, gcut_arena *arena, const char *base, const
     return h;
 }
 
-/* ---- the pair -------------------------------------------------------------------------------- */
+/* ---- the pair ---- */
 
 static const char *bytes_text(gcut_module *m, gcut_dim d)
 {

@@ -20,7 +20,7 @@ extern char **environ;
 #define MLP GCUT_SOURCE_DIR "/examples/mlp.gcut"
 #define ARGV(...) ((const char *const[]){"gradcut", __VA_ARGS__, NULL})
 
-/* ---- running it ------------------------------------------------------------------------------ */
+/* ---- running it ---- */
 
 static char folder[] = "/tmp/gradcut-cli-XXXXXX"; /* the tests' own; also the command's working folder */
 
@@ -166,7 +166,7 @@ static const char two_text[] =
     "func @first(input %x: f32[2]) -> (out y: f32[2]) {\n  %y = neg(%x)\n  return %y\n}\n"
     "func @second(input %x: f32[3]) -> (out y: f32[3]) {\n  %y = exp(%x)\n  return %y\n}\n";
 
-/* ---- the tests' folder ----------------------------------------------------------------------- */
+/* ---- the tests' folder ---- */
 
 static inline int start(void **state)
 {

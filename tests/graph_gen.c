@@ -9,7 +9,7 @@
 
 #define CAP 4096 /* elements of a value at the nominal sizes */
 
-/* ---- draws ------------------------------------------------------------------------------------- */
+/* ---- draws ---- */
 
 static uint32_t draw(graph_gen *r, uint32_t below)
 {
@@ -89,7 +89,7 @@ static gcut_type any_type(graph_gen *r, gcut_dtype dtype, uint32_t lo_rank)
     return t;
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static bool is_real(const graph_gen *r, gcut_ref v)
 {
@@ -245,7 +245,7 @@ static gcut_attr dims(graph_gen *r, gcut_attr_key k, const gcut_dim *d, uint32_t
     return gcut_attr_dims(module_of(r), k, d, n);
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------- */
+/* ---- elementwise ---- */
 
 /* Where an op may be used; the others everywhere. */
 enum { FIRST_POSITIVE = 1, SECOND_POSITIVE = 2, KINK = 4, STEP = 8, EXACT = 16 };
@@ -397,7 +397,7 @@ static void gen_select(graph_gen *r, gcut_op op)
          r->item[x].exact && r->item[y].exact);
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------- */
+/* ---- shapes ---- */
 
 /* The result is item x moved about. */
 static void moved(graph_gen *r, uint32_t x, gcut_ref v)
@@ -570,7 +570,7 @@ static void gen_flip(graph_gen *r, gcut_op op)
     moved(r, x, node(r, op, &in, 1, &a, 1));
 }
 
-/* ---- constants ------------------------------------------------------------------------------------- */
+/* ---- constants ---- */
 
 static void gen_dim(graph_gen *r, gcut_op op)
 {
@@ -591,7 +591,7 @@ static void gen_full(graph_gen *r, gcut_op op)
     keep(r, node(r, op, NULL, 0, a, 3), mag, true);
 }
 
-/* ---- reductions -------------------------------------------------------------------------------------- */
+/* ---- reductions ---- */
 
 static void gen_reduce(graph_gen *r, gcut_op op)
 {
@@ -677,8 +677,7 @@ static void gen_mse(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, 2, NULL, 0), 16, false);
 }
 
-/* ---- contractions ----------------------------------------------------------------------------------------
- */
+/* ---- contractions ---- */
 
 static void gen_matmul(graph_gen *r, gcut_op op)
 {
@@ -725,8 +724,7 @@ static void gen_attention(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, n, a, 1 + draw(r, 2)), 1, false);
 }
 
-/* ---- indices
- * ------------------------------------------------------------------------------------------------ */
+/* ---- indices ---- */
 
 /* A shape of indices, and the shape that taking them along axis gives. */
 static gcut_type index_shape(graph_gen *r, const gcut_type *x, uint32_t axis, gcut_type *taken)
@@ -782,8 +780,7 @@ static void gen_scatter_add(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, 3, &a, 1), r->item[x].mag + 3, false);
 }
 
-/* ---- a graph
- * ------------------------------------------------------------------------------------------------- */
+/* ---- a graph ---- */
 
 static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {
 #define OP(id, operands, types, attr, shape, ...) [GCUT_OP_##id] = gen_##shape,

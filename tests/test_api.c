@@ -73,7 +73,7 @@ static gcut_step *compile_as(gcut_graph *g, gcut_backend b, const char *optimize
 
 static const gcut_backend backends[] = {GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED};
 
-/* ---- the builder ------------------------------------------------------------------------------ */
+/* ---- the builder ---- */
 
 static void null_values_are_sticky(void **state)
 {
@@ -314,7 +314,7 @@ static void apply_takes_attributes_as_text(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* ---- binding ---------------------------------------------------------------------------------------- */
+/* ---- binding ---- */
 
 static const char line_fit[] = "func @line[N in 1..64 mult 1](param %w: f32[3], input %x: f32[N, 3], input "
                                "%y: f32[N]) -> (out loss: f32[]) {\n"
@@ -423,8 +423,7 @@ static void options_are_checked(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* ---- values at run time -----------------------------------------------------------------------------------
- */
+/* ---- values at run time ---- */
 
 static void indices_out_of_range(void **state)
 {
@@ -524,8 +523,7 @@ static void not_numbers_survive(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* ---- surroundings
- * -------------------------------------------------------------------------------------------- */
+/* ---- surroundings ---- */
 
 static void missing_tools_and_folders(void **state)
 {
@@ -646,8 +644,7 @@ static void two_contexts_in_two_threads(void **state)
     }
 }
 
-/* ---- memory
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Counts blocks, and refuses one request; every block is preceded by its count of bytes. */
 typedef struct failing {

@@ -6,8 +6,7 @@
 
 #include "base/json.h"
 
-/* ---- an allocator that counts what is live and fails at a chosen call ------------------------------------
- */
+/* ---- an allocator that counts what is live and fails at a chosen call ---- */
 
 typedef struct heap {
     int64_t live, calls, fail_at; /* fail_at 0: never */
@@ -39,8 +38,7 @@ static void in_env(void (*body)(void *))
     gcut_env_free(w.env);
 }
 
-/* ---- arenas ----------------------------------------------------------------------------------------------
- */
+/* ---- arenas ---- */
 
 static void blocks_body(void *arg)
 {
@@ -164,8 +162,7 @@ static void test_overflow(void **state)
     gcut_env_free(w.env);
 }
 
-/* ---- every allocation fails once, nothing leaks, a later run succeeds -------------------------------------
- */
+/* ---- every allocation fails once, nothing leaks, a later run succeeds ---- */
 
 typedef struct sweep {
     gcut_env *env;
@@ -220,8 +217,7 @@ static void test_sweep(void **state)
     assert_true(failed > 60);
 }
 
-/* ---- catching
- * ------------------------------------------------------------------------------------------------- */
+/* ---- catching ---- */
 
 static void throw_dim(void *arg)
 {
@@ -246,8 +242,7 @@ static void test_nest(void **state)
     gcut_env_free(w.env);
 }
 
-/* ---- diagnostics
- * ------------------------------------------------------------------------------------------------ */
+/* ---- diagnostics ---- */
 
 static void diags_body(void *arg)
 {
@@ -289,9 +284,7 @@ static void test_diags(void **state)
     in_env(diags_body);
 }
 
-/* ---- JSON
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 static void sample(gcut_json *j)
 {

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
-/* ---- goldens and help ------------------------------------------------------------------------ */
+/* ---- goldens and help ---- */
 
 static void golden(const char *name, const char *const *argv)
 {
@@ -79,7 +79,7 @@ static void test_help_forms(void **state)
     free(b);
 }
 
-/* ---- commands that run nothing --------------------------------------------------------------- */
+/* ---- commands that run nothing ---- */
 
 static void test_check(void **state)
 {
@@ -218,7 +218,7 @@ static void test_compile(void **state)
     assert_int_equal(access("one/lib.so", R_OK), 0);
 }
 
-/* ---- commands that run ----------------------------------------------------------------------- */
+/* ---- commands that run ---- */
 
 static void test_run(void **state)
 {

@@ -41,7 +41,7 @@ static uint32_t roll(fixture *f, uint32_t n)
     return (uint32_t)(f->seed >> 33) % n;
 }
 
-/* ---- trees, evaluated as written --------------------------------------------------------------------- */
+/* ---- trees, evaluated as written ---- */
 
 typedef struct tree {
     int op; /* -1: constant, -2: symbol, else gcut_dim_op */
@@ -133,8 +133,7 @@ static void sample(fixture *f, int64_t *value, gcut_dim_binding *b)
     }
 }
 
-/* ---- text back into a tree's worth of calls: the grammar of doc, in 30 lines ----------------------------
- */
+/* ---- text back into a tree's worth of calls: the grammar of doc, in 30 lines ---- */
 
 typedef struct reader {
     fixture *f;
@@ -190,8 +189,7 @@ static const char *text_of(fixture *f, gcut_dim d)
     return t.at;
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void random_body(fixture *f)
 {

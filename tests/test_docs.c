@@ -21,7 +21,7 @@
 #include "gradcut/gradcut.h"
 #include "graph/passes.h"
 
-/* ---- doc/ops.md -------------------------------------------------------------------------------- */
+/* ---- doc/ops.md ---- */
 
 typedef struct note {
     const char *key, *text;
@@ -231,7 +231,7 @@ static void ops_page_is_the_table(void **state)
     must(*state, ops_page, *state);
 }
 
-/* ---- fenced blocks ------------------------------------------------------------------------------- */
+/* ---- fenced blocks ---- */
 
 typedef struct block {
     const char *kind, *word; /* the first word behind the fence, and the rest of its line */

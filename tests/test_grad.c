@@ -387,7 +387,7 @@ static void every_op_matches_central_differences(void **state)
     }
 }
 
-/* ---- kinks, ties and infinities ----------------------------------------------------------------------- */
+/* ---- kinks, ties and infinities ---- */
 
 /* loss = sum of %y over a parameter %a: f32[4]; the gradient at given points, with d loss = 1. */
 typedef struct point {
@@ -491,8 +491,7 @@ static void kinks_ties_and_infinities_are_pytorchs(void **state)
     }
 }
 
-/* ---- the joint graph itself ------------------------------------------------------------------------------
- */
+/* ---- the joint graph itself ---- */
 
 static const char two_layers[] = "gcut 1\n"
                                  "func @net[N in 1..](param %w1: f32[3, 4], param %w2: f32[4, 2], param "

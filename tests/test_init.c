@@ -105,8 +105,7 @@ static void integers(void **state)
     for (int64_t k = 0; k < n; k++) assert_true(x.u.i[k] == INT64_MAX - 1);
 }
 
-/* ---- data declarations
- * --------------------------------------------------------------------------------------- */
+/* ---- data declarations ---- */
 
 typedef struct job {
     gcut_env *env;

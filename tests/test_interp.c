@@ -13,8 +13,7 @@
 #define NaN ((double)NAN)
 #define ROOM 64
 
-/* ---- running a text -------------------------------------------------------------------------------------
- */
+/* ---- running a text ---- */
 
 typedef struct job {
     gcut_env *env;
@@ -99,8 +98,7 @@ static void check_close(double got, double want, double tol, const char *what, i
     fail_msg("%s: element %lld is %.17g, expected %.17g", what, (long long)k, got, want);
 }
 
-/* ---- a row for every op ----------------------------------------------------------------------------------
- */
+/* ---- a row for every op ---- */
 
 typedef struct sample {
     const char *params, *result, *expr;
@@ -306,8 +304,7 @@ static void samples_are_right(void **state)
         }
 }
 
-/* ---- composites against their formulas --------------------------------------------------------------------
- */
+/* ---- composites against their formulas ---- */
 
 /* Rows of three: ordinary, far apart, all large, all small, with -inf, and nothing but -inf. */
 static const double rows[] = {0.3,  -1.2,     2.5,  1e4, -1e4,      0, 1e4,       1e4,       1e4 - 1,
@@ -509,8 +506,7 @@ static void causal_without_keys(void **state)
     assert_true(j.out.u.f[1] == 7);
 }
 
-/* ---- expansion
- * ---------------------------------------------------------------------------------------------- */
+/* ---- expansion ---- */
 
 static void expansion_keeps_names(void **state)
 {
@@ -534,8 +530,7 @@ static void expansion_keeps_names(void **state)
     assert_int_equal(j.ran->module->graphs.n, 2); /* the scratch graphs are gone */
 }
 
-/* ---- precision
- * ---------------------------------------------------------------------------------------------- */
+/* ---- precision ---- */
 
 static uint32_t next_random(uint32_t *s)
 {
@@ -652,8 +647,7 @@ static void halves(void **state)
     check_half(*state, GCUT_bf16, 7, 127);
 }
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 #define TAKE(expr, i)                                                                                        \
     "gcut 1\nfunc @f(input %a: f32[2, 3], input %i: " i ", input %u: f32[2, 3]) -> (out y: f32[]) {\n"       \
@@ -693,8 +687,7 @@ static void division_by_zero(void **state)
     refuse(&j, GCUT_ECHECK, 3, WORDS("'mod'", "division by zero"));
 }
 
-/* ---- binding sizes
- * -------------------------------------------------------------------------------------------- */
+/* ---- binding sizes ---- */
 
 #define BIND                                                                                                 \
     "gcut 1\nfunc @f[N in 2..8 mult 2, M](input %a: f32[2*N+1, M], input %b: f32[M, N]) -> (out y: i64[]) "  \

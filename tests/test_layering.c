@@ -179,7 +179,7 @@ static void siblings_do_not_meet(void **state)
                 }
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* LICENSE, point 2. */
 static bool is_permissive(const char *file)
@@ -223,7 +223,7 @@ static void files_are_licensed_and_short(void **state)
     assert_int_equal(problems, 0);
 }
 
-/* ---- headers -------------------------------------------------------------------------------------- */
+/* ---- headers ---- */
 
 /* Templates, included once for each setting of their macros, and the last part of gradcut_rt.h. */
 static bool is_part(const char *file)
@@ -272,7 +272,7 @@ static void every_header_compiles_alone(void **state)
     assert_int_equal(status, 0);
 }
 
-/* ---- what is linked ----------------------------------------------------------------------------------- */
+/* ---- what is linked ---- */
 
 /* Calls see on every line that a command prints; returns how many there were. */
 static int lines_of(const char *cmd, void (*see)(char *line))

@@ -90,8 +90,7 @@ static void refuse(job *j, void (*body)(void *), gcut_status status, const char 
     gcut_diags_clear(j->env);
 }
 
-/* ---- round trips
- * ------------------------------------------------------------------------------------------- */
+/* ---- round trips ---- */
 
 static void round_trips(void **state)
 {
@@ -133,8 +132,7 @@ static void arrays(void **state)
     refuse(j, write_array_body, GCUT_ETYPE, "bf16");
 }
 
-/* ---- files as others write them
- * ------------------------------------------------------------------------------ */
+/* ---- files as others write them ---- */
 
 /* A file of the given version, dict and elements; returns its size. */
 static size_t make(unsigned char *to, int version, const char *dict, const void *data, size_t n)
@@ -267,8 +265,7 @@ static void mutants(void **state)
     assert_true(accepted > 100 && refused > 1000);
 }
 
-/* ---- the file system
- * -------------------------------------------------------------------------------------------- */
+/* ---- the file system ---- */
 
 static void file_read_body(void *arg)
 {
@@ -363,8 +360,7 @@ static void failing_writes(void **state)
     assert_int_equal(entries(j->dir), 0);
 }
 
-/* ---- no memory
- * ------------------------------------------------------------------------------------------------ */
+/* ---- no memory ---- */
 
 /* Lets `left` more blocks be allocated; negative = all. */
 static void *limited(void *user, void *block, size_t size)

@@ -150,7 +150,7 @@ static void a_thousand_f32_steps_follow_pytorchs(void **state)
     for (size_t i = 0; i < NCASES; i++) with_env(i, true, follow_pytorch);
 }
 
-/* ---- the formulas in C --------------------------------------------------------------------------------- */
+/* ---- the formulas in C ---- */
 
 static void formula_step(const gcut_optimizer *o, int t, double *w, double *m, double *v)
 {
@@ -196,8 +196,7 @@ static void steps_equal_the_formulas(void **state)
     for (size_t i = 0; i < NCASES; i++) with_env(i, false, follow_formula);
 }
 
-/* ---- the graph --------------------------------------------------------------------------------------------
- */
+/* ---- the graph ---- */
 
 static const char mixed[] =
     "gcut 1\n"
@@ -256,8 +255,7 @@ static void states_scalars_and_results_are_as_documented(void **state)
     with_env(0, false, graph_body);
 }
 
-/* ---- the option string
- * ---------------------------------------------------------------------------------------- */
+/* ---- the option string ---- */
 
 static void parse_body(void *arg)
 {

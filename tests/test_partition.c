@@ -43,7 +43,7 @@ static gcut_machine integer_machine(void)
     return (gcut_machine){1, 1, 2, 1, 8, 1000};
 }
 
-/* ---- the definition -------------------------------------------------------------------------- */
+/* ---- the definition ---- */
 
 typedef struct oracle {
     const gcut_plan *plan;
@@ -228,8 +228,7 @@ static void plans_are_cheapest(void **state)
     must(w->env, oracle_body, w);
 }
 
-/* ---- the solver against all cuts ------------------------------------------------------------------------
- */
+/* ---- the solver against all cuts ---- */
 
 static uint64_t rng(uint64_t *s)
 {
@@ -392,7 +391,7 @@ static void impossible_is_an_error(void **state)
     assert_int_equal(gcut_protect(w->env, impossible_body, w), GCUT_EPLAN);
 }
 
-/* ---- the default machine --------------------------------------------------------------------- */
+/* ---- the default machine ---- */
 
 typedef struct text_case {
     world *w;
@@ -494,7 +493,7 @@ static void matmuls(void **state)
     matmul_case(*state, 8, 16384, false);
 }
 
-/* ---- policies and forced values -------------------------------------------------------------- */
+/* ---- policies and forced values ---- */
 
 static const char chain[] =
     "gcut 1\n"
@@ -588,7 +587,7 @@ static void contradictions(void **state)
     expect_error(*state, marked(*state, "", "", ""), o, "no value %dxx", "%dx");
 }
 
-/* ---- flip prices ----------------------------------------------------------------------------- */
+/* ---- flip prices ---- */
 
 static bool saved_at(gcut_graph *g, gcut_ref v, double lambda)
 {
@@ -624,7 +623,7 @@ static void flips_are_where_plans_change(void **state)
     must(w->env, flips_body, w);
 }
 
-/* ---- reports --------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 static void report_says(void **state)
 {

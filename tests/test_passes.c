@@ -22,8 +22,7 @@ static void with_env(void (*body)(void *), const void *arg)
     gcut_env_free(j.env);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------------
- */
+/* ---- comparing ---- */
 
 static const double specials[] = {0.0,   -0.0,  1,        -1,        0.1, -2.5, 3e38,
                                   -3e38, 1e-45, INFINITY, -INFINITY, NAN, 7,    0.5};
@@ -99,8 +98,7 @@ static const char *ops_of(gcut_arena *a, const gcut_graph *g)
     return t.at;
 }
 
-/* ---- folding, rule by rule
- * --------------------------------------------------------------------------------- */
+/* ---- folding, rule by rule ---- */
 
 typedef struct row {
     const char *type, *body, *ops;
@@ -264,8 +262,7 @@ static void fold_rules(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) with_env(row_body, &rows[i]);
 }
 
-/* ---- common subexpressions and dead code
- * ---------------------------------------------------------------------- */
+/* ---- common subexpressions and dead code ---- */
 
 static const char twice[] =
     "gcut 1\n"
@@ -371,8 +368,7 @@ static void checks(void **state)
     gcut_env_free(env);
 }
 
-/* ---- whole programs
- * ----------------------------------------------------------------------------------------------- */
+/* ---- whole programs ---- */
 
 static gcut_array *plain_params(gcut_arena *a, const gcut_graph *g, int64_t n)
 {
@@ -428,8 +424,7 @@ static void corpus(void **state)
     assert_true(seen >= 3);
 }
 
-/* ---- random graphs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- random graphs ---- */
 
 static uint32_t roll(uint64_t *seed, uint32_t n)
 {

@@ -57,7 +57,7 @@ static bool wrong(run_case *c, const char *fmt, ...)
     return false;
 }
 
-/* ---- data ------------------------------------------------------------------------------------ */
+/* ---- data ---- */
 
 static uint64_t next(uint64_t *s)
 {
@@ -121,7 +121,7 @@ static void fill(const graph_gen *gen, uint64_t seed, const gcut_value_info *v, 
     }
 }
 
-/* ---- runs -------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 #define MAX_VALUES 300
 
@@ -198,7 +198,7 @@ static bool run_at(run_case *c, gcut_step *s, int64_t n, int64_t m, outcome *o)
     return ok;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------ */
+/* ---- comparing ---- */
 
 /* Rounding grows with what a graph does to it, and the interpreter that rounds after every op shows how much:
  * its own distance from f64, times 8 for another order of summation, is allowed on top of 2^-23 * 2^10 (or
@@ -271,7 +271,7 @@ static void same_bits(run_case *c, const char *label, int64_t at, const outcome 
     }
 }
 
-/* ---- random graphs ------------------------------------------------------------------------------------- */
+/* ---- random graphs ---- */
 
 /* N and M of a run.  The last N is as large as the graph allows: threads begin their work there. */
 #define NSIZES 4
@@ -547,8 +547,7 @@ static void random_graphs(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* ---- models
- * ------------------------------------------------------------------------------------------------ */
+/* ---- models ---- */
 
 /* Three steps, so that the second and third run on what the first wrote.  AdamW divides a gradient by its own
  * size: with eps = 1e-3 a gradient that is zero but for rounding moves its parameter by no more than lr times
@@ -610,8 +609,7 @@ static void models(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* ---- what was wrong once
- * ------------------------------------------------------------------------------------- */
+/* ---- what was wrong once ---- */
 
 /* Runs at N = M = n, with results in out; checks the peak. */
 static void run_sized(run_case *c, gcut_options o, int64_t n, outcome *out)

@@ -111,8 +111,7 @@ static void run_pair(world *w, const gcut_plan *p, gcut_precision prec)
     assert_int_equal(seen, joint->results.n);
 }
 
-/* ---- structure ------------------------------------------------------------------------------------------
- */
+/* ---- structure ---- */
 
 static bool computes(const gcut_graph *g, const char *name)
 {
@@ -166,8 +165,7 @@ static void check_lazy(const gcut_plan *p)
     }
 }
 
-/* ---- random graphs ----------------------------------------------------------------------------------------
- */
+/* ---- random graphs ---- */
 
 static void one_case(world *w, uint64_t seed, gcut_policy policy, double lambda)
 {
@@ -210,7 +208,7 @@ static void halves_equal_joint(void **state)
     must(w->env, random_body, w);
 }
 
-/* ---- one split in full ----------------------------------------------------------------------- */
+/* ---- one split in full ---- */
 
 static void golden_body(void *arg)
 {

@@ -61,7 +61,7 @@ static const char *printed(gcut_env *env, const char *text)
     return r.first.at;
 }
 
-/* ---- every .gcut file ------------------------------------------------------------------------------- */
+/* ---- every .gcut file ---- */
 
 typedef void (*visit_fn)(gcut_env *env, const char *path);
 
@@ -169,7 +169,7 @@ static void every_graph_prints_alone(void **state)
     assert_true(walk(GCUT_SOURCE_DIR "/tests/corpus", visit_graphs) >= 6);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Counts down allocations and fails every one from the last on. */
 static void *stingy(void *user, void *block, size_t size)
@@ -215,7 +215,7 @@ static void the_example_is_canonical(void **state)
     gcut_env_free(env);
 }
 
-/* ---- every op ------------------------------------------------------------------------------------------ */
+/* ---- every op ---- */
 
 /* Operands and attributes by shape rule, so that an op with a new rule does not compile without a sample. */
 #define SAMPLE_same NULL
@@ -317,8 +317,7 @@ static void every_op_is_a_fixed_point(void **state)
     }
 }
 
-/* ---- single rules
- * ------------------------------------------------------------------------------------------ */
+/* ---- single rules ---- */
 
 static const char head[] = "gcut 1\nfunc @f[N](input %x: f32[N, 2], input %k: i32[N]) -> () {\n";
 
@@ -415,8 +414,7 @@ static void long_chain_of_locations(void **state)
     gcut_env_free(env);
 }
 
-/* ---- floats
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- floats ---- */
 
 static uint64_t next_random(uint64_t *s)
 {
@@ -492,8 +490,7 @@ static void floats_are_shortest(void **state)
     gcut_env_free(env);
 }
 
-/* ---- diagnostics
- * --------------------------------------------------------------------------------------------------- */
+/* ---- diagnostics ---- */
 
 typedef struct bless_job {
     gcut_env *env;
@@ -567,8 +564,7 @@ static void files(void **state)
     gcut_env_free(env);
 }
 
-/* ---- mutations
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- mutations ---- */
 
 #define ROUNDS 400
 

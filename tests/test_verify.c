@@ -56,8 +56,7 @@ static void verify_body(void *arg)
     gcut_verify_module(((job *)arg)->m);
 }
 
-/* ---- ways to break things; node k of @fwd is the k-th line
- * ------------------------------------------------- */
+/* ---- ways to break things; node k of @fwd is the k-th line ---- */
 
 static gcut_node *node(job *j, uint32_t k)
 {

@@ -29,7 +29,7 @@ typedef struct gcut_graph gcut_graph; /* one function */
 typedef struct gcut_step gcut_step;   /* a function made ready to run */
 typedef struct gcut_plan gcut_plan;   /* what is saved, what is recomputed */
 
-/* ---- context and errors ------------------------------------------------------------------- */
+/* ---- context and errors ---- */
 
 /* Memory hook with the contract of realloc (size 0 frees). */
 typedef struct gcut_allocator {
@@ -49,7 +49,7 @@ GCUT_API void gcut_clear_errors(gcut_ctx *ctx);
 GCUT_API const char *gcut_status_text(gcut_status s);
 GCUT_API const char *gcut_version(void);
 
-/* ---- sizes and types -------------------------------------------------------------------------- */
+/* ---- sizes and types ---- */
 
 /* A size: >= 0 is that many; < 0 names a symbolic expression of its graph. */
 typedef int64_t gcut_dim;
@@ -74,7 +74,7 @@ GCUT_API gcut_dim gcut_dim_sub(gcut_graph *g, gcut_dim a, gcut_dim b);
 GCUT_API gcut_dim gcut_dim_mul(gcut_graph *g, gcut_dim a, gcut_dim b);
 GCUT_API gcut_dim gcut_dim_div(gcut_graph *g, gcut_dim a, gcut_dim b); /* floor */
 
-/* ---- building a graph ----------------------------------------------------------------------------- */
+/* ---- building a graph ---- */
 
 /* A value of a graph; id 0 is null.  Calls on a null value return null and stay quiet, so a chain needs one check
  * at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file and line. */
@@ -187,7 +187,7 @@ GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_v
 #define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
 #define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
 
-/* ---- what to make of it ------------------------------------------------------------------------------ */
+/* ---- what to make of it ---- */
 
 typedef enum gcut_backend { GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED } gcut_backend;
 
@@ -235,7 +235,7 @@ GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole st
 /* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
 GCUT_API gcut_status gcut_emit_files(gcut_graph *g, const gcut_options *opt, const char *base, bool shared);
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* NULL on error.  Sizes are not needed yet: one step serves every size its symbols allow. */
 GCUT_API gcut_step *gcut_compile(gcut_graph *g, const gcut_options *opt);
@@ -285,7 +285,7 @@ typedef struct gcut_stats {
 /* Valid after a run.  Measuring the touched arena reads all of it once. */
 GCUT_API gcut_stats gcut_step_stats(gcut_step *step);
 
-/* ---- checking ------------------------------------------------------------------------------------------ */
+/* ---- checking ---- */
 
 typedef struct gcut_check_report {
     bool ok;

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* ---- statuses --------------------------------------------------------------------------- */
+/* ---- statuses ---- */
 
 typedef enum gcut_rt_status {
     GCUT_RT_OK,
@@ -43,7 +43,7 @@ gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what
 /* One sentence into buf (always terminated); returns what snprintf would. */
 int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size);
 
-/* ---- sizes -------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 static inline int64_t gcut_rt_floordiv(int64_t a, int64_t b)
 {
@@ -55,7 +55,7 @@ static inline int64_t gcut_rt_mod(int64_t a, int64_t b) { return a - gcut_rt_flo
 static inline int64_t gcut_rt_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t gcut_rt_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---- arena placement -------------------------------------------------------------------------- */
+/* ---- arena placement ---- */
 
 /* A buffer of the arena: alive from kernel `birth` to kernel `death`, both included. */
 typedef struct gcut_rt_buffer {
@@ -69,7 +69,7 @@ typedef struct gcut_rt_buffer {
  * them all (a multiple of 64).  Deterministic; no memory of its own.  Zero-byte buffers get offset 0. */
 int64_t gcut_rt_place(gcut_rt_buffer *b, int n);
 
-/* ---- matrix products ---------------------------------------------------------------------------- */
+/* ---- matrix products ---- */
 
 /* C = A B (or C += A B), for every index of up to 4 batch axes; all strides in elements, any sign but
  * zero allowed for A and B including 0 (a repeated operand).  Same bits for any number of threads and any
@@ -92,7 +92,7 @@ void gcut_rt_gemm_part_f64(const gcut_rt_gemm *g, const double *a, const double 
 /* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
 const char *gcut_rt_blis_name(void);
 
-/* ---- threads ---------------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 /* Threads a step uses when asked for 0: OMP_NUM_THREADS, else every core. At least 1. */
 int gcut_rt_threads(int asked);
@@ -116,7 +116,16 @@ static inline int gcut_rt_crew(int threads, int64_t n, int64_t ps, int64_t most)
     return (int)gcut_rt_max(gcut_rt_min(gcut_rt_worth(threads, n, ps), most), 1);
 }
 
-/* ---- indices ------------------------------------------------------------------------------------------ */
+/* Rows of a matrix product that its epilogue follows at once, when every thread has that many. */
+#define GCUT_RT_TILE 128
+static inline int gcut_rt_tiles(int64_t rows, int threads) { return rows >= (int64_t)GCUT_RT_TILE * threads; }
+/* Threads of an epilogue, whichever way it runs: tiled_ps includes the product's cost. */
+static inline int gcut_rt_epilogue_crew(int threads, int64_t n, int64_t ps, int64_t rows, int64_t tiled_ps)
+{
+    return gcut_rt_tiles(rows, threads) ? gcut_rt_worth(threads, n, tiled_ps) : gcut_rt_crew(threads, n, ps, rows);
+}
+
+/* ---- indices ---- */
 
 /* The first bad index a kernel met: its position in row-major order, INT64_MAX = none. */
 typedef struct gcut_rt_fault {
@@ -134,7 +143,7 @@ static inline int64_t gcut_rt_bounded(int64_t i, int64_t limit, int64_t at, gcut
 /* Merges one thread's finding into the call's; any order of the threads gives the same result. */
 void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 
-/* ---- data movement ------------------------------------------------------------------------------------- */
+/* ---- data movement ---- */
 
 #define GCUT_RT_MAX_RANK 8
 
@@ -174,7 +183,7 @@ GCUT_RT_REDUCE(i64, int64_t)
 GCUT_RT_REDUCE(u8, uint8_t)
 #undef GCUT_RT_REDUCE
 
-/* ---- checks of a call ------------------------------------------------------------------------------------ */
+/* ---- checks of a call ---- */
 
 /* One bound value of a call. */
 typedef struct gcut_rt_span {
@@ -189,7 +198,7 @@ typedef struct gcut_rt_span {
  * everything else. */
 gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes, gcut_rt_error *err);
 
-/* ---- the generic door --------------------------------------------------------------------------------------- */
+/* ---- the generic door ---- */
 
 /* Every NAME_plan begins with this. */
 typedef struct gcut_rt_plan {

@@ -80,7 +80,7 @@ static inline float gcut_mulerr_f32(float a, float b, float p)
 #endif
 }
 
-/* ---- f32: exact and correctly rounded ------------------------------------------------------- */
+/* ---- f32: exact and correctly rounded ---- */
 
 static inline float gcut_abs_f32(float x)
 {
@@ -164,7 +164,7 @@ static inline float gcut_rsqrt_f32(float x)
     return 1.0f / __builtin_sqrtf(x);
 }
 
-/* ---- f32: exponentials -------------------------------------------------------------------------- */
+/* ---- f32: exponentials ---- */
 
 /* (e^r - 1 - r) / r^2 for |r| <= 0.35. */
 static inline float gcut_exppoly_f32(float r)
@@ -328,7 +328,7 @@ static inline float gcut_gelu_tanh_f32(float x)
     return gcut_gated_f32(x, z, zlo);
 }
 
-/* ---- f32: logarithms --------------------------------------------------------------------------- */
+/* ---- f32: logarithms ---- */
 
 /* log(1 + m) + e ln 2 for -0.25 <= m < 0.5. */
 static inline float gcut_logpoly_f32(float m, float e)
@@ -413,7 +413,7 @@ static inline float gcut_pow_f32(float x, float y)
     return one ? 1.0f : r;
 }
 
-/* ---- f32: sine and cosine -------------------------------------------------------------------------- */
+/* ---- f32: sine and cosine ---- */
 
 /* (2^(e-150) 2/pi) mod 4 for the biased exponents e = 126..254, in two parts (kernels/rt/trig.c). */
 extern const double gcut_rt_two_over_pi[129][2];
@@ -467,7 +467,7 @@ static inline float gcut_cos_f32(float x)
     return gcut_abs_f32(x) < INFINITY ? c : x - x;
 }
 
-/* ---- f64 --------------------------------------------------------------------------------------------- */
+/* ---- f64 ---- */
 
 static inline double gcut_abs_f64(double x)
 {
@@ -585,8 +585,7 @@ static inline double gcut_gelu_tanh_f64(double x)
     return (x < 0 ? x * e : x) / (1.0 + e);
 }
 
-/* ---- integers ---------------------------------------------------------------------------------------------
- */
+/* ---- integers ---- */
 
 /* Arithmetic wraps (in unsigned, so nothing is undefined), division floors, division by zero gives 0. */
 #define GCUT_RT_INT(S, T, U)                                                                                 \
@@ -666,7 +665,7 @@ static inline uint8_t gcut_not_bool(uint8_t a)
     return (uint8_t)!a;
 }
 
-/* ---- float to integer --------------------------------------------------------------------------------------------- */
+/* ---- float to integer ---- */
 
 /* Truncated toward zero and saturated; NaN gives 0.  C leaves both undefined.  A float converts to double exactly. */
 #define GCUT_RT_TO(NAME, T, LO, HI)                                                                                    \
@@ -681,8 +680,7 @@ GCUT_RT_TO(i64, int64_t, INT64_MIN, INT64_MAX)
 GCUT_RT_TO(u8, uint8_t, 0, UINT8_MAX)
 #undef GCUT_RT_TO
 
-/* ---- reductions over lanes
- * ------------------------------------------------------------------------------------ */
+/* ---- reductions over lanes ---- */
 
 /* A row reduction accumulates element i in lane i % 64 and combines the lanes pairwise, in this order: lane i
  * with lane i + 32, then i + 16, ...  The result depends on the row alone. */

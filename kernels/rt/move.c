@@ -6,7 +6,7 @@
 
 #include "gradcut/gradcut_rt.h"
 
-/* ---- strided copy ------------------------------------------------------------------------------------ */
+/* ---- strided copy ---- */
 
 typedef struct copy_job {
     int rank;
@@ -106,8 +106,7 @@ void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t o
     }
 }
 
-/* ---- gather and scatter ----------------------------------------------------------------------------------
- */
+/* ---- gather and scatter ---- */
 
 static int64_t index_at(const void *i, int isize, int64_t k)
 {
@@ -188,8 +187,7 @@ SCATTER(i32, int32_t)
 SCATTER(i64, int64_t)
 SCATTER(u8, uint8_t)
 
-/* ---- reduction over any axes
- * ----------------------------------------------------------------------------------- */
+/* ---- reduction over any axes ---- */
 
 typedef struct reduce_job {
     gcut_rt_reduction how;

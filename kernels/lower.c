@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Lowering as a whole, and what it tells its callers.
+ */
+#include "kernels/lower.h"
+
+#include "gradcut/gradcut_rt.h"
+
+gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
+{
+    gcut_module *m = fwd->module;
+    gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
+    p->module = m;
+    p->half[0].g = fwd;
+    p->half[1].g = bwd;
+    int step = 0;
+    for (int k = 0; k < 2; k++) {
+        gcut_half *h = &p->half[k];
+        if (!h->g) continue;
+        gcut_group(p, h);
+        gcut_place_half(p, h);
+        gcut_order_half(p, h, step);
+        step += (int)h->order.n;
+    }
+    gcut_c_fields(p);
+    return p;
+}
+
+const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *n)
+{
+    *n = p->bindings.n;
+    return p->bindings.at;
+}
+
+/* ---- sizes ---- */
+
+static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at, uint32_t nat,
+                        int threads)
+{
+    int64_t n = 0;
+    if (!gcut_dim_eval(p->module->dims, b->count, at, nat, &n))
+        gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
+                  "the size of %%%s cannot be computed at these dimensions", b->name);
+    n *= gcut_dtype_bytes(b->dtype);
+    if (b->crew != GCUT_NONE) {
+        gcut_crew crew = gcut_loop_crew(&p->half[b->half], b->crew);
+        n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);
+    }
+    return n;
+}
+
+gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    gcut_memory mem = {0};
+    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
+    gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
+    int n = 0;
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *buf = &p->buffers.at[i];
+        if (buf->kind == GCUT_P_BOUND) continue;
+        int64_t bytes = bytes_at(p, buf, at, nat, threads);
+        if (buf->saved) mem.saved_bytes += bytes;
+        if (buf->birth < 0) continue;
+        b[n].bytes = bytes;
+        b[n].birth = buf->birth;
+        b[n++].death = buf->death;
+    }
+    mem.arena_bytes = gcut_rt_place(b, n);
+    gcut_arena_free(a);
+    return mem;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order in which the kernels of a half run, and the lifetimes of buffers
+ * that follow from it.
+ *
+ * in: a placed half.   out: order, birth and death of every buffer.
+ */
+#include "kernels/lower.h"
+
+/* Where a unit would like to run: at its last node; a copy, right after what it copies. */
+static uint32_t wish(const gcut_half *h, uint32_t u)
+{
+    const gcut_unit *w = &h->units.at[u];
+    if (w->kind == GCUT_U_COPY) return h->g->values.at[w->copy_from].def + 1;
+    return w->nodes.at[w->nodes.n - 1];
+}
+
+static void order(gcut_program *p, gcut_half *h)
+{
+    gcut_arena *a = p->module->arena;
+    uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
+    uint32_t left = 0;
+    for (uint32_t u = 0; u < h->units.n; u++) left += !h->units.at[u].dead;
+    while (left--) {
+        uint32_t best = GCUT_NONE;
+        for (uint32_t u = 0; u < h->units.n; u++) {
+            gcut_cursor cursor = {0, 0};
+            uint32_t s = GCUT_NONE;
+            if (done[u] || h->units.at[u].dead) continue;
+            if (best != GCUT_NONE && wish(h, best) <= wish(h, u)) continue;
+            while ((s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE && done[s])
+                ;
+            if (s == GCUT_NONE) best = u;
+        }
+        GCUT_ASSERT(best != GCUT_NONE); /* K2 */
+        done[best] = 1;
+        *GCUT_PUSH(a, &h->order) = best;
+    }
+}
+
+static void touch(gcut_program *p, uint32_t b, int step)
+{
+    if (b == GCUT_NONE) return;
+    gcut_buffer *buf = &p->buffers.at[b];
+    if (buf->birth < 0 || step < buf->birth) buf->birth = step;
+    if (step > buf->death) buf->death = step;
+}
+
+/* Everything that a unit reads or writes lives at a step. */
+static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int step)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    touch(p, u->scratch, step);
+    touch(p, u->partial, step);
+    if (u->kind == GCUT_U_COPY) {
+        touch(p, u->copy_to, step);
+        touch(p,
+              u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
+                                         : h->units.at[u->copy_aside].copy_to,
+              step);
+    }
+    for (uint32_t k = 0; k < u->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
+        touch(p, h->buffer[h->view[n->res0].root], step);
+        for (uint32_t j = 0; j < n->nargs; j++) {
+            bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
+            touch(p,
+                  copied ? h->units.at[u->operand_copy[j]].copy_to
+                         : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
+                  step);
+        }
+    }
+}
+
+/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.
+ */
+static void lifetimes(gcut_program *p, gcut_half *h)
+{
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        int step = h->first + (int)i;
+        touch_unit(p, h, h->order.at[i], step);
+        if (i == 0 || !gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i])) continue;
+        touch_unit(p, h, h->order.at[i], step - 1);
+        touch_unit(p, h, h->order.at[i - 1], step);
+    }
+}
+
+void gcut_order_half(gcut_program *p, gcut_half *h, int first)
+{
+    order(p, h);
+    h->first = first;
+    lifetimes(p, h);
+}
