@@ -14,18 +14,19 @@ typedef struct gcut_joint_options {
     uint32_t nwrt;
 } gcut_joint_options;
 
-/* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus `cotan %d<loss>` of the loss's type; g's results plus
- * `grad w: type` for every chosen w.  keeps: every primal value's name, so dumps can be compared.
+/* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus `cotan %d<loss>` of the loss's type; g's results
+ * plus `grad w: type` for every chosen w.  keeps: every primal value's name, so dumps can be compared.
  * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay.
  * Each new node is located at grad(<the forward node's location>).
- * Throws GCUT_EGRAD: no such loss, loss not a float scalar, op without derivative on the path (op and line named),
- * a glob that matches nothing.  A chosen parameter that the loss does not depend on gets a zero gradient. */
+ * Throws GCUT_EGRAD: no such loss, loss not a float scalar, op without derivative on the path (op and line
+ * named), a glob that matches nothing.  A chosen parameter that the loss does not depend on gets a zero
+ * gradient. */
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name);
 
 typedef enum gcut_opt_kind { GCUT_OPT_NONE, GCUT_OPT_SGD, GCUT_OPT_MOMENTUM, GCUT_OPT_ADAMW } gcut_opt_kind;
 
-/* "adamw(lr=3e-4, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01)" and the like; lr here is only the default
- * that a driver binds to the `lr` input when nothing else is bound. */
+/* "adamw(lr=3e-4, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01)" and the like; lr here is only the
+ * default that a driver binds to the `lr` input when nothing else is bound. */
 typedef struct gcut_optimizer {
     gcut_opt_kind kind;
     double lr, momentum, beta1, beta2, eps, weight_decay;
@@ -35,10 +36,11 @@ typedef struct gcut_optimizer {
 /* Throws GCUT_EUSAGE with a diagnostic that names the unknown key or the range that was left. */
 gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text);
 
-/* in: JOINT.  out: JOINT with `input %lr: f32[]`, `state` parameters (w.m, w.v of w's type; adamw.t: f32[] the number of
- * steps done) and `next` results for every differentiated param and every state; `grad` results go unless keep_grads.
- * AdamW as in Loshchilov & Hutter 2019, algorithm 2, as PyTorch computes it (decoupled decay lr*wd*w, eps outside of
- * the root); momentum as PyTorch's SGD (no dampening); weight decay of sgd/momentum is added to the gradient. */
+/* in: JOINT.  out: JOINT with `input %lr: f32[]`, `state` parameters (w.m, w.v of w's type; adamw.t: f32[]
+ * the number of steps done) and `next` results for every differentiated param and every state; `grad` results
+ * go unless keep_grads. AdamW as in Loshchilov & Hutter 2019, algorithm 2, as PyTorch computes it (decoupled
+ * decay lr*wd*w, eps outside of the root); momentum as PyTorch's SGD (no dampening); weight decay of
+ * sgd/momentum is added to the gradient. */
 gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const char *name);
 
 #endif

@@ -27,12 +27,12 @@ void gcut_arena_defer(gcut_arena *arena, void (*undo)(void *), void *what);
 
 /* Growable array in an arena:  GCUT_VEC(int) v = {0}; *GCUT_PUSH(arena, &v) = 3;
  * PUSH may move v.at: pointers into it do not survive, indices do. */
-#define GCUT_VEC(T)                                                                                                    \
-    struct {                                                                                                           \
-        T *at;                                                                                                         \
-        uint32_t n, cap;                                                                                               \
+#define GCUT_VEC(T)                                                                                          \
+    struct {                                                                                                 \
+        T *at;                                                                                               \
+        uint32_t n, cap;                                                                                     \
     }
-#define GCUT_PUSH(arena, v)                                                                                            \
+#define GCUT_PUSH(arena, v)                                                                                  \
     ((v)->at = gcut_vec_room((arena), (v)->at, (v)->n, &(v)->cap, sizeof *(v)->at), (v)->at + (v)->n++)
 void *gcut_vec_room(gcut_arena *arena, void *at, uint32_t n, uint32_t *cap, size_t item);
 

@@ -79,8 +79,8 @@ _Noreturn void gcut_throw(gcut_env *env, gcut_status status);
 void gcut_report(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt, ...)
     GCUT_PRINTF(5, 6);
 /* Records a diagnostic and throws its status. hint may be NULL. */
-_Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt, ...)
-    GCUT_PRINTF(5, 6);
+_Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
+                         ...) GCUT_PRINTF(5, 6);
 void gcut_diags_clear(gcut_env *env);
 /* Text and file name are copied. */
 void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size);

@@ -28,14 +28,17 @@ gcut_ref gcut_bscale(gcut_build *b, gcut_ref x, double factor);      /* x * fact
 gcut_ref gcut_baddc(gcut_build *b, gcut_ref x, double term);         /* x + term */
 gcut_ref gcut_breshape(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank);
 gcut_ref gcut_btranspose(gcut_build *b, gcut_ref x, const gcut_dim *perm); /* as many as x has axes */
-gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank, const gcut_dim *axes);
+gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank,
+                         const gcut_dim *axes);
 /* sum / max_reduce / min_reduce / mean / logsumexp over the axes in `mask`, dropped from the shape. */
 gcut_ref gcut_breduce(gcut_build *b, gcut_op op, gcut_ref x, uint32_t mask);
 /* The inverse of dropping: r, reduced over `mask` without keep, repeated to the shape of `like`. */
 gcut_ref gcut_bexpand(gcut_build *b, gcut_ref r, gcut_ref like, uint32_t mask);
 gcut_ref gcut_bmatmul(gcut_build *b, gcut_ref x, gcut_ref y, bool tx, bool ty);
-gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcut_dim *limit, const gcut_dim *step);
-gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_dim *high, const gcut_dim *interior);
+gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcut_dim *limit,
+                     const gcut_dim *step);
+gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_dim *high,
+                   const gcut_dim *interior);
 gcut_ref gcut_btake(gcut_build *b, gcut_ref x, gcut_ref i, int axis);
 gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, int axis);
 

@@ -187,7 +187,8 @@ int gcut_dim_order(const gcut_dims *t, gcut_dim a, gcut_dim b)
 
 void gcut_dim_stranger(const gcut_dims *t)
 {
-    gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, "make sizes with gcut_dim_sym and its kin",
+    gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0},
+              "make sizes with gcut_dim_sym and its kin",
               "a size below zero that is no symbolic size of this graph");
 }
 

@@ -42,7 +42,10 @@ gcut_dims *gcut_dims_new(gcut_arena *arena);
 gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name);
 gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b);
 /* As make, but the constants may be negative on the way (N + -1); used by readers. */
-static inline bool gcut_dim_known(gcut_dim d) { return d >= 0; }
+static inline bool gcut_dim_known(gcut_dim d)
+{
+    return d >= 0;
+}
 /* NULL unless d is a bare symbol. */
 const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
 /* Appends the bare symbols of d, each once, in order of first interning. */
@@ -55,7 +58,8 @@ typedef struct gcut_dim_binding {
 /* False when a symbol is unbound, on overflow, division by zero or a negative result. */
 bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, int64_t *out);
 /* Bounds of d under the declarations (saturated at int64); an undeclared symbol is 0..MAX. */
-void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, uint32_t n, int64_t *lo, int64_t *hi);
+void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, uint32_t n, int64_t *lo,
+                    int64_t *hi);
 /* Canonical text, parses back to the same dim: 128, N, 2*N+1, ceildiv(H,2). */
 void gcut_dim_print(const gcut_dims *t, gcut_dim d, gcut_text *out);
 /* C expression of type int64_t over variables named prefix+symbol; uses

@@ -52,8 +52,8 @@ bool gcut_dtype_parse(const char *s, gcut_dtype *out);
 typedef struct gcut_type {
     gcut_dtype dtype;
     uint8_t rank;
-    bool ordered;                  /* order[] is given, {0,2,1} in text */
-    uint8_t order[GCUT_MAX_RANK];  /* physical order, outermost first */
+    bool ordered;                 /* order[] is given, {0,2,1} in text */
+    uint8_t order[GCUT_MAX_RANK]; /* physical order, outermost first */
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_type;
 
@@ -83,13 +83,13 @@ typedef struct gcut_num {
 typedef struct gcut_attr {
     gcut_attr_key key;
     gcut_attr_kind kind;
-    uint32_t n;             /* DIMS: how many */
+    uint32_t n; /* DIMS: how many */
     union {
         gcut_dim dim;
         const gcut_dim *dims; /* in the module's arena */
         gcut_num num;
         bool flag;
-        const char *str;    /* interned */
+        const char *str; /* interned */
     } u;
 } gcut_attr;
 
@@ -112,8 +112,8 @@ typedef struct gcut_marks {
 typedef struct gcut_value {
     const char *name; /* interned */
     gcut_type type;
-    uint32_t def;     /* node, or GCUT_NONE: parameter or region argument */
-    uint32_t index;   /* which result of def / which parameter */
+    uint32_t def;   /* node, or GCUT_NONE: parameter or region argument */
+    uint32_t index; /* which result of def / which parameter */
 } gcut_value;
 
 typedef struct gcut_node {
@@ -128,10 +128,10 @@ typedef struct gcut_node {
 } gcut_node;
 
 typedef struct gcut_region {
-    const char *kind;      /* "then" "else" "cond" "body" */
+    const char *kind; /* "then" "else" "cond" "body" */
     gcut_ref arg0;
     uint32_t nargs;
-    uint32_t begin, end;   /* node range */
+    uint32_t begin, end;      /* node range */
     uint32_t yield0, nyields; /* in args[] */
 } gcut_region;
 
@@ -171,18 +171,18 @@ typedef struct gcut_dim_check {
 /* FILE: a line of a user's file, with an optional scope; CALL: derived, fn(args). */
 typedef struct gcut_loc {
     bool call;
-    const char *name;  /* file, or grad / remat / fused / onnx */
+    const char *name; /* file, or grad / remat / fused / onnx */
     int line, col;
     const char *scope; /* NULL or "mlp/fc1" */
     uint32_t nargs;
     const gcut_locid *args;
-    const char *text;  /* onnx("Relu_17"): the text argument, else NULL */
+    const char *text; /* onnx("Relu_17"): the text argument, else NULL */
 } gcut_loc;
 
 typedef struct gcut_data {
     const char *name;
     gcut_type type;
-    const char *kind;  /* splat dense file normal uniform */
+    const char *kind; /* splat dense file normal uniform */
     uint32_t nnums;
     const double *nums;
     const char *file, *key; /* kind file */
@@ -209,9 +209,9 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_dim_check) checks;
     uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
     uint32_t name_cap;
-    uint32_t fresh;      /* the last vN handed out */
-    bool failed;         /* a public builder call on it failed */
-    const char *scope;   /* of the public builder: goes into locations */
+    uint32_t fresh;    /* the last vN handed out */
+    bool failed;       /* a public builder call on it failed */
+    const char *scope; /* of the public builder: goes into locations */
 } gcut_graph;
 
 typedef struct gcut_pair {
@@ -237,8 +237,8 @@ struct gcut_module {
     gcut_arena *arena;
     gcut_names names;
     gcut_dims *dims;
-    gcut_op_spec *specs; /* by op */
-    const char *file; /* where it was read from, or NULL */
+    gcut_op_spec *specs;     /* by op */
+    const char *file;        /* where it was read from, or NULL */
     GCUT_VEC(gcut_loc) locs; /* at[0] is "unknown" */
     GCUT_VEC(gcut_data) data;
     GCUT_VEC(gcut_graph *) graphs;
@@ -318,28 +318,40 @@ void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src);
  * appends the node and its results.  Attributes that equal their default are dropped.  name NULL = a
  * fresh name (v1, v2, …), else made unique.  Returns the first result.  Throws GCUT_ETYPE with a
  * diagnostic at `loc`. */
-gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
-                       uint32_t nattrs, gcut_locid loc, const char *name);
+gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                       const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name);
 /* The same, with result types known beforehand: throws unless they equal the inferred ones
  * (undecided dims become run-time checks). types may be NULL. */
-gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
-                         uint32_t nattrs, gcut_locid loc, const char *name, const gcut_type *types, uint32_t ntypes);
-/* Node n of src again in dst on other operands: same op, attributes and marks; name NULL = same name made unique. */
-gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
-                        const char *name);
+gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                         const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name,
+                         const gcut_type *types, uint32_t ntypes);
+/* Node n of src again in dst on other operands: same op, attributes and marks; name NULL = same name made
+ * unique. */
+gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                        gcut_locid loc, const char *name);
 
 /* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
 void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
 
 /* Marks live in the module's arena. NULL when absent. */
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);
-void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs, const char *const *args);
+void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs,
+                   const char *const *args);
 
 /* ---- reading ---- */
 
-static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n) { return &g->nodes.at[n]; }
-static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v) { return &g->values.at[v].type; }
-static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_t k) { return g->args.at[n->arg0 + k]; }
+static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n)
+{
+    return &g->nodes.at[n];
+}
+static inline const gcut_type *gcut_type_of(const gcut_graph *g, gcut_ref v)
+{
+    return &g->values.at[v].type;
+}
+static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    return g->args.at[n->arg0 + k];
+}
 /* The node that makes v, or NULL for a parameter. */
 static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
 {
@@ -348,8 +360,9 @@ static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
 }
 /* The attribute, or its default from the op table; NULL when optional and absent. */
 const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
-bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);   /* false when absent */
-double gcut_attr_num(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);  /* must be present or defaulted */
+bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key); /* false when absent */
+double gcut_attr_num(const gcut_graph *g, const gcut_node *n,
+                     gcut_attr_key key); /* must be present or defaulted */
 /* Reduction axes as a bit mask over the operand's axes; absent = all. */
 uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n);
 gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d);

@@ -23,7 +23,8 @@ typedef struct gcut_array {
 
 gcut_array gcut_array_new(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim); /* zeroed */
 /* From / to packed memory of the dtype itself (float, int32_t, …).  store rounds to nearest even. */
-gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim, const void *packed);
+gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim,
+                           const void *packed);
 void gcut_array_store(const gcut_array *x, void *packed);
 /* x rounded to what dtype t can hold (f32, bf16, …), as a double. */
 double gcut_round_to(double x, gcut_dtype t);
@@ -37,12 +38,13 @@ typedef enum gcut_precision {
  * declarations and run-time checks verified).  values[v], if asked for (values not NULL), receives every
  * intermediate by value id; it has g->values.n slots.  out gets one array per result.  Memory from `a`.
  * Throws GCUT_EDIM, GCUT_EINDEX (with op, line and index) or GCUT_EUNSUPPORTED. */
-void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params, gcut_array *out,
-                 gcut_array *values);
+void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
+                 gcut_array *out, gcut_array *values);
 
 /* Binds g's symbols from concrete parameter shapes; returns how many, at most room.  Throws GCUT_EDIM with a
- * sentence (which parameter, which axis, expected, found) when shapes, ranges, multiples or checks do not hold.
- * dims[k] are the sizes of parameter k (its declared rank). */
-uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, gcut_dim_binding *out, uint32_t room);
+ * sentence (which parameter, which axis, expected, found) when shapes, ranges, multiples or checks do not
+ * hold. dims[k] are the sizes of parameter k (its declared rank). */
+uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, gcut_dim_binding *out,
+                        uint32_t room);
 
 #endif

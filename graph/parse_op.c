@@ -84,8 +84,7 @@ static void read_op_name(gcut_parser *p, statement *s)
         gcut_nearest near = gcut_nearest_start(name);
         for (int op = 0; op < GCUT_NOPS; op++) gcut_nearest_offer(&near, gcut_op_get((gcut_op)op)->name);
         const char *hint = gcut_nearest_hint(p, &near, "");
-        GCUT_PARSE_FAIL(p, &s->name, hint ? hint : "doc/ops.md lists them all", "there is no op '%s'",
-                        name);
+        GCUT_PARSE_FAIL(p, &s->name, hint ? hint : "doc/ops.md lists them all", "there is no op '%s'", name);
     }
     s->own = gcut_loc_file(p->m, p->lx.file, s->name.line, s->name.col, NULL);
 }

@@ -13,7 +13,8 @@ gcut_module *gcut_parse(gcut_env *env, gcut_arena *parent, const char *file, con
 /* Reads the file at path, "-" = standard input.  Throws GCUT_EIO. */
 gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path);
 
-/* The attributes of one op, "axis=1, keep=true", over the sizes of g; in the module's arena.  `at` is whose text it is. */
+/* The attributes of one op, "axis=1, keep=true", over the sizes of g; in the module's arena.  `at` is whose
+ * text it is. */
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n);
 
 typedef struct gcut_print_options {

@@ -235,7 +235,8 @@ static const char *bytes_formula(const gcut_report_ctx *r, gcut_ref v)
 {
     gcut_module *m = r->g->module;
     const gcut_type *t = gcut_type_of(r->g, v);
-    return gcut_report_sym(r, gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype)));
+    return gcut_report_sym(
+        r, gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype)));
 }
 
 static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)

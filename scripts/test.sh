@@ -6,7 +6,7 @@
 #   1. optimised build in build/, every test
 #   2. build-asan/ with AddressSanitizer, leak checking and UndefinedBehaviorSanitizer, every test
 #   3. one load-compile-run-free cycle under valgrind
-#   4. a build with clang, when it is there
+#   4. a build with clang and the format of the sources, when clang and clang-format 14 are there
 #
 # The last line is the totals of all of it.
 set -eu
@@ -97,6 +97,11 @@ C
     else
         echo "== clang: skipped, it has no OpenMP"
     fi
+fi
+
+# Other versions of the formatter wrap differently.
+if command -v clang-format >/dev/null && clang-format --version | grep -q 'version 14\.' && git rev-parse >/dev/null 2>&1; then
+    check "clang-format" sh -c "git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror"
 fi
 
 echo "$passed passed, $failed failed"

@@ -75,11 +75,11 @@ static double ref_gelu_tanh(double x)
     X(rsqrt, ref_rsqrt, 1.5)                                                                                 \
     X(sin, sin, 1.7)                                                                                         \
     X(cos, cos, 1.7)                                                                                         \
-    X(tanh, tanh, 2)                                                                                       \
+    X(tanh, tanh, 2)                                                                                         \
     X(sigmoid, ref_sigmoid, 2.5)                                                                             \
-    X(erf, erf, BOUND(1.1, 1.3))                                                                               \
+    X(erf, erf, BOUND(1.1, 1.3))                                                                             \
     X(relu, ref_relu, 0)                                                                                     \
-    X(gelu, ref_gelu, BOUND(7, 9))                                                                                     \
+    X(gelu, ref_gelu, BOUND(7, 9))                                                                           \
     X(gelu_tanh, ref_gelu_tanh, 3.5)                                                                         \
     X(silu, ref_silu, 3.5)                                                                                   \
     X(softplus, ref_softplus, 2.5)                                                                           \

@@ -40,7 +40,8 @@ typedef struct gcut_allocator {
 /* allocator NULL = the C library's. NULL when memory is short. */
 GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
-/* The first error since the last clear: "file:line:col: error: sentence", the line and a caret; "" when there is none. */
+/* The first error since the last clear: "file:line:col: error: sentence", the line and a caret; "" when there
+ * is none. */
 GCUT_API const char *gcut_last_error(gcut_ctx *ctx);
 GCUT_API gcut_status gcut_last_status(const gcut_ctx *ctx);
 GCUT_API size_t gcut_error_count(const gcut_ctx *ctx);
@@ -63,7 +64,7 @@ typedef struct gcut_shape {
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_shape;
 /* GCUT_SHAPE(N, 784), GCUT_SCALAR */
-#define GCUT_SHAPE(...)                                                                                                \
+#define GCUT_SHAPE(...)                                                                                      \
     ((gcut_shape){(int)(sizeof((gcut_dim[]){__VA_ARGS__}) / sizeof(gcut_dim)), {__VA_ARGS__}})
 #define GCUT_SCALAR ((gcut_shape){0, {0}})
 
@@ -76,8 +77,9 @@ GCUT_API gcut_dim gcut_dim_div(gcut_graph *g, gcut_dim a, gcut_dim b); /* floor 
 
 /* ---- building a graph ---- */
 
-/* A value of a graph; id 0 is null.  Calls on a null value return null and stay quiet, so a chain needs one check
- * at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file and line. */
+/* A value of a graph; id 0 is null.  Calls on a null value return null and stay quiet, so a chain needs one
+ * check at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file and line.
+ */
 typedef struct gcut_val {
     gcut_graph *graph;
     uint32_t id;
@@ -104,8 +106,10 @@ GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, i
 GCUT_API gcut_val gcut_param_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
 GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
-GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v); /* new value of a state */
-/* Any op of the table by name, with its attributes as in the text IR: gcut_apply(g, "softmax", v, 1, "axis=1"). */
+GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
+                           gcut_val v); /* new value of a state */
+/* Any op of the table by name, with its attributes as in the text IR: gcut_apply(g, "softmax", v, 1,
+ * "axis=1"). */
 GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
                                 const char *attrs);
 #define gcut_input(g, name, dtype, shape) gcut_input_at(GCUT_HERE, g, name, dtype, shape)
@@ -116,11 +120,14 @@ GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, con
 #define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
 
 /* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
-#define GCUT_UNARY(X)                                                                                                  \
-    X(neg) X(abs) X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf)     \
-    X(relu) X(gelu) X(silu) X(softplus) X(floor) X(ceil) X(round) X(not) X(isnan) X(stop_gradient)
-#define GCUT_BINARY(X)                                                                                                 \
-    X(add) X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
+#define GCUT_UNARY(X)                                                                                        \
+    X(neg)                                                                                                   \
+    X(abs)                                                                                                   \
+    X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(relu) \
+        X(gelu) X(silu) X(softplus) X(floor) X(ceil) X(round) X(not ) X(isnan) X(stop_gradient)
+#define GCUT_BINARY(X)                                                                                       \
+    X(add)                                                                                                   \
+    X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
 #define GCUT_X(op) GCUT_API gcut_val gcut_##op##_at(gcut_here at, gcut_val x);
 GCUT_UNARY(GCUT_X)
 #undef GCUT_X
@@ -198,27 +205,32 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
 
 typedef struct gcut_options {
     gcut_backend backend;
-    const char *policy;         /* "mincut", "save-all", "recompute-all" */
-    double lambda;              /* price of a saved byte in ns */
-    const char *optimizer;      /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
-    bool keep_grads;            /* results keep gradients beside an optimizer */
-    const char *loss;           /* NULL = the only scalar float out */
-    const char *const *wrt;     /* globs over parameter names; NULL = every float param */
+    const char *policy;     /* "mincut", "save-all", "recompute-all" */
+    double lambda;          /* price of a saved byte in ns */
+    const char *optimizer;  /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
+    bool keep_grads;        /* results keep gradients beside an optimizer */
+    const char *loss;       /* NULL = the only scalar float out */
+    const char *const *wrt; /* globs over parameter names; NULL = every float param */
     size_t nwrt;
-    const gcut_size *at;        /* sizes for prices; a symbol not named takes the smallest it allows that is >= 4 */
+    const gcut_size *at; /* sizes for prices; a symbol not named takes the smallest it allows that is >= 4 */
     size_t nat;
     const char *const *save, *const *recompute; /* value names forced either way */
     size_t nsave, nrecompute;
-    int threads;                /* 0 = OMP_NUM_THREADS, else every core */
-    bool forward_only;          /* no derivative */
-    bool exact;                 /* interpreted backends compute in f64 */
-    uint64_t seed;              /* of what is neither bound nor declared as data */
-    const char *dump;           /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
-    bool symbolic;              /* printed plans show types and bytes as formulas of the symbols */
+    int threads;       /* 0 = OMP_NUM_THREADS, else every core */
+    bool forward_only; /* no derivative */
+    bool exact;        /* interpreted backends compute in f64 */
+    uint64_t seed;     /* of what is neither bound nor declared as data */
+    const char *dump;  /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
+    bool symbolic;     /* printed plans show types and bytes as formulas of the symbols */
 } gcut_options;
 #define GCUT_OPTIONS_DEFAULT ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05})
 
-typedef enum gcut_stage_name { GCUT_STAGE_PRIMAL, GCUT_STAGE_JOINT, GCUT_STAGE_SPLIT, GCUT_STAGE_KERNEL } gcut_stage_name;
+typedef enum gcut_stage_name {
+    GCUT_STAGE_PRIMAL,
+    GCUT_STAGE_JOINT,
+    GCUT_STAGE_SPLIT,
+    GCUT_STAGE_KERNEL
+} gcut_stage_name;
 
 /* Canonical text of a stage; opt NULL = defaults.  The string belongs to the context.  NULL on error. */
 GCUT_API const char *gcut_show(gcut_graph *g, const gcut_options *opt, gcut_stage_name stage, bool locations);
@@ -243,16 +255,17 @@ GCUT_API void gcut_step_free(gcut_step *step); /* or with the context */
 GCUT_API const gcut_plan *gcut_step_plan(const gcut_step *step);
 
 /* Binds a parameter, input, state or cotangent (by its name) or a result ("loss", "grad.w") to memory of the
- * caller, packed row-major, of the declared dtype; it stays the caller's and must outlive the run.  What is not bound
- * the step owns: see gcut_step_value.  gcut_bind(step, "x", buf, 32, 784). */
+ * caller, packed row-major, of the declared dtype; it stays the caller's and must outlive the run.  What is
+ * not bound the step owns: see gcut_step_value.  gcut_bind(step, "x", buf, 32, 784). */
 GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims);
-#define gcut_bind(step, name, at, ...)                                                                                 \
-    gcut_bind_n(step, name, at, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+#define gcut_bind(step, name, at, ...)                                                                       \
+    gcut_bind_n(step, name, at, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                   \
+                (int64_t[]){__VA_ARGS__})
 #define gcut_bind_scalar(step, name, at) gcut_bind_n(step, name, at, 0, NULL)
 
 /* Fixes the sizes from what is bound (and opt.at), places the arena, and fills what the step owns: data
- * declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents, else random from the seed.
- * gcut_run calls it when needed. */
+ * declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents, else random from
+ * the seed. gcut_run calls it when needed. */
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
 /* Forward, backward and updates. */
 GCUT_API gcut_status gcut_run(gcut_step *step);
@@ -265,9 +278,9 @@ typedef struct gcut_value_info {
     int rank;
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
-    void *at;         /* the caller's or the step's memory; NULL before gcut_prepare */
-    bool bound;       /* by the caller */
-    bool updated;     /* a param or state that the step overwrites with its next value */
+    void *at;     /* the caller's or the step's memory; NULL before gcut_prepare */
+    bool bound;   /* by the caller */
+    bool updated; /* a param or state that the step overwrites with its next value */
 } gcut_value_info;
 GCUT_API size_t gcut_step_value_count(const gcut_step *step);
 GCUT_API gcut_value_info gcut_step_value_at(const gcut_step *step, size_t i);
@@ -275,12 +288,12 @@ GCUT_API gcut_value_info gcut_step_value_at(const gcut_step *step, size_t i);
 GCUT_API bool gcut_step_value(const gcut_step *step, const char *name, gcut_value_info *out);
 
 typedef struct gcut_stats {
-    int64_t peak_bytes;      /* measured: bytes of every bound or owned value plus the arena actually touched */
+    int64_t peak_bytes; /* measured: bytes of every bound or owned value plus the arena actually touched */
     int64_t predicted_bytes; /* what the plan said for these sizes and threads */
     int64_t arena_bytes, saved_bytes;
-    int64_t step_ns;         /* of the last run */
+    int64_t step_ns; /* of the last run */
     int threads;
-    const char *blis;        /* which kernels */
+    const char *blis; /* which kernels */
 } gcut_stats;
 /* Valid after a run.  Measuring the touched arena reads all of it once. */
 GCUT_API gcut_stats gcut_step_stats(gcut_step *step);
@@ -290,7 +303,7 @@ GCUT_API gcut_stats gcut_step_stats(gcut_step *step);
 typedef struct gcut_check_report {
     bool ok;
     double max_rel_error;
-    const char *worst;   /* which value */
+    const char *worst; /* which value */
     int64_t worst_index;
     const char *culprit; /* ladder: the first op that differs, with its source line; else NULL */
     const char *text;    /* a table for people */
@@ -305,11 +318,11 @@ GCUT_API gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size
 GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, const char *npy);
 
 /* Runs every backend on the same values; tol < 0 = by dtype.  NULL text on error. */
-GCUT_API gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
-                                       double tol);
+GCUT_API gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
+                                       size_t nfeed, double tol);
 /* Gradients against central differences in f64; tol < 0 = 1e-5. */
-GCUT_API gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
-                                          double tol);
+GCUT_API gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
+                                          size_t nfeed, double tol);
 
 #ifdef __cplusplus
 }

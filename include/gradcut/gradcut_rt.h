@@ -32,14 +32,14 @@ typedef enum gcut_rt_status {
 /* What went wrong, for a message; filled by every failing call that is given one. */
 typedef struct gcut_rt_error {
     gcut_rt_status status;
-    const char *what;  /* name of the value, size or op; static text */
-    const char *where; /* "mlp.c:44:9" of the user's model, or "" */
+    const char *what;      /* name of the value, size or op; static text */
+    const char *where;     /* "mlp.c:44:9" of the user's model, or "" */
     int64_t found, lo, hi; /* EINDEX, EDIM: the value, and lo <= value < hi expected */
 } gcut_rt_error;
 
 /* Fills *e when e is not NULL; returns s. */
-gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where, int64_t found,
-                            int64_t lo, int64_t hi);
+gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where,
+                            int64_t found, int64_t lo, int64_t hi);
 /* One sentence into buf (always terminated); returns what snprintf would. */
 int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size);
 
@@ -50,10 +50,22 @@ static inline int64_t gcut_rt_floordiv(int64_t a, int64_t b)
     int64_t q = a / b, r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;
 }
-static inline int64_t gcut_rt_ceildiv(int64_t a, int64_t b) { return -gcut_rt_floordiv(-a, b); }
-static inline int64_t gcut_rt_mod(int64_t a, int64_t b) { return a - gcut_rt_floordiv(a, b) * b; }
-static inline int64_t gcut_rt_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t gcut_rt_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t gcut_rt_ceildiv(int64_t a, int64_t b)
+{
+    return -gcut_rt_floordiv(-a, b);
+}
+static inline int64_t gcut_rt_mod(int64_t a, int64_t b)
+{
+    return a - gcut_rt_floordiv(a, b) * b;
+}
+static inline int64_t gcut_rt_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static inline int64_t gcut_rt_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* ---- arena placement ---- */
 
@@ -76,7 +88,7 @@ int64_t gcut_rt_place(gcut_rt_buffer *b, int n);
  * split of m and n: k is never split. */
 typedef struct gcut_rt_gemm {
     int64_t m, n, k;
-    int64_t rsa, csa, rsb, csb, rsc, csc; /* row and column strides */
+    int64_t rsa, csa, rsb, csb, rsc, csc;  /* row and column strides */
     int nbatch;                            /* 0..4 */
     int accumulate;                        /* 0: C = A B, 1: C += A B */
     int64_t batch[4], sa[4], sb[4], sc[4]; /* sizes and strides of the batch axes */
@@ -85,8 +97,8 @@ typedef struct gcut_rt_gemm {
 void gcut_rt_gemm_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads);
 void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int threads);
 /* The rows m0..m1 of batch number `batch` (row-major over batch[]) alone, on the calling thread. */
-void gcut_rt_gemm_part_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int64_t batch, int64_t m0,
-                           int64_t m1);
+void gcut_rt_gemm_part_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int64_t batch,
+                           int64_t m0, int64_t m1);
 void gcut_rt_gemm_part_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int64_t batch,
                            int64_t m0, int64_t m1);
 /* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
@@ -118,11 +130,15 @@ static inline int gcut_rt_crew(int threads, int64_t n, int64_t ps, int64_t most)
 
 /* Rows of a matrix product that its epilogue follows at once, when every thread has that many. */
 #define GCUT_RT_TILE 128
-static inline int gcut_rt_tiles(int64_t rows, int threads) { return rows >= (int64_t)GCUT_RT_TILE * threads; }
+static inline int gcut_rt_tiles(int64_t rows, int threads)
+{
+    return rows >= (int64_t)GCUT_RT_TILE * threads;
+}
 /* Threads of an epilogue, whichever way it runs: tiled_ps includes the product's cost. */
 static inline int gcut_rt_epilogue_crew(int threads, int64_t n, int64_t ps, int64_t rows, int64_t tiled_ps)
 {
-    return gcut_rt_tiles(rows, threads) ? gcut_rt_worth(threads, n, tiled_ps) : gcut_rt_crew(threads, n, ps, rows);
+    return gcut_rt_tiles(rows, threads) ? gcut_rt_worth(threads, n, tiled_ps)
+                                        : gcut_rt_crew(threads, n, ps, rows);
 }
 
 /* ---- indices ---- */
@@ -131,7 +147,10 @@ static inline int gcut_rt_epilogue_crew(int threads, int64_t n, int64_t ps, int6
 typedef struct gcut_rt_fault {
     int64_t at, found;
 } gcut_rt_fault;
-#define GCUT_RT_NO_FAULT {INT64_MAX, 0}
+#define GCUT_RT_NO_FAULT                                                                                     \
+    {                                                                                                        \
+        INT64_MAX, 0                                                                                         \
+    }
 
 /* i, or 0 and a note in *f when it is not 0 <= i < limit. */
 static inline int64_t gcut_rt_bounded(int64_t i, int64_t limit, int64_t at, gcut_rt_fault *f)
@@ -152,14 +171,15 @@ void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, co
                   const int64_t *ds, int threads);
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value);
 /* dst (packed; numbers of `size` bytes, of 4 or 8 when real) = offset + i0*s0 + ... */
-void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real, void *dst);
+void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real,
+                  void *dst);
 /* out[o, k, :] = x[o, i[k], :]; x is outer * axis * inner elements of `size` bytes; isize 4 or 8. */
-void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i, int isize,
-                  int64_t n, void *out, gcut_rt_fault *fault, int threads);
+void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i,
+                  int isize, int64_t n, void *out, gcut_rt_fault *fault, int threads);
 /* out[o, i[k], :] += u[o, k, :], in the order of k for every element of out. */
-#define GCUT_RT_SCATTER(name, type)                                                                                    \
-    void gcut_rt_scatter_add_##name(int64_t outer, int64_t axis, int64_t inner, type *out, const void *i, int isize,   \
-                                    int64_t n, const type *u, gcut_rt_fault *fault, int threads);
+#define GCUT_RT_SCATTER(name, type)                                                                          \
+    void gcut_rt_scatter_add_##name(int64_t outer, int64_t axis, int64_t inner, type *out, const void *i,    \
+                                    int isize, int64_t n, const type *u, gcut_rt_fault *fault, int threads);
 GCUT_RT_SCATTER(f32, float)
 GCUT_RT_SCATTER(f64, double)
 GCUT_RT_SCATTER(i8, int8_t)
@@ -170,9 +190,10 @@ GCUT_RT_SCATTER(u8, uint8_t)
 #undef GCUT_RT_SCATTER
 
 typedef enum gcut_rt_reduction { GCUT_RT_add, GCUT_RT_max, GCUT_RT_min } gcut_rt_reduction;
-/* out (packed over the axes not in mask) = x combined over the axes in mask, in row-major order; floats in double. */
-#define GCUT_RT_REDUCE(name, type)                                                                                     \
-    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,             \
+/* out (packed over the axes not in mask) = x combined over the axes in mask, in row-major order; floats in
+ * double. */
+#define GCUT_RT_REDUCE(name, type)                                                                           \
+    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,   \
                                unsigned mask, const type *x, type *out, int threads);
 GCUT_RT_REDUCE(f32, float)
 GCUT_RT_REDUCE(f64, double)
@@ -190,13 +211,14 @@ typedef struct gcut_rt_span {
     const void *at;
     int64_t bytes;
     const char *name;
-    int align;   /* bytes of an element */
+    int align; /* bytes of an element */
     int written;
 } gcut_rt_span;
 
-/* No null (unless empty), aligned elements, arena aligned to 64 bytes, the arena and every written value apart from
- * everything else. */
-gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes, gcut_rt_error *err);
+/* No null (unless empty), aligned elements, arena aligned to 64 bytes, the arena and every written value
+ * apart from everything else. */
+gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes,
+                             gcut_rt_error *err);
 
 /* ---- the generic door ---- */
 

@@ -5,7 +5,8 @@
  * library, and treat NaN, infinities, signed zeros and subnormal numbers as libm does unless said otherwise.
  *
  * Errors are in units in the last place of the correctly rounded float ("ulp"), as tests/test_rt_math.c
- * checks them (sampled; over all floats with GCUT_EXHAUSTIVE=1), with FMA / without.  The rounding mode is to nearest.
+ * checks them (sampled; over all floats with GCUT_EXHAUSTIVE=1), with FMA / without.  The rounding mode is to
+ * nearest.
  *
  * The f64 forms call libm where it has the function (below 1 ulp in glibc): they are not vectorised.
  *
@@ -667,11 +668,12 @@ static inline uint8_t gcut_not_bool(uint8_t a)
 
 /* ---- float to integer ---- */
 
-/* Truncated toward zero and saturated; NaN gives 0.  C leaves both undefined.  A float converts to double exactly. */
-#define GCUT_RT_TO(NAME, T, LO, HI)                                                                                    \
-    static inline T gcut_to_##NAME(double x)                                                                           \
-    {                                                                                                                  \
-        return x != x ? 0 : x <= (double)(LO) ? (LO) : x >= (double)(HI) ? (HI) : (T)x;                                \
+/* Truncated toward zero and saturated; NaN gives 0.  C leaves both undefined.  A float converts to double
+ * exactly. */
+#define GCUT_RT_TO(NAME, T, LO, HI)                                                                          \
+    static inline T gcut_to_##NAME(double x)                                                                 \
+    {                                                                                                        \
+        return x != x ? 0 : x <= (double)(LO) ? (LO) : x >= (double)(HI) ? (HI) : (T)x;                      \
     }
 GCUT_RT_TO(i8, int8_t, INT8_MIN, INT8_MAX)
 GCUT_RT_TO(i16, int16_t, INT16_MIN, INT16_MAX)

@@ -30,7 +30,8 @@ int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
         return snprintf(buf, size, "%s%s%s is not aligned as it must be", where, colon, what);
     case GCUT_RT_EOVERLAP: return snprintf(buf, size, "%s%s%s overlaps another buffer", where, colon, what);
     case GCUT_RT_EINDEX:
-        return snprintf(buf, size, "%s%s%s: index %lld is outside of %lld..%lld", where, colon, what, found, lo, hi - 1);
+        return snprintf(buf, size, "%s%s%s: index %lld is outside of %lld..%lld", where, colon, what, found,
+                        lo, hi - 1);
     }
     return snprintf(buf, size, "%s%sunknown status %d of %s", where, colon, (int)e->status, what);
 }
