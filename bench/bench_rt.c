@@ -75,12 +75,11 @@ static void products(void)
     }
 }
 
-#define UNARY(X)                                                                                             \
-    X(exp)                                                                                                   \
-    X(expm1)                                                                                                 \
-    X(log)                                                                                                   \
-    X(log1p) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(gelu) X(gelu_tanh) X(silu) X(softplus)       \
-        X(round)
+/* clang-format off */
+#define UNARY(X) \
+    X(exp) X(expm1) X(log) X(log1p) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(gelu) X(gelu_tanh) X(silu) \
+    X(softplus) X(round)
+/* clang-format on */
 #define X(name)                                                                                              \
     static void run_##name(const float *x, float *y)                                                         \
     {                                                                                                        \

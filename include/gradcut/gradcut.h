@@ -120,14 +120,14 @@ GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, con
 #define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
 
 /* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
-#define GCUT_UNARY(X)                                                                                        \
-    X(neg)                                                                                                   \
-    X(abs)                                                                                                   \
-    X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) X(erf) X(relu) \
-        X(gelu) X(silu) X(softplus) X(floor) X(ceil) X(round) X(not ) X(isnan) X(stop_gradient)
-#define GCUT_BINARY(X)                                                                                       \
-    X(add)                                                                                                   \
-    X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) X(ge)
+/* clang-format off */
+#define GCUT_UNARY(X) \
+    X(neg) X(abs) X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) \
+    X(erf) X(relu) X(gelu) X(silu) X(softplus) X(floor) X(ceil) X(round) X(not) X(isnan) X(stop_gradient)
+#define GCUT_BINARY(X) \
+    X(add) X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) \
+    X(ge)
+/* clang-format on */
 #define GCUT_X(op) GCUT_API gcut_val gcut_##op##_at(gcut_here at, gcut_val x);
 GCUT_UNARY(GCUT_X)
 #undef GCUT_X
