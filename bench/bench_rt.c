@@ -2,8 +2,8 @@
  *
  * GF/s of matrix products, BLIS as it chooses itself against ours, and ns per element of the vector math.
  *
- *   cc -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -Iinclude
- * -I/usr/include/ARCH/blis-serial \ bench/bench_rt.c libgradcut_rt.a libblis.a -lm
+ * Compile with -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -Iinclude and the folder of
+ * blis.h; link libgradcut_rt.a, libblis.a and libm.
  */
 #include <cblas.h>
 #include <stdio.h>
