@@ -44,7 +44,7 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
     for (uint32_t i = 0; i < g->params.n; i++) {
         const char *name = g->values.at[g->params.at[i].value].name;
         bool given = false;
-        for (uint32_t k = 0; g->params.at[i].role == GCUT_ROLE_saved && k < fwd->results.n; k++)
+        for (uint32_t k = 0; fwd && g->params.at[i].role == GCUT_ROLE_saved && k < fwd->results.n; k++)
             if (fwd->results.at[k].role == GCUT_ROLE_saved && !strcmp(fwd->results.at[k].name, name)) {
                 in[i] = fwd_out[k];
                 given = true;

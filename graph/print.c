@@ -80,20 +80,20 @@ static uint32_t number_of(printer *p, gcut_locid id)
         gcut_locid id;
         uint32_t next;
     };
-    GCUT_VEC(struct step) todo = {0};
+    GCUT_VEC(struct step) stack = {0};
     if (p->number[id]) return p->number[id];
-    *GCUT_PUSH(p->scratch, &todo) = (struct step){id, 0};
-    while (todo.n) {
-        struct step *top = &todo.at[todo.n - 1];
+    *GCUT_PUSH(p->scratch, &stack) = (struct step){id, 0};
+    while (stack.n) {
+        struct step *top = &stack.at[stack.n - 1];
         const gcut_loc *l = &p->m->locs.at[top->id];
         if (top->next == l->nargs) {
             give_number(p, top->id);
-            todo.n--;
+            stack.n--;
             continue;
         }
         gcut_locid arg = l->args[top->next++];
         GCUT_ASSERT(arg && arg < top->id);
-        if (!p->number[arg]) *GCUT_PUSH(p->scratch, &todo) = (struct step){arg, 0};
+        if (!p->number[arg]) *GCUT_PUSH(p->scratch, &stack) = (struct step){arg, 0};
     }
     return p->number[id];
 }

@@ -619,6 +619,19 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* A backward half is a function like any other: its saved values are bound like inputs. */
+static void a_half_alone(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.forward_only = true;
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/corpus/split.gcut", "scale.bwd");
+    gcut_check_report r = gcut_ladder(g, &opt, NULL, 0, -1);
+    if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
 static void two_contexts_in_two_threads(void **state)
 {
     (void)state;
@@ -721,6 +734,7 @@ int main(void)
         cmocka_unit_test(not_numbers_survive),
         cmocka_unit_test(missing_tools_and_folders),
         cmocka_unit_test(nothing_is_left_behind),
+        cmocka_unit_test(a_half_alone),
         cmocka_unit_test(two_contexts_in_two_threads),
         cmocka_unit_test(every_allocation_may_fail),
     };
