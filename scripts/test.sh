@@ -39,13 +39,15 @@ run_tests()
     echo "== testing in $1/"
     (cd "$1" && ctest --output-on-failure --parallel "$jobs" --timeout 600 --no-tests=error) >"$work/log" 2>&1 || true
     cat "$work/log"
-    line=$(grep -E 'tests passed, [0-9]+ tests? failed out of [0-9]+' "$work/log" | tail -n 1)
+    # "100% tests passed, 0 tests failed out of 27"; newer ctests leave the middle out when nothing failed.
+    line=$(grep -E 'tests passed.* out of [0-9]+$' "$work/log" | tail -n 1)
     if [ -z "$line" ]; then
         failed=$((failed + 1))
         return
     fi
-    bad=$(echo "$line" | sed 's/.*passed, \([0-9]*\) tests* failed.*/\1/')
-    all=$(echo "$line" | sed 's/.*out of \([0-9]*\).*/\1/')
+    bad=$(echo "$line" | sed -n 's/.*passed, \([0-9]*\) tests* failed.*/\1/p')
+    bad=${bad:-0}
+    all=${line##* }
     failed=$((failed + bad))
     passed=$((passed + all - bad))
 }
