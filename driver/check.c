@@ -106,7 +106,10 @@ static bool is_result(const gcut_slot *x)
     return x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad || x->updated;
 }
 
-#define LEAST 1e-2 /* of the largest gradient or result: what is smaller is compared with that */
+/* Values below this part of the largest gradient (or result) are compared with it: they may be sums in which
+ * terms of that size cancel.  In f32 that allows TOL_F32 * LEAST = 10 units of rounding of the largest, no
+ * more. */
+#define LEAST 1e-2
 
 static void compare_rung(const check *c, gcut_step *ref, rung *r)
 {

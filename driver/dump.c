@@ -63,7 +63,8 @@ void gcut_dump(const gcut_pipeline *p, const char *dir)
     write_stage(&d, "00.primal.gcut", GCUT_STAGE_PRIMAL, "the graph as given, canonical");
     if (p->folded) write_folded(&d);
     if (p->joint && !p->opt.forward_only)
-        write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT, "differentiated and simplified");
+        write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT,
+                    "differentiated, folded, without duplicates and dead nodes");
     if (p->bwd)
         write_stage(&d, "30.split.gcut", GCUT_STAGE_SPLIT,
                     "the halves: saved values are results of one and parameters of the other");

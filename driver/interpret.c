@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The interpreted backends, slowest and simplest first: eager runs the joint
- * graph straight from the sweep and keeps every value; joint runs it simplified;
+ * graph straight from the sweep and keeps every value; joint runs it folded;
  * planned runs the two halves, the second on nothing but what it is given.
  */
 #include <string.h>

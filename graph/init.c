@@ -151,11 +151,6 @@ gcut_array gcut_data_array_with(gcut_arena *arena, const gcut_module *m, const g
     return out;
 }
 
-gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims)
-{
-    return gcut_data_array_with(arena, m, d, dims, NULL, NULL);
-}
-
 /* ---- unbound inputs ---- */
 
 gcut_array gcut_random_array(gcut_arena *arena, gcut_dtype t, uint32_t rank, const int64_t *dims,

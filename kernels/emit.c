@@ -413,24 +413,3 @@ void gcut_program_mark(const gcut_program *p)
         }
     }
 }
-
-void gcut_program_print(const gcut_program *p, gcut_text *out)
-{
-    static const char *const kinds[] = {"loop", "gemm", "reduce",  "pad", "concat",
-                                        "flip", "take", "scatter", "copy"};
-    uint32_t number = 0;
-    for (int k = 0; k < 2; k++) {
-        const gcut_half *h = &p->half[k];
-        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
-            const gcut_unit *u = &h->units.at[h->order.at[i]];
-            gcut_text_add(out, "k%u %s %s", number++, k ? "backward" : "forward", kinds[u->kind]);
-            for (uint32_t j = 0; j < u->nodes.n; j++) {
-                const gcut_node *n = gcut_node_at(h->g, u->nodes.at[j]);
-                gcut_text_add(out, " %%%s=%s", h->g->values.at[n->res0].name,
-                              gcut_op_get((gcut_op)n->op)->name);
-            }
-            if (u->kind == GCUT_U_COPY) gcut_text_add(out, " %%%s", h->g->values.at[u->copy_from].name);
-            gcut_text_add(out, "\n");
-        }
-    }
-}

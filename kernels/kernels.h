@@ -44,7 +44,4 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
 /* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone. */
 void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h);
 
-/* One line per kernel: its kind and the nodes it covers (for `show --stage kernel` and tests). */
-void gcut_program_print(const gcut_program *p, gcut_text *out);
-
 #endif

@@ -3,7 +3,7 @@
  * Random graphs and models through the whole pipeline by the public API: every
  * backend, policy and number of threads against the interpreter in f64.
  *
- * GCUT_GRAPHS=n tries n random graphs instead of 10, GCUT_SEED=k starts at
+ * GCUT_GRAPHS=n tries n random graphs instead of 25, GCUT_SEED=k starts at
  * graph k and leaves the models out.  A graph that fails is printed.
  */
 #define _GNU_SOURCE
@@ -515,7 +515,7 @@ static long setting(const char *name, long otherwise)
 static void random_graphs(void **state)
 {
     (void)state;
-    long from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", 10), bad = 0;
+    long from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", 25), bad = 0;
     char path[64], what[64];
     snprintf(path, sizeof path, "%s/random.gcut", tmp);
     for (long i = from; i < from + n; i++) {
