@@ -281,7 +281,7 @@ static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
     gcut_array v;
     if (x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_input) {
         if (d && x->role != GCUT_ROLE_input)
-            v = gcut_data_array_with(scratch, s->p->module, d, x->dim, from_file, NULL);
+            v = gcut_data_array(scratch, s->p->module, d, x->dim, from_file, NULL);
         else if (ours)
             v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
         else {

@@ -130,8 +130,8 @@ static gcut_array from_file(gcut_arena *arena, const gcut_module *m, const gcut_
     return x;
 }
 
-gcut_array gcut_data_array_with(gcut_arena *arena, const gcut_module *m, const gcut_data *d,
-                                const int64_t *dims, gcut_data_file_fn file, void *user)
+gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
+                           gcut_data_file_fn file, void *user)
 {
     if (strcmp(d->kind, "file") == 0) return from_file(arena, m, d, dims, file, user);
     gcut_array out = gcut_array_new(arena, d->type.dtype, d->type.rank, dims);

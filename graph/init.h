@@ -27,8 +27,8 @@ void gcut_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[
  * = GCUT_EUNSUPPORTED.  Throws GCUT_ETYPE for a declaration that does not fit its type. */
 typedef gcut_array (*gcut_data_file_fn)(void *user, gcut_arena *arena, const gcut_module *m,
                                         const gcut_data *d, const int64_t *dims);
-gcut_array gcut_data_array_with(gcut_arena *arena, const gcut_module *m, const gcut_data *d,
-                                const int64_t *dims, gcut_data_file_fn file, void *user);
+gcut_array gcut_data_array(gcut_arena *arena, const gcut_module *m, const gcut_data *d, const int64_t *dims,
+                           gcut_data_file_fn file, void *user);
 
 /* For an unbound input: floats normal(0, 1), integers uniform in [lo, hi) as far as the dtype can hold them,
  * bool fair coins.  The stream is (seed, name).  Throws GCUT_EUSAGE when no integer is in range. */

@@ -121,7 +121,7 @@ static void data_body(void *arg)
     gcut_module *m = gcut_module_new(j->env, j->env->arena);
     m->file = "w.gcut";
     j->d.name = "w";
-    j->out = gcut_data_array_with(j->env->arena, m, &j->d, j->d.type.dim, j->file, j->user);
+    j->out = gcut_data_array(j->env->arena, m, &j->d, j->d.type.dim, j->file, j->user);
 }
 
 static gcut_type vector(gcut_dtype t, int64_t n)
