@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Common subexpression elimination.
- *   in:    any graph without regions
+ *   in:    any graph; bodies of regions on their own
  *   out:   no two nodes of equal op, operands, attributes, marks and result types;
  *          the first one stays, with its name and location
  *   keeps: parameters, results, run-time checks
@@ -75,12 +75,16 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
         if (!gcut_attr_equal(&g->attrs.at[x->attr0 + i], &g->attrs.at[y->attr0 + i])) return false;
     for (uint32_t k = 0; k < x->nres; k++)
         if (!same_type(gcut_type_of(g, x->res0 + k), gcut_type_of(g, y->res0 + k))) return false;
+    if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
+    for (uint32_t k = 0; k < x->nregs; k++) /* equal bodies are one only when a pass shares them */
+        if (gcut_region_at(g, x, k)->body != gcut_region_at(g, y, k)->body) return false;
     return same_marks(&x->marks, &y->marks);
 }
 
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name)
 {
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
+    rw.pass = gcut_pass_cse;
     uint32_t cap = 16;
     while (cap < 2 * g->nodes.n) cap *= 2;
     uint32_t *slot = gcut_calloc(rw.scratch, cap, sizeof *slot); /* node + 1 */

@@ -57,6 +57,13 @@ typedef struct gcut_dim_binding {
 } gcut_dim_binding;
 /* False when a symbol is unbound, on overflow, division by zero or a negative result. */
 bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, int64_t *out);
+/* d with s[i].by in place of each symbol s[i].sym, all at once.  Throws GCUT_ETYPE when the result is no
+ * size.
+ */
+typedef struct gcut_dim_subst {
+    gcut_dim sym, by;
+} gcut_dim_subst;
+gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n);
 /* Bounds of d under the declarations (saturated at int64); an undeclared symbol is 0..MAX. */
 void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, uint32_t n, int64_t *lo,
                     int64_t *hi);

@@ -21,7 +21,9 @@ typedef struct gcut_eval {
     uint32_t nbind;
     uint32_t nargs;
     const gcut_array *arg;
-    gcut_array out;
+    gcut_array out;   /* == outs[0], and shares its elements */
+    gcut_array *outs; /* by result */
+    gcut_arena *arena;
 } gcut_eval;
 
 typedef void gcut_eval_fn(gcut_eval *e);
@@ -40,6 +42,10 @@ typedef void gcut_eval_fn(gcut_eval *e);
 #undef E
 /* pick has a meaning, but is evaluated directly (graph/interp.c says why). */
 gcut_eval_fn gcut_eval_pick;
+
+/* Runs the body of a region of e's node under e's sizes and precision; params as the body takes them. */
+void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_array *params, gcut_array *out,
+                      gcut_arena *a);
 
 /* x reduced to what integer dtype t can hold: two's complement wrap-around; bool keeps the lowest bit. */
 int64_t gcut_eval_wrap(int64_t x, gcut_dtype t);

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "graph/rewrite.h"
+
 typedef struct expander {
     const gcut_graph *src; /* the input graph: its names are taken */
     gcut_graph *dst;
@@ -77,17 +79,29 @@ static gcut_ref emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const
     return out;
 }
 
+static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t n)
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    gcut_region *out = gcut_calloc(g->module->arena, node->nregs + 1, sizeof *out);
+    for (uint32_t k = 0; k < node->nregs; k++) {
+        out[k] = *gcut_region_at(g, node, k);
+        if (out[k].body->is_body) out[k].body = gcut_pass_expand(out[k].body, out[k].body->name, s->want);
+    }
+    return out;
+}
+
 static gcut_ref emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *name)
 {
     const gcut_node *node = gcut_node_at(g, n);
     if (wanted(s, node->op)) return emit_meaning(s, g, n, args, name);
+    if (node->nregs) return gcut_rewrite_with(s->dst, g, n, args, expanded_regions(s, g, n));
     return gcut_node_copy(s->dst, g, n, args, node->loc, name);
 }
 
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op))
 {
     gcut_module *m = g->module;
-    expander s = {g, gcut_graph_create(m, name), want};
+    expander s = {g, gcut_graph_like(g, name), want};
     gcut_ref *map = gcut_calloc(m->arena, g->values.n, sizeof *map);
     s.dst->marks = g->marks;
     s.dst->loc = g->loc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Constant and identity folding.
- *   in:    any graph without regions
+ *   in:    any graph; bodies of regions on their own
  *   out:   the same values bit for bit, by fewer or cheaper nodes; what is no
  *          longer used stays for gcut_pass_dce
  *   keeps: parameters, results, run-time checks, nodes that carry marks
@@ -122,6 +122,7 @@ gcut_ref gcut_fold_full(gcut_fold *f, gcut_num value)
 gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name)
 {
     gcut_fold f = {.rw = gcut_rewrite_begin(g, name)};
+    f.rw.pass = gcut_pass_fold;
     for (f.n = 0; f.n < g->nodes.n; f.n++) {
         const gcut_node *node = gcut_fold_node(&f);
         gcut_ref v = rules[node->op] && node->marks.n == 0 ? rules[node->op](&f) : 0;

@@ -254,37 +254,87 @@ static const char *result_name(gcut_graph *g, const char *name, uint32_t k)
     return gcut_name_fresh(g, k == 0 ? name : gcut_printf(g->module->arena, "%s.r%u", name, k));
 }
 
-gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
-                         const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name,
-                         const gcut_type *types, uint32_t ntypes)
+/* Checks the stated types against the inferred ones, which they replace: equal sizes may be written
+ * differently. */
+static void state_types(gcut_graph *g, const gcut_node_spec *s, gcut_type *out, uint32_t nout)
+{
+    gcut_module *m = g->module;
+    const char *op = gcut_op_get(s->op)->name;
+    if (s->ntypes != nout)
+        gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, s->loc), NULL, "'%s' has %u result%s, not %u", op,
+                  nout, nout == 1 ? "" : "s", s->ntypes);
+    for (uint32_t k = 0; k < nout; k++) {
+        if (s->types[k].dtype != out[k].dtype || s->types[k].rank != out[k].rank)
+            gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, s->loc), NULL, "'%s' gives %s here, not %s", op,
+                      gcut_type_text(m->arena, m, &out[k]), gcut_type_text(m->arena, m, &s->types[k]));
+        for (uint32_t d = 0; d < out[k].rank; d++)
+            gcut_dim_require(g, s->types[k].dim[d], out[k].dim[d], s->loc, op);
+        out[k] = s->types[k];
+    }
+}
+
+/* The run-time checks of a body are over sizes, which its owner knows, and hold for every iteration or for
+ * none. */
+static void hoist_checks(gcut_graph *g, const gcut_node_spec *s)
+{
+    for (uint32_t r = 0; s->op != GCUT_OP_call && r < s->nregs; r++) {
+        const gcut_graph *body = s->regions[r].body;
+        for (uint32_t i = 0; i < body->checks.n; i++) {
+            gcut_dim_check c = body->checks.at[i];
+            gcut_dim_require(g, c.a, c.b, c.loc, gcut_op_get(s->op)->name);
+        }
+    }
+}
+
+gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s)
 {
     gcut_module *m = g->module;
     gcut_type out[GCUT_MAX_RESULTS];
-    uint32_t nout = gcut_infer(g, op, args, nargs, attrs, nattrs, loc, out);
-    if (types && ntypes != nout)
-        gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "'%s' has %u result%s, not %u",
-                  gcut_op_get(op)->name, nout, nout == 1 ? "" : "s", ntypes);
-    for (uint32_t k = 0; types && k < nout; k++) {
-        if (types[k].dtype != out[k].dtype || types[k].rank != out[k].rank)
-            gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL, "'%s' gives %s here, not %s",
-                      gcut_op_get(op)->name, gcut_type_text(m->arena, m, &out[k]),
-                      gcut_type_text(m->arena, m, &types[k]));
-        for (uint32_t d = 0; d < out[k].rank; d++)
-            gcut_dim_require(g, types[k].dim[d], out[k].dim[d], loc, gcut_op_get(op)->name);
-        out[k] = types[k];
-    }
-    gcut_node n = {.op = (uint16_t)op, .nres = (uint16_t)nout, .nargs = nargs, .arg0 = g->args.n, .loc = loc};
-    for (uint32_t k = 0; k < nargs; k++) {
-        gcut_ref a = args[k];
+    uint32_t nout = gcut_infer(g, s, out);
+    if (s->types) state_types(g, s, out, nout);
+    hoist_checks(g, s);
+    gcut_node n = {.op = (uint16_t)s->op,
+                   .nres = (uint16_t)nout,
+                   .nargs = s->nargs,
+                   .ncaptured = s->ncaptured,
+                   .arg0 = g->args.n,
+                   .reg0 = g->regions.n,
+                   .nregs = s->nregs,
+                   .loc = s->loc};
+    for (uint32_t k = 0; k < s->nargs; k++) {
+        gcut_ref a = s->args[k];
         *GCUT_PUSH(m->arena, &g->args) = a;
     }
-    n.attr0 = attrs_add(g, op, attrs, nattrs);
+    for (uint32_t k = 0; k < s->nregs; k++) {
+        gcut_region r = s->regions[k];
+        *GCUT_PUSH(m->arena, &g->regions) = r;
+    }
+    n.attr0 = attrs_add(g, s->op, s->attrs, s->nattrs);
     n.nattrs = g->attrs.n - n.attr0;
     n.res0 = g->values.n;
     uint32_t id = g->nodes.n;
     *GCUT_PUSH(m->arena, &g->nodes) = n;
-    for (uint32_t k = 0; k < nout; k++) value_new(g, result_name(g, name, k), &out[k], id, k);
+    for (uint32_t k = 0; k < nout; k++) {
+        const char *own = s->names && k < s->ntypes ? s->names[k] : NULL;
+        value_new(g, own ? gcut_name_fresh(g, own) : result_name(g, s->name, k), &out[k], id, k);
+    }
     return n.res0;
+}
+
+gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                         const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name,
+                         const gcut_type *types, uint32_t ntypes)
+{
+    gcut_node_spec s = {.op = op,
+                        .args = args,
+                        .nargs = nargs,
+                        .attrs = attrs,
+                        .nattrs = nattrs,
+                        .loc = loc,
+                        .name = name,
+                        .types = types,
+                        .ntypes = ntypes};
+    return gcut_node_make(g, &s);
 }
 
 gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
@@ -297,13 +347,27 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
                         gcut_locid loc, const char *name)
 {
     const gcut_node *node = &src->nodes.at[n];
-    GCUT_ASSERT(node->nregs == 0);
     gcut_marks marks = node->marks;
     gcut_type types[GCUT_MAX_RESULTS];
-    for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
-    gcut_ref r =
-        gcut_node_typed(dst, (gcut_op)node->op, args, node->nargs, src->attrs.at + node->attr0, node->nattrs,
-                        loc, name ? name : src->values.at[node->res0].name, types, node->nres);
+    const char *names[GCUT_MAX_RESULTS];
+    for (uint32_t k = 0; k < node->nres; k++) {
+        types[k] = src->values.at[node->res0 + k].type;
+        names[k] = src->values.at[node->res0 + k].name;
+    }
+    gcut_node_spec s = {.op = (gcut_op)node->op,
+                        .args = args,
+                        .nargs = node->nargs,
+                        .ncaptured = node->ncaptured,
+                        .attrs = src->attrs.at + node->attr0,
+                        .nattrs = node->nattrs,
+                        .regions = src->regions.at + node->reg0,
+                        .nregs = node->nregs,
+                        .loc = loc,
+                        .name = name,
+                        .names = name ? NULL : names,
+                        .types = types,
+                        .ntypes = node->nres};
+    gcut_ref r = gcut_node_make(dst, &s);
     dst->nodes.at[dst->nodes.n - 1].marks = marks;
     return r;
 }

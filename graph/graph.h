@@ -8,10 +8,18 @@
  *   ├─ nodes[]    ┌ op | args ─▶ args[] pool   value ids
  *   │             │ attrs ─▶ attrs[] pool      sorted by key; defaults are not stored
  *   │             │ marks ─▶ marks[] pool
- *   │             │ regions ─▶ regions[] pool  a region's nodes directly follow its owner
+ *   │             │ regions ─▶ regions[] pool  each a graph of its own
  *   │             └ res0..res0+nres-1 ─▶ values[]
- *   ├─ values[]   name, type, def (node or GCUT_NONE for a parameter or region argument)
+ *   ├─ values[]   name, type, def (node or GCUT_NONE for a parameter)
  *   └─ results[]  role, name, value             (out grad saved next)
+ *
+ * A region (the body of a loop, an arm of a conditional) is closed: its graph's
+ * parameters are the arguments that the op hands it, then the values it reads
+ * from around it, which are the last `ncaptured` operands of its node; its
+ * results are what it yields.  So every graph is a straight line, and a pass
+ * that knows nothing of control flow is right on each.  A body is not in the
+ * module's list and may be shared by copies of its node: once the node exists,
+ * nobody changes it.  A `call` has one region, a function of the module.
  *
  * Everything refers by index; building a node may move every array, so a
  * pointer into one does not survive the next gcut_node_new.  Id 0 of values is
@@ -26,7 +34,8 @@
  *   G6  results name values in scope of equal type; `next w` names a param or state of its
  *       type, `grad w` a param, input or state of its type; names unique per role
  *   G7  locations exist and refer backwards
- *   G8  regions nest: a region's nodes form one range directly after its owner
+ *   G8  a node has the regions its op asks for; a body takes what the op hands it and then the
+ *       captured values, each of the operand's type, and its run-time checks are its owner's too
  *   G9  a pair's halves agree: fwd's `saved` results are bwd's `saved` parameters by name and type
  */
 #ifndef GCUT_GRAPH_GRAPH_H
@@ -112,7 +121,7 @@ typedef struct gcut_marks {
 typedef struct gcut_value {
     const char *name; /* interned */
     gcut_type type;
-    uint32_t def;   /* node, or GCUT_NONE: parameter or region argument */
+    uint32_t def;   /* node, or GCUT_NONE: parameter */
     uint32_t index; /* which result of def / which parameter */
 } gcut_value;
 
@@ -123,17 +132,22 @@ typedef struct gcut_node {
     uint32_t arg0, nargs;
     uint32_t attr0, nattrs;
     uint32_t reg0, nregs;
+    uint32_t ncaptured; /* trailing operands that are the captured values of its regions */
     gcut_marks marks;
     gcut_locid loc;
 } gcut_node;
 
+struct gcut_graph;
+
 typedef struct gcut_region {
-    const char *kind; /* "then" "else" "cond" "body" */
-    gcut_ref arg0;
-    uint32_t nargs;
-    uint32_t begin, end;      /* node range */
-    uint32_t yield0, nyields; /* in args[] */
+    const char *kind; /* "then" "else" "cond" "body", or "call" */
+    struct gcut_graph *body;
 } gcut_region;
+
+/* A value of the graph around a body under construction, and the parameter that stands for it inside. */
+typedef struct gcut_capture {
+    gcut_ref outer, inner;
+} gcut_capture;
 
 typedef enum gcut_role {
     GCUT_ROLE_param,
@@ -209,9 +223,12 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_dim_check) checks;
     uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
     uint32_t name_cap;
-    uint32_t fresh;    /* the last vN handed out */
-    bool failed;       /* a public builder call on it failed */
-    const char *scope; /* of the public builder: goes into locations */
+    uint32_t fresh;                  /* the last vN handed out */
+    bool failed;                     /* a public builder call on it failed */
+    const char *scope;               /* of the public builder: goes into locations */
+    bool is_body;                    /* of a region: not in the module's list */
+    struct gcut_graph *outer;        /* a body under construction: the graph around it */
+    GCUT_VEC(gcut_capture) captures; /* … and what it has captured so far */
 } gcut_graph;
 
 typedef struct gcut_pair {
@@ -253,7 +270,8 @@ typedef enum gcut_class {
     GCUT_CLASS_CONTRACTION,
     GCUT_CLASS_VIEW,
     GCUT_CLASS_INDEX,
-    GCUT_CLASS_CONSTANT
+    GCUT_CLASS_CONSTANT,
+    GCUT_CLASS_CONTROL
 } gcut_class;
 
 typedef enum gcut_emit {
@@ -267,7 +285,8 @@ typedef enum gcut_emit {
     GCUT_EMIT_FLIP,
     GCUT_EMIT_TAKE,
     GCUT_EMIT_SCATTER,
-    GCUT_EMIT_EXPAND
+    GCUT_EMIT_EXPAND,
+    GCUT_EMIT_REGION
 } gcut_emit;
 
 typedef struct gcut_op_info {
@@ -296,6 +315,8 @@ bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
 /* Unique name: base, else base.1, base.2, … (for graphs and for values). */
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
+/* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
+gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
 gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
 const char *gcut_name_fresh(gcut_graph *g, const char *base);
 const char *gcut_name(gcut_module *m, const char *s);            /* interned */
@@ -325,13 +346,51 @@ gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t
 gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
                          const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name,
                          const gcut_type *types, uint32_t ntypes);
-/* Node n of src again in dst on other operands: same op, attributes and marks; name NULL = same name made
- * unique. */
+/* All that a node can be made of.  The two functions above are short forms; regions need this one. */
+typedef struct gcut_node_spec {
+    gcut_op op;
+    const gcut_ref *args; /* the captured values last */
+    uint32_t nargs, ncaptured;
+    const gcut_attr *attrs;
+    uint32_t nattrs;
+    const gcut_region *regions;
+    uint32_t nregs;
+    gcut_locid loc;
+    const char *name;         /* of the first result, and base of the others' names; NULL = fresh ones */
+    const gcut_type *types;   /* NULL, or one per result */
+    const char *const *names; /* NULL, or one per type */
+    uint32_t ntypes;
+} gcut_node_spec;
+gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s);
+/* Node n of src again in dst on other operands: same op, attributes, regions and marks; name NULL = same name
+ * made unique. */
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                         gcut_locid loc, const char *name);
 
 /* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
 void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
+
+/* ---- regions (graph/region.c) ---- */
+
+/* An empty body of a node of `outer`: its declarations, no parameters. */
+gcut_graph *gcut_body_new(gcut_graph *outer);
+/* The parameter of `body` that stands for value v of the graph around it; made when v is new to it. */
+gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v);
+/* Ends the construction of bodies of one node: gives all of them parameters for everything that any of them
+ * captured, in one order behind their nargs[k] arguments.  Returns the captured values of the outer graph, in
+ * the module's arena. */
+gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, uint32_t n,
+                            uint32_t *ncaptured);
+static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    return &g->regions.at[n->reg0 + k];
+}
+/* What region k of an op is called; NULL when it has no so many. */
+const char *gcut_op_region(gcut_op op, uint32_t k);
+/* How many arguments the op hands region k, of a node with `nargs` operands that are not captured. */
+uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
+/* Number of carried values of a scan or while node. */
+uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n);
 
 /* Marks live in the module's arena. NULL when absent. */
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);

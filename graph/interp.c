@@ -155,12 +155,12 @@ static void evaluate(gcut_eval *e, gcut_arena *arena)
         gcut_fail(e->g->module->env, GCUT_EUNSUPPORTED, gcut_eval_place(e), NULL,
                   "'%s' is not defined for %s", gcut_op_get(op)->name, gcut_dtype_name(e->arg[0].dtype));
     }
-    settle(&e->out, e->prec);
+    for (uint32_t k = 0; k < e->node->nres; k++) settle(&e->outs[k], e->prec);
 }
 
-static gcut_array result_of(const gcut_eval *e, gcut_arena *a)
+static gcut_array result_of(const gcut_eval *e, uint32_t k, gcut_arena *a)
 {
-    const gcut_type *t = gcut_type_of(e->g, e->node->res0);
+    const gcut_type *t = gcut_type_of(e->g, e->node->res0 + k);
     int64_t dim[GCUT_MAX_RANK];
     for (uint32_t r = 0; r < t->rank; r++)
         dim[r] = gcut_eval_size(e->g, t->dim[r], e->bind, e->nbind, e->node->loc);
@@ -184,6 +184,47 @@ static uint32_t bind_params(const gcut_graph *g, gcut_arena *a, const gcut_array
     return gcut_bind_dims(g, dims, bind, g->decls.n);
 }
 
+/* Evaluates every node; all[] holds the parameters by value id, and then everything. */
+static void walk(const gcut_graph *g, gcut_precision prec, const gcut_dim_binding *bind, uint32_t nbind,
+                 gcut_array *all, gcut_arena *work)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        gcut_array *args = gcut_calloc(work, node->nargs + 1, sizeof *args);
+        for (uint32_t k = 0; k < node->nargs; k++) args[k] = all[gcut_arg(g, node, k)];
+        gcut_eval e = {.g = g,
+                       .node = node,
+                       .prec = prec,
+                       .bind = bind,
+                       .nbind = nbind,
+                       .nargs = node->nargs,
+                       .arg = args,
+                       .outs = &all[node->res0],
+                       .arena = work};
+        for (uint32_t k = 0; k < node->nres; k++) e.outs[k] = result_of(&e, k, work);
+        e.out = e.outs[0];
+        evaluate(&e, work);
+    }
+}
+
+static void take_results(const gcut_graph *g, const gcut_array *all, gcut_array *out, gcut_arena *a)
+{
+    for (uint32_t k = 0; k < g->results.n; k++) {
+        const gcut_array *x = &all[g->results.at[k].value];
+        out[k] = gcut_array_new(a, x->dtype, x->rank, x->dim);
+        for (int64_t j = 0; j < x->n; j++) gcut_eval_put(&out[k], j, x, j);
+    }
+}
+
+void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_array *params, gcut_array *out,
+                      gcut_arena *a)
+{
+    gcut_array *all = gcut_calloc(a, body->values.n, sizeof *all);
+    for (uint32_t k = 0; k < body->params.n; k++) all[body->params.at[k].value] = params[k];
+    walk(body, e->prec, e->bind, e->nbind, all, a);
+    take_results(body, all, out, a);
+}
+
 void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
                  gcut_array *out, gcut_array *values)
 {
@@ -193,24 +234,8 @@ void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const 
     gcut_dim_binding *bind = gcut_calloc(work, g->decls.n + 1, sizeof *bind);
     uint32_t nbind = bind_params(g, work, params, bind);
     for (uint32_t k = 0; k < g->params.n; k++) all[g->params.at[k].value] = params[k];
-    for (uint32_t n = 0; n < g->nodes.n; n++) {
-        const gcut_node *node = gcut_node_at(g, n);
-        if (node->nregs || node->nres != 1)
-            gcut_fail(g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(g->module, node->loc), NULL,
-                      "'%s': the interpreter has no regions and no ops with several results",
-                      gcut_op_get((gcut_op)node->op)->name);
-        gcut_array *args = gcut_calloc(work, node->nargs + 1, sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = all[gcut_arg(g, node, k)];
-        gcut_eval e = {g, node, prec, bind, nbind, node->nargs, args, {0}};
-        e.out = result_of(&e, work);
-        evaluate(&e, work);
-        all[node->res0] = e.out;
-    }
-    for (uint32_t k = 0; k < g->results.n; k++) {
-        const gcut_array *x = &all[g->results.at[k].value];
-        out[k] = gcut_array_new(a, x->dtype, x->rank, x->dim);
-        for (int64_t j = 0; j < x->n; j++) gcut_eval_put(&out[k], j, x, j);
-    }
+    walk(g, prec, bind, nbind, all, work);
+    take_results(g, all, out, a);
     for (gcut_ref v = 0; values && v < g->values.n; v++) values[v] = all[v];
     if (!values) gcut_arena_free(work);
 }

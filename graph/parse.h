@@ -29,7 +29,7 @@ typedef struct gcut_parser {
     gcut_env *env;
     gcut_arena *scratch; /* freed when the parser is done */
     gcut_module *m;
-    gcut_graph *g; /* the function being read, NULL between functions */
+    gcut_graph *g; /* the function or the body being read, NULL between functions */
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;
@@ -39,7 +39,8 @@ typedef struct gcut_parser {
     uint32_t nslots, cap_slots;
     gcut_names
         taken; /* every %name of the function, read ahead for the first literal operand; n = 0: not yet */
-    uint32_t fresh; /* the last cN given to a literal operand */
+    uint32_t fresh;     /* the last cN given to a literal operand */
+    gcut_names defined; /* every %name defined so far in the function and its regions */
 } gcut_parser;
 
 /* ---- parse_token.c: tokens, errors, names ---- */
@@ -92,6 +93,19 @@ void gcut_parse_marks(gcut_parser *p, gcut_marks *marks);
 /* Reads `%r: type = op(...)`, the next token being its first %name. */
 void gcut_parse_op(gcut_parser *p);
 gcut_ref gcut_parse_value(gcut_parser *p);
+/* Throws when the function, or a region of it, has defined that name already. */
+void gcut_parse_define(gcut_parser *p, const gcut_token *t, const char *name);
+
+/* ---- parse_region.c: the bodies behind an op ---- */
+typedef struct gcut_parse_regions {
+    uint32_t n;
+    gcut_region at[2];
+    gcut_ref *captured;
+    uint32_t ncaptured;
+} gcut_parse_regions;
+/* The regions of an op on these operands. */
+void gcut_parse_op_regions(gcut_parser *p, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                           const gcut_attr *attrs, uint32_t nattrs, gcut_parse_regions *out);
 
 /* ---- parse_func.c ---- */
 void gcut_parse_func(gcut_parser *p);

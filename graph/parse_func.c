@@ -79,6 +79,7 @@ static void params(gcut_parser *p)
                             name);
         gcut_parse_expect(p, ':', "':' and the type of the parameter");
         gcut_type type = gcut_parse_type(p, true);
+        gcut_parse_define(p, &t, name);
         gcut_param_new(p->g, r, name, &type);
         gcut_parse_marks(p, &p->g->params.at[p->g->params.n - 1].marks);
     } while (gcut_parse_accept(p, ','));
@@ -169,6 +170,7 @@ void gcut_parse_func(gcut_parser *p)
                         (int)name.n, name.at);
     p->g = gcut_graph_create(p->m, gcut_parse_name(p, &name));
     p->taken = (gcut_names){.arena = p->scratch};
+    p->defined = (gcut_names){.arena = p->scratch};
     p->fresh = 0;
     dim_decls(p);
     params(p);

@@ -115,6 +115,19 @@ void gcut_parse_locdef(gcut_parser *p)
     define(p, number.u, id);
 }
 
+/* Nesting is bounded by the parser. */
+static void resolve(gcut_graph *g, const gcut_locid *to)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        gcut_node *node = &g->nodes.at[n];
+        if (to[node->loc]) node->loc = to[node->loc];
+        for (uint32_t k = 0; k < node->nregs; k++)
+            if (g->regions.at[node->reg0 + k].body->is_body) resolve(g->regions.at[node->reg0 + k].body, to);
+    }
+    for (uint32_t c = 0; c < g->checks.n; c++)
+        if (to[g->checks.at[c].loc]) g->checks.at[c].loc = to[g->checks.at[c].loc];
+}
+
 /* Every op has an `own` location of its own line and column, so one table maps them all; the mapping is
  * applied once, not followed: a line of the table may happen to name the place of another op. */
 void gcut_parse_locs_resolve(gcut_parser *p)
@@ -133,11 +146,5 @@ void gcut_parse_locs_resolve(gcut_parser *p)
         else if (u->g)
             u->g->loc = id;
     }
-    for (uint32_t i = 0; i < p->m->graphs.n; i++) {
-        gcut_graph *g = p->m->graphs.at[i];
-        for (uint32_t n = 0; n < g->nodes.n; n++)
-            if (to[g->nodes.at[n].loc]) g->nodes.at[n].loc = to[g->nodes.at[n].loc];
-        for (uint32_t c = 0; c < g->checks.n; c++)
-            if (to[g->checks.at[c].loc]) g->checks.at[c].loc = to[g->checks.at[c].loc];
-    }
+    for (uint32_t i = 0; i < p->m->graphs.n; i++) resolve(p->m->graphs.at[i], to);
 }

@@ -25,7 +25,8 @@ typedef struct operand {
 
 typedef struct statement {
     gcut_op op;
-    gcut_token name; /* the op's name: what errors and the node's own location point at */
+    const gcut_graph *callee; /* of a call */
+    gcut_token name;          /* the op's name: what errors and the node's own location point at */
     gcut_locid own;
     GCUT_VEC(bind) binds;
     GCUT_VEC(operand) args;
@@ -34,16 +35,52 @@ typedef struct statement {
     gcut_dtype dtype;     /* … as read */
 } statement;
 
+/* The value of that name in g, or captured from the graphs around it. */
+static gcut_ref lookup(gcut_graph *g, const char *name)
+{
+    gcut_ref v = gcut_graph_find(g, name);
+    if (v || !g->outer) return v;
+    v = lookup(g->outer, name);
+    return v ? gcut_body_capture(g, v) : 0;
+}
+
 gcut_ref gcut_parse_value(gcut_parser *p)
 {
     gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "a value such as %x");
     const char *name = gcut_parse_name(p, &t);
-    gcut_ref v = gcut_graph_find(p->g, name);
+    gcut_ref v = lookup(p->g, name);
     if (v) return v;
     gcut_nearest near = gcut_nearest_start(name);
-    for (gcut_ref u = 1; u < p->g->values.n; u++) gcut_nearest_offer(&near, p->g->values.at[u].name);
+    for (const gcut_graph *g = p->g; g; g = g->outer)
+        for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_offer(&near, g->values.at[u].name);
     GCUT_PARSE_FAIL(p, &t, gcut_nearest_hint(p, &near, "%"), "the value %%%s is not defined before this line",
                     name);
+}
+
+/* The line of the op that defined the name in this graph or one around it; 0 = a parameter, or a region that
+ * is closed by now. */
+static int line_of(const gcut_parser *p, const char *name)
+{
+    for (const gcut_graph *g = p->g; g; g = g->outer) {
+        gcut_ref v = gcut_graph_find(g, name);
+        const gcut_node *def = v ? gcut_def(g, v) : NULL;
+        if (def) return gcut_loc_place(p->m, def->loc).line;
+    }
+    return 0;
+}
+
+void gcut_parse_define(gcut_parser *p, const gcut_token *t, const char *name)
+{
+    uint32_t before = p->defined.n;
+    gcut_intern(&p->defined, name, strlen(name));
+    if (p->defined.n > before) return;
+    int line = line_of(p, name);
+    gcut_ref v = gcut_graph_find(p->g, name);
+    GCUT_PARSE_FAIL(p, t,
+                    line                  ? gcut_printf(p->scratch, "the first one is in line %d", line)
+                    : v && !p->g->is_body ? gcut_printf(p->scratch, "it is a parameter of @%s", p->g->name)
+                                          : "names are unique in a function, those of its regions included",
+                    "%%%s is defined a second time", name);
 }
 
 /* ---- left of '=' ---- */
@@ -53,19 +90,7 @@ static void read_binds(gcut_parser *p, statement *s)
     do {
         bind b = {.tok = gcut_parse_take(p, GCUT_TOK_VALUE, "the name of a result, such as %y")};
         b.name = gcut_parse_name(p, &b.tok);
-        gcut_ref old = gcut_graph_find(p->g, b.name);
-        const gcut_node *def = old ? gcut_def(p->g, old) : NULL;
-        bool twice = false;
-        for (uint32_t i = 0; i < s->binds.n; i++) twice = twice || s->binds.at[i].name == b.name;
-        if (def)
-            GCUT_PARSE_FAIL(
-                p, &b.tok,
-                gcut_printf(p->scratch, "the first one is in line %d", gcut_loc_place(p->m, def->loc).line),
-                "%%%s is defined a second time", b.name);
-        if (old || twice)
-            GCUT_PARSE_FAIL(p, &b.tok,
-                            old ? gcut_printf(p->scratch, "it is a parameter of @%s", p->g->name) : NULL,
-                            "%%%s is defined a second time", b.name);
+        gcut_parse_define(p, &b.tok, b.name);
         if (gcut_parse_accept(p, ':')) {
             b.typed = true;
             b.type = gcut_parse_type(p, false);
@@ -116,7 +141,9 @@ static const char *literal_name(gcut_parser *p)
         const char *name = gcut_printf(p->scratch, "c%u", ++p->fresh);
         uint32_t before = p->taken.n;
         gcut_intern(&p->taken, name, strlen(name));
-        if (p->taken.n > before && !gcut_graph_find(p->g, name)) return name;
+        if (p->taken.n == before) continue;
+        gcut_intern(&p->defined, name, strlen(name));
+        return name;
     }
 }
 
@@ -254,6 +281,20 @@ static void check_num_dtype(gcut_parser *p, statement *s)
 
 /* ---- the whole ---- */
 
+/* A function of the module that is complete: what it calls is too, so that nothing calls itself. */
+static void read_callee(gcut_parser *p, statement *s)
+{
+    gcut_token t = gcut_parse_take(p, GCUT_TOK_GLOBAL, "the function to call, such as @f");
+    const char *name = gcut_parse_name(p, &t);
+    s->callee = gcut_module_find(p->m, name);
+    const gcut_graph *self = p->g;
+    while (self->outer) self = self->outer;
+    if (s->callee == self) GCUT_PARSE_FAIL(p, &t, "use scan or while", "@%s calls itself", name);
+    if (!s->callee)
+        GCUT_PARSE_FAIL(p, &t, "a function stands before those that call it",
+                        "the function @%s is not defined before this line", name);
+}
+
 /* The first token decides: a value or a number is an operand, a word is the key of an attribute. */
 static void read_arg(gcut_parser *p, statement *s)
 {
@@ -282,37 +323,53 @@ static void read_arg(gcut_parser *p, statement *s)
 static void read_args(gcut_parser *p, statement *s)
 {
     gcut_parse_expect(p, '(', "'(' and operands");
-    if (!gcut_parse_at(p, ')')) {
+    bool more = !gcut_parse_at(p, ')');
+    if (s->op == GCUT_OP_call) {
+        read_callee(p, s);
+        more = gcut_parse_accept(p, ',');
+    }
+    if (more) {
         do read_arg(p, s);
         while (gcut_parse_accept(p, ','));
     }
     gcut_parse_expect(p, ')', "',' or ')'");
 }
 
-static void refuse_regions(gcut_parser *p, const statement *s)
-{
-    static const char *const kinds[] = {"then", "else", "cond", "body"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (gcut_parse_at_word(p, kinds[i]))
-            GCUT_PARSE_FAIL(p, &p->tok, NULL, "op '%s' takes no region", gcut_op_get(s->op)->name);
-}
-
 static void build(gcut_parser *p, statement *s)
 {
     GCUT_VEC(gcut_ref) refs = {0};
     GCUT_VEC(gcut_type) types = {0};
+    GCUT_VEC(const char *) names = {0};
+    gcut_parse_regions regions = {0};
     uint32_t typed = 0;
     for (uint32_t i = 0; i < s->args.n; i++)
         if (!s->args.at[i].value) make_literal(p, s, &s->args.at[i]);
     for (uint32_t i = 0; i < s->args.n; i++) *GCUT_PUSH(p->scratch, &refs) = s->args.at[i].value;
     for (uint32_t i = 0; i < s->binds.n; i++) {
         *GCUT_PUSH(p->scratch, &types) = s->binds.at[i].type;
+        *GCUT_PUSH(p->scratch, &names) = s->binds.at[i].name;
         typed += s->binds.at[i].typed;
     }
     if (typed && typed < s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "give the types of all results or of none");
-    gcut_node_typed(p->g, s->op, refs.at, refs.n, s->attrs.at, s->attrs.n, s->own, s->binds.at[0].name,
-                    typed ? types.at : NULL, types.n);
+    if (s->callee)
+        regions = (gcut_parse_regions){.n = 1, .at = {{"call", (gcut_graph *)s->callee}}};
+    else
+        gcut_parse_op_regions(p, s->op, refs.at, refs.n, s->attrs.at, s->attrs.n, &regions);
+    for (uint32_t i = 0; i < regions.ncaptured; i++) *GCUT_PUSH(p->scratch, &refs) = regions.captured[i];
+    gcut_node_spec spec = {.op = s->op,
+                           .args = refs.at,
+                           .nargs = refs.n,
+                           .ncaptured = regions.ncaptured,
+                           .attrs = s->attrs.at,
+                           .nattrs = s->attrs.n,
+                           .regions = regions.at,
+                           .nregs = regions.n,
+                           .loc = s->own,
+                           .types = typed ? types.at : NULL,
+                           .names = names.at,
+                           .ntypes = types.n};
+    gcut_node_make(p->g, &spec);
     uint32_t nres = p->g->nodes.at[p->g->nodes.n - 1].nres;
     if (nres != s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "'%s' has %u result%s, found names for %u",
@@ -326,7 +383,6 @@ void gcut_parse_op(gcut_parser *p)
     read_op_name(p, &s);
     read_args(p, &s);
     check_num_dtype(p, &s);
-    refuse_regions(p, &s);
     build(p, &s);
     gcut_parse_marks(p, &p->g->nodes.at[p->g->nodes.n - 1].marks);
     gcut_parse_loc_use(p, p->g, s.own);

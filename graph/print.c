@@ -22,6 +22,7 @@ typedef struct printer {
     uint32_t norder;
     uint32_t *slot; /* numbers hashed by what they say */
     uint32_t mask;
+    gcut_names used; /* every name in the function being printed */
 } printer;
 
 /* ---- locations ---- */
@@ -29,8 +30,8 @@ typedef struct printer {
 static printer start(const gcut_module *m, const gcut_print_options *opt, gcut_text *out)
 {
     printer p = {.m = m, .out = out, .no_loc = opt && opt->no_loc, .mask = 15};
-    if (p.no_loc) return p;
     p.scratch = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
+    if (p.no_loc) return p;
     while (p.mask / 2 < m->locs.n) p.mask = 2 * p.mask + 1;
     p.number = gcut_calloc(p.scratch, m->locs.n, sizeof *p.number);
     p.order = gcut_calloc(p.scratch, m->locs.n + 1, sizeof *p.order);
@@ -170,18 +171,30 @@ static void put_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
     }
 }
 
-void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
+/* What the values of a graph are called: by value id, NULL = by their own names. */
+typedef const char *const *names;
+
+static const char *name_of(const gcut_graph *g, names called, gcut_ref v)
+{
+    return called ? called[v] : g->values.at[v].name;
+}
+
+/* Results, op, operands and attributes: what stands in front of regions and marks. */
+static void put_op(const gcut_graph *g, names called, uint32_t id, gcut_text *out)
 {
     const gcut_node *n = gcut_node_at(g, id);
     const char *sep = "";
-    GCUT_ASSERT(n->nregs == 0); /* no op of the table has a region */
     for (uint32_t k = 0; k < n->nres; k++) {
-        gcut_text_add(out, "%s%%%s: ", k ? ", " : "", g->values.at[n->res0 + k].name);
+        gcut_text_add(out, "%s%%%s: ", k ? ", " : "", name_of(g, called, n->res0 + k));
         gcut_type_print(g->module, gcut_type_of(g, n->res0 + k), out);
     }
     gcut_text_add(out, " = %s(", gcut_op_get((gcut_op)n->op)->name);
-    for (uint32_t k = 0; k < n->nargs; k++, sep = ", ")
-        gcut_text_add(out, "%s%%%s", sep, g->values.at[gcut_arg(g, n, k)].name);
+    if (n->op == GCUT_OP_call) {
+        gcut_text_add(out, "@%s", gcut_region_at(g, n, 0)->body->name);
+        sep = ", ";
+    }
+    for (uint32_t k = 0; k < n->nargs - n->ncaptured; k++, sep = ", ")
+        gcut_text_add(out, "%s%%%s", sep, name_of(g, called, gcut_arg(g, n, k)));
     const gcut_op_spec *spec = &g->module->specs[n->op];
     for (uint32_t k = 0; k < spec->n; k++) /* in the order of the op table */
         for (uint32_t i = 0; i < n->nattrs; i++) {
@@ -191,7 +204,82 @@ void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
             sep = ", ";
         }
     gcut_text_add(out, ")");
+}
+
+void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
+{
+    const gcut_node *n = gcut_node_at(g, id);
+    put_op(g, NULL, id, out);
+    for (uint32_t k = 0; k < n->nregs; k++)
+        if (gcut_region_at(g, n, k)->body->is_body)
+            gcut_text_add(out, " %s{…}", gcut_region_at(g, n, k)->kind);
     put_marks(out, &n->marks);
+}
+
+/* ---- regions ---- */
+
+static bool is_used(printer *p, const char *name)
+{
+    uint32_t before = p->used.n;
+    gcut_intern(&p->used, name, strlen(name));
+    return p->used.n == before;
+}
+
+/* Captured values go by the name they have outside.  The others keep their own, unless the function has used
+ * it: passes may give one body to several nodes. */
+static names name_body(printer *p, const gcut_graph *g, names called, const gcut_node *n,
+                       const gcut_graph *body)
+{
+    const char **inside = gcut_calloc(p->scratch, body->values.n, sizeof *inside);
+    uint32_t given = body->params.n - n->ncaptured, own = n->nargs - n->ncaptured;
+    for (uint32_t i = 0; i < n->ncaptured; i++)
+        inside[body->params.at[given + i].value] = name_of(g, called, gcut_arg(g, n, own + i));
+    for (gcut_ref v = 1; v < body->values.n; v++) {
+        const char *base = body->values.at[v].name, *name = base;
+        bool dropped =
+            body->values.at[v].def == GCUT_NONE && (body->values.at[v].index >= body->params.n ||
+                                                    body->params.at[body->values.at[v].index].value != v);
+        if (inside[v] || dropped) continue;
+        for (uint32_t i = 1; is_used(p, name); i++) name = gcut_printf(p->scratch, "%s.%u", base, i);
+        inside[v] = name;
+    }
+    return inside;
+}
+
+static void put_block(printer *p, const gcut_graph *g, names called, int indent);
+
+static void put_region(printer *p, const gcut_graph *g, names called, const gcut_node *n, uint32_t k,
+                       int indent)
+{
+    const gcut_region *r = gcut_region_at(g, n, k);
+    names inside = name_body(p, g, called, n, r->body);
+    uint32_t given = r->body->params.n - n->ncaptured;
+    gcut_text_add(p->out, " %s%s", r->kind, given ? "(" : "");
+    for (uint32_t i = 0; i < given; i++) {
+        gcut_ref v = r->body->params.at[i].value;
+        gcut_text_add(p->out, "%s%%%s: ", i ? ", " : "", inside[v]);
+        gcut_type_print(p->m, gcut_type_of(r->body, v), p->out);
+    }
+    gcut_text_add(p->out, "%s {\n", given ? ")" : "");
+    put_block(p, r->body, inside, indent + 2);
+    gcut_text_add(p->out, "%*syield", indent + 2, "");
+    for (uint32_t i = 0; i < r->body->results.n; i++)
+        gcut_text_add(p->out, "%s%%%s", i ? ", " : " ", inside[r->body->results.at[i].value]);
+    gcut_text_add(p->out, "\n%*s}", indent, "");
+}
+
+static void put_block(printer *p, const gcut_graph *g, names called, int indent)
+{
+    for (uint32_t id = 0; id < g->nodes.n; id++) {
+        const gcut_node *n = gcut_node_at(g, id);
+        gcut_text_add(p->out, "%*s", indent, "");
+        put_op(g, called, id, p->out);
+        for (uint32_t k = 0; k < n->nregs; k++)
+            if (gcut_region_at(g, n, k)->body->is_body) put_region(p, g, called, n, k, indent);
+        put_marks(p->out, &n->marks);
+        put_loc(p, n->loc);
+        gcut_text_add(p->out, "\n");
+    }
 }
 
 static void put_data(printer *p, const gcut_data *d)
@@ -300,12 +388,9 @@ static void put_func(printer *p, const gcut_graph *g)
     put_marks(out, &g->marks);
     put_loc(p, g->loc);
     gcut_text_add(out, " {\n");
-    for (uint32_t n = 0; n < g->nodes.n; n++) {
-        gcut_text_add(out, "  ");
-        gcut_print_node(g, n, out);
-        put_loc(p, g->nodes.at[n].loc);
-        gcut_text_add(out, "\n");
-    }
+    p->used = (gcut_names){.arena = p->scratch};
+    for (gcut_ref v = 1; v < g->values.n; v++) is_used(p, g->values.at[v].name);
+    put_block(p, g, NULL, 2);
     gcut_text_add(out, "  return");
     for (uint32_t i = 0; i < g->results.n; i++)
         gcut_text_add(out, "%s%%%s", i ? ", " : " ", g->values.at[g->results.at[i].value].name);
@@ -336,12 +421,29 @@ static bool uses(const gcut_graph *g, const gcut_data *d)
     return v && g->values.at[v].def == GCUT_NONE && gcut_type_equal(gcut_type_of(g, v), &d->type);
 }
 
+/* What g calls, in front of it. */
+static void put_callees(printer *p, const gcut_graph *g, bool *done)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        for (uint32_t k = 0; k < gcut_node_at(g, n)->nregs; k++) {
+            const gcut_graph *body = gcut_region_at(g, gcut_node_at(g, n), k)->body;
+            uint32_t i = 0;
+            while (i < p->m->graphs.n && p->m->graphs.at[i] != body) i++;
+            if (!body->is_body && done[i]) continue;
+            done[i] = !body->is_body;
+            put_callees(p, body, done);
+            if (!body->is_body) put_func(p, body);
+        }
+}
+
 void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_text *out)
 {
     printer p = start(g->module, opt, out);
     gcut_text_add(out, "gcut 1\n");
     for (uint32_t i = 0; i < g->module->data.n; i++)
         if (uses(g, &g->module->data.at[i])) put_data(&p, &g->module->data.at[i]);
+    bool *done = gcut_calloc(p.scratch, g->module->graphs.n + 1, sizeof *done);
+    put_callees(&p, g, done);
     put_func(&p, g);
     finish(&p);
 }

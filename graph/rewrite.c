@@ -7,7 +7,7 @@
 gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
 {
     gcut_module *m = src->module;
-    gcut_rewrite rw = {.src = src, .dst = gcut_graph_create(m, name)};
+    gcut_rewrite rw = {.src = src, .dst = gcut_graph_like(src, name)};
     gcut_graph *dst = rw.dst;
     rw.scratch = gcut_arena_new(m->env, m->arena);
     rw.map = gcut_calloc(rw.scratch, src->values.n, sizeof *rw.map);
@@ -30,13 +30,39 @@ gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
     return rw;
 }
 
+gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
+                                  gcut_graph *(*pass)(gcut_graph *g, const char *name))
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    gcut_region *out = gcut_calloc(g->module->arena, node->nregs + 1, sizeof *out);
+    for (uint32_t k = 0; k < node->nregs; k++) {
+        out[k] = *gcut_region_at(g, node, k);
+        if (out[k].body->is_body) out[k].body = pass(out[k].body, out[k].body->name);
+    }
+    return out;
+}
+
+gcut_ref gcut_rewrite_with(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                           const gcut_region *regions)
+{
+    const gcut_node *node = gcut_node_at(src, n);
+    gcut_ref r = gcut_node_copy(dst, src, n, args, node->loc, NULL);
+    const gcut_node *copy = gcut_node_at(dst, dst->nodes.n - 1);
+    for (uint32_t k = 0; k < copy->nregs; k++) dst->regions.at[copy->reg0 + k] = regions[k];
+    return r;
+}
+
 gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
 {
     const gcut_node *node = gcut_node_at(rw->src, n);
     gcut_ref few[8], *args = few;
     if (node->nargs > 8) args = gcut_alloc(rw->scratch, node->nargs * sizeof *args);
     for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(rw, n, k);
-    gcut_ref r = gcut_node_copy(rw->dst, rw->src, n, args, node->loc, NULL);
+    bool through = rw->pass && node->nregs;
+    gcut_ref r =
+        through ? gcut_rewrite_with(rw->dst, rw->src, n, args, gcut_rewrite_regions(rw->src, n, rw->pass))
+                : gcut_node_copy(rw->dst, rw->src, n, args, node->loc, NULL);
+    node = gcut_node_at(rw->src, n);
     for (uint32_t k = 0; k < node->nres; k++) rw->map[node->res0 + k] = r + k;
     return r;
 }
@@ -59,21 +85,4 @@ gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
     }
     gcut_arena_free(rw->scratch);
     return rw->dst;
-}
-
-bool *gcut_rewrite_needed(const gcut_graph *g, gcut_arena *a)
-{
-    bool *needed = gcut_calloc(a, g->nodes.n + 1, sizeof *needed);
-    for (uint32_t i = 0; i < g->results.n; i++) {
-        uint32_t def = g->values.at[g->results.at[i].value].def;
-        if (def != GCUT_NONE) needed[def] = true;
-    }
-    for (uint32_t n = g->nodes.n; n-- > 0;) {
-        const gcut_node *node = gcut_node_at(g, n);
-        for (uint32_t k = 0; needed[n] && k < node->nargs; k++) {
-            uint32_t def = g->values.at[gcut_arg(g, node, k)].def;
-            if (def != GCUT_NONE) needed[def] = true;
-        }
-    }
-    return needed;
 }

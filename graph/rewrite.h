@@ -20,10 +20,13 @@ typedef struct gcut_rewrite {
     gcut_graph *dst;
     gcut_arena *scratch;
     gcut_ref *map; /* by value of src: the value of dst that stands for it, 0 = none yet */
+    gcut_graph *(*pass)(gcut_graph *g,
+                        const char *name); /* what copies do to bodies of regions; NULL = share */
 } gcut_rewrite;
 
 gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name);
-/* Node n again, on what its operands became. Returns its first result in dst. */
+/* Node n again, on what its operands became, its regions through rw->pass. Returns its first result in dst.
+ */
 gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n);
 /* Value v of dst stands for the only result of node n. */
 void gcut_rewrite_use(gcut_rewrite *rw, uint32_t n, gcut_ref v);
@@ -35,7 +38,11 @@ static inline gcut_ref gcut_rewrite_arg(const gcut_rewrite *rw, uint32_t n, uint
     return rw->map[gcut_arg(rw->src, gcut_node_at(rw->src, n), k)];
 }
 
-/* By node of g: does a result need it, directly or not?  In `a`. */
-bool *gcut_rewrite_needed(const gcut_graph *g, gcut_arena *a);
+/* The regions of node n through a pass, in the arena of the module. */
+gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
+                                  gcut_graph *(*pass)(gcut_graph *g, const char *name));
+/* Node n of src again in dst with other regions of the same interface. */
+gcut_ref gcut_rewrite_with(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                           const gcut_region *regions);
 
 #endif

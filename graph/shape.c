@@ -458,6 +458,12 @@ static void shape_attention(infer *s)
     s->out->dim[3] = v->dim[3];
 }
 
+/* Ops with regions: graph/shape_region.c, because their results depend on those. */
+static void shape_region(infer *s)
+{
+    (void)s;
+}
+
 /* ---- dispatch ---- */
 
 static void (*const rules[GCUT_NOPS])(infer *) = {
@@ -484,7 +490,7 @@ static void check_operands(infer *s)
         char letter;
         const char *text;
     } want[] = {{'F', "a float"}, {'N', "a number"}, {'B', "bool or an integer"}, {'I', "an integer"}};
-    if (s->nargs < info->lo || s->nargs > info->hi) {
+    if (s->nargs < info->lo || (info->hi != 255 && s->nargs > info->hi)) {
         char range[32];
         if (info->hi == 255)
             snprintf(range, sizeof range, "at least %d", info->lo);
@@ -520,13 +526,26 @@ static void check_attrs(infer *s)
             BAD(s, "'%s' needs the attribute '%s'", opname(s), gcut_attr_name(spec->at[k].key));
 }
 
-uint32_t gcut_infer(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
-                    uint32_t nattrs, gcut_locid loc, gcut_type out[GCUT_MAX_RESULTS])
+/* A rule of this table has few results; regions may have as many as fit. */
+#define FEW 8
+
+static void check_regions(infer *s, const gcut_node_spec *n)
 {
-    memset(out, 0, GCUT_MAX_RESULTS * sizeof *out);
-    infer s = {g, op, args, nargs, attrs, nattrs, loc, out, 1};
+    uint32_t want = 0;
+    while (gcut_op_region(s->op, want)) want++;
+    if (n->nregs != want || n->ncaptured > n->nargs)
+        BAD(s, "'%s' has %u region%s, not %u", opname(s), want, want == 1 ? "" : "s", n->nregs);
+}
+
+uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *n, gcut_type out[GCUT_MAX_RESULTS])
+{
+    memset(out, 0, FEW * sizeof *out);
+    infer s = {g, n->op, n->args, n->nargs - n->ncaptured, n->attrs, n->nattrs, n->loc, out, 1};
     check_operands(&s);
     check_attrs(&s);
-    rules[op](&s);
+    check_regions(&s, n);
+    if (gcut_op_get(n->op)->emit == GCUT_EMIT_REGION) return gcut_infer_region(g, n, out);
+    rules[n->op](&s);
+    GCUT_ASSERT(s.n <= FEW);
     return s.n;
 }

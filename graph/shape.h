@@ -7,11 +7,19 @@
 
 #include "graph/graph.h"
 
-#define GCUT_MAX_RESULTS 4
+#define GCUT_MAX_RESULTS 256
 
-/* Checks operands and attributes of one node-to-be and infers its result types into out; returns how many.
- * Throws GCUT_ETYPE at loc.  Sizes that can be decided only at run time go to g->checks. */
-uint32_t gcut_infer(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs, const gcut_attr *attrs,
-                    uint32_t nattrs, gcut_locid loc, gcut_type out[GCUT_MAX_RESULTS]);
+/* Checks operands, attributes and regions of one node-to-be and infers its result types into out; returns how
+ * many.  s->types is not looked at.  Throws GCUT_ETYPE at s->loc.  Sizes that can be decided only at run time
+ * go to g->checks. */
+uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS]);
+
+/* The same for ops with regions, whose operands and attributes have passed the op table (shape_region.c). */
+uint32_t gcut_infer_region(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS]);
+
+/* How a call's operands determine the symbols of the function called. */
+typedef GCUT_VEC(gcut_dim_subst) gcut_call_sizes;
+/* Fills sizes; what cannot be decided becomes run-time checks of g.  Throws GCUT_ETYPE. */
+void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *sizes);
 
 #endif

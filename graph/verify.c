@@ -36,16 +36,10 @@ static bool fits(uint32_t first, uint32_t n, uint32_t total)
 
 /* ---- G1: order and scope ---- */
 
-static bool inside(const gcut_graph *g, uint32_t region, uint32_t node)
-{
-    return region == GCUT_NONE || (g->regions.at[region].begin <= node && node < g->regions.at[region].end);
-}
-
-bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user, uint32_t at)
+bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user)
 {
     uint32_t def = c->g->values.at[v].def;
-    if (def == GCUT_NONE) return inside(c->g, c->argument[v], at);
-    return def < user && def < c->g->nodes.n && inside(c->g, c->region[def], at) && c->end[def] <= user;
+    return def == GCUT_NONE || (def < user && def < c->g->nodes.n);
 }
 
 static void defined_before_use(gcut_check *c)
@@ -58,24 +52,10 @@ static void defined_before_use(gcut_check *c)
             gcut_check_report(c, node->loc, "G1", "the operands of node %u lie outside the pool", n);
         for (uint32_t k = 0; k < node->nargs && !c->bad[n]; k++) {
             gcut_ref v = gcut_arg(g, node, k);
-            if (gcut_check_is_value(c, v) && gcut_check_visible(c, v, n, n)) continue;
-            gcut_check_report(c, node->loc, "G1",
-                              "operand %u of '%s' (%%%s) is not defined before it or not in scope", k + 1,
+            if (gcut_check_is_value(c, v) && gcut_check_visible(c, v, n)) continue;
+            gcut_check_report(c, node->loc, "G1", "operand %u of '%s' (%%%s) is not defined before it", k + 1,
                               op_name(node), gcut_check_name(c, v));
             c->bad[n] = true;
-        }
-    }
-    for (uint32_t r = 0; r < g->regions.n; r++) {
-        const gcut_region *reg = &g->regions.at[r];
-        if (!fits(reg->yield0, reg->nyields, g->args.n) || reg->end > g->nodes.n) continue; /* G8 */
-        for (uint32_t k = 0; k < reg->nyields; k++) {
-            gcut_ref v = g->args.at[reg->yield0 + k];
-            /* What is in scope for a node after the last one; an empty region has its owner's scope. */
-            uint32_t at = reg->end > reg->begin ? reg->end - 1 : reg->begin;
-            bool own = gcut_check_is_value(c, v) && g->values.at[v].def == GCUT_NONE && c->argument[v] == r;
-            if (!own && (!gcut_check_is_value(c, v) || !gcut_check_visible(c, v, reg->end, at)))
-                gcut_check_report(c, g->loc, "G1", "yield %u of a '%s' region (%%%s) is not in scope", k + 1,
-                                  reg->kind, gcut_check_name(c, v));
         }
     }
 }
@@ -145,8 +125,9 @@ static void op_table(gcut_check *c)
             continue;
         }
         const gcut_op_info *info = gcut_op_get((gcut_op)node->op);
-        if (node->nargs < info->lo || (info->hi != UINT8_MAX && node->nargs > info->hi)) {
-            gcut_check_report(c, node->loc, "G2", "'%s' has %u operands", info->name, node->nargs);
+        uint32_t own = node->nargs - (node->ncaptured <= node->nargs ? node->ncaptured : 0);
+        if (own < info->lo || (info->hi != UINT8_MAX && own > info->hi)) {
+            gcut_check_report(c, node->loc, "G2", "'%s' has %u operands", info->name, own);
             c->bad[n] = true;
         }
         if (!fits(node->attr0, node->nattrs, g->attrs.n)) {
@@ -179,8 +160,16 @@ static void infer_body(void *arg)
 {
     inference *f = arg;
     const gcut_node *n = gcut_node_at(&f->shadow, f->node);
-    f->n = gcut_infer(&f->shadow, (gcut_op)n->op, f->shadow.args.at + n->arg0, n->nargs,
-                      f->shadow.attrs.at + n->attr0, n->nattrs, n->loc, f->out);
+    gcut_node_spec s = {.op = (gcut_op)n->op,
+                        .args = f->shadow.args.at + n->arg0,
+                        .nargs = n->nargs,
+                        .ncaptured = n->ncaptured,
+                        .attrs = f->shadow.attrs.at + n->attr0,
+                        .nattrs = n->nattrs,
+                        .regions = f->shadow.regions.at + n->reg0,
+                        .nregs = n->nregs,
+                        .loc = n->loc};
+    f->n = gcut_infer(&f->shadow, &s, f->out);
 }
 
 static void result_types(gcut_check *c, uint32_t n, const inference *f)
@@ -351,54 +340,66 @@ static void locations(gcut_check *c)
 
 /* ---- G8: regions ---- */
 
-/* Fills c->region, c->end and c->argument from those regions that make sense. */
+static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch);
+
+static bool has_check(const gcut_graph *g, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_compare(g->module->dims, a, b, g->decls.at, g->decls.n) == GCUT_DIM_EQUAL ||
+           known_check(g, a, b);
+}
+
+/* The parameters behind the arguments are the captured operands. */
+static const char *body_fault(const gcut_check *c, const gcut_node *node, uint32_t k)
+{
+    const gcut_region *r = &c->g->regions.at[node->reg0 + k];
+    const char *want = gcut_op_region((gcut_op)node->op, k);
+    if (!want || !r->kind || strcmp(want, r->kind) != 0) return "is not one that the op has";
+    if (!r->body || r->body->module != c->m || r->body == c->g)
+        return "has no graph of its own in the module";
+    if (node->op == GCUT_OP_call) return node->ncaptured ? "captures values" : NULL;
+    uint32_t given = gcut_region_nargs((gcut_op)node->op, k, node->nargs - node->ncaptured);
+    if (r->body->params.n != given + node->ncaptured) return "takes another number of values";
+    for (uint32_t i = 0; i < node->ncaptured; i++)
+        if (!gcut_type_equal(gcut_type_of(r->body, r->body->params.at[given + i].value),
+                             gcut_type_of(c->g, gcut_arg(c->g, node, node->nargs - node->ncaptured + i))))
+            return "captures a value of another type";
+    for (uint32_t i = 0; i < r->body->checks.n; i++)
+        if (!has_check(c->g, r->body->checks.at[i].a, r->body->checks.at[i].b))
+            return "needs a run-time check that its owner lacks";
+    return NULL;
+}
+
 static void regions(gcut_check *c)
 {
     const gcut_graph *g = c->g;
-    uint32_t *owner = gcut_alloc(c->scratch, (g->regions.n + 1) * sizeof *owner);
-    for (uint32_t r = 0; r < g->regions.n; r++) owner[r] = GCUT_NONE;
-    for (gcut_ref v = 0; v < g->values.n; v++) c->argument[v] = GCUT_NONE;
-    for (uint32_t n = 0; n < g->nodes.n; n++) {
-        c->region[n] = GCUT_NONE;
-        c->end[n] = n + 1;
-    }
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = &g->nodes.at[n];
-        if (node->nregs == 0) continue;
-        bool whole = fits(node->reg0, node->nregs, g->regions.n);
-        for (uint32_t k = 0; whole && k < node->nregs; k++) {
-            const gcut_region *r = &g->regions.at[node->reg0 + k];
-            uint32_t limit = c->region[n] == GCUT_NONE ? g->nodes.n : g->regions.at[c->region[n]].end;
-            whole = owner[node->reg0 + k] == GCUT_NONE && r->begin == c->end[n] && r->begin <= r->end &&
-                    r->end <= limit && fits(r->arg0, r->nargs, g->values.n) &&
-                    fits(r->yield0, r->nyields, g->args.n) && r->kind;
-            if (!whole) break;
-            owner[node->reg0 + k] = n;
-            c->end[n] = r->end;
-            for (uint32_t i = r->begin; i < r->end; i++) c->region[i] = node->reg0 + k;
-            for (uint32_t i = 0; i < r->nargs; i++) c->argument[r->arg0 + i] = node->reg0 + k;
-        }
+        if (c->bad[n] || node->op >= GCUT_NOPS || (!node->nregs && !node->ncaptured)) continue;
+        bool whole = fits(node->reg0, node->nregs, g->regions.n) && node->ncaptured <= node->nargs;
         if (!whole)
-            gcut_check_report(c, node->loc, "G8", "the regions of '%s' do not follow it as ranges",
-                              op_name(node));
+            gcut_check_report(c, node->loc, "G8", "the regions of '%s' lie outside the pool", op_name(node));
+        for (uint32_t k = 0; whole && k < node->nregs; k++) {
+            const char *fault = body_fault(c, node, k);
+            whole = !fault;
+            if (fault)
+                gcut_check_report(c, node->loc, "G8", "region %u of '%s' %s", k + 1, op_name(node), fault);
+            else if (node->op != GCUT_OP_call)
+                c->broken += graph_alone(g->regions.at[node->reg0 + k].body, c->scratch);
+        }
+        c->bad[n] = !whole;
     }
-    for (uint32_t r = 0; r < g->regions.n; r++)
-        if (owner[r] == GCUT_NONE) gcut_check_report(c, g->loc, "G8", "region %u belongs to no node", r);
 }
 
 /* ---- all of them ---- */
 
-/* G8 is checked first, because G1 asks it for scopes. */
+/* G8 is checked before G3, whose shape rules look into regions. */
 static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch)
 {
     gcut_check c = {.g = g, .m = g->module, .scratch = scratch};
     c.bad = gcut_calloc(scratch, g->nodes.n + 1, sizeof *c.bad);
-    c.region = gcut_alloc(scratch, (g->nodes.n + 1) * sizeof *c.region);
-    c.end = gcut_alloc(scratch, (g->nodes.n + 1) * sizeof *c.end);
-    c.argument = gcut_alloc(scratch, (g->values.n + 1) * sizeof *c.argument);
-    regions(&c);
     defined_before_use(&c);
     op_table(&c);
+    regions(&c);
     shape_rule(&c);
     value_names(&c);
     declarations(&c);

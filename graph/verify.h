@@ -11,19 +11,15 @@ typedef struct gcut_check {
     const gcut_graph *g;
     gcut_module *m;
     gcut_arena *scratch;
-    uint32_t broken;    /* violations reported */
-    bool *bad;          /* by node: its operands or attributes cannot be followed */
-    uint32_t *region;   /* by node: the innermost region it lies in, or GCUT_NONE */
-    uint32_t *end;      /* by node: one past the last node of its regions */
-    uint32_t *argument; /* by value: the region it is an argument of, or GCUT_NONE */
+    uint32_t broken; /* violations reported */
+    bool *bad;       /* by node: its operands, attributes or regions cannot be followed */
 } gcut_check;
 
 /* Records one violation of `rule` at loc. */
 void gcut_check_report(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
     GCUT_PRINTF(4, 5);
-/* May node `user`, whose scope is that of node `at`, read v?  They differ for a yield, which reads what a
- * node after the last one of its region could. */
-bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user, uint32_t at);
+/* Is v defined before node `user`? */
+bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user);
 
 void gcut_check_interface(gcut_check *c);       /* G6 */
 void gcut_check_pairs(gcut_check *c, bool all); /* G9: of the pairs that name c->g, or of all */

@@ -77,7 +77,7 @@ void gcut_check_interface(gcut_check *c)
             gcut_check_report(c, g->loc, "G6", "result %u has no name or the role of a parameter", i + 1);
             continue;
         }
-        if (!gcut_check_is_value(c, r->value) || !gcut_check_visible(c, r->value, g->nodes.n, g->nodes.n)) {
+        if (!gcut_check_is_value(c, r->value) || !gcut_check_visible(c, r->value, g->nodes.n)) {
             gcut_check_report(c, g->loc, "G6", "result '%s %s' is no value of the function's own scope",
                               gcut_role_name(r->role), r->name);
             continue;

@@ -471,6 +471,10 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     case GCUT_EMIT_FLIP: place_other(h, GCUT_U_FLIP, node); break;
     case GCUT_EMIT_TAKE: place_other(h, GCUT_U_TAKE, node); break;
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
+    case GCUT_EMIT_REGION:
+        gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
+                  "run it with --backend planned", "there is no kernel for '%s'",
+                  gcut_op_get((gcut_op)n->op)->name);
     case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
     }
 }

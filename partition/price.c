@@ -158,6 +158,7 @@ static double node_price(const pricing *p, const gcut_node *n)
     }
     case GCUT_CLASS_CONTRACTION:
         return gcut_node_flops(g, n, p->at, p->nat) * m->gemm_ns_per_flop * width_of(g, n) + m->kernel_ns;
+    case GCUT_CLASS_CONTROL: return INFINITY;
     case GCUT_CLASS_INDEX: return out * op_ns + bytes * (m->dram_read_ns_per_byte + m->cache_ns_per_byte);
     }
     return 0;

@@ -54,6 +54,7 @@ static const note shapes[] = {
     {"cross_entropy", "scalar; labels are i32 or i64 of the logits' shape without its last axis"},
     {"mse", "scalar; a and b have one type"},
     {"attention", "[B,H,T,E]; v is [B,G,S,E], bias [B,H,T,S]"},
+    {"region", "what the regions say ([ir.md](ir.md))"},
 };
 
 /* What the rule in the vjp column gives: dx for the operand x, da and db for a and b. */
@@ -104,6 +105,7 @@ static const note derivatives[] = {
     {"softmax", "y * (dy - sum(dy * y))"},
     {"log_softmax", "dy - e^y * sum(dy)"},
     {"logsumexp", "dy * e^(x - y)"},
+    {"control", "of what the regions compute"},
 };
 
 typedef struct columns {
@@ -126,7 +128,8 @@ static const struct {
                 {GCUT_OP_sum, "Reductions"},
                 {GCUT_OP_matmul, "Contraction"},
                 {GCUT_OP_take, "Index"},
-                {GCUT_OP_softmax, "Composite"}};
+                {GCUT_OP_softmax, "Composite"},
+                {GCUT_OP_if, "Control flow"}};
 
 static const char *note_of(const note *list, size_t n, const char *key, const char *op)
 {
