@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Shape rules of the composites that models are made of: norms, losses, attention.
+ */
+#include "graph/shape_rule.h"
+
+void gcut_shape_norm(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    if (x->rank == 0) BAD(s, "'%s': operand 1 needs at least one axis", opname(s));
+    for (uint32_t k = 1; k < s->nargs; k++) {
+        same_dtype(s, 0, k);
+        if (in(s, k)->rank != 1)
+            BAD(s, "'%s': operand %u is %s, expected one axis, as long as the last axis of %s", opname(s),
+                k + 1, show(s, in(s, k)), show(s, x));
+        require(s, x->dim[x->rank - 1], in(s, k)->dim[0]);
+    }
+    *s->out = *x;
+}
+
+void gcut_shape_cross_entropy(infer *s)
+{
+    const gcut_type *x = in(s, 0), *t = in(s, 1);
+    index_operand(s, 1);
+    if (x->rank == 0 || t->rank + 1 != x->rank)
+        BAD(s, "'cross_entropy': labels %s must have the shape of the logits %s without its last axis",
+            show(s, t), show(s, x));
+    for (uint32_t d = 0; d < t->rank; d++) require(s, x->dim[d], t->dim[d]);
+    *s->out = (gcut_type){.dtype = x->dtype};
+}
+
+void gcut_shape_mse(infer *s)
+{
+    same_dtype(s, 0, 1);
+    same_shape(s, 0, 1);
+    *s->out = (gcut_type){.dtype = in(s, 0)->dtype};
+}
+
+void gcut_shape_attention(infer *s)
+{
+    const gcut_type *q = in(s, 0), *k = in(s, 1), *v = in(s, 2);
+    for (uint32_t a = 1; a < s->nargs; a++) same_dtype(s, 0, a);
+    for (uint32_t a = 0; a < s->nargs; a++)
+        if (in(s, a)->rank != 4)
+            BAD(s, "'attention': operand %u is %s, expected rank 4", a + 1, show(s, in(s, a)));
+    require(s, q->dim[0], k->dim[0]);
+    require(s, q->dim[3], k->dim[3]);
+    for (uint32_t d = 0; d < 3; d++) require(s, k->dim[d], v->dim[d]);
+    gcut_dim rest = dim2(s, GCUT_DIM_MOD, q->dim[1], k->dim[1]);
+    if (rest != 0) require(s, rest, 0);
+    if (s->nargs == 4) {
+        const gcut_type *b = in(s, 3);
+        for (uint32_t d = 0; d < 3; d++) require(s, q->dim[d], b->dim[d]);
+        require(s, k->dim[2], b->dim[3]);
+    }
+    *s->out = *q;
+    s->out->ordered = false;
+    s->out->dim[3] = v->dim[3];
+}
