@@ -14,6 +14,7 @@ typedef struct gcut_build {
     gcut_graph *g;
     gcut_locid loc;
     const char *name; /* base of new names; NULL = v1, v2, … */
+    gcut_ref *more;   /* where the decomposition of a composite puts its results after the first */
 } gcut_build;
 
 gcut_ref gcut_b1(gcut_build *b, gcut_op op, gcut_ref x);

@@ -10,9 +10,11 @@
 #include <math.h>
 
 #include "graph/interp.h"
+#include "graph/shape.h"
 
 /* One node being evaluated.  `out` is zeroed and has the result's concrete type; an evaluator fills it
- * without rounding or wrapping, which the interpreter does once afterwards. */
+ * without rounding or wrapping, which the interpreter does once afterwards.  So are the results after the
+ * first, in `more`. */
 typedef struct gcut_eval {
     const gcut_graph *g;
     const gcut_node *node;

@@ -7,10 +7,8 @@
  *   keeps: names, types, marks and locations of every value of the input graph
  */
 #include "graph/passes.h"
-
-#include <string.h>
-
 #include "graph/rewrite.h"
+#include "graph/shape.h"
 
 typedef struct expander {
     const gcut_graph *src; /* the input graph: its names are taken */
@@ -34,7 +32,7 @@ static const char *inner_name(expander *s, const char *value, uint32_t op)
 }
 
 /* A graph beside the others that holds the meaning of node n of g; the caller unlists it. */
-static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *result)
+static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
 {
     gcut_module *m = s->dst->module;
     const char *name = "expand";
@@ -48,35 +46,51 @@ static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, g
         args[k] = gcut_param_new(scratch, GCUT_ROLE_input, gcut_printf(m->arena, "x%u", (unsigned)k),
                                  gcut_type_of(g, gcut_arg(g, node, k)));
     gcut_build b = {.g = scratch, .loc = node->loc};
-    *result = gcut_meaning(&b, g, n, args);
+    gcut_meaning(&b, g, n, args, results);
     return scratch;
 }
 
-static gcut_ref emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *name);
+static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
+                 gcut_ref *out);
+
+/* The names of node k of the meaning: of what stands for a result that result's, else one of their own. */
+static void name_results(expander *s, const gcut_graph *scratch, const gcut_node *node,
+                         const gcut_ref *results, const char *const *outer, uint32_t nouter,
+                         const char **names)
+{
+    for (uint32_t r = 0; r < node->nres; r++) {
+        names[r] = NULL;
+        for (uint32_t k = 0; k < nouter && !names[r]; k++)
+            if (results[k] == node->res0 + r && !gcut_graph_find(s->dst, outer[k])) names[r] = outer[k];
+        if (!names[r]) names[r] = inner_name(s, outer[0], scratch->nodes.at[node - scratch->nodes.at].op);
+    }
+}
 
 /* Composites may mean composites, so the nodes of the meaning go through emit again. */
-static gcut_ref emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
-                             const char *name)
+static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
+                         const char *const *names, gcut_ref *out)
 {
     gcut_module *m = s->dst->module;
-    gcut_ref result;
-    gcut_marks marks = gcut_node_at(g, n)->marks;
-    gcut_graph *scratch = meaning_graph(s, g, n, &result);
+    gcut_ref results[GCUT_MAX_RESULTS];
+    const gcut_node owner = *gcut_node_at(g, n);
+    gcut_graph *scratch = meaning_graph(s, g, n, results);
     m->graphs.n--;
     gcut_ref *map = gcut_calloc(m->arena, scratch->values.n, sizeof *map);
     for (uint32_t k = 0; k < scratch->params.n; k++) map[scratch->params.at[k].value] = args[k];
     for (uint32_t k = 0; k < scratch->nodes.n; k++) {
         const gcut_node *node = gcut_node_at(scratch, k);
+        const char *inner[GCUT_MAX_RESULTS];
         gcut_ref *in = gcut_calloc(m->arena, node->nargs + 1, sizeof *in);
         for (uint32_t j = 0; j < node->nargs; j++) in[j] = map[gcut_arg(scratch, node, j)];
-        map[node->res0] =
-            emit(s, scratch, k, in, node->res0 == result ? name : inner_name(s, name, node->op));
+        name_results(s, scratch, node, results, names, owner.nres, inner);
+        emit(s, scratch, k, in, inner, map + node->res0);
     }
-    gcut_ref out = map[result];
-    gcut_marks *to = &s->dst->nodes.at[s->dst->values.at[out].def].marks;
-    for (uint32_t k = 0; k < marks.n; k++)
-        gcut_mark_add(m, to, marks.at[k].name, marks.at[k].nargs, marks.at[k].args);
-    return out;
+    for (uint32_t k = 0; k < owner.nres; k++) out[k] = map[results[k]];
+    uint32_t def = s->dst->values.at[out[0]].def;
+    if (def == GCUT_NONE) return; /* the meaning is an operand */
+    for (uint32_t k = 0; k < owner.marks.n; k++)
+        gcut_mark_add(m, &s->dst->nodes.at[def].marks, owner.marks.at[k].name, owner.marks.at[k].nargs,
+                      owner.marks.at[k].args);
 }
 
 static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t n)
@@ -90,12 +104,18 @@ static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t 
     return out;
 }
 
-static gcut_ref emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *name)
+static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
+                 gcut_ref *out)
 {
     const gcut_node *node = gcut_node_at(g, n);
-    if (wanted(s, node->op)) return emit_meaning(s, g, n, args, name);
-    if (node->nregs) return gcut_rewrite_with(s->dst, g, n, args, expanded_regions(s, g, n));
-    return gcut_node_copy(s->dst, g, n, args, node->loc, name);
+    if (wanted(s, node->op)) {
+        emit_meaning(s, g, n, args, names, out);
+        return;
+    }
+    uint32_t nres = node->nres;
+    gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, node->loc, names);
+    if (gcut_node_at(g, n)->nregs) gcut_rewrite_regions_of_last(s->dst, expanded_regions(s, g, n));
+    for (uint32_t k = 0; k < nres; k++) out[k] = first + k;
 }
 
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op))
@@ -116,8 +136,9 @@ gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_
         const gcut_node *node = gcut_node_at(g, n);
         gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
         for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(g, node, k)];
-        gcut_ref out = emit(&s, g, n, args, g->values.at[node->res0].name);
-        for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = out + k;
+        const char *names[GCUT_MAX_RESULTS];
+        for (uint32_t k = 0; k < node->nres; k++) names[k] = g->values.at[node->res0 + k].name;
+        emit(&s, g, n, args, names, map + node->res0);
     }
     for (uint32_t k = 0; k < g->results.n; k++) {
         const gcut_result *r = &g->results.at[k];

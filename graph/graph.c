@@ -343,17 +343,13 @@ gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t
     return gcut_node_typed(g, op, args, nargs, attrs, nattrs, loc, name, NULL, 0);
 }
 
-gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                        gcut_locid loc, const char *name)
+static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
+                     const char *name, const char *const *names)
 {
     const gcut_node *node = &src->nodes.at[n];
     gcut_marks marks = node->marks;
     gcut_type types[GCUT_MAX_RESULTS];
-    const char *names[GCUT_MAX_RESULTS];
-    for (uint32_t k = 0; k < node->nres; k++) {
-        types[k] = src->values.at[node->res0 + k].type;
-        names[k] = src->values.at[node->res0 + k].name;
-    }
+    for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
     gcut_node_spec s = {.op = (gcut_op)node->op,
                         .args = args,
                         .nargs = node->nargs,
@@ -364,12 +360,27 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
                         .nregs = node->nregs,
                         .loc = loc,
                         .name = name,
-                        .names = name ? NULL : names,
+                        .names = names,
                         .types = types,
                         .ntypes = node->nres};
     gcut_ref r = gcut_node_make(dst, &s);
     dst->nodes.at[dst->nodes.n - 1].marks = marks;
     return r;
+}
+
+gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                           gcut_locid loc, const char *const *names)
+{
+    return copy(dst, src, n, args, loc, NULL, names);
+}
+
+gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                        gcut_locid loc, const char *name)
+{
+    const char *names[GCUT_MAX_RESULTS];
+    const gcut_node *node = &src->nodes.at[n];
+    for (uint32_t k = 0; k < node->nres; k++) names[k] = src->values.at[node->res0 + k].name;
+    return copy(dst, src, n, args, loc, name, name ? NULL : names);
 }
 
 /* ---- attributes ---- */

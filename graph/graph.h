@@ -366,6 +366,9 @@ gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s);
  * made unique. */
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                         gcut_locid loc, const char *name);
+/* The same, each result with a name of its own, made unique. */
+gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                           gcut_locid loc, const char *const *names);
 
 /* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
 void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);

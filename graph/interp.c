@@ -93,26 +93,53 @@ static gcut_type concrete(const gcut_array *x)
     return t;
 }
 
+/* The node alone in a graph of module m, every size a number: what its decomposition is read from. */
+static gcut_graph *alone(gcut_eval *e, gcut_module *m, gcut_arena *arena)
+{
+    gcut_graph *g = gcut_graph_create(m, "node");
+    gcut_ref *args = gcut_calloc(arena, e->nargs + 1, sizeof *args);
+    gcut_attr *attrs = gcut_calloc(arena, e->node->nattrs + 1u, sizeof *attrs);
+    for (uint32_t k = 0; k < e->nargs; k++) {
+        gcut_type t = concrete(&e->arg[k]);
+        args[k] = gcut_param_new(g, GCUT_ROLE_input, gcut_printf(arena, "x%u", (unsigned)k), &t);
+    }
+    for (uint32_t k = 0; k < e->node->nattrs; k++) {
+        const gcut_attr *a = &e->g->attrs.at[e->node->attr0 + k];
+        int64_t size[GCUT_MAX_RANK];
+        attrs[k] = *a;
+        if (a->kind == GCUT_K_DIM)
+            attrs[k].u.dim = gcut_eval_size(e->g, a->u.dim, e->bind, e->nbind, e->node->loc);
+        if (a->kind == GCUT_K_DIMS) {
+            gcut_eval_dims(e, a->key, size);
+            attrs[k] = gcut_attr_dims(m, a->key, size, a->n);
+        }
+    }
+    gcut_node_new(g, (gcut_op)e->node->op, args, e->nargs, attrs, e->node->nattrs, 0, NULL);
+    return g;
+}
+
 /* Evaluates the decomposition in a module of its own, where every size is a number.  Its nodes are located at
  * the user's line, so an error inside says the same as it would outside. */
 static void by_meaning(gcut_eval *e, gcut_arena *arena)
 {
     gcut_module *m = gcut_module_new(e->g->module->env, arena);
-    gcut_graph *g = gcut_graph_create(m, "meaning");
+    gcut_graph *g = gcut_graph_create(m, "meaning"), *node = alone(e, m, arena);
     gcut_place at = gcut_eval_place(e);
     m->file = at.file;
     gcut_build b = {.g = g, .loc = at.line ? gcut_loc_file(m, at.file, at.line, at.col, NULL) : 0};
-    gcut_ref *args = gcut_calloc(arena, e->nargs + 1, sizeof *args);
-    for (uint32_t k = 0; k < e->nargs; k++) {
-        gcut_type t = concrete(&e->arg[k]);
-        args[k] = gcut_param_new(g, GCUT_ROLE_input, gcut_printf(arena, "x%u", (unsigned)k), &t);
+    gcut_ref *args = gcut_calloc(arena, e->nargs + 1, sizeof *args), y[GCUT_MAX_RESULTS];
+    for (uint32_t k = 0; k < e->nargs; k++)
+        args[k] = gcut_param_new(g, GCUT_ROLE_input, node->values.at[node->params.at[k].value].name,
+                                 gcut_type_of(node, node->params.at[k].value));
+    gcut_meaning(&b, node, 0, args, y);
+    for (uint32_t k = 0; k < e->node->nres; k++) gcut_result_new(g, GCUT_ROLE_out, "y", y[k]);
+    gcut_array out[GCUT_MAX_RESULTS];
+    gcut_interp(g, e->prec, arena, e->arg, out, NULL);
+    for (uint32_t k = 0; k < e->node->nres; k++) {
+        gcut_array *to = &e->outs[k];
+        GCUT_ASSERT(out[k].dtype == to->dtype && out[k].n == to->n);
+        for (int64_t j = 0; j < to->n; j++) gcut_eval_put(to, j, &out[k], j);
     }
-    gcut_ref y = gcut_meaning(&b, e->g, (uint32_t)(e->node - e->g->nodes.at), args);
-    gcut_result_new(g, GCUT_ROLE_out, "y", y);
-    gcut_array out;
-    gcut_interp(g, e->prec, arena, e->arg, &out, NULL);
-    GCUT_ASSERT(out.dtype == e->out.dtype && out.n == e->out.n);
-    for (int64_t k = 0; k < out.n; k++) gcut_eval_put(&e->out, k, &out, k);
 }
 
 /* ---- the walk ---- */

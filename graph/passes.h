@@ -15,12 +15,13 @@ gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 /* drops what no result needs; params stay (graph/dce.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 
-/* Composite ops for which want(op) holds become their meaning (graph/expand.c); the value that stands
- * for the composite's result keeps its name.  want NULL = all composites. */
+/* Composite ops for which want(op) holds become their meaning (graph/expand.c); the values that
+ * stand for the composite's results keep their names.  want NULL = all composites. */
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op));
 
-/* The decomposition of composite node `n` of `src`, built with b on operands `args` (graph/meaning.c). */
-gcut_ref gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args);
+/* The decomposition of composite node `n` of `src`, built with b on operands `args`: out[k] is its k-th
+ * result (graph/meaning.c). */
+void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out);
 
 /* Invariants G1..G9; reports every violation and throws GCUT_ETYPE if there was one (graph/verify.c). */
 void gcut_verify(const gcut_graph *g);

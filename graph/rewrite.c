@@ -42,14 +42,10 @@ gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
     return out;
 }
 
-gcut_ref gcut_rewrite_with(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                           const gcut_region *regions)
+void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions)
 {
-    const gcut_node *node = gcut_node_at(src, n);
-    gcut_ref r = gcut_node_copy(dst, src, n, args, node->loc, NULL);
-    const gcut_node *copy = gcut_node_at(dst, dst->nodes.n - 1);
-    for (uint32_t k = 0; k < copy->nregs; k++) dst->regions.at[copy->reg0 + k] = regions[k];
-    return r;
+    const gcut_node *n = gcut_node_at(dst, dst->nodes.n - 1);
+    for (uint32_t k = 0; k < n->nregs; k++) dst->regions.at[n->reg0 + k] = regions[k];
 }
 
 gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
@@ -58,10 +54,9 @@ gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
     gcut_ref few[8], *args = few;
     if (node->nargs > 8) args = gcut_alloc(rw->scratch, node->nargs * sizeof *args);
     for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(rw, n, k);
-    bool through = rw->pass && node->nregs;
-    gcut_ref r =
-        through ? gcut_rewrite_with(rw->dst, rw->src, n, args, gcut_rewrite_regions(rw->src, n, rw->pass))
-                : gcut_node_copy(rw->dst, rw->src, n, args, node->loc, NULL);
+    gcut_ref r = gcut_node_copy(rw->dst, rw->src, n, args, node->loc, NULL);
+    if (rw->pass && gcut_node_at(rw->src, n)->nregs)
+        gcut_rewrite_regions_of_last(rw->dst, gcut_rewrite_regions(rw->src, n, rw->pass));
     node = gcut_node_at(rw->src, n);
     for (uint32_t k = 0; k < node->nres; k++) rw->map[node->res0 + k] = r + k;
     return r;

@@ -41,8 +41,7 @@ static inline gcut_ref gcut_rewrite_arg(const gcut_rewrite *rw, uint32_t n, uint
 /* The regions of node n through a pass, in the arena of the module. */
 gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
                                   gcut_graph *(*pass)(gcut_graph *g, const char *name));
-/* Node n of src again in dst with other regions of the same interface. */
-gcut_ref gcut_rewrite_with(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                           const gcut_region *regions);
+/* Other regions, of the same interface, for the last node of dst, which is a copy of one with regions. */
+void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions);
 
 #endif
