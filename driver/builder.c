@@ -193,6 +193,12 @@ PARAM(gcut_input_at, GCUT_ROLE_input)
 PARAM(gcut_param_at, GCUT_ROLE_param)
 PARAM(gcut_state_at, GCUT_ROLE_state)
 
+gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name)
+{
+    return run(at, g, make_param,
+               &(call){.name = name, .dtype = GCUT_I64, .shape = GCUT_SCALAR, .role = GCUT_ROLE_rng});
+}
+
 static void make_result(void *arg)
 {
     call *c = arg;
@@ -483,6 +489,7 @@ typedef struct apply_job {
     const gcut_val *in;
     int n;
     const char *attrs;
+    int nout; /* results expected */
 } apply_job;
 
 static void do_apply(void *arg)
@@ -500,12 +507,25 @@ static void do_apply(void *arg)
     gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0},
                                         j->attrs ? j->attrs : "", &nattrs);
     c->out = gcut_node_new(c->b.g, op, in, (uint32_t)j->n, attrs, nattrs, c->b.loc, NULL);
+    int nres = gcut_def(c->b.g, c->out)->nres;
+    if (nres != j->nout)
+        usage(c, gcut_printf(m->arena, "'%s' has %d result%s, not %d", c->name, nres, nres == 1 ? "" : "s",
+                             j->nout));
+}
+
+void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
+                         const char *attrs, gcut_val *out, int nout)
+{
+    apply_job j = {.c = {.name = op}, .in = in, .n = n, .attrs = attrs, .nout = nout};
+    gcut_val first = {0};
+    if (!n || graph_of(in, n) == g) first = run(at, g, do_apply, &j.c);
+    for (int k = 0; k < nout; k++) out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
 }
 
 gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
                        const char *attrs)
 {
-    apply_job j = {.c = {.name = op}, .in = in, .n = n, .attrs = attrs};
-    if (n && graph_of(in, n) != g) return (gcut_val){0};
-    return run(at, g, do_apply, &j.c);
+    gcut_val out;
+    gcut_apply_multi_at(at, g, op, in, n, attrs, &out, 1);
+    return out;
 }

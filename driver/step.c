@@ -274,6 +274,13 @@ static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, con
     return gcut_npy_read_array(a, d->file);
 }
 
+/* A key, or several, from the seed and the name: the same in every run until the caller writes another. */
+static gcut_array keys_for(const gcut_step *s, const gcut_slot *x, gcut_arena *scratch)
+{
+    return gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, INT64_MIN,
+                             INT64_MAX);
+}
+
 static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
 {
     const gcut_data *d = data_of(s, x);
@@ -291,6 +298,8 @@ static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
                                   hi);
         }
         if (ours && x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
+    } else if (x->role == GCUT_ROLE_rng) {
+        v = keys_for(s, x, scratch);
     } else {
         v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
         if (x->role == GCUT_ROLE_cotan)
@@ -299,7 +308,13 @@ static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
     gcut_array_store(&v, x->at);
 }
 
-/* A new size means new memory for what the step owns, except parameters and states, whose contents are
+/* What outlives a change of sizes: training goes on from it. */
+static bool persists(const gcut_slot *x)
+{
+    return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
+}
+
+/* A new size means new memory for what the step owns, except parameters, states and keys, whose contents are
  * carried over when their own size did not change. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
@@ -308,7 +323,8 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
         if (x->bound) continue;
         void *old = x->at;
         x->at = aligned(fresh, x->bytes);
-        bool kept = old && (x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state);
+        bool kept = old && persists(x) && x->held == x->bytes;
+        x->held = x->bytes;
         if (kept) {
             memcpy(x->at, old, (size_t)x->bytes);
             continue;

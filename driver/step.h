@@ -20,6 +20,7 @@ typedef struct gcut_slot {
     bool updated;
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
+    int64_t held;            /* bytes at `at`, when it is the step's */
     const gcut_marks *marks; /* of the parameter, for #range */
 } gcut_slot;
 

@@ -31,8 +31,9 @@
  *   G3  every result type equals what the shape rule infers
  *   G4  value names are non-empty, unique in the graph, of [A-Za-z0-9_.]
  *   G5  every symbol in a type is declared, declarations have lo <= hi, mult >= 1
- *   G6  results name values in scope of equal type; `next w` names a param or state of its
- *       type, `grad w` a param, input or state of its type; names unique per role
+ *   G6  an rng parameter is i64[] or i64[n]; results name values in scope of equal type; `next w`
+ *       names a param or state of its type, `grad w` a param, input or state of its type; names
+ *       unique per role
  *   G7  locations exist and refer backwards
  *   G8  a node has the regions its op asks for; a body takes what the op hands it and then the
  *       captured values, each of the operand's type, and its run-time checks are its owner's too

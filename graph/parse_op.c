@@ -374,7 +374,6 @@ static void build(gcut_parser *p, statement *s)
     if (nres != s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "'%s' has %u result%s, found names for %u",
                         gcut_op_get(s->op)->name, nres, nres == 1 ? "" : "s", s->binds.n);
-    gcut_ref first = p->g->nodes.at[p->g->nodes.n - 1].res0;
 }
 
 void gcut_parse_op(gcut_parser *p)

@@ -29,6 +29,11 @@ static bool is_backward_half(const gcut_check *c)
     return has_saved_param(c->g) || gcut_mark_find(&c->g->marks, "bwd");
 }
 
+static bool is_key(const gcut_type *t)
+{
+    return t->dtype == GCUT_i64 && t->rank <= 1;
+}
+
 static bool param_ids_hold(gcut_check *c)
 {
     const gcut_graph *g = c->g;
@@ -40,6 +45,10 @@ static bool param_ids_hold(gcut_check *c)
             gcut_check_report(c, g->loc, "G6", "parameter %u has no value of its own", i + 1);
         else if (!g->values.at[p->value].name)
             gcut_check_report(c, g->loc, "G6", "parameter %u has no name", i + 1);
+        else if (p->role == GCUT_ROLE_rng && !is_key(gcut_type_of(g, p->value)))
+            gcut_check_report(c, g->loc, "G6", "rng %%%s is %s: a key is i64[], several are i64[n]",
+                              gcut_check_name(c, p->value),
+                              gcut_type_text(c->scratch, c->m, gcut_type_of(g, p->value)));
         else if ((uint32_t)p->role > GCUT_ROLE_saved)
             gcut_check_report(c, g->loc, "G6", "parameter %%%s has the role of a result",
                               gcut_check_name(c, p->value));

@@ -113,6 +113,9 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
         } else if (s[1] == 'T') {
             gcut_text_add(&out, "%s", gcut_c_type(to));
             s++;
+        } else if (s[1] == 'D') {
+            gcut_text_add(&out, "%s", gcut_dtype_name(to));
+            s++;
         } else if (!strncmp(s, "$lo", 3)) {
             gcut_text_add(&out, "%s", bound(g, n, GCUT_A_lo, from));
             s += 2;

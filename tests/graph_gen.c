@@ -786,6 +786,51 @@ static void gen_region(graph_gen *r, gcut_op op)
     (void)r, (void)op;
 }
 
+/* ---- random ---- */
+
+/* A key: a leaf, whose bound makes it an integer from 0 to 8. */
+static gcut_ref key(graph_gen *r)
+{
+    return new_leaf(r, &(gcut_type){.dtype = GCUT_i64}, 0, 9);
+}
+
+static void gen_random(graph_gen *r, gcut_op op)
+{
+    static const char *const to[] = {"f32", "f64", "i64"};
+    uint32_t i = value(r, GCUT_i64, 0, true), k = matching(r, i, true), t = draw(r, 3);
+    gcut_attr a = gcut_attr_str(module_of(r), GCUT_A_dtype, to[t]);
+    gcut_ref in[2] = {use(r, k), use(r, i)};
+    keep(r, node(r, op, in, 2, &a, 1), t == 2 ? 0x1p63 : 1, t == 2);
+}
+
+static void gen_draw(graph_gen *r, gcut_op op)
+{
+    gcut_type t = any_type(r, any_real(r), 0);
+    gcut_attr a[4] = {dims(r, GCUT_A_shape, t.dim, t.rank),
+                      gcut_attr_str(module_of(r), GCUT_A_dtype, gcut_dtype_name(t.dtype))};
+    uint32_t n = 2;
+    bool uniform = op == GCUT_OP_uniform;
+    if (coin(r)) a[n++] = gcut_attr_real(uniform ? GCUT_A_lo : GCUT_A_mean, uniform ? -1 : 0.25);
+    if (coin(r)) a[n++] = gcut_attr_real(uniform ? GCUT_A_hi : GCUT_A_std, 1.5);
+    gcut_ref in = key(r);
+    keep(r, node(r, op, &in, 1, a, n), uniform ? 2 : 6, false);
+}
+
+static void gen_key_split(graph_gen *r, gcut_op op)
+{
+    gcut_attr a = gcut_attr_dim(GCUT_A_n, any_dim(r, 64));
+    gcut_ref in = key(r);
+    keep(r, node(r, op, &in, 1, &a, 1), 0x1p63, true);
+}
+
+static void gen_dropout(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 0, false);
+    gcut_attr a = gcut_attr_real(GCUT_A_p, draw(r, 4) ? 0.25 : 0);
+    gcut_ref in[2] = {use(r, x), key(r)};
+    keep(r, node(r, op, in, 2, &a, 1), 2 * r->item[x].mag, false);
+}
+
 /* ---- a graph ---- */
 
 static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {

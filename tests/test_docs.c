@@ -53,6 +53,10 @@ static const note shapes[] = {
     {"norm", "x's; the others are vectors as long as its last axis"},
     {"cross_entropy", "scalar; labels are i32 or i64 of the logits' shape without its last axis"},
     {"mse", "scalar; a and b have one type"},
+    {"random", "the operands', of `dtype`: f32, f64 or i64; both are i64"},
+    {"draw", "`shape`, of `dtype`: f32 or f64; the key is i64[]"},
+    {"key_split", "i64[n]; the key is i64[]"},
+    {"dropout", "x's; the key is i64[]"},
     {"attention", "[B,H,T,E]; v is [B,G,S,E], bias [B,H,T,S]"},
     {"region", "what the regions say ([ir.md](ir.md))"},
 };
@@ -129,6 +133,7 @@ static const struct {
                 {GCUT_OP_matmul, "Contraction"},
                 {GCUT_OP_take, "Index"},
                 {GCUT_OP_softmax, "Composite"},
+                {GCUT_OP_random, "Random"},
                 {GCUT_OP_if, "Control flow"}};
 
 static const char *note_of(const note *list, size_t n, const char *key, const char *op)

@@ -179,6 +179,20 @@ static const sample samples[] = {
     S(scatter_add, FIX, "%a: f32[2, 3], %i: i32[2, 2], %u: f32[2, 2, 2]", "f32[2, 3]",
       "%y = scatter_add(%a, %i, %u, axis=1)", -2, 2, 3),
 
+    S(random, SYM, "%a: f32[N, 2], %k: i64[N, 2], %i: i64[N, 2]", "f32[N, 2]",
+      "%r = random(%k, %i) %y = mul(%a, %r)", -2, 2, 9),
+    S(uniform, SYM, "%a: f64[N, 2], %k: i64[]", "f64[N, 2]",
+      "%r = uniform(%k, shape=[N, 2], lo=-1, dtype=\"f64\") %y = mul(%a, %r)", -2, 2, 9),
+    S(normal, SYM, "%a: f32[N, 2], %k: i64[]", "f32[N, 2]",
+      "%r = normal(%k, shape=[N, 2], std=0.5) %y = mul(%a, %r)", -2, 2, 9),
+    S(key_split, SYM, "%a: f32[2*N, 2], %k: i64[]", "f32[2*N, 2]",
+      "%s = key_split(%k, n=2*N) %b = broadcast(%s, shape=[2*N, 2], axes=[0]) %r = random(%b, %b) %y = "
+      "mul(%a, "
+      "%r)",
+      -2, 2, 9),
+    S(dropout, SYM, "%a: f32[N, 4], %k: i64[]", "f32[N, 4]", "%y = dropout(%a, %k, p=0.25)", -2, 2, 9),
+    S(dropout, FIX, "%a: f64[4], %k: i64[]", "f64[4]", "%y = dropout(%a, %k, p=0)", -2, 2, 9),
+
     S(softmax, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = softmax(%a, axis=1)", -2, 2, 0),
     S(softmax, POS, "%a: f32[N, 2, 3]", "f32[N, 2, 3]", "%y = softmax(%a, axis=0)", -2, 2, 0),
     S(log_softmax, SYM, "%a: f32[N, 4]", "f32[N, 4]", "%y = log_softmax(%a, axis=1)", -2, 2, 0),

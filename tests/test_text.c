@@ -241,6 +241,10 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_norm NULL
 #define SAMPLE_cross_entropy "%f, %l, ignore=-1, smooth=0.1"
 #define SAMPLE_mse "%f, %g"
+#define SAMPLE_random "%j, %j, dtype=i64"
+#define SAMPLE_draw "%key, shape=[N, 3], dtype=f64"
+#define SAMPLE_key_split "%key, n=N+1"
+#define SAMPLE_dropout "%f, %key, p=0.25"
 #define SAMPLE_attention "%q, %k, %k, %bias, causal=true, scale=0.25"
 
 #define A(lo, hi) lo
@@ -299,7 +303,8 @@ static void make_op_text(void *arg)
     gcut_text_add(
         &j->text,
         "gcut 1\nfunc @f[N in 1..](input %%f: f32[6, N], input %%g: f32[6, N], input %%p: bool[6, N],"
-        " input %%i: i32[N], input %%u: f32[6, N], input %%s: f32[N], input %%l: i64[6],"
+        " input %%i: i32[N], input %%j: i64[N], rng %%key: i64[], input %%u: f32[6, N], input %%s: f32[N], "
+        "input %%l: i64[6],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
         " input %%bias: f32[N, 6, 5, 7]) -> () {\n  %%r = ");
     gcut_text_add(&j->text, "%s(", ops[j->op].name);

@@ -105,6 +105,9 @@ GCUT_API void gcut_scope(gcut_graph *g, const char *scope);
 GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
 GCUT_API gcut_val gcut_param_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
 GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
+/* A key for the random ops, i64[].  What is drawn from it is a pure function of it: the caller writes another
+ * before each step that shall draw other numbers (gcut_step_value gives its place; adding 1 is enough). */
+GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
                            gcut_val v); /* new value of a state */
@@ -112,12 +115,18 @@ GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
  * "axis=1"). */
 GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
                                 const char *attrs);
+/* The same for an op with nout results: out[0..nout), null values when it fails. */
+GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
+                                  const char *attrs, gcut_val *out, int nout);
 #define gcut_input(g, name, dtype, shape) gcut_input_at(GCUT_HERE, g, name, dtype, shape)
 #define gcut_param(g, name, dtype, shape) gcut_param_at(GCUT_HERE, g, name, dtype, shape)
 #define gcut_state(g, name, dtype, shape) gcut_state_at(GCUT_HERE, g, name, dtype, shape)
+#define gcut_rng(g, name) gcut_rng_at(GCUT_HERE, g, name)
 #define gcut_output(g, name, v) gcut_output_at(GCUT_HERE, g, name, v)
 #define gcut_next(g, name, v) gcut_next_at(GCUT_HERE, g, name, v)
 #define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
+#define gcut_apply_multi(g, op, in, n, attrs, out, nout)                                                     \
+    gcut_apply_multi_at(GCUT_HERE, g, op, in, n, attrs, out, nout)
 
 /* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
 /* clang-format off */
@@ -176,6 +185,15 @@ GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val 
 GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
 /* q [B,H,T,D], k and v [B,G,S,D]; scores scaled by 1/sqrt(D). */
 GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, bool causal);
+/* Random values; dtype GCUT_F32 or GCUT_F64.  Values drawn from one key and of one shape are the same: a
+ * graph that draws twice splits its key. */
+GCUT_API gcut_val gcut_uniform_at(gcut_here at, gcut_val key, int dtype, gcut_shape shape, double lo,
+                                  double hi);
+GCUT_API gcut_val gcut_normal_at(gcut_here at, gcut_val key, int dtype, gcut_shape shape, double mean,
+                                 double std);
+GCUT_API gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p);
+GCUT_API gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n); /* i64[n] */
+GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* one of them */
 #define gcut_const(g, dtype, value) gcut_const_at(GCUT_HERE, g, dtype, value)
 #define gcut_scale(x, factor) gcut_scale_at(GCUT_HERE, x, factor)
 #define gcut_select(p, a, b) gcut_select_at(GCUT_HERE, p, a, b)
@@ -193,6 +211,11 @@ GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_v
 #define gcut_cross_entropy(logits, labels) gcut_cross_entropy_at(GCUT_HERE, logits, labels)
 #define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
 #define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
+#define gcut_uniform(key, dtype, shape, lo, hi) gcut_uniform_at(GCUT_HERE, key, dtype, shape, lo, hi)
+#define gcut_normal(key, dtype, shape, mean, std) gcut_normal_at(GCUT_HERE, key, dtype, shape, mean, std)
+#define gcut_dropout(x, key, p) gcut_dropout_at(GCUT_HERE, x, key, p)
+#define gcut_key_split(key, n) gcut_key_split_at(GCUT_HERE, key, n)
+#define gcut_key_of(keys, i) gcut_key_of_at(GCUT_HERE, keys, i)
 
 /* ---- what to make of it ---- */
 
@@ -265,7 +288,7 @@ GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, in
 
 /* Fixes the sizes from what is bound (and opt.at), places the arena, and fills what the step owns: data
  * declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents, else random from
- * the seed. gcut_run calls it when needed. */
+ * the seed, keys included. gcut_run calls it when needed. */
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
 /* Forward, backward and updates. */
 GCUT_API gcut_status gcut_run(gcut_step *step);
@@ -273,7 +296,7 @@ GCUT_API gcut_status gcut_run_forward(gcut_step *step);
 
 typedef struct gcut_value_info {
     const char *name; /* results: "loss", "grad.w" */
-    const char *role; /* "param", "input", "state", "cotan", "out", "grad" */
+    const char *role; /* "param", "input", "state", "rng", "cotan", "out", "grad" */
     int dtype;
     int rank;
     int64_t dim[GCUT_MAX_RANK];
