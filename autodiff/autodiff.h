@@ -23,6 +23,13 @@ typedef struct gcut_joint_options {
  * gradient. */
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name);
 
+/* Reverse mode within one graph: appends to g the nodes that compute, from the cotangents dy[k] of the values
+ * y[k] (0 = none), the cotangent dx[k] of each value x[k]; dx[k] = 0 when no y depends on it.  What x stands
+ * for may be any value, made by a node or not; a y that depends on another y or x is counted through it.
+ * The nodes are ordinary ones, so the call may be repeated on its own results. */
+void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
+                   uint32_t nx, gcut_ref *dx);
+
 typedef enum gcut_opt_kind { GCUT_OPT_NONE, GCUT_OPT_SGD, GCUT_OPT_MOMENTUM, GCUT_OPT_ADAMW } gcut_opt_kind;
 
 /* "adamw(lr=3e-4, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01)" and the like; lr here is only the

@@ -15,14 +15,9 @@
 
 #include <string.h>
 
-#include "autodiff/vjp.h"
+#include "autodiff/backward.h"
+#include "graph/build.h"
 #include "graph/passes.h"
-
-static gcut_vjp_rule *const rules[GCUT_NOPS] = {
-#define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) [GCUT_OP_##name] = gcut_vjp_##vjp,
-#include "graph/ops.def"
-#undef OP
-};
 
 typedef struct sweep {
     gcut_module *m;
@@ -34,12 +29,9 @@ typedef struct sweep {
     gcut_ref *map;    /* primal value -> draft value; the fair copy uses the same ids */
     gcut_ref seed;    /* the cotan parameter, in draft */
     const char *seed_name;
-    bool *chosen;             /* by parameter: differentiate with respect to it */
-    bool *wanted;             /* by draft value: depends differentiably on a chosen parameter */
-    gcut_ref *cotangent;      /* by draft value, 0 = none */
-    uint32_t nvalues;         /* of the draft's primal part; also the lengths of the two tables above */
-    uint32_t nnodes;          /* of the draft's primal part: later nodes are backward */
-    GCUT_VEC(gcut_ref) owner; /* by backward node: the value whose rule made it */
+    bool *chosen;     /* by parameter: differentiate with respect to it */
+    uint32_t nvalues; /* of the draft's primal part */
+    gcut_sweep back;  /* over the draft */
 } sweep;
 
 /* ---- what to differentiate ---- */
@@ -141,15 +133,10 @@ static void forget(gcut_module *m, const gcut_graph *g)
     m->graphs.n = n;
 }
 
-static bool by_meaning(gcut_op op)
-{
-    return rules[op] == gcut_vjp_meaning;
-}
-
 static bool has_meaning_left(const gcut_graph *g)
 {
     for (uint32_t n = 0; n < g->nodes.n; n++)
-        if (by_meaning((gcut_op)g->nodes.at[n].op)) return true;
+        if (gcut_vjp_by_meaning((gcut_op)g->nodes.at[n].op)) return true;
     return false;
 }
 
@@ -158,7 +145,8 @@ static gcut_graph *decomposed(gcut_graph *g)
 {
     gcut_graph *p = g;
     while (has_meaning_left(p)) {
-        gcut_graph *next = gcut_pass_expand(p, unused_graph(g->module, g->name, "expanded"), by_meaning);
+        gcut_graph *next =
+            gcut_pass_expand(p, unused_graph(g->module, g->name, "expanded"), gcut_vjp_by_meaning);
         if (p != g) forget(g->module, p);
         p = next;
         p->name = g->name; /* messages speak of the user's function */
@@ -199,71 +187,25 @@ static gcut_graph *with_primal(sweep *s, const char *name)
 
 /* ---- the sweep ---- */
 
-static void mark_wanted(sweep *s)
-{
-    const gcut_graph *g = s->draft;
-    for (uint32_t i = 0; i < s->primal->params.n; i++) s->wanted[g->params.at[i].value] = s->chosen[i];
-    for (uint32_t n = 0; n < s->nnodes; n++) {
-        const gcut_node *node = gcut_node_at(g, n);
-        bool any = false;
-        for (uint32_t k = 0; k < node->nargs; k++) any = any || s->wanted[gcut_arg(g, node, k)];
-        if (!any || rules[node->op] == gcut_vjp_zero) continue;
-        for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
-            s->wanted[v] = gcut_dtype_is_float(gcut_type_of(g, v)->dtype);
-    }
-}
-
-void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
-{
-    gcut_graph *g = c->b.g;
-    gcut_ref x = c->x[k];
-    gcut_type have = *gcut_type_of(g, value), want = *gcut_type_of(g, x);
-    if (!c->wanted[x]) return;
-    GCUT_ASSERT(have.dtype == want.dtype && have.rank == want.rank);
-    for (uint32_t d = 0; d < want.rank; d++)
-        gcut_dim_require(g, want.dim[d], have.dim[d], c->b.loc, "cotangent");
-    /* Sizes that only a run-time check can call equal, as of a slice that undoes a spaced pad of N elements.
-     */
-    if (!gcut_shape_equal(&have, &want)) value = gcut_breshape(&c->b, value, want.dim, want.rank);
-    gcut_ref sofar = c->cotangent[x];
-    c->cotangent[x] = sofar ? gcut_b2(&c->b, GCUT_OP_add, sofar, value) : value;
-}
-
-static gcut_locid grad_of(gcut_module *m, gcut_locid loc)
-{
-    return loc ? gcut_loc_call(m, "grad", &loc, 1) : 0;
-}
-
-/* The pool may move while a rule builds, so a rule reads a copy. */
-static gcut_ref *own_args(sweep *s, const gcut_graph *g, const gcut_node *n)
-{
-    gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
-    for (uint32_t k = 0; k < n->nargs; k++) args[k] = gcut_arg(g, n, k);
-    return args;
-}
-
 static void run(sweep *s)
 {
-    gcut_graph *g = s->draft;
-    if (s->wanted[s->map[s->loss_at]]) s->cotangent[s->map[s->loss_at]] = s->seed;
-    for (uint32_t n = s->nnodes; n-- > 0;) {
-        gcut_node node = *gcut_node_at(g, n);
-        GCUT_ASSERT(node.nres == 1);
-        if (!s->cotangent[node.res0]) continue;
-        gcut_vjp c = {.b = {.g = g, .loc = grad_of(s->m, node.loc)},
-                      .node = n,
-                      .x = own_args(s, g, &node),
-                      .nx = node.nargs,
-                      .y = node.res0,
-                      .dy = s->cotangent[node.res0],
-                      .wanted = s->wanted,
-                      .cotangent = s->cotangent};
-        rules[node.op](&c);
-        while (s->owner.n < g->nodes.n - s->nnodes) *GCUT_PUSH(s->tmp, &s->owner) = node.res0;
-    }
+    const gcut_graph *p = s->primal;
+    gcut_ref *x = gcut_calloc(s->tmp, p->params.n + 1u, sizeof *x);
+    for (uint32_t i = 0; i < p->params.n; i++)
+        if (s->chosen[i]) x[i] = s->draft->params.at[i].value;
+    s->back = gcut_sweep_new(s->draft, s->tmp, x, p->params.n);
+    gcut_sweep_seed(&s->back, s->map[s->loss_at], s->seed);
+    gcut_sweep_run(&s->back);
 }
 
 /* ---- the fair copy ---- */
+
+static bool any_live(const gcut_node *n, const bool *live)
+{
+    for (uint32_t k = 0; k < n->nres; k++)
+        if (live[n->res0 + k]) return true;
+    return false;
+}
 
 /* By draft value: does a gradient need it? */
 static bool *live_values(sweep *s)
@@ -271,10 +213,11 @@ static bool *live_values(sweep *s)
     const gcut_graph *g = s->draft;
     bool *live = gcut_calloc(s->tmp, g->values.n, sizeof *live);
     for (uint32_t i = 0; i < s->primal->params.n; i++)
-        if (s->chosen[i]) live[s->cotangent[g->params.at[i].value]] = true;
-    for (uint32_t n = g->nodes.n; n-- > s->nnodes;) {
+        if (s->chosen[i]) live[s->back.cotangent[g->params.at[i].value]] = true;
+    for (uint32_t n = g->nodes.n; n-- > s->back.nnodes;) {
         const gcut_node *node = gcut_node_at(g, n);
-        for (uint32_t k = 0; live[node->res0] && k < node->nargs; k++) live[gcut_arg(g, node, k)] = true;
+        if (!any_live(node, live)) continue;
+        for (uint32_t k = 0; k < node->nargs; k++) live[gcut_arg(g, node, k)] = true;
     }
     return live;
 }
@@ -285,7 +228,7 @@ static gcut_ref *whole_of(sweep *s)
 {
     gcut_ref *whole = gcut_calloc(s->tmp, s->draft->values.n, sizeof *whole);
     for (gcut_ref v = s->nvalues; v-- > 1;)
-        if (s->cotangent[v] && !whole[s->cotangent[v]]) whole[s->cotangent[v]] = v;
+        if (s->back.cotangent[v] && !whole[s->back.cotangent[v]]) whole[s->back.cotangent[v]] = v;
     return whole;
 }
 
@@ -305,14 +248,15 @@ static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
     const gcut_ref *whole = whole_of(s);
     uint32_t step = 0;
     for (gcut_ref v = 0; v < s->nvalues; v++) map[v] = v;
-    for (uint32_t n = s->nnodes; n < d->nodes.n; n++) {
+    for (uint32_t n = s->back.nnodes; n < d->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(d, n);
-        gcut_ref r = node->res0, y = s->owner.at[n - s->nnodes];
-        if (n > s->nnodes && y != s->owner.at[n - s->nnodes - 1]) step = 0;
-        if (!live[r]) continue;
-        const char *name = whole[r] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[r]].name)
-                                    : step_name(g, d->values.at[y].name, &step);
-        map[r] = gcut_node_copy(g, d, n, mapped_args(s, d, node, map), node->loc, name);
+        gcut_ref first = node->res0, y = s->back.owner.at[n - s->back.nnodes];
+        if (n > s->back.nnodes && y != s->back.owner.at[n - s->back.nnodes - 1]) step = 0;
+        if (!any_live(node, live)) continue;
+        const char *name = whole[first] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first]].name)
+                                        : step_name(g, d->values.at[y].name, &step);
+        gcut_ref r = gcut_node_copy(g, d, n, mapped_args(s, d, node, map), node->loc, name);
+        for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
     }
     for (uint32_t i = 0; i < d->checks.n; i++)
         gcut_dim_require(g, d->checks.at[i].a, d->checks.at[i].b, d->checks.at[i].loc, "check");
@@ -328,11 +272,11 @@ static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
     }
     for (uint32_t i = 0; i < p->params.n; i++) {
         if (!s->chosen[i]) continue;
-        gcut_ref w = g->params.at[i].value, dw = map[s->cotangent[w]];
+        gcut_ref w = g->params.at[i].value, dw = map[s->back.cotangent[w]];
         const char *name = g->values.at[w].name;
         if (!dw) {
             gcut_build b = {
-                .g = g, .loc = grad_of(s->m, g->loc), .name = gcut_printf(s->m->arena, "d%s", name)};
+                .g = g, .loc = gcut_grad_loc(s->m, g->loc), .name = gcut_printf(s->m->arena, "d%s", name)};
             dw = gcut_bconst(&b, w, 0);
         }
         gcut_result_new(g, GCUT_ROLE_grad, name, dw);
@@ -350,10 +294,6 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
 
     s.draft = with_primal(&s, unused_graph(m, g->name, "draft"));
     s.nvalues = s.draft->values.n;
-    s.nnodes = s.draft->nodes.n;
-    s.wanted = gcut_calloc(s.tmp, s.nvalues, sizeof *s.wanted);
-    s.cotangent = gcut_calloc(s.tmp, s.nvalues, sizeof *s.cotangent);
-    mark_wanted(&s);
     run(&s);
 
     gcut_graph *joint = with_primal(&s, name);

@@ -9,6 +9,9 @@
  *   V3  a rule prefers y over x, so that keeping y alone is enough
  *   V4  where a mask decides, the rule uses select: 0 * inf is not 0
  *
+ * The rule of an op with several results reads dys instead of dy.  It is called when
+ * at least one of them is there.
+ *
  * Only float values ever have cotangents, so a rule need not look at indices,
  * predicates or integer operands.
  */
@@ -22,8 +25,10 @@ typedef struct gcut_vjp {
     uint32_t node;     /* the forward node, in the joint graph */
     const gcut_ref *x; /* its operands */
     uint32_t nx;
-    gcut_ref y, dy;
-    const bool *wanted;  /* by value id of the joint graph's primal part */
+    gcut_ref y, dy;      /* the first result and its cotangent */
+    const gcut_ref *dys; /* the cotangent of each result; of several, some may be 0: none arrived */
+    uint32_t ndys;
+    const bool *wanted;  /* by value id of what is differentiated */
     gcut_ref *cotangent; /* by value id, 0 = none arrived yet */
 } gcut_vjp;
 
@@ -37,7 +42,7 @@ static inline bool gcut_vjp_wants(const gcut_vjp *c, uint32_t k)
 void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value);
 
 /* One rule per name in the table's vjp column.  "zero" contributes nothing; a node
- * whose rule is "meaning" is decomposed before the sweep and never reaches it. */
+ * whose rule is "meaning" is decomposed by the sweep. */
 #define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) gcut_vjp_rule gcut_vjp_##vjp;
 #include "graph/ops.def"
 #undef OP

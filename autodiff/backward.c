@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The backward sweep over one graph.
+ *
+ * The cotangent of a value is complete when every reader of it was visited.
+ * Nodes stand in topological order, so one walk from the last to the first,
+ * calling each node's rule once, is enough.  A composite without a rule of its
+ * own is decomposed where the walk meets it: its meaning is appended as
+ * ordinary nodes, which the walk visits at once, before it goes on.
+ */
+#include "autodiff/backward.h"
+
+#include <string.h>
+
+#include "autodiff/autodiff.h"
+#include "autodiff/vjp.h"
+#include "graph/passes.h"
+
+static gcut_vjp_rule *const rules[GCUT_NOPS] = {
+#define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) [GCUT_OP_##name] = gcut_vjp_##vjp,
+#include "graph/ops.def"
+#undef OP
+};
+
+bool gcut_vjp_by_meaning(gcut_op op)
+{
+    return rules[op] == gcut_vjp_meaning;
+}
+
+gcut_locid gcut_grad_loc(gcut_module *m, gcut_locid loc)
+{
+    return loc ? gcut_loc_call(m, "grad", &loc, 1) : 0;
+}
+
+/* ---- what is wanted ---- */
+
+static void mark_wanted(gcut_sweep *s, uint32_t begin, uint32_t end)
+{
+    const gcut_graph *g = s->g;
+    for (uint32_t n = begin; n < end; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        bool any = false;
+        for (uint32_t k = 0; k < node->nargs; k++) any = any || s->wanted[gcut_arg(g, node, k)];
+        if (!any || rules[node->op] == gcut_vjp_zero) continue;
+        for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
+            s->wanted[v] = gcut_dtype_is_float(gcut_type_of(g, v)->dtype);
+    }
+}
+
+/* The tables reach to the graph's last value; new entries are empty. */
+static void reach(gcut_sweep *s)
+{
+    uint32_t n = s->g->values.n;
+    bool *wanted = gcut_calloc(s->tmp, n, sizeof *wanted);
+    gcut_ref *cotangent = gcut_calloc(s->tmp, n, sizeof *cotangent);
+    if (s->nvalues) {
+        memcpy(wanted, s->wanted, s->nvalues * sizeof *wanted);
+        memcpy(cotangent, s->cotangent, s->nvalues * sizeof *cotangent);
+    }
+    s->wanted = wanted;
+    s->cotangent = cotangent;
+    s->nvalues = n;
+}
+
+gcut_sweep gcut_sweep_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx)
+{
+    gcut_sweep s = {.g = g, .tmp = tmp, .nnodes = g->nodes.n};
+    reach(&s);
+    for (uint32_t k = 0; k < nx; k++) s.wanted[x[k]] = x[k] != 0;
+    mark_wanted(&s, 0, s.nnodes);
+    return s;
+}
+
+/* ---- cotangents arrive ---- */
+
+/* gcut_vjp_give and the seeds: value is (part of) x's cotangent. */
+static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_ref x, gcut_ref value)
+{
+    gcut_graph *g = b->g;
+    gcut_type have = *gcut_type_of(g, value), want = *gcut_type_of(g, x);
+    if (!wanted[x]) return;
+    GCUT_ASSERT(have.dtype == want.dtype && have.rank == want.rank);
+    for (uint32_t d = 0; d < want.rank; d++)
+        gcut_dim_require(g, want.dim[d], have.dim[d], b->loc, "cotangent");
+    /* Sizes that only a run-time check can call equal, as of a slice that undoes a spaced pad of N elements.
+     */
+    if (!gcut_shape_equal(&have, &want)) value = gcut_breshape(b, value, want.dim, want.rank);
+    gcut_ref sofar = cotangent[x];
+    cotangent[x] = sofar ? gcut_b2(b, GCUT_OP_add, sofar, value) : value;
+}
+
+void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
+{
+    arrive(&c->b, c->wanted, c->cotangent, c->x[k], value);
+}
+
+/* Nodes built since the last call belong to the node that made y. */
+static void own(gcut_sweep *s, gcut_ref y)
+{
+    while (s->owner.n < s->g->nodes.n - s->nnodes) *GCUT_PUSH(s->tmp, &s->owner) = y;
+}
+
+void gcut_sweep_seed(gcut_sweep *s, gcut_ref y, gcut_ref dy)
+{
+    uint32_t def = s->g->values.at[y].def;
+    gcut_locid loc = def == GCUT_NONE ? s->g->loc : gcut_node_at(s->g, def)->loc;
+    gcut_build b = {.g = s->g, .loc = gcut_grad_loc(s->g->module, loc)};
+    arrive(&b, s->wanted, s->cotangent, y, dy);
+    own(s, y);
+}
+
+/* ---- the walk ---- */
+
+/* The pool may move while a rule builds, so a rule reads a copy. */
+static gcut_ref *own_args(gcut_sweep *s, const gcut_node *n)
+{
+    gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = gcut_arg(s->g, n, k);
+    return args;
+}
+
+static void walk(gcut_sweep *s, uint32_t begin, uint32_t end);
+
+/* The composite's cotangent is that of what its meaning gives. */
+static void through_meaning(gcut_sweep *s, uint32_t n, const gcut_ref *args)
+{
+    gcut_graph *g = s->g;
+    gcut_node node = *gcut_node_at(g, n);
+    gcut_build b = {.g = g, .loc = node.loc};
+    uint32_t begin = g->nodes.n;
+    gcut_ref y = gcut_meaning(&b, g, n, args);
+    uint32_t end = g->nodes.n;
+    own(s, node.res0);
+    reach(s);
+    mark_wanted(s, begin, end);
+    gcut_sweep_seed(s, y, s->cotangent[node.res0]);
+    walk(s, begin, end);
+}
+
+static void visit(gcut_sweep *s, uint32_t n)
+{
+    gcut_node node = *gcut_node_at(s->g, n);
+    bool any = false;
+    for (uint32_t k = 0; k < node.nres; k++) any = any || s->cotangent[node.res0 + k];
+    if (!any) return;
+    const gcut_ref *args = own_args(s, &node);
+    if (gcut_vjp_by_meaning((gcut_op)node.op)) {
+        through_meaning(s, n, args);
+        return;
+    }
+    gcut_vjp c = {.b = {.g = s->g, .loc = gcut_grad_loc(s->g->module, node.loc)},
+                  .node = n,
+                  .x = args,
+                  .nx = node.nargs,
+                  .y = node.res0,
+                  .dy = s->cotangent[node.res0],
+                  .dys = s->cotangent + node.res0,
+                  .ndys = node.nres,
+                  .wanted = s->wanted,
+                  .cotangent = s->cotangent};
+    rules[node.op](&c);
+    own(s, node.res0);
+}
+
+static void walk(gcut_sweep *s, uint32_t begin, uint32_t end)
+{
+    for (uint32_t n = end; n-- > begin;) visit(s, n);
+}
+
+void gcut_sweep_run(gcut_sweep *s)
+{
+    walk(s, 0, s->nnodes);
+}
+
+void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
+                   uint32_t nx, gcut_ref *dx)
+{
+    gcut_module *m = g->module;
+    gcut_arena *tmp = gcut_arena_new(m->env, m->arena);
+    gcut_sweep s = gcut_sweep_new(g, tmp, x, nx);
+    for (uint32_t k = 0; k < ny; k++)
+        if (dy[k]) gcut_sweep_seed(&s, y[k], dy[k]);
+    gcut_sweep_run(&s);
+    for (uint32_t k = 0; k < nx; k++) dx[k] = s.cotangent[x[k]];
+    gcut_arena_free(tmp);
+}
