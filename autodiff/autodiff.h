@@ -19,8 +19,10 @@ typedef struct gcut_joint_options {
  * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay.
  * Each new node is located at grad(<the forward node's location>).
  * Throws GCUT_EGRAD: no such loss, loss not a float scalar, op without derivative on the path (op and line
- * named), a glob that matches nothing.  A chosen parameter that the loss does not depend on gets a zero
- * gradient. */
+ * named), a glob that matches nothing, a backward half.  A chosen parameter that the loss does not depend on
+ * gets a zero gradient. A graph that has gradients already is differentiated as one that computes them: its
+ * `grad w` is `out dw` of the result, which may be the loss when named and scalar, and its cotangents are
+ * the constant 1. */
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name);
 
 /* Reverse mode within one graph: appends to g the nodes that compute, from the cotangents dy[k] of the values

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "autodiff/again.h"
 #include "autodiff/backward.h"
 #include "graph/build.h"
 #include "graph/passes.h"
@@ -22,7 +23,8 @@
 typedef struct sweep {
     gcut_module *m;
     gcut_arena *tmp;
-    gcut_graph *primal; /* without composites that have no rule */
+    const gcut_graph *user; /* what was asked for */
+    gcut_graph *primal;     /* the same without composites that have no rule, and without `grad` results */
     gcut_graph *draft;
     const char *loss; /* result's name */
     gcut_ref loss_at; /* in primal */
@@ -70,7 +72,9 @@ static void find_loss(sweep *s, const char *name)
     gcut_place at = gcut_loc_place(s->m, g->loc);
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        if (name ? r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0 : !is_loss(g, r)) continue;
+        bool gradient = s->user->results.at[i].role == GCUT_ROLE_grad; /* a loss only when named */
+        if (name ? r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0 : gradient || !is_loss(g, r))
+            continue;
         if (s->loss)
             gcut_fail(s->m->env, GCUT_EGRAD, at, "say which one to differentiate",
                       "@%s has several scalar results, among them '%s' and '%s'", g->name, s->loss, r->name);
@@ -140,16 +144,22 @@ static bool has_meaning_left(const gcut_graph *g)
     return false;
 }
 
-/* A meaning may be written with other composites, hence the loop; it ends because meanings do not recur. */
-static gcut_graph *decomposed(gcut_graph *g)
+/* The primal to differentiate: a graph with gradients is taken for an ordinary one that computes them, and
+ * composites without a rule are decomposed.  A meaning may be written with other composites, hence the loop;
+ * it ends because meanings do not recur. */
+static gcut_graph *primal_of(gcut_graph *g)
 {
     gcut_graph *p = g;
+    if (gcut_has_grads(g)) {
+        p = gcut_pass_again(g, unused_graph(g->module, g->name, "again"));
+        p->name = g->name; /* messages speak of the user's function */
+    }
     while (has_meaning_left(p)) {
         gcut_graph *next =
             gcut_pass_expand(p, unused_graph(g->module, g->name, "expanded"), gcut_vjp_by_meaning);
         if (p != g) forget(g->module, p);
         p = next;
-        p->name = g->name; /* messages speak of the user's function */
+        p->name = g->name;
     }
     return p;
 }
@@ -283,10 +293,22 @@ static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
     }
 }
 
+/* The values that a backward half was handed are functions of the parameters, which it does not show. */
+static void refuse_half(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->params.at[i].role == GCUT_ROLE_saved)
+            gcut_fail(g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
+                      "differentiate the function before it is split",
+                      "@%s is a backward half: how its saved values depend on the parameters is not known",
+                      g->name);
+}
+
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name)
 {
     gcut_module *m = g->module;
-    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .primal = decomposed(g)};
+    refuse_half(g);
+    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = primal_of(g)};
     find_loss(&s, opt ? opt->loss : NULL);
     choose(&s, opt);
     s.seed_name = gcut_name_fresh(s.primal, gcut_printf(m->arena, "d%s", s.loss));
