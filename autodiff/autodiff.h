@@ -32,6 +32,15 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
 void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
                    uint32_t nx, gcut_ref *dx);
 
+/* Forward mode within one graph: from the tangent tx[k] of each value x[k] (0 = none) the tangent ty[k] of
+ * each value y[k]; ty[k] = 0 when y[k] depends on no x that moves. */
+void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
+                  uint32_t nx, gcut_ref *ty);
+/* hv = H v, H the second derivatives of the scalar loss by all x together; v[k] = 0 and hv[k] = 0 stand for
+ * zeros. */
+void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_ref *v, uint32_t nx,
+                  gcut_ref *hv);
+
 typedef enum gcut_opt_kind { GCUT_OPT_NONE, GCUT_OPT_SGD, GCUT_OPT_MOMENTUM, GCUT_OPT_ADAMW } gcut_opt_kind;
 
 /* "adamw(lr=3e-4, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01)" and the like; lr here is only the

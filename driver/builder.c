@@ -26,20 +26,25 @@ typedef struct call {
     gcut_ref out;
 } call;
 
-static gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
+bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
 {
-    if (!g || g->failed) return (gcut_val){0};
-    c->at = at;
-    c->b = (gcut_build){.g = g};
+    if (!g || g->failed) return false;
     gcut_env *env = g->module->env;
     uint32_t before = env->ndiags;
-    if (gcut_protect(env, body, c) == GCUT_OK) return (gcut_val){g, c->out};
+    if (gcut_guard(env, body, arg)) return true;
     g->failed = true;
     if (env->ndiags > before && !env->diags[before].at.line) { /* what knows no line is the caller's */
         env->diags[before].at.file = at.file;
         env->diags[before].at.line = at.line;
     }
-    return (gcut_val){0};
+    return false;
+}
+
+static gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
+{
+    c->at = at;
+    c->b = (gcut_build){.g = g};
+    return gcut_guard_at(at, g, body, c) ? (gcut_val){g, c->out} : (gcut_val){0};
 }
 
 static void locate(call *c)

@@ -382,9 +382,94 @@ static void check_sample(void *arg)
     gcut_arena_free(a);
 }
 
-static void every_op_matches_central_differences(void **state)
+/* ---- forward mode and Hessians within one graph ---- */
+
+/* The value that the sample's loss weighs with %t: it is read by the only node that reads %t. */
+static gcut_ref weighed(const gcut_graph *g)
 {
-    (void)state;
+    gcut_ref t = gcut_graph_find(g, "t");
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        if (g->nodes.at[n].nargs == 2 && gcut_arg(g, &g->nodes.at[n], 1) == t)
+            return gcut_arg(g, &g->nodes.at[n], 0);
+    fail_msg("nothing reads %%t");
+    return 0;
+}
+
+/* An `input dir.w` for every param w that moves; x, v: those and their directions. */
+static uint32_t add_directions(gcut_graph *g, gcut_arena *a, gcut_ref *x, gcut_ref *v)
+{
+    uint32_t n = 0, np = g->params.n;
+    for (uint32_t k = 0; k < np; k++) {
+        gcut_ref w = g->params.at[k].value;
+        gcut_type t = *gcut_type_of(g, w);
+        if (g->params.at[k].role != GCUT_ROLE_param) continue;
+        x[n] = w;
+        v[n++] = gcut_param_new(g, GCUT_ROLE_input, gcut_printf(a, "dir.%s", g->values.at[w].name), &t);
+    }
+    return n;
+}
+
+/* result name: the sum over k of <a[k], b[k]>, 0 = nothing */
+static void add_inner(gcut_graph *g, const char *name, const gcut_ref *p, const gcut_ref *q, uint32_t n)
+{
+    gcut_build b = {.g = g};
+    gcut_type scalar = {.dtype = GCUT_f64};
+    gcut_ref total = gcut_bfull(&b, &scalar, 0);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!p[k] || !q[k]) continue;
+        uint8_t rank = gcut_type_of(g, p[k])->rank;
+        gcut_ref part = gcut_b2(&b, GCUT_OP_mul, p[k], q[k]);
+        if (rank) part = gcut_breduce(&b, GCUT_OP_sum, part, (1u << rank) - 1);
+        total = gcut_b2(&b, GCUT_OP_add, total, gcut_bcast(&b, part, GCUT_f64));
+    }
+    gcut_result_new(g, GCUT_ROLE_out, name, total);
+}
+
+/* at, then for the inputs that add_directions added `dir`, or zeros */
+static gcut_array *with_directions(gcut_arena *a, const gcut_graph *g, uint32_t n, const gcut_array *at,
+                                   const gcut_array *dir)
+{
+    gcut_array *p = gcut_calloc(a, g->params.n + 1u, sizeof *p);
+    for (uint32_t k = 0, next = n; k < n; k++) {
+        p[k] = at[k];
+        if (g->params.at[k].role != GCUT_ROLE_param) continue;
+        p[next++] = dir ? dir[k] : gcut_array_new(a, at[k].dtype, at[k].rank, at[k].dim);
+    }
+    return p;
+}
+
+/* With c = %t: <c, J d> = <J' c, d> = the derivative of the loss along d; d'(H d) = that of <J' c, d>. */
+static void check_modes(void *arg)
+{
+    job *j = arg;
+    gcut_arena *a = gcut_arena_new(j->env, NULL);
+    uint64_t seed = 11 + (uint64_t)j->size;
+    gcut_graph *g = sample_graph(j->env, a, j->s);
+    gcut_array *at = fill(a, g, j->s, j->size, &seed), *dir = directions(a, g, at, &seed);
+    uint32_t before = g->params.n;
+    gcut_ref x[16], v[16], dx[16], hv[16], y = weighed(g), c = gcut_graph_find(g, "t"), ty;
+    gcut_ref loss = g->results.at[0].value;
+    uint32_t n = add_directions(g, a, x, v);
+    gcut_backward(g, &y, &c, 1, x, n, dx);
+    add_inner(g, "reverse", dx, v, n);
+    gcut_forward(g, &y, 1, x, v, n, &ty);
+    add_inner(g, "forward", &c, &ty, 1);
+    gcut_hessian(g, loss, x, v, n, hv);
+    add_inner(g, "curvature", v, hv, n);
+    gcut_verify(g);
+
+    gcut_array *p = with_directions(a, g, before, at, dir), *move = with_directions(a, g, before, dir, NULL);
+    gcut_array *out = run_graph(a, g, GCUT_EXACT, p);
+    double reverse = out[1].u.f[0], forward = out[2].u.f[0];
+    assert_close(j->s, j->size, "reverse mode", reverse, derivative_along(a, g, 0, p, move));
+    assert_close(j->s, j->size, "curvature", out[3].u.f[0], derivative_along(a, g, 1, p, move));
+    if (!(fabs(forward - reverse) <= 1e-10 * fmax(fabs(reverse), 1e-3)))
+        fail_msg("%s: forward mode gives %.17g, reverse mode %.17g", j->s->body, forward, reverse);
+    gcut_arena_free(a);
+}
+
+static void each_sample(void (*check)(void *))
+{
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (gcut_op_get((gcut_op)op)->emit == GCUT_EMIT_REGION) continue; /* test_control */
         uint32_t found = 0;
@@ -393,13 +478,25 @@ static void every_op_matches_central_differences(void **state)
             for (const char *size = samples[i].sizes; *size; size++) {
                 gcut_env *env = gcut_env_new(NULL, NULL);
                 job j = {env, &samples[i], *size - '0'};
-                must(env, check_sample, &j);
+                must(env, check, &j);
                 gcut_env_free(env);
                 found++;
             }
         }
         if (!found) fail_msg("the op '%s' has no sample in this test", gcut_op_get((gcut_op)op)->name);
     }
+}
+
+static void every_op_matches_central_differences(void **state)
+{
+    (void)state;
+    each_sample(check_sample);
+}
+
+static void forward_mode_is_the_transpose_and_hessians_are_right(void **state)
+{
+    (void)state;
+    each_sample(check_modes);
 }
 
 /* ---- kinks, ties and infinities ---- */
@@ -624,6 +721,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_matches_central_differences),
+        cmocka_unit_test(forward_mode_is_the_transpose_and_hessians_are_right),
         cmocka_unit_test(kinks_ties_and_infinities_are_pytorchs),
         cmocka_unit_test(the_joint_graph_is_named_located_and_minimal),
         cmocka_unit_test(bad_requests_are_refused_with_a_reason),

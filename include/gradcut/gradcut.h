@@ -217,6 +217,26 @@ GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* 
 #define gcut_key_split(key, n) gcut_key_split_at(GCUT_HERE, key, n)
 #define gcut_key_of(keys, i) gcut_key_of_at(GCUT_HERE, keys, i)
 
+/* Derivatives as ordinary values of the same graph, which can be computed with, returned and differentiated
+ * again.  What nothing depends on gets zeros.  The values by which is differentiated may be any, not only
+ * parameters; a list holds values of one graph. */
+
+/* dxs[k] = d loss / d xs[k] of a scalar. */
+GCUT_API void gcut_grad_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, gcut_val *dxs);
+/* Reverse mode: dxs = J' dys with J the Jacobian of ys by xs; dys[k] has the type of ys[k]. */
+GCUT_API void gcut_vjp_at(gcut_here at, const gcut_val *ys, const gcut_val *dys, int ny, const gcut_val *xs,
+                          int nx, gcut_val *dxs);
+/* Forward mode: tys = J txs; txs[k] has the type of xs[k]. */
+GCUT_API void gcut_jvp_at(gcut_here at, const gcut_val *ys, int ny, const gcut_val *xs, const gcut_val *txs,
+                          int nx, gcut_val *tys);
+/* hvs = H vs with H the Hessian of a scalar by all xs together. */
+GCUT_API void gcut_hvp_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, const gcut_val *vs,
+                          gcut_val *hvs);
+#define gcut_grad(loss, xs, nx, dxs) gcut_grad_at(GCUT_HERE, loss, xs, nx, dxs)
+#define gcut_vjp(ys, dys, ny, xs, nx, dxs) gcut_vjp_at(GCUT_HERE, ys, dys, ny, xs, nx, dxs)
+#define gcut_jvp(ys, ny, xs, txs, nx, tys) gcut_jvp_at(GCUT_HERE, ys, ny, xs, txs, nx, tys)
+#define gcut_hvp(loss, xs, nx, vs, hvs) gcut_hvp_at(GCUT_HERE, loss, xs, nx, vs, hvs)
+
 /* ---- what to make of it ---- */
 
 typedef enum gcut_backend { GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED } gcut_backend;
