@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whole models: losses and gradients against PyTorch's in float64 (values from
- * tests/reference/mlp_gpt.py), and gradients against central differences.
+ * Whole models: losses, gradients and Hessian products against PyTorch's in
+ * float64 (values from tests/reference/mlp_gpt.py), and gradients against
+ * central differences.
  */
 #include "oracle.h"
 
@@ -74,6 +75,26 @@ static void close_file(void *f)
     fclose(f);
 }
 
+/* tests/reference/<file>.txt against the loss and g's `many` results of that role. */
+static void check_file(gcut_arena *a, const char *file, double loss, const gcut_graph *g, gcut_role role,
+                       const gcut_array *out, uint32_t many)
+{
+    FILE *f = fopen(gcut_printf(a, "%s/tests/reference/%s.txt", GCUT_SOURCE_DIR, file), "r");
+    assert_non_null(f);
+    gcut_arena_defer(a, close_file, f);
+    char name[64];
+    double want;
+    uint32_t found = 0;
+    assert_int_equal(fscanf(f, "loss %lf", &want), 1);
+    assert_near("loss", loss, want, 0);
+    while (fscanf(f, " %63[a-z0-9_.]", name) == 1) {
+        check_gradient(f, name, &out[find_result(g, role, name)]);
+        found++;
+    }
+    assert_true(feof(f));
+    assert_int_equal(found, many);
+}
+
 static void check_against_pytorch(void *arg)
 {
     const model *m = arg;
@@ -82,20 +103,35 @@ static void check_against_pytorch(void *arg)
     gcut_verify(joint);
     gcut_array *out = run_graph(a, joint, GCUT_EXACT, with_cotangent(a, joint, fill(a, g, m)));
 
-    FILE *f = fopen(gcut_printf(a, "%s/tests/reference/%s.txt", GCUT_SOURCE_DIR, m->name), "r");
-    assert_non_null(f);
-    gcut_arena_defer(a, close_file, f);
-    char name[64];
-    double loss;
-    uint32_t gradients = 0;
-    assert_int_equal(fscanf(f, "loss %lf", &loss), 1);
-    assert_near("loss", out[find_result(joint, GCUT_ROLE_out, "loss")].u.f[0], loss, 0);
-    while (fscanf(f, " %63[a-z0-9_.]", name) == 1) {
-        check_gradient(f, name, &out[find_result(joint, GCUT_ROLE_grad, name)]);
-        gradients++;
+    double loss = out[find_result(joint, GCUT_ROLE_out, "loss")].u.f[0];
+    check_file(a, m->name, loss, joint, GCUT_ROLE_grad, out, joint->results.n - g->results.n);
+    gcut_arena_free(a);
+}
+
+/* The Hessian product along formulas of mlp_gpt.py, as results named like the parameters. */
+static void check_hessian_against_pytorch(void *arg)
+{
+    const model *m = arg;
+    gcut_arena *a = gcut_arena_new(m->env, NULL);
+    gcut_graph *g = load(a, m);
+    gcut_array *at = fill(a, g, m), *p = gcut_calloc(a, 2 * g->params.n, sizeof *p);
+    gcut_ref x[64], v[64], hv[64];
+    uint32_t n = 0, np = g->params.n;
+    memcpy(p, at, np * sizeof *p);
+    for (uint32_t k = 0; k < np; k++) {
+        if (g->params.at[k].role != GCUT_ROLE_param) continue;
+        gcut_type t = *gcut_type_of(g, x[n] = g->params.at[k].value);
+        v[n] = gcut_param_new(g, GCUT_ROLE_input, gcut_printf(a, "along.%u", n), &t);
+        p[np + n] = array_for(a, g, &t, SIZE);
+        for (int64_t i = 0; i < p[np + n].n; i++) p[np + n].u.f[i] = 0.3 * sin(0.53 * (double)i + 2 * k);
+        n++;
     }
-    assert_true(feof(f));
-    assert_int_equal(gradients, joint->results.n - g->results.n);
+    gcut_hessian(g, g->results.at[find_result(g, GCUT_ROLE_out, "loss")].value, x, v, n, hv);
+    for (uint32_t k = 0; k < n; k++) gcut_result_new(g, GCUT_ROLE_grad, g->values.at[x[k]].name, hv[k]);
+    gcut_verify(g);
+    gcut_array *out = run_graph(a, g, GCUT_EXACT, p);
+    double loss = out[find_result(g, GCUT_ROLE_out, "loss")].u.f[0];
+    check_file(a, gcut_printf(a, "%s_hvp", m->name), loss, g, GCUT_ROLE_grad, out, n);
     gcut_arena_free(a);
 }
 
@@ -145,6 +181,13 @@ static void gpt_with_a_tied_head_equals_pytorch(void **state)
     with_env(gpt_tied, check_against_pytorch);
 }
 
+static void hessian_products_equal_pytorch(void **state)
+{
+    (void)state;
+    with_env(mlp, check_hessian_against_pytorch);
+    with_env(gpt_tied, check_hessian_against_pytorch);
+}
+
 static void models_equal_central_differences(void **state)
 {
     (void)state;
@@ -159,6 +202,7 @@ int main(void)
         cmocka_unit_test(mlp_equals_pytorch),
         cmocka_unit_test(gpt_equals_pytorch),
         cmocka_unit_test(gpt_with_a_tied_head_equals_pytorch),
+        cmocka_unit_test(hessian_products_equal_pytorch),
         cmocka_unit_test(models_equal_central_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Losses and gradients of the models in tests/corpus, from PyTorch in float64.
+"""Losses, gradients and Hessian products of the models in tests/corpus, from PyTorch in float64.
 
     python tests/reference/mlp_gpt.py            (torch 2.x, CPU)
 
-writes mlp_small.txt, gpt_tiny.txt and gpt_tied.txt beside this script.  No
+writes mlp_small.txt, gpt_tiny.txt and gpt_tied.txt beside this script, and
+mlp_small_hvp.txt and gpt_tied_hvp.txt.  No
 values are stored for inputs and parameters: the k-th parameter of the function
 in the .gcut file, counting inputs, holds at flat index i
 
@@ -14,6 +15,9 @@ and the fourth label of the GPTs is the ignored one, -100.
 
 Each line after the loss describes one gradient: name, count, Euclidean norm,
 then index:value probes (all values of a gradient of up to 16 elements).
+
+The files of Hessian products look the same: H v, H the Hessian of the loss by
+all parameters, and v of the k-th parameter 0.3 * sin(0.53 * i + 2 * k).
 """
 
 import math
@@ -86,19 +90,41 @@ def gpt(tied, vocab=11, steps=6, width=8, heads=2, layers=2):
     return f, F.cross_entropy(logits.reshape(N * steps, vocab), labels)
 
 
+def describe(param, g, out):
+    g = g.flatten()
+    n = len(g)
+    at = range(n) if n <= 16 else sorted({(k * (n - 1)) // 7 for k in range(8)})
+    probes = " ".join(f"{i}:{g[i].item()!r}" for i in at)
+    print(f"{param} {n} {g.norm().item()!r} {probes}", file=out)
+
+
 def write(name, filler, loss):
     loss.backward()
     with open(HERE / f"{name}.txt", "w") as out:
         print(f"loss {loss.item()!r}", file=out)
         for param, value in filler.params.items():
-            g = value.grad.flatten()
-            n = len(g)
-            at = range(n) if n <= 16 else sorted({(k * (n - 1)) // 7 for k in range(8)})
-            probes = " ".join(f"{i}:{g[i].item()!r}" for i in at)
-            print(f"{param} {n} {g.norm().item()!r} {probes}", file=out)
+            describe(param, value.grad, out)
+
+
+def write_hvp(name, filler, loss):
+    """The parameters come first in the lists of parameters, so k counts them alone."""
+    params = list(filler.params.values())
+    grads = torch.autograd.grad(loss, params, create_graph=True)
+    along = [
+        0.3 * torch.sin(0.53 * torch.arange(p.numel(), dtype=torch.float64) + 2 * k).reshape(p.shape)
+        for k, p in enumerate(params)
+    ]
+    products = torch.autograd.grad(grads, params, grad_outputs=along)
+    with open(HERE / f"{name}_hvp.txt", "w") as out:
+        print(f"loss {loss.item()!r}", file=out)
+        for param, product in zip(filler.params, products):
+            describe(param, product, out)
 
 
 if __name__ == "__main__":
     write("mlp_small", *mlp_small())
     write("gpt_tiny", *gpt(tied=False))
     write("gpt_tied", *gpt(tied=True))
+    write_hvp("mlp_small", *mlp_small())
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # the one with second derivatives
+        write_hvp("gpt_tied", *gpt(tied=True))
