@@ -148,9 +148,9 @@ static const char *op_of(const check *c, const gcut_graph *g, gcut_ref v)
 static const char *first_op(const check *c, const gcut_graph *ref, const gcut_array *want,
                             const gcut_graph *g, const gcut_array *got)
 {
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        gcut_ref v = g->nodes.at[i].res0, w = gcut_graph_find(ref, g->values.at[v].name);
-        if (!w || !gcut_type_equal(gcut_type_of(ref, w), gcut_type_of(g, v))) continue;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        gcut_ref w = gcut_graph_find(ref, g->values.at[v].name);
+        if (!w || !gcut_def(g, v) || !gcut_type_equal(gcut_type_of(ref, w), gcut_type_of(g, v))) continue;
         difference d = compare(&got[v], &want[w], 0);
         if (d.index >= 0 && d.rel > tolerance(c, gcut_type_of(g, v)->dtype)) return op_of(c, g, v);
     }
@@ -166,18 +166,17 @@ static const char *first_compiled_op(const check *c, const gcut_graph *raw, cons
     gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_TO_JOINT, c->a);
     gcut_graph *all = p->joint;
     all->results.n = 0;
-    for (uint32_t i = 0; i < all->nodes.n; i++) {
-        gcut_ref v = all->nodes.at[i].res0;
-        gcut_result_new(all, GCUT_ROLE_out, all->values.at[v].name, v);
-    }
+    for (gcut_ref v = 1; v < all->values.n; v++)
+        if (gcut_def(all, v)) gcut_result_new(all, GCUT_ROLE_out, all->values.at[v].name, v);
     o.forward_only = true;
     o.optimizer = NULL;
     gcut_step *s = make_step(c, all, &o);
     gcut_step_run(s, GCUT_RT_FORWARD);
-    for (uint32_t i = 0; i < all->nodes.n; i++) {
-        gcut_ref v = all->nodes.at[i].res0, w = gcut_graph_find(raw, all->values.at[v].name);
+    for (gcut_ref v = 1; v < all->values.n; v++) {
+        gcut_ref w = gcut_graph_find(raw, all->values.at[v].name);
         const gcut_slot *x = gcut_slot_find(s, all->values.at[v].name);
-        if (!w || !x || !gcut_type_equal(gcut_type_of(raw, w), gcut_type_of(all, v))) continue;
+        if (!w || !x || !gcut_def(all, v) || !gcut_type_equal(gcut_type_of(raw, w), gcut_type_of(all, v)))
+            continue;
         gcut_array got = array_of(c->a, x);
         difference d = compare(&got, &want[w], 0);
         if (d.index >= 0 && d.rel > tolerance(c, x->type.dtype)) return op_of(c, all, v);

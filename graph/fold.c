@@ -125,7 +125,8 @@ gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name)
     f.rw.pass = gcut_pass_fold;
     for (f.n = 0; f.n < g->nodes.n; f.n++) {
         const gcut_node *node = gcut_fold_node(&f);
-        gcut_ref v = rules[node->op] && node->marks.n == 0 ? rules[node->op](&f) : 0;
+        bool looks = rules[node->op] && node->marks.n == 0 && node->nres == 1;
+        gcut_ref v = looks ? rules[node->op](&f) : 0;
         if (v)
             gcut_rewrite_use(&f.rw, f.n, v);
         else

@@ -45,9 +45,14 @@ static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
     return u->h->view[v];
 }
 
+static const char *result_at(const unit *u, uint32_t k)
+{
+    return pointer_to(u, u->h->buffer[u->h->view[u->n->res0 + k].root]);
+}
+
 static const char *result(const unit *u)
 {
-    return pointer_to(u, u->h->buffer[u->h->view[u->n->res0].root]);
+    return result_at(u, 0);
 }
 
 /* "const int64_t name[] = {…};", never empty: C has no array of nothing. */

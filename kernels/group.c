@@ -369,7 +369,7 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
     unit_at(h, u)->operand_copy = copies;
     for (uint32_t k = 0; k < n->nargs; k++)
         if (copies[k] != GCUT_NONE) *GCUT_PUSH(a, &unit_at(h, u)->before) = copies[k];
-    h->unit_of[n->res0] = u;
+    for (uint32_t k = 0; k < n->nres; k++) h->unit_of[n->res0 + k] = u;
     return u;
 }
 
@@ -449,17 +449,26 @@ static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
     return v;
 }
 
+/* Every result of a node is a root of its own.  Only units of one node may have several. */
+static void view_results(gcut_half *h, const gcut_node *n)
+{
+    gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
+    GCUT_ASSERT(n->nres == 1 || (e != GCUT_EMIT_POINT && e != GCUT_EMIT_REDUCE && e != GCUT_EMIT_VIEW));
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+        gcut_dtype t = gcut_type_of(h->g, v)->dtype;
+        if (t == GCUT_f16 || t == GCUT_bf16)
+            gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
+                      "run it with --backend planned, or store f32", "there is no kernel for '%s' in %s",
+                      gcut_op_get((gcut_op)n->op)->name, gcut_dtype_name(t));
+        h->view[v] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
+    }
+    if (n->op == GCUT_OP_iota) h->view[n->res0] = iota_view(h->g, n);
+}
+
 static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
-    gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
-    if (t == GCUT_f16 || t == GCUT_bf16)
-        gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
-                  "run it with --backend planned, or store f32", "there is no kernel for '%s' in %s",
-                  gcut_op_get((gcut_op)n->op)->name, gcut_dtype_name(t));
-    h->view[n->res0] = n->op == GCUT_OP_iota
-                           ? iota_view(h->g, n)
-                           : gcut_view_contiguous(h->g->module, gcut_type_of(h->g, n->res0), n->res0);
+    view_results(h, n);
     switch (gcut_op_get((gcut_op)n->op)->emit) {
     case GCUT_EMIT_POINT: place_point(h, node); break;
     case GCUT_EMIT_REDUCE: place_reduce(h, node); break;

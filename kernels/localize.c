@@ -43,8 +43,11 @@ static gcut_ref see(local *l, gcut_ref v)
     gcut_ref args[3] = {0};
     GCUT_ASSERT(n->nargs <= 3);
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(l, gcut_arg(g, n, k));
-    l->for_reader[v] = l->reader;
-    l->copy[v] = gcut_node_copy(l->rw.dst, g, def, args, n->loc, NULL);
+    gcut_ref r = gcut_node_copy(l->rw.dst, g, def, args, n->loc, NULL);
+    for (uint32_t k = 0; k < n->nres; k++) {
+        l->for_reader[n->res0 + k] = l->reader;
+        l->copy[n->res0 + k] = r + k;
+    }
     return l->copy[v];
 }
 

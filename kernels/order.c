@@ -61,7 +61,7 @@ static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int s
     }
     for (uint32_t k = 0; k < u->nodes.n; k++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
-        touch(p, h->buffer[h->view[n->res0].root], step);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) touch(p, h->buffer[h->view[v].root], step);
         for (uint32_t j = 0; j < n->nargs; j++) {
             bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
             touch(p,

@@ -227,6 +227,14 @@ static void place_results(gcut_program *p, gcut_half *h)
     place_nexts(p, h);
 }
 
+/* Memory of its own for the storage behind v, unless it has some. */
+static void store(gcut_program *p, gcut_half *h, gcut_ref v)
+{
+    gcut_ref r = h->view[v].root;
+    if (h->buffer[r] == GCUT_NONE)
+        h->buffer[r] = arena_buffer(p, gcut_type_of(h->g, r), h->g->values.at[r].name);
+}
+
 /* Roots that another unit reads, or that exist only after their unit, need memory. */
 static void place_temporaries(gcut_program *p, gcut_half *h)
 {
@@ -235,25 +243,20 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
         gcut_unit *w = &h->units.at[u];
         if (w->dead) continue;
         if (w->kind == GCUT_U_COPY) {
-            gcut_ref r = h->view[w->copy_from].root;
             if (w->copy_to == GCUT_NONE)
                 w->copy_to = arena_buffer(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
-            if (gcut_unit_source(h, w->copy_from) != GCUT_NONE && h->buffer[r] == GCUT_NONE)
-                h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
+            if (gcut_unit_source(h, w->copy_from) != GCUT_NONE) store(p, h, w->copy_from);
         }
         for (uint32_t i = 0; i < w->nodes.n; i++) {
             const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
             for (uint32_t k = 0; k < n->nargs; k++) {
-                gcut_ref r = h->view[gcut_arg(g, n, k)].root;
                 uint32_t s = gcut_unit_source(h, gcut_arg(g, n, k));
-                if (s != GCUT_NONE && s != u && h->buffer[r] == GCUT_NONE)
-                    h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
+                if (s != GCUT_NONE && s != u) store(p, h, gcut_arg(g, n, k));
             }
-            gcut_ref r = h->view[n->res0].root;
-            bool after =
-                w->kind != GCUT_U_LOOP || h->level[r] == GCUT_L_COLUMN || h->level[r] == GCUT_L_TOTAL;
-            if (after && h->buffer[r] == GCUT_NONE)
-                h->buffer[r] = arena_buffer(p, gcut_type_of(g, r), g->values.at[r].name);
+            for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+                gcut_level l = h->level[h->view[v].root];
+                if (w->kind != GCUT_U_LOOP || l == GCUT_L_COLUMN || l == GCUT_L_TOTAL) store(p, h, v);
+            }
         }
     }
 }

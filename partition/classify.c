@@ -7,6 +7,9 @@
  *   serves    free of cotangents, and a gradient depends on it     (backwards)
  *   live      any result depends on it                            (backwards)
  *
+ * The results of one node share all four, as they are computed together; whether each of them is saved is
+ * decided one by one.
+ *
  * tainted -> BACKWARD, else primal -> FORWARD, else serves -> EITHER, else BACKWARD: what remains serves
  * `next` results alone, such as the new running mean of a normalisation.  "A gradient" includes every
  * cotangent-dependent value, because an optimizer may have replaced all `grad` results by `next` ones.
@@ -55,6 +58,9 @@ static void sweep_backwards(sweep *s)
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             primal |= s->primal[v], serves |= s->serves[v], live |= s->live[v], tainted |= s->tainted[v];
         }
+        /* A node runs in one place, for all of its results. */
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            s->primal[v] = primal, s->serves[v] = serves, s->live[v] = live;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref a = gcut_arg(g, n, k);
             s->primal[a] |= primal;

@@ -117,8 +117,12 @@ const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
 /* The node runs in the backward half of this plan. */
 static bool runs_backward(const gcut_report_ctx *r, const gcut_node *n)
 {
-    gcut_fate f = r->plan->value[n->res0].fate;
-    return f == GCUT_F_BACKWARD || f == GCUT_F_RECOMPUTED;
+    bool here = false;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+        gcut_fate f = r->plan->value[v].fate;
+        here |= f == GCUT_F_BACKWARD || f == GCUT_F_RECOMPUTED;
+    }
+    return here;
 }
 
 static bool is_view(const gcut_report_ctx *r, gcut_ref v)

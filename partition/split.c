@@ -103,8 +103,9 @@ static bool half_uses(const half *h, gcut_dim sym)
         if (h->want[v] && type_has(g, v, sym, false)) return true;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!h->want[n->res0]) continue;
-        for (uint32_t k = 0; k < n->nattrs; k++) {
+        bool here = false;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= h->want[v];
+        for (uint32_t k = 0; here && k < n->nattrs; k++) {
             const gcut_attr *a = &g->attrs.at[n->attr0 + k];
             if (a->kind == GCUT_K_DIM && mentions(g, a->u.dim, sym)) return true;
             for (uint32_t j = 0; a->kind == GCUT_K_DIMS && j < a->n; j++)
