@@ -104,6 +104,38 @@ void gcut_rt_gemm_part_f64(const gcut_rt_gemm *g, const double *a, const double 
 /* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
 const char *gcut_rt_blis_name(void);
 
+/* ---- attention ---- */
+
+/* y = softmax(q k' scale + bias) v, and its derivative; kernels/rt/attention.c has the formulas.  q [batch,
+ * heads, t, d], k [batch, groups, s, d], v [batch, groups, s, e], y [batch, heads, t, e], bias [batch, heads,
+ * t, s]; groups divides heads.  causal: query i sees the keys up to i + s - t.  Strides in elements, by axis;
+ * operands may repeat (0).  Same bits for any number of threads. */
+typedef struct gcut_rt_attention {
+    int64_t batch, heads, groups, t, s, d, e;
+    int causal;
+    double scale;
+    int64_t q[4], k[4], v[4], bias[4], y[4]; /* y: also of dy */
+    int64_t dq[4], dk[4], dv[4], dbias[4];
+    int64_t work; /* bytes of a thread's share of the workspace */
+} gcut_rt_attention;
+
+/* A share holds `work` = size of an element * ceildiv(s, PAD) * PAD * (d + rows) bytes, rows = min(t, ROWS);
+ * for the derivative (d + e + 2 rows). */
+#define GCUT_RT_ATTENTION_ROWS 64
+#define GCUT_RT_ATTENTION_PAD 32
+
+/* bias may be NULL; so may results of the derivative that are not wanted. */
+void gcut_rt_attention_f32(const gcut_rt_attention *a, const float *q, const float *k, const float *v,
+                           const float *bias, float *y, void *work, int threads);
+void gcut_rt_attention_f64(const gcut_rt_attention *a, const double *q, const double *k, const double *v,
+                           const double *bias, double *y, void *work, int threads);
+void gcut_rt_attention_grad_f32(const gcut_rt_attention *a, const float *q, const float *k, const float *v,
+                                const float *bias, const float *dy, float *dq, float *dk, float *dv,
+                                float *dbias, void *work, int threads);
+void gcut_rt_attention_grad_f64(const gcut_rt_attention *a, const double *q, const double *k, const double *v,
+                                const double *bias, const double *dy, double *dq, double *dk, double *dv,
+                                double *dbias, void *work, int threads);
+
 /* ---- threads ---- */
 
 /* Threads a step uses when asked for 0: OMP_NUM_THREADS, else every core. At least 1. */

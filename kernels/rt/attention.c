@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention and its derivative without a T x S matrix: blocks of queries, whole rows of their scores.
+ *
+ *   S = q k' scale + bias, causal: -inf for the keys s > t + (S - T)
+ *   P = softmax S            row by row
+ *   y = P v
+ *
+ *   dv = P' dy               dP = dy v'
+ *   dS = P o (dP - rowsum(P o dP)), 0 where causal masks
+ *   dbias = dS               dq = dS k scale           dk = dS' q scale
+ *
+ * The derivative computes P again from q, k and bias by the function that computed it in the first place, so
+ * it has the same bits.  A block of queries reads no keys behind the last one that its last query sees.
+ *
+ * Work is dealt out by blocks of queries; in the derivative by groups, so that dk and dv of a group have one
+ * owner, who adds heads and blocks in their order.  Block sizes do not depend on threads, and the small
+ * product gives an element bits that depend on its row and column alone: so results do not depend on threads.
+ */
+#include "gradcut/gradcut_rt.h"
+
+#include "kernels/rt/small.h"
+
+enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, LANES = PAD };
+
+/* What a launch does; outputs that nobody reads are NULL. */
+typedef struct job {
+    const gcut_rt_attention *a;
+    const void *q, *k, *v, *bias, *dy;
+    void *y, *dq, *dk, *dv, *dbias;
+    char *work;
+} job;
+
+/* Queries t0..t1 of one head.  keys: how many of them any query of the block sees; width: the same rounded
+ * up to whole lanes; a block with a query that sees none has them all, for its row is NaN throughout. */
+typedef struct span {
+    int64_t batch, group, head, t0, t1, keys, width;
+} span;
+
+static int64_t padded(int64_t n)
+{
+    return gcut_rt_ceildiv(n, PAD) * PAD;
+}
+
+static int64_t block_rows(const gcut_rt_attention *a)
+{
+    return gcut_rt_max(gcut_rt_min(a->t, ROWS), 1);
+}
+
+/* How many keys query t sees. */
+static int64_t seen(const gcut_rt_attention *a, int64_t t)
+{
+    return a->causal ? gcut_rt_max(gcut_rt_min(t + 1 + a->s - a->t, a->s), 0) : a->s;
+}
+
+static span span_of(const gcut_rt_attention *a, int64_t batch, int64_t head, int64_t block)
+{
+    int64_t t0 = block * block_rows(a), t1 = gcut_rt_min(t0 + block_rows(a), a->t);
+    int64_t keys = seen(a, t0) == 0 ? a->s : seen(a, t1 - 1);
+    return (span){batch, head / (a->heads / a->groups), head, t0, t1, keys, padded(keys)};
+}
+
+/* Where element (batch, head or group, row, 0) is. */
+static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t row)
+{
+    return batch * stride[0] + head * stride[1] + row * stride[2];
+}
+
+#ifdef __x86_64__
+static int has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+static int has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,prefer-vector-width=512")))
+#endif
+
+#define T float
+#define TYPE f32
+#define ISA base
+#define TARGET
+#include "kernels/rt/attention_rows.h"
+
+#define T double
+#define TYPE f64
+#define ISA base
+#define TARGET
+#include "kernels/rt/attention_rows.h"
+
+#ifdef __x86_64__
+
+#define T float
+#define TYPE f32
+#define ISA avx2
+#define TARGET AVX2
+#include "kernels/rt/attention_rows.h"
+
+#define T float
+#define TYPE f32
+#define ISA avx512
+#define TARGET AVX512
+#include "kernels/rt/attention_rows.h"
+
+#define ROW_CALL(name, arguments)                                                                            \
+    if (has_avx512())                                                                                        \
+        avx512_##name arguments;                                                                             \
+    else if (has_avx2())                                                                                     \
+        avx2_##name arguments;                                                                               \
+    else                                                                                                     \
+        base_##name arguments
+#else
+#define ROW_CALL(name, arguments) base_##name arguments
+#endif
+
+static void softmax_f32(float *x, int64_t n, int64_t width, float scale, const float *bias, int64_t step)
+{
+    ROW_CALL(f32_softmax, (x, n, width, scale, bias, step));
+}
+static void backward_f32(const float *p, float *d, int64_t n, int64_t width)
+{
+    ROW_CALL(f32_backward, (p, d, n, width));
+}
+/* exp is libm's: there is nothing to vectorise. */
+static void softmax_f64(double *x, int64_t n, int64_t width, double scale, const double *bias, int64_t step)
+{
+    base_f64_softmax(x, n, width, scale, bias, step);
+}
+static void backward_f64(const double *p, double *d, int64_t n, int64_t width)
+{
+    base_f64_backward(p, d, n, width);
+}
+
+#define T float
+#define TYPE f32
+#include "kernels/rt/attention_type.h"
+
+#define T double
+#define TYPE f64
+#include "kernels/rt/attention_type.h"
