@@ -15,6 +15,7 @@
 #include "autodiff/autodiff.h"
 #include "autodiff/vjp.h"
 #include "graph/passes.h"
+#include "graph/shape.h"
 
 static gcut_vjp_rule *const rules[GCUT_NOPS] = {
 #define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) [GCUT_OP_##name] = gcut_vjp_##vjp,
@@ -128,12 +129,14 @@ static void through_meaning(gcut_sweep *s, uint32_t n, const gcut_ref *args)
     gcut_node node = *gcut_node_at(g, n);
     gcut_build b = {.g = g, .loc = node.loc};
     uint32_t begin = g->nodes.n;
-    gcut_ref y = gcut_meaning(&b, g, n, args);
+    gcut_ref y[GCUT_MAX_RESULTS];
+    gcut_meaning(&b, g, n, args, y);
     uint32_t end = g->nodes.n;
     own(s, node.res0);
     reach(s);
     mark_wanted(s, begin, end);
-    gcut_sweep_seed(s, y, s->cotangent[node.res0]);
+    for (uint32_t k = 0; k < node.nres; k++)
+        if (s->cotangent[node.res0 + k]) gcut_sweep_seed(s, y[k], s->cotangent[node.res0 + k]);
     walk(s, begin, end);
 }
 

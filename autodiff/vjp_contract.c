@@ -25,3 +25,19 @@ void gcut_vjp_matmul(gcut_vjp *c)
         gcut_vjp_give(c, 1,
                       tb ? gcut_bmatmul(&c->b, dy, a, true, ta) : gcut_bmatmul(&c->b, a, dy, !ta, false));
 }
+
+/* One node gives every cotangent, because all of them need the probabilities again:
+ * dq, dk, dv[, dbias] = attention_grad(q, k, v[, bias], dy).  It keeps no T x S matrix. */
+void gcut_vjp_attention(gcut_vjp *c)
+{
+    gcut_graph *g = c->b.g;
+    const gcut_node n = *gcut_node_at(g, c->node);
+    gcut_ref args[5] = {0};
+    GCUT_ASSERT(c->nx < 5);
+    for (uint32_t k = 0; k < c->nx; k++) args[k] = c->x[k];
+    args[c->nx] = c->dy;
+    gcut_ref d = gcut_node_new(g, GCUT_OP_attention_grad, args, c->nx + 1, g->attrs.at + n.attr0, n.nattrs,
+                               c->b.loc, c->b.name);
+    for (uint32_t k = 0; k < c->nx; k++)
+        if (gcut_vjp_wants(c, k)) gcut_vjp_give(c, k, d + k);
+}

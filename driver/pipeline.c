@@ -164,11 +164,16 @@ static void to_split(gcut_pipeline *p)
     gcut_verify(p->bwd);
 }
 
-/* A half as kernels want it: no composites, nothing shared but what is worth memory. */
+static bool has_no_kernel(gcut_op op)
+{
+    return gcut_op_get(op)->emit == GCUT_EMIT_EXPAND;
+}
+
+/* A half as kernels want it: no composite without a kernel, nothing shared but what is worth memory. */
 static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half, const char *suffix)
 {
     const char *name = gcut_printf(p->arena, "%s.%s", p->primal->name, suffix);
-    gcut_graph *g = gcut_pass_expand(half, gcut_printf(p->arena, "%s.wide", name), NULL);
+    gcut_graph *g = gcut_pass_expand(half, gcut_printf(p->arena, "%s.wide", name), has_no_kernel);
     g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
     g = gcut_localize(g, name);
     gcut_verify(g);

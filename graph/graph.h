@@ -286,6 +286,8 @@ typedef enum gcut_emit {
     GCUT_EMIT_FLIP,
     GCUT_EMIT_TAKE,
     GCUT_EMIT_SCATTER,
+    GCUT_EMIT_ATTENTION,
+    GCUT_EMIT_ATTENTION_GRAD,
     GCUT_EMIT_EXPAND,
     GCUT_EMIT_REGION
 } gcut_emit;

@@ -36,24 +36,43 @@ void gcut_shape_mse(infer *s)
     *s->out = (gcut_type){.dtype = in(s, 0)->dtype};
 }
 
-void gcut_shape_attention(infer *s)
+/* q, k, v, a bias where nx is 4, and behind these what the caller looks at. */
+static void attention_operands(infer *s, uint32_t nx)
 {
     const gcut_type *q = in(s, 0), *k = in(s, 1), *v = in(s, 2);
     for (uint32_t a = 1; a < s->nargs; a++) same_dtype(s, 0, a);
     for (uint32_t a = 0; a < s->nargs; a++)
         if (in(s, a)->rank != 4)
-            BAD(s, "'attention': operand %u is %s, expected rank 4", a + 1, show(s, in(s, a)));
+            BAD(s, "'%s': operand %u is %s, expected rank 4", opname(s), a + 1, show(s, in(s, a)));
     require(s, q->dim[0], k->dim[0]);
     require(s, q->dim[3], k->dim[3]);
     for (uint32_t d = 0; d < 3; d++) require(s, k->dim[d], v->dim[d]);
     gcut_dim rest = dim2(s, GCUT_DIM_MOD, q->dim[1], k->dim[1]);
     if (rest != 0) require(s, rest, 0);
-    if (s->nargs == 4) {
-        const gcut_type *b = in(s, 3);
-        for (uint32_t d = 0; d < 3; d++) require(s, q->dim[d], b->dim[d]);
-        require(s, k->dim[2], b->dim[3]);
-    }
-    *s->out = *q;
+    if (nx < 4) return;
+    const gcut_type *b = in(s, 3);
+    for (uint32_t d = 0; d < 3; d++) require(s, q->dim[d], b->dim[d]);
+    require(s, k->dim[2], b->dim[3]);
+}
+
+void gcut_shape_attention(infer *s)
+{
+    attention_operands(s, s->nargs);
+    *s->out = *in(s, 0);
     s->out->ordered = false;
-    s->out->dim[3] = v->dim[3];
+    s->out->dim[3] = in(s, 2)->dim[3];
+}
+
+/* One result per operand of attention, of its type; dy is the last operand. */
+void gcut_shape_attention_grad(infer *s)
+{
+    const gcut_type *q = in(s, 0), *v = in(s, 2), *dy = in(s, s->nargs - 1);
+    attention_operands(s, s->nargs - 1);
+    for (uint32_t d = 0; d < 3; d++) require(s, q->dim[d], dy->dim[d]);
+    require(s, v->dim[3], dy->dim[3]);
+    s->n = s->nargs - 1;
+    for (uint32_t k = 0; k < s->n; k++) {
+        s->out[k] = *in(s, k);
+        s->out[k].ordered = false;
+    }
 }

@@ -149,7 +149,7 @@ static void emit_layout(const gcut_program *p, gcut_text *c)
         const char *bytes =
             gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
         if (q->crew != GCUT_NONE) {
-            gcut_crew crew = gcut_loop_crew(&p->half[q->half], q->crew);
+            gcut_crew crew = gcut_unit_crew(&p->half[q->half], q->crew);
             bytes = gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
                                 gcut_crew_c(p->module, &crew));
         }

@@ -45,8 +45,10 @@ static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
     return u->h->view[v];
 }
 
+/* NULL for a result that is left out. */
 static const char *result_at(const unit *u, uint32_t k)
 {
+    if (u->u->left_out >> k & 1) return "NULL";
     return pointer_to(u, u->h->buffer[u->h->view[u->n->res0 + k].root]);
 }
 
@@ -296,6 +298,59 @@ static void emit_reduce(unit *u)
       shifted(u, src, v.offset), result(u));
 }
 
+/* ---- attention ---- */
+
+/* ".q = {…}," */
+static void strides(const unit *u, const char *field, const gcut_view *v)
+{
+    W(u, "        .%s = {", field);
+    for (uint32_t d = 0; d < 4; d++) W(u, "%s%s", d ? ", " : "", dim(u, v->stride[d]));
+    W(u, "},\n");
+}
+
+static void attention_sizes(const unit *u)
+{
+    const gcut_type *q = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
+                    *v = gcut_type_of(u->g, gcut_arg(u->g, u->n, 2));
+    const gcut_attr *scale = gcut_attr_get(u->g, u->n, GCUT_A_scale);
+    W(u, "        .batch = %s, .heads = %s, .groups = %s,\n", dim(u, q->dim[0]), dim(u, q->dim[1]),
+      dim(u, v->dim[1]));
+    W(u, "        .t = %s, .s = %s, .d = %s, .e = %s,\n", dim(u, q->dim[2]), dim(u, v->dim[2]),
+      dim(u, q->dim[3]), dim(u, v->dim[3]));
+    W(u, "        .causal = %d, .scale = %s,\n", gcut_attr_flag(u->g, u->n, GCUT_A_causal),
+      scale ? gcut_c_attr(u->g, u->n, GCUT_A_scale, GCUT_f64)
+            : gcut_printf(u->m->arena, "1 / sqrt((double)(%s))", dim(u, q->dim[3])));
+    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->unit)));
+}
+
+/* Operands q, k, v[, bias][, dy], then the results: the call's pointers in the order of its arguments. */
+static void emit_attention(unit *u)
+{
+    static const char *const fields[2][4] = {{"y"}, {"dq", "dk", "dv", "dbias"}};
+    static const char *const inputs[] = {"q", "k", "v", "bias"};
+    bool grad = u->u->kind == GCUT_U_ATTENTION_GRAD;
+    uint32_t nx = u->n->nargs - grad;
+    const char *at[9] = {"NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL"};
+    W(u, "    const int nt = x->plan->threads;\n    (void)nt;\n    const gcut_rt_attention of = {\n");
+    attention_sizes(u);
+    for (uint32_t k = 0; k < u->n->nargs; k++) {
+        uint32_t slot = k < nx ? k : 4;
+        gcut_view v = operand(u, k, &at[slot]);
+        at[slot] = shifted(u, at[slot], v.offset);
+        strides(u, k < nx ? inputs[k] : "y", &v);
+    }
+    for (uint32_t k = 0; k < u->n->nres; k++) {
+        at[4 + grad + k] = result_at(u, k);
+        strides(u, fields[grad][k], &u->h->view[u->n->res0 + k]);
+    }
+    gcut_crew crew = gcut_unit_crew(u->h, u->e->unit);
+    W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "",
+      gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
+    for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
+    W(u, ",\n        %s, %s);\n", u->u->scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->scratch),
+      gcut_crew_c(u->m, &crew));
+}
+
 static const struct {
     const char *name;
     void (*emit)(unit *);
@@ -308,6 +363,8 @@ static const struct {
     [GCUT_U_FLIP] = {"flip", emit_flip, false},
     [GCUT_U_TAKE] = {"gather", emit_take, true},
     [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
+    [GCUT_U_ATTENTION] = {"attention", emit_attention, false},
+    [GCUT_U_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
     [GCUT_U_COPY] = {"copy", emit_copy, false},
 };
 

@@ -404,7 +404,7 @@ static void place_reduce(gcut_half *h, uint32_t node)
     join(h, u, node, how == TRAILING ? GCUT_L_ROW : how == LEADING ? GCUT_L_COLUMN : GCUT_L_TOTAL);
 }
 
-/* A matrix product whose only reader is a transposition is written in the transposed order at once. */
+/* A product whose only reader is a transposition is written in the transposed order at once. */
 static gcut_ref only_transpose(const gcut_half *h, const uint32_t *uses, gcut_ref v)
 {
     if (uses[v] != 1) return 0;
@@ -416,25 +416,37 @@ static gcut_ref only_transpose(const gcut_half *h, const uint32_t *uses, gcut_re
     return 0;
 }
 
-static void place_gemm(gcut_half *h, uint32_t node, const uint32_t *uses)
+static void write_turned(gcut_half *h, uint32_t u, gcut_ref v, const uint32_t *uses)
 {
-    const gcut_node *n = gcut_node_at(h->g, node);
-    uint32_t u = place_other(h, GCUT_U_GEMM, node);
-    gcut_ref t = only_transpose(h, uses, n->res0);
+    gcut_ref t = only_transpose(h, uses, v);
     if (!t) return;
     const gcut_dim *perm = gcut_attr_get(h->g, gcut_def(h->g, t), GCUT_A_perm)->u.dims;
     h->view[t] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, t), t);
     h->unit_of[t] = u;
-    h->view[n->res0].root = t;
+    h->view[v].root = t;
     for (uint32_t d = 0; d < gcut_type_of(h->g, t)->rank; d++)
-        h->view[n->res0].stride[perm[d]] = h->view[t].stride[d];
+        h->view[v].stride[perm[d]] = h->view[t].stride[d];
 }
 
+static void place_gemm(gcut_half *h, uint32_t node, const uint32_t *uses)
+{
+    write_turned(h, place_other(h, GCUT_U_GEMM, node), gcut_node_at(h->g, node)->res0, uses);
+}
+
+static void place_attention(gcut_half *h, gcut_unit_kind kind, uint32_t node, const uint32_t *uses)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    uint32_t u = place_other(h, kind, node);
+    for (uint32_t k = 0; k < n->nres; k++) {
+        if (!uses[n->res0 + k] && n->nres > 1) unit_at(h, u)->left_out |= 1u << k;
+        write_turned(h, u, n->res0 + k, uses);
+    }
+}
 static void place_view(gcut_half *h, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     gcut_ref x = gcut_arg(h->g, n, 0);
-    if (h->unit_of[n->res0] != GCUT_NONE) return; /* stored by its matrix product already */
+    if (h->unit_of[n->res0] != GCUT_NONE) return; /* stored by its product already */
     gcut_view v;
     if (gcut_view_through(h->g, n, &h->view[x], &v))
         h->view[n->res0] = v;
@@ -480,6 +492,8 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     case GCUT_EMIT_FLIP: place_other(h, GCUT_U_FLIP, node); break;
     case GCUT_EMIT_TAKE: place_other(h, GCUT_U_TAKE, node); break;
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
+    case GCUT_EMIT_ATTENTION: place_attention(h, GCUT_U_ATTENTION, node, uses); break;
+    case GCUT_EMIT_ATTENTION_GRAD: place_attention(h, GCUT_U_ATTENTION_GRAD, node, uses); break;
     case GCUT_EMIT_REGION:
         gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
                   "run it with --backend planned", "there is no kernel for '%s'",

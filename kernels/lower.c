@@ -43,7 +43,7 @@ static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_
                   "the size of %%%s cannot be computed at these dimensions", b->name);
     n *= gcut_dtype_bytes(b->dtype);
     if (b->crew != GCUT_NONE) {
-        gcut_crew crew = gcut_loop_crew(&p->half[b->half], b->crew);
+        gcut_crew crew = gcut_unit_crew(&p->half[b->half], b->crew);
         n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);
     }
     return n;

@@ -40,6 +40,8 @@ typedef enum gcut_unit_kind {
     GCUT_U_FLIP,
     GCUT_U_TAKE,
     GCUT_U_SCATTER,
+    GCUT_U_ATTENTION,
+    GCUT_U_ATTENTION_GRAD,
     GCUT_U_COPY /* a result that must be written somewhere of its own */
 } gcut_unit_kind;
 
@@ -57,8 +59,9 @@ typedef struct gcut_unit {
     uint32_t copy_to;   /* COPY: the buffer */
     uint32_t
         copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
-    uint32_t scratch; /* buffer of per-thread row scratch, or GCUT_NONE */
-    uint32_t partial; /* buffer of per-block partial results, or GCUT_NONE */
+    uint32_t scratch;  /* buffer of per-thread row scratch, or GCUT_NONE */
+    uint32_t left_out; /* bits: results that nobody reads and the kernel does not write */
+    uint32_t partial;  /* buffer of per-block partial results, or GCUT_NONE */
 } gcut_unit;
 
 #define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
@@ -77,7 +80,7 @@ typedef struct gcut_buffer {
     uint32_t binding;
     gcut_dtype dtype;
     gcut_dim count; /* elements; of one thread's share when crew is a unit */
-    uint32_t crew;  /* loop unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
+    uint32_t crew;  /* unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
     int half;
     bool saved;
     int birth, death; /* steps of the program's timeline; -1 = never used */
@@ -177,7 +180,9 @@ typedef struct gcut_emitter {
 /* loop.c: row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
 void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial,
                          gcut_module *m);
-/* How many threads take part in a LOOP unit's launch: known exactly beforehand, so that workspace is. */
+/* attention.c: bytes per thread, and who takes part, of an ATTENTION or ATTENTION_GRAD unit. */
+gcut_dim gcut_attention_workspace(const gcut_half *h, uint32_t unit);
+/* How many threads take part in a unit's launch: known exactly beforehand, so that workspace is. */
 typedef struct gcut_crew {
     gcut_dim n, rows;
     int64_t ps; /* predicted cost of an element, picoseconds */
@@ -186,6 +191,9 @@ typedef struct gcut_crew {
     gcut_dim k; /* tiled: the contracted size */
 } gcut_crew;
 gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit);
+gcut_crew gcut_attention_crew(const gcut_half *h, uint32_t unit);
+/* Of whichever kind the unit is. */
+gcut_crew gcut_unit_crew(const gcut_half *h, uint32_t unit);
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads);
 const char *gcut_crew_c(gcut_module *m, const gcut_crew *c); /* over x->d_<symbol> and nt */
 /* Row r of the loop unit reads row r of the product and no other: it can run tile by tile right behind it. */

@@ -254,6 +254,7 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
                 if (s != GCUT_NONE && s != u) store(p, h, gcut_arg(g, n, k));
             }
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+                if (w->left_out >> (v - n->res0) & 1) continue;
                 gcut_level l = h->level[h->view[v].root];
                 if (w->kind != GCUT_U_LOOP || l == GCUT_L_COLUMN || l == GCUT_L_TOTAL) store(p, h, v);
             }
@@ -261,20 +262,29 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
     }
 }
 
+/* A share for every thread that takes part in unit u. */
+static uint32_t shares(gcut_program *p, const gcut_half *h, uint32_t u, gcut_dim bytes, const char *name)
+{
+    if (bytes == 0) return GCUT_NONE;
+    return buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                       .dtype = GCUT_u8,
+                                       .count = bytes,
+                                       .crew = u,
+                                       .half = h == &p->half[1],
+                                       .name = name});
+}
+
 static void place_workspace(gcut_program *p, gcut_half *h)
 {
     for (uint32_t u = 0; u < h->units.n; u++) {
         gcut_unit *w = &h->units.at[u];
-        if (w->dead || w->kind != GCUT_U_LOOP) continue;
+        if (w->dead) continue;
+        if (w->kind == GCUT_U_ATTENTION || w->kind == GCUT_U_ATTENTION_GRAD)
+            w->scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
+        if (w->kind != GCUT_U_LOOP) continue;
         gcut_dim scratch, partial;
         gcut_loop_workspace(h, u, &scratch, &partial, p->module);
-        if (scratch != 0)
-            w->scratch = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                                     .dtype = GCUT_u8,
-                                                     .count = scratch,
-                                                     .crew = u,
-                                                     .half = h == &p->half[1],
-                                                     .name = "row scratch"});
+        w->scratch = shares(p, h, u, scratch, "row scratch");
         if (partial != 0)
             w->partial = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
                                                      .crew = GCUT_NONE,

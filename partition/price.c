@@ -101,10 +101,17 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
     const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *r = gcut_type_of(g, n->res0);
     double out = 1;
     for (uint32_t i = 0; i < r->rank; i++) out *= (double)dim_at(g, r->dim[i], at, nat, place);
-    if (n->op == GCUT_OP_attention) { /* q k' and p v, each T*S*D multiply-adds per head */
-        const gcut_type *k = gcut_type_of(g, gcut_arg(g, n, 1));
-        double s = (double)dim_at(g, k->dim[k->rank - 2], at, nat, place);
-        return 4 * out * s * (gcut_attr_flag(g, n, GCUT_A_causal) ? 0.5 : 1);
+    if (n->op == GCUT_OP_attention || n->op == GCUT_OP_attention_grad) {
+        /* q k' and P v; backward q k' again, dS k and dS' q, and dy v' and P' dy: T*S*D or T*S*E
+         * multiply-adds per head each.  r is y or dq. */
+        bool grad = n->op == GCUT_OP_attention_grad;
+        const gcut_type *v = gcut_type_of(g, gcut_arg(g, n, 2));
+        double s = (double)dim_at(g, v->dim[2], at, nat, place);
+        double d = (double)dim_at(g, a->dim[3], at, nat, place);
+        double e = (double)dim_at(g, v->dim[3], at, nat, place), own = grad ? d : e;
+        if (out == 0) return 0;
+        return 2 * out / own * s * (grad ? 3 * d + 2 * e : d + e) *
+               (gcut_attr_flag(g, n, GCUT_A_causal) ? 0.5 : 1);
     }
     bool ta = gcut_attr_flag(g, n, GCUT_A_ta);
     return 2 * out * (double)dim_at(g, a->dim[a->rank - (ta ? 2 : 1)], at, nat, place);

@@ -705,7 +705,8 @@ static void gen_matmul(graph_gen *r, gcut_op op)
     keep(r, v, 2 * mag, false);
 }
 
-static void gen_attention(graph_gen *r, gcut_op op)
+/* q, k, v and sometimes a bias, whose number is returned, and the type of y. */
+static uint32_t attention_operands(graph_gen *r, gcut_ref *in, gcut_type *y)
 {
     static const int64_t heads[] = {1, 2, 4};
     gcut_dim B = any_dim(r, 2), H = heads[draw(r, 3)], G = heads[draw(r, 3)], D = heads[draw(r, 3)] * 2;
@@ -716,12 +717,36 @@ static void gen_attention(graph_gen *r, gcut_op op)
               k = {.dtype = t, .rank = 4, .dim = {B, G, S, D}};
     gcut_type v = {.dtype = t, .rank = 4, .dim = {B, G, S, E}},
               bias = {.dtype = t, .rank = 4, .dim = {B, H, T, S}};
-    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
-    gcut_ref in[4] = {use(r, leaf(r, &q)), use(r, leaf(r, &k)), use(r, leaf(r, &v))};
+    *y = (gcut_type){.dtype = t, .rank = 4, .dim = {B, H, T, E}};
+    in[0] = use(r, leaf(r, &q));
+    in[1] = use(r, leaf(r, &k));
+    in[2] = use(r, leaf(r, &v));
     if (coin(r)) in[0] = gcut_b1(&r->b, GCUT_OP_tanh, in[0]);
-    uint32_t n = 3;
-    if (draw(r, 3) == 0) in[n++] = use(r, coin(r) ? leaf(r, &bias) : repeated(r, &bias));
+    if (draw(r, 3)) return 3;
+    in[3] = use(r, coin(r) ? leaf(r, &bias) : repeated(r, &bias));
+    return 4;
+}
+
+static void gen_attention(graph_gen *r, gcut_op op)
+{
+    gcut_type y;
+    gcut_ref in[4];
+    uint32_t n = attention_operands(r, in, &y);
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
     keep(r, node(r, op, in, n, a, 1 + draw(r, 2)), 1, false);
+}
+
+/* Any of its results may stay unused. */
+static void gen_attention_grad(graph_gen *r, gcut_op op)
+{
+    gcut_type y;
+    gcut_ref in[5];
+    uint32_t n = attention_operands(r, in, &y), some = 1 + draw(r, (1u << n) - 1);
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
+    in[n] = use(r, leaf(r, &y));
+    gcut_ref d = node(r, op, in, n + 1, a, 1 + draw(r, 2));
+    for (uint32_t k = 0; k < n; k++)
+        if (some >> k & 1) keep(r, d + k, k == 0 || k == 3 ? 2 : 16, false);
 }
 
 /* ---- indices ---- */

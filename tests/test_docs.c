@@ -58,6 +58,7 @@ static const note shapes[] = {
     {"key_split", "i64[n]; the key is i64[]"},
     {"dropout", "x's; the key is i64[]"},
     {"attention", "[B,H,T,E]; v is [B,G,S,E], bias [B,H,T,S]"},
+    {"attention_grad", "those of q, k, v and, with a bias, of the bias; dy is [B,H,T,E]"},
     {"region", "what the regions say ([ir.md](ir.md))"},
 };
 
@@ -109,6 +110,7 @@ static const note derivatives[] = {
     {"softmax", "y * (dy - sum(dy * y))"},
     {"log_softmax", "dy - e^y * sum(dy)"},
     {"logsumexp", "dy * e^(x - y)"},
+    {"attention", "`attention_grad`"},
     {"control", "of what the regions compute"},
 };
 

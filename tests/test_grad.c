@@ -217,6 +217,26 @@ static const sample samples[] = {
       "%y = attention(%q, %k, %v, causal=true, scale=0.7)", -2, 2, 0),
     S(attention, FIX, "%q: f32[1, 4, 2, 2], %k: f32[1, 2, 3, 2], %v: f32[1, 2, 3, 2], %b: f32[1, 4, 2, 3]",
       "f32[1, 4, 2, 2]", "%y = attention(%q, %k, %v, %b)", -2, 2, 0),
+    S(attention, SYM, "%q: f64[1, 2, 5, 2], %k: f64[1, 1, N, 2], %v: f64[1, 1, N, 1], %b: f64[1, 2, 5, N]",
+      "f64[1, 2, 5, 1]", "%y = attention(%q, %k, %v, %b, scale=0.5)", -2, 2, 0),
+    S(attention, POS, "%q: f64[2, 1, 1, 3], %k: f64[2, 1, N, 3], %v: f64[2, 1, N, 2]", "f64[2, 1, 1, 2]",
+      "%y = attention(%q, %k, %v, causal=true)", -2, 2, 0),
+    S(attention, FIX, "%q: f64[1, 2, 2, 2], %k: f64[1, 1, 4, 2], %v: f64[1, 1, 4, 3]", "f64[1, 2, 2, 3]",
+      "%y = attention(%q, %k, %v, causal=true)", -2, 2, 0),
+    S(attention_grad, FIX,
+      "%q: f64[1, 2, 2, 2], %k: f64[1, 1, 3, 2], %v: f64[1, 1, 3, 2], %b: f64[1, 2, 2, 3], "
+      "%d: f64[1, 2, 2, 2]",
+      "f64[1, 2, 2, 2]", "%y, %dk, %dv, %db = attention_grad(%q, %k, %v, %b, %d)", -1, 1, 0),
+    S(attention_grad, FIX,
+      "%q: f64[1, 2, 2, 2], %k: f64[1, 2, 3, 2], %v: f64[1, 2, 3, 1], %d: f64[1, 2, 2, 1]", "f64[1, 2, 3, 2]",
+      "%dq, %y, %dv = attention_grad(%q, %k, %v, %d, causal=true)", -1, 1, 0),
+    S(attention_grad, POS,
+      "%q: f32[1, 1, 2, 2], %k: f32[1, 1, N, 2], %v: f32[1, 1, N, 1], %d: f32[1, 1, 2, 1]", "f32[1, 1, N, 1]",
+      "%dq, %dk, %y = attention_grad(%q, %k, %v, %d, scale=0.7)", -1, 1, 0),
+    S(attention_grad, FIX,
+      "%q: f64[1, 1, 2, 2], %k: f64[1, 1, 3, 2], %v: f64[1, 1, 3, 2], %b: f64[1, 1, 2, 3], "
+      "%d: f64[1, 1, 2, 2]",
+      "f64[1, 1, 2, 3]", "%dq, %dk, %dv, %y = attention_grad(%q, %k, %v, %b, %d, causal=true)", -1, 1, 0),
 };
 
 #define NSAMPLES (sizeof samples / sizeof *samples)

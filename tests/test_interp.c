@@ -284,6 +284,10 @@ static const sample samples[] = {
     {"input %a: f64[2], input %b: f64[2]", "f64[]", "mse(%a, %b)", IN(1, 2, 4, 6), OUT(12.5)},
     {"input %q: f64[1, 1, 1, 1], input %k: f64[1, 1, 2, 1], input %v: f64[1, 1, 2, 1]", "f64[1, 1, 1, 1]",
      "attention(%q, %k, %v)", IN(1, 0, 0, 4, 8), OUT(6)},
+    /* P = (1, 1)/2, dP = (4, 8) dy, dS = (-1, 1) dy, dq = -2 + 6 */
+    {"input %q: f64[1, 1, 1, 1], input %k: f64[1, 1, 2, 1], input %v: f64[1, 1, 2, 1], "
+     "input %d: f64[1, 1, 1, 1]",
+     "f64[1, 1, 1, 1]", "attention_grad(%q, %k, %v, %d)", IN(0, 2, 6, 4, 8, 1), OUT(4)},
 };
 
 static bool is_of(const sample *s, const char *op)
@@ -313,8 +317,8 @@ static void samples_are_right(void **state)
         for (int expand = 0; expand < 2; expand++) {
             const sample *s = &samples[k];
             snprintf(text, sizeof text,
-                     "gcut 1\nfunc @f(%s) -> (out y: %s) {\n  %%y: %s = %s\n  return %%y\n}\n", s->params,
-                     s->result, s->result, s->expr);
+                     "gcut 1\nfunc @f(%s) -> (out y: %s) {\n  %%y%s = %s\n  return %%y\n}\n", s->params,
+                     s->result, is_of(s, "attention_grad") ? ", %dk, %dv" : "", s->expr);
             job j = {.env = env, .text = text, .in = s->in, .expand = expand};
             j.prec = expand ? GCUT_STATED : GCUT_EXACT;
             run(&j);

@@ -246,6 +246,7 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_key_split "%key, n=N+1"
 #define SAMPLE_dropout "%f, %key, p=0.25"
 #define SAMPLE_attention "%q, %k, %k, %bias, causal=true, scale=0.25"
+#define SAMPLE_attention_grad "%q, %k, %k, %bias, %q, causal=true, scale=0.25"
 
 #define A(lo, hi) lo
 #define MANY 255
@@ -289,6 +290,12 @@ static void put_sample(const gcut_module *m, int op, gcut_text *out)
     }
 }
 
+/* Of the sample. */
+static int results_of(int op)
+{
+    return op == GCUT_OP_attention_grad ? 4 : 1;
+}
+
 typedef struct op_job {
     gcut_env *env;
     int op;
@@ -306,8 +313,9 @@ static void make_op_text(void *arg)
         " input %%i: i32[N], input %%j: i64[N], rng %%key: i64[], input %%u: f32[6, N], input %%s: f32[N], "
         "input %%l: i64[6],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
-        " input %%bias: f32[N, 6, 5, 7]) -> () {\n  %%r = ");
-    gcut_text_add(&j->text, "%s(", ops[j->op].name);
+        " input %%bias: f32[N, 6, 5, 7]) -> () {\n  %%r");
+    for (int k = 1; k < results_of(j->op); k++) gcut_text_add(&j->text, ", %%r%d", k);
+    gcut_text_add(&j->text, " = %s(", ops[j->op].name);
     put_sample(m, j->op, &j->text);
     gcut_text_add(&j->text, ")\n  return\n}\n");
 }

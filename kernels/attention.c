@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What attention and its derivative need besides their operands: workspace, threads.
+ */
+#include "gradcut/gradcut_rt.h"
+#include "kernels/lower.h"
+
+#define MADD_PS 15 /* of one multiply-add, when deciding how many threads the work deserves */
+
+typedef struct sizes {
+    gcut_dim b, h, g, t, s, d, e;
+} sizes;
+
+static sizes sizes_of(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_type *q = gcut_type_of(g, gcut_arg(g, n, 0)), *v = gcut_type_of(g, gcut_arg(g, n, 2));
+    return (sizes){q->dim[0], q->dim[1], v->dim[1], q->dim[2], v->dim[2], q->dim[3], v->dim[3]};
+}
+
+static gcut_dim make(const gcut_half *h, gcut_dim_op op, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(h->g->module->dims, op, a, b);
+}
+
+/* The layout is that of kernels/rt/attention.c: the group's keys (and values) turned, a block of scores (and
+ * of their derivative). */
+gcut_dim gcut_attention_workspace(const gcut_half *h, uint32_t unit)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    bool grad = u->kind == GCUT_U_ATTENTION_GRAD;
+    sizes x = sizes_of(h->g, n);
+    gcut_dim rows = make(h, GCUT_DIM_MIN, x.t, GCUT_RT_ATTENTION_ROWS);
+    gcut_dim keys = make(h, GCUT_DIM_MUL, make(h, GCUT_DIM_CEILDIV, x.s, GCUT_RT_ATTENTION_PAD),
+                         GCUT_RT_ATTENTION_PAD * gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
+    gcut_dim each = make(h, GCUT_DIM_ADD, x.d, make(h, GCUT_DIM_MUL, rows, grad ? 2 : 1));
+    if (grad) each = make(h, GCUT_DIM_ADD, each, x.e);
+    return make(h, GCUT_DIM_MUL, keys, each);
+}
+
+/* Forward there is work for each block of queries of each head, backward for each group.  Scores and values
+ * take d + e multiply-adds per pair of query and key, the derivative 3 d + 2 e. */
+gcut_crew gcut_attention_crew(const gcut_half *h, uint32_t unit)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    bool grad = u->kind == GCUT_U_ATTENTION_GRAD;
+    sizes x = sizes_of(h->g, gcut_node_at(h->g, u->nodes.at[0]));
+    gcut_dim pairs = make(h, GCUT_DIM_MUL, make(h, GCUT_DIM_MUL, x.b, x.h), make(h, GCUT_DIM_MUL, x.t, x.s));
+    gcut_dim blocks = make(h, GCUT_DIM_CEILDIV, x.t, GCUT_RT_ATTENTION_ROWS);
+    gcut_dim each = make(h, GCUT_DIM_ADD, make(h, GCUT_DIM_MUL, x.d, grad ? 3 : 1),
+                         make(h, GCUT_DIM_MUL, x.e, grad ? 2 : 1));
+    gcut_dim most = make(h, GCUT_DIM_MUL, x.b, grad ? x.g : make(h, GCUT_DIM_MUL, x.h, blocks));
+    return (gcut_crew){.n = make(h, GCUT_DIM_MUL, pairs, each), .rows = most, .ps = MADD_PS};
+}
+
+gcut_crew gcut_unit_crew(const gcut_half *h, uint32_t unit)
+{
+    return h->units.at[unit].kind == GCUT_U_LOOP ? gcut_loop_crew(h, unit) : gcut_attention_crew(h, unit);
+}
