@@ -4,73 +4,12 @@
  */
 #include <string.h>
 
-#include "driver/ctx.h"
-#include "graph/build.h"
+#include "driver/builder.h"
 #include "graph/text.h"
 
 _Static_assert((int)GCUT_BOOL == (int)GCUT_bool && (int)GCUT_F16 == (int)GCUT_f16 &&
                    (int)GCUT_F64 == (int)GCUT_f64,
                "public dtypes number those of dtype.def");
-
-/* One builder call on its way through gcut_protect. */
-typedef struct call {
-    gcut_here at;
-    gcut_build b;
-    gcut_val in[4];
-    int op, dtype, axis;
-    gcut_shape shape;
-    bool flag[2];
-    double number;
-    const char *name;
-    gcut_role role;
-    gcut_ref out;
-} call;
-
-bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
-{
-    if (!g || g->failed) return false;
-    gcut_env *env = g->module->env;
-    uint32_t before = env->ndiags;
-    if (gcut_guard(env, body, arg)) return true;
-    g->failed = true;
-    if (env->ndiags > before && !env->diags[before].at.line) { /* what knows no line is the caller's */
-        env->diags[before].at.file = at.file;
-        env->diags[before].at.line = at.line;
-    }
-    return false;
-}
-
-static gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
-{
-    c->at = at;
-    c->b = (gcut_build){.g = g};
-    return gcut_guard_at(at, g, body, c) ? (gcut_val){g, c->out} : (gcut_val){0};
-}
-
-static void locate(call *c)
-{
-    c->b.loc = gcut_loc_file(c->b.g->module, c->at.file, c->at.line, 0, c->b.g->scope);
-}
-
-static _Noreturn void usage(const call *c, const char *what)
-{
-    gcut_fail(c->b.g->module->env, GCUT_EUSAGE, (gcut_place){c->at.file, c->at.line, 0}, NULL, "%s", what);
-}
-
-/* All operands exist and are of one graph. */
-static gcut_graph *graph_of(const gcut_val *in, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (!in[i].id || !in[i].graph || in[i].graph != in[0].graph) return NULL;
-    return in[0].graph;
-}
-
-/* Letters, digits, _ and . as in the text IR. */
-static bool is_name(const char *s)
-{
-    const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-    return s && *s && strspn(s, letters) == strlen(s);
-}
 
 /* ---- graphs, sizes ---- */
 
@@ -185,6 +124,7 @@ static void make_param(void *arg)
 {
     call *c = arg;
     gcut_type t = type_of(c);
+    if (c->b.g->is_body) usage(c, "the body of a region has no parameters of its own");
     if (!is_name(c->name)) usage(c, "a name is made of letters, digits, _ and .");
     c->out = gcut_param_new(c->b.g, c->role, c->name, &t);
 }
@@ -375,14 +315,6 @@ gcut_val gcut_transpose_at(gcut_here at, gcut_val x, gcut_shape perm)
     return run(at, graph_of(&x, 1), do_transpose, &(call){.in = {x}, .shape = perm});
 }
 
-/* Axis numbers below zero count from the end. */
-static int axis_of(const call *c, gcut_ref x, int64_t axis)
-{
-    int rank = gcut_type_of(c->b.g, x)->rank;
-    if (axis < -rank || axis >= rank) usage(c, "not an axis of the operand");
-    return (int)(axis < 0 ? axis + rank : axis);
-}
-
 static void do_reduce(void *arg)
 {
     call *c = arg;
@@ -428,11 +360,27 @@ gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis)
                &(call){.op = GCUT_OP_take, .in = {x, i}, .axis = axis});
 }
 
+/* The rows of x, of rank above 2, as one matrix: [B, T, K] is [B*T, K]. */
+static gcut_ref as_rows(call *c, gcut_ref x, const gcut_type *t)
+{
+    gcut_dim all[] = {1, t->dim[t->rank - 1]};
+    for (int d = 0; d < t->rank - 1; d++)
+        all[0] = gcut_dim_make(c->b.g->module->dims, GCUT_DIM_MUL, all[0], t->dim[d]);
+    return gcut_breshape(&c->b, x, all, 2);
+}
+
 static void do_matmul(void *arg)
 {
     call *c = arg;
     locate(c);
-    c->out = gcut_bmatmul(&c->b, c->in[0].id, c->in[1].id, c->flag[0], c->flag[1]);
+    gcut_ref a = c->in[0].id, b = c->in[1].id;
+    gcut_type t = *gcut_type_of(c->b.g, a);
+    bool rows = t.rank > 2 && gcut_type_of(c->b.g, b)->rank == 2 && !c->flag[0];
+    if (rows) a = as_rows(c, a, &t);
+    c->out = gcut_bmatmul(&c->b, a, b, c->flag[0], c->flag[1]);
+    if (!rows) return;
+    t.dim[t.rank - 1] = gcut_type_of(c->b.g, c->out)->dim[1];
+    c->out = gcut_breshape(&c->b, c->out, t.dim, t.rank);
 }
 
 gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb)
@@ -507,7 +455,7 @@ static void do_apply(void *arg)
     if (!gcut_op_parse(c->name, strlen(c->name), &op))
         usage(c, gcut_printf(m->arena, "unknown op '%s'", c->name));
     gcut_ref *in = gcut_calloc(m->arena, (size_t)j->n + 1, sizeof *in);
-    for (int i = 0; i < j->n; i++) in[i] = j->in[i].id;
+    for (int i = 0; i < j->n; i++) in[i] = gcut_builder_ref(c->b.g, j->in[i]);
     uint32_t nattrs = 0;
     gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0},
                                         j->attrs ? j->attrs : "", &nattrs);
@@ -523,7 +471,7 @@ void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut
 {
     apply_job j = {.c = {.name = op}, .in = in, .n = n, .attrs = attrs, .nout = nout};
     gcut_val first = {0};
-    if (!n || graph_of(in, n) == g) first = run(at, g, do_apply, &j.c);
+    if (!n || graph_of(in, n)) first = run(at, g, do_apply, &j.c);
     for (int k = 0; k < nout; k++) out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
 }
 

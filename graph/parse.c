@@ -147,6 +147,21 @@ gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char
     return attrs;
 }
 
+void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,
+                          const char *contents)
+{
+    const char *file = gcut_name(m, gcut_printf(m->arena, "data at %s:%d", at.file, at.line));
+    gcut_parser p = {.env = m->env, .m = m, .scratch = gcut_arena_new(m->env, m->arena)};
+    gcut_data d = {.name = gcut_name(m, name), .type = *type};
+    gcut_source_add(m->env, file, contents, strlen(contents));
+    gcut_lex_start(&p.lx, m->env, file, contents, strlen(contents));
+    gcut_parse_advance(&p);
+    gcut_parse_contents(&p, &d);
+    if (p.tok.kind != GCUT_TOK_END) gcut_parse_unexpected(&p, "the end of the contents");
+    *GCUT_PUSH(m->arena, &m->data) = d;
+    gcut_arena_free(p.scratch);
+}
+
 gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path)
 {
     bool in = !strcmp(path, "-");

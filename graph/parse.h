@@ -118,5 +118,7 @@ void gcut_parse_locs_resolve(gcut_parser *p);
 
 /* ---- parse_data.c ---- */
 void gcut_parse_data(gcut_parser *p);
+/* `splat(1)` and so on, for data whose type is known. */
+void gcut_parse_contents(gcut_parser *p, gcut_data *d);
 
 #endif

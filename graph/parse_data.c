@@ -72,7 +72,7 @@ static void random_args(gcut_parser *p, uint32_t floats, numbers *out)
     }
 }
 
-static void contents(gcut_parser *p, gcut_data *d)
+void gcut_parse_contents(gcut_parser *p, gcut_data *d)
 {
     numbers nums = {0};
     gcut_token kind = gcut_parse_take(p, GCUT_TOK_IDENT, "splat, dense, file, normal or uniform");
@@ -112,7 +112,7 @@ void gcut_parse_data(gcut_parser *p)
     gcut_parse_expect(p, ':', "':' and the type");
     d.type = gcut_parse_type(p, false);
     gcut_parse_expect(p, '=', "'=' and the contents");
-    contents(p, &d);
+    gcut_parse_contents(p, &d);
     gcut_parse_marks(p, &d.marks);
     *GCUT_PUSH(p->m->arena, &p->m->data) = d;
 }

@@ -17,6 +17,10 @@ gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path
  * text it is. */
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n);
 
+/* Declares `data @name: type = contents` in the module; `at` is whose text the contents are. */
+void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,
+                          const char *contents);
+
 typedef struct gcut_print_options {
     bool no_loc; /* leave the location table and !n out */
 } gcut_print_options;

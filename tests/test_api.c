@@ -176,6 +176,26 @@ static void wrong_calls_are_errors(void **state)
     REFUSED(gcut_apply(g, "add", &x, 1, NULL));
     REFUSED(gcut_apply(g, "sum", &x, 1, "axes=[K]"));
     REFUSED(gcut_apply(g, "slice", &x, 1, "start=[0, 0], limit=[4, 4]"));
+    gcut_val w;
+#define OF_W(call) (w = gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(2)), call)
+    REFUSED(gcut_init(x, "splat(1)"));
+    REFUSED(gcut_init(gcut_neg(x), "splat(1)"));
+    REFUSED(OF_W(gcut_init(w, "")));
+    REFUSED(OF_W(gcut_init(w, NULL)));
+    REFUSED(OF_W(gcut_init(w, "ones(1)")));
+    REFUSED(OF_W(gcut_init(w, "dense([1, 2, 3])")));
+    REFUSED(OF_W(gcut_init(w, "splat(1) splat(2)")));
+    REFUSED(OF_W((gcut_init(w, "splat(1)"), gcut_init(w, "splat(2)"))));
+    REFUSED(gcut_init(gcut_param(g, "s", GCUT_F32, GCUT_SHAPE(gcut_dim_sym(g, "N", 1, 4))), "splat(1)"));
+    REFUSED(gcut_range(x, 0, 4));
+    REFUSED(gcut_range(gcut_input(g, "i", GCUT_I32, GCUT_SHAPE(2)), 4, 4));
+    REFUSED(gcut_range(gcut_range(gcut_input(g, "i", GCUT_I32, GCUT_SHAPE(2)), 0, 4), 0, 5));
+    REFUSED(gcut_slice(x, 2, 0, 1));
+    REFUSED(gcut_slice(x, 0, 0, 4));
+    REFUSED(gcut_concat(&x, 1, 2));
+    assert_int_equal(gcut_concat(&x, 0, 0).id, 0);
+    REFUSED(gcut_matmul_t(gcut_reshape(x, 1, 3, 4), gcut_reshape(x, 3, 4), true, false));
+    REFUSED(gcut_rms_norm(x, x, 1e-5));
     assert_null(gcut_compile(NULL, NULL));
     assert_null(gcut_load(ctx, in_tmp("missing.gcut"), NULL));
     assert_null(gcut_load(ctx, tmp, NULL));
@@ -311,6 +331,54 @@ static void apply_takes_attributes_as_text(void **state)
     assert_true(has(g, "slice(%v1, start=[N-1, 0], limit=[N, 4])"));
     assert_true(has(g, "f32[2*N] = iota("));
     assert_true(has(g, "lo=-1.5, hi=1000"));
+    gcut_ctx_free(ctx);
+}
+
+/* What models are made of: initial contents, ranges, shapes, slices, rows times a matrix. */
+static void builders_of_models(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "g");
+    gcut_dim N = gcut_dim_sym(g, "N", 1, GCUT_DIM_MAX);
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(N, 3, 2)),
+             w = gcut_init(gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(2, 4)), "dense([1, 2, 3, 4, 5, 6, 7, 8])"),
+             s = gcut_init(gcut_state(g, "s", GCUT_F32, GCUT_SHAPE(4)), "splat(2.5)"),
+             i = gcut_range(gcut_input(g, "i", GCUT_I32, GCUT_SHAPE(N)), 2, 5);
+    gcut_val y = gcut_matmul(x, w), both[] = {gcut_slice(y, -1, 0, 1), gcut_slice(y, 2, 1, 4)};
+    gcut_val z = gcut_rms_norm(gcut_concat(both, 2, -1), s, 0);
+    assert_string_equal(gcut_last_error(ctx), "");
+    gcut_shape shape = gcut_shape_of(z);
+    assert_int_equal(shape.rank, 3);
+    assert_true(shape.dim[0] == N && shape.dim[1] == 3 && shape.dim[2] == 4);
+    assert_int_equal(gcut_dtype_of(i), GCUT_I32);
+    assert_int_equal(gcut_dtype_of((gcut_val){0}), -1);
+    assert_int_equal(gcut_shape_of((gcut_val){0}).rank, 0);
+    gcut_output(g, "loss", gcut_sum(z, 0, 1, 2));
+    gcut_output(g, "z", z);
+    gcut_output(g, "index", i);
+    assert_true(has(g, "data @w: f32[2, 4] = dense(["));
+    assert_true(has(g, "input %i: i32[N] #range(2, 5)"));
+    static const float xv[1][3][2] = {{{1, 0}, {0, 1}, {1, -1}}};
+    for (size_t k = 0; k < 4; k++) {
+        gcut_step *step = compile_as(g, backends[k], NULL);
+        assert_int_equal(gcut_bind(step, "x", (void *)xv, 1, 3, 2), GCUT_OK);
+        must_run(ctx, step);
+        gcut_value_info v;
+        assert_true(gcut_step_value(step, "z", &v));
+        for (int r = 0; r < 3; r++) {
+            double row[4], square = 0;
+            for (int c = 0; c < 4; c++) {
+                row[c] = (double)xv[0][r][0] * (1 + c) + (double)xv[0][r][1] * (5 + c);
+                square += row[c] * row[c] / 4;
+            }
+            for (int c = 0; c < 4; c++)
+                assert_true(fabs(((float *)v.at)[4 * r + c] - 2.5 * row[c] / sqrt(square)) <= 1e-5);
+        }
+        assert_true(gcut_step_value(step, "i", &v));
+        assert_in_range(*(int32_t *)v.at, 2, 4);
+        gcut_step_free(step);
+    }
     gcut_ctx_free(ctx);
 }
 
@@ -728,6 +796,7 @@ int main(void)
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(apply_takes_attributes_as_text),
+        cmocka_unit_test(builders_of_models),
         cmocka_unit_test(binding),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(indices_out_of_range),

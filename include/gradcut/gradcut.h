@@ -111,6 +111,15 @@ GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
                            gcut_val v); /* new value of a state */
+/* What a param or state begins with where nobody binds it, as `data` in the text IR: "splat(1)",
+ * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")". Returns
+ * it. */
+GCUT_API gcut_val gcut_init_at(gcut_here at, gcut_val param, const char *contents);
+/* An integer input takes values lo <= i < hi: what an unbound one is drawn from. Returns it. */
+GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
+/* Of any value; rank 0 and -1 for a null value. */
+GCUT_API gcut_shape gcut_shape_of(gcut_val v);
+GCUT_API int gcut_dtype_of(gcut_val v);
 /* Any op of the table by name, with its attributes as in the text IR: gcut_apply(g, "softmax", v, 1,
  * "axis=1"). */
 GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
@@ -127,6 +136,8 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
 #define gcut_apply_multi(g, op, in, n, attrs, out, nout)                                                     \
     gcut_apply_multi_at(GCUT_HERE, g, op, in, n, attrs, out, nout)
+#define gcut_init(param, contents) gcut_init_at(GCUT_HERE, param, contents)
+#define gcut_range(input, lo, hi) gcut_range_at(GCUT_HERE, input, lo, hi)
 
 /* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
 /* clang-format off */
@@ -178,9 +189,14 @@ GCUT_API gcut_val gcut_sum_at(gcut_here at, gcut_val x, gcut_shape axes);
 GCUT_API gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes);
 GCUT_API gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis);
 GCUT_API gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis);
+/* Elements from <= i < to along one axis. */
+GCUT_API gcut_val gcut_slice_at(gcut_here at, gcut_val x, int axis, gcut_dim from, gcut_dim to);
+GCUT_API gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis);
+/* Leading axes are equal batch; a matrix b multiplies every row of an a of higher rank. */
 GCUT_API gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb);
 GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
+GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps);
 GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels);
 GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
 /* q [B,H,T,D], k and v [B,G,S,D]; scores scaled by 1/sqrt(D). */
@@ -204,10 +220,13 @@ GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* 
 #define gcut_mean(x, ...) gcut_mean_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
 #define gcut_softmax(x, axis) gcut_softmax_at(GCUT_HERE, x, axis)
 #define gcut_log_softmax(x, axis) gcut_log_softmax_at(GCUT_HERE, x, axis)
+#define gcut_slice(x, axis, from, to) gcut_slice_at(GCUT_HERE, x, axis, from, to)
+#define gcut_concat(in, n, axis) gcut_concat_at(GCUT_HERE, in, n, axis)
 #define gcut_matmul(a, b) gcut_matmul_at(GCUT_HERE, a, b, false, false)
 #define gcut_matmul_t(a, b, ta, tb) gcut_matmul_at(GCUT_HERE, a, b, ta, tb)
 #define gcut_take(x, i, axis) gcut_take_at(GCUT_HERE, x, i, axis)
 #define gcut_layer_norm(x, g, b, eps) gcut_layer_norm_at(GCUT_HERE, x, g, b, eps)
+#define gcut_rms_norm(x, g, eps) gcut_rms_norm_at(GCUT_HERE, x, g, eps)
 #define gcut_cross_entropy(logits, labels) gcut_cross_entropy_at(GCUT_HERE, logits, labels)
 #define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
 #define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
@@ -236,6 +255,45 @@ GCUT_API void gcut_hvp_at(gcut_here at, gcut_val loss, const gcut_val *xs, int n
 #define gcut_vjp(ys, dys, ny, xs, nx, dxs) gcut_vjp_at(GCUT_HERE, ys, dys, ny, xs, nx, dxs)
 #define gcut_jvp(ys, ny, xs, txs, nx, tys) gcut_jvp_at(GCUT_HERE, ys, ny, xs, txs, nx, tys)
 #define gcut_hvp(loss, xs, nx, vs, hvs) gcut_hvp_at(GCUT_HERE, loss, xs, nx, vs, hvs)
+
+/* ---- control flow ---- */
+
+/* Builds the body of a region: in[] are its arguments, out[] takes what it yields.  It may use every value of
+ * the graphs around it; new values on those alone go to the graph around, so a constant or an op of the
+ * body's own begins with `body` or with one of in[].  What it makes is of no use outside. */
+typedef void gcut_body(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out);
+
+typedef struct gcut_loop {
+    const gcut_val *carry; /* their values at the start */
+    int ncarry;
+    gcut_body *body; /* scan: in = carried values, slices; out = new carried values, nys further ones */
+    gcut_body *cond; /* while: out[0] = go on? a bool scalar */
+    void *user;
+    const gcut_val *xs; /* scan: sliced along `axis`, one slice a step */
+    int nxs, nys;
+    int axis;
+    gcut_dim length; /* scan: the number of steps; 0 = what xs have */
+    bool reverse;    /* scan: from the last slice to the first */
+    gcut_dim bound;  /* while: the most steps there may be, needed for a derivative; 0 = any number */
+} gcut_loop;
+
+/* out: the final carried values, then the nys stacked along `axis` over the steps. */
+GCUT_API void gcut_scan_at(gcut_here at, gcut_graph *g, const gcut_loop *loop, gcut_val *out);
+/* out: the carried values when cond first says no, or after `bound` steps. */
+GCUT_API void gcut_while_at(gcut_here at, gcut_graph *g, const gcut_loop *loop, gcut_val *out);
+/* p: a bool scalar; only the body it chooses runs. */
+GCUT_API void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *otherwise, void *user,
+                         gcut_val *out, int nout);
+/* A function beside g, which g can call once it is complete.  NULL on any error. */
+GCUT_API gcut_graph *gcut_function(gcut_graph *g, const char *name);
+/* The parameters of callee in their order; its sizes follow from what is given. */
+GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n,
+                           gcut_val *out, int nout);
+#define gcut_scan(g, loop, out) gcut_scan_at(GCUT_HERE, g, loop, out)
+#define gcut_while(g, loop, out) gcut_while_at(GCUT_HERE, g, loop, out)
+#define gcut_if(p, then, otherwise, user, out, nout)                                                         \
+    gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
+#define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
 
 /* ---- what to make of it ---- */
 
