@@ -15,14 +15,7 @@
 #include "char_options.h"
 #include "char_text.h"
 #include "die.h"
-
-static gcut_backend backend_of(const char *name)
-{
-    static const char *const names[] = {"eager", "joint", "planned", "compiled"};
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(names[i], name)) return (gcut_backend)i;
-    die("--backend: one of eager, joint, planned, compiled, not %s", name);
-}
+#include "options.h"
 
 /* ---- the run ---- */
 

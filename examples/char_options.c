@@ -4,11 +4,8 @@
  */
 #include "char_options.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "die.h"
+#include "options.h"
 
 enum { DEFAULT_STEPS = 2000 };
 #define DEFAULTS                                                                                             \
@@ -17,13 +14,7 @@ enum { DEFAULT_STEPS = 2000 };
         .seed = 1, .sample = 500, .lr = 3e-3, .lambda = 0.05, .policy = "mincut", .backend = "compiled"      \
     }
 
-static const struct option {
-    const char *name;
-    enum { WHOLE, REAL, WORD, FLAG } kind;
-    size_t at;
-    int64_t lo; /* smallest allowed */
-    const char *help;
-} options[] = {
+static const option options[] = {
 #define AT(field) offsetof(settings, field)
     {"--layers", WHOLE, AT(layers), 1, "blocks (4)"},
     {"--heads", WHOLE, AT(heads), 1, "attention heads, a divisor of the channels (4)"},
@@ -47,48 +38,13 @@ static const struct option {
     {"--help", FLAG, AT(help), 0, "this"},
 #undef AT
 };
-enum { NOPTIONS = sizeof options / sizeof *options };
-
-static void usage(FILE *out)
-{
-    fputs("usage: char_gpt [options] FILE\n", out);
-    for (int i = 0; i < NOPTIONS; i++)
-        fprintf(out, "  %-12s %s  %s\n", options[i].name, options[i].kind == FLAG ? "   " : "VAL",
-                options[i].help);
-}
-
-static void set(settings *s, const struct option *o, const char *value)
-{
-    char *end = NULL;
-    void *at = (char *)s + o->at;
-    if (o->kind == FLAG) {
-        *(bool *)at = true;
-        return;
-    }
-    if (!value) die("%s needs a value", o->name);
-    if (o->kind == WORD) *(const char **)at = value;
-    if (o->kind == WHOLE && ((*(int64_t *)at = strtoll(value, &end, 10)) < o->lo || *end || end == value))
-        die("%s: not a whole number from %lld up: %s", o->name, (long long)o->lo, value);
-    if (o->kind == REAL &&
-        (!((*(double *)at = strtod(value, &end)) >= (double)o->lo) || *end || end == value))
-        die("%s: not a number from %lld up: %s", o->name, (long long)o->lo, value);
-}
 
 settings settings_parse(int argc, char **argv)
 {
     settings s = DEFAULTS;
-    for (int i = 1; i < argc; i++) {
-        int k = 0;
-        while (k < NOPTIONS && strcmp(argv[i], options[k].name)) k++;
-        if (k < NOPTIONS)
-            set(&s, &options[k], options[k].kind == FLAG ? NULL : argv[++i]);
-        else if (argv[i][0] == '-' || s.file)
-            usage(stderr), die("char_gpt: what is %s?", argv[i]);
-        else
-            s.file = argv[i];
-    }
-    if (s.help) usage(stdout), exit(0);
-    if (!s.file) usage(stderr), die("char_gpt: no file to train on");
+    options_parse(options, sizeof options / sizeof *options, &s, &s.file, "char_gpt [options] FILE", argc,
+                  argv);
+    if (!s.file) die("char_gpt: no file to train on; see --help");
     if (s.channels % s.heads)
         die("--heads %lld does not divide --channels %lld", (long long)s.heads, (long long)s.channels);
     if (s.steps < 0 && s.seconds <= 0) s.steps = DEFAULT_STEPS;

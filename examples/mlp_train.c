@@ -4,25 +4,16 @@
  *
  * Prints what aot/main.c prints, to the bit: the step is the same code, compiled here at run time.
  */
-#include <string.h>
-
 #include "die.h"
 #include "gradcut/gradcut.h"
 #include "mlp_data.h"
+#include "options.h"
 
 static gcut_ctx *ctx;
 
 static void ok(bool good)
 {
     if (!good) die("mlp_train: %s", gcut_last_error(ctx));
-}
-
-static gcut_backend backend_of(const char *name)
-{
-    static const char *const names[] = {"eager", "joint", "planned", "compiled"};
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(names[i], name)) return (gcut_backend)i;
-    die("mlp_train: the backend is one of eager, joint, planned, compiled, not %s", name);
 }
 
 int main(int argc, char **argv)
