@@ -29,8 +29,9 @@ static const room rooms[] = {
     {"driver",
      {"driver/", "autodiff/", "partition/", "kernels/kernels.h", "import/", "graph/", "base/", "gradcut/"}},
     {"cli", {"cli/", "gradcut/"}},
-    {"examples", {"examples/", "gradcut/"}},
+    {"examples", {"examples/", "models/", "gradcut/"}},
     {"examples/aot", {"examples/", "gradcut/"}},
+    {"examples/models", {"examples/", "gradcut/"}},
     {"bench", {"bench/", "gradcut/"}},
 };
 #define NROOMS (sizeof rooms / sizeof *rooms)

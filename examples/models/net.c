@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Layers over gradcut's builder.
+ */
+#include "net.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+net net_new(gcut_ctx *ctx, const char *name)
+{
+    net n = {.g = gcut_graph_new(ctx, name), .seed = 1};
+    if (n.g) n.batch = gcut_dim_sym(n.g, "N", 1, GCUT_DIM_MAX);
+    return n;
+}
+
+void net_scope(net *n, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(n->scope, sizeof n->scope, format, ap);
+    va_end(ap);
+    gcut_scope(n->g, n->scope[0] ? n->scope : NULL);
+}
+
+/* ---- parameters ---- */
+
+typedef struct full_name {
+    char at[128];
+} full_name;
+
+static full_name name_of(const net *n, const char *layer, const char *name)
+{
+    full_name f;
+    snprintf(f.at, sizeof f.at, "%s%s%s%s%s", n->scope, n->scope[0] ? "." : "", layer, layer[0] ? "." : "",
+             name);
+    return f;
+}
+
+static gcut_val make(net *n, const char *layer, const char *name, gcut_shape shape, const char *contents)
+{
+    int64_t count = 1;
+    for (int d = 0; d < shape.rank; d++) count *= shape.dim[d];
+    n->parameters += count;
+    n->seed++;
+    return gcut_init(gcut_param(n->g, name_of(n, layer, name).at, GCUT_F32, shape), contents);
+}
+
+gcut_val net_normal(net *n, const char *layer, const char *name, gcut_shape shape, double deviation)
+{
+    char contents[64];
+    snprintf(contents, sizeof contents, "normal(%lld, %.6g)", (long long)n->seed, deviation);
+    return make(n, layer, name, shape, contents);
+}
+
+gcut_val net_splat(net *n, const char *layer, const char *name, gcut_shape shape, double value)
+{
+    char contents[64];
+    snprintf(contents, sizeof contents, "splat(%.6g)", value);
+    return make(n, layer, name, shape, contents);
+}
+
+gcut_val net_state(net *n, const char *layer, const char *name, gcut_shape shape, double value)
+{
+    char contents[64];
+    snprintf(contents, sizeof contents, "splat(%.6g)", value);
+    return gcut_init(gcut_state(n->g, name_of(n, layer, name).at, GCUT_F32, shape), contents);
+}
+
+gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below)
+{
+    return gcut_range(gcut_input(n->g, name, GCUT_I32, shape), 0, below);
+}
+
+/* ---- dense layers ---- */
+
+static int64_t last_size(gcut_val x)
+{
+    gcut_shape s = gcut_shape_of(x);
+    return s.rank ? s.dim[s.rank - 1] : 1;
+}
+
+gcut_val net_linear_plain(net *n, const char *layer, gcut_val x, int64_t out, double deviation)
+{
+    int64_t in = last_size(x);
+    gcut_val w =
+        net_normal(n, layer, "w", GCUT_SHAPE(in, out), deviation > 0 ? deviation : sqrt(1.0 / (double)in));
+    return gcut_matmul(x, w);
+}
+
+gcut_val net_linear(net *n, const char *layer, gcut_val x, int64_t out, double deviation)
+{
+    gcut_val y = net_linear_plain(n, layer, x, out, deviation);
+    return gcut_add(y, net_splat(n, layer, "b", GCUT_SHAPE(out), 0));
+}
+
+gcut_val net_layer_norm(net *n, const char *layer, gcut_val x)
+{
+    gcut_shape c = GCUT_SHAPE(last_size(x));
+    gcut_val gain = net_splat(n, layer, "g", c, 1); /* a statement each: parameters are numbered in order */
+    gcut_val bias = net_splat(n, layer, "b", c, 0);
+    return gcut_layer_norm(x, gain, bias, 1e-5);
+}
+
+gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, int64_t channels,
+                       double deviation)
+{
+    return gcut_take(net_normal(n, layer, "w", GCUT_SHAPE(rows, channels), deviation), ids, 0);
+}
+
+/* ---- attention ---- */
+
+gcut_val net_split_heads(gcut_val x, int64_t heads)
+{
+    gcut_shape s = gcut_shape_of(x);
+    return gcut_transpose(gcut_reshape(x, s.dim[0], s.dim[1], heads, s.dim[2] / heads), 0, 2, 1, 3);
+}
+
+gcut_val net_join_heads(gcut_val x)
+{
+    gcut_shape s = gcut_shape_of(x);
+    return gcut_reshape(gcut_transpose(x, 0, 2, 1, 3), s.dim[0], s.dim[2], s.dim[1] * s.dim[3]);
+}
+
+gcut_val net_self_attention(net *n, gcut_val x, int64_t heads, bool causal, double deviation, double last)
+{
+    int64_t c = last_size(x);
+    gcut_val qkv = net_linear(n, "attn.qkv", x, 3 * c, deviation), part[3];
+    for (int k = 0; k < 3; k++) part[k] = net_split_heads(gcut_slice(qkv, -1, k * c, (k + 1) * c), heads);
+    gcut_val y = net_join_heads(gcut_attention(part[0], part[1], part[2], causal));
+    return net_linear(n, "attn.out", y, c, last);
+}
+
+gcut_val net_apply(const char *op, gcut_val x, const char *attrs, ...)
+{
+    char text[160];
+    va_list ap;
+    va_start(ap, attrs);
+    vsnprintf(text, sizeof text, attrs, ap);
+    va_end(ap);
+    return gcut_apply(x.graph, op, &x, 1, text);
+}

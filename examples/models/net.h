@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Layers over gradcut's builder, as the models of this folder use them: each
+ * makes the parameters it needs, named by the scope and its own name.
+ */
+#ifndef EXAMPLES_MODELS_NET_H
+#define EXAMPLES_MODELS_NET_H
+
+#include "gradcut/gradcut.h"
+
+/* One model under construction. */
+typedef struct net {
+    gcut_graph *g;
+    gcut_dim batch;     /* N, a symbol */
+    char scope[48];     /* "block3": prefix of what is made next; "" at the top */
+    int64_t parameters; /* numbers in all param values so far */
+    int64_t seed;       /* of the next one */
+} net;
+
+/* A graph with the symbol N in 1... */
+net net_new(gcut_ctx *ctx, const char *name);
+
+/* What follows belongs to this part of the model; "" is the top. */
+__attribute__((format(printf, 2, 3))) void net_scope(net *n, const char *format, ...);
+
+/* Parameters and states named "scope.layer.name"; layer may be "". */
+gcut_val net_normal(net *n, const char *layer, const char *name, gcut_shape shape, double deviation);
+gcut_val net_splat(net *n, const char *layer, const char *name, gcut_shape shape, double value);
+gcut_val net_state(net *n, const char *layer, const char *name, gcut_shape shape, double value);
+
+/* x[.., in] w[in, out] (+ b[out]); weights of the given deviation, or 1/sqrt(in) for 0. */
+gcut_val net_linear(net *n, const char *layer, gcut_val x, int64_t out, double deviation);
+gcut_val net_linear_plain(net *n, const char *layer, gcut_val x, int64_t out, double deviation);
+gcut_val net_layer_norm(net *n, const char *layer, gcut_val x);
+
+/* x[N, T, heads * D] -> [N, heads, T, D] and back. */
+gcut_val net_split_heads(gcut_val x, int64_t heads);
+gcut_val net_join_heads(gcut_val x);
+/* Multi-head attention of x[N, T, C] with itself, projections included; `deviation` is that of the weights,
+ * `last` that of the projection to the residual stream. */
+gcut_val net_self_attention(net *n, gcut_val x, int64_t heads, bool causal, double deviation, double last);
+
+/* The table of rows w[rows, C] at ids[N, T]. */
+gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, int64_t channels,
+                       double deviation);
+/* An integer input with values in 0..below-1. */
+gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below);
+
+/* One attribute string for gcut_apply, formatted. */
+__attribute__((format(printf, 3, 4))) gcut_val net_apply(const char *op, gcut_val x, const char *attrs, ...);
+
+#endif

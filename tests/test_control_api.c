@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Control flow by the public builder, run by every backend that can.
+ */
+#include "harness.h"
+
+#include <math.h>
+
+#include "gradcut/gradcut.h"
+
+typedef struct cell {
+    gcut_val w, u, b; /* of the function around the loop */
+} cell;
+
+/* s' = tanh(x w + s u + b); the weights are captured. */
+static void rnn_step(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    const cell *c = user;
+    (void)body;
+    gcut_val a = gcut_add(gcut_matmul(in[1], c->w), gcut_matmul(in[0], c->u));
+    out[0] = gcut_tanh(gcut_add(a, c->b));
+    out[1] = gcut_scale(out[0], 2);
+}
+
+static void run_rnn(int backend)
+{
+    enum { T = 3, B = 2, I = 2, H = 2 };
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_graph_new(ctx, "rnn");
+    gcut_dim t = gcut_dim_sym(g, "T", 0, GCUT_DIM_MAX);
+    cell c = {gcut_param(g, "w", GCUT_F64, GCUT_SHAPE(I, H)), gcut_param(g, "u", GCUT_F64, GCUT_SHAPE(H, H)),
+              gcut_param(g, "b", GCUT_F64, GCUT_SHAPE(H))};
+    gcut_val xs = gcut_input(g, "xs", GCUT_F64, GCUT_SHAPE(t, B, I)),
+             s0 = gcut_input(g, "s0", GCUT_F64, GCUT_SHAPE(B, H)), out[2];
+    gcut_scan(
+        g,
+        &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .nys = 1, .body = rnn_step, .user = &c},
+        out);
+    gcut_output(g, "last", out[0]);
+    gcut_output(g, "ys", out[1]);
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.backend = (gcut_backend)backend;
+    opt.forward_only = true;
+    gcut_step *step = gcut_compile(g, &opt);
+    if (!step) fail_msg("%s", gcut_last_error(ctx));
+    double w[] = {1, -1, 0.5, 2}, u[] = {0.25, 0, 1, -1}, b[] = {0.1, -0.2}, x[T * B * I], s[B * H] = {0};
+    for (int k = 0; k < T * B * I; k++) x[k] = cos(k);
+    gcut_bind(step, "w", w, I, H);
+    gcut_bind(step, "u", u, H, H);
+    gcut_bind(step, "b", b, H);
+    gcut_bind(step, "xs", x, T, B, I);
+    gcut_bind(step, "s0", s, B, H);
+    if (gcut_run_forward(step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    gcut_value_info ys;
+    assert_true(gcut_step_value(step, "ys", &ys));
+    double h[B][H] = {{0}};
+    for (int k = 0; k < T; k++)
+        for (int i = 0; i < B; i++) {
+            double next[H];
+            for (int j = 0; j < H; j++) {
+                double a = b[j];
+                for (int m = 0; m < I; m++)
+                    a += x[(k * B + i) * I + m] * w[m * H + j] + h[i][m] * u[m * H + j];
+                next[j] = tanh(a);
+                assert_true(fabs(((double *)ys.at)[(k * B + i) * H + j] - 2 * next[j]) < 1e-14);
+            }
+            memcpy(h[i], next, sizeof next);
+        }
+    gcut_ctx_free(ctx);
+}
+
+static void rnn_by_the_builder(void **state)
+{
+    (void)state;
+    run_rnn(GCUT_EAGER);
+}
+
+/* ---- while, if, call ---- */
+
+static void not_small(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)user;
+    out[0] = gcut_ge(in[0], gcut_const(body, GCUT_F64, 0.1));
+}
+
+static void halve(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)body;
+    out[0] = gcut_scale(in[0], 0.5);
+}
+
+static void take_x(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)body, (void)in;
+    out[0] = *(gcut_val *)user;
+}
+
+static void halve_till_small(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)in;
+    gcut_val x = gcut_scale(*(gcut_val *)user, 1);
+    gcut_while(body, &(gcut_loop){.carry = &x, .ncarry = 1, .cond = not_small, .body = halve}, out);
+}
+
+static double by_branches(double x)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_graph_new(ctx, "f"), *f = gcut_function(g, "square");
+    gcut_val v = gcut_input(f, "v", GCUT_F64, GCUT_SCALAR);
+    gcut_output(f, "y", gcut_mul(v, v));
+    gcut_val in = gcut_input(g, "x", GCUT_F64, GCUT_SCALAR), out, sq;
+    gcut_if(gcut_ge(in, gcut_const(g, GCUT_F64, 0)), halve_till_small, take_x, &in, &out, 1);
+    gcut_call(g, f, &out, 1, &sq, 1);
+    gcut_output(g, "y", sq);
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.backend = GCUT_EAGER;
+    opt.forward_only = true;
+    gcut_step *step = gcut_compile(g, &opt);
+    if (!step) fail_msg("%s", gcut_last_error(ctx));
+    gcut_bind_scalar(step, "x", &x);
+    if (gcut_run_forward(step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    gcut_value_info y;
+    assert_true(gcut_step_value(step, "y", &y));
+    double r = *(double *)y.at;
+    gcut_ctx_free(ctx);
+    return r;
+}
+
+static void branches_by_the_builder(void **state)
+{
+    (void)state;
+    assert_true(by_branches(1) == 0.0625 * 0.0625);
+    assert_true(by_branches(-3) == 9);
+}
+
+/* ---- what goes wrong is said ---- */
+
+static void no_value(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)body, (void)in, (void)out;
+}
+
+static void leak(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)body;
+    *(gcut_val *)user = in[0];
+    out[0] = in[0];
+}
+
+static void shrink(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)body;
+    out[0] = gcut_sum(in[0], 0);
+}
+
+static void own_parameter(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)user, (void)in;
+    out[0] = gcut_param(body, "w", GCUT_F32, GCUT_SHAPE(4));
+}
+
+static void misuse_is_an_error(void **state)
+{
+    (void)state;
+    static const struct {
+        gcut_body *body;
+        const char *message;
+    } cases[] = {{no_value, "gives no value 0"},
+                 {leak, "a region that is closed"},
+                 {shrink, "the body's yield 1 is f32[], expected f32[4]"},
+                 {own_parameter, "has no parameters of its own"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = gcut_graph_new(ctx, "f");
+        gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(4)), inner = {0}, out;
+        gcut_scan(g,
+                  &(gcut_loop){.carry = &x, .ncarry = 1, .length = 3, .body = cases[k].body, .user = &inner},
+                  &out);
+        if (inner.id) gcut_add(x, inner), gcut_output(g, "y", inner);
+        assert_false(gcut_graph_ok(g));
+        if (!strstr(gcut_last_error(ctx), cases[k].message) || !strstr(gcut_last_error(ctx), __FILE__))
+            fail_msg("case %zu: expected \"%s\", found \"%s\"", k, cases[k].message, gcut_last_error(ctx));
+        gcut_ctx_free(ctx);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rnn_by_the_builder),
+        cmocka_unit_test(branches_by_the_builder),
+        cmocka_unit_test(misuse_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
