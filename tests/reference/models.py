@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The models of tests/models in PyTorch, in float64.
+
+    python tests/reference/models.py [NAME…]        (torch 2.x, CPU)
+
+writes models/NAME.txt beside this script.  Parameters and inputs are read by
+name and type from the head of tests/models/NAME.gcut and filled by a rule
+(class Model) that tests/test_models.c has too; what is computed from them is
+written here in PyTorch's own functions.
+
+Each line describes one result: role, name, count, Euclidean norm, sum, then
+index:value probes (all values of a result of up to 8 elements).
+"""
+
+import math
+import pathlib
+import re
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+HERE = pathlib.Path(__file__).parent
+SIZES = {"N": 3, "T": 5}
+PARAM = re.compile(r"(param|input|state|rng) %([\w.]+): (\w+)\[([^\]]*)\](?: #range\((-?\d+), (-?\d+)\))?")
+
+
+def unit(n, k):
+    """n numbers in [-1, 1) that parameter k is made of."""
+    h = (np.arange(n, dtype=np.uint64) * 2654435761 + k * 40503 + 977) & 0xFFFFFFFF
+    h = ((h ^ (h >> 15)) * 2246822519) & 0xFFFFFFFF
+    h = ((h ^ (h >> 13)) * 3266489917) & 0xFFFFFFFF
+    return (h ^ (h >> 16)).astype(np.float64) * 2.0**-31 - 1
+
+
+class Model:
+    """The values of a .gcut file's parameters, by name: m["layer0.fc.w"]."""
+
+    def __init__(self, name):
+        self.name, self.value, self.params, self.out, self.next = name, {}, [], {}, {}
+        text = (HERE.parent / "models" / f"{name}.gcut").read_text()
+        head = text[text.index("\nfunc ") : text.index("->")]
+        for k, (role, what, dtype, dims, lo, hi) in enumerate(PARAM.findall(head)):
+            shape = [int(eval(d, {}, SIZES)) for d in dims.split(",") if d.strip()]
+            self.value[what] = self.fill(k, role, what, dtype, shape, hi)
+            if role == "param":
+                self.params.append(what)
+
+    def fill(self, k, role, what, dtype, shape, hi):
+        n = math.prod(shape)
+        if dtype[0] == "i":
+            v = (7 * torch.arange(n) + 3 * k) % int(hi or 1000)
+            if self.name == "bert" and what == "labels":
+                v[torch.arange(n) % 3 != 0] = -100
+            return v.reshape(shape)
+        scale = 1 if role == "input" else 0.3
+        if role == "param" and len(shape) > 1:
+            scale = 1.5 / math.sqrt(n // (shape[1] if len(shape) == 2 else shape[0]))
+        base = 1.0 if what.endswith((".g", ".var")) else 0.0
+        v = torch.from_numpy(scale * unit(n, k) + base).reshape(shape)
+        return v.requires_grad_() if role == "param" else v
+
+    def __getitem__(self, what):
+        return self.value[what]
+
+    # ---- layers, by the names that examples/models/net.c gives their parameters ----
+
+    def linear(self, layer, x):
+        y = x @ self[f"{layer}.w"]
+        return y + self[f"{layer}.b"] if f"{layer}.b" in self.value else y
+
+    def layer_norm(self, layer, x):
+        return F.layer_norm(x, x.shape[-1:], self[f"{layer}.g"], self[f"{layer}.b"])
+
+    def self_attention(self, scope, x, heads, causal):
+        n, t, c = x.shape
+        split = lambda y: y.reshape(n, t, heads, c // heads).transpose(1, 2)
+        q, k, v = map(split, self.linear(f"{scope}.attn.qkv", x).split(c, dim=-1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return self.linear(f"{scope}.attn.out", y.transpose(1, 2).reshape(n, t, c))
+
+
+def mlp(m):
+    x = m["x"]
+    for layer in range(2):
+        x = torch.relu(m.linear(f"layer{layer}.fc", x))
+    return F.cross_entropy(m.linear("head", x), m["t"])
+
+
+def autoencoder(m):
+    h = m["x"]
+    for layer in "encoder.fc0", "encoder.fc1", "encoder.fc2":
+        h = torch.relu(m.linear(layer, h))
+    h = m.linear("encoder.code", h)
+    for layer in "decoder.fc2", "decoder.fc1", "decoder.fc0":
+        h = torch.relu(m.linear(layer, h))
+    return F.mse_loss(torch.sigmoid(m.linear("decoder.pixels", h)), m["x"])
+
+
+def vit(m, heads=2, patch=4):
+    w = m["embedding.patch.w"]
+    # A convolution of the size of its stride: the weights' rows are (channel, y, x) of a patch.
+    x = F.conv2d(m["x"], w.T.reshape(-1, 3, patch, patch), m["embedding.patch.b"], stride=patch)
+    x = x.flatten(2).transpose(1, 2)
+    first = m["embedding.class"].expand(len(x), -1, -1)
+    x = torch.cat([first, x], dim=1) + m["embedding.position"]
+    x = x + m.self_attention("block0", m.layer_norm("block0.ln1", x), heads, False)
+    h = F.gelu(m.linear("block0.fc1", m.layer_norm("block0.ln2", x)))
+    x = x + m.linear("block0.fc2", h)
+    return F.cross_entropy(m.linear("head.fc", m.layer_norm("head.ln", x)[:, 0]), m["t"])
+
+
+def gpt2(m, heads=2):
+    x = F.embedding(m["ids"], m["embedding.token"]) + m["embedding.position"][: SIZES["T"]]
+    x = x + m.self_attention("block0", m.layer_norm("block0.ln1", x), heads, True)
+    h = F.gelu(m.linear("block0.mlp.fc", m.layer_norm("block0.ln2", x)), approximate="tanh")
+    x = x + m.linear("block0.mlp.out", h)
+    logits = m.layer_norm("head.ln", x) @ m["embedding.token"].T
+    return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten())
+
+
+def bert(m, heads=2):
+    x = F.embedding(m["ids"], m["embedding.token"]) + F.embedding(m["segments"], m["embedding.segment.w"])
+    x = m.layer_norm("embedding.ln", x + m["embedding.position"][: SIZES["T"]])
+    x = m.layer_norm("block0.ln1", x + m.self_attention("block0", x, heads, False))
+    h = m.linear("block0.fc2", F.gelu(m.linear("block0.fc1", x)))
+    x = m.layer_norm("block0.ln2", x + h)
+    x = m.layer_norm("head.ln", F.gelu(m.linear("head.fc", x)))
+    logits = x @ m["embedding.token"].T + m["head.b"]
+    return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten(), ignore_index=-100)
+
+
+def llama(m, heads=4, groups=2, theta=1e4):
+    n, t = m["ids"].shape
+    x = F.embedding(m["ids"], m["embedding.token"])
+    d = x.shape[-1] // heads
+    norm = lambda layer, y: F.rms_norm(y, y.shape[-1:], m[f"{layer}.g"], eps=1e-5)
+    split = lambda y, h: y.reshape(n, t, h, d).transpose(1, 2)
+    # In complex numbers: element k of the first half is the real part, of the second the imaginary one.
+    turn = torch.polar(torch.ones(t, d // 2, dtype=torch.float64),
+                       torch.outer(torch.arange(t, dtype=torch.float64),
+                                   theta ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)))
+
+    def rotate(y):
+        z = torch.complex(y[..., : d // 2], y[..., d // 2 :]) * turn
+        return torch.cat([z.real, z.imag], dim=-1)
+
+    h = norm("block0.ln1", x)
+    q, k, v = (split(h @ m[f"block0.attn.{p}.w"], heads if p == "q" else groups) for p in "qkv")
+    y = F.scaled_dot_product_attention(rotate(q), rotate(k), v, is_causal=True, enable_gqa=True)
+    x = x + y.transpose(1, 2).reshape(n, t, -1) @ m["block0.attn.out.w"]
+    h = norm("block0.ln2", x)
+    h = F.silu(h @ m["block0.mlp.gate.w"]) * (h @ m["block0.mlp.up.w"])
+    x = x + h @ m["block0.mlp.down.w"]
+    logits = norm("head.ln", x) @ m["embedding.token"].T
+    return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten())
+
+
+def line(role, name, v, out):
+    v = v.detach().flatten()
+    n = len(v)
+    at = range(n) if n <= 8 else sorted({(k * (n - 1)) // 7 for k in range(8)})
+    probes = " ".join(f"{i}:{v[i].item()!r}" for i in at)
+    print(role, name, n, repr(v.norm().item()), repr(v.sum().item()), probes, file=out)
+
+
+if __name__ == "__main__":
+    for path in sorted((HERE.parent / "models").glob("*.gcut")):
+        if sys.argv[1:] and path.stem not in sys.argv[1:]:
+            continue
+        m = Model(path.stem)
+        loss = globals()[path.stem](m)
+        loss.backward()
+        with open(HERE / "models" / f"{path.stem}.txt", "w") as out:
+            line("out", "loss", loss, out)
+            for name, v in m.next.items():
+                line("next", name, v, out)
+            for name in m.params:
+                line("grad", name, m[name].grad, out)
