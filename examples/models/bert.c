@@ -17,8 +17,8 @@ typedef struct shape {
 static gcut_val embed(net *n, const shape *s, gcut_val table, gcut_val ids, gcut_val segments,
                       gcut_dim length)
 {
-    gcut_val x =
-        gcut_add(gcut_take(table, ids, 0), net_embedding(n, "segment", segments, 2, s->channels, DEVIATION));
+    gcut_val x = gcut_take(table, ids, 0);
+    x = gcut_add(x, net_embedding(n, "segment", segments, 2, s->channels, DEVIATION));
     gcut_val position = net_normal(n, "", "position", GCUT_SHAPE(s->context, s->channels), DEVIATION);
     return net_layer_norm(n, "ln", gcut_add(x, gcut_slice(position, 0, 0, length)));
 }

@@ -41,7 +41,8 @@ void gpt2_build(net *n, int size)
     net_scope(n, "embedding");
     gcut_val table = net_normal(n, "", "token", GCUT_SHAPE(s->vocabulary, s->channels), DEVIATION);
     gcut_val position = net_normal(n, "", "position", GCUT_SHAPE(s->context, s->channels), DEVIATION / 2);
-    gcut_val x = gcut_add(gcut_take(table, ids, 0), gcut_slice(position, 0, 0, length));
+    gcut_val x = gcut_take(table, ids, 0);
+    x = gcut_add(x, gcut_slice(position, 0, 0, length));
     for (int64_t l = 0; l < s->layers; l++) {
         net_scope(n, "block%lld", (long long)l);
         x = block(n, x, s);

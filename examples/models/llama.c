@@ -34,7 +34,9 @@ static rotary rotary_new(net *n, const shape *s)
     snprintf(attrs, sizeof attrs, "shape=[%lld], axis=0, dtype=\"f32\"", (long long)half);
     gcut_val k = gcut_apply(n->g, "iota", NULL, 0, attrs);
     gcut_val angle = gcut_mul(t, gcut_exp(gcut_scale(k, -log(s->theta) / (double)half)));
-    return (rotary){gcut_cos(angle), gcut_sin(angle)};
+    rotary r = {.cosine = gcut_cos(angle)};
+    r.sine = gcut_sin(angle);
+    return r;
 }
 
 /* Turns the pairs (x[k], x[k + D/2]) of x[N, heads, T, D] by their angles. */
@@ -42,8 +44,10 @@ static gcut_val rotate(gcut_val x, rotary r)
 {
     int64_t d = gcut_shape_of(x).dim[3];
     gcut_val a = gcut_slice(x, 3, 0, d / 2), b = gcut_slice(x, 3, d / 2, d);
-    gcut_val turned[] = {gcut_sub(gcut_mul(a, r.cosine), gcut_mul(b, r.sine)),
-                         gcut_add(gcut_mul(b, r.cosine), gcut_mul(a, r.sine))};
+    gcut_val ac = gcut_mul(a, r.cosine), bs = gcut_mul(b, r.sine);
+    gcut_val bc = gcut_mul(b, r.cosine), as = gcut_mul(a, r.sine);
+    gcut_val turned[] = {gcut_sub(ac, bs), bc};
+    turned[1] = gcut_add(bc, as);
     return gcut_concat(turned, 2, 3);
 }
 
@@ -58,7 +62,9 @@ static gcut_val attention(net *n, gcut_val x, const shape *s, rotary r)
     gcut_val q = net_split_heads(net_linear_plain(n, "attn.q", x, s->channels, DEVIATION), s->heads);
     gcut_val k = net_split_heads(net_linear_plain(n, "attn.k", x, shared, DEVIATION), s->groups);
     gcut_val v = net_split_heads(net_linear_plain(n, "attn.v", x, shared, DEVIATION), s->groups);
-    gcut_val y = net_join_heads(gcut_attention(rotate(q, r), rotate(k, r), v, true));
+    q = rotate(q, r);
+    k = rotate(k, r);
+    gcut_val y = net_join_heads(gcut_attention(q, k, v, true));
     return net_linear_plain(n, "attn.out", y, s->channels, DEVIATION);
 }
 

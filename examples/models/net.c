@@ -110,6 +110,14 @@ gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, in
     return gcut_take(net_normal(n, layer, "w", GCUT_SHAPE(rows, channels), deviation), ids, 0);
 }
 
+gcut_val net_flatten(gcut_val x)
+{
+    gcut_shape s = gcut_shape_of(x);
+    int64_t all = 1;
+    for (int d = 1; d < s.rank; d++) all *= s.dim[d];
+    return gcut_reshape(x, s.dim[0], all);
+}
+
 /* ---- attention ---- */
 
 gcut_val net_split_heads(gcut_val x, int64_t heads)
@@ -131,6 +139,11 @@ gcut_val net_self_attention(net *n, gcut_val x, int64_t heads, bool causal, doub
     for (int k = 0; k < 3; k++) part[k] = net_split_heads(gcut_slice(qkv, -1, k * c, (k + 1) * c), heads);
     gcut_val y = net_join_heads(gcut_attention(part[0], part[1], part[2], causal));
     return net_linear(n, "attn.out", y, c, last);
+}
+
+gcut_val net_batch_size(net *n)
+{
+    return gcut_cast(gcut_apply(n->g, "dim", NULL, 0, "of=N"), GCUT_F32);
 }
 
 gcut_val net_apply(const char *op, gcut_val x, const char *attrs, ...)

@@ -2,6 +2,10 @@
  *
  * Layers over gradcut's builder, as the models of this folder use them: each
  * makes the parameters it needs, named by the scope and its own name.
+ *
+ * C leaves open in which order arguments are evaluated, and builder calls append
+ * to a graph: of two calls that are arguments of one, each has a statement of its
+ * own here, so that every compiler makes the same graph.
  */
 #ifndef EXAMPLES_MODELS_NET_H
 #define EXAMPLES_MODELS_NET_H
@@ -33,6 +37,20 @@ gcut_val net_linear(net *n, const char *layer, gcut_val x, int64_t out, double d
 gcut_val net_linear_plain(net *n, const char *layer, gcut_val x, int64_t out, double deviation);
 gcut_val net_layer_norm(net *n, const char *layer, gcut_val x);
 
+/* A square convolution; 0 stands for stride 1, no padding, one group. */
+typedef struct conv {
+    int64_t kernel, stride, pad, groups;
+} conv;
+/* x[N, C, H, W] -> [N, out, H', W'], without and with a bias; weights keep the variance of rectified values.
+ */
+gcut_val net_conv(net *n, const char *layer, gcut_val x, int64_t out, conv c);
+gcut_val net_conv_bias(net *n, const char *layer, gcut_val x, int64_t out, conv c);
+/* Each element becomes a square of `factor` by `factor`. */
+gcut_val net_conv_transpose(net *n, const char *layer, gcut_val x, int64_t out, int64_t factor);
+/* Over all but axis 1; the states "mean" and "var" follow the batches. */
+gcut_val net_batch_norm(net *n, const char *layer, gcut_val x);
+gcut_val net_flatten(gcut_val x); /* [N, ..] -> [N, all] */
+
 /* x[N, T, heads * D] -> [N, heads, T, D] and back. */
 gcut_val net_split_heads(gcut_val x, int64_t heads);
 gcut_val net_join_heads(gcut_val x);
@@ -46,6 +64,8 @@ gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, in
 /* An integer input with values in 0..below-1. */
 gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below);
 
+/* N as a number of the graph, f32[]. */
+gcut_val net_batch_size(net *n);
 /* One attribute string for gcut_apply, formatted. */
 __attribute__((format(printf, 3, 4))) gcut_val net_apply(const char *op, gcut_val x, const char *attrs, ...);
 

@@ -34,6 +34,29 @@ def unit(n, k):
     return (h ^ (h >> 16)).astype(np.float64) * 2.0**-31 - 1
 
 
+def threefry(key, counter):
+    """Threefry-2x32 with 20 rounds on arrays of 64-bit counters (Salmon et al., 2011)."""
+    word = lambda x: x & np.uint64(0xFFFFFFFF)
+    k = [np.uint64(key >> 32), np.uint64(key & 0xFFFFFFFF)]
+    k.append(k[0] ^ k[1] ^ np.uint64(0x1BD11BDA))
+    a, b = word((counter >> np.uint64(32)) + k[0]), word(counter + k[1])
+    for s in range(1, 6):
+        for r in ((13, 15, 26, 6), (17, 29, 16, 24))[(s + 1) % 2]:
+            a = word(a + b)
+            b = word(b << np.uint64(r) | b >> np.uint64(32 - r)) ^ a
+        a, b = word(a + k[s % 3]), word(b + k[(s + 1) % 3] + np.uint64(s))
+    return a, b
+
+
+def normal(key, shape):
+    """What the op `normal` draws in f32: Box and Muller on the counters 2 i and 2 i + 1."""
+    n = math.prod(shape)
+    a, b = threefry(key, np.arange(2 * n, dtype=np.uint64))
+    u = ((a ^ b) >> np.uint64(8)).astype(np.float64) * 2.0**-24
+    z = np.sqrt(-2 * np.log(1 - u[0::2])) * np.cos(2 * math.pi * u[1::2])
+    return torch.from_numpy(z).reshape(shape)
+
+
 class Model:
     """The values of a .gcut file's parameters, by name: m["layer0.fc.w"]."""
 
@@ -73,6 +96,15 @@ class Model:
     def layer_norm(self, layer, x):
         return F.layer_norm(x, x.shape[-1:], self[f"{layer}.g"], self[f"{layer}.b"])
 
+    def conv(self, layer, x, **options):
+        return F.conv2d(x, self[f"{layer}.w"], self.value.get(f"{layer}.b"), **options)
+
+    def batch_norm(self, layer, x):
+        mean, var = (self[f"{layer}.{k}"].clone() for k in ("mean", "var"))
+        y = F.batch_norm(x, mean, var, self[f"{layer}.g"], self[f"{layer}.b"], training=True)
+        self.next[f"{layer}.mean"], self.next[f"{layer}.var"] = mean, var
+        return y
+
     def self_attention(self, scope, x, heads, causal):
         n, t, c = x.shape
         split = lambda y: y.reshape(n, t, heads, c // heads).transpose(1, 2)
@@ -96,6 +128,66 @@ def autoencoder(m):
     for layer in "decoder.fc2", "decoder.fc1", "decoder.fc0":
         h = torch.relu(m.linear(layer, h))
     return F.mse_loss(torch.sigmoid(m.linear("decoder.pixels", h)), m["x"])
+
+
+def vae(m):
+    x = m["x"]
+    h = torch.relu(m.linear("encoder.fc", x))
+    mean, log_var = m.linear("encoder.mean", h), m.linear("encoder.log_var", h)
+    posterior = torch.distributions.Normal(mean, torch.exp(log_var / 2))
+    z = mean + normal(m["key"].item(), mean.shape) * posterior.stddev
+    y = m.linear("decoder.pixels", torch.relu(m.linear("decoder.fc", z)))
+    prior = torch.distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean))
+    bound = F.binary_cross_entropy_with_logits(y, x, reduction="sum")
+    return (bound + torch.distributions.kl_divergence(posterior, prior).sum()) / len(x)
+
+
+def lenet(m):
+    x = torch.tanh(m.conv("features.conv0", m["x"], padding=1))
+    x = torch.tanh(m.conv("features.conv1", F.avg_pool2d(x, 2)))
+    x = F.avg_pool2d(x, 2).flatten(1)
+    for layer in "fc0", "fc1":
+        x = torch.tanh(m.linear(f"classifier.{layer}", x))
+    return F.cross_entropy(m.linear("classifier.fc2", x), m["t"])
+
+
+def resnet(m):
+    x = torch.relu(m.batch_norm("stem.bn", m.conv("stem.conv", m["x"], padding=1)))
+    for scope, stride in ("stage0.0", 1), ("stage1.0", 2):
+        y = m.conv(f"{scope}.conv1", x, stride=stride, padding=1)
+        y = torch.relu(m.batch_norm(f"{scope}.bn1", y))
+        y = m.batch_norm(f"{scope}.bn2", m.conv(f"{scope}.conv2", y, padding=1))
+        if stride != 1:
+            x = m.batch_norm(f"{scope}.bn0", m.conv(f"{scope}.conv0", x, stride=stride))
+        x = torch.relu(x + y)
+    return F.cross_entropy(m.linear("head.fc", x.mean((2, 3))), m["t"])
+
+
+def mobilenet(m):
+    x = F.relu6(m.batch_norm("first.bn", m.conv("first.conv", m["x"], padding=1)))
+    for scope, widen, stride in ("block0", 1, 1), ("block1", 2, 2):
+        y = x
+        if widen != 1:
+            y = F.relu6(m.batch_norm(f"{scope}.bn0", m.conv(f"{scope}.widen", y)))
+        y = m.conv(f"{scope}.depth", y, stride=stride, padding=1, groups=y.shape[1])
+        y = F.relu6(m.batch_norm(f"{scope}.bn1", y))
+        y = m.batch_norm(f"{scope}.bn2", m.conv(f"{scope}.narrow", y))
+        x = x + y if x.shape == y.shape else y
+    x = F.relu6(m.batch_norm("last.bn", m.conv("last.conv", x)))
+    return F.cross_entropy(m.linear("last.fc", x.mean((2, 3))), m["t"])
+
+
+def unet(m):
+    def twice(scope, x):
+        for layer in "conv0", "conv1":
+            x = torch.relu(m.conv(f"{scope}.{layer}", x, padding=1))
+        return x
+
+    bridge = twice("down0", m["x"])
+    x = twice("bottom", F.max_pool2d(bridge, 2))
+    x = F.conv_transpose2d(x, m["up0.up.w"], m["up0.up.b"], stride=2)
+    x = twice("up0", torch.cat([bridge, x], dim=1))
+    return F.cross_entropy(m.conv("head.conv", x), m["t"])
 
 
 def vit(m, heads=2, patch=4):
