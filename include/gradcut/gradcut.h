@@ -289,8 +289,9 @@ GCUT_API gcut_graph *gcut_function(gcut_graph *g, const char *name);
 /* The parameters of callee in their order; its sizes follow from what is given. */
 GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n,
                            gcut_val *out, int nout);
-#define gcut_scan(g, loop, out) gcut_scan_at(GCUT_HERE, g, loop, out)
-#define gcut_while(g, loop, out) gcut_while_at(GCUT_HERE, g, loop, out)
+/* gcut_scan(g, &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .body = step}, out) */
+#define gcut_scan(g, ...) gcut_scan_at(GCUT_HERE, g, __VA_ARGS__)
+#define gcut_while(g, ...) gcut_while_at(GCUT_HERE, g, __VA_ARGS__)
 #define gcut_if(p, then, otherwise, user, out, nout)                                                         \
     gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
 #define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
