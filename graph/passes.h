@@ -19,6 +19,11 @@ gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
  * stand for the composite's results keep their names.  want NULL = all composites. */
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op));
 
+/* Calls become the ops of the functions they name, in bodies of regions too (graph/inline.c). */
+gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name);
+/* One call, which is no node of dst: its function's ops are appended; out[k] is what result k became. */
+void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, gcut_ref *out);
+
 /* The decomposition of composite node `n` of `src`, built with b on operands `args`: out[k] is its k-th
  * result (graph/meaning.c). */
 void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out);
