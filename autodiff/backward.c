@@ -5,17 +5,18 @@
  * The cotangent of a value is complete when every reader of it was visited.
  * Nodes stand in topological order, so one walk from the last to the first,
  * calling each node's rule once, is enough.  A composite without a rule of its
- * own is decomposed where the walk meets it: its meaning is appended as
- * ordinary nodes, which the walk visits at once, before it goes on.
+ * own, a call, and a bounded loop are decomposed where the walk meets them:
+ * what they mean is appended as ordinary nodes, which the walk visits at once,
+ * before it goes on.
  */
 #include "autodiff/backward.h"
 
 #include <string.h>
 
 #include "autodiff/autodiff.h"
+#include "autodiff/control.h"
 #include "autodiff/vjp.h"
 #include "graph/passes.h"
-#include "graph/shape.h"
 
 static gcut_vjp_rule *const rules[GCUT_NOPS] = {
 #define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) [GCUT_OP_##name] = gcut_vjp_##vjp,
@@ -35,17 +36,25 @@ gcut_locid gcut_grad_loc(gcut_module *m, gcut_locid loc)
 
 /* ---- what is wanted ---- */
 
-static void mark_wanted(gcut_sweep *s, uint32_t begin, uint32_t end)
+static void mark_wanted(const gcut_graph *g, bool *wanted, uint32_t begin, uint32_t end)
 {
-    const gcut_graph *g = s->g;
     for (uint32_t n = begin; n < end; n++) {
         const gcut_node *node = gcut_node_at(g, n);
         bool any = false;
-        for (uint32_t k = 0; k < node->nargs; k++) any = any || s->wanted[gcut_arg(g, node, k)];
+        for (uint32_t k = 0; k < node->nargs; k++) any = any || wanted[gcut_arg(g, node, k)];
         if (!any || rules[node->op] == gcut_vjp_zero) continue;
         for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
-            s->wanted[v] = gcut_dtype_is_float(gcut_type_of(g, v)->dtype);
+            wanted[v] = gcut_dtype_is_float(gcut_type_of(g, v)->dtype);
     }
+}
+
+bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_t nx)
+{
+    bool *wanted = gcut_calloc(a, g->values.n, sizeof *wanted);
+    for (uint32_t k = 0; k < nx; k++)
+        if (x[k]) wanted[x[k]] = true;
+    mark_wanted(g, wanted, 0, g->nodes.n);
+    return wanted;
 }
 
 /* The tables reach to the graph's last value; new entries are empty. */
@@ -54,10 +63,8 @@ static void reach(gcut_sweep *s)
     uint32_t n = s->g->values.n;
     bool *wanted = gcut_calloc(s->tmp, n, sizeof *wanted);
     gcut_ref *cotangent = gcut_calloc(s->tmp, n, sizeof *cotangent);
-    if (s->nvalues) {
-        memcpy(wanted, s->wanted, s->nvalues * sizeof *wanted);
-        memcpy(cotangent, s->cotangent, s->nvalues * sizeof *cotangent);
-    }
+    memcpy(wanted, s->wanted, s->nvalues * sizeof *wanted);
+    memcpy(cotangent, s->cotangent, s->nvalues * sizeof *cotangent);
     s->wanted = wanted;
     s->cotangent = cotangent;
     s->nvalues = n;
@@ -65,11 +72,12 @@ static void reach(gcut_sweep *s)
 
 gcut_sweep gcut_sweep_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx)
 {
-    gcut_sweep s = {.g = g, .tmp = tmp, .nnodes = g->nodes.n};
-    reach(&s);
-    for (uint32_t k = 0; k < nx; k++) s.wanted[x[k]] = x[k] != 0;
-    mark_wanted(&s, 0, s.nnodes);
-    return s;
+    return (gcut_sweep){.g = g,
+                        .tmp = tmp,
+                        .nvalues = g->values.n,
+                        .wanted = gcut_wanted(g, tmp, x, nx),
+                        .cotangent = gcut_calloc(tmp, g->values.n, sizeof(gcut_ref)),
+                        .nnodes = g->nodes.n};
 }
 
 /* ---- cotangents arrive ---- */
@@ -122,21 +130,24 @@ static gcut_ref *own_args(gcut_sweep *s, const gcut_node *n)
 
 static void walk(gcut_sweep *s, uint32_t begin, uint32_t end);
 
-/* The composite's cotangent is that of what its meaning gives. */
-static void through_meaning(gcut_sweep *s, uint32_t n, const gcut_ref *args)
+/* Node n is decomposed behind the others: the cotangents of its results are those of what stands for them. */
+static void through_decomposition(gcut_sweep *s, uint32_t n, const gcut_ref *args)
 {
     gcut_graph *g = s->g;
     gcut_node node = *gcut_node_at(g, n);
     gcut_build b = {.g = g, .loc = node.loc};
+    gcut_ref *out = gcut_calloc(s->tmp, node.nres, sizeof *out);
     uint32_t begin = g->nodes.n;
-    gcut_ref y[GCUT_MAX_RESULTS];
-    gcut_meaning(&b, g, n, args, y);
+    if (gcut_vjp_by_meaning((gcut_op)node.op))
+        gcut_meaning(&b, g, n, args, out);
+    else
+        gcut_control_unfold(g, n, args, out);
     uint32_t end = g->nodes.n;
     own(s, node.res0);
     reach(s);
-    mark_wanted(s, begin, end);
+    mark_wanted(g, s->wanted, begin, end);
     for (uint32_t k = 0; k < node.nres; k++)
-        if (s->cotangent[node.res0 + k]) gcut_sweep_seed(s, y[k], s->cotangent[node.res0 + k]);
+        if (s->cotangent[node.res0 + k]) gcut_sweep_seed(s, out[k], s->cotangent[node.res0 + k]);
     walk(s, begin, end);
 }
 
@@ -147,8 +158,8 @@ static void visit(gcut_sweep *s, uint32_t n)
     for (uint32_t k = 0; k < node.nres; k++) any = any || s->cotangent[node.res0 + k];
     if (!any) return;
     const gcut_ref *args = own_args(s, &node);
-    if (gcut_vjp_by_meaning((gcut_op)node.op)) {
-        through_meaning(s, n, args);
+    if (gcut_vjp_by_meaning((gcut_op)node.op) || gcut_control_unfolds(s->g, n)) {
+        through_decomposition(s, n, args);
         return;
     }
     gcut_vjp c = {.b = {.g = s->g, .loc = gcut_grad_loc(s->g->module, node.loc)},

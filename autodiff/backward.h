@@ -26,6 +26,8 @@ void gcut_sweep_seed(gcut_sweep *s, gcut_ref y, gcut_ref dy);
 /* Visits the nodes that were there before the sweep, last first.  Afterwards `cotangent` is complete. */
 void gcut_sweep_run(gcut_sweep *s);
 
+/* By value of g: depends differentiably on one of x, of which some may be 0. */
+bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_t nx);
 /* A derived node's place: grad(loc). */
 gcut_locid gcut_grad_loc(gcut_module *m, gcut_locid loc);
 /* Is this op differentiated through its decomposition? */

@@ -17,17 +17,18 @@
 
 #include "autodiff/again.h"
 #include "autodiff/backward.h"
+#include "autodiff/control.h"
 #include "graph/build.h"
 #include "graph/passes.h"
 
 typedef struct sweep {
     gcut_module *m;
     gcut_arena *tmp;
-    const gcut_graph *user; /* what was asked for */
-    gcut_graph *primal;     /* the same without composites that have no rule, and without `grad` results */
+    gcut_graph *user;   /* what was asked for */
+    gcut_graph *primal; /* the same without calls, `grad` results and composites that have no rule */
     gcut_graph *draft;
     const char *loss; /* result's name */
-    gcut_ref loss_at; /* in primal */
+    uint32_t loss_at; /* its place among the results */
     gcut_ref *map;    /* primal value -> draft value; the fair copy uses the same ids */
     gcut_ref seed;    /* the cotan parameter, in draft */
     const char *seed_name;
@@ -83,7 +84,7 @@ static void find_loss(sweep *s, const char *name)
                       "the result '%s' is %s, not a float scalar", r->name,
                       gcut_type_text(s->m->arena, s->m, gcut_type_of(g, r->value)));
         s->loss = r->name;
-        s->loss_at = r->value;
+        s->loss_at = i;
     }
     if (s->loss) return;
     if (name)
@@ -144,24 +145,50 @@ static bool has_meaning_left(const gcut_graph *g)
     return false;
 }
 
-/* The primal to differentiate: a graph with gradients is taken for an ordinary one that computes them, and
- * composites without a rule are decomposed.  A meaning may be written with other composites, hence the loop;
- * it ends because meanings do not recur. */
-static gcut_graph *primal_of(gcut_graph *g)
+/* `next` instead of s->primal, which goes unless it is the user's.  Messages speak of the user's function. */
+static void advance(sweep *s, gcut_graph *next)
 {
-    gcut_graph *p = g;
-    if (gcut_has_grads(g)) {
-        p = gcut_pass_again(g, unused_graph(g->module, g->name, "again"));
-        p->name = g->name; /* messages speak of the user's function */
+    if (s->primal != s->user) forget(s->m, s->primal);
+    s->primal = next;
+    next->name = s->user->name;
+}
+
+static bool has_regions(const gcut_graph *g)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        if (g->nodes.at[n].nregs) return true;
+    return false;
+}
+
+/* A graph with gradients is taken for an ordinary one that computes them; calls are inlined. */
+static void open_up(sweep *s)
+{
+    if (has_regions(s->primal))
+        advance(s, gcut_pass_inline(s->primal, unused_graph(s->m, s->user->name, "inlined")));
+    if (gcut_has_grads(s->primal))
+        advance(s, gcut_pass_again(s->primal, unused_graph(s->m, s->user->name, "again")));
+}
+
+/* By value of the draft or of the primal: what depends on the chosen parameters. */
+static gcut_ref *chosen_values(sweep *s, const gcut_graph *g)
+{
+    gcut_ref *x = gcut_calloc(s->tmp, g->params.n + 1u, sizeof *x);
+    for (uint32_t i = 0; i < s->primal->params.n; i++)
+        if (s->chosen[i]) x[i] = g->params.at[i].value;
+    return x;
+}
+
+/* Loops that matter yield what their steps begin with, and composites without a rule are decomposed.  A
+ * meaning may be written with other composites, hence the loop; it ends because meanings do not recur. */
+static void decompose(sweep *s)
+{
+    if (has_regions(s->primal)) {
+        const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
+        advance(s, gcut_pass_stack(s->primal, unused_graph(s->m, s->user->name, "stacked"), wanted));
     }
-    while (has_meaning_left(p)) {
-        gcut_graph *next =
-            gcut_pass_expand(p, unused_graph(g->module, g->name, "expanded"), gcut_vjp_by_meaning);
-        if (p != g) forget(g->module, p);
-        p = next;
-        p->name = g->name;
-    }
-    return p;
+    while (has_meaning_left(s->primal))
+        advance(s, gcut_pass_expand(s->primal, unused_graph(s->m, s->user->name, "expanded"),
+                                    gcut_vjp_by_meaning));
 }
 
 static gcut_ref *mapped_args(sweep *s, const gcut_graph *src, const gcut_node *n, const gcut_ref *map)
@@ -184,7 +211,8 @@ static gcut_graph *with_primal(sweep *s, const char *name)
         s->map[v] = gcut_param_new(g, p->params.at[i].role, p->values.at[v].name, gcut_type_of(p, v));
         g->params.at[i].marks = p->params.at[i].marks;
     }
-    s->seed = gcut_param_new(g, GCUT_ROLE_cotan, s->seed_name, gcut_type_of(p, s->loss_at));
+    s->seed =
+        gcut_param_new(g, GCUT_ROLE_cotan, s->seed_name, gcut_type_of(p, p->results.at[s->loss_at].value));
     for (uint32_t n = 0; n < p->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(p, n);
         gcut_ref r = gcut_node_copy(g, p, n, mapped_args(s, p, node, s->map), node->loc, NULL);
@@ -200,11 +228,8 @@ static gcut_graph *with_primal(sweep *s, const char *name)
 static void run(sweep *s)
 {
     const gcut_graph *p = s->primal;
-    gcut_ref *x = gcut_calloc(s->tmp, p->params.n + 1u, sizeof *x);
-    for (uint32_t i = 0; i < p->params.n; i++)
-        if (s->chosen[i]) x[i] = s->draft->params.at[i].value;
-    s->back = gcut_sweep_new(s->draft, s->tmp, x, p->params.n);
-    gcut_sweep_seed(&s->back, s->map[s->loss_at], s->seed);
+    s->back = gcut_sweep_new(s->draft, s->tmp, chosen_values(s, s->draft), p->params.n);
+    gcut_sweep_seed(&s->back, s->map[p->results.at[s->loss_at].value], s->seed);
     gcut_sweep_run(&s->back);
 }
 
@@ -250,6 +275,31 @@ static const char *step_name(gcut_graph *g, const char *value, uint32_t *k)
     return name;
 }
 
+/* gcut_node_copy with a name for each result. */
+static gcut_ref copy_named(gcut_graph *g, const gcut_graph *d, uint32_t n, const gcut_ref *args,
+                           const char *const *names)
+{
+    const gcut_node *node = gcut_node_at(d, n);
+    gcut_type *types = gcut_alloc(g->module->arena, node->nres * sizeof *types);
+    for (uint32_t k = 0; k < node->nres; k++) types[k] = *gcut_type_of(d, node->res0 + k);
+    gcut_node_spec spec = {.op = (gcut_op)node->op,
+                           .args = args,
+                           .nargs = node->nargs,
+                           .ncaptured = node->ncaptured,
+                           .attrs = d->attrs.at + node->attr0,
+                           .nattrs = node->nattrs,
+                           .regions = d->regions.at + node->reg0,
+                           .nregs = node->nregs,
+                           .loc = node->loc,
+                           .name = names[0],
+                           .types = types,
+                           .names = names,
+                           .ntypes = node->nres};
+    gcut_ref r = gcut_node_make(g, &spec);
+    g->nodes.at[g->nodes.n - 1].marks = node->marks;
+    return r;
+}
+
 /* Appends the live backward nodes to `g`; map: draft value -> value of g. */
 static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
 {
@@ -263,9 +313,11 @@ static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
         gcut_ref first = node->res0, y = s->back.owner.at[n - s->back.nnodes];
         if (n > s->back.nnodes && y != s->back.owner.at[n - s->back.nnodes - 1]) step = 0;
         if (!any_live(node, live)) continue;
-        const char *name = whole[first] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first]].name)
+        const char **names = gcut_alloc(s->tmp, node->nres * sizeof *names);
+        for (uint32_t k = 0; k < node->nres; k++)
+            names[k] = whole[first + k] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first + k]].name)
                                         : step_name(g, d->values.at[y].name, &step);
-        gcut_ref r = gcut_node_copy(g, d, n, mapped_args(s, d, node, map), node->loc, name);
+        gcut_ref r = copy_named(g, d, n, mapped_args(s, d, node, map), names);
         for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
     }
     for (uint32_t i = 0; i < d->checks.n; i++)
@@ -308,9 +360,11 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
 {
     gcut_module *m = g->module;
     refuse_half(g);
-    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = primal_of(g)};
+    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
+    open_up(&s);
     find_loss(&s, opt ? opt->loss : NULL);
     choose(&s, opt);
+    decompose(&s);
     s.seed_name = gcut_name_fresh(s.primal, gcut_printf(m->arena, "d%s", s.loss));
     s.map = gcut_calloc(s.tmp, s.primal->values.n, sizeof *s.map);
 

@@ -41,6 +41,12 @@ void gcut_vjp_meaning(gcut_vjp *c)
     gcut_bug(__FILE__, __LINE__, "a composite without a rule of its own reached the sweep");
 }
 
+void gcut_vjp_unfold(gcut_vjp *c)
+{
+    (void)c;
+    gcut_bug(__FILE__, __LINE__, "control flow without a rule of its own reached the sweep");
+}
+
 /* ---- unary ---- */
 
 /* y = -x: dx = -dy */

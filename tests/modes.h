@@ -1,12 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * For tests of derivatives within one graph: directions as further inputs, and
- * inner products as results.
+ * For tests of derivatives: a gradient as the next loss; directions as further
+ * inputs and inner products as results, for derivatives within one graph.
  */
 #ifndef GCUT_TESTS_MODES_H
 #define GCUT_TESTS_MODES_H
 
 #include "oracle.h"
+
+/* Sum over all gradients of <gradient, direction>. */
+static inline double inner(const gcut_graph *joint, const gcut_array *out, const gcut_array *dir)
+{
+    double sum = 0;
+    for (uint32_t r = 0; r < joint->results.n; r++)
+        if (joint->results.at[r].role == GCUT_ROLE_grad)
+            sum += dot(&out[r], &dir[find_param(joint, joint->results.at[r].name)]);
+    return sum;
+}
+
+/* The joint graph as a primal whose loss is the sum of all gradients, each against a fixed direction. */
+static inline gcut_graph *gradient_as_loss(gcut_graph *joint)
+{
+    gcut_build b = {.g = joint};
+    gcut_ref total = 0;
+    uint32_t n = joint->results.n;
+    for (uint32_t r = 0; r < n; r++) {
+        if (joint->results.at[r].role != GCUT_ROLE_grad) continue;
+        gcut_ref g = joint->results.at[r].value;
+        gcut_type t = *gcut_type_of(joint, g);
+        gcut_ref c = gcut_b1(&b, GCUT_OP_cos, g); /* makes the sum depend on the gradient's size, too */
+        gcut_ref part = t.rank ? gcut_breduce(&b, GCUT_OP_sum, c, (1u << t.rank) - 1) : c;
+        part = gcut_bcast(&b, part, GCUT_f64);
+        total = total ? gcut_b2(&b, GCUT_OP_add, total, part) : part;
+    }
+    joint->results.n = 0;
+    gcut_result_new(joint, GCUT_ROLE_out, "loss", total);
+    return joint;
+}
 
 /* The value that the sample's loss weighs with %t: it is read by the only node that reads %t. */
 static inline gcut_ref weighed(const gcut_graph *g)

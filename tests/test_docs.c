@@ -111,7 +111,9 @@ static const note derivatives[] = {
     {"log_softmax", "dy - e^y * sum(dy)"},
     {"logsumexp", "dy * e^(x - y)"},
     {"attention", "`attention_grad`"},
-    {"control", "of what the regions compute"},
+    {"if", "an `if` over the branches' derivatives"},
+    {"scan", "a scan in the other direction over the step's derivative"},
+    {"unfold", "of what it unfolds to: the function called, a bounded loop as a scan"},
 };
 
 typedef struct columns {
