@@ -275,31 +275,6 @@ static const char *step_name(gcut_graph *g, const char *value, uint32_t *k)
     return name;
 }
 
-/* gcut_node_copy with a name for each result. */
-static gcut_ref copy_named(gcut_graph *g, const gcut_graph *d, uint32_t n, const gcut_ref *args,
-                           const char *const *names)
-{
-    const gcut_node *node = gcut_node_at(d, n);
-    gcut_type *types = gcut_alloc(g->module->arena, node->nres * sizeof *types);
-    for (uint32_t k = 0; k < node->nres; k++) types[k] = *gcut_type_of(d, node->res0 + k);
-    gcut_node_spec spec = {.op = (gcut_op)node->op,
-                           .args = args,
-                           .nargs = node->nargs,
-                           .ncaptured = node->ncaptured,
-                           .attrs = d->attrs.at + node->attr0,
-                           .nattrs = node->nattrs,
-                           .regions = d->regions.at + node->reg0,
-                           .nregs = node->nregs,
-                           .loc = node->loc,
-                           .name = names[0],
-                           .types = types,
-                           .names = names,
-                           .ntypes = node->nres};
-    gcut_ref r = gcut_node_make(g, &spec);
-    g->nodes.at[g->nodes.n - 1].marks = node->marks;
-    return r;
-}
-
 /* Appends the live backward nodes to `g`; map: draft value -> value of g. */
 static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
 {
@@ -317,7 +292,7 @@ static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
         for (uint32_t k = 0; k < node->nres; k++)
             names[k] = whole[first + k] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first + k]].name)
                                         : step_name(g, d->values.at[y].name, &step);
-        gcut_ref r = copy_named(g, d, n, mapped_args(s, d, node, map), names);
+        gcut_ref r = gcut_node_copy_as(g, d, n, mapped_args(s, d, node, map), node->loc, names);
         for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
     }
     for (uint32_t i = 0; i < d->checks.n; i++)

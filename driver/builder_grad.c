@@ -3,8 +3,7 @@
  * The public builder: derivatives as ordinary values.
  */
 #include "autodiff/autodiff.h"
-#include "driver/ctx.h"
-#include "graph/build.h"
+#include "driver/builder.h"
 
 /* One call; which lists are there depends on the function. */
 typedef struct grad_call {
@@ -14,7 +13,7 @@ typedef struct grad_call {
     gcut_ref *y, *dy, *x, *t, *out;
 } grad_call;
 
-static _Noreturn void usage(const grad_call *c, const char *what)
+static _Noreturn void refuse(const grad_call *c, const char *what)
 {
     gcut_fail(c->g->module->env, GCUT_EUSAGE, (gcut_place){c->at.file, c->at.line, 0}, NULL, "%s", what);
 }
@@ -23,22 +22,22 @@ static void check_floats(const grad_call *c, const gcut_ref *v, int n)
 {
     for (int k = 0; k < n; k++)
         if (!gcut_dtype_is_float(gcut_type_of(c->g, v[k])->dtype))
-            usage(c, "only float values have derivatives");
+            refuse(c, "only float values have derivatives");
 }
 
 static void check_types(const grad_call *c, const gcut_ref *v, const gcut_ref *of, int n)
 {
     for (int k = 0; k < n; k++)
         if (!gcut_type_equal(gcut_type_of(c->g, v[k]), gcut_type_of(c->g, of[k])))
-            usage(c,
-                  gcut_printf(c->g->module->arena, "%s is not of the type of its value, %s",
-                              gcut_type_text(c->g->module->arena, c->g->module, gcut_type_of(c->g, v[k])),
-                              gcut_type_text(c->g->module->arena, c->g->module, gcut_type_of(c->g, of[k]))));
+            refuse(c,
+                   gcut_printf(c->g->module->arena, "%s is not of the type of its value, %s",
+                               gcut_type_text(c->g->module->arena, c->g->module, gcut_type_of(c->g, v[k])),
+                               gcut_type_text(c->g->module->arena, c->g->module, gcut_type_of(c->g, of[k]))));
 }
 
 static void check_loss(const grad_call *c)
 {
-    if (gcut_type_of(c->g, c->y[0])->rank) usage(c, "a loss is a scalar: reduce it with sum or mean first");
+    if (gcut_type_of(c->g, c->y[0])->rank) refuse(c, "a loss is a scalar: reduce it with sum or mean first");
 }
 
 /* No dependence is a derivative of 0. */
@@ -102,19 +101,28 @@ typedef struct grad_job {
     gcut_val *out;
 } grad_job;
 
-static gcut_ref *ids(gcut_arena *a, const gcut_val *v, int n)
+static bool is_null(const gcut_val *v, int n)
+{
+    for (int k = 0; v && k < n; k++)
+        if (!v[k].id || !v[k].graph) return true;
+    return false;
+}
+
+/* What g calls these values; those of graphs around it are captured. */
+static gcut_ref *ids(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n)
 {
     if (!v) return NULL;
     gcut_ref *id = gcut_calloc(a, (size_t)n + 1, sizeof *id);
-    for (int k = 0; k < n; k++) id[k] = v[k].id;
+    for (int k = 0; k < n; k++) id[k] = gcut_builder_ref(g, v[k]);
     return id;
 }
 
-static bool of_one_graph(const gcut_graph *g, const gcut_val *v, int n)
+/* A value from around a region would be differentiated by as if nothing else there depended on it. */
+static void check_own(const grad_call *c, const gcut_val *v, int n)
 {
-    for (int k = 0; v && k < n; k++)
-        if (!v[k].id || v[k].graph != g) return false;
-    return true;
+    for (int k = 0; k < n; k++)
+        if (v[k].graph != c->g)
+            refuse(c, "what is differentiated, and what by, are values of one graph or of one region's body");
 }
 
 static void grad_body(void *arg)
@@ -122,15 +130,14 @@ static void grad_body(void *arg)
     grad_job *j = arg;
     gcut_graph *g = j->y[0].graph;
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
-    grad_call c = {.at = j->at,
-                   .g = g,
-                   .ny = j->ny,
-                   .nx = j->nx,
-                   .y = ids(a, j->y, j->ny),
-                   .dy = ids(a, j->dy, j->ny),
-                   .x = ids(a, j->x, j->nx),
-                   .t = ids(a, j->t, j->nx),
-                   .out = gcut_calloc(a, (size_t)j->nout + 1, sizeof(gcut_ref))};
+    grad_call c = {.at = j->at, .g = g, .ny = j->ny, .nx = j->nx};
+    check_own(&c, j->y, j->ny);
+    check_own(&c, j->x, j->nx);
+    c.y = ids(a, g, j->y, j->ny);
+    c.dy = ids(a, g, j->dy, j->ny);
+    c.x = ids(a, g, j->x, j->nx);
+    c.t = ids(a, g, j->t, j->nx);
+    c.out = gcut_calloc(a, (size_t)j->nout + 1, sizeof *c.out);
     j->body(&c);
     for (int k = 0; k < j->nout; k++) j->out[k] = (gcut_val){g, c.out[k]};
     gcut_arena_free(a);
@@ -140,11 +147,10 @@ static void grad_body(void *arg)
 static void start(grad_job *j)
 {
     for (int k = 0; k < j->nout; k++) j->out[k] = (gcut_val){0};
-    gcut_graph *g = j->ny > 0 ? j->y[0].graph : NULL;
-    if (!of_one_graph(g, j->y, j->ny) || !of_one_graph(g, j->dy, j->ny) || !of_one_graph(g, j->x, j->nx) ||
-        !of_one_graph(g, j->t, j->nx))
+    if (j->ny < 1 || is_null(j->y, j->ny) || is_null(j->dy, j->ny) || is_null(j->x, j->nx) ||
+        is_null(j->t, j->nx))
         return;
-    gcut_guard_at(j->at, g, grad_body, j);
+    gcut_guard_at(j->at, j->y[0].graph, grad_body, j);
 }
 
 void gcut_grad_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, gcut_val *dxs)

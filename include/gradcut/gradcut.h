@@ -238,7 +238,7 @@ GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* 
 
 /* Derivatives as ordinary values of the same graph, which can be computed with, returned and differentiated
  * again.  What nothing depends on gets zeros.  The values by which is differentiated may be any, not only
- * parameters; a list holds values of one graph. */
+ * parameters; what is differentiated and what by are values of one graph, or of one region's body. */
 
 /* dxs[k] = d loss / d xs[k] of a scalar. */
 GCUT_API void gcut_grad_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, gcut_val *dxs);
