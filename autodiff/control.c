@@ -65,9 +65,7 @@ static gcut_graph *yielding_carries(gcut_graph *body, uint32_t carries)
     gcut_rewrite rw = gcut_rewrite_begin(body, body->name);
     for (uint32_t n = 0; n < body->nodes.n; n++) gcut_rewrite_copy(&rw, n);
     gcut_graph *out = gcut_rewrite_end(&rw);
-    for (uint32_t k = 0; k < carries; k++)
-        gcut_result_new(out, GCUT_ROLE_out, gcut_printf(out->module->arena, "before%u", k),
-                        out->params.at[k].value);
+    for (uint32_t k = 0; k < carries; k++) gcut_body_yield(out, out->params.at[k].value);
     return out;
 }
 
@@ -174,8 +172,7 @@ static gcut_graph *arm(gcut_graph *outer, const gcut_graph *like, const gcut_gra
     copy_params(body, like, map);
     if (src) gcut_body_redo(body, src, map);
     for (uint32_t k = 0; k < n; k++)
-        gcut_result_new(body, GCUT_ROLE_out, gcut_printf(body->module->arena, "y%u", k),
-                        map[src ? src->results.at[k].value : like->params.at[k].value]);
+        gcut_body_yield(body, map[src ? src->results.at[k].value : like->params.at[k].value]);
     return body;
 }
 
@@ -203,10 +200,8 @@ static gcut_graph *guarded_step(gcut_graph *outer, const gcut_graph *g, const gc
                         .nregs = 2,
                         .loc = n->loc};
     gcut_ref r = gcut_node_make(body, &s);
-    for (uint32_t k = 0; k < n->nres; k++)
-        gcut_result_new(body, GCUT_ROLE_out, gcut_printf(a, "y%u", k), r + k);
-    for (uint32_t k = 0; k < n->nres; k++)
-        gcut_result_new(body, GCUT_ROLE_out, gcut_printf(a, "before%u", k), body->params.at[k].value);
+    for (uint32_t k = 0; k < n->nres; k++) gcut_body_yield(body, r + k);
+    for (uint32_t k = 0; k < n->nres; k++) gcut_body_yield(body, body->params.at[k].value);
     return body;
 }
 

@@ -46,11 +46,6 @@ static gcut_ref take(gcut_graph *body, const char *name, gcut_type type)
     return gcut_param_new(body, GCUT_ROLE_input, name, &type);
 }
 
-static void yield(gcut_graph *body, gcut_ref v)
-{
-    gcut_result_new(body, GCUT_ROLE_out, gcut_printf(body->module->arena, "y%u", body->results.n), v);
-}
-
 static gcut_graph *empty_body(gcut_vjp *c)
 {
     gcut_graph *body = gcut_body_new(c->b.g);
@@ -103,7 +98,7 @@ void gcut_vjp_if(gcut_vjp *c)
         if (!dx[0][i] && !dx[1][i]) continue;
         for (uint32_t k = 0; k < 2; k++) {
             gcut_ref s = arms[k].body->params.at[i].value;
-            yield(arms[k].body, dx[k][i] ? dx[k][i] : zeros_like(arms[k].body, s, c->b.loc));
+            gcut_body_yield(arms[k].body, dx[k][i] ? dx[k][i] : zeros_like(arms[k].body, s, c->b.loc));
         }
         nyields++;
     }
@@ -251,12 +246,12 @@ static void yield_all(scan *s, const gcut_ref *dx, const gcut_ref *sum)
 {
     gcut_build b = {.g = s->body, .loc = s->c->b.loc};
     for (uint32_t k = 0; k < s->carries; k++)
-        if (s->reached[k]) yield(s->body, dx[k] ? dx[k] : zeros_like(s->body, s->dnext[k], b.loc));
+        if (s->reached[k]) gcut_body_yield(s->body, dx[k] ? dx[k] : zeros_like(s->body, s->dnext[k], b.loc));
     for (uint32_t k = s->own; k < s->f->params.n; k++)
-        if (s->reached[k]) yield(s->body, dx[k] ? gcut_b2(&b, GCUT_OP_add, sum[k], dx[k]) : sum[k]);
+        if (s->reached[k]) gcut_body_yield(s->body, dx[k] ? gcut_b2(&b, GCUT_OP_add, sum[k], dx[k]) : sum[k]);
     for (uint32_t k = s->carries; k < s->own; k++) {
         gcut_ref slice = s->map[s->f->params.at[k].value];
-        if (s->reached[k]) yield(s->body, dx[k] ? dx[k] : zeros_like(s->body, slice, b.loc));
+        if (s->reached[k]) gcut_body_yield(s->body, dx[k] ? dx[k] : zeros_like(s->body, slice, b.loc));
     }
 }
 

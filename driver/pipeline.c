@@ -22,12 +22,12 @@ static gcut_graph *rename_to(gcut_graph *g, const char *name)
     return g;
 }
 
-/* fold, cse and dce keep results and names; each is verified. */
+/* fold, cse, merge and dce keep results and names; each is verified. */
 static gcut_graph *simplify(gcut_graph *g, const char *name)
 {
     static gcut_graph *(*const passes[])(gcut_graph *, const char *) = {gcut_pass_fold, gcut_pass_cse,
-                                                                        gcut_pass_dce};
-    static const char *const names[] = {"fold", "cse", "dce"};
+                                                                        gcut_pass_merge, gcut_pass_dce};
+    static const char *const names[] = {"fold", "cse", "merge", "dce"};
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         g = passes[i](g, gcut_printf(g->module->arena, "%s.%s", name, names[i]));
         gcut_verify(g);

@@ -387,6 +387,8 @@ gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v);
  * the module's arena. */
 gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, uint32_t n,
                             uint32_t *ncaptured);
+/* One more value that a closed body yields, under a name of its own. */
+void gcut_body_yield(gcut_graph *body, gcut_ref v);
 static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_node *n, uint32_t k)
 {
     return &g->regions.at[n->reg0 + k];

@@ -12,6 +12,8 @@
 gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 /* equal op, operands, attributes, type -> one node (graph/cse.c) */
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
+/* scans that differ only in what they yield -> one (graph/merge.c) */
+gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 /* drops what no result needs; params stay (graph/dce.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 

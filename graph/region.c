@@ -110,3 +110,19 @@ gcut_ref *gcut_bodies_close(gcut_graph *const *bodies, const uint32_t *nargs, ui
     *ncaptured = all.n;
     return all.at;
 }
+
+static bool is_yielded(const gcut_graph *body, const char *name)
+{
+    for (uint32_t i = 0; i < body->results.n; i++)
+        if (!strcmp(body->results.at[i].name, name)) return true;
+    return false;
+}
+
+void gcut_body_yield(gcut_graph *body, gcut_ref v)
+{
+    const char *name;
+    uint32_t k = body->results.n;
+    do name = gcut_printf(body->module->arena, "y%u", k++);
+    while (is_yielded(body, name));
+    gcut_result_new(body, GCUT_ROLE_out, name, v);
+}

@@ -181,7 +181,8 @@ static void check_joint(void *arg)
     gcut_array *both = with_cotangent(a, joint, at), *out = run_graph(a, joint, GCUT_EXACT, both);
     assert_close(j, "first derivative", inner(joint, out, dir), derivative_along(a, g, 0, at, dir), 1e-6);
 
-    gcut_graph *simple = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(joint, "s1"), "s2"), "s3");
+    gcut_graph *simple = gcut_pass_fold(joint, "s1");
+    simple = gcut_pass_dce(gcut_pass_merge(gcut_pass_cse(simple, "s2"), "s3"), "s4");
     gcut_verify(simple);
     gcut_array *same = run_graph(a, simple, GCUT_EXACT, both);
     assert_close(j, "simplified", inner(simple, same, dir), inner(joint, out, dir), 1e-12);
@@ -220,6 +221,11 @@ static void check_appended(void *arg)
     assert_close(j, "reverse mode", out[1].u.f[0], derivative_along(a, g, 0, p, move), 1e-6);
     assert_close(j, "forward mode", out[2].u.f[0], out[1].u.f[0], 1e-10);
     assert_close(j, "curvature", out[3].u.f[0], derivative_along(a, g, 1, p, move), 1e-6);
+    gcut_graph *merged = gcut_pass_dce(gcut_pass_merge(gcut_pass_cse(g, "m1"), "m2"), "m3");
+    gcut_verify(merged);
+    gcut_array *same = run_graph(a, merged, GCUT_EXACT, p);
+    for (uint32_t r = 0; r < g->results.n; r++)
+        assert_close(j, "merged", same[r].u.f[0], out[r].u.f[0], 1e-14);
     gcut_arena_free(a);
 }
 
@@ -375,6 +381,38 @@ static void backward_scans_are_named_located_and_minimal(void **state)
     gcut_env_free(env);
 }
 
+/* A gradient within the graph builds the scan again, with what it carries: simplified, there is one again. */
+static void check_merged(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_module *m = gcut_parse(env, a, "rnn", rnn, sizeof rnn - 1);
+    gcut_graph *g = m->graphs.at[0];
+    gcut_build b = {.g = g};
+    gcut_ref loss = g->results.at[0].value, one = gcut_bconst(&b, loss, 1), x = gcut_graph_find(g, "u"), dx;
+    gcut_backward(g, &loss, &one, 1, &x, 1, &dx);
+    gcut_result_new(g, GCUT_ROLE_grad, "u", dx);
+    gcut_verify(g);
+    assert_non_null(find_op(g, GCUT_OP_scan, 2));
+    gcut_graph *s = gcut_pass_dce(gcut_pass_merge(gcut_pass_cse(g, "s1"), "s2"), "s3");
+    gcut_verify_module(m);
+    assert_non_null(find_op(s, GCUT_OP_scan, 1));
+    assert_null(find_op(s, GCUT_OP_scan, 2));
+    gcut_array *at = fill(a, g, 3), *p = run_graph(a, g, GCUT_EXACT, at),
+               *q = run_graph(a, s, GCUT_EXACT, at);
+    for (uint32_t r = 0; r < g->results.n; r++)
+        assert_memory_equal(p[r].u.f, q[r].u.f, (size_t)p[r].n * sizeof(double));
+    gcut_arena_free(a);
+}
+
+static void doubles_of_a_scan_are_merged(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, check_merged, env);
+    gcut_env_free(env);
+}
+
 static void differentiate(void *arg)
 {
     network *n = arg;
@@ -416,6 +454,7 @@ int main(void)
         cmocka_unit_test(derivatives_within_a_graph_match_too),
         cmocka_unit_test(recurrent_networks_equal_pytorch),
         cmocka_unit_test(backward_scans_are_named_located_and_minimal),
+        cmocka_unit_test(doubles_of_a_scan_are_merged),
         cmocka_unit_test(what_has_no_derivative_is_named_with_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
