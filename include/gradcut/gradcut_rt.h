@@ -121,7 +121,7 @@ typedef struct gcut_rt_attention {
 
 /* A share holds `work` = size of an element * ceildiv(s, PAD) * PAD * (d + rows) bytes, rows = min(t, ROWS);
  * for the derivative (d + e + 2 rows). */
-#define GCUT_RT_ATTENTION_ROWS 64
+#define GCUT_RT_ATTENTION_ROWS 32
 #define GCUT_RT_ATTENTION_PAD 32
 
 /* bias may be NULL; so may results of the derivative that are not wanted. */

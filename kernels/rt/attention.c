@@ -66,6 +66,14 @@ static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t ro
     return batch * stride[0] + head * stride[1] + row * stride[2];
 }
 
+/* Joins LANES accumulators pairwise, lane l with lane l + w: written out, as a loop over w would not unroll.
+ */
+#define HALVE(width, statement)                                                                              \
+    for (int l = 0, w = width; l < width; l++) statement;
+#define HALVES(statement)                                                                                    \
+    HALVE(16, statement) HALVE(8, statement) HALVE(4, statement) HALVE(2, statement) HALVE(1, statement)
+_Static_assert(LANES == 32, "HALVES begins with half of the lanes");
+
 #ifdef __x86_64__
 static int has_avx512(void)
 {

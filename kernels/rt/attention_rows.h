@@ -21,21 +21,20 @@ TARGET static T ROW(largest)(const T *x, int64_t width)
     for (int l = 0; l < LANES; l++) m[l] = x[l];
     for (int64_t c = LANES; c < width; c += LANES)
         for (int l = 0; l < LANES; l++) m[l] = MATH(gcut_max)(m[l], x[c + l]);
-    for (int w = LANES / 2; w > 0; w /= 2)
-        for (int l = 0; l < w; l++) m[l] = MATH(gcut_max)(m[l], m[l + w]);
+    HALVES(m[l] = MATH(gcut_max)(m[l], m[l + w]))
     return m[0];
 }
 
 TARGET static T ROW(join)(T *s)
 {
-    for (int w = LANES / 2; w > 0; w /= 2)
-        for (int l = 0; l < w; l++) s[l] += s[l + w];
+    HALVES(s[l] += s[l + w])
     return s[0];
 }
 
 /* x = softmax(x scale + bias) of its first n > 0 elements, 0 behind them.  -inf stands for what does not
  * count: e^(-inf - m) = 0.  A row of -inf alone gives NaN. */
-TARGET static void ROW(softmax)(T *x, int64_t n, int64_t width, T scale, const T *bias, int64_t step)
+TARGET static void ROW(softmax)(T *restrict x, int64_t n, int64_t width, T scale, const T *restrict bias,
+                                int64_t step)
 {
     int64_t used = padded(n);
     for (int64_t c = 0; c < n; c++) x[c] *= scale;
@@ -56,7 +55,7 @@ TARGET static void ROW(softmax)(T *x, int64_t n, int64_t width, T scale, const T
 }
 
 /* d = p o (d - sum(p o d)) of the first n > 0 elements, 0 behind them. */
-TARGET static void ROW(backward)(const T *p, T *d, int64_t n, int64_t width)
+TARGET static void ROW(backward)(const T *restrict p, T *restrict d, int64_t n, int64_t width)
 {
     T s[LANES] = {0};
     int64_t used = padded(n);

@@ -106,21 +106,18 @@ static void NAME(block)(const job *w, const span *x, const NAME(tiles) * s)
     const T *k = (const T *)w->k + at(a->k, x->batch, x->group, 0);
     const T *dy = (const T *)w->dy + at(a->y, x->batch, x->head, x->t0);
     NAME(probabilities)(w, x, s->kt, s->p, ld);
-    if (w->dv)
-        NAME(multiply)
-        (x->keys, a->e, m, s->p, 1, ld, dy, a->y[2], a->y[3], 1,
-         (T *)w->dv + at(a->dv, x->batch, x->group, 0), a->dv[2], a->dv[3]);
+    if (w->dv) NAME(multiply)
+    (x->keys, a->e, m, s->p, 1, ld, dy, a->y[2], a->y[3], 1, (T *)w->dv + at(a->dv, x->batch, x->group, 0),
+     a->dv[2], a->dv[3]);
     if (!w->dq && !w->dk && !w->dbias) return;
     NAME(multiply)(m, x->width, a->e, dy, a->y[2], a->y[3], s->vt, ld, 1, 0, s->d, ld, 1);
     NAME(scores)(w, x, s->p, s->d, ld);
-    if (w->dq)
-        NAME(multiply)
-        (m, a->d, x->keys, s->d, ld, 1, k, a->k[2], a->k[3], 0,
-         (T *)w->dq + at(a->dq, x->batch, x->head, x->t0), a->dq[2], a->dq[3]);
-    if (w->dk)
-        NAME(multiply)
-        (x->keys, a->d, m, s->d, 1, ld, q, a->q[2], a->q[3], 1, (T *)w->dk + at(a->dk, x->batch, x->group, 0),
-         a->dk[2], a->dk[3]);
+    if (w->dq) NAME(multiply)
+    (m, a->d, x->keys, s->d, ld, 1, k, a->k[2], a->k[3], 0, (T *)w->dq + at(a->dq, x->batch, x->head, x->t0),
+     a->dq[2], a->dq[3]);
+    if (w->dk) NAME(multiply)
+    (x->keys, a->d, m, s->d, 1, ld, q, a->q[2], a->q[3], 1, (T *)w->dk + at(a->dk, x->batch, x->group, 0),
+     a->dk[2], a->dk[3]);
 }
 
 static void NAME(clear)(int64_t rows, int64_t columns, T *x, const int64_t *stride)
