@@ -71,10 +71,10 @@ static gcut_network *build(const gcut_problem *p, gcut_arena *arena, double lamb
         const gcut_node *n = gcut_node_at(g, i);
         if (n->nres == 0 || !in_domain(p, n->res0)) continue;
         gcut_ref res[GCUT_MAX_RESULTS];
-        bool forced = false;
+        bool forced = true; /* one result saved by force leaves the others to be recomputed */
         for (uint32_t k = 0; k < n->nres; k++) {
             res[k] = n->res0 + k;
-            forced |= p->force[res[k]] == GCUT_FORCE_SAVE;
+            forced &= p->force[res[k]] == GCUT_FORCE_SAVE;
         }
         gcut_network_work(net, forced ? INFINITY : p->price[n->res0].recompute_ns,
                           forced ? "must be saved, as asked for" : p->price[n->res0].why,

@@ -283,9 +283,62 @@ static void sizes_are_given(void **state)
     must(w->env, shape_only_body, w);
 }
 
+/* A node of several results is computed in one place as a whole; each result is saved or not by itself. */
+static void several_body(void *arg)
+{
+    static const char text[] =
+        "gcut 1\n"
+        "func @f[N in 1..](param %w: f32[1, 1, N, 4], state %s: f32[1, 1, N, 4], input %x: f32[1, 1, N, 4], "
+        "cotan %dy: f32[]) -> (out y: f32[1, 1, N, 4], grad w: f32[1, 1, N, 4], next s: f32[1, 1, N, 4]) {\n"
+        "  %a, %b, %c = attention_grad(%w, %x, %x, %w, causal=true)\n  %y = tanh(%a)\n"
+        "  %d = broadcast(%dy, shape=[1, 1, N, 4], axes=[])\n  %e = mul(%d, %b)\n  %g = mul(%e, %c)\n"
+        "  return %y, %g, %c\n}\n";
+    static const struct {
+        gcut_policy policy;
+        const char *save, *recompute;
+        bool again; /* the backward half computes the node */
+    } ways[] = {{GCUT_POLICY_SAVE_ALL, NULL, NULL, false}, {GCUT_POLICY_RECOMPUTE_ALL, NULL, NULL, true},
+                {GCUT_POLICY_MINCUT, NULL, NULL, false},   {GCUT_POLICY_MINCUT, "b", "c", true},
+                {GCUT_POLICY_MINCUT, "c", "b", true},      {GCUT_POLICY_RECOMPUTE_ALL, "a", NULL, true}};
+    world *w = arg;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        w->arena = gcut_arena_new(w->env, w->env->arena);
+        w->seed = 11;
+        gcut_module *m = gcut_parse(w->env, w->arena, "f.gcut", text, sizeof text - 1);
+        gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 7};
+        gcut_plan_options opt = {.policy = ways[i].policy,
+                                 .lambda = 0.05,
+                                 .at = &at,
+                                 .nat = 1,
+                                 .machine = gcut_machine_shipped(),
+                                 .save = &ways[i].save,
+                                 .nsave = ways[i].save != NULL,
+                                 .recompute = &ways[i].recompute,
+                                 .nrecompute = ways[i].recompute != NULL};
+        gcut_plan *p = gcut_plan_make(m->graphs.at[0], &opt);
+        gcut_split(p, "g");
+        gcut_verify_module(m);
+        run_pair(w, p, GCUT_STATED);
+        bool again = false;
+        for (uint32_t n = 0; n < p->bwd->nodes.n; n++)
+            again |= p->bwd->nodes.at[n].op == GCUT_OP_attention_grad;
+        assert_int_equal(again, ways[i].again);
+        for (const char *v = "abc"; *v; v++)
+            assert_int_equal(p->value[gcut_graph_find(p->joint, (char[]){*v, 0})].where, GCUT_W_FORWARD);
+        gcut_arena_free(w->arena);
+    }
+}
+
+static void several_results(void **state)
+{
+    world *w = *state;
+    must(w->env, several_body, w);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(halves_equal_joint), T(roles_and_marks), T(sizes_are_given)};
+    const struct CMUnitTest tests[] = {T(halves_equal_joint), T(roles_and_marks), T(sizes_are_given),
+                                       T(several_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
