@@ -11,8 +11,8 @@
 static uint32_t symbols(const gcut_program *p, gcut_dim_decl *out, uint32_t room)
 {
     uint32_t n = 0;
-    for (int k = 0; k < 2; k++) {
-        const gcut_graph *g = p->half[k].g;
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        const gcut_graph *g = p->halves.at[k]->g;
         for (uint32_t i = 0; g && i < g->decls.n; i++) {
             bool known = false;
             for (uint32_t j = 0; j < n; j++) known = known || out[j].sym == g->decls.at[i].sym;
@@ -84,7 +84,7 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
-    for (int k = 0; k < (p->half[1].g ? 3 : 1); k++)
+    for (int k = 0; k < (p->halves.at[GCUT_BACKWARD]->g ? 3 : 1); k++)
         gcut_text_add(
             h,
             "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err);\n",
@@ -113,8 +113,8 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
             s, s, (long long)syms[i].lo,
             syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
     }
-    for (int k = 0; k < 2; k++) {
-        const gcut_graph *g = p->half[k].g;
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        const gcut_graph *g = p->halves.at[k]->g;
         for (uint32_t i = 0; g && i < g->checks.n; i++) {
             const gcut_dim_check *q = &g->checks.at[i];
             gcut_text_add(c,
@@ -149,7 +149,7 @@ static void emit_layout(const gcut_program *p, gcut_text *c)
         const char *bytes =
             gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
         if (q->crew != GCUT_NONE) {
-            gcut_crew crew = gcut_unit_crew(&p->half[q->half], q->crew);
+            gcut_crew crew = gcut_unit_crew(p->halves.at[q->half], q->crew);
             bytes = gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
                                 gcut_crew_c(p->module, &crew));
         }
@@ -198,8 +198,8 @@ static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
         for (uint32_t k = 0; k < p->buffers.n; k++) {
             const gcut_buffer *q = &p->buffers.at[k];
             if (q->kind != GCUT_P_BOUND || q->binding != i || q->birth < 0) continue;
-            if (q->birth < p->half[1].first || !p->half[1].g) used |= 1;
-            if (p->half[1].g && q->death >= p->half[1].first) used |= 2;
+            if (q->birth < p->halves.at[GCUT_BACKWARD]->first || !p->halves.at[GCUT_BACKWARD]->g) used |= 1;
+            if (p->halves.at[GCUT_BACKWARD]->g && q->death >= p->halves.at[GCUT_BACKWARD]->first) used |= 2;
         }
         if (!used) continue;
         gcut_text_add(
@@ -216,7 +216,7 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 {
     gcut_dim_decl syms[MAX_SYMBOLS];
     uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
-    bool both = p->half[1].g != NULL;
+    bool both = p->halves.at[GCUT_BACKWARD]->g != NULL;
     gcut_text_add(
         c,
         "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
@@ -292,10 +292,10 @@ static void emit_memory(const gcut_program *p, gcut_text *c)
 static void emit_ir(const gcut_program *p, gcut_text *c)
 {
     gcut_text_add(c, "/*\n * The program:\n *\n");
-    for (int k = 0; k < 2; k++) {
-        if (!p->half[k].g) continue;
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        if (!p->halves.at[k]->g) continue;
         gcut_text t = {.arena = p->module->arena};
-        gcut_print_graph(p->half[k].g, &(gcut_print_options){.no_loc = true}, &t);
+        gcut_print_graph(p->halves.at[k]->g, &(gcut_print_options){.no_loc = true}, &t);
         for (char *s = t.at; *s;) { /* hostile text must not end the comment */
             size_t n = strcspn(s, "\n");
             for (size_t i = 0; i + 1 < n; i++)
@@ -349,8 +349,8 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
     uint32_t faults = 0, number = 0;
     gcut_functions functions = {0};
     emit_header(p, name, h);
-    for (int k = 0; k < 2; k++) {
-        const gcut_half *half = &p->half[k];
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        const gcut_half *half = p->halves.at[k];
         for (uint32_t i = 0; half->g && i < half->order.n; i++) {
             gcut_emitter e = {.p = p,
                               .h = half,
@@ -385,10 +385,10 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
                   "fault;\n} %s_args;\n\n",
                   faults ? faults : 1, name, name, name, name);
     gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
-    for (int k = 0; k < 2; k++) {
-        if (!p->half[k].g) continue;
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        if (!p->halves.at[k]->g) continue;
         gcut_text_add(c,
-                      "static gcut_rt_status %s_half%d(%s_call *x, gcut_rt_error *err)\n{\n    const int nt "
+                      "static gcut_rt_status %s_half%u(%s_call *x, gcut_rt_error *err)\n{\n    const int nt "
                       "= x->plan->threads;\n    (void)nt;\n    "
                       "(void)err;\n",
                       name, k, name);
@@ -403,8 +403,8 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
 void gcut_program_mark(const gcut_program *p)
 {
     uint32_t number = 0;
-    for (int k = 0; k < 2; k++) {
-        const gcut_half *h = &p->half[k];
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        const gcut_half *h = p->halves.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++, number++) {
             const gcut_unit *u = &h->units.at[h->order.at[i]];
             const char *name = gcut_printf(p->module->arena, "k%u", number);

@@ -6,21 +6,27 @@
 
 #include "gradcut/gradcut_rt.h"
 
+static gcut_half *half_new(gcut_program *p, gcut_graph *g)
+{
+    gcut_half *h = gcut_calloc(p->module->arena, 1, sizeof *h);
+    h->index = p->halves.n;
+    h->g = g;
+    *GCUT_PUSH(p->module->arena, &p->halves) = h;
+    return h;
+}
+
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
 {
     gcut_module *m = fwd->module;
     gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
     p->module = m;
-    p->half[0].g = fwd;
-    p->half[1].g = bwd;
     int step = 0;
-    for (int k = 0; k < 2; k++) {
-        gcut_half *h = &p->half[k];
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        gcut_half *h = half_new(p, k == GCUT_FORWARD ? fwd : bwd);
         if (!h->g) continue;
         gcut_group(p, h);
         gcut_place_half(p, h);
-        gcut_order_half(p, h, step);
-        step += (int)h->order.n;
+        step = gcut_order_half(p, h, step);
     }
     gcut_c_fields(p);
     return p;
@@ -43,7 +49,7 @@ static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_
                   "the size of %%%s cannot be computed at these dimensions", b->name);
     n *= gcut_dtype_bytes(b->dtype);
     if (b->crew != GCUT_NONE) {
-        gcut_crew crew = gcut_unit_crew(&p->half[b->half], b->crew);
+        gcut_crew crew = gcut_unit_crew(p->halves.at[b->half], b->crew);
         n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);
     }
     return n;

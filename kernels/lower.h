@@ -81,14 +81,15 @@ typedef struct gcut_buffer {
     gcut_dtype dtype;
     gcut_dim count; /* elements; of one thread's share when crew is a unit */
     uint32_t crew;  /* unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
-    int half;
+    uint32_t half;
     bool saved;
     int birth, death; /* steps of the program's timeline; -1 = never used */
     const char *name;
 } gcut_buffer;
 
 typedef struct gcut_half {
-    gcut_graph *g;
+    uint32_t index;    /* among the program's */
+    gcut_graph *g;     /* NULL: there is none */
     gcut_view *view;   /* by value */
     uint32_t *unit_of; /* by value: the unit that stores or computes this root, GCUT_NONE for params/consts */
     gcut_level *level; /* by value, for roots in loop units */
@@ -96,12 +97,14 @@ typedef struct gcut_half {
     GCUT_VEC(gcut_unit) units;
     GCUT_VEC(uint32_t) order; /* live units as they run */
     uint32_t *saved;          /* by result: the buffer of a `saved` one */
-    int first;                /* timeline step of order[0] */
+    int first, end;           /* its steps of the timeline: first..end-1 */
 } gcut_half;
+
+enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_NHALVES };
 
 struct gcut_program {
     gcut_module *module;
-    gcut_half half[2]; /* forward, backward; half[1].g may be NULL */
+    GCUT_VEC(gcut_half *) halves; /* GCUT_FORWARD, GCUT_BACKWARD */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;
 };
@@ -148,8 +151,8 @@ gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_le
 
 /* place.c: buffers, in-place results.  The forward half is placed before the backward half. */
 void gcut_place_half(gcut_program *p, gcut_half *h);
-/* order.c: running order, from step `first` of the timeline on, and lifetimes. */
-void gcut_order_half(gcut_program *p, gcut_half *h, int first);
+/* order.c: running order, and steps of the timeline from `first` on; returns the step after the last. */
+int gcut_order_half(gcut_program *p, gcut_half *h, int first);
 
 /* ---- emission ---- */
 

@@ -85,9 +85,11 @@ static void lifetimes(gcut_program *p, gcut_half *h)
     }
 }
 
-void gcut_order_half(gcut_program *p, gcut_half *h, int first)
+int gcut_order_half(gcut_program *p, gcut_half *h, int first)
 {
     order(p, h);
     h->first = first;
+    h->end = first + (int)h->order.n;
     lifetimes(p, h);
+    return h->end;
 }

@@ -63,10 +63,10 @@ static uint32_t binding_named(gcut_program *p, const char *name)
 /* The buffer of the forward half's saved value of that name. */
 static uint32_t saved_buffer(gcut_program *p, const char *name)
 {
-    const gcut_graph *f = p->half[0].g;
+    const gcut_graph *f = p->halves.at[GCUT_FORWARD]->g;
     for (uint32_t i = 0; i < f->results.n; i++)
         if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name))
-            return p->half[0].saved[i];
+            return p->halves.at[GCUT_FORWARD]->saved[i];
     GCUT_NEVER("the backward half reads only what the forward half saved");
     return GCUT_NONE;
 }
@@ -77,7 +77,7 @@ static void bind_params(gcut_program *p, gcut_half *h)
         const gcut_param *q = &h->g->params.at[i];
         const gcut_value *v = &h->g->values.at[q->value];
         /* A backward half given as a function of its own has its saved values bound like inputs. */
-        h->buffer[q->value] = q->role == GCUT_ROLE_saved && h == &p->half[1]
+        h->buffer[q->value] = q->role == GCUT_ROLE_saved && h->index == GCUT_BACKWARD
                                   ? saved_buffer(p, v->name)
                                   : bound(p, binding(p, q->role, v->name, &v->type));
     }
@@ -270,7 +270,7 @@ static uint32_t shares(gcut_program *p, const gcut_half *h, uint32_t u, gcut_dim
                                        .dtype = GCUT_u8,
                                        .count = bytes,
                                        .crew = u,
-                                       .half = h == &p->half[1],
+                                       .half = h->index,
                                        .name = name});
 }
 
