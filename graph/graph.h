@@ -399,6 +399,8 @@ const char *gcut_op_region(gcut_op op, uint32_t k);
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
 /* Number of carried values of a scan or while node. */
 uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n);
+/* Number of steps of a scan node: as stated, else the size of what it slices first. */
+gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
 
 /* Marks live in the module's arena. NULL when absent. */
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);

@@ -17,6 +17,9 @@ gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 /* drops what no result needs; params stay (graph/dce.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 
+/* what bodies of regions capture and sizes alone decide is computed inside them (graph/sink.c) */
+gcut_graph *gcut_pass_sink(gcut_graph *g, const char *name);
+
 /* Composite ops for which want(op) holds become their meaning (graph/expand.c); the values that
  * stand for the composite's results keep their names.  want NULL = all composites. */
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op));

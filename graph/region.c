@@ -35,6 +35,14 @@ uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n)
     return a ? (uint32_t)a->u.dim : n->nargs - n->ncaptured;
 }
 
+gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, GCUT_A_length);
+    if (a) return a->u.dim;
+    uint32_t axis = (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
+    return gcut_type_of(g, gcut_arg(g, n, gcut_node_carries(g, n)))->dim[axis];
+}
+
 static gcut_graph *unlisted(gcut_module *m, const char *name)
 {
     gcut_graph *body = gcut_calloc(m->arena, 1, sizeof *body);

@@ -81,3 +81,18 @@ gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
     gcut_arena_free(rw->scratch);
     return rw->dst;
 }
+
+bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a)
+{
+    bool *pure = gcut_calloc(a, g->nodes.n + 1, sizeof *pure);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        gcut_class c = gcut_op_get((gcut_op)n->op)->class;
+        pure[i] = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_VIEW;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            uint32_t def = g->values.at[gcut_arg(g, n, k)].def;
+            pure[i] = pure[i] && def != GCUT_NONE && pure[def];
+        }
+    }
+    return pure;
+}

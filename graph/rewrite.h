@@ -44,4 +44,8 @@ gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
 /* Other regions, of the same interface, for the last node of dst, which is a copy of one with regions. */
 void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions);
 
+/* By node of g: do sizes alone decide it (a constant, or elementwise arithmetic and views of such)?  In `a`.
+ */
+bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a);
+
 #endif

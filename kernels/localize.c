@@ -12,25 +12,11 @@
 
 typedef struct local {
     gcut_rewrite rw;
-    bool *pure;     /* by node */
+    bool *pure;     /* by node: sizes alone decide it */
     gcut_ref *copy; /* by value: its copy for the reader at hand */
     uint32_t *for_reader;
     uint32_t reader;
 } local;
-
-static bool is_pure(const local *l, uint32_t i)
-{
-    const gcut_graph *g = l->rw.src;
-    const gcut_node *n = gcut_node_at(g, i);
-    gcut_class c = gcut_op_get((gcut_op)n->op)->class;
-    if (c == GCUT_CLASS_CONSTANT) return true;
-    if (c != GCUT_CLASS_POINTWISE && c != GCUT_CLASS_VIEW) return false;
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        uint32_t def = g->values.at[gcut_arg(g, n, k)].def;
-        if (def == GCUT_NONE || !l->pure[def]) return false;
-    }
-    return true;
-}
 
 /* Value v of the source as the present reader sees it. */
 static gcut_ref see(local *l, gcut_ref v)
@@ -55,12 +41,11 @@ gcut_graph *gcut_localize(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     local l = {.rw = gcut_rewrite_begin(g, name)};
-    l.pure = gcut_calloc(a, g->nodes.n + 1, sizeof *l.pure);
+    l.pure = gcut_rewrite_pure(g, a);
     l.copy = gcut_calloc(a, g->values.n, sizeof *l.copy);
     l.for_reader = gcut_calloc(a, g->values.n, sizeof *l.for_reader);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        l.pure[i] = is_pure(&l, i);
         if (l.pure[i]) continue;
         l.reader = i + 1;
         gcut_ref *args = gcut_calloc(a, n->nargs + 1, sizeof *args);
