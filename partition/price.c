@@ -10,6 +10,8 @@
  *   INDEX        arithmetic, reading from memory, a trip through the cache
  *   VIEW         0: it moves nothing, its base stands for it
  *   CONSTANT     0, and it is never saved
+ *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`; and
+ * a trip of the results through the cache
  *
  * Composites that are still in the joint graph are priced by their row like any other op.
  */
@@ -142,6 +144,49 @@ static void mark_stored(pricing *p)
     for (gcut_ref v = 1; v < g->values.n; v++) p->stored[v] = any[v] ? back[v] : fore[v];
 }
 
+static double node_price(const pricing *p, const gcut_node *n);
+
+/* One run of a body with every node in it; what its kernels keep to themselves is not told apart. */
+static double body_price(const pricing *p, gcut_graph *body)
+{
+    gcut_facts f = {.g = body, .base = gcut_calloc(p->arena, body->values.n, sizeof *f.base)};
+    pricing q = {p->arena,
+                 &f,
+                 p->m,
+                 p->at,
+                 p->nat,
+                 gcut_calloc(p->arena, body->values.n, sizeof *q.numel),
+                 gcut_calloc(p->arena, body->values.n, 1)};
+    double sum = 0;
+    for (gcut_ref v = 1; v < body->values.n; v++) {
+        const gcut_node *n = gcut_def(body, v);
+        bool view = n && gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs;
+        f.base[v] = view ? f.base[gcut_arg(body, n, 0)] : v;
+        q.numel[v] = numel_of(&q, v);
+    }
+    for (uint32_t i = 0; i < body->nodes.n; i++) sum += node_price(&q, gcut_node_at(body, i));
+    return sum;
+}
+
+#define UNBOUNDED 64 /* iterations that a `while` without a bound is taken for */
+
+static double control_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    double sum = 0, dearest = 0;
+    for (uint32_t k = 0; k < n->nregs; k++) {
+        double one = body_price(p, gcut_region_at(g, n, k)->body);
+        sum += one;
+        if (one > dearest) dearest = one;
+    }
+    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_A_bound) : NULL;
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    if (n->op == GCUT_OP_if) return dearest;
+    if (n->op == GCUT_OP_scan) return sum * (double)dim_at(g, gcut_scan_length(g, n), p->at, p->nat, place);
+    if (bound) return sum * (double)dim_at(g, bound->u.dim, p->at, p->nat, place);
+    return n->op == GCUT_OP_while ? sum * UNBOUNDED : sum;
+}
+
 static double node_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
@@ -165,7 +210,7 @@ static double node_price(const pricing *p, const gcut_node *n)
     }
     case GCUT_CLASS_CONTRACTION:
         return gcut_node_flops(g, n, p->at, p->nat) * m->gemm_ns_per_flop * width_of(g, n) + m->kernel_ns;
-    case GCUT_CLASS_CONTROL: return INFINITY;
+    case GCUT_CLASS_CONTROL: return control_price(p, n) + bytes * m->cache_ns_per_byte;
     case GCUT_CLASS_INDEX: return out * op_ns + bytes * (m->dram_read_ns_per_byte + m->cache_ns_per_byte);
     }
     return 0;

@@ -96,6 +96,31 @@ static bool type_has(const gcut_graph *g, gcut_ref v, gcut_dim sym, bool bare)
     return false;
 }
 
+static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym);
+
+static bool body_uses(const gcut_graph *body, gcut_dim sym)
+{
+    for (gcut_ref v = 1; v < body->values.n; v++)
+        if (type_has(body, v, sym, false)) return true;
+    for (uint32_t i = 0; i < body->nodes.n; i++)
+        if (node_uses(body, gcut_node_at(body, i), sym)) return true;
+    return false;
+}
+
+/* In its attributes, or inside its bodies. */
+static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
+{
+    for (uint32_t k = 0; k < n->nattrs; k++) {
+        const gcut_attr *a = &g->attrs.at[n->attr0 + k];
+        if (a->kind == GCUT_K_DIM && mentions(g, a->u.dim, sym)) return true;
+        for (uint32_t j = 0; a->kind == GCUT_K_DIMS && j < a->n; j++)
+            if (mentions(g, a->u.dims[j], sym)) return true;
+    }
+    for (uint32_t k = 0; k < n->nregs; k++)
+        if (body_uses(gcut_region_at(g, n, k)->body, sym)) return true;
+    return false;
+}
+
 static bool half_uses(const half *h, gcut_dim sym)
 {
     const gcut_graph *g = h->src;
@@ -105,12 +130,7 @@ static bool half_uses(const half *h, gcut_dim sym)
         const gcut_node *n = gcut_node_at(g, i);
         bool here = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= h->want[v];
-        for (uint32_t k = 0; here && k < n->nattrs; k++) {
-            const gcut_attr *a = &g->attrs.at[n->attr0 + k];
-            if (a->kind == GCUT_K_DIM && mentions(g, a->u.dim, sym)) return true;
-            for (uint32_t j = 0; a->kind == GCUT_K_DIMS && j < a->n; j++)
-                if (mentions(g, a->u.dims[j], sym)) return true;
-        }
+        if (here && node_uses(g, n, sym)) return true;
     }
     return false;
 }
