@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/text.h"
-#include "kernels/loop.h"
+#include "kernels/lower.h"
 
 /* Symbols of both halves, in the order of their declarations. */
 static uint32_t symbols(const gcut_program *p, gcut_dim_decl *out, uint32_t room)
@@ -113,7 +113,7 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
             s, s, (long long)syms[i].lo,
             syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
     }
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) { /* a body's are its owner's too */
         const gcut_graph *g = p->halves.at[k]->g;
         for (uint32_t i = 0; g && i < g->checks.n; i++) {
             const gcut_dim_check *q = &g->checks.at[i];
@@ -311,58 +311,16 @@ static void emit_ir(const gcut_program *p, gcut_text *c)
     gcut_text_add(c, " */\n");
 }
 
-/* The kernel at position i of the order; returns 1 when the next one went with it as its epilogue. */
-static uint32_t emit_kernel(gcut_emitter *e, uint32_t i, uint32_t *number)
-{
-    const gcut_half *h = e->h;
-    gcut_arena *a = gcut_arena_new(e->p->module->env, e->p->module->arena);
-    gcut_text first = {.arena = a}, second = {.arena = a}, third = {.arena = a};
-    uint32_t took = 0, f;
-    e->body = &first;
-    if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
-        gcut_loop l = gcut_emit_loop(e, a, &f);
-        gcut_emit_loop_call(&l, f);
-    } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
-        gcut_emitter next = *e;
-        gcut_tiles t = {.product = e};
-        next.unit = h->order.at[i + 1];
-        next.number = (*number)++;
-        next.body = &second;
-        t.plain = gcut_emit_unit(e);
-        gcut_loop l = gcut_emit_loop(&next, a, &t.loop);
-        e->body = &third;
-        t.tiles = gcut_emit_tiles(e, t.loop);
-        gcut_emit_tiled_call(&l, &t);
-        took = 1;
-    } else {
-        f = gcut_emit_unit(e);
-        gcut_emit_unit_call(e, f);
-    }
-    gcut_arena_free(a);
-    return took;
-}
-
 void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
     gcut_text kernels = {.arena = m->arena}, body[2] = {{.arena = m->arena}, {.arena = m->arena}};
-    uint32_t faults = 0, number = 0;
+    uint32_t faults = 0;
     gcut_functions functions = {0};
     emit_header(p, name, h);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        const gcut_half *half = p->halves.at[k];
-        for (uint32_t i = 0; half->g && i < half->order.n; i++) {
-            gcut_emitter e = {.p = p,
-                              .h = half,
-                              .unit = half->order.at[i],
-                              .number = number++,
-                              .prefix = name,
-                              .faults = &faults,
-                              .functions = &functions,
-                              .c = &kernels,
-                              .call = &body[k]};
-            i += emit_kernel(&e, i, &number);
-        }
+        gcut_emitter e = {.p = p, .prefix = name, .faults = &faults, .functions = &functions, .c = &kernels};
+        if (p->halves.at[k]->g) gcut_emit_half(&e, p->halves.at[k], &body[k]);
     }
     gcut_text_add(
         c,
@@ -402,12 +360,11 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
 
 void gcut_program_mark(const gcut_program *p)
 {
-    uint32_t number = 0;
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+    for (uint32_t k = 0; k < p->halves.n; k++) {
         const gcut_half *h = p->halves.at[k];
-        for (uint32_t i = 0; h->g && i < h->order.n; i++, number++) {
+        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
             const gcut_unit *u = &h->units.at[h->order.at[i]];
-            const char *name = gcut_printf(p->module->arena, "k%u", number);
+            const char *name = gcut_printf(p->module->arena, "k%d", u->step);
             for (uint32_t j = 0; j < u->nodes.n; j++)
                 gcut_mark_add(p->module, &h->g->nodes.at[u->nodes.at[j]].marks, "kernel", 1, &name);
         }

@@ -189,16 +189,31 @@ const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)
     return gcut_printf(e->p->module->arena, "b[%u]", k);
 }
 
+const char *gcut_c_pointer(const gcut_program *p, uint32_t buffer)
+{
+    gcut_module *m = p->module;
+    const gcut_buffer *b = &p->buffers.at[buffer];
+    if (b->kind == GCUT_P_BOUND)
+        return gcut_printf(m->arena, "(void *)x->io->%s", p->bindings.at[b->binding].field);
+    if (b->kind == GCUT_P_ARENA)
+        return gcut_printf(m->arena, "x->arena + x->plan->off[%u]", gcut_c_slot(p, buffer));
+    const gcut_half *body = p->halves.at[b->half];
+    const gcut_unit *loop = &p->halves.at[body->parent]->units.at[body->owner];
+    gcut_dim size = gcut_dtype_bytes(b->dtype), start = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->start, size);
+    gcut_dim step = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->step, size);
+    gcut_text t = {.arena = m->arena};
+    gcut_text_add(&t, "(char *)%s", gcut_c_pointer(p, b->whole));
+    if (start != 0) gcut_text_add(&t, " + (%s)", gcut_c_dim(m, start));
+    if (step != 0) gcut_text_add(&t, " + i%d * (%s)", loop->step, gcut_c_dim(m, step));
+    return t.at;
+}
+
 const char *gcut_c_args(const gcut_emitter *e)
 {
     gcut_text t = {.arena = e->p->module->arena};
     for (uint32_t k = 0; k < e->args.n; k++) {
-        const gcut_buffer *b = &e->p->buffers.at[e->args.at[k]];
         gcut_text_add(&t, k ? ", " : "{");
-        if (b->kind == GCUT_P_BOUND)
-            gcut_text_add(&t, "(void *)x->io->%s", e->p->bindings.at[b->binding].field);
-        else
-            gcut_text_add(&t, "x->arena + x->plan->off[%u]", gcut_c_slot(e->p, e->args.at[k]));
+        gcut_text_add(&t, "%s", gcut_c_pointer(e->p, e->args.at[k]));
     }
     gcut_text_add(&t, e->args.n ? "}" : "{0}");
     return t.at;

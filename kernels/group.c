@@ -37,6 +37,7 @@ uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
     gcut_unit u = {.kind = kind,
                    .copy_to = GCUT_NONE,
                    .copy_aside = GCUT_NONE,
+                   .copy_late = GCUT_NONE,
                    .inner = GCUT_DIM_BAD,
                    .rows = GCUT_DIM_BAD,
                    .scratch = GCUT_NONE,
@@ -358,10 +359,12 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
         bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
         bool whole = gcut_view_identity(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
         bool packed = kind == GCUT_U_TAKE || (kind == GCUT_U_SCATTER && k > 0);
+        bool carried = kind == GCUT_U_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
-        if (!(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
+        if (!carried && !(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
         copies[k] = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
         unit_at(h, copies[k])->copy_from = v;
+        if (carried) unit_at(h, copies[k])->copy_late = node;
         uint32_t s = gcut_unit_source(h, v);
         if (s != GCUT_NONE) *GCUT_PUSH(a, &unit_at(h, copies[k])->before) = s;
     }
@@ -454,6 +457,17 @@ static void place_view(gcut_half *h, uint32_t node)
         place_point(h, node); /* a copy in row-major order: elementwise on the linear index */
 }
 
+static void place_region(gcut_half *h, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    if (!gcut_region_at(h->g, n, 0)->body->is_body)
+        gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
+                  "run it with --backend planned", "there is no kernel for '%s'",
+                  gcut_op_get((gcut_op)n->op)->name);
+    place_other(h, GCUT_U_REGION, node);
+    gcut_region_views(h, n);
+}
+
 static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
 {
     gcut_view v = {.root = n->res0};
@@ -494,10 +508,7 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
     case GCUT_EMIT_ATTENTION: place_attention(h, GCUT_U_ATTENTION, node, uses); break;
     case GCUT_EMIT_ATTENTION_GRAD: place_attention(h, GCUT_U_ATTENTION_GRAD, node, uses); break;
-    case GCUT_EMIT_REGION:
-        gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
-                  "run it with --backend planned", "there is no kernel for '%s'",
-                  gcut_op_get((gcut_op)n->op)->name);
+    case GCUT_EMIT_REGION: place_region(h, node); break;
     case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
     }
 }
@@ -549,6 +560,7 @@ void gcut_group(gcut_program *p, gcut_half *h)
         gcut_ref v = g->params.at[i].value;
         h->view[v] = gcut_view_contiguous(g->module, gcut_type_of(g, v), v);
     }
+    if (h->parent != GCUT_NONE) gcut_region_params(p, h);
     for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses);
     for (uint32_t u = 0; u < h->units.n; u++)
         if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) {

@@ -10,9 +10,31 @@ static gcut_half *half_new(gcut_program *p, gcut_graph *g)
 {
     gcut_half *h = gcut_calloc(p->module->arena, 1, sizeof *h);
     h->index = p->halves.n;
+    h->parent = h->owner = GCUT_NONE;
     h->g = g;
     *GCUT_PUSH(p->module->arena, &p->halves) = h;
     return h;
+}
+
+/* A half, then the bodies in it: a body is placed over the memory of the half around it. */
+static void lower_half(gcut_program *p, gcut_half *h)
+{
+    gcut_group(p, h);
+    gcut_place_half(p, h);
+    gcut_order_half(p, h);
+    for (uint32_t u = 0; u < h->units.n; u++) {
+        gcut_unit *w = &h->units.at[u];
+        if (w->kind != GCUT_U_REGION) continue;
+        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[0]);
+        for (uint32_t k = 0; k < n->nregs; k++) {
+            gcut_half *body = half_new(p, gcut_region_at(h->g, n, k)->body);
+            body->parent = h->index;
+            body->owner = u;
+            body->region = k;
+            *GCUT_PUSH(p->module->arena, &w->bodies) = body->index;
+            lower_half(p, body);
+        }
+    }
 }
 
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
@@ -21,12 +43,12 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
     gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
     p->module = m;
     int step = 0;
+    half_new(p, fwd);
+    half_new(p, bwd);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        gcut_half *h = half_new(p, k == GCUT_FORWARD ? fwd : bwd);
-        if (!h->g) continue;
-        gcut_group(p, h);
-        gcut_place_half(p, h);
-        step = gcut_order_half(p, h, step);
+        if (!p->halves.at[k]->g) continue;
+        lower_half(p, p->halves.at[k]);
+        step = gcut_time_half(p, p->halves.at[k], step);
     }
     gcut_c_fields(p);
     return p;
@@ -63,7 +85,7 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
     int n = 0;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
-        if (buf->kind == GCUT_P_BOUND) continue;
+        if (buf->kind != GCUT_P_ARENA) continue;
         int64_t bytes = bytes_at(p, buf, at, nat, threads);
         if (buf->saved) mem.saved_bytes += bytes;
         if (buf->birth < 0) continue;

@@ -42,7 +42,8 @@ typedef enum gcut_unit_kind {
     GCUT_U_SCATTER,
     GCUT_U_ATTENTION,
     GCUT_U_ATTENTION_GRAD,
-    GCUT_U_COPY /* a result that must be written somewhere of its own */
+    GCUT_U_REGION, /* if, while, scan: its bodies are halves of their own (region.c) */
+    GCUT_U_COPY    /* a result that must be written somewhere of its own */
 } gcut_unit_kind;
 
 typedef struct gcut_unit {
@@ -57,11 +58,14 @@ typedef struct gcut_unit {
         *operand_copy;  /* other kinds than LOOP: by operand, the COPY unit that stores it, or GCUT_NONE */
     gcut_ref copy_from; /* COPY: the value */
     uint32_t copy_to;   /* COPY: the buffer */
+    uint32_t copy_late; /* COPY: the node right before which it runs; GCUT_NONE = right after its value */
     uint32_t
         copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
-    uint32_t scratch;  /* buffer of per-thread row scratch, or GCUT_NONE */
-    uint32_t left_out; /* bits: results that nobody reads and the kernel does not write */
-    uint32_t partial;  /* buffer of per-block partial results, or GCUT_NONE */
+    uint32_t scratch;          /* buffer of per-thread row scratch, or GCUT_NONE */
+    uint32_t left_out;         /* bits: results that nobody reads and the kernel does not write */
+    uint32_t partial;          /* buffer of per-block partial results, or GCUT_NONE */
+    GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
+    int step, end;             /* its step of the timeline, and the one after its bodies' last */
 } gcut_unit;
 
 #define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
@@ -72,7 +76,8 @@ typedef struct gcut_unit {
 
 typedef enum gcut_place_kind {
     GCUT_P_BOUND, /* the caller's: index into bindings */
-    GCUT_P_ARENA
+    GCUT_P_ARENA,
+    GCUT_P_PART /* what one iteration of a loop reads or writes of another buffer */
 } gcut_place_kind;
 
 typedef struct gcut_buffer {
@@ -82,6 +87,9 @@ typedef struct gcut_buffer {
     gcut_dim count; /* elements; of one thread's share when crew is a unit */
     uint32_t crew;  /* unit (of half `half`) whose every thread has a share; GCUT_NONE = one for all */
     uint32_t half;
+    uint32_t whole; /* PART: the buffer that it is a part of */
+    gcut_dim start,
+        step; /* PART: iteration i begins at element start + i * step; `half` is the loop's body */
     bool saved;
     int birth, death; /* steps of the program's timeline; -1 = never used */
     const char *name;
@@ -96,15 +104,18 @@ typedef struct gcut_half {
     uint32_t *buffer;  /* by root value: buffer, or GCUT_NONE = lives in registers */
     GCUT_VEC(gcut_unit) units;
     GCUT_VEC(uint32_t) order; /* live units as they run */
-    uint32_t *saved;          /* by result: the buffer of a `saved` one */
+    uint32_t *saved;          /* by result: the buffer of a `saved` one, or of a condition */
     int first, end;           /* its steps of the timeline: first..end-1 */
+    uint32_t parent,
+        owner;       /* a body: the half and the REGION unit there that it belongs to; else GCUT_NONE */
+    uint32_t region; /* a body: which region of the node */
 } gcut_half;
 
 enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_NHALVES };
 
 struct gcut_program {
     gcut_module *module;
-    GCUT_VEC(gcut_half *) halves; /* GCUT_FORWARD, GCUT_BACKWARD */
+    GCUT_VEC(gcut_half *) halves; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;
 };
@@ -149,10 +160,43 @@ typedef enum gcut_access {
 } gcut_access;
 gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user);
 
-/* place.c: buffers, in-place results.  The forward half is placed before the backward half. */
+/* place.c: buffers, in-place results.  The forward half is placed before the backward half, a half before the
+ * bodies in it. */
 void gcut_place_half(gcut_program *p, gcut_half *h);
-/* order.c: running order, and steps of the timeline from `first` on; returns the step after the last. */
-int gcut_order_half(gcut_program *p, gcut_half *h, int first);
+/* order.c: running order. */
+void gcut_order_half(gcut_program *p, gcut_half *h);
+/* Steps of the timeline from `first` on, and the lifetimes of buffers: a body's units take the steps after
+ * their owner's.  Returns the step after the last. */
+int gcut_time_half(gcut_program *p, gcut_half *h, int first);
+
+/* region.c: the bodies of if, while and scan. */
+/* Operands and results of a region node by what they are to its bodies. */
+typedef struct gcut_region_shape {
+    uint32_t test;    /* leading operands that no body sees: the predicate of an `if` */
+    uint32_t carries; /* operands, and as many leading results, that an iteration updates */
+    uint32_t xs;      /* operands of which an iteration sees one part */
+} gcut_region_shape;
+gcut_region_shape gcut_region_shape_of(const gcut_graph *g, const gcut_node *n);
+/* Group: the stacked results of a scan are stored with their axis outermost. */
+void gcut_region_views(gcut_half *h, const gcut_node *n);
+/* Place, in the half around: results get their memory and the initial values of carries go there. */
+void gcut_region_carries(gcut_program *p, gcut_half *h);
+/* Group, in a body: views and buffers of its parameters.  Place: its results. */
+void gcut_region_params(gcut_program *p, gcut_half *body);
+void gcut_region_results(gcut_program *p, gcut_half *body);
+
+/* place.c, for region.c. */
+uint32_t gcut_place_buffer(gcut_program *p, gcut_buffer b);
+/* Memory of its own for the storage behind v, unless it has some. */
+void gcut_place_store(gcut_program *p, gcut_half *h, gcut_ref v);
+/* Result v goes to that buffer, written directly or by a copy. */
+void gcut_place_at(gcut_half *h, gcut_ref v, uint32_t to);
+/* Values that overwrite the parameters in those buffers, all at once. */
+typedef struct gcut_update {
+    gcut_ref v;
+    uint32_t to;
+} gcut_update;
+void gcut_place_updates(gcut_program *p, gcut_half *h, const gcut_update *u, uint32_t n);
 
 /* ---- emission ---- */
 
@@ -176,7 +220,7 @@ typedef struct gcut_emitter {
     gcut_functions *functions; /* emitted so far */
     gcut_text *c;              /* all functions */
     gcut_text *body;           /* the function being written */
-    gcut_text *call;           /* the body of NAME_forward / NAME_backward */
+    gcut_text *call;           /* the body of NAME_half<k>, or of a region inside it */
     GCUT_VEC(uint32_t) args;   /* the buffers behind b[0], b[1], … of this launch */
 } gcut_emitter;
 
@@ -207,6 +251,9 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
 /* The function that computes tiles of rows of a product and runs loop function number `loop` on each. */
 uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop);
 
+/* emit_half.c: all units of a half in their order: functions into e->c, launches into `call`. */
+void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *call);
+
 /* emit_text.c: pieces of C. */
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
 const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool is int */
@@ -221,6 +268,8 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root);
 const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg);
 /* b[k], the argument of this launch that stands for a buffer. */
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
+/* Where a buffer is when its unit runs: a `char *`, or a `void *` of the caller's. */
+const char *gcut_c_pointer(const gcut_program *p, uint32_t buffer);
 /* "{…}": what b[] holds at the launch. */
 const char *gcut_c_args(const gcut_emitter *e);
 /* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an

@@ -3,7 +3,10 @@
  * The order in which the kernels of a half run, and the lifetimes of buffers
  * that follow from it.
  *
- * in: a placed half.   out: order, birth and death of every buffer.
+ * in: a placed half.   out: order; then steps, birth and death of every buffer.
+ *
+ * One timeline for the whole program: a body's steps follow its owner's, so that a body's temporaries share
+ * memory with each other and with everything that does not live through the region.
  */
 #include "kernels/lower.h"
 
@@ -11,11 +14,12 @@
 static uint32_t wish(const gcut_half *h, uint32_t u)
 {
     const gcut_unit *w = &h->units.at[u];
+    if (w->kind == GCUT_U_COPY && w->copy_late != GCUT_NONE) return w->copy_late;
     if (w->kind == GCUT_U_COPY) return h->g->values.at[w->copy_from].def + 1;
     return w->nodes.at[w->nodes.n - 1];
 }
 
-static void order(gcut_program *p, gcut_half *h)
+void gcut_order_half(gcut_program *p, gcut_half *h)
 {
     gcut_arena *a = p->module->arena;
     uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
@@ -41,6 +45,7 @@ static void order(gcut_program *p, gcut_half *h)
 static void touch(gcut_program *p, uint32_t b, int step)
 {
     if (b == GCUT_NONE) return;
+    while (p->buffers.at[b].kind == GCUT_P_PART) b = p->buffers.at[b].whole;
     gcut_buffer *buf = &p->buffers.at[b];
     if (buf->birth < 0 || step < buf->birth) buf->birth = step;
     if (step > buf->death) buf->death = step;
@@ -73,23 +78,31 @@ static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int s
 }
 
 /* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.
- */
+ * What a region touches lives through every step of its bodies, which may run many times. */
 static void lifetimes(gcut_program *p, gcut_half *h)
 {
     for (uint32_t i = 0; i < h->order.n; i++) {
-        int step = h->first + (int)i;
-        touch_unit(p, h, h->order.at[i], step);
+        const gcut_unit *u = &h->units.at[h->order.at[i]];
+        touch_unit(p, h, h->order.at[i], u->step);
+        touch_unit(p, h, h->order.at[i], u->end - 1);
         if (i == 0 || !gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i])) continue;
-        touch_unit(p, h, h->order.at[i], step - 1);
-        touch_unit(p, h, h->order.at[i - 1], step);
+        touch_unit(p, h, h->order.at[i], u->step - 1);
+        touch_unit(p, h, h->order.at[i - 1], u->step);
     }
 }
 
-int gcut_order_half(gcut_program *p, gcut_half *h, int first)
+int gcut_time_half(gcut_program *p, gcut_half *h, int first)
 {
-    order(p, h);
+    int step = first;
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        gcut_unit *u = &h->units.at[h->order.at[i]];
+        u->step = step++;
+        for (uint32_t k = 0; k < u->bodies.n; k++)
+            step = gcut_time_half(p, p->halves.at[u->bodies.at[k]], step);
+        u->end = step;
+    }
     h->first = first;
-    h->end = first + (int)h->order.n;
+    h->end = step;
     lifetimes(p, h);
-    return h->end;
+    return step;
 }

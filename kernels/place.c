@@ -20,7 +20,7 @@ static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const
     return p->bindings.n - 1;
 }
 
-static uint32_t buffer_new(gcut_program *p, gcut_buffer b)
+uint32_t gcut_place_buffer(gcut_program *p, gcut_buffer b)
 {
     b.birth = b.death = -1;
     *GCUT_PUSH(p->module->arena, &p->buffers) = b;
@@ -33,21 +33,21 @@ static uint32_t bound(gcut_program *p, uint32_t which)
     for (uint32_t i = 0; i < p->buffers.n; i++)
         if (p->buffers.at[i].kind == GCUT_P_BOUND && p->buffers.at[i].binding == which) return i;
     const gcut_binding_info *info = &p->bindings.at[which];
-    return buffer_new(p, (gcut_buffer){.kind = GCUT_P_BOUND,
-                                       .binding = which,
-                                       .crew = GCUT_NONE,
-                                       .dtype = info->type.dtype,
-                                       .count = gcut_type_numel(p->module, &info->type),
-                                       .name = info->name});
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_BOUND,
+                                              .binding = which,
+                                              .crew = GCUT_NONE,
+                                              .dtype = info->type.dtype,
+                                              .count = gcut_type_numel(p->module, &info->type),
+                                              .name = info->name});
 }
 
 static uint32_t arena_buffer(gcut_program *p, const gcut_type *t, const char *name)
 {
-    return buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                       .crew = GCUT_NONE,
-                                       .dtype = t->dtype,
-                                       .count = gcut_type_numel(p->module, t),
-                                       .name = name});
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                              .crew = GCUT_NONE,
+                                              .dtype = t->dtype,
+                                              .count = gcut_type_numel(p->module, t),
+                                              .name = name});
 }
 
 /* The binding of the param or state called `name`, whichever half reads it. */
@@ -102,7 +102,7 @@ static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
     return u;
 }
 
-static void place_result(gcut_half *h, gcut_ref v, uint32_t to)
+void gcut_place_at(gcut_half *h, gcut_ref v, uint32_t to)
 {
     if (can_own(h, v))
         h->buffer[h->view[v].root] = to;
@@ -118,7 +118,7 @@ static uint32_t place_saved(gcut_program *p, gcut_half *h, gcut_ref v, const cha
     if (h->buffer[r] != GCUT_NONE && gcut_view_identity(h->g->module, t, &h->view[v])) return h->buffer[r];
     uint32_t b = arena_buffer(p, t, name);
     p->buffers.at[b].saved = true;
-    place_result(h, v, b);
+    gcut_place_at(h, v, b);
     return b;
 }
 
@@ -139,6 +139,7 @@ static bool reads_root(const gcut_half *h, uint32_t unit, gcut_ref root)
 static bool pointwise_over(const gcut_half *h, uint32_t unit, gcut_ref r, gcut_ref old)
 {
     const gcut_unit *u = &h->units.at[unit];
+    if (u->kind == GCUT_U_REGION) return false; /* carries begin with a copy to their result's memory */
     if (!reads_root(h, unit, old)) return true;
     if (u->kind != GCUT_U_LOOP || h->level[r] != GCUT_L_FULL) return false;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
@@ -195,19 +196,28 @@ static void place_next(gcut_half *h, gcut_ref v, uint32_t to, uint32_t aside)
         if (x != u && reads_root(h, x, old)) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = x;
 }
 
+void gcut_place_updates(gcut_program *p, gcut_half *h, const gcut_update *u, uint32_t n)
+{
+    gcut_graph *g = h->g;
+    uint32_t *aside = gcut_calloc(p->module->arena, n + 1, sizeof *aside);
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_ref v = u[i].v;
+        aside[i] = GCUT_NONE;
+        if (gcut_def(g, h->view[v].root) == NULL)
+            aside[i] = copy_unit(h, v, arena_buffer(p, gcut_type_of(g, v), g->values.at[v].name));
+    }
+    for (uint32_t i = 0; i < n; i++) place_next(h, u[i].v, u[i].to, aside[i]);
+}
+
 static void place_nexts(gcut_program *p, gcut_half *h)
 {
     gcut_graph *g = h->g;
-    uint32_t *aside = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *aside);
-    for (uint32_t i = 0; i < g->results.n; i++) {
-        gcut_ref v = g->results.at[i].value;
-        aside[i] = GCUT_NONE;
-        if (g->results.at[i].role == GCUT_ROLE_next && gcut_def(g, h->view[v].root) == NULL)
-            aside[i] = copy_unit(h, v, arena_buffer(p, gcut_type_of(g, v), g->values.at[v].name));
-    }
+    gcut_update *u = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *u);
+    uint32_t n = 0;
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_next)
-            place_next(h, g->results.at[i].value, next_buffer(p, h, &g->results.at[i]), aside[i]);
+            u[n++] = (gcut_update){g->results.at[i].value, next_buffer(p, h, &g->results.at[i])};
+    gcut_place_updates(p, h, u, n);
 }
 
 static void place_results(gcut_program *p, gcut_half *h)
@@ -219,7 +229,7 @@ static void place_results(gcut_program *p, gcut_half *h)
         if (r->role != GCUT_ROLE_out && r->role != GCUT_ROLE_grad) continue;
         uint32_t b = binding(p, r->role, r->name, gcut_type_of(g, r->value));
         p->bindings.at[b].written = true;
-        place_result(h, r->value, bound(p, b));
+        gcut_place_at(h, r->value, bound(p, b));
     }
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_saved)
@@ -228,7 +238,7 @@ static void place_results(gcut_program *p, gcut_half *h)
 }
 
 /* Memory of its own for the storage behind v, unless it has some. */
-static void store(gcut_program *p, gcut_half *h, gcut_ref v)
+void gcut_place_store(gcut_program *p, gcut_half *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     if (h->buffer[r] == GCUT_NONE)
@@ -245,18 +255,19 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
         if (w->kind == GCUT_U_COPY) {
             if (w->copy_to == GCUT_NONE)
                 w->copy_to = arena_buffer(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
-            if (gcut_unit_source(h, w->copy_from) != GCUT_NONE) store(p, h, w->copy_from);
+            if (gcut_unit_source(h, w->copy_from) != GCUT_NONE) gcut_place_store(p, h, w->copy_from);
         }
         for (uint32_t i = 0; i < w->nodes.n; i++) {
             const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
             for (uint32_t k = 0; k < n->nargs; k++) {
                 uint32_t s = gcut_unit_source(h, gcut_arg(g, n, k));
-                if (s != GCUT_NONE && s != u) store(p, h, gcut_arg(g, n, k));
+                if (s != GCUT_NONE && s != u) gcut_place_store(p, h, gcut_arg(g, n, k));
             }
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
                 if (w->left_out >> (v - n->res0) & 1) continue;
                 gcut_level l = h->level[h->view[v].root];
-                if (w->kind != GCUT_U_LOOP || l == GCUT_L_COLUMN || l == GCUT_L_TOTAL) store(p, h, v);
+                if (w->kind != GCUT_U_LOOP || l == GCUT_L_COLUMN || l == GCUT_L_TOTAL)
+                    gcut_place_store(p, h, v);
             }
         }
     }
@@ -266,12 +277,12 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
 static uint32_t shares(gcut_program *p, const gcut_half *h, uint32_t u, gcut_dim bytes, const char *name)
 {
     if (bytes == 0) return GCUT_NONE;
-    return buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                       .dtype = GCUT_u8,
-                                       .count = bytes,
-                                       .crew = u,
-                                       .half = h->index,
-                                       .name = name});
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                              .dtype = GCUT_u8,
+                                              .count = bytes,
+                                              .crew = u,
+                                              .half = h->index,
+                                              .name = name});
 }
 
 static void place_workspace(gcut_program *p, gcut_half *h)
@@ -286,18 +297,23 @@ static void place_workspace(gcut_program *p, gcut_half *h)
         gcut_loop_workspace(h, u, &scratch, &partial, p->module);
         w->scratch = shares(p, h, u, scratch, "row scratch");
         if (partial != 0)
-            w->partial = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                                     .crew = GCUT_NONE,
-                                                     .dtype = GCUT_u8,
-                                                     .count = partial,
-                                                     .name = "partial sums"});
+            w->partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                                            .crew = GCUT_NONE,
+                                                            .dtype = GCUT_u8,
+                                                            .count = partial,
+                                                            .name = "partial sums"});
     }
 }
 
 void gcut_place_half(gcut_program *p, gcut_half *h)
 {
-    bind_params(p, h);
-    place_results(p, h);
+    if (h->parent == GCUT_NONE) {
+        bind_params(p, h);
+        place_results(p, h);
+    } else {
+        gcut_region_results(p, h);
+    }
+    gcut_region_carries(p, h);
     place_temporaries(p, h);
     place_workspace(p, h);
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The units of a half one after the other: functions, launches, and the C around
+ * the bodies of regions.
+ *
+ * A unit's launch has the number of its step of the timeline, and a loop's
+ * counter that of its region: i7 counts the iterations of k7.
+ */
+#include <string.h>
+
+#include "kernels/loop.h"
+
+/* The kernel at position i of the order; returns 1 when the next one went with it as its epilogue. */
+static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
+{
+    const gcut_half *h = e->h;
+    gcut_arena *a = gcut_arena_new(e->p->module->env, e->p->module->arena);
+    gcut_text first = {.arena = a}, second = {.arena = a}, third = {.arena = a};
+    uint32_t took = 0, f;
+    e->body = &first;
+    if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
+        gcut_loop l = gcut_emit_loop(e, a, &f);
+        gcut_emit_loop_call(&l, f);
+    } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
+        gcut_emitter next = *e;
+        gcut_tiles t = {.product = e};
+        next.unit = h->order.at[i + 1];
+        next.number = e->number + 1;
+        next.body = &second;
+        t.plain = gcut_emit_unit(e);
+        gcut_loop l = gcut_emit_loop(&next, a, &t.loop);
+        e->body = &third;
+        t.tiles = gcut_emit_tiles(e, t.loop);
+        gcut_emit_tiled_call(&l, &t);
+        took = 1;
+    } else {
+        f = gcut_emit_unit(e);
+        gcut_emit_unit_call(e, f);
+    }
+    gcut_arena_free(a);
+    return took;
+}
+
+/* ---- regions ---- */
+
+/* The launches of body k, one level further in. */
+static void emit_body(const gcut_emitter *e, uint32_t k)
+{
+    const gcut_unit *u = &e->h->units.at[e->unit];
+    gcut_text inner = {.arena = e->p->module->arena};
+    gcut_emit_half(e, e->p->halves.at[u->bodies.at[k]], &inner);
+    for (const char *s = inner.at; s && *s;) {
+        size_t n = strcspn(s, "\n");
+        if (n) gcut_text_add(e->call, "    ");
+        gcut_text_addn(e->call, s, n + 1);
+        s += n + 1;
+    }
+}
+
+/* The value of a bool in that buffer, `offset` elements in. */
+static const char *truth(const gcut_emitter *e, uint32_t buffer, gcut_dim offset)
+{
+    gcut_module *m = e->p->module;
+    return gcut_printf(m->arena, "*((const %s *)(%s) + %s)", gcut_c_type(GCUT_bool),
+                       gcut_c_pointer(e->p, buffer), gcut_c_dim(m, offset));
+}
+
+static void emit_if(const gcut_emitter *e)
+{
+    const gcut_unit *u = &e->h->units.at[e->unit];
+    gcut_ref p = gcut_arg(e->h->g, gcut_node_at(e->h->g, u->nodes.at[0]), 0);
+    const gcut_view *v = &e->h->view[p];
+    bool copied = u->operand_copy[0] != GCUT_NONE;
+    uint32_t buffer = copied ? e->h->units.at[u->operand_copy[0]].copy_to : e->h->buffer[v->root];
+    gcut_text_add(e->call, "    if (%s) {\n", truth(e, buffer, copied ? 0 : v->offset));
+    emit_body(e, 0);
+    gcut_text_add(e->call, "    } else {\n");
+    emit_body(e, 1);
+    gcut_text_add(e->call, "    }\n");
+}
+
+static void emit_while(const gcut_emitter *e)
+{
+    const gcut_unit *u = &e->h->units.at[e->unit];
+    const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[0]);
+    const gcut_attr *bound = gcut_attr_get(e->h->g, n, GCUT_A_bound);
+    if (bound)
+        gcut_text_add(e->call, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", e->number, e->number,
+                      gcut_c_dim(e->p->module, bound->u.dim), e->number);
+    else
+        gcut_text_add(e->call, "    for (;;) {\n");
+    emit_body(e, 0);
+    gcut_text_add(e->call, "        if (!%s) break;\n",
+                  truth(e, e->p->halves.at[u->bodies.at[0]]->saved[0], 0));
+    emit_body(e, 1);
+    gcut_text_add(e->call, "    }\n");
+}
+
+static void emit_scan(const gcut_emitter *e)
+{
+    const gcut_node *n = gcut_node_at(e->h->g, e->h->units.at[e->unit].nodes.at[0]);
+    const char *length = gcut_c_dim(e->p->module, gcut_scan_length(e->h->g, n));
+    uint32_t i = e->number;
+    if (gcut_attr_flag(e->h->g, n, GCUT_A_reverse))
+        gcut_text_add(e->call, "    for (int64_t i%u = %s; i%u-- > 0;) {\n", i, length, i);
+    else
+        gcut_text_add(e->call, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", i, i, length, i);
+    emit_body(e, 0);
+    gcut_text_add(e->call, "    }\n");
+}
+
+static void emit_region(gcut_emitter *e)
+{
+    const gcut_node *n = gcut_node_at(e->h->g, e->h->units.at[e->unit].nodes.at[0]);
+    gcut_c_comment(e, gcut_op_get((gcut_op)n->op)->name);
+    if (n->op == GCUT_OP_if)
+        emit_if(e);
+    else if (n->op == GCUT_OP_while)
+        emit_while(e);
+    else
+        emit_scan(e);
+}
+
+void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *call)
+{
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        const gcut_unit *u = &h->units.at[h->order.at[i]];
+        gcut_emitter e = *like;
+        e.h = h;
+        e.unit = h->order.at[i];
+        e.number = (uint32_t)u->step;
+        e.call = call;
+        e.args.at = NULL;
+        e.args.n = e.args.cap = 0;
+        if (u->kind == GCUT_U_REGION)
+            emit_region(&e);
+        else
+            i += emit_kernel(&e, i);
+    }
+}
