@@ -190,7 +190,7 @@ static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
 {
     gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n",
                   name, name);
-    gcut_text_add(c, "    gcut_rt_span s[%u];\n    int n = 0;\n    (void)halves;\n",
+    gcut_text_add(c, "    gcut_rt_span s[%u] = {{0}};\n    int n = 0;\n    (void)halves;\n",
                   p->bindings.n ? p->bindings.n : 1);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];

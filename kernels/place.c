@@ -264,7 +264,7 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
                 if (s != GCUT_NONE && s != u) gcut_place_store(p, h, gcut_arg(g, n, k));
             }
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-                if (w->left_out >> (v - n->res0) & 1) continue;
+                if (w->left_out && w->left_out >> (v - n->res0) & 1) continue;
                 gcut_level l = h->level[h->view[v].root];
                 if (w->kind != GCUT_U_LOOP || l == GCUT_L_COLUMN || l == GCUT_L_TOTAL)
                     gcut_place_store(p, h, v);
