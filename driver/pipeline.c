@@ -3,7 +3,7 @@
  * The pass pipeline.
  *
  *   user's graph ─copy─▶ primal ─simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ joint
- *     ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
+ *     ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
  */
 #include "driver/pipeline.h"
 
@@ -156,7 +156,13 @@ static void to_split(gcut_pipeline *p)
                             .nsave = (uint32_t)p->opt.nsave,
                             .nrecompute = (uint32_t)p->opt.nrecompute,
                             .symbolic = p->opt.symbolic};
-    p->plan = gcut_plan_make(p->joint, &po);
+    p->planned = gcut_plan_loops(p->joint, &po, gcut_printf(p->arena, "%s.loops", base));
+    if (p->planned != p->joint) {
+        gcut_verify(p->planned);
+        p->planned = simplify(p->planned, gcut_printf(p->arena, "%s.planned", base));
+        p->planned->name = p->joint->name; /* reports speak of the joint graph */
+    }
+    p->plan = gcut_plan_make(p->planned, &po);
     gcut_split(p->plan, base);
     p->fwd = p->plan->fwd;
     p->bwd = p->plan->bwd;

@@ -21,6 +21,7 @@ typedef struct gcut_pipeline {
     gcut_graph
         *raw; /* JOINT straight from the sweep and the optimizer; the primal itself when forward_only */
     gcut_graph *joint;       /* folded, cse, dce */
+    gcut_graph *planned;     /* the joint graph with what its loops save decided; itself when it has none */
     gcut_plan *plan;         /* NULL when forward_only */
     gcut_graph *fwd, *bwd;   /* SPLIT; bwd NULL when forward_only */
     gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */

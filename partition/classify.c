@@ -19,6 +19,12 @@
  */
 #include "partition/classify.h"
 
+bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_value *x = &g->values.at[v];
+    return g->is_body && x->def == GCUT_NONE && g->params.at[x->index].role == GCUT_ROLE_saved;
+}
+
 typedef struct sweep {
     gcut_graph *g;
     bool *tainted, *primal, *serves, *live; /* by value */

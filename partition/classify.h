@@ -27,4 +27,8 @@ static inline gcut_class gcut_node_class(const gcut_node *n)
 /* A value that is never worth storage of its own: a constant or a view. */
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 
+/* In the joint graph of a loop's iteration: what the forward loop carries is gone when the backward loop
+ * comes. */
+bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v);
+
 #endif

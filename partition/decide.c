@@ -23,7 +23,8 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
 
 static bool alive_anyway(const gcut_problem *p, gcut_ref v)
 {
-    return !gcut_def(p->g, v) || (p->facts->out[v] && p->force[v] != GCUT_FORCE_RECOMPUTE);
+    if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v)) return true;
+    return (p->facts->out[v] && p->force[v] != GCUT_FORCE_RECOMPUTE);
 }
 
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why)
@@ -32,7 +33,8 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
     if (gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT))
         return *why = "a constant: made where it is needed", INFINITY;
     if (p->force[v] == GCUT_FORCE_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
-    if (!gcut_def(p->g, v)) return *why = "a parameter: alive anyway", 0;
+    bool alive = !gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v);
+    if (alive) return *why = "a parameter: alive anyway", 0;
     if (p->facts->out[v]) return *why = "a result of the forward half: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
     return p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
@@ -107,7 +109,8 @@ static void settle_fates(const gcut_problem *p, gcut_policy policy, const bool *
     bool *need = gcut_memdup(arena, p->facts->read, g->values.n * sizeof *need);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         need[v] |= p->force[v] == GCUT_FORCE_SAVE;
-        fate[v] = !in_domain(p, v) ? GCUT_F_BACKWARD : gcut_def(g, v) ? GCUT_F_UNUSED : GCUT_F_FREE;
+        bool alive = !gcut_def(g, v) && alive_anyway(p, v);
+        fate[v] = !in_domain(p, v) ? GCUT_F_BACKWARD : alive ? GCUT_F_FREE : GCUT_F_UNUSED;
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
@@ -122,22 +125,34 @@ static void settle_fates(const gcut_problem *p, gcut_policy policy, const bool *
         }
         for (uint32_t k = 0; again && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
     }
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref v = g->params.at[i].value;
+        if (need[v] && fate[v] == GCUT_F_UNUSED) fate[v] = GCUT_F_SAVED;
+    }
+}
+
+static void add_saved(const gcut_problem *p, gcut_choice *c, gcut_ref v)
+{
+    const gcut_graph *g = p->g;
+    const gcut_node *n = gcut_def(g, v);
+    const char *why;
+    if (c->fate[v] != GCUT_F_SAVED) return;
+    c->fixed_ns += gcut_save_price(p, v, 0, &why);
+    if (__builtin_add_overflow(c->saved_bytes, p->price[v].bytes, &c->saved_bytes))
+        gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n ? n->loc : 0), NULL,
+                  "the saved values of @%s have more than 2^63 bytes", g->name);
 }
 
 static void sum_up(const gcut_problem *p, gcut_choice *c)
 {
     const gcut_graph *g = p->g;
-    const char *why;
+    for (uint32_t i = 0; i < g->params.n; i++) add_saved(p, c, g->params.at[i].value);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         bool again = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             again |= c->fate[v] == GCUT_F_RECOMPUTED;
-            if (c->fate[v] != GCUT_F_SAVED) continue;
-            c->fixed_ns += gcut_save_price(p, v, 0, &why);
-            if (__builtin_add_overflow(c->saved_bytes, p->price[v].bytes, &c->saved_bytes))
-                gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc), NULL,
-                          "the saved values of @%s have more than 2^63 bytes", g->name);
+            add_saved(p, c, v);
         }
         if (again) c->recompute_ns += p->price[n->res0].recompute_ns;
     }

@@ -80,6 +80,10 @@ typedef struct gcut_plan {
  * other (both named with their lines), an unknown value name. */
 gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt);
 
+/* What each iteration of a loop saves (partition/loops.c): scans and their #adjoint scans become such that
+ * save and recompute what the plan of one iteration says.  Returns `joint` itself when it has none. */
+gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, const char *name);
+
 /* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.
  *   fwd: every parameter the forward half reads, in the joint's order -> primal results, then `saved`.
  *   bwd: `saved` parameters, the params/inputs/states it reads, the cotangents -> `grad`, `next`.

@@ -245,7 +245,9 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machi
         gcut_price *c = &out[v];
         c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
         c->trip_ns = (double)c->bytes * (m->dram_read_ns_per_byte + m->dram_write_ns_per_byte);
-        c->why = n ? zero_reason(&p, n) : "a parameter: alive anyway";
+        const char *param = gcut_value_is_lost(g, v) ? "carried by the forward loop, which is over"
+                                                     : "a parameter: alive anyway";
+        c->why = n ? zero_reason(&p, n) : param;
         c->recompute_ns = !n ? INFINITY : c->why ? 0 : node_price(&p, n);
     }
     return out;

@@ -339,6 +339,66 @@ static void print_recomputed(const gcut_report_ctx *r, gcut_text *out)
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }
 
+/* ---- loops ---- */
+
+static gcut_report_loop loop_of(const gcut_report_ctx *r, gcut_ref first, const gcut_node *bwd)
+{
+    gcut_module *m = r->g->module;
+    const gcut_node *fwd = gcut_def(r->g, first);
+    gcut_report_loop out = {.loop = first, .body = gcut_region_at(r->g, bwd, 0)->body};
+    for (uint32_t k = gcut_node_carries(r->g, bwd); k < bwd->nargs - bwd->ncaptured; k++) {
+        gcut_ref v = gcut_arg(r->g, bwd, k);
+        if (v < fwd->res0 || v >= fwd->res0 + fwd->nres) continue;
+        const gcut_type *t = gcut_type_of(out.body, out.body->params.at[k].value);
+        gcut_dim bytes =
+            gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
+        out.bytes = gcut_dim_make(m->dims, GCUT_DIM_ADD, out.bytes, bytes);
+        *GCUT_PUSH(r->arena, &out.saved) = v;
+    }
+    return out;
+}
+
+gcut_report_loops gcut_report_loops_of(const gcut_report_ctx *r)
+{
+    gcut_report_loops out = {0};
+    for (uint32_t i = 0; i < r->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(r->g, i);
+        const gcut_mark *mark = gcut_mark_find(&n->marks, "adjoint");
+        gcut_ref v = mark && mark->nargs == 1 && n->op == GCUT_OP_scan && mark->args[0][0] == '%'
+                         ? gcut_graph_find(r->g, mark->args[0] + 1)
+                         : 0;
+        if (v && gcut_def(r->g, v)) *GCUT_PUSH(r->arena, &out) = loop_of(r, v, n);
+    }
+    return out;
+}
+
+static void print_loops(const gcut_report_ctx *r, gcut_text *out)
+{
+    gcut_report_loops loops = gcut_report_loops_of(r);
+    for (uint32_t i = 0; i < loops.n; i++) {
+        const gcut_report_loop *l = &loops.at[i];
+        int64_t bytes = 0;
+        gcut_dim_eval(r->g->module->dims, l->bytes, r->plan->options.at, r->plan->options.nat, &bytes);
+        size_t before = out->n;
+        gcut_text_add(out, "each step of %%%s (%s) saves %s:", r->g->values.at[l->loop].name,
+                      gcut_report_at(r, l->loop), size_text(r->arena, bytes));
+        size_t column = out->n - before;
+        for (uint32_t k = 0; k < l->saved.n; k++)
+            add_item(out, &column, k, gcut_printf(r->arena, "%%%s", r->g->values.at[l->saved.at[k]].name));
+        gcut_text_add(out, "%s\n  and recomputes:", l->saved.n ? "" : " nothing");
+        column = strlen("  and recomputes:");
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < l->body->nodes.n; k++) {
+            const gcut_node *node = gcut_node_at(l->body, k);
+            if (gcut_mark_find(&node->marks, "recomputed"))
+                add_item(out, &column, n++,
+                         gcut_printf(r->arena, "%%%s %s", l->body->values.at[node->res0].name,
+                                     gcut_op_get((gcut_op)node->op)->name));
+        }
+        gcut_text_add(out, n ? "\n" : " nothing\n");
+    }
+}
+
 void gcut_saved_text(const gcut_plan *plan, gcut_text *out)
 {
     gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
@@ -346,6 +406,7 @@ void gcut_saved_text(const gcut_plan *plan, gcut_text *out)
     print_saved(&r, out);
     print_alive(&r, out);
     print_recomputed(&r, out);
+    print_loops(&r, out);
     gcut_arena_free(scratch);
 }
 
@@ -376,5 +437,6 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     print_saved(&r, out);
     print_alive(&r, out);
     print_recomputed(&r, out);
+    print_loops(&r, out);
     gcut_arena_free(a);
 }

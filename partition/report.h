@@ -27,6 +27,16 @@ const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);   /* mlp.c:41 
 
 /* What the backward half makes directly from v or from a view of v, in graph order. */
 gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v);
+/* What each step of a loop keeps for its backward loop. */
+typedef struct gcut_report_loop {
+    gcut_ref loop;          /* the first result of the forward scan */
+    gcut_refs saved;        /* its stacks that the backward scan reads */
+    gcut_dim bytes;         /* of one step */
+    const gcut_graph *body; /* of the backward scan: what is marked #recomputed there */
+} gcut_report_loop;
+typedef GCUT_VEC(gcut_report_loop) gcut_report_loops;
+gcut_report_loops gcut_report_loops_of(const gcut_report_ctx *r);
+
 /* Saved values, largest first, then in graph order. */
 gcut_refs gcut_report_saved(const gcut_report_ctx *r);
 /* Computed by the forward half and again by the backward half; views are not listed. */

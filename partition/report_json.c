@@ -95,6 +95,39 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
     key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
 }
 
+static void json_loop(gcut_json *j, const gcut_report_ctx *r, const gcut_report_loop *l)
+{
+    int64_t bytes = 0;
+    gcut_dim_eval(r->g->module->dims, l->bytes, r->plan->options.at, r->plan->options.nat, &bytes);
+    gcut_json_object(j);
+    key_str(j, "value", r->g->values.at[l->loop].name);
+    key_str(j, "loc", gcut_report_at(r, l->loop));
+    key_int(j, "step_bytes", bytes);
+    gcut_json_key(j, "saved");
+    gcut_json_array(j);
+    for (uint32_t k = 0; k < l->saved.n; k++) gcut_json_str(j, r->g->values.at[l->saved.at[k]].name);
+    gcut_json_end(j);
+    gcut_json_key(j, "recomputed");
+    gcut_json_array(j);
+    for (uint32_t k = 0; k < l->body->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(l->body, k);
+        if (gcut_mark_find(&n->marks, "recomputed")) gcut_json_str(j, l->body->values.at[n->res0].name);
+    }
+    gcut_json_end(j);
+    gcut_json_end(j);
+}
+
+/* A plan without loops has no such key. */
+static void json_loops(gcut_json *j, const gcut_report_ctx *r)
+{
+    gcut_report_loops loops = gcut_report_loops_of(r);
+    if (!loops.n) return;
+    gcut_json_key(j, "loops");
+    gcut_json_array(j);
+    for (uint32_t i = 0; i < loops.n; i++) json_loop(j, r, &loops.at[i]);
+    gcut_json_end(j);
+}
+
 void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
 {
     gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
@@ -112,6 +145,7 @@ void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
     for (gcut_ref v = 1; v < r.g->values.n; v++)
         if (gcut_report_recomputed(&r, v)) json_recomputed(&j, &r, v);
     gcut_json_end(&j);
+    json_loops(&j, &r);
     gcut_json_end(&j);
     gcut_text_add(out, "\n");
     gcut_arena_free(scratch);

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "partition/partition.h"
+#include "partition/classify.h"
 
 typedef struct half {
     gcut_plan *plan;
@@ -31,7 +31,8 @@ static bool crosses(const gcut_plan *plan, gcut_ref v)
 {
     gcut_fate f = plan->value[v].fate;
     if (f == GCUT_F_SAVED) return true;
-    return f == GCUT_F_FREE && gcut_def(plan->joint, v) && !is_class(plan->joint, v, GCUT_CLASS_CONSTANT);
+    bool made = gcut_def(plan->joint, v) || gcut_value_is_lost(plan->joint, v);
+    return f == GCUT_F_FREE && made && !is_class(plan->joint, v, GCUT_CLASS_CONSTANT);
 }
 
 /* ---- what each half needs ---- */
@@ -183,6 +184,8 @@ static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const
     cover_symbols(h, take, saved);
     for (gcut_ref v = 1; saved && v < g->values.n; v++)
         if (saved[v]) take_param(h, GCUT_ROLE_saved, v, NULL);
+    for (uint32_t i = 0; saved && i < g->params.n; i++) /* what a loop carries may be saved itself */
+        if (saved[g->params.at[i].value]) take[i] = false;
     for (int cotan = 0; cotan < 2; cotan++)
         for (uint32_t i = 0; i < g->params.n; i++) {
             const gcut_param *p = &g->params.at[i];
@@ -293,7 +296,7 @@ static void return_saved(half *h, const bool *saved)
         if (!saved[v]) continue;
         gcut_ref r = h->map[v];
         gcut_result_new(h->dst, GCUT_ROLE_saved, h->src->values.at[v].name, r);
-        if (h->plan->value[v].fate != GCUT_F_SAVED) continue;
+        if (h->plan->value[v].fate != GCUT_F_SAVED || !gcut_def(h->dst, r)) continue;
         const gcut_type *t = gcut_type_of(h->src, v);
         gcut_dim b = gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
         const char *text = bytes_text(m, b);
