@@ -2,17 +2,28 @@
  *
  * Compiled control flow: the bodies of if, while and scan as kernels inside C
  * loops and branches, against the interpreter, for several lengths of one
- * compiled step, with 1 and 2 threads.
+ * compiled step, with 1 and 2 threads; and what each iteration saves.
  */
+#define _GNU_SOURCE
 #include "harness.h"
 
 #include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "gradcut/gradcut.h"
 #include "graph/graph.h"
 
-/* Programs over sizes T, of loops, and N; those with a result `loss` are differentiated too. */
-#define PROGRAMS GCUT_SOURCE_DIR "/tests/loops/*.gcut"
+#define MOST 16 /* parameters */
+
+/* Programs over sizes T, of loops, and N; those with a result `loss` are differentiated. */
+static gcut_graph *load(gcut_ctx *ctx, const char *path)
+{
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    if (!g) fail_msg("%s", gcut_last_error(ctx));
+    assert_true(g->params.n <= MOST);
+    return g;
+}
 
 static double sample(const char *name, int64_t i)
 {
@@ -56,6 +67,7 @@ static gcut_step *compile(gcut_ctx *ctx, gcut_graph *g, gcut_backend b, int thre
     o.backend = b;
     o.threads = threads;
     o.forward_only = !derive;
+    o.loss = derive ? "loss" : NULL;
     if (policy) o.policy = policy;
     gcut_step *s = gcut_compile(g, &o);
     if (!s) {
@@ -117,43 +129,185 @@ static void same(const char *what, int64_t t, const gcut_step *a, const gcut_ste
 
 static const int64_t lengths[] = {5, 0, 1, 100};
 
-static void check(const char *what, const char *path, int64_t n, bool derive)
+/* ---- values ---- */
+
+/* The interpreter on the function, or on its joint graph and the halves of its split, against compiled steps.
+ */
+static void check(const char *path, bool derive, bool every)
 {
+    static const struct {
+        gcut_backend backend;
+        const char *policy;
+        int threads;
+        bool bits; /* those of the way before */
+    } ways[] = {{GCUT_COMPILED, "mincut", 2, false},
+                {GCUT_COMPILED, "recompute-all", 1, true},
+                {GCUT_PLANNED, "mincut", 1, false},
+                {GCUT_PLANNED, "save-all", 1, false}};
+    const char *what = strrchr(path, '/') + 1;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_graph *g = gcut_load(ctx, path, NULL);
-    if (!g) fail_msg("%s", gcut_last_error(ctx));
-    gcut_step *eager = compile(ctx, g, GCUT_EAGER, 1, NULL, derive),
-              *one = compile(ctx, g, GCUT_COMPILED, 1, NULL, derive),
-              *two = compile(ctx, g, GCUT_COMPILED, 2, "recompute-all", derive);
+    gcut_graph *g = load(ctx, path);
+    gcut_step *s[5] = {compile(ctx, g, derive ? GCUT_JOINT_BACKEND : GCUT_EAGER, 1, NULL, derive)};
+    uint32_t n = 1, way[5];
+    for (uint32_t k = 0; k < (derive ? 4 : 2); k++) {
+        if (ways[k].bits && !every) continue;
+        way[n] = k;
+        s[n++] = compile(ctx, g, ways[k].backend, ways[k].threads, ways[k].policy, derive);
+    }
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        void *memory[3][16];
-        uint32_t k = g->params.n;
-        assert_true(k <= 16);
-        run(ctx, eager, g, lengths[i], n, memory[0]);
-        run(ctx, one, g, lengths[i], n, memory[1]);
-        run(ctx, two, g, lengths[i], n, memory[2]);
-        same(what, lengths[i], eager, one, false);
-        same(what, lengths[i], one, two, true);
-        while (k-- > 0)
-            for (int j = 0; j < 3; j++) free(memory[j][k]);
+        void *memory[5][MOST];
+        for (uint32_t j = 0; j < n; j++) run(ctx, s[j], g, lengths[i], 3, memory[j]);
+        for (uint32_t j = 1; j < n; j++)
+            same(what, lengths[i], s[ways[way[j]].bits ? j - 1 : 0], s[j], ways[way[j]].bits);
+        for (uint32_t j = 0; j < n; j++)
+            for (uint32_t a = 0; a < g->params.n; a++) free(memory[j][a]);
     }
     gcut_ctx_free(ctx);
 }
 
-static void forward_agrees(void **state)
+static bool has_loss(const char *path)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = load(ctx, path);
+    bool found = false;
+    for (uint32_t i = 0; i < g->results.n; i++) found = found || !strcmp(g->results.at[i].name, "loss");
+    gcut_ctx_free(ctx);
+    return found;
+}
+
+/* GCUT_LOOP=name: that program alone, every way.  A C compiler's run each: not every program goes every way.
+ */
+static void programs_agree(void **state)
 {
     (void)state;
     glob_t files;
-    assert_int_equal(glob(PROGRAMS, 0, NULL, &files), 0);
+    const char *only = getenv("GCUT_LOOP");
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/loops/*.gcut", 0, NULL, &files), 0);
+    assert_true(files.gl_pathc >= 12);
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        const char *name = strrchr(files.gl_pathv[i], '/') + 1;
-        check(name, files.gl_pathv[i], 3, false);
+        const char *path = files.gl_pathv[i];
+        if (!only || strstr(path, only)) check(path, has_loss(path), only || i % 3 == 0);
     }
     globfree(&files);
 }
 
+/* ---- what is emitted ---- */
+
+static bool have(const char *tool)
+{
+    char cmd[128];
+    snprintf(cmd, sizeof cmd, "command -v %s >/dev/null 2>&1", tool);
+    return system(cmd) == 0;
+}
+
+/* Without warnings, and the same bytes twice. */
+static void emits_clean_c(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"nested", "while", "branches"}, *const tools[] = {"gcc", "clang"};
+    char dir[] = "/tmp/gradcut-test-XXXXXX", base[2][64], cmd[700], path[256];
+    assert_non_null(mkdtemp(dir));
+    for (int k = 0; k < 2; k++) {
+        snprintf(base[k], sizeof base[k], "%s/%d", dir, k);
+        assert_int_equal(mkdir(base[k], 0777), 0);
+        strcat(base[k], "/step");
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        snprintf(path, sizeof path, "%s/tests/loops/%s.gcut", GCUT_SOURCE_DIR, names[i]);
+        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        o.forward_only = !has_loss(path);
+        o.loss = o.forward_only ? NULL : "loss";
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(gcut_emit_files(load(ctx, path), &o, base[k], false), GCUT_OK);
+        snprintf(cmd, sizeof cmd, "cmp -s %s.c %s.c", base[0], base[1]);
+        assert_int_equal(system(cmd), 0);
+        for (size_t k = 0; k < 2; k++) {
+            snprintf(
+                cmd, sizeof cmd,
+                "%s -std=c17 -O1 -Wall -Wextra -Werror -Wno-unknown-pragmas -I%s/include -c %s.c -o %s.o",
+                tools[k], GCUT_SOURCE_DIR, base[0], base[0]);
+            if (have(tools[k])) assert_int_equal(system(cmd), 0);
+        }
+        gcut_ctx_free(ctx);
+    }
+    snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+    assert_int_equal(system(cmd), 0);
+}
+
+/* An index outside of its axis in the third step of a loop is an error with the model's line. */
+static void faults_are_found(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = load(ctx, GCUT_SOURCE_DIR "/tests/loops/indices.gcut");
+    gcut_step *s = compile(ctx, g, GCUT_COMPILED, 1, NULL, false);
+    float e[7 * 2] = {0};
+    int32_t t[4][4] = {{0}, {1}, {2, 7}, {9}};
+    assert_int_equal(gcut_bind(s, "e", e, 7, 2), GCUT_OK);
+    assert_int_equal(gcut_bind(s, "t", t, 4, 4), GCUT_OK);
+    assert_int_equal(gcut_run(s), GCUT_EINDEX);
+    assert_non_null(strstr(gcut_last_error(ctx), "indices.gcut:7"));
+    assert_non_null(strstr(gcut_last_error(ctx), "7"));
+    t[2][1] = t[3][0] = 6;
+    assert_int_equal(gcut_run(s), GCUT_OK);
+    gcut_ctx_free(ctx);
+}
+
+/* ---- plans ---- */
+
+static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, double lambda, char *text,
+                           size_t room)
+{
+    gcut_size at[] = {{"T", 100}, {"N", 64}};
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.policy = policy;
+    o.lambda = lambda;
+    o.at = at;
+    o.nat = 2;
+    o.loss = "loss";
+    const gcut_plan *plan = gcut_plan_of(g, &o);
+    if (!plan) fail_msg("%s", gcut_last_error(ctx));
+    FILE *f = fmemopen(text, room, "w");
+    assert_non_null(f);
+    gcut_plan_print(plan, f);
+    assert_int_equal(fclose(f), 0);
+    return gcut_plan_saved_bytes(plan);
+}
+
+/* A step of an LSTM reads its gates in the backward loop; tanh of the cell is cheaper than its bytes.  With
+ * T = 100, N = 64 and 8 channels each stacked value has 204,800 bytes. */
+static void iterations_have_plans(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut");
+    static char text[8192];
+    int64_t all = saved_bytes(ctx, g, "save-all", 0.05, text, sizeof text);
+    assert_non_null(strstr(text, "each step of %h (lstm.gcut:5) saves 14,336 bytes"));
+    assert_non_null(strstr(text, "%h.tc"));
+    int64_t some = saved_bytes(ctx, g, "mincut", 0.05, text, sizeof text);
+    assert_non_null(
+        strstr(text, "saves 12,288 bytes (12.0 KiB): %h.before; %c.before; %h.i; %h.f; %h.g; %h.o\n"));
+    assert_non_null(strstr(text, "%tc tanh"));
+    int64_t none = saved_bytes(ctx, g, "recompute-all", 0.05, text, sizeof text);
+    assert_non_null(strstr(text, "saves 4,096 bytes (4.0 KiB): %h.before; %c.before\n"));
+    assert_int_equal(all, 8 * 204800);
+    assert_int_equal(some, 7 * 204800);
+    assert_int_equal(none, 0);
+    int64_t last = all;
+    for (double lambda = 0; lambda < 2; lambda += 0.1) {
+        int64_t n = saved_bytes(ctx, g, "mincut", lambda, text, sizeof text);
+        assert_true(n <= last);
+        last = n;
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forward_agrees)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs_agree), cmocka_unit_test(emits_clean_c),
+                                       cmocka_unit_test(faults_are_found),
+                                       cmocka_unit_test(iterations_have_plans)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
