@@ -256,6 +256,8 @@ static void faults_are_found(void **state)
 
 /* ---- plans ---- */
 
+static const char *forced; /* must be saved */
+
 static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, double lambda, char *text,
                            size_t room)
 {
@@ -266,6 +268,8 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     o.at = at;
     o.nat = 2;
     o.loss = "loss";
+    o.save = &forced;
+    o.nsave = forced != NULL;
     const gcut_plan *plan = gcut_plan_of(g, &o);
     if (!plan) fail_msg("%s", gcut_last_error(ctx));
     FILE *f = fmemopen(text, room, "w");
@@ -295,6 +299,9 @@ static void iterations_have_plans(void **state)
     assert_int_equal(all, 8 * 204800);
     assert_int_equal(some, 7 * 204800);
     assert_int_equal(none, 0);
+    forced = "%tc";
+    assert_int_equal(saved_bytes(ctx, g, "mincut", 0.05, text, sizeof text), all);
+    forced = NULL;
     int64_t last = all;
     for (double lambda = 0; lambda < 2; lambda += 0.1) {
         int64_t n = saved_bytes(ctx, g, "mincut", lambda, text, sizeof text);
