@@ -90,11 +90,25 @@ static uint32_t distance(const char *a, const char *b)
     return row[lb];
 }
 
+/* Inside some loop or branch: a plan of its own, or none, decides there. */
+static bool in_body(const gcut_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nregs; k++) {
+            const gcut_graph *body = gcut_region_at(g, n, k)->body;
+            if (gcut_graph_find(body, name) || in_body(body, name)) return true;
+        }
+    }
+    return false;
+}
+
+/* The value of that name; 0 when it is a body's. */
 static gcut_ref find(const gcut_graph *g, const char *name)
 {
     const char *bare = name[0] == '%' ? name + 1 : name;
     gcut_ref v = gcut_graph_find(g, bare);
-    if (v) return v;
+    if (v || in_body(g, bare)) return v;
     gcut_ref nearest = 0;
     uint32_t best = UINT32_MAX;
     for (gcut_ref u = 1; u < g->values.n; u++) {
@@ -127,8 +141,9 @@ void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
         const gcut_node *n = gcut_node_at(g, i);
         add_marks(&w, &n->marks, n->res0, n->nres);
     }
-    for (uint32_t i = 0; i < p->opt->nsave; i++)
-        add_wish(&w, find(g, p->opt->save[i]), GCUT_FORCE_SAVE, false);
-    for (uint32_t i = 0; i < p->opt->nrecompute; i++)
-        add_wish(&w, find(g, p->opt->recompute[i]), GCUT_FORCE_RECOMPUTE, false);
+    for (uint32_t i = 0; i < p->opt->nsave + p->opt->nrecompute; i++) {
+        bool save = i < p->opt->nsave;
+        gcut_ref v = find(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
+        if (v) add_wish(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
+    }
 }

@@ -152,13 +152,27 @@ static void want_stacks(level *l, const decided *d)
     }
 }
 
-/* The backward half of an iteration under the options' policy.  Forced names are of the graph around. */
+/* The forced names that an iteration computes and the graph around does not know. */
+static const char *const *own_names(const level *l, const gcut_graph *joint, const char *const *all,
+                                    uint32_t n, uint32_t *nown)
+{
+    const char **own = gcut_calloc(joint->module->arena, n + 1u, sizeof *own);
+    *nown = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *bare = all[i] + (all[i][0] == '%');
+        gcut_ref v = gcut_graph_find(joint, bare);
+        if (v && gcut_def(joint, v) && !gcut_graph_find(l->g, bare)) own[(*nown)++] = all[i];
+    }
+    return own;
+}
+
+/* The backward half of an iteration under the options' policy. */
 static gcut_graph *plan_iteration(const level *l, gcut_graph *joint)
 {
     gcut_module *m = joint->module;
     gcut_plan_options o = *l->opt;
-    o.save = o.recompute = NULL;
-    o.nsave = o.nrecompute = 0;
+    o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
+    o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
     gcut_plan *plan = gcut_plan_make(joint, &o);
     const char *base = "iteration";
     for (uint32_t i = 1; gcut_module_find(m, gcut_printf(m->arena, "%s.fwd", base)) ||
