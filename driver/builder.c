@@ -2,6 +2,7 @@
  *
  * The public builder: sticky, located at the caller's line, broadcasting.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "driver/builder.h"
@@ -473,6 +474,18 @@ void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, const gcut
     gcut_val first = {0};
     if (!n || graph_of(in, n)) first = run(at, g, do_apply, &j.c);
     for (int k = 0; k < nout; k++) out[k] = first.id ? (gcut_val){g, first.id + (uint32_t)k} : (gcut_val){0};
+}
+
+gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,
+                            gcut_val var, double eps, double momentum, gcut_val next[2])
+{
+    char attrs[96];
+    gcut_val out[3];
+    snprintf(attrs, sizeof attrs, "eps=%.17g, momentum=%.17g", eps, momentum);
+    gcut_apply_multi_at(at, x.graph, "batch_norm", (gcut_val[]){x, gain, bias, mean, var}, 5, attrs, out, 3);
+    next[0] = out[1];
+    next[1] = out[2];
+    return out[0];
 }
 
 gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,

@@ -18,6 +18,50 @@ void gcut_shape_norm(infer *s)
     *s->out = *x;
 }
 
+/* x is [N, C, ...]; operands 1 to n are vectors over the channels. */
+static void channels(infer *s, uint32_t least_rank)
+{
+    const gcut_type *x = in(s, 0);
+    if (x->rank < least_rank)
+        BAD(s, "'%s': operand 1 is %s, expected [N, C%s]", opname(s), show(s, x),
+            least_rank == 2 ? ", ...]" : ", .., ..]");
+    for (uint32_t k = 1; k < s->nargs; k++) {
+        const gcut_type *v = in(s, k);
+        if (v->rank != 1 || !gcut_dtype_is_float(v->dtype))
+            BAD(s, "'%s': operand %u is %s, expected a vector over the channels, axis 1 of %s", opname(s),
+                k + 1, show(s, v), show(s, x));
+        require(s, x->dim[1], v->dim[0]);
+    }
+    *s->out = *x;
+    s->out->ordered = false;
+}
+
+/* The running statistics may be wider than x: a half precision would lose what the momentum adds. */
+void gcut_shape_batch_norm(infer *s)
+{
+    channels(s, 2);
+    same_dtype(s, 0, 1);
+    same_dtype(s, 0, 2);
+    s->n = 3;
+    for (uint32_t k = 1; k < 3; k++) s->out[k] = *in(s, k + 2);
+}
+
+void gcut_shape_channel_norm(infer *s)
+{
+    bool groups = s->op == GCUT_OP_group_norm;
+    channels(s, groups ? 2 : 3);
+    same_dtype(s, 0, 1);
+    same_dtype(s, 0, 2);
+    if (!groups) return;
+    gcut_dim g = attr(s, GCUT_A_groups)->u.dim;
+    if (!gcut_dim_known(g) || g < 1) BAD(s, "'group_norm': groups=%s must be a number >= 1", show_dim(s, g));
+    gcut_dim rest = dim2(s, GCUT_DIM_MOD, in(s, 0)->dim[1], g);
+    if (gcut_dim_known(rest) && rest != 0)
+        BAD(s, "'group_norm': %lld groups do not divide %s channels", (long long)g,
+            show_dim(s, in(s, 0)->dim[1]));
+    if (rest != 0) require(s, rest, 0);
+}
+
 void gcut_shape_cross_entropy(infer *s)
 {
     const gcut_type *x = in(s, 0), *t = in(s, 1);

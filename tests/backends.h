@@ -60,7 +60,8 @@ static inline void assert_ok(gcut_ctx *ctx, gcut_status s)
     if (s != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
 }
 
-static inline gcut_step *step_of(gcut_graph *g, const backend_case *b, bool forward, const char *optimizer)
+static inline gcut_step *step_of(gcut_ctx *ctx, gcut_graph *g, const backend_case *b, bool forward,
+                                 const char *optimizer)
 {
     gcut_options o = GCUT_OPTIONS_DEFAULT;
     o.backend = b->backend;
@@ -69,13 +70,13 @@ static inline gcut_step *step_of(gcut_graph *g, const backend_case *b, bool forw
     o.optimizer = optimizer;
     o.threads = 2;
     gcut_step *s = gcut_compile(g, &o);
-    assert_non_null(s);
+    if (!s) fail_msg("%s: %s", b->name, gcut_last_error(ctx));
     return s;
 }
 
-static inline gcut_step *forward_step(gcut_graph *g, const backend_case *b)
+static inline gcut_step *forward_step(gcut_ctx *ctx, gcut_graph *g, const backend_case *b)
 {
-    return step_of(g, b, true, NULL);
+    return step_of(ctx, g, b, true, NULL);
 }
 
 #endif

@@ -653,6 +653,43 @@ static void gen_norm(graph_gen *r, gcut_op op)
     keep(r, node(r, op, in, n, &a, 1), 3, false);
 }
 
+/* x [N, C, ...] with leaves for the vectors over its channels. */
+static uint32_t channels(graph_gen *r, gcut_op op, uint32_t rank, gcut_ref *in)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, rank, false);
+    gcut_type t = type_of(r, r->item[x].v), c = {.dtype = t.dtype, .rank = 1, .dim = {t.dim[1]}};
+    for (uint32_t d = 0; d < t.rank; d++)
+        if (may_be_empty(r, t.dim[d])) return GCUT_NONE;
+    in[0] = use(r, x);
+    for (uint32_t k = 1; k < gcut_op_get(op)->lo; k++) in[k] = use(r, leaf(r, &c));
+    return x;
+}
+
+static void gen_batch_norm(graph_gen *r, gcut_op op)
+{
+    gcut_ref in[5];
+    gcut_attr a[2] = {gcut_attr_real(GCUT_A_eps, 0.0625), gcut_attr_real(GCUT_A_momentum, 0.25)};
+    uint32_t x = channels(r, op, 2, in);
+    if (x == GCUT_NONE) return;
+    double mag = r->item[x].mag;
+    gcut_ref y = node(r, op, in, 5, a, 1 + draw(r, 2));
+    keep(r, y, 3, false);
+    keep(r, y + 1, 1 + mag, false);
+    keep(r, y + 2, 1 + 2 * mag * mag, false);
+}
+
+static void gen_channel_norm(graph_gen *r, gcut_op op)
+{
+    bool groups = op == GCUT_OP_group_norm;
+    gcut_ref in[3];
+    uint32_t x = channels(r, op, groups ? 2 : 3, in), n = 1;
+    if (x == GCUT_NONE) return;
+    gcut_type t = type_of(r, in[0]);
+    gcut_attr a[2] = {gcut_attr_real(GCUT_A_eps, 0.0625)};
+    if (groups) a[n++] = gcut_attr_dim(GCUT_A_groups, gcut_dim_known(t.dim[1]) && t.dim[1] % 2 == 0 ? 2 : 1);
+    keep(r, node(r, op, in, 3, a, n), 3, false);
+}
+
 static void gen_cross_entropy(graph_gen *r, gcut_op op)
 {
     uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);

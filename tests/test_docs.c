@@ -51,6 +51,8 @@ static const note shapes[] = {
     {"scatter_add", "x's; u has x[:axis] + i + x[axis+1:]; i is i32 or i64"},
     {"axis", "x's"},
     {"norm", "x's; the others are vectors as long as its last axis"},
+    {"batch_norm", "x's; mean's; var's; x is [N, C, ...], the others vectors of C"},
+    {"channel_norm", "x's; x is [N, C, ...], the others vectors of C"},
     {"cross_entropy", "scalar; labels are i32 or i64 of the logits' shape without its last axis"},
     {"mse", "scalar; a and b have one type"},
     {"random", "the operands', of `dtype`: f32, f64 or i64; both are i64"},

@@ -101,7 +101,7 @@ static void check_close(double got, double want, double tol, const char *what, i
 /* ---- a row for every op ---- */
 
 typedef struct sample {
-    const char *params, *result, *expr;
+    const char *params, *result, *expr; /* result: the type of %y, then other results with their types */
     double in[ROOM];
     int n;
     double out[ROOM];
@@ -279,6 +279,13 @@ static const sample samples[] = {
     {"input %a: f64[2], input %g: f64[2], input %b: f64[2]", "f64[2]", "layer_norm(%a, %g, %b, eps=0)",
      IN(1, 3, 10, 20, 1, 2), OUT(-9, 22)},
     {"input %a: f64[2], input %g: f64[2]", "f64[2]", "rms_norm(%a, %g, eps=0)", IN(3, 3, 1, 2), OUT(1, 2)},
+    {"input %a: f64[2, 1], input %g: f64[1], input %b: f64[1], input %m: f64[1], input %v: f64[1]",
+     "f64[2, 1], %n: f64[1], %w: f64[1]", "batch_norm(%a, %g, %b, %m, %v, eps=0)", IN(1, 3, 10, 1, 0, 0),
+     OUT(-9, 11)},
+    {"input %a: f64[1, 4], input %g: f64[4], input %b: f64[4]", "f64[1, 4]",
+     "group_norm(%a, %g, %b, groups=2, eps=0)", IN(1, 3, 6, 2, 1, 2, 3, 4, 0, 0, 0, 1), OUT(-1, 2, 3, -3)},
+    {"input %a: f64[1, 2, 2], input %g: f64[2], input %b: f64[2]", "f64[1, 2, 2]",
+     "instance_norm(%a, %g, %b, eps=0)", IN(1, 3, 6, 2, 1, 2, 0, 1), OUT(-1, 1, 3, -1)},
     {"input %a: f64[2, 2], input %t: i32[2]", "f64[]", "cross_entropy(%a, %t)", IN(0, 0, 0, 0, 1, 0),
      OUT(0.6931471805599453)},
     {"input %a: f64[2], input %b: f64[2]", "f64[]", "mse(%a, %b)", IN(1, 2, 4, 6), OUT(12.5)},
@@ -287,7 +294,8 @@ static const sample samples[] = {
     /* P = (1, 1)/2, dP = (4, 8) dy, dS = (-1, 1) dy, dq = -2 + 6 */
     {"input %q: f64[1, 1, 1, 1], input %k: f64[1, 1, 2, 1], input %v: f64[1, 1, 2, 1], "
      "input %d: f64[1, 1, 1, 1]",
-     "f64[1, 1, 1, 1]", "attention_grad(%q, %k, %v, %d)", IN(0, 2, 6, 4, 8, 1), OUT(4)},
+     "f64[1, 1, 1, 1], %dk: f64[1, 1, 2, 1], %dv: f64[1, 1, 2, 1]", "attention_grad(%q, %k, %v, %d)",
+     IN(0, 2, 6, 4, 8, 1), OUT(4)},
 };
 
 static bool is_of(const sample *s, const char *op)
@@ -316,9 +324,11 @@ static void samples_are_right(void **state)
     for (size_t k = 0; k < sizeof samples / sizeof *samples; k++)
         for (int expand = 0; expand < 2; expand++) {
             const sample *s = &samples[k];
+            const char *more = strstr(s->result, ", %");
             snprintf(text, sizeof text,
-                     "gcut 1\nfunc @f(%s) -> (out y: %s) {\n  %%y%s = %s\n  return %%y\n}\n", s->params,
-                     s->result, is_of(s, "attention_grad") ? ", %dk, %dv" : "", s->expr);
+                     "gcut 1\nfunc @f(%s) -> (out y: %.*s) {\n  %%y: %s = %s\n  return %%y\n}\n", s->params,
+                     (int)(more ? (size_t)(more - s->result) : strlen(s->result)), s->result, s->result,
+                     s->expr);
             job j = {.env = env, .text = text, .in = s->in, .expand = expand};
             j.prec = expand ? GCUT_STATED : GCUT_EXACT;
             run(&j);

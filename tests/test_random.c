@@ -34,7 +34,7 @@ static void bits_are_those_of_jax(void **state)
                         "out d: f64[N]) {\n  %a = random(%k, %i, dtype=\"i64\")\n  %s = random(%k, %i)\n"
                         "  %d = random(%k, %i, dtype=\"f64\")\n  return %a, %s, %d\n}\n");
     for (size_t b = 0; b < NBACKENDS; b++) {
-        gcut_step *s = forward_step(g, &backends[b]);
+        gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "k", key, WORDS);
         gcut_bind(s, "i", counter, WORDS);
         gcut_bind(s, "a", all, WORDS);
@@ -79,7 +79,7 @@ static void distributions(void **state)
     gcut_output(g, "u", gcut_uniform(gcut_key_of(keys, 0), GCUT_F32, GCUT_SHAPE(DRAWS), -1, 3));
     gcut_output(g, "z", gcut_normal(gcut_key_of(keys, 1), GCUT_F32, GCUT_SHAPE(200, DRAWS / 200), 2, 3));
     gcut_output(g, "d", gcut_dropout(ones, gcut_key_of(keys, 2), 0.25));
-    gcut_step *s = forward_step(g, &backends[NBACKENDS - 1]);
+    gcut_step *s = forward_step(ctx, g, &backends[NBACKENDS - 1]);
     gcut_bind(s, "u", u, DRAWS);
     gcut_bind(s, "z", z, 200, DRAWS / 200);
     gcut_bind(s, "d", d, DRAWS);
@@ -107,7 +107,7 @@ static void uniform_is_half_open(void **state)
         graph_from(ctx, "func @f(rng %k: i64[]) -> (out u: f32[65536]) {\n"
                         "  %u = uniform(%k, shape=[65536], lo=16777215, hi=16777216)\n  return %u\n}\n");
     for (size_t b = 0; b < NBACKENDS; b++) {
-        gcut_step *s = forward_step(g, &backends[b]);
+        gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "u", u, 65536);
         assert_ok(ctx, gcut_run(s));
         for (int i = 0; i < 65536; i++) assert_true(u[i] == 16777215);
@@ -184,7 +184,7 @@ static void a_key_is_the_callers_to_change(void **state)
     for (size_t b = 0; b < NBACKENDS; b++) {
         float x[6] = {0}, first[6], u[6];
         gcut_value_info key, again;
-        gcut_step *s = forward_step(g, &backends[b]);
+        gcut_step *s = forward_step(ctx, g, &backends[b]);
         gcut_bind(s, "x", x, 4);
         gcut_bind(s, "u", first, 4);
         assert_ok(ctx, gcut_run(s));

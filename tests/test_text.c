@@ -239,6 +239,8 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_axis "%f, axis=1"
 #define SAMPLE_region NULL /* not used: tests/test_control.c */
 #define SAMPLE_norm NULL
+#define SAMPLE_batch_norm "%q, %c, %c, %c, %c, momentum=0.5"
+#define SAMPLE_channel_norm "%q, %c, %c, eps=0.5"
 #define SAMPLE_cross_entropy "%f, %l, ignore=-1, smooth=0.1"
 #define SAMPLE_mse "%f, %g"
 #define SAMPLE_random "%j, %j, dtype=i64"
@@ -269,6 +271,7 @@ static void put_sample(const gcut_module *m, int op, gcut_text *out)
         gcut_text_add(out, ops[op].operands == 3 ? "%%f, %%s, %%s, eps=0.001" : "%%f, %%s, eps=0.001");
     } else if (ops[op].sample) {
         gcut_text_add(out, "%s", ops[op].sample);
+        if (!strcmp(ops[op].name, "group_norm")) gcut_text_add(out, ", groups=3");
         if (!strcmp(ops[op].name, "full")) gcut_text_add(out, ", value=-9223372036854775808");
         if (!strcmp(ops[op].name, "iota")) gcut_text_add(out, ", axis=1");
     } else {
@@ -293,7 +296,7 @@ static void put_sample(const gcut_module *m, int op, gcut_text *out)
 /* Of the sample. */
 static int results_of(int op)
 {
-    return op == GCUT_OP_attention_grad ? 4 : 1;
+    return op == GCUT_OP_attention_grad ? 4 : op == GCUT_OP_batch_norm ? 3 : 1;
 }
 
 typedef struct op_job {
@@ -310,7 +313,8 @@ static void make_op_text(void *arg)
     gcut_text_add(
         &j->text,
         "gcut 1\nfunc @f[N in 1..](input %%f: f32[6, N], input %%g: f32[6, N], input %%p: bool[6, N],"
-        " input %%i: i32[N], input %%j: i64[N], rng %%key: i64[], input %%u: f32[6, N], input %%s: f32[N], "
+        " input %%i: i32[N], input %%j: i64[N], rng %%key: i64[], input %%c: f32[6], input %%u: f32[6, N], "
+        "input %%s: f32[N], "
         "input %%l: i64[6],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
         " input %%bias: f32[N, 6, 5, 7]) -> () {\n  %%r");

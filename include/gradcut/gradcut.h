@@ -197,6 +197,10 @@ GCUT_API gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, 
 GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
 GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
 GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps);
+/* x [N, C, ...]; mean and var are the running statistics [C]: states, whose new values go to next[0] and
+ * next[1], for gcut_next. */
+GCUT_API gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,
+                                     gcut_val var, double eps, double momentum, gcut_val next[2]);
 GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels);
 GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
 /* q [B,H,T,D], k and v [B,G,S,D]; scores scaled by 1/sqrt(D). */
@@ -227,6 +231,8 @@ GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* 
 #define gcut_take(x, i, axis) gcut_take_at(GCUT_HERE, x, i, axis)
 #define gcut_layer_norm(x, g, b, eps) gcut_layer_norm_at(GCUT_HERE, x, g, b, eps)
 #define gcut_rms_norm(x, g, eps) gcut_rms_norm_at(GCUT_HERE, x, g, eps)
+#define gcut_batch_norm(x, g, b, mean, var, eps, momentum, next)                                             \
+    gcut_batch_norm_at(GCUT_HERE, x, g, b, mean, var, eps, momentum, next)
 #define gcut_cross_entropy(logits, labels) gcut_cross_entropy_at(GCUT_HERE, logits, labels)
 #define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
 #define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
