@@ -86,3 +86,49 @@ void gcut_vjp_logsumexp(gcut_vjp *c)
     gcut_ref soft = gcut_b1(B, GCUT_OP_exp, sub(c, c->x[0], gcut_vjp_unreduce(c, c->y, mask)));
     gcut_vjp_give(c, 0, mul(c, gcut_vjp_unreduce(c, c->dy, mask), soft));
 }
+
+/* y = sum of x up to each: dx = the sum of dy from each on */
+void gcut_vjp_cumsum(gcut_vjp *c)
+{
+    const gcut_node *n = gcut_node_at(c->b.g, c->node);
+    gcut_attr a[] = {*gcut_attr_get(c->b.g, n, GCUT_A_axis),
+                     gcut_attr_bool(GCUT_A_reverse, !gcut_attr_flag(c->b.g, n, GCUT_A_reverse))};
+    gcut_vjp_give(c, 0, gcut_node_new(c->b.g, GCUT_OP_cumsum, &c->dy, 1, a, 2, c->b.loc, c->b.name));
+}
+
+/* The axes in mask last, as one: [rows, n]; *perm is the order of axes before they are merged. */
+static gcut_ref rows_of(gcut_vjp *c, gcut_ref x, uint32_t mask, gcut_dim *perm, gcut_dim *rows)
+{
+    gcut_type t = *gcut_vjp_type(c, x);
+    gcut_dims *ds = c->b.g->module->dims;
+    uint32_t n = 0;
+    rows[0] = rows[1] = 1;
+    for (uint32_t last = 0; last < 2; last++)
+        for (uint32_t d = 0; d < t.rank; d++)
+            if ((mask >> d & 1) == last) {
+                perm[n++] = d;
+                rows[last] = gcut_dim_make(ds, GCUT_DIM_MUL, rows[last], t.dim[d]);
+            }
+    return gcut_breshape(B, gcut_btranspose(B, x, perm), rows, 2);
+}
+
+/* y = product of x: dx[i] = dy * product over j of (j == i ? 1 : x[j]), over [rows, i, j].  Dividing y by
+ * x[i] would fail at 0, and so would the derivative of whatever treats zeros apart; this one has the right
+ * derivatives of every order. */
+void gcut_vjp_prod(gcut_vjp *c)
+{
+    gcut_type t = *gcut_vjp_type(c, c->x[0]), moved = {.rank = t.rank};
+    gcut_dim perm[GCUT_MAX_RANK], back[GCUT_MAX_RANK], rows[2];
+    gcut_ref x = rows_of(c, c->x[0], axes_mask(c), perm, rows);
+    gcut_type wide = {.dtype = GCUT_i64, .rank = 3, .dim = {rows[0], rows[1], rows[1]}};
+    gcut_ref all = gcut_bbroadcast(B, x, wide.dim, 3, (gcut_dim[]){0, 2});
+    gcut_ref self = gcut_b2(B, GCUT_OP_eq, gcut_biota(B, &wide, 1), gcut_biota(B, &wide, 2));
+    gcut_ref others =
+        gcut_breduce(B, GCUT_OP_prod, gcut_bselect(B, self, gcut_bconst(B, all, 1), all), 1u << 2);
+    for (uint32_t d = 0; d < t.rank; d++) {
+        moved.dim[d] = t.dim[perm[d]];
+        back[perm[d]] = d;
+    }
+    others = gcut_btranspose(B, gcut_breshape(B, others, moved.dim, t.rank), back);
+    gcut_vjp_give(c, 0, mul(c, gcut_vjp_unreduce(c, c->dy, axes_mask(c)), others));
+}

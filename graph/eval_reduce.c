@@ -5,11 +5,19 @@
  */
 #include "graph/eval.h"
 
-/* What an empty reduction gives: 0, or the identity of max and min. */
+/* What an empty reduction gives: 0, 1, or the identity of max and min. */
 static void start(gcut_eval *e, gcut_op op)
 {
     int64_t lo, hi;
     if (op == GCUT_OP_sum) return; /* out is zeroed */
+    if (op == GCUT_OP_prod) {
+        for (int64_t k = 0; k < e->out.n; k++)
+            if (gcut_dtype_is_float(e->out.dtype))
+                e->out.u.f[k] = 1;
+            else
+                e->out.u.i[k] = 1;
+        return;
+    }
     if (!gcut_dtype_is_float(e->out.dtype)) gcut_eval_bounds(e->out.dtype, &lo, &hi);
     for (int64_t k = 0; k < e->out.n; k++) {
         if (gcut_dtype_is_float(e->out.dtype))
@@ -21,12 +29,14 @@ static void start(gcut_eval *e, gcut_op op)
 
 static double join_f(gcut_op op, double a, double b)
 {
+    if (op == GCUT_OP_prod) return a * b;
     return op == GCUT_OP_sum ? a + b : op == GCUT_OP_max_reduce ? gcut_ref_max(a, b) : gcut_ref_min(a, b);
 }
 
 static int64_t join_i(gcut_op op, int64_t a, int64_t b)
 {
     if (op == GCUT_OP_sum) return gcut_ref_wrap_add(a, b);
+    if (op == GCUT_OP_prod) return gcut_ref_wrap_mul(a, b);
     return (op == GCUT_OP_max_reduce) == (a > b) ? a : b;
 }
 
@@ -47,6 +57,25 @@ void gcut_eval_reduce(gcut_eval *e)
             e->out.u.f[j] = join_f(op, e->out.u.f[j], x->u.f[k]);
         else
             e->out.u.i[j] = join_i(op, e->out.u.i[j], x->u.i[k]);
+    }
+}
+
+/* out[o, j, in] = sum of x[o, 0..j, in], or of x[o, j.., in] in reverse. */
+void gcut_eval_cumsum(gcut_eval *e)
+{
+    const gcut_array *x = &e->arg[0];
+    gcut_eval_split s = gcut_eval_around(x, gcut_eval_axis(e));
+    bool reverse = gcut_attr_flag(e->g, e->node, GCUT_A_reverse);
+    for (int64_t line = 0; line < s.outer * s.inner; line++) {
+        double f = 0;
+        int64_t i = 0;
+        for (int64_t k = 0; k < s.n; k++) {
+            int64_t at = (line / s.inner * s.n + (reverse ? s.n - 1 - k : k)) * s.inner + line % s.inner;
+            if (gcut_dtype_is_float(x->dtype))
+                e->out.u.f[at] = f += x->u.f[at];
+            else
+                e->out.u.i[at] = i = gcut_ref_wrap_add(i, x->u.i[at]);
+        }
     }
 }
 

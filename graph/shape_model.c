@@ -62,6 +62,23 @@ void gcut_shape_channel_norm(infer *s)
     if (rest != 0) require(s, rest, 0);
 }
 
+void gcut_shape_upsample(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    const char *mode = attr(s, GCUT_A_mode)->u.str;
+    if (x->rank != 4) BAD(s, "'upsample': operand 1 is %s, expected [N, C, H, W]", show(s, x));
+    if (strcmp(mode, "nearest") != 0 && strcmp(mode, "bilinear") != 0)
+        BAD(s, "'upsample': mode must be \"nearest\" or \"bilinear\", not \"%s\"", mode);
+    const gcut_dim *factor = list_of(s, GCUT_A_factor, 2);
+    *s->out = *x;
+    s->out->ordered = false;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (!gcut_dim_known(factor[k]) || factor[k] < 1)
+            BAD(s, "'upsample': factor must be numbers >= 1, not %s", show_dim(s, factor[k]));
+        s->out->dim[2 + k] = dim2(s, GCUT_DIM_MUL, x->dim[2 + k], factor[k]);
+    }
+}
+
 void gcut_shape_cross_entropy(infer *s)
 {
     const gcut_type *x = in(s, 0), *t = in(s, 1);

@@ -16,6 +16,15 @@ void gcut_shape_reduce(infer *s)
     }
 }
 
+void gcut_shape_arg(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    uint32_t axis = axis_of(s, GCUT_A_axis, x->rank);
+    *s->out = (gcut_type){.dtype = GCUT_i64};
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (d != axis) s->out->dim[s->out->rank++] = x->dim[d];
+}
+
 void gcut_shape_matmul(infer *s)
 {
     const gcut_type *x = in(s, 0), *y = in(s, 1);

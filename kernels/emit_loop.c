@@ -87,6 +87,7 @@ static const char *neutral(const gcut_loop *l, const gcut_member *x)
     const char *how = combining(l, x);
     gcut_dtype t = dtype_of(l, x);
     if (!strcmp(how, "add")) return "0";
+    if (!strcmp(how, "mul")) return "1";
     bool max = !strcmp(how, "max");
     if (gcut_dtype_is_float(t)) return max ? "-INFINITY" : "INFINITY";
     if (t == GCUT_u8) return max ? "0" : "UINT8_MAX";

@@ -298,6 +298,18 @@ static void emit_reduce(unit *u)
       shifted(u, src, v.offset), result(u));
 }
 
+static void emit_cumsum(unit *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    GCUT_ASSERT(v.offset == 0);
+    W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, x->plan->threads);\n", gcut_dtype_name(t->dtype),
+      dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]), dim(u, product(u, t, axis + 1, t->rank)),
+      gcut_attr_flag(u->g, u->n, GCUT_A_reverse), src, result(u));
+}
+
 /* ---- attention ---- */
 
 /* ".q = {…}," */
@@ -363,6 +375,7 @@ static const struct {
     [GCUT_U_FLIP] = {"flip", emit_flip, false},
     [GCUT_U_TAKE] = {"gather", emit_take, true},
     [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
+    [GCUT_U_CUMSUM] = {"running sum", emit_cumsum, false},
     [GCUT_U_ATTENTION] = {"attention", emit_attention, false},
     [GCUT_U_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
     [GCUT_U_COPY] = {"copy", emit_copy, false},

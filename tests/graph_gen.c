@@ -234,6 +234,14 @@ static uint32_t positive(graph_gen *r, uint32_t i, bool exact)
     return add(r, gcut_baddc(&r->b, v, 0.5), r->item[i].mag + 0.5, exact);
 }
 
+/* In (0.5, 1), so that a product of many is neither infinite nor sooner 0 than need be; integers as they are.
+ */
+static gcut_ref factors(graph_gen *r, gcut_ref v)
+{
+    if (!is_real(r, v)) return v;
+    return gcut_baddc(&r->b, gcut_bscale(&r->b, gcut_b1(&r->b, GCUT_OP_sigmoid, v), -0.5), 1);
+}
+
 static gcut_ref node(graph_gen *r, gcut_op op, const gcut_ref *in, uint32_t n, const gcut_attr *attr,
                      uint32_t nattrs)
 {
@@ -248,7 +256,7 @@ static gcut_attr dims(graph_gen *r, gcut_attr_key k, const gcut_dim *d, uint32_t
 /* ---- elementwise ---- */
 
 /* Where an op may be used; the others everywhere. */
-enum { FIRST_POSITIVE = 1, SECOND_POSITIVE = 2, KINK = 4, STEP = 8, EXACT = 16 };
+enum { FIRST_POSITIVE = 1, SECOND_POSITIVE = 2, KINK = 4, STEP = 8, EXACT = 16, SMALL = 32 };
 static const uint8_t facts[GCUT_NOPS] = {
     [GCUT_OP_log] = FIRST_POSITIVE,
     [GCUT_OP_log1p] = FIRST_POSITIVE,
@@ -264,6 +272,13 @@ static const uint8_t facts[GCUT_NOPS] = {
     [GCUT_OP_clamp] = KINK | EXACT,
     [GCUT_OP_max_reduce] = KINK | EXACT,
     [GCUT_OP_min_reduce] = KINK | EXACT,
+    [GCUT_OP_elu] = KINK,
+    [GCUT_OP_leaky_relu] = KINK,
+    [GCUT_OP_hardsigmoid] = KINK,
+    [GCUT_OP_hardswish] = KINK,
+    [GCUT_OP_tan] = SMALL,
+    [GCUT_OP_argmax] = STEP,
+    [GCUT_OP_argmin] = STEP,
     [GCUT_OP_sign] = STEP | EXACT,
     [GCUT_OP_floor] = STEP | EXACT,
     [GCUT_OP_ceil] = STEP | EXACT,
@@ -306,6 +321,8 @@ static uint32_t point_attrs(graph_gen *r, gcut_op op, gcut_attr *out)
             out[n++] = gcut_attr_int(k, draw(r, 2) ? -1 : 0);
         else if (k == GCUT_A_hi && draw(r, 4))
             out[n++] = gcut_attr_int(k, 1);
+        else if ((k == GCUT_A_alpha || k == GCUT_A_slope) && coin(r))
+            out[n++] = gcut_attr_real(k, 0.25);
     }
     return n;
 }
@@ -345,6 +362,7 @@ static void gen_same(graph_gen *r, gcut_op op)
     for (uint32_t k = 1; k < info->lo; k++) arg[k] = matching(r, arg[0], exact);
     bool bits = type_of(r, r->item[arg[0]].v).dtype == GCUT_bool;
     if (facts[op] & FIRST_POSITIVE) arg[0] = positive(r, arg[0], exact);
+    if (facts[op] & SMALL) arg[0] = add(r, gcut_b1(&r->b, GCUT_OP_tanh, use(r, arg[0])), 1, false);
     if (facts[op] & SECOND_POSITIVE && !bits) arg[1] = positive(r, arg[1], exact);
     gcut_ref in[3];
     for (uint32_t k = 0; k < info->lo; k++) {
@@ -603,6 +621,8 @@ static void gen_reduce(graph_gen *r, gcut_op op)
     bool all = draw(r, 5) == 0;
     for (uint32_t d = 0; d < t.rank; d++) {
         bool empty = may_be_empty(r, t.dim[d]) && !adds; /* nothing has no largest element */
+        /* The derivative of a product takes n^2 steps. */
+        if (op == GCUT_OP_prod && (!gcut_dim_known(t.dim[d]) || over * (double)t.dim[d] > 16)) empty = true;
         all = all && !empty;
         if (empty || coin(r)) continue;
         axes[n++] = d;
@@ -612,7 +632,7 @@ static void gen_reduce(graph_gen *r, gcut_op op)
     if (!all) a[na++] = dims(r, GCUT_A_axes, axes, n);
     if (coin(r)) a[na++] = gcut_attr_bool(GCUT_A_keep, coin(r));
     if (facts[op] & KINK && !r->item[x].exact) r->kinked = true;
-    gcut_ref in = use(r, x);
+    gcut_ref in = op == GCUT_OP_prod ? factors(r, use(r, x)) : use(r, x);
     double mag = r->item[x].mag * (adds ? all ? elements(r, &t) : over : 1);
     if (op == GCUT_OP_logsumexp) mag += 9;
     keep(r, node(r, op, &in, 1, a, na), mag, r->item[x].exact && facts[op] & EXACT);
@@ -634,9 +654,38 @@ static void gen_axis(graph_gen *r, gcut_op op)
     uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, false);
     int axis = solid_axis(r, x);
     if (axis < 0) return;
+    gcut_type t = type_of(r, r->item[x].v);
+    gcut_attr a[2] = {gcut_attr_dim(GCUT_A_axis, axis), gcut_attr_bool(GCUT_A_reverse, coin(r))};
+    bool running = gcut_op_get(op)->dtypes == 'N'; /* cumsum, cumprod; the others are softmaxes */
+    double n = (double)nominal(r, t.dim[axis]), mag = r->item[x].mag + 4;
+    if (op == GCUT_OP_cumprod && (!gcut_dim_known(t.dim[axis]) || n > 5)) return; /* takes n^2 steps */
+    gcut_ref in = op == GCUT_OP_cumprod ? factors(r, use(r, x)) : use(r, x);
+    if (op == GCUT_OP_cumsum) mag = r->item[x].mag * n;
+    keep(r, node(r, op, &in, 1, a, running ? 2 : 1), mag, false);
+}
+
+/* Of exact values: rounding may not decide. */
+static void gen_arg(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 1, wants_exact(r, op));
+    int axis = solid_axis(r, x);
+    if (axis < 0) return;
     gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_type t = type_of(r, r->item[x].v);
     gcut_ref in = use(r, x);
-    keep(r, node(r, op, &in, 1, &a, 1), r->item[x].mag + 4, false);
+    keep(r, node(r, op, &in, 1, &a, 1), (double)nominal(r, t.dim[axis]), true);
+}
+
+static void gen_upsample(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    if (elements(r, &t) > CAP / 2 || may_be_empty(r, t.dim[2]) || may_be_empty(r, t.dim[3])) return;
+    gcut_dim factor[2] = {1 + draw(r, 3), 1 + draw(r, 3)};
+    gcut_attr a[2] = {dims(r, GCUT_A_factor, factor, 2),
+                      gcut_attr_str(module_of(r), GCUT_A_mode, coin(r) ? "nearest" : "bilinear")};
+    gcut_ref in = use(r, x);
+    keep(r, node(r, op, &in, 1, a, 2), r->item[x].mag, false);
 }
 
 /* A row of equal values has variance 0 and divides by sqrt(eps): a small eps would amplify rounding there, so

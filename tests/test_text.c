@@ -238,6 +238,8 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_scatter_add "%f, %i, %u, axis=1"
 #define SAMPLE_axis "%f, axis=1"
 #define SAMPLE_region NULL /* not used: tests/test_control.c */
+#define SAMPLE_arg "%f, axis=0"
+#define SAMPLE_upsample "%q, factor=[2, 3], mode=\"bilinear\""
 #define SAMPLE_norm NULL
 #define SAMPLE_batch_norm "%q, %c, %c, %c, %c, momentum=0.5"
 #define SAMPLE_channel_norm "%q, %c, %c, eps=0.5"

@@ -143,7 +143,7 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 /* clang-format off */
 #define GCUT_UNARY(X) \
     X(neg) X(abs) X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) \
-    X(erf) X(relu) X(gelu) X(silu) X(softplus) X(floor) X(ceil) X(round) X(not) X(isnan) X(stop_gradient)
+    X(erf) X(relu) X(gelu) X(silu) X(softplus) X(elu) X(leaky_relu) X(hardsigmoid) X(hardswish) X(mish) X(tan) X(floor) X(ceil) X(round) X(not) X(isnan) X(stop_gradient)
 #define GCUT_BINARY(X) \
     X(add) X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) \
     X(ge)
@@ -168,6 +168,12 @@ GCUT_BINARY(GCUT_X)
 #define gcut_relu(x) gcut_relu_at(GCUT_HERE, x)
 #define gcut_gelu(x) gcut_gelu_at(GCUT_HERE, x)
 #define gcut_silu(x) gcut_silu_at(GCUT_HERE, x)
+#define gcut_elu(x) gcut_elu_at(GCUT_HERE, x)
+#define gcut_leaky_relu(x) gcut_leaky_relu_at(GCUT_HERE, x)
+#define gcut_hardsigmoid(x) gcut_hardsigmoid_at(GCUT_HERE, x)
+#define gcut_hardswish(x) gcut_hardswish_at(GCUT_HERE, x)
+#define gcut_mish(x) gcut_mish_at(GCUT_HERE, x)
+#define gcut_tan(x) gcut_tan_at(GCUT_HERE, x)
 #define gcut_stop_gradient(x) gcut_stop_gradient_at(GCUT_HERE, x)
 #define gcut_add(a, b) gcut_add_at(GCUT_HERE, a, b)
 #define gcut_sub(a, b) gcut_sub_at(GCUT_HERE, a, b)

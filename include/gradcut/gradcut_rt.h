@@ -221,7 +221,7 @@ GCUT_RT_SCATTER(i64, int64_t)
 GCUT_RT_SCATTER(u8, uint8_t)
 #undef GCUT_RT_SCATTER
 
-typedef enum gcut_rt_reduction { GCUT_RT_add, GCUT_RT_max, GCUT_RT_min } gcut_rt_reduction;
+typedef enum gcut_rt_reduction { GCUT_RT_add, GCUT_RT_mul, GCUT_RT_max, GCUT_RT_min } gcut_rt_reduction;
 /* out (packed over the axes not in mask) = x combined over the axes in mask, in row-major order; floats in
  * double. */
 #define GCUT_RT_REDUCE(name, type)                                                                           \
@@ -235,6 +235,20 @@ GCUT_RT_REDUCE(i32, int32_t)
 GCUT_RT_REDUCE(i64, int64_t)
 GCUT_RT_REDUCE(u8, uint8_t)
 #undef GCUT_RT_REDUCE
+
+/* out = the running sums of x along the middle axis of [outer, n, inner], both packed; from the end on when
+ * reverse.  Floats are added in double, in order, and rounded to the type at every element. */
+#define GCUT_RT_CUMSUM(name, type)                                                                           \
+    void gcut_rt_cumsum_##name(int64_t outer, int64_t n, int64_t inner, int reverse, const type *x,          \
+                               type *out, int threads);
+GCUT_RT_CUMSUM(f32, float)
+GCUT_RT_CUMSUM(f64, double)
+GCUT_RT_CUMSUM(i8, int8_t)
+GCUT_RT_CUMSUM(i16, int16_t)
+GCUT_RT_CUMSUM(i32, int32_t)
+GCUT_RT_CUMSUM(i64, int64_t)
+GCUT_RT_CUMSUM(u8, uint8_t)
+#undef GCUT_RT_CUMSUM
 
 /* ---- checks of a call ---- */
 

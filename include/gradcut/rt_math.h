@@ -113,6 +113,10 @@ static inline float gcut_min_f32(float a, float b)
 {
     return a < b || a != a ? a : b;
 }
+static inline float gcut_mul_f32(float a, float b)
+{
+    return a * b;
+}
 static inline float gcut_clamp_f32(float x, float lo, float hi)
 {
     float t = x < lo ? lo : x;
@@ -554,6 +558,10 @@ static inline double gcut_min_f64(double a, double b)
 {
     return a < b || a != a ? a : b;
 }
+static inline double gcut_mul_f64(double a, double b)
+{
+    return a * b;
+}
 static inline double gcut_clamp_f64(double x, double lo, double hi)
 {
     double t = x < lo ? lo : x;
@@ -623,6 +631,10 @@ static inline double gcut_gelu_tanh_f64(double x)
     static inline T gcut_min_##S(T a, T b)                                                                   \
     {                                                                                                        \
         return a < b ? a : b;                                                                                \
+    }                                                                                                        \
+    static inline T gcut_mul_##S(T a, T b)                                                                   \
+    {                                                                                                        \
+        return (T)((uint64_t)a * (uint64_t)b);                                                               \
     }                                                                                                        \
     static inline T gcut_not_##S(T a)                                                                        \
     {                                                                                                        \
@@ -749,6 +761,8 @@ GCUT_RT_TO(u8, uint8_t, 0, UINT8_MAX)
 GCUT_RT_LANES(sum_f32, float, a + b)
 GCUT_RT_LANES(max_f32, float, gcut_max_f32(a, b))
 GCUT_RT_LANES(min_f32, float, gcut_min_f32(a, b))
+GCUT_RT_LANES(mul_f32, float, a *b)
+GCUT_RT_LANES(mul_f64, double, a *b)
 GCUT_RT_LANES(sum_f64, double, a + b)
 GCUT_RT_LANES(max_f64, double, gcut_max_f64(a, b))
 GCUT_RT_LANES(min_f64, double, gcut_min_f64(a, b))

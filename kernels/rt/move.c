@@ -227,10 +227,18 @@ static reduce_job reduce_plan(gcut_rt_reduction how, int rank, const int64_t *di
     return j;
 }
 
-/* Integers wrap: the sum is taken without sign. */
+/* Integers wrap: sums and products are taken without sign. */
 static inline int64_t wrap_add_int64_t(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static inline int64_t wrap_mul_int64_t(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+static inline double wrap_mul_double(double a, double b)
+{
+    return a * b;
 }
 static inline double wrap_add_double(double a, double b)
 {
@@ -246,12 +254,15 @@ static inline double wrap_add_double(double a, double b)
         for (int64_t k = k0; k < k1; k++) {                                                                  \
             const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
             wide acc = j->how == GCUT_RT_add   ? (wide)0                                                     \
+                       : j->how == GCUT_RT_mul ? (wide)1                                                     \
                        : j->how == GCUT_RT_max ? (wide)(lowest)                                              \
                                                : (wide)(highest);                                            \
             for (int64_t g = 0; g < j->ngone; g++) {                                                         \
                 wide v = (wide)x[offset_of(g, j->gone, j->gdim, j->gstride)];                                \
                 if (j->how == GCUT_RT_add)                                                                   \
                     acc = wrap_add_##wide(acc, v);                                                           \
+                else if (j->how == GCUT_RT_mul)                                                              \
+                    acc = wrap_mul_##wide(acc, v);                                                           \
                 else if (v != v || acc != acc)                                                               \
                     acc = acc != acc ? acc : v;                                                              \
                 else if (j->how == GCUT_RT_max ? v > acc : v < acc)                                          \
