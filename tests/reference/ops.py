@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values and gradients of single ops, from PyTorch in float64.
+
+    python tests/reference/ops.py                (torch 2.x, CPU)
+
+writes ops.txt beside this script: first one function, in gradcut's text, that
+has every case in it; then its results, one per line: name, count, values.
+
+The k-th parameter of the function holds at flat index i
+
+    1.7 * sin(0.61 * i + k)
+
+and the loss is the sum over all cases of sum(y * cos(0.3 * i)).
+"""
+
+import math
+import pathlib
+
+import torch
+import torch.nn.functional as F
+
+
+def prod(x, dims):
+    for d in sorted(dims, reverse=True):
+        x = x.prod(d)
+    return x
+
+
+def running(x, g, b, m, v):
+    m, v = m.detach().clone(), v.detach().clone()
+    y = F.batch_norm(x, m, v, g, b, training=True, momentum=0.3, eps=1e-3)
+    return y, m, v
+
+
+def flip(fn, dim):
+    return lambda x: fn(x.flip(dim), dim).flip(dim)
+
+
+# name, op and attributes, shapes of the operands, the same in PyTorch; a tuple has results without gradient
+CASES = [
+    ("elu", "elu({}, alpha=0.7)", [(3, 4)], lambda x: F.elu(x, 0.7)),
+    ("leaky", "leaky_relu({}, slope=0.2)", [(3, 4)], lambda x: F.leaky_relu(x, 0.2)),
+    # The derivative of F.hardsigmoid in float64 has a float32 1/6 in it.
+    ("hsigm", "hardsigmoid({})", [(3, 4)], lambda x: F.relu6(x + 3) / 6),
+    ("hswish", "hardswish({})", [(3, 4)], F.hardswish),
+    ("mish", "mish({})", [(3, 4)], F.mish),
+    ("tan", "tan({})", [(2, 3)], torch.tan),
+    ("prod0", "prod({}, keep=true)", [(2, 3)], lambda x: torch.prod(x).reshape(1, 1)),
+    ("prod1", "prod({}, axes=[0, 2])", [(2, 3, 4)], lambda x: prod(x, [0, 2])),
+    ("cumsum1", "cumsum({}, axis=1)", [(2, 5, 3)], lambda x: x.cumsum(1)),
+    ("cumsum2", "cumsum({}, axis=0, reverse=true)", [(4, 2)], flip(torch.cumsum, 0)),
+    ("cumprod1", "cumprod({}, axis=1)", [(2, 5)], lambda x: x.cumprod(1)),
+    ("cumprod2", "cumprod({}, axis=0, reverse=true)", [(4, 2)], flip(torch.cumprod, 0)),
+    ("bn4", "batch_norm({}, {}, {}, {}, {}, eps=1e-3, momentum=0.3)", [(2, 3, 2, 2)] + 4 * [(3,)], running),
+    ("bn2", "batch_norm({}, {}, {}, {}, {}, eps=1e-3, momentum=0.3)", [(5, 2)] + 4 * [(2,)], running),
+    ("gn", "group_norm({}, {}, {}, groups=2)", [(2, 4, 3), (4,), (4,)], lambda x, g, b: F.group_norm(x, 2, g, b)),
+    ("inorm", "instance_norm({}, {}, {})", [(2, 3, 2, 2), (3,), (3,)],
+     lambda x, g, b: F.instance_norm(x, weight=g, bias=b)),
+    ("near", "upsample({}, factor=[2, 3])", [(1, 2, 3, 2)], lambda x: F.interpolate(x, scale_factor=(2, 3))),
+    ("bilin1", 'upsample({}, factor=[2, 3], mode="bilinear")', [(2, 1, 3, 4)],
+     lambda x: F.interpolate(x, scale_factor=(2, 3), mode="bilinear", align_corners=False)),
+    ("bilin2", 'upsample({}, factor=[4, 1], mode="bilinear")', [(1, 2, 2, 1)],
+     lambda x: F.interpolate(x, scale_factor=(4, 1), mode="bilinear", align_corners=False)),
+]
+
+
+def sine(k, shape):
+    i = torch.arange(math.prod(shape), dtype=torch.float64)
+    return (1.7 * torch.sin(0.61 * i + k)).reshape(shape).requires_grad_()
+
+
+def listed(shape):
+    return f"f64[{', '.join(map(str, shape))}]"
+
+
+params, results, body, outs, values = [], [], [], [], []
+total, k = 0.0, 0
+for name, op, shapes, fn in CASES:
+    xs = []
+    for n, shape in enumerate(shapes):
+        xs.append((f"{name}.{n}", sine(k, shape)))
+        params.append(f"param %{name}.{n}: {listed(shape)}")
+        k += 1
+    got = fn(*(x for _, x in xs))
+    got = got if isinstance(got, tuple) else (got,)
+    names = [f"{name}.y{n}" for n in range(len(got))]
+    body.append(f"{', '.join('%' + n for n in names)} = {op.format(*('%' + n for n, _ in xs))}")
+    for n, y in zip(names, got):
+        outs.append((n, y.detach()))
+        results.append(f"out {n}: {listed(y.shape)}")
+    y = got[0]
+    weight = torch.cos(0.3 * torch.arange(y.numel(), dtype=torch.float64)).reshape(y.shape)
+    loss = (y * weight).sum()
+    total = total + loss
+    grads = torch.autograd.grad(loss, [x for _, x in xs], allow_unused=True)
+    for (label, x), g in zip(xs, grads):
+        values.append((f"grad.{label}", torch.zeros_like(x) if g is None else g))
+    n, index = y.numel(), f'%{name}.i = iota(shape=[{y.numel()}], axis=0, dtype="f64")'
+    body.append(f"%{name}.f = reshape(%{names[0]}, shape=[{n}]) {index}")
+    body.append(f'%{name}.k = full(shape=[{n}], value=0.3, dtype="f64") %{name}.a = mul(%{name}.i, %{name}.k)')
+    body.append(f"%{name}.c = cos(%{name}.a) %{name}.m = mul(%{name}.f, %{name}.c) %{name}.l = sum(%{name}.m)")
+
+terms = [f"%{name}.l" for name, *_ in CASES]
+for n, term in enumerate(terms[1:]):
+    body.append(f"%t{n} = add({f'%t{n - 1}' if n else terms[0]}, {term})")
+
+with open(pathlib.Path(__file__).with_suffix(".txt"), "w") as out:
+    results.insert(0, "out loss: f64[]")
+    print(f"func @ops({', '.join(params)}) -> ({', '.join(results)}) {{", file=out)
+    for line in body:
+        print(" ", line, file=out)
+    print(f"  return %t{len(CASES) - 2}, {', '.join('%' + n for n, _ in outs)}\n}}", file=out)
+    for name, x in [("loss", total.detach())] + outs + values:
+        print(name, x.numel(), *(repr(float(v)) for v in x.reshape(-1)), file=out)
