@@ -67,6 +67,17 @@ static gcut_ref running(gcut_build *b, gcut_ref old, gcut_ref batch, double mome
     return gcut_b1(b, GCUT_OP_stop_gradient, sum);
 }
 
+/* The sum over a channel of (x - m)^2, m its mean of n values, as sum (x - c)^2 - n (m - c)^2 with c = m, but
+ * constant: then nothing flows back through the mean, whose derivative of the sum is 0 but would cost a pass
+ * over x to find out, and the term that is 0 has the second derivative that the first part lacks. */
+static gcut_ref squares_about(gcut_build *b, gcut_ref x, gcut_ref m, gcut_ref n)
+{
+    gcut_ref c = gcut_b1(b, GCUT_OP_stop_gradient, m);
+    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x, along_channels(b, c, x)), e = gcut_b2(b, GCUT_OP_sub, m, c);
+    gcut_ref less = gcut_b2(b, GCUT_OP_mul, gcut_b2(b, GCUT_OP_mul, e, e), n);
+    return gcut_b2(b, GCUT_OP_sub, sum_channels(b, gcut_b2(b, GCUT_OP_mul, d, d)), less);
+}
+
 /* y = d / sqrt(v + eps) g + b, d = x - m, with the mean m and biased variance v of a channel (Ioffe & Szegedy
  * 2015).  The running variance takes the unbiased one, v n / (n - 1), and 0 from n = 1 value. */
 gcut_ref gcut_meaning_batch_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
@@ -75,10 +86,10 @@ gcut_ref gcut_meaning_batch_norm(gcut_build *b, const gcut_graph *src, const gcu
     double momentum = gcut_attr_num(src, node, GCUT_A_momentum), eps = gcut_attr_num(src, node, GCUT_A_eps);
     gcut_ref n = gcut_bcount(b, x[0], all_axes(b, x[0]) & ~2u, x[1]);
     gcut_ref m = gcut_b2(b, GCUT_OP_div, sum_channels(b, x[0]), n);
-    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, m, x[0]));
-    gcut_ref squares = sum_channels(b, gcut_b2(b, GCUT_OP_mul, d, d));
+    gcut_ref squares = squares_about(b, x[0], m, n);
     gcut_ref v = gcut_b2(b, GCUT_OP_div, squares, n);
     gcut_ref scale = gcut_b2(b, GCUT_OP_mul, gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, v, eps)), x[1]);
+    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, m, x[0]));
     gcut_ref y = gcut_b2(b, GCUT_OP_mul, d, along_channels(b, scale, d));
     gcut_ref others = gcut_b2(b, GCUT_OP_max, gcut_baddc(b, n, -1), gcut_bconst(b, n, 1));
     b->more[0] = running(b, x[3], m, momentum);
