@@ -176,9 +176,43 @@ static void extreme_f32(void **state)
     in_f32(&extreme, 3e-4); /* e^(x - y) with x and y near 1e4, where floats are 1e-3 apart */
 }
 
+/* No row at all, and one: the sums over none are 0, the product 1. */
+static void empty_and_single(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = graph_from(
+        ctx,
+        "func @f[N in 0..](param %x: f32[N, 4, 2, 2], param %g: f32[4], rng %k: i64[]) -> (out loss: f32[], "
+        "out p: f32[4, 2, 2], out c: f32[N, 4, 2, 2], out a: i64[N, 2, 2], out u: f32[N]) {\n"
+        "  %p = prod(%x, axes=[0])\n  %c = cumsum(%x, axis=0)\n  %a = argmax(%x, axis=1)\n"
+        "  %q = cumprod(%c, axis=0, reverse=true)\n  %d = dropout(%q, %k, p=0.5)\n"
+        "  %n = group_norm(%d, %g, %g, groups=2)\n  %i = instance_norm(%n, %g, %g)\n"
+        "  %b = upsample(%i, factor=[2, 2], mode=\"bilinear\")\n  %e = elu(%b)\n"
+        "  %loss = sum(%e)\n  %u = uniform(%k, shape=[N])\n  return %loss, %p, %c, %a, %u\n}\n");
+    for (size_t b = 0; b < NBACKENDS; b++) {
+        gcut_step *s = step_of(ctx, g, &backends[b], false, NULL);
+        for (int64_t n = 0; n < 2; n++) {
+            float x[16], p[16], dg[4], loss;
+            for (int i = 0; i < 16; i++) x[i] = (float)i - 7.5f;
+            gcut_bind(s, "x", x, n, 4, 2, 2);
+            gcut_bind(s, "p", p, 4, 2, 2);
+            gcut_bind(s, "grad.g", dg, 4);
+            gcut_bind_scalar(s, "loss", &loss);
+            assert_ok(ctx, gcut_run(s));
+            for (int i = 0; i < 16; i++) assert_true(p[i] == (n ? x[i] : 1));
+            for (int i = 0; i < 4 && n == 0; i++) assert_true(dg[i] == 0);
+            assert_true(n ? isfinite(loss) : loss == 0);
+        }
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ordinary_f64), cmocka_unit_test(ordinary_f32),
-                                       cmocka_unit_test(extreme_f64), cmocka_unit_test(extreme_f32)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(empty_and_single), cmocka_unit_test(ordinary_f64),
+                                       cmocka_unit_test(ordinary_f32), cmocka_unit_test(extreme_f64),
+                                       cmocka_unit_test(extreme_f32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ inf, nan = float("inf"), float("nan")
 ROWS = [[1e4, -1e4, 0, 1e4], [3, 3, 3, 3], [-1e4, -1e4 + 1, -1e4, -1e4], [1, -inf, 2, -inf],
         [-inf, -inf, -inf, -inf], [inf, 1, 2, 3], [nan, 1, 2, 3], [inf, inf, 0, -inf]]
 X = torch.tensor(ROWS, dtype=torch.float64)
+LABELS = torch.tensor([0, 1, 2, 2, -100, -100, -100, -100])
 W = torch.tensor([1.0, 2, 3, 4], dtype=torch.float64)
 
 # name, op, result shape, the same in PyTorch, is its gradient asked for
@@ -24,6 +25,7 @@ CASES = [
     ("soft", "softmax({}, axis=1)", lambda x: F.softmax(x, 1), True),
     ("logs", "log_softmax({}, axis=1)", lambda x: F.log_softmax(x, 1), True),
     ("lse", "logsumexp({}, axes=[1])", lambda x: torch.logsumexp(x, 1), True),
+    ("ce", "reshape(%loss.0, shape=[1])", lambda x: F.cross_entropy(x, LABELS).reshape(1), True),
     ("ln", "layer_norm({}, %one, %zero)", lambda x: F.layer_norm(x, (4,)), True),
     ("rms", "rms_norm({}, %one)", lambda x: F.rms_norm(x, (4,), eps=1e-5), True),
     ("maxr", "max_reduce({}, axes=[1])", lambda x: x.amax(1), False),
@@ -52,6 +54,10 @@ body.append('%one = full(shape=[4], value=1, dtype="f64") %zero = full(shape=[4]
 body.append('%zeros = full(shape=[8, 4], value=0, dtype="f64") %flip = flip(%max.0, axes=[1])')
 body.append('%nan = isnan(%isnan.0) %i = iota(shape=[8, 4], axis=1, dtype="f64")')
 body.append('%ones = full(shape=[8, 4], value=1, dtype="f64") %w = add(%i, %ones)')
+body.append('%row = iota(shape=[8], axis=0, dtype="i64") %four = full(shape=[8], value=4, dtype="i64")')
+body.append('%two = full(shape=[8], value=2, dtype="i64") %skip = full(shape=[8], value=-100, dtype="i64")')
+body.append('%counts = lt(%row, %four) %class = min(%row, %two) %label = select(%counts, %class, %skip)')
+body.append('%loss.0 = cross_entropy(%ce.0, %label)')
 for name, op, fn, graded in CASES:
     x = X.clone().requires_grad_()
     y = fn(x)
