@@ -104,6 +104,56 @@ void gcut_rt_gemm_part_f64(const gcut_rt_gemm *g, const double *a, const double 
 /* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
 const char *gcut_rt_blis_name(void);
 
+/* ---- convolutions and pools ---- */
+
+/* x [n, c, h, w] under a window w [o, c/groups, kh, kw] at the places of y [n, o, oh, ow]: the product
+ * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All packed;
+ * pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch of
+ *   conv_y  nothing
+ *   conv_x  as many elements as w
+ *   conv_w  as many elements as y and w together
+ * and of nothing when gcut_rt_conv_tapwise says so. */
+typedef struct gcut_rt_conv {
+    int64_t n, c, h, w;
+    int64_t o, oh, ow;
+    int64_t kh, kw;
+    int64_t stride[2], pad[2], dilation[2], groups;
+} gcut_rt_conv;
+
+/* Groups of one channel that few output channels share are added up tap by tap. */
+static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
+{
+    return c == groups && o < 8 * groups;
+}
+
+/* x [planes, h, w] under a window of kh * kw at the places of y [planes, oh, ow]. */
+typedef struct gcut_rt_pool {
+    int64_t planes, h, w, oh, ow;
+    int64_t window[2], stride[2], pad[2];
+} gcut_rt_pool;
+
+#define GCUT_RT_WINDOW(name, type)                                                                           \
+    void gcut_rt_conv_y_##name(const gcut_rt_conv *g, const type *x, const type *w, type *y, type *work,     \
+                               int threads);                                                                 \
+    void gcut_rt_conv_x_##name(const gcut_rt_conv *g, const type *y, const type *w, type *x, type *work,     \
+                               int threads);                                                                 \
+    void gcut_rt_conv_w_##name(const gcut_rt_conv *g, const type *x, const type *y, type *w, type *work,     \
+                               int threads);                                                                 \
+    /* y = the largest of each window, a NaN if there is one; -inf when it covers padding alone */           \
+    void gcut_rt_max_pool_##name(const gcut_rt_pool *g, const type *x, type *y, int threads);                \
+    /* out, like x: y added at the first largest element of each window */                                   \
+    void gcut_rt_max_pool_grad_##name(const gcut_rt_pool *g, const type *x, const type *y, type *out,        \
+                                      int threads);                                                          \
+    /* out, like y: t, like x, at the first largest element of each window */                                \
+    void gcut_rt_max_pool_take_##name(const gcut_rt_pool *g, const type *x, const type *t, type *out,        \
+                                      int threads);                                                          \
+    /* y = the sum of each window / (kh * kw), and its transpose */                                          \
+    void gcut_rt_avg_pool_##name(const gcut_rt_pool *g, const type *x, type *y, int threads);                \
+    void gcut_rt_avg_pool_grad_##name(const gcut_rt_pool *g, const type *y, type *x, int threads);
+GCUT_RT_WINDOW(f32, float)
+GCUT_RT_WINDOW(f64, double)
+#undef GCUT_RT_WINDOW
+
 /* ---- attention ---- */
 
 /* y = softmax(q k' scale + bias) v, and its derivative; kernels/rt/attention.c has the formulas.  q [batch,

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pool.c for one element type: T the type, TYPE its suffix.
+ */
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+#define NAME(x) GLUE(x##_, TYPE)
+
+typedef struct NAME(job) {
+    const gcut_rt_pool *g;
+    const T *a, *b;
+    T *out;
+} NAME(job);
+
+/* ---- largest ---- */
+
+static void NAME(larger)(int64_t n, const T *x, int64_t step, T *y)
+{
+    for (int64_t j = 0; j < n; j++) {
+        T v = x[j * step];
+        y[j] = (v > y[j]) | (v != v) ? v : y[j];
+    }
+}
+
+static void NAME(max_part)(void *arg, int t, int nt)
+{
+    const NAME(job) *p = arg;
+    const gcut_rt_pool *g = p->g;
+    int64_t begin, end, lo, hi;
+    gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
+    for (int64_t r = begin * g->oh; r < end * g->oh; r++) {
+        const T *x = p->a + r / g->oh * g->h * g->w;
+        T *y = p->out + r * g->ow;
+        for (int64_t j = 0; j < g->ow; j++) y[j] = -(T)INFINITY;
+        for (int64_t k = 0; k < g->window[0] * g->window[1]; k++) {
+            int64_t i = r % g->oh * g->stride[0] + k / g->window[1] - g->pad[0];
+            int64_t offset = k % g->window[1] - g->pad[1];
+            inside(offset, g->stride[1], g->w, g->ow, &lo, &hi);
+            if (i < 0 || i >= g->h || lo == hi) continue;
+            NAME(larger)(hi - lo, x + (i * g->w + offset + lo * g->stride[1]), g->stride[1], y + lo);
+        }
+    }
+}
+
+void NAME(gcut_rt_max_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
+{
+    NAME(job) p = {g, x, NULL, y};
+    gcut_rt_parallel(NAME(max_part), &p, crew(g, STREAM_PS, threads));
+}
+
+/* Flat index in the plane x of the first largest element under the window at (oh, ow); -1: padding alone. */
+static int64_t NAME(first)(const gcut_rt_pool *g, const T *x, int64_t oh, int64_t ow)
+{
+    int64_t i0, i1, j0, j1, best = -1;
+    clip(oh * g->stride[0] - g->pad[0], g->window[0], g->h, &i0, &i1);
+    clip(ow * g->stride[1] - g->pad[1], g->window[1], g->w, &j0, &j1);
+    for (int64_t i = i0; i < i1; i++)
+        for (int64_t j = j0; j < j1; j++) {
+            int64_t at = i * g->w + j;
+            if (best < 0 || x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;
+        }
+    return best;
+}
+
+static void NAME(max_grad_part)(void *arg, int t, int nt)
+{
+    const NAME(job) *p = arg;
+    const gcut_rt_pool *g = p->g;
+    int64_t begin, end;
+    gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
+    for (int64_t q = begin; q < end; q++) {
+        const T *x = p->a + q * g->h * g->w, *y = p->b + q * g->oh * g->ow;
+        T *out = p->out + q * g->h * g->w;
+        for (int64_t k = 0; k < g->h * g->w; k++) out[k] = 0;
+        for (int64_t i = 0; i < g->oh; i++)
+            for (int64_t j = 0; j < g->ow; j++) {
+                int64_t at = NAME(first)(g, x, i, j);
+                if (at >= 0) out[at] += y[i * g->ow + j];
+            }
+    }
+}
+
+void NAME(gcut_rt_max_pool_grad)(const gcut_rt_pool *g, const T *x, const T *y, T *out, int threads)
+{
+    NAME(job) p = {g, x, y, out};
+    gcut_rt_parallel(NAME(max_grad_part), &p, crew(g, SEARCH_PS, threads));
+}
+
+static void NAME(max_take_part)(void *arg, int t, int nt)
+{
+    const NAME(job) *p = arg;
+    const gcut_rt_pool *g = p->g;
+    int64_t begin, end;
+    gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
+    for (int64_t q = begin; q < end; q++) {
+        const T *x = p->a + q * g->h * g->w, *s = p->b + q * g->h * g->w;
+        T *out = p->out + q * g->oh * g->ow;
+        for (int64_t i = 0; i < g->oh; i++)
+            for (int64_t j = 0; j < g->ow; j++) {
+                int64_t at = NAME(first)(g, x, i, j);
+                *out++ = at < 0 ? 0 : s[at];
+            }
+    }
+}
+
+void NAME(gcut_rt_max_pool_take)(const gcut_rt_pool *g, const T *x, const T *s, T *out, int threads)
+{
+    NAME(job) p = {g, x, s, out};
+    gcut_rt_parallel(NAME(max_take_part), &p, crew(g, SEARCH_PS, threads));
+}
+
+/* ---- average ---- */
+
+static void NAME(avg_part)(void *arg, int t, int nt)
+{
+    const NAME(job) *p = arg;
+    const gcut_rt_pool *g = p->g;
+    int64_t begin, end, lo, hi, step = g->stride[1];
+    T size = (T)(g->window[0] * g->window[1]);
+    gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
+    for (int64_t r = begin * g->oh; r < end * g->oh; r++) {
+        const T *x = p->a + r / g->oh * g->h * g->w;
+        T *y = p->out + r * g->ow;
+        for (int64_t j = 0; j < g->ow; j++) y[j] = 0;
+        for (int64_t k = 0; k < g->window[0] * g->window[1]; k++) {
+            int64_t i = r % g->oh * g->stride[0] + k / g->window[1] - g->pad[0];
+            int64_t offset = k % g->window[1] - g->pad[1];
+            inside(offset, step, g->w, g->ow, &lo, &hi);
+            if (i < 0 || i >= g->h || lo == hi) continue;
+            const T *from = x + (i * g->w + offset + lo * step);
+            for (int64_t j = 0; j < hi - lo; j++) y[lo + j] += from[j * step];
+        }
+        for (int64_t j = 0; j < g->ow; j++) y[j] /= size;
+    }
+}
+
+void NAME(gcut_rt_avg_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
+{
+    NAME(job) p = {g, x, NULL, y};
+    gcut_rt_parallel(NAME(avg_part), &p, crew(g, STREAM_PS, threads));
+}
+
+static void NAME(avg_grad_part)(void *arg, int t, int nt)
+{
+    const NAME(job) *p = arg;
+    const gcut_rt_pool *g = p->g;
+    int64_t begin, end, lo, hi, step = g->stride[1];
+    T size = (T)(g->window[0] * g->window[1]);
+    gcut_rt_share(g->planes, 1, t, nt, &begin, &end);
+    for (int64_t q = begin; q < end; q++) {
+        T *x = p->out + q * g->h * g->w;
+        for (int64_t k = 0; k < g->h * g->w; k++) x[k] = 0;
+        for (int64_t r = 0; r < g->oh * g->window[0] * g->window[1]; r++) {
+            int64_t k = r % (g->window[0] * g->window[1]), oh = r / (g->window[0] * g->window[1]);
+            int64_t i = oh * g->stride[0] + k / g->window[1] - g->pad[0],
+                    offset = k % g->window[1] - g->pad[1];
+            inside(offset, step, g->w, g->ow, &lo, &hi);
+            if (i < 0 || i >= g->h || lo == hi) continue;
+            const T *y = p->a + (q * g->oh + oh) * g->ow + lo;
+            T *to = x + (i * g->w + offset + lo * step);
+            for (int64_t j = 0; j < hi - lo; j++) to[j * step] += y[j] / size;
+        }
+    }
+}
+
+void NAME(gcut_rt_avg_pool_grad)(const gcut_rt_pool *g, const T *y, T *x, int threads)
+{
+    NAME(job) p = {g, y, NULL, x};
+    gcut_rt_parallel(NAME(avg_grad_part), &p, crew(g, STREAM_PS, threads));
+}
+
+#undef NAME
+#undef GLUE
+#undef GLUE_
+#undef T
+#undef TYPE

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One instance of the row loops of taps.c: included once per element type and instruction set, with NAME, T,
+ * TARGET and LANES as in small_kernel.h.  No row is split among threads.
+ */
+
+typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+/* 2 * LANES elements of it, from j on */
+TARGET static inline void NAME(block)(int64_t j, int taps, const T *const *x, const T *w, T *y, int add)
+{
+    NAME(vec) a = {0}, b = {0};
+    if (add) {
+        a = *(const NAME(vec) *)(y + j);
+        b = *(const NAME(vec) *)(y + j + LANES);
+    }
+    for (int t = 0; t < taps; t++) {
+        a += w[t] * *(const NAME(vec) *)(x[t] + j);
+        b += w[t] * *(const NAME(vec) *)(x[t] + j + LANES);
+    }
+    *(NAME(vec) *)(y + j) = a;
+    *(NAME(vec) *)(y + j + LANES) = b;
+}
+
+/* y[j] = sum over the taps of w[t] x[t][j], or += that; the last block of a sum that is not added to may
+ * overlap the one before. */
+TARGET static void NAME(row)(int64_t n, int taps, const T *const *x, const T *w, T *y, int add)
+{
+    int64_t j = 0;
+    for (; j + 2 * LANES <= n; j += 2 * LANES) NAME(block)(j, taps, x, w, y, add);
+    if (j < n && j > 0 && !add) {
+        NAME(block)(n - 2 * LANES, taps, x, w, y, 0);
+        return;
+    }
+    for (; j < n; j++) {
+        T sum = add ? y[j] : 0;
+        for (int t = 0; t < taps; t++) sum += w[t] * x[t][j];
+        y[j] = sum;
+    }
+}
+
+/* sum of x[j] y[j]: two vectors of lanes, then one and what is left with zeros, added pairwise */
+TARGET static T NAME(dot)(int64_t n, const T *x, const T *y)
+{
+    NAME(vec) a = {0}, b = {0};
+    T lane[LANES], rest[2][LANES] = {{0}};
+    int64_t j = 0;
+    for (; j + 2 * LANES <= n; j += 2 * LANES) {
+        a += *(const NAME(vec) *)(x + j) * *(const NAME(vec) *)(y + j);
+        b += *(const NAME(vec) *)(x + j + LANES) * *(const NAME(vec) *)(y + j + LANES);
+    }
+    if (j + LANES <= n) {
+        a += *(const NAME(vec) *)(x + j) * *(const NAME(vec) *)(y + j);
+        j += LANES;
+    }
+    if (j < n) {
+        memcpy(rest[0], x + j, (size_t)(n - j) * sizeof(T));
+        memcpy(rest[1], y + j, (size_t)(n - j) * sizeof(T));
+        b += *(const NAME(vec) *)rest[0] * *(const NAME(vec) *)rest[1];
+    }
+    a += b;
+    memcpy(lane, &a, sizeof lane);
+    for (int s = LANES / 2; s > 0; s /= 2)
+        for (int l = 0; l < s; l++) lane[l] += lane[l + s];
+    return lane[0];
+}
+
+#undef NAME
+#undef T
+#undef TARGET
+#undef LANES

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * taps.c for one element type: T the type, TYPE its suffix.
+ */
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+#define NAME(x) GLUE(x##_, TYPE)
+
+typedef struct NAME(taps) {
+    const gcut_rt_conv *g;
+    const T *x, *w, *y; /* two operands */
+    T *out;
+    void (*row)(int64_t, int, const T *const *, const T *, T *, int);
+    T (*dot)(int64_t, const T *, const T *);
+} NAME(taps);
+
+static NAME(taps) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out)
+{
+    return (NAME(taps)){g, x, w, y, out, WIDEST(NAME(row)), WIDEST(NAME(dot))};
+}
+
+/* ---- unit stride: a row of the result is a sum of rows ---- */
+
+/* Rows of the other image that are due, each at a column offset from the result's. */
+typedef struct NAME(due) {
+    int n, add; /* add: an earlier pass has written the row */
+    const T *from[PASS];
+    int64_t offset[PASS];
+    T w[PASS];
+} NAME(due);
+
+/* Adds what is due to `to`, a row of n, from rows of `size`: the places where all taps are inside at once,
+ * the others one by one. */
+static void NAME(flush)(const NAME(taps) * p, NAME(due) * d, int64_t n, int64_t size, T *to)
+{
+    int64_t all = 0, end = n;
+    const T *from[PASS];
+    for (int t = 0; t < d->n; t++) {
+        all = gcut_rt_max(all, -d->offset[t]);
+        end = gcut_rt_min(end, size - d->offset[t]);
+    }
+    all = gcut_rt_min(all, n);
+    end = gcut_rt_max(end, all);
+    for (int t = 0; t < d->n && all < end; t++) from[t] = d->from[t] + (d->offset[t] + all);
+    if (all < end) p->row(end - all, d->n, from, d->w, to + all, d->add);
+    for (int64_t j = all > 0 ? 0 : end; j < n; j = j + 1 == all ? end : j + 1) {
+        T sum = d->add ? to[j] : 0;
+        for (int t = 0; t < d->n; t++)
+            if (j + d->offset[t] >= 0 && j + d->offset[t] < size)
+                sum += d->w[t] * d->from[t][j + d->offset[t]];
+        to[j] = sum;
+    }
+    d->add = 1;
+    d->n = 0;
+}
+
+static void NAME(expect)(const NAME(taps) * p, NAME(due) * d, const T *from, int64_t offset, T w, int64_t n,
+                         int64_t size, T *to)
+{
+    d->from[d->n] = from;
+    d->offset[d->n] = offset;
+    d->w[d->n++] = w;
+    if (d->n == PASS) NAME(flush)(p, d, n, size, to);
+}
+
+/* Row oh of y[n, o], o being of channel c. */
+static void NAME(even_y)(const NAME(taps) * p, const T *plane, const T *w, int64_t oh, T *y)
+{
+    const gcut_rt_conv *g = p->g;
+    NAME(due) d;
+    d.n = d.add = 0;
+    for (int64_t k = 0; k < g->kh; k++) {
+        int64_t ih = oh * g->stride[0] + k * g->dilation[0] - g->pad[0];
+        for (int64_t l = 0; l < g->kw && ih >= 0 && ih < g->h; l++) NAME(expect)
+        (p, &d, plane + ih * g->w, l * g->dilation[1] - g->pad[1], w[k * g->kw + l], g->ow, g->w, y);
+    }
+    NAME(flush)(p, &d, g->ow, g->w, y);
+}
+
+/* Row ih of x[n, c], from the planes of y that c makes. */
+static void NAME(even_x)(const NAME(taps) * p, const T *planes, const T *w, int64_t ih, T *x)
+{
+    const gcut_rt_conv *g = p->g;
+    int64_t more = g->o / g->groups;
+    NAME(due) d;
+    d.n = d.add = 0;
+    for (int64_t q = 0; q < more * g->kh; q++) {
+        int64_t at = ih + g->pad[0] - q % g->kh * g->dilation[0], oh = gcut_rt_floordiv(at, g->stride[0]);
+        if (at % g->stride[0] != 0 || oh < 0 || oh >= g->oh) continue;
+        const T *from = planes + (q / g->kh * g->oh + oh) * g->ow;
+        for (int64_t l = 0; l < g->kw; l++)
+            NAME(expect)(p, &d, from, g->pad[1] - l * g->dilation[1], w[q * g->kw + l], g->w, g->ow, x);
+    }
+    NAME(flush)(p, &d, g->w, g->ow, x);
+}
+
+/* ---- any stride: tap after tap ---- */
+
+static void NAME(odd_y)(const NAME(taps) * p, const T *plane, const T *w, int64_t oh, T *y)
+{
+    const gcut_rt_conv *g = p->g;
+    int64_t lo, hi, step = g->stride[1];
+    for (int64_t j = 0; j < g->ow; j++) y[j] = 0;
+    for (int64_t k = 0; k < g->kh * g->kw; k++) {
+        int64_t ih = oh * g->stride[0] + k / g->kw * g->dilation[0] - g->pad[0];
+        int64_t offset = k % g->kw * g->dilation[1] - g->pad[1];
+        inside(offset, step, g->w, g->ow, &lo, &hi);
+        if (ih < 0 || ih >= g->h || lo == hi) continue;
+        const T *row = plane + (ih * g->w + offset + lo * step);
+        for (int64_t j = 0; j < hi - lo; j++) y[lo + j] += w[k] * row[j * step];
+    }
+}
+
+static void NAME(odd_x)(const NAME(taps) * p, const T *planes, const T *w, int64_t ih, T *x)
+{
+    const gcut_rt_conv *g = p->g;
+    int64_t lo, hi, step = g->stride[1], more = g->o / g->groups;
+    for (int64_t j = 0; j < g->w; j++) x[j] = 0;
+    for (int64_t q = 0; q < more * g->kh; q++) {
+        int64_t at = ih + g->pad[0] - q % g->kh * g->dilation[0], oh = gcut_rt_floordiv(at, g->stride[0]);
+        if (at % g->stride[0] != 0 || oh < 0 || oh >= g->oh) continue;
+        for (int64_t l = 0; l < g->kw; l++) {
+            int64_t offset = l * g->dilation[1] - g->pad[1];
+            inside(offset, step, g->w, g->ow, &lo, &hi);
+            const T *from = planes + (q / g->kh * g->oh + oh) * g->ow + lo;
+            for (int64_t j = 0; j < hi - lo; j++) x[offset + (lo + j) * step] += w[q * g->kw + l] * from[j];
+        }
+    }
+}
+
+/* ---- rows to threads ---- */
+
+static void NAME(part_y)(void *arg, int t, int nt)
+{
+    const NAME(taps) *p = arg;
+    const gcut_rt_conv *g = p->g;
+    int64_t begin, end, more = g->o / g->groups;
+    gcut_rt_share(g->n * g->o * g->oh, 1, t, nt, &begin, &end);
+    for (int64_t r = begin; r < end; r++) {
+        int64_t plane = r / g->oh, o = plane % g->o;
+        const T *x = p->x + (plane / g->o * g->c + o / more) * g->h * g->w, *w = p->w + o * g->kh * g->kw;
+        T *y = p->out + r * g->ow;
+        (g->stride[1] == 1 ? NAME(even_y) : NAME(odd_y))(p, x, w, r % g->oh, y);
+    }
+}
+
+static void NAME(part_x)(void *arg, int t, int nt)
+{
+    const NAME(taps) *p = arg;
+    const gcut_rt_conv *g = p->g;
+    int64_t begin, end, more = g->o / g->groups;
+    gcut_rt_share(g->n * g->c * g->h, 1, t, nt, &begin, &end);
+    for (int64_t r = begin; r < end; r++) {
+        int64_t plane = r / g->h, c = plane % g->c;
+        const T *y = p->y + plane * more * g->oh * g->ow, *w = p->w + c * more * g->kh * g->kw;
+        T *x = p->out + r * g->w;
+        (g->stride[1] == 1 ? NAME(even_x) : NAME(odd_x))(p, y, w, r % g->h, x);
+    }
+}
+
+/* Rows of y times rows of x, whose sums are added in double. */
+static void NAME(part_w)(void *arg, int t, int nt)
+{
+    const NAME(taps) *p = arg;
+    const gcut_rt_conv *g = p->g;
+    int64_t begin, end, lo, hi, more = g->o / g->groups, taps = g->kh * g->kw, step = g->stride[1];
+    gcut_rt_share(g->o * taps, 1, t, nt, &begin, &end);
+    for (int64_t q = begin; q < end; q++) {
+        int64_t o = q / taps, k = q % taps, offset = k % g->kw * g->dilation[1] - g->pad[1];
+        double sum = 0;
+        inside(offset, step, g->w, g->ow, &lo, &hi);
+        for (int64_t r = 0; r < g->n * g->oh && lo < hi; r++) {
+            int64_t n = r / g->oh, oh = r % g->oh;
+            int64_t ih = oh * g->stride[0] + k / g->kw * g->dilation[0] - g->pad[0];
+            if (ih < 0 || ih >= g->h) continue;
+            const T *x = p->x + (((n * g->c + o / more) * g->h + ih) * g->w + offset + lo * step);
+            const T *y = p->y + ((n * g->o + o) * g->oh + oh) * g->ow + lo;
+            T part = step == 1 ? p->dot(hi - lo, x, y) : 0;
+            for (int64_t j = 0; j < hi - lo && step != 1; j++) part += y[j] * x[j * step];
+            sum += (double)part;
+        }
+        p->out[q] = (T)sum;
+    }
+}
+
+void NAME(gcut_rt_taps_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, int threads)
+{
+    NAME(taps) p = NAME(job)(g, x, w, NULL, y);
+    gcut_rt_parallel(NAME(part_y), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
+}
+
+void NAME(gcut_rt_taps_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, int threads)
+{
+    NAME(taps) p = NAME(job)(g, NULL, w, y, x);
+    gcut_rt_parallel(NAME(part_x), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
+}
+
+void NAME(gcut_rt_taps_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, int threads)
+{
+    NAME(taps) p = NAME(job)(g, x, NULL, y, w);
+    gcut_rt_parallel(NAME(part_w), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
+}
+
+#undef NAME
+#undef GLUE
+#undef GLUE_
+#undef T
+#undef TYPE
