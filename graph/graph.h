@@ -287,11 +287,21 @@ typedef enum gcut_emit {
     GCUT_EMIT_TAKE,
     GCUT_EMIT_SCATTER,
     GCUT_EMIT_CUMSUM,
+    GCUT_EMIT_CONV,
+    GCUT_EMIT_POOL,
     GCUT_EMIT_ATTENTION,
     GCUT_EMIT_ATTENTION_GRAD,
     GCUT_EMIT_EXPAND,
     GCUT_EMIT_REGION
 } gcut_emit;
+
+/* How many multiply-adds a contraction is: times * dim[0] * dim[1] * … */
+typedef struct gcut_madds {
+    double times;
+    uint32_t n;
+    gcut_dim dim[2 * GCUT_MAX_RANK];
+} gcut_madds;
+typedef gcut_madds gcut_madds_fn(const gcut_graph *g, const gcut_node *n);
 
 typedef struct gcut_op_info {
     const char *name;
@@ -303,6 +313,7 @@ typedef struct gcut_op_info {
     const char *attrs;
     gcut_class class;
     int cost_ps;
+    gcut_madds_fn *madds; /* graph/madds.c; NULL unless a contraction */
     gcut_emit emit;
     const char *cexpr;
     const char *doc;

@@ -13,11 +13,15 @@
 #define T(fn) 0, 1
 #define D(fn) 1, 1
 #define NO 0, 0
-#define FIRST_(a, b) a
+#define FIRST_(a, ...) a
 #define SECOND_(a, b) b
 #define FIRST(...) FIRST_(__VA_ARGS__)
 #define SECOND(...) SECOND_(__VA_ARGS__)
 #define A(l, h) .lo = l, .hi = h
+/* What a cost cell says: a number, or (number, counter of multiply-adds). */
+#define M(rule, n) n, gcut_madds_##rule
+#define COUNTER_(a, b, ...) b
+#define COUNTER(...) COUNTER_(__VA_ARGS__)
 #define MANY 255
 
 #define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, cost, emitter, c, meaning)              \
@@ -116,6 +120,20 @@ const char *gcut_role_name(gcut_role r)
     return names[r];
 }
 
+/* [1,1]: numbers without blanks. */
+static gcut_attr read_list(gcut_module *m, gcut_attr_key key, const char *s)
+{
+    gcut_dim d[GCUT_MAX_RANK];
+    uint32_t n = 0;
+    char *end = NULL;
+    GCUT_ASSERT(*s == '[');
+    for (; *s != ']'; s = end) {
+        GCUT_ASSERT(n < GCUT_MAX_RANK);
+        d[n++] = strtoll(s + 1, &end, 10);
+    }
+    return gcut_attr_dims(m, key, d, n);
+}
+
 /* One item of a spec string: key, then ?, =default or nothing. */
 static const char *read_spec(gcut_module *m, const char *s, gcut_attr_spec *out)
 {
@@ -136,7 +154,7 @@ static const char *read_spec(gcut_module *m, const char *s, gcut_attr_spec *out)
         if (end != s + n) out->value = gcut_attr_real(out->key, strtod(s, NULL));
         break;
     case GCUT_K_STR: out->value = gcut_attr_str(m, out->key, gcut_strndup(m->arena, s + 1, n - 2)); break;
-    case GCUT_K_DIMS: GCUT_NEVER("a list has no default"); break;
+    case GCUT_K_DIMS: out->value = read_list(m, out->key, s); break;
     }
     return s + n;
 }

@@ -363,6 +363,41 @@ static void emit_attention(unit *u)
       gcut_crew_c(u->m, &crew));
 }
 
+/* ---- windows ---- */
+
+static unit unit_of(gcut_emitter *e)
+{
+    const gcut_unit *w = &e->h->units.at[e->unit];
+    unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->body};
+    if (w->kind != GCUT_U_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
+    return u;
+}
+
+const char *gcut_emit_operand(gcut_emitter *e, uint32_t k)
+{
+    unit u = unit_of(e);
+    const char *p;
+    gcut_view v = operand(&u, k, &p);
+    GCUT_ASSERT(v.offset == 0);
+    return p;
+}
+
+const char *gcut_emit_result(gcut_emitter *e)
+{
+    unit u = unit_of(e);
+    return result(&u);
+}
+
+static void emit_conv(unit *u)
+{
+    gcut_emit_conv(u->e);
+}
+
+static void emit_pool(unit *u)
+{
+    gcut_emit_pool(u->e);
+}
+
 static const struct {
     const char *name;
     void (*emit)(unit *);
@@ -376,18 +411,12 @@ static const struct {
     [GCUT_U_TAKE] = {"gather", emit_take, true},
     [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
     [GCUT_U_CUMSUM] = {"running sum", emit_cumsum, false},
+    [GCUT_U_CONV] = {"convolution", emit_conv, false},
+    [GCUT_U_POOL] = {"pool", emit_pool, false},
     [GCUT_U_ATTENTION] = {"attention", emit_attention, false},
     [GCUT_U_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
     [GCUT_U_COPY] = {"copy", emit_copy, false},
 };
-
-static unit unit_of(gcut_emitter *e)
-{
-    const gcut_unit *w = &e->h->units.at[e->unit];
-    unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->body};
-    if (w->kind != GCUT_U_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
-    return u;
-}
 
 static void begin_function(const unit *u)
 {

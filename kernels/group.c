@@ -358,7 +358,8 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
         gcut_ref v = gcut_arg(h->g, n, k);
         bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
         bool whole = gcut_view_identity(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
-        bool packed = kind == GCUT_U_TAKE || kind == GCUT_U_CUMSUM || (kind == GCUT_U_SCATTER && k > 0);
+        bool packed = kind == GCUT_U_TAKE || kind == GCUT_U_CUMSUM || (kind == GCUT_U_SCATTER && k > 0) ||
+                      kind == GCUT_U_CONV || kind == GCUT_U_POOL;
         bool carried = kind == GCUT_U_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
         if (!carried && !(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
@@ -507,6 +508,8 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
     case GCUT_EMIT_TAKE: place_other(h, GCUT_U_TAKE, node); break;
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
     case GCUT_EMIT_CUMSUM: place_other(h, GCUT_U_CUMSUM, node); break;
+    case GCUT_EMIT_CONV: place_other(h, GCUT_U_CONV, node); break;
+    case GCUT_EMIT_POOL: place_other(h, GCUT_U_POOL, node); break;
     case GCUT_EMIT_ATTENTION: place_attention(h, GCUT_U_ATTENTION, node, uses); break;
     case GCUT_EMIT_ATTENTION_GRAD: place_attention(h, GCUT_U_ATTENTION_GRAD, node, uses); break;
     case GCUT_EMIT_REGION: place_region(h, node); break;

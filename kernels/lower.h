@@ -40,6 +40,8 @@ typedef enum gcut_unit_kind {
     GCUT_U_FLIP,
     GCUT_U_TAKE,
     GCUT_U_SCATTER,
+    GCUT_U_CONV,
+    GCUT_U_POOL,
     GCUT_U_ATTENTION,
     GCUT_U_ATTENTION_GRAD,
     GCUT_U_CUMSUM,
@@ -64,7 +66,7 @@ typedef struct gcut_unit {
         copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
     uint32_t scratch;          /* buffer of per-thread row scratch, or GCUT_NONE */
     uint32_t left_out;         /* bits: results that nobody reads and the kernel does not write */
-    uint32_t partial;          /* buffer of per-block partial results, or GCUT_NONE */
+    uint32_t partial;          /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
     GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
     int step, end;             /* its step of the timeline, and the one after its bodies' last */
 } gcut_unit;
@@ -249,6 +251,14 @@ bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
 /* emit_unit.c: every kind but LOOP: the function, whose number it returns, then the launch. */
 uint32_t gcut_emit_unit(gcut_emitter *e);
 void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
+/* The pointer to operand k as the unit reads it, packed; and to its result. */
+const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);
+const char *gcut_emit_result(gcut_emitter *e);
+/* emit_window.c: the calls of convolutions and pools. */
+void gcut_emit_conv(gcut_emitter *e);
+void gcut_emit_pool(gcut_emitter *e);
+/* Elements of workspace that a convolution needs. */
+gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit);
 /* The function that computes tiles of rows of a product and runs loop function number `loop` on each. */
 uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop);
 

@@ -285,6 +285,19 @@ static uint32_t shares(gcut_program *p, const gcut_half *h, uint32_t u, gcut_dim
                                               .name = name});
 }
 
+/* The workspace of a convolution is one for all threads. */
+static void place_conv(gcut_program *p, gcut_half *h, uint32_t u)
+{
+    gcut_dim count = gcut_conv_workspace(h, u);
+    if (count == 0) return;
+    gcut_ref y = gcut_node_at(h->g, h->units.at[u].nodes.at[0])->res0;
+    h->units.at[u].partial = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                                         .crew = GCUT_NONE,
+                                                         .dtype = gcut_type_of(h->g, y)->dtype,
+                                                         .count = count,
+                                                         .name = "convolution workspace"});
+}
+
 static void place_workspace(gcut_program *p, gcut_half *h)
 {
     for (uint32_t u = 0; u < h->units.n; u++) {
@@ -292,6 +305,7 @@ static void place_workspace(gcut_program *p, gcut_half *h)
         if (w->dead) continue;
         if (w->kind == GCUT_U_ATTENTION || w->kind == GCUT_U_ATTENTION_GRAD)
             w->scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
+        if (w->kind == GCUT_U_CONV) place_conv(p, h, u);
         if (w->kind != GCUT_U_LOOP) continue;
         gcut_dim scratch, partial;
         gcut_loop_workspace(h, u, &scratch, &partial, p->module);

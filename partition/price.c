@@ -6,7 +6,7 @@
  *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel also a trip through the
  *                cache and one more kernel
  *   REDUCTION    arithmetic over the operand's elements, and reading the operand from memory
- *   CONTRACTION  2*M*N*K flops, and one more kernel
+ *   CONTRACTION  two flops per multiply-add, and one more kernel
  *   INDEX        arithmetic, reading from memory, a trip through the cache
  *   VIEW         0: it moves nothing, its base stands for it
  *   CONSTANT     0, and it is never saved
@@ -95,28 +95,14 @@ static int64_t storage(const pricing *p, gcut_ref v)
     return p->numel[b] * gcut_dtype_bytes(gcut_type_of(p->f->g, b)->dtype);
 }
 
-/* The op table has no column for the length of a contraction: it is in the operands' shapes, per op. */
 double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
 {
     if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION) return 0;
-    gcut_place place = gcut_loc_place(g->module, n->loc);
-    const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *r = gcut_type_of(g, n->res0);
-    double out = 1;
-    for (uint32_t i = 0; i < r->rank; i++) out *= (double)dim_at(g, r->dim[i], at, nat, place);
-    if (n->op == GCUT_OP_attention || n->op == GCUT_OP_attention_grad) {
-        /* q k' and P v; backward q k' again, dS k and dS' q, and dy v' and P' dy: T*S*D or T*S*E
-         * multiply-adds per head each.  r is y or dq. */
-        bool grad = n->op == GCUT_OP_attention_grad;
-        const gcut_type *v = gcut_type_of(g, gcut_arg(g, n, 2));
-        double s = (double)dim_at(g, v->dim[2], at, nat, place);
-        double d = (double)dim_at(g, a->dim[3], at, nat, place);
-        double e = (double)dim_at(g, v->dim[3], at, nat, place), own = grad ? d : e;
-        if (out == 0) return 0;
-        return 2 * out / own * s * (grad ? 3 * d + 2 * e : d + e) *
-               (gcut_attr_flag(g, n, GCUT_A_causal) ? 0.5 : 1);
-    }
-    bool ta = gcut_attr_flag(g, n, GCUT_A_ta);
-    return 2 * out * (double)dim_at(g, a->dim[a->rank - (ta ? 2 : 1)], at, nat, place);
+    gcut_madds m = gcut_op_get((gcut_op)n->op)->madds(g, n);
+    double flops = 2 * m.times;
+    for (uint32_t i = 0; i < m.n; i++)
+        flops *= (double)dim_at(g, m.dim[i], at, nat, gcut_loc_place(g->module, n->loc));
+    return flops;
 }
 
 /* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where

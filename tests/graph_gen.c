@@ -279,6 +279,9 @@ static const uint8_t facts[GCUT_NOPS] = {
     [GCUT_OP_tan] = SMALL,
     [GCUT_OP_argmax] = STEP,
     [GCUT_OP_argmin] = STEP,
+    [GCUT_OP_max_pool2d] = STEP,
+    [GCUT_OP_max_pool2d_grad] = STEP,
+    [GCUT_OP_max_pool2d_take] = STEP,
     [GCUT_OP_sign] = STEP | EXACT,
     [GCUT_OP_floor] = STEP | EXACT,
     [GCUT_OP_ceil] = STEP | EXACT,
@@ -789,6 +792,162 @@ static void gen_matmul(graph_gen *r, gcut_op op)
     double over = (double)nominal(r, inner);
     if (over > 2) v = gcut_bscale(&r->b, v, 1 / sqrt(over));
     keep(r, v, 2 * mag, false);
+}
+
+/* ---- windows ---- */
+
+/* An image, stride, dilation, padding and window that fit: attributes into a, sizes of the places into y. */
+typedef struct window {
+    gcut_type x, y;
+    gcut_dim k[2], pad[4], stride[2], dilation[2], groups;
+} window;
+
+static window any_window(graph_gen *r, gcut_type x, bool dilates)
+{
+    window w = {.x = x, .y = x, .groups = 1};
+    for (uint32_t d = 0; d < 2; d++) {
+        int64_t lo, hi;
+        gcut_dim_range(module_of(r)->dims, x.dim[2 + d], r->b.g->decls.at, r->b.g->decls.n, &lo, &hi);
+        w.stride[d] = 1 + draw(r, 3);
+        w.dilation[d] = dilates && draw(r, 4) == 0 ? 2 : 1;
+        w.k[d] = 1 + draw(r, 3);
+        w.pad[d] = draw(r, (uint32_t)w.k[d]);
+        w.pad[d + 2] = draw(r, (uint32_t)w.k[d]);
+        int64_t least = lo + w.pad[d] + w.pad[d + 2];
+        if (w.dilation[d] * (w.k[d] - 1) + 1 > least) w.k[d] = 1, w.pad[d] = w.pad[d + 2] = 0;
+        gcut_dim room = combine(r, GCUT_DIM_ADD, x.dim[2 + d], w.pad[d] + w.pad[d + 2]);
+        room = combine(r, GCUT_DIM_SUB, room, w.dilation[d] * (w.k[d] - 1) + 1);
+        w.y.dim[2 + d] = combine(r, GCUT_DIM_ADD, combine(r, GCUT_DIM_DIV, room, w.stride[d]), 1);
+    }
+    return w;
+}
+
+static uint32_t conv_attrs(graph_gen *r, const window *w, gcut_attr *a)
+{
+    a[0] = dims(r, GCUT_A_stride, w->stride, 2);
+    a[1] = dims(r, GCUT_A_pad, w->pad, 4);
+    a[2] = dims(r, GCUT_A_dilation, w->dilation, 2);
+    a[3] = gcut_attr_dim(GCUT_A_groups, w->groups);
+    return 4;
+}
+
+/* A convolution on an operand for the image (or for y), the rest leaves; its channels decide the groups. */
+typedef struct conv {
+    window w;
+    gcut_type weight;
+    double terms; /* of an element of y */
+} conv;
+
+static conv any_conv(graph_gen *r, gcut_type x)
+{
+    conv c = {.w = any_window(r, x, true)};
+    gcut_dim channels = x.dim[1], each = 1 + draw(r, 3);
+    if (gcut_dim_known(channels) && draw(r, 3) == 0) c.w.groups = channels;
+    if (channels == 8 && coin(r)) c.w.groups = 4;
+    gcut_dim in = combine(r, GCUT_DIM_DIV, channels, c.w.groups);
+    c.w.y.dim[1] = each * c.w.groups;
+    c.weight = (gcut_type){.dtype = x.dtype, .rank = 4, .dim = {c.w.y.dim[1], in, c.w.k[0], c.w.k[1]}};
+    c.terms = elements(r, &c.weight) / (double)c.w.y.dim[1];
+    return c;
+}
+
+static void keep_sum(graph_gen *r, gcut_ref v, double mag, double terms)
+{
+    if (terms > 2) v = gcut_bscale(&r->b, v, 1 / sqrt(terms));
+    keep(r, v, 2 * mag, false);
+}
+
+static void gen_conv2d(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    conv c = any_conv(r, type_of(r, r->item[x].v));
+    gcut_ref in[2] = {use(r, x), use(r, leaf(r, &c.weight))};
+    gcut_attr a[4];
+    if (elements(r, &c.w.y) > 4 * CAP) return;
+    keep_sum(r, node(r, op, in, 2, a, conv_attrs(r, &c.w, a)), r->item[x].mag, c.terms);
+}
+
+static void gen_conv2d_input(graph_gen *r, gcut_op op)
+{
+    gcut_type x = any_type(r, any_real(r), 4);
+    conv c = any_conv(r, x);
+    if (elements(r, &c.w.y) > CAP) return;
+    uint32_t y = coin(r) ? leaf(r, &c.w.y) : repeated(r, &c.w.y);
+    gcut_ref in[2] = {use(r, y), use(r, leaf(r, &c.weight))};
+    gcut_attr a[5];
+    uint32_t n = conv_attrs(r, &c.w, a);
+    a[n++] = dims(r, GCUT_A_shape, x.dim + 2, 2);
+    keep_sum(r, node(r, op, in, 2, a, n), 1, elements(r, &c.weight) / (double)nominal(r, c.weight.dim[1]));
+}
+
+static void gen_conv2d_weight(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    conv c = any_conv(r, type_of(r, r->item[x].v));
+    if (elements(r, &c.w.y) > CAP) return;
+    gcut_ref in[2] = {use(r, x), use(r, coin(r) ? leaf(r, &c.w.y) : repeated(r, &c.w.y))};
+    gcut_attr a[5];
+    uint32_t n = conv_attrs(r, &c.w, a);
+    a[n++] = dims(r, GCUT_A_window, c.w.k, 2);
+    keep_sum(r, node(r, op, in, 2, a, n), r->item[x].mag,
+             elements(r, &c.w.y) / (double)nominal(r, c.w.y.dim[1]));
+}
+
+static void gen_conv_transpose2d(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    for (uint32_t d = 0; d < 4; d++)
+        if (may_be_empty(r, t.dim[d])) return;
+    gcut_dim k[2] = {1 + draw(r, 3), 1 + draw(r, 3)}, pad[4] = {0};
+    gcut_dim stride[2] = {1 + draw(r, 2), 1 + draw(r, 2)}, more[2] = {draw(r, 2), 0};
+    for (uint32_t d = 0; d < 2; d++)
+        if (k[d] > 1) pad[d] = draw(r, 2);
+    if (more[0] >= stride[0]) more[0] = 0;
+    gcut_type w = {.dtype = t.dtype, .rank = 4, .dim = {t.dim[1], 2, k[0], k[1]}};
+    gcut_ref in[2] = {use(r, x), use(r, leaf(r, &w))};
+    gcut_attr a[3] = {dims(r, GCUT_A_stride, stride, 2), dims(r, GCUT_A_pad, pad, 4),
+                      dims(r, GCUT_A_output_pad, more, 2)};
+    keep_sum(r, node(r, op, in, 2, a, 3), r->item[x].mag, elements(r, &w) / 2);
+}
+
+static uint32_t pool_attrs(graph_gen *r, const window *w, gcut_attr *a)
+{
+    a[0] = dims(r, GCUT_A_window, w->k, 2);
+    a[1] = dims(r, GCUT_A_pad, w->pad, 4);
+    a[2] = dims(r, GCUT_A_stride, w->stride, 2);
+    return 3;
+}
+
+/* Which element is the largest may not be decided by rounding: the image of a max_pool's kin is exact. */
+static void gen_pool(graph_gen *r, gcut_op op)
+{
+    bool steps = facts[op] & (STEP | KINK);
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, steps), n = gcut_op_get(op)->lo;
+    window w = any_window(r, type_of(r, r->item[x].v), false);
+    gcut_ref in[2] = {use(r, x), n == 2 ? use(r, matching(r, x, false)) : 0};
+    gcut_attr a[3];
+    keep(r, node(r, op, in, n, a, pool_attrs(r, &w, a)), n == 2 ? 4 : r->item[x].mag, false);
+}
+
+static void gen_pool_grad(graph_gen *r, gcut_op op)
+{
+    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, true);
+    window w = any_window(r, type_of(r, r->item[x].v), false);
+    gcut_ref in[2] = {use(r, x), use(r, coin(r) ? leaf(r, &w.y) : repeated(r, &w.y))};
+    gcut_attr a[3];
+    keep(r, node(r, op, in, 2, a, pool_attrs(r, &w, a)), 9, false);
+}
+
+static void gen_unpool(graph_gen *r, gcut_op op)
+{
+    gcut_type x = any_type(r, any_real(r), 4);
+    window w = any_window(r, x, false);
+    gcut_ref in = use(r, coin(r) ? leaf(r, &w.y) : repeated(r, &w.y));
+    gcut_attr a[4];
+    uint32_t n = pool_attrs(r, &w, a);
+    a[n++] = dims(r, GCUT_A_shape, x.dim + 2, 2);
+    keep(r, node(r, op, &in, 1, a, n), 9, false);
 }
 
 /* q, k, v and sometimes a bias, whose number is returned, and the type of y. */

@@ -50,6 +50,8 @@ typedef struct sample {
         S(op, FIX, "%a: f64[]", "f64[]", "%y = " #op "(%a)", lo, hi, 0)
 #define MATMUL(a, b, flags)                                                                                  \
     S(matmul, SYM, "%a: f32" a ", %b: f32" b, "f32[N, 3]", "%y = matmul(%a, %b" flags ")", -2, 2, 0)
+#define CONV2D(x, w, y, more)                                                                                \
+    S(conv2d, POS, "%a: f32" x ", %b: f32" w, "f32" y, "%y = conv2d(%a, %b" more ")", -2, 2, 0)
 
 static const sample samples[] = {
     UNARY(neg, -2, 2),
@@ -184,6 +186,43 @@ static const sample samples[] = {
       2, 0),
     S(matmul, SYM, "%a: f32[2, 1, N], %b: f32[2, 3, N]", "f32[2, 1, 3]", "%y = matmul(%a, %b, tb=true)", -2,
       2, 0),
+
+    CONV2D("[N, 2, 3, 4]", "[3, 2, 2, 2]", "[N, 3, 2, 3]", ""),
+    CONV2D("[N, 4, 3, 3]", "[6, 2, 2, 1]", "[N, 6, 2, 3]", ", groups=2"),
+    CONV2D("[N, 2, 4, 3]", "[4, 1, 3, 2]", "[N, 4, 2, 2]", ", groups=2"),
+    CONV2D("[N, 1, 5, 6]", "[2, 1, 2, 3]", "[N, 2, 2, 2]",
+           ", stride=[3, 2], dilation=[1, 2], pad=[0, 1, 1, 0]"),
+    CONV2D("[N, 2, 2, 2]", "[1, 2, 1, 1]", "[N, 1, 1, 1]", ", stride=[2, 2]"),
+    CONV2D("[1, 1, N, 3]", "[1, 1, 2, 2]", "[1, 1, ceildiv(N, 2) + 1, 3]",
+           ", stride=[2, 1], pad=[2, 0, 1, 1]"),
+    S(conv2d, FIX, "%a: f32[2, 2, 2, 2]", "f32[2, 2, 1, 1]", "%y = conv2d(%a, %a)", -1, 1, 0),
+    S(conv2d_input, SYM, "%a: f32[N, 2, 2, 2], %b: f32[2, 2, 2, 2]", "f32[N, 2, 5, 4]",
+      "%y = conv2d_input(%a, %b, shape=[5, 4], stride=[2, 2], pad=[0, 0, 0, 1])", -2, 2, 0),
+    S(conv2d_input, SYM, "%a: f32[N, 4, 3, 1], %b: f32[4, 1, 2, 2]", "f32[N, 2, 4, 3]",
+      "%y = conv2d_input(%a, %b, shape=[4, 3], dilation=[1, 2], groups=2)", -2, 2, 0),
+    S(conv2d_weight, SYM, "%a: f32[N, 2, 5, 4], %b: f32[N, 2, 2, 2]", "f32[2, 2, 2, 2]",
+      "%y = conv2d_weight(%a, %b, window=[2, 2], stride=[2, 2], pad=[0, 0, 0, 1])", -2, 2, 0),
+    S(conv2d_weight, SYM, "%a: f32[N, 2, 4, 3], %b: f32[N, 4, 3, 1]", "f32[4, 1, 2, 2]",
+      "%y = conv2d_weight(%a, %b, window=[2, 2], dilation=[1, 2], groups=2)", -2, 2, 0),
+    S(conv_transpose2d, SYM, "%a: f32[N, 2, 2, 2], %b: f32[2, 3, 2, 2]", "f32[N, 3, 4, 3]",
+      "%y = conv_transpose2d(%a, %b, stride=[2, 1])", -2, 2, 0),
+    S(conv_transpose2d, POS, "%a: f32[1, 2, N, 2], %b: f32[2, 1, 2, 2]", "f32[1, 2, 3*N, 2]",
+      "%y = conv_transpose2d(%a, %b, stride=[3, 2], pad=[0, 1, 1, 1], output_pad=[2, 0], groups=2)", -2, 2,
+      0),
+    S(max_pool2d, SYM, "%a: f32[N, 2, 4, 4]", "f32[N, 2, 2, 2]", "%y = max_pool2d(%a, window=[2, 2])", -2, 2,
+      0),
+    S(max_pool2d, POS, "%a: f32[1, 1, N + 1, 5]", "f32[1, 1, N + 1, 3]",
+      "%y = max_pool2d(%a, window=[2, 3], stride=[1, 2], pad=[0, 1, 1, 1])", -2, 2, 0),
+    S(max_pool2d_grad, SYM, "%a: f32[N, 1, 3, 4], %b: f32[N, 1, 2, 3]", "f32[N, 1, 3, 4]",
+      "%y = max_pool2d_grad(%a, %b, window=[2, 2], stride=[1, 1])", -2, 2, 0),
+    S(max_pool2d_take, SYM, "%a: f32[N, 1, 3, 4], %b: f32[N, 1, 3, 4]", "f32[N, 1, 2, 3]",
+      "%y = max_pool2d_take(%a, %b, window=[2, 2], stride=[1, 1])", -2, 2, 0),
+    S(max_pool2d_take, FIX, "%a: f32[1, 1, 3, 4]", "f32[1, 1, 2, 2]",
+      "%y = max_pool2d_take(%a, %a, window=[2, 3], stride=[2, 2], pad=[1, 0, 0, 1])", -2, 2, 0),
+    S(avg_pool2d, SYM, "%a: f32[N, 2, 4, 5]", "f32[N, 2, 3, 2]",
+      "%y = avg_pool2d(%a, window=[2, 3], stride=[2, 3], pad=[1, 0, 1, 1])", -2, 2, 0),
+    S(avg_pool2d_grad, SYM, "%a: f32[N, 2, 2, 3]", "f32[N, 2, 3, 5]",
+      "%y = avg_pool2d_grad(%a, shape=[3, 5], window=[2, 2], stride=[1, 2], pad=[0, 1, 0, 0])", -2, 2, 0),
 
     S(take, SYM, "%a: f32[5, 2], %i: i32[N]", "f32[N, 2]", "%y = take(%a, %i, axis=0)", -2, 2, 5),
     S(take, SYM, "%a: f32[2, 3, 2], %i: i64[N, 2]", "f32[2, N, 2, 2]", "%y = take(%a, %i, axis=1)", -2, 2, 3),

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The C of convolutions and pools: a description of the window and one call.  The op table's C column says
+ * which function, and what each operand and then the result is: x, w or y of kernels/rt/conv.c.
+ */
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "kernels/lower.h"
+
+typedef struct window {
+    gcut_emitter *e;
+    const gcut_graph *g;
+    const gcut_node *n;
+    const char *function; /* with ":" and the letters behind it */
+} window;
+
+static window window_of(const gcut_half *h, uint32_t unit)
+{
+    const gcut_node *n = gcut_node_at(h->g, h->units.at[unit].nodes.at[0]);
+    return (window){NULL, h->g, n, gcut_op_get((gcut_op)n->op)->cexpr};
+}
+
+/* The type of x, w or y, whichever operand or result that is. */
+static const gcut_type *type_of(const window *v, char letter)
+{
+    const char *letters = strchr(v->function, ':') + 1, *at = strchr(letters, letter);
+    GCUT_ASSERT(at != NULL);
+    uint32_t k = (uint32_t)(at - letters);
+    return gcut_type_of(v->g, k < v->n->nargs ? gcut_arg(v->g, v->n, k) : v->n->res0);
+}
+
+static char result_letter(const window *v)
+{
+    return v->function[strlen(v->function) - 1];
+}
+
+/* ", .name = {a, b}" of the first two items of a list */
+static void pair(const window *v, const char *name, const gcut_dim *d)
+{
+    gcut_text_add(v->e->body, ", .%s = {%lld, %lld}", name, (long long)d[0], (long long)d[1]);
+}
+
+static const gcut_dim *list(const window *v, gcut_attr_key key)
+{
+    const gcut_attr *a = gcut_attr_get(v->g, v->n, key);
+    return a ? a->u.dims : NULL;
+}
+
+static const char *size(const window *v, gcut_dim d)
+{
+    return gcut_c_dim(v->g->module, d);
+}
+
+/* The call: operands, result, and `more` arguments. */
+static void call(const window *v, const char *more)
+{
+    gcut_text_add(v->e->body, "    gcut_rt_%.*s_%s(&g", (int)strcspn(v->function, ":"), v->function,
+                  gcut_dtype_name(gcut_type_of(v->g, v->n->res0)->dtype));
+    for (uint32_t k = 0; k < v->n->nargs; k++) gcut_text_add(v->e->body, ", %s", gcut_emit_operand(v->e, k));
+    gcut_text_add(v->e->body, ", %s%s, x->plan->threads);\n", gcut_emit_result(v->e), more);
+}
+
+gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
+{
+    window v = window_of(h, unit);
+    gcut_module *m = h->g->module;
+    const gcut_type *w = type_of(&v, 'w');
+    char what = result_letter(&v);
+    gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
+    bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
+    if (what == 'y' || tapwise) return 0;
+    gcut_dim n = gcut_type_numel(m, w);
+    return what == 'x' ? n : gcut_dim_make(m->dims, GCUT_DIM_ADD, n, gcut_type_numel(m, type_of(&v, 'y')));
+}
+
+void gcut_emit_conv(gcut_emitter *e)
+{
+    window v = window_of(e->h, e->unit);
+    v.e = e;
+    const gcut_type *x = type_of(&v, 'x'), *w = type_of(&v, 'w'), *y = type_of(&v, 'y');
+    uint32_t work = e->h->units.at[e->unit].partial;
+    const char *type = gcut_c_type(x->dtype);
+    gcut_text_add(e->body, "    const gcut_rt_conv g = {\n        .n = %s, .c = %s, .h = %s, .w = %s,\n",
+                  size(&v, x->dim[0]), size(&v, x->dim[1]), size(&v, x->dim[2]), size(&v, x->dim[3]));
+    gcut_text_add(e->body, "        .o = %s, .oh = %s, .ow = %s, .kh = %s, .kw = %s, .groups = %lld",
+                  size(&v, w->dim[0]), size(&v, y->dim[2]), size(&v, y->dim[3]), size(&v, w->dim[2]),
+                  size(&v, w->dim[3]), (long long)gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim);
+    pair(&v, "stride", list(&v, GCUT_A_stride));
+    pair(&v, "pad", list(&v, GCUT_A_pad));
+    pair(&v, "dilation", list(&v, GCUT_A_dilation));
+    gcut_text_add(e->body, ",\n    };\n");
+    call(&v, work == GCUT_NONE ? ", NULL"
+                               : gcut_printf(v.g->module->arena, ", (%s *)%s", type, gcut_c_arg(e, work)));
+}
+
+void gcut_emit_pool(gcut_emitter *e)
+{
+    window v = window_of(e->h, e->unit);
+    v.e = e;
+    gcut_module *m = v.g->module;
+    const gcut_type *x = type_of(&v, 'x'), *y = type_of(&v, 'y');
+    const gcut_dim *stride = list(&v, GCUT_A_stride), *tap = list(&v, GCUT_A_window);
+    gcut_text_add(e->body,
+                  "    const gcut_rt_pool g = {\n        .planes = %s, .h = %s, .w = %s, .oh = %s, .ow = %s",
+                  size(&v, gcut_dim_make(m->dims, GCUT_DIM_MUL, x->dim[0], x->dim[1])), size(&v, x->dim[2]),
+                  size(&v, x->dim[3]), size(&v, y->dim[2]), size(&v, y->dim[3]));
+    pair(&v, "window", tap);
+    pair(&v, "stride", stride ? stride : tap);
+    pair(&v, "pad", list(&v, GCUT_A_pad));
+    gcut_text_add(e->body, ",\n    };\n");
+    call(&v, "");
+}
