@@ -220,6 +220,20 @@ GCUT_API gcut_val gcut_normal_at(gcut_here at, gcut_val key, int dtype, gcut_sha
 GCUT_API gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p);
 GCUT_API gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n); /* i64[n] */
 GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* one of them */
+/* How a window lies on an image [N,C,H,W]; everything left 0 is its default: stride and dilation 1 (in both
+ * directions when only the first is given), one group, for a pool stride = window. */
+typedef struct gcut_conv {
+    int64_t stride[2], pad[4], dilation[2], groups; /* pad: top, left, bottom, right */
+    int64_t output_pad[2];                          /* of the transpose alone */
+} gcut_conv;
+typedef struct gcut_pool {
+    int64_t window[2], stride[2], pad[4];
+} gcut_pool;
+/* w [O,C/groups,KH,KW]; for the transpose [C,O/groups,KH,KW]. */
+GCUT_API gcut_val gcut_conv2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how);
+GCUT_API gcut_val gcut_conv_transpose2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how);
+GCUT_API gcut_val gcut_max_pool2d_at(gcut_here at, gcut_val x, gcut_pool how);
+GCUT_API gcut_val gcut_avg_pool2d_at(gcut_here at, gcut_val x, gcut_pool how);
 #define gcut_const(g, dtype, value) gcut_const_at(GCUT_HERE, g, dtype, value)
 #define gcut_scale(x, factor) gcut_scale_at(GCUT_HERE, x, factor)
 #define gcut_select(p, a, b) gcut_select_at(GCUT_HERE, p, a, b)
@@ -242,6 +256,11 @@ GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* 
 #define gcut_cross_entropy(logits, labels) gcut_cross_entropy_at(GCUT_HERE, logits, labels)
 #define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
 #define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
+/* gcut_conv2d(x, w, (gcut_conv){.stride = {2, 2}, .pad = {1, 1, 1, 1}}) */
+#define gcut_conv2d(x, w, ...) gcut_conv2d_at(GCUT_HERE, x, w, __VA_ARGS__)
+#define gcut_conv_transpose2d(x, w, ...) gcut_conv_transpose2d_at(GCUT_HERE, x, w, __VA_ARGS__)
+#define gcut_max_pool2d(x, ...) gcut_max_pool2d_at(GCUT_HERE, x, __VA_ARGS__)
+#define gcut_avg_pool2d(x, ...) gcut_avg_pool2d_at(GCUT_HERE, x, __VA_ARGS__)
 #define gcut_uniform(key, dtype, shape, lo, hi) gcut_uniform_at(GCUT_HERE, key, dtype, shape, lo, hi)
 #define gcut_normal(key, dtype, shape, mean, std) gcut_normal_at(GCUT_HERE, key, dtype, shape, mean, std)
 #define gcut_dropout(x, key, p) gcut_dropout_at(GCUT_HERE, x, key, p)
