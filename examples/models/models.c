@@ -10,6 +10,7 @@
 const model models[] = {
     {"mlp", "Rumelhart et al. 1986", {"784-512-512-10", "tiny"}, mlp_build, data_images, 64, 0, "adamw", 1e-3},
     {"autoencoder", "Hinton & Salakhutdinov 2006", {"784", "tiny"}, autoencoder_build, data_pictures, 64, 0, "adamw", 2e-3},
+    {"vae", "Kingma & Welling 2014", {"784-400-20", "tiny"}, vae_build, data_pictures, 64, 0, "adamw", 1e-3},
     {"vit", "Dosovitskiy et al. 2021", {"cifar", "S/16", "tiny"}, vit_build, data_images, 16, 0, "adamw", 1e-3},
     {"gpt2", "Radford et al. 2019", {"bytes", "124M", "355M", "774M", "1558M", "tiny"}, gpt2_build, data_tokens, 8, 64, "adamw", 1e-3},
     {"bert", "Devlin et al. 2019", {"small", "base", "large", "tiny"}, bert_build, data_cloze, 8, 64, "adamw", 1e-3},
