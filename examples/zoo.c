@@ -17,7 +17,7 @@ typedef struct settings {
     const char *model, *size, *data, *optimizer, *policy, *backend, *dump;
     int64_t steps, batch, length, threads, every, seed;
     double rate, lambda;
-    bool tiny, list, plan, check, help;
+    bool vary, tiny, list, plan, check, help;
 } settings;
 
 static const option options[] = {
@@ -28,6 +28,8 @@ static const option options[] = {
     {"--steps", WHOLE, AT(steps), 0, "training steps (20)"},
     {"--batch", WHOLE, AT(batch), 1, "examples per step"},
     {"--length", WHOLE, AT(length), 1, "tokens per example, of models of sequences"},
+    {"--vary", FLAG, AT(vary), 0,
+     "every step has a length of its own, up to --length; one compile serves all"},
     {"--data", WORD, AT(data), 0, "a text file, for language models of at least 256 tokens"},
     {"--optimizer", WORD, AT(optimizer), 0, "sgd, momentum or adamw"},
     {"--lr", REAL, AT(rate), 0, "learning rate"},
@@ -57,6 +59,7 @@ typedef struct run {
     text text;
     data data;
     gcut_step *step;
+    int32_t *tokens[3]; /* --vary: memory for the inputs, of the longest sequence */
     double first, last; /* mean losses of the first and last tenth of the steps */
     double ns;          /* of all steps but the first */
 } run;
@@ -94,7 +97,7 @@ static void complete(run *r)
     if (s->tiny) s->size = "tiny";
     r->size = s->size ? model_size(r->model, s->size) : 0;
     if (r->size < 0) die("zoo: %s has no size %s; see --list", s->model, s->size);
-    if (s->length && !r->model->length) die("zoo: %s has no length", s->model);
+    if ((s->length || s->vary) && !r->model->length) die("zoo: %s has no length", s->model);
     if (!s->batch) s->batch = s->tiny ? 4 : r->model->batch;
     if (!s->length) s->length = s->tiny && r->model->length ? 8 : r->model->length;
     if (!s->optimizer) s->optimizer = r->model->optimizer;
@@ -152,6 +155,20 @@ static void make_step(run *r)
 
 /* ---- training ---- */
 
+/* Binding inputs of another length is all that another length takes. */
+static void set_length(run *r, int64_t length)
+{
+    static const char *const names[] = {"ids", "labels", "segments"};
+    for (int k = 0; k < 3; k++) {
+        gcut_value_info v;
+        if (!gcut_step_value(r->step, names[k], &v)) continue;
+        if (!r->tokens[k]) r->tokens[k] = calloc((size_t)(r->s.batch * r->s.length), sizeof(int32_t));
+        if (!r->tokens[k]) die("out of memory");
+        ok(r, gcut_bind(r->step, names[k], r->tokens[k], r->s.batch, length) == GCUT_OK);
+    }
+    ok(r, gcut_prepare(r->step) == GCUT_OK);
+}
+
 /* Keys of random ops differ from step to step. */
 static void turn_keys(const run *r, int64_t i)
 {
@@ -182,6 +199,7 @@ static bool train(run *r)
     int64_t part = (s->steps + 9) / 10;
     bool exact = true;
     for (int64_t i = 0; i < s->steps; i++) {
+        if (s->vary) set_length(r, i ? 1 + rng_below(&r->data.random, s->length) : s->length);
         r->model->fill(&r->data, r->step);
         turn_keys(r, i);
         double start = now();
@@ -225,5 +243,6 @@ int main(int argc, char **argv)
     bool good = train(&r);
     gcut_ctx_free(r.ctx);
     text_free(&r.text);
+    for (int k = 0; k < 3; k++) free(r.tokens[k]);
     return r.s.check && !good;
 }

@@ -141,6 +141,17 @@ gcut_val net_self_attention(net *n, gcut_val x, int64_t heads, bool causal, doub
     return net_linear(n, "attn.out", y, c, last);
 }
 
+gcut_val net_zeros(net *n, const char *shape, ...)
+{
+    char sizes[64], attrs[96];
+    va_list ap;
+    va_start(ap, shape);
+    vsnprintf(sizes, sizeof sizes, shape, ap);
+    va_end(ap);
+    snprintf(attrs, sizeof attrs, "shape=[%s], value=0.0", sizes);
+    return gcut_apply(n->g, "full", NULL, 0, attrs);
+}
+
 gcut_val net_batch_size(net *n)
 {
     return gcut_cast(gcut_apply(n->g, "dim", NULL, 0, "of=N"), GCUT_F32);

@@ -64,6 +64,8 @@ gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, in
 /* An integer input with values in 0..below-1. */
 gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below);
 
+/* f32 zeros of a shape written as in the text IR: "N, 32". */
+__attribute__((format(printf, 2, 3))) gcut_val net_zeros(net *n, const char *shape, ...);
 /* N as a number of the graph, f32[]. */
 gcut_val net_batch_size(net *n);
 /* One attribute string for gcut_apply, formatted. */
