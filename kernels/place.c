@@ -291,11 +291,11 @@ static void place_conv(gcut_program *p, gcut_half *h, uint32_t u)
     gcut_dim count = gcut_conv_workspace(h, u);
     if (count == 0) return;
     gcut_ref y = gcut_node_at(h->g, h->units.at[u].nodes.at[0])->res0;
-    h->units.at[u].partial = buffer_new(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                                         .crew = GCUT_NONE,
-                                                         .dtype = gcut_type_of(h->g, y)->dtype,
-                                                         .count = count,
-                                                         .name = "convolution workspace"});
+    h->units.at[u].partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                                                .crew = GCUT_NONE,
+                                                                .dtype = gcut_type_of(h->g, y)->dtype,
+                                                                .count = count,
+                                                                .name = "convolution workspace"});
 }
 
 static void place_workspace(gcut_program *p, gcut_half *h)
