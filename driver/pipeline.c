@@ -182,6 +182,7 @@ static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half, const char *s
     gcut_graph *g = gcut_pass_expand(half, gcut_printf(p->arena, "%s.wide", name), has_no_kernel);
     g = gcut_pass_sink(g, gcut_printf(p->arena, "%s.sunk", name));
     g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
+    g = gcut_widen(g, gcut_printf(p->arena, "%s.f32", name));
     g = gcut_localize(g, name);
     gcut_verify(g);
     return g;

@@ -54,7 +54,8 @@ typedef enum gcut_dtype {
 const char *gcut_dtype_name(gcut_dtype t);
 int64_t gcut_dtype_bytes(gcut_dtype t);
 bool gcut_dtype_is_float(gcut_dtype t);
-bool gcut_dtype_is_int(gcut_dtype t); /* signed or unsigned, not bool */
+bool gcut_dtype_is_half(gcut_dtype t); /* f16 or bf16 */
+bool gcut_dtype_is_int(gcut_dtype t);  /* signed or unsigned, not bool */
 bool gcut_dtype_parse(const char *s, gcut_dtype *out);
 
 #define GCUT_MAX_RANK 8
@@ -277,10 +278,13 @@ typedef enum gcut_class {
 
 typedef enum gcut_emit {
     GCUT_EMIT_POINT,
+    GCUT_EMIT_CAST,
+    GCUT_EMIT_BOUNDED,
     GCUT_EMIT_VIEW,
     GCUT_EMIT_REDUCE,
     GCUT_EMIT_GEMM,
     GCUT_EMIT_CONST,
+    GCUT_EMIT_IOTA,
     GCUT_EMIT_PAD,
     GCUT_EMIT_CONCAT,
     GCUT_EMIT_FLIP,

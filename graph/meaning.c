@@ -26,11 +26,10 @@ static gcut_meaning_fn *const meanings[GCUT_NOPS] = {
 #undef T
 #undef E
 
-/* Is an operand of dtype t taken as f32? */
+/* Is an operand of dtype t taken as f32?  pick only moves. */
 static bool computes_in_f32(const gcut_node *node, gcut_dtype t)
 {
-    return (t == GCUT_f16 || t == GCUT_bf16) && node->op != GCUT_OP_attention &&
-           node->op != GCUT_OP_attention_grad && node->op != GCUT_OP_pick;
+    return gcut_dtype_is_half(t) && node->op != GCUT_OP_pick;
 }
 
 void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out)

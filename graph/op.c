@@ -101,6 +101,11 @@ bool gcut_dtype_is_float(gcut_dtype t)
 {
     return dtypes[t].kind == 'F';
 }
+bool gcut_dtype_is_half(gcut_dtype t)
+{
+    return gcut_dtype_is_float(t) && gcut_dtype_bytes(t) == 2;
+}
+
 bool gcut_dtype_is_int(gcut_dtype t)
 {
     return dtypes[t].kind == 'I' || dtypes[t].kind == 'U';

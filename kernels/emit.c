@@ -229,8 +229,9 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
-        gcut_text_add(c, "    static const %s one_%u = 1;\n    if (!own.%s) own.%s = &one_%u;\n",
-                      gcut_c_type(b->type.dtype), i, p->bindings.at[i].field, p->bindings.at[i].field, i);
+        gcut_text_add(c, "    static const %s one_%u = %s;\n    if (!own.%s) own.%s = &one_%u;\n",
+                      gcut_c_type(b->type.dtype), i, gcut_c_number(p->module, 1, b->type.dtype),
+                      p->bindings.at[i].field, p->bindings.at[i].field, i);
     }
     gcut_text_add(c,
                   "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++)\n"

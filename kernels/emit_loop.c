@@ -22,12 +22,17 @@ static const char *dim(const gcut_loop *l, gcut_dim d)
 
 /* ---- statements ---- */
 
+static bool is_bounded(const gcut_node *n)
+{
+    return gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_BOUNDED;
+}
+
 static const char *expression(const gcut_loop *l, const gcut_member *x)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     const char *arg[3] = {0};
     for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(l, x, gcut_arg(l->g, n, k));
-    if (n->op != GCUT_OP_bounded) return gcut_c_expr(l->g, n, arg);
+    if (!is_bounded(n)) return gcut_c_expr(l->g, n, arg);
     const char *limit = dim(l, gcut_attr_get(l->g, n, GCUT_A_of)->u.dim);
     const char *where = x->level == GCUT_L_ROW ? "r" : l->u->flat ? "first + c" : "r * C + c";
     return gcut_printf(l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
@@ -348,7 +353,7 @@ static void emit_faults(gcut_loop *l, bool declare)
 {
     uint32_t number = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        if (gcut_node_at(l->g, l->at[i].node)->op != GCUT_OP_bounded) continue;
+        if (!is_bounded(gcut_node_at(l->g, l->at[i].node))) continue;
         if (declare)
             W(l, "    gcut_rt_fault fault%u = GCUT_RT_NO_FAULT;\n", l->at[i].v);
         else
@@ -476,8 +481,7 @@ static void emit_fault_checks(const gcut_loop *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *node = gcut_node_at(l->g, l->at[i].node);
-        if (node->op == GCUT_OP_bounded)
-            gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
+        if (is_bounded(node)) gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
     }
 }
 

@@ -90,7 +90,7 @@ void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
 {
     lane s = lane_of(l, v);
     gcut_ref root = l->h->view[v].root;
-    gcut_dtype t = gcut_type_of(l->g, v)->dtype;
+    gcut_dtype t = gcut_type_of(l->g, root)->dtype; /* as stored */
     if (!s.stride) return;
     if (iota)
         W(l, "        const %s a%u = (%s)(%s);\n", gcut_c_type(t), v, gcut_c_type(t), row_offset(l, v, &s));
@@ -130,7 +130,8 @@ static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
     return gcut_printf(l->m->arena, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
 }
 
-const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+/* The value as it is stored, or as another member holds it. */
+static const char *stored(const gcut_loop *l, const gcut_member *user, gcut_ref v)
 {
     bool row = user->level == GCUT_L_ROW && !user->reduces;
     gcut_access a = gcut_loop_access(l, user, v);
@@ -146,4 +147,13 @@ const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_
     }
     GCUT_NEVER("a member reads what its unit cannot give");
     return "";
+}
+
+const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+{
+    const gcut_view *w = &l->h->view[v];
+    const char *e = stored(l, user, v);
+    if (!w->widens) return e;
+    return gcut_printf(l->m->arena, "gcut_from_%s(%s)", gcut_dtype_name(gcut_type_of(l->g, w->root)->dtype),
+                       e);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
 #include "kernels/lower.h"
 
@@ -49,6 +50,8 @@ const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
         if (x == (double)INT64_MIN) return "INT64_MIN";
         return gcut_printf(m->arena, t == GCUT_i64 ? "INT64_C(%lld)" : "%lld", (long long)x);
     }
+    if (t == GCUT_f16) return gcut_printf(m->arena, "%#x", gcut_to_f16_f64(x));
+    if (t == GCUT_bf16) return gcut_printf(m->arena, "%#x", gcut_to_bf16_f64(x));
     const char *suffix = t == GCUT_f32 ? "f" : "";
     if (isnan(x)) return "NAN";
     if (isinf(x) || (t == GCUT_f32 && isinf((float)x))) return x > 0 ? "INFINITY" : "-INFINITY";
@@ -66,14 +69,6 @@ const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key k
     if (t == GCUT_i64 && a->u.num.is_int && a->u.num.i != INT64_MIN)
         return gcut_printf(g->module->arena, "INT64_C(%lld)", (long long)a->u.num.i);
     return gcut_c_number(g->module, a->u.num.f, t);
-}
-
-const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
-{
-    const gcut_node *n = gcut_def(g, root);
-    gcut_dtype t = gcut_type_of(g, root)->dtype;
-    if (n->op == GCUT_OP_dim) return gcut_c_dim(g->module, gcut_attr_get(g, n, GCUT_A_of)->u.dim);
-    return gcut_c_attr(g, n, GCUT_A_value, t);
 }
 
 /* lo/hi of clamp; absent = the dtype's own bound. */
@@ -94,16 +89,56 @@ static const char *bound(const gcut_graph *g, const gcut_node *n, gcut_attr_key 
     return key == GCUT_A_lo ? lows[t] : highs[t];
 }
 
+/* $key in the C column: a size, a number of dtype t, or which form of a function. */
+static const char *attribute(const gcut_graph *g, const gcut_node *n, const char *name, size_t len,
+                             gcut_dtype t)
+{
+    gcut_attr_key key;
+    bool known = gcut_attr_parse(name, len, &key);
+    GCUT_ASSERT(known);
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    if (a && a->kind == GCUT_K_DIM) return gcut_c_dim(g->module, a->u.dim);
+    if (a && a->kind == GCUT_K_STR)
+        return strcmp(a->u.str, "none") ? gcut_printf(g->module->arena, "_%s", a->u.str) : "";
+    return bound(g, n, key, t);
+}
+
+const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
+{
+    const gcut_node *n = gcut_def(g, root);
+    gcut_dtype t = gcut_type_of(g, root)->dtype;
+    const char *key = gcut_op_get((gcut_op)n->op)->cexpr + 1; /* behind its $ */
+    return attribute(g, n, key, strlen(key), t);
+}
+
+/* x of dtype `from` in dtype `to`.  An f16 or bf16 is held as its bits, and goes by way of f32, which has all
+ * of them; an integer of more than 16 bits goes to them by way of f64. */
+static const char *conversion(gcut_arena *a, gcut_dtype from, gcut_dtype to, const char *x)
+{
+    if (from == to) return x;
+    if (gcut_dtype_is_half(from)) {
+        x = gcut_printf(a, "gcut_from_%s(%s)", gcut_dtype_name(from), x);
+        from = GCUT_f32;
+    }
+    if (gcut_dtype_is_half(to)) {
+        bool wide = from == GCUT_f64 || (!gcut_dtype_is_float(from) && gcut_dtype_bytes(from) > 2);
+        return gcut_printf(a, "gcut_to_%s_%s((%s)(%s))", gcut_dtype_name(to), wide ? "f64" : "f32",
+                           wide ? "double" : "float", x);
+    }
+    if (to == GCUT_bool) return gcut_printf(a, "(%s != 0)", x);
+    if (gcut_dtype_is_float(from) && gcut_dtype_is_int(to))
+        return gcut_printf(a, "gcut_to_%s(%s)", gcut_dtype_name(to), x);
+    return gcut_printf(a, "((%s)(%s))", gcut_c_type(to), x);
+}
+
 const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg)
 {
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     gcut_text out = {.arena = g->module->arena};
     gcut_dtype to = gcut_type_of(g, n->res0)->dtype, from = gcut_type_of(g, gcut_arg(g, n, 0))->dtype;
-    const char *s = gcut_op_get((gcut_op)n->op)->cexpr;
-    if (n->op == GCUT_OP_reshape) return arg[0]; /* a copy in row-major order */
-    if (n->op == GCUT_OP_cast && to == GCUT_bool) return gcut_printf(g->module->arena, "(%s != 0)", arg[0]);
-    if (n->op == GCUT_OP_cast && gcut_dtype_is_float(from) && gcut_dtype_is_int(to))
-        return gcut_printf(g->module->arena, "gcut_to_%s(%s)", gcut_dtype_name(to), arg[0]);
-    for (; *s; s++) {
+    if (info->emit == GCUT_EMIT_VIEW) return arg[0]; /* a copy in row-major order */
+    if (info->emit == GCUT_EMIT_CAST) return conversion(g->module->arena, from, to, arg[0]);
+    for (const char *s = info->cexpr; *s; s++) {
         if (*s == '@') {
             gcut_text_add(&out, "_%s", gcut_dtype_name(from));
         } else if (*s != '$') {
@@ -116,16 +151,10 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
         } else if (s[1] == 'D') {
             gcut_text_add(&out, "%s", gcut_dtype_name(to));
             s++;
-        } else if (!strncmp(s, "$lo", 3)) {
-            gcut_text_add(&out, "%s", bound(g, n, GCUT_A_lo, from));
-            s += 2;
-        } else if (!strncmp(s, "$hi", 3)) {
-            gcut_text_add(&out, "%s", bound(g, n, GCUT_A_hi, from));
-            s += 2;
         } else {
-            GCUT_ASSERT(!strncmp(s, "$approx", 7));
-            if (!strcmp(gcut_attr_get(g, n, GCUT_A_approx)->u.str, "tanh")) gcut_text_add(&out, "_tanh");
-            s += 6;
+            size_t k = strspn(s + 1, "abcdefghijklmnopqrstuvwxyz_");
+            gcut_text_add(&out, "%s", attribute(g, n, s + 1, k, from));
+            s += k;
         }
     }
     return out.at;

@@ -236,6 +236,12 @@ static void emit_copy(unit *u)
           gcut_dtype_is_float(t->dtype), to);
         return;
     }
+    if (w->widens) {
+        W(u, "    gcut_rt_widen_%s(%u, dim, %s, from, %s, x->plan->threads);\n",
+          gcut_dtype_name(gcut_type_of(u->g, root)->dtype), t->rank,
+          shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
+        return;
+    }
     list(u, "to", c.stride, t->rank);
     W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n", t->rank, type,
       shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);

@@ -49,16 +49,21 @@ uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
 
 /* ---- access ---- */
 
+/* How the node that makes v is emitted; a parameter is just there. */
+static gcut_emit emit_of(const gcut_half *h, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(h->g, v);
+    return n ? gcut_op_get((gcut_op)n->op)->emit : GCUT_EMIT_EXPAND;
+}
+
 bool gcut_root_is_const(const gcut_half *h, gcut_ref root)
 {
-    const gcut_node *n = gcut_def(h->g, root);
-    return n && (n->op == GCUT_OP_full || n->op == GCUT_OP_dim);
+    return emit_of(h, root) == GCUT_EMIT_CONST;
 }
 
 bool gcut_root_is_iota(const gcut_half *h, gcut_ref root)
 {
-    const gcut_node *n = gcut_def(h->g, root);
-    return n && n->op == GCUT_OP_iota;
+    return emit_of(h, root) == GCUT_EMIT_IOTA;
 }
 
 gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user)
@@ -348,7 +353,7 @@ static bool fits(gcut_half *h, uint32_t u, gcut_ref x, lie how, gcut_dim inner)
 }
 
 /* A unit that is not a loop reads memory: operands that are computed constants, or that it needs packed and
- * are not, are stored for it first. */
+ * are not, or that are stored in fewer bits, are stored for it first. */
 static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
 {
     gcut_arena *a = h->g->module->arena;
@@ -357,9 +362,9 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
         bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
-        bool whole = gcut_view_identity(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
+        bool whole = gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
         bool packed = kind == GCUT_U_TAKE || kind == GCUT_U_CUMSUM || (kind == GCUT_U_SCATTER && k > 0) ||
-                      kind == GCUT_U_CONV || kind == GCUT_U_POOL;
+                      kind == GCUT_U_CONV || kind == GCUT_U_POOL || h->view[v].widens;
         bool carried = kind == GCUT_U_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
         if (!carried && !(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
@@ -415,7 +420,7 @@ static gcut_ref only_transpose(const gcut_half *h, const uint32_t *uses, gcut_re
     for (uint32_t i = h->g->values.at[v].def + 1; i < h->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, i);
         for (uint32_t k = 0; k < n->nargs; k++)
-            if (gcut_arg(h->g, n, k) == v) return n->op == GCUT_OP_transpose ? n->res0 : 0;
+            if (gcut_arg(h->g, n, k) == v) return gcut_attr_get(h->g, n, GCUT_A_perm) ? n->res0 : 0;
     }
     return 0;
 }
@@ -469,6 +474,21 @@ static void place_region(gcut_half *h, uint32_t node)
     gcut_region_views(h, n);
 }
 
+/* A half widened for loops alone is read as it is stored, and converted there: no kernel, no memory. */
+static void place_cast(gcut_half *h, uint32_t node, const bool *reads_memory)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
+    bool widens = gcut_dtype_is_half(gcut_type_of(h->g, x)->dtype) &&
+                  gcut_type_of(h->g, n->res0)->dtype == GCUT_f32 && !reads_memory[n->res0];
+    if (!widens || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
+        place_point(h, node);
+        return;
+    }
+    h->view[n->res0] = h->view[x];
+    h->view[n->res0].widens = true;
+}
+
 static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
 {
     gcut_view v = {.root = n->res0};
@@ -481,27 +501,23 @@ static void view_results(gcut_half *h, const gcut_node *n)
 {
     gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
     GCUT_ASSERT(n->nres == 1 || (e != GCUT_EMIT_POINT && e != GCUT_EMIT_REDUCE && e != GCUT_EMIT_VIEW));
-    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-        gcut_dtype t = gcut_type_of(h->g, v)->dtype;
-        if (t == GCUT_f16 || t == GCUT_bf16)
-            gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
-                      "run it with --backend planned, or store f32", "there is no kernel for '%s' in %s",
-                      gcut_op_get((gcut_op)n->op)->name, gcut_dtype_name(t));
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
         h->view[v] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
-    }
-    if (n->op == GCUT_OP_iota) h->view[n->res0] = iota_view(h->g, n);
 }
 
-static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses)
+static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses, const bool *reads_memory)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     view_results(h, n);
     switch (gcut_op_get((gcut_op)n->op)->emit) {
-    case GCUT_EMIT_POINT: place_point(h, node); break;
+    case GCUT_EMIT_POINT:
+    case GCUT_EMIT_BOUNDED: place_point(h, node); break;
+    case GCUT_EMIT_CAST: place_cast(h, node, reads_memory); break;
     case GCUT_EMIT_REDUCE: place_reduce(h, node); break;
     case GCUT_EMIT_VIEW: place_view(h, node); break;
     case GCUT_EMIT_GEMM: place_gemm(h, node, uses); break;
     case GCUT_EMIT_CONST: break;
+    case GCUT_EMIT_IOTA: h->view[n->res0] = iota_view(h->g, n); break;
     case GCUT_EMIT_PAD: place_other(h, GCUT_U_PAD, node); break;
     case GCUT_EMIT_CONCAT: place_other(h, GCUT_U_CONCAT, node); break;
     case GCUT_EMIT_FLIP: place_other(h, GCUT_U_FLIP, node); break;
@@ -548,6 +564,24 @@ static void choose_columns(gcut_half *h, uint32_t u)
     w->rows = rows_of(h, w->numel, best, w->inner);
 }
 
+/* By value: does something other than a loop read it, directly or by a view, or is it a result? */
+static bool *memory_readers(const gcut_half *h)
+{
+    const gcut_graph *g = h->g;
+    bool *reads = gcut_calloc(g->module->arena, g->values.n, sizeof *reads);
+    for (uint32_t i = 0; i < g->results.n; i++) reads[g->results.at[i].value] = true;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
+        bool loop = e == GCUT_EMIT_POINT || e == GCUT_EMIT_CAST || e == GCUT_EMIT_BOUNDED;
+        if (e == GCUT_EMIT_VIEW) loop = !reads[n->res0];
+        if (e == GCUT_EMIT_REDUCE)
+            loop = how_it_lies(gcut_type_of(g, gcut_arg(g, n, 0)), gcut_attr_axes(g, n)) != MIDDLE;
+        for (uint32_t k = 0; !loop && k < n->nargs; k++) reads[gcut_arg(g, n, k)] = true;
+    }
+    return reads;
+}
+
 void gcut_group(gcut_program *p, gcut_half *h)
 {
     gcut_graph *g = h->g;
@@ -565,7 +599,8 @@ void gcut_group(gcut_program *p, gcut_half *h)
         h->view[v] = gcut_view_contiguous(g->module, gcut_type_of(g, v), v);
     }
     if (h->parent != GCUT_NONE) gcut_region_params(p, h);
-    for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses);
+    const bool *reads_memory = memory_readers(h);
+    for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses, reads_memory);
     for (uint32_t u = 0; u < h->units.n; u++)
         if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) {
             choose_columns(h, u);

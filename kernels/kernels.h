@@ -15,6 +15,9 @@ typedef struct gcut_program gcut_program;
  * gcut_lower. */
 gcut_graph *gcut_localize(gcut_graph *g, const char *name);
 
+/* Computes in f32 what is stated in f16 or bf16 (widen.c); before gcut_localize. */
+gcut_graph *gcut_widen(gcut_graph *g, const char *name);
+
 /* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only
  * read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no
  * kernel. */

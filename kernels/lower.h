@@ -27,6 +27,7 @@ typedef struct gcut_view {
     gcut_ref root; /* owner of the storage; an iota is its own virtual storage: the address is the value */
     gcut_dim offset;
     gcut_dim stride[GCUT_MAX_RANK];
+    bool widens; /* the storage is f16 or bf16 and the value f32: whoever reads it converts */
 } gcut_view;
 
 typedef enum gcut_level { GCUT_L_NONE, GCUT_L_FULL, GCUT_L_ROW, GCUT_L_COLUMN, GCUT_L_TOTAL } gcut_level;
@@ -128,7 +129,10 @@ gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root
 /* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot
  * express. */
 bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, gcut_view *out);
+/* Element k is element k of the storage. */
 bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v);
+/* The storage as it stands is the value: the same elements, in the same dtype. */
+bool gcut_view_whole(gcut_module *m, const gcut_type *t, const gcut_view *v);
 /* Row-major rows of `inner` elements of shape t: element (r, c) is root[r] whatever c. */
 bool gcut_view_row_repeat(gcut_module *m, const gcut_type *t, const gcut_view *v, gcut_dim inner);
 /* Axes begin..end of t as one axis: false unless their strides chain. *size, *stride of the merged axis. */

@@ -90,7 +90,7 @@ static bool can_own(const gcut_half *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE &&
-           gcut_view_identity(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
+           gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
 }
 
 static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
@@ -115,7 +115,7 @@ static uint32_t place_saved(gcut_program *p, gcut_half *h, gcut_ref v, const cha
 {
     gcut_ref r = h->view[v].root;
     const gcut_type *t = gcut_type_of(h->g, v);
-    if (h->buffer[r] != GCUT_NONE && gcut_view_identity(h->g->module, t, &h->view[v])) return h->buffer[r];
+    if (h->buffer[r] != GCUT_NONE && gcut_view_whole(h->g->module, t, &h->view[v])) return h->buffer[r];
     uint32_t b = arena_buffer(p, t, name);
     p->buffers.at[b].saved = true;
     gcut_place_at(h, v, b);

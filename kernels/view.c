@@ -30,6 +30,11 @@ bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v)
     return true;
 }
 
+bool gcut_view_whole(gcut_module *m, const gcut_type *t, const gcut_view *v)
+{
+    return !v->widens && gcut_view_identity(m, t, v);
+}
+
 uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner)
 {
     gcut_dim n = 1;
@@ -141,6 +146,7 @@ bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, g
     case GCUT_OP_reshape:
         if (gcut_view_identity(m, &from, in)) {
             *out = gcut_view_contiguous(m, &to, in->root);
+            out->widens = in->widens;
             return true;
         }
         return reshape(m, &from, &to, in, out);

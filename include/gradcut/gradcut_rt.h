@@ -251,6 +251,11 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 /* dst[i0*ds0 + ...] = src[i0*ss0 + ...] for every index below dim; strides in elements of `size` bytes. */
 void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
                   const int64_t *ds, int threads);
+/* dst (packed) = the f16 or bf16 numbers of src in f32. */
+void gcut_rt_widen_f16(int rank, const int64_t *dim, const uint16_t *src, const int64_t *ss, float *dst,
+                       int threads);
+void gcut_rt_widen_bf16(int rank, const int64_t *dim, const uint16_t *src, const int64_t *ss, float *dst,
+                        int threads);
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value);
 /* dst (packed; numbers of `size` bytes, of 4 or 8 when real) = offset + i0*s0 + ... */
 void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real,

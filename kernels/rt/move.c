@@ -26,6 +26,9 @@ static void copy_row(const copy_job *j, const char *s, char *d)
         return;
     }
     switch (j->size) {
+    case 2:
+        for (int64_t i = 0; i < n; i++) memcpy(d + i * ds, s + i * ss, 2);
+        break;
     case 4:
         for (int64_t i = 0; i < n; i++) memcpy(d + i * ds, s + i * ss, 4);
         break;
@@ -72,6 +75,64 @@ void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, co
     }
     if (n > 0) gcut_rt_parallel(copy_part, &j, gcut_rt_worth(threads, n, 300));
 }
+
+/* ---- halves to f32 ---- */
+
+typedef struct widen_job {
+    int rank;
+    int64_t dim[GCUT_RT_MAX_RANK], ss[GCUT_RT_MAX_RANK];
+    int64_t rows, columns; /* all axes but the last, and the last */
+    const uint16_t *src;
+    float *dst;
+} widen_job;
+
+/* Where row r begins in the source. */
+static const uint16_t *widen_row(const widen_job *j, int64_t r)
+{
+    const uint16_t *s = j->src;
+    for (int d = j->rank - 2; d >= 0; d--) {
+        s += r % j->dim[d] * j->ss[d];
+        r /= j->dim[d];
+    }
+    return s;
+}
+
+static void widen(widen_job *j, int rank, const int64_t *dim, const int64_t *ss,
+                  void (*part)(void *arg, int t, int nt), int threads)
+{
+    j->rank = rank;
+    j->rows = 1;
+    j->columns = rank ? dim[rank - 1] : 1;
+    for (int d = 0; d < rank; d++) {
+        j->dim[d] = dim[d];
+        j->ss[d] = ss[d];
+        if (d + 1 < rank) j->rows *= dim[d];
+    }
+    int64_t n = j->rows * j->columns;
+    if (n > 0) gcut_rt_parallel(part, j, gcut_rt_worth(threads, n, 100));
+}
+
+#define WIDEN(name)                                                                                          \
+    static void widen_##name(void *arg, int t, int nt)                                                       \
+    {                                                                                                        \
+        const widen_job *j = arg;                                                                            \
+        int64_t r0, r1, step = j->rank ? j->ss[j->rank - 1] : 1;                                             \
+        gcut_rt_share(j->rows, 1, t, nt, &r0, &r1);                                                          \
+        for (int64_t r = r0; r < r1; r++) {                                                                  \
+            const uint16_t *const s = widen_row(j, r);                                                       \
+            float *const d = j->dst + r * j->columns;                                                        \
+            for (int64_t c = 0; c < j->columns; c++) d[c] = gcut_from_##name(s[c * step]);                   \
+        }                                                                                                    \
+    }                                                                                                        \
+    void gcut_rt_widen_##name(int rank, const int64_t *dim, const uint16_t *src, const int64_t *ss,          \
+                              float *dst, int threads)                                                       \
+    {                                                                                                        \
+        widen_job j = {.src = src, .dst = dst};                                                              \
+        widen(&j, rank, dim, ss, widen_##name, threads);                                                     \
+    }
+WIDEN(f16)
+WIDEN(bf16)
+#undef WIDEN
 
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value)
 {
