@@ -100,7 +100,9 @@ static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_
 
 void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
 {
-    arrive(&c->b, c->wanted, c->cotangent, c->x[k], value);
+    gcut_ref x = c->operand[k];
+    if (c->x[k] != x && c->wanted[x]) value = gcut_bcast(&c->b, value, gcut_type_of(c->b.g, x)->dtype);
+    arrive(&c->b, c->wanted, c->cotangent, x, value);
 }
 
 /* Nodes built since the last call belong to the node that made y. */
@@ -151,6 +153,29 @@ static void through_decomposition(gcut_sweep *s, uint32_t n, const gcut_ref *arg
     walk(s, begin, end);
 }
 
+/* Arithmetic that is stated in f16 or bf16: its rule computes in f32, like the meaning of a composite.  What
+ * moves elements, and products, whose rules are products again, have no steps in between to round. */
+static bool computes_wide(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_class c = gcut_op_get((gcut_op)n->op)->class;
+    return n->nres == 1 && gcut_dtype_is_half(gcut_type_of(g, n->res0)->dtype) &&
+           (c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION);
+}
+
+static gcut_ref wide(gcut_vjp *c, gcut_ref v)
+{
+    return gcut_dtype_is_half(gcut_type_of(c->b.g, v)->dtype) ? gcut_bcast(&c->b, v, GCUT_f32) : v;
+}
+
+static void widen(gcut_sweep *s, gcut_vjp *c)
+{
+    gcut_ref *x = gcut_alloc(s->tmp, (c->nx + 1u) * sizeof *x);
+    for (uint32_t k = 0; k < c->nx; k++) x[k] = wide(c, c->operand[k]);
+    c->x = x;
+    c->y = wide(c, c->y);
+    c->dy = wide(c, c->dy);
+}
+
 static void visit(gcut_sweep *s, uint32_t n)
 {
     gcut_node node = *gcut_node_at(s->g, n);
@@ -165,6 +190,7 @@ static void visit(gcut_sweep *s, uint32_t n)
     gcut_vjp c = {.b = {.g = s->g, .loc = gcut_grad_loc(s->g->module, node.loc)},
                   .node = n,
                   .x = args,
+                  .operand = args,
                   .nx = node.nargs,
                   .y = node.res0,
                   .dy = s->cotangent[node.res0],
@@ -172,6 +198,7 @@ static void visit(gcut_sweep *s, uint32_t n)
                   .ndys = node.nres,
                   .wanted = s->wanted,
                   .cotangent = s->cotangent};
+    if (computes_wide(s->g, &node)) widen(s, &c);
     rules[node.op](&c);
     own(s, node.res0);
 }

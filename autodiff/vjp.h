@@ -4,7 +4,8 @@
  * the operands x[k], the result y and the cotangent dy of one node, and gives
  * the cotangent of each operand that wants one to gcut_vjp_give.
  *
- *   V1  dy has y's type; what is given for operand k has x[k]'s type
+ *   V1  dy has y's type; what is given for operand k has x[k]'s type.  Of arithmetic in f16 or bf16 a rule
+ *       sees f32 forms: a derivative of several steps is rounded once
  *   V2  a rule builds nothing for an operand that wants no gradient
  *   V3  a rule prefers y over x, so that keeping y alone is enough
  *   V4  where a mask decides, the rule uses select: 0 * inf is not 0
@@ -21,9 +22,10 @@
 #include "graph/build.h"
 
 typedef struct gcut_vjp {
-    gcut_build b;      /* appends to the joint graph, at grad(the node's location) */
-    uint32_t node;     /* the forward node, in the joint graph */
-    const gcut_ref *x; /* its operands */
+    gcut_build b;            /* appends to the joint graph, at grad(the node's location) */
+    uint32_t node;           /* the forward node, in the joint graph */
+    const gcut_ref *x;       /* its operands, as the rule computes with them */
+    const gcut_ref *operand; /* the same as the node has them */
     uint32_t nx;
     gcut_ref y, dy;      /* the first result and its cotangent */
     const gcut_ref *dys; /* the cotangent of each result; of several, some may be 0: none arrived */
@@ -36,7 +38,7 @@ typedef void gcut_vjp_rule(gcut_vjp *c);
 
 static inline bool gcut_vjp_wants(const gcut_vjp *c, uint32_t k)
 {
-    return c->wanted[c->x[k]];
+    return c->wanted[c->operand[k]];
 }
 /* value is (part of) operand k's cotangent; parts are added in the order they come. */
 void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value);

@@ -20,6 +20,15 @@ void gcut_eval_gelu(gcut_eval *e)
     }
 }
 
+/* i as a double that rounds to at most 11 digits as i does: where a double has not all of its digits, the
+ * last eleven only say whether they are 0. */
+static double sticky(int64_t i)
+{
+    int64_t low = i % 2048;
+    if (i < INT64_C(1) << 53 && i > -(INT64_C(1) << 53)) return (double)i;
+    return (double)(i - low) + 1024 * ((low > 0) - (low < 0));
+}
+
 /* Float to integer truncates and saturates, anything to bool tests against zero, integer to integer wraps. */
 void gcut_eval_cast(gcut_eval *e)
 {
@@ -33,6 +42,8 @@ void gcut_eval_cast(gcut_eval *e)
             e->out.u.i[k] = from_float ? gcut_eval_truncate(x->u.f[k], to) : x->u.i[k];
         else if (from_float)
             e->out.u.f[k] = x->u.f[k];
+        else if (gcut_dtype_is_half(to) && e->prec == GCUT_STATED)
+            e->out.u.f[k] = sticky(x->u.i[k]);
         else if (to == GCUT_f32 && e->prec == GCUT_STATED)
             e->out.u.f[k] = (double)(float)x->u.i[k]; /* directly: through double it would round twice */
         else

@@ -112,7 +112,8 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
 }
 
 /* x of dtype `from` in dtype `to`.  An f16 or bf16 is held as its bits, and goes by way of f32, which has all
- * of them; an integer of more than 16 bits goes to them by way of f64. */
+ * of them; an integer of more than 16 bits goes to them by way of f64, rounded to odd if it has to be
+ * rounded. */
 static const char *conversion(gcut_arena *a, gcut_dtype from, gcut_dtype to, const char *x)
 {
     if (from == to) return x;
@@ -121,6 +122,7 @@ static const char *conversion(gcut_arena *a, gcut_dtype from, gcut_dtype to, con
         from = GCUT_f32;
     }
     if (gcut_dtype_is_half(to)) {
+        if (from == GCUT_i64) x = gcut_printf(a, "gcut_odd_f64(%s)", x);
         bool wide = from == GCUT_f64 || (!gcut_dtype_is_float(from) && gcut_dtype_bytes(from) > 2);
         return gcut_printf(a, "gcut_to_%s_%s((%s)(%s))", gcut_dtype_name(to), wide ? "f64" : "f32",
                            wide ? "double" : "float", x);

@@ -332,6 +332,96 @@ static void test_lanes(void **state)
     }
 }
 
+/* ---- halves ---- */
+
+/* The value of a half from its definition. */
+static double half_value(unsigned bits, int fraction_bits, int bias)
+{
+    int e = (int)(bits & 0x7fff) >> fraction_bits, f = (int)(bits & ((1u << fraction_bits) - 1));
+    double sign = bits & 0x8000 ? -1 : 1;
+    if (e == 0x7fff >> fraction_bits) return f ? (double)NAN : sign * (double)INFINITY;
+    return sign * ldexp(ldexp((double)f, -fraction_bits) + (e > 0), (e > 0 ? e : 1) - bias);
+}
+
+typedef struct half {
+    int fraction_bits, bias;
+    float (*from)(uint16_t h);
+    uint16_t (*to_f32)(float x);
+    uint16_t (*to_f64)(double x);
+    double value[0x8000]; /* of every positive one */
+} half;
+
+/* x >= 0 to the nearest half by search over all of them, ties to the even one. */
+static unsigned nearest_half(const half *h, double x)
+{
+    unsigned top = 0x7fffu >> h->fraction_bits << h->fraction_bits, lo = 0, hi = top;
+    while (hi - lo > 1) { /* value[lo] <= x < value[hi] */
+        unsigned mid = (lo + hi) / 2;
+        *(h->value[mid] <= x ? &lo : &hi) = mid;
+    }
+    double above = hi == top ? ldexp(1, h->bias + 1) : h->value[hi], middle = (h->value[lo] + above) / 2;
+    return x > middle || (x == middle && (lo & 1)) ? hi : lo;
+}
+
+static void check_half_f32(const half *h, uint32_t bits)
+{
+    float x = gcut_float_f32(bits);
+    unsigned got = h->to_f32(x), sign = bits >> 31 << 15;
+    if (isnan(x))
+        assert_true(isnan(h->from((uint16_t)got)));
+    else if (got != (sign | nearest_half(h, fabs((double)x))))
+        fail_msg("%a becomes %#x, not %#x", (double)x, got, sign | nearest_half(h, fabs((double)x)));
+    assert_int_equal(h->to_f64((double)x), got);
+}
+
+/* Every half, every midpoint between two, and the floats and doubles beside it. */
+static void check_halves(half *h)
+{
+    unsigned top = 0x7fffu >> h->fraction_bits << h->fraction_bits;
+    for (unsigned b = 0; b < 0x8000; b++) h->value[b] = half_value(b, h->fraction_bits, h->bias);
+    for (unsigned b = 0; b < 0x10000; b++) {
+        double v = half_value(b, h->fraction_bits, h->bias), x = (double)h->from((uint16_t)b);
+        assert_true(isnan(v) ? isnan(x) : x == v && !signbit(x) == !signbit(v));
+        if (isnan(v)) continue;
+        assert_int_equal(h->to_f32((float)v), b);
+        assert_int_equal(h->to_f64(v), b);
+        if ((b & 0x7fff) >= top) continue;
+        double above = (b & 0x7fff) + 1 == top ? ldexp(1, h->bias + 1) : h->value[(b & 0x7fff) + 1];
+        double middle = fabs(v) / 2 + above / 2;
+        double near[] = {middle, nextafter(middle, 0), nextafter(middle, INFINITY), nextafter(fabs(v), 0),
+                         nextafter(fabs(v), INFINITY)};
+        for (size_t k = 0; k < sizeof near / sizeof *near; k++)
+            assert_int_equal(h->to_f64(copysign(near[k], v)), (b & 0x8000) | nearest_half(h, near[k]));
+        for (int k = -1; k <= 1; k++)
+            check_half_f32(h, gcut_bits_f32((float)copysign(middle, v)) + (uint32_t)k);
+    }
+    assert_true(isnan(h->from(h->to_f64(NAN))));
+    assert_int_equal(h->to_f64(1e300), top);
+    assert_int_equal(h->to_f64(-1e-300), 0x8000);
+    uint32_t step = getenv("GCUT_EXHAUSTIVE") ? 1 : 9973;
+    for (uint64_t b = 0; b <= UINT32_MAX; b += step) check_half_f32(h, (uint32_t)b);
+}
+
+/* An i64 through gcut_odd_f64 rounds once. */
+static void test_halves(void **state)
+{
+    (void)state;
+    static half f16 = {10, 15, gcut_from_f16, gcut_to_f16_f32, gcut_to_f16_f64, {0}};
+    static half bf16 = {7, 127, gcut_from_bf16, gcut_to_bf16_f32, gcut_to_bf16_f64, {0}};
+    check_halves(&f16);
+    check_halves(&bf16);
+    for (int sign = -1; sign <= 1; sign += 2)
+        for (int e = 9; e < 63; e++) {
+            int64_t one = INT64_C(1) << e, tie = sign * (one + (one >> 8));
+            for (int k = -1; k <= 1; k++) {
+                double want = k * sign > 0 ? (double)one * (1 + 0x1p-7) : (double)one; /* ties to even */
+                assert_true(gcut_from_bf16(gcut_to_bf16_f64(gcut_odd_f64(tie + k))) == sign * want);
+            }
+        }
+    assert_true(gcut_from_bf16(gcut_to_bf16_f64(gcut_odd_f64(INT64_MIN))) == -0x1p63);
+    assert_true(gcut_from_bf16(gcut_to_bf16_f64(gcut_odd_f64(INT64_MAX))) == 0x1p63);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_f64),
         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

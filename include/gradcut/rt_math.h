@@ -766,6 +766,12 @@ static inline float gcut_odd_f32(double x)
     u -= __builtin_fabs((double)f) > __builtin_fabs(x);
     return gcut_float_f32(f == x || f != f ? gcut_bits_f32(f) : u | 1u);
 }
+/* x in f64 rounded to odd. */
+static inline double gcut_odd_f64(int64_t x)
+{
+    int fits = x < INT64_C(1) << 53 && x > -(INT64_C(1) << 53);
+    return fits ? (double)x : (double)(x >> 10 | ((x & 1023) != 0)) * 1024.0;
+}
 static inline uint16_t gcut_to_bf16_f64(double x)
 {
     return gcut_to_bf16_f32(gcut_odd_f32(x));
