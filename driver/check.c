@@ -11,10 +11,13 @@
 /* Tolerances of the ladder, relative to the largest element of a value.  A dot product of length k
  * accumulates k * eps / 2 in the worst case and about sqrt(k) * eps when rounding errors are independent;
  * models chain a few dozen of them with k up to some thousands, which leaves 2^-23 * 2^10 for f32 and 2^-52 *
- * 2^14 for f64. */
-#define TOL_F32 1.2e-4
+ * 2^14 for f64.  Products of f16 and bf16 are summed in f32, so that there only the roundings of the stated
+ * values are left, 2^-11 and 2^-8 each: m independent ones add up to about sqrt(m) of them, 2^4 for a chain
+ * of 2^8.  A value is compared as the coarsest dtype that it was computed from. */
 #define TOL_F64 4e-12
-#define TOL_HALF 2e-2
+#define TOL_F32 1.2e-4
+#define TOL_F16 0x1p-7
+#define TOL_BF16 0x1p-4
 
 typedef struct check {
     gcut_graph *g;
@@ -27,10 +30,31 @@ typedef struct check {
     gcut_arena *a;
 } check;
 
-static double tolerance(const check *c, gcut_dtype t)
+static double tolerance_of(gcut_dtype t)
 {
-    if (c->tol >= 0) return c->tol;
-    return t == GCUT_f64 ? TOL_F64 : t == GCUT_f32 ? TOL_F32 : gcut_dtype_is_float(t) ? TOL_HALF : 0;
+    switch (t) {
+    case GCUT_f64: return TOL_F64;
+    case GCUT_f32: return TOL_F32;
+    case GCUT_f16: return TOL_F16;
+    case GCUT_bf16: return TOL_BF16;
+    default: return 0;
+    }
+}
+
+/* By value of g. */
+static double *tolerances(const check *c, const gcut_graph *g)
+{
+    double *tol = gcut_calloc(c->a, g->values.n, sizeof *tol);
+    for (gcut_ref v = 1; v < g->values.n; v++) tol[v] = tolerance_of(gcut_type_of(g, v)->dtype);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t r = 0; r < n->nres; r++)
+            for (uint32_t k = 0; tol[n->res0 + r] > 0 && k < n->nargs; k++)
+                tol[n->res0 + r] = fmax(tol[n->res0 + r], tol[gcut_arg(g, n, k)]);
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (c->tol >= 0) tol[v] = c->tol;
+    return tol;
 }
 
 /* A step on the check's feed; what is not fed is drawn from the same seed in every step. */
@@ -111,8 +135,23 @@ static bool is_result(const gcut_slot *x)
  * more. */
 #define LEAST 1e-2
 
+/* The value of g that slot x shows. */
+static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
+{
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        gcut_role shown = x->updated ? GCUT_ROLE_next : x->role;
+        const char *name = shown == GCUT_ROLE_grad ? x->name + strlen("grad.") : x->name;
+        if (r->role == shown && !strcmp(r->name, name)) return r->value;
+    }
+    GCUT_NEVER("what a step shows is a result of its graph");
+    return 0;
+}
+
 static void compare_rung(const check *c, gcut_step *ref, rung *r)
 {
+    const gcut_graph *raw = ref->p->raw;
+    const double *tol = tolerances(c, raw);
     double least[2] = {0, 0}; /* of results, of gradients and updated values */
     r->ok = true;
     for (uint32_t i = 0; i < ref->nslots; i++) {
@@ -126,9 +165,9 @@ static void compare_rung(const check *c, gcut_step *ref, rung *r)
         if (!is_result(x)) continue;
         gcut_array want = array_of(c->a, x), got = array_of(c->a, y);
         difference d = compare(&got, &want, least[x->role == GCUT_ROLE_grad]);
-        double allowed = tolerance(c, x->type.dtype);
+        double allowed = tol[value_of(raw, x)];
         if (d.index >= 0 && d.rel > allowed) r->ok = false;
-        if (!r->value || (d.index >= 0 && d.rel > r->worst.rel)) {
+        if (!r->value || (d.index >= 0 && d.rel * r->allowed > r->worst.rel * allowed)) {
             r->worst = d;
             r->value = x->name;
             r->allowed = allowed;
@@ -148,11 +187,12 @@ static const char *op_of(const check *c, const gcut_graph *g, gcut_ref v)
 static const char *first_op(const check *c, const gcut_graph *ref, const gcut_array *want,
                             const gcut_graph *g, const gcut_array *got)
 {
+    const double *tol = tolerances(c, ref);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_ref w = gcut_graph_find(ref, g->values.at[v].name);
         if (!w || !gcut_def(g, v) || !gcut_type_equal(gcut_type_of(ref, w), gcut_type_of(g, v))) continue;
         difference d = compare(&got[v], &want[w], 0);
-        if (d.index >= 0 && d.rel > tolerance(c, gcut_type_of(g, v)->dtype)) return op_of(c, g, v);
+        if (d.index >= 0 && d.rel > tol[w]) return op_of(c, g, v);
     }
     return NULL;
 }
@@ -165,6 +205,7 @@ static const char *first_compiled_op(const check *c, const gcut_graph *raw, cons
     gcut_options o = options(c, GCUT_COMPILED);
     gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_TO_JOINT, c->a);
     gcut_graph *all = p->joint;
+    const double *tol = tolerances(c, raw);
     all->results.n = 0;
     for (gcut_ref v = 1; v < all->values.n; v++)
         if (gcut_def(all, v)) gcut_result_new(all, GCUT_ROLE_out, all->values.at[v].name, v);
@@ -179,7 +220,7 @@ static const char *first_compiled_op(const check *c, const gcut_graph *raw, cons
             continue;
         gcut_array got = array_of(c->a, x);
         difference d = compare(&got, &want[w], 0);
-        if (d.index >= 0 && d.rel > tolerance(c, x->type.dtype)) return op_of(c, all, v);
+        if (d.index >= 0 && d.rel > tol[w]) return op_of(c, all, v);
     }
     return NULL;
 }

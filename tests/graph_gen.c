@@ -96,10 +96,20 @@ static bool is_real(const graph_gen *r, gcut_ref v)
     return gcut_dtype_is_float(type_of(r, v).dtype);
 }
 
+/* A half that was computed, and not only moved, was rounded. */
+static bool is_rounded(const graph_gen *r, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(r->b.g, v);
+    if (!n || !gcut_dtype_is_half(type_of(r, v).dtype)) return false;
+    gcut_class c = gcut_op_get((gcut_op)n->op)->class;
+    return c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION || c == GCUT_CLASS_CONTRACTION;
+}
+
 static uint32_t add(graph_gen *r, gcut_ref v, double mag, bool exact)
 {
     GCUT_ASSERT(r->n < GEN_ITEMS);
-    r->item[r->n] = (gen_item){.v = v, .mag = mag, .exact = exact || !is_real(r, v)};
+    exact = (exact && !is_rounded(r, v)) || !is_real(r, v);
+    r->item[r->n] = (gen_item){.v = v, .mag = mag, .exact = exact};
     return r->n++;
 }
 
@@ -155,7 +165,8 @@ static gcut_dtype any_int(graph_gen *r)
 
 static gcut_dtype any_real(graph_gen *r)
 {
-    return draw(r, 8) ? r->real : r->real == GCUT_f32 ? GCUT_f64 : GCUT_f32;
+    if (draw(r, 8)) return r->half;
+    return r->half != r->real || r->real == GCUT_f64 ? GCUT_f32 : GCUT_f64;
 }
 
 /* A dtype that fits the op table's letter. */
@@ -1166,9 +1177,10 @@ gcut_graph *graph_random(graph_gen *r, gcut_module *m, const char *name, uint64_
     gcut_decl_add(r->b.g, (gcut_dim_decl){r->sym[0], 1, GCUT_DIM_MAX, 1});
     gcut_decl_add(r->b.g, (gcut_dim_decl){r->sym[1], 2, GCUT_DIM_MAX, 2});
     for (int k = 0; k < 8; k++) draw(r, 2);
-    r->real = draw(r, 4) ? GCUT_f32 : GCUT_f64;
+    r->real = r->half = draw(r, 4) ? GCUT_f32 : GCUT_f64;
+    if (r->real == GCUT_f32 && draw(r, 4) == 0) r->half = coin(r) ? GCUT_bf16 : GCUT_f16;
     if (draw(r, 3) == 0) state(r);
-    gcut_type t = any_type(r, r->real, 2);
+    gcut_type t = any_type(r, r->half, 2);
     t.dim[0] = r->sym[0];
     while (elements(r, &t) > CAP) t.rank--;
     leaf(r, &t);

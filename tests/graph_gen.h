@@ -9,7 +9,8 @@
  * Values stay of moderate size (leaves in [-1, 1], whatever may grow is scaled
  * or squashed), and ops with steps in them read only values that f32 computes
  * exactly, because rounding may not decide a branch when precisions are
- * compared.  Kinks (relu, max) are also put on rounded values; `kinked` tells.
+ * compared; of f16 and bf16 these are leaves and what only moves them.  Kinks (relu, max) are also put on
+ * rounded values; `kinked` tells.
  */
 #ifndef GCUT_TESTS_GRAPH_GEN_H
 #define GCUT_TESTS_GRAPH_GEN_H
@@ -42,6 +43,7 @@ typedef struct graph_gen {
     uint64_t seed;
     gcut_dim sym[2];
     gcut_dtype real; /* of the loss, and of most floats */
+    gcut_dtype half; /* f16 or bf16: of most floats instead; else the same as real */
     gen_item item[GEN_ITEMS];
     uint32_t n;
     gen_bound bound[GEN_LEAVES];
