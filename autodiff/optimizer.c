@@ -6,7 +6,12 @@
  *
  * Everything that does not depend on an element (1 - lr*wd, the bias
  * corrections) is computed once as a scalar and repeated to each parameter's
- * shape.  f16 and bf16 parameters are updated in f32 and rounded at the end.
+ * shape.
+ *
+ * An f16 or bf16 parameter is updated in f32, and has f32 states: in eight digits, 0.999 v + 0.001 g^2 stays
+ * where it is.  So does w - lr m, as soon as the step is smaller than half of w's last digit; hence the state
+ * %w.rest, the part of the new value that did not fit, which the next step adds to w before anything else.
+ * w + rest is the master copy, and begins as w because states begin as 0.
  */
 #include "autodiff/autodiff.h"
 
@@ -141,7 +146,7 @@ typedef struct update {
     gcut_ref steps;      /* adamw.t + 1, f32[] */
     scalars at[2];       /* f32, f64 */
     const char *name;    /* of the parameter at hand */
-    gcut_ref w, g, m, v; /* in the computing dtype */
+    gcut_ref w, g, m, v; /* in the computing dtype; w with its rest */
     gcut_dtype dtype;    /* the parameter's own */
 } update;
 
@@ -216,15 +221,19 @@ static void naming(update *u, const char *suffix)
 
 static void next(update *u, const char *name, gcut_ref value)
 {
-    gcut_result_new(u->b.g, GCUT_ROLE_next, name, gcut_bcast(B, value, u->dtype));
+    gcut_result_new(u->b.g, GCUT_ROLE_next, name, value);
 }
 
-/* w' = w - rate * direction */
+/* w' = w - rate * direction, rounded to the parameter's dtype; rest' = what that left out */
 static void step(update *u, gcut_ref w, gcut_ref rate, gcut_ref direction)
 {
     gcut_ref by = mul(u, wide(u, rate), direction);
     naming(u, "next");
-    next(u, u->name, sub(u, w, by));
+    gcut_ref full = sub(u, w, by), stored = gcut_bcast(B, full, u->dtype);
+    next(u, u->name, stored);
+    if (stored == full) return;
+    naming(u, "rest.next");
+    next(u, name_of(u, "rest"), sub(u, full, gcut_bcast(B, stored, gcut_type_of(u->b.g, full)->dtype)));
 }
 
 /* g + wd w */
@@ -306,23 +315,32 @@ static void copy_nodes(const gcut_graph *src, gcut_graph *g, gcut_ref *map, gcut
         gcut_dim_require(g, src->checks.at[i].a, src->checks.at[i].b, src->checks.at[i].loc, "check");
 }
 
-/* The states of every updated parameter, and the step count; by result of `joint`. */
-static gcut_ref add_states(update *u, const gcut_graph *joint, gcut_ref *m, gcut_ref *v)
+/* States of one parameter; 0 = it has none. */
+typedef struct states {
+    gcut_ref m, v, rest;
+} states;
+
+/* The states of every updated parameter, by result of `joint`, and the step count. */
+static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
 {
     gcut_graph *g = u->b.g;
     for (uint32_t i = 0; i < joint->results.n; i++) {
         gcut_ref w = param_of(joint, &joint->results.at[i]);
-        if (!w || u->opt->kind < GCUT_OPT_MOMENTUM) continue;
-        const gcut_type *t = gcut_type_of(joint, w);
+        if (!w) continue;
+        gcut_type t = *gcut_type_of(joint, w);
+        bool half = gcut_dtype_is_half(t.dtype);
+        t.dtype = computing(t.dtype);
         u->name = joint->values.at[w].name;
-        m[i] = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "m"), t);
-        if (u->opt->kind == GCUT_OPT_ADAMW) v[i] = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "v"), t);
+        if (u->opt->kind >= GCUT_OPT_MOMENTUM)
+            of[i].m = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "m"), &t);
+        if (u->opt->kind == GCUT_OPT_ADAMW) of[i].v = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "v"), &t);
+        if (half) of[i].rest = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "rest"), &t);
     }
     if (u->opt->kind != GCUT_OPT_ADAMW) return 0;
     return gcut_param_new(g, GCUT_ROLE_state, "adamw.t", &(gcut_type){.dtype = GCUT_f32});
 }
 
-static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, gcut_ref m, gcut_ref v)
+static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, const states *s)
 {
     u->name = name;
     u->dtype = gcut_type_of(u->b.g, w)->dtype;
@@ -331,8 +349,9 @@ static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, gcut
     naming(u, "upd");
     u->w = gcut_bcast(B, w, to);
     u->g = gcut_bcast(B, g, to);
-    if (m) u->m = gcut_bcast(B, m, to);
-    if (v) u->v = gcut_bcast(B, v, to);
+    if (s->rest) u->w = add(u, u->w, s->rest);
+    u->m = s->m;
+    u->v = s->v;
     switch (u->opt->kind) {
     case GCUT_OPT_NONE: break;
     case GCUT_OPT_SGD: sgd(u); break;
@@ -356,7 +375,7 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
     gcut_graph *g = gcut_graph_create(mod, name);
     uint32_t nr = joint->results.n;
     gcut_ref *map = gcut_calloc(tmp, joint->values.n, sizeof *map);
-    gcut_ref *m = gcut_calloc(tmp, nr + 1u, sizeof *m), *v = gcut_calloc(tmp, nr + 1u, sizeof *v);
+    states *of = gcut_calloc(tmp, nr + 1u, sizeof *of);
     update u = {.b = {.g = g}, .opt = opt};
 
     g->marks = joint->marks;
@@ -366,7 +385,7 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
     gcut_ref t = 0;
     if (opt->kind != GCUT_OPT_NONE) {
         u.lr = gcut_param_new(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_f32});
-        t = add_states(&u, joint, m, v);
+        t = add_states(&u, joint, of);
     }
     copy_nodes(joint, g, map, tmp);
     if (t) {
@@ -386,7 +405,7 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
         gcut_ref w = param_of(joint, r);
         if (!w || opt->kind == GCUT_OPT_NONE) continue;
         refuse_next(joint, r->name);
-        update_one(&u, r->name, map[w], map[r->value], m[i], v[i]);
+        update_one(&u, r->name, map[w], map[r->value], &of[i]);
     }
     if (t) gcut_result_new(g, GCUT_ROLE_next, "adamw.t", u.steps);
     gcut_arena_free(tmp);
