@@ -56,10 +56,12 @@ void gcut_eval_select(gcut_eval *e)
     for (int64_t k = 0; k < e->out.n; k++) gcut_eval_put(&e->out, k, &e->arg[e->arg[0].u.i[k] ? 1 : 2], k);
 }
 
-/* A bound as an integer of dtype t, rounded inward: lo up, hi down. */
+/* A bound as an integer that dtype t can hold, rounded inward: lo up, hi down. */
 static int64_t inward(const gcut_attr *bound, bool up, gcut_dtype t)
 {
-    if (bound->u.num.is_int) return bound->u.num.i;
+    int64_t lo, hi, i = bound->u.num.i;
+    gcut_eval_bounds(t, &lo, &hi);
+    if (bound->u.num.is_int) return i < lo ? lo : i > hi ? hi : i;
     return gcut_eval_truncate(up ? ceil(bound->u.num.f) : floor(bound->u.num.f), t);
 }
 

@@ -71,22 +71,30 @@ const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key k
     return gcut_c_number(g->module, a->u.num.f, t);
 }
 
+/* x between the bounds of an integer dtype, rounded up for a lower bound and down for an upper one. */
+static int64_t saturated(const gcut_num *x, bool up, gcut_dtype t)
+{
+    double f = up ? ceil(x->f) : floor(x->f);
+    int64_t i = x->is_int ? x->i : gcut_to_i64(f);
+    switch (t) {
+    case GCUT_i8: return gcut_clamp_i64(i, INT8_MIN, INT8_MAX);
+    case GCUT_i16: return gcut_clamp_i64(i, INT16_MIN, INT16_MAX);
+    case GCUT_i32: return gcut_clamp_i64(i, INT32_MIN, INT32_MAX);
+    case GCUT_u8: return gcut_clamp_i64(i, 0, UINT8_MAX);
+    default: return i;
+    }
+}
+
 /* lo/hi of clamp; absent = the dtype's own bound. */
 static const char *bound(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
 {
-    if (gcut_attr_get(g, n, key)) return gcut_c_attr(g, n, key, t);
-    if (gcut_dtype_is_float(t)) return key == GCUT_A_lo ? "-INFINITY" : "INFINITY";
-    static const char *const lows[] = {[GCUT_i8] = "INT8_MIN",
-                                       [GCUT_i16] = "INT16_MIN",
-                                       [GCUT_i32] = "INT32_MIN",
-                                       [GCUT_i64] = "INT64_MIN",
-                                       [GCUT_u8] = "0"};
-    static const char *const highs[] = {[GCUT_i8] = "INT8_MAX",
-                                        [GCUT_i16] = "INT16_MAX",
-                                        [GCUT_i32] = "INT32_MAX",
-                                        [GCUT_i64] = "INT64_MAX",
-                                        [GCUT_u8] = "UINT8_MAX"};
-    return key == GCUT_A_lo ? lows[t] : highs[t];
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    bool lo = key == GCUT_A_lo;
+    if (gcut_dtype_is_float(t)) return a ? gcut_c_attr(g, n, key, t) : lo ? "-INFINITY" : "INFINITY";
+    gcut_num none = {.is_int = true, .i = lo ? INT64_MIN : INT64_MAX};
+    int64_t i = saturated(a ? &a->u.num : &none, lo, t);
+    if (i == INT64_MIN) return "INT64_MIN";
+    return gcut_printf(g->module->arena, "INT64_C(%lld)", (long long)i);
 }
 
 /* $key in the C column: a size, a number of dtype t, or which form of a function. */
@@ -100,7 +108,7 @@ static const char *attribute(const gcut_graph *g, const gcut_node *n, const char
     if (a && a->kind == GCUT_K_DIM) return gcut_c_dim(g->module, a->u.dim);
     if (a && a->kind == GCUT_K_STR)
         return strcmp(a->u.str, "none") ? gcut_printf(g->module->arena, "_%s", a->u.str) : "";
-    return bound(g, n, key, t);
+    return key == GCUT_A_lo || key == GCUT_A_hi ? bound(g, n, key, t) : gcut_c_attr(g, n, key, t);
 }
 
 const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
