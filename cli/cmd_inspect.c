@@ -139,3 +139,12 @@ int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c)
     if (!g || gcut_emit_files(g, &c->opt, c->output, c->shared) != GCUT_OK) return gcut_cli_failed(ctx);
     return print_written(c);
 }
+
+int gcut_cmd_ops(gcut_ctx *ctx, const gcut_cli *c)
+{
+    gcut_graph *g = c->file ? gcut_cli_load(ctx, c) : NULL;
+    const char *text = c->file && !g ? NULL : gcut_ops(ctx, g, c->json);
+    if (!text) return gcut_cli_failed(ctx);
+    fputs(text, stdout);
+    return EXIT_FINE;
+}

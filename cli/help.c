@@ -22,7 +22,8 @@ static void print_option(FILE *out, const gcut_option_row *o)
 
 void gcut_cli_help_command(FILE *out, const gcut_command *cmd)
 {
-    fprintf(out, "usage: gradcut %s FILE [@function] [option...]\n\n%s\n\noptions:\n", cmd->name, cmd->does);
+    fprintf(out, "usage: gradcut %s %s[option...]\n\n%s\n\noptions:\n", cmd->name,
+            gcut_cli_takes_file(cmd) ? "FILE [@function] " : "", cmd->does);
     for (int i = 0; i < GCUT_NOPTS; i++)
         if (gcut_option_rows[i].commands >> (cmd - gcut_commands) & 1)
             print_option(out, &gcut_option_rows[i]);

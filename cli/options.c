@@ -174,6 +174,7 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_TOL: ok = take_real(name, arg, &c->tol); break;
     case GCUT_OPT_OUTPUT: c->output = arg; break;
     case GCUT_OPT_SHARED: c->shared = true; break;
+    case GCUT_OPT_MODEL: c->file = arg; break;
     case GCUT_OPT_JSON: c->json = true; break;
     case GCUT_OPT_HELP: c->help = true; break;
     }
@@ -224,10 +225,28 @@ static void refuse(const gcut_command *cmd, int what, const char *word)
         refuse_unknown(cmd, word + 2);
 }
 
+bool gcut_cli_takes_file(const gcut_command *cmd)
+{
+    return cmd != &gcut_commands[GCUT_CMD_ops];
+}
+
+/* [@function] of --model */
+static bool take_function(gcut_cli *c, int n, char **word)
+{
+    if (n == 0) return true;
+    if (n == 1 && c->file && word[0][0] == '@' && word[0][1]) {
+        c->fn = word[0] + 1;
+        return true;
+    }
+    gcut_cli_complain("%s takes --model FILE and its @function: what is '%s'?", c->cmd->name, word[n > 1]);
+    return false;
+}
+
 /* FILE [@function] */
 static bool take_operands(gcut_cli *c, int n, char **word)
 {
     if (c->help) return true;
+    if (!gcut_cli_takes_file(c->cmd)) return take_function(c, n, word);
     if (n < 1)
         gcut_cli_complain("%s needs a file; see 'gradcut help %s'", c->cmd->name, c->cmd->name);
     else if (n > 2 || (n == 2 && (word[1][0] != '@' || !word[1][1])))

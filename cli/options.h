@@ -59,6 +59,8 @@ struct gcut_cli {
  * a sentence to stderr.  Free it in either case. */
 int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv);
 void gcut_cli_free(gcut_cli *c);
+/* Is its first operand a file? */
+bool gcut_cli_takes_file(const gcut_command *cmd);
 
 extern const char *const gcut_backend_names[4];
 extern const char *const gcut_stage_names[4];

@@ -320,10 +320,13 @@ typedef struct gcut_op_info {
     gcut_madds_fn *madds; /* graph/madds.c; NULL unless a contraction */
     gcut_emit emit;
     const char *cexpr;
+    const char *shape_rule, *vjp_rule, *kernel; /* the columns shape, vjp and emit as they are written */
     const char *doc;
 } gcut_op_info;
 
 const gcut_op_info *gcut_op_get(gcut_op op);
+/* Half a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
+const char *gcut_op_why_zero(const gcut_op_info *info);
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
 const char *gcut_attr_name(gcut_attr_key key);

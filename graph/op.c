@@ -36,6 +36,9 @@
                       .cost_ps = cost,                                                                       \
                       .emit = GCUT_EMIT_##emitter,                                                           \
                       .cexpr = c,                                                                            \
+                      .shape_rule = #shape,                                                                  \
+                      .vjp_rule = #vjp,                                                                      \
+                      .kernel = #emitter,                                                                    \
                       .doc = meaning},
 static const gcut_op_info infos[GCUT_NOPS] = {
 #include "graph/ops.def"
@@ -45,6 +48,15 @@ static const gcut_op_info infos[GCUT_NOPS] = {
 const gcut_op_info *gcut_op_get(gcut_op op)
 {
     return &infos[op];
+}
+
+const char *gcut_op_why_zero(const gcut_op_info *info)
+{
+    if (strcmp(info->vjp_rule, "zero") != 0) return NULL;
+    if (info->hi == 0) return "a constant";
+    if (info->dtypes == 'B' || info->dtypes == 'I') return "of integers";
+    if (!strcmp(info->shape_rule, "test")) return "a bool result";
+    return info->class == GCUT_CLASS_VIEW ? "by definition" : "piecewise constant";
 }
 
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out)

@@ -17,6 +17,8 @@ gcut_graph *gcut_localize(gcut_graph *g, const char *name);
 
 /* Computes in f32 what is stated in f16 or bf16 (widen.c); before gcut_localize. */
 gcut_graph *gcut_widen(gcut_graph *g, const char *name);
+/* Does it do so for kernels of that kind? */
+bool gcut_emit_widens(gcut_emit e);
 
 /* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only
  * read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no

@@ -29,8 +29,9 @@ static gcut_emit emit_of(const gcut_node *n)
     return gcut_op_get((gcut_op)n->op)->emit;
 }
 
-/* Elements are copied, compared with nothing and changed in nothing; or the node is a conversion already. */
-static bool moves(gcut_emit e)
+/* Not where elements are only copied, where the node is a conversion already, or where others compute: the
+ * bodies of regions are widened by themselves. */
+bool gcut_emit_widens(gcut_emit e)
 {
     switch (e) {
     case GCUT_EMIT_CAST:
@@ -40,8 +41,9 @@ static bool moves(gcut_emit e)
     case GCUT_EMIT_CONCAT:
     case GCUT_EMIT_FLIP:
     case GCUT_EMIT_TAKE:
-    case GCUT_EMIT_REGION: return true;
-    default: return false;
+    case GCUT_EMIT_REGION:
+    case GCUT_EMIT_EXPAND: return false;
+    default: return true;
     }
 }
 
@@ -144,7 +146,7 @@ gcut_graph *gcut_widen(gcut_graph *g, const char *name)
     for (int k = 0; k < NREADERS; k++) w.wide[k] = gcut_calloc(a, g->values.n, sizeof *w.wide[k]);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (moves(emit_of(n)) || !touches_half(g, n))
+        if (!gcut_emit_widens(emit_of(n)) || !touches_half(g, n))
             gcut_rewrite_copy(&w.rw, i);
         else
             compute_wide(&w, i);

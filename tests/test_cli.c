@@ -98,6 +98,41 @@ static void test_check(void **state)
     free(one);
 }
 
+/* Every op of the table; with a model, those in it. */
+static void test_ops(void **state)
+{
+    (void)state;
+    json_t *all = json_of(ARGV("ops", "--json")), *some = json_of(ARGV("ops", "--json", "--model", MLP));
+    json_t *rows = json_object_get(all, "ops"), *used = json_object_get(some, "ops");
+    assert_true(json_is_null(json_object_get(all, "model")));
+    assert_true(json_array_size(rows) > 60 && json_array_size(used) == 5);
+    size_t i, found = 0;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "op"));
+        json_t *kernel = json_object_get(row, "kernel");
+        assert_int_equal(json_object_size(kernel), 10);
+        if (!strcmp(name, "exp")) {
+            found++;
+            assert_string_equal(json_string_value(json_object_get(kernel, "bf16")), "point in f32");
+            assert_true(json_is_null(json_object_get(kernel, "i32")));
+            assert_string_equal(json_string_value(json_object_get(row, "gradient")), "own rule");
+        }
+        if (!strcmp(name, "floor")) {
+            found++;
+            assert_string_equal(json_string_value(json_object_get(row, "gradient")), "0: piecewise constant");
+        }
+    }
+    assert_int_equal(found, 2);
+    json_array_foreach(used, i, row) assert_true(json_integer_value(json_object_get(row, "nodes")) > 0);
+    json_decref(all);
+    json_decref(some);
+    char *text = fine(ARGV("ops", "--model", "two.gcut", "@first"));
+    begins(text, "op ");
+    free(text);
+}
+
 /* What is shown can be read, and shows the same. */
 static void test_show(void **state)
 {
@@ -332,19 +367,13 @@ static void test_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
-        cmocka_unit_test(test_man_page),
-        cmocka_unit_test(test_help_forms),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_show),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_compile),
-        cmocka_unit_test(test_run),
-        cmocka_unit_test(test_run_text),
-        cmocka_unit_test(test_seed_and_training),
-        cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_goldens),    cmocka_unit_test(test_man_page),
+        cmocka_unit_test(test_help_forms), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_ops),        cmocka_unit_test(test_show),
+        cmocka_unit_test(test_plan),       cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_compile),    cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_text),   cmocka_unit_test(test_seed_and_training),
+        cmocka_unit_test(test_checks),     cmocka_unit_test(test_dump),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

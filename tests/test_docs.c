@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "gradcut/gradcut.h"
 #include "graph/passes.h"
+#include "kernels/kernels.h"
 
 /* ---- doc/ops.md ---- */
 
@@ -207,9 +208,20 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
     bool one = info->hi == 1 && (!strcmp(table[op].shape, "same") || !strcmp(table[op].shape, "test"));
     cell(out, NOTE(shapes, one ? gcut_printf(a, "%s of one", table[op].shape) : table[op].shape, info->name));
     cell(out, NOTE(derivatives, table[op].vjp, info->name));
+    const char *zero = gcut_op_why_zero(info);
+    cell(out, zero                               ? gcut_printf(a, "0: %s", zero)
+              : strcmp(table[op].vjp, "meaning") ? "own rule"
+                                                 : "meaning");
+    cell(out, zero ? "0" : "yes");
     lower_cell(out, table[op].class);
     cell(out, gcut_printf(a, "%d", info->cost_ps));
     lower_cell(out, table[op].kernel);
+    bool wide = gcut_emit_widens(info->emit);
+    cell(out, strchr("BI", info->dtypes)     ? ""
+              : info->composite              ? "expand"
+              : !wide                        ? "as stored"
+              : info->emit == GCUT_EMIT_IOTA ? "i64"
+                                             : "f32");
     gcut_text_add(out, "\n");
 }
 
@@ -222,11 +234,18 @@ static const char intro[] =
     "- *attributes*: `key` must be given, `key?` may be, `key=x` is x unless given.\n"
     "- *derivative*: the cotangent of each float operand in order, `dy` being the result's; `;` separates\n"
     "  operands. An integer or bool operand has none.\n"
+    "- *gradient*: `own rule`, or `meaning`: that of the decomposition; or why it is 0. *2nd*: second\n"
+    "  derivatives; rules are made of these ops, so that derivatives of any order exist where the first "
+    "does.\n"
     "- *class*, *ps*: what the partitioner charges for computing it again ([partition.md](partition.md)):\n"
     "  picoseconds per element on one core; per multiply-add for a contraction.\n"
     "- *kernel*: how it is compiled ([kernels.md](kernels.md)). `point` and `reduce` are parts of a fused "
     "loop,\n"
-    "  `view` is strides alone where strides can say it, `expand` is compiled as its decomposition.\n";
+    "  `view` is strides alone where strides can say it, `expand` is compiled as its decomposition. Each is "
+    "the\n"
+    "  same for every dtype that *operand 1* allows, but *f16 bf16* are computed in f32, or moved as "
+    "stored.\n"
+    "  `gradcut ops` prints the same by dtype.\n";
 
 static void generate(gcut_arena *a, gcut_text *out)
 {
@@ -236,9 +255,9 @@ static void generate(gcut_arena *a, gcut_text *out)
         if (next < sizeof sections / sizeof *sections && sections[next].first == (gcut_op)op)
             gcut_text_add(out,
                           "\n## %s\n\n"
-                          "| op | operands | operand 1 | attributes | meaning | result | derivative | class "
-                          "| ps | kernel |\n"
-                          "|---|---|---|---|---|---|---|---|---|---|\n",
+                          "| op | operands | operand 1 | attributes | meaning | result | derivative "
+                          "| gradient | 2nd | class | ps | kernel | f16 bf16 |\n"
+                          "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
                           sections[next++].title);
         row(a, out, (gcut_op)op);
     }

@@ -367,6 +367,9 @@ typedef enum gcut_stage_name {
 
 /* Canonical text of a stage; opt NULL = defaults.  The string belongs to the context.  NULL on error. */
 GCUT_API const char *gcut_show(gcut_graph *g, const gcut_options *opt, gcut_stage_name stage, bool locations);
+/* What is supported: every op of the table, or with a model those in it, with its kernel for each dtype and
+ * its derivatives; as a table or as JSON.  The string belongs to the context. */
+GCUT_API const char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 /* One sentence on what is in a graph. */
 GCUT_API const char *gcut_describe(gcut_graph *g);
 
