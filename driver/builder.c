@@ -437,6 +437,28 @@ gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, boo
                &(call){.in = {q, k, v}, .flag = {causal}});
 }
 
+typedef struct einsum_job {
+    call c;
+    const gcut_val *in;
+    int n;
+} einsum_job;
+
+static void do_einsum(void *arg)
+{
+    einsum_job *j = arg;
+    call *c = &j->c;
+    gcut_ref *in = gcut_calloc(c->b.g->module->arena, (size_t)j->n + 1, sizeof *in);
+    locate(c);
+    for (int i = 0; i < j->n; i++) in[i] = j->in[i].id;
+    c->out = gcut_beinsum(&c->b, c->name, in, (uint32_t)j->n);
+}
+
+gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, int n)
+{
+    einsum_job j = {.c = {.name = equation}, .in = in, .n = n};
+    return n > 0 ? run(at, graph_of(in, n), do_einsum, &j.c) : (gcut_val){0};
+}
+
 /* Any op of the table: its attributes are read by the text IR's own reader, from a one-line module. */
 typedef struct apply_job {
     call c;

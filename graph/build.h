@@ -47,4 +47,8 @@ gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, in
  * symbolic) broadcast to the shape of `like`. */
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like);
 
+/* einsum.c: NumPy's notation, with or without "->"; no ellipsis, and a letter has one size wherever it
+ * stands. */
+gcut_ref gcut_beinsum(gcut_build *b, const char *spec, const gcut_ref *v, uint32_t n);
+
 #endif

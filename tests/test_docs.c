@@ -217,11 +217,11 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
     cell(out, gcut_printf(a, "%d", info->cost_ps));
     lower_cell(out, table[op].kernel);
     bool wide = gcut_emit_widens(info->emit);
-    cell(out, strchr("BI", info->dtypes)     ? ""
-              : info->composite              ? "expand"
-              : !wide                        ? "as stored"
-              : info->emit == GCUT_EMIT_IOTA ? "i64"
-                                             : "f32");
+    cell(out, strchr("BI", info->dtypes)       ? ""
+              : info->emit == GCUT_EMIT_EXPAND ? "expand"
+              : !wide                          ? "as stored"
+              : info->emit == GCUT_EMIT_IOTA   ? "i64"
+                                               : "f32");
     gcut_text_add(out, "\n");
 }
 

@@ -234,6 +234,12 @@ GCUT_API gcut_val gcut_conv2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv
 GCUT_API gcut_val gcut_conv_transpose2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how);
 GCUT_API gcut_val gcut_max_pool2d_at(gcut_here at, gcut_val x, gcut_pool how);
 GCUT_API gcut_val gcut_avg_pool2d_at(gcut_here at, gcut_val x, gcut_pool how);
+/* Einstein's summation in NumPy's notation, gcut_einsum("bhqd,bhkd->bhqk", q, k): products are taken from
+ * left to right; no ellipsis; a letter has one size wherever it stands. */
+GCUT_API gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, int n);
+#define gcut_einsum(equation, ...)                                                                           \
+    gcut_einsum_at(GCUT_HERE, equation, (const gcut_val[]){__VA_ARGS__},                                     \
+                   (int)(sizeof((const gcut_val[]){__VA_ARGS__}) / sizeof(gcut_val)))
 #define gcut_const(g, dtype, value) gcut_const_at(GCUT_HERE, g, dtype, value)
 #define gcut_scale(x, factor) gcut_scale_at(GCUT_HERE, x, factor)
 #define gcut_select(p, a, b) gcut_select_at(GCUT_HERE, p, a, b)
