@@ -1086,7 +1086,7 @@ static void gen_random(graph_gen *r, gcut_op op)
 
 static void gen_draw(graph_gen *r, gcut_op op)
 {
-    gcut_type t = any_type(r, any_real(r), 0);
+    gcut_type t = any_type(r, r->real, 0);
     gcut_attr a[4] = {dims(r, GCUT_A_shape, t.dim, t.rank),
                       gcut_attr_str(module_of(r), GCUT_A_dtype, gcut_dtype_name(t.dtype))};
     uint32_t n = 2;
