@@ -19,7 +19,7 @@ static void NAME(larger)(int64_t n, const T *x, int64_t step, T *y)
 {
     for (int64_t j = 0; j < n; j++) {
         T v = x[j * step];
-        y[j] = (v > y[j]) | (v != v) ? v : y[j];
+        y[j] = ((v > y[j]) | (v != v)) ? v : y[j];
     }
 }
 
