@@ -249,10 +249,10 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_draw "%key, shape=[N, 3], dtype=f64"
 #define SAMPLE_key_split "%key, n=N+1"
 #define SAMPLE_dropout "%f, %key, p=0.25"
-#define SAMPLE_conv2d "%q, %c, stride=[1, 2], pad=[0, 1, 2, 0], dilation=[2, 1], groups=2"
-#define SAMPLE_conv2d_input "%q, %c, shape=[6, 10], pad=[0, 1, 1, 0], dilation=[2, 1]"
+#define SAMPLE_conv2d "%q, %w, stride=[1, 2], pad=[0, 1, 2, 0], dilation=[2, 1], groups=2"
+#define SAMPLE_conv2d_input "%q, %w, shape=[6, 10], pad=[0, 1, 1, 0], dilation=[2, 1]"
 #define SAMPLE_conv2d_weight "%q, %k, window=[2, 2], pad=[1, 0, 2, 1], groups=2"
-#define SAMPLE_conv_transpose2d "%q, %c, stride=[2, 2], pad=[1, 0, 0, 1], output_pad=[1, 0], groups=3"
+#define SAMPLE_conv_transpose2d "%q, %w, stride=[2, 2], pad=[1, 0, 0, 1], output_pad=[1, 0], groups=3"
 #define SAMPLE_pool NULL
 #define SAMPLE_pool_grad "%q, %h, window=[2, 3], stride=[1, 2], pad=[0, 1, 1, 2]"
 #define SAMPLE_unpool "%q, shape=[7, 17], window=[3, 3], stride=[1, 2]"
@@ -329,7 +329,7 @@ static void make_op_text(void *arg)
         "input %%s: f32[N], "
         "input %%l: i64[6],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"
-        " input %%bias: f32[N, 6, 5, 7], input %%c: f32[6, 3, 2, 4], input %%h: f32[N, 6, 5, 5]) -> () {\n  "
+        " input %%bias: f32[N, 6, 5, 7], input %%w: f32[6, 3, 2, 4], input %%h: f32[N, 6, 5, 5]) -> () {\n  "
         "%%r");
     for (int k = 1; k < results_of(j->op); k++) gcut_text_add(&j->text, ", %%r%d", k);
     gcut_text_add(&j->text, " = %s(", ops[j->op].name);
