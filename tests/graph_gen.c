@@ -201,6 +201,16 @@ static uint32_t operand(graph_gen *r, char letter, uint32_t rank, bool exact)
     return value(r, any_dtype(r, letter), rank, exact);
 }
 
+/* One of exactly four axes; an item may have five, and a new type has at most four. */
+static uint32_t image(graph_gen *r, char letter, bool exact)
+{
+    uint32_t x = operand(r, letter, 4, exact);
+    gcut_type t = type_of(r, r->item[x].v);
+    if (t.rank == 4) return x;
+    t = any_type(r, t.dtype, 4);
+    return leaf(r, &t);
+}
+
 /* Some axes of t, some of them 1, repeated to the shape of t. */
 static uint32_t repeated(graph_gen *r, const gcut_type *t)
 {
@@ -692,7 +702,7 @@ static void gen_arg(graph_gen *r, gcut_op op)
 
 static void gen_upsample(graph_gen *r, gcut_op op)
 {
-    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    uint32_t x = image(r, gcut_op_get(op)->dtypes, false);
     gcut_type t = type_of(r, r->item[x].v);
     if (elements(r, &t) > CAP / 2 || may_be_empty(r, t.dim[2]) || may_be_empty(r, t.dim[3])) return;
     gcut_dim factor[2] = {1 + draw(r, 3), 1 + draw(r, 3)};
@@ -870,7 +880,7 @@ static void keep_sum(graph_gen *r, gcut_ref v, double mag, double terms)
 
 static void gen_conv2d(graph_gen *r, gcut_op op)
 {
-    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    uint32_t x = image(r, gcut_op_get(op)->dtypes, false);
     conv c = any_conv(r, type_of(r, r->item[x].v));
     gcut_ref in[2] = {use(r, x), use(r, leaf(r, &c.weight))};
     gcut_attr a[4];
@@ -893,7 +903,7 @@ static void gen_conv2d_input(graph_gen *r, gcut_op op)
 
 static void gen_conv2d_weight(graph_gen *r, gcut_op op)
 {
-    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    uint32_t x = image(r, gcut_op_get(op)->dtypes, false);
     conv c = any_conv(r, type_of(r, r->item[x].v));
     if (elements(r, &c.w.y) > CAP) return;
     gcut_ref in[2] = {use(r, x), use(r, coin(r) ? leaf(r, &c.w.y) : repeated(r, &c.w.y))};
@@ -906,7 +916,7 @@ static void gen_conv2d_weight(graph_gen *r, gcut_op op)
 
 static void gen_conv_transpose2d(graph_gen *r, gcut_op op)
 {
-    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, false);
+    uint32_t x = image(r, gcut_op_get(op)->dtypes, false);
     gcut_type t = type_of(r, r->item[x].v);
     for (uint32_t d = 0; d < 4; d++)
         if (may_be_empty(r, t.dim[d])) return;
@@ -934,7 +944,7 @@ static uint32_t pool_attrs(graph_gen *r, const window *w, gcut_attr *a)
 static void gen_pool(graph_gen *r, gcut_op op)
 {
     bool steps = facts[op] & (STEP | KINK);
-    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, steps), n = gcut_op_get(op)->lo;
+    uint32_t x = image(r, gcut_op_get(op)->dtypes, steps), n = gcut_op_get(op)->lo;
     window w = any_window(r, type_of(r, r->item[x].v), false);
     gcut_ref in[2] = {use(r, x), n == 2 ? use(r, matching(r, x, false)) : 0};
     gcut_attr a[3];
@@ -943,7 +953,7 @@ static void gen_pool(graph_gen *r, gcut_op op)
 
 static void gen_pool_grad(graph_gen *r, gcut_op op)
 {
-    uint32_t x = operand(r, gcut_op_get(op)->dtypes, 4, true);
+    uint32_t x = image(r, gcut_op_get(op)->dtypes, true);
     window w = any_window(r, type_of(r, r->item[x].v), false);
     gcut_ref in[2] = {use(r, x), use(r, coin(r) ? leaf(r, &w.y) : repeated(r, &w.y))};
     gcut_attr a[3];
