@@ -189,7 +189,8 @@ static void decide_pairs(level *l)
 {
     for (uint32_t i = 0; i < l->g->nodes.n; i++) {
         uint32_t f = forward_of(l->g, i);
-        if (f == GCUT_NONE) continue;
+        if (f == GCUT_NONE || l->tainted[gcut_node_at(l->g, f)->res0]) continue;
+        if (!l->tainted[gcut_node_at(l->g, i)->res0]) continue; /* a gradient that is part of the function */
         decided d = {.pair = {l->g, f, i, l->body[gcut_node_at(l->g, f)->reg0],
                               l->body[gcut_node_at(l->g, i)->reg0], l->tainted}};
         d.joint = gcut_loop_joint_new(&d.pair, l->arena);

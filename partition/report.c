@@ -367,6 +367,8 @@ gcut_report_loops gcut_report_loops_of(const gcut_report_ctx *r)
         gcut_ref v = mark && mark->nargs == 1 && n->op == GCUT_OP_scan && mark->args[0][0] == '%'
                          ? gcut_graph_find(r->g, mark->args[0] + 1)
                          : 0;
+        /* A gradient that is part of the function is no backward loop. */
+        if (v && r->plan->value[n->res0].where != GCUT_W_BACKWARD) continue;
         if (v && gcut_def(r->g, v)) *GCUT_PUSH(r->arena, &out) = loop_of(r, v, n);
     }
     return out;
