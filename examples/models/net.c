@@ -110,6 +110,47 @@ gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, in
     return gcut_take(net_normal(n, layer, "w", GCUT_SHAPE(rows, channels), deviation), ids, 0);
 }
 
+/* ---- convolutions ---- */
+
+gcut_val net_conv(net *n, const char *layer, gcut_val x, int64_t out, conv c)
+{
+    int64_t groups = c.groups ? c.groups : 1, stride = c.stride ? c.stride : 1;
+    int64_t in = gcut_shape_of(x).dim[1] / groups;
+    double deviation = sqrt(2.0 / (double)(in * c.kernel * c.kernel));
+    gcut_val w = net_normal(n, layer, "w", GCUT_SHAPE(out, in, c.kernel, c.kernel), deviation);
+    return gcut_conv2d(
+        x, w, (gcut_conv){.stride = {stride, stride}, .pad = {c.pad, c.pad, c.pad, c.pad}, .groups = groups});
+}
+
+static gcut_val add_to_channels(net *n, const char *layer, gcut_val x)
+{
+    int64_t c = gcut_shape_of(x).dim[1];
+    return gcut_add(x, gcut_reshape(net_splat(n, layer, "b", GCUT_SHAPE(c), 0), c, 1, 1));
+}
+
+gcut_val net_conv_bias(net *n, const char *layer, gcut_val x, int64_t out, conv c)
+{
+    return add_to_channels(n, layer, net_conv(n, layer, x, out, c));
+}
+
+gcut_val net_conv_transpose(net *n, const char *layer, gcut_val x, int64_t out, int64_t factor)
+{
+    int64_t in = gcut_shape_of(x).dim[1];
+    gcut_val w = net_normal(n, layer, "w", GCUT_SHAPE(in, out, factor, factor), sqrt(2.0 / (double)in));
+    return add_to_channels(n, layer, gcut_conv_transpose2d(x, w, (gcut_conv){.stride = {factor, factor}}));
+}
+
+gcut_val net_batch_norm(net *n, const char *layer, gcut_val x)
+{
+    gcut_shape c = GCUT_SHAPE(gcut_shape_of(x).dim[1]);
+    gcut_val gain = net_splat(n, layer, "g", c, 1), bias = net_splat(n, layer, "b", c, 0);
+    gcut_val mean = net_state(n, layer, "mean", c, 0), var = net_state(n, layer, "var", c, 1), next[2];
+    gcut_val y = gcut_batch_norm(x, gain, bias, mean, var, 1e-5, 0.1, next);
+    gcut_next(n->g, name_of(n, layer, "mean").at, next[0]);
+    gcut_next(n->g, name_of(n, layer, "var").at, next[1]);
+    return y;
+}
+
 gcut_val net_flatten(gcut_val x)
 {
     gcut_shape s = gcut_shape_of(x);
