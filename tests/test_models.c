@@ -331,6 +331,47 @@ static void policies_give_equal_gradients(void **state)
     }
 }
 
+static void run_length(gcut_ctx *ctx, gcut_step *s, int32_t *ids, int32_t *labels, int64_t length)
+{
+    for (int64_t i = 0; i < BATCH * length; i++)
+        ids[i] = (int32_t)(7 * i % 48), labels[i] = (int32_t)(5 * i % 48);
+    if (gcut_bind(s, "ids", ids, BATCH, length) != GCUT_OK ||
+        gcut_bind(s, "labels", labels, BATCH, length) != GCUT_OK || gcut_run(s) != GCUT_OK)
+        fail_msg("length %lld: %s", (long long)length, gcut_last_error(ctx));
+}
+
+/* The number of steps of a loop is known when inputs are bound, not before. */
+static void one_compile_serves_every_length(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {5, 1, 100, 5};
+    static int32_t ids[BATCH * 100], labels[BATCH * 100];
+    const model *m = model_find("lstm");
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = load_dump(ctx, m);
+    gcut_options o = options_for(m, GCUT_COMPILED, "mincut"), e = options_for(m, GCUT_EAGER, "mincut");
+    gcut_step *fast = gcut_compile(g, &o), *plain = gcut_compile(g, &e);
+    if (!fast || !plain) fail_msg("%s", gcut_last_error(ctx));
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        run_length(ctx, fast, ids, labels, lengths[i]);
+        run_length(ctx, plain, ids, labels, lengths[i]);
+        gcut_stats st = gcut_step_stats(fast);
+        assert_int_equal(st.peak_bytes, st.predicted_bytes);
+        for (size_t v = 0; v < gcut_step_value_count(plain); v++) {
+            gcut_value_info want = gcut_step_value_at(plain, v), got;
+            if (strcmp(want.role, "grad") != 0 && strcmp(want.role, "out") != 0) continue;
+            assert_true(gcut_step_value(fast, want.name, &got));
+            double scale = 0;
+            for (int64_t k = 0; k < want.bytes / 4; k++)
+                scale = fmax(scale, fabs((double)((float *)want.at)[k]));
+            for (int64_t k = 0; k < want.bytes / 4; k++)
+                if (!(fabs((double)((float *)got.at)[k] - (double)((float *)want.at)[k]) <= 2e-5 * scale))
+                    fail_msg("length %lld: %s[%lld]", (long long)lengths[i], want.name, (long long)k);
+        }
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +381,7 @@ int main(void)
         cmocka_unit_test(losses_and_gradients_equal_pytorchs),
         cmocka_unit_test(backends_agree),
         cmocka_unit_test(policies_give_equal_gradients),
+        cmocka_unit_test(one_compile_serves_every_length),
     };
     /* The C compiler takes most of the time; its optimiser is none of the matter here. */
     setenv("GRADCUT_STEP_FLAGS",
