@@ -116,7 +116,7 @@ static const note derivatives[] = {
     {"sum", "dy repeated"},
     {"max_reduce", "x == y ? dy / (how many do) : 0"},
     {"min_reduce", "x == y ? dy / (how many do) : 0"},
-    {"prod", "dy * product of the others"},
+    {"prod", "dy * product of the others, in n^2 steps"},
     {"cumsum", "dy summed the other way"},
     {"matmul", "dy b'; a' dy, as products with flags"},
     {"conv2d", "conv2d_input(dy, w); conv2d_weight(x, dy)"},
