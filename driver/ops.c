@@ -101,7 +101,7 @@ static void as_text(report *r)
     gcut_text t = {.arena = a};
     gcut_text_add(&t, "%-15s", "op");
     if (r->model) gcut_text_add(&t, " %5s  %-12s", "nodes", "results");
-    for (size_t k = 0; k < NCOLUMNS; k++) gcut_text_add(&t, "  %-15s", columns[k].title);
+    for (size_t k = 0; k < NCOLUMNS; k++) gcut_text_add(&t, "  %-21s", columns[k].title);
     gcut_text_add(&t, "  %-24s  %s\n", "gradient", "second order");
     for (int op = 0; op < GCUT_NOPS; op++) {
         const gcut_op_info *info = gcut_op_get((gcut_op)op);
@@ -110,7 +110,7 @@ static void as_text(report *r)
         gcut_text_add(&t, "%-15s", info->name);
         if (r->model) gcut_text_add(&t, " %5u  %-12s", r->of[op].n, dtypes_of(r, op));
         for (size_t k = 0; k < NCOLUMNS; k++)
-            gcut_text_add(&t, "  %-15s", or_none(kernel(a, info, columns[k].dtype)));
+            gcut_text_add(&t, "  %-21s", or_none(kernel(a, info, columns[k].dtype)));
         gcut_text_add(&t, "  %-24s  %s\n", d.first, d.second);
     }
     r->text = t.at;
