@@ -65,9 +65,9 @@ typedef struct gcut_unit {
     uint32_t copy_late; /* COPY: the node right before which it runs; GCUT_NONE = right after its value */
     uint32_t
         copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
-    uint32_t scratch;          /* buffer of per-thread row scratch, or GCUT_NONE */
-    uint32_t left_out;         /* bits: results that nobody reads and the kernel does not write */
-    uint32_t partial;          /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
+    uint32_t scratch;  /* buffer of per-thread row scratch, or GCUT_NONE */
+    uint32_t left_out; /* bits: results that nobody reads and the kernel does not write */
+    uint32_t partial;  /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
     GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
     int step, end;             /* its step of the timeline, and the one after its bodies' last */
 } gcut_unit;
