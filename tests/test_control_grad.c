@@ -267,41 +267,23 @@ static const char rnn[] =
     "  return %loss\n"
     "}\n";
 
-/* The gates i, f, g, o of Hochreiter & Schmidhuber 1997 and Gers et al. 2000, in PyTorch's order. */
-static const char lstm[] =
-    "gcut 1\n"
-    "func @cell[B](input %x: f64[B, 3], input %h: f64[B, 4], input %c: f64[B, 4], param %w: f64[3, 16],\n"
-    "              param %u: f64[4, 16], param %b: f64[16]) -> (out hn: f64[B, 4], out cn: f64[B, 4]) {\n"
-    "  %p = matmul(%x, %w) %q = matmul(%h, %u) %r = add(%p, %q)\n"
-    "  %bb = broadcast(%b, shape=[B, 16], axes=[1]) %s = add(%r, %bb)\n"
-    "  %s1 = slice(%s, start=[0, 0], limit=[B, 4]) %i = sigmoid(%s1)\n"
-    "  %s2 = slice(%s, start=[0, 4], limit=[B, 8]) %f = sigmoid(%s2)\n"
-    "  %s3 = slice(%s, start=[0, 8], limit=[B, 12]) %g = tanh(%s3)\n"
-    "  %s4 = slice(%s, start=[0, 12], limit=[B, 16]) %o = sigmoid(%s4)\n"
-    "  %fc = mul(%f, %c) %ig = mul(%i, %g) %cn = add(%fc, %ig) %tc = tanh(%cn) %hn = mul(%o, %tc)\n"
-    "  return %hn, %cn\n"
-    "}\n"
-    "func @lstm[T, B](param %w: f64[3, 16], param %u: f64[4, 16], param %b: f64[16], param %h0: f64[B, 4],\n"
-    "                 param %c0: f64[B, 4], param %xs: f64[T, B, 3]) -> (out loss: f64[]) {\n"
-    "  %hT, %cT, %ys = scan(%h0, %c0, %xs, carries=2) body(%h, %c, %x) {\n"
-    "    %hn, %cn = call(@cell, %x, %h, %c, %w, %u, %b)\n"
-    "    yield %hn, %cn, %hn\n"
-    "  }\n"
-    "  %y2 = mul(%ys, %ys) %l1 = sum(%y2) %l2 = sum(%cT) %loss = add(%l1, %l2)\n"
-    "  return %loss\n"
-    "}\n";
-
 typedef struct network {
     gcut_env *env;
-    const char *name, *text;
+    const char *name, *text; /* NULL: of tests/corpus */
 } network;
+
+static gcut_module *read_network(gcut_arena *a, const network *n)
+{
+    if (n->text) return gcut_parse(n->env, a, n->name, n->text, strlen(n->text));
+    return gcut_parse_file(n->env, a, gcut_printf(a, "%s/tests/corpus/%s.gcut", GCUT_SOURCE_DIR, n->name));
+}
 
 /* The values of recurrent.py: T = 5 steps, batches of 2. */
 static void check_against_pytorch(void *arg)
 {
     const network *n = arg;
     gcut_arena *a = gcut_arena_new(n->env, NULL);
-    gcut_module *m = gcut_parse(n->env, a, n->name, n->text, strlen(n->text));
+    gcut_module *m = read_network(a, n);
     gcut_graph *g = m->graphs.at[m->graphs.n - 1], *joint = gcut_joint(g, NULL, "joint");
     gcut_verify_module(m);
     gcut_array *at = gcut_calloc(a, g->params.n, sizeof *at);
@@ -321,7 +303,7 @@ static void check_against_pytorch(void *arg)
 static void recurrent_networks_equal_pytorch(void **state)
 {
     (void)state;
-    const network all[] = {{NULL, "rnn", rnn}, {NULL, "lstm", lstm}};
+    const network all[] = {{NULL, "rnn", rnn}, {NULL, "lstm", NULL}};
     for (int i = 0; i < 2; i++) {
         network n = all[i];
         n.env = gcut_env_new(NULL, NULL);
@@ -344,7 +326,7 @@ static void check_shape(void *arg)
 {
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_module *m = gcut_parse(env, a, "lstm", lstm, sizeof lstm - 1);
+    gcut_module *m = read_network(a, &(network){env, "lstm", NULL});
     gcut_graph *g = m->graphs.at[1], *j = gcut_joint(g, NULL, "j");
     const gcut_node *forward = find_op(j, GCUT_OP_scan, 0), *backward = find_op(j, GCUT_OP_scan, 1);
     assert_non_null(backward);
@@ -417,7 +399,7 @@ static void differentiate(void *arg)
 {
     network *n = arg;
     gcut_arena *a = gcut_arena_new(n->env, n->env->arena);
-    gcut_module *m = gcut_parse(n->env, a, n->name, n->text, strlen(n->text));
+    gcut_module *m = read_network(a, n);
     gcut_joint(m->graphs.at[0], NULL, "j");
 }
 
