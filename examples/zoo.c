@@ -14,7 +14,7 @@
 #include "options.h"
 
 typedef struct settings {
-    const char *model, *size, *data, *optimizer, *policy, *backend, *dump;
+    const char *model, *size, *dtype, *data, *optimizer, *policy, *backend, *dump;
     int64_t steps, batch, length, threads, every, seed;
     double rate, lambda;
     bool vary, tiny, list, plan, check, help;
@@ -25,6 +25,7 @@ static const option options[] = {
     {"--list", FLAG, AT(list), 0, "names, papers and sizes of the models"},
     {"--size", WORD, AT(size), 0, "one of the sizes that --list shows (the first)"},
     {"--tiny", FLAG, AT(tiny), 0, "the size of the tests"},
+    {"--dtype", WORD, AT(dtype), 0, "of parameters and activations: f32, f64, bf16, f16 (f32)"},
     {"--steps", WHOLE, AT(steps), 0, "training steps (20)"},
     {"--batch", WHOLE, AT(batch), 1, "examples per step"},
     {"--length", WHOLE, AT(length), 1, "tokens per example, of models of sequences"},
@@ -60,8 +61,8 @@ typedef struct run {
     data data;
     gcut_step *step;
     int32_t *tokens[3]; /* --vary: memory for the inputs, of the longest sequence */
+    double *ns;         /* of every step */
     double first, last; /* mean losses of the first and last tenth of the steps */
-    double ns;          /* of all steps but the first */
 } run;
 
 static void ok(const run *r, bool good)
@@ -77,6 +78,17 @@ static double now(void)
 }
 
 /* ---- options ---- */
+
+static int dtype_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        int dtype;
+    } all[] = {{"f32", GCUT_F32}, {"f64", GCUT_F64}, {"bf16", GCUT_BF16}, {"f16", GCUT_F16}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(all[i].name, name)) return all[i].dtype;
+    die("--dtype: one of f32, f64, bf16, f16, not %s", name);
+}
 
 static void list(void)
 {
@@ -193,43 +205,62 @@ static bool print_memory(const run *r)
     return r->opt.backend != GCUT_COMPILED || m.predicted_bytes == m.peak_bytes;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void summary(run *r)
+{
+    int64_t n = r->s.steps;
+    if (n == 0) return;
+    qsort(r->ns, (size_t)n, sizeof *r->ns, ascending);
+    printf("loss %.4f to %.4f; %.1f ms per step (median), %.1f (best)\n", r->first, r->last,
+           1e-6 * r->ns[n / 2], 1e-6 * r->ns[0]);
+}
+
 static bool train(run *r)
 {
     const settings *s = &r->s;
     int64_t part = (s->steps + 9) / 10;
     bool exact = true;
+    r->ns = calloc((size_t)s->steps + 1, sizeof *r->ns);
+    if (!r->ns) die("out of memory");
     for (int64_t i = 0; i < s->steps; i++) {
         if (s->vary) set_length(r, i ? 1 + rng_below(&r->data.random, s->length) : s->length);
         r->model->fill(&r->data, r->step);
         turn_keys(r, i);
         double start = now();
         ok(r, gcut_run(r->step) == GCUT_OK);
-        double ns = 1e9 * (now() - start);
-        if (i) r->ns += ns;
+        r->ns[i] = 1e9 * (now() - start);
         if (i < part) r->first += loss_of(r) / (double)part;
         if (i >= s->steps - part) r->last += loss_of(r) / (double)part;
         if (i == 0) exact = print_memory(r);
         if (i % s->every == 0 || i == s->steps - 1)
-            printf("step %5lld  loss %8.4f  %8.1f ms\n", (long long)i, loss_of(r), 1e-6 * ns);
+            printf("step %5lld  loss %8.4f  %8.1f ms\n", (long long)i, loss_of(r), 1e-6 * r->ns[i]);
         fflush(stdout);
     }
-    if (s->steps > 1)
-        printf("loss %.4f to %.4f, %.1f ms per step\n", r->first, r->last,
-               1e-6 * r->ns / (double)(s->steps - 1));
+    summary(r);
     return exact && r->last < r->first;
 }
 
 int main(int argc, char **argv)
 {
-    run r = {
-        .s = {.steps = 20, .seed = 1, .rate = -1, .lambda = 0.05, .policy = "mincut", .backend = "compiled"}};
+    run r = {.s = {.steps = 20,
+                   .seed = 1,
+                   .rate = -1,
+                   .lambda = 0.05,
+                   .dtype = "f32",
+                   .policy = "mincut",
+                   .backend = "compiled"}};
     options_parse(options, sizeof options / sizeof *options, &r.s, &r.s.model, "zoo MODEL [options]", argc,
                   argv);
     if (r.s.list) return list(), 0;
     complete(&r);
     r.ctx = gcut_ctx_new(NULL);
     if (!r.ctx) die("out of memory");
-    r.graph = model_graph(r.model, r.size, r.ctx, &r.parameters);
+    r.graph = model_graph(r.model, r.size, dtype_of(r.s.dtype), r.ctx, &r.parameters);
     ok(&r, r.graph != NULL);
     if (r.s.dump) return dump(&r), gcut_ctx_free(r.ctx), 0;
     set_options(&r);
@@ -243,6 +274,7 @@ int main(int argc, char **argv)
     bool good = train(&r);
     gcut_ctx_free(r.ctx);
     text_free(&r.text);
+    free(r.ns);
     for (int k = 0; k < 3; k++) free(r.tokens[k]);
     return r.s.check && !good;
 }

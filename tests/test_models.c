@@ -28,7 +28,7 @@ static const char *path_of(gcut_arena *a, const char *folder, const model *m, co
 static gcut_graph *build(gcut_ctx *ctx, const model *m)
 {
     int64_t parameters;
-    gcut_graph *g = model_graph(m, model_size(m, "tiny"), ctx, &parameters);
+    gcut_graph *g = model_graph(m, model_size(m, "tiny"), GCUT_F32, ctx, &parameters);
     if (!g) fail_msg("%s: %s", m->name, gcut_last_error(ctx));
     return g;
 }
@@ -82,7 +82,7 @@ static void sizes_are_those_of_the_papers(void **state)
         assert_non_null(m);
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         int64_t parameters = 0;
-        gcut_graph *g = model_graph(m, model_size(m, published[i].size), ctx, &parameters);
+        gcut_graph *g = model_graph(m, model_size(m, published[i].size), GCUT_F32, ctx, &parameters);
         if (!g) fail_msg("%s %s: %s", m->name, published[i].size, gcut_last_error(ctx));
         assert_int_equal(parameters, published[i].parameters);
         gcut_ctx_free(ctx);

@@ -14,7 +14,7 @@ void autoencoder_build(net *n, int size)
     } dims[] = {{784, {512, 256, 64, 16}}, {25, {12, 8, 6, 4}}};
     int64_t pixels = dims[size].pixels;
     const int64_t *w = dims[size].widths;
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, pixels)), h = x;
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, pixels)), h = x;
     net_scope(n, "encoder");
     h = gcut_relu(net_linear(n, "fc0", h, w[0], 0));
     h = gcut_relu(net_linear(n, "fc1", h, w[1], 0));
@@ -24,7 +24,7 @@ void autoencoder_build(net *n, int size)
     h = gcut_relu(net_linear(n, "fc2", h, w[2], 0));
     h = gcut_relu(net_linear(n, "fc1", h, w[1], 0));
     h = gcut_relu(net_linear(n, "fc0", h, w[0], 0));
-    h = gcut_sigmoid(net_linear(n, "pixels", h, pixels, 0));
+    h = gcut_sigmoid(net_wide(n, net_linear(n, "pixels", h, pixels, 0)));
     net_scope(n, "%s", "");
-    gcut_output(n->g, "loss", gcut_mse(h, x));
+    gcut_output(n->g, "loss", gcut_mse(h, net_wide(n, x)));
 }

@@ -49,5 +49,5 @@ void gpt2_build(net *n, int size)
     }
     net_scope(n, "head");
     gcut_val logits = gcut_matmul_t(net_layer_norm(n, "ln", x), table, false, true);
-    gcut_output(n->g, "loss", gcut_cross_entropy(logits, labels));
+    net_loss(n, logits, labels);
 }

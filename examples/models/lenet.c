@@ -14,7 +14,7 @@ void lenet_build(net *n, int size)
         int64_t image, kernel, pad, maps[2], dense[2], classes;
     } dims[] = {{28, 5, 2, {6, 16}, {120, 84}, 10}, {8, 3, 1, {2, 3}, {6, 5}, 4}};
     int64_t image = dims[size].image, k = dims[size].kernel;
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, 1, image, image));
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, 1, image, image));
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch), dims[size].classes);
     net_scope(n, "features");
     x = gcut_tanh(
@@ -25,5 +25,5 @@ void lenet_build(net *n, int size)
     net_scope(n, "classifier");
     x = gcut_tanh(net_linear(n, "fc0", x, dims[size].dense[0], 0));
     x = gcut_tanh(net_linear(n, "fc1", x, dims[size].dense[1], 0));
-    gcut_output(n->g, "loss", gcut_cross_entropy(net_linear(n, "fc2", x, dims[size].classes, 0), t));
+    net_loss(n, net_linear(n, "fc2", x, dims[size].classes, 0), t);
 }

@@ -34,8 +34,8 @@ static rotary rotary_new(net *n, const shape *s)
     snprintf(attrs, sizeof attrs, "shape=[%lld], axis=0, dtype=\"f32\"", (long long)half);
     gcut_val k = gcut_apply(n->g, "iota", NULL, 0, attrs);
     gcut_val angle = gcut_mul(t, gcut_exp(gcut_scale(k, -log(s->theta) / (double)half)));
-    rotary r = {.cosine = gcut_cos(angle)};
-    r.sine = gcut_sin(angle);
+    rotary r = {.cosine = gcut_cast(gcut_cos(angle), n->dtype)};
+    r.sine = gcut_cast(gcut_sin(angle), n->dtype);
     return r;
 }
 
@@ -102,5 +102,5 @@ void llama_build(net *n, int size)
     x = norm(n, "ln", x, s);
     gcut_val logits =
         s->tied ? gcut_matmul_t(x, table, false, true) : net_linear_plain(n, "", x, s->vocabulary, DEVIATION);
-    gcut_output(n->g, "loss", gcut_cross_entropy(logits, labels));
+    net_loss(n, logits, labels);
 }

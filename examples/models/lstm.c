@@ -72,5 +72,5 @@ void lstm_build(net *n, int size)
         x = layer(n, x, c);
     }
     net_scope(n, "head");
-    gcut_output(n->g, "loss", gcut_cross_entropy(net_linear(n, "fc", x, vocabulary, 0), labels));
+    net_loss(n, net_linear(n, "fc", x, vocabulary, 0), labels);
 }

@@ -14,7 +14,7 @@ void mlp_build(net *n, int size)
     static const struct {
         int64_t features, hidden, layers, classes;
     } dims[] = {{784, 512, 2, 10}, {6, 8, 2, 4}};
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, dims[size].features));
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, dims[size].features));
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch), dims[size].classes);
     for (int64_t l = 0; l < dims[size].layers; l++) {
         double in = (double)(l ? dims[size].hidden : dims[size].features);
@@ -22,5 +22,5 @@ void mlp_build(net *n, int size)
         x = gcut_relu(net_linear(n, "fc", x, dims[size].hidden, sqrt(2 / in))); /* keeps the variance */
     }
     net_scope(n, "%s", "");
-    gcut_output(n->g, "loss", gcut_cross_entropy(net_linear(n, "head", x, dims[size].classes, 0), t));
+    net_loss(n, net_linear(n, "head", x, dims[size].classes, 0), t);
 }

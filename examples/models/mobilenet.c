@@ -64,7 +64,7 @@ void mobilenet_build(net *n, int size)
         {8, 4, 8, 4, 1, {{1, 4, 1, 1}, {2, 6, 1, 2}}},
     };
     const shape *s = &shapes[size];
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, 3, s->image, s->image));
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, 3, s->image, s->image));
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch), s->classes);
     net_scope(n, "first");
     x = net_conv(n, "conv", x, s->first, (conv){.kernel = 3, .stride = s->stride, .pad = 1});
@@ -77,5 +77,5 @@ void mobilenet_build(net *n, int size)
     net_scope(n, "last");
     x = relu6(net_batch_norm(n, "bn", net_conv(n, "conv", x, s->last, (conv){.kernel = 1})));
     x = net_linear(n, "fc", gcut_mean(x, 2, 3), s->classes, 0);
-    gcut_output(n->g, "loss", gcut_cross_entropy(x, t));
+    net_loss(n, x, t);
 }

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-net net_new(gcut_ctx *ctx, const char *name)
+net net_new(gcut_ctx *ctx, const char *name, int dtype)
 {
-    net n = {.g = gcut_graph_new(ctx, name), .seed = 1};
+    net n = {.g = gcut_graph_new(ctx, name), .dtype = dtype, .seed = 1};
     if (n.g) n.batch = gcut_dim_sym(n.g, "N", 1, GCUT_DIM_MAX);
     return n;
 }
@@ -23,6 +23,21 @@ void net_scope(net *n, const char *format, ...)
     vsnprintf(n->scope, sizeof n->scope, format, ap);
     va_end(ap);
     gcut_scope(n->g, n->scope[0] ? n->scope : NULL);
+}
+
+gcut_val net_x(net *n, gcut_shape shape)
+{
+    return gcut_cast(gcut_input(n->g, "x", GCUT_F32, shape), n->dtype);
+}
+
+gcut_val net_wide(const net *n, gcut_val v)
+{
+    return gcut_cast(v, n->dtype == GCUT_F64 ? GCUT_F64 : GCUT_F32);
+}
+
+void net_loss(net *n, gcut_val logits, gcut_val labels)
+{
+    gcut_output(n->g, "loss", gcut_cross_entropy(net_wide(n, logits), labels));
 }
 
 /* ---- parameters ---- */
@@ -45,7 +60,7 @@ static gcut_val make(net *n, const char *layer, const char *name, gcut_shape sha
     for (int d = 0; d < shape.rank; d++) count *= shape.dim[d];
     n->parameters += count;
     n->seed++;
-    return gcut_init(gcut_param(n->g, name_of(n, layer, name).at, GCUT_F32, shape), contents);
+    return gcut_init(gcut_param(n->g, name_of(n, layer, name).at, n->dtype, shape), contents);
 }
 
 gcut_val net_normal(net *n, const char *layer, const char *name, gcut_shape shape, double deviation)
@@ -66,7 +81,7 @@ gcut_val net_state(net *n, const char *layer, const char *name, gcut_shape shape
 {
     char contents[64];
     snprintf(contents, sizeof contents, "splat(%.6g)", value);
-    return gcut_init(gcut_state(n->g, name_of(n, layer, name).at, GCUT_F32, shape), contents);
+    return gcut_init(gcut_state(n->g, name_of(n, layer, name).at, n->dtype, shape), contents);
 }
 
 gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below)
@@ -143,12 +158,17 @@ gcut_val net_conv_transpose(net *n, const char *layer, gcut_val x, int64_t out, 
 gcut_val net_batch_norm(net *n, const char *layer, gcut_val x)
 {
     gcut_shape c = GCUT_SHAPE(gcut_shape_of(x).dim[1]);
+    int dtype = n->dtype;
+    if (dtype != GCUT_F64)
+        n->dtype = GCUT_F32; /* running statistics move by less than a half float can say */
+    x = gcut_cast(x, n->dtype);
     gcut_val gain = net_splat(n, layer, "g", c, 1), bias = net_splat(n, layer, "b", c, 0);
     gcut_val mean = net_state(n, layer, "mean", c, 0), var = net_state(n, layer, "var", c, 1), next[2];
     gcut_val y = gcut_batch_norm(x, gain, bias, mean, var, 1e-5, 0.1, next);
     gcut_next(n->g, name_of(n, layer, "mean").at, next[0]);
     gcut_next(n->g, name_of(n, layer, "var").at, next[1]);
-    return y;
+    n->dtype = dtype;
+    return gcut_cast(y, dtype);
 }
 
 gcut_val net_flatten(gcut_val x)
@@ -190,12 +210,12 @@ gcut_val net_zeros(net *n, const char *shape, ...)
     vsnprintf(sizes, sizeof sizes, shape, ap);
     va_end(ap);
     snprintf(attrs, sizeof attrs, "shape=[%s], value=0.0", sizes);
-    return gcut_apply(n->g, "full", NULL, 0, attrs);
+    return gcut_cast(gcut_apply(n->g, "full", NULL, 0, attrs), n->dtype);
 }
 
 gcut_val net_batch_size(net *n)
 {
-    return gcut_cast(gcut_apply(n->g, "dim", NULL, 0, "of=N"), GCUT_F32);
+    return net_wide(n, gcut_apply(n->g, "dim", NULL, 0, "of=N"));
 }
 
 gcut_val net_apply(const char *op, gcut_val x, const char *attrs, ...)

@@ -16,13 +16,21 @@
 typedef struct net {
     gcut_graph *g;
     gcut_dim batch;     /* N, a symbol */
+    int dtype;          /* of parameters and activations */
     char scope[48];     /* "block3": prefix of what is made next; "" at the top */
     int64_t parameters; /* numbers in all param values so far */
     int64_t seed;       /* of the next one */
 } net;
 
 /* A graph with the symbol N in 1... */
-net net_new(gcut_ctx *ctx, const char *name);
+net net_new(gcut_ctx *ctx, const char *name, int dtype);
+
+/* The input f32 "x" in the net's dtype. */
+gcut_val net_x(net *n, gcut_shape shape);
+/* An activation as losses and statistics take it: at least f32. */
+gcut_val net_wide(const net *n, gcut_val v);
+/* Ends with the output "loss": the mean cross entropy of logits[.., classes] and labels[..]. */
+void net_loss(net *n, gcut_val logits, gcut_val labels);
 
 /* What follows belongs to this part of the model; "" is the top. */
 __attribute__((format(printf, 2, 3))) void net_scope(net *n, const char *format, ...);
@@ -47,7 +55,7 @@ gcut_val net_conv(net *n, const char *layer, gcut_val x, int64_t out, conv c);
 gcut_val net_conv_bias(net *n, const char *layer, gcut_val x, int64_t out, conv c);
 /* Each element becomes a square of `factor` by `factor`. */
 gcut_val net_conv_transpose(net *n, const char *layer, gcut_val x, int64_t out, int64_t factor);
-/* Over all but axis 1; the states "mean" and "var" follow the batches. */
+/* Over all but axis 1, in f32 at least; the states "mean" and "var" follow the batches. */
 gcut_val net_batch_norm(net *n, const char *layer, gcut_val x);
 gcut_val net_flatten(gcut_val x); /* [N, ..] -> [N, all] */
 
@@ -64,9 +72,9 @@ gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, in
 /* An integer input with values in 0..below-1. */
 gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below);
 
-/* f32 zeros of a shape written as in the text IR: "N, 32". */
+/* Zeros of a shape written as in the text IR: "N, 32". */
 __attribute__((format(printf, 2, 3))) gcut_val net_zeros(net *n, const char *shape, ...);
-/* N as a number of the graph, f32[]. */
+/* N as a number of the graph, f32[], or f64[] in f64. */
 gcut_val net_batch_size(net *n);
 /* One attribute string for gcut_apply, formatted. */
 __attribute__((format(printf, 3, 4))) gcut_val net_apply(const char *op, gcut_val x, const char *attrs, ...);

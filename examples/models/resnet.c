@@ -41,7 +41,7 @@ void resnet_build(net *n, int size)
         {8, 4, 4, false, {1, 1}},
     };
     const shape *s = &shapes[size];
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, 3, s->image, s->image));
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, 3, s->image, s->image));
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch), s->classes);
     net_scope(n, "stem");
     x = stem(n, x, s);
@@ -52,5 +52,5 @@ void resnet_build(net *n, int size)
         }
     net_scope(n, "head");
     x = net_linear(n, "fc", gcut_mean(x, 2, 3), s->classes, 0);
-    gcut_output(n->g, "loss", gcut_cross_entropy(x, t));
+    net_loss(n, x, t);
 }

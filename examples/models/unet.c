@@ -24,7 +24,7 @@ void unet_build(net *n, int size)
         int64_t image, channels, levels, classes;
     } dims[] = {{64, 16, 3, 2}, {256, 64, 4, 2}, {8, 3, 1, 2}};
     int64_t image = dims[size].image, c = dims[size].channels, levels = dims[size].levels;
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, 1, image, image)), bridge[LEVELS];
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, 1, image, image)), bridge[LEVELS];
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch, image, image), dims[size].classes);
     for (int64_t l = 0; l < levels; l++) {
         net_scope(n, "down%lld", (long long)l);
@@ -40,5 +40,5 @@ void unet_build(net *n, int size)
     }
     net_scope(n, "head");
     x = net_conv_bias(n, "conv", x, dims[size].classes, (conv){.kernel = 1});
-    gcut_output(n->g, "loss", gcut_cross_entropy(gcut_transpose(x, 0, 2, 3, 1), t));
+    net_loss(n, gcut_transpose(x, 0, 2, 3, 1), t);
 }

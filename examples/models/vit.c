@@ -36,7 +36,7 @@ void vit_build(net *n, int size)
     };
     const shape *s = &shapes[size];
     int64_t c = s->channels, rows = s->image / s->patch * (s->image / s->patch);
-    gcut_val x = gcut_input(n->g, "x", GCUT_F32, GCUT_SHAPE(n->batch, 3, s->image, s->image));
+    gcut_val x = net_x(n, GCUT_SHAPE(n->batch, 3, s->image, s->image));
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch), s->classes);
     net_scope(n, "embedding");
     x = net_linear(n, "patch", patches(x, s->patch), c, 0);
@@ -49,5 +49,5 @@ void vit_build(net *n, int size)
     }
     net_scope(n, "head");
     x = gcut_reshape(gcut_slice(net_layer_norm(n, "ln", x), 1, 0, 1), n->batch, c);
-    gcut_output(n->g, "loss", gcut_cross_entropy(net_linear(n, "fc", x, s->classes, 0), t));
+    net_loss(n, net_linear(n, "fc", x, s->classes, 0), t);
 }
