@@ -57,6 +57,17 @@ def normal(key, shape):
     return torch.from_numpy(z).reshape(shape)
 
 
+def key_split(key, n):
+    a, b = threefry(key, np.arange(n, dtype=np.uint64))
+    return [int(x) << 32 | int(y) for x, y in zip(a, b)]
+
+
+def dropout(x, key, p):
+    a, b = threefry(key, np.arange(x.numel(), dtype=np.uint64))
+    u = ((a ^ b) >> np.uint64(8)).astype(np.float64) * 2.0**-24
+    return x * torch.from_numpy(u >= p).reshape(x.shape) / (1 - p)
+
+
 class Model:
     """The values of a .gcut file's parameters, by name: m["layer0.fc.w"]."""
 
@@ -212,12 +223,14 @@ def gpt2(m, heads=2):
     return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten())
 
 
-def bert(m, heads=2):
+def bert(m, heads=2, p=0.1):
+    keys = key_split(m["key"].item(), 3)
     x = F.embedding(m["ids"], m["embedding.token"]) + F.embedding(m["segments"], m["embedding.segment.w"])
-    x = m.layer_norm("embedding.ln", x + m["embedding.position"][: SIZES["T"]])
-    x = m.layer_norm("block0.ln1", x + m.self_attention("block0", x, heads, False))
-    h = m.linear("block0.fc2", F.gelu(m.linear("block0.fc1", x)))
-    x = m.layer_norm("block0.ln2", x + h)
+    x = dropout(m.layer_norm("embedding.ln", x + m["embedding.position"][: SIZES["T"]]), keys[0], p)
+    y = dropout(m.self_attention("block0", x, heads, False), keys[1], p)
+    x = m.layer_norm("block0.ln1", x + y)
+    y = dropout(m.linear("block0.fc2", F.gelu(m.linear("block0.fc1", x))), keys[2], p)
+    x = m.layer_norm("block0.ln2", x + y)
     x = m.layer_norm("head.ln", F.gelu(m.linear("head.fc", x)))
     logits = x @ m["embedding.token"].T + m["head.b"]
     return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten(), ignore_index=-100)
