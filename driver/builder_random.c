@@ -45,9 +45,7 @@ static gcut_val draw(gcut_here at, const char *op, gcut_val key, int dtype, cons
 {
     char after[128];
     snprintf(after, sizeof after, "], %s=%.17g, %s=%.17g, dtype=\"%s\"", first, x, second, y,
-             dtype == GCUT_F64   ? "f64"
-             : dtype == GCUT_F32 ? "f32"
-                                 : "?");
+             dtype < 0 || dtype >= GCUT_NDTYPES ? "?" : gcut_dtype_name((gcut_dtype)dtype));
     return apply_to_key(at, op, key, "shape=[", shape, after);
 }
 

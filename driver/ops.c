@@ -21,6 +21,7 @@ static bool allows(const gcut_op_info *info, gcut_dtype t)
     case 'N': return real || whole;
     case 'B': return !real;
     case 'I': return whole;
+    case 'K': return real;                                          /* of its result */
     case '-': return strstr(info->attrs, "dtype") || t == GCUT_i64; /* of its result */
     default: return true;
     }
@@ -72,13 +73,15 @@ typedef struct report {
     const char *text;
 } report;
 
-static void count(report *r)
+/* Bodies and the functions called count where they stand. */
+static void count(report *r, const gcut_graph *g)
 {
-    for (uint32_t i = 0; i < r->model->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(r->model, i);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
         r->of[n->op].n++;
         for (uint32_t k = 0; k < n->nres; k++)
-            r->of[n->op].result[gcut_type_of(r->model, n->res0 + k)->dtype] = true;
+            r->of[n->op].result[gcut_type_of(g, n->res0 + k)->dtype] = true;
+        for (uint32_t k = 0; k < n->nregs; k++) count(r, gcut_region_at(g, n, k)->body);
     }
 }
 
@@ -99,7 +102,7 @@ static void as_text(report *r)
 {
     gcut_arena *a = r->env->arena;
     gcut_text t = {.arena = a};
-    gcut_text_add(&t, "%-15s", "op");
+    gcut_text_add(&t, "%-18s", "op");
     if (r->model) gcut_text_add(&t, " %5s  %-12s", "nodes", "results");
     for (size_t k = 0; k < NCOLUMNS; k++) gcut_text_add(&t, "  %-21s", columns[k].title);
     gcut_text_add(&t, "  %-24s  %s\n", "gradient", "second order");
@@ -107,7 +110,7 @@ static void as_text(report *r)
         const gcut_op_info *info = gcut_op_get((gcut_op)op);
         derivative d = derivative_of(a, info);
         if (r->model && !r->of[op].n) continue;
-        gcut_text_add(&t, "%-15s", info->name);
+        gcut_text_add(&t, "%-18s", info->name);
         if (r->model) gcut_text_add(&t, " %5u  %-12s", r->of[op].n, dtypes_of(r, op));
         for (size_t k = 0; k < NCOLUMNS; k++)
             gcut_text_add(&t, "  %-21s", or_none(kernel(a, info, columns[k].dtype)));
@@ -152,7 +155,7 @@ static void as_json(report *r)
 static void body(void *arg)
 {
     report *r = arg;
-    if (r->model) count(r);
+    if (r->model) count(r, r->model);
     if (r->json)
         as_json(r);
     else

@@ -310,7 +310,7 @@ typedef gcut_madds gcut_madds_fn(const gcut_graph *g, const gcut_node *n);
 typedef struct gcut_op_info {
     const char *name;
     uint8_t lo, hi; /* operands; hi 255 = any */
-    char dtypes;    /* 'F' 'N' 'B' 'X' 'I' '-' */
+    char dtypes;    /* 'F' 'N' 'B' 'X' 'I' 'K' '-' */
     bool composite; /* has a meaning (decomposition) */
     bool pointwise; /* elementwise: result shape == every operand's shape */
     bool integers;  /* its evaluation over integers is defined */

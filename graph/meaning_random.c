@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Decompositions of the random ops.  Element i of a draw is a function of the
- * key and i alone, i being its row-major index.
+ * key and i alone, i being its row-major index.  Halves are drawn in f32 and
+ * rounded.
  */
 #include "graph/meaning.h"
 
 #include <math.h>
+
+#include "graph/interp.h"
 
 static gcut_ref random_bits(gcut_build *b, gcut_ref key, gcut_ref counter, gcut_dtype to)
 {
@@ -23,13 +26,27 @@ static gcut_ref indices(gcut_build *b, const gcut_type *t)
     return t->rank == 1 ? i : gcut_breshape(b, i, t->dim, t->rank);
 }
 
-/* The type of a node's first result, in the module of b: sizes are the attribute's. */
+/* The type of a node's first result, in the module of b: sizes are the attribute's; a half is drawn in f32.
+ */
 static gcut_type drawn(const gcut_graph *src, const gcut_node *node)
 {
     const gcut_attr *shape = gcut_attr_get(src, node, GCUT_A_shape);
     gcut_type t = {.dtype = gcut_type_of(src, node->res0)->dtype, .rank = (uint8_t)shape->n};
     for (uint32_t d = 0; d < shape->n; d++) t.dim[d] = shape->u.dims[d];
+    if (gcut_dtype_is_half(t.dtype)) t.dtype = GCUT_f32;
     return t;
+}
+
+/* The largest value of dtype t below hi; halves have 11 (f16) or 8 bits of fraction. */
+static double below(double hi, double lo, gcut_dtype t)
+{
+    if (t == GCUT_f64) return nextafter(hi, lo);
+    if (t == GCUT_f32) return (double)nextafterf((float)hi, (float)lo);
+    int e, bits = t == GCUT_f16 ? 11 : 8, least = t == GCUT_f16 ? -24 : -133;
+    double x = gcut_round_to(hi, t);
+    if (x < hi) return x;
+    if (frexp(x, &e) == 0.5) e--; /* under a power of two the numbers lie twice as dense */
+    return x - ldexp(1, x == 0 || e - bits < least ? least : e - bits);
 }
 
 /* y = lo + (hi - lo) u, u in [0, 1), below hi also after rounding */
@@ -37,10 +54,10 @@ gcut_ref gcut_meaning_uniform(gcut_build *b, const gcut_graph *src, const gcut_n
 {
     double lo = gcut_attr_num(src, node, GCUT_A_lo), hi = gcut_attr_num(src, node, GCUT_A_hi);
     gcut_type t = drawn(src, node);
+    gcut_dtype to = gcut_type_of(src, node->res0)->dtype;
     gcut_ref u = random_bits(b, x[0], indices(b, &t), t.dtype);
-    if (lo == 0 && hi == 1) return u;
-    double below = t.dtype == GCUT_f32 ? (double)nextafterf((float)hi, (float)lo) : nextafter(hi, lo);
-    gcut_attr top = gcut_attr_real(GCUT_A_hi, below);
+    if (lo == 0 && hi == 1 && to == t.dtype) return u;
+    gcut_attr top = gcut_attr_real(GCUT_A_hi, below(hi, lo, to));
     gcut_ref y = gcut_baddc(b, gcut_bscale(b, u, hi - lo), lo);
     return gcut_node_new(b->g, GCUT_OP_clamp, &y, 1, &top, 1, b->loc, b->name);
 }

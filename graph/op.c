@@ -54,6 +54,7 @@ const char *gcut_op_why_zero(const gcut_op_info *info)
 {
     if (strcmp(info->vjp_rule, "zero") != 0) return NULL;
     if (info->hi == 0) return "a constant";
+    if (info->dtypes == 'K') return "of a key";
     if (info->dtypes == 'B' || info->dtypes == 'I') return "of integers";
     if (!strcmp(info->shape_rule, "test")) return "a bool result";
     if (info->class == GCUT_CLASS_REDUCTION) return "an integer result";

@@ -63,6 +63,7 @@ static bool dtype_fits(char want, gcut_dtype t)
     case 'F': return gcut_dtype_is_float(t);
     case 'N': return gcut_dtype_is_float(t) || gcut_dtype_is_int(t);
     case 'B': return t == GCUT_bool || gcut_dtype_is_int(t);
+    case 'K':
     case 'I': return gcut_dtype_is_int(t);
     default: return true;
     }
@@ -74,7 +75,7 @@ static void check_operands(infer *s)
     static const struct {
         char letter;
         const char *text;
-    } want[] = {{'F', "a float"}, {'N', "a number"}, {'B', "bool or an integer"}, {'I', "an integer"}};
+    } want[] = {{'F', "a float"}, {'N', "a number"}, {'B', "bool or an integer"}, {'I', "an integer"}, {'K', "a key"}};
     if (s->nargs < info->lo || (info->hi != 255 && s->nargs > info->hi)) {
         char range[32];
         if (info->hi == 255)

@@ -38,8 +38,8 @@ void gcut_shape_draw(infer *s)
     key_operand(s, 0);
     *s->out = (gcut_type){.dtype = dtype_of(s, GCUT_A_dtype)};
     shape_from(s, GCUT_A_shape);
-    if (s->out->dtype != GCUT_f32 && s->out->dtype != GCUT_f64)
-        BAD(s, "'%s': dtype must be f32 or f64, not %s (cast is explicit)", opname(s),
+    if (!gcut_dtype_is_float(s->out->dtype))
+        BAD(s, "'%s': dtype must be a float, not %s (cast is explicit)", opname(s),
             gcut_dtype_name(s->out->dtype));
     if (s->op == GCUT_OP_uniform && number(s, GCUT_A_lo) >= number(s, GCUT_A_hi))
         BAD(s, "'uniform': lo=%g must be below hi=%g", number(s, GCUT_A_lo), number(s, GCUT_A_hi));

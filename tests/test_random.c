@@ -5,6 +5,7 @@
  * them.
  */
 #include "backends.h"
+#include "graph/interp.h"
 
 /* ---- bits ---- */
 
@@ -111,6 +112,46 @@ static void uniform_is_half_open(void **state)
         gcut_bind(s, "u", u, 65536);
         assert_ok(ctx, gcut_run(s));
         for (int i = 0; i < 65536; i++) assert_true(u[i] == 16777215);
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* A draw of halves is the draw of f32 rounded, below hi: bf16 keeps 8 bits, so 1 would come up once in 512.
+ */
+static void halves_are_rounded(void **state)
+{
+    (void)state;
+    enum { N = 1 << 16 };
+    static float u[N], z[N];
+    static uint16_t h[N], n[N];
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = graph_from(ctx, "func @f(rng %k: i64[]) -> (out u: f32[65536], out h: bf16[65536],"
+                                    " out z: f32[65536], out n: bf16[65536]) {\n"
+                                    "  %u = uniform(%k, shape=[65536])\n"
+                                    "  %h = uniform(%k, shape=[65536], dtype=bf16)\n"
+                                    "  %z = normal(%k, shape=[65536])\n"
+                                    "  %n = normal(%k, shape=[65536], dtype=bf16)\n"
+                                    "  return %u, %h, %z, %n\n}\n");
+    for (size_t b = 0; b < NBACKENDS; b++) {
+        int tops = 0;
+        gcut_step *s = forward_step(ctx, g, &backends[b]);
+        gcut_bind(s, "u", u, N);
+        gcut_bind(s, "h", h, N);
+        gcut_bind(s, "z", z, N);
+        gcut_bind(s, "n", n, N);
+        assert_ok(ctx, gcut_run(s));
+        for (int i = 0; i < N; i++) {
+            double want = gcut_round_to(u[i], GCUT_bf16), got, of_z;
+            uint32_t bits = (uint32_t)h[i] << 16, nbits = (uint32_t)n[i] << 16;
+            float f;
+            memcpy(&f, &bits, sizeof f), got = f;
+            memcpy(&f, &nbits, sizeof f), of_z = f;
+            assert_true(got == (want == 1 ? 1 - 0x1p-8 : want));
+            assert_true(of_z == gcut_round_to(z[i], GCUT_bf16));
+            tops += want == 1;
+        }
+        assert_true(tops > 50 && tops < 250);
         gcut_step_free(s);
     }
     gcut_ctx_free(ctx);
@@ -235,7 +276,7 @@ static void wrong_uses_are_refused(void **state)
         const char *head, *expr, *says;
     } cases[] = {
         {"rng %k: i64[]", "uniform(%k, shape=[2], lo=1, hi=1)", "must be below hi"},
-        {"rng %k: i64[]", "uniform(%k, shape=[2], dtype=\"f16\")", "dtype must be f32 or f64"},
+        {"rng %k: i64[]", "uniform(%k, shape=[2], dtype=\"i32\")", "dtype must be a float"},
         {"rng %k: i64[]", "uniform(%k, shape=[2], hi=inf)", "hi must be finite"},
         {"rng %k: i64[]", "normal(%k, shape=[2], std=-1)", "must not be negative"},
         {"rng %k: i64[3]", "uniform(%k, shape=[2])", "a key and must be i64[]"},
@@ -285,6 +326,7 @@ int main(void)
         cmocka_unit_test(bits_are_those_of_jax),
         cmocka_unit_test(distributions),
         cmocka_unit_test(uniform_is_half_open),
+        cmocka_unit_test(halves_are_rounded),
         cmocka_unit_test(recomputed_is_saved),
         cmocka_unit_test(the_ladder_and_differences_agree),
         cmocka_unit_test(a_key_is_the_callers_to_change),
