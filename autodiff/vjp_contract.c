@@ -36,8 +36,8 @@ void gcut_vjp_attention(gcut_vjp *c)
     GCUT_ASSERT(c->nx < 5);
     for (uint32_t k = 0; k < c->nx; k++) args[k] = c->x[k];
     args[c->nx] = c->dy;
-    gcut_ref d = gcut_node_new(g, GCUT_OP_attention_grad, args, c->nx + 1, g->attrs.at + n.attr0, n.nattrs,
-                               c->b.loc, c->b.name);
+    gcut_ref d = gcut_node_new(g, GCUT_OP_attention_grad, args, c->nx + 1, gcut_node_spec_of(g, &n).attrs,
+                               n.nattrs, c->b.loc, c->b.name);
     for (uint32_t k = 0; k < c->nx; k++)
         if (gcut_vjp_wants(c, k)) gcut_vjp_give(c, k, d + k);
 }

@@ -49,17 +49,6 @@ static bool same_args(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool same_marks(const gcut_marks *a, const gcut_marks *b)
-{
-    if (a->n != b->n) return false;
-    for (uint32_t i = 0; i < a->n; i++) {
-        if (strcmp(a->at[i].name, b->at[i].name) != 0 || a->at[i].nargs != b->at[i].nargs) return false;
-        for (uint32_t k = 0; k < a->at[i].nargs; k++)
-            if (strcmp(a->at[i].args[k], b->at[i].args[k]) != 0) return false;
-    }
-    return true;
-}
-
 static bool same_type(const gcut_type *a, const gcut_type *b)
 {
     return gcut_type_equal(a, b) && a->ordered == b->ordered &&
@@ -78,7 +67,7 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
     for (uint32_t k = 0; k < x->nregs; k++) /* equal bodies are one only when a pass shares them */
         if (gcut_region_at(g, x, k)->body != gcut_region_at(g, y, k)->body) return false;
-    return same_marks(&x->marks, &y->marks);
+    return gcut_marks_equal(&x->marks, &y->marks);
 }
 
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name)

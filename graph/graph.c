@@ -218,6 +218,17 @@ void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t
     *marks = (gcut_marks){marks->n + 1, at};
 }
 
+bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b)
+{
+    if (a->n != b->n) return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (strcmp(a->at[i].name, b->at[i].name) != 0 || a->at[i].nargs != b->at[i].nargs) return false;
+        for (uint32_t k = 0; k < a->at[i].nargs; k++)
+            if (strcmp(a->at[i].args[k], b->at[i].args[k]) != 0) return false;
+    }
+    return true;
+}
+
 /* ---- nodes ---- */
 
 static const gcut_attr *default_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
@@ -343,6 +354,20 @@ gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t
     return gcut_node_typed(g, op, args, nargs, attrs, nattrs, loc, name, NULL, 0);
 }
 
+/* A pool in which nothing lies has no address to count from. */
+gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n)
+{
+    return (gcut_node_spec){.op = (gcut_op)n->op,
+                            .args = n->nargs ? g->args.at + n->arg0 : NULL,
+                            .nargs = n->nargs,
+                            .ncaptured = n->ncaptured,
+                            .attrs = n->nattrs ? g->attrs.at + n->attr0 : NULL,
+                            .nattrs = n->nattrs,
+                            .regions = n->nregs ? g->regions.at + n->reg0 : NULL,
+                            .nregs = n->nregs,
+                            .loc = n->loc};
+}
+
 static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
                      const char *name, const char *const *names)
 {
@@ -350,19 +375,13 @@ static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const g
     gcut_marks marks = node->marks;
     gcut_type types[GCUT_MAX_RESULTS];
     for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
-    gcut_node_spec s = {.op = (gcut_op)node->op,
-                        .args = args,
-                        .nargs = node->nargs,
-                        .ncaptured = node->ncaptured,
-                        .attrs = src->attrs.at + node->attr0,
-                        .nattrs = node->nattrs,
-                        .regions = src->regions.at + node->reg0,
-                        .nregs = node->nregs,
-                        .loc = loc,
-                        .name = name,
-                        .names = names,
-                        .types = types,
-                        .ntypes = node->nres};
+    gcut_node_spec s = gcut_node_spec_of(src, node);
+    s.args = args;
+    s.loc = loc;
+    s.name = name;
+    s.names = names;
+    s.types = types;
+    s.ntypes = node->nres;
     gcut_ref r = gcut_node_make(dst, &s);
     dst->nodes.at[dst->nodes.n - 1].marks = marks;
     return r;

@@ -384,6 +384,8 @@ typedef struct gcut_node_spec {
     uint32_t ntypes;
 } gcut_node_spec;
 gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s);
+/* What node n of g is made of, without names and types; its lists are g's own. */
+gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n);
 /* Node n of src again in dst on other operands: same op, attributes, regions and marks; name NULL = same name
  * made unique. */
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
@@ -423,6 +425,7 @@ gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
 
 /* Marks live in the module's arena. NULL when absent. */
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);
+bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b);
 void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs,
                    const char *const *args);
 

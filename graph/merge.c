@@ -43,17 +43,6 @@ static bool same_attrs(const gcut_graph *f, const gcut_node *a, const gcut_graph
     return true;
 }
 
-static bool same_marks(const gcut_marks *a, const gcut_marks *b)
-{
-    if (a->n != b->n) return false;
-    for (uint32_t i = 0; i < a->n; i++) {
-        if (strcmp(a->at[i].name, b->at[i].name) != 0 || a->at[i].nargs != b->at[i].nargs) return false;
-        for (uint32_t k = 0; k < a->at[i].nargs; k++)
-            if (strcmp(a->at[i].args[k], b->at[i].args[k]) != 0) return false;
-    }
-    return true;
-}
-
 static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields);
 
 static bool same_step(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
@@ -94,7 +83,7 @@ static bool same_scan(const merger *m, uint32_t i, uint32_t j)
     const gcut_graph *g = m->g;
     const gcut_node *a = gcut_node_at(g, i), *b = gcut_node_at(g, j);
     if (b->op != a->op || a->nargs != b->nargs || a->ncaptured != b->ncaptured ||
-        !same_marks(&a->marks, &b->marks) || !same_attrs(g, a, g, b))
+        !gcut_marks_equal(&a->marks, &b->marks) || !same_attrs(g, a, g, b))
         return false;
     for (uint32_t k = 0; k < a->nargs; k++) {
         source x = m->from[gcut_arg(g, a, k)], y = m->from[gcut_arg(g, b, k)];
@@ -182,19 +171,12 @@ static gcut_ref copy_wider(const merger *m, gcut_rewrite *rw, uint32_t i)
     }
     for (uint32_t k = 0; k < node.nargs; k++) args[k] = gcut_rewrite_arg(rw, i, k);
     gcut_region region = {gcut_region_at(g, &node, 0)->kind, wider_body(m, i)};
-    gcut_node_spec s = {.op = (gcut_op)node.op,
-                        .args = args,
-                        .nargs = node.nargs,
-                        .ncaptured = node.ncaptured,
-                        .attrs = g->attrs.at + node.attr0,
-                        .nattrs = node.nattrs,
-                        .regions = &region,
-                        .nregs = 1,
-                        .loc = node.loc,
-                        .name = names[0],
-                        .types = types,
-                        .names = names,
-                        .ntypes = nres};
+    gcut_node_spec s = gcut_node_spec_of(g, &node);
+    s.args = args;
+    s.regions = &region;
+    s.types = types;
+    s.names = names;
+    s.ntypes = nres;
     return gcut_node_make(rw->dst, &s);
 }
 

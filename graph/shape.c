@@ -75,7 +75,11 @@ static void check_operands(infer *s)
     static const struct {
         char letter;
         const char *text;
-    } want[] = {{'F', "a float"}, {'N', "a number"}, {'B', "bool or an integer"}, {'I', "an integer"}, {'K', "a key"}};
+    } want[] = {{'F', "a float"},
+                {'N', "a number"},
+                {'B', "bool or an integer"},
+                {'I', "an integer"},
+                {'K', "a key"}};
     if (s->nargs < info->lo || (info->hi != 255 && s->nargs > info->hi)) {
         char range[32];
         if (info->hi == 255)

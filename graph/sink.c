@@ -86,16 +86,13 @@ static void copy_region(const sinker *s, gcut_rewrite *rw, uint32_t id)
     gcut_type *types = gcut_calloc(s->a, n.nres, sizeof *types);
     const char **names = gcut_calloc(s->a, n.nres, sizeof *names);
     gcut_region *regions = gcut_calloc(s->a, n.nregs, sizeof *regions);
-    gcut_node_spec spec = {.op = (gcut_op)n.op,
-                           .args = args,
-                           .attrs = s->g->attrs.at + n.attr0,
-                           .nattrs = n.nattrs,
-                           .regions = regions,
-                           .nregs = n.nregs,
-                           .loc = n.loc,
-                           .types = types,
-                           .names = names,
-                           .ntypes = n.nres};
+    gcut_node_spec spec = gcut_node_spec_of(s->g, &n);
+    spec.args = args;
+    spec.nargs = spec.ncaptured = 0;
+    spec.regions = regions;
+    spec.types = types;
+    spec.names = names;
+    spec.ntypes = n.nres;
     for (uint32_t k = 0; k < n.nargs; k++) {
         if (sinks(s, &n, k)) continue;
         args[spec.nargs++] = gcut_rewrite_arg(rw, id, k);

@@ -160,15 +160,7 @@ static void infer_body(void *arg)
 {
     inference *f = arg;
     const gcut_node *n = gcut_node_at(&f->shadow, f->node);
-    gcut_node_spec s = {.op = (gcut_op)n->op,
-                        .args = f->shadow.args.at + n->arg0,
-                        .nargs = n->nargs,
-                        .ncaptured = n->ncaptured,
-                        .attrs = f->shadow.attrs.at + n->attr0,
-                        .nattrs = n->nattrs,
-                        .regions = f->shadow.regions.at + n->reg0,
-                        .nregs = n->nregs,
-                        .loc = n->loc};
+    gcut_node_spec s = gcut_node_spec_of(&f->shadow, n);
     f->n = gcut_infer(&f->shadow, &s, f->out);
 }
 
