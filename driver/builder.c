@@ -447,9 +447,8 @@ static void do_einsum(void *arg)
 {
     einsum_job *j = arg;
     call *c = &j->c;
-    gcut_ref *in = gcut_calloc(c->b.g->module->arena, (size_t)j->n + 1, sizeof *in);
+    const gcut_ref *in = gcut_builder_refs(c->b.g->module->arena, c->b.g, j->in, j->n);
     locate(c);
-    for (int i = 0; i < j->n; i++) in[i] = j->in[i].id;
     c->out = gcut_beinsum(&c->b, c->name, in, (uint32_t)j->n);
 }
 
@@ -477,8 +476,7 @@ static void do_apply(void *arg)
     locate(c);
     if (!gcut_op_parse(c->name, strlen(c->name), &op))
         usage(c, gcut_printf(m->arena, "unknown op '%s'", c->name));
-    gcut_ref *in = gcut_calloc(m->arena, (size_t)j->n + 1, sizeof *in);
-    for (int i = 0; i < j->n; i++) in[i] = gcut_builder_ref(c->b.g, j->in[i]);
+    const gcut_ref *in = gcut_builder_refs(m->arena, c->b.g, j->in, j->n);
     uint32_t nattrs = 0;
     gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0},
                                         j->attrs ? j->attrs : "", &nattrs);
@@ -502,9 +500,9 @@ gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bi
                             gcut_val var, double eps, double momentum, gcut_val next[2])
 {
     char attrs[96];
-    gcut_val out[3];
+    gcut_val in[] = {x, gain, bias, mean, var}, out[3];
     snprintf(attrs, sizeof attrs, "eps=%.17g, momentum=%.17g", eps, momentum);
-    gcut_apply_multi_at(at, x.graph, "batch_norm", (gcut_val[]){x, gain, bias, mean, var}, 5, attrs, out, 3);
+    gcut_apply_multi_at(at, graph_of(in, 5), "batch_norm", in, 5, attrs, out, 3);
     next[0] = out[1];
     next[1] = out[2];
     return out[0];

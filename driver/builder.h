@@ -37,6 +37,8 @@ static inline gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), ca
 /* What v is called in g: v itself, or the parameter of g that captures it.  Throws when v is of no graph
  * around g. */
 gcut_ref gcut_builder_ref(gcut_graph *g, gcut_val v);
+/* The same for n values, in `a`. */
+gcut_ref *gcut_builder_refs(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n);
 
 static inline void locate(call *c)
 {

@@ -46,6 +46,13 @@ gcut_ref gcut_builder_ref(gcut_graph *g, gcut_val v)
     return gcut_body_capture(g, gcut_builder_ref(g->outer, v));
 }
 
+gcut_ref *gcut_builder_refs(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n)
+{
+    gcut_ref *id = gcut_calloc(a, (size_t)n + 1, sizeof *id);
+    for (int k = 0; k < n; k++) id[k] = gcut_builder_ref(g, v[k]);
+    return id;
+}
+
 static void with_captures(void *arg)
 {
     call *c = arg;

@@ -108,15 +108,6 @@ static bool is_null(const gcut_val *v, int n)
     return false;
 }
 
-/* What g calls these values; those of graphs around it are captured. */
-static gcut_ref *ids(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n)
-{
-    if (!v) return NULL;
-    gcut_ref *id = gcut_calloc(a, (size_t)n + 1, sizeof *id);
-    for (int k = 0; k < n; k++) id[k] = gcut_builder_ref(g, v[k]);
-    return id;
-}
-
 /* A value from around a region would be differentiated by as if nothing else there depended on it. */
 static void check_own(const grad_call *c, const gcut_val *v, int n)
 {
@@ -133,10 +124,10 @@ static void grad_body(void *arg)
     grad_call c = {.at = j->at, .g = g, .ny = j->ny, .nx = j->nx};
     check_own(&c, j->y, j->ny);
     check_own(&c, j->x, j->nx);
-    c.y = ids(a, g, j->y, j->ny);
-    c.dy = ids(a, g, j->dy, j->ny);
-    c.x = ids(a, g, j->x, j->nx);
-    c.t = ids(a, g, j->t, j->nx);
+    c.y = gcut_builder_refs(a, g, j->y, j->ny);
+    c.dy = gcut_builder_refs(a, g, j->dy, j->dy ? j->ny : 0);
+    c.x = gcut_builder_refs(a, g, j->x, j->nx);
+    c.t = gcut_builder_refs(a, g, j->t, j->t ? j->nx : 0);
     c.out = gcut_calloc(a, (size_t)j->nout + 1, sizeof *c.out);
     j->body(&c);
     for (int k = 0; k < j->nout; k++) j->out[k] = (gcut_val){g, c.out[k]};

@@ -130,8 +130,7 @@ static void do_concat(void *arg)
     call *c = &j->c;
     gcut_module *m = c->b.g->module;
     locate(c);
-    gcut_ref *in = gcut_calloc(m->arena, (size_t)j->n, sizeof *in);
-    for (int i = 0; i < j->n; i++) in[i] = j->in[i].id;
+    const gcut_ref *in = gcut_builder_refs(m->arena, c->b.g, j->in, j->n);
     gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis_of(c, in[0], c->axis));
     c->out = gcut_node_new(c->b.g, GCUT_OP_concat, in, (uint32_t)j->n, &a, 1, c->b.loc, NULL);
 }

@@ -4,8 +4,7 @@
  */
 #include <stdio.h>
 
-#include "driver/ctx.h"
-#include "graph/graph.h"
+#include "driver/builder.h"
 
 /* before, the sizes between commas, after: written under protection, since a size may be none of the graph's.
  */
@@ -62,8 +61,9 @@ gcut_val gcut_normal_at(gcut_here at, gcut_val key, int dtype, gcut_shape shape,
 gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p)
 {
     char attrs[64];
+    gcut_val in[] = {x, key};
     snprintf(attrs, sizeof attrs, "p=%.17g", p);
-    return gcut_apply_at(at, x.graph, "dropout", (gcut_val[]){x, key}, 2, attrs);
+    return gcut_apply_at(at, gcut_builder_graph(in, 2), "dropout", in, 2, attrs);
 }
 
 gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n)

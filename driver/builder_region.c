@@ -232,8 +232,7 @@ static void do_call(void *arg)
     if ((int)c->callee->results.n != c->nout)
         wrong(j, gcut_printf(m->arena, "@%s has %u results, not %d", c->callee->name, c->callee->results.n,
                              c->nout));
-    gcut_ref *args = gcut_calloc(m->arena, (size_t)j->nin + 1, sizeof *args);
-    for (int k = 0; k < j->nin; k++) args[k] = gcut_builder_ref(j->g, j->in[k]);
+    const gcut_ref *args = gcut_builder_refs(m->arena, j->g, j->in, j->nin);
     j->region[0] = (gcut_region){"call", c->callee};
     gcut_node_spec s = {.op = j->op,
                         .args = args,

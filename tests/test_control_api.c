@@ -133,6 +133,66 @@ static void branches_by_the_builder(void **state)
     assert_true(by_branches(-3) == 9);
 }
 
+/* ---- ops of lists of operands, in a body ---- */
+
+/* s' = einsum(concat(s, v), m), with v and m of the graph around. */
+static void mix(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    const gcut_val *around = user;
+    (void)body;
+    gcut_val both = gcut_concat(((gcut_val[]){in[0], around[0]}), 2, 0);
+    out[0] = gcut_einsum("i,ij->j", both, around[1]);
+}
+
+static void lists_capture(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_graph_new(ctx, "f");
+    gcut_val unread = gcut_input(g, "unread", GCUT_F64, GCUT_SHAPE(7)), out,
+             s = gcut_input(g, "s", GCUT_F64, GCUT_SHAPE(2)),
+             around[] = {gcut_input(g, "v", GCUT_F64, GCUT_SHAPE(1)),
+                         gcut_input(g, "m", GCUT_F64, GCUT_SHAPE(3, 2))};
+    gcut_scan(g, &(gcut_loop){.carry = &s, .ncarry = 1, .length = 2, .body = mix, .user = around}, &out);
+    gcut_output(g, "y", out);
+    gcut_output(g, "loss", gcut_sum(unread, 0));
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.backend = GCUT_EAGER;
+    opt.forward_only = true;
+    gcut_step *step = gcut_compile(g, &opt);
+    if (!step) fail_msg("%s", gcut_last_error(ctx));
+    double x[] = {1, 2}, v[] = {3}, m[] = {1, 0, 2, 1, 0, 1}, want[] = {15, 8};
+    gcut_bind(step, "s", x, 2);
+    gcut_bind(step, "v", v, 1);
+    gcut_bind(step, "m", m, 3, 2);
+    if (gcut_run_forward(step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    gcut_value_info y;
+    assert_true(gcut_step_value(step, "y", &y));
+    assert_memory_equal(y.at, want, sizeof want);
+    gcut_ctx_free(ctx);
+}
+
+/* The mask is drawn where the key is, of a value from around. */
+static void drop(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
+{
+    (void)body;
+    out[0] = gcut_dropout(*(gcut_val *)user, in[0], 0.5);
+}
+
+static void operands_from_around_come_first(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_graph_new(ctx, "f");
+    gcut_val x = gcut_input(g, "x", GCUT_F64, GCUT_SHAPE(4)), keys = gcut_key_split(gcut_rng(g, "key"), 3),
+             out;
+    gcut_scan(g, &(gcut_loop){.xs = &keys, .nxs = 1, .nys = 1, .body = drop, .user = &x}, &out);
+    gcut_output(g, "y", out);
+    if (!gcut_graph_ok(g)) fail_msg("%s", gcut_last_error(ctx));
+    assert_int_equal(gcut_shape_of(out).rank, 2);
+    gcut_ctx_free(ctx);
+}
+
 /* ---- what goes wrong is said ---- */
 
 static void no_value(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out)
@@ -187,8 +247,8 @@ static void misuse_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rnn_by_the_builder),
-        cmocka_unit_test(branches_by_the_builder),
+        cmocka_unit_test(rnn_by_the_builder), cmocka_unit_test(branches_by_the_builder),
+        cmocka_unit_test(lists_capture),      cmocka_unit_test(operands_from_around_come_first),
         cmocka_unit_test(misuse_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
