@@ -341,6 +341,37 @@ static void dce(void **state)
     with_env(dce_body, NULL);
 }
 
+/* Loops within loops: each reads a carried value only because of what the one inside needs, so that what is
+ * needed is found from the inside out. */
+static void deep_body(void *arg)
+{
+    job *j = arg;
+    enum { DEPTH = 40 };
+    gcut_text t = {.arena = j->arena};
+    gcut_text_add(&t, "gcut 1\nfunc @f(input %%w: f32[4]) -> (out r: f32[4]) {\n");
+    for (int k = 0; k < DEPTH; k++) {
+        const char *x = k ? gcut_printf(j->arena, "a%d", k - 1) : "w";
+        gcut_text_add(&t,
+                      "%%s%d, %%t%d, %%dead%d = scan(%%%s, %%%s, %%w, carries=3, length=1) "
+                      "body(%%a%d: f32[4], %%b%d: f32[4], %%d%d: f32[4]) {\n",
+                      k, k, k, x, x, k, k, k);
+    }
+    for (int k = DEPTH; k-- > 0;)
+        gcut_text_add(&t, "%%q%d = mul(%%%s, %%b%d) %%e%d = neg(%%d%d) yield %%q%d, %%a%d, %%e%d }\n", k,
+                      k == DEPTH - 1 ? "w" : gcut_printf(j->arena, "s%d", k + 1), k, k, k, k, k, k);
+    gcut_text_add(&t, "return %%s0\n}\n");
+    gcut_graph *g = parse(j, t.at), *h = gcut_pass_dce(g, "h");
+    gcut_verify(h);
+    assert_same(j->arena, g, h, special_params(j->arena, g, 1, 0));
+    for (const gcut_graph *body = h; body->regions.n; body = body->regions.at[0].body)
+        assert_int_equal(gcut_node_carries(body, &body->nodes.at[0]), 2);
+}
+static void dce_of_nested_loops(void **state)
+{
+    (void)state;
+    with_env(deep_body, NULL);
+}
+
 /* The test of sizes that only run time can decide outlives the node that asked for it. */
 static void checks_body(void *arg)
 {
@@ -511,8 +542,9 @@ static void random_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fold_rules), cmocka_unit_test(cse),    cmocka_unit_test(dce),
-        cmocka_unit_test(checks),     cmocka_unit_test(corpus), cmocka_unit_test(random_graphs),
+        cmocka_unit_test(fold_rules),          cmocka_unit_test(cse),    cmocka_unit_test(dce),
+        cmocka_unit_test(dce_of_nested_loops), cmocka_unit_test(checks), cmocka_unit_test(corpus),
+        cmocka_unit_test(random_graphs),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }
