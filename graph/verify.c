@@ -332,12 +332,28 @@ static void locations(gcut_check *c)
 
 /* ---- G8: regions ---- */
 
-static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch);
+static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_arena *scratch);
 
 static bool has_check(const gcut_graph *g, gcut_dim a, gcut_dim b)
 {
     return gcut_dim_compare(g->module->dims, a, b, g->decls.at, g->decls.n) == GCUT_DIM_EQUAL ||
            known_check(g, a, b);
+}
+
+static bool is_around(const gcut_check *c, const gcut_graph *g)
+{
+    while (c && c->g != g) c = c->around;
+    return c != NULL;
+}
+
+/* The body of a region is a graph of its own kind: a call's is a function, which the module lists. */
+static bool has_body(const gcut_check *c, const gcut_node *node, const gcut_region *r)
+{
+    if (!r->body || r->body->module != c->m || is_around(c, r->body)) return false;
+    if (node->op != GCUT_OP_call) return r->body->is_body;
+    for (uint32_t i = 0; i < c->m->graphs.n; i++)
+        if (c->m->graphs.at[i] == r->body) return true;
+    return false;
 }
 
 /* The parameters behind the arguments are the captured operands. */
@@ -346,8 +362,7 @@ static const char *body_fault(const gcut_check *c, const gcut_node *node, uint32
     const gcut_region *r = &c->g->regions.at[node->reg0 + k];
     const char *want = gcut_op_region((gcut_op)node->op, k);
     if (!want || !r->kind || strcmp(want, r->kind) != 0) return "is not one that the op has";
-    if (!r->body || r->body->module != c->m || r->body == c->g)
-        return "has no graph of its own in the module";
+    if (!has_body(c, node, r)) return "has no graph of its own in the module";
     if (node->op == GCUT_OP_call) return node->ncaptured ? "captures values" : NULL;
     uint32_t given = gcut_region_nargs((gcut_op)node->op, k, node->nargs - node->ncaptured);
     if (r->body->params.n != given + node->ncaptured) return "takes another number of values";
@@ -376,7 +391,7 @@ static void regions(gcut_check *c)
             if (fault)
                 gcut_check_report(c, node->loc, "G8", "region %u of '%s' %s", k + 1, op_name(node), fault);
             else if (node->op != GCUT_OP_call)
-                c->broken += graph_alone(g->regions.at[node->reg0 + k].body, c->scratch);
+                c->broken += graph_alone(g->regions.at[node->reg0 + k].body, c, c->scratch);
         }
         c->bad[n] = !whole;
     }
@@ -385,9 +400,9 @@ static void regions(gcut_check *c)
 /* ---- all of them ---- */
 
 /* G8 is checked before G3, whose shape rules look into regions. */
-static uint32_t graph_alone(const gcut_graph *g, gcut_arena *scratch)
+static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_arena *scratch)
 {
-    gcut_check c = {.g = g, .m = g->module, .scratch = scratch};
+    gcut_check c = {.around = around, .g = g, .m = g->module, .scratch = scratch};
     c.bad = gcut_calloc(scratch, g->nodes.n + 1, sizeof *c.bad);
     defined_before_use(&c);
     op_table(&c);
@@ -410,7 +425,7 @@ void gcut_verify(const gcut_graph *g)
 {
     gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
     gcut_check c = {.g = g, .m = g->module, .scratch = scratch};
-    uint32_t broken = graph_alone(g, scratch);
+    uint32_t broken = graph_alone(g, NULL, scratch);
     if (!broken) gcut_check_pairs(&c, false);
     finish(g->module, scratch, broken + c.broken);
 }
@@ -421,7 +436,7 @@ void gcut_verify_module(const gcut_module *m)
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_check c = {.g = m->graphs.at[0], .m = m->graphs.at[0]->module, .scratch = scratch};
     uint32_t broken = 0;
-    for (uint32_t i = 0; i < m->graphs.n; i++) broken += graph_alone(m->graphs.at[i], scratch);
+    for (uint32_t i = 0; i < m->graphs.n; i++) broken += graph_alone(m->graphs.at[i], NULL, scratch);
     if (!broken) gcut_check_pairs(&c, true);
     finish(c.m, scratch, broken + c.broken);
 }

@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 
 typedef struct gcut_check {
+    const struct gcut_check *around; /* of the graph that g is a body in; NULL = g is a function */
     const gcut_graph *g;
     gcut_module *m;
     gcut_arena *scratch;

@@ -260,6 +260,42 @@ static void wild_regions(job *j)
     node(j, 1)->nregs = 1;
     node(j, 1)->reg0 = 4000000000;
 }
+/* The last node of @fwd becomes one that only a damaged module has. */
+static gcut_node *with_region(job *j, gcut_op op, const char *kind, gcut_graph *body)
+{
+    gcut_node *n = node(j, 4);
+    n->op = (uint16_t)op;
+    n->reg0 = j->fwd->regions.n;
+    n->nregs = 1;
+    *GCUT_PUSH(j->m->arena, &j->fwd->regions) = (gcut_region){kind, body};
+    return n;
+}
+static void call_of_a_body(job *j)
+{
+    with_region(j, GCUT_OP_call, "call", gcut_body_new(j->fwd));
+}
+static void function_as_body(job *j)
+{
+    with_region(j, GCUT_OP_while, "cond", j->bwd);
+}
+static void missing_region(job *j)
+{
+    with_region(j, GCUT_OP_while, "cond", gcut_body_new(j->fwd))->nregs = 0;
+}
+/* A loop in a body in a loop whose condition is the first body again. */
+static void circular_body(job *j)
+{
+    gcut_graph *body[2] = {gcut_body_new(j->fwd), gcut_body_new(j->fwd)};
+    gcut_type t = {.dtype = GCUT_bool};
+    with_region(j, GCUT_OP_while, "cond", body[0])->nargs = 1;
+    for (int k = 0; k < 2; k++) {
+        gcut_ref v = gcut_param_new(body[k], GCUT_ROLE_input, "p", &t);
+        *GCUT_PUSH(j->m->arena, &body[k]->args) = v;
+        *GCUT_PUSH(j->m->arena, &body[k]->regions) = (gcut_region){"cond", body[1 - k]};
+        *GCUT_PUSH(j->m->arena, &body[k]->nodes) =
+            (gcut_node){.op = GCUT_OP_while, .nargs = 1, .nregs = 1, .loc = node(j, 4)->loc};
+    }
+}
 static void wild_captures(job *j)
 {
     node(j, 1)->ncaptured = 9;
@@ -298,22 +334,23 @@ typedef struct row {
 #fn, fn, rule, line                                                                                  \
     }
 static const row rows[] = {
-    ROW(later_operand, "G1", 14),  ROW(own_operand, "G1", 14),  ROW(no_operand, "G1", 14),
-    ROW(wild_operand, "G1", 14),   ROW(wild_args, "G1", 14),    ROW(wild_op, "G2", 14),
-    ROW(too_few, "G2", 14),        ROW(too_many, "G2", 12),     ROW(lacks_attr, "G2", 12),
-    ROW(foreign_attr, "G2", 12),   ROW(wrong_kind, "G2", 12),   ROW(unsorted, "G2", 12),
-    ROW(default_stated, "G2", 12), ROW(wild_attrs, "G2", 12),   ROW(wrong_dtype, "G3", 12),
-    ROW(wrong_dim, "G3", 15),      ROW(wrong_rank, "G3", 15),   ROW(refused, "G3", 11),
-    ROW(wrong_def, "G3", 15),      ROW(lost_check, "G3", 15),   ROW(same_name, "G4", 15),
-    ROW(empty_name, "G4", 15),     ROW(odd_name, "G4", 15),     ROW(undeclared, "G5", 0),
-    ROW(empty_range, "G5", 0),     ROW(no_multiple, "G5", 0),   ROW(no_symbol, "G5", 0),
-    ROW(declared_twice, "G5", 0),  ROW(wrong_order, "G5", 0),   ROW(wild_result, "G6", 0),
-    ROW(same_result, "G6", 0),     ROW(param_role, "G6", 0),    ROW(result_role, "G6", 0),
-    ROW(next_of_input, "G6", 0),   ROW(next_type, "G6", 0),     ROW(grad_of_none, "G6", 0),
-    ROW(wild_loc, "G7", 0),        ROW(circular_loc, "G7", 0),  ROW(stray_region, "G8", 12),
-    ROW(wild_captures, "G8", 12),  ROW(wild_regions, "G8", 12), ROW(saved_type, "G9", 0),
-    ROW(saved_unknown, "G9", 0),   ROW(saved_missing, "G9", 0), ROW(bwd_grad, "G9", 0),
-    ROW(no_half, "G9", 0),
+    ROW(later_operand, "G1", 14),  ROW(own_operand, "G1", 14),      ROW(no_operand, "G1", 14),
+    ROW(wild_operand, "G1", 14),   ROW(wild_args, "G1", 14),        ROW(wild_op, "G2", 14),
+    ROW(too_few, "G2", 14),        ROW(too_many, "G2", 12),         ROW(lacks_attr, "G2", 12),
+    ROW(foreign_attr, "G2", 12),   ROW(wrong_kind, "G2", 12),       ROW(unsorted, "G2", 12),
+    ROW(default_stated, "G2", 12), ROW(wild_attrs, "G2", 12),       ROW(wrong_dtype, "G3", 12),
+    ROW(wrong_dim, "G3", 15),      ROW(wrong_rank, "G3", 15),       ROW(refused, "G3", 11),
+    ROW(wrong_def, "G3", 15),      ROW(lost_check, "G3", 15),       ROW(same_name, "G4", 15),
+    ROW(empty_name, "G4", 15),     ROW(odd_name, "G4", 15),         ROW(undeclared, "G5", 0),
+    ROW(empty_range, "G5", 0),     ROW(no_multiple, "G5", 0),       ROW(no_symbol, "G5", 0),
+    ROW(declared_twice, "G5", 0),  ROW(wrong_order, "G5", 0),       ROW(wild_result, "G6", 0),
+    ROW(same_result, "G6", 0),     ROW(param_role, "G6", 0),        ROW(result_role, "G6", 0),
+    ROW(next_of_input, "G6", 0),   ROW(next_type, "G6", 0),         ROW(grad_of_none, "G6", 0),
+    ROW(wild_loc, "G7", 0),        ROW(circular_loc, "G7", 0),      ROW(stray_region, "G8", 12),
+    ROW(call_of_a_body, "G8", 15), ROW(function_as_body, "G8", 15), ROW(circular_body, "G8", 0),
+    ROW(missing_region, "G3", 15), ROW(wild_captures, "G8", 12),    ROW(wild_regions, "G8", 12),
+    ROW(saved_type, "G9", 0),      ROW(saved_unknown, "G9", 0),     ROW(saved_missing, "G9", 0),
+    ROW(bwd_grad, "G9", 0),        ROW(no_half, "G9", 0),
 };
 
 /* Some breakages break two invariants, or let the shape rule speak as well: one report must name the rule. */
