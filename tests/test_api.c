@@ -312,6 +312,22 @@ static void broadcasting(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A relu that is nearly 0 has a derivative, which a step of 1e-3 leaves; one that is 0 has none to compare.
+ */
+static void gradcheck_near_kinks(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "g");
+    gcut_val w = gcut_init(gcut_param(g, "w", GCUT_F64, GCUT_SHAPE(4)), "dense([1e-4, -2e-5, 1, 0.0])");
+    gcut_output(g, "loss", gcut_sum(gcut_mul(gcut_relu(w), gcut_exp(w)), 0));
+    gcut_check_report r = gcut_gradcheck(g, NULL, NULL, 0, 1e-7);
+    assert_non_null(r.text);
+    if (!r.ok) fail_msg("%s", r.text);
+    assert_non_null(strstr(r.text, "1 at kinks left out"));
+    gcut_ctx_free(ctx);
+}
+
 static void apply_takes_attributes_as_text(void **state)
 {
     (void)state;
@@ -795,6 +811,7 @@ int main(void)
         cmocka_unit_test(names_of_results_are_taken),
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
+        cmocka_unit_test(gradcheck_near_kinks),
         cmocka_unit_test(apply_takes_attributes_as_text),
         cmocka_unit_test(builders_of_models),
         cmocka_unit_test(binding),

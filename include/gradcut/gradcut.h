@@ -462,7 +462,8 @@ GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, con
 /* Runs every backend on the same values; tol < 0 = by dtype.  NULL text on error. */
 GCUT_API gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
                                        size_t nfeed, double tol);
-/* Gradients against central differences in f64; tol < 0 = 1e-5. */
+/* Gradients against central differences in f64; tol < 0 = 1e-5.  Elements where the loss has a kink are
+ * counted in the text and left out. */
 GCUT_API gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
                                           size_t nfeed, double tol);
 

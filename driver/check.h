@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the checks share: a graph, values for its parameters, and a report.
+ */
+#ifndef GCUT_DRIVER_CHECK_H
+#define GCUT_DRIVER_CHECK_H
+
+#include "driver/step.h"
+
+typedef struct gcut_trial {
+    gcut_graph *g;
+    const gcut_options *opt;
+    const gcut_feed *feed;
+    size_t nfeed;
+    double tol; /* < 0 = the check's own */
+    gcut_check_report *out;
+    gcut_env *env;
+    gcut_arena *a; /* scratch, made by the body */
+} gcut_trial;
+
+/* The caller's options for one backend, without a dump. */
+gcut_options gcut_trial_options(const gcut_trial *c, gcut_backend b);
+/* A step on the feed, prepared; what is not fed is drawn from the same seed in every step. */
+gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_options *opt);
+/* What a prepared step holds in that slot. */
+gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x);
+/* Runs body on a gcut_trial; the report is empty when it throws. */
+gcut_check_report gcut_trial_report(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
+                                    size_t nfeed, double tol, void (*body)(void *));
+
+#endif

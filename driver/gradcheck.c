@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The gradient check: reverse mode against central differences, both in f64.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "driver/check.h"
+
+#define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */
+
+/* A gradient smaller than this part of the loss, of a bias in front of a normalization, say, is compared with
+ * it: slopes are rounded to eps / h of the loss, 3e-11 at the smallest step. */
+#define LEAST 1e-5
+
+/* A doubt that stays above this part of the largest element is a kink: rounding is 1e-5 of it at most. */
+#define KINK 1e-3
+
+typedef struct probe {
+    gcut_trial *c;
+    const gcut_graph *g; /* the primal */
+    gcut_array *in;      /* by parameter of g */
+    uint32_t loss;       /* result number */
+    double at_rest;      /* the loss with nothing moved */
+} probe;
+
+/* The loss with h added to element i of parameter k. */
+static double loss_at(const probe *q, uint32_t k, int64_t i, double h)
+{
+    gcut_arena *a = gcut_arena_new(q->c->env, q->c->a);
+    gcut_array *in = gcut_calloc(a, q->g->params.n + 1, sizeof *in),
+               *out = gcut_calloc(a, q->g->results.n + 1, sizeof *out);
+    memcpy(in, q->in, q->g->params.n * sizeof *in);
+    if (h != 0) {
+        gcut_array moved = gcut_array_new(a, in[k].dtype, in[k].rank, in[k].dim);
+        memcpy(moved.u.f, in[k].u.f, (size_t)in[k].n * sizeof *moved.u.f);
+        moved.u.f[i] += h;
+        in[k] = moved;
+    }
+    gcut_interp(q->g, GCUT_EXACT, a, in, out, NULL);
+    double y = out[q->loss].u.f[0];
+    gcut_arena_free(a);
+    return y;
+}
+
+/* Central differences of the steps h and h / 2. */
+typedef struct estimate {
+    double slope; /* with one Richardson step: error h^4 f^(5) / 30 + eps |f| / h */
+    double doubt; /* how far they are from those of a function with derivatives */
+} estimate;
+
+/* Of a smooth function the two slopes differ by h^2 f''' / 8, and the bends, h f'', halve with h but for
+ * h^3 f'''' / 16.  A kink between x - h and x + h, of a relu that is nearly 0, say, bends both by its change
+ * of slope. */
+static estimate differences(const probe *q, uint32_t k, int64_t i, double h)
+{
+    double mid = q->at_rest, slope[2], bend[2];
+    for (int j = 0; j < 2; j++) {
+        double step = j ? h / 2 : h, up = loss_at(q, k, i, step), down = loss_at(q, k, i, -step);
+        slope[j] = (up - down) / (2 * step);
+        bend[j] = ((up - mid) - (mid - down)) / step;
+    }
+    return (estimate){(4 * slope[1] - slope[0]) / 3,
+                      fmax(fabs(slope[1] - slope[0]), fabs(bend[0] - 2 * bend[1]))};
+}
+
+/* The derivative by element i of parameter k, whose error is small against `scale`.  Rounding and truncation
+ * are least together near h = eps^(1/5); a smaller step is for what has a kink that near. */
+static estimate derivative(const probe *q, uint32_t k, int64_t i, double scale)
+{
+    double x = fabs(q->in[k].u.f[i]), h = 1e-3 * (x > 1 ? x : 1);
+    estimate best = differences(q, k, i, h);
+    for (int tries = 0; tries < 2 && !(best.doubt <= 1e-6 * scale); tries++) {
+        estimate e = differences(q, k, i, h /= 16);
+        if (!(e.doubt >= best.doubt)) best = e;
+    }
+    return best;
+}
+
+static uint32_t loss_result(const gcut_trial *c, const gcut_graph *g, const char *asked)
+{
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_type *t = gcut_type_of(g, g->results.at[i].value);
+        bool scalar = t->rank == 0 && gcut_dtype_is_float(t->dtype) && g->results.at[i].role == GCUT_ROLE_out;
+        if (scalar && (!asked || !strcmp(g->results.at[i].name, asked))) return i;
+    }
+    gcut_fail(c->env, GCUT_EGRAD, (gcut_place){.file = g->module->file}, NULL,
+              "@%s has no scalar float result", g->name);
+}
+
+typedef struct verdict {
+    double error; /* the largest, over the largest element */
+    int64_t at, kinks;
+} verdict;
+
+/* Where the loss has no derivative within the smallest step, nothing can be compared: such elements are
+ * counted. */
+static verdict worst_of(const probe *q, uint32_t k, const gcut_array *grad)
+{
+    verdict v = {0};
+    double scale = fmax(1e-8, LEAST * fabs(q->at_rest));
+    int64_t step = grad->n > PROBES ? grad->n / PROBES : 1;
+    for (int64_t i = 0; i < grad->n; i++) scale = fmax(scale, fabs(grad->u.f[i]));
+    for (int64_t i = 0; i < grad->n; i += step) {
+        estimate d = derivative(q, k, i, scale);
+        double e = fabs(d.slope - grad->u.f[i]) / scale;
+        if (d.doubt > KINK * scale)
+            v.kinks++;
+        else if (!(e <= v.error))
+            v.error = e, v.at = i;
+    }
+    return v;
+}
+
+static const char *as_json(const gcut_trial *c)
+{
+    gcut_text js = {.arena = c->env->arena};
+    gcut_json w = {.out = &js};
+    gcut_json_object(&w);
+    gcut_json_key(&w, "ok");
+    gcut_json_bool(&w, c->out->ok);
+    gcut_json_key(&w, "max_rel_error");
+    gcut_json_real(&w, c->out->max_rel_error);
+    gcut_json_key(&w, "worst");
+    gcut_json_str(&w, c->out->worst);
+    gcut_json_key(&w, "worst_index");
+    gcut_json_int(&w, c->out->worst_index);
+    gcut_json_end(&w);
+    gcut_text_add(&js, "\n");
+    return js.at;
+}
+
+static uint32_t param_called(const gcut_graph *g, const char *name)
+{
+    uint32_t k = 0;
+    while (strcmp(g->values.at[g->params.at[k].value].name, name) != 0) k++;
+    return k;
+}
+
+static void compare_all(const probe *q, const gcut_graph *joint, const gcut_array *values)
+{
+    gcut_trial *c = q->c;
+    double tol = c->tol >= 0 ? c->tol : 1e-5;
+    gcut_text t = {.arena = c->env->arena};
+    gcut_text_add(&t, "%-16s  %-12s  %s\n", "parameter", "worst error", "at");
+    c->out->ok = true;
+    for (uint32_t r = 0; r < joint->results.n; r++) {
+        const gcut_result *result = &joint->results.at[r];
+        if (result->role != GCUT_ROLE_grad) continue;
+        verdict v = worst_of(q, param_called(q->g, result->name), &values[result->value]);
+        bool ok = v.error <= tol;
+        c->out->ok = c->out->ok && ok;
+        gcut_text_add(&t, "%-16s  %-12.3g  [%lld]", result->name, v.error, (long long)v.at);
+        if (v.kinks) gcut_text_add(&t, "   %lld at kinks left out", (long long)v.kinks);
+        gcut_text_add(&t, "%s\n", ok ? "" : "   DIFFERS");
+        if (c->out->worst && v.error <= c->out->max_rel_error) continue;
+        c->out->max_rel_error = v.error;
+        c->out->worst = gcut_strndup(c->env->arena, result->name, strlen(result->name));
+        c->out->worst_index = v.at;
+    }
+    c->out->text = t.at;
+    c->out->json = as_json(c);
+}
+
+static void gradcheck(void *arg)
+{
+    gcut_trial *c = arg;
+    gcut_options o = gcut_trial_options(c, GCUT_JOINT_BACKEND);
+    o.exact = true;
+    o.optimizer = NULL;
+    c->a = gcut_arena_new(c->env, c->env->arena);
+    gcut_step *s = gcut_trial_step(c, c->g, &o);
+    gcut_array *values[2] = {0};
+    gcut_step_interpret(s, GCUT_RT_STEP, values);
+    const gcut_graph *g = s->p->primal;
+    probe q = {.c = c,
+               .g = g,
+               .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in),
+               .loss = loss_result(c, g, o.loss)};
+    for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = gcut_trial_array(c->a, &s->slot[i]);
+    q.at_rest = loss_at(&q, 0, 0, 0);
+    compare_all(&q, s->p->joint, values[0]);
+    gcut_arena_free(s->arena);
+    gcut_arena_free(c->a);
+}
+
+gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
+                                 double tol)
+{
+    return gcut_trial_report(g, opt, feed, nfeed, tol, gradcheck);
+}
