@@ -118,7 +118,10 @@ static void to_joint(gcut_pipeline *p)
 {
     gcut_arena *a = p->arena;
     const char *base = p->primal->name;
-    p->folded = simplify(p->primal, gcut_printf(a, "%s.folded", base));
+    /* The sweep inlines calls itself, and names what it makes after what the user called. */
+    gcut_graph *g =
+        p->opt.forward_only ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base)) : p->primal;
+    p->folded = simplify(g, gcut_printf(a, "%s.folded", base));
     p->folded->name = p->primal->name; /* messages and dumps speak of the user's function */
     if (p->opt.forward_only) {
         p->raw = p->primal;

@@ -73,6 +73,7 @@ static void rnn_by_the_builder(void **state)
 {
     (void)state;
     run_rnn(GCUT_EAGER);
+    run_rnn(GCUT_COMPILED);
 }
 
 /* ---- while, if, call ---- */
@@ -102,7 +103,7 @@ static void halve_till_small(void *user, gcut_graph *body, const gcut_val *in, g
     gcut_while(body, &(gcut_loop){.carry = &x, .ncarry = 1, .cond = not_small, .body = halve}, out);
 }
 
-static double by_branches(double x)
+static double by_branches(double x, gcut_backend backend)
 {
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_graph_new(ctx, "f"), *f = gcut_function(g, "square");
@@ -113,7 +114,7 @@ static double by_branches(double x)
     gcut_call(g, f, &out, 1, &sq, 1);
     gcut_output(g, "y", sq);
     gcut_options opt = GCUT_OPTIONS_DEFAULT;
-    opt.backend = GCUT_EAGER;
+    opt.backend = backend;
     opt.forward_only = true;
     gcut_step *step = gcut_compile(g, &opt);
     if (!step) fail_msg("%s", gcut_last_error(ctx));
@@ -129,8 +130,11 @@ static double by_branches(double x)
 static void branches_by_the_builder(void **state)
 {
     (void)state;
-    assert_true(by_branches(1) == 0.0625 * 0.0625);
-    assert_true(by_branches(-3) == 9);
+    static const gcut_backend backends[] = {GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED};
+    for (size_t k = 0; k < sizeof backends / sizeof *backends; k++) {
+        assert_true(by_branches(1, backends[k]) == 0.0625 * 0.0625);
+        assert_true(by_branches(-3, backends[k]) == 9);
+    }
 }
 
 /* ---- ops of lists of operands, in a body ---- */
