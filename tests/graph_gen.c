@@ -925,11 +925,15 @@ static void gen_conv_transpose2d(graph_gen *r, gcut_op op)
     for (uint32_t d = 0; d < 2; d++)
         if (k[d] > 1) pad[d] = draw(r, 2);
     if (more[0] >= stride[0]) more[0] = 0;
+    gcut_dim dilation[2] = {1 + (draw(r, 4) == 0), 1 + (draw(r, 4) == 0)};
+    gcut_dim groups = gcut_dim_known(t.dim[1]) && draw(r, 3) == 0 ? t.dim[1] : 1;
     gcut_type w = {.dtype = t.dtype, .rank = 4, .dim = {t.dim[1], 2, k[0], k[1]}};
+    if (groups > CAP / elements(r, &t)) return; /* two channels of y for each of them */
     gcut_ref in[2] = {use(r, x), use(r, leaf(r, &w))};
-    gcut_attr a[3] = {dims(r, GCUT_A_stride, stride, 2), dims(r, GCUT_A_pad, pad, 4),
-                      dims(r, GCUT_A_output_pad, more, 2)};
-    keep_sum(r, node(r, op, in, 2, a, 3), r->item[x].mag, elements(r, &w) / 2);
+    gcut_attr a[5] = {dims(r, GCUT_A_stride, stride, 2), dims(r, GCUT_A_pad, pad, 4),
+                      dims(r, GCUT_A_output_pad, more, 2), dims(r, GCUT_A_dilation, dilation, 2),
+                      gcut_attr_dim(GCUT_A_groups, groups)};
+    keep_sum(r, node(r, op, in, 2, a, 5), r->item[x].mag, elements(r, &w) / 2 / (double)groups);
 }
 
 static uint32_t pool_attrs(graph_gen *r, const window *w, gcut_attr *a)
@@ -1072,7 +1076,7 @@ static void gen_scatter_add(graph_gen *r, gcut_op op)
 }
 
 /* A node with these bodies, which take given[k] arguments each. */
-static gcut_ref with_bodies(graph_gen *r, gcut_op op, const gcut_ref *args, uint32_t n,
+static gcut_ref with_bodies(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t n,
                             gcut_graph *const *body, const uint32_t *given, uint32_t nbodies,
                             const gcut_attr *attrs, uint32_t nattrs)
 {
@@ -1082,14 +1086,14 @@ static gcut_ref with_bodies(graph_gen *r, gcut_op op, const gcut_ref *args, uint
     GCUT_ASSERT(n + ncaptured <= 16 && nbodies <= 2);
     for (uint32_t k = 0; k < n + ncaptured; k++) all[k] = k < n ? args[k] : captured[k - n];
     for (uint32_t k = 0; k < nbodies; k++) regions[k] = (gcut_region){gcut_op_region(op, k), body[k]};
-    return gcut_node_make(r->b.g, &(gcut_node_spec){.op = op,
-                                                    .args = all,
-                                                    .nargs = n + ncaptured,
-                                                    .ncaptured = ncaptured,
-                                                    .attrs = attrs,
-                                                    .nattrs = nattrs,
-                                                    .regions = regions,
-                                                    .nregs = nbodies});
+    return gcut_node_make(g, &(gcut_node_spec){.op = op,
+                                               .args = all,
+                                               .nargs = n + ncaptured,
+                                               .ncaptured = ncaptured,
+                                               .attrs = attrs,
+                                               .nattrs = nattrs,
+                                               .regions = regions,
+                                               .nregs = nbodies});
 }
 
 static gcut_ref argument(gcut_graph *body, const char *name, const gcut_type *t)
@@ -1108,14 +1112,22 @@ static gcut_ref decider(graph_gen *r)
     return new_leaf(r, &(gcut_type){.dtype = GCUT_i32}, 0, 5);
 }
 
-/* c' = sin(c + x), y = c' * k: errors do not grow from step to step. */
-static void gen_scan(graph_gen *r)
+/* The type of a slice of t without that axis. */
+static gcut_type without_axis(const gcut_type *t, uint32_t axis)
 {
-    uint32_t x = value(r, r->real, 1, false);
-    gcut_type t = type_of(r, use(r, x)), slice = {.dtype = t.dtype};
-    uint32_t axis = draw(r, t.rank), d;
-    for (d = 0; d < t.rank; d++)
-        if (d != axis) slice.dim[slice.rank++] = t.dim[d];
+    gcut_type slice = {.dtype = t->dtype};
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (d != axis) slice.dim[slice.rank++] = t->dim[d];
+    return slice;
+}
+
+/* c' = sin(c + x), y = c' * k: errors do not grow from step to step. */
+static void gen_fold(graph_gen *r)
+{
+    uint32_t x = value(r, any_real(r), 1, false);
+    gcut_type t = type_of(r, use(r, x));
+    uint32_t axis = draw(r, t.rank);
+    gcut_type slice = without_axis(&t, axis);
     uint32_t c = leaf(r, &slice), k = matching(r, c, false);
     gcut_build b = {.g = gcut_body_new(r->b.g)};
     gcut_ref in[2] = {use(r, c), use(r, x)}, carry = argument(b.g, "c", &slice);
@@ -1125,14 +1137,77 @@ static void gen_scan(graph_gen *r)
     yields(b.g, "y", gcut_b2(&b, GCUT_OP_mul, next, factor));
     gcut_attr a[] = {gcut_attr_dim(GCUT_A_carries, 1), gcut_attr_dim(GCUT_A_axis, axis),
                      gcut_attr_bool(GCUT_A_reverse, coin(r))};
-    gcut_ref out = with_bodies(r, GCUT_OP_scan, in, 2, &b.g, (uint32_t[]){2}, 1, a, 3);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 2, &b.g, (uint32_t[]){2}, 1, a, 3);
     keep(r, out, 1, false);
     keep(r, out + 1, r->item[k].mag, false);
 }
 
+/* y = cos(x), summed over an axis: nothing is carried. */
+static void gen_map(graph_gen *r)
+{
+    uint32_t x = value(r, any_real(r), 1, false);
+    gcut_type t = type_of(r, use(r, x));
+    uint32_t axis = draw(r, t.rank);
+    gcut_type slice = without_axis(&t, axis);
+    gcut_build b = {.g = gcut_body_new(r->b.g)};
+    gcut_ref in = use(r, x), y = gcut_b1(&b, GCUT_OP_cos, argument(b.g, "x", &slice));
+    if (axis < slice.rank && coin(r)) { /* y has the axis still */
+        y = gcut_breduce(&b, GCUT_OP_sum, y, 1u << draw(r, slice.rank));
+        y = gcut_b1(&b, GCUT_OP_tanh, y);
+    }
+    yields(b.g, "y", y);
+    gcut_attr a[] = {gcut_attr_dim(GCUT_A_carries, 0), gcut_attr_dim(GCUT_A_axis, axis)};
+    keep(r, with_bodies(r->b.g, GCUT_OP_scan, &in, 1, &b.g, (uint32_t[]){1}, 1, a, 2), 1, false);
+}
+
+/* In the body of gen_steps: a and b change places, or a becomes its sine. */
+static gcut_ref swap_or_sine(gcut_graph *g, gcut_ref swaps, gcut_ref a, gcut_ref b)
+{
+    gcut_graph *body[2] = {gcut_body_new(g), gcut_body_new(g)};
+    for (uint32_t k = 0; k < 2; k++) {
+        gcut_build in = {.g = body[k]};
+        gcut_ref u = gcut_body_capture(in.g, a), v = gcut_body_capture(in.g, b);
+        yields(in.g, "a", k ? gcut_b1(&in, GCUT_OP_sin, u) : v);
+        yields(in.g, "b", k ? v : gcut_b2(&in, GCUT_OP_mul, u, gcut_b1(&in, GCUT_OP_cos, v)));
+    }
+    return with_bodies(g, GCUT_OP_if, &swaps, 1, body, (uint32_t[]){0, 0}, 2, NULL, 0);
+}
+
+/* Steps over nothing but what is carried, which an `if` in them changes. */
+static void gen_steps(graph_gen *r)
+{
+    uint32_t x = value(r, any_real(r), 0, false), y = matching(r, x, false);
+    gcut_ref limit = decider(r), in[3] = {use(r, x), use(r, y), gcut_bconst(&r->b, limit, 0)};
+    gcut_type t = type_of(r, in[0]), count = type_of(r, limit);
+    bool traces = t.rank < 4 && coin(r);
+    gcut_build b = {.g = gcut_body_new(r->b.g)};
+    gcut_ref u = argument(b.g, "a", &t), v = argument(b.g, "b", &t), i = argument(b.g, "i", &count);
+    gcut_ref swaps = gcut_b2(&b, GCUT_OP_lt, i, gcut_body_capture(b.g, limit));
+    gcut_ref next = swap_or_sine(b.g, swaps, u, v);
+    yields(b.g, "a", next);
+    yields(b.g, "b", next + 1);
+    yields(b.g, "i", gcut_b2(&b, GCUT_OP_add, i, gcut_bconst(&b, i, 1)));
+    if (traces) yields(b.g, "trace", next);
+    gcut_attr a[] = {gcut_attr_dim(GCUT_A_carries, 3), gcut_attr_dim(GCUT_A_length, any_dim(r, 6))};
+    double mag = fmax(1, fmax(r->item[x].mag, r->item[y].mag));
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 3, &b.g, (uint32_t[]){3}, 1, a, 2);
+    keep(r, out, mag, false);
+    keep(r, out + 1, mag, false);
+    if (traces) keep(r, out + 3, mag, false);
+}
+
+static void gen_scan(graph_gen *r)
+{
+    switch (draw(r, 3)) {
+    case 0: gen_map(r); break;
+    case 1: gen_steps(r); break;
+    default: gen_fold(r);
+    }
+}
+
 static void gen_if(graph_gen *r)
 {
-    uint32_t x = value(r, r->real, 0, false), y = matching(r, x, false);
+    uint32_t x = value(r, any_real(r), 0, false), y = matching(r, x, false);
     gcut_ref k = decider(r), p = gcut_b2(&r->b, GCUT_OP_gt, k, gcut_bconst(&r->b, k, 2));
     gcut_build b[2] = {{.g = gcut_body_new(r->b.g)}, {.g = gcut_body_new(r->b.g)}};
     gcut_graph *body[2] = {b[0].g, b[1].g};
@@ -1143,7 +1218,7 @@ static void gen_if(graph_gen *r)
                      gcut_body_capture(body[1], use(r, y)));
     yields(body[1], "a", gcut_b1(&b[1], GCUT_OP_cos, inside));
     yields(body[1], "b", gcut_bconst(&b[1], inside, 0.5));
-    gcut_ref out = with_bodies(r, GCUT_OP_if, &p, 1, body, (uint32_t[]){0, 0}, 2, NULL, 0);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_if, &p, 1, body, (uint32_t[]){0, 0}, 2, NULL, 0);
     keep(r, out, 1, false);
     keep(r, out + 1, fmax(r->item[x].mag, 1), false);
 }
@@ -1151,7 +1226,7 @@ static void gen_if(graph_gen *r)
 /* At most as often as the bound and as an input says; a bound, so that it has a derivative. */
 static void gen_while(graph_gen *r)
 {
-    uint32_t item = value(r, r->real, 0, false);
+    uint32_t item = value(r, any_real(r), 0, false);
     gcut_ref x = use(r, item), limit = decider(r);
     gcut_type t = type_of(r, x), count = type_of(r, limit);
     gcut_ref in[2] = {x, gcut_bconst(&r->b, limit, 0)};
@@ -1165,20 +1240,51 @@ static void gen_while(graph_gen *r)
     yields(body[1], "x", gcut_b1(&b[1], GCUT_OP_sin, v));
     yields(body[1], "i", gcut_b2(&b[1], GCUT_OP_add, i, gcut_bconst(&b[1], i, 1)));
     gcut_attr bound = gcut_attr_dim(GCUT_A_bound, 3);
-    gcut_ref out = with_bodies(r, GCUT_OP_while, in, 2, body, (uint32_t[]){2, 2}, 2, &bound, 1);
+    gcut_ref out = with_bodies(r->b.g, GCUT_OP_while, in, 2, body, (uint32_t[]){2, 2}, 2, &bound, 1);
     keep(r, out, fmax(r->item[item].mag, 1), false);
     add(r, out + 1, 3, true);
 }
 
-/* A graph alone has no function to call. */
+/* A function of two values of one type, some of whose sizes are symbols of its own, which a call binds. */
+static gcut_graph *function(graph_gen *r, gcut_type t)
+{
+    gcut_module *m = module_of(r);
+    gcut_build b = {.g = gcut_graph_create(m, gcut_printf(m->arena, "helper.%u", m->graphs.n))};
+    for (uint32_t d = 0; d < t.rank; d++) {
+        int64_t lo, hi;
+        gcut_dim_range(m->dims, t.dim[d], r->b.g->decls.at, r->b.g->decls.n, &lo, &hi);
+        if (gcut_dim_known(t.dim[d]) && coin(r)) continue;
+        t.dim[d] = gcut_dim_symbol(m->dims, gcut_printf(m->arena, "S%u", d));
+        gcut_decl_add(b.g, (gcut_dim_decl){t.dim[d], lo, GCUT_DIM_MAX, 1});
+    }
+    gcut_ref x = argument(b.g, "x", &t), y = argument(b.g, "y", &t);
+    gcut_ref a = gcut_b1(&b, GCUT_OP_sin, gcut_b2(&b, GCUT_OP_add, x, y));
+    yields(b.g, "a", gcut_b2(&b, GCUT_OP_mul, a, y));
+    yields(b.g, "b", t.rank ? gcut_breduce(&b, GCUT_OP_sum, x, 1u << draw(r, t.rank)) : a);
+    return b.g;
+}
+
+static void gen_call(graph_gen *r)
+{
+    uint32_t x = value(r, any_real(r), 0, false), y = matching(r, x, false);
+    gcut_type t = type_of(r, r->item[x].v);
+    gcut_ref in[2] = {use(r, x), use(r, y)};
+    gcut_region f = {gcut_op_region(GCUT_OP_call, 0), function(r, t)};
+    gcut_ref out = gcut_node_make(
+        r->b.g, &(gcut_node_spec){.op = GCUT_OP_call, .args = in, .nargs = 2, .regions = &f, .nregs = 1});
+    gcut_type sum = type_of(r, out + 1);
+    keep(r, out, r->item[y].mag, false);
+    keep(r, out + 1, r->item[x].mag * fmax(1, elements(r, &t) / fmax(1, elements(r, &sum))), false);
+}
+
 static void gen_region(graph_gen *r, gcut_op op)
 {
-    if (op == GCUT_OP_scan)
-        gen_scan(r);
-    else if (op == GCUT_OP_while)
-        gen_while(r);
-    else
-        gen_if(r);
+    switch (op) {
+    case GCUT_OP_scan: gen_scan(r); break;
+    case GCUT_OP_while: gen_while(r); break;
+    case GCUT_OP_call: gen_call(r); break;
+    default: gen_if(r);
+    }
 }
 
 /* ---- random ---- */

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the tests of the whole pipeline share: runs of a step, their results
+ * copied, compared with the interpreter in f64 or bit by bit; files emitted and
+ * dumped.
+ */
+#ifndef GCUT_TESTS_RUNS_H
+#define GCUT_TESTS_RUNS_H
+
+#include "harness.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gradcut/gradcut.h"
+#include "gradcut/gradcut_rt.h"
+
+/* The folder of this run, from begin_runs to end_runs. */
+static char tmp[] = "/tmp/gradcut-test-XXXXXX";
+
+static inline bool begin_runs(void)
+{
+    return mkdtemp(tmp) != NULL;
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int flag, struct FTW *f)
+{
+    (void)st, (void)flag, (void)f;
+    return remove(path);
+}
+
+static inline void end_runs(void)
+{
+    nftw(tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Reports and goes on, so that one run shows all that is wrong. */
+#define CHECK(c, ok, ...) told((ok) ? true : wrong((c), __VA_ARGS__))
+static inline bool told(bool ok)
+{
+    return ok;
+}
+
+typedef struct run_case {
+    const char *what; /* for reports */
+    const char *path; /* of the graph */
+    gcut_ctx *ctx;
+    gcut_graph *g;
+    uint64_t seed;
+    int nwrong;
+    bool quiet, all_f64;
+    double half; /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
+} run_case;
+
+static inline bool wrong(run_case *c, const char *fmt, ...) GCUT_PRINTF(2, 3);
+static inline bool wrong(run_case *c, const char *fmt, ...)
+{
+    c->nwrong++;
+    if (c->quiet || c->nwrong > 12) return false;
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "%s: ", c->what);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    const char *e = gcut_last_error(c->ctx);
+    if (*e) fprintf(stderr, "  %s\n", e);
+    gcut_clear_errors(c->ctx);
+    return false;
+}
+
+/* ---- data ---- */
+
+static inline uint64_t next_word(uint64_t *s)
+{
+    return (*s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407)) >> 33;
+}
+
+static inline void put(int dtype, void *at, int64_t i, double x)
+{
+    switch (dtype) {
+    case GCUT_F16: ((uint16_t *)at)[i] = gcut_to_f16_f64(x); break;
+    case GCUT_BF16: ((uint16_t *)at)[i] = gcut_to_bf16_f64(x); break;
+    case GCUT_F32: ((float *)at)[i] = (float)x; break;
+    case GCUT_F64: ((double *)at)[i] = x; break;
+    case GCUT_I64: ((int64_t *)at)[i] = (int64_t)x; break;
+    case GCUT_I32: ((int32_t *)at)[i] = (int32_t)x; break;
+    case GCUT_I16: ((int16_t *)at)[i] = (int16_t)x; break;
+    case GCUT_I8: ((int8_t *)at)[i] = (int8_t)x; break;
+    default: ((uint8_t *)at)[i] = (uint8_t)x;
+    }
+}
+
+static inline double get(int dtype, const void *at, int64_t i)
+{
+    switch (dtype) {
+    case GCUT_F16: return (double)gcut_from_f16(((const uint16_t *)at)[i]);
+    case GCUT_BF16: return (double)gcut_from_bf16(((const uint16_t *)at)[i]);
+    case GCUT_F32: return ((const float *)at)[i];
+    case GCUT_F64: return ((const double *)at)[i];
+    case GCUT_I64: return (double)((const int64_t *)at)[i];
+    case GCUT_I32: return ((const int32_t *)at)[i];
+    case GCUT_I16: return ((const int16_t *)at)[i];
+    case GCUT_I8: return ((const int8_t *)at)[i];
+    default: return ((const uint8_t *)at)[i];
+    }
+}
+
+static inline int64_t count(const gcut_value_info *v)
+{
+    int64_t n = 1;
+    for (int d = 0; d < v->rank; d++) n *= v->dim[d];
+    return n;
+}
+
+static inline bool is_float(int dtype)
+{
+    return dtype == GCUT_F32 || dtype == GCUT_F64 || dtype == GCUT_F16 || dtype == GCUT_BF16;
+}
+static inline bool is_result(const gcut_value_info *v)
+{
+    return !strcmp(v->role, "out") || !strcmp(v->role, "grad") || v->updated;
+}
+
+/* ---- runs ---- */
+
+#define MAX_VALUES 300
+
+/* What a run gave: every result, copied. */
+typedef struct outcome {
+    size_t n;
+    gcut_value_info v[MAX_VALUES];
+    void *data[MAX_VALUES];
+} outcome;
+
+static inline void forget(outcome *o)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        free(o->data[i]);
+        free((char *)o->v[i].name);
+    }
+    o->n = 0;
+}
+
+static inline void collect(gcut_step *s, outcome *o)
+{
+    forget(o);
+    for (size_t i = 0; i < gcut_step_value_count(s); i++) {
+        gcut_value_info v = gcut_step_value_at(s, i);
+        if (!is_result(&v)) continue;
+        assert_true(o->n < MAX_VALUES);
+        o->v[o->n] = v;
+        o->v[o->n].name = strdup(v.name); /* the step's own dies with it */
+        o->data[o->n] = malloc((size_t)v.bytes + 1);
+        assert_non_null(o->data[o->n]);
+        if (v.bytes) memcpy(o->data[o->n], v.at, (size_t)v.bytes);
+        o->n++;
+    }
+}
+
+static inline gcut_step *compile(run_case *c, gcut_backend b, const char *policy, int threads, bool exact,
+                                 const char *optimizer)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.backend = b;
+    o.policy = policy;
+    o.threads = threads;
+    o.exact = exact;
+    o.optimizer = optimizer;
+    o.keep_grads = optimizer != NULL;
+    o.seed = c->seed;
+    gcut_step *s = gcut_compile(c->g, &o);
+    CHECK(c, s, "backend %d, %s, %d threads: not compiled", (int)b, policy, threads);
+    return s;
+}
+
+/* ---- comparing ---- */
+
+/* What a graph has in f16 (unit of rounding 2^-11) or bf16 (2^-8) is rounded alike by every backend, but not
+ * on the same side where f32 and f64 sums lie on different sides of a tie; each such case is one unit, which
+ * the graph treats as it does the others. */
+static inline double unit_of(const char *text)
+{
+    return strstr(text, "bf16") ? 0x1p-8 : strstr(text, "f16") ? 0x1p-11 : 0;
+}
+
+/* Rounding grows with what a graph does to it, and the interpreter that rounds after every op shows how much:
+ * its own distance from f64, times 8 for another order of summation, is allowed on top of 2^-23 * 2^10 (or
+ * 2^-52 * 2^14 where no f32 is anywhere in the graph) of the value's largest element.  Elements below 0.05
+ * count as 0.05, since a gradient may be what is left when larger terms cancel. */
+static inline double allowed(const run_case *c, double scale, double stated)
+{
+    double tol = c->all_f64 ? 4e-12 : 1.2e-4 + 8 * c->half;
+    return tol * fmax(scale, 0.05) + 8 * stated;
+}
+
+static inline double distance(const outcome *x, const outcome *y, size_t k, int64_t *where)
+{
+    double worst = 0;
+    *where = 0;
+    for (int64_t i = 0, n = count(&y->v[k]); i < n; i++) {
+        double a = get(x->v[k].dtype, x->data[k], i), b = get(y->v[k].dtype, y->data[k], i);
+        double e = a == b || (isnan(a) && isnan(b)) ? 0 : fabs(a - b);
+        if (isnan(e)) e = INFINITY;
+        if (e > worst) worst = e, *where = i;
+    }
+    return worst;
+}
+
+static inline double largest(const outcome *o, size_t k)
+{
+    double max = 0;
+    for (int64_t i = 0, n = count(&o->v[k]); i < n; i++) {
+        double x = fabs(get(o->v[k].dtype, o->data[k], i));
+        if (isfinite(x) && x > max) max = x;
+    }
+    return max;
+}
+
+static inline void compare(run_case *c, const char *label, int64_t at, const outcome *got,
+                           const outcome *stated, const outcome *want)
+{
+    if (!CHECK(c, got->n == want->n, "%s: %zu results, expected %zu", label, got->n, want->n)) return;
+    for (size_t k = 0; k < want->n; k++) {
+        int64_t i, j;
+        double e = distance(got, want, k, &i);
+        double room =
+            is_float(want->v[k].dtype)
+                ? allowed(c, largest(want, k), fmin(distance(stated, want, k, &j), c->half ? INFINITY : 0.01))
+                : 0;
+        CHECK(c, e <= room, "%s at %lld: %s[%lld] is %.9g, expected %.9g (off by %.3g, allowed %.3g)", label,
+              (long long)at, want->v[k].name, (long long)i, get(got->v[k].dtype, got->data[k], i),
+              get(want->v[k].dtype, want->data[k], i), e, room);
+    }
+}
+
+static inline bool has_nan(const outcome *o, size_t k)
+{
+    for (int64_t i = 0, n = count(&o->v[k]); i < n; i++)
+        if (isnan(get(o->v[k].dtype, o->data[k], i))) return true;
+    return false;
+}
+
+static inline void same_bits(run_case *c, const char *label, int64_t at, const outcome *x, const outcome *y)
+{
+    if (!CHECK(c, x->n == y->n, "%s: %zu results, expected %zu", label, x->n, y->n)) return;
+    for (size_t k = 0; k < x->n; k++) {
+        if (x->v[k].bytes == y->v[k].bytes && !memcmp(x->data[k], y->data[k], (size_t)x->v[k].bytes))
+            continue;
+        int64_t i;
+        double e = distance(x, y, k, &i);
+        if (e == 0 && has_nan(x, k)) continue; /* which NaN is not defined */
+        wrong(c, "%s at %lld: the bits of %s differ, most at [%lld]: %.17g and %.17g (%.3g)", label,
+              (long long)at, x->v[k].name, (long long)i, get(x->v[k].dtype, x->data[k], i),
+              get(y->v[k].dtype, y->data[k], i), e);
+    }
+}
+
+/* ---- files ---- */
+
+static inline char *slurp(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    char *s = NULL;
+    size_t cap = 0;
+    *n = 0;
+    if (!f) return NULL;
+    do {
+        s = realloc(s, cap += 65536);
+        assert_non_null(s);
+        *n += fread(s + *n, 1, cap - *n - 1, f);
+    } while (*n == cap - 1);
+    s[*n] = '\0';
+    fclose(f);
+    return s;
+}
+
+static inline void same_file(run_case *c, const char *a, const char *b)
+{
+    size_t n, m;
+    char *x = slurp(a, &n), *y = slurp(b, &m);
+    CHECK(c, x && y && n == m && !memcmp(x, y, n), "%s and %s differ", a, b);
+    free(x);
+    free(y);
+}
+
+static inline bool have(const char *tool)
+{
+    char cmd[128];
+    snprintf(cmd, sizeof cmd, "command -v %s >/dev/null 2>&1", tool);
+    return system(cmd) == 0;
+}
+
+static inline void emitted(run_case *c, bool compilers)
+{
+    static const char *const dirs[] = {"a", "b"};
+    char path[4][128], cmd[600];
+    for (int i = 0; i < 4; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", tmp, dirs[i % 2]);
+        mkdir(path[i], 0777);
+        snprintf(path[i], sizeof path[i], "%s/%s/step%s", tmp, dirs[i % 2], i < 2 ? "" : "_2");
+    }
+    for (int i = 0; i < 2; i++)
+        if (!CHECK(c, gcut_emit_files(c->g, NULL, path[i], false) == GCUT_OK, "not emitted")) return;
+    same_file(c, strcat(strcpy(cmd, path[0]), ".c"), strcat(path[1], ".c"));
+    if (!compilers) return;
+    static const char *const tools[] = {"gcc", "clang"};
+    for (size_t i = 0; i < 2; i++) {
+        if (!have(tools[i])) continue;
+        snprintf(cmd, sizeof cmd,
+                 "%s -std=c17 -O1 -Wall -Wextra -Werror -Wno-unknown-pragmas -I%s/include -c %s.c -o "
+                 "%s/a/x.o 2>%s/log",
+                 tools[i], GCUT_SOURCE_DIR, path[0], tmp, tmp);
+        if (system(cmd) == 0) continue;
+        size_t n;
+        snprintf(cmd, sizeof cmd, "%s/log", tmp);
+        char *log = slurp(cmd, &n);
+        wrong(c, "%s does not like the emitted C:\n%.2000s", tools[i], log);
+        free(log);
+    }
+}
+
+/* Every dump parses; from the first one the later ones come out again, byte for byte. */
+static inline void dumped(run_case *c)
+{
+    static const struct {
+        const char *file;
+        gcut_stage_name stage;
+    } stages[] = {{"00.primal.gcut", GCUT_STAGE_PRIMAL},
+                  {"20.joint.gcut", GCUT_STAGE_JOINT},
+                  {"30.split.gcut", GCUT_STAGE_SPLIT},
+                  {"50.kernels.gcut", GCUT_STAGE_KERNEL}};
+    char dir[64], path[128];
+    snprintf(dir, sizeof dir, "%s/dump", tmp);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.dump = dir;
+    if (!CHECK(c, gcut_plan_of(c->g, &o) && gcut_show(c->g, &o, GCUT_STAGE_KERNEL, true), "not dumped"))
+        return;
+    snprintf(path, sizeof path, "%s/%s", dir, stages[0].file);
+    gcut_graph *again = gcut_load(c->ctx, path, NULL);
+    for (size_t i = 0; i < 4; i++) {
+        size_t n;
+        snprintf(path, sizeof path, "%s/%s", dir, stages[i].file);
+        char *text = slurp(path, &n);
+        CHECK(c, gcut_load(c->ctx, path, NULL), "%s does not parse", stages[i].file);
+        const char *shown = again ? gcut_show(again, NULL, stages[i].stage, true) : NULL;
+        CHECK(c, text && shown && !strcmp(text, shown), "%s is not what 00.primal.gcut gives",
+              stages[i].file);
+        free(text);
+    }
+}
+
+#endif
