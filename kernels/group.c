@@ -106,6 +106,9 @@ uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
                 continue;
             }
             s = gcut_unit_source(h, gcut_arg(h->g, n, at->k++));
+        } else if (u->kind == GCUT_U_COPY && at->i == 0) {
+            at->i = 1; /* asked, not kept in `before`: units merge while grouping goes on */
+            s = gcut_unit_source(h, u->copy_from);
         } else if (at->k < u->before.n) {
             s = u->before.at[at->k++];
         } else {
@@ -371,8 +374,6 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
         copies[k] = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
         unit_at(h, copies[k])->copy_from = v;
         if (carried) unit_at(h, copies[k])->copy_late = node;
-        uint32_t s = gcut_unit_source(h, v);
-        if (s != GCUT_NONE) *GCUT_PUSH(a, &unit_at(h, copies[k])->before) = s;
     }
     uint32_t u = gcut_unit_new(h, kind, node);
     unit_at(h, u)->operand_copy = copies;

@@ -95,10 +95,9 @@ static bool can_own(const gcut_half *h, gcut_ref v)
 
 static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
 {
-    uint32_t u = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE), s = gcut_unit_source(h, v);
+    uint32_t u = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
     h->units.at[u].copy_from = v;
     h->units.at[u].copy_to = to;
-    if (s != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = s;
     return u;
 }
 
