@@ -185,9 +185,19 @@ static bool uses_column(const char *s)
     return false;
 }
 
+/* "GCUT_RT_APART " before a loop whose iterations write no memory that another one reads or writes: compilers
+ * give up on proving that for many pointers.  Index checks do: they share a note of the first fault. */
+static const char *apart(const gcut_loop *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (is_bounded(gcut_node_at(l->g, l->at[i].node))) return "";
+    return "GCUT_RT_APART ";
+}
+
 static void emit_phase(gcut_loop *l, int p, bool *seen)
 {
     bool lanes = false, any = false;
+    const char *hint = apart(l);
     memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
@@ -206,15 +216,16 @@ static void emit_phase(gcut_loop *l, int p, bool *seen)
         bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
         W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", GCUT_LANES);
         if (whole)
-            W(l, "        for (int l = 0; l < %d; l++) {\n", GCUT_LANES);
+            W(l, "        %sfor (int l = 0; l < %d; l++) {\n", hint, GCUT_LANES);
         else
             W(l,
-              "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        for (int l = 0; l < n; l++) "
+              "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        %sfor (int l = 0; l < n; "
+              "l++) "
               "{\n",
-              GCUT_LANES, GCUT_LANES);
+              GCUT_LANES, GCUT_LANES, hint);
         if (uses_column(column.at)) W(l, "            const int64_t c = c0 + l;\n");
     } else {
-        W(l, "        for (int64_t c = 0; c < C; c++) {\n");
+        W(l, "        %sfor (int64_t c = 0; c < C; c++) {\n", hint);
     }
     gcut_text_addn(l->out, column.at, column.n);
     W(l, lanes ? "        }\n        }\n" : "        }\n");

@@ -18,6 +18,13 @@
 extern "C" {
 #endif
 
+/* Before a `for`: no iteration writes memory that another one reads or writes. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define GCUT_RT_APART _Pragma("GCC ivdep")
+#else
+#define GCUT_RT_APART
+#endif
+
 /* ---- statuses ---- */
 
 typedef enum gcut_rt_status {
