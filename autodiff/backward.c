@@ -82,6 +82,72 @@ gcut_sweep gcut_sweep_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uin
 
 /* ---- cotangents arrive ---- */
 
+/* The derivatives of slices are pads, whose sum is their concatenation when one ends where the other begins.
+ */
+typedef struct strip {
+    gcut_ref x; /* what is padded with zeros */
+    const gcut_dim *low, *high;
+} strip;
+
+static bool is_strip(const gcut_graph *g, gcut_ref v, strip *out)
+{
+    const gcut_node *n = gcut_def(g, v);
+    if (!n || n->op != GCUT_OP_pad || gcut_attr_get(g, n, GCUT_A_interior)) return false;
+    if (gcut_attr_num(g, n, GCUT_A_value) != 0) return false;
+    *out = (strip){gcut_arg(g, n, 0), gcut_attr_get(g, n, GCUT_A_low)->u.dims,
+                   gcut_attr_get(g, n, GCUT_A_high)->u.dims};
+    return true;
+}
+
+/* The only axis along which a ends where b begins, all else being equal; the rank when there is none. */
+static uint32_t axis_between(const gcut_graph *g, const strip *a, const strip *b)
+{
+    const gcut_type *x = gcut_type_of(g, a->x), *y = gcut_type_of(g, b->x);
+    uint32_t axis = x->rank;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        if (a->low[d] == b->low[d] && a->high[d] == b->high[d] && x->dim[d] == y->dim[d]) continue;
+        gcut_dim end = gcut_dim_make(g->module->dims, GCUT_DIM_ADD, a->low[d], x->dim[d]);
+        if (axis != x->rank || end != b->low[d]) return x->rank;
+        axis = d;
+    }
+    return axis;
+}
+
+/* x and y one behind the other along an axis; operands of such a one become operands. */
+static gcut_ref join(gcut_build *b, gcut_ref x, gcut_ref y, uint32_t axis)
+{
+    const gcut_node *n = gcut_def(b->g, y);
+    bool flat = n && n->op == GCUT_OP_concat && gcut_attr_get(b->g, n, GCUT_A_axis)->u.dim == axis;
+    uint32_t more = flat ? n->nargs : 1;
+    gcut_ref *args = gcut_calloc(b->g->module->arena, more + 1u, sizeof *args);
+    gcut_attr along = gcut_attr_dim(GCUT_A_axis, axis);
+    args[0] = x;
+    for (uint32_t k = 0; k < more; k++) args[1 + k] = flat ? gcut_arg(b->g, n, k) : y;
+    return gcut_node_new(b->g, GCUT_OP_concat, args, more + 1, &along, 1, b->loc, b->name);
+}
+
+/* The sum of two strips, the first one ending where the second begins; 0 when it is more than a strip. */
+static gcut_ref joined(gcut_build *b, gcut_ref x, gcut_ref y)
+{
+    strip s, t;
+    gcut_dim high[GCUT_MAX_RANK];
+    if (!is_strip(b->g, x, &s) || !is_strip(b->g, y, &t)) return 0;
+    gcut_type type = *gcut_type_of(b->g, x);
+    uint32_t axis = axis_between(b->g, &s, &t);
+    if (axis == type.rank) return 0;
+    memcpy(high, s.high, type.rank * sizeof *high);
+    high[axis] = t.high[axis];
+    gcut_ref sum = gcut_bpad(b, join(b, s.x, t.x, axis), s.low, high, NULL);
+    return gcut_shape_equal(gcut_type_of(b->g, sum), &type) ? sum : 0;
+}
+
+static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y)
+{
+    gcut_ref sum = joined(b, x, y);
+    if (!sum) sum = joined(b, y, x);
+    return sum ? sum : gcut_b2(b, GCUT_OP_add, x, y);
+}
+
 /* gcut_vjp_give and the seeds: value is (part of) x's cotangent. */
 static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_ref x, gcut_ref value)
 {
@@ -95,7 +161,7 @@ static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_
      */
     if (!gcut_shape_equal(&have, &want)) value = gcut_breshape(b, value, want.dim, want.rank);
     gcut_ref sofar = cotangent[x];
-    cotangent[x] = sofar ? gcut_b2(b, GCUT_OP_add, sofar, value) : value;
+    cotangent[x] = sofar ? plus(b, sofar, value) : value;
 }
 
 void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
