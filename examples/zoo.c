@@ -4,7 +4,7 @@
  *
  *   zoo MODEL [options]        zoo --list        zoo --help
  *
- * Everything it prints but times is a function of the options, for any number of threads.
+ * The losses it prints are a function of the options, for any number of threads.
  */
 #include <string.h>
 #include <time.h>
