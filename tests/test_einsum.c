@@ -56,8 +56,9 @@ static double operand_at(int k, int64_t i)
 static void naive(const problem *p, double *out)
 {
     char all[64] = "";
+    size_t n = 0;
     for (const char *s = p->equation; *s; s++)
-        if (isalpha((unsigned char)*s) && !strchr(all, *s)) strncat(all, s, 1);
+        if (isalpha((unsigned char)*s) && !strchr(all, *s)) all[n++] = *s;
     int64_t total = elements(p, all), at[128] = {0};
     memset(out, 0, (size_t)elements(p, p->output) * sizeof *out);
     for (int64_t k = 0; k < total; k++) {

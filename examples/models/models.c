@@ -19,6 +19,7 @@ const model models[] = {
     {"gpt2", "Radford et al. 2019", {"bytes", "124M", "355M", "774M", "1558M", "tiny"}, gpt2_build, data_tokens, 8, 64, "adamw", 1e-3},
     {"bert", "Devlin et al. 2019", {"small", "base", "large", "tiny"}, bert_build, data_cloze, 8, 64, "adamw", 1e-3},
     {"llama", "Touvron et al. 2023", {"bytes", "15M", "1B", "8B", "tiny"}, llama_build, data_tokens, 8, 64, "adamw", 1e-3},
+    {"rnn", "Elman 1990", {"bytes", "medium", "tiny"}, rnn_build, data_tokens, 8, 64, "adamw", 2e-3},
     {"lstm", "Hochreiter & Schmidhuber 1997", {"bytes", "medium", "tiny"}, lstm_build, data_tokens, 8, 64, "adamw", 2e-3},
 };
 /* clang-format on */

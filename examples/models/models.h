@@ -41,6 +41,7 @@ MODEL(vit)
 MODEL(gpt2)
 MODEL(bert)
 MODEL(llama)
+MODEL(rnn)
 MODEL(lstm)
 #undef MODEL
 

@@ -262,14 +262,22 @@ def llama(m, heads=4, groups=2, theta=1e4):
     return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten())
 
 
-def lstm(m):
-    """torch.nn.LSTM, whose gates stand in the same order: input, forget, candidate, output."""
+def recurrent(m, kind):
     x, b = F.embedding(m["ids"], m["embedding.token.w"]), m["layer0.x.b"]
-    layer = torch.nn.LSTM(x.shape[-1], m["layer0.h.w"].shape[0], batch_first=True, dtype=torch.float64)
+    layer = kind(x.shape[-1], m["layer0.h.w"].shape[0], batch_first=True, dtype=torch.float64)
     weights = {"weight_ih_l0": m["layer0.x.w"].T, "weight_hh_l0": m["layer0.h.w"].T,
                "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
     logits = m.linear("head.fc", torch.func.functional_call(layer, weights, x)[0])
     return F.cross_entropy(logits.flatten(0, 1), m["labels"].flatten())
+
+
+def rnn(m):
+    return recurrent(m, torch.nn.RNN)
+
+
+def lstm(m):
+    """torch.nn.LSTM, whose gates stand in the same order: input, forget, candidate, output."""
+    return recurrent(m, torch.nn.LSTM)
 
 
 def line(role, name, v, out):
