@@ -5,8 +5,9 @@
  * operands, and extremes.py, with large, equal, infinite and NaN ones.
  */
 #include "backends.h"
+#include "graph/graph.h"
 
-enum { MAX_VALUES = 200, MAX_ELEMENTS = 256, MAX_LINE = 8192 };
+enum { MAX_VALUES = 400, MAX_ELEMENTS = 256, MAX_LINE = 1 << 15 };
 
 typedef struct expected {
     char name[32];
@@ -155,6 +156,47 @@ static void in_f32(const reference *r, double tol)
     gcut_ctx_free(ctx);
 }
 
+/* ---- every op is somewhere ---- */
+
+static bool file_has(const char *name, const char *word)
+{
+    static char all[1 << 18];
+    char path[256];
+    snprintf(path, sizeof path, "%s/tests/reference/%s", GCUT_SOURCE_DIR, name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    all[fread(all, 1, sizeof all - 1, f)] = '\0';
+    fclose(f);
+    return strstr(all, word) != NULL;
+}
+
+/* The script that asks PyTorch for it, or what its derivative is checked as a part of. */
+static void every_derivative_has_a_reference(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"ops.txt", "conv.py", "attention.py"};
+    static const struct {
+        const char *op, *why;
+    } others[] = {{"conv2d_input", "conv2d by x"},
+                  {"conv2d_weight", "conv2d by w"},
+                  {"max_pool2d_grad", "max_pool2d"},
+                  {"max_pool2d_take", "second order: test_conv"},
+                  {"avg_pool2d_grad", "avg_pool2d"},
+                  {"attention_grad", "attention"},
+                  {"dropout", "its mask is no PyTorch's: test_random, and BERT in test_models"}};
+    for (int op = 0; op < GCUT_NOPS; op++) {
+        const gcut_op_info *info = gcut_op_get((gcut_op)op);
+        char word[64];
+        bool found = gcut_op_why_zero(info) != NULL || info->emit == GCUT_EMIT_REGION;
+        snprintf(word, sizeof word, "%s(", info->name);
+        for (size_t i = 0; !found && i < sizeof scripts / sizeof *scripts; i++)
+            found = file_has(scripts[i], word);
+        for (size_t i = 0; !found && i < sizeof others / sizeof *others; i++)
+            found = !strcmp(others[i].op, info->name);
+        if (!found) fail_msg("no script in tests/reference has '%s'", info->name);
+    }
+}
+
 static void ordinary_f64(void **state)
 {
     (void)state;
@@ -211,8 +253,11 @@ static void empty_and_single(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(empty_and_single), cmocka_unit_test(ordinary_f64),
-                                       cmocka_unit_test(ordinary_f32), cmocka_unit_test(extreme_f64),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_derivative_has_a_reference),
+                                       cmocka_unit_test(empty_and_single),
+                                       cmocka_unit_test(ordinary_f64),
+                                       cmocka_unit_test(ordinary_f32),
+                                       cmocka_unit_test(extreme_f64),
                                        cmocka_unit_test(extreme_f32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

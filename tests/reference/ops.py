@@ -5,6 +5,7 @@
 
 writes ops.txt beside this script: first one function, in gradcut's text, that
 has every case in it; then its results, one per line: name, count, values.
+A case may have statements before its op, where {n} stands for its own names.
 
 The k-th parameter of the function holds at flat index i
 
@@ -64,6 +65,76 @@ CASES = [
 ]
 
 
+def unary(name, fn, attrs=""):
+    return (name if not attrs else name + "_attr", f"{name}({{0}}{attrs})", [(2, 3)], fn)
+
+
+def of_positive(name, fn):
+    """Of x^2 + 1/2, where both know a derivative."""
+    op = f"%{{n}}.q = mul({{0}}, {{0}})\n%{{n}}.p = add(%{{n}}.q, 0.5:f64)\n{name}(%{{n}}.p)"
+    return (name, op, [(2, 3)], lambda x: fn(x * x + 0.5))
+
+
+def binary(name, fn):
+    """The second operand is y^2 + 1/2."""
+    op = f"%{{n}}.q = mul({{1}}, {{1}})\n%{{n}}.p = add(%{{n}}.q, 0.5:f64)\n{name}({{0}}, %{{n}}.p)"
+    return (name, op, [(2, 3), (2, 3)], lambda x, y: fn(x, y * y + 0.5))
+
+
+def modulo(n, below):
+    """Statements for n indices 0, 1, ... that begin again at `below`."""
+    return f'%{{n}}.count = iota(shape=[{n}], dtype="i64")\n%{{n}}.index = mod(%{{n}}.count, {below}:i64)\n'
+
+
+def smoothed(x):
+    labels = torch.tensor([0, 1, 2, 0, 1])
+    return F.cross_entropy(x, labels, ignore_index=2, label_smoothing=0.1).reshape(1)
+
+
+CASES += [unary(name, getattr(torch, name)) for name in
+          "neg abs exp expm1 sin cos tanh sigmoid erf relu".split()]
+CASES += [
+    unary("gelu", F.gelu), unary("gelu", lambda x: F.gelu(x, approximate="tanh"), ', approx="tanh"'),
+    unary("silu", F.silu), unary("softplus", F.softplus),
+    unary("clamp", lambda x: x.clamp(-0.5, 1), ", lo=-0.5, hi=1"),
+    unary("cast", torch.clone, ", to=f64"),
+    *(of_positive(name, getattr(torch, name)) for name in "log log1p sqrt rsqrt".split()),
+    *(binary(name, fn) for name, fn in {
+        "add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "max": torch.maximum,
+        "min": torch.minimum, "mod": torch.remainder}.items()),
+    ("pow", "%{n}.q = mul({0}, {0})\n%{n}.p = add(%{n}.q, 0.5:f64)\npow(%{n}.p, {1})", [(2, 3), (2, 3)],
+     lambda x, y: (x * x + 0.5) ** y),
+    ("select", "%{n}.p = gt({0}, {1})\nselect(%{n}.p, {0}, {2})", 3 * [(2, 3)],
+     lambda x, y, z: torch.where(x > y, x, z)),
+    ("reshape", "reshape({0}, shape=[3, 2])", [(2, 3)], lambda x: x.reshape(3, 2)),
+    ("transpose", "transpose({0}, perm=[2, 0, 1])", [(2, 3, 2)], lambda x: x.permute(2, 0, 1)),
+    ("broadcast", "broadcast({0}, shape=[2, 3, 2], axes=[0, 2])", [(2, 1)], lambda x: x[:, None].expand(2, 3, 2)),
+    ("slice", "slice({0}, start=[1, 0], limit=[4, 3], step=[2, 1])", [(4, 3)], lambda x: x[1:4:2]),
+    ("pad", "pad({0}, low=[1, 0], high=[0, 2], value=0.5)", [(2, 3)], lambda x: F.pad(x, (0, 2, 1, 0), value=0.5)),
+    ("concat", "concat({0}, {1}, axis=1)", [(2, 3), (2, 1)], lambda x, y: torch.cat([x, y], 1)),
+    ("flip", "flip({0}, axes=[0])", [(3, 2)], lambda x: x.flip(0)),
+    ("sum", "sum({0}, axes=[1], keep=true)", [(2, 3)], lambda x: x.sum(1, keepdim=True)),
+    ("mean", "mean({0}, axes=[0, 2])", [(2, 3, 2)], lambda x: x.mean((0, 2))),
+    ("maxr", "max_reduce({0}, axes=[1])", [(2, 3)], lambda x: x.amax(1)),
+    ("minr", "min_reduce({0}, axes=[0])", [(2, 3)], lambda x: x.amin(0)),
+    ("matmul", "matmul({0}, {1}, ta=true)", [(2, 3, 2), (2, 3, 4)], lambda x, y: x.mT @ y),
+    ("matmul_t", "matmul({0}, {1}, tb=true)", [(2, 3), (4, 3)], lambda x, y: x @ y.T),
+    ("take", modulo(5, 3) + "take({0}, %{n}.index, axis=1)", [(2, 3)], lambda x: x[:, [0, 1, 2, 0, 1]]),
+    ("pick", modulo(5, 3) + "pick({0}, %{n}.index, axis=1)", [(5, 3)],
+     lambda x: x.gather(1, torch.tensor([0, 1, 2, 0, 1])[:, None])[:, 0]),
+    ("scatter", modulo(5, 3) + "scatter_add({0}, %{n}.index, {1}, axis=0)", [(3, 2), (5, 2)],
+     lambda x, u: x.index_add(0, torch.tensor([0, 1, 2, 0, 1]), u)),
+    ("softmax", "softmax({0}, axis=0)", [(3, 2)], lambda x: x.softmax(0)),
+    ("log_softmax", "log_softmax({0}, axis=1)", [(2, 4)], lambda x: x.log_softmax(1)),
+    ("logsumexp", "logsumexp({0}, axes=[0, 1], keep=true)", [(2, 3)], lambda x: x.logsumexp((0, 1), keepdim=True)),
+    ("ln", "layer_norm({0}, {1}, {2})", [(2, 4), (4,), (4,)], lambda x, g, b: F.layer_norm(x, (4,), g, b)),
+    ("rms", "rms_norm({0}, {1}, eps=1e-3)", [(2, 4), (4,)], lambda x, g: F.rms_norm(x, (4,), g, 1e-3)),
+    ("ce", modulo(5, 3) + "%{n}.s = cross_entropy({0}, %{n}.index, ignore=2, smooth=0.1)\nreshape(%{n}.s, shape=[1])",
+     [(5, 3)], smoothed),
+    ("mse", "%{n}.s = mse({0}, {1})\nreshape(%{n}.s, shape=[1])", [(2, 3), (2, 3)], lambda x, y: F.mse_loss(x, y).reshape(1)),
+]
+
+
 def sine(k, shape):
     i = torch.arange(math.prod(shape), dtype=torch.float64)
     return (1.7 * torch.sin(0.61 * i + k)).reshape(shape).requires_grad_()
@@ -84,7 +155,9 @@ for name, op, shapes, fn in CASES:
     got = fn(*(x for _, x in xs))
     got = got if isinstance(got, tuple) else (got,)
     names = [f"{name}.y{n}" for n in range(len(got))]
-    body.append(f"{', '.join('%' + n for n in names)} = {op.format(*('%' + n for n, _ in xs))}")
+    *before, op = op.format(*('%' + n for n, _ in xs), n=name).split("\n")
+    body.extend(before)
+    body.append(f"{', '.join('%' + n for n in names)} = {op}")
     for n, y in zip(names, got):
         outs.append((n, y.detach()))
         results.append(f"out {n}: {listed(y.shape)}")
