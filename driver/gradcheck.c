@@ -171,14 +171,14 @@ static void gradcheck(void *arg)
     o.optimizer = NULL;
     c->a = gcut_arena_new(c->env, c->env->arena);
     gcut_step *s = gcut_trial_step(c, c->g, &o);
-    gcut_array *values[2] = {0};
-    gcut_step_interpret(s, GCUT_RT_STEP, values);
     const gcut_graph *g = s->p->primal;
     probe q = {.c = c,
                .g = g,
                .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in),
                .loss = loss_result(c, g, o.loss)};
     for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = gcut_trial_array(c->a, &s->slot[i]);
+    gcut_array *values[2] = {0};
+    gcut_step_interpret(s, GCUT_RT_STEP, values); /* which replaces states */
     q.at_rest = loss_at(&q, 0, 0, 0);
     compare_all(&q, s->p->joint, values[0]);
     gcut_arena_free(s->arena);

@@ -328,6 +328,20 @@ static void gradcheck_near_kinks(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Both sides of the check see the state as it was before the step. */
+static void gradcheck_with_a_state(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "g");
+    gcut_val w = gcut_param(g, "w", GCUT_F64, GCUT_SHAPE(3)), s = gcut_state(g, "s", GCUT_F64, GCUT_SHAPE(3));
+    gcut_output(g, "loss", gcut_sum(gcut_mul(gcut_sin(w), s), 0));
+    gcut_next(g, "s", gcut_add(gcut_scale(s, 3), w));
+    gcut_check_report r = gcut_gradcheck(g, NULL, NULL, 0, -1);
+    if (!r.ok) fail_msg("%s", r.text ? r.text : gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
 static void apply_takes_attributes_as_text(void **state)
 {
     (void)state;
@@ -812,6 +826,7 @@ int main(void)
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(gradcheck_near_kinks),
+        cmocka_unit_test(gradcheck_with_a_state),
         cmocka_unit_test(apply_takes_attributes_as_text),
         cmocka_unit_test(builders_of_models),
         cmocka_unit_test(binding),
