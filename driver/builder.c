@@ -449,6 +449,7 @@ static void do_einsum(void *arg)
     call *c = &j->c;
     const gcut_ref *in = gcut_builder_refs(c->b.g->module->arena, c->b.g, j->in, j->n);
     locate(c);
+    if (!c->name) usage(c, "an einsum has an equation");
     c->out = gcut_beinsum(&c->b, c->name, in, (uint32_t)j->n);
 }
 
@@ -474,8 +475,8 @@ static void do_apply(void *arg)
     gcut_module *m = c->b.g->module;
     gcut_op op;
     locate(c);
-    if (!gcut_op_parse(c->name, strlen(c->name), &op))
-        usage(c, gcut_printf(m->arena, "unknown op '%s'", c->name));
+    if (!c->name || !gcut_op_parse(c->name, strlen(c->name), &op))
+        usage(c, gcut_printf(m->arena, "unknown op '%s'", c->name ? c->name : ""));
     const gcut_ref *in = gcut_builder_refs(m->arena, c->b.g, j->in, j->n);
     uint32_t nattrs = 0;
     gcut_attr *attrs = gcut_parse_attrs(c->b.g, op, (gcut_place){c->at.file, c->at.line, 0},

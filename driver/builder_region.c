@@ -14,6 +14,8 @@ typedef struct region_job {
     int nin, ncarry;
     const gcut_loop *loop; /* NULL: an `if` or a call */
     uint32_t n;
+    gcut_body *make[2]; /* the caller's functions */
+    void *user;
     gcut_region region[2];
     gcut_val *args[2]; /* of each body */
     gcut_val *yields[2];
@@ -37,12 +39,24 @@ static gcut_type slice_of(const region_job *j, const gcut_type *t)
     return s;
 }
 
+/* Throws on a size below zero that is none of the graph's. */
+static void check_size(const region_job *j, gcut_dim d)
+{
+    gcut_text scratch = {.arena = j->g->module->arena};
+    gcut_dim_print(j->g->module->dims, d, &scratch);
+}
+
 /* Empty bodies with their arguments. */
 static void open_bodies(void *arg)
 {
     region_job *j = arg;
     gcut_arena *a = j->g->module->arena;
+    if (j->nin < 0 || j->nyields[0] < 0 || j->nyields[1] < 0) wrong(j, "a negative number of values");
+    if (j->loop) check_size(j, j->loop->length), check_size(j, j->loop->bound);
     for (j->n = 0; gcut_op_region(j->op, j->n); j->n++) {
+        if (!j->make[j->n])
+            wrong(j, gcut_printf(a, "there is no function that builds the region '%s'",
+                                 gcut_op_region(j->op, j->n)));
         gcut_graph *body = gcut_body_new(j->g);
         uint32_t n = gcut_region_nargs(j->op, j->n, (uint32_t)j->nin);
         j->region[j->n] = (gcut_region){gcut_op_region(j->op, j->n), body};
@@ -103,22 +117,26 @@ static void close_bodies(void *arg)
     j->first = gcut_node_make(j->g, &s);
 }
 
+/* All operands, in one list, exist and are seen from g. */
+static bool visible(gcut_graph *g, const gcut_val *in, int n)
+{
+    if (!g || !in) return g && n <= 0;
+    for (int k = 0; k < n; k++)
+        if (!in[k].id || gcut_builder_graph((gcut_val[]){{g, 1}, in[k]}, 2) != g) return false;
+    return true;
+}
+
 /* The caller's functions fill yields[]; then everything becomes a node. */
-static void finish(region_job *j, int nout)
+static void build(region_job *j, int nout)
 {
     bool ok = true;
+    for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){0};
+    if (!visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, open_bodies, j)) return;
+    for (uint32_t r = 0; r < j->n; r++) j->make[r](j->user, j->region[r].body, j->args[r], j->yields[r]);
     for (uint32_t r = 0; r < j->n; r++) ok = ok && !j->region[r].body->failed;
     if (!ok) j->g->failed = true;
     ok = ok && gcut_guard_at(j->at, j->g, close_bodies, j);
     for (int k = 0; k < nout; k++) j->out[k] = ok ? (gcut_val){j->g, j->first + (uint32_t)k} : (gcut_val){0};
-}
-
-/* All operands, in one list, exist and are seen from g. */
-static bool visible(gcut_graph *g, const gcut_val *in, int n)
-{
-    for (int k = 0; k < n; k++)
-        if (!in[k].id || gcut_builder_graph((gcut_val[]){{g, 1}, in[k]}, 2) != g) return false;
-    return true;
 }
 
 typedef struct join_job {
@@ -138,7 +156,7 @@ static void do_join(void *arg)
 
 static gcut_val *joined(gcut_graph *g, const gcut_val *a, int na, const gcut_val *b, int nb)
 {
-    join_job j = {g, a, b, na, nb, NULL};
+    join_job j = {g, a, b, na > 0 ? na : 0, nb > 0 ? nb : 0, NULL};
     if (g && !g->failed && !gcut_guard(g->module->env, do_join, &j)) g->failed = true;
     return j.out;
 }
@@ -146,40 +164,49 @@ static gcut_val *joined(gcut_graph *g, const gcut_val *a, int na, const gcut_val
 void gcut_scan_at(gcut_here at, gcut_graph *g, const gcut_loop *s, gcut_val *out)
 {
     int nout = s->ncarry + s->nys;
-    region_job j = {.at = at, .g = g, .op = GCUT_OP_scan, .ncarry = s->ncarry, .loop = s, .out = out};
-    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
-    j.nin = s->ncarry + s->nxs;
-    j.in = joined(g, s->carry, s->ncarry, s->xs, s->nxs);
-    j.nyields[0] = nout;
-    if (!j.in || !visible(g, j.in, j.nin) || !gcut_guard_at(at, g, open_bodies, &j)) return;
-    s->body(s->user, j.region[0].body, j.args[0], j.yields[0]);
-    finish(&j, nout);
+    region_job j = {.at = at,
+                    .g = g,
+                    .op = GCUT_OP_scan,
+                    .in = joined(g, s->carry, s->ncarry, s->xs, s->nxs),
+                    .nin = s->ncarry < 0 || s->nxs < 0 ? -1 : s->ncarry + s->nxs,
+                    .ncarry = s->ncarry,
+                    .loop = s,
+                    .make = {s->body},
+                    .user = s->user,
+                    .nyields = {s->nys < 0 ? -1 : nout},
+                    .out = out};
+    build(&j, nout);
 }
 
 void gcut_while_at(gcut_here at, gcut_graph *g, const gcut_loop *s, gcut_val *out)
 {
-    region_job j = {.at = at, .g = g, .op = GCUT_OP_while, .ncarry = s->ncarry, .loop = s, .out = out};
-    for (int k = 0; k < s->ncarry; k++) out[k] = (gcut_val){0};
-    j.in = s->carry;
-    j.nin = s->ncarry;
-    j.nyields[0] = 1;
-    j.nyields[1] = s->ncarry;
-    if (!visible(g, j.in, j.nin) || !gcut_guard_at(at, g, open_bodies, &j)) return;
-    s->cond(s->user, j.region[0].body, j.args[0], j.yields[0]);
-    s->body(s->user, j.region[1].body, j.args[1], j.yields[1]);
-    finish(&j, s->ncarry);
+    region_job j = {.at = at,
+                    .g = g,
+                    .op = GCUT_OP_while,
+                    .in = s->carry,
+                    .nin = s->ncarry,
+                    .ncarry = s->ncarry,
+                    .loop = s,
+                    .make = {s->cond, s->body},
+                    .user = s->user,
+                    .nyields = {1, s->ncarry},
+                    .out = out};
+    build(&j, s->ncarry);
 }
 
 void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *otherwise, void *user, gcut_val *out,
                 int nout)
 {
-    region_job j = {.at = at, .g = p.graph, .op = GCUT_OP_if, .in = &p, .nin = 1, .out = out};
-    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
-    j.nyields[0] = j.nyields[1] = nout;
-    if (!p.id || !gcut_guard_at(at, p.graph, open_bodies, &j)) return;
-    then(user, j.region[0].body, j.args[0], j.yields[0]);
-    otherwise(user, j.region[1].body, j.args[1], j.yields[1]);
-    finish(&j, nout);
+    region_job j = {.at = at,
+                    .g = p.graph,
+                    .op = GCUT_OP_if,
+                    .in = &p,
+                    .nin = 1,
+                    .make = {then, otherwise},
+                    .user = user,
+                    .nyields = {nout, nout},
+                    .out = out};
+    build(&j, nout);
 }
 
 /* ---- calls ---- */
@@ -248,7 +275,7 @@ void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_va
 {
     region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
     for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
-    if (!g || !callee || callee->failed || !visible(g, in, n)) return;
+    if (!callee || callee->failed || !visible(g, in, n)) return;
     call_job c = {&j, callee, nout};
     if (!gcut_guard_at(at, g, do_call, &c)) return;
     for (int k = 0; k < nout; k++) out[k] = (gcut_val){g, j.first + (uint32_t)k};

@@ -248,12 +248,42 @@ static void misuse_is_an_error(void **state)
     }
 }
 
+static void wrong_calls_are_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        gcut_loop loop;
+        const char *message;
+    } cases[] = {{{.ncarry = 1, .length = 2}, "no function that builds the region 'body'"},
+                 {{.ncarry = -1, .length = 2, .body = leak}, "a negative number"},
+                 {{.ncarry = 1, .nys = -1, .length = 2, .body = leak}, "a negative number"},
+                 {{.ncarry = 1, .length = -77, .body = leak}, "a size below zero"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = gcut_graph_new(ctx, "f");
+        gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(4)), out = {0};
+        gcut_loop loop = cases[k].loop;
+        loop.carry = &x;
+        gcut_scan(g, &loop, &out);
+        assert_int_equal(out.id, 0);
+        if (!strstr(gcut_last_error(ctx), cases[k].message) || !strstr(gcut_last_error(ctx), __FILE__))
+            fail_msg("case %zu: expected \"%s\", found \"%s\"", k, cases[k].message, gcut_last_error(ctx));
+        gcut_ctx_free(ctx);
+    }
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_graph_new(ctx, "f");
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(4));
+    assert_int_equal(gcut_einsum(NULL, x, x).id, 0);
+    assert_non_null(strstr(gcut_last_error(ctx), "an einsum has an equation"));
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rnn_by_the_builder), cmocka_unit_test(branches_by_the_builder),
         cmocka_unit_test(lists_capture),      cmocka_unit_test(operands_from_around_come_first),
-        cmocka_unit_test(misuse_is_an_error),
+        cmocka_unit_test(misuse_is_an_error), cmocka_unit_test(wrong_calls_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
