@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "graph/build.h"
+#include "graph/rewrite.h"
 
 bool gcut_has_grads(const gcut_graph *g)
 {
@@ -65,13 +66,7 @@ gcut_graph *gcut_pass_again(gcut_graph *g, const char *name)
     dst->fresh = g->fresh;
     gcut_decls_copy(dst, g);
     copy_params(g, dst, map);
-    for (uint32_t n = 0; n < g->nodes.n; n++) {
-        const gcut_node *node = gcut_node_at(g, n);
-        gcut_ref *args = gcut_alloc(tmp, (node->nargs + 1u) * sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(g, node, k)];
-        gcut_ref r = gcut_node_copy(dst, g, n, args, node->loc, NULL);
-        for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = r + k;
-    }
+    gcut_rewrite_append(dst, g, map);
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         bool grad = r->role == GCUT_ROLE_grad;
@@ -79,8 +74,6 @@ gcut_graph *gcut_pass_again(gcut_graph *g, const char *name)
                         map[r->value]);
         dst->results.at[i].marks = r->marks;
     }
-    for (uint32_t i = 0; i < g->checks.n; i++)
-        gcut_dim_require(dst, g->checks.at[i].a, g->checks.at[i].b, g->checks.at[i].loc, "check");
     gcut_arena_free(tmp);
     return dst;
 }

@@ -9,14 +9,6 @@
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
-gcut_dim gcut_control_length(const gcut_graph *g, const gcut_node *n)
-{
-    const gcut_attr *a = gcut_attr_get(g, n, GCUT_A_length);
-    if (a) return a->u.dim;
-    gcut_dim axis = gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
-    return gcut_type_of(g, gcut_arg(g, n, gcut_node_carries(g, n)))->dim[axis];
-}
-
 gcut_ref gcut_scan_stack(const gcut_graph *g, uint32_t n, uint32_t k)
 {
     const gcut_node *node = gcut_node_at(g, n);
@@ -75,7 +67,7 @@ static void describe_stacks(const gcut_graph *g, const gcut_node *n, gcut_type *
     const gcut_graph *body = gcut_region_at(g, n, 0)->body;
     bool moved = gcut_attr_get(g, n, GCUT_A_axis)->u.dim != 0;
     uint32_t carries = gcut_node_carries(g, n);
-    gcut_dim length = gcut_control_length(g, n);
+    gcut_dim length = gcut_scan_length(g, n);
     for (uint32_t k = 0; k < n->nres; k++) {
         types[k] = *gcut_type_of(g, n->res0 + k);
         names[k] = g->values.at[n->res0 + k].name;

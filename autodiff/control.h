@@ -31,9 +31,6 @@ bool gcut_control_unfolds(const gcut_graph *g, uint32_t n);
 /* That, behind the other nodes of g.  Throws GCUT_EGRAD for a `while` without a bound. */
 void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_ref *out);
 
-/* Size of a scan along its axis. */
-gcut_dim gcut_control_length(const gcut_graph *g, const gcut_node *n);
-
 /* Appends the nodes of `body` to dst; map says what its parameters are there and gets everything else.  Names
  * are kept; scans in it are stacked. */
 void gcut_body_redo(gcut_graph *dst, const gcut_graph *body, gcut_ref *map);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "graph/build.h"
+#include "graph/rewrite.h"
 
 /* ---- the option string ---- */
 
@@ -302,19 +303,6 @@ static void copy_params(const gcut_graph *src, gcut_graph *g, gcut_ref *map)
     }
 }
 
-static void copy_nodes(const gcut_graph *src, gcut_graph *g, gcut_ref *map, gcut_arena *tmp)
-{
-    for (uint32_t n = 0; n < src->nodes.n; n++) {
-        const gcut_node *node = gcut_node_at(src, n);
-        gcut_ref *args = gcut_alloc(tmp, (node->nargs + 1u) * sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(src, node, k)];
-        gcut_ref r = gcut_node_copy(g, src, n, args, node->loc, NULL);
-        for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = r + k;
-    }
-    for (uint32_t i = 0; i < src->checks.n; i++)
-        gcut_dim_require(g, src->checks.at[i].a, src->checks.at[i].b, src->checks.at[i].loc, "check");
-}
-
 /* States of one parameter; 0 = it has none. */
 typedef struct states {
     gcut_ref m, v, rest;
@@ -387,7 +375,7 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
         u.lr = gcut_param_new(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_f32});
         t = add_states(&u, joint, of);
     }
-    copy_nodes(joint, g, map, tmp);
+    gcut_rewrite_append(g, joint, map);
     if (t) {
         u.b.name = "opt";
         gcut_ref one = gcut_bconst(&u.b, t, 1);

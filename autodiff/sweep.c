@@ -20,6 +20,7 @@
 #include "autodiff/control.h"
 #include "graph/build.h"
 #include "graph/passes.h"
+#include "graph/rewrite.h"
 
 typedef struct sweep {
     gcut_module *m;
@@ -213,13 +214,7 @@ static gcut_graph *with_primal(sweep *s, const char *name)
     }
     s->seed =
         gcut_param_new(g, GCUT_ROLE_cotan, s->seed_name, gcut_type_of(p, p->results.at[s->loss_at].value));
-    for (uint32_t n = 0; n < p->nodes.n; n++) {
-        const gcut_node *node = gcut_node_at(p, n);
-        gcut_ref r = gcut_node_copy(g, p, n, mapped_args(s, p, node, s->map), node->loc, NULL);
-        for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
-    }
-    for (uint32_t i = 0; i < p->checks.n; i++)
-        gcut_dim_require(g, p->checks.at[i].a, p->checks.at[i].b, p->checks.at[i].loc, "check");
+    gcut_rewrite_append(g, p, s->map);
     return g;
 }
 

@@ -82,6 +82,23 @@ gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
     return rw->dst;
 }
 
+void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map)
+{
+    gcut_arena *scratch = gcut_arena_new(src->module->env, src->module->arena);
+    for (uint32_t n = 0; n < src->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(src, n);
+        gcut_ref *args = gcut_alloc(scratch, (node->nargs + 1u) * sizeof *args);
+        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(src, node, k)];
+        gcut_ref r = gcut_node_copy(dst, src, n, args, node->loc, NULL);
+        for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = r + k;
+    }
+    for (uint32_t i = 0; i < src->checks.n; i++) {
+        gcut_dim_check c = src->checks.at[i];
+        gcut_dim_require(dst, c.a, c.b, c.loc, "check");
+    }
+    gcut_arena_free(scratch);
+}
+
 bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a)
 {
     bool *pure = gcut_calloc(a, g->nodes.n + 1, sizeof *pure);

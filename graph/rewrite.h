@@ -44,6 +44,10 @@ gcut_region *gcut_rewrite_regions(const gcut_graph *g, uint32_t n,
 /* Other regions, of the same interface, for the last node of dst, which is a copy of one with regions. */
 void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions);
 
+/* The nodes of src again behind those of dst, with their names, locations and bodies, and its run-time
+ * checks. map, by value of src: says what the parameters are in dst, and gets everything else. */
+void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map);
+
 /* By node of g: do sizes alone decide it (a constant, or elementwise arithmetic and views of such)?  In `a`.
  */
 bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a);

@@ -62,20 +62,12 @@ static gcut_graph *smaller_body(const sinker *s, const gcut_node *n, uint32_t wh
         if (sinks(s, n, own + i - given))
             map[v] = make_again(s, body, gcut_arg(s->g, n, own + i - given), old->values.at[v].name, made);
     }
-    for (uint32_t i = 0; i < old->nodes.n; i++) {
-        const gcut_node *m = gcut_node_at(old, i);
-        gcut_ref *args = gcut_calloc(s->a, m->nargs + 1, sizeof *args);
-        for (uint32_t k = 0; k < m->nargs; k++) args[k] = map[gcut_arg(old, m, k)];
-        gcut_ref r = gcut_node_copy(body, old, i, args, m->loc, NULL);
-        for (uint32_t k = 0; k < m->nres; k++) map[m->res0 + k] = r + k;
-    }
+    gcut_rewrite_append(body, old, map);
     for (uint32_t i = 0; i < old->results.n; i++) {
         const gcut_result *r = &old->results.at[i];
         gcut_result_new(body, r->role, r->name, map[r->value]);
         body->results.at[i].marks = r->marks;
     }
-    for (uint32_t i = 0; i < old->checks.n; i++)
-        gcut_dim_require(body, old->checks.at[i].a, old->checks.at[i].b, old->checks.at[i].loc, "sink");
     return body;
 }
 
