@@ -29,4 +29,14 @@ static inline void must(gcut_env *env, void (*body)(void *), void *arg)
     fail_msg("unexpected status %d", (int)s);
 }
 
+/* Optimising a step takes most of a test's time.  Quick: steps compiled from now on are not optimised; their
+ * bits are to be compared among themselves.  A choice of GRADCUT_STEP_FLAGS from outside stays. */
+static inline void compile_quickly(bool quick)
+{
+    static const char unoptimised[] = STEP_FLAGS " -O0";
+    const char *have = getenv("GRADCUT_STEP_FLAGS");
+    if (quick && !have) setenv("GRADCUT_STEP_FLAGS", unoptimised, 1);
+    if (!quick && have && !strcmp(have, unoptimised)) unsetenv("GRADCUT_STEP_FLAGS");
+}
+
 #endif

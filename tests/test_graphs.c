@@ -169,10 +169,9 @@ static void compiled_ways(graph_case *c, const outcome want[NSIZES], const outco
     uint32_t i = c->index;
     const way two[] = {{policies[i % 3], 1}, {policies[i / 3 % 3], 2}};
     const way all[] = {{policies[i % 3], 1}, {policies[(i + 1) % 3], 2}, {policies[(i + 2) % 3], 2}};
-    bool mine = !c->thorough && !getenv("GRADCUT_STEP_FLAGS");
-    if (mine) setenv("GRADCUT_STEP_FLAGS", STEP_FLAGS " -O0", 1);
+    compile_quickly(!c->thorough);
     compiled(c, c->thorough ? all : two, c->thorough ? 3 : 2, want, stated);
-    if (mine) unsetenv("GRADCUT_STEP_FLAGS");
+    compile_quickly(false);
 }
 
 /* ---- a graph ---- */

@@ -56,8 +56,10 @@ static void models(void **state)
         /* Halves of a split are no models: they have cotangents already. */
         if (c.g && gcut_show(c.g, NULL, GCUT_STAGE_JOINT, false)) {
             bool large = !strncmp(c.what, "gpt", 3); /* the C compiler takes seconds: none and AdamW */
-            for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k += large ? 3 : 1)
+            for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k += large ? 3 : 1) {
+                compile_quickly(k < 3);
                 model(&c, optimizers[k]);
+            }
             if (!c.nwrong) dumped(&c);
             if (!c.nwrong) emitted(&c, true);
             done++;
@@ -99,11 +101,15 @@ static void regression(run_case *c)
         o.policy = policies[k];
         o.threads = k + 1;
         o.at = at;
+        compile_quickly(true);
         gcut_check_report r = gcut_ladder(c->g, &o, NULL, 0, -1);
         CHECK(c, r.text && r.ok, "%s:\n%s", o.policy, r.text ? r.text : "no ladder");
+        compile_quickly(false);
         run_sized(c, o, 257, &large[k]);
     }
+    compile_quickly(true);
     run_sized(c, o, 1, &one);
+    compile_quickly(false);
     if (!c->nwrong) same_bits(c, "mincut and recompute-all", 257, &large[0], &large[1]);
     forget(&one);
     forget(&large[0]);
