@@ -137,10 +137,12 @@ static bool half_uses(const half *h, gcut_dim sym)
 }
 
 /* Every symbol a half uses must be bound by the shape of one of its own parameters: `take` also covers
- * parameters that are needed only for their size. */
+ * parameters that are needed only for their size.  An iteration of a loop has the symbols of the graph
+ * around. */
 static void cover_symbols(const half *h, bool *take, const bool *given)
 {
     const gcut_graph *g = h->src;
+    if (g->is_body) return;
     for (uint32_t s = 0; s < g->decls.n; s++) {
         gcut_dim sym = g->decls.at[s].sym;
         bool bound = !half_uses(h, sym);
