@@ -2,8 +2,8 @@
  *
  * The pass pipeline.
  *
- *   user's graph ─copy─▶ primal ─simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ joint
- *     ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
+ *   user's graph ─copy─▶ primal ─simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ ─products─▶
+ *     joint ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
  */
 #include "driver/pipeline.h"
 
@@ -33,6 +33,13 @@ static gcut_graph *simplify(gcut_graph *g, const char *name)
         gcut_verify(g);
     }
     return rename_to(g, name);
+}
+
+static bool has_regions(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (gcut_node_at(g, i)->nregs) return true;
+    return false;
 }
 
 /* ---- options ---- */
@@ -133,7 +140,13 @@ static void to_joint(gcut_pipeline *p)
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
     gcut_verify(p->raw);
-    p->joint = simplify(p->raw, gcut_printf(a, "%s.joint", base));
+    gcut_graph *g = p->raw;
+    if (has_regions(g)) { /* sums of products leave their loops before anyone plans what loops save */
+        g = simplify(g, gcut_printf(a, "%s.steps", base));
+        g = gcut_pass_products(g, gcut_printf(a, "%s.products", base));
+        gcut_verify(g);
+    }
+    p->joint = simplify(g, gcut_printf(a, "%s.joint", base));
 }
 
 static void to_split(gcut_pipeline *p)

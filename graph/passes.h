@@ -14,6 +14,8 @@ gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 /* scans that differ only in what they yield -> one (graph/merge.c) */
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
+/* sums of products that a scan carries -> one product behind it (graph/products.c) */
+gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
 /* drops what no result needs; params stay (graph/dce.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 

@@ -279,7 +279,8 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     return gcut_plan_saved_bytes(plan);
 }
 
-/* A step of an LSTM reads its gates in the backward loop; tanh of the cell is cheaper than its bytes.  With
+/* A step of an LSTM reads its gates in the backward loop, and one product behind the loop what it began with;
+ * tanh of the cell is cheaper than its bytes.  With
  * T = 100, N = 64 and 8 channels each stacked value has 204,800 bytes. */
 static void iterations_have_plans(void **state)
 {
@@ -288,11 +289,10 @@ static void iterations_have_plans(void **state)
     gcut_graph *g = load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut");
     static char text[8192];
     int64_t all = saved_bytes(ctx, g, "save-all", 0.05, text, sizeof text);
-    assert_non_null(strstr(text, "each step of %h (lstm.gcut:5) saves 14,336 bytes"));
+    assert_non_null(strstr(text, "each step of %h (lstm.gcut:5) saves 12,288 bytes"));
     assert_non_null(strstr(text, "%h.tc"));
     int64_t some = saved_bytes(ctx, g, "mincut", 0.05, text, sizeof text);
-    assert_non_null(
-        strstr(text, "saves 12,288 bytes (12.0 KiB): %h.before; %c.before; %h.i; %h.f; %h.g; %h.o\n"));
+    assert_non_null(strstr(text, "saves 10,240 bytes (10.0 KiB): %c.before; %h.i; %h.f; %h.g; %h.o\n"));
     assert_non_null(strstr(text, "%tc tanh"));
     int64_t none = saved_bytes(ctx, g, "recompute-all", 0.05, text, sizeof text);
     assert_non_null(strstr(text, "saves 4,096 bytes (4.0 KiB): %h.before; %c.before\n"));
