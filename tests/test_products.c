@@ -129,7 +129,7 @@ static void sums_leave(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int k = 0; k < 6; k++) {
             job j = {
-                .env = gcut_env_new(NULL, NULL), .r = &rows[i], .steps = k / 2 * k / 2, .reverse = k % 2};
+                .env = gcut_env_new(NULL, NULL), .r = &rows[i], .steps = lengths[k / 2], .reverse = k % 2};
             j.arena = j.env->arena;
             must(j.env, check_row, &j);
             gcut_env_free(j.env);

@@ -19,6 +19,7 @@
  */
 #include "gradcut/gradcut_rt.h"
 
+#include "kernels/rt/isa.h"
 #include "kernels/rt/small.h"
 
 enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, LANES = PAD };
@@ -74,20 +75,6 @@ static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t ro
     HALVE(16, statement) HALVE(8, statement) HALVE(4, statement) HALVE(2, statement) HALVE(1, statement)
 _Static_assert(LANES == 32, "HALVES begins with half of the lanes");
 
-#ifdef __x86_64__
-static int has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-}
-static int has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#define AVX2 __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")))
-#endif
-
 #define T float
 #define TYPE f32
 #define ISA base
@@ -114,33 +101,24 @@ static int has_avx2(void)
 #define TARGET AVX512
 #include "kernels/rt/attention_rows.h"
 
-#define ROW_CALL(name, arguments)                                                                            \
-    if (has_avx512())                                                                                        \
-        avx512_##name arguments;                                                                             \
-    else if (has_avx2())                                                                                     \
-        avx2_##name arguments;                                                                               \
-    else                                                                                                     \
-        base_##name arguments
-#else
-#define ROW_CALL(name, arguments) base_##name arguments
 #endif
 
 static void softmax_f32(float *x, int64_t n, int64_t width, float scale, const float *bias, int64_t step)
 {
-    ROW_CALL(f32_softmax, (x, n, width, scale, bias, step));
+    WIDEST(softmax_f32)(x, n, width, scale, bias, step);
 }
 static void backward_f32(const float *p, float *d, int64_t n, int64_t width)
 {
-    ROW_CALL(f32_backward, (p, d, n, width));
+    WIDEST(backward_f32)(p, d, n, width);
 }
 /* exp is libm's: there is nothing to vectorise. */
 static void softmax_f64(double *x, int64_t n, int64_t width, double scale, const double *bias, int64_t step)
 {
-    base_f64_softmax(x, n, width, scale, bias, step);
+    softmax_f64_base(x, n, width, scale, bias, step);
 }
 static void backward_f64(const double *p, double *d, int64_t n, int64_t width)
 {
-    base_f64_backward(p, d, n, width);
+    backward_f64_base(p, d, n, width);
 }
 
 #define T float

@@ -12,7 +12,7 @@
 #define GLUE3(a, b, c) GLUE3_(a, b, c)
 #define GLUE2_(a, b) a##_##b
 #define GLUE2(a, b) GLUE2_(a, b)
-#define ROW(x) GLUE3(ISA, TYPE, x)
+#define ROW(x) GLUE3(x, TYPE, ISA)
 #define MATH(x) GLUE2(x, TYPE)
 
 TARGET static T ROW(largest)(const T *x, int64_t width)

@@ -36,6 +36,7 @@
 #include <stdlib.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/isa.h"
 
 /* Written once, by choose(). */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -46,13 +47,10 @@ static const char *chosen;
 static arch_t best(arch_t own)
 {
 #if defined(__x86_64__) && defined(BLIS_CONFIG_SKX)
-    /* __builtin_cpu_supports() asks XCR0 too: the operating system must save the registers. */
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return BLIS_ARCH_SKX;
+    if (gcut_rt_has_avx512()) return BLIS_ARCH_SKX;
 #endif
 #if defined(__x86_64__) && (defined(BLIS_CONFIG_ZEN3) || defined(BLIS_CONFIG_HASWELL))
-    if (own == BLIS_ARCH_GENERIC && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (own == BLIS_ARCH_GENERIC && gcut_rt_has_avx2()) {
 #if defined(BLIS_CONFIG_ZEN3) && defined(BLIS_CONFIG_HASWELL)
         return __builtin_cpu_is("amd") ? BLIS_ARCH_ZEN3 : BLIS_ARCH_HASWELL;
 #elif defined(BLIS_CONFIG_ZEN3)
