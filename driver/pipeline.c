@@ -140,7 +140,7 @@ static void to_joint(gcut_pipeline *p)
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
     gcut_verify(p->raw);
-    gcut_graph *g = p->raw;
+    g = p->raw;
     if (has_regions(g)) { /* sums of products leave their loops before anyone plans what loops save */
         g = simplify(g, gcut_printf(a, "%s.steps", base));
         g = gcut_pass_products(g, gcut_printf(a, "%s.products", base));
