@@ -33,7 +33,7 @@ static const option options[] = {
      "every step has a length of its own, up to --length; one compile serves all"},
     {"--data", WORD, AT(data), 0, "a text file, for language models of at least 256 tokens"},
     {"--optimizer", WORD, AT(optimizer), 0, "sgd, momentum or adamw"},
-    {"--lr", REAL, AT(rate), 0, "learning rate"},
+    {"--lr", REAL, AT(rate), 0, "learning rate (by model and size)"},
     {"--seed", WHOLE, AT(seed), 0, "of the data (1)"},
     {"--every", WHOLE, AT(every), 1, "steps per line of output (1 to 20 lines in all)"},
     {"--threads", WHOLE, AT(threads), 0, "0: OMP_NUM_THREADS, else every core (0)"},
@@ -113,7 +113,8 @@ static void complete(run *r)
     if (!s->batch) s->batch = s->tiny ? 4 : r->model->batch;
     if (!s->length) s->length = s->tiny && r->model->length ? 8 : r->model->length;
     if (!s->optimizer) s->optimizer = r->model->optimizer;
-    if (s->rate < 0) s->rate = s->tiny ? 1e-2 : r->model->rate;
+    if (s->rate < 0) /* wide models take smaller steps */
+        s->rate = s->tiny ? 1e-2 : r->size ? 0.1 * r->model->rate : r->model->rate;
     if (!s->every) s->every = (s->steps + 19) / 20 > 0 ? (s->steps + 19) / 20 : 1;
 }
 
