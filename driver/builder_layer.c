@@ -140,3 +140,103 @@ gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis)
     concat_job j = {.c = {.axis = axis}, .in = in, .n = n};
     return n > 0 ? run(at, graph_of(in, n), do_concat, &j.c) : (gcut_val){0};
 }
+
+/* ---- products and losses ---- */
+
+/* The rows of x, of rank above 2, as one matrix: [B, T, K] is [B*T, K]. */
+static gcut_ref as_rows(call *c, gcut_ref x, const gcut_type *t)
+{
+    gcut_dim all[] = {1, t->dim[t->rank - 1]};
+    for (int d = 0; d < t->rank - 1; d++)
+        all[0] = gcut_dim_make(c->b.g->module->dims, GCUT_DIM_MUL, all[0], t->dim[d]);
+    return gcut_breshape(&c->b, x, all, 2);
+}
+
+static void do_matmul(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    gcut_ref a = c->in[0].id, b = c->in[1].id;
+    gcut_type t = *gcut_type_of(c->b.g, a);
+    bool rows = t.rank > 2 && gcut_type_of(c->b.g, b)->rank == 2 && !c->flag[0];
+    if (rows) a = as_rows(c, a, &t);
+    c->out = gcut_bmatmul(&c->b, a, b, c->flag[0], c->flag[1]);
+    if (!rows) return;
+    t.dim[t.rank - 1] = gcut_type_of(c->b.g, c->out)->dim[1];
+    c->out = gcut_breshape(&c->b, c->out, t.dim, t.rank);
+}
+
+gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb)
+{
+    return run(at, graph_of((gcut_val[]){a, b}, 2), do_matmul, &(call){.in = {a, b}, .flag = {ta, tb}});
+}
+
+static void do_layer_norm(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    gcut_attr a = gcut_attr_real(GCUT_A_eps, c->number);
+    c->out = gcut_node_new(c->b.g, GCUT_OP_layer_norm, (gcut_ref[]){c->in[0].id, c->in[1].id, c->in[2].id}, 3,
+                           &a, 1, c->b.loc, NULL);
+}
+
+gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps)
+{
+    return run(at, graph_of((gcut_val[]){x, gain, bias}, 3), do_layer_norm,
+               &(call){.in = {x, gain, bias}, .number = eps});
+}
+
+static void do_two(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    c->out = gcut_b2(&c->b, (gcut_op)c->op, c->in[0].id, c->in[1].id);
+}
+
+gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels)
+{
+    return run(at, graph_of((gcut_val[]){logits, labels}, 2), do_two,
+               &(call){.op = GCUT_OP_cross_entropy, .in = {logits, labels}});
+}
+
+gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return run(at, graph_of((gcut_val[]){a, b}, 2), do_two, &(call){.op = GCUT_OP_mse, .in = {a, b}});
+}
+
+static void do_attention(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    gcut_attr a = gcut_attr_bool(GCUT_A_causal, c->flag[0]);
+    c->out = gcut_node_new(c->b.g, GCUT_OP_attention, (gcut_ref[]){c->in[0].id, c->in[1].id, c->in[2].id}, 3,
+                           &a, 1, c->b.loc, NULL);
+}
+
+gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, bool causal)
+{
+    return run(at, graph_of((gcut_val[]){q, k, v}, 3), do_attention,
+               &(call){.in = {q, k, v}, .flag = {causal}});
+}
+
+typedef struct einsum_job {
+    call c;
+    const gcut_val *in;
+    int n;
+} einsum_job;
+
+static void do_einsum(void *arg)
+{
+    einsum_job *j = arg;
+    call *c = &j->c;
+    const gcut_ref *in = gcut_builder_refs(c->b.g->module->arena, c->b.g, j->in, j->n);
+    locate(c);
+    if (!c->name) usage(c, "an einsum has an equation");
+    c->out = gcut_beinsum(&c->b, c->name, in, (uint32_t)j->n);
+}
+
+gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, int n)
+{
+    einsum_job j = {.c = {.name = equation}, .in = in, .n = n};
+    return n > 0 ? run(at, graph_of(in, n), do_einsum, &j.c) : (gcut_val){0};
+}

@@ -24,6 +24,8 @@ typedef struct gcut_slot {
     const gcut_marks *marks; /* of the parameter, for #range */
 } gcut_slot;
 
+#define GCUT_ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
+
 struct gcut_step {
     gcut_env *env;
     gcut_arena *arena;  /* the step and everything it owns */

@@ -342,6 +342,29 @@ static void gradcheck_with_a_state(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* The lists of elementwise ops and the macros that pass the caller's line: each has the other. */
+static void elementwise_ops_have_macros(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "g");
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(2)), p = gcut_ge(x, x), y;
+#define GCUT_X(op)                                                                                           \
+    y = gcut_##op(!strcmp(#op, "not") ? p : x);                                                              \
+    if (!y.id) fail_msg("%s: %s", #op, gcut_last_error(ctx));
+    GCUT_UNARY(GCUT_X)
+#undef GCUT_X
+#define GCUT_X(op)                                                                                           \
+    {                                                                                                        \
+        bool logical = !strcmp(#op, "and") || !strcmp(#op, "or") || !strcmp(#op, "xor");                     \
+        y = gcut_##op(logical ? p : x, logical ? p : x);                                                     \
+        if (!y.id) fail_msg("%s: %s", #op, gcut_last_error(ctx));                                            \
+    }
+    GCUT_BINARY(GCUT_X)
+#undef GCUT_X
+    gcut_ctx_free(ctx);
+}
+
 static void apply_takes_attributes_as_text(void **state)
 {
     (void)state;
@@ -825,6 +848,7 @@ int main(void)
         cmocka_unit_test(names_of_results_are_taken),
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
+        cmocka_unit_test(elementwise_ops_have_macros),
         cmocka_unit_test(gradcheck_near_kinks),
         cmocka_unit_test(gradcheck_with_a_state),
         cmocka_unit_test(apply_takes_attributes_as_text),

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Attributes and types as values: made, compared, read, printed.
+ */
+#include <string.h>
+
+#include "graph/graph.h"
+
+/* ---- attributes ---- */
+
+bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    return a && a->u.flag;
+}
+
+double gcut_attr_num(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, key);
+    GCUT_ASSERT(a != NULL);
+    return a->u.num.f;
+}
+
+uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_attr *a = gcut_attr_get(g, n, GCUT_A_axes);
+    uint32_t mask = 0;
+    if (!a) return (1u << gcut_type_of(g, gcut_arg(g, n, 0))->rank) - 1;
+    for (uint32_t i = 0; i < a->n; i++) mask |= 1u << a->u.dims[i];
+    return mask;
+}
+
+gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_DIM, .u.dim = d};
+}
+
+gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n)
+{
+    return (gcut_attr){
+        .key = k, .kind = GCUT_K_DIMS, .n = n, .u.dims = gcut_memdup(m->arena, d, n * sizeof *d)};
+}
+
+gcut_attr gcut_attr_bool(gcut_attr_key k, bool b)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_BOOL, .u.flag = b};
+}
+
+gcut_attr gcut_attr_real(gcut_attr_key k, double f)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_NUM, .u.num = {.f = f}};
+}
+
+gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_NUM, .u.num = {.is_int = true, .i = i, .f = (double)i}};
+}
+
+gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s)
+{
+    return (gcut_attr){.key = k, .kind = GCUT_K_STR, .u.str = gcut_name(m, s)};
+}
+
+/* Numbers are equal by bits (0.0 is not -0.0, a NaN equals itself), 2 and 2.0 are equal. */
+static bool num_equal(const gcut_num *a, const gcut_num *b)
+{
+    if (a->is_int && b->is_int) return a->i == b->i;
+    return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+}
+
+bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
+{
+    if (a->key != b->key || a->kind != b->kind) return false;
+    switch (a->kind) {
+    case GCUT_K_DIM: return a->u.dim == b->u.dim;
+    case GCUT_K_DIMS:
+        return a->n == b->n && (a->n == 0 || !memcmp(a->u.dims, b->u.dims, a->n * sizeof *a->u.dims));
+    case GCUT_K_NUM: return num_equal(&a->u.num, &b->u.num);
+    case GCUT_K_BOOL: return a->u.flag == b->u.flag;
+    case GCUT_K_STR: return !strcmp(a->u.str, b->u.str);
+    }
+    return false;
+}
+
+/* ---- types ---- */
+
+bool gcut_shape_equal(const gcut_type *a, const gcut_type *b)
+{
+    return a->rank == b->rank && !memcmp(a->dim, b->dim, a->rank * sizeof *a->dim);
+}
+
+bool gcut_type_equal(const gcut_type *a, const gcut_type *b)
+{
+    return a->dtype == b->dtype && gcut_shape_equal(a, b);
+}
+
+gcut_dim gcut_type_numel(gcut_module *m, const gcut_type *t)
+{
+    gcut_dim n = 1;
+    for (uint32_t i = 0; i < t->rank; i++) n = gcut_dim_make(m->dims, GCUT_DIM_MUL, n, t->dim[i]);
+    return n;
+}
+
+void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out)
+{
+    gcut_text_add(out, "%s[", gcut_dtype_name(t->dtype));
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (i) gcut_text_add(out, ", ");
+        gcut_dim_print(m->dims, t->dim[i], out);
+    }
+    gcut_text_add(out, "]");
+    for (uint32_t i = 0; t->ordered && i < t->rank; i++)
+        gcut_text_add(out, "%c%d", i ? ',' : '{', t->order[i]);
+    if (t->ordered && t->rank) gcut_text_add(out, "}");
+}
+
+const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type *t)
+{
+    gcut_text text = {.arena = a};
+    gcut_type_print(m, t, &text);
+    return text.at;
+}
