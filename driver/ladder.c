@@ -61,16 +61,24 @@ static double largest(const gcut_array *y)
     return scale;
 }
 
+/* AdamW divides a moment by its size, so that of one that is 0 but for rounding (of the gradient by a key's
+ * bias, say) it makes a whole step, in any direction.  Elements whose moments are that small are not
+ * compared; the moments themselves are. */
+typedef struct noise {
+    gcut_array moment;
+    double floor;
+} noise;
+
 /* The largest |x - y| over the largest |y|, which counts as at least `least`: a gradient that is zero but for
  * rounding (of a key's bias, say) has no relative error.  NaN agrees with NaN, an infinity with itself. */
-static difference compare(const gcut_array *x, const gcut_array *y, double least)
+static difference compare(const gcut_array *x, const gcut_array *y, double least, const noise *n)
 {
     difference d = {0, -1};
     double scale = fmax(largest(y), least);
     bool real = gcut_dtype_is_float(y->dtype);
     for (int64_t i = 0; i < y->n; i++) {
         double a = real ? x->u.f[i] : (double)x->u.i[i], b = real ? y->u.f[i] : (double)y->u.i[i];
-        if (a == b || (isnan(a) && isnan(b))) continue;
+        if (a == b || (isnan(a) && isnan(b)) || (n && fabs(n->moment.u.f[i]) <= n->floor)) continue;
         double e = fabs(a - b) / (scale > 0 ? scale : 1);
         if (!isfinite(e)) e = INFINITY;
         if (e > d.rel || d.index < 0) d = (difference){e, i};
@@ -113,23 +121,36 @@ static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
     return 0;
 }
 
+/* Of an updated parameter under AdamW; false = x is something else. */
+static bool noise_of(const gcut_trial *c, gcut_step *ref, const gcut_slot *x, noise *out)
+{
+    if (ref->p->optimizer.kind != GCUT_OPT_ADAMW || x->role != GCUT_ROLE_param || !x->updated) return false;
+    gcut_slot *m = gcut_slot_find(ref, gcut_printf(c->a, "%s.m", x->name));
+    if (!m) return false;
+    out->moment = gcut_trial_array(c->a, m);
+    return true;
+}
+
 static void compare_rung(const gcut_trial *c, gcut_step *ref, rung *r)
 {
     const gcut_graph *raw = ref->p->raw;
     const double *tol = tolerances(c, raw);
-    double least[2] = {0, 0}; /* of results, of gradients and updated values */
+    double least[2] = {0, 0}; /* of results and updated values, of gradients */
+    noise n = {.floor = 0};
     r->ok = true;
     for (uint32_t i = 0; i < ref->nslots; i++) {
         const gcut_slot *x = &ref->slot[i];
         if (!is_result(x) || !gcut_dtype_is_float(x->type.dtype)) continue;
         gcut_array want = gcut_trial_array(c->a, x);
         least[x->role == GCUT_ROLE_grad] = fmax(least[x->role == GCUT_ROLE_grad], LEAST * largest(&want));
+        if (noise_of(c, ref, x, &n)) n.floor = fmax(n.floor, LEAST * LEAST * largest(&n.moment));
     }
     for (uint32_t i = 0; i < ref->nslots; i++) {
         const gcut_slot *x = &ref->slot[i], *y = gcut_slot_find(r->step, x->name);
         if (!is_result(x)) continue;
         gcut_array want = gcut_trial_array(c->a, x), got = gcut_trial_array(c->a, y);
-        difference d = compare(&got, &want, least[x->role == GCUT_ROLE_grad]);
+        difference d =
+            compare(&got, &want, least[x->role == GCUT_ROLE_grad], noise_of(c, ref, x, &n) ? &n : NULL);
         double allowed = tol[value_of(raw, x)];
         if (d.index >= 0 && d.rel > allowed) r->ok = false;
         if (!r->value || (d.index >= 0 && d.rel * r->allowed > r->worst.rel * allowed)) {
@@ -156,7 +177,7 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_ref w = gcut_graph_find(ref, g->values.at[v].name);
         if (!w || !gcut_def(g, v) || !gcut_type_equal(gcut_type_of(ref, w), gcut_type_of(g, v))) continue;
-        difference d = compare(&got[v], &want[w], 0);
+        difference d = compare(&got[v], &want[w], 0, NULL);
         if (d.index >= 0 && d.rel > tol[w]) return op_of(c, g, v);
     }
     return NULL;
@@ -184,7 +205,7 @@ static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw,
         if (!w || !x || !gcut_def(all, v) || !gcut_type_equal(gcut_type_of(raw, w), gcut_type_of(all, v)))
             continue;
         gcut_array got = gcut_trial_array(c->a, x);
-        difference d = compare(&got, &want[w], 0);
+        difference d = compare(&got, &want[w], 0, NULL);
         if (d.index >= 0 && d.rel > tol[w]) return op_of(c, all, v);
     }
     return NULL;

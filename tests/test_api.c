@@ -365,6 +365,24 @@ static void elementwise_ops_have_macros(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* The loss does not depend on b: its gradient is rounding alone, of which AdamW makes a whole step. */
+static void ladder_of_a_step_from_noise(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "g");
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(33, 8)),
+             w = gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(8, 10)),
+             b = gcut_param(g, "b", GCUT_F32, GCUT_SCALAR),
+             t = gcut_range(gcut_input(g, "t", GCUT_I32, GCUT_SHAPE(33)), 0, 10);
+    gcut_output(g, "loss", gcut_cross_entropy(gcut_add(gcut_matmul(x, w), b), t));
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.optimizer = "adamw";
+    gcut_check_report r = gcut_ladder(g, &opt, NULL, 0, -1);
+    if (!r.ok) fail_msg("%s", r.text ? r.text : gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
 static void apply_takes_attributes_as_text(void **state)
 {
     (void)state;
@@ -849,6 +867,7 @@ int main(void)
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(elementwise_ops_have_macros),
+        cmocka_unit_test(ladder_of_a_step_from_noise),
         cmocka_unit_test(gradcheck_near_kinks),
         cmocka_unit_test(gradcheck_with_a_state),
         cmocka_unit_test(apply_takes_attributes_as_text),
