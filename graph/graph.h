@@ -36,7 +36,8 @@
  *       unique per role
  *   G7  locations exist and refer backwards
  *   G8  a node has the regions its op asks for; a body takes what the op hands it and then the
- *       captured values, each of the operand's type, and its run-time checks are its owner's too
+ *       captured values, each of the operand's type, its run-time checks are its owner's too, and it
+ *       is within no body of its own; a call has a function of the module
  *   G9  a pair's halves agree: fwd's `saved` results are bwd's `saved` parameters by name and type
  */
 #ifndef GCUT_GRAPH_GRAPH_H
