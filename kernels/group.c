@@ -76,9 +76,9 @@ gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_le
     if (h->unit_of[w->root] != u) return GCUT_X_LOAD;
     switch (h->level[w->root]) {
     case GCUT_L_FULL:
-        return user == GCUT_L_FULL && gcut_view_identity(m, t, w) ? GCUT_X_FULL : GCUT_X_BLOCKED;
+        return user == GCUT_L_FULL && gcut_view_identity(h->g, t, w) ? GCUT_X_FULL : GCUT_X_BLOCKED;
     case GCUT_L_ROW:
-        if (user == GCUT_L_ROW) return gcut_view_identity(m, t, w) ? GCUT_X_ROW : GCUT_X_BLOCKED;
+        if (user == GCUT_L_ROW) return gcut_view_identity(h->g, t, w) ? GCUT_X_ROW : GCUT_X_BLOCKED;
         return gcut_view_row_repeat(m, t, w, unit_at(h, u)->inner) ? GCUT_X_ROW : GCUT_X_BLOCKED;
     default: return GCUT_X_BLOCKED;
     }
@@ -253,8 +253,8 @@ static bool can_merge(const gcut_half *h, uint32_t a, uint32_t b)
                 gcut_level l = h->level[w->root];
                 /* A row reduction consumes FULL values although its own level is ROW. */
                 if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) user = GCUT_L_FULL;
-                bool ok = l == GCUT_L_FULL  ? user == GCUT_L_FULL && gcut_view_identity(m, t, w)
-                          : l == GCUT_L_ROW ? (user == GCUT_L_ROW ? gcut_view_identity(m, t, w)
+                bool ok = l == GCUT_L_FULL  ? user == GCUT_L_FULL && gcut_view_identity(h->g, t, w)
+                          : l == GCUT_L_ROW ? (user == GCUT_L_ROW ? gcut_view_identity(h->g, t, w)
                                                                   : gcut_view_row_repeat(m, t, w, inner))
                                             : false;
                 if (!ok) return false;
@@ -350,7 +350,7 @@ static bool fits(gcut_half *h, uint32_t u, gcut_ref x, lie how, gcut_dim inner)
         return false;
     const gcut_unit *w = unit_at(h, u);
     if (h->level[h->view[x].root] != GCUT_L_FULL) return false;
-    if (!gcut_view_identity(h->g->module, gcut_type_of(h->g, x), &h->view[x])) return false;
+    if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return false;
     if (how == EVERY) return w->flat || (w->inner == GCUT_DIM_BAD && even(h, u, w->numel));
     return !w->flat && (w->inner == GCUT_DIM_BAD || w->inner == inner);
 }

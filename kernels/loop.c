@@ -164,7 +164,7 @@ bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
             gcut_ref v = gcut_arg(h->g, n, k);
             if (h->view[v].root != c) continue;
             reads = true;
-            if (!gcut_view_identity(m, gcut_type_of(h->g, v), &h->view[v]) ||
+            if (!gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]) ||
                 gcut_type_numel(m, gcut_type_of(h->g, v)) != u->numel)
                 return false;
         }

@@ -129,9 +129,11 @@ gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root
 /* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot
  * express. */
 bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, gcut_view *out);
-/* Element k is element k of the storage. */
-bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v);
-/* The storage as it stands is the value: the same elements, in the same dtype. */
+/* Element k is element k of the storage, which may have more of them: a slice that begins where it does. */
+bool gcut_view_packed(gcut_module *m, const gcut_type *t, const gcut_view *v);
+/* The same, and the storage has no others. */
+bool gcut_view_identity(const gcut_graph *g, const gcut_type *t, const gcut_view *v);
+/* Who reads memory can read the storage as it stands: packed, in the value's dtype. */
 bool gcut_view_whole(gcut_module *m, const gcut_type *t, const gcut_view *v);
 /* Row-major rows of `inner` elements of shape t: element (r, c) is root[r] whatever c. */
 bool gcut_view_row_repeat(gcut_module *m, const gcut_type *t, const gcut_view *v, gcut_dim inner);

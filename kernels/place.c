@@ -89,8 +89,8 @@ static void bind_params(gcut_program *p, gcut_half *h)
 static bool can_own(const gcut_half *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
-    return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE &&
-           gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
+    return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE && !h->view[v].widens &&
+           gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
 }
 
 static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
@@ -148,7 +148,7 @@ static bool pointwise_over(const gcut_half *h, uint32_t unit, gcut_ref r, gcut_r
             if (h->view[v].root != old) continue;
             gcut_level l = h->level[n->res0];
             const gcut_type *t = gcut_type_of(h->g, v);
-            if (!gcut_view_identity(h->g->module, t, &h->view[v])) return false;
+            if (!gcut_view_identity(h->g, t, &h->view[v])) return false;
             if (gcut_type_numel(h->g->module, t) != u->numel) return false;
             /* Later phases of a row would read what an earlier phase overwrote. */
             if (l != GCUT_L_FULL) return false;

@@ -21,7 +21,7 @@ gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root
     return v;
 }
 
-bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v)
+bool gcut_view_packed(gcut_module *m, const gcut_type *t, const gcut_view *v)
 {
     gcut_view c = gcut_view_contiguous(m, t, v->root);
     if (v->offset != 0) return false;
@@ -30,9 +30,15 @@ bool gcut_view_identity(gcut_module *m, const gcut_type *t, const gcut_view *v)
     return true;
 }
 
+bool gcut_view_identity(const gcut_graph *g, const gcut_type *t, const gcut_view *v)
+{
+    gcut_module *m = g->module;
+    return gcut_view_packed(m, t, v) && gcut_type_numel(m, t) == gcut_type_numel(m, gcut_type_of(g, v->root));
+}
+
 bool gcut_view_whole(gcut_module *m, const gcut_type *t, const gcut_view *v)
 {
-    return !v->widens && gcut_view_identity(m, t, v);
+    return !v->widens && gcut_view_packed(m, t, v);
 }
 
 uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner)
@@ -144,7 +150,7 @@ bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, g
         return true;
     }
     case GCUT_OP_reshape:
-        if (gcut_view_identity(m, &from, in)) {
+        if (gcut_view_packed(m, &from, in)) {
             *out = gcut_view_contiguous(m, &to, in->root);
             out->widens = in->widens;
             return true;
