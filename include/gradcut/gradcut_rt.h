@@ -127,10 +127,10 @@ typedef struct gcut_rt_conv {
     int64_t stride[2], pad[2], dilation[2], groups;
 } gcut_rt_conv;
 
-/* Groups of one channel that few output channels share are added up tap by tap. */
+/* Many groups of one channel that few output channels share are added up tap by tap. */
 static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
 {
-    return c == groups && o < 8 * groups;
+    return c == groups && groups > 1 && o < 8 * groups;
 }
 
 /* x [planes, h, w] under a window of kh * kw at the places of y [planes, oh, ow]. */

@@ -6,30 +6,35 @@
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-/* 2 * LANES elements of it, from j on */
-TARGET static inline void NAME(block)(int64_t j, int taps, const T *const *x, const T *w, T *y, int add)
+/* `vectors` (1 or 2) times LANES elements of it, from j on */
+TARGET static inline void NAME(block)(int vectors, int64_t j, int taps, const T *const *x, const T *w, T *y,
+                                      int add)
 {
     NAME(vec) a = {0}, b = {0};
     if (add) {
         a = *(const NAME(vec) *)(y + j);
-        b = *(const NAME(vec) *)(y + j + LANES);
+        if (vectors > 1) b = *(const NAME(vec) *)(y + j + LANES);
     }
     for (int t = 0; t < taps; t++) {
         a += w[t] * *(const NAME(vec) *)(x[t] + j);
-        b += w[t] * *(const NAME(vec) *)(x[t] + j + LANES);
+        if (vectors > 1) b += w[t] * *(const NAME(vec) *)(x[t] + j + LANES);
     }
     *(NAME(vec) *)(y + j) = a;
-    *(NAME(vec) *)(y + j + LANES) = b;
+    if (vectors > 1) *(NAME(vec) *)(y + j + LANES) = b;
 }
 
-/* y[j] = sum over the taps of w[t] x[t][j], or += that; the last block of a sum that is not added to may
+/* y[j] = sum over the taps of w[t] x[t][j], or += that; the last vector of a sum that is not added to may
  * overlap the one before. */
 TARGET static void NAME(row)(int64_t n, int taps, const T *const *x, const T *w, T *y, int add)
 {
     int64_t j = 0;
-    for (; j + 2 * LANES <= n; j += 2 * LANES) NAME(block)(j, taps, x, w, y, add);
+    for (; j + 2 * LANES <= n; j += 2 * LANES) NAME(block)(2, j, taps, x, w, y, add);
+    if (j + LANES <= n) {
+        NAME(block)(1, j, taps, x, w, y, add);
+        j += LANES;
+    }
     if (j < n && j > 0 && !add) {
-        NAME(block)(n - 2 * LANES, taps, x, w, y, 0);
+        NAME(block)(1, n - LANES, taps, x, w, y, 0);
         return;
     }
     for (; j < n; j++) {

@@ -7,17 +7,31 @@
 #define GLUE(a, b) GLUE_(a, b)
 #define NAME(x) GLUE(x##_, TYPE)
 
+typedef void NAME(row_fn)(int64_t, int, const T *const *, const T *, T *, int);
+
 typedef struct NAME(taps) {
     const gcut_rt_conv *g;
     const T *x, *w, *y; /* two operands */
     T *out;
-    void (*row)(int64_t, int, const T *const *, const T *, T *, int);
+    NAME(row_fn) * row;
     T (*dot)(int64_t, const T *, const T *);
 } NAME(taps);
 
-static NAME(taps) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out)
+/* The widest instance one of whose vectors a row of n fills. */
+static NAME(row_fn) * NAME(row_of)(int64_t n)
 {
-    return (NAME(taps)){g, x, w, y, out, WIDEST(NAME(row)), WIDEST(NAME(dot))};
+#ifdef __x86_64__
+    if (n * (int64_t)sizeof(T) >= 64) return WIDEST(NAME(row));
+    if (n * (int64_t)sizeof(T) >= 32 && gcut_rt_has_avx2()) return GLUE(NAME(row), _avx2);
+#endif
+    (void)n;
+    return GLUE(NAME(row), _base);
+}
+
+/* Results of rows of n. */
+static NAME(taps) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out, int64_t n)
+{
+    return (NAME(taps)){g, x, w, y, out, NAME(row_of)(n), WIDEST(NAME(dot))};
 }
 
 /* ---- unit stride: a row of the result is a sum of rows ---- */
@@ -186,19 +200,19 @@ static void NAME(part_w)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_taps_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, int threads)
 {
-    NAME(taps) p = NAME(job)(g, x, w, NULL, y);
+    NAME(taps) p = NAME(job)(g, x, w, NULL, y, g->ow);
     gcut_rt_parallel(NAME(part_y), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
 void NAME(gcut_rt_taps_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, int threads)
 {
-    NAME(taps) p = NAME(job)(g, NULL, w, y, x);
+    NAME(taps) p = NAME(job)(g, NULL, w, y, x, g->w);
     gcut_rt_parallel(NAME(part_x), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
 void NAME(gcut_rt_taps_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, int threads)
 {
-    NAME(taps) p = NAME(job)(g, x, NULL, y, w);
+    NAME(taps) p = NAME(job)(g, x, NULL, y, w, 0);
     gcut_rt_parallel(NAME(part_w), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
