@@ -284,8 +284,8 @@ GCUT_RT_SCATTER(u8, uint8_t)
 #undef GCUT_RT_SCATTER
 
 typedef enum gcut_rt_reduction { GCUT_RT_add, GCUT_RT_mul, GCUT_RT_max, GCUT_RT_min } gcut_rt_reduction;
-/* out (packed over the axes not in mask) = x combined over the axes in mask, in row-major order; floats in
- * double. */
+/* out (packed over the axes not in mask) = x combined over the axes in mask, in an order that their sizes alone
+ * decide; floats in double. */
 #define GCUT_RT_REDUCE(name, type)                                                                           \
     void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,   \
                                unsigned mask, const type *x, type *out, int threads);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data movement: strided copies, gathers, scatters, and reductions over any axes.
+ * Data movement: strided copies, gathers and scatters.
  */
 #include <string.h>
 
@@ -247,101 +247,3 @@ SCATTER(i16, int16_t)
 SCATTER(i32, int32_t)
 SCATTER(i64, int64_t)
 SCATTER(u8, uint8_t)
-
-/* ---- reduction over any axes ---- */
-
-typedef struct reduce_job {
-    gcut_rt_reduction how;
-    int kept, gone; /* how many axes */
-    int64_t kdim[GCUT_RT_MAX_RANK], kstride[GCUT_RT_MAX_RANK];
-    int64_t gdim[GCUT_RT_MAX_RANK], gstride[GCUT_RT_MAX_RANK];
-    int64_t nkept, ngone;
-    const void *x;
-    void *out;
-} reduce_job;
-
-static int64_t offset_of(int64_t q, int rank, const int64_t *dim, const int64_t *stride)
-{
-    int64_t off = 0;
-    for (int d = rank - 1; d >= 0; d--) {
-        off += q % dim[d] * stride[d];
-        q /= dim[d];
-    }
-    return off;
-}
-
-static reduce_job reduce_plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,
-                              unsigned mask, const void *x, void *out)
-{
-    reduce_job j = {.how = how, .nkept = 1, .ngone = 1, .x = x, .out = out};
-    for (int d = 0; d < rank; d++) {
-        if (mask >> d & 1) {
-            j.gdim[j.gone] = dim[d];
-            j.gstride[j.gone++] = stride[d];
-            j.ngone *= dim[d];
-        } else {
-            j.kdim[j.kept] = dim[d];
-            j.kstride[j.kept++] = stride[d];
-            j.nkept *= dim[d];
-        }
-    }
-    return j;
-}
-
-/* Integers wrap: sums and products are taken without sign. */
-static inline int64_t wrap_add_int64_t(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-static inline int64_t wrap_mul_int64_t(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
-static inline double wrap_mul_double(double a, double b)
-{
-    return a * b;
-}
-static inline double wrap_add_double(double a, double b)
-{
-    return a + b;
-}
-
-#define REDUCE(name, type, wide, lowest, highest)                                                            \
-    static void reduce_part_##name(void *arg, int t, int nt)                                                 \
-    {                                                                                                        \
-        const reduce_job *j = arg;                                                                           \
-        int64_t k0, k1;                                                                                      \
-        gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                         \
-        for (int64_t k = k0; k < k1; k++) {                                                                  \
-            const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
-            wide acc = j->how == GCUT_RT_add   ? (wide)0                                                     \
-                       : j->how == GCUT_RT_mul ? (wide)1                                                     \
-                       : j->how == GCUT_RT_max ? (wide)(lowest)                                              \
-                                               : (wide)(highest);                                            \
-            for (int64_t g = 0; g < j->ngone; g++) {                                                         \
-                wide v = (wide)x[offset_of(g, j->gone, j->gdim, j->gstride)];                                \
-                if (j->how == GCUT_RT_add)                                                                   \
-                    acc = wrap_add_##wide(acc, v);                                                           \
-                else if (j->how == GCUT_RT_mul)                                                              \
-                    acc = wrap_mul_##wide(acc, v);                                                           \
-                else if (v != v || acc != acc)                                                               \
-                    acc = acc != acc ? acc : v;                                                              \
-                else if (j->how == GCUT_RT_max ? v > acc : v < acc)                                          \
-                    acc = v;                                                                                 \
-            }                                                                                                \
-            ((type *)j->out)[k] = (type)acc;                                                                 \
-        }                                                                                                    \
-    }                                                                                                        \
-    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,   \
-                               unsigned mask, const type *x, type *out, int threads)                         \
-    {                                                                                                        \
-        reduce_job j = reduce_plan(how, rank, dim, stride, mask, x, out);                                    \
-        gcut_rt_parallel(reduce_part_##name, &j, gcut_rt_worth(threads, j.nkept *j.ngone, 2000));            \
-    }
-REDUCE(f32, float, double, -INFINITY, INFINITY)
-REDUCE(f64, double, double, -INFINITY, INFINITY)
-REDUCE(i8, int8_t, int64_t, INT8_MIN, INT8_MAX)
-REDUCE(i16, int16_t, int64_t, INT16_MIN, INT16_MAX)
-REDUCE(i32, int32_t, int64_t, INT32_MIN, INT32_MAX)
-REDUCE(i64, int64_t, int64_t, INT64_MIN, INT64_MAX)
-REDUCE(u8, uint8_t, int64_t, 0, UINT8_MAX)

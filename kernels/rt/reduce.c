@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through a
+ * block on the stack, whose element k goes to accumulator k % LANES; these are joined pairwise.  So the order
+ * of a sum is a function of its length alone, and compilers vectorise it.
+ */
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+
+enum { BLOCK = 256, LANES = 16 };
+
+typedef struct job {
+    gcut_rt_reduction how;
+    int kept, gone; /* how many axes */
+    int64_t kdim[GCUT_RT_MAX_RANK], kstride[GCUT_RT_MAX_RANK];
+    int64_t gdim[GCUT_RT_MAX_RANK], gstride[GCUT_RT_MAX_RANK];
+    int64_t nkept, ngone;
+    const void *x;
+    void *out;
+} job;
+
+static int64_t offset_of(int64_t q, int rank, const int64_t *dim, const int64_t *stride)
+{
+    int64_t off = 0;
+    for (int d = rank - 1; d >= 0; d--) {
+        off += q % dim[d] * stride[d];
+        q /= dim[d];
+    }
+    return off;
+}
+
+static job plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride, unsigned mask,
+                const void *x, void *out)
+{
+    job j = {.how = how, .nkept = 1, .ngone = 1, .x = x, .out = out};
+    for (int d = 0; d < rank; d++) {
+        if (mask >> d & 1) {
+            j.gdim[j.gone] = dim[d];
+            j.gstride[j.gone++] = stride[d];
+            j.ngone *= dim[d];
+        } else {
+            j.kdim[j.kept] = dim[d];
+            j.kstride[j.kept++] = stride[d];
+            j.nkept *= dim[d];
+        }
+    }
+    return j;
+}
+
+/* Integers wrap: sums and products are taken without sign. */
+static inline int64_t add_int64_t(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static inline int64_t mul_int64_t(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+static inline double add_double(double a, double b)
+{
+    return a + b;
+}
+static inline double mul_double(double a, double b)
+{
+    return a * b;
+}
+/* A NaN wins. */
+#define MOST(wide)                                                                                           \
+    static inline wide max_##wide(wide a, wide b)                                                            \
+    {                                                                                                        \
+        return a != a || a > b ? a : b;                                                                      \
+    }                                                                                                        \
+    static inline wide min_##wide(wide a, wide b)                                                            \
+    {                                                                                                        \
+        return a != a || a < b ? a : b;                                                                      \
+    }
+MOST(int64_t)
+MOST(double)
+
+/* acc[k % LANES] takes in element k of a block, then the first accumulator the others. */
+#define FOLD(wide, how, type)                                                                                \
+    static void how##_##type##_block(const type *x, int64_t n, wide *acc)                                    \
+    {                                                                                                        \
+        int64_t k = 0;                                                                                       \
+        for (; k + LANES <= n; k += LANES)                                                                   \
+            for (int l = 0; l < LANES; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                   \
+        for (int l = 0; k + l < n; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                       \
+    }                                                                                                        \
+    static wide how##_##type##_join(wide *acc)                                                               \
+    {                                                                                                        \
+        for (int w = LANES / 2; w > 0; w /= 2)                                                               \
+            for (int l = 0; l < w; l++) acc[l] = how##_##wide(acc[l], acc[l + w]);                           \
+        return acc[0];                                                                                       \
+    }
+
+#define REDUCE(name, type, wide, lowest, highest)                                                            \
+    FOLD(wide, add, type)                                                                                    \
+    FOLD(wide, mul, type)                                                                                    \
+    FOLD(wide, max, type)                                                                                    \
+    FOLD(wide, min, type)                                                                                    \
+    /* Elements g.. of those that become one, as many as fit and lie in one run of the last axis. */         \
+    static int64_t gather_##name(const job *j, const type *x, int64_t g, type *to, int64_t room)             \
+    {                                                                                                        \
+        int64_t last = j->gone - 1, size = j->gdim[last], step = j->gstride[last], at = g % size;            \
+        int64_t n = gcut_rt_min(size - at, room);                                                            \
+        const type *from = x + offset_of(g, j->gone, j->gdim, j->gstride);                                   \
+        for (int64_t k = 0; k < n; k++) to[k] = from[k * step];                                              \
+        return n;                                                                                            \
+    }                                                                                                        \
+    static void part_##name(void *arg, int t, int nt)                                                        \
+    {                                                                                                        \
+        static void (*const block[])(const type *, int64_t, wide *) = {                                      \
+            add_##type##_block, mul_##type##_block, max_##type##_block, min_##type##_block};                 \
+        static wide (*const join[])(wide *) = {add_##type##_join, mul_##type##_join, max_##type##_join,      \
+                                               min_##type##_join};                                           \
+        const job *j = arg;                                                                                  \
+        const wide start[] = {0, 1, (wide)(lowest), (wide)(highest)};                                        \
+        int64_t k0, k1;                                                                                      \
+        gcut_rt_share(j->nkept, 1, t, nt, &k0, &k1);                                                         \
+        for (int64_t k = k0; k < k1; k++) {                                                                  \
+            const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
+            wide acc[LANES];                                                                                 \
+            type b[BLOCK];                                                                                   \
+            for (int l = 0; l < LANES; l++) acc[l] = start[j->how];                                          \
+            for (int64_t g = 0; g < j->ngone;) {                                                             \
+                int64_t n = 0, room = gcut_rt_min(BLOCK, j->ngone - g);                                      \
+                while (n < room && j->gone > 0) n += gather_##name(j, x, g + n, b + n, room - n);            \
+                if (j->gone == 0) b[n++] = *x;                                                               \
+                block[j->how](b, n, acc);                                                                    \
+                g += n;                                                                                      \
+            }                                                                                                \
+            ((type *)j->out)[k] = (type)join[j->how](acc);                                                   \
+        }                                                                                                    \
+    }                                                                                                        \
+    void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,   \
+                               unsigned mask, const type *x, type *out, int threads)                         \
+    {                                                                                                        \
+        job j = plan(how, rank, dim, stride, mask, x, out);                                                  \
+        gcut_rt_parallel(part_##name, &j, gcut_rt_worth(threads, j.nkept *j.ngone, 500));                    \
+    }
+REDUCE(f32, float, double, -INFINITY, INFINITY)
+REDUCE(f64, double, double, -INFINITY, INFINITY)
+REDUCE(i8, int8_t, int64_t, INT8_MIN, INT8_MAX)
+REDUCE(i16, int16_t, int64_t, INT16_MIN, INT16_MAX)
+REDUCE(i32, int32_t, int64_t, INT32_MIN, INT32_MAX)
+REDUCE(i64, int64_t, int64_t, INT64_MIN, INT64_MAX)
+REDUCE(u8, uint8_t, int64_t, 0, UINT8_MAX)
