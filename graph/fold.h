@@ -57,8 +57,8 @@ gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, 
 /* ---- the rules: graph/fold_point.c and graph/fold_shape.c ---- */
 
 gcut_fold_fn gcut_fold_neg, gcut_fold_abs, gcut_fold_idempotent, gcut_fold_not, gcut_fold_cast, gcut_fold_add,
-    gcut_fold_sub, gcut_fold_mul, gcut_fold_div, gcut_fold_pow, gcut_fold_either, gcut_fold_select,
-    gcut_fold_clamp;
+    gcut_fold_sub, gcut_fold_mul, gcut_fold_div, gcut_fold_pow, gcut_fold_either, gcut_fold_reflexive,
+    gcut_fold_strict, gcut_fold_ne, gcut_fold_select, gcut_fold_clamp;
 gcut_fold_fn gcut_fold_reshape, gcut_fold_transpose, gcut_fold_broadcast, gcut_fold_slice, gcut_fold_pad,
     gcut_fold_concat, gcut_fold_flip, gcut_fold_dim, gcut_fold_iota, gcut_fold_sum, gcut_fold_extreme;
 

@@ -195,6 +195,27 @@ gcut_ref gcut_fold_either(gcut_fold *f)
     return gcut_fold_arg(f, 0) == gcut_fold_arg(f, 1) ? gcut_fold_same(f, gcut_fold_arg(f, 0)) : 0;
 }
 
+/* x == x, x <= x and x >= x hold, but for NaN */
+gcut_ref gcut_fold_reflexive(gcut_fold *f)
+{
+    bool holds = gcut_fold_arg(f, 0) == gcut_fold_arg(f, 1) &&
+                 !gcut_dtype_is_float(gcut_fold_type_of(f, gcut_fold_arg(f, 0))->dtype);
+    return holds ? gcut_fold_full(f, (gcut_num){true, 1, 1}) : 0;
+}
+
+/* x < x and x > x never hold */
+gcut_ref gcut_fold_strict(gcut_fold *f)
+{
+    return gcut_fold_arg(f, 0) == gcut_fold_arg(f, 1) ? gcut_fold_full(f, (gcut_num){true, 0, 0}) : 0;
+}
+
+/* x != x holds for NaN alone */
+gcut_ref gcut_fold_ne(gcut_fold *f)
+{
+    bool is_float = gcut_dtype_is_float(gcut_fold_type_of(f, gcut_fold_arg(f, 0))->dtype);
+    return is_float ? 0 : gcut_fold_strict(f);
+}
+
 /* true ? x : y = x   false ? x : y = y   p ? x : x = x   !p ? x : y = p ? y : x */
 gcut_ref gcut_fold_select(gcut_fold *f)
 {

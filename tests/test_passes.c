@@ -172,6 +172,12 @@ static const row rows[] = {
     {F, CONST("a", "0.0") "%r = pow(%x, %a)", "full"},
     {F, "%r = max(%x, %x)", ""},
     {F, "%r = min(%x, %y)", "min"},
+    {"bool[7]", "%r = eq(%i, %i)", "full"},
+    {"bool[7]", "%r = ne(%i, %i)", "full"},
+    {"bool[N, 6]", "%r = ge(%x, %x)", "ge"}, /* not of NaN */
+    {"bool[N, 6]", "%r = ne(%x, %x)", "ne"},
+    {"bool[N, 6]", "%r = lt(%x, %x)", "full"},
+    {"bool[N, 6]", "%r = le(%x, %y)", "le"},
     {F, "%r = clamp(%x)", ""},
     {F, "%r = clamp(%x, lo=0.0)", "clamp"},
     {F, "%a = full(shape=[N, 6], value=1, dtype=\"bool\") %r = select(%a, %x, %y)", ""},
