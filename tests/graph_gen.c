@@ -928,7 +928,7 @@ static void gen_conv_transpose2d(graph_gen *r, gcut_op op)
     gcut_dim dilation[2] = {1 + (draw(r, 4) == 0), 1 + (draw(r, 4) == 0)};
     gcut_dim groups = gcut_dim_known(t.dim[1]) && draw(r, 3) == 0 ? t.dim[1] : 1;
     gcut_type w = {.dtype = t.dtype, .rank = 4, .dim = {t.dim[1], 2, k[0], k[1]}};
-    if (groups > CAP / elements(r, &t)) return; /* two channels of y for each of them */
+    if ((double)groups > CAP / elements(r, &t)) return; /* two channels of y for each of them */
     gcut_ref in[2] = {use(r, x), use(r, leaf(r, &w))};
     gcut_attr a[5] = {dims(r, GCUT_A_stride, stride, 2), dims(r, GCUT_A_pad, pad, 4),
                       dims(r, GCUT_A_output_pad, more, 2), dims(r, GCUT_A_dilation, dilation, 2),

@@ -226,10 +226,10 @@ static inline void compare(run_case *c, const char *label, int64_t at, const out
     for (size_t k = 0; k < want->n; k++) {
         int64_t i, j;
         double e = distance(got, want, k, &i);
-        double room =
-            is_float(want->v[k].dtype)
-                ? allowed(c, largest(want, k), fmin(distance(stated, want, k, &j), c->half ? INFINITY : 0.01))
-                : 0;
+        double room = is_float(want->v[k].dtype)
+                          ? allowed(c, largest(want, k),
+                                    fmin(distance(stated, want, k, &j), c->half > 0 ? INFINITY : 0.01))
+                          : 0;
         CHECK(c, e <= room, "%s at %lld: %s[%lld] is %.9g, expected %.9g (off by %.3g, allowed %.3g)", label,
               (long long)at, want->v[k].name, (long long)i, get(got->v[k].dtype, got->data[k], i),
               get(want->v[k].dtype, want->data[k], i), e, room);
