@@ -197,8 +197,8 @@ static const char *operands_of(gcut_arena *a, const gcut_op_info *info)
 
 static void row(gcut_arena *a, gcut_text *out, gcut_op op)
 {
-    static const note kinds[] = {{"F", "float"}, {"N", "float, int"}, {"B", "bool, int"},
-                                 {"X", "any"},   {"I", "int"},        {"K", "key"},       {"-", ""}};
+    static const note kinds[] = {{"F", "float"}, {"N", "float, int"}, {"B", "bool, int"}, {"X", "any"},
+                                 {"I", "int"},   {"K", "key"},        {"-", ""}};
     const gcut_op_info *info = gcut_op_get(op);
     gcut_text_add(out, "| `%s` |", info->name);
     cell(out, operands_of(a, info));

@@ -114,12 +114,10 @@ const char *gcut_rt_blis_name(void);
 /* ---- convolutions and pools ---- */
 
 /* x [n, c, h, w] under a window w [o, c/groups, kh, kw] at the places of y [n, o, oh, ow]: the product
- * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All packed;
- * pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch of
- *   conv_y  nothing
- *   conv_x  as many elements as w
- *   conv_w  as many elements as y and w together
- * and of nothing when gcut_rt_conv_tapwise says so. */
+ * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All
+ * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
+ * of conv_y  nothing conv_x  as many elements as w conv_w  as many elements as y and w together and of
+ * nothing when gcut_rt_conv_tapwise says so. */
 typedef struct gcut_rt_conv {
     int64_t n, c, h, w;
     int64_t o, oh, ow;
@@ -284,8 +282,8 @@ GCUT_RT_SCATTER(u8, uint8_t)
 #undef GCUT_RT_SCATTER
 
 typedef enum gcut_rt_reduction { GCUT_RT_add, GCUT_RT_mul, GCUT_RT_max, GCUT_RT_min } gcut_rt_reduction;
-/* out (packed over the axes not in mask) = x combined over the axes in mask, in an order that their sizes alone
- * decide; floats in double. */
+/* out (packed over the axes not in mask) = x combined over the axes in mask, in an order that their sizes
+ * alone decide; floats in double. */
 #define GCUT_RT_REDUCE(name, type)                                                                           \
     void gcut_rt_reduce_##name(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride,   \
                                unsigned mask, const type *x, type *out, int threads);
