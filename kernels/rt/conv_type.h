@@ -148,6 +148,29 @@ static void NAME(run_product)(NAME(product) * p, int threads)
     gcut_rt_parallel(NAME(product_part), p, threads);
 }
 
+/* A window of one element is a matrix for every image and group: to = w from, or w' from when `turned`. */
+static void NAME(one_tap_product)(const gcut_rt_conv *g, int turned, const T *w, const T *from, T *to,
+                                  int threads)
+{
+    int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w;
+    int64_t m = turned ? in : out, k = turned ? out : in;
+    gcut_rt_gemm q = {.m = m,
+                      .n = hw,
+                      .k = k,
+                      .rsa = turned ? 1 : in,
+                      .csa = turned ? in : 1,
+                      .rsb = hw,
+                      .csb = 1,
+                      .rsc = hw,
+                      .csc = 1,
+                      .nbatch = 2,
+                      .batch = {g->n, g->groups},
+                      .sa = {0, out * in},
+                      .sb = {g->groups * k * hw, k * hw},
+                      .sc = {g->groups * m * hw, m * hw}};
+    NAME(gcut_rt_gemm)(&q, w, from, to, threads);
+}
+
 /* ---- y ---- */
 
 void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T *work, int threads)
@@ -159,21 +182,7 @@ void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T
         return;
     }
     if (one_tap(g)) {
-        gcut_rt_gemm q = {.m = out,
-                          .n = hw,
-                          .k = in,
-                          .rsa = in,
-                          .csa = 1,
-                          .rsb = hw,
-                          .csb = 1,
-                          .rsc = hw,
-                          .csc = 1,
-                          .nbatch = 2,
-                          .batch = {g->n, g->groups},
-                          .sa = {0, out * in},
-                          .sb = {g->c * hw, in * hw},
-                          .sc = {g->o * hw, out * hw}};
-        NAME(gcut_rt_gemm)(&q, w, x, y, threads);
+        NAME(one_tap_product)(g, 0, w, x, y, threads);
         return;
     }
     NAME(product)
@@ -247,27 +256,13 @@ static void NAME(lattice_x)(const gcut_rt_conv *g, const T *y, const T *w, const
 
 void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T *work, int threads)
 {
-    int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w;
+    int64_t out = g->o / g->groups;
     if (tapwise(g)) {
         NAME(gcut_rt_taps_x)(g, y, w, x, threads);
         return;
     }
     if (one_tap(g)) {
-        gcut_rt_gemm q = {.m = in,
-                          .n = hw,
-                          .k = out,
-                          .rsa = 1,
-                          .csa = in,
-                          .rsb = hw,
-                          .csb = 1,
-                          .rsc = hw,
-                          .csc = 1,
-                          .nbatch = 2,
-                          .batch = {g->n, g->groups},
-                          .sa = {0, out * in},
-                          .sb = {g->o * hw, out * hw},
-                          .sc = {g->c * hw, in * hw}};
-        NAME(gcut_rt_gemm)(&q, w, y, x, threads);
+        NAME(one_tap_product)(g, 1, w, y, x, threads);
         return;
     }
     for (int64_t a = 0; a < g->stride[0]; a++)
