@@ -185,7 +185,8 @@ static void check_joint(void *arg)
     simple = gcut_pass_dce(gcut_pass_merge(gcut_pass_cse(simple, "s2"), "s3"), "s4");
     gcut_verify(simple);
     gcut_array *same = run_graph(a, simple, GCUT_EXACT, both);
-    assert_close(j, "simplified", inner(simple, same, dir), inner(joint, out, dir), 1e-12);
+    assert_close(j, "after fold, cse, merge and dce", inner(simple, same, dir), inner(joint, out, dir),
+                 1e-12);
 
     gcut_graph *slope = gradient_as_loss(simple), *second = gcut_joint(slope, NULL, "f.second");
     gcut_verify(second);
@@ -363,7 +364,8 @@ static void backward_scans_are_named_located_and_minimal(void **state)
     gcut_env_free(env);
 }
 
-/* A gradient within the graph builds the scan again, with what it carries: simplified, there is one again. */
+/* A gradient within the graph builds the scan again, with what it carries: the passes leave one of the two.
+ */
 static void check_merged(void *arg)
 {
     gcut_env *env = arg;
