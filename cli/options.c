@@ -77,6 +77,25 @@ static bool take_real(const char *option, const char *s, double *out)
     return false;
 }
 
+/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes. */
+static bool take_size(const char *option, const char *s, int64_t *out)
+{
+    static const struct {
+        const char *suffix;
+        double bytes;
+    } unit[] = {{"", 1},     {"B", 1},    {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+                {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
+    char *end;
+    double x = strtod(s, &end);
+    for (size_t i = 0; end != s && x > 0 && i < sizeof unit / sizeof *unit; i++)
+        if (!strcmp(end, unit[i].suffix) && x * unit[i].bytes >= 1 && x * unit[i].bytes < 9e18) {
+            *out = (int64_t)(x * unit[i].bytes);
+            return true;
+        }
+    gcut_cli_complain("--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB", option, s);
+    return false;
+}
+
 static bool take_choice(const char *option, const char *s, const char *const *names, int n, int *out)
 {
     for (int i = 0; i < n; i++)
@@ -153,6 +172,10 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_OPTIMIZER: o->optimizer = arg; break;
     case GCUT_OPT_POLICY: o->policy = arg; break;
     case GCUT_OPT_LAMBDA: ok = take_real(name, arg, &o->lambda); break;
+    case GCUT_OPT_BUDGET: ok = take_size(name, arg, &o->budget); break;
+    case GCUT_OPT_PLAN: o->plan = arg; break;
+    case GCUT_OPT_SAVE_DTYPE: o->save_dtype = arg; break;
+    case GCUT_OPT_MACHINE: o->machine = arg; break;
     case GCUT_OPT_AT: ok = take_at(c, arg); break;
     case GCUT_OPT_SAVE: ok = take_names(name, arg, c->save, &o->nsave); break;
     case GCUT_OPT_RECOMPUTE: ok = take_names(name, arg, c->recompute, &o->nrecompute); break;

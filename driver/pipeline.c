@@ -63,6 +63,9 @@ static gcut_options copy_options(gcut_arena *a, const gcut_options *opt)
     o.optimizer = copy(a, o.optimizer);
     o.loss = copy(a, o.loss);
     o.dump = copy(a, o.dump);
+    o.plan = copy(a, o.plan);
+    o.save_dtype = copy(a, o.save_dtype);
+    o.machine = copy(a, o.machine);
     o.wrt = copy_list(a, o.wrt, o.nwrt);
     o.save = copy_list(a, o.save, o.nsave);
     o.recompute = copy_list(a, o.recompute, o.nrecompute);

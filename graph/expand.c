@@ -66,6 +66,14 @@ static void name_results(expander *s, const gcut_graph *scratch, const gcut_node
     }
 }
 
+/* The second copy of a composite shares none of its parts with the first: every part says which it is. */
+static void mark_copies(gcut_graph *scratch, const gcut_node *owner)
+{
+    const gcut_mark *copy = gcut_mark_find(&owner->marks, "recomputed");
+    for (uint32_t k = 0; copy && copy->nargs && k < scratch->nodes.n; k++)
+        gcut_mark_add(scratch->module, &scratch->nodes.at[k].marks, copy->name, copy->nargs, copy->args);
+}
+
 /* Composites may mean composites, so the nodes of the meaning go through emit again. */
 static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
                          const char *const *names, gcut_ref *out)
@@ -75,6 +83,7 @@ static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcu
     const gcut_node owner = *gcut_node_at(g, n);
     gcut_graph *scratch = meaning_graph(s, g, n, results);
     m->graphs.n--;
+    mark_copies(scratch, &owner);
     gcut_ref *map = gcut_calloc(m->arena, scratch->values.n, sizeof *map);
     for (uint32_t k = 0; k < scratch->params.n; k++) map[scratch->params.at[k].value] = args[k];
     for (uint32_t k = 0; k < scratch->nodes.n; k++) {
@@ -89,8 +98,9 @@ static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcu
     uint32_t def = s->dst->values.at[out[0]].def;
     if (def == GCUT_NONE) return; /* the meaning is an operand */
     for (uint32_t k = 0; k < owner.marks.n; k++)
-        gcut_mark_add(m, &s->dst->nodes.at[def].marks, owner.marks.at[k].name, owner.marks.at[k].nargs,
-                      owner.marks.at[k].args);
+        if (!gcut_mark_find(&s->dst->nodes.at[def].marks, owner.marks.at[k].name))
+            gcut_mark_add(m, &s->dst->nodes.at[def].marks, owner.marks.at[k].name, owner.marks.at[k].nargs,
+                          owner.marks.at[k].args);
 }
 
 static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t n)

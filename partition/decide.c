@@ -87,23 +87,10 @@ static gcut_network *build(const gcut_problem *p, gcut_arena *arena, double lamb
 
 /* ---- fates ---- */
 
-/* Would v, if the backward half needs it, be computed there?  Not asked for what lives anyway. */
-static bool recomputes(const gcut_problem *p, gcut_policy policy, const bool *recomputed, gcut_ref v)
-{
-    if (p->force[v] != GCUT_FORCE_NONE) return p->force[v] == GCUT_FORCE_RECOMPUTE;
-    switch (policy) {
-    case GCUT_POLICY_MINCUT: return recomputed[v];
-    case GCUT_POLICY_SAVE_ALL:
-        return p->facts->where[v] == GCUT_W_EITHER || gcut_value_is(p->g, v, GCUT_CLASS_VIEW);
-    case GCUT_POLICY_RECOMPUTE_ALL: break;
-    }
-    return true;
-}
-
 /* From what the backward half reads, backwards: a value is needed when it is read, or when something
- * recomputed reads it.  Operands come before their users, so one pass is enough. */
-static void settle_fates(const gcut_problem *p, gcut_policy policy, const bool *recomputed, gcut_arena *arena,
-                         gcut_fate *fate)
+ * recomputed reads it.  Operands come before their users, so one pass is enough.  What lives anyway is free;
+ * wishes come before `saved`. */
+static void settle_fates(const gcut_problem *p, const bool *saved, gcut_arena *arena, gcut_fate *fate)
 {
     const gcut_graph *g = p->g;
     bool *need = gcut_memdup(arena, p->facts->read, g->values.n * sizeof *need);
@@ -117,10 +104,11 @@ static void settle_fates(const gcut_problem *p, gcut_policy policy, const bool *
         bool again = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             if (!in_domain(p, v)) continue;
+            bool keep = p->force[v] == GCUT_FORCE_NONE ? saved[v] : p->force[v] == GCUT_FORCE_SAVE;
             if (alive_anyway(p, v) || gcut_node_class(n) == GCUT_CLASS_CONSTANT)
                 fate[v] = GCUT_F_FREE;
             else if (need[v])
-                fate[v] = recomputes(p, policy, recomputed, v) ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
+                fate[v] = keep ? GCUT_F_SAVED : GCUT_F_RECOMPUTED;
             again |= fate[v] == GCUT_F_RECOMPUTED;
         }
         for (uint32_t k = 0; again && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
@@ -147,18 +135,30 @@ static void sum_up(const gcut_problem *p, gcut_choice *c)
 {
     const gcut_graph *g = p->g;
     for (uint32_t i = 0; i < g->params.n; i++) add_saved(p, c, g->params.at[i].value);
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool again = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-            again |= c->fate[v] == GCUT_F_RECOMPUTED;
-            add_saved(p, c, v);
-        }
-        if (again) c->recompute_ns += p->price[n->res0].recompute_ns;
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (uint32_t k = 0; k < gcut_node_at(g, i)->nres; k++) add_saved(p, c, gcut_node_at(g, i)->res0 + k);
+    for (uint32_t k = 0; k < c->backward.n; k++) {
+        gcut_ref v = gcut_node_at(g, c->backward.node[k])->res0;
+        if (in_domain(p, v)) c->recompute_ns += p->price[v].recompute_ns;
     }
     c->fixed_ns += c->recompute_ns;
     c->cost_ns = c->fixed_ns + c->lambda * (double)c->saved_bytes;
 }
+
+gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
+                                const gcut_again *again, double lambda)
+{
+    gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
+    c->fate = gcut_calloc(arena, p->g->values.n, sizeof *c->fate);
+    c->form = gcut_calloc(arena, p->g->values.n, sizeof *c->form);
+    c->lambda = lambda;
+    settle_fates(p, saved, arena, c->fate);
+    c->backward = gcut_schedule_with(arena, p->facts, c->fate, again);
+    sum_up(p, c);
+    return c;
+}
+
+/* ---- policies ---- */
 
 static double forced_cost(const gcut_problem *p, double lambda)
 {
@@ -169,19 +169,29 @@ static double forced_cost(const gcut_problem *p, double lambda)
     return sum;
 }
 
+/* What each policy would save, if the backward half needs it. */
+static bool *wishes(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, const gcut_network *net,
+                    const gcut_cut *cut)
+{
+    bool *saved = gcut_calloc(arena, p->g->values.n, 1);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) {
+        switch (policy) {
+        case GCUT_POLICY_MINCUT: saved[v] = !net->in[v] || cut->source_side[net->in[v]]; break;
+        case GCUT_POLICY_SAVE_ALL:
+            saved[v] = p->facts->where[v] != GCUT_W_EITHER && !gcut_value_is(p->g, v, GCUT_CLASS_VIEW);
+            break;
+        case GCUT_POLICY_RECOMPUTE_ALL: break;
+        }
+    }
+    return saved;
+}
+
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda)
 {
-    const gcut_graph *g = p->g;
-    gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
-    c->fate = gcut_calloc(arena, g->values.n, sizeof *c->fate);
-    c->lambda = lambda;
-    gcut_arena *scratch = gcut_arena_new(g->module->env, arena);
+    gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
     gcut_network *net = build(p, scratch, lambda);
     gcut_cut cut = gcut_solve(net, scratch);
-    bool *recomputed = gcut_calloc(scratch, g->values.n, 1);
-    for (gcut_ref v = 1; v < g->values.n; v++) recomputed[v] = net->in[v] && !cut.source_side[net->in[v]];
-    settle_fates(p, policy, recomputed, scratch, c->fate);
-    sum_up(p, c);
+    gcut_choice *c = gcut_choice_saving(p, arena, wishes(p, scratch, policy, net, &cut), NULL, lambda);
     c->lower_bound_ns = cut.lower_bound + forced_cost(p, lambda);
     c->quantum_ns = cut.quantum;
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.

@@ -7,6 +7,7 @@
 #define GCUT_PARTITION_DECIDE_H
 
 #include "partition/price.h"
+#include "partition/schedule.h"
 
 typedef enum gcut_force { GCUT_FORCE_NONE, GCUT_FORCE_SAVE, GCUT_FORCE_RECOMPUTE } gcut_force;
 
@@ -20,9 +21,11 @@ typedef struct gcut_problem {
 
 typedef struct gcut_choice {
     gcut_fate *fate; /* by value */
+    gcut_form *form; /* by value: of SAVED ones */
+    gcut_schedule backward;
     double lambda;
     double fixed_ns;     /* cost at lambda 0: recompute prices and round trips */
-    double recompute_ns; /* of that, the recompute prices */
+    double recompute_ns; /* of that, the recompute prices, each as often as the schedule has it */
     double cost_ns;      /* fixed_ns + lambda * saved_bytes */
     double lower_bound_ns, quantum_ns;
     int64_t saved_bytes;
@@ -33,7 +36,15 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
 /* partition/force.c: marks and options into p->force. */
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
 
+/* The choice that saves what `saved` (by value) says of whatever the backward half then needs, recomputes the
+ * rest, and copies it as gcut_schedule_with does; wishes of the user come first.  Its lower bound is not
+ * known: 0. */
+gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
+                                const gcut_again *again, double lambda);
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);
+
+/* A plan of that choice; memory from the joint graph's module. */
+gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c);
 
 /* t_v + lambda * bytes; 0 for what lives anyway, INFINITY for what must not be saved, with the reason. */
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why);

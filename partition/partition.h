@@ -9,16 +9,7 @@
 #define GCUT_PARTITION_PARTITION_H
 
 #include "graph/graph.h"
-
-/* The machine model: everything prices are computed from. ns, bytes, one core unless said otherwise. */
-typedef struct gcut_machine {
-    double dram_read_ns_per_byte, dram_write_ns_per_byte; /* of the step's thread count together */
-    double cache_ns_per_byte; /* a materialised temporary that stays in L2/L3, written and read back */
-    double gemm_ns_per_flop;  /* multiply and add = 2 flops */
-    double kernel_ns;         /* fixed cost of one more kernel */
-    double pointwise_scale;   /* multiplies the op table's cost_ps / 1000, = 1/threads */
-} gcut_machine;
-gcut_machine gcut_machine_shipped(void);
+#include "graph/machine.h"
 
 typedef enum gcut_policy { GCUT_POLICY_MINCUT, GCUT_POLICY_SAVE_ALL, GCUT_POLICY_RECOMPUTE_ALL } gcut_policy;
 const char *gcut_policy_name(gcut_policy p);
@@ -32,7 +23,8 @@ typedef struct gcut_plan_options {
     gcut_machine machine;
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
-    bool symbolic; /* reports show types and bytes as formulas of the symbols */
+    gcut_dtype save_dtype; /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */
+    bool symbolic;         /* reports show types and bytes as formulas of the symbols */
 } gcut_plan_options;
 
 typedef enum gcut_where {
@@ -51,10 +43,25 @@ typedef enum gcut_fate {
     GCUT_F_BACKWARD    /* belongs to the backward half alone */
 } gcut_fate;
 
+/* How a saved value is stored between the halves. */
+typedef enum gcut_form {
+    GCUT_FORM_PLAIN,
+    GCUT_FORM_BF16, /* an f32 value, rounded */
+    GCUT_FORM_BITS  /* a bool value, eight in a byte */
+} gcut_form;
+
+/* Nodes of the joint graph in the order in which the backward half runs them (partition/schedule.h). */
+typedef struct gcut_schedule {
+    uint32_t n;
+    const uint32_t *node;
+} gcut_schedule;
+
 typedef struct gcut_decision { /* one per value id of the joint graph */
     gcut_where where;
     gcut_fate fate;
     bool forced;         /* by a mark or an option */
+    gcut_form form;      /* of a SAVED value */
+    uint32_t copies;     /* of a RECOMPUTED value: how often the backward half computes it */
     int64_t bytes;       /* storage of its alias class's base; 0 for a view */
     double recompute_ns; /* c_v; INFINITY when forbidden */
     double save_ns;      /* t_v + lambda * bytes */
@@ -64,7 +71,8 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
 typedef struct gcut_plan {
     gcut_graph *joint;
     gcut_plan_options options;
-    gcut_decision *value;  /* by value id of the joint graph */
+    gcut_decision *value; /* by value id of the joint graph */
+    gcut_schedule backward;
     double cost_ns;        /* the cut: saved prices + recompute prices */
     double lower_bound_ns; /* max flow minus the quantisation error bound */
     double quantum_ns;     /* one unit of capacity; the cost is within arcs/2 * quantum of the minimum */

@@ -66,6 +66,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         const char *why = NULL;
         d->where = p->facts->where[v];
         d->fate = c->fate[v];
+        d->form = c->form[v];
         d->forced = p->force[v] != GCUT_FORCE_NONE;
         d->bytes = p->facts->base[v] == v ? p->price[v].bytes : 0;
         d->recompute_ns = p->price[v].recompute_ns;
@@ -76,6 +77,33 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         if (d->where == GCUT_W_BACKWARD) d->reason = "belongs to the backward half alone";
         if (p->force[v] == GCUT_FORCE_SAVE) d->recompute_ns = INFINITY;
     }
+    for (uint32_t k = 0; k < c->backward.n; k++) {
+        const gcut_node *n = gcut_node_at(g, c->backward.node[k]);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            plan->value[v].copies += plan->value[v].fate == GCUT_F_RECOMPUTED;
+    }
+}
+
+gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c)
+{
+    gcut_graph *joint = p->g;
+    gcut_module *m = joint->module;
+    gcut_plan *plan = gcut_calloc(m->arena, 1, sizeof *plan);
+    plan->joint = joint;
+    plan->options = copy_options(m, opt);
+    plan->value = gcut_calloc(m->arena, joint->values.n, sizeof *plan->value);
+    fill_decisions(plan, p, c);
+    plan->backward = (gcut_schedule){
+        c->backward.n, gcut_memdup(m->arena, c->backward.node, c->backward.n * sizeof *c->backward.node)};
+    plan->cost_ns = c->cost_ns;
+    plan->lower_bound_ns = c->lower_bound_ns;
+    plan->quantum_ns = c->quantum_ns;
+    plan->recompute_ns = c->recompute_ns;
+    plan->saved_bytes = c->saved_bytes;
+    plan->saved_bytes_sym = saved_sym(joint, c->fate);
+    plan->peak_bytes = -1;
+    plan->step_ns = NAN;
+    return plan;
 }
 
 gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
@@ -87,23 +115,9 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     if ((size_t)opt->policy >= NPOLICIES)
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
                   (int)opt->policy);
-    gcut_plan *plan = gcut_calloc(m->arena, 1, sizeof *plan);
-    plan->joint = joint;
-    plan->options = copy_options(m, opt);
-    plan->value = gcut_calloc(m->arena, joint->values.n, sizeof *plan->value);
-
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
-    gcut_problem *p = gcut_problem_new(scratch, joint, &plan->options);
-    gcut_choice *c = gcut_choose(p, scratch, opt->policy, opt->lambda);
-    fill_decisions(plan, p, c);
-    plan->cost_ns = c->cost_ns;
-    plan->lower_bound_ns = c->lower_bound_ns;
-    plan->quantum_ns = c->quantum_ns;
-    plan->recompute_ns = c->recompute_ns;
-    plan->saved_bytes = c->saved_bytes;
-    plan->saved_bytes_sym = saved_sym(joint, c->fate);
-    plan->peak_bytes = -1;
-    plan->step_ns = NAN;
+    gcut_problem *p = gcut_problem_new(scratch, joint, opt);
+    gcut_plan *plan = gcut_plan_from(p, opt, gcut_choose(p, scratch, opt->policy, opt->lambda));
     gcut_arena_free(scratch);
     return plan;
 }

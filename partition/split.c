@@ -2,37 +2,24 @@
  *
  * gcut_split: a decided joint graph becomes its forward and its backward half.
  *
- * A half is copied on demand: asking for a value copies the node that makes it, operands first.  The
- * forward half is asked for its nodes in the joint's order, so its order is the joint's.  The backward half
- * is asked for the BACKWARD nodes in the joint's order, so whatever else it needs appears directly before
- * its first reader: that is what makes recomputation lazy.
+ * The forward half is the nodes that it needs in the joint's order, the backward half is the plan's schedule.
  */
 #include <string.h>
 
-#include "partition/classify.h"
+#include "partition/schedule.h"
 
 typedef struct half {
     gcut_plan *plan;
     gcut_graph *src, *dst;
-    bool *want;    /* by value of src, forward half: to be computed here */
-    gcut_ref *map; /* by value of src: the value of dst, 0 = not there (yet) */
-    bool *copied;  /* by node of src */
+    bool *want;       /* by value of src, forward half: to be computed here */
+    gcut_ref *map;    /* by value of src: the latest value of dst, 0 = not there (yet) */
+    uint32_t *copied; /* by node of src: how often so far */
     bool backward;
 } half;
 
-static bool is_class(const gcut_graph *g, gcut_ref v, gcut_class c)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return n && gcut_op_get((gcut_op)n->op)->class == c;
-}
-
-/* A result of the forward half that the backward half gets from there rather than making it itself. */
 static bool crosses(const gcut_plan *plan, gcut_ref v)
 {
-    gcut_fate f = plan->value[v].fate;
-    if (f == GCUT_F_SAVED) return true;
-    bool made = gcut_def(plan->joint, v) || gcut_value_is_lost(plan->joint, v);
-    return f == GCUT_F_FREE && made && !is_class(plan->joint, v, GCUT_CLASS_CONSTANT);
+    return gcut_crosses(plan->joint, v, plan->value[v].fate);
 }
 
 /* ---- what each half needs ---- */
@@ -204,7 +191,20 @@ static gcut_locid location_of(const half *h, const gcut_node *n)
     return again && n->loc ? gcut_loc_call(h->src->module, "remat", &n->loc, 1) : n->loc;
 }
 
-/* Copies node i; its operands are there already. */
+/* #recomputed, and for the k-th copy #recomputed(k), so that no pass takes two copies for one. */
+static void mark_copy(const half *h, uint32_t i)
+{
+    gcut_module *m = h->src->module;
+    const gcut_node *n = gcut_node_at(h->src, i);
+    gcut_class c = gcut_node_class(n);
+    bool again = h->backward && h->plan->value[n->res0].where == GCUT_W_FORWARD;
+    bool cheap = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_VIEW;
+    if (h->copied[i] < 2 && (!again || cheap)) return;
+    const char *k = gcut_printf(m->arena, "%u", (unsigned)h->copied[i]);
+    gcut_mark_add(m, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, "recomputed", h->copied[i] > 1, &k);
+}
+
+/* Copies node i, whose operands are there already; its results are from now on these. */
 static void copy_node(half *h, gcut_arena *arena, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(h->src, i);
@@ -213,57 +213,38 @@ static void copy_node(half *h, gcut_arena *arena, uint32_t i)
         args[k] = h->map[gcut_arg(h->src, n, k)];
         GCUT_ASSERT(args[k] != 0); /* a half reads nothing that is not given to it */
     }
-    h->copied[i] = true;
+    h->copied[i]++;
     gcut_ref r = gcut_node_copy(h->dst, h->src, i, args, location_of(h, n), NULL);
-    gcut_class c = gcut_op_get((gcut_op)n->op)->class;
-    bool again = h->backward && h->plan->value[n->res0].where == GCUT_W_FORWARD;
-    if (again && c != GCUT_CLASS_CONSTANT && c != GCUT_CLASS_VIEW)
-        gcut_mark_add(h->src->module, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, "recomputed", 0, NULL);
-    for (uint32_t k = 0; k < n->nres; k++)
-        if (!h->map[n->res0 + k]) h->map[n->res0 + k] = r + k; /* a saved sibling keeps its parameter */
-}
-
-/* Node i and, before it, whatever its operands still lack.  The stack is explicit: chains of recomputed
- * values may be as long as the graph. */
-static void demand(half *h, gcut_arena *arena, uint32_t i)
-{
-    GCUT_VEC(uint32_t) stack = {0};
-    *GCUT_PUSH(arena, &stack) = i;
-    while (stack.n) {
-        uint32_t top = stack.at[stack.n - 1];
-        const gcut_node *n = gcut_node_at(h->src, top);
-        uint32_t before = stack.n;
-        for (uint32_t k = n->nargs; k-- > 0;) {
-            gcut_ref a = gcut_arg(h->src, n, k);
-            if (h->map[a]) continue;
-            GCUT_ASSERT(h->src->values.at[a].def != GCUT_NONE);
-            *GCUT_PUSH(arena, &stack) = h->src->values.at[a].def;
-        }
-        if (stack.n > before) continue;
-        stack.n--;
-        if (!h->copied[top]) copy_node(h, arena, top);
+    mark_copy(h, i);
+    for (uint32_t k = 0; k < n->nres; k++) {
+        bool given = h->backward && crosses(h->plan, n->res0 + k); /* a saved sibling keeps its parameter */
+        if (!given || !h->map[n->res0 + k]) h->map[n->res0 + k] = r + k;
     }
 }
 
-static void copy_nodes(half *h, gcut_arena *arena)
+static void copy_forward(half *h, gcut_arena *arena)
 {
-    const gcut_graph *g = h->src;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
+    for (uint32_t i = 0; i < h->src->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->src, i);
         bool here = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= h->want[v];
-        if (h->backward) here &= h->plan->value[n->res0].where == GCUT_W_BACKWARD;
-        if (here) demand(h, arena, i);
+        if (here) copy_node(h, arena, i);
     }
 }
 
-static void copy_results(half *h, gcut_arena *arena)
+static void copy_backward(half *h, gcut_arena *arena)
+{
+    const gcut_schedule *s = &h->plan->backward;
+    for (uint32_t k = 0; k < s->n; k++) copy_node(h, arena, s->node[k]);
+}
+
+static void copy_results(half *h)
 {
     const gcut_graph *g = h->src;
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if ((r->role == GCUT_ROLE_out) == h->backward) continue;
-        if (!h->map[r->value]) demand(h, arena, g->values.at[r->value].def);
+        GCUT_ASSERT(h->map[r->value] != 0);
         gcut_result_new(h->dst, r->role, r->name, h->map[r->value]);
         h->dst->results.at[h->dst->results.n - 1].marks = r->marks;
     }
@@ -348,12 +329,12 @@ void gcut_split(gcut_plan *plan, const char *base)
     fwd.want = wanted(plan, scratch, false, saved);
 
     take_params(&fwd, scratch, NULL, NULL);
-    copy_nodes(&fwd, scratch);
-    copy_results(&fwd, scratch);
+    copy_forward(&fwd, scratch);
+    copy_results(&fwd);
     return_saved(&fwd, saved);
     take_params(&bwd, scratch, fwd.dst, saved);
-    copy_nodes(&bwd, scratch);
-    copy_results(&bwd, scratch);
+    copy_backward(&bwd, scratch);
+    copy_results(&bwd);
 
     plan->fwd = fwd.dst;
     plan->bwd = bwd.dst;

@@ -15,7 +15,7 @@ static void test_usage(void **state)
     refused(2, "no command 'frobnicate'", ARGV("frobnicate"));
     refused(2, "no command 'x'", ARGV("help", "x"));
     refused(2, "no option --polcy|did you mean --policy?", ARGV("plan", MLP, "--polcy", "mincut"));
-    refused(2, "no option --budget", ARGV("plan", MLP, "--budget", "1MiB"));
+    refused(2, "not a size", ARGV("plan", MLP, "--budget", "1Mi"));
     refused(2, "plan has no option --stage|gradcut help plan", ARGV("plan", MLP, "--stage", "joint"));
     refused(2, "no option -q", ARGV("plan", MLP, "-q"));
     refused(2, "--lambda needs a value", ARGV("plan", MLP, "--lambda"));

@@ -365,9 +365,14 @@ typedef struct gcut_options {
     gcut_backend backend;
     const char *policy;     /* "mincut", "save-all", "recompute-all" */
     double lambda;          /* price of a saved byte in ns */
-    const char *optimizer;  /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
-    bool keep_grads;        /* results keep gradients beside an optimizer */
-    const char *loss;       /* NULL = the only scalar float out */
+    int64_t budget;         /* bytes that the peak of the whole step may take; 0 = no limit */
+    const char *plan;       /* a plan file to follow instead of deciding; NULL = none */
+    const char *save_dtype; /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
+    const char *machine;   /* file of a machine model; NULL = GRADCUT_MACHINE, else what calibrate wrote, else
+                              the shipped one */
+    const char *optimizer; /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
+    bool keep_grads;       /* results keep gradients beside an optimizer */
+    const char *loss;      /* NULL = the only scalar float out */
     const char *const *wrt; /* globs over parameter names; NULL = every float param */
     size_t nwrt;
     const gcut_size *at; /* sizes for prices; a symbol not named takes the smallest it allows that is >= 4 */
