@@ -40,6 +40,7 @@ static const room rooms[] = {
 static const struct {
     const char *header, *where[3];
 } foreign[] = {{"glpk.h", {"partition/solve.c"}},
+               {"jansson.h", {"base/json_read.c"}},
                {"blis.h", {"kernels/rt/", "bench/"}},
                {"blis/blis.h", {"kernels/rt/", "bench/"}},
                {"cblas.h", {"bench/"}},
@@ -309,13 +310,14 @@ static void see_needed(char *line)
 
 static void see_ldd(char *line)
 {
-    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "not found"))
+    if (strstr(line, "glpk") || strstr(line, "gmp") || strstr(line, "jansson") || strstr(line, "not found"))
         problem("ldd of a compiled step: %s", line);
 }
 
 static void see_symbol(char *line)
 {
     if (strstr(line, "glp_")) problem("of GLPK's: %s", line);
+    if (strstr(line, " json_")) problem("of jansson's: %s", line);
 }
 
 /* The compiler is GPL, by GLPK; what it makes must not be. */
