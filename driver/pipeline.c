@@ -231,13 +231,23 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
     return n;
 }
 
+#define MODEL_THREADS 2 /* of the shipped model */
+
+double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    const gcut_machine m = gcut_machine_shipped();
+    return gcut_program_ns(p->program, &m, at, nat, threads > 0 ? threads : MODEL_THREADS);
+}
+
 static void to_kernel(gcut_pipeline *p)
 {
     p->kfwd = for_kernels(p, p->fwd, "fwd.kernel");
     if (p->bwd) p->kbwd = for_kernels(p, p->bwd, "bwd.kernel");
     p->program = gcut_lower(p->kfwd, p->kbwd);
     gcut_program_mark(p->program);
-    if (p->plan) p->plan->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    if (!p->plan) return;
+    p->plan->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
 }
 
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,

@@ -8,6 +8,7 @@
 #define GCUT_KERNELS_KERNELS_H
 
 #include "graph/graph.h"
+#include "graph/machine.h"
 
 typedef struct gcut_program gcut_program;
 
@@ -45,6 +46,34 @@ typedef struct gcut_memory {
 } gcut_memory;
 /* Exact, at these sizes and this number of threads; the emitted code asks for the same. */
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads);
+
+/* One launch of the emitted code and what the machine model says of it; a product and the epilogue that runs
+ * behind it are one launch.  Of every run in one step together. */
+typedef struct gcut_cost {
+    const char *class; /* "gemm", "loop", "row loop", … : what rates are compared by */
+    uint32_t half;     /* GCUT_FORWARD is 0, GCUT_BACKWARD 1; the launches of a body are its owner's */
+    int launch;        /* k<launch> of the emitted code */
+    double times;      /* how often it runs */
+    double ns;
+    double flops;           /* two per multiply-add of products, convolutions and attention; else 0 */
+    double read, written;   /* bytes of buffers, each once per run; nothing that stays in registers */
+    const char *value, *op; /* the last value it makes, and by which op */
+    gcut_place place;       /* its source line */
+} gcut_cost;
+
+typedef struct gcut_costs {
+    double ns, flops, read, written; /* sums */
+    uint32_t n;
+    gcut_cost *at; /* in running order */
+} gcut_costs;
+
+/* At these sizes and this number of threads, by the machine's model of that many; memory from `a`.  What a
+ * launch reads is as near as the bytes moved since it was last touched, the step before included. */
+gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at,
+                              uint32_t nat, int threads, gcut_arena *a);
+/* The sum of ns alone. */
+double gcut_program_ns(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at, uint32_t nat,
+                       int threads);
 
 /* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone. */
 void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h);

@@ -60,11 +60,12 @@ static void must_say(const world *w, const char *text)
     if (!strstr(w->page, text)) fail_msg("doc/partition.md does not say:\n%s", text);
 }
 
-/* Without the line of the peak. */
+/* Without the lines of the peak and of the step's time. */
 static const char *without_peak(gcut_arena *a, const char *said)
 {
-    const char *peak = strstr(said, "peak: "), *rest = peak ? strchr(peak, '\n') : NULL;
-    if (!rest) fail_msg("no peak in\n%s", said);
+    const char *peak = strstr(said, "peak: "), *step = peak ? strstr(peak, "\nstep: ") : NULL,
+               *rest = step ? strchr(step + 1, '\n') : NULL;
+    if (!rest) fail_msg("no peak and step in\n%s", said);
     return gcut_printf(a, "%.*s%s", (int)(peak - said), said, rest + 1);
 }
 

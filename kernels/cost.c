@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The predicted time of a program: a walk through the step in running order.
+ *
+ * in: a lowered program, a machine model, sizes.   out: a cost for each launch.   keeps: the program.
+ *
+ * A clock counts the bytes that were moved.  What a launch reads was last touched some bytes ago, and is as
+ * near as a cache of that size: least recently used goes first.  The step follows itself, so it is walked
+ * twice and the second walk counts: parameters come from wherever the step before left them.  Likewise a
+ * loop's body is walked twice and its second run stands for all further ones.
+ *
+ * Memory of a temporary is recycled: it was touched just before, as that of another one.  Arithmetic and
+ * traffic of a launch overlap; the longer one counts.
+ */
+#include "kernels/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+
+#define UNBOUNDED 64 /* iterations that a `while` without a bound is taken for */
+
+typedef struct walk {
+    gcut_cost_at c;
+    gcut_arena *a;
+    double clock;  /* bytes moved */
+    double *last;  /* by buffer: the clock when it was touched; NAN = never */
+    double times;  /* how often what is walked runs */
+    uint32_t half; /* GCUT_FORWARD or GCUT_BACKWARD */
+    gcut_costs out;
+    uint32_t *of;             /* by step of the timeline: its cost in out, + 1 */
+    gcut_touches touches;     /* of the launch */
+    GCUT_VEC(uint32_t) parts; /* buffers of which a loop that is being walked touched a part */
+} walk;
+
+/* ---- one launch ---- */
+
+#define CACHE (8 << 20) /* bytes that stay near */
+
+static double move_ns(const gcut_machine *m, double read, double written, double working_set)
+{
+    if (working_set <= CACHE) return (read + written) * m->cache_ns_per_byte / 2;
+    return read * m->dram_read_ns_per_byte + written * m->dram_write_ns_per_byte;
+}
+
+/* A part of a buffer counts as touched when the loop over its parts is over. */
+static uint32_t whole_of(const walk *w, uint32_t b)
+{
+    while (w->c.p->buffers.at[b].kind == GCUT_P_PART) b = w->c.p->buffers.at[b].whole;
+    return b;
+}
+
+/* Nanoseconds of moving what a launch at that step touches; the clock goes on. */
+static double move(walk *w, double *read, double *written, int step)
+{
+    double ns = 0, all = 0;
+    for (uint32_t i = 0; i < w->touches.n; i++) all += w->touches.at[i].read + w->touches.at[i].written;
+    for (uint32_t i = 0; i < w->touches.n; i++) {
+        const gcut_touch *t = &w->touches.at[i];
+        const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
+        double last = w->last[whole_of(w, t->buffer)];
+        bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
+        ns += move_ns(w->c.m, t->read, t->written,
+                      all + (recycled      ? 0
+                             : isnan(last) ? INFINITY
+                                           : w->clock - last));
+        *read += t->read;
+        *written += t->written;
+    }
+    w->clock += all;
+    for (uint32_t i = 0; i < w->touches.n; i++) {
+        uint32_t b = w->touches.at[i].buffer;
+        if (w->c.p->buffers.at[b].kind == GCUT_P_PART)
+            *GCUT_PUSH(w->a, &w->parts) = whole_of(w, b);
+        else
+            w->last[b] = w->clock;
+    }
+    w->touches.n = 0;
+    return ns;
+}
+
+static gcut_cost *cost_of(walk *w, const gcut_half *h, uint32_t unit, const char *class)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    const gcut_graph *g = h->g;
+    gcut_cost *c = &w->out.at[w->out.n];
+    if (w->of[u->step]) return &w->out.at[w->of[u->step] - 1];
+    w->of[u->step] = ++w->out.n;
+    const gcut_node *n =
+        u->kind == GCUT_U_COPY ? gcut_def(g, u->copy_from) : gcut_node_at(g, u->nodes.at[u->nodes.n - 1]);
+    *c = (gcut_cost){.class = class, .half = w->half, .launch = u->step};
+    c->value = g->values.at[u->kind == GCUT_U_COPY ? u->copy_from : n->res0].name;
+    c->op = n ? gcut_op_get((gcut_op)n->op)->name : "param";
+    c->place = gcut_loc_place(g->module, n ? n->loc : 0);
+    return c;
+}
+
+static void count(walk *w, gcut_cost *c, double ns, double flops, double read, double written)
+{
+    c->ns += ns * w->times;
+    c->flops += flops * w->times;
+    c->read += read * w->times;
+    c->written += written * w->times;
+    w->out.ns += ns * w->times;
+    w->out.flops += flops * w->times;
+    w->out.read += read * w->times;
+    w->out.written += written * w->times;
+}
+
+/* Arithmetic and traffic of the units in w->touches. */
+static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
+{
+    double read = 0, written = 0, ns = move(w, &read, &written, step) / x->share;
+    count(w, c, (x->ns > ns ? x->ns : ns) + x->fixed, x->flops, read, written);
+}
+
+static void single(walk *w, const gcut_half *h, uint32_t unit, const char *class)
+{
+    gcut_cost *c = cost_of(w, h, unit, class);
+    gcut_work x = gcut_cost_work(&w->c, h, unit);
+    gcut_cost_touches(&w->c, w->a, h, unit, 0, &w->touches);
+    launch(w, c, &x, h->units.at[unit].step);
+    c->times += w->times;
+}
+
+/* A product and its epilogue: tile by tile, when there are rows enough, else one after the other. */
+static void pair(walk *w, const gcut_half *h, uint32_t gemm, uint32_t unit)
+{
+    gcut_cost *c = cost_of(w, h, gemm, "fused gemm");
+    gcut_work x = gcut_cost_work(&w->c, h, gemm), y = gcut_cost_work(&w->c, h, unit);
+    gcut_ref product = gcut_node_at(h->g, h->units.at[gemm].nodes.at[0])->res0;
+    int step = h->units.at[gemm].step;
+    gcut_cost_touches(&w->c, w->a, h, gemm, 0, &w->touches);
+    if (gcut_rt_tiles((int64_t)gcut_cost_size(&w->c, h->units.at[unit].rows), w->c.threads)) {
+        gcut_cost_touches(&w->c, w->a, h, unit, product, &w->touches);
+        x.ns += y.ns;
+        launch(w, c, &x, step);
+    } else {
+        launch(w, c, &x, step);
+        gcut_cost_touches(&w->c, w->a, h, unit, 0, &w->touches);
+        launch(w, c, &y, step + 1);
+    }
+    c->times += w->times;
+}
+
+/* ---- halves and regions ---- */
+
+static void walk_half(walk *w, const gcut_half *h);
+
+/* `runs` runs of a body, more or less than one of them too. */
+static void walk_body(walk *w, uint32_t body, double runs)
+{
+    const gcut_half *h = w->c.p->halves.at[body];
+    double times = w->times, start;
+    if (runs <= 0) return;
+    w->times = times * (runs < 1 ? runs : 1);
+    walk_half(w, h);
+    if (runs > 1) {
+        start = w->clock;
+        w->times = times * (runs - 1);
+        walk_half(w, h);
+        w->clock += (w->clock - start) * (runs > 2 ? runs - 2 : 0);
+    }
+    w->times = times;
+}
+
+/* Of an `if` both arms are as likely. */
+static void walk_region(walk *w, const gcut_half *h, uint32_t unit)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    uint32_t first = w->parts.n;
+    double runs = n->op == GCUT_OP_if ? 0.5 : UNBOUNDED;
+    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(h->g, n, GCUT_A_bound) : NULL;
+    if (n->op == GCUT_OP_scan) runs = gcut_cost_size(&w->c, gcut_scan_length(h->g, n));
+    if (bound) runs = gcut_cost_size(&w->c, bound->u.dim);
+    for (uint32_t k = 0; k < u->bodies.n; k++) walk_body(w, u->bodies.at[k], runs);
+    for (uint32_t i = first; i < w->parts.n; i++) w->last[w->parts.at[i]] = w->clock;
+    w->parts.n = first;
+}
+
+static void walk_half(walk *w, const gcut_half *h)
+{
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        uint32_t unit = h->order.at[i];
+        if (h->units.at[unit].kind == GCUT_U_REGION)
+            walk_region(w, h, unit);
+        else if (i + 1 < h->order.n && gcut_is_epilogue(h, unit, h->order.at[i + 1]))
+            pair(w, h, unit, h->order.at[++i]);
+        else
+            single(w, h, unit, gcut_cost_class(h, unit));
+    }
+}
+
+static int steps_of(const gcut_program *p)
+{
+    return p->halves.at[GCUT_BACKWARD]->g ? p->halves.at[GCUT_BACKWARD]->end
+                                          : p->halves.at[GCUT_FORWARD]->end;
+}
+
+static void walk_step(walk *w)
+{
+    int steps = steps_of(w->c.p);
+    w->out.ns = w->out.flops = w->out.read = w->out.written = 0;
+    w->out.n = 0;
+    memset(w->of, 0, ((size_t)steps + 1) * sizeof *w->of);
+    for (w->half = 0; w->half < GCUT_NHALVES; w->half++)
+        if (w->c.p->halves.at[w->half]->g) walk_half(w, w->c.p->halves.at[w->half]);
+}
+
+gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at,
+                              uint32_t nat, int threads, gcut_arena *a)
+{
+    gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
+    int steps = steps_of(p);
+    walk w = {.c = {p, m, at, nat, threads > 0 ? threads : 1}, .a = scratch, .times = 1};
+    w.last = gcut_calloc(scratch, p->buffers.n + 1, sizeof *w.last);
+    for (uint32_t b = 0; b < p->buffers.n; b++) w.last[b] = NAN;
+    w.of = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.of);
+    w.out.at = gcut_calloc(a, (size_t)steps + 1, sizeof *w.out.at);
+    walk_step(&w);
+    walk_step(&w);
+    gcut_arena_free(scratch);
+    return w.out;
+}
+
+double gcut_program_ns(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at, uint32_t nat,
+                       int threads)
+{
+    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
+    double ns = gcut_program_costs(p, m, at, nat, threads, a).ns;
+    gcut_arena_free(a);
+    return ns;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Predicted time, shared by cost.c (the walk through the step, and what is in which cache) and cost_unit.c
+ * (one launch).
+ */
+#ifndef GCUT_KERNELS_COST_H
+#define GCUT_KERNELS_COST_H
+
+#include "kernels/lower.h"
+
+/* Sizes and machine, and the launch that is looked at. */
+typedef struct gcut_cost_at {
+    const gcut_program *p;
+    const gcut_machine *m;
+    const gcut_dim_binding *at;
+    uint32_t nat;
+    int threads;
+} gcut_cost_at;
+
+/* Elements; throws GCUT_EDIM when a symbol has no value. */
+double gcut_cost_size(const gcut_cost_at *c, gcut_dim d);
+double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t);
+
+/* A buffer that a launch touches. */
+typedef struct gcut_touch {
+    uint32_t buffer;
+    double read, written; /* bytes */
+} gcut_touch;
+typedef GCUT_VEC(gcut_touch) gcut_touches;
+
+/* What unit u reads and writes, each buffer once.  `hot` is a value that is in cache because its producer
+ * runs in the same launch, tile by tile; 0 = none. */
+void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
+                       gcut_touches *out);
+
+/* The arithmetic of a unit and what a launch takes by itself, without memory traffic. */
+typedef struct gcut_work {
+    double ns;    /* arithmetic */
+    double fixed; /* of the launch */
+    double share; /* threads at work / threads: memory of fewer is slower */
+    double flops;
+} gcut_work;
+gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit);
+const char *gcut_cost_class(const gcut_half *h, uint32_t unit);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Predicted costs against closed forms: flops, bytes, sums, and that more is never cheaper.
+ */
+#include "harness.h"
+
+#include "graph/passes.h"
+#include "graph/text.h"
+#include "kernels/kernels.h"
+
+typedef struct world {
+    gcut_env *env;
+    gcut_arena *arena;
+    const char *text;
+    int64_t n;
+    int threads;
+    gcut_costs costs;
+    double ns;
+} world;
+
+static void predict(void *arg)
+{
+    world *w = arg;
+    gcut_module *m = gcut_parse(w->env, w->arena, "cost.gcut", w->text, strlen(w->text));
+    gcut_graph *g = m->graphs.at[m->graphs.n - 1];
+    gcut_verify_module(m);
+    gcut_program *p = gcut_lower(g, NULL);
+    gcut_machine machine = gcut_machine_shipped();
+    gcut_dim_binding at[4];
+    for (uint32_t i = 0; i < g->decls.n; i++) at[i] = (gcut_dim_binding){g->decls.at[i].sym, w->n};
+    w->costs = gcut_program_costs(p, &machine, at, g->decls.n, w->threads, w->arena);
+    w->ns = gcut_program_ns(p, &machine, at, g->decls.n, w->threads);
+}
+
+static gcut_costs costs_of(world *w, const char *text, int64_t n, int threads)
+{
+    w->text = text;
+    w->n = n;
+    w->threads = threads;
+    must(w->env, predict, w);
+    assert_true(w->ns == w->costs.ns);
+    return w->costs;
+}
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want))) fail_msg("%.17g instead of %.17g", got, want);
+}
+
+/* The sums are those of the launches, each of which has a class and takes time. */
+static void adds_up(const gcut_costs *c)
+{
+    double ns = 0, flops = 0, read = 0, written = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const gcut_cost *x = &c->at[i];
+        assert_non_null(x->class);
+        assert_non_null(x->value);
+        assert_true(x->ns >= 0 && isfinite(x->ns) && x->times > 0);
+        assert_true(i == 0 || x->launch > c->at[i - 1].launch);
+        ns += x->ns, flops += x->flops, read += x->read, written += x->written;
+    }
+    near(c->ns, ns);
+    near(c->flops, flops);
+    near(c->read, read);
+    near(c->written, written);
+}
+
+static const char matmul[] =
+    "gcut 1\n"
+    "func @f[N in 1..](input %x: f32[N, 300], param %w: f32[300, 70]) -> (out y: f32[N, 70]) {\n"
+    "  %y = matmul(%x, %w)\n  return %y\n}\n";
+static const char conv[] = "gcut 1\n"
+                           "func @f[N in 1..](input %x: f32[N, 6, 20, 20], param %w: f32[8, 6, 3, 3]) -> "
+                           "(out y: f32[N, 8, 18, 18]) {\n"
+                           "  %y = conv2d(%x, %w)\n  return %y\n}\n";
+static const char chain[] =
+    "gcut 1\n"
+    "func @f[N in 1..](input %x: f32[N, 100], param %b: f32[100]) -> (out y: f32[N, 100]) {\n"
+    "  %c = broadcast(%b, shape=[N, 100], axes=[1])\n  %s = add(%x, %c)\n  %t = tanh(%s)\n"
+    "  %u = exp(%t)\n  %y = mul(%u, %x)\n  return %y\n}\n";
+static const char loop[] =
+    "gcut 1\n"
+    "func @f[N in 1..](input %x: f32[N, 4, 64], param %w: f32[64, 64], state %h0: "
+    "f32[4, 64]) -> (out h: f32[4, 64]) {\n"
+    "  %h: f32[4, 64] = scan(%h0, %x, carries=1) body(%a: f32[4, 64], %e: f32[4, 64]) {\n"
+    "    %p = matmul(%a, %w)\n    %q = add(%p, %e)\n    yield %q\n  }\n"
+    "  return %h\n}\n";
+
+static void products(void **state)
+{
+    for (int64_t n = 1; n <= 2000; n = n * 3 + 1) {
+        gcut_costs c = costs_of(*state, matmul, n, 2);
+        double rows = (double)n;
+        adds_up(&c);
+        assert_int_equal(c.n, 1);
+        assert_string_equal(c.at[0].class, "gemm");
+        near(c.flops, 2 * rows * 300 * 70);
+        near(c.read, 4 * (rows * 300 + 300 * 70));
+        near(c.written, 4 * rows * 70);
+        c = costs_of(*state, conv, n, 2);
+        adds_up(&c);
+        assert_string_equal(c.at[0].class, "conv");
+        near(c.flops, 2 * rows * 8 * 18 * 18 * 6 * 3 * 3);
+        near(c.read, 4 * (rows * 6 * 20 * 20 + 8 * 6 * 3 * 3));
+        near(c.written, 4 * rows * 8 * 18 * 18);
+    }
+}
+
+/* What stays in registers costs no bytes, what is repeated is read once. */
+static void fused(void **state)
+{
+    gcut_costs c = costs_of(*state, chain, 1000, 1);
+    adds_up(&c);
+    assert_int_equal(c.n, 1);
+    near(c.flops, 0);
+    near(c.read, 4 * (1000 * 100 + 100));
+    near(c.written, 4 * 1000 * 100);
+    near(c.at[0].times, 1);
+}
+
+/* A body's launches count as often as they run. */
+static void loops(void **state)
+{
+    for (int64_t n = 1; n < 50; n = n * 2 + 1) {
+        gcut_costs c = costs_of(*state, loop, n, 1);
+        adds_up(&c);
+        near(c.flops, (double)n * 2 * 4 * 64 * 64);
+    }
+}
+
+static void grows(void **state)
+{
+    static const char *const all[] = {matmul, conv, chain, loop};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double last = 0;
+        for (int64_t n = 1; n <= 4096; n *= 2) {
+            double ns = costs_of(*state, all[i], n, 1).ns;
+            assert_true(ns > last);
+            last = ns;
+        }
+    }
+}
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    w->env = gcut_env_new(NULL, NULL);
+    w->arena = w->env->arena;
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(products, setup, teardown),
+        cmocka_unit_test_setup_teardown(fused, setup, teardown),
+        cmocka_unit_test_setup_teardown(loops, setup, teardown),
+        cmocka_unit_test_setup_teardown(grows, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
