@@ -208,9 +208,13 @@ const char *gcut_diag_text(gcut_arena *arena, const gcut_diag *diag)
         }
     }
     if (diag->hint) {
-        gcut_text_add(&t, "  hint: ");
-        add_line(&t, diag->hint);
-        gcut_text_add(&t, "\n");
+        const char *line = diag->hint, *lead = "  hint: ";
+        for (size_t n; line; line = line[n] ? line + n + 1 : NULL, lead = "    ") {
+            n = strcspn(line, "\n");
+            gcut_text_add(&t, "%s", lead);
+            add_line(&t, gcut_strndup(arena, line, n));
+            gcut_text_add(&t, "\n");
+        }
     }
     return t.at;
 }

@@ -43,7 +43,7 @@ typedef struct gcut_diag {
     gcut_status status;
     gcut_place at;
     const char *message; /* one sentence, no newline */
-    const char *hint;    /* NULL or what to do about it */
+    const char *hint;    /* NULL or what to do about it; may have several lines */
     const char *source;  /* NULL or the offending line, without its newline */
 } gcut_diag;
 

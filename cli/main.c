@@ -36,7 +36,8 @@ static int code_of(gcut_status s)
 {
     switch (s) {
     case GCUT_OK: return EXIT_FINE;
-    case GCUT_ECHECK: return EXIT_CHECK;
+    case GCUT_ECHECK:
+    case GCUT_EPLAN: return EXIT_CHECK;
     case GCUT_EUSAGE: return EXIT_USAGE;
     case GCUT_EUNSUPPORTED: return EXIT_UNSUPPORTED;
     default: return EXIT_INPUT;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/budget.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/passes.h"
 #include "graph/text.h"
@@ -154,35 +155,54 @@ static void to_joint(gcut_pipeline *p)
 
 static void to_split(gcut_pipeline *p)
 {
-    const char *base = p->primal->name;
     if (p->opt.forward_only) {
         p->fwd = p->joint;
         return;
     }
+    if (p->opt.budget > 0 && !strcmp(p->opt.policy, gcut_policy_name(GCUT_POLICY_MINCUT))) {
+        gcut_budget_plan(p);
+    } else {
+        gcut_plan_options po = gcut_pipeline_plan_options(p);
+        p->planned = gcut_pipeline_loops(p, &po, "");
+        p->plan = gcut_plan_make(p->planned, &po);
+    }
+    gcut_pipeline_split(p);
+}
+
+gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
+{
     gcut_policy policy;
     if (!gcut_policy_parse(p->opt.policy, &policy))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "policies: mincut, save-all, recompute-all",
                   "unknown policy '%s'", p->opt.policy);
     if (!(p->opt.lambda >= 0))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "lambda must be a number >= 0, in ns per byte");
-    gcut_plan_options po = {.policy = policy,
-                            .lambda = p->opt.lambda,
-                            .at = p->at,
-                            .nat = p->nat,
-                            .machine = gcut_machine_shipped(),
-                            .save = p->opt.save,
-                            .recompute = p->opt.recompute,
-                            .nsave = (uint32_t)p->opt.nsave,
-                            .nrecompute = (uint32_t)p->opt.nrecompute,
-                            .symbolic = p->opt.symbolic};
-    p->planned = gcut_plan_loops(p->joint, &po, gcut_printf(p->arena, "%s.loops", base));
-    if (p->planned != p->joint) {
-        gcut_verify(p->planned);
-        p->planned = simplify(p->planned, gcut_printf(p->arena, "%s.planned", base));
-        p->planned->name = p->joint->name; /* reports speak of the joint graph */
-    }
-    p->plan = gcut_plan_make(p->planned, &po);
-    gcut_split(p->plan, base);
+    return (gcut_plan_options){.policy = policy,
+                               .lambda = p->opt.lambda,
+                               .at = p->at,
+                               .nat = p->nat,
+                               .machine = gcut_machine_shipped(),
+                               .save = p->opt.save,
+                               .recompute = p->opt.recompute,
+                               .nsave = (uint32_t)p->opt.nsave,
+                               .nrecompute = (uint32_t)p->opt.nrecompute,
+                               .symbolic = p->opt.symbolic};
+}
+
+gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix)
+{
+    const char *base = p->primal->name;
+    gcut_graph *g = gcut_plan_loops(p->joint, po, gcut_printf(p->arena, "%s.loops%s", base, suffix));
+    if (g == p->joint) return g;
+    gcut_verify(g);
+    g = simplify(g, gcut_printf(p->arena, "%s.planned%s", base, suffix));
+    g->name = p->joint->name; /* reports speak of the joint graph */
+    return g;
+}
+
+void gcut_pipeline_split(gcut_pipeline *p)
+{
+    gcut_split(p->plan, p->primal->name);
     p->fwd = p->plan->fwd;
     p->bwd = p->plan->bwd;
     gcut_verify(p->fwd);
@@ -219,16 +239,21 @@ static int64_t bytes_at(const gcut_pipeline *p, const gcut_type *t, const gcut_d
     return n;
 }
 
-int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat)
 {
     const gcut_graph *g = p->joint;
-    int64_t n = gcut_program_memory(p->program, at, nat, threads).arena_bytes;
+    int64_t n = 0;
     for (uint32_t i = 0; i < g->params.n; i++)
         n += bytes_at(p, gcut_type_of(g, g->params.at[i].value), at, nat);
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role != GCUT_ROLE_next)
             n += bytes_at(p, gcut_type_of(g, g->results.at[i].value), at, nat);
     return n;
+}
+
+int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    return gcut_program_memory(p->program, at, nat, threads).arena_bytes + gcut_pipeline_resident(p, at, nat);
 }
 
 #define MODEL_THREADS 2 /* of the shipped model */
@@ -239,15 +264,22 @@ double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint
     return gcut_program_ns(p->program, &m, at, nat, threads > 0 ? threads : MODEL_THREADS);
 }
 
-static void to_kernel(gcut_pipeline *p)
+void gcut_pipeline_lower(gcut_pipeline *p)
 {
     p->kfwd = for_kernels(p, p->fwd, "fwd.kernel");
     if (p->bwd) p->kbwd = for_kernels(p, p->bwd, "bwd.kernel");
     p->program = gcut_lower(p->kfwd, p->kbwd);
-    gcut_program_mark(p->program);
+    p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
-    p->plan->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    p->plan->peak_bytes = p->peak_bytes;
     p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
+}
+
+static void to_kernel(gcut_pipeline *p)
+{
+    gcut_pipeline_lower(p);
+    gcut_program_mark(p->program);
+    if (p->opt.budget > 0) gcut_budget_check(p);
 }
 
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,

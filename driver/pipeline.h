@@ -26,6 +26,7 @@ typedef struct gcut_pipeline {
     gcut_graph *fwd, *bwd;   /* SPLIT; bwd NULL when forward_only */
     gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */
     gcut_program *program;
+    int64_t peak_bytes; /* of the whole step at `at`, once there is a program */
     gcut_dim_binding *at; /* a size for every symbol of the graph */
     uint32_t nat;
 } gcut_pipeline;
@@ -42,6 +43,16 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n);
 
+/* The stages from JOINT on, for whoever tries several plans. */
+gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
+/* The joint graph with what its loops save decided; the joint graph itself when it has none.  Each call has a
+ * suffix of its own. */
+gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix);
+void gcut_pipeline_split(gcut_pipeline *p); /* from the plan */
+void gcut_pipeline_lower(gcut_pipeline *p); /* from the halves to the program and the peak */
+
+/* Bytes that live through the whole step under any plan: everything bound, used or not. */
+int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat);
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 

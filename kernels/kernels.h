@@ -74,6 +74,26 @@ gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine *m, cons
 /* The sum of ns alone. */
 double gcut_program_ns(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at, uint32_t nat,
                        int threads);
+/* Why the arena is as large as it is: the first step of the timeline with the most bytes alive. */
+typedef struct gcut_holder {
+    const char *name;
+    int64_t bytes; /* as placed: a multiple of 64 */
+    bool saved;    /* crosses from forward to backward */
+    const char *made_by, *last_read_by; /* "%h3 matmul" */
+    uint32_t index; /* of the program's buffers */
+    int birth, death;
+} gcut_holder;
+typedef struct gcut_peak {
+    int step;
+    bool backward;       /* in which half */
+    const char *at;      /* what runs then */
+    int64_t alive_bytes; /* all holders together; the arena may be larger where no placement is as tight */
+    uint32_t n;
+    gcut_holder *holder; /* largest first */
+} gcut_peak;
+/* peak.c.  Memory from `arena`. */
+gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                            gcut_arena *arena);
 
 /* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone. */
 void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h);

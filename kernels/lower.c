@@ -62,8 +62,8 @@ const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *
 
 /* ---- sizes ---- */
 
-static int64_t bytes_at(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at, uint32_t nat,
-                        int threads)
+int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at,
+                          uint32_t nat, int threads)
 {
     int64_t n = 0;
     if (!gcut_dim_eval(p->module->dims, b->count, at, nat, &n))
@@ -86,7 +86,7 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
         if (buf->kind != GCUT_P_ARENA) continue;
-        int64_t bytes = bytes_at(p, buf, at, nat, threads);
+        int64_t bytes = gcut_buffer_bytes(p, buf, at, nat, threads);
         if (buf->saved) mem.saved_bytes += bytes;
         if (buf->birth < 0) continue;
         b[n].bytes = bytes;

@@ -124,6 +124,10 @@ struct gcut_program {
     GCUT_VEC(gcut_buffer) buffers;
 };
 
+/* lower.c: bytes of a buffer, every thread's share together. */
+int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at,
+                          uint32_t nat, int threads);
+
 /* view.c */
 gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root);
 /* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot

@@ -81,6 +81,8 @@ typedef struct gcut_plan {
     gcut_dim saved_bytes_sym;
     int64_t peak_bytes;    /* of the whole step; set by whoever placed the arena, else -1 */
     double step_ns;        /* predicted; set by whoever priced the kernels, else NAN */
+    int64_t budget;        /* on the peak, that chose this plan; 0 = none, and lambda chose */
+    const char *label;     /* which plan of the family the budget chose; NULL without one */
     gcut_graph *fwd, *bwd; /* after gcut_split */
 } gcut_plan;
 

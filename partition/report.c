@@ -14,8 +14,9 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 {
     gcut_report_ctx r = {.plan = plan, .g = plan->joint, .arena = arena};
     r.p = gcut_problem_new(arena, plan->joint, &plan->options);
-    /* Under another policy lambda decided nothing: the prices are those of the minimum cut, from 0 on. */
-    double from = plan->options.policy == GCUT_POLICY_MINCUT ? plan->options.lambda : 0;
+    /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut, from 0 on. */
+    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget;
+    double from = priced ? plan->options.lambda : 0;
     r.flips = gcut_flip_prices(r.p, arena, from, FLIP_LIMIT);
     return r;
 }
@@ -424,8 +425,11 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     const gcut_module *m = plan->joint->module;
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
     gcut_report_ctx r = gcut_report_open(plan, a);
-    gcut_text_add(out, "plan of @%s: %s, lambda %g ns/B", r.g->name, gcut_policy_name(plan->options.policy),
-                  plan->options.lambda);
+    gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_name(plan->options.policy));
+    if (plan->budget)
+        gcut_text_add(out, "budget %s (%s)", size_text(a, plan->budget), plan->label);
+    else
+        gcut_text_add(out, "lambda %g ns/B", plan->options.lambda);
     for (uint32_t i = 0; i < plan->options.nat; i++)
         gcut_text_add(out, "%s%s=%lld", i ? ", " : ", at ", gcut_report_sym(&r, plan->options.at[i].sym),
                       (long long)plan->options.at[i].value);
@@ -434,8 +438,11 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     if (!isnan(plan->step_ns)) gcut_text_add(out, "step: %s predicted\n", time_text(a, plan->step_ns));
     uint32_t n = count_recomputed(&r);
     gcut_text_add(out, "recompute: %s, %u value%s\n", time_text(a, plan->recompute_ns), n, n == 1 ? "" : "s");
-    gcut_text_add(out, "cost: %s, lower bound %s, gap %s\n", time_text(a, plan->cost_ns),
-                  time_text(a, plan->lower_bound_ns), time_text(a, plan->cost_ns - plan->lower_bound_ns));
+    gcut_text_add(out, "cost: %s", time_text(a, plan->cost_ns));
+    if (!isnan(plan->lower_bound_ns))
+        gcut_text_add(out, ", lower bound %s, gap %s", time_text(a, plan->lower_bound_ns),
+                      time_text(a, plan->cost_ns - plan->lower_bound_ns));
+    gcut_text_add(out, "\n");
     print_saved(&r, out);
     print_alive(&r, out);
     print_recomputed(&r, out);

@@ -78,6 +78,11 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
     key_str(j, "graph_hash", graph_hash(r));
     key_str(j, "policy", gcut_policy_name(plan->options.policy));
     key_real(j, "lambda", plan->options.lambda);
+    gcut_json_key(j, "budget");
+    if (plan->budget)
+        gcut_json_int(j, plan->budget);
+    else
+        gcut_json_null(j);
     gcut_json_key(j, "at");
     gcut_json_object(j);
     for (uint32_t i = 0; i < plan->options.nat; i++)

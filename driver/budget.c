@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Budgets on the peak.
+ *
+ *   joint ─loops, for a few prices─▶ bases ─family of each─▶ offers by cost ─lower─▶ the first that fits
+ *
+ * An offer is lowered in a scratch module that is read from the text of its base: what can be printed can be
+ * compiled, value by value and byte by byte, so its peak is that of the real thing.
+ */
+#include "driver/budget.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "graph/text.h"
+
+/* ---- offers ---- */
+
+/* Prices of a byte at which the steps of loops are planned. */
+static const double loop_lambda[] = {0.05, 0, 1e4};
+
+/* Every node once.  Plans of one base differ by what they add to it; bases, by what their loops do inside. */
+static double work_of(const gcut_problem *p)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(p->g, i);
+        if (n->nres && isfinite(p->price[n->res0].recompute_ns)) sum += p->price[n->res0].recompute_ns;
+    }
+    return sum;
+}
+
+/* NULL when a base with the same loops is there already. */
+static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double lambda)
+{
+    gcut_offer_base *b = gcut_calloc(o->arena, 1, sizeof *b);
+    b->options = gcut_pipeline_plan_options(o->p);
+    b->options.policy = policy;
+    b->options.lambda = lambda;
+    b->planned =
+        gcut_pipeline_loops(o->p, &b->options, gcut_printf(o->arena, ".%s.%g", gcut_policy_name(policy), lambda));
+    b->text.arena = o->arena;
+    gcut_print_graph(b->planned, &(gcut_print_options){0}, &b->text);
+    for (uint32_t i = 0; i < o->bases.n; i++)
+        if (!strcmp(o->bases.at[i]->text.at, b->text.at)) return o->bases.at[i];
+    b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
+    b->work_ns = work_of(b->problem);
+    *GCUT_PUSH(o->arena, &o->bases) = b;
+    return b;
+}
+
+static gcut_offer offer_of(const gcut_offer_base *b, const gcut_choice *c, const char *label)
+{
+    return (gcut_offer){.base = b,
+                        .choice = c,
+                        .label = label,
+                        .cost_ns = b->work_ns + c->fixed_ns,
+                        .peak_bytes = -1,
+                        .step_ns = NAN};
+}
+
+/* Rising cost, then falling saved bytes: of two offers that cost the same the second is the smaller one. */
+static int cheaper(const void *a, const void *b)
+{
+    const gcut_offer *x = a, *y = b;
+    if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
+    int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
+    return s != t ? (s < t) - (s > t) : strcmp(x->label, y->label);
+}
+
+gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
+{
+    gcut_offers *o = gcut_calloc(arena, 1, sizeof *o);
+    o->p = p;
+    o->arena = arena;
+    o->resident = gcut_pipeline_resident(p, p->at, p->nat);
+    for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
+        uint32_t before = o->bases.n;
+        const gcut_offer_base *b = base_of(o, GCUT_POLICY_MINCUT, loop_lambda[i]);
+        if (o->bases.n == before) continue;
+        const gcut_family *f = gcut_family_of(b->problem, arena);
+        for (uint32_t k = 0; k < f->by_cost.n; k++) {
+            const gcut_member *m = &f->by_cost.at[k];
+            const char *label = b->planned == p->joint
+                                    ? m->label
+                                    : gcut_printf(arena, "%s, loops at lambda %g", m->label, loop_lambda[i]);
+            *GCUT_PUSH(arena, &o->by_cost) = offer_of(b, m->choice, label);
+        }
+        if (b->planned == p->joint) break;
+    }
+    double least = o->bases.at[0]->work_ns;
+    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
+    for (uint32_t i = 0; i < o->by_cost.n; i++) o->by_cost.at[i].cost_ns -= least;
+    qsort(o->by_cost.at, o->by_cost.n, sizeof *o->by_cost.at, cheaper);
+    return o;
+}
+
+gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy)
+{
+    const gcut_offer_base *b = base_of(o, policy, o->p->opt.lambda);
+    double least = o->bases.at[0]->work_ns;
+    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
+    gcut_offer of = offer_of(b, gcut_choose(b->problem, o->arena, policy, o->p->opt.lambda),
+                             gcut_policy_name(policy));
+    of.cost_ns -= least;
+    return of;
+}
+
+/* ---- lowering one ---- */
+
+/* A choice is by value id: the copy numbers its values as the original does. */
+static void check_same(const gcut_graph *g, const gcut_graph *copy)
+{
+    GCUT_ASSERT(copy && copy->values.n == g->values.n && copy->nodes.n == g->nodes.n);
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        GCUT_ASSERT(!strcmp(g->values.at[v].name, copy->values.at[v].name));
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        GCUT_ASSERT(gcut_node_at(g, i)->op == gcut_node_at(copy, i)->op &&
+                    gcut_node_at(g, i)->res0 == gcut_node_at(copy, i)->res0);
+}
+
+/* The sizes of p for the symbols of g, which belong to another module. */
+static void sizes_for(const gcut_pipeline *p, gcut_pipeline *q, const gcut_graph *g)
+{
+    q->nat = g->decls.n;
+    q->at = gcut_calloc(q->arena, q->nat + 1, sizeof *q->at);
+    for (uint32_t i = 0; i < q->nat; i++) {
+        const char *name = gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym);
+        q->at[i].sym = g->decls.at[i].sym;
+        for (uint32_t k = 0; k < p->nat; k++)
+            if (!strcmp(gcut_dim_symbol_name(p->module->dims, p->at[k].sym), name))
+                q->at[i].value = p->at[k].value;
+    }
+}
+
+gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut_arena *parent)
+{
+    const gcut_offer_base *b = of->base;
+    gcut_arena *a = gcut_arena_new(o->p->env, parent);
+    gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
+    q->arena = a;
+    q->module = gcut_parse(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
+    q->module->file = b->planned->module->file ? gcut_name(q->module, b->planned->module->file) : NULL;
+    q->planned = q->joint = gcut_module_find(q->module, b->planned->name);
+    check_same(b->planned, q->joint);
+    sizes_for(o->p, q, q->joint);
+    gcut_plan_options po = b->options;
+    po.at = q->at;
+    po.nat = q->nat;
+    q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
+    gcut_pipeline_split(q);
+    gcut_pipeline_lower(q);
+    return q;
+}
+
+int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of)
+{
+    if (of->peak_bytes >= 0) return of->peak_bytes;
+    gcut_pipeline *q = gcut_offer_lower(o, of, o->arena);
+    of->peak_bytes = q->peak_bytes;
+    of->step_ns = q->plan->step_ns;
+    gcut_arena_free(q->arena);
+    return of->peak_bytes;
+}
+
+/* ---- choosing ---- */
+
+/* Whatever the schedule, between the halves all of this is alive at once. */
+static int64_t least_bytes(const gcut_offers *o, const gcut_offer *of)
+{
+    return o->resident + of->choice->saved_bytes;
+}
+
+uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
+{
+    for (uint32_t i = 0; i < o->by_cost.n; i++) {
+        gcut_offer *of = &o->by_cost.at[i];
+        if (least_bytes(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
+    }
+    return GCUT_NONE;
+}
+
+/* The offer with the smallest peak, the cheapest of those. */
+static gcut_offer *smallest(gcut_offers *o)
+{
+    gcut_offer *best = NULL;
+    for (uint32_t i = 0; i < o->by_cost.n; i++) {
+        gcut_offer *of = &o->by_cost.at[i];
+        if (best && least_bytes(o, of) >= best->peak_bytes) continue;
+        if (gcut_offer_peak(o, of) < (best ? best->peak_bytes : INT64_MAX)) best = of;
+    }
+    return best;
+}
+
+/* ---- what cannot be done ---- */
+
+/* 34048 -> 34,048 bytes (33.3 KiB) */
+static const char *size_text(gcut_arena *a, int64_t n)
+{
+    static const char *const unit[] = {"", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    gcut_text t = {.arena = a};
+    char digits[32];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), u = 0;
+    for (int i = 0; i < len; i++)
+        gcut_text_add(&t, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
+    double x = (double)n;
+    while (x >= 1024 && u < 6) x /= 1024, u++;
+    gcut_text_add(&t, u ? " bytes (%.1f %s)" : " bytes", x, unit[u]);
+    return t.at;
+}
+
+/* Those that come from memory of their own: neither bound nor a constant nor a second view. */
+static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_ref b = p->facts->base[v[i]];
+        bool bound = !gcut_def(p->g, b) || gcut_value_is(p->g, b, GCUT_CLASS_CONSTANT);
+        for (uint32_t k = 0; k < p->g->results.n; k++)
+            bound |= p->facts->base[p->g->results.at[k].value] == b;
+        for (uint32_t k = 0; k < i; k++) bound |= p->facts->base[v[k]] == b;
+        if (!bound) sum += p->price[b].bytes;
+    }
+    return sum;
+}
+
+/* No plan takes less: what is bound lives always, and a product or convolution reads and writes memory. */
+static int64_t lower_bound(const gcut_offers *o)
+{
+    int64_t most = 0;
+    const gcut_problem *p = o->bases.at[0]->problem;
+    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(p->g, i);
+        if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION || !p->facts->live[i]) continue;
+        gcut_ref *all = gcut_calloc(o->arena, n->nargs + n->nres, sizeof *all);
+        uint32_t k = 0;
+        for (; k < n->nargs; k++) all[k] = gcut_arg(p->g, n, k);
+        for (uint32_t j = 0; j < n->nres; j++) all[k++] = n->res0 + j;
+        int64_t own = own_bytes(p, all, k);
+        if (own > most) most = own;
+    }
+    return o->resident + most;
+}
+
+#define HOLDERS 12 /* lines of the table */
+
+/* Who holds the peak of a lowered pipeline up, largest first. */
+static void holders_text(const gcut_pipeline *q, gcut_text *t)
+{
+    gcut_arena *a = t->arena;
+    gcut_peak peak =
+        gcut_program_peak(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), a);
+    int64_t rest = 0;
+    gcut_text_add(t, "it is reached in the %s half, at %s, where these are alive:",
+                  peak.backward ? "backward" : "forward", peak.at);
+    gcut_text_add(t, "\n%s  parameters, states, inputs and results",
+                  size_text(a, gcut_pipeline_resident(q, q->at, q->nat)));
+    for (uint32_t i = 0; i < peak.n; i++) {
+        const gcut_holder *h = &peak.holder[i];
+        if (i >= HOLDERS) rest += h->bytes;
+        if (i >= HOLDERS) continue;
+        gcut_text_add(t, "\n%s  %s%s%s, from %s to %s", size_text(a, h->bytes),
+                      strchr(h->name, ' ') ? "" : "%", h->name, h->saved ? " (saved)" : "", h->made_by,
+                      h->last_read_by);
+    }
+    if (rest) gcut_text_add(t, "\n%s  %u more", size_text(a, rest), peak.n - HOLDERS);
+    int64_t gaps = q->peak_bytes - gcut_pipeline_resident(q, q->at, q->nat) - peak.alive_bytes;
+    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", size_text(a, gaps));
+}
+
+static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *what)
+{
+    gcut_arena *a = q->env->arena;
+    gcut_text t = {.arena = a};
+    holders_text(q, &t);
+    gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
+              "@%s does not run in %s: the smallest peak %s is %s", q->primal->name, size_text(a, budget), what,
+              size_text(a, q->peak_bytes));
+}
+
+void gcut_budget_plan(gcut_pipeline *p)
+{
+    gcut_arena *a = gcut_arena_new(p->env, p->arena);
+    gcut_offers *o = gcut_offers_of(p, a);
+    uint32_t i = gcut_offers_fit(o, p->opt.budget);
+    if (i == GCUT_NONE)
+        complain(gcut_offer_lower(o, smallest(o), a), p->opt.budget,
+                 gcut_printf(a, "of %u plans (no plan takes less than %s)", o->by_cost.n,
+                             size_text(a, lower_bound(o))));
+    const gcut_offer *of = &o->by_cost.at[i];
+    p->planned = of->base->planned;
+    p->plan = gcut_plan_from(of->base->problem, &of->base->options, of->choice);
+    p->plan->budget = p->opt.budget;
+    p->plan->label = gcut_name(p->module, of->label);
+    p->plan->lower_bound_ns = NAN; /* that of a price of bytes says nothing about a budget */
+    p->plan->cost_ns = of->cost_ns;
+    gcut_arena_free(a);
+}
+
+void gcut_budget_check(const gcut_pipeline *p)
+{
+    if (p->peak_bytes <= p->opt.budget) return;
+    complain(p, p->opt.budget, p->plan ? "of this plan" : "of the forward half alone");
+}

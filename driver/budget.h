@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Budgets on the peak: plans in the order of their cost, each lowered to know its exact peak.
+ *
+ * What is offered depends on the graph and the options other than the budget, so the first offer that fits
+ * costs no less and peaks no higher for a smaller budget.
+ */
+#ifndef GCUT_DRIVER_BUDGET_H
+#define GCUT_DRIVER_BUDGET_H
+
+#include "driver/pipeline.h"
+#include "partition/family.h"
+
+/* A joint graph whose loops are planned in one way, with everything that plans of it share. */
+typedef struct gcut_offer_base {
+    gcut_plan_options options;
+    gcut_graph *planned;
+    gcut_text text; /* of `planned`: what scratch copies are read from */
+    gcut_problem *problem;
+    double work_ns; /* of all its nodes once: tells apart what bases do inside their loops */
+} gcut_offer_base;
+
+typedef struct gcut_offer {
+    const gcut_offer_base *base;
+    const gcut_choice *choice;
+    const char *label;
+    double cost_ns;     /* beyond the work of the base with the least */
+    int64_t peak_bytes; /* exact; -1 until gcut_offer_peak */
+    double step_ns;     /* predicted; NAN until gcut_offer_peak, and while nobody predicts it */
+} gcut_offer;
+
+typedef struct gcut_offers {
+    gcut_pipeline *p; /* at JOINT */
+    gcut_arena *arena;
+    int64_t resident; /* bytes that live through the whole step under any plan */
+    GCUT_VEC(const gcut_offer_base *) bases;
+    GCUT_VEC(gcut_offer) by_cost;
+} gcut_offers;
+
+/* Memory from `arena`, a child of the pipeline's. */
+gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena);
+/* The offer of a policy, which is not part of by_cost. */
+gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy);
+
+/* A pipeline of that offer alone, up to KERNEL, in an arena of its own under `parent`. */
+gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut_arena *parent);
+/* The exact peak, at the sizes and threads of the options; lowers once. */
+int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of);
+/* The cheapest one that fits, or GCUT_NONE. */
+uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget);
+
+/* Sets p->planned and p->plan for p->opt.budget.  Throws GCUT_EPLAN with the smallest peak and what holds it
+ * up when nothing fits. */
+void gcut_budget_plan(gcut_pipeline *p);
+/* The same complaint about a lowered pipeline that does not fit its budget. */
+void gcut_budget_check(const gcut_pipeline *p);
+
+#endif
