@@ -150,7 +150,7 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     po.at = q->at;
     po.nat = q->nat;
     q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
-    gcut_pipeline_split(q);
+    gcut_pipeline_split(q, q->plan, q->primal->name);
     gcut_pipeline_lower(q);
     return q;
 }

@@ -166,7 +166,7 @@ static void to_split(gcut_pipeline *p)
         p->planned = gcut_pipeline_loops(p, &po, "");
         p->plan = gcut_plan_make(p->planned, &po);
     }
-    gcut_pipeline_split(p);
+    gcut_pipeline_split(p, p->plan, p->primal->name);
 }
 
 gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
@@ -200,11 +200,12 @@ gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, c
     return g;
 }
 
-void gcut_pipeline_split(gcut_pipeline *p)
+void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
 {
-    gcut_split(p->plan, p->primal->name);
-    p->fwd = p->plan->fwd;
-    p->bwd = p->plan->bwd;
+    gcut_split(plan, base);
+    p->plan = plan;
+    p->fwd = plan->fwd;
+    p->bwd = plan->bwd;
     gcut_verify(p->fwd);
     gcut_verify(p->bwd);
 }
@@ -215,9 +216,9 @@ static bool has_no_kernel(gcut_op op)
 }
 
 /* A half as kernels want it: no composite without a kernel, nothing shared but what is worth memory. */
-static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half, const char *suffix)
+static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half)
 {
-    const char *name = gcut_printf(p->arena, "%s.%s", p->primal->name, suffix);
+    const char *name = gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", half->name);
     gcut_graph *g = gcut_pass_expand(half, gcut_printf(p->arena, "%s.wide", name), has_no_kernel);
     g = gcut_pass_sink(g, gcut_printf(p->arena, "%s.sunk", name));
     g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
@@ -266,8 +267,8 @@ double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint
 
 void gcut_pipeline_lower(gcut_pipeline *p)
 {
-    p->kfwd = for_kernels(p, p->fwd, "fwd.kernel");
-    if (p->bwd) p->kbwd = for_kernels(p, p->bwd, "bwd.kernel");
+    p->kfwd = for_kernels(p, p->fwd);
+    if (p->bwd) p->kbwd = for_kernels(p, p->bwd);
     p->program = gcut_lower(p->kfwd, p->kbwd);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;

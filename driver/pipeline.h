@@ -48,7 +48,8 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
 /* The joint graph with what its loops save decided; the joint graph itself when it has none.  Each call has a
  * suffix of its own. */
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix);
-void gcut_pipeline_split(gcut_pipeline *p); /* from the plan */
+/* The halves of a plan of p->planned, named after `base`, which must be new to the module. */
+void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from the halves to the program and the peak */
 
 /* Bytes that live through the whole step under any plan: everything bound, used or not. */

@@ -52,19 +52,24 @@ static void make_slots(gcut_step *s)
                       "two values would be bound by the name '%s'", s->slot[i].name);
 }
 
+gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
+{
+    gcut_step *s = gcut_calloc(a, 1, sizeof *s);
+    s->env = p->env;
+    s->arena = a;
+    s->p = p;
+    s->threads = gcut_rt_threads(p->opt.threads);
+    make_slots(s);
+    if (p->opt.backend == GCUT_COMPILED) gcut_step_load(s);
+    return s;
+}
+
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
 {
-    gcut_env *env = g->module->env;
-    gcut_arena *a = gcut_arena_new(env, env->arena);
-    gcut_step *s = gcut_calloc(a, 1, sizeof *s);
-    s->env = env;
-    s->arena = a;
+    gcut_arena *a = gcut_arena_new(g->module->env, g->module->env->arena);
     gcut_backend backend = opt ? opt->backend : GCUT_COMPILED;
-    s->p = gcut_pipeline_new(g, opt, backend == GCUT_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a);
-    s->threads = gcut_rt_threads(s->p->opt.threads);
-    make_slots(s);
-    if (backend == GCUT_COMPILED) gcut_step_load(s);
-    return s;
+    gcut_goal goal = backend == GCUT_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
+    return gcut_step_of(gcut_pipeline_new(g, opt, goal, a), a);
 }
 
 /* ---- the compiled backend ---- */

@@ -49,6 +49,8 @@ struct gcut_step {
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Every one of these throws. */
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt);
+/* A step of a pipeline that went as far as its backend needs, in an arena that is the step's from now on. */
+gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
 void gcut_step_prepare(gcut_step *s);
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);

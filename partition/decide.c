@@ -104,7 +104,8 @@ static void settle_fates(const gcut_problem *p, const bool *saved, gcut_arena *a
         bool again = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             if (!in_domain(p, v)) continue;
-            bool keep = p->force[v] == GCUT_FORCE_NONE ? saved[v] : p->force[v] == GCUT_FORCE_SAVE;
+            bool keep = p->force[v] == GCUT_FORCE_NONE ? saved[v] && gcut_node_class(n) != GCUT_CLASS_VIEW
+                                                       : p->force[v] == GCUT_FORCE_SAVE;
             if (alive_anyway(p, v) || gcut_node_class(n) == GCUT_CLASS_CONSTANT)
                 fate[v] = GCUT_F_FREE;
             else if (need[v])

@@ -37,8 +37,8 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
 
 /* The choice that saves what `saved` (by value) says of whatever the backward half then needs, recomputes the
- * rest, and copies it as gcut_schedule_with does; wishes of the user come first.  Its lower bound is not
- * known: 0. */
+ * rest, and copies it as gcut_schedule_with does; wishes of the user come first, and a view is never saved.
+ * Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
                                 const gcut_again *again, double lambda);
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);

@@ -199,12 +199,13 @@ static void fill_gap(filling *s, gcut_arena *arena)
     s->gap.n = 0;
 }
 
-static bool crosses_whole(const filling *s, uint32_t i)
+/* Wishes are about what the backward half computes in any case: it is given the operands of nothing else. */
+static bool is_recomputed(const filling *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->f->g, i);
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-        if (!gcut_crosses(s->f->g, v, s->fate[v])) return false;
-    return true;
+        if (s->fate[v] == GCUT_F_RECOMPUTED) return true;
+    return false;
 }
 
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
@@ -218,7 +219,7 @@ gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const g
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
     for (uint32_t i = 0; i <= n; i++) {
         for (uint32_t k = 0; again && k < again[i].n; k++)
-            if (!crosses_whole(&s, again[i].at[k])) want_node(&s, again[i].at[k]);
+            if (is_recomputed(&s, again[i].at[k])) want_node(&s, again[i].at[k]);
         if (i < n) {
             const gcut_node *x = gcut_node_at(g, order[i]);
             for (uint32_t k = 0; k < x->nargs; k++) want_value(&s, gcut_arg(g, x, k));

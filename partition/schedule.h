@@ -31,7 +31,7 @@ gcut_schedule gcut_schedule_lazy(gcut_arena *arena, const gcut_facts *f, const g
 /* From wishes to a schedule.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is to
  * be made before the i-th BACKWARD node even if there is one already; again[n] belongs to the results.
  * Whatever else is missing anywhere is added as gcut_schedule_lazy does, so all NULL gives the lazy one.
- * Nodes need not be sorted; a wish for what crosses is ignored. */
+ * Nodes need not be sorted; a wish for a node of which nothing has the fate RECOMPUTED is ignored. */
 typedef GCUT_VEC(uint32_t) gcut_again;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
                                  const gcut_again *again);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Any schedule computes the same: random saved sets, random further copies of what is recomputed, on random
+ * graphs, in the interpreter and compiled, against the plan that saves everything, to the last bit.
+ *
+ * GCUT_GRAPHS=n compiles n graphs, GCUT_SEED=k starts at the k-th.
+ */
+#include "oracle.h"
+
+#include "driver/step.h"
+#include "graph_gen.h"
+#include "joint_gen.h"
+#include "partition/decide.h"
+
+typedef struct world {
+    gcut_env *env;
+    gcut_arena *arena; /* of one case */
+    uint64_t seed;
+    uint32_t index;
+} world;
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    w->env = gcut_env_new(NULL, NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+static uint32_t below(world *w, uint32_t n)
+{
+    return (uint32_t)(next_unit(&w->seed) * n);
+}
+
+/* ---- random plans ---- */
+
+/* A random part of all values saved, and of what is recomputed some nodes once more in random places. */
+static gcut_plan *random_plan(world *w, const gcut_problem *p)
+{
+    const gcut_graph *g = p->g;
+    uint32_t n, of_four = below(w, 5), often = below(w, 4);
+    bool *saved = gcut_calloc(w->arena, g->values.n, 1);
+    for (gcut_ref v = 1; v < g->values.n; v++) saved[v] = below(w, 4) < of_four;
+    gcut_backward_order(w->arena, p->facts, &n);
+    gcut_again *again = gcut_calloc(w->arena, (size_t)n + 1, sizeof *again);
+    for (uint32_t i = 0; i <= n; i++)
+        for (uint32_t k = below(w, 4) < often ? below(w, 4) : 0; k-- > 0;) {
+            uint32_t node = below(w, g->nodes.n);
+            if (p->facts->where[gcut_node_at(g, node)->res0] != GCUT_W_BACKWARD)
+                *GCUT_PUSH(w->arena, &again[i]) = node;
+        }
+    gcut_choice *c = gcut_choice_saving(p, w->arena, saved, often ? again : NULL, 0.05);
+    gcut_schedule_check(w->arena, p->facts, c->fate, &c->backward);
+    return gcut_plan_from(p, p->opt, c);
+}
+
+/* An alias class has at most one member that is saved, and takes memory once. */
+static void check_aliases(const gcut_problem *p, const gcut_plan *plan)
+{
+    int64_t bytes = 0;
+    bool *counted = calloc(plan->joint->values.n, 1);
+    for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
+        if (plan->value[v].fate != GCUT_F_SAVED) continue;
+        assert_int_equal(p->facts->base[v], v);
+        assert_false(counted[p->facts->base[v]]);
+        assert_true(gcut_def(plan->joint, v) || gcut_value_is_lost(plan->joint, v));
+        counted[p->facts->base[v]] = true;
+        bytes += plan->value[v].bytes;
+    }
+    assert_int_equal(bytes, plan->saved_bytes);
+    free(counted);
+}
+
+/* Each copy of a node says which it is; the first of what the forward half has says that it is one. */
+static void check_copies(const gcut_plan *plan)
+{
+    const gcut_graph *b = plan->bwd;
+    for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
+        const gcut_decision *d = &plan->value[v];
+        if (d->fate != GCUT_F_RECOMPUTED) {
+            assert_int_equal(d->copies, 0);
+            continue;
+        }
+        uint32_t last = 0;
+        for (uint32_t i = 0; i < b->nodes.n; i++) {
+            const gcut_mark *m = gcut_mark_find(&b->nodes.at[i].marks, "recomputed");
+            if (!m || !m->nargs || b->nodes.at[i].op != gcut_def(plan->joint, v)->op) continue;
+            uint32_t k = (uint32_t)strtoul(m->args[0], NULL, 10);
+            assert_true(k >= 2);
+            if (k > last) last = k;
+        }
+        assert_true(d->copies >= 1 && (d->copies == 1 || last >= d->copies));
+    }
+}
+
+/* ---- interpreted ---- */
+
+static const gcut_array *by_name(const gcut_graph *g, gcut_role role, const char *name, const gcut_array *at)
+{
+    for (uint32_t k = 0; k < g->results.n; k++)
+        if (g->results.at[k].role == role && !strcmp(g->results.at[k].name, name)) return &at[k];
+    return NULL;
+}
+
+/* The half on the joint graph's arrays and what the forward half saved. */
+static gcut_array *run_half(world *w, const gcut_graph *half, const gcut_graph *joint, const gcut_array *in,
+                            const gcut_graph *fwd, const gcut_array *fwd_out)
+{
+    gcut_array *args = gcut_calloc(w->arena, (size_t)half->params.n + 1, sizeof *args);
+    for (uint32_t i = 0; i < half->params.n; i++) {
+        const char *name = half->values.at[half->params.at[i].value].name;
+        const gcut_array *x = half->params.at[i].role == GCUT_ROLE_saved
+                                  ? by_name(fwd, GCUT_ROLE_saved, name, fwd_out)
+                                  : &in[find_param(joint, name)];
+        assert_non_null(x);
+        args[i] = *x;
+    }
+    return run_graph(w->arena, half, GCUT_STATED, args);
+}
+
+static void compare_interpreted(world *w, const gcut_plan *plan, const gcut_array *in, const gcut_array *want)
+{
+    const gcut_graph *joint = plan->joint;
+    gcut_array *f = run_half(w, plan->fwd, joint, in, NULL, NULL);
+    gcut_array *b = run_half(w, plan->bwd, joint, in, plan->fwd, f);
+    for (uint32_t i = 0; i < joint->results.n; i++) {
+        const gcut_result *r = &joint->results.at[i];
+        bool out = r->role == GCUT_ROLE_out;
+        const gcut_array *x = by_name(out ? plan->fwd : plan->bwd, r->role, r->name, out ? f : b);
+        assert_non_null(x);
+        assert_int_equal(x->n, want[i].n);
+        assert_memory_equal(x->u.at, want[i].u.at, (size_t)x->n * 8);
+    }
+}
+
+static void interpreted_case(world *w, uint64_t seed)
+{
+    w->arena = gcut_arena_new(w->env, w->env->arena);
+    gcut_module *m = gcut_module_new(w->env, w->arena);
+    gcut_graph *g = joint_random(m, seed, 4 + (uint32_t)(seed % 17), 0, 4, "j");
+    gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 100};
+    gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    gcut_problem *p = gcut_problem_new(w->arena, g, &opt);
+    gcut_array *in = gcut_calloc(w->arena, (size_t)g->params.n + 1, sizeof *in);
+    for (uint32_t k = 0; k < g->params.n; k++) {
+        in[k] = array_for(w->arena, g, gcut_type_of(g, g->params.at[k].value), seed % 7 ? 5 : 1);
+        for (int64_t i = 0; i < in[k].n; i++) in[k].u.f[i] = (double)below(w, 256) / 128 - 1;
+    }
+    gcut_array *want = run_graph(w->arena, g, GCUT_STATED, in);
+    for (uint32_t k = 0; k < 4; k++) {
+        gcut_plan *plan = random_plan(w, p);
+        gcut_split(plan, gcut_printf(w->arena, "j%u", k));
+        gcut_verify_module(m);
+        check_aliases(p, plan);
+        check_copies(plan);
+        compare_interpreted(w, plan, in, want);
+    }
+    gcut_arena_free(w->arena);
+}
+
+static void interpreted_body(void *arg)
+{
+    world *w = arg;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        w->seed = seed;
+        interpreted_case(w, seed);
+    }
+}
+
+static void interpreted(void **state)
+{
+    world *w = *state;
+    must(w->env, interpreted_body, w);
+}
+
+/* ---- through the whole pipeline ---- */
+
+static gcut_options options_of(const world *w, const gcut_size *at, gcut_backend backend)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.backend = backend;
+    o.policy = "save-all";
+    o.at = at;
+    o.nat = 2;
+    o.threads = 1 + (int)(w->index % 2);
+    o.optimizer = w->index % 3 == 0 ? "adamw(lr=0.01)" : w->index % 3 == 1 ? "sgd(lr=0.1)" : NULL;
+    o.keep_grads = true;
+    return o;
+}
+
+/* Every leaf as the generator promised its graph; two runs, so that states are updated twice. */
+static void run_step(const graph_gen *gen, gcut_step *s)
+{
+    gcut_step_prepare(s);
+    for (uint32_t k = 0; k < s->nparams; k++) {
+        gcut_slot *x = &s->slot[k];
+        const gen_bound *b = graph_bound(gen, x->name);
+        int64_t hi = 0;
+        if (!gcut_graph_find(gen->b.g, x->name)) continue; /* the optimizer's, or a cotangent */
+        if (b) assert_true(gcut_dim_eval(gen->b.g->module->dims, b->hi, s->size, s->nsizes, &hi));
+        gcut_array a = gcut_array_new(s->memory, x->type.dtype, x->type.rank, x->dim);
+        uint64_t seed = x->name[0] + 31u * k;
+        for (int64_t i = 0; i < a.n; i++)
+            if (gcut_dtype_is_float(a.dtype))
+                a.u.f[i] = (floor(next_unit(&seed) * 128) + 0.5) / 64 - 1;
+            else
+                a.u.i[i] = b ? b->lo + (int64_t)(next_unit(&seed) * (double)(hi - b->lo)) : 0;
+        gcut_array_store(&a, x->at);
+    }
+    gcut_step_run(s, GCUT_RT_STEP);
+    gcut_step_run(s, GCUT_RT_STEP);
+}
+
+static bool is_nan_at(const gcut_slot *x, int64_t i)
+{
+    if (x->type.dtype == GCUT_f64) return isnan(((const double *)x->at)[i]) != 0;
+    if (x->type.dtype == GCUT_f32) return isnan(((const float *)x->at)[i]) != 0;
+    return gcut_dtype_is_float(x->type.dtype); /* of halves by their bits: not told apart here */
+}
+
+/* The same bits, but for which NaN it is, which no op defines. */
+static void same_bits(const world *w, const gcut_step *want, const gcut_step *got, const char *what)
+{
+    for (uint32_t k = 0; k < want->nslots; k++) {
+        const gcut_slot *x = &want->slot[k], *y = &got->slot[k];
+        bool result = x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad || x->updated;
+        if (!result || x->bytes == 0 || !memcmp(x->at, y->at, (size_t)x->bytes)) continue;
+        int64_t size = gcut_dtype_bytes(x->type.dtype);
+        for (int64_t i = 0; i < x->bytes / size; i++)
+            if (memcmp((char *)x->at + i * size, (char *)y->at + i * size, (size_t)size) != 0 &&
+                !(is_nan_at(x, i) && is_nan_at(y, i)))
+                fail_msg("graph %u, %s: %s[%lld] differs from save-all", w->index, what, x->name,
+                         (long long)i);
+    }
+}
+
+/* A step of the same graph under a random plan. */
+static gcut_step *random_step(world *w, gcut_graph *g, const gcut_options *o, const char *base, uint64_t seed)
+{
+    gcut_arena *a = gcut_arena_new(w->env, w->arena);
+    gcut_pipeline *p = gcut_pipeline_new(g, o, GCUT_TO_SPLIT, a);
+    w->seed = seed;
+    gcut_plan *plan = random_plan(w, gcut_problem_new(a, p->planned, &p->plan->options));
+    gcut_pipeline_split(p, plan, gcut_printf(a, "%s.%s", p->primal->name, base));
+    if (o->backend == GCUT_COMPILED) gcut_pipeline_lower(p);
+    return gcut_step_of(p, a);
+}
+
+static void make(world *w, graph_gen *gen)
+{
+    gcut_op first[3];
+    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((w->index * 3 + k) % GCUT_NOPS);
+    graph_random(gen, gcut_module_new(w->env, w->arena), "random", w->index, 4 + w->index % 8, first, 3);
+}
+
+static void compiled_case(void *arg)
+{
+    world *w = arg;
+    static graph_gen gen;
+    static const gcut_size at[] = {{"N", 7}, {"M", 4}};
+    make(w, &gen);
+    for (int backend = 0; backend < 2; backend++) {
+        gcut_options o = options_of(w, at, backend ? GCUT_COMPILED : GCUT_PLANNED);
+        gcut_arena *a = gcut_arena_new(w->env, w->arena);
+        gcut_step *want =
+            gcut_step_of(gcut_pipeline_new(gen.b.g, &o, backend ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a), a);
+        run_step(&gen, want);
+        for (uint32_t k = 0; k < (backend ? 2 : 6); k++) {
+            gcut_step *got = random_step(w, gen.b.g, &o, "again", w->index * 8 + k);
+            run_step(&gen, got);
+            same_bits(w, want, got, backend ? "compiled" : "planned");
+            gcut_stats st = gcut_step_stats(got);
+            if (backend) assert_int_equal(st.peak_bytes, st.predicted_bytes);
+            gcut_arena_free(got->arena);
+        }
+    }
+}
+
+static uint32_t setting(const char *name, uint32_t otherwise)
+{
+    const char *s = getenv(name);
+    return s && *s ? (uint32_t)strtoul(s, NULL, 10) : otherwise;
+}
+
+static void compiled(void **state)
+{
+    world *w = *state;
+    uint32_t from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", 12);
+    compile_quickly(true);
+    for (uint32_t i = from; i < from + n; i++) {
+        w->index = i * 5 % 300; /* the first few begin with ops from all over the table */
+        w->arena = gcut_arena_new(w->env, w->env->arena);
+        must(w->env, compiled_case, w);
+        gcut_arena_free(w->arena);
+    }
+    compile_quickly(false);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {T(interpreted), T(compiled)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
