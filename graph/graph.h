@@ -300,6 +300,17 @@ typedef enum gcut_emit {
     GCUT_EMIT_REGION
 } gcut_emit;
 
+/* The kernel that does a contraction, which is what times of it go by. */
+typedef enum gcut_way {
+    GCUT_WAY_none, /* no contraction */
+    GCUT_WAY_gemm,
+    GCUT_WAY_conv_y, /* a convolution for its result, for its operand, for its weight */
+    GCUT_WAY_conv_x,
+    GCUT_WAY_conv_w,
+    GCUT_WAY_attention,
+    GCUT_WAY_attention_grad
+} gcut_way;
+
 /* How many multiply-adds a contraction is: times * dim[0] * dim[1] * … */
 typedef struct gcut_madds {
     double times;
@@ -319,6 +330,7 @@ typedef struct gcut_op_info {
     gcut_class class;
     int cost_ps;
     gcut_madds_fn *madds; /* graph/madds.c; NULL unless a contraction */
+    gcut_way way;
     gcut_emit emit;
     const char *cexpr;
     const char *shape_rule, *vjp_rule, *kernel; /* the columns shape, vjp and emit as they are written */

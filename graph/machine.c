@@ -1,18 +1,151 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The machine model that is shipped.
+ * Times from the machine model.
+ *
+ * Products: the time of one multiply-add is interpolated between the points of a grid, log-linearly in each
+ * size, and taken from the grid's border outside of it.  Between two neighbours x < x' of an axis it has the
+ * slope log(r'/r) / log(x'/x); the time of the product grows with x wherever that is at least -1, that is
+ * where r' x' >= r x, which gcut_machine_parse demands.
  */
 #include "graph/machine.h"
 
-/* Two cores of the machine in doc/kernels.md's roofline; every figure was measured there. */
+#include <math.h>
+#include <string.h>
+
+const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 64, 256}, gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024},
+             gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
+const char *const gcut_window_names[GCUT_NWINDOWS] = {"point", "plain", "strided", "depthwise"};
+
+/* ---- sections ---- */
+
+#define FIELDS (sizeof(gcut_machine) / sizeof(double))
+_Static_assert(FIELDS * sizeof(double) == sizeof(gcut_machine), "a section is doubles alone");
+
+/* a^(1-w) b^w; what one section has not measured, their mix has not. */
+static gcut_machine mix(const gcut_machine *a, const gcut_machine *b, double w)
+{
+    double x[FIELDS], y[FIELDS];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (x[i] == y[i]) continue;
+        x[i] = x[i] > 0 && y[i] > 0 ? exp2(log2(x[i]) + w * (log2(y[i]) - log2(x[i]))) : 0;
+    }
+    gcut_machine m;
+    memcpy(&m, x, sizeof m);
+    return m;
+}
+
+gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads)
+{
+    double t = threads > 0 ? threads : model->default_threads;
+    uint32_t i = 0;
+    while (i + 1 < model->n && model->at[i + 1].threads <= t) i++;
+    const gcut_machine *a = &model->at[i];
+    if (i + 1 == model->n || t <= a->threads) return *a;
+    gcut_machine m = mix(a, a + 1, log2(t / a->threads) / log2(a[1].threads / a->threads));
+    m.threads = t;
+    return m;
+}
+
 gcut_machine gcut_machine_shipped(void)
 {
-    return (gcut_machine){
-        .dram_read_ns_per_byte = 1 / 33.0,  /* 16.5 GB/s per core, two cores */
-        .dram_write_ns_per_byte = 1 / 18.8, /* 9.4 GB/s per core with ordinary stores, two cores */
-        .cache_ns_per_byte = 2 / 56.0,      /* written once and read once at L3's 28 GB/s per core */
-        .gemm_ns_per_flop = 1 / 312.0,      /* 312 GF/s over the matrix products of a GPT-2 step */
-        .kernel_ns = 1000,                  /* one parallel region and its barrier */
-        .pointwise_scale = 0.5,             /* the op table states one core */
-    };
+    return gcut_machine_at(gcut_machine_model_shipped(), 0);
+}
+
+/* ---- contractions ---- */
+
+static double f64_factor(const gcut_machine *m, gcut_dtype t)
+{
+    return gcut_dtype_bytes(t) > 4 ? m->f64_factor : 1;
+}
+
+/* Where x is on an axis: behind point *i, by *w of the way to the next. */
+static void locate(const double *axis, int n, double x, int *i, double *w)
+{
+    for (*i = 0; *i < n - 2 && x >= axis[*i + 1];) ++*i;
+    *w = log2(x / axis[*i]) / log2(axis[*i + 1] / axis[*i]);
+    *w = *w < 0 ? 0 : *w > 1 ? 1 : *w;
+}
+
+double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
+                            double batch)
+{
+    double flops = 2 * m * n * k * batch, wl, wh, wk, rate = 0;
+    int l, h, c;
+    if (!(flops > 0)) return 0;
+    locate(gcut_gemm_lo, GCUT_GEMM_LO, fmin(m, n), &l, &wl);
+    locate(gcut_gemm_hi, GCUT_GEMM_HI, fmax(m, n), &h, &wh);
+    locate(gcut_gemm_k, GCUT_GEMM_K, k, &c, &wk);
+    for (int i = 0; i < 8; i++) {
+        double w = (i & 4 ? wl : 1 - wl) * (i & 2 ? wh : 1 - wh) * (i & 1 ? wk : 1 - wk);
+        if (w > 0) rate += w * log2(machine->gemm_ns_per_flop[l + (i >> 2)][h + (i >> 1 & 1)][c + (i & 1)]);
+    }
+    return flops * exp2(rate) * f64_factor(machine, t);
+}
+
+double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
+                            double flops)
+{
+    GCUT_ASSERT(way >= GCUT_WAY_conv_y && way <= GCUT_WAY_conv_w);
+    return flops * machine->conv_ns_per_flop[way - GCUT_WAY_conv_y][window] * f64_factor(machine, t);
+}
+
+double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops)
+{
+    GCUT_ASSERT(way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad);
+    return flops * machine->attention_ns_per_flop[way - GCUT_WAY_attention] * f64_factor(machine, t);
+}
+
+/* Sizes that are not numbers count as large. */
+gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    GCUT_ASSERT(info->way >= GCUT_WAY_conv_y && info->way <= GCUT_WAY_conv_w);
+    gcut_ref w = info->way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(g, n, 1);
+    const gcut_dim *d = gcut_type_of(g, w)->dim; /* [O, C / groups, KH, KW] */
+    const gcut_attr *groups = gcut_attr_get(g, n, GCUT_A_groups),
+                    *stride = gcut_attr_get(g, n, GCUT_A_stride);
+    if (groups->u.dim != 1 && d[1] == 1) return GCUT_WINDOW_depthwise;
+    if (stride->u.dims[0] != 1 || stride->u.dims[1] != 1) return GCUT_WINDOW_strided;
+    return d[2] == 1 && d[3] == 1 ? GCUT_WINDOW_point : GCUT_WINDOW_plain;
+}
+
+/* ---- memory ---- */
+
+/* 0 at half of what a level holds and below, 1 at twice that and above, smooth in between. */
+static double beyond(double working_set, double level_bytes)
+{
+    double x = (log2(working_set / level_bytes) + 1) / 2;
+    x = !(x > 0) ? 0 : x > 1 ? 1 : x;
+    return x * x * (3 - 2 * x);
+}
+
+static double at_level(const double ns[GCUT_NLEVELS], double l3, double dram)
+{
+    double near = ns[GCUT_L2] + l3 * (ns[GCUT_L3] - ns[GCUT_L2]);
+    return near + dram * (ns[GCUT_DRAM] - near);
+}
+
+double gcut_machine_move_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
+{
+    double l3 = beyond(working_set, m->level_bytes[GCUT_L2]);
+    double dram = beyond(working_set, m->level_bytes[GCUT_L3]);
+    return read_bytes * at_level(m->read_ns_per_byte, l3, dram) +
+           write_bytes * at_level(m->write_ns_per_byte, l3, dram);
+}
+
+double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
+{
+    return bytes * (m->read_ns_per_byte[GCUT_DRAM] + m->write_ns_per_byte[GCUT_DRAM]);
+}
+
+/* ---- arithmetic ---- */
+
+double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, double elements)
+{
+    bool wide = gcut_dtype_bytes(t) > 4;
+    double ns = m->op_ns[op][wide];
+    if (!(ns > 0)) ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale * (wide ? 2 : 1);
+    return elements * ns;
 }

@@ -18,8 +18,8 @@
 #define FIRST(...) FIRST_(__VA_ARGS__)
 #define SECOND(...) SECOND_(__VA_ARGS__)
 #define A(l, h) .lo = l, .hi = h
-/* What a cost cell says: a number, or (number, counter of multiply-adds). */
-#define M(rule, n) n, gcut_madds_##rule
+/* What a cost cell says: a number, or (number, counter of multiply-adds, way). */
+#define M(rule, way, n) n, gcut_madds_##rule, GCUT_WAY_##way
 #define COUNTER_(a, b, ...) b
 #define COUNTER(...) COUNTER_(__VA_ARGS__)
 #define MANY 255

@@ -6,7 +6,7 @@
  *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel also a trip through the
  *                cache and one more kernel
  *   REDUCTION    arithmetic over the operand's elements, and reading the operand from memory
- *   CONTRACTION  two flops per multiply-add, and one more kernel
+ *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, and one more kernel
  *   INDEX        arithmetic, reading from memory, a trip through the cache
  *   VIEW         0: it moves nothing, its base stands for it
  *   CONSTANT     0, and it is never saved
@@ -65,15 +65,15 @@ static int64_t numel_of(const pricing *p, gcut_ref v)
     return n / gcut_dtype_bytes(t->dtype);
 }
 
-/* Vectors hold half as many elements when an element has 8 bytes. */
-static double width_of(const gcut_graph *g, const gcut_node *n)
+/* The widest among results and operands: vectors hold half as many elements of 8 bytes. */
+static gcut_dtype width_of(const gcut_graph *g, const gcut_node *n)
 {
-    int64_t b = gcut_dtype_bytes(gcut_type_of(g, n->res0)->dtype);
+    gcut_dtype t = gcut_type_of(g, n->res0)->dtype;
     for (uint32_t k = 0; k < n->nargs; k++) {
-        int64_t c = gcut_dtype_bytes(gcut_type_of(g, gcut_arg(g, n, k))->dtype);
-        if (c > b) b = c;
+        gcut_dtype u = gcut_type_of(g, gcut_arg(g, n, k))->dtype;
+        if (gcut_dtype_bytes(u) > gcut_dtype_bytes(t)) t = u;
     }
-    return b > 4 ? 2 : 1;
+    return t;
 }
 
 static int64_t storage(const pricing *p, gcut_ref v)
@@ -160,11 +160,29 @@ static double control_price(const pricing *p, const gcut_node *n)
     return n->op == GCUT_OP_while ? sum * UNBOUNDED : sum;
 }
 
+static double contraction_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    gcut_dtype t = width_of(g, n);
+    double flops = gcut_node_flops(g, n, p->at, p->nat);
+    if (info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad)
+        return gcut_machine_attention_ns(p->m, info->way, t, flops);
+    if (info->way != GCUT_WAY_gemm)
+        return gcut_machine_conv_ns(p->m, info->way, gcut_conv_window(g, n), t, flops);
+    const gcut_type *y = gcut_type_of(g, n->res0);
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    double rows = (double)dim_at(g, y->dim[y->rank - 2], p->at, p->nat, place);
+    double cols = (double)dim_at(g, y->dim[y->rank - 1], p->at, p->nat, place);
+    double out = (double)p->numel[n->res0];
+    return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
+}
+
 static double node_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
     const gcut_machine *m = p->m;
-    double op_ns = gcut_op_get((gcut_op)n->op)->cost_ps / 1000.0 * m->pointwise_scale * width_of(g, n);
+    gcut_op op = (gcut_op)n->op;
     double out = 0, bytes = 0;
     bool stored = false;
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
@@ -176,15 +194,18 @@ static double node_price(const pricing *p, const gcut_node *n)
     case GCUT_CLASS_VIEW:
     case GCUT_CLASS_CONSTANT: return 0;
     case GCUT_CLASS_POINTWISE:
-        return out * op_ns + (stored ? bytes * m->cache_ns_per_byte + m->kernel_ns : 0);
+        return gcut_machine_op_ns(m, op, width_of(g, n), out) +
+               (stored ? gcut_machine_move_ns(m, bytes, bytes, bytes) + m->kernel_ns : 0);
     case GCUT_CLASS_REDUCTION: {
         gcut_ref a = gcut_arg(g, n, 0);
-        return (double)p->numel[a] * op_ns + (double)storage(p, a) * m->dram_read_ns_per_byte;
+        return gcut_machine_op_ns(m, op, width_of(g, n), (double)p->numel[a]) +
+               (double)storage(p, a) * m->read_ns_per_byte[GCUT_DRAM];
     }
-    case GCUT_CLASS_CONTRACTION:
-        return gcut_node_flops(g, n, p->at, p->nat) * m->gemm_ns_per_flop * width_of(g, n) + m->kernel_ns;
-    case GCUT_CLASS_CONTROL: return control_price(p, n) + bytes * m->cache_ns_per_byte;
-    case GCUT_CLASS_INDEX: return out * op_ns + bytes * (m->dram_read_ns_per_byte + m->cache_ns_per_byte);
+    case GCUT_CLASS_CONTRACTION: return contraction_price(p, n) + m->kernel_ns;
+    case GCUT_CLASS_CONTROL: return control_price(p, n) + gcut_machine_move_ns(m, bytes, bytes, bytes);
+    case GCUT_CLASS_INDEX:
+        return gcut_machine_op_ns(m, op, width_of(g, n), out) + bytes * m->read_ns_per_byte[GCUT_DRAM] +
+               gcut_machine_move_ns(m, bytes, bytes, bytes);
     }
     return 0;
 }
@@ -217,7 +238,7 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machi
         const gcut_node *n = gcut_def(g, v);
         gcut_price *c = &out[v];
         c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
-        c->trip_ns = (double)c->bytes * (m->dram_read_ns_per_byte + m->dram_write_ns_per_byte);
+        c->trip_ns = gcut_machine_dram_trip_ns(m, (double)c->bytes);
         const char *param = gcut_value_is_lost(g, v) ? "carried by the forward loop, which is over"
                                                      : "a parameter: alive anyway";
         c->why = n ? zero_reason(&p, n) : param;

@@ -141,13 +141,16 @@ static void machine(void *arg)
     gcut_arena *a = w->env->arena;
     gcut_machine m = gcut_machine_shipped();
     w->page = gcut_file_read(a, GCUT_SOURCE_DIR "/doc/partition.md", 1 << 20, NULL);
-    must_say(w, gcut_printf(a, "| read from memory | 1/%.1f ns per byte |", 1 / m.dram_read_ns_per_byte));
-    must_say(w, gcut_printf(a, "| write to memory | 1/%.1f ns per byte |", 1 / m.dram_write_ns_per_byte));
+    must_say(w,
+             gcut_printf(a, "| read from memory | 1/%.1f ns per byte |", 1 / m.read_ns_per_byte[GCUT_DRAM]));
+    must_say(w,
+             gcut_printf(a, "| write to memory | 1/%.1f ns per byte |", 1 / m.write_ns_per_byte[GCUT_DRAM]));
     must_say(w, gcut_printf(a, "| through the cache, there and back | 1/%.1f ns per byte |",
-                            1 / m.cache_ns_per_byte));
-    must_say(w, gcut_printf(a, "| matrix product | 1/%.1f ns per flop |", 1 / m.gemm_ns_per_flop));
+                            0.5 / m.read_ns_per_byte[GCUT_L3]));
+    must_say(w, gcut_printf(a, "| matrix product | 1/%.1f ns per flop |",
+                            1 / m.gemm_ns_per_flop[GCUT_GEMM_LO - 1][GCUT_GEMM_HI - 1][GCUT_GEMM_K - 1]));
     must_say(w, gcut_printf(a, "| one more kernel | %.0f ns |", m.kernel_ns));
-    must_say(w, gcut_printf(a, "| scale of the op table's picoseconds | %.1f |", m.pointwise_scale));
+    must_say(w, gcut_printf(a, "| scale of the op table's picoseconds | %.1f |", m.op_scale));
 }
 
 static void the_page_has_the_machine(void **state)

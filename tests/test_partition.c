@@ -40,7 +40,14 @@ static gcut_plan_options options(double lambda)
 /* Integer prices: every sum is exact, and ties are frequent. */
 static gcut_machine integer_machine(void)
 {
-    return (gcut_machine){1, 1, 2, 1, 8, 1000};
+    gcut_machine m = gcut_machine_shipped();
+    for (int i = 0; i < GCUT_NLEVELS; i++) m.read_ns_per_byte[i] = m.write_ns_per_byte[i] = 1;
+    for (size_t i = 0; i < sizeof m.gemm_ns_per_flop / sizeof(double); i++)
+        (&m.gemm_ns_per_flop[0][0][0])[i] = 1;
+    for (int op = 0; op < GCUT_NOPS; op++)
+        m.op_ns[op][0] = m.op_ns[op][1] = gcut_op_get((gcut_op)op)->cost_ps;
+    m.kernel_ns = 8;
+    return m;
 }
 
 /* ---- the definition ---- */
@@ -123,7 +130,7 @@ static score price_of(const oracle *o, uint32_t mask, double lambda)
         if (mask >> k & 1) {
             int64_t b = o->plan->value[o->saveable[k]].bytes;
             given[o->saveable[k]] = true;
-            s.cost += (double)b * (m->dram_read_ns_per_byte + m->dram_write_ns_per_byte) + lambda * (double)b;
+            s.cost += gcut_machine_dram_trip_ns(m, (double)b) + lambda * (double)b;
             s.bytes += b;
             s.count++;
         }

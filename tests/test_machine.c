@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The machine model: times grow with sizes and jump nowhere, files come back as
+ * they were written, wrong ones are refused by name.
+ */
+#include "harness.h"
+
+#include "graph/machine.h"
+
+typedef struct world {
+    gcut_env *env;
+    const char *text;
+    const gcut_machine_model *model;
+} world;
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    w->env = gcut_env_new(NULL, NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+/* A section in which everything differs, as bumpy as a file may have it. */
+static gcut_machine bumpy(double threads)
+{
+    gcut_machine m = gcut_machine_shipped();
+    m.threads = threads;
+    m.kernel_ns = 137 * threads;
+    for (int i = 0; i < GCUT_NLEVELS; i++) {
+        m.read_ns_per_byte[i] = 0.01 * (i + 1) * (i + 1) / threads;
+        m.write_ns_per_byte[i] = 0.013 * (i + 1) / threads;
+    }
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++)
+                m.gemm_ns_per_flop[l][h][k] =
+                    0.01 / threads *
+                    (1 + 2.9 * (l % 2 == 0) + 2.9 * (k % 2) + (h == 1 ? 0.3 : 0)) /* slopes near -1 and up */;
+    for (int op = 0; op < GCUT_NOPS; op++)
+        if (op % 3) m.op_ns[op][0] = 0.1 + op, m.op_ns[op][1] = op % 2 ? 0.3 + op : 0;
+    return m;
+}
+
+/* ---- times ---- */
+
+static double gemm(const gcut_machine *m, const double d[4])
+{
+    return gcut_machine_gemm_ns(m, GCUT_f32, d[0], d[1], d[2], d[3]);
+}
+
+/* The definition at the points of the grid, and the same to and fro. */
+static void products_at_the_grid(void **state)
+{
+    (void)state;
+    gcut_machine m = bumpy(2);
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++) {
+                double a = gcut_gemm_lo[l], b = gcut_gemm_hi[h], c = gcut_gemm_k[k];
+                if (a > b) continue;
+                double want = 2 * a * b * c * 3 * m.gemm_ns_per_flop[l][h][k];
+                assert_true(fabs(gcut_machine_gemm_ns(&m, GCUT_f32, a, b, c, 3) / want - 1) < 1e-12);
+                assert_true(gcut_machine_gemm_ns(&m, GCUT_f32, b, a, c, 3) ==
+                            gcut_machine_gemm_ns(&m, GCUT_f32, a, b, c, 3));
+                assert_true(fabs(gcut_machine_gemm_ns(&m, GCUT_f64, a, b, c, 3) / want - m.f64_factor) <
+                            1e-9);
+            }
+    assert_true(gcut_machine_gemm_ns(&m, GCUT_f32, 0, 5, 5, 1) == 0);
+    assert_true(gcut_machine_gemm_ns(&m, GCUT_f32, 5, 5, 5, 0) == 0);
+}
+
+/* Along each size from 1 to 10,000, at several others: never less, and no jump: 1 % more of a size is at most
+ * 1 % more work times the steepest slope of the grid. */
+static void products_grow_smoothly(void **state)
+{
+    (void)state;
+    gcut_machine shipped = gcut_machine_shipped(), wild = bumpy(1);
+    static const double others[][4] = {{1, 1, 1, 1}, {7, 300, 40, 2}, {16, 16, 64, 1}, {900, 64, 3000, 8}};
+    for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+        for (int axis = 0; axis < 4; axis++)
+            for (int i = 0; i < 2; i++) {
+                const gcut_machine *m = i ? &wild : &shipped;
+                double d[4], last = 0;
+                memcpy(d, others[o], sizeof d);
+                for (d[axis] = 1; d[axis] < 1e4; d[axis] *= 1.01) {
+                    double ns = gemm(m, d);
+                    assert_true(isfinite(ns) && ns > 0);
+                    assert_true(ns >= last * (1 - 1e-12));
+                    if (last > 0) assert_true(ns <= last * 1.05);
+                    last = ns;
+                }
+            }
+}
+
+static void moves_grow_smoothly(void **state)
+{
+    (void)state;
+    gcut_machine shipped = gcut_machine_shipped(), wild = bumpy(2);
+    for (int i = 0; i < 2; i++) {
+        const gcut_machine *m = i ? &wild : &shipped;
+        double last = 0;
+        for (double set = 1; set < 1e12; set *= 1.01) {
+            double ns = gcut_machine_move_ns(m, 1e6, 2e6, set);
+            assert_true(ns > 0 && ns >= last);
+            if (last > 0) assert_true(ns <= last * 1.05);
+            last = ns;
+        }
+        double near = 1e6 * m->read_ns_per_byte[GCUT_L2] + 2e6 * m->write_ns_per_byte[GCUT_L2];
+        double far = 1e6 * m->read_ns_per_byte[GCUT_DRAM] + 2e6 * m->write_ns_per_byte[GCUT_DRAM];
+        assert_true(gcut_machine_move_ns(m, 1e6, 2e6, 1) == near);
+        assert_true(fabs(last / far - 1) < 1e-12);
+        assert_true(gcut_machine_move_ns(m, 0, 0, 100) == 0);
+        assert_true(gcut_machine_move_ns(m, 0, 0, 0) == 0);
+        assert_true(gcut_machine_move_ns(m, 1e6, 2e6, 0) == near);
+        double trip = 5 * (m->read_ns_per_byte[GCUT_DRAM] + m->write_ns_per_byte[GCUT_DRAM]);
+        assert_true(fabs(gcut_machine_dram_trip_ns(m, 5) / trip - 1) < 1e-12);
+    }
+}
+
+static void every_op_has_a_price(void **state)
+{
+    (void)state;
+    const gcut_machine_model *model = gcut_machine_model_shipped();
+    for (uint32_t i = 0; i < model->n; i++)
+        for (int k = 0; k < GCUT_NOPS; k++) {
+            gcut_op op = (gcut_op)k;
+            const gcut_op_info *info = gcut_op_get(op);
+            double f32 = gcut_machine_op_ns(&model->at[i], op, GCUT_f32, 100);
+            double f64 = gcut_machine_op_ns(&model->at[i], op, GCUT_f64, 100);
+            bool free = info->class == GCUT_CLASS_VIEW || info->class == GCUT_CLASS_CONSTANT ||
+                        info->class == GCUT_CLASS_CONTROL;
+            if (!free && !(f32 > 0 && f64 > 0 && f32 < 1e5 && f64 < 1e5))
+                fail_msg("%s takes %g and %g ns", info->name, f32, f64);
+            assert_true(gcut_machine_op_ns(&model->at[i], op, GCUT_i32, 100) == f32);
+            assert_true(gcut_machine_op_ns(&model->at[i], op, GCUT_f32, 0) == 0);
+        }
+}
+
+static void what_is_not_measured_comes_from_the_table(void **state)
+{
+    (void)state;
+    gcut_machine m = gcut_machine_shipped();
+    m.op_scale = 0.25;
+    m.op_ns[GCUT_OP_exp][0] = 7;
+    m.op_ns[GCUT_OP_exp][1] = 0;
+    double table = gcut_op_get(GCUT_OP_exp)->cost_ps / 1000.0;
+    assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_bf16, 3) == 21);
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f64, 4) - 4 * table * 0.5) < 1e-9);
+}
+
+/* ---- sections ---- */
+
+static void sections_by_threads(void **state)
+{
+    (void)state;
+    const gcut_machine at[] = {bumpy(1), bumpy(2), bumpy(8)};
+    const gcut_machine_model model = {"m", 8, 3, at};
+    gcut_machine m = gcut_machine_at(&model, 1);
+    assert_memory_equal(&m, &at[0], sizeof m);
+    m = gcut_machine_at(&model, 2);
+    assert_memory_equal(&m, &at[1], sizeof m);
+    m = gcut_machine_at(&model, 0);
+    assert_memory_equal(&m, &at[2], sizeof m);
+    m = gcut_machine_at(&model, 64);
+    assert_memory_equal(&m, &at[2], sizeof m);
+    m = gcut_machine_at(&model, 4); /* halfway between 2 and 8 */
+    assert_true(m.threads == 4);
+    assert_true(fabs(m.kernel_ns / sqrt(at[1].kernel_ns * at[2].kernel_ns) - 1) < 1e-12);
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f32, 1) /
+                         gcut_machine_op_ns(&at[1], GCUT_OP_exp, GCUT_f32, 1) -
+                     1) < 1e-12);
+    m = gcut_machine_at(&(gcut_machine_model){"m", 1, 1, at + 1}, 1);
+    assert_memory_equal(&m, &at[1], sizeof m);
+    assert_true(gcut_machine_shipped().threads == 2);
+}
+
+/* ---- windows ---- */
+
+static void windows_body(void *arg)
+{
+    world *w = arg;
+    static const char text[] =
+        "gcut 1\nfunc @f[N in 0..](input %x: f32[N, 8, 9, 9], input %p: f32[4, 8, 1, 1], input %k: f32[4, 8, "
+        "3, 3], "
+        "input %d: f32[8, 1, 3, 3]) -> (out a: f32[N, 4, 9, 9], out b: f32[N, 4, 7, 7], out c: f32[N, 4, 4, "
+        "4], "
+        "out d: f32[N, 8, 4, 4], out e: f32[4, 8, 3, 3]) {\n"
+        "  %a = conv2d(%x, %p)\n  %b = conv2d(%x, %k)\n  %c = conv2d(%x, %k, stride=[2, 2])\n"
+        "  %d2 = conv2d(%x, %d, stride=[2, 2], groups=8)\n  %e = conv2d_weight(%x, %b, window=[3, 3])\n"
+        "  return %a, %b, %c, %d2, %e\n}\n";
+    gcut_module *m = gcut_parse(w->env, w->env->arena, "w.gcut", text, strlen(text));
+    const gcut_graph *g = m->graphs.at[0];
+    static const gcut_window want[] = {GCUT_WINDOW_point, GCUT_WINDOW_plain, GCUT_WINDOW_strided,
+                                       GCUT_WINDOW_depthwise, GCUT_WINDOW_plain};
+    assert_int_equal(g->nodes.n, 5);
+    for (uint32_t i = 0; i < 5; i++) assert_int_equal(gcut_conv_window(g, gcut_node_at(g, i)), want[i]);
+}
+
+static void windows(void **state)
+{
+    world *w = *state;
+    must(w->env, windows_body, w);
+}
+
+/* ---- files ---- */
+
+static void write_body(void *arg)
+{
+    world *w = arg;
+    gcut_text t = {.arena = w->env->arena};
+    gcut_machine_json(w->model, &t);
+    w->text = t.at;
+}
+
+static void parse_body(void *arg)
+{
+    world *w = arg;
+    w->model = gcut_machine_parse(w->env->arena, "m.json", w->text, strlen(w->text));
+}
+
+static void files_come_back(void **state)
+{
+    world *w = *state;
+    const gcut_machine at[] = {bumpy(1), bumpy(3)};
+    const gcut_machine_model models[] = {*gcut_machine_model_shipped(), {"a \"machine\"", 3, 2, at}};
+    for (int i = 0; i < 2; i++) {
+        w->model = &models[i];
+        must(w->env, write_body, w);
+        must(w->env, parse_body, w);
+        assert_string_equal(w->model->made, models[i].made);
+        assert_int_equal(w->model->default_threads, models[i].default_threads);
+        assert_int_equal(w->model->n, models[i].n);
+        for (uint32_t k = 0; k < w->model->n; k++)
+            assert_memory_equal(&w->model->at[k], &models[i].at[k], sizeof(gcut_machine));
+    }
+}
+
+/* text with the first `from` replaced */
+static const char *with(gcut_arena *a, const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    if (!at) fail_msg("no %s in the file", from);
+    return gcut_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static void wrong_files_are_refused(void **state)
+{
+    world *w = *state;
+    static const struct {
+        const char *from, *to, *says;
+    } bad[] = {
+        {"gradcut machine 1", "gradcut machine 9", "format: expected \"gradcut machine 1\""},
+        {"\"kernel_ns\"", "\"kernel\"", "sections[0]: the key 'kernel_ns' is missing"},
+        {"\"threads\": 1,", "\"threads\": 0,", "sections[0].threads: expected a number of threads"},
+        {"\"threads\": 1,", "\"threads\": 2,", "sections[1].threads: sections go by rising"},
+        {"\"threads\": 1,", "\"threads\": 1.5,", "sections[0].threads: expected an integer"},
+        {"\"kernel_ns\": ", "\"kernel_ns\": -", "sections[0].kernel_ns: expected a number from"},
+        {"\"f64_factor\": ", "\"f64_factor\": 0, \"x\": ", "sections[0].f64_factor: expected a number from"},
+        {"\"l2\"", "\"L2\"", "sections[0].memory: the key 'l2' is missing"},
+        {"\"dram\": {",
+         "\"dram\": {\"read_ns_per_byte\": 1e-8, \"x\": {}, \"write_ns_per_byte\": 1}, \"x\": {",
+         "sections[0].memory.dram.read_ns_per_byte: less than that of l3"},
+        {"\"lo\": [", "\"lo\": [3,", "sections[0].gemm.lo: expected 5 items"},
+        {"\"k\": [4", "\"k\": [5", "sections[0].gemm.k: expected the sizes that this version measures"},
+        {"\"ns_per_flop\": [", "\"ns_per_flop\": [[], ", "sections[0].gemm.ns_per_flop: expected 5 items"},
+        {"\"ops\": {", "\"ops\": {\"exp\": [], ", "sections[0].ops.exp: expected ns per element"},
+        {"\"ops\": {", "\"ops\": {\"exp\": 3, ", "sections[0].ops.exp: expected an array"},
+        {"\"default_threads\": 3", "\"default_threads\": \"all\"", "default_threads: expected an integer"},
+        {"\"sections\": [", "\"sections\": 1, \"more\": [", "sections: expected an array"},
+        {"\"sections\": [", "\"sections\": [], \"more\": [", "sections: expected at least one section"},
+        {"{", "[", "not JSON"},
+    };
+    gcut_machine at[] = {bumpy(1), bumpy(2)};
+    memset(at[0].op_ns, 0, sizeof at[0].op_ns);
+    const gcut_machine_model model = {"m", 3, 2, at};
+    w->model = &model;
+    must(w->env, write_body, w);
+    const char *good = w->text;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        w->text = with(w->env->arena, good, bad[i].from, bad[i].to);
+        gcut_diags_clear(w->env);
+        assert_int_equal(gcut_protect(w->env, parse_body, w), GCUT_ESYNTAX);
+        assert_int_equal(w->env->ndiags, 1);
+        if (!strstr(w->env->diags[0].message, bad[i].says))
+            fail_msg("%s, not: %s", w->env->diags[0].message, bad[i].says);
+    }
+    at[1].gemm_ns_per_flop[2][1][3] *= 100;
+    w->model = &model;
+    must(w->env, write_body, w);
+    assert_int_equal(gcut_protect(w->env, parse_body, w), GCUT_ESYNTAX);
+    assert_non_null(strstr(w->env->diags[1].message, "a larger product would take less time"));
+}
+
+/* An op of another version is passed over. */
+static void unknown_ops_are_passed_over(void **state)
+{
+    world *w = *state;
+    w->model = gcut_machine_model_shipped();
+    must(w->env, write_body, w);
+    w->text = with(w->env->arena, w->text, "\"ops\": {", "\"ops\": {\"frobnicate\": [1]");
+    if (strstr(w->text, "[1]\n        \"")) w->text = with(w->env->arena, w->text, "[1]", "[1],");
+    must(w->env, parse_body, w);
+    assert_memory_equal(&w->model->at[0], &gcut_machine_model_shipped()->at[0], sizeof(gcut_machine));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(products_at_the_grid),
+        TEST(products_grow_smoothly),
+        TEST(moves_grow_smoothly),
+        TEST(every_op_has_a_price),
+        TEST(what_is_not_measured_comes_from_the_table),
+        TEST(sections_by_threads),
+        TEST(windows),
+        TEST(files_come_back),
+        TEST(wrong_files_are_refused),
+        TEST(unknown_ops_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
