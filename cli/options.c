@@ -320,6 +320,7 @@ int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
     struct option longs[GCUT_NOPTS + 1];
     char letters[2 * GCUT_NOPTS + 2];
     *c = (gcut_cli){.cmd = cmd, .opt = GCUT_OPTIONS_DEFAULT, .steps = 1, .tol = -1};
+    if (cmd - gcut_commands == GCUT_CMD_bench) c->steps = 20;
     if (!make_room(c, argc, argv)) {
         gcut_cli_complain("out of memory");
         return EXIT_INPUT;

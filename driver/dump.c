@@ -47,7 +47,7 @@ static void write_plan(dump *d)
 static void write_step(dump *d)
 {
     gcut_text c = {.arena = d->a}, h = {.arena = d->a};
-    gcut_emit_c(d->p->program, "step", &c, &h);
+    gcut_emit_c(d->p->program, "step", d->p->opt.profile, &c, &h);
     write_text(d, "step.c", &c, "the emitted kernels and entry points");
     write_text(d, "step.h", &h, "what a caller includes");
 }

@@ -257,12 +257,24 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
     return gcut_program_memory(p->program, at, nat, threads).arena_bytes + gcut_pipeline_resident(p, at, nat);
 }
 
-#define MODEL_THREADS 2 /* of the shipped model */
-
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
-    const gcut_machine m = gcut_machine_shipped();
-    return gcut_program_ns(p->program, &m, at, nat, threads > 0 ? threads : MODEL_THREADS);
+    return gcut_program_ns(p->program, gcut_machine_model_shipped(), at, nat, threads);
+}
+
+gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                               gcut_arena *a)
+{
+    return gcut_program_costs(p->program, gcut_machine_model_shipped(), at, nat, threads, a);
+}
+
+void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes)
+{
+    const gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), threads);
+    const double n = 2048; /* of a large product */
+    (void)p;
+    *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_f32, n, n, n, 1);
+    *bytes = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
 }
 
 void gcut_pipeline_lower(gcut_pipeline *p)

@@ -26,7 +26,7 @@ typedef struct gcut_pipeline {
     gcut_graph *fwd, *bwd;   /* SPLIT; bwd NULL when forward_only */
     gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */
     gcut_program *program;
-    int64_t peak_bytes; /* of the whole step at `at`, once there is a program */
+    int64_t peak_bytes;   /* of the whole step at `at`, once there is a program */
     gcut_dim_binding *at; /* a size for every symbol of the graph */
     uint32_t nat;
 } gcut_pipeline;
@@ -57,6 +57,11 @@ int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *a
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 
+/* What the launches cost, by the same rules; memory from `a`. */
+gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                               gcut_arena *a);
+/* What the machine model says that large products reach, and memory: a second. */
+void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes);
 /* Predicted nanoseconds of the step; threads 0 = as many as the machine model is of, whatever runs it. */
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 

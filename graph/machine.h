@@ -16,7 +16,7 @@
  * length (graph/machine.c has the sizes). */
 enum { GCUT_GEMM_LO = 5, GCUT_GEMM_HI = 3, GCUT_GEMM_K = 5 };
 
-typedef enum gcut_level { GCUT_L2, GCUT_L3, GCUT_DRAM, GCUT_NLEVELS } gcut_level;
+enum { GCUT_L2, GCUT_L3, GCUT_DRAM, GCUT_NLEVELS }; /* where data is */
 
 typedef enum gcut_window {
     GCUT_WINDOW_point, /* 1x1 */

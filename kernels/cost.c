@@ -36,14 +36,6 @@ typedef struct walk {
 
 /* ---- one launch ---- */
 
-#define CACHE (8 << 20) /* bytes that stay near */
-
-static double move_ns(const gcut_machine *m, double read, double written, double working_set)
-{
-    if (working_set <= CACHE) return (read + written) * m->cache_ns_per_byte / 2;
-    return read * m->dram_read_ns_per_byte + written * m->dram_write_ns_per_byte;
-}
-
 /* A part of a buffer counts as touched when the loop over its parts is over. */
 static uint32_t whole_of(const walk *w, uint32_t b)
 {
@@ -52,7 +44,7 @@ static uint32_t whole_of(const walk *w, uint32_t b)
 }
 
 /* Nanoseconds of moving what a launch at that step touches; the clock goes on. */
-static double move(walk *w, double *read, double *written, int step)
+static double move(walk *w, bool alone, double *read, double *written, int step)
 {
     double ns = 0, all = 0;
     for (uint32_t i = 0; i < w->touches.n; i++) all += w->touches.at[i].read + w->touches.at[i].written;
@@ -61,10 +53,10 @@ static double move(walk *w, double *read, double *written, int step)
         const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
         double last = w->last[whole_of(w, t->buffer)];
         bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
-        ns += move_ns(w->c.m, t->read, t->written,
-                      all + (recycled      ? 0
-                             : isnan(last) ? INFINITY
-                                           : w->clock - last));
+        ns += gcut_machine_move_ns(alone ? &w->c.alone : &w->c.m, t->read, t->written,
+                                   all + (recycled      ? 0
+                                          : isnan(last) ? INFINITY
+                                                        : w->clock - last));
         *read += t->read;
         *written += t->written;
     }
@@ -111,7 +103,7 @@ static void count(walk *w, gcut_cost *c, double ns, double flops, double read, d
 /* Arithmetic and traffic of the units in w->touches. */
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
-    double read = 0, written = 0, ns = move(w, &read, &written, step) / x->share;
+    double read = 0, written = 0, ns = move(w, x->alone, &read, &written, step);
     count(w, c, (x->ns > ns ? x->ns : ns) + x->fixed, x->flops, read, written);
 }
 
@@ -209,12 +201,13 @@ static void walk_step(walk *w)
         if (w->c.p->halves.at[w->half]->g) walk_half(w, w->c.p->halves.at[w->half]);
 }
 
-gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at,
+gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                               uint32_t nat, int threads, gcut_arena *a)
 {
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     int steps = steps_of(p);
-    walk w = {.c = {p, m, at, nat, threads > 0 ? threads : 1}, .a = scratch, .times = 1};
+    int nt = threads > 0 ? threads : m->default_threads;
+    walk w = {.c = {p, at, nat, nt, gcut_machine_at(m, nt), gcut_machine_at(m, 1)}, .a = scratch, .times = 1};
     w.last = gcut_calloc(scratch, p->buffers.n + 1, sizeof *w.last);
     for (uint32_t b = 0; b < p->buffers.n; b++) w.last[b] = NAN;
     w.of = gcut_calloc(scratch, (size_t)steps + 1, sizeof *w.of);
@@ -225,8 +218,8 @@ gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine *m, cons
     return w.out;
 }
 
-double gcut_program_ns(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at, uint32_t nat,
-                       int threads)
+double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
+                       uint32_t nat, int threads)
 {
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
     double ns = gcut_program_costs(p, m, at, nat, threads, a).ns;

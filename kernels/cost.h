@@ -11,10 +11,10 @@
 /* Sizes and machine, and the launch that is looked at. */
 typedef struct gcut_cost_at {
     const gcut_program *p;
-    const gcut_machine *m;
     const gcut_dim_binding *at;
     uint32_t nat;
     int threads;
+    gcut_machine m, alone; /* of that many threads, of one */
 } gcut_cost_at;
 
 /* Elements; throws GCUT_EDIM when a symbol has no value. */
@@ -37,7 +37,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
 typedef struct gcut_work {
     double ns;    /* arithmetic */
     double fixed; /* of the launch */
-    double share; /* threads at work / threads: memory of fewer is slower */
+    bool alone;   /* on one thread */
     double flops;
 } gcut_work;
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit);

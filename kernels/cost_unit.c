@@ -94,7 +94,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
 
 /* ---- arithmetic ---- */
 
-/* Bytes of the widest number that an op computes with. */
+/* The widest among results and operands. */
 static gcut_dtype widest(const gcut_graph *g, const gcut_node *n)
 {
     gcut_dtype t = gcut_type_of(g, n->res0)->dtype;
@@ -105,21 +105,20 @@ static gcut_dtype widest(const gcut_graph *g, const gcut_node *n)
     return t;
 }
 
-static double op_ns(const gcut_cost_at *c, const gcut_graph *g, const gcut_node *n, double elements_)
+/* Elements are those of the result; where an op goes over its operands, of the last one. */
+static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
+                    bool operands)
 {
-    double width = gcut_dtype_bytes(widest(g, n)) > 4 ? 2 : 1;
-    return elements_ * gcut_op_get((gcut_op)n->op)->cost_ps / 1000.0 * c->m->pointwise_scale * width;
+    gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
+    return gcut_machine_op_ns(m, (gcut_op)n->op, widest(g, n), gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
-/* A reduction runs over its operand. */
-static double loop_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_unit *u)
+static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
 {
     double ns = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        bool reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
-        ns += op_ns(c, h->g, n,
-                    gcut_cost_numel(c, gcut_type_of(h->g, reduces ? gcut_arg(h->g, n, 0) : n->res0)));
+        ns += op_ns(c, m, h->g, n, gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE);
     }
     return ns;
 }
@@ -134,30 +133,46 @@ static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_no
     return flops;
 }
 
-static double product_ns(const gcut_cost_at *c, const gcut_graph *g, const gcut_node *n, double flops)
+/* Batches under one second matrix are rows of one product. */
+static double gemm_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n)
 {
-    return flops * c->m->gemm_ns_per_flop * (gcut_dtype_bytes(gcut_type_of(g, n->res0)->dtype) > 4 ? 2 : 1);
+    const gcut_type *y = gcut_type_of(h->g, n->res0), *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
+    const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
+    uint32_t r = y->rank;
+    double rows = gcut_cost_size(c, y->dim[r - 2]), batch = 1;
+    for (uint32_t d = r - 2; d-- > 0;)
+        *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
+    return gcut_machine_gemm_ns(&c->m, y->dtype, rows, gcut_cost_size(c, y->dim[r - 1]),
+                                gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? r - 2 : r - 1]),
+                                batch);
+}
+
+static double contraction_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n, double flops)
+{
+    gcut_way way = gcut_op_get((gcut_op)n->op)->way;
+    gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
+    if (way == GCUT_WAY_gemm) return gemm_ns(c, h, n);
+    if (way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad)
+        return gcut_machine_attention_ns(&c->m, way, t, flops);
+    return gcut_machine_conv_ns(&c->m, way, gcut_conv_window(h->g, n), t, flops);
 }
 
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
 {
     const gcut_unit *u = &h->units.at[unit];
-    gcut_work w = {.share = 1, .fixed = c->m->kernel_ns};
+    gcut_work w = {.fixed = c->m.kernel_ns};
     if (u->kind == GCUT_U_COPY) return w;
     const gcut_node *n = node_of(h, unit);
     if (u->kind == GCUT_U_LOOP) {
         gcut_crew crew = gcut_loop_crew(h, unit);
-        int nt = gcut_crew_at(c->p->module, &crew, c->at, c->nat, c->threads);
-        w.share = (double)nt / (c->threads > 0 ? c->threads : 1);
-        w.ns = loop_ns(c, h, u) / w.share;
-        if (nt == 1) w.fixed = 0;
-    } else if ((w.flops = flops_of(c, h->g, n)) > 0) {
-        w.ns = product_ns(c, h->g, n, w.flops);
+        w.alone = gcut_crew_at(c->p->module, &crew, c->at, c->nat, c->threads) == 1;
+        w.fixed = w.alone ? c->alone.kernel_ns : c->m.kernel_ns;
+        w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
+    } else if (gcut_op_get((gcut_op)n->op)->way != GCUT_WAY_none) {
+        w.flops = flops_of(c, h->g, n);
+        w.ns = contraction_ns(c, h, n, w.flops);
     } else {
-        bool reads = u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER;
-        w.ns =
-            op_ns(c, h->g, n,
-                  gcut_cost_numel(c, gcut_type_of(h->g, reads ? gcut_arg(h->g, n, n->nargs - 1) : n->res0)));
+        w.ns = op_ns(c, &c->m, h->g, n, u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER);
     }
     return w;
 }

@@ -312,7 +312,7 @@ static void emit_ir(const gcut_program *p, gcut_text *c)
     gcut_text_add(c, " */\n");
 }
 
-void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h)
+void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
     gcut_text kernels = {.arena = m->arena}, body[2] = {{.arena = m->arena}, {.arena = m->arena}};
@@ -320,7 +320,12 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
     gcut_functions functions = {0};
     emit_header(p, name, h);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        gcut_emitter e = {.p = p, .prefix = name, .faults = &faults, .functions = &functions, .c = &kernels};
+        gcut_emitter e = {.p = p,
+                          .prefix = name,
+                          .faults = &faults,
+                          .functions = &functions,
+                          .c = &kernels,
+                          .profiled = profiled};
         if (p->halves.at[k]->g) gcut_emit_half(&e, p->halves.at[k], &body[k]);
     }
     gcut_text_add(
@@ -351,6 +356,8 @@ void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_tex
                       "= x->plan->threads;\n    (void)nt;\n    "
                       "(void)err;\n",
                       name, k, name);
+        if (profiled)
+            gcut_text_add(c, "    if (x->plan->head.profile) gcut_rt_lap(x->plan->head.profile, -1);\n");
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
     }

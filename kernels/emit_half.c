@@ -132,9 +132,13 @@ void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *cal
         e.call = call;
         e.args.at = NULL;
         e.args.n = e.args.cap = 0;
-        if (u->kind == GCUT_U_REGION)
+        if (u->kind == GCUT_U_REGION) {
             emit_region(&e);
-        else
-            i += emit_kernel(&e, i);
+            continue;
+        }
+        i += emit_kernel(&e, i);
+        if (e.profiled)
+            gcut_text_add(call, "    if (x->plan->head.profile) gcut_rt_lap(x->plan->head.profile, %u);\n",
+                          e.number);
     }
 }

@@ -67,12 +67,12 @@ typedef struct gcut_costs {
     gcut_cost *at; /* in running order */
 } gcut_costs;
 
-/* At these sizes and this number of threads, by the machine's model of that many; memory from `a`.  What a
+/* At these sizes and this number of threads (0 = the model's default); memory from `a`.  What a
  * launch reads is as near as the bytes moved since it was last touched, the step before included. */
-gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at,
+gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                               uint32_t nat, int threads, gcut_arena *a);
 /* The sum of ns alone. */
-double gcut_program_ns(const gcut_program *p, const gcut_machine *m, const gcut_dim_binding *at, uint32_t nat,
+double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at, uint32_t nat,
                        int threads);
 /* Why the arena is as large as it is: the first step of the timeline with the most bytes alive. */
 typedef struct gcut_holder {
@@ -95,7 +95,8 @@ typedef struct gcut_peak {
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena);
 
-/* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone. */
-void gcut_emit_c(const gcut_program *p, const char *name, gcut_text *c, gcut_text *h);
+/* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone.  Profiled code can time
+ * its launches (gcut_rt_profile), by a branch behind each. */
+void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_text *c, gcut_text *h);
 
 #endif

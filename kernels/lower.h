@@ -228,6 +228,7 @@ typedef struct gcut_emitter {
     const gcut_half *h;
     uint32_t unit;
     uint32_t number;           /* of the launch: k<number> */
+    bool profiled;             /* launches can be timed */
     const char *prefix;        /* the program's name as a C identifier */
     uint32_t *faults;          /* index checks emitted so far */
     gcut_functions *functions; /* emitted so far */

@@ -255,6 +255,42 @@ static void test_compile(void **state)
 
 /* ---- commands that run ---- */
 
+/* Classes are the sums of their kernels; what was predicted for the step is the sum over all. */
+static void test_bench(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("bench", MLP, "--json", "--steps", "3", "--at", "N=8", "--threads", "1"));
+    has_keys(j, "ok max_rel_error worst compile_ns step_ns step_ns_p90 predicted_ns rel_error flops bytes "
+                "limit_flops_per_s limit_bytes_per_s steps threads blis classes kernels");
+    assert_true(json_is_true(json_object_get(j, "ok")));
+    double worst = json_number_value(json_object_get(j, "max_rel_error")), seen = 0, predicted = 0, sum = 0;
+    size_t i, kernels = 0;
+    json_t *row, *all = json_object_get(j, "classes");
+    json_array_foreach(all, i, row)
+    {
+        has_keys(row, "class kernels runs predicted_ns measured_ns rel_error flops bytes");
+        seen = fmax(seen, fabs(json_number_value(json_object_get(row, "rel_error"))));
+        predicted += json_number_value(json_object_get(row, "predicted_ns"));
+        kernels += (size_t)json_integer_value(json_object_get(row, "kernels"));
+    }
+    assert_true(seen == worst);
+    all = json_object_get(j, "kernels");
+    assert_int_equal(json_array_size(all), kernels);
+    json_array_foreach(all, i, row)
+    {
+        has_keys(row, "kernel class value op loc half runs predicted_ns measured_ns flops bytes");
+        assert_true(json_number_value(json_object_get(row, "measured_ns")) > 0);
+        sum += json_number_value(json_object_get(row, "predicted_ns"));
+    }
+    double step = json_number_value(json_object_get(j, "predicted_ns"));
+    assert_true(fabs(sum - step) <= 1e-9 * step && fabs(predicted - step) <= 1e-9 * step);
+    assert_true(json_number_value(json_object_get(j, "step_ns")) > 0);
+    json_decref(j);
+    char *text = fine(ARGV("bench", "tiny.gcut", "--loss", "loss", "--steps", "1", "--threads", "2"));
+    assert_non_null(strstr(text, "predicted: "));
+    free(text);
+}
+
 static void test_run(void **state)
 {
     static const char *const backends[] = {"eager", "joint", "planned", "compiled"};
@@ -367,13 +403,21 @@ static void test_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),    cmocka_unit_test(test_man_page),
-        cmocka_unit_test(test_help_forms), cmocka_unit_test(test_check),
-        cmocka_unit_test(test_ops),        cmocka_unit_test(test_show),
-        cmocka_unit_test(test_plan),       cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_compile),    cmocka_unit_test(test_run),
-        cmocka_unit_test(test_run_text),   cmocka_unit_test(test_seed_and_training),
-        cmocka_unit_test(test_checks),     cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_man_page),
+        cmocka_unit_test(test_help_forms),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_ops),
+        cmocka_unit_test(test_show),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_text),
+        cmocka_unit_test(test_seed_and_training),
+        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_dump),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -385,6 +385,7 @@ typedef struct gcut_options {
     uint64_t seed;     /* of what is neither bound nor declared as data */
     const char *dump;  /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
     bool symbolic;     /* printed plans show types and bytes as formulas of the symbols */
+    bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
 } gcut_options;
 #define GCUT_OPTIONS_DEFAULT ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05})
 
@@ -463,6 +464,34 @@ typedef struct gcut_stats {
 } gcut_stats;
 /* Valid after a run.  Measuring the touched arena reads all of it once. */
 GCUT_API gcut_stats gcut_step_stats(gcut_step *step);
+
+/* One kernel launch of the emitted code, or a matrix product with the epilogue that runs behind it.  Of every
+ * run in one step together: a loop's body runs its launches many times. */
+typedef struct gcut_kernel_time {
+    const char *class;      /* "gemm", "loop", "row loop", …: kernels that are predicted alike */
+    const char *value, *op; /* the last value that it makes, and by which op */
+    const char *where;      /* its source line, "" = unknown */
+    bool backward;          /* half */
+    int launch;             /* k<launch> of the emitted code */
+    double runs;            /* in one step */
+    double predicted_ns, measured_ns;
+    double flops; /* of products, convolutions and attention: two per multiply-add */
+    double bytes; /* read and written */
+} gcut_kernel_time;
+
+typedef struct gcut_profile {
+    double predicted_ns;           /* of the step: the sum over kernels */
+    double median_ns, p90_ns;      /* of the steps, measured without the clock between kernels */
+    double flops, bytes;           /* of one step */
+    double peak_flops, peak_bytes; /* a second, by the machine model: large products, memory */
+    int threads, steps;
+    size_t n;
+    const gcut_kernel_time *at; /* in running order; belongs to the step */
+} gcut_profile;
+/* Runs a step compiled with options.profile twice to warm up, then `steps` times as it is and as many times
+ * timing each kernel, of which it takes the median.  These steps train like any others.  GCUT_EUSAGE: not
+ * compiled, or without options.profile. */
+GCUT_API gcut_status gcut_step_profile(gcut_step *step, int steps, gcut_profile *out);
 
 /* ---- checking ---- */
 

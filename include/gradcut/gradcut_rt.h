@@ -326,6 +326,17 @@ typedef struct gcut_rt_span {
 gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes,
                              gcut_rt_error *err);
 
+/* ---- the time of launches ---- */
+
+/* The caller's: ns[k] grows by what launch k<k> took, runs[k] by one.  Code that was emitted for profiling
+ * fills it where the plan points to one. */
+typedef struct gcut_rt_profile {
+    int64_t *ns, *runs;
+    int64_t last; /* when the launch before ended */
+} gcut_rt_profile;
+/* Ends launch k; a negative k ends nothing: time counts from now on. */
+void gcut_rt_lap(gcut_rt_profile *p, int k);
+
 /* ---- the generic door ---- */
 
 /* Every NAME_plan begins with this. */
@@ -333,10 +344,11 @@ typedef struct gcut_rt_plan {
     int64_t arena_bytes; /* what the caller provides, aligned to 64 */
     int64_t saved_bytes; /* of it, values that live from forward to backward */
     int threads;
+    gcut_rt_profile *profile; /* NULL, as init leaves it: launches are not timed */
 } gcut_rt_plan;
 
 enum { GCUT_RT_FORWARD = 1, GCUT_RT_BACKWARD = 2, GCUT_RT_STEP = 3 };
-#define GCUT_RT_ABI 1
+#define GCUT_RT_ABI 2
 #ifdef __GNUC__
 #define GCUT_RT_EXPORT __attribute__((visibility("default")))
 #else

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "gradcut/gradcut_rt.h"
 
 #include <omp.h>
 #include <stdio.h>
+#include <time.h>
 
 gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where,
                             int64_t found, int64_t lo, int64_t hi)
@@ -41,4 +43,16 @@ int gcut_rt_threads(int asked)
 {
     int n = asked > 0 ? asked : omp_get_max_threads();
     return n > 0 ? n : 1;
+}
+
+void gcut_rt_lap(gcut_rt_profile *p, int k)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (k >= 0) {
+        p->ns[k] += now - p->last;
+        p->runs[k]++;
+    }
+    p->last = now;
 }

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `gradcut bench`: how long a step takes, how long it was predicted to take, and which class of kernels is
+ * predicted how well.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+#define DEAREST 8 /* kernels that the text shows */
+
+typedef struct class
+{
+    const char *name;
+    size_t count;
+    double runs, predicted, measured, flops, bytes;
+} class;
+
+typedef struct bench {
+    gcut_profile p;
+    double compile_ns;
+    const char *blis;
+    class *at; /* the dearest first */
+    size_t n;
+} bench;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- classes ---- */
+
+static double error_of(double predicted, double measured)
+{
+    return measured > 0 ? predicted / measured - 1 : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const class *x = a, *y = b;
+    if (x->measured != y->measured) return x->measured < y->measured ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void add_kernel(bench *b, const gcut_kernel_time *k)
+{
+    size_t i = 0;
+    while (i < b->n && strcmp(b->at[i].name, k->class) != 0) i++;
+    class *c = &b->at[i];
+    if (i == b->n) b->n++, c->name = k->class;
+    c->count++;
+    c->runs += k->runs;
+    c->predicted += k->predicted_ns;
+    c->measured += k->measured_ns;
+    c->flops += k->flops;
+    c->bytes += k->bytes;
+}
+
+/* The class whose prediction is the farthest off; NULL when there is none. */
+static const class *worst(const bench *b)
+{
+    const class *w = NULL;
+    for (size_t i = 0; i < b->n; i++)
+        if (!w ||
+            fabs(error_of(b->at[i].predicted, b->at[i].measured)) > fabs(error_of(w->predicted, w->measured)))
+            w = &b->at[i];
+    return w;
+}
+
+/* ---- text ---- */
+
+static void print_classes(const bench *b)
+{
+    printf("\n%-16s %7s %8s  %12s %12s %7s  %8s %8s\n", "class", "kernels", "runs", "predicted ms",
+           "measured ms", "error", "GFLOP/s", "GB/s");
+    for (size_t i = 0; i < b->n; i++) {
+        const class *c = &b->at[i];
+        printf("%-16s %7zu %8.0f  %12.4f %12.4f %+6.0f%%", c->name, c->count, c->runs, c->predicted / 1e6,
+               c->measured / 1e6, 100 * error_of(c->predicted, c->measured));
+        if (c->measured > 0 && c->flops > 0)
+            printf("  %8.1f", c->flops / c->measured);
+        else
+            printf("  %8s", "");
+        printf(c->measured > 0 ? " %8.1f\n" : "\n", c->measured > 0 ? c->bytes / c->measured : 0);
+    }
+}
+
+static int by_kernel_time(const void *a, const void *b)
+{
+    const gcut_kernel_time *x = *(const gcut_kernel_time *const *)a, *y = *(const gcut_kernel_time *const *)b;
+    if (x->measured_ns != y->measured_ns) return x->measured_ns < y->measured_ns ? 1 : -1;
+    return (x->launch > y->launch) - (x->launch < y->launch);
+}
+
+static void print_kernels(const bench *b)
+{
+    const gcut_kernel_time **k = calloc(b->p.n + 1, sizeof *k);
+    if (!k) return;
+    for (size_t i = 0; i < b->p.n; i++) k[i] = &b->p.at[i];
+    qsort(k, b->p.n, sizeof *k, by_kernel_time);
+    printf("\n%-7s %-16s  %12s %12s  makes\n", "kernel", "class", "predicted ms", "measured ms");
+    for (size_t i = 0; i < b->p.n && i < DEAREST; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%d", k[i]->launch);
+        printf("%-7s %-16s  %12.4f %12.4f  %%%s %s%s%s%s\n", name, k[i]->class, k[i]->predicted_ns / 1e6,
+               k[i]->measured_ns / 1e6, k[i]->value, k[i]->op, k[i]->backward ? ", backward" : "",
+               *k[i]->where ? ", " : "", k[i]->where);
+    }
+    free(k);
+}
+
+static void print_text(const bench *b)
+{
+    const gcut_profile *p = &b->p;
+    printf("compile: %.2f s\n", b->compile_ns / 1e9);
+    printf("step: median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, BLIS %s\n", p->median_ns / 1e6,
+           p->p90_ns / 1e6, p->steps, p->threads, p->threads == 1 ? "" : "s", b->blis);
+    printf("predicted: %.4f ms, %+.0f%%\n", p->predicted_ns / 1e6,
+           100 * error_of(p->predicted_ns, p->median_ns));
+    printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
+           p->peak_flops / 1e9, p->bytes / p->median_ns, p->peak_bytes / 1e9);
+    print_classes(b);
+    print_kernels(b);
+}
+
+/* ---- JSON ---- */
+
+static void key(const char *name, double x)
+{
+    printf(", \"%s\": ", name);
+    if (isfinite(x))
+        printf("%.17g", x);
+    else
+        fputs("null", stdout);
+}
+
+static void json_classes(const bench *b)
+{
+    fputs(", \"classes\": [", stdout);
+    for (size_t i = 0; i < b->n; i++) {
+        const class *c = &b->at[i];
+        printf("%s{\"class\": ", i ? ", " : "");
+        gcut_cli_json_string(stdout, c->name);
+        printf(", \"kernels\": %zu", c->count);
+        key("runs", c->runs);
+        key("predicted_ns", c->predicted);
+        key("measured_ns", c->measured);
+        key("rel_error", error_of(c->predicted, c->measured));
+        key("flops", c->flops);
+        key("bytes", c->bytes);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void json_kernels(const bench *b)
+{
+    fputs(", \"kernels\": [", stdout);
+    for (size_t i = 0; i < b->p.n; i++) {
+        const gcut_kernel_time *k = &b->p.at[i];
+        printf("%s{\"kernel\": \"k%d\", \"class\": ", i ? ", " : "", k->launch);
+        gcut_cli_json_string(stdout, k->class);
+        fputs(", \"value\": ", stdout);
+        gcut_cli_json_string(stdout, k->value);
+        fputs(", \"op\": ", stdout);
+        gcut_cli_json_string(stdout, k->op);
+        fputs(", \"loc\": ", stdout);
+        gcut_cli_json_string(stdout, k->where);
+        printf(", \"half\": \"%s\"", k->backward ? "backward" : "forward");
+        key("runs", k->runs);
+        key("predicted_ns", k->predicted_ns);
+        key("measured_ns", k->measured_ns);
+        key("flops", k->flops);
+        key("bytes", k->bytes);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void print_json(const bench *b)
+{
+    const gcut_profile *p = &b->p;
+    const class *w = worst(b);
+    printf("{\"ok\": true, \"max_rel_error\": %.17g, \"worst\": ",
+           w ? fabs(error_of(w->predicted, w->measured)) : 0.0);
+    gcut_cli_json_string(stdout, w ? w->name : NULL);
+    key("compile_ns", b->compile_ns);
+    key("step_ns", p->median_ns);
+    key("step_ns_p90", p->p90_ns);
+    key("predicted_ns", p->predicted_ns);
+    key("rel_error", error_of(p->predicted_ns, p->median_ns));
+    key("flops", p->flops);
+    key("bytes", p->bytes);
+    key("limit_flops_per_s", p->peak_flops);
+    key("limit_bytes_per_s", p->peak_bytes);
+    printf(", \"steps\": %d, \"threads\": %d, \"blis\": ", p->steps, p->threads);
+    gcut_cli_json_string(stdout, b->blis);
+    json_classes(b);
+    json_kernels(b);
+    fputs("}\n", stdout);
+}
+
+/* ---- the command ---- */
+
+int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c)
+{
+    bench b = {0};
+    gcut_options opt = c->opt;
+    opt.backend = GCUT_COMPILED;
+    opt.profile = true;
+    gcut_graph *g = gcut_cli_load(ctx, c);
+    double start = now();
+    gcut_step *step = g ? gcut_compile(g, &opt) : NULL;
+    b.compile_ns = now() - start;
+    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK ||
+        gcut_step_profile(step, (int)c->steps, &b.p) != GCUT_OK)
+        return gcut_cli_failed(ctx);
+    b.blis = gcut_step_stats(step).blis;
+    b.at = calloc(b.p.n + 1, sizeof *b.at);
+    if (!b.at) {
+        gcut_cli_complain("out of memory");
+        return EXIT_INPUT;
+    }
+    for (size_t i = 0; i < b.p.n; i++) add_kernel(&b, &b.p.at[i]);
+    qsort(b.at, b.n, sizeof *b.at, by_time);
+    if (c->json)
+        print_json(&b);
+    else
+        print_text(&b);
+    free(b.at);
+    return EXIT_FINE;
+}
