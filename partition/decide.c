@@ -49,10 +49,10 @@ static bool in_domain(const gcut_problem *p, gcut_ref v)
 
 /* A forced save is paid whatever the cut: it enters the network free of charge, so that its price neither
  * coarsens the quantum nor hides a difference, and its cost is added by fates. */
-static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v, double lambda)
+static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
 {
     const char *why;
-    double save = gcut_save_price(p, v, lambda, &why);
+    double save = gcut_save_price(p, v, 0, &why);
     bool forced = p->force[v] == GCUT_FORCE_SAVE, free = forced || alive_anyway(p, v);
     gcut_network_value(net, v, forced ? 0 : save, free ? 0 : p->price[v].bytes, !free,
                        forced ? "must be saved, as asked for" : why);
@@ -60,13 +60,13 @@ static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v, doub
     if (forced) gcut_network_read(net, v, "must be saved, as asked for");
 }
 
-static gcut_network *build(const gcut_problem *p, gcut_arena *arena, double lambda)
+gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;
     gcut_network *net = gcut_network_new(arena, g->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (!in_domain(p, v)) continue;
-        add_value(p, net, v, lambda);
+        add_value(p, net, v);
         if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, p->price[v].why, NULL, 0, &v, 1);
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -161,7 +161,7 @@ gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const 
 
 /* ---- policies ---- */
 
-static double forced_cost(const gcut_problem *p, double lambda)
+double gcut_forced_cost(const gcut_problem *p, double lambda)
 {
     double sum = 0;
     const char *why;
@@ -190,16 +190,17 @@ static bool *wishes(const gcut_problem *p, gcut_arena *arena, gcut_policy policy
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda)
 {
     gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
-    gcut_network *net = build(p, scratch, lambda);
+    gcut_network *net = gcut_problem_network(p, scratch);
+    gcut_network_at(net, lambda);
     gcut_cut cut = gcut_solve(net, scratch);
     gcut_choice *c = gcut_choice_saving(p, arena, wishes(p, scratch, policy, net, &cut), NULL, lambda);
-    c->lower_bound_ns = cut.lower_bound + forced_cost(p, lambda);
+    c->lower_bound_ns = cut.lower_bound + gcut_forced_cost(p, lambda);
     c->quantum_ns = cut.quantum;
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.
      */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
     if (policy == GCUT_POLICY_MINCUT) {
-        GCUT_ASSERT(c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
+        GCUT_ASSERT(c->cost_ns <= cut.cost + gcut_forced_cost(p, lambda) + slack);
         if (c->lower_bound_ns > c->cost_ns) c->lower_bound_ns = c->cost_ns; /* rounding of sums */
     }
     gcut_arena_free(scratch);

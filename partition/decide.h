@@ -6,6 +6,7 @@
 #ifndef GCUT_PARTITION_DECIDE_H
 #define GCUT_PARTITION_DECIDE_H
 
+#include "partition/network.h"
 #include "partition/price.h"
 #include "partition/schedule.h"
 
@@ -46,16 +47,12 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
 /* A plan of that choice; memory from the joint graph's module. */
 gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c);
 
+/* Every value that takes part, at lambda 0 (gcut_network_at for others).  A forced save is free there: what
+ * it costs is gcut_forced_cost. */
+gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
+double gcut_forced_cost(const gcut_problem *p, double lambda);
+
 /* t_v + lambda * bytes; 0 for what lives anyway, INFINITY for what must not be saved, with the reason. */
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why);
-
-/* partition/flip.c: for every value saved at lambda `from`, the prices at which the cheapest plan stops (and
- * where nesting fails, starts again) to save it, up to `to`. */
-typedef struct gcut_flips {
-    bool saved;       /* by the plan at `from` */
-    uint32_t n;       /* 0 and saved: it never flips */
-    const double *at; /* rising; at[0], at[2], … stop saving, at[1], at[3], … start again */
-} gcut_flips;
-gcut_flips *gcut_flip_prices(const gcut_problem *p, gcut_arena *arena, double from, double to);
 
 #endif

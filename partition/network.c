@@ -21,6 +21,7 @@ static void add(gcut_network *n, gcut_arc a)
 {
     GCUT_ASSERT(a.from != a.to && a.from < n->nvertices && a.to < n->nvertices);
     GCUT_ASSERT(a.price >= 0); /* false for NaN too */
+    a.fixed = a.price;
     *GCUT_PUSH(n->arena, &n->arcs) = a;
 }
 
@@ -78,4 +79,13 @@ void gcut_network_read(gcut_network *n, uint32_t v, const char *reason)
                       .kind = GCUT_ARC_READ,
                       .value = v,
                       .reason = reason});
+}
+
+void gcut_network_at(gcut_network *n, double lambda)
+{
+    for (uint32_t i = 0; i < n->arcs.n; i++) {
+        gcut_arc *a = &n->arcs.at[i];
+        a->price = a->fixed + lambda * (double)a->bytes;
+        GCUT_ASSERT(a->price >= 0);
+    }
 }

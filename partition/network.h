@@ -30,6 +30,7 @@ typedef enum gcut_arc_kind {
 typedef struct gcut_arc {
     uint32_t from, to;
     double price; /* >= 0; INFINITY = must not be cut */
+    double fixed; /* the price at lambda 0 */
     gcut_arc_kind kind;
     uint32_t value;     /* whom the arc is about */
     int64_t bytes;      /* SAVE: ties go to fewer bytes */
@@ -55,6 +56,8 @@ void gcut_network_value(gcut_network *n, uint32_t v, double save, int64_t bytes,
 /* What makes results res[0..nres) out of args[0..nargs): operands and results must have their vertices. */
 void gcut_network_work(gcut_network *n, double recompute, const char *reason, const uint32_t *args,
                        uint32_t nargs, const uint32_t *res, uint32_t nres);
+/* Every price at another lambda: fixed + lambda * bytes. */
+void gcut_network_at(gcut_network *n, double lambda);
 /* The backward half reads v. */
 void gcut_network_read(gcut_network *n, uint32_t v, const char *reason);
 

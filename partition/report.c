@@ -8,16 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FLIP_LIMIT 1e6 /* ns per byte; what is still saved there is said never to flip */
-
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 {
     gcut_report_ctx r = {.plan = plan, .g = plan->joint, .arena = arena};
     r.p = gcut_problem_new(arena, plan->joint, &plan->options);
-    /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut, from 0 on. */
+    /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
+     * from 0 on. */
     bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget;
     double from = priced ? plan->options.lambda : 0;
-    r.flips = gcut_flip_prices(r.p, arena, from, FLIP_LIMIT);
+    r.frontier = gcut_frontier_of(r.p, arena);
+    r.flips = gcut_flip_prices(r.frontier, arena, from);
     return r;
 }
 
@@ -51,6 +51,12 @@ static const char *time_text(gcut_arena *a, double ns)
     if (ns < 1e3) return gcut_printf(a, "%.3g ns", ns);
     if (ns < 1e6) return gcut_printf(a, "%.3g us", ns / 1e3);
     return ns < 1e9 ? gcut_printf(a, "%.3g ms", ns / 1e6) : gcut_printf(a, "%.4g s", ns / 1e9);
+}
+
+/* Less than a millionth of a nanosecond of rounding is told as such: its digits say nothing. */
+static const char *gap_text(gcut_arena *a, double ns)
+{
+    return ns > 0 && ns < 1e-6 ? "< 1e-06 ns" : time_text(a, ns);
 }
 
 static const char *flop_text(gcut_arena *a, double flops)
@@ -204,7 +210,7 @@ static const char *flip_text(const gcut_report_ctx *r, gcut_ref v)
     if (r->p->force[v] == GCUT_FORCE_SAVE) return "forced";
     if (f->n == 0) return f->saved ? "never" : "0 ns/B";
     for (uint32_t i = 0; i < f->n; i++)
-        gcut_text_add(&t, "%s%.2g", i == 0 ? "" : i % 2 ? ", back " : ", ", f->at[i]);
+        gcut_text_add(&t, "%s%s%.2g", i ? ", " : "", (i % 2 == 0) != f->saved ? "back " : "", f->at[i]);
     gcut_text_add(&t, " ns/B");
     return t.at;
 }
@@ -441,7 +447,7 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     gcut_text_add(out, "cost: %s", time_text(a, plan->cost_ns));
     if (!isnan(plan->lower_bound_ns))
         gcut_text_add(out, ", lower bound %s, gap %s", time_text(a, plan->lower_bound_ns),
-                      time_text(a, plan->cost_ns - plan->lower_bound_ns));
+                      gap_text(a, plan->cost_ns - plan->lower_bound_ns));
     gcut_text_add(out, "\n");
     print_saved(&r, out);
     print_alive(&r, out);

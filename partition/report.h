@@ -5,14 +5,15 @@
 #ifndef GCUT_PARTITION_REPORT_H
 #define GCUT_PARTITION_REPORT_H
 
-#include "partition/decide.h"
+#include "partition/frontier.h"
 
 typedef struct gcut_report_ctx {
     const gcut_plan *plan;
     const gcut_graph *g;
     gcut_arena *arena;
     gcut_problem *p;
-    gcut_flips *flips; /* by value */
+    gcut_frontier *frontier;
+    gcut_flips *flips; /* by value, from the plan's lambda on */
 } gcut_report_ctx;
 
 typedef GCUT_VEC(gcut_ref) gcut_refs;

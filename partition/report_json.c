@@ -51,10 +51,10 @@ static void json_saved(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
     key_str(j, "loc", gcut_report_at(r, v));
     json_readers(j, r, "readers", v);
     gcut_json_key(j, "flip_ns_per_byte");
-    if (f->n)
-        gcut_json_real(j, f->at[0]);
-    else if (!f->saved && r->p->force[v] == GCUT_FORCE_NONE)
+    if (!f->saved && r->p->force[v] == GCUT_FORCE_NONE)
         gcut_json_real(j, 0);
+    else if (f->n)
+        gcut_json_real(j, f->at[0]);
     else
         gcut_json_null(j); /* never */
     gcut_json_key(j, "forced"), gcut_json_bool(j, r->plan->value[v].forced);

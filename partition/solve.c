@@ -1,152 +1,78 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Minimum cuts by GLPK's maximum flow: the only file that includes glpk.h.
+ * Minimum cuts in real prices by GLPK's integer maximum flow.
  *
- * GLPK 5.0's traps, and what is done about each:
- *   - glp_maxflow_ffalg takes doubles but wants integers in 0..INT_MAX: prices are quantised here.
- *   - "infinite" can only be INT_MAX, and when the finite capacities add up to it an infinite arc is cut
- *     without a word: their sum stays below 2^30, and no infinite arc in the cut is asserted.
- *   - bad vertex numbers and self-loops end the process: the network's builder has checked both.
- *   - it prints, and a fatal error prints even with the terminal off: a terminal hook swallows everything.
- *   - a fatal error, which is lack of memory once arguments are right, calls the error hook and then
- *     abort(): the hook leaves by gcut_throw.  The environment is unusable after that and is freed first.
- *   - the environment belongs to the thread: it is freed where it was made, before gcut_solve returns or
- *     throws, and only when this file made it, because glp_free_env destroys a host program's objects too.
- *     Nothing else that can throw runs while it is open.
+ * Rounds.  Capacities are real, GLPK wants integers.  With quantum q every capacity becomes floor(c/q), so
+ * the flow found, times q, is a flow of the real network, and what crosses the cut found that carries no flow
+ * is the whole error: cost(cut) - value(flow) = gap <= arcs * q.  The next round searches the residual
+ * network: no more than the gap can flow through it, so capacities above the gap count as infinite and the
+ * quantum is gap / 2^30.  Every round gains a factor of about 2^30 / arcs; two or three reach the precision
+ * of doubles. q is a power of two, so prices that are integers of moderate sum are represented exactly, and
+ * the gap is then 0.
  *
- * Quantisation.  With quantum q every finite price p becomes round(p/q), off by at most q/2.  A minimum cut
- * need not contain both arcs of one value (if `in` is on the sink's side its save arc is not cut), so of
- * A finite arcs at most A/2 are in either of two cuts; hence
- *     cost(found) <= minimum + A/2 * q   and   minimum >= flow * q - A/4 * q >= flow * q - A/2 * q.
- * A found cut of cost U also says that no arc dearer than U is in a minimum cut: such arcs become
- * infinite, the sum of the finite ones shrinks, and the solve is repeated with a finer quantum while that
- * helps.  q is a power of two, so integer prices of moderate sum are represented exactly.
+ * In the first round the gap is the sum of all finite capacities; in each the flow stays below 2^30 quanta,
+ * so no arc of INT32_MAX is ever full.  That none of the infinite ones is cut is asserted.
  *
- * Ties.  The minimum cuts of a network are the sets that contain the source, not the sink, and that no arc
- * of the residual network leaves.  So among minimum cuts, the best by a second key is a minimum cut of a
- * second network: every arc with residual capacity becomes infinite, and every saturated save arc (only
- * those can be in a minimum cut) gets its key as capacity.  Its own residual network then describes the
- * minimum cuts by both keys, and so on: price, bytes, number of tensors.  The closed sets that remain form
- * a lattice which does not depend on the flow GLPK happened to find; its least element is what the source
- * reaches, and that is the answer.
+ * Ties.  The minimum cuts of a network are the sets that contain the source, not the sink, and that no arc of
+ * the residual network leaves.  So among minimum cuts, the best by a second key is a minimum cut of a second
+ * network: every arc with residual capacity becomes infinite, and every full arc of finite price (only those
+ * can be in a minimum cut) gets its key as capacity.  Its own residual network then describes the minimum
+ * cuts by both keys, and so on: price, bytes, number of tensors.  The closed sets that remain form a lattice
+ * which does not depend on the flow GLPK happened to find; its least element is what the source reaches, and
+ * that is the answer.
+ *
+ * Residual capacities up to a tolerance of 1e-12 of the cut's cost count as none: prices are sums of doubles,
+ * and plans that cost the same on paper must tie here.  A cut closed under what remains costs at most arcs *
+ * tolerance more than the minimum.
  */
 #include "partition/solve.h"
 
-#include <float.h>
-#include <glpk.h>
-#include <limits.h>
 #include <math.h>
-#include <string.h>
 
-#define FINITE_SUM ((int64_t)1 << 30) /* the finite capacities of one solve stay below this */
+#include "partition/glpk.h"
 
-/* One arc of one level of the cascade price -> bytes -> tensors. */
+#define FLOW_LIMIT ((double)(1 << 30)) /* quanta of one round */
+#define PRECISION 1e-12                /* of a cost */
+#define ROUNDS 6
+
+/* One arc of one level of the keys. */
 typedef struct link {
     uint32_t from, to;
-    uint32_t arc; /* index in the network: SAVE arcs still in play; UINT32_MAX for all others */
-    int64_t cap;  /* INT_MAX = infinite */
-    int64_t flow;
+    uint32_t arc; /* index in the network of a finite arc still in play; UINT32_MAX for all others */
+    double cap, flow;
 } link;
 
-typedef GCUT_VEC(link) links;
+typedef struct links {
+    GCUT_VEC(link) arc;
+    uint32_t nvertices;
+    double tolerance, quantum;
+} links;
 
-typedef struct session {
-    gcut_env *env;
-    glp_graph *graph;
-    bool open, owns_env;
-    int term;
-} session;
-
-/* ---- GLPK ---- */
-
-typedef struct arc_data {
-    double cap, flow;
-} arc_data;
-
-static int swallow(void *info, const char *s)
-{
-    (void)info;
-    (void)s;
-    return 1;
-}
-
-static void close_session(void *what)
-{
-    session *s = what;
-    if (!s->open) return;
-    s->open = false;
-    if (s->graph) glp_delete_graph(s->graph);
-    s->graph = NULL;
-    glp_error_hook(NULL, NULL);
-    glp_term_hook(NULL, NULL);
-    glp_term_out(s->term);
-    if (s->owns_env) glp_free_env();
-}
-
-/* Called by GLPK instead of dying.  Its graph is in an unknown state: freed only with the whole environment.
- */
-static void on_error(void *what)
-{
-    session *s = what;
-    s->open = false;
-    s->graph = NULL;
-    glp_error_hook(NULL, NULL);
-    if (s->owns_env) glp_free_env();
-    gcut_fail(s->env, GCUT_ENOMEM, (gcut_place){0}, NULL, "GLPK ran out of memory in the minimum cut");
-}
-
-static void open_session(session *s)
-{
-    int made = glp_init_env();
-    if (made > 1) gcut_fail(s->env, GCUT_ENOMEM, (gcut_place){0}, NULL, "GLPK could not be initialised");
-    s->open = true;
-    s->owns_env = made == 0;
-    s->term = glp_term_out(GLP_OFF);
-    glp_term_hook(swallow, NULL);
-    glp_error_hook(on_error, s);
-}
-
-/* Fills the links' flows; returns the value of the flow. */
-static int64_t max_flow(gcut_arena *arena, links *l, uint32_t nvertices)
-{
-    session *s = gcut_calloc(arena, 1, sizeof *s);
-    s->env = gcut_arena_env(arena);
-    glp_arc **made = gcut_calloc(arena, (size_t)l->n + 1, sizeof *made);
-    gcut_arena_defer(arena, close_session, s);
-    open_session(s);
-    s->graph = glp_create_graph(0, sizeof(arc_data));
-    glp_add_vertices(s->graph, (int)nvertices);
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (l->at[i].cap == 0) continue;
-        made[i] = glp_add_arc(s->graph, (int)l->at[i].from + 1, (int)l->at[i].to + 1);
-        ((arc_data *)made[i]->data)->cap = (double)l->at[i].cap;
-    }
-    double value = 0;
-    int rc = glp_maxflow_ffalg(s->graph, (int)GCUT_NET_SOURCE + 1, (int)GCUT_NET_SINK + 1,
-                               (int)offsetof(arc_data, cap), &value, (int)offsetof(arc_data, flow), -1);
-    for (uint32_t i = 0; i < l->n; i++)
-        l->at[i].flow = made[i] ? (int64_t)((arc_data *)made[i]->data)->flow : 0;
-    close_session(s);
-    GCUT_ASSERT(rc == 0);
-    return (int64_t)value;
-}
+typedef enum key { KEY_PRICE, KEY_BYTES, KEY_WEIGHT } key;
+#define NKEYS 3
 
 /* ---- reachability ---- */
 
-/* Marks what `start` reaches in the residual network (forwards), or what reaches it (backwards). */
-static bool *reach(gcut_arena *arena, const links *l, uint32_t nvertices, uint32_t start, bool backwards)
+static double room(const link *a, bool against)
 {
+    return against ? a->flow : a->cap - a->flow;
+}
+
+/* Marks what `start` reaches in the residual network (forwards), or what reaches it (backwards). */
+static bool *reach(gcut_arena *arena, const links *l, double more_than, uint32_t start, bool backwards)
+{
+    uint32_t nvertices = l->nvertices, narcs = l->arc.n;
     uint32_t *first = gcut_calloc(arena, (size_t)nvertices + 2, sizeof *first);
-    uint32_t *edge = gcut_alloc(arena, (2 * (size_t)l->n + 1) * sizeof *edge);
+    uint32_t *edge = gcut_alloc(arena, (2 * (size_t)narcs + 1) * sizeof *edge);
     uint32_t *queue = gcut_alloc(arena, (size_t)nvertices * sizeof *queue);
     bool *seen = gcut_calloc(arena, nvertices, 1);
     /* Counting sort of the residual arcs by tail: counts two places on, then starts one place on, which
      * filling moves to where they belong. */
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < 2 * l->n; i++) {
-            const link *a = &l->at[i / 2];
+        for (uint32_t i = 0; i < 2 * narcs; i++) {
+            const link *a = &l->arc.at[i / 2];
             bool against = i % 2;
-            if ((against ? a->flow : a->cap - a->flow) == 0) continue;
+            if (!(room(a, against) > more_than)) continue;
             bool from_to = against != backwards;
             uint32_t tail = from_to ? a->to : a->from, head = from_to ? a->from : a->to;
             if (pass == 0)
@@ -168,55 +94,125 @@ static bool *reach(gcut_arena *arena, const links *l, uint32_t nvertices, uint32
     return seen;
 }
 
-/* ---- one solve at one quantum ---- */
+/* ---- a maximum flow ---- */
 
-/* Finite prices above `limit` count as infinite. */
-static double finite_price(const gcut_arc *a, double limit)
+/* The finest power of two that divides `most` into at most FLOW_LIMIT quanta. */
+static double quantum_for(double most)
 {
-    return a->price <= limit ? a->price : INFINITY;
-}
-
-/* The finest power of two for which the rounded capacities add up to less than FINITE_SUM. */
-static double choose_quantum(const gcut_network *net, double limit)
-{
-    double sum = 0, n = 0;
-    for (uint32_t i = 0; i < net->arcs.n; i++) {
-        double p = finite_price(&net->arcs.at[i], limit);
-        if (isinf(p)) continue;
-        sum += p;
-        n += 1;
-    }
-    double room = (double)(FINITE_SUM - 1) - n; /* rounding adds at most one half each */
-    GCUT_ASSERT(room > 0 && sum < INFINITY);
-    if (sum == 0) return ldexp(1, -60);
     int e;
-    double m = frexp(sum / room, &e); /* sum/room = m * 2^e, 1/2 <= m < 1 */
+    double m = frexp(most / FLOW_LIMIT, &e); /* = m * 2^e, 1/2 <= m < 1 */
     return ldexp(1, m == 0.5 ? e - 1 : e);
 }
 
-static links *quantised(const gcut_network *net, gcut_arena *arena, double quantum, double limit)
+static int32_t quanta(double room_for, double quantum)
+{
+    double n = floor(room_for / quantum);
+    return n < (double)INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
+/* More flow, in whole quanta. */
+static void augment(gcut_arena *arena, links *l, double quantum)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    GCUT_VEC(gcut_pipe) pipes = {0};
+    for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
+        const link *a = &l->arc.at[i / 2];
+        bool against = i % 2;
+        int32_t cap = quanta(room(a, against), quantum);
+        if (cap == 0) continue;
+        *GCUT_PUSH(scratch, &pipes) =
+            (gcut_pipe){against ? a->to : a->from, against ? a->from : a->to, cap, 0};
+    }
+    gcut_glpk_flow(scratch, l->nvertices, pipes.at, pipes.n, GCUT_NET_SOURCE, GCUT_NET_SINK);
+    for (uint32_t i = 0, k = 0; i < 2 * l->arc.n; i++) {
+        link *a = &l->arc.at[i / 2];
+        bool against = i % 2;
+        /* Both directions are asked before either is changed. */
+        if (!against) {
+            int32_t there = quanta(room(a, false), quantum) ? pipes.at[k++].flow : 0;
+            int32_t back = quanta(room(a, true), quantum) ? pipes.at[k++].flow : 0;
+            a->flow += quantum * (double)(there - back);
+        }
+    }
+    gcut_arena_free(scratch);
+}
+
+/* What could still cross: the cost of the cut less the value of the flow, without cancellation. */
+static double gap_of(const links *l, const bool *side)
+{
+    double gap = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) {
+        const link *a = &l->arc.at[i];
+        if (side[a->from] && !side[a->to]) gap += room(a, false);
+        if (!side[a->from] && side[a->to]) gap += room(a, true);
+    }
+    return gap;
+}
+
+static double capacity_of(const links *l, const bool *side)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++)
+        if (side[l->arc.at[i].from] && !side[l->arc.at[i].to]) sum += l->arc.at[i].cap;
+    return sum;
+}
+
+/* Fills the flows and the tolerance; returns the gap that remains. `precision` is of the cut's capacity. */
+static double maximise(gcut_arena *arena, links *l, double precision)
+{
+    double most = 0, gap;
+    for (uint32_t i = 0; i < l->arc.n; i++)
+        if (!isinf(l->arc.at[i].cap)) most += l->arc.at[i].cap;
+    GCUT_ASSERT(most < INFINITY);
+    if (most == 0) most = ldexp(1, -30);
+    for (int round = 1;; round++) {
+        gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+        l->quantum = quantum_for(most);
+        augment(scratch, l, l->quantum);
+        /* Arcs with less than a quantum are full for GLPK, those with one are not. */
+        bool *side = reach(scratch, l, nextafter(l->quantum, 0), GCUT_NET_SOURCE, false);
+        GCUT_ASSERT(!side[GCUT_NET_SINK]);
+        double want = precision * capacity_of(l, side);
+        GCUT_ASSERT(want < INFINITY); /* a cut infinite arc would be a wrong plan */
+        gap = gap_of(l, side);
+        gcut_arena_free(scratch);
+        l->tolerance = gap == 0 || l->quantum < want ? want : l->quantum;
+        if (gap == 0 || l->quantum < want || gap > most / 2 || round == ROUNDS) return gap;
+        most = gap;
+    }
+}
+
+/* ---- the first level ---- */
+
+static double key_of(const gcut_arc *a, key k)
+{
+    if (isinf(a->price)) return INFINITY;
+    if (k == KEY_PRICE) return a->price;
+    if (a->kind != GCUT_ARC_SAVE) return 0;
+    return k == KEY_BYTES ? (double)a->bytes : (double)a->weight;
+}
+
+static links *first_level(const gcut_network *net, gcut_arena *arena, key k)
 {
     links *l = gcut_calloc(arena, 1, sizeof *l);
-    int64_t sum = 0;
+    l->nvertices = net->nvertices;
     for (uint32_t i = 0; i < net->arcs.n; i++) {
         const gcut_arc *a = &net->arcs.at[i];
-        double p = finite_price(a, limit);
-        int64_t cap = isinf(p) ? INT_MAX : (int64_t)nearbyint(p / quantum);
-        if (!isinf(p)) sum += cap;
-        *GCUT_PUSH(arena, l) = (link){a->from, a->to, a->kind == GCUT_ARC_SAVE ? i : UINT32_MAX, cap, 0};
+        *GCUT_PUSH(arena, &l->arc) =
+            (link){a->from, a->to, isinf(a->price) ? UINT32_MAX : i, key_of(a, k), 0};
     }
-    GCUT_ASSERT(sum < FINITE_SUM);
     return l;
 }
 
 /* Without a path of infinite arcs from source to sink some cut is finite, and GLPK's flow stays finite. */
 static bool has_finite_cut(const gcut_network *net, gcut_arena *arena)
 {
-    links l = {0};
+    links l = {.nvertices = net->nvertices};
     for (uint32_t i = 0; i < net->arcs.n; i++)
         if (isinf(net->arcs.at[i].price))
-            *GCUT_PUSH(arena, &l) = (link){net->arcs.at[i].from, net->arcs.at[i].to, UINT32_MAX, INT_MAX, 0};
-    return !reach(arena, &l, net->nvertices, GCUT_NET_SOURCE, false)[GCUT_NET_SINK];
+            *GCUT_PUSH(arena, &l.arc) =
+                (link){net->arcs.at[i].from, net->arcs.at[i].to, UINT32_MAX, INFINITY, 0};
+    return !reach(arena, &l, 0, GCUT_NET_SOURCE, false)[GCUT_NET_SINK];
 }
 
 static double cut_cost(const gcut_network *net, const bool *side)
@@ -231,102 +227,104 @@ static double cut_cost(const gcut_network *net, const bool *side)
     return cost;
 }
 
-/* ---- ties ---- */
+/* ---- the next keys ---- */
 
-static int64_t key_of(const gcut_arc *a, int level)
+/* The network of the next key.  Arcs between vertices whose side is already decided are left out. */
+static links *next_level(const gcut_network *net, const links *l, gcut_arena *arena, key k)
 {
-    return level == 1 ? a->bytes : a->weight;
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
-/* The network of the next key.  Arcs between vertices whose side is already decided are left out; what is
- * undecided is divided by its common divisor, and only if that is still too much, by a power of two. */
-static links *next_level(const gcut_network *net, const links *l, gcut_arena *arena, int level)
-{
-    bool *in_s = reach(arena, l, net->nvertices, GCUT_NET_SOURCE, false);
-    bool *in_t = reach(arena, l, net->nvertices, GCUT_NET_SINK, true);
+    bool *in_s = reach(arena, l, l->tolerance, GCUT_NET_SOURCE, false);
+    bool *in_t = reach(arena, l, l->tolerance, GCUT_NET_SINK, true);
     links *out = gcut_calloc(arena, 1, sizeof *out);
-    int64_t unit = 0;
-    double sum = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const link *a = &l->at[i];
-        if (a->cap > a->flow) *GCUT_PUSH(arena, out) = (link){a->from, a->to, UINT32_MAX, INT_MAX, 0};
-        if (a->flow > 0) *GCUT_PUSH(arena, out) = (link){a->to, a->from, UINT32_MAX, INT_MAX, 0};
+    out->nvertices = l->nvertices;
+    for (uint32_t i = 0; i < l->arc.n; i++) {
+        const link *a = &l->arc.at[i];
+        bool open = room(a, false) > l->tolerance;
+        if (open) *GCUT_PUSH(arena, &out->arc) = (link){a->from, a->to, UINT32_MAX, INFINITY, 0};
+        if (room(a, true) > l->tolerance)
+            *GCUT_PUSH(arena, &out->arc) = (link){a->to, a->from, UINT32_MAX, INFINITY, 0};
         bool decided = in_s[a->to] || in_t[a->from] || (in_s[a->from] && in_t[a->to]);
-        if (a->arc == UINT32_MAX || a->cap > a->flow || decided) continue;
-        int64_t key = key_of(&net->arcs.at[a->arc], level);
-        *GCUT_PUSH(arena, out) = (link){a->from, a->to, a->arc, key, 0};
-        unit = gcd(unit, key);
-        sum += (double)key;
+        if (a->arc == UINT32_MAX || open || decided) continue;
+        *GCUT_PUSH(arena, &out->arc) = (link){a->from, a->to, a->arc, key_of(&net->arcs.at[a->arc], k), 0};
     }
-    if (unit == 0) unit = 1;
-    while (sum / (double)unit >= (double)FINITE_SUM) unit *= 2;
-    for (uint32_t i = 0; i < out->n; i++)
-        if (out->at[i].arc != UINT32_MAX) out->at[i].cap /= unit;
     return out;
 }
 
 static bool in_play(const links *l)
 {
-    for (uint32_t i = 0; i < l->n; i++)
-        if (l->at[i].arc != UINT32_MAX) return true;
+    for (uint32_t i = 0; i < l->arc.n; i++)
+        if (l->arc.at[i].arc != UINT32_MAX) return true;
     return false;
 }
 
-static bool *settle_ties(const gcut_network *net, links *l, gcut_arena *arena)
+static double precision_of(key k)
 {
-    for (int level = 1; level <= 2; level++) {
-        links *next = next_level(net, l, arena, level);
+    return k == KEY_PRICE ? PRECISION : 0; /* bytes and tensors are whole numbers */
+}
+
+static bool *settle_ties(const gcut_network *net, const links *l, gcut_arena *arena, const key *keys)
+{
+    for (int level = 1; level < NKEYS; level++) {
+        links *next = next_level(net, l, arena, keys[level]);
         if (!in_play(next)) break;
-        max_flow(arena, next, net->nvertices);
+        maximise(arena, next, precision_of(keys[level]));
         l = next;
     }
-    return reach(arena, l, net->nvertices, GCUT_NET_SOURCE, false);
+    return reach(arena, l, l->tolerance, GCUT_NET_SOURCE, false);
 }
 
 /* ---- the solve ---- */
 
-static uint32_t finite_arcs(const gcut_network *net)
+static void keep_residual(gcut_cut *cut, const links *l, gcut_arena *arena)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < net->arcs.n; i++) n += !isinf(net->arcs.at[i].price);
-    return n;
+    for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
+        const link *a = &l->arc.at[i / 2];
+        double by = room(a, i % 2);
+        if (by > 0)
+            *GCUT_PUSH(arena, &cut->residual) =
+                (gcut_open){i % 2 ? a->to : a->from, i % 2 ? a->from : a->to, by};
+    }
 }
 
-gcut_cut gcut_solve(const gcut_network *net, gcut_arena *arena)
+static double flow_value(const links *l)
 {
-    GCUT_ASSERT(net->nvertices < INT_MAX - 1 && net->arcs.n < FINITE_SUM / 2);
+    double sum = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) {
+        if (l->arc.at[i].from == GCUT_NET_SOURCE) sum += l->arc.at[i].flow;
+        if (l->arc.at[i].to == GCUT_NET_SOURCE) sum -= l->arc.at[i].flow;
+    }
+    return sum;
+}
+
+static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *keys)
+{
+    GCUT_ASSERT(net->nvertices < INT32_MAX - 1 && net->arcs.n < (uint32_t)FLOW_LIMIT / 2);
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     if (!has_finite_cut(net, scratch))
         gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
                   "some value must be neither saved nor recomputed");
-    gcut_cut cut = {.quantum = choose_quantum(net, DBL_MAX)};
-    double limit = DBL_MAX;
-    links *l;
-    for (;;) {
-        l = quantised(net, scratch, cut.quantum, limit);
-        cut.flow = max_flow(scratch, l, net->nvertices);
-        double u = cut_cost(net, reach(scratch, l, net->nvertices, GCUT_NET_SOURCE, false));
-        if (u >= limit) break;
-        limit = u;
-        double finer = choose_quantum(net, limit);
-        if (finer > cut.quantum / 4) break;
-        cut.quantum = finer;
-    }
-    cut.source_side = gcut_memdup(arena, settle_ties(net, l, scratch), net->nvertices);
+    links *l = first_level(net, scratch, keys[0]);
+    maximise(scratch, l, precision_of(keys[0]));
+    gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
+    keep_residual(&cut, l, arena);
+    cut.source_side = gcut_memdup(arena, settle_ties(net, l, scratch, keys), net->nvertices);
     cut.cost = cut_cost(net, cut.source_side);
-    cut.error = finite_arcs(net) / 2.0 * cut.quantum;
-    cut.lower_bound = fmax(0, (double)cut.flow * cut.quantum - cut.error);
+    /* A sum of n doubles is off by at most n * 2^-53 of it; a flow's is of at most as many as there are arcs.
+     */
+    cut.lower_bound = fmax(0, cut.flow * (1 - ldexp(net->arcs.n, -53)));
+    cut.error = cut.cost - cut.lower_bound;
     GCUT_ASSERT(cut.source_side[GCUT_NET_SOURCE] && !cut.source_side[GCUT_NET_SINK]);
     gcut_arena_free(scratch);
     return cut;
+}
+
+gcut_cut gcut_solve(const gcut_network *net, gcut_arena *arena)
+{
+    static const key keys[NKEYS] = {KEY_PRICE, KEY_BYTES, KEY_WEIGHT};
+    return solve(net, arena, keys);
+}
+
+gcut_cut gcut_solve_smallest(const gcut_network *net, gcut_arena *arena)
+{
+    static const key keys[NKEYS] = {KEY_BYTES, KEY_PRICE, KEY_WEIGHT};
+    return solve(net, arena, keys);
 }

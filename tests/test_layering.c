@@ -39,7 +39,7 @@ static const room rooms[] = {
 /* Foreign libraries and the only places that may know them. */
 static const struct {
     const char *header, *where[3];
-} foreign[] = {{"glpk.h", {"partition/solve.c"}},
+} foreign[] = {{"glpk.h", {"partition/glpk.c"}},
                {"jansson.h", {"base/json_read.c"}},
                {"blis.h", {"kernels/rt/", "bench/"}},
                {"blis/blis.h", {"kernels/rt/", "bench/"}},

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * All breakpoints: take two plans, cut again at the lambda where their costs meet, until no new plan appears.
+ *
+ * Two plans that are both on the envelope are neighbours exactly when nothing is cheaper where their lines
+ * meet; otherwise the plan found there splits the interval.  Every cut either adds a plan or closes an
+ * interval, so there are about two per breakpoint.  The ends are the cheapest plan at lambda 0 and the
+ * cheapest of those with the fewest bytes.  The cut that closes an interval has the flow that proves it: its
+ * value is the bound at that lambda, and its residual network says which plans lie between
+ * (partition/ties.c).
+ */
+#include "partition/frontier.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/solve.h"
+#include "partition/ties.h"
+
+typedef struct corner {
+    gcut_point point;
+    const bool *side; /* by vertex of the network */
+} corner;
+
+typedef struct search {
+    gcut_frontier *f;
+    gcut_arena *arena, *scratch; /* of the result; of the search */
+    gcut_network *net;
+} search;
+
+static double cost_at(const gcut_point *x, double lambda)
+{
+    return x->fixed_ns + lambda * (double)x->saved_bytes;
+}
+
+/* The plan of a cut, measured as a plan: what it does not need it does not pay. */
+static gcut_point point_of(const search *s, const bool *side)
+{
+    const gcut_problem *p = s->f->p;
+    gcut_arena *a = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
+    bool *saved = gcut_calloc(s->arena, p->g->values.n, 1);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !s->net->in[v] || side[s->net->in[v]];
+    gcut_choice *c = gcut_choice_saving(p, a, saved, NULL, 0);
+    gcut_point x = {.saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved};
+    gcut_arena_free(a);
+    return x;
+}
+
+static corner corner_of(const search *s, const gcut_cut *cut)
+{
+    return (corner){point_of(s, cut->source_side), cut->source_side};
+}
+
+static gcut_cut cut_at(const search *s, double lambda)
+{
+    gcut_network_at(s->net, lambda);
+    gcut_cut cut = gcut_solve(s->net, s->scratch);
+    double cost = cut.lower_bound + gcut_forced_cost(s->f->p, lambda);
+    *GCUT_PUSH(s->arena, &s->f->bounds) = (gcut_bound){lambda, cost};
+    return cut;
+}
+
+static void emit(const search *s, gcut_point x)
+{
+    *GCUT_PUSH(s->arena, &s->f->points) = x;
+}
+
+static int more_bytes(const void *a, const void *b)
+{
+    const gcut_point *x = a, *y = b;
+    return (x->saved_bytes < y->saved_bytes) - (x->saved_bytes > y->saved_bytes);
+}
+
+/* The points on the edge from a to b, whose costs meet at lambda, by falling bytes. */
+static void fill_edge(const search *s, const corner *a, const corner *b, double lambda, const gcut_cut *cut)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
+    gcut_sides sides = gcut_ties_between(scratch, s->net, cut, b->side, a->side);
+    GCUT_VEC(gcut_point) found = {0};
+    for (uint32_t i = 0; i < sides.n; i++) {
+        gcut_point x = point_of(s, sides.at[i]);
+        x.from = x.to = lambda;
+        x.between = true;
+        *GCUT_PUSH(scratch, &found) = x;
+    }
+    if (found.n) qsort(found.at, found.n, sizeof *found.at, more_bytes);
+    double last_ns = a->point.fixed_ns;
+    int64_t last_bytes = a->point.saved_bytes;
+    for (uint32_t i = 0; i < found.n; i++) {
+        gcut_point *x = &found.at[i];
+        bool falls = x->saved_bytes < last_bytes && x->saved_bytes > b->point.saved_bytes;
+        if (!falls || !(x->fixed_ns > last_ns) || !(x->fixed_ns < b->point.fixed_ns)) continue;
+        emit(s, *x);
+        last_ns = x->fixed_ns;
+        last_bytes = x->saved_bytes;
+    }
+    gcut_arena_free(scratch);
+}
+
+/* From corner a on: everything up to `last`.  The depth is the number of corners at worst, so the pending
+ * ones are kept in an explicit stack. */
+static void walk(const search *s, corner a, corner last)
+{
+    GCUT_VEC(corner) right = {0};
+    *GCUT_PUSH(s->scratch, &right) = last;
+    while (right.n) {
+        corner b = right.at[right.n - 1];
+        if (b.point.saved_bytes >= a.point.saved_bytes) { /* the same plan, or one that ties */
+            right.n--;
+            continue;
+        }
+        double meet =
+            (b.point.fixed_ns - a.point.fixed_ns) / (double)(a.point.saved_bytes - b.point.saved_bytes);
+        if (!(meet > a.point.from)) { /* a rounding error dearer than b, which has fewer bytes */
+            b.point.from = a.point.from;
+            a = b;
+            right.n--;
+            continue;
+        }
+        gcut_cut cut = cut_at(s, meet);
+        corner mid = corner_of(s, &cut);
+        bool inside =
+            mid.point.saved_bytes < a.point.saved_bytes && mid.point.saved_bytes > b.point.saved_bytes;
+        double blur = cut.error + 1e-12 * cut.cost;
+        if (inside && cost_at(&mid.point, meet) < cost_at(&a.point, meet) - blur) {
+            *GCUT_PUSH(s->scratch, &right) = mid;
+            continue;
+        }
+        a.point.to = b.point.from = meet;
+        emit(s, a.point);
+        fill_edge(s, &a, &b, meet, &cut);
+        a = b;
+        right.n--;
+    }
+    a.point.to = INFINITY;
+    emit(s, a.point);
+}
+
+static int by_lambda(const void *a, const void *b)
+{
+    double x = ((const gcut_bound *)a)->lambda, y = ((const gcut_bound *)b)->lambda;
+    return (x > y) - (x < y);
+}
+
+gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
+{
+    gcut_frontier *f = gcut_calloc(arena, 1, sizeof *f);
+    search s = {f, arena, gcut_arena_new(gcut_arena_env(arena), arena), NULL};
+    f->p = p;
+    s.net = gcut_problem_network(p, s.scratch);
+    gcut_cut first = cut_at(&s, 0), last = gcut_solve_smallest(s.net, s.scratch);
+    walk(&s, corner_of(&s, &first), corner_of(&s, &last));
+    qsort(f->bounds.at, f->bounds.n, sizeof *f->bounds.at, by_lambda);
+    gcut_arena_free(s.scratch);
+    return f;
+}
+
+/* ---- questions ---- */
+
+gcut_choice *gcut_point_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_point *point)
+{
+    gcut_choice *c = gcut_choice_saving(f->p, arena, point->saved, NULL, point->from);
+    c->lower_bound_ns = fmin(c->cost_ns, gcut_cost_bound(f, point->from));
+    return c;
+}
+
+double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across)
+{
+    if (bytes_across < f->points.at[f->points.n - 1].saved_bytes) return INFINITY;
+    double best = 0;
+    for (uint32_t i = 0; i < f->bounds.n; i++)
+        best = fmax(best, f->bounds.at[i].cost_ns - f->bounds.at[i].lambda * (double)bytes_across);
+    return best;
+}
+
+/* The cheapest cost is concave in lambda: between two bounds it is above the line from one to the other.
+ * Behind the last breakpoint it rises by the fewest bytes possible. */
+double gcut_cost_bound(const gcut_frontier *f, double lambda)
+{
+    const gcut_bound *b = f->bounds.at;
+    uint32_t n = f->bounds.n;
+    int64_t least = f->points.at[f->points.n - 1].saved_bytes;
+    if (lambda >= b[n - 1].lambda) return b[n - 1].cost_ns + (lambda - b[n - 1].lambda) * (double)least;
+    uint32_t i = 0;
+    while (b[i + 1].lambda <= lambda) i++;
+    if (lambda == b[i].lambda) return b[i].cost_ns;
+    double t = (lambda - b[i].lambda) / (b[i + 1].lambda - b[i].lambda);
+    return b[i].cost_ns + t * (b[i + 1].cost_ns - b[i].cost_ns);
+}
+
+gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double from)
+{
+    const gcut_problem *p = f->p;
+    uint32_t nvalues = p->g->values.n;
+    gcut_flips *flips = gcut_calloc(arena, nvalues, sizeof *flips);
+    typedef GCUT_VEC(double) reals;
+    reals *at = gcut_calloc(arena, nvalues, sizeof *at);
+    gcut_fate *before = NULL;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    for (uint32_t i = 0; i < f->points.n; i++) {
+        const gcut_point *x = &f->points.at[i];
+        if (x->between || !(x->to > from)) continue;
+        gcut_fate *fate = gcut_choice_saving(p, scratch, x->saved, NULL, 0)->fate;
+        for (gcut_ref v = 1; v < nvalues; v++) {
+            bool now = fate[v] == GCUT_F_SAVED;
+            if (!before)
+                flips[v].saved = now;
+            else if (now != (before[v] == GCUT_F_SAVED))
+                *GCUT_PUSH(arena, &at[v]) = x->from;
+        }
+        before = fate;
+    }
+    for (gcut_ref v = 1; v < nvalues; v++) flips[v].n = at[v].n, flips[v].at = at[v].at;
+    gcut_arena_free(scratch);
+    return flips;
+}

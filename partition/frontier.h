@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The family of all minimum cuts: saved bytes against time.
+ *
+ * A plan that costs `fixed` at lambda 0 and saves `bytes` costs fixed + lambda * bytes, so the cheapest cost
+ * is a concave function of lambda, the lower envelope of straight lines.  Its pieces are the plans that some
+ * lambda asks for; in the plane of bytes and time they are the corners of a convex hull.  Where two pieces
+ * meet many plans may cost the same (equal layers give up a tensor at the same price): those lie on the edge
+ * between the two corners and are listed as well.  What lies above an edge no lambda finds
+ * (partition/within.c looks there).
+ */
+#ifndef GCUT_PARTITION_FRONTIER_H
+#define GCUT_PARTITION_FRONTIER_H
+
+#include "partition/decide.h"
+
+typedef struct gcut_point {
+    int64_t saved_bytes;
+    double fixed_ns;   /* cost at lambda 0 */
+    double from, to;   /* the lambdas for which no plan is cheaper: [from, to]; a point between has one */
+    bool between;      /* on the edge between two corners */
+    const bool *saved; /* by value, for gcut_choice_saving */
+} gcut_point;
+
+/* No plan costs less than cost_ns at lambda: the value of a flow. */
+typedef struct gcut_bound {
+    double lambda, cost_ns;
+} gcut_bound;
+
+/* When the cheapest plan stops to save a value, and where nesting fails, starts again. */
+typedef struct gcut_flips {
+    bool saved;       /* from lambda `from` on */
+    uint32_t n;       /* 0: never */
+    const double *at; /* rising, > from; every one toggles */
+} gcut_flips;
+
+typedef struct gcut_frontier {
+    const gcut_problem *p;
+    GCUT_VEC(gcut_point)
+    points;                      /* bytes fall and fixed_ns rises from one to the next; the first is the
+                                    cheapest at lambda 0, the last saves the fewest bytes possible */
+    GCUT_VEC(gcut_bound) bounds; /* rising lambda, from 0 on: at least the breakpoints */
+} gcut_frontier;
+
+/* Memory from `arena`; `p` is kept.  Throws GCUT_EPLAN, GCUT_ENOMEM. */
+gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
+
+/* The plan of a point, at lambda `from`, with its lower bound there. */
+gcut_choice *gcut_point_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_point *point);
+
+/* No plan that keeps at most that many bytes across the boundary takes less than this at lambda 0, whatever
+ * its schedule: the maximum over lambda of (cheapest cost - lambda * bytes).  INFINITY when none keeps so
+ * few. */
+double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across);
+
+/* No plan costs less at lambda. */
+double gcut_cost_bound(const gcut_frontier *f, double lambda);
+
+/* By value: what the cheapest plan does with it from lambda `from` on. */
+gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double from);
+
+#endif
