@@ -28,6 +28,7 @@
 #include "partition/solve.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "partition/glpk.h"
 
@@ -110,28 +111,79 @@ static int32_t quanta(double room_for, double quantum)
     return n < (double)INT32_MAX ? (int32_t)n : INT32_MAX;
 }
 
-/* More flow, in whole quanta. */
+/* A quantum of room: what GLPK takes part in. */
+static double less_than(double quantum)
+{
+    return nextafter(quantum, 0);
+}
+
+/* More flow, in whole quanta.  Only what lies on some path with room from source to sink is given to GLPK. */
 static void augment(gcut_arena *arena, links *l, double quantum)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    bool *near = reach(scratch, l, less_than(quantum), GCUT_NET_SOURCE, false);
+    bool *ahead = reach(scratch, l, less_than(quantum), GCUT_NET_SINK, true);
+    uint32_t *name = gcut_calloc(scratch, l->nvertices, sizeof *name), n = 0;
+    for (uint32_t v = 0; v < l->nvertices; v++)
+        if (near[v] && ahead[v]) name[v] = n++;
     GCUT_VEC(gcut_pipe) pipes = {0};
-    for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
+    GCUT_VEC(uint32_t) whose = {0};
+    for (uint32_t i = 0; i < 2 * l->arc.n && near[GCUT_NET_SINK]; i++) {
         const link *a = &l->arc.at[i / 2];
         bool against = i % 2;
+        uint32_t from = against ? a->to : a->from, to = against ? a->from : a->to;
         int32_t cap = quanta(room(a, against), quantum);
-        if (cap == 0) continue;
-        *GCUT_PUSH(scratch, &pipes) =
-            (gcut_pipe){against ? a->to : a->from, against ? a->from : a->to, cap, 0};
+        if (cap == 0 || !near[from] || !ahead[from] || !near[to] || !ahead[to]) continue;
+        *GCUT_PUSH(scratch, &pipes) = (gcut_pipe){name[from], name[to], cap, 0};
+        *GCUT_PUSH(scratch, &whose) = i;
     }
-    gcut_glpk_flow(scratch, l->nvertices, pipes.at, pipes.n, GCUT_NET_SOURCE, GCUT_NET_SINK);
-    for (uint32_t i = 0, k = 0; i < 2 * l->arc.n; i++) {
-        link *a = &l->arc.at[i / 2];
-        bool against = i % 2;
-        /* Both directions are asked before either is changed. */
-        if (!against) {
-            int32_t there = quanta(room(a, false), quantum) ? pipes.at[k++].flow : 0;
-            int32_t back = quanta(room(a, true), quantum) ? pipes.at[k++].flow : 0;
-            a->flow += quantum * (double)(there - back);
+    if (pipes.n) gcut_glpk_flow(scratch, n, pipes.at, pipes.n, name[GCUT_NET_SOURCE], name[GCUT_NET_SINK]);
+    for (uint32_t k = 0; k < pipes.n; k++) {
+        double more = quantum * (double)pipes.at[k].flow;
+        l->arc.at[whose.at[k] / 2].flow += whose.at[k] % 2 ? -more : more;
+    }
+    gcut_arena_free(scratch);
+}
+
+/* A head start, which spares GLPK most of its paths: from source to sink along arcs in their own direction,
+ * depth first, as long as there is such a path.  The network of prices has no cycles, so a vertex that led
+ * nowhere once is never tried again. */
+static void push_forwards(gcut_arena *arena, links *l)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    uint32_t *first = gcut_calloc(scratch, (size_t)l->nvertices + 2, sizeof *first);
+    uint32_t *next = gcut_alloc(scratch, (size_t)l->nvertices * sizeof *next);
+    uint32_t *out = gcut_alloc(scratch, ((size_t)l->arc.n + 1) * sizeof *out);
+    uint32_t *path = gcut_alloc(scratch, (size_t)l->nvertices * sizeof *path), depth = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) first[l->arc.at[i].from + 2]++;
+    for (uint32_t v = 1; v <= l->nvertices; v++) first[v + 1] += first[v];
+    for (uint32_t i = 0; i < l->arc.n; i++) out[first[l->arc.at[i].from + 1]++] = i;
+    memcpy(next, first, l->nvertices * sizeof *next);
+    for (uint32_t v = GCUT_NET_SOURCE;;) {
+        if (v == GCUT_NET_SINK) {
+            double least = INFINITY;
+            uint32_t full = 0;
+            for (uint32_t k = 0; k < depth; k++) least = fmin(least, room(&l->arc.at[path[k]], false));
+            for (uint32_t k = depth; k-- > 0;) {
+                link *a = &l->arc.at[path[k]];
+                bool all = room(a, false) == least;
+                a->flow = all ? a->cap : a->flow + least;
+                if (all) full = k;
+            }
+            depth = full;
+            v = l->arc.at[path[full]].from;
+        } else if (next[v] < first[v + 1]) {
+            link *a = &l->arc.at[out[next[v]]];
+            if (room(a, false) > 0 && (a->to == GCUT_NET_SINK || next[a->to] < first[a->to + 1])) {
+                path[depth++] = out[next[v]];
+                v = a->to;
+            } else {
+                next[v]++;
+            }
+        } else if (depth > 0) {
+            v = l->arc.at[path[--depth]].from;
+        } else {
+            break;
         }
     }
     gcut_arena_free(scratch);
@@ -162,7 +214,7 @@ static double maximise(gcut_arena *arena, links *l, double precision)
 {
     double most = 0, gap;
     for (uint32_t i = 0; i < l->arc.n; i++)
-        if (!isinf(l->arc.at[i].cap)) most += l->arc.at[i].cap;
+        if (!isinf(l->arc.at[i].cap)) most += room(&l->arc.at[i], false);
     GCUT_ASSERT(most < INFINITY);
     if (most == 0) most = ldexp(1, -30);
     for (int round = 1;; round++) {
@@ -170,7 +222,7 @@ static double maximise(gcut_arena *arena, links *l, double precision)
         l->quantum = quantum_for(most);
         augment(scratch, l, l->quantum);
         /* Arcs with less than a quantum are full for GLPK, those with one are not. */
-        bool *side = reach(scratch, l, nextafter(l->quantum, 0), GCUT_NET_SOURCE, false);
+        bool *side = reach(scratch, l, less_than(l->quantum), GCUT_NET_SOURCE, false);
         GCUT_ASSERT(!side[GCUT_NET_SINK]);
         double want = precision * capacity_of(l, side);
         GCUT_ASSERT(want < INFINITY); /* a cut infinite arc would be a wrong plan */
@@ -303,6 +355,7 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
         gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
                   "some value must be neither saved nor recomputed");
     links *l = first_level(net, scratch, keys[0]);
+    push_forwards(scratch, l);
     maximise(scratch, l, precision_of(keys[0]));
     gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
     keep_residual(&cut, l, arena);
