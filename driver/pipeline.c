@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver/budget.h"
+#include "driver/machine.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/passes.h"
 #include "graph/text.h"
@@ -181,7 +182,8 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .lambda = p->opt.lambda,
                                .at = p->at,
                                .nat = p->nat,
-                               .machine = gcut_machine_shipped(),
+                               .machine = gcut_machine_at(gcut_machine_find(p->arena, p->opt.machine),
+                                                          p->opt.threads),
                                .save = p->opt.save,
                                .recompute = p->opt.recompute,
                                .nsave = (uint32_t)p->opt.nsave,

@@ -280,7 +280,7 @@ static void wrong_files_are_refused(void **state)
         {"{", "[", "not JSON"},
     };
     gcut_machine at[] = {bumpy(1), bumpy(2)};
-    memset(at[0].op_ns, 0, sizeof at[0].op_ns);
+    at[0].op_ns[GCUT_OP_exp][0] = 0;
     const gcut_machine_model model = {"m", 3, 2, at};
     w->model = &model;
     must(w->env, write_body, w);

@@ -368,18 +368,18 @@ typedef struct gcut_options {
     int64_t budget;         /* bytes that the peak of the whole step may take; 0 = no limit */
     const char *plan;       /* a plan file to follow instead of deciding; NULL = none */
     const char *save_dtype; /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
-    const char *machine;   /* file of a machine model; NULL = GRADCUT_MACHINE, else what calibrate wrote, else
-                              the shipped one */
-    const char *optimizer; /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
-    bool keep_grads;       /* results keep gradients beside an optimizer */
-    const char *loss;      /* NULL = the only scalar float out */
+    const char *machine; /* file of a machine model or "shipped"; NULL = GRADCUT_MACHINE, else what calibrate
+                            wrote, else the shipped one */
+    const char *optimizer;  /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
+    bool keep_grads;        /* results keep gradients beside an optimizer */
+    const char *loss;       /* NULL = the only scalar float out */
     const char *const *wrt; /* globs over parameter names; NULL = every float param */
     size_t nwrt;
     const gcut_size *at; /* sizes for prices; a symbol not named takes the smallest it allows that is >= 4 */
     size_t nat;
     const char *const *save, *const *recompute; /* value names forced either way */
     size_t nsave, nrecompute;
-    int threads;       /* 0 = OMP_NUM_THREADS, else every core */
+    int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
     bool forward_only; /* no derivative */
     bool exact;        /* interpreted backends compute in f64 */
     uint64_t seed;     /* of what is neither bound nor declared as data */
