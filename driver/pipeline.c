@@ -15,6 +15,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/passes.h"
 #include "graph/text.h"
+#include "partition/policy.h"
 
 static gcut_graph *rename_to(gcut_graph *g, const char *name)
 {
@@ -172,13 +173,15 @@ static void to_split(gcut_pipeline *p)
 
 gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
 {
-    gcut_policy policy;
-    if (!gcut_policy_parse(p->opt.policy, &policy))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "policies: mincut, save-all, recompute-all",
-                  "unknown policy '%s'", p->opt.policy);
+    gcut_plan_options policy = {0};
+    if (!gcut_policy_read(p->opt.policy, &policy))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0},
+                  gcut_printf(p->arena, "policies: %s", gcut_policy_list(p->arena)), "unknown policy '%s'",
+                  p->opt.policy);
     if (!(p->opt.lambda >= 0))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "lambda must be a number >= 0, in ns per byte");
-    return (gcut_plan_options){.policy = policy,
+    return (gcut_plan_options){.policy = policy.policy,
+                               .torch_budget = policy.torch_budget,
                                .lambda = p->opt.lambda,
                                .at = p->at,
                                .nat = p->nat,

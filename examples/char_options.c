@@ -27,7 +27,7 @@ static const option options[] = {
     {"--lr", REAL, AT(lr), 0, "highest learning rate (3e-3)"},
     {"--seed", WHOLE, AT(seed), 0, "of weights, windows and sample (1)"},
     {"--threads", WHOLE, AT(threads), 0, "0: OMP_NUM_THREADS, else every core (0)"},
-    {"--policy", WORD, AT(policy), 0, "what to save: mincut, save-all, recompute-all (mincut)"},
+    {"--policy", WORD, AT(policy), 0, "what to save: " GCUT_POLICIES " (mincut)"},
     {"--lambda", REAL, AT(lambda), 0, "price of a saved byte in ns (0.05)"},
     {"--backend", WORD, AT(backend), 0, "eager, joint, planned, compiled (compiled)"},
     {"--sample", WHOLE, AT(sample), 0, "characters to write at the end (500)"},

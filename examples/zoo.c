@@ -37,7 +37,7 @@ static const option options[] = {
     {"--seed", WHOLE, AT(seed), 0, "of the data (1)"},
     {"--every", WHOLE, AT(every), 1, "steps per line of output (1 to 20 lines in all)"},
     {"--threads", WHOLE, AT(threads), 0, "0: OMP_NUM_THREADS, else every core (0)"},
-    {"--policy", WORD, AT(policy), 0, "what to save: mincut, save-all, recompute-all (mincut)"},
+    {"--policy", WORD, AT(policy), 0, "what to save: " GCUT_POLICIES " (mincut)"},
     {"--lambda", REAL, AT(lambda), 0, "price of a saved byte in ns (0.05)"},
     {"--backend", WORD, AT(backend), 0, "eager, joint, planned, compiled (compiled)"},
     {"--dump", WORD, AT(dump), 0, "write the graph as text to this file, then stop"},

@@ -277,6 +277,16 @@ typedef enum gcut_class {
     GCUT_CLASS_CONTROL
 } gcut_class;
 
+/* What PyTorch's partitioner takes an op for. */
+typedef enum gcut_torch {
+    GCUT_TORCH_NONE,
+    GCUT_TORCH_POINT,
+    GCUT_TORCH_VIEW,
+    GCUT_TORCH_RANDOM,
+    GCUT_TORCH_HEAVY,
+    GCUT_TORCH_CAT
+} gcut_torch;
+
 typedef enum gcut_emit {
     GCUT_EMIT_POINT,
     GCUT_EMIT_CAST,
@@ -328,6 +338,7 @@ typedef struct gcut_op_info {
     bool integers;  /* its evaluation over integers is defined */
     const char *attrs;
     gcut_class class;
+    gcut_torch torch;
     int cost_ps;
     gcut_madds_fn *madds; /* graph/madds.c; NULL unless a contraction */
     gcut_way way;

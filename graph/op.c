@@ -24,7 +24,7 @@
 #define COUNTER(...) COUNTER_(__VA_ARGS__)
 #define MANY 255
 
-#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, cost, emitter, c, meaning)              \
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, torched, cost, emitter, c, meaning)     \
     [GCUT_OP_##id] = {.name = #id,                                                                           \
                       operands,                                                                              \
                       .dtypes = #types[0],                                                                   \
@@ -33,6 +33,7 @@
                       .integers = SECOND(ieval),                                                             \
                       .attrs = attr,                                                                         \
                       .class = GCUT_CLASS_##cls,                                                             \
+                      .torch = GCUT_TORCH_##torched,                                                         \
                       .cost_ps = cost,                                                                       \
                       .emit = GCUT_EMIT_##emitter,                                                           \
                       .cexpr = c,                                                                            \

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "graph/shape.h"
+#include "partition/policy.h"
 #include "partition/solve.h"
 
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt)
@@ -170,20 +171,12 @@ double gcut_forced_cost(const gcut_problem *p, double lambda)
     return sum;
 }
 
-/* What each policy would save, if the backward half needs it. */
-static bool *wishes(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, const gcut_network *net,
-                    const gcut_cut *cut)
+/* What the cut saves, if the backward half needs it. */
+static bool *saved_by_cut(const gcut_problem *p, gcut_arena *arena, const gcut_network *net,
+                          const gcut_cut *cut)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) {
-        switch (policy) {
-        case GCUT_POLICY_MINCUT: saved[v] = !net->in[v] || cut->source_side[net->in[v]]; break;
-        case GCUT_POLICY_SAVE_ALL:
-            saved[v] = p->facts->where[v] != GCUT_W_EITHER && !gcut_value_is(p->g, v, GCUT_CLASS_VIEW);
-            break;
-        case GCUT_POLICY_RECOMPUTE_ALL: break;
-        }
-    }
+    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !net->in[v] || cut->source_side[net->in[v]];
     return saved;
 }
 
@@ -193,7 +186,9 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     gcut_network *net = gcut_problem_network(p, scratch);
     gcut_network_at(net, lambda);
     gcut_cut cut = gcut_solve(net, scratch);
-    gcut_choice *c = gcut_choice_saving(p, arena, wishes(p, scratch, policy, net, &cut), NULL, lambda);
+    gcut_policy_fn *rule = gcut_policy_get(policy)->saved;
+    bool *saved = rule ? rule(p, scratch) : saved_by_cut(p, scratch, net, &cut);
+    gcut_choice *c = gcut_choice_saving(p, arena, saved, NULL, lambda);
     c->lower_bound_ns = cut.lower_bound + gcut_forced_cost(p, lambda);
     c->quantum_ns = cut.quantum;
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.

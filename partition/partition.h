@@ -11,12 +11,24 @@
 #include "graph/graph.h"
 #include "graph/machine.h"
 
-typedef enum gcut_policy { GCUT_POLICY_MINCUT, GCUT_POLICY_SAVE_ALL, GCUT_POLICY_RECOMPUTE_ALL } gcut_policy;
+/* Who decides what is saved; what each one does: partition/policy.h. */
+typedef enum gcut_policy {
+    GCUT_POLICY_MINCUT,
+    GCUT_POLICY_SAVE_ALL,
+    GCUT_POLICY_RECOMPUTE_ALL,
+    GCUT_POLICY_TORCH,
+    GCUT_POLICY_TORCH_BUDGET, /* torch under options.torch_budget */
+    GCUT_POLICY_SQRT,
+    GCUT_POLICY_EVERY_2ND_MATMUL,
+    GCUT_POLICY_ATTENTION_ONLY,
+    GCUT_NPOLICIES
+} gcut_policy;
 const char *gcut_policy_name(gcut_policy p);
-bool gcut_policy_parse(const char *s, gcut_policy *out);
+bool gcut_policy_parse(const char *s, gcut_policy *out); /* without a budget: gcut_policy_read */
 
 typedef struct gcut_plan_options {
     gcut_policy policy;
+    double torch_budget;        /* of TORCH_BUDGET: PyTorch's activation_memory_budget, 0 to 1 */
     double lambda;              /* ns per byte, >= 0; default 0.05 */
     const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */
     uint32_t nat;

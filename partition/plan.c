@@ -5,27 +5,8 @@
 #include "partition/partition.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "partition/decide.h"
-
-static const char *const policies[] = {"mincut", "save-all", "recompute-all"};
-#define NPOLICIES (sizeof policies / sizeof *policies)
-
-const char *gcut_policy_name(gcut_policy p)
-{
-    return policies[p];
-}
-
-bool gcut_policy_parse(const char *s, gcut_policy *out)
-{
-    for (size_t i = 0; i < NPOLICIES; i++)
-        if (!strcmp(s, policies[i])) {
-            *out = (gcut_policy)i;
-            return true;
-        }
-    return false;
-}
+#include "partition/policy.h"
 
 static const char *const *copy_names(gcut_module *m, const char *const *names, uint32_t n)
 {
@@ -112,7 +93,7 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     if (!(opt->lambda >= 0) || isinf(opt->lambda))
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "lambda must be a finite number of ns per byte, >= 0");
-    if ((size_t)opt->policy >= NPOLICIES)
+    if (!gcut_policy_get(opt->policy))
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
                   (int)opt->policy);
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);

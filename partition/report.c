@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "partition/policy.h"
+
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 {
     gcut_report_ctx r = {.plan = plan, .g = plan->joint, .arena = arena};
@@ -431,7 +433,7 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     const gcut_module *m = plan->joint->module;
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
     gcut_report_ctx r = gcut_report_open(plan, a);
-    gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_name(plan->options.policy));
+    gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_text(a, &plan->options));
     if (plan->budget)
         gcut_text_add(out, "budget %s (%s)", size_text(a, plan->budget), plan->label);
     else

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "graph/text.h"
+#include "partition/policy.h"
 
 /* FNV-1a over the canonical text of the joint graph without locations: equal graphs, equal hash, wherever
  * their files lie. */
@@ -76,7 +77,7 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
 {
     const gcut_plan *plan = r->plan;
     key_str(j, "graph_hash", graph_hash(r));
-    key_str(j, "policy", gcut_policy_name(plan->options.policy));
+    key_str(j, "policy", gcut_policy_text(r->arena, &plan->options));
     key_real(j, "lambda", plan->options.lambda);
     gcut_json_key(j, "budget");
     if (plan->budget)

@@ -143,7 +143,7 @@ typedef struct columns {
 } columns;
 
 static const columns table[GCUT_NOPS] = {
-#define OP(id, operands, types, attr, shape, feval, ieval, vjp, class, cost, emit, ...)                      \
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, class, torch, cost, emit, ...)               \
     [GCUT_OP_##id] = {#shape, #vjp, #class, #emit},
 #include "graph/ops.def"
 #undef OP

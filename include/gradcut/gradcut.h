@@ -361,9 +361,11 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
     int64_t value;
 } gcut_size;
 
+#define GCUT_POLICIES "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
+
 typedef struct gcut_options {
     gcut_backend backend;
-    const char *policy;     /* "mincut", "save-all", "recompute-all" */
+    const char *policy;     /* who decides what is saved: one of GCUT_POLICIES; B is a number from 0 to 1 */
     double lambda;          /* price of a saved byte in ns */
     int64_t budget;         /* bytes that the peak of the whole step may take; 0 = no limit */
     const char *plan;       /* a plan file to follow instead of deciding; NULL = none */
