@@ -185,8 +185,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .lambda = p->opt.lambda,
                                .at = p->at,
                                .nat = p->nat,
-                               .machine = gcut_machine_at(gcut_machine_find(p->arena, p->opt.machine),
-                                                          p->opt.threads),
+                               .machine = gcut_machine_at(p->machine, p->opt.threads),
                                .save = p->opt.save,
                                .recompute = p->opt.recompute,
                                .nsave = (uint32_t)p->opt.nsave,
@@ -264,20 +263,19 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
 
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
-    return gcut_program_ns(p->program, gcut_machine_model_shipped(), at, nat, threads);
+    return gcut_program_ns(p->program, p->machine, at, nat, threads);
 }
 
 gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                                gcut_arena *a)
 {
-    return gcut_program_costs(p->program, gcut_machine_model_shipped(), at, nat, threads, a);
+    return gcut_program_costs(p->program, p->machine, at, nat, threads, a);
 }
 
 void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes)
 {
-    const gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), threads);
+    const gcut_machine m = gcut_machine_at(p->machine, threads);
     const double n = 2048; /* of a large product */
-    (void)p;
     *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_f32, n, n, n, 1);
     *bytes = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
 }
@@ -314,6 +312,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
     p->opt = copy_options(a, opt);
     p->primal = clone(user, a);
     p->module = p->primal->module;
+    p->machine = gcut_machine_find(a, p->opt.machine);
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);

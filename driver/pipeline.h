@@ -14,7 +14,8 @@ typedef struct gcut_pipeline {
     gcut_env *env;
     gcut_arena *arena; /* everything below; the user's graph is only read */
     gcut_module *module;
-    gcut_options opt; /* with its strings and lists copied */
+    gcut_options opt;                  /* with its strings and lists copied */
+    const gcut_machine_model *machine; /* what prices and predictions come from */
     gcut_optimizer optimizer;
     gcut_graph *primal;
     gcut_graph *folded; /* folded, cse, dce: what is differentiated */

@@ -145,7 +145,8 @@ double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, double elements)
 {
     bool wide = gcut_dtype_bytes(t) > 4;
-    double ns = m->op_ns[op][wide];
-    if (!(ns > 0)) ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale * (wide ? 2 : 1);
-    return elements * ns;
+    double ns = m->op_ns[op][0];
+    if (wide && m->op_ns[op][1] > 0) return elements * m->op_ns[op][1];
+    if (!(ns > 0)) ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale;
+    return elements * ns * (wide ? 2 : 1);
 }

@@ -38,7 +38,7 @@ typedef struct gcut_machine {
     double attention_ns_per_flop[2];                                  /* forward, backward */
     double f64_factor;          /* what contractions of f64 take of those */
     double op_ns[GCUT_NOPS][2]; /* one element of f32 (all of up to 4 bytes), of f64; 0 = not measured */
-    double op_scale;            /* else: the op table's cost_ps / 1000 times this; twice that for f64 */
+    double op_scale; /* else: the op table's cost_ps / 1000 times this; for f64 twice that of f32 */
 } gcut_machine;
 
 typedef struct gcut_machine_model {

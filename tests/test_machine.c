@@ -154,7 +154,10 @@ static void what_is_not_measured_comes_from_the_table(void **state)
     m.op_ns[GCUT_OP_exp][1] = 0;
     double table = gcut_op_get(GCUT_OP_exp)->cost_ps / 1000.0;
     assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_bf16, 3) == 21);
-    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f64, 4) - 4 * table * 0.5) < 1e-9);
+    assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f64, 4) == 56);
+    m.op_ns[GCUT_OP_exp][0] = 0;
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f32, 4) - table) < 1e-9);
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f64, 4) - 2 * table) < 1e-9);
 }
 
 /* ---- sections ---- */
