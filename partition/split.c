@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "partition/policy.h"
 #include "partition/schedule.h"
 
 typedef struct half {
@@ -295,7 +296,7 @@ static void add_pair(gcut_plan *plan, const char *base)
     gcut_pair pair = {.name = gcut_name(m, gcut_printf(m->arena, "%s.step", base)),
                       .fwd = plan->fwd->name,
                       .bwd = plan->bwd->name};
-    const char *policy = gcut_printf(m->arena, "\"%s\"", gcut_policy_name(plan->options.policy));
+    const char *policy = gcut_printf(m->arena, "\"%s\"", gcut_policy_text(m->arena, &plan->options));
     const char *bytes = bytes_text(m, plan->saved_bytes_sym);
     gcut_mark_add(m, &pair.marks, "policy", 1, &policy);
     gcut_mark_add(m, &pair.marks, "saved_bytes", 1, &bytes);
