@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, compile.
+ * Commands that run nothing: check, show, grad, plan, saved, why, compile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -99,6 +99,17 @@ int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c)
 int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
 {
     return print_plan(ctx, c, gcut_saved_print);
+}
+
+/* ---- why ---- */
+
+int gcut_cmd_why(gcut_ctx *ctx, const gcut_cli *c)
+{
+    gcut_graph *g = gcut_cli_load(ctx, c);
+    const char *text = g ? gcut_explain(g, &c->opt, c->value, c->json) : NULL;
+    if (!text) return gcut_cli_failed(ctx);
+    fputs(text, stdout);
+    return EXIT_FINE;
 }
 
 /* ---- compile ---- */

@@ -20,10 +20,16 @@ static void print_option(FILE *out, const gcut_option_row *o)
         fprintf(out, "      %-20s %s\n", left, o->help);
 }
 
+static const char *operands_of(const gcut_command *cmd)
+{
+    if (!gcut_cli_takes_file(cmd)) return "";
+    return cmd == &gcut_commands[GCUT_CMD_why] ? "FILE %VALUE [@function] " : "FILE [@function] ";
+}
+
 void gcut_cli_help_command(FILE *out, const gcut_command *cmd)
 {
-    fprintf(out, "usage: gradcut %s %s[option...]\n\n%s\n\noptions:\n", cmd->name,
-            gcut_cli_takes_file(cmd) ? "FILE [@function] " : "", cmd->does);
+    fprintf(out, "usage: gradcut %s %s[option...]\n\n%s\n\noptions:\n", cmd->name, operands_of(cmd),
+            cmd->does);
     for (int i = 0; i < GCUT_NOPTS; i++)
         if (gcut_option_rows[i].commands >> (cmd - gcut_commands) & 1)
             print_option(out, &gcut_option_rows[i]);

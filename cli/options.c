@@ -265,22 +265,32 @@ static bool take_function(gcut_cli *c, int n, char **word)
     return false;
 }
 
-/* FILE [@function] */
+/* [%value] of why, then [@function]: what stands behind the file. */
+static bool take_rest(gcut_cli *c, int n, char **word)
+{
+    bool why = c->cmd == &gcut_commands[GCUT_CMD_why];
+    int i = 0;
+    if (why && i < n && word[i][0] != '@' && *bare(word[i])) c->value = bare(word[i++]);
+    if (i < n && word[i][0] == '@' && word[i][1]) c->fn = word[i++] + 1;
+    if (i < n)
+        gcut_cli_complain("%s takes one file%s and one @function: what is '%s'?", c->cmd->name,
+                          why ? ", one %value" : "", word[i]);
+    else if (why && !c->value)
+        gcut_cli_complain("why needs a value, as in why FILE %%h; see 'gradcut help why'");
+    return i == n && (!why || c->value);
+}
+
+/* FILE, then the rest */
 static bool take_operands(gcut_cli *c, int n, char **word)
 {
     if (c->help) return true;
     if (!gcut_cli_takes_file(c->cmd)) return take_function(c, n, word);
-    if (n < 1)
+    if (n < 1) {
         gcut_cli_complain("%s needs a file; see 'gradcut help %s'", c->cmd->name, c->cmd->name);
-    else if (n > 2 || (n == 2 && (word[1][0] != '@' || !word[1][1])))
-        gcut_cli_complain("%s takes one file and one @function: what is '%s'?", c->cmd->name,
-                          word[n > 2 ? 2 : 1]);
-    else {
-        c->file = word[0];
-        c->fn = n == 2 ? word[1] + 1 : NULL;
-        return true;
+        return false;
     }
-    return false;
+    c->file = word[0];
+    return take_rest(c, n - 1, word + 1);
 }
 
 static bool make_room(gcut_cli *c, int argc, char **argv)

@@ -18,6 +18,7 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->facts = gcut_classify(arena, joint);
     p->price = gcut_prices(arena, p->facts, &opt->machine, opt->at, opt->nat);
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
+    p->wish = gcut_calloc(arena, joint->values.n, sizeof *p->wish);
     gcut_resolve_forced(p, arena);
     return p;
 }

@@ -18,6 +18,7 @@ typedef struct gcut_problem {
     gcut_facts *facts;
     gcut_price *price; /* by value */
     gcut_force *force; /* by value; never on a view, whose base has it */
+    const char **wish; /* by value: who forced it, "--save %h (mlp.gcut:4)"; NULL = nobody */
 } gcut_problem;
 
 typedef struct gcut_choice {
@@ -36,6 +37,9 @@ typedef struct gcut_choice {
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt);
 /* partition/force.c: marks and options into p->force. */
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
+/* The value of that name, with or without its %; 0 when it is one of a body.  Throws GCUT_EPLAN, with the
+ * nearest name, when there is none. */
+gcut_ref gcut_named(const gcut_graph *g, const char *name);
 
 /* The choice that saves what `saved` (by value) says of whatever the backward half then needs, recomputes the
  * rest, and copies it as gcut_schedule_with does; wishes of the user come first, and a view is never saved.

@@ -66,6 +66,7 @@ static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
                   describe(g, &w->recompute[v], GCUT_FORCE_RECOMPUTE));
     if (f == GCUT_FORCE_SAVE && facts->out[v]) return; /* a result is kept in any case */
     w->p->force[v] = f;
+    w->p->wish[v] = describe(g, mine, f);
 }
 
 /* ---- names ---- */
@@ -103,8 +104,7 @@ static bool in_body(const gcut_graph *g, const char *name)
     return false;
 }
 
-/* The value of that name; 0 when it is a body's. */
-static gcut_ref find(const gcut_graph *g, const char *name)
+gcut_ref gcut_named(const gcut_graph *g, const char *name)
 {
     const char *bare = name[0] == '%' ? name + 1 : name;
     gcut_ref v = gcut_graph_find(g, bare);
@@ -143,7 +143,7 @@ void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
     }
     for (uint32_t i = 0; i < p->opt->nsave + p->opt->nrecompute; i++) {
         bool save = i < p->opt->nsave;
-        gcut_ref v = find(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
+        gcut_ref v = gcut_named(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
         if (v) add_wish(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
     }
 }

@@ -166,13 +166,14 @@ static const char *const *own_names(const level *l, const gcut_graph *joint, con
     return own;
 }
 
-/* The backward half of an iteration under the options' policy. */
-static gcut_graph *plan_iteration(const level *l, gcut_graph *joint)
+/* An iteration's plan under the options' policy, split. */
+static gcut_plan *plan_iteration(const level *l, gcut_graph *joint)
 {
     gcut_module *m = joint->module;
     gcut_plan_options o = *l->opt;
     o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
+    o.loops = NULL;
     gcut_plan *plan = gcut_plan_make(joint, &o);
     const char *base = "iteration";
     for (uint32_t i = 1; gcut_module_find(m, gcut_printf(m->arena, "%s.fwd", base)) ||
@@ -182,7 +183,14 @@ static gcut_graph *plan_iteration(const level *l, gcut_graph *joint)
     gcut_split(plan, base);
     m->graphs.n -= 2; /* the halves of an iteration are no functions */
     m->pairs.n--;
-    return plan->bwd;
+    return plan;
+}
+
+/* For reports and plan files. */
+static void record(const level *l, const decided *d, gcut_plan *plan)
+{
+    gcut_loop_plan one = {l->g->values.at[gcut_loop_fwd(&d->pair)->res0].name, plan};
+    if (l->opt->loops) *GCUT_PUSH(l->g->module->arena, &l->opt->loops->all) = one;
 }
 
 static void decide_pairs(level *l)
@@ -194,8 +202,10 @@ static void decide_pairs(level *l)
         decided d = {.pair = {l->g, f, i, l->body[gcut_node_at(l->g, f)->reg0],
                               l->body[gcut_node_at(l->g, i)->reg0], l->tainted}};
         d.joint = gcut_loop_joint_new(&d.pair, l->arena);
-        d.half = plan_iteration(l, d.joint.g);
+        gcut_plan *plan = plan_iteration(l, d.joint.g);
+        d.half = plan->bwd;
         if (!can_stack(l, &d)) continue;
+        record(l, &d, plan);
         want_stacks(l, &d);
         *GCUT_PUSH(l->arena, &l->of) = d;
     }

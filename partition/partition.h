@@ -26,6 +26,18 @@ typedef enum gcut_policy {
 const char *gcut_policy_name(gcut_policy p);
 bool gcut_policy_parse(const char *s, gcut_policy *out); /* without a budget: gcut_policy_read */
 
+struct gcut_plan;
+struct gcut_plan_file; /* partition/plan_file.h */
+
+/* The plans of the steps of loops, in the order in which gcut_plan_loops made them. */
+typedef struct gcut_loop_plan {
+    const char *loop; /* the first result of the forward scan */
+    struct gcut_plan *step;
+} gcut_loop_plan;
+typedef struct gcut_loop_plans {
+    GCUT_VEC(gcut_loop_plan) all;
+} gcut_loop_plans;
+
 typedef struct gcut_plan_options {
     gcut_policy policy;
     double torch_budget;        /* of TORCH_BUDGET: PyTorch's activation_memory_budget, 0 to 1 */
@@ -35,8 +47,10 @@ typedef struct gcut_plan_options {
     gcut_machine machine;
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
-    gcut_dtype save_dtype; /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */
-    bool symbolic;         /* reports show types and bytes as formulas of the symbols */
+    gcut_dtype save_dtype;  /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */
+    gcut_loop_plans *loops; /* gcut_plan_loops adds to it, reports read it; NULL = nobody asks */
+    const struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
+    bool symbolic;                     /* reports show types and bytes as formulas of the symbols */
 } gcut_plan_options;
 
 typedef enum gcut_where {

@@ -38,7 +38,7 @@ static const char *exact(gcut_arena *a, int64_t n)
 }
 
 /* 34048 -> 34,048 bytes (33.3 KiB) */
-static const char *size_text(gcut_arena *a, int64_t n)
+const char *gcut_report_size(gcut_arena *a, int64_t n)
 {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double x = (double)n;
@@ -48,7 +48,7 @@ static const char *size_text(gcut_arena *a, int64_t n)
     return gcut_printf(a, "%s bytes (%.1f %s)", exact(a, n), x, unit[u]);
 }
 
-static const char *time_text(gcut_arena *a, double ns)
+const char *gcut_report_time(gcut_arena *a, double ns)
 {
     if (ns < 1e3) return gcut_printf(a, "%.3g ns", ns);
     if (ns < 1e6) return gcut_printf(a, "%.3g us", ns / 1e3);
@@ -58,7 +58,14 @@ static const char *time_text(gcut_arena *a, double ns)
 /* Less than a millionth of a nanosecond of rounding is told as such: its digits say nothing. */
 static const char *gap_text(gcut_arena *a, double ns)
 {
-    return ns > 0 && ns < 1e-6 ? "< 1e-06 ns" : time_text(a, ns);
+    return ns > 0 && ns < 1e-6 ? "< 1e-06 ns" : gcut_report_time(a, ns);
+}
+
+const char *gcut_report_form(gcut_form f)
+{
+    static const char *const names[] = {
+        [GCUT_FORM_PLAIN] = "plain", [GCUT_FORM_BF16] = "bf16", [GCUT_FORM_BITS] = "bits"};
+    return names[f];
 }
 
 static const char *flop_text(gcut_arena *a, double flops)
@@ -202,7 +209,7 @@ static const char *instead_text(const gcut_report_ctx *r, gcut_ref v)
     double flops = gcut_node_flops(g, worst, o->at, o->nat);
     const char *name = gcut_op_get((gcut_op)worst->op)->name;
     return gcut_printf(r->arena, "%s %s", name,
-                       flops > 0 ? flop_text(r->arena, flops) : time_text(r->arena, total));
+                       flops > 0 ? flop_text(r->arena, flops) : gcut_report_time(r->arena, total));
 }
 
 static const char *flip_text(const gcut_report_ctx *r, gcut_ref v)
@@ -289,7 +296,7 @@ static void print_saved(const gcut_report_ctx *r, gcut_text *out)
 {
     gcut_refs s = gcut_report_saved(r);
     gcut_text_add(out, "saved for backward: %u tensor%s, %s", s.n, s.n == 1 ? "" : "s",
-                  size_text(r->arena, r->plan->saved_bytes));
+                  gcut_report_size(r->arena, r->plan->saved_bytes));
     if (!gcut_dim_known(r->plan->saved_bytes_sym))
         gcut_text_add(out, "        %s", gcut_report_sym(r, r->plan->saved_bytes_sym));
     gcut_text_add(out, "\n");
@@ -392,7 +399,7 @@ static void print_loops(const gcut_report_ctx *r, gcut_text *out)
         gcut_dim_eval(r->g->module->dims, l->bytes, r->plan->options.at, r->plan->options.nat, &bytes);
         size_t before = out->n;
         gcut_text_add(out, "each step of %%%s (%s) saves %s:", r->g->values.at[l->loop].name,
-                      gcut_report_at(r, l->loop), size_text(r->arena, bytes));
+                      gcut_report_at(r, l->loop), gcut_report_size(r->arena, bytes));
         size_t column = out->n - before;
         for (uint32_t k = 0; k < l->saved.n; k++)
             add_item(out, &column, k, gcut_printf(r->arena, "%%%s", r->g->values.at[l->saved.at[k]].name));
@@ -435,20 +442,21 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     gcut_report_ctx r = gcut_report_open(plan, a);
     gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_text(a, &plan->options));
     if (plan->budget)
-        gcut_text_add(out, "budget %s (%s)", size_text(a, plan->budget), plan->label);
+        gcut_text_add(out, "budget %s (%s)", gcut_report_size(a, plan->budget), plan->label);
     else
         gcut_text_add(out, "lambda %g ns/B", plan->options.lambda);
     for (uint32_t i = 0; i < plan->options.nat; i++)
         gcut_text_add(out, "%s%s=%lld", i ? ", " : ", at ", gcut_report_sym(&r, plan->options.at[i].sym),
                       (long long)plan->options.at[i].value);
     gcut_text_add(out, "\n");
-    if (plan->peak_bytes >= 0) gcut_text_add(out, "peak: %s\n", size_text(a, plan->peak_bytes));
-    if (!isnan(plan->step_ns)) gcut_text_add(out, "step: %s predicted\n", time_text(a, plan->step_ns));
+    if (plan->peak_bytes >= 0) gcut_text_add(out, "peak: %s\n", gcut_report_size(a, plan->peak_bytes));
+    if (!isnan(plan->step_ns)) gcut_text_add(out, "step: %s predicted\n", gcut_report_time(a, plan->step_ns));
     uint32_t n = count_recomputed(&r);
-    gcut_text_add(out, "recompute: %s, %u value%s\n", time_text(a, plan->recompute_ns), n, n == 1 ? "" : "s");
-    gcut_text_add(out, "cost: %s", time_text(a, plan->cost_ns));
+    gcut_text_add(out, "recompute: %s, %u value%s\n", gcut_report_time(a, plan->recompute_ns), n,
+                  n == 1 ? "" : "s");
+    gcut_text_add(out, "cost: %s", gcut_report_time(a, plan->cost_ns));
     if (!isnan(plan->lower_bound_ns))
-        gcut_text_add(out, ", lower bound %s, gap %s", time_text(a, plan->lower_bound_ns),
+        gcut_text_add(out, ", lower bound %s, gap %s", gcut_report_time(a, plan->lower_bound_ns),
                       gap_text(a, plan->cost_ns - plan->lower_bound_ns));
     gcut_text_add(out, "\n");
     print_saved(&r, out);

@@ -21,6 +21,9 @@ typedef GCUT_VEC(gcut_ref) gcut_refs;
 /* Solves for the flip prices; memory, also of every text below, from `arena`. */
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena);
 
+const char *gcut_report_size(gcut_arena *a, int64_t bytes); /* 34,048 bytes (33.3 KiB) */
+const char *gcut_report_time(gcut_arena *a, double ns);     /* 1.23 us */
+const char *gcut_report_form(gcut_form f);                  /* plain, bf16, bits */
 const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
 const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v); /* f32[32,256] */
 const char *gcut_report_op(const gcut_report_ctx *r, gcut_ref v);   /* an op's name, a parameter's role */

@@ -410,6 +410,10 @@ GCUT_API const gcut_plan *gcut_plan_of(gcut_graph *g, const gcut_options *opt);
 GCUT_API void gcut_plan_print(const gcut_plan *plan, FILE *out);
 GCUT_API void gcut_saved_print(const gcut_plan *plan, FILE *out);
 GCUT_API void gcut_plan_print_json(const gcut_plan *plan, FILE *out);
+/* Why a value of the plan is saved or recomputed, as text or JSON: the deciding arc, the cheapest plan in
+ * which it is the other way, who reads it, and what peak and time would be.  Lives as long as the context;
+ * NULL after a failure, such as an unknown name. */
+GCUT_API const char *gcut_explain(gcut_graph *g, const gcut_options *opt, const char *value, bool json);
 GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
 GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole step, predicted */
 

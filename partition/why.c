@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Why a value is saved or recomputed.
+ *
+ * The cut says what was decided; the reason is the cheapest plan in which this one value has the other fate.
+ * It is found by solving the network again with that wish, so the difference of the two costs is exact (to
+ * the solver's bound) and counts whatever else would change with it.
+ */
+#include "partition/why.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#define FLIP_LIMIT 1e6 /* as in the table of saved values */
+
+/* ---- whose rule made a node ---- */
+
+/* d<name> or d<name>.<k>: the forward value that the sweep named it after, and whether it is a step of its
+ * rule.
+ */
+static gcut_ref named_after(const gcut_graph *g, const char *name, bool *step, gcut_arena *a)
+{
+    if (name[0] != 'd') return 0;
+    *step = false;
+    gcut_ref v = gcut_graph_find(g, name + 1);
+    if (v) return v;
+    size_t n = strlen(name);
+    while (n > 1 && isdigit((unsigned char)name[n - 1])) n--;
+    if (n < 3 || name[n - 1] != '.') return 0;
+    *step = true;
+    return gcut_graph_find(g, gcut_strndup(a, name + 1, n - 2));
+}
+
+static bool reads(const gcut_graph *g, const gcut_node *n, gcut_ref v)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (gcut_arg(g, n, k) == v) return true;
+    return false;
+}
+
+/* A derived node lies at grad(l), l the line of the node whose rule made it.  Of several nodes on that line
+ * it is the one that the derived node is named after: d<result>.<k> is a step of the rule of what made the
+ * result, d<operand> what such a rule arrived at. */
+static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
+{
+    const gcut_graph *g = w->r.g;
+    const gcut_module *m = g->module;
+    const gcut_node *n = gcut_def(g, reader);
+    const gcut_loc *l = &m->locs.at[n->loc];
+    bool step = false;
+    gcut_ref named = named_after(g, g->values.at[reader].name, &step, a), line = 0, both = 0;
+    if (named && !gcut_def(g, named)) named = step ? 0 : named;
+    bool located = l->call && l->nargs == 1 && !strcmp(l->name, "grad");
+    for (uint32_t i = 0; located && i < g->nodes.n; i++) {
+        const gcut_node *f = gcut_node_at(g, i);
+        if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->where[f->res0] == GCUT_W_BACKWARD)
+            continue;
+        bool fits = named && (step ? gcut_def(g, named) == f : reads(g, f, named));
+        if (!line) line = f->res0;
+        if (fits && !both) both = f->res0;
+    }
+    if (both || line) return both ? both : line;
+    return named && step ? named : 0;
+}
+
+static void find_readers(gcut_why *w, gcut_arena *a)
+{
+    gcut_refs who = gcut_report_readers(&w->r, w->v);
+    for (uint32_t i = 0; i < who.n; i++) {
+        gcut_why_reader one = {.value = who.at[i]};
+        one.again = w->r.plan->value[who.at[i]].fate == GCUT_F_RECOMPUTED;
+        bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_W_FORWARD;
+        one.rule_of = sweeps ? rule_of(w, who.at[i], a) : 0;
+        *GCUT_PUSH(a, &w->readers) = one;
+    }
+}
+
+/* ---- the other fate ---- */
+
+gcut_fate gcut_why_flip(const gcut_why *w)
+{
+    return w->r.plan->value[w->v].fate == GCUT_F_SAVED ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
+}
+
+static const char *fixed_reason(const gcut_why *w)
+{
+    const gcut_graph *g = w->r.g;
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    if (d->fate == GCUT_F_BACKWARD) return "it depends on a gradient: the backward half computes it, once";
+    if (d->fate == GCUT_F_FREE && gcut_value_is(g, w->v, GCUT_CLASS_CONSTANT))
+        return "a constant: made where it is needed";
+    if (d->fate == GCUT_F_FREE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
+    if (d->fate == GCUT_F_FREE) return "a result of the forward half: alive anyway";
+    if (d->fate == GCUT_F_UNUSED) return "the backward half does without it";
+    if (!gcut_def(g, w->v)) return "carried by the forward loop, which is over: it can only be saved";
+    return NULL;
+}
+
+/* The problem with v forced to `f`, all other wishes as they are. */
+static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_force f)
+{
+    gcut_problem p = *w->r.p;
+    p.force = gcut_memdup(a, p.force, w->r.g->values.n * sizeof *p.force);
+    p.force[w->v] = f;
+    return p;
+}
+
+static bool *saved_of(const gcut_plan *plan, gcut_arena *a)
+{
+    bool *saved = gcut_calloc(a, plan->joint->values.n, 1);
+    for (gcut_ref v = 1; v < plan->joint->values.n; v++) saved[v] = plan->value[v].fate == GCUT_F_SAVED;
+    return saved;
+}
+
+bool gcut_why_is_minimum(const gcut_plan *plan)
+{
+    return plan->options.policy == GCUT_POLICY_MINCUT && !plan->options.file && !plan->budget;
+}
+
+static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena *a)
+{
+    const gcut_plan *plan = w->r.plan;
+    if (gcut_why_is_minimum(plan)) return gcut_choose(p, a, GCUT_POLICY_MINCUT, plan->options.lambda);
+    return gcut_choice_saving(p, a, saved_of(plan, a), NULL, plan->options.lambda);
+}
+
+static void find_other(gcut_why *w, gcut_arena *a)
+{
+    gcut_force mine = w->r.p->force[w->v];
+    w->now = gcut_choice_saving(w->r.p, a, saved_of(w->r.plan, a), NULL, w->r.plan->options.lambda);
+    w->fixed = fixed_reason(w);
+    if (mine != GCUT_FORCE_NONE) {
+        gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
+        w->unforced = decide(w, &free, a)->fate[w->v];
+        w->wish = w->r.p->wish[w->v];
+    }
+    if (w->fixed) return;
+    gcut_force f = gcut_why_flip(w) == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    gcut_problem p = with_force(w, a, f);
+    w->other = decide(w, &p, a);
+}
+
+/* ---- the chain ---- */
+
+/* What has to run to compute v again in the plan in which it is recomputed: this one or the other. */
+static void find_chain(gcut_why *w, gcut_arena *a)
+{
+    const gcut_graph *g = w->r.g;
+    const gcut_choice *c = w->now->fate[w->v] == GCUT_F_RECOMPUTED ? w->now : w->other;
+    if (!c || c->fate[w->v] != GCUT_F_RECOMPUTED) return;
+    bool *need = gcut_calloc(a, g->values.n, 1), *runs = gcut_calloc(a, g->nodes.n + 1u, 1);
+    need[w->v] = true;
+    for (uint32_t i = g->values.at[w->v].def + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
+            runs[i] |= need[u] && c->fate[u] == GCUT_F_RECOMPUTED;
+        for (uint32_t k = 0; runs[i] && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!runs[i] || gcut_node_class(n) == GCUT_CLASS_VIEW) continue;
+        *GCUT_PUSH(a, &w->chain) = n->res0;
+        w->chain_ns += w->r.p->price[n->res0].recompute_ns;
+    }
+}
+
+/* ---- who is meant ---- */
+
+static const gcut_plan *plan_with(const gcut_plan *plan, const char *bare, const char **loop)
+{
+    const gcut_loop_plans *loops = plan->options.loops;
+    *loop = NULL;
+    if (gcut_graph_find(plan->joint, bare)) return plan;
+    for (uint32_t i = 0; loops && i < loops->all.n; i++)
+        if (gcut_graph_find(loops->all.at[i].step->joint, bare)) {
+            *loop = loops->all.at[i].loop;
+            return loops->all.at[i].step;
+        }
+    return plan;
+}
+
+gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *arena)
+{
+    gcut_why *w = gcut_calloc(arena, 1, sizeof *w);
+    const char *bare = name + (name[0] == '%');
+    const gcut_plan *plan = plan_with(whole, bare, &w->loop);
+    const gcut_graph *g = plan->joint;
+    w->asked = gcut_named(g, bare);
+    if (!w->asked)
+        gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
+                  "%%%s is inside a loop or branch that is planned as a whole", bare);
+    w->r = (gcut_report_ctx){.plan = plan, .g = g, .arena = arena};
+    w->r.p = gcut_problem_new(arena, plan->joint, &plan->options);
+    w->r.flips = gcut_flip_prices(w->r.p, arena, 0, FLIP_LIMIT);
+    w->v = w->r.p->facts->where[w->asked] == GCUT_W_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
+    find_readers(w, arena);
+    find_other(w, arena);
+    find_chain(w, arena);
+    return w;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reasons: every claim of `gradcut why` against another way to find it.
+ */
+#include "joint_gen.h"
+
+#include <jansson.h>
+
+#include "gradcut/gradcut.h"
+#include "partition/why.h"
+
+static gcut_plan_options options(double lambda)
+{
+    return (gcut_plan_options){.lambda = lambda, .machine = gcut_machine_shipped()};
+}
+
+static bool saveable(const gcut_problem *p, gcut_ref v)
+{
+    return gcut_def(p->g, v) && p->facts->where[v] != GCUT_W_BACKWARD && !p->facts->out[v] &&
+           !gcut_value_is(p->g, v, GCUT_CLASS_VIEW) && !gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT);
+}
+
+/* The cheapest of all plans in which v has that fate, by trying every set of saved values. */
+static double cheapest_with(const gcut_problem *p, gcut_ref v, gcut_fate fate, double lambda, gcut_arena *a)
+{
+    gcut_ref can[16];
+    uint32_t n = 0;
+    double best = INFINITY;
+    gcut_problem q = *p;
+    q.force = gcut_memdup(a, p->force, p->g->values.n * sizeof *p->force);
+    q.force[v] = fate == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    for (gcut_ref u = 1; u < p->g->values.n; u++)
+        if (saveable(p, u) && n < 16) can[n++] = u;
+    if (n > 9) return -1;
+    for (uint32_t mask = 0; mask < 1u << n; mask++) {
+        gcut_arena *scratch = gcut_arena_new(gcut_arena_env(a), a);
+        bool *saved = gcut_calloc(scratch, p->g->values.n, 1);
+        for (uint32_t i = 0; i < n; i++) saved[can[i]] = mask >> i & 1;
+        gcut_choice *c = gcut_choice_saving(&q, scratch, saved, NULL, lambda);
+        if (c->fate[v] == fate && c->cost_ns < best) best = c->cost_ns;
+        gcut_arena_free(scratch);
+    }
+    return best;
+}
+
+static gcut_fate fate_at(gcut_graph *g, gcut_ref v, double lambda)
+{
+    gcut_plan_options o = options(lambda);
+    return gcut_plan_make(g, &o)->value[v].fate;
+}
+
+static void check_flips(const gcut_why *w, gcut_graph *g)
+{
+    const gcut_flips *f = &w->r.flips[w->v];
+    assert_int_equal(f->saved, fate_at(g, w->v, 0) == GCUT_F_SAVED);
+    for (uint32_t i = 0; i < f->n; i++) {
+        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 - 1e-4)) == GCUT_F_SAVED, i % 2 == 0);
+        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 + 1e-4)) == GCUT_F_SAVED, i % 2 == 1);
+    }
+}
+
+/* What runs to compute v again is computed again, once, and adds up. */
+static void check_chain(const gcut_why *w)
+{
+    const gcut_choice *c = w->now->fate[w->v] == GCUT_F_RECOMPUTED ? w->now : w->other;
+    double sum = 0;
+    for (uint32_t i = 0; i < w->chain.n; i++) {
+        assert_int_equal(c->fate[w->chain.at[i]], GCUT_F_RECOMPUTED);
+        if (i) assert_true(w->chain.at[i - 1] < w->chain.at[i]);
+        sum += w->r.p->price[w->chain.at[i]].recompute_ns;
+    }
+    assert_true(w->chain.n && fabs(sum - w->chain_ns) <= 1e-9 * sum);
+}
+
+static uint32_t check_value(gcut_plan *plan, gcut_ref v, gcut_arena *a)
+{
+    const gcut_graph *g = plan->joint;
+    gcut_why *w = gcut_why_of(plan, g->values.at[v].name, a);
+    gcut_fate fate = plan->value[w->v].fate;
+    bool decided = fate == GCUT_F_SAVED || fate == GCUT_F_RECOMPUTED;
+    assert_int_equal(w->asked, v);
+    assert_int_equal(!w->fixed, decided);
+    assert_true(!w->wish);
+    assert_true(fabs(w->now->cost_ns - plan->cost_ns) <= 1e-9 * plan->cost_ns + 1e-9);
+    gcut_text t = {.arena = a}, j = {.arena = a};
+    gcut_why_text(w, plan, NULL, NULL, &t);
+    gcut_why_json(w, plan, NULL, NULL, &j);
+    json_t *json = json_loads(j.at, 0, NULL);
+    assert_non_null(json);
+    json_decref(json);
+    if (!decided) return 0;
+    assert_int_equal(w->other->fate[w->v], gcut_why_flip(w));
+    assert_true(w->other->cost_ns >= plan->lower_bound_ns - 1e-9 * plan->cost_ns);
+    check_flips(w, plan->joint);
+    if (!gcut_value_is(g, w->v, GCUT_CLASS_VIEW)) check_chain(w);
+    double best = cheapest_with(w->r.p, w->v, gcut_why_flip(w), plan->options.lambda, a);
+    if (best < 0) return 0;
+    double slack = w->other->cost_ns - w->other->lower_bound_ns + 1e-9 * best + 1e-9;
+    assert_true(w->other->cost_ns >= best - 1e-9 * best - 1e-9 && w->other->cost_ns <= best + slack);
+    return 1;
+}
+
+static void random_body(void *arg)
+{
+    gcut_env *env = arg;
+    static const double lambdas[] = {0, 0.05, 0.4, 3};
+    uint32_t checked = 0;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 3 + (uint32_t)(seed % 4), 500, 128, "j");
+        gcut_plan_options o = options(lambdas[seed % 4]);
+        gcut_plan *plan = gcut_plan_make(g, &o);
+        for (gcut_ref v = 1; v < g->values.n; v++) checked += check_value(plan, v, a);
+        gcut_arena_free(a);
+    }
+    assert_true(checked > 60);
+}
+
+static void the_other_plan_is_the_cheapest_of_its_kind(void **state)
+{
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    (void)state;
+    must(env, random_body, env);
+    gcut_env_free(env);
+}
+
+/* A wish says who made it and what would be without it. */
+static void forced_body(void *arg)
+{
+    gcut_env *env = arg;
+    uint32_t checked = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 6, 500, 128, "j");
+        gcut_plan_options o = options(0.05);
+        gcut_plan *free = gcut_plan_make(g, &o);
+        for (gcut_ref v = 1; v < g->values.n; v++) {
+            gcut_fate fate = free->value[v].fate;
+            if ((fate != GCUT_F_SAVED && fate != GCUT_F_RECOMPUTED) || gcut_value_is(g, v, GCUT_CLASS_VIEW))
+                continue;
+            gcut_plan_options forced = o;
+            if (fate == GCUT_F_SAVED)
+                forced.recompute = &g->values.at[v].name, forced.nrecompute = 1;
+            else
+                forced.save = &g->values.at[v].name, forced.nsave = 1;
+            gcut_plan *plan = gcut_plan_make(g, &forced);
+            gcut_why *w = gcut_why_of(plan, g->values.at[v].name, a);
+            assert_non_null(strstr(w->wish, fate == GCUT_F_SAVED ? "--recompute %" : "--save %"));
+            assert_int_equal(w->unforced, fate);
+            assert_true(fabs(w->other->cost_ns - free->cost_ns) <= 1e-6 * free->cost_ns + 1e-6);
+            checked++;
+        }
+        gcut_arena_free(a);
+    }
+    assert_true(checked > 20);
+}
+
+static void wishes_are_named(void **state)
+{
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    (void)state;
+    must(env, forced_body, env);
+    gcut_env_free(env);
+}
+
+/* ---- through the public API ---- */
+
+static json_t *explain(gcut_graph *g, const gcut_options *o, const char *value)
+{
+    const char *text = gcut_explain(g, o, value, true);
+    assert_non_null(text);
+    json_t *j = json_loads(text, 0, NULL);
+    assert_non_null(j);
+    return j;
+}
+
+/* Peak and bytes of the flipped step are those of a step planned with that wish. */
+static void check_effect(gcut_graph *g, const char *value)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    json_t *j = explain(g, &o, value), *flipped = json_object_get(j, "flipped");
+    bool saved = !strcmp(json_string_value(json_object_get(j, "state")), "saved");
+    int64_t peak = gcut_plan_peak_bytes(gcut_plan_of(g, &o));
+    if (saved)
+        o.recompute = &value, o.nrecompute = 1;
+    else
+        o.save = &value, o.nsave = 1;
+    const gcut_plan *other = gcut_plan_of(g, &o);
+    assert_non_null(other);
+    assert_int_equal(json_integer_value(json_object_get(flipped, "peak_bytes")), gcut_plan_peak_bytes(other));
+    assert_int_equal(json_integer_value(json_object_get(flipped, "peak_change")),
+                     gcut_plan_peak_bytes(other) - peak);
+    assert_int_equal(json_integer_value(json_object_get(flipped, "saved_bytes")),
+                     gcut_plan_saved_bytes(other));
+    json_t *in_graph = json_object_get(json_object_get(j, "other"), "saved_bytes");
+    assert_int_equal(json_integer_value(in_graph), gcut_plan_saved_bytes(other));
+    json_decref(j);
+}
+
+static void the_effect_is_that_of_the_other_step(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *gpt = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/gpt2.gcut", NULL);
+    gcut_graph *mlp = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/mlp.gcut", NULL);
+    check_effect(gpt, "v5");
+    check_effect(gpt, "v35");
+    check_effect(gpt, "v5.sub");
+    check_effect(mlp, "v4");
+    gcut_ctx_free(ctx);
+}
+
+static void expect(gcut_graph *g, const gcut_options *o, const char *value, const char *const *say)
+{
+    const char *text = gcut_explain(g, o, value, false);
+    assert_non_null(text);
+    for (; *say; say++)
+        if (!strstr(text, *say)) fail_msg("'%s' is not in:\n%s", *say, text);
+}
+#define SAYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void it_names_readers_and_their_rules(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_graph *six = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/plans/six.gcut", NULL);
+    expect(six, &o, "a",
+           SAYS("%a: ", "%b mul, computed again there\n", "%db.1 mul, for the derivative of %b mul"));
+    expect(six, &o, "%w", SAYS("%w: free", "param of @six.joint", "a parameter: alive anyway"));
+    expect(six, &o, "loss", SAYS("%loss: free", "a result of the forward half: alive anyway"));
+    expect(six, &o, "db.1", SAYS("%db.1: backward", "depends on a gradient"));
+    o.save = SAYS("b"), o.nsave = 1;
+    expect(six, &o, "b",
+           SAYS("%b: saved", "forced by --save %b", "without that wish it would be recomputed"));
+    gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
+    o = GCUT_OPTIONS_DEFAULT;
+    expect(lstm, &o, "gi", SAYS("in each step of %h:\n%gi: recomputed", "if saved: peak "));
+    assert_null(gcut_explain(six, &o, "aa", false));
+    assert_non_null(strstr(gcut_last_error(ctx), "there is no value %aa"));
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_other_plan_is_the_cheapest_of_its_kind),
+        cmocka_unit_test(wishes_are_named),
+        cmocka_unit_test(the_effect_is_that_of_the_other_step),
+        cmocka_unit_test(it_names_readers_and_their_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
