@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#define FLIP_LIMIT 1e6 /* as in the table of saved values */
 
 /* ---- whose rule made a node ---- */
 
@@ -192,7 +191,8 @@ gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *aren
                   "%%%s is inside a loop or branch that is planned as a whole", bare);
     w->r = (gcut_report_ctx){.plan = plan, .g = g, .arena = arena};
     w->r.p = gcut_problem_new(arena, plan->joint, &plan->options);
-    w->r.flips = gcut_flip_prices(w->r.p, arena, 0, FLIP_LIMIT);
+    w->r.frontier = gcut_frontier_of(w->r.p, arena);
+    w->r.flips = gcut_flip_prices(w->r.frontier, arena, 0);
     w->v = w->r.p->facts->where[w->asked] == GCUT_W_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
     find_readers(w, arena);
     find_other(w, arena);
