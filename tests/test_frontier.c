@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The frontier against its definition: every set of saved values of small random joint graphs is tried, by
+ * code that knows neither networks nor flows.
+ */
+#include "harness.h"
+
+#include <float.h>
+
+#include "joint_gen.h"
+#include "partition/frontier.h"
+
+#define MOST 14 /* values that may be saved */
+
+typedef struct world {
+    gcut_env *env;
+    gcut_module *m;
+} world;
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    w->env = gcut_env_new(NULL, NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+/* ---- the definition ---- */
+
+typedef struct pair {
+    int64_t bytes;
+    double ns; /* at lambda 0 */
+} pair;
+
+typedef struct truth {
+    pair *all; /* the Pareto set of every set: rising bytes, falling ns */
+    uint32_t n;
+} truth;
+
+static bool is_out(const gcut_graph *g, gcut_ref v)
+{
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role == GCUT_ROLE_out && g->results.at[i].value == v) return true;
+    return false;
+}
+
+static uint32_t saveable(const gcut_problem *p, gcut_ref *out)
+{
+    const gcut_graph *g = p->g;
+    uint32_t n = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (!gcut_def(g, v) || is_out(g, v) || p->facts->where[v] == GCUT_W_BACKWARD) continue;
+        if (gcut_value_is(g, v, GCUT_CLASS_VIEW) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) continue;
+        if (n < MOST) out[n] = v;
+        n++;
+    }
+    return n;
+}
+
+/* The backward half computes what it needs and is not given, and pays for what the forward half has computed
+ * before. */
+static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask)
+{
+    const gcut_graph *g = p->g;
+    bool given[512] = {0}, need[512] = {0};
+    pair s = {0};
+    assert_true(g->values.n < 512);
+    for (uint32_t k = 0; k < n; k++)
+        if (mask >> k & 1) {
+            given[who[k]] = true;
+            s.bytes += p->price[who[k]].bytes;
+            s.ns += p->price[who[k]].trip_ns;
+        }
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role != GCUT_ROLE_out) need[g->results.at[i].value] = true;
+    for (gcut_ref v = g->values.n - 1; v > 0; v--) {
+        const gcut_node *d = gcut_def(g, v);
+        if (!need[v] || given[v] || !d || is_out(g, v)) continue;
+        for (uint32_t k = 0; k < d->nargs; k++) need[gcut_arg(g, d, k)] = true;
+        if (p->facts->where[v] != GCUT_W_BACKWARD) s.ns += p->price[v].recompute_ns;
+    }
+    return s;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const pair *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? -1 : 1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+static truth truth_of(const gcut_problem *p)
+{
+    gcut_ref who[MOST];
+    uint32_t n = saveable(p, who);
+    if (n > MOST) return (truth){0};
+    truth t = {malloc(sizeof(pair) << n), 1u << n};
+    for (uint32_t mask = 0; mask < t.n; mask++) t.all[mask] = price_of(p, who, n, mask);
+    qsort(t.all, t.n, sizeof *t.all, by_bytes);
+    n = t.n;
+    t.n = 1;
+    for (uint32_t i = 1; i < n; i++)
+        if (t.all[i].ns < t.all[t.n - 1].ns) t.all[t.n++] = t.all[i];
+    return t;
+}
+
+/* The least time of those with at most that many bytes. */
+static double best_within(const truth *t, int64_t bytes)
+{
+    double best = INFINITY;
+    for (uint32_t i = 0; i < t->n && t->all[i].bytes <= bytes; i++) best = t->all[i].ns;
+    return best;
+}
+
+static double cheapest_at(const truth *t, double lambda)
+{
+    double best = INFINITY;
+    for (uint32_t i = 0; i < t->n; i++) best = fmin(best, t->all[i].ns + lambda * (double)t->all[i].bytes);
+    return best;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-9;
+}
+
+/* The corners of the lower convex hull of the Pareto set, from the most bytes to the fewest. */
+static uint32_t hull_of(const truth *t, pair *out)
+{
+    uint32_t n = 0;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < t->n; i++) { /* rising bytes, falling time */
+        pair x = t->all[i];
+        if (!(x.ns < least - 1e-9 * x.ns - 1e-12)) continue;
+        least = x.ns;
+        while (n > 1) { /* the last is a corner when the slope before it is steeper */
+            double before = (out[n - 2].ns - out[n - 1].ns) / (double)(out[n - 1].bytes - out[n - 2].bytes);
+            double after = (out[n - 1].ns - x.ns) / (double)(x.bytes - out[n - 1].bytes);
+            if (before > after * (1 + 1e-9)) break;
+            n--;
+        }
+        out[n++] = x;
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        pair x = out[i];
+        out[i] = out[n - 1 - i];
+        out[n - 1 - i] = x;
+    }
+    return n;
+}
+
+/* ---- one frontier ---- */
+
+static void check_points(const gcut_frontier *f, const truth *t)
+{
+    for (uint32_t i = 0; i < f->points.n; i++) {
+        const gcut_point *x = &f->points.at[i];
+        assert_true(near(x->fixed_ns, best_within(t, x->saved_bytes)));
+        assert_true(x->saved_bytes == 0 || x->fixed_ns < best_within(t, x->saved_bytes - 1));
+        assert_true(x->between ? x->from == x->to : x->from < x->to);
+        if (i > 0) {
+            assert_true(x->saved_bytes < x[-1].saved_bytes && x->fixed_ns > x[-1].fixed_ns);
+            assert_true(x->from == x[-1].to);
+        }
+        gcut_choice *c = gcut_point_choice(f, f->p->g->module->arena, x);
+        assert_int_equal(c->saved_bytes, x->saved_bytes);
+        assert_true(near(c->fixed_ns, x->fixed_ns));
+        assert_true(c->lower_bound_ns <= c->cost_ns && near(c->lower_bound_ns, c->cost_ns));
+    }
+    assert_true(f->points.at[0].from == 0 && isinf(f->points.at[f->points.n - 1].to));
+}
+
+static uint32_t check_hull(const gcut_frontier *f, const truth *t)
+{
+    static pair hull[1 << MOST];
+    uint32_t n = hull_of(t, hull), k = 0;
+    for (uint32_t i = 0; i < f->points.n; i++) {
+        if (f->points.at[i].between) continue;
+        assert_true(k < n);
+        assert_int_equal(f->points.at[i].saved_bytes, hull[k].bytes);
+        assert_true(near(f->points.at[i].fixed_ns, hull[k].ns));
+        k++;
+    }
+    assert_int_equal(k, n);
+    return n;
+}
+
+static void check_prices(const gcut_frontier *f, const truth *t)
+{
+    for (uint32_t i = 0; i < f->points.n; i++) {
+        const gcut_point *x = &f->points.at[i];
+        double hi = isinf(x->to) ? 2 * x->from + 1 : x->to;
+        for (int k = 0; k <= 4; k++) {
+            double lambda = x->from + (hi - x->from) * k / 4, cost = cheapest_at(t, lambda);
+            assert_true(near(cost, x->fixed_ns + lambda * (double)x->saved_bytes));
+            assert_true(gcut_cost_bound(f, lambda) <= cost * (1 + 1e-12) &&
+                        near(gcut_cost_bound(f, lambda), cost));
+        }
+    }
+}
+
+/* Never above the truth, and as high as the hull lets it be. */
+static void check_bounds(const gcut_frontier *f, const truth *t)
+{
+    const gcut_point *last = &f->points.at[f->points.n - 1];
+    for (uint32_t i = 0; i < t->n; i++)
+        for (int64_t b = t->all[i].bytes - 1; b <= t->all[i].bytes + 1; b++) {
+            double bound = gcut_bound_at(f, b), best = best_within(t, b);
+            if (b < last->saved_bytes) {
+                assert_true(isinf(bound) && isinf(best));
+                continue;
+            }
+            assert_true(bound <= best * (1 + 1e-12));
+            double line = f->points.at[0].fixed_ns;
+            for (uint32_t k = 1; k < f->points.n; k++) {
+                const gcut_point *x = &f->points.at[k];
+                if (b < x[-1].saved_bytes && b >= x->saved_bytes)
+                    line = x->fixed_ns - (x->fixed_ns - x[-1].fixed_ns) * (double)(b - x->saved_bytes) /
+                                             (double)(x[-1].saved_bytes - x->saved_bytes);
+            }
+            assert_true(near(bound, line));
+        }
+}
+
+/* Flip prices say where the fates of the corners change, from any lambda on. */
+static uint32_t check_flips(const gcut_frontier *f, gcut_arena *a, double from)
+{
+    gcut_flips *flips = gcut_flip_prices(f, a, from);
+    uint32_t again = 0;
+    for (uint32_t i = 0; i < f->points.n; i++) {
+        const gcut_point *x = &f->points.at[i];
+        if (x->between || x->to <= from) continue;
+        gcut_choice *c = gcut_point_choice(f, a, x);
+        for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
+            bool saved = flips[v].saved;
+            for (uint32_t k = 0; k < flips[v].n && flips[v].at[k] <= fmax(x->from, from); k++) saved = !saved;
+            assert_int_equal(saved, c->fate[v] == GCUT_F_SAVED);
+        }
+    }
+    for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
+        again += flips[v].n > 1;
+        for (uint32_t k = 0; k < flips[v].n; k++)
+            assert_true(flips[v].at[k] > (k ? flips[v].at[k - 1] : from));
+    }
+    return again;
+}
+
+typedef struct tally {
+    uint32_t graphs, corners, between, again;
+} tally;
+
+/* Without round trips dividing by lambda leaves only the recompute prices varying, all in one direction: what
+ * is computed again at one lambda is so at every greater one. */
+static void check_nested(const gcut_frontier *f)
+{
+    for (uint32_t i = 1; i < f->points.n; i++)
+        for (gcut_ref v = 1; v < f->p->g->values.n; v++)
+            assert_true(!f->points.at[i].saved[v] || f->points.at[i - 1].saved[v]);
+}
+
+static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint32_t kind)
+{
+    static const int64_t sizes[][2] = {{2, 3}, {64, 8}, {500, 128}, {32, 400}};
+    gcut_module *m = gcut_module_new(w->env, a);
+    uint32_t n = 5 + (uint32_t)(seed % 13);
+    gcut_graph *g = joint_random(m, seed, n, sizes[seed % 4][0], sizes[seed % 4][1], "j");
+    gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
+    opt->machine = gcut_machine_shipped();
+    gcut_problem *p = gcut_problem_new(a, g, opt);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        gcut_price *c = &p->price[v];
+        if (kind == 1) c->trip_ns = 0;
+        if (kind == 2) { /* whole numbers, few of them: every sum is exact, and ties are frequent */
+            c->trip_ns = (double)(v % 2);
+            if (!isinf(c->recompute_ns) && c->recompute_ns > 0) c->recompute_ns = 1 + v % 3;
+            if (c->bytes) c->bytes = 1 + v % 4;
+        }
+    }
+    return p;
+}
+
+static void frontier_body(void *state)
+{
+    world *w = state;
+    tally sum = {0};
+    for (uint64_t seed = 1; seed <= 240; seed++) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        uint32_t kind = (uint32_t)(seed / 4 % 3);
+        gcut_problem *p = random_problem(w, a, seed, kind);
+        truth t = truth_of(p);
+        if (t.n) {
+            gcut_frontier *f = gcut_frontier_of(p, a);
+            check_points(f, &t);
+            sum.corners += check_hull(f, &t);
+            check_prices(f, &t);
+            check_bounds(f, &t);
+            sum.again += check_flips(f, a, 0);
+            check_flips(f, a, f->points.at[f->points.n / 2].from);
+            if (kind == 1) check_nested(f);
+            for (uint32_t i = 0; i < f->points.n; i++) sum.between += f->points.at[i].between;
+            sum.graphs++;
+        }
+        free(t.all);
+        gcut_arena_free(a);
+    }
+    assert_true(sum.graphs > 150 && sum.corners > 300 && sum.between > 5 && sum.again > 5);
+}
+
+static void frontiers_are_the_hull(void **state)
+{
+    world *w = *state;
+    must(w->env, frontier_body, w);
+}
+
+/* ---- equal layers ---- */
+
+/* Each layer has a product worth saving until lambda says otherwise, all at the same price. */
+static const char *layers_text(gcut_arena *a, int n)
+{
+    gcut_text t = {.arena = a};
+    gcut_text_add(
+        &t, "gcut 1\nfunc @f(param %%w: f32[256, 256], input %%x: f32[64, 256], cotan %%d0: f32[64, 256])\n"
+            "  -> (out y: f32[64, 256], grad x: f32[64, 256]) {\n  %%h0 = tanh(%%x)\n");
+    for (int i = 1; i <= n; i++)
+        gcut_text_add(&t, "  %%m%d = matmul(%%x, %%w)\n  %%e%d = exp(%%m%d)\n  %%h%d = add(%%e%d, %%h%d)\n",
+                      i, i, i, i, i, i - 1);
+    for (int i = 1; i <= n; i++)
+        gcut_text_add(&t, "  %%s%d = sin(%%m%d)\n  %%d%d = mul(%%s%d, %%d%d)\n", i, i, i, i, i - 1);
+    gcut_text_add(&t, "  return %%h%d, %%d%d\n}\n", n, n);
+    return t.at;
+}
+
+static void layers_body(void *state)
+{
+    world *w = state;
+    gcut_arena *a = w->env->arena;
+    const char *text = layers_text(a, 12);
+    gcut_module *m = gcut_parse(w->env, a, "t.gcut", text, strlen(text));
+    gcut_plan_options opt = {.machine = gcut_machine_shipped()};
+    gcut_problem *p = gcut_problem_new(a, m->graphs.at[0], &opt);
+    gcut_frontier *f = gcut_frontier_of(p, a);
+    assert_int_equal(f->points.n, 13);
+    for (uint32_t i = 0; i < 13; i++) {
+        const gcut_point *x = &f->points.at[i];
+        assert_int_equal(x->saved_bytes, (12 - i) * 64 * 256 * 4);
+        assert_int_equal(x->between, i > 0 && i < 12);
+        assert_true(near(x->fixed_ns - f->points.at[0].fixed_ns,
+                         i * (f->points.at[12].fixed_ns - f->points.at[0].fixed_ns) / 12));
+        assert_true(near(gcut_bound_at(f, x->saved_bytes), x->fixed_ns));
+    }
+}
+
+static void equal_layers_have_points_between(void **state)
+{
+    world *w = *state;
+    must(w->env, layers_body, w);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(frontiers_are_the_hull),
+        T(equal_layers_have_points_between),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
