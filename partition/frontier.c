@@ -18,11 +18,6 @@
 #include "partition/solve.h"
 #include "partition/ties.h"
 
-typedef struct corner {
-    gcut_point point;
-    const bool *side; /* by vertex of the network */
-} corner;
-
 typedef struct search {
     gcut_frontier *f;
     gcut_arena *arena, *scratch; /* of the result; of the search */
@@ -34,22 +29,23 @@ static double cost_at(const gcut_point *x, double lambda)
     return x->fixed_ns + lambda * (double)x->saved_bytes;
 }
 
+bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side)
+{
+    bool *saved = gcut_calloc(arena, p->g->values.n, 1);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !net->in[v] || side[net->in[v]];
+    return saved;
+}
+
 /* The plan of a cut, measured as a plan: what it does not need it does not pay. */
 static gcut_point point_of(const search *s, const bool *side)
 {
-    const gcut_problem *p = s->f->p;
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
-    bool *saved = gcut_calloc(s->arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !s->net->in[v] || side[s->net->in[v]];
-    gcut_choice *c = gcut_choice_saving(p, a, saved, NULL, 0);
+    bool *saved = gcut_saved_by(s->f->p, s->arena, s->net, side);
+    gcut_choice *c = gcut_choice_saving(s->f->p, a, saved, NULL, 0);
     gcut_point x = {.saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved};
+    x.side = gcut_memdup(s->arena, side, s->net->nvertices);
     gcut_arena_free(a);
     return x;
-}
-
-static corner corner_of(const search *s, const gcut_cut *cut)
-{
-    return (corner){point_of(s, cut->source_side), cut->source_side};
 }
 
 static gcut_cut cut_at(const search *s, double lambda)
@@ -73,7 +69,8 @@ static int more_bytes(const void *a, const void *b)
 }
 
 /* The points on the edge from a to b, whose costs meet at lambda, by falling bytes. */
-static void fill_edge(const search *s, const corner *a, const corner *b, double lambda, const gcut_cut *cut)
+static void fill_edge(const search *s, const gcut_point *a, const gcut_point *b, double lambda,
+                      const gcut_cut *cut)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     gcut_sides sides = gcut_ties_between(scratch, s->net, cut, b->side, a->side);
@@ -85,12 +82,12 @@ static void fill_edge(const search *s, const corner *a, const corner *b, double 
         *GCUT_PUSH(scratch, &found) = x;
     }
     if (found.n) qsort(found.at, found.n, sizeof *found.at, more_bytes);
-    double last_ns = a->point.fixed_ns;
-    int64_t last_bytes = a->point.saved_bytes;
+    double last_ns = a->fixed_ns;
+    int64_t last_bytes = a->saved_bytes;
     for (uint32_t i = 0; i < found.n; i++) {
         gcut_point *x = &found.at[i];
-        bool falls = x->saved_bytes < last_bytes && x->saved_bytes > b->point.saved_bytes;
-        if (!falls || !(x->fixed_ns > last_ns) || !(x->fixed_ns < b->point.fixed_ns)) continue;
+        bool falls = x->saved_bytes < last_bytes && x->saved_bytes > b->saved_bytes;
+        if (!falls || !(x->fixed_ns > last_ns) || !(x->fixed_ns < b->fixed_ns)) continue;
         emit(s, *x);
         last_ns = x->fixed_ns;
         last_bytes = x->saved_bytes;
@@ -100,41 +97,39 @@ static void fill_edge(const search *s, const corner *a, const corner *b, double 
 
 /* From corner a on: everything up to `last`.  The depth is the number of corners at worst, so the pending
  * ones are kept in an explicit stack. */
-static void walk(const search *s, corner a, corner last)
+static void walk(const search *s, gcut_point a, gcut_point last)
 {
-    GCUT_VEC(corner) right = {0};
+    GCUT_VEC(gcut_point) right = {0};
     *GCUT_PUSH(s->scratch, &right) = last;
     while (right.n) {
-        corner b = right.at[right.n - 1];
-        if (b.point.saved_bytes >= a.point.saved_bytes) { /* the same plan, or one that ties */
+        gcut_point b = right.at[right.n - 1];
+        if (b.saved_bytes >= a.saved_bytes) { /* the same plan, or one that ties */
             right.n--;
             continue;
         }
-        double meet =
-            (b.point.fixed_ns - a.point.fixed_ns) / (double)(a.point.saved_bytes - b.point.saved_bytes);
-        if (!(meet > a.point.from)) { /* a rounding error dearer than b, which has fewer bytes */
-            b.point.from = a.point.from;
+        double meet = (b.fixed_ns - a.fixed_ns) / (double)(a.saved_bytes - b.saved_bytes);
+        if (!(meet > a.from)) { /* a rounding error dearer than b, which has fewer bytes */
+            b.from = a.from;
             a = b;
             right.n--;
             continue;
         }
         gcut_cut cut = cut_at(s, meet);
-        corner mid = corner_of(s, &cut);
-        bool inside =
-            mid.point.saved_bytes < a.point.saved_bytes && mid.point.saved_bytes > b.point.saved_bytes;
+        gcut_point mid = point_of(s, cut.source_side);
+        bool inside = mid.saved_bytes < a.saved_bytes && mid.saved_bytes > b.saved_bytes;
         double blur = cut.error + 1e-12 * cut.cost;
-        if (inside && cost_at(&mid.point, meet) < cost_at(&a.point, meet) - blur) {
+        if (inside && cost_at(&mid, meet) < cost_at(&a, meet) - blur) {
             *GCUT_PUSH(s->scratch, &right) = mid;
             continue;
         }
-        a.point.to = b.point.from = meet;
-        emit(s, a.point);
+        a.to = b.from = meet;
+        emit(s, a);
         fill_edge(s, &a, &b, meet, &cut);
         a = b;
         right.n--;
     }
-    a.point.to = INFINITY;
-    emit(s, a.point);
+    a.to = INFINITY;
+    emit(s, a);
 }
 
 static int by_lambda(const void *a, const void *b)
@@ -150,7 +145,7 @@ gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
     f->p = p;
     s.net = gcut_problem_network(p, s.scratch);
     gcut_cut first = cut_at(&s, 0), last = gcut_solve_smallest(s.net, s.scratch);
-    walk(&s, corner_of(&s, &first), corner_of(&s, &last));
+    walk(&s, point_of(&s, first.source_side), point_of(&s, last.source_side));
     qsort(f->bounds.at, f->bounds.n, sizeof *f->bounds.at, by_lambda);
     gcut_arena_free(s.scratch);
     return f;
@@ -165,13 +160,22 @@ gcut_choice *gcut_point_choice(const gcut_frontier *f, gcut_arena *arena, const 
     return c;
 }
 
+const gcut_bound *gcut_bound_of(const gcut_frontier *f, int64_t bytes_across)
+{
+    const gcut_bound *best = &f->bounds.at[0];
+    for (uint32_t i = 1; i < f->bounds.n; i++) {
+        const gcut_bound *b = &f->bounds.at[i];
+        double more = b->cost_ns - best->cost_ns;
+        if (more > (b->lambda - best->lambda) * (double)bytes_across) best = b;
+    }
+    return best;
+}
+
 double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across)
 {
     if (bytes_across < f->points.at[f->points.n - 1].saved_bytes) return INFINITY;
-    double best = 0;
-    for (uint32_t i = 0; i < f->bounds.n; i++)
-        best = fmax(best, f->bounds.at[i].cost_ns - f->bounds.at[i].lambda * (double)bytes_across);
-    return best;
+    const gcut_bound *b = gcut_bound_of(f, bytes_across);
+    return fmax(0, b->cost_ns - b->lambda * (double)bytes_across);
 }
 
 /* The cheapest cost is concave in lambda: between two bounds it is above the line from one to the other.

@@ -20,6 +20,7 @@ typedef struct gcut_point {
     double from, to;   /* the lambdas for which no plan is cheaper: [from, to]; a point between has one */
     bool between;      /* on the edge between two corners */
     const bool *saved; /* by value, for gcut_choice_saving */
+    const bool *side;  /* by vertex of gcut_problem_network: the source's side of the cut */
 } gcut_point;
 
 /* No plan costs less than cost_ns at lambda: the value of a flow. */
@@ -52,11 +53,22 @@ gcut_choice *gcut_point_choice(const gcut_frontier *f, gcut_arena *arena, const 
  * its schedule: the maximum over lambda of (cheapest cost - lambda * bytes).  INFINITY when none keeps so
  * few. */
 double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across);
+/* The bound that says so; any when there is none. */
+const gcut_bound *gcut_bound_of(const gcut_frontier *f, int64_t bytes_across);
 
 /* No plan costs less at lambda. */
 double gcut_cost_bound(const gcut_frontier *f, double lambda);
 
 /* By value: what the cheapest plan does with it from lambda `from` on. */
 gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double from);
+
+/* What the source's side of a cut saves, by value. */
+bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side);
+
+/* partition/within.c: the cheapest plan at lambda 0 that saves at most so many bytes, with its lower bound:
+ * the best of the points, improved by an integer program as far as that is small enough.  Throws GCUT_EPLAN
+ * when what must be saved takes more. */
+gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int64_t saved_bytes);
+gcut_choice *gcut_choose_within(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes);
 
 #endif

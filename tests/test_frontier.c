@@ -230,6 +230,27 @@ static void check_bounds(const gcut_frontier *f, const truth *t)
         }
 }
 
+/* The cheapest at every number of bytes at which another one gets in reach, and the proof that it is. */
+static uint32_t check_within(const gcut_frontier *f, const truth *t, gcut_arena *a)
+{
+    uint32_t off_hull = 0;
+    int64_t least = f->points.at[f->points.n - 1].saved_bytes;
+    for (uint32_t i = 0; i < t->n; i++)
+        for (int64_t b = t->all[i].bytes; b <= t->all[i].bytes + 1; b++) {
+            if (b < least) continue;
+            gcut_choice *c = gcut_frontier_within(f, a, b);
+            double best = best_within(t, b), bound = gcut_bound_at(f, b);
+            assert_true(c->saved_bytes <= b && near(c->fixed_ns, best) && c->cost_ns == c->fixed_ns);
+            assert_true(c->lower_bound_ns <= best * (1 + 1e-12) && c->lower_bound_ns >= bound * (1 - 1e-12));
+            double first = INFINITY; /* of the points: what the program improves on, to a millionth */
+            for (uint32_t k = f->points.n; k-- > 0 && f->points.at[k].saved_bytes <= b;)
+                first = f->points.at[k].fixed_ns;
+            assert_true(best - c->lower_bound_ns <= 2e-6 * (first - bound) + 1e-6 + 1e-9 * best);
+            off_hull += best - bound > 1e-6 * best;
+        }
+    return off_hull;
+}
+
 /* Flip prices say where the fates of the corners change, from any lambda on. */
 static uint32_t check_flips(const gcut_frontier *f, gcut_arena *a, double from)
 {
@@ -254,7 +275,7 @@ static uint32_t check_flips(const gcut_frontier *f, gcut_arena *a, double from)
 }
 
 typedef struct tally {
-    uint32_t graphs, corners, between, again;
+    uint32_t graphs, corners, between, again, off_hull;
 } tally;
 
 /* Without round trips dividing by lambda leaves only the recompute prices varying, all in one direction: what
@@ -304,6 +325,7 @@ static void frontier_body(void *state)
             check_bounds(f, &t);
             sum.again += check_flips(f, a, 0);
             check_flips(f, a, f->points.at[f->points.n / 2].from);
+            sum.off_hull += check_within(f, &t, a);
             if (kind == 1) check_nested(f);
             for (uint32_t i = 0; i < f->points.n; i++) sum.between += f->points.at[i].between;
             sum.graphs++;
@@ -311,7 +333,8 @@ static void frontier_body(void *state)
         free(t.all);
         gcut_arena_free(a);
     }
-    assert_true(sum.graphs > 150 && sum.corners > 300 && sum.between > 5 && sum.again > 5);
+    assert_true(sum.graphs > 150 && sum.corners > 300 && sum.between > 5 && sum.again > 5 &&
+                sum.off_hull > 100);
 }
 
 static void frontiers_are_the_hull(void **state)

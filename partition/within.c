@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The cheapest plan that saves at most B bytes.
+ *
+ * The first point of the frontier that fits costs U; no plan that fits costs less than LB = L - lambda * B,
+ * where L is the minimum cut at the lambda that bounds best.  A plan in between is not a minimum cut at any
+ * lambda, but almost one at this: its cost there is at most U + lambda * B = L + D with D = U - LB, so no arc
+ * of the residual network with more room than D leaves its source's side.  The strongly connected components
+ * of such arcs stay together, those that the source reaches are with the source, those that reach the sink
+ * are with the sink.  What remains to be decided are the components between, usually few, and an integer
+ * program decides:
+ *
+ *     z_c = 1    component c is on the sink's side
+ *     y_cd >= z_d - z_c    an arc from c to d is cut
+ *     z_d <= z_c    for an arc with more room than D
+ *     minimise the prices at lambda 0 of what is cut, whose bytes are at most B
+ *
+ * Only the z need be whole.  Costs are divided by D, so that the solver's tolerances are of the gap and not
+ * of the whole.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/frontier.h"
+#include "partition/glpk.h"
+#include "partition/scc.h"
+
+#define MOST_BINARIES 400
+#define MOST_NODES 2000
+#define MOST_WORK 4000000 /* nodes times terms of the program */
+
+#define WITH_SOURCE (UINT32_MAX - 1)
+#define WITH_SINK UINT32_MAX
+
+/* What is cut when component `to` is on the sink's side and `from` is not. */
+typedef struct edge {
+    uint32_t from, to;
+    bool never; /* must not be cut */
+    double ns, bytes;
+} edge;
+
+typedef struct program {
+    gcut_arena *arena;
+    const gcut_network *net;
+    double room;    /* bytes that may be saved */
+    double unit_ns; /* of the costs */
+    uint32_t *var;  /* by vertex: the number of its component, or WITH_… */
+    uint32_t nvars;
+    double ns, bytes; /* of what is cut in any case */
+    double *at_ns,
+        *at_bytes; /* by component: of what is cut when it is on the sink's side, less what is otherwise */
+    GCUT_VEC(edge) edges;
+    gcut_lp lp;
+} program;
+
+/* ---- which vertices stay together ---- */
+
+static void name_components(program *q, const gcut_residual *residual, double spread)
+{
+    uint32_t n = q->net->nvertices;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(q->arena), q->arena);
+    bool *all = gcut_alloc(scratch, n);
+    memset(all, 1, n);
+    gcut_arcs_by_tail arcs = gcut_residual_arcs(scratch, n, residual, spread);
+    gcut_components comp = gcut_scc(scratch, n, &arcs, all);
+    bool *source = gcut_calloc(scratch, n, 1), *sink = gcut_calloc(scratch, n, 1); /* by component */
+    uint32_t *of = q->var;
+    for (uint32_t c = 0; c < comp.n; c++)
+        for (uint32_t k = comp.first[c]; k < comp.first[c + 1]; k++) of[comp.vertex[k]] = c;
+    source[of[GCUT_NET_SOURCE]] = sink[of[GCUT_NET_SINK]] = true;
+    for (uint32_t c = 0; c < comp.n; c++) /* what arcs lead to comes first */
+        for (uint32_t k = comp.first[c]; k < comp.first[c + 1]; k++)
+            for (uint32_t e = arcs.first[comp.vertex[k]]; e < arcs.first[comp.vertex[k] + 1]; e++)
+                sink[c] |= sink[of[arcs.head[e]]];
+    for (uint32_t c = comp.n; c-- > 0;)
+        for (uint32_t k = comp.first[c]; source[c] && k < comp.first[c + 1]; k++)
+            for (uint32_t e = arcs.first[comp.vertex[k]]; e < arcs.first[comp.vertex[k] + 1]; e++)
+                source[of[arcs.head[e]]] = true;
+    uint32_t *name = gcut_alloc(scratch, ((size_t)comp.n + 1) * sizeof *name);
+    for (uint32_t c = 0; c < comp.n; c++) {
+        GCUT_ASSERT(!source[c] || !sink[c]); /* else the flow was not a maximum */
+        name[c] = source[c] ? WITH_SOURCE : sink[c] ? WITH_SINK : q->nvars++;
+    }
+    for (uint32_t v = 0; v < n; v++) of[v] = name[of[v]];
+    gcut_arena_free(scratch);
+}
+
+/* ---- what is cut ---- */
+
+static void add_cut(program *q, uint32_t from, uint32_t to, double ns, double bytes)
+{
+    if (from == to || from == WITH_SINK || to == WITH_SOURCE) return;
+    if (from != WITH_SOURCE && to != WITH_SINK) {
+        *GCUT_PUSH(q->arena, &q->edges) = (edge){from, to, false, ns, bytes};
+        return;
+    }
+    if (to == WITH_SINK) q->ns += ns, q->bytes += bytes;
+    if (from == WITH_SOURCE && to != WITH_SINK) q->at_ns[to] += ns, q->at_bytes[to] += bytes;
+    if (from != WITH_SOURCE) q->at_ns[from] -= ns, q->at_bytes[from] -= bytes;
+}
+
+static int by_ends(const void *a, const void *b)
+{
+    const edge *x = a, *y = b;
+    if (x->from != y->from) return x->from < y->from ? -1 : 1;
+    if (x->to != y->to) return x->to < y->to ? -1 : 1;
+    return 0;
+}
+
+static bool is_var(uint32_t c)
+{
+    return c != WITH_SOURCE && c != WITH_SINK;
+}
+
+static void collect(program *q, const gcut_residual *residual, double spread)
+{
+    q->at_ns = gcut_calloc(q->arena, (size_t)q->nvars + 1, sizeof *q->at_ns);
+    q->at_bytes = gcut_calloc(q->arena, (size_t)q->nvars + 1, sizeof *q->at_bytes);
+    for (uint32_t i = 0; i < q->net->arcs.n; i++) {
+        const gcut_arc *a = &q->net->arcs.at[i];
+        if (!isinf(a->fixed)) add_cut(q, q->var[a->from], q->var[a->to], a->fixed, (double)a->bytes);
+    }
+    for (uint32_t i = 0; i < residual->n; i++) {
+        uint32_t from = q->var[residual->at[i].from], to = q->var[residual->at[i].to];
+        if (residual->at[i].by > spread && from != to && is_var(from) && is_var(to))
+            *GCUT_PUSH(q->arena, &q->edges) = (edge){from, to, true, 0, 0};
+    }
+    if (q->edges.n) qsort(q->edges.at, q->edges.n, sizeof *q->edges.at, by_ends);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < q->edges.n; i++) {
+        const edge *e = &q->edges.at[i];
+        edge *last = &q->edges.at[n - (n > 0)];
+        if (n && by_ends(e, last) == 0)
+            last->never |= e->never, last->ns += e->ns, last->bytes += e->bytes;
+        else
+            q->edges.at[n++] = *e;
+    }
+    q->edges.n = n;
+}
+
+/* ---- the program ---- */
+
+static void term(program *q, uint32_t row, uint32_t var, double times)
+{
+    if (times != 0) *GCUT_PUSH(q->arena, &q->lp.terms) = (gcut_lp_term){row, var, times};
+}
+
+static void write_program(program *q)
+{
+    double weight = q->room > 1 ? q->room : 1;
+    *GCUT_PUSH(q->arena, &q->lp.rows) = (gcut_lp_row){-INFINITY, (q->room - q->bytes) / weight};
+    for (uint32_t c = 0; c < q->nvars; c++) {
+        *GCUT_PUSH(q->arena, &q->lp.vars) = (gcut_lp_var){0, 1, q->at_ns[c] / q->unit_ns, true};
+        term(q, 0, c, q->at_bytes[c] / weight);
+    }
+    for (uint32_t i = 0; i < q->edges.n; i++) {
+        const edge *e = &q->edges.at[i];
+        uint32_t row = q->lp.rows.n;
+        if (!e->never && e->ns == 0 && e->bytes == 0) continue;
+        *GCUT_PUSH(q->arena, &q->lp.rows) = (gcut_lp_row){-INFINITY, 0};
+        term(q, row, e->to, 1);
+        term(q, row, e->from, -1);
+        if (e->never) continue;
+        uint32_t y = q->lp.vars.n;
+        *GCUT_PUSH(q->arena, &q->lp.vars) = (gcut_lp_var){0, 1, e->ns / q->unit_ns, false};
+        term(q, row, y, -1);
+        term(q, 0, y, e->bytes / weight);
+    }
+}
+
+/* The variables of a cut, in the order of write_program. */
+static double *variables_of(const program *q, const bool *side)
+{
+    double *x = gcut_calloc(q->arena, (size_t)q->lp.vars.n + 1, sizeof *x);
+    for (uint32_t v = 0; v < q->net->nvertices; v++)
+        if (is_var(q->var[v])) x[q->var[v]] = !side[v];
+    uint32_t y = q->nvars;
+    for (uint32_t i = 0; i < q->edges.n; i++) {
+        const edge *e = &q->edges.at[i];
+        if (e->never || (e->ns == 0 && e->bytes == 0)) continue;
+        x[y++] = fmax(0, x[e->to] - x[e->from]);
+    }
+    return x;
+}
+
+static bool *side_of(const program *q, const double *x)
+{
+    bool *side = gcut_calloc(q->arena, q->net->nvertices, 1);
+    for (uint32_t v = 0; v < q->net->nvertices; v++)
+        side[v] = q->var[v] == WITH_SOURCE || (is_var(q->var[v]) && x[q->var[v]] < 0.5);
+    return side;
+}
+
+static int64_t forced_bytes(const gcut_problem *p)
+{
+    int64_t sum = 0;
+    for (gcut_ref v = 1; v < p->g->values.n; v++)
+        if (p->force[v] == GCUT_FORCE_SAVE) sum += p->price[v].bytes;
+    return sum;
+}
+
+/* ---- the plan ---- */
+
+/* Something better than `point`, or proof that it is not much worse than the best: raises *bound. */
+static gcut_choice *improve(const gcut_frontier *f, gcut_arena *arena, const gcut_point *point, int64_t bytes,
+                            double *bound)
+{
+    const gcut_problem *p = f->p;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    gcut_network *net = gcut_problem_network(p, scratch);
+    double unit = point->fixed_ns - *bound;
+    gcut_network_at(net, gcut_bound_of(f, bytes)->lambda);
+    gcut_cut cut = gcut_solve(net, scratch);
+    double spread = fmax(unit * (1 + 1e-6) + cut.error, cut.tolerance);
+    program q = {.arena = scratch, .net = net, .room = (double)(bytes - forced_bytes(p)), .unit_ns = unit};
+    q.var = gcut_calloc(scratch, net->nvertices, sizeof *q.var);
+    name_components(&q, &cut.residual, spread);
+    gcut_choice *c = NULL;
+    if (q.nvars <= MOST_BINARIES) {
+        collect(&q, &cut.residual, spread);
+        write_program(&q);
+        uint32_t nodes = MOST_WORK / (q.lp.terms.n + 1);
+        gcut_lp_answer x = gcut_glpk_intopt(scratch, &q.lp, variables_of(&q, point->side),
+                                            nodes < MOST_NODES ? nodes : MOST_NODES);
+        double proven = (x.bound - 1e-6) * unit + q.ns + gcut_forced_cost(p, 0);
+        *bound = fmin(point->fixed_ns, fmax(*bound, proven));
+        if (x.found)
+            c = gcut_choice_saving(p, arena, gcut_saved_by(p, scratch, net, side_of(&q, x.x)), NULL, 0);
+    }
+    gcut_arena_free(scratch);
+    return c && c->saved_bytes <= bytes && c->fixed_ns < point->fixed_ns ? c : NULL;
+}
+
+/* The forced values, who are to blame: only they and what a loop carries cannot be computed again. */
+static _Noreturn void complain(const gcut_frontier *f, int64_t bytes)
+{
+    const gcut_problem *p = f->p;
+    const gcut_graph *g = p->g;
+    const gcut_point *least = &f->points.at[f->points.n - 1];
+    gcut_text who = {.arena = g->module->arena};
+    gcut_choice *c = gcut_point_choice(f, g->module->arena, least);
+    gcut_place place = {.file = g->module->file};
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (c->fate[v] != GCUT_F_SAVED) continue;
+        const gcut_node *n = gcut_def(g, v);
+        if (n && !place.line) place = gcut_loc_place(g->module, n->loc);
+        gcut_text_add(&who, "%s%%%s %s, %lld bytes", who.n ? "; " : "", g->values.at[v].name,
+                      p->force[v] == GCUT_FORCE_SAVE ? "must be saved" : "cannot be computed again",
+                      (long long)p->price[v].bytes);
+    }
+    gcut_fail(g->module->env, GCUT_EPLAN, place, who.at,
+              "@%s cannot save %lld bytes or less: %lld must be saved", g->name, (long long)bytes,
+              (long long)least->saved_bytes);
+}
+
+gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int64_t saved_bytes)
+{
+    uint32_t i = 0;
+    while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;
+    if (i == f->points.n) complain(f, saved_bytes);
+    const gcut_point *point = &f->points.at[i];
+    double bound = gcut_bound_at(f, saved_bytes);
+    gcut_choice *better = NULL;
+    if (point->fixed_ns - bound > 1e-9 * point->fixed_ns + 1e-6)
+        better = improve(f, arena, point, saved_bytes, &bound);
+    gcut_choice *c = better ? better : gcut_choice_saving(f->p, arena, point->saved, NULL, 0);
+    c->lower_bound_ns = fmin(c->cost_ns, bound);
+    return c;
+}
+
+gcut_choice *gcut_choose_within(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    gcut_choice *c = gcut_frontier_within(gcut_frontier_of(p, scratch), arena, saved_bytes);
+    gcut_arena_free(scratch);
+    return c;
+}
