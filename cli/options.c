@@ -195,6 +195,7 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_STEPS: ok = take_int(name, arg, 1, 1000000, &c->steps); break;
     case GCUT_OPT_OUT: c->out = arg; break;
     case GCUT_OPT_TOL: ok = take_real(name, arg, &c->tol); break;
+    case GCUT_OPT_SECONDS: ok = take_real(name, arg, &c->seconds); break;
     case GCUT_OPT_OUTPUT: c->output = arg; break;
     case GCUT_OPT_SHARED: c->shared = true; break;
     case GCUT_OPT_MODEL: c->file = arg; break;
@@ -250,7 +251,7 @@ static void refuse(const gcut_command *cmd, int what, const char *word)
 
 bool gcut_cli_takes_file(const gcut_command *cmd)
 {
-    return cmd != &gcut_commands[GCUT_CMD_ops];
+    return cmd != &gcut_commands[GCUT_CMD_ops] && cmd != &gcut_commands[GCUT_CMD_calibrate];
 }
 
 /* [@function] of --model */

@@ -47,7 +47,8 @@ struct gcut_cli {
     gcut_stage_name stage;
     const char *out, *output; /* --out, -o */
     int64_t steps;
-    double tol; /* < 0: the check's own */
+    double tol;     /* < 0: the check's own */
+    double seconds; /* 0: the default */
 
     /* Each has room for one item per argument and per comma, which no command line exceeds. */
     gcut_size *at;

@@ -84,6 +84,8 @@ double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t,
 void gcut_machine_json(const gcut_machine_model *model, gcut_text *out);
 const gcut_machine_model *gcut_machine_parse(gcut_arena *arena, const char *name, const char *text, size_t n);
 const gcut_machine_model *gcut_machine_read(gcut_arena *arena, const char *path);
+/* For people: GB/s, GF/s, ns, a column for each section. */
+void gcut_machine_table(const gcut_machine_model *model, gcut_text *out);
 /* The sizes of the grid of products. */
 extern const double gcut_gemm_lo[GCUT_GEMM_LO], gcut_gemm_hi[GCUT_GEMM_HI], gcut_gemm_k[GCUT_GEMM_K];
 extern const char *const gcut_window_names[GCUT_NWINDOWS];

@@ -526,6 +526,22 @@ GCUT_API gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, c
 GCUT_API gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
                                           size_t nfeed, double tol);
 
+/* ---- the machine model ---- */
+
+typedef struct gcut_calibrate_options {
+    int threads;      /* the most that are measured; 0 = OMP_NUM_THREADS, else every core */
+    double seconds;   /* of measuring; compiling comes on top */
+    const char *path; /* file to write; NULL = where models are looked for, "" = none */
+    void (*progress)(void *user, const char *what, double done); /* 0 <= done < 1; NULL = none */
+    void *user;
+} gcut_calibrate_options;
+#define GCUT_CALIBRATE_DEFAULT {.seconds = 30}
+
+/* Measures this machine and writes its model, by which plans are then priced.  opt NULL = defaults.  The model as
+ * a table and as JSON, which may be NULL, belong to the context. */
+GCUT_API gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options *opt, const char **text,
+                                    const char **json);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gcut_calibrate: the machine model, measured.
+ *
+ * Other programs make measurements longer, never shorter.  So every one is repeated in several rounds over
+ * all of them, and its least time counts: a disturbance of a second spoils one round of some, not all rounds
+ * of one. What a model promises (graph/machine.h) holds whatever was measured: levels do not get faster
+ * outwards, larger products do not take less time.
+ *
+ * Arithmetic of elementwise and like ops is measured with one thread, in L2, and divided by how much faster
+ * the dearest of them gets with more; products, convolutions, attention and memory are measured with each
+ * number.
+ */
+#define _GNU_SOURCE
+#include "driver/calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { SECTIONS = 12, GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K, WIDE = 3, SMALL_POOL = 16 << 20 };
+
+typedef struct visit {
+    gcut_rig *rig;
+    uint32_t probe; /* GCUT_NONE: all off */
+    int64_t size[GCUT_PROBE_SYMBOLS];
+    int threads;
+    double ns, work;
+} visit;
+
+typedef struct calibration {
+    const gcut_calibrate_options *opt;
+    gcut_env *env;
+    gcut_arena *a;
+    int n, threads[SECTIONS];
+    double level[GCUT_DRAM]; /* bytes of one L2, of L3 */
+    /* elementwise ops, f64 of the same with a product behind them, everything else */
+    gcut_rig *narrow, *wide, *rest;
+    uint32_t npoint, contractions, product, stream; /* probes: so many elementwise ones; in `rest` */
+    GCUT_VEC(visit) visits;
+    /* the first visit of each kind; an array by section */
+    uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
+    uint32_t point, point64, other, narrow_off, wide_off, wide_product;
+    gcut_machine_model model;
+    gcut_machine at[SECTIONS];
+    const char *path;
+    gcut_text json, text;
+} calibration;
+
+/* ---- the machine ---- */
+
+static double cache_bytes(int name, double otherwise)
+{
+    long n = sysconf(name);
+    return n > 0 ? (double)n : otherwise;
+}
+
+static void look_at_caches(calibration *c)
+{
+    double l2 = 1 << 20, l3 = 16 << 20;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, l2);
+    l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 8 * l2);
+#endif
+    c->level[GCUT_L2] = l2;
+    c->level[GCUT_L3] = l3 > 4 * l2 ? l3 : 4 * l2;
+}
+
+/* 1, 2, 4, … and the most. */
+static void choose_threads(calibration *c)
+{
+    int most = gcut_rt_threads(c->opt->threads);
+    for (int t = 1; t < most && c->n < SECTIONS - 1; t *= 2) c->threads[c->n++] = t;
+    c->threads[c->n++] = most;
+}
+
+static const char *processor(gcut_arena *a)
+{
+    static const char key[] = "model name";
+    char line[256] = "";
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, sizeof key - 1)) break;
+    if (f) fclose(f);
+    const char *name = !strncmp(line, key, sizeof key - 1) ? strchr(line, ':') : NULL;
+    size_t n = name ? strcspn(name + 2, "\n") : 0;
+    return n ? gcut_strndup(a, name + 2, n) : "unknown";
+}
+
+/* ---- what is visited ---- */
+
+static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
+{
+    *GCUT_PUSH(c->a, &c->visits) =
+        (visit){.rig = rig, .probe = probe, .threads = threads, .size = {n}, .ns = INFINITY};
+    return c->visits.n - 1;
+}
+
+/* As many products that everything stays in L2, for a product that is small. */
+static void add_product(calibration *c, gcut_rig *rig, uint32_t probe, int threads, double m, double n,
+                        double k)
+{
+    double bytes = (double)gcut_dtype_bytes(rig->dtype) * (m * k + k * n + m * n),
+           batch = c->level[GCUT_L2] / 2 / bytes;
+    uint32_t i = add(c, rig, probe, threads, (int64_t)n);
+    c->visits.at[i].size[1] = (int64_t)m;
+    c->visits.at[i].size[2] = (int64_t)k;
+    c->visits.at[i].size[3] = batch < 1 ? 1 : batch > 2048 ? 2048 : (int64_t)batch;
+}
+
+/* Both ways round. */
+static void add_grid(calibration *c, int s)
+{
+    c->grid[s] = c->visits.n;
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++) {
+                add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_lo[l], gcut_gemm_hi[h],
+                            gcut_gemm_k[k]);
+                add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_hi[h], gcut_gemm_lo[l],
+                            gcut_gemm_k[k]);
+            }
+}
+
+/* Bytes of the working set that is measured at a level. */
+static double working_set(const calibration *c, int level, int threads)
+{
+    double l2 = c->level[GCUT_L2] * threads, l3 = c->level[GCUT_L3] > 2 * l2 ? c->level[GCUT_L3] : 2 * l2;
+    double far = 4 * l3 < (double)(64 << 20) ? (double)(64 << 20) : 4 * l3;
+    if (level == GCUT_L2) return l2 / 2;
+    return level == GCUT_L3 ? sqrt(l2 * l3) : far > (double)(1 << 30) ? (double)(1 << 30) : far;
+}
+
+static void add_section(calibration *c, int s)
+{
+    int t = c->threads[s];
+    uint32_t dearest = 0;
+    c->off[s] = add(c, c->rest, GCUT_NONE, t, 0);
+    for (uint32_t i = 1; i < c->npoint; i++)
+        if (gcut_op_get(c->narrow->probe[i].op)->cost_ps > gcut_op_get(c->narrow->probe[dearest].op)->cost_ps)
+            dearest = i;
+    c->scale[s] = add(c, c->narrow, dearest, t, 1 << 18);
+    for (uint32_t i = c->contractions; i < c->product; i++) {
+        uint32_t v = add(c, c->rest, i, t, c->rest->probe[i].on);
+        if (i == c->contractions) c->contraction[s] = v;
+    }
+    add_grid(c, s);
+    c->memory[s] = c->visits.n;
+    for (int l = 0; l < GCUT_NLEVELS; l++)
+        for (uint32_t i = 0; i < 2; i++)
+            add(c, c->rest, c->stream + i, t, (int64_t)(working_set(c, l, t) / (i ? 8 : 4)));
+}
+
+static void add_ops(calibration *c)
+{
+    c->point = c->visits.n;
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, c->narrow, i, 1, c->narrow->probe[i].on);
+    c->point64 = c->visits.n;
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, c->wide, i, 1, c->wide->probe[i].on);
+    c->other = c->visits.n;
+    for (uint32_t i = 0; i < c->contractions; i++) add(c, c->rest, i, 1, c->rest->probe[i].on);
+    c->narrow_off = add(c, c->narrow, GCUT_NONE, 1, 0);
+    c->wide_off = add(c, c->wide, GCUT_NONE, 1, 0);
+    c->wide_product = c->visits.n;
+    for (int k = GCUT_GEMM_K - WIDE; k < GCUT_GEMM_K; k++)
+        add_product(c, c->wide, c->wide->n - 1, 1, gcut_gemm_lo[GCUT_GEMM_LO - 1],
+                    gcut_gemm_hi[GCUT_GEMM_HI - 1], gcut_gemm_k[k]);
+}
+
+static void compile_probes(calibration *c)
+{
+    gcut_probes *p = gcut_calloc(c->a, 3, sizeof *p), *rest = p + 2;
+    double pool = working_set(c, GCUT_DRAM, c->threads[c->n - 1]);
+    gcut_probes_pointwise(c->a, &p[0]);
+    c->npoint = p[0].n;
+    gcut_probes_pointwise(c->a, &p[1]);
+    gcut_probes_products(c->a, &p[1]);
+    gcut_probes_others(c->a, rest);
+    c->contractions = gcut_probes_contractions(c->a, rest);
+    c->product = gcut_probes_products(c->a, rest);
+    c->stream = gcut_probes_streams(c->a, rest);
+    c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_f32, SMALL_POOL);
+    c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_f64, SMALL_POOL);
+    c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_f32, (size_t)pool);
+}
+
+/* ---- the rounds ---- */
+
+#define ROUNDS 6
+
+static void tell(const calibration *c, const char *what, double done)
+{
+    if (c->opt->progress) c->opt->progress(c->opt->user, what, done);
+}
+
+static void visit_all(calibration *c)
+{
+    double budget = 1e9 * c->opt->seconds / ROUNDS / (c->visits.n + 1);
+    int rounds = c->opt->seconds < 1 ? 1 : ROUNDS;
+    for (int r = 0; r < rounds; r++)
+        for (uint32_t i = 0; i < c->visits.n; i++) {
+            visit *v = &c->visits.at[i];
+            if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
+            gcut_rig_only(v->rig, v->probe, v->size, v->threads);
+            double ns = gcut_rig_run(v->rig, budget);
+            if (ns < v->ns) v->ns = ns;
+            if (v->probe != GCUT_NONE && r == 0) v->work = gcut_rig_work(v->rig, v->probe);
+        }
+}
+
+static void nothing(void *arg, int t, int nt)
+{
+    (void)arg, (void)t, (void)nt;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A region and its barrier: the first quartile, since the least is that of threads that happened to meet. */
+static double region_ns(int threads)
+{
+    enum { TIMES = 400 };
+    double ns[TIMES];
+    if (threads <= 1) return 0;
+    for (int i = 0; i < TIMES; i++) {
+        struct timespec a, b;
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        gcut_rt_parallel(nothing, NULL, threads);
+        clock_gettime(CLOCK_MONOTONIC, &b);
+        ns[i] = 1e9 * (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec);
+    }
+    qsort(ns, TIMES, sizeof *ns, by_size);
+    return ns[TIMES / 4];
+}
+
+/* ---- what follows from it ---- */
+
+/* Time of a visit without that of the step around it. */
+static double alone(const calibration *c, uint32_t v, uint32_t off)
+{
+    double ns = c->visits.at[v].ns, rest = ns - c->visits.at[off].ns;
+    return rest > 0.05 * ns ? rest : 0.05 * ns;
+}
+
+static double rate(const calibration *c, uint32_t v, uint32_t off)
+{
+    return alone(c, v, off) / c->visits.at[v].work;
+}
+
+/* What an op adds to the loop without it; an op that hides behind others takes a little all the same. */
+static double added(const calibration *c, uint32_t first, uint32_t i)
+{
+    const visit *v = &c->visits.at[first + i];
+    double ns = (v->ns - c->visits.at[first].ns) / v->work, least = 0.02 * c->visits.at[first].ns / v->work;
+    return ns > least ? ns : least;
+}
+
+static void fill_ops(const calibration *c, int s, gcut_machine *m)
+{
+    double faster = c->visits.at[c->scale[0]].ns / c->visits.at[c->scale[s]].ns, logs = 0;
+    if (faster < 1) faster = 1;
+    for (uint32_t i = 1; i < c->npoint; i++) {
+        gcut_op op = c->narrow->probe[i].op;
+        m->op_ns[op][0] = added(c, c->point, i) / faster;
+        m->op_ns[op][1] = added(c, c->point64, i) / faster;
+        logs += log2(m->op_ns[op][0] / (gcut_op_get(op)->cost_ps / 1000.0));
+    }
+    for (uint32_t i = 0; i < c->contractions; i++)
+        m->op_ns[c->rest->probe[i].op][0] = rate(c, c->other + i, c->off[0]) / faster;
+    m->op_scale = exp2(logs / (c->npoint - 1));
+}
+
+static void fill_memory(const calibration *c, int s, gcut_machine *m)
+{
+    for (int l = 0; l < GCUT_NLEVELS; l++) {
+        uint32_t v = c->memory[s] + 2 * (uint32_t)l;
+        double read = rate(c, v, c->off[s]) / 4, both = rate(c, v + 1, c->off[s]) / 4, write = both - read;
+        if (write < read / 2) write = read / 2;
+        if (l > 0 && read < m->read_ns_per_byte[l - 1]) read = m->read_ns_per_byte[l - 1];
+        if (l > 0 && write < m->write_ns_per_byte[l - 1]) write = m->write_ns_per_byte[l - 1];
+        m->read_ns_per_byte[l] = read;
+        m->write_ns_per_byte[l] = write;
+    }
+    m->level_bytes[GCUT_L2] = c->level[GCUT_L2] * m->threads;
+    m->level_bytes[GCUT_L3] = fmax(c->level[GCUT_L3], 2 * m->level_bytes[GCUT_L2]);
+}
+
+/* The time of a product at a point of the grid is at least that of each smaller neighbour. */
+static void settle(gcut_machine *m)
+{
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++) {
+                double *x = &m->gemm_ns_per_flop[l][h][k];
+                if (l)
+                    *x = fmax(*x, m->gemm_ns_per_flop[l - 1][h][k] * gcut_gemm_lo[l - 1] / gcut_gemm_lo[l]);
+                if (h)
+                    *x = fmax(*x, m->gemm_ns_per_flop[l][h - 1][k] * gcut_gemm_hi[h - 1] / gcut_gemm_hi[h]);
+                if (k) *x = fmax(*x, m->gemm_ns_per_flop[l][h][k - 1] * gcut_gemm_k[k - 1] / gcut_gemm_k[k]);
+            }
+}
+
+static void fill_contractions(const calibration *c, int s, gcut_machine *m)
+{
+    double *grid = &m->gemm_ns_per_flop[0][0][0];
+    uint32_t v = c->contraction[s], last = GRID - WIDE;
+    double wide = 0;
+    for (uint32_t i = 0; i < GRID; i++)
+        grid[i] = sqrt(rate(c, c->grid[s] + 2 * i, c->off[s]) * rate(c, c->grid[s] + 2 * i + 1, c->off[s]));
+    for (uint32_t i = 0; i < WIDE; i++)
+        wide +=
+            log2(rate(c, c->wide_product + i, c->wide_off) / rate(c, c->grid[0] + 2 * (last + i), c->off[0]));
+    m->f64_factor = fmax(1, exp2(wide / WIDE));
+    settle(m);
+    for (int w = 0; w < GCUT_NWINDOWS; w++)
+        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = rate(c, v++, c->off[s]);
+    for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = rate(c, v++, c->off[s]);
+}
+
+static void fill_model(calibration *c)
+{
+    for (int s = 0; s < c->n; s++) {
+        gcut_machine *m = &c->at[s];
+        m->threads = c->threads[s];
+        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + region_ns(c->threads[s]);
+        fill_memory(c, s, m);
+        fill_contractions(c, s, m);
+        fill_ops(c, s, m);
+    }
+    c->model = (gcut_machine_model){processor(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
+}
+
+/* ---- out ---- */
+
+static void make_folder(const char *path)
+{
+    char *s = strdup(path);
+    for (char *at = s ? strchr(s + 1, '/') : NULL; at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        mkdir(s, 0777);
+        *at = '/';
+    }
+    free(s);
+}
+
+static void calibrate(void *arg)
+{
+    calibration *c = arg;
+    c->a = gcut_arena_new(c->env, c->env->arena);
+    c->path = c->opt->path ? c->opt->path : gcut_machine_home(c->a);
+    if (!c->path)
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
+    tell(c, "compiling", 0);
+    look_at_caches(c);
+    choose_threads(c);
+    compile_probes(c);
+    for (int s = 0; s < c->n; s++) add_section(c, s);
+    add_ops(c);
+    visit_all(c);
+    fill_model(c);
+    c->json.arena = c->text.arena = c->env->arena;
+    gcut_machine_json(&c->model, &c->json);
+    gcut_machine_table(&c->model, &c->text);
+    if (!*c->path) return;
+    if (!c->opt->path) make_folder(c->path);
+    gcut_file_write(c->env, c->path, c->json.at, c->json.n);
+    gcut_text_add(&c->text, "written to %s\n", c->path);
+}
+
+gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options *opt, const char **text,
+                           const char **json)
+{
+    static const gcut_calibrate_options defaults = GCUT_CALIBRATE_DEFAULT;
+    calibration *c = calloc(1, sizeof *c);
+    if (!c) return GCUT_ENOMEM;
+    c->env = ctx->env;
+    c->opt = opt ? opt : &defaults;
+    gcut_status s = gcut_protect(c->env, calibrate, c);
+    if (s == GCUT_OK && text) *text = c->text.at;
+    if (s == GCUT_OK && json) *json = c->json.at;
+    gcut_arena_free(c->a);
+    free(c);
+    return s;
+}
