@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What PyTorch's own partitioner saves for models of ours, under several budgets.
 
-    python tests/reference/torch_partition.py [--show NAME] [NAME…]        (torch 2.13, CPU)
+    python tests/reference/torch_partition.py [--show MODEL SIZE [BUDGET]]        (torch 2.13, CPU)
 
 writes torch_partition.json beside this script: for each model and each activation_memory_budget the bytes of
 what crosses from the forward to the backward graph, without parameters and inputs; several views of one storage
-count once.  The joint graph is traced by AOTAutograd with the decompositions and the passes of torch.compile's
+count once.  Of those at budget 1: `rows`, what is left behind inside of an op that is whole for us, the
+logarithm of attention and the maximum and logarithm of a softmax; `copies`, what is saved again in another layout;
+`logits`, the largest product.  The joint graph is traced by AOTAutograd with the decompositions and the passes of torch.compile's
 own backend; nothing is compiled or run.  The models' weights are empty: only shapes matter.
 """
 
@@ -44,6 +46,22 @@ def saved_of(forward, count):
         whole = n.meta["val"].untyped_storage().nbytes()
         out.append((min(whole, sum(group.values())), n))
     return out
+
+
+def is_row(n):
+    """What the reductions inside a composite op of ours leave behind: a number for each row."""
+    attention = n.args and isinstance(n.args[0], torch.fx.Node) and "_scaled_dot_product" in n.args[0].name
+    return str(n.target) in ("aten.amax.default", "aten.log.default") or bool(attention and n.args[1] == 1)
+
+
+def is_copy(n, saved):
+    """It is made of another saved tensor by changes of its layout alone."""
+    layout = ("clone", "permute", "view", "expand", "transpose", "unsqueeze", "_unsafe_view", "reshape")
+    while n.op == "call_function" and any(str(n.target) == f"aten.{k}.{o}" for k in layout for o in ("default", "int")):
+        n = n.args[0]
+        if n in saved:
+            return True
+    return False
 
 
 def storage(n):
@@ -258,49 +276,64 @@ def llama(layers, heads, groups, c, hidden, vocabulary, n, t):
     return make
 
 
+# What each case is called here and in the zoo, and under which budgets it is asked for.
 CASES = {
-    "cos_of_cos": cos_of_cos,
-    "six": six,
-    "chain": chain,
-    "mlp": small("mlp"),
-    "autoencoder": small("autoencoder"),
-    "lenet": small("lenet"),
-    "resnet": small("resnet"),
-    "unet": small("unet"),
-    "gpt2 tiny": gpt2(1, 2, 8, 48, 16, 4, 16),
-    "bert tiny": bert(1, 2, 8, 48, 16, 4, 16),
-    "vit tiny": vit(8, 4, 8, 1, 2, 4, 4),
-    "llama tiny": llama(1, 4, 2, 16, 12, 48, 4, 16),
-    "gpt2 bytes": gpt2(4, 4, 128, 256, 256, 8, 64),
-    "gpt2 124M": gpt2(12, 12, 768, 50257, 1024, 1, 64),
-    "bert small": bert(2, 2, 128, 30522, 512, 8, 64),
-    "vit cifar": vit(32, 4, 128, 6, 4, 10, 16),
-    "llama bytes": llama(4, 4, 2, 128, 344, 256, 8, 64),
-    "llama 15M": llama(6, 6, 6, 288, 768, 32000, 1, 64),
+    ("cos_of_cos", "", 1000, 0): (cos_of_cos, BUDGETS),
+    ("six", "", 1024, 0): (six, BUDGETS),
+    ("chain", "", 64, 0): (chain, BUDGETS),
+    ("mlp", "tiny", 4, 0): (small("mlp"), BUDGETS),
+    ("autoencoder", "tiny", 4, 0): (small("autoencoder"), BUDGETS),
+    ("lenet", "tiny", 4, 0): (small("lenet"), BUDGETS),
+    ("resnet", "tiny", 4, 0): (small("resnet"), BUDGETS),
+    ("unet", "tiny", 4, 0): (small("unet"), BUDGETS),
+    ("gpt2", "tiny", 4, 16): (gpt2(1, 2, 8, 48, 16, 4, 16), BUDGETS),
+    ("bert", "tiny", 4, 16): (bert(1, 2, 8, 48, 16, 4, 16), BUDGETS),
+    ("vit", "tiny", 4, 0): (vit(8, 4, 8, 1, 2, 4, 4), BUDGETS),
+    ("llama", "tiny", 4, 16): (llama(1, 4, 2, 16, 12, 48, 4, 16), BUDGETS),
+    ("gpt2", "tiny", 4096, 16): (gpt2(1, 2, 8, 48, 16, 4096, 16), [1]),
+    ("bert", "tiny", 4096, 16): (bert(1, 2, 8, 48, 16, 4096, 16), [1]),
+    ("vit", "tiny", 4096, 0): (vit(8, 4, 8, 1, 2, 4, 4096), [1]),
+    ("llama", "tiny", 4096, 16): (llama(1, 4, 2, 16, 12, 48, 4096, 16), [1]),
+    ("gpt2", "bytes", 8, 64): (gpt2(4, 4, 128, 256, 256, 8, 64), BUDGETS),
+    ("bert", "small", 8, 64): (bert(2, 2, 128, 30522, 512, 8, 64), BUDGETS),
+    ("vit", "cifar", 16, 0): (vit(32, 4, 128, 6, 4, 10, 16), BUDGETS),
+    ("llama", "bytes", 8, 64): (llama(4, 4, 2, 128, 344, 256, 8, 64), BUDGETS),
+    ("gpt2", "124M", 1, 64): (gpt2(12, 12, 768, 50257, 1024, 1, 64), [1, 0.5]),
+    ("gpt2", "124M", 1, 1024): (gpt2(12, 12, 768, 50257, 1024, 1, 1024), [1]),
+    ("bert", "base", 8, 128): (bert(12, 12, 768, 30522, 512, 8, 128), [1]),
+    ("vit", "S/16", 8, 0): (vit(224, 16, 384, 12, 6, 1000, 8), [1]),
+    ("llama", "15M", 1, 64): (llama(6, 6, 6, 288, 768, 32000, 1, 64), [1]),
+    ("llama", "15M", 4, 256): (llama(6, 6, 6, 288, 768, 32000, 4, 256), [1]),
 }
 
 
-def show(name, budget=1):
-    fn, params, inputs = CASES[name]()
-    total = 0
-    for size, n in partition(fn, params, inputs, budget):
-        total += size
+def line_of(name, make, budgets):
+    fn, params, inputs = make()
+    line = dict(zip(("model", "size", "N", "T"), name))
+    for b in budgets:
+        found = partition(fn, params, inputs, b)
+        if b == 1:
+            line |= {"rows": sum(size for size, n in found if is_row(n)),
+                     "copies": sum(size for size, n in found if is_copy(n, {n for _, n in found})),
+                     "logits": max([size for size, n in found if "mm" in str(n.target)], default=0)}
+        line.setdefault("saved", {})[f"{b:g}"] = sum(size for size, _ in found)
+    return line
+
+
+def show(found):
+    for size, n in found:
         v = n.meta["val"]
-        print(f"{size:>12,}  {str(v.dtype)[6:]}{list(v.shape)}  {n.name} = {n.target}")
-    print(f"{total:>12,}  in all")
+        what = "row" if is_row(n) else "copy" if is_copy(n, {n for _, n in found}) else ""
+        print(f"{size:>12,}  {str(v.dtype)[6:]}{list(v.shape)}  {n.name} = {n.target} {what}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--show"]:
-        show(sys.argv[2], *map(float, sys.argv[3:]))
+    wanted = sys.argv[1:]
+    if wanted[:1] == ["--show"]:
+        name = next(k for k in CASES if wanted[1:3] == list(k[:2]))
+        show(partition(*CASES[name][0](), *map(float, wanted[3:4] or [1])))
         sys.exit()
     path = HERE / "torch_partition.json"
-    table = json.loads(path.read_text()) if path.exists() else {}
-    table["torch"] = torch.__version__.split("+")[0]
-    for name, make in CASES.items():
-        if sys.argv[1:] and name not in sys.argv[1:]:
-            continue
-        fn, params, inputs = make()
-        table[name] = {f"{b:g}": sum(size for size, _ in partition(fn, params, inputs, b)) for b in BUDGETS}
-        print(name, table[name])
-    path.write_text(json.dumps(table, indent=1) + "\n")
+    cases = [line_of(name, *CASES[name]) for name in CASES]
+    lines = ",\n".join("  " + json.dumps(c) for c in cases)
+    path.write_text(f'{{"torch": "{torch.__version__.split("+")[0]}", "cases": [\n{lines}\n]}}\n')
