@@ -191,6 +191,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .nsave = (uint32_t)p->opt.nsave,
                                .nrecompute = (uint32_t)p->opt.nrecompute,
                                .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
+                               .file = p->file,
                                .symbolic = p->opt.symbolic};
 }
 
@@ -299,8 +300,53 @@ static void to_kernel(gcut_pipeline *p)
     if (p->opt.budget > 0) gcut_budget_check(p);
 }
 
+static bool is_given(const gcut_pipeline *p, const char *symbol)
+{
+    for (size_t i = 0; i < p->opt.nat; i++)
+        if (!strcmp(p->opt.at[i].name, symbol)) return true;
+    return false;
+}
+
+static bool is_allowed(const gcut_graph *g, const char *symbol, int64_t n)
+{
+    for (uint32_t i = 0; i < g->decls.n; i++) {
+        const gcut_dim_decl *d = &g->decls.at[i];
+        if (!strcmp(gcut_dim_symbol_name(g->module->dims, d->sym), symbol))
+            return n >= d->lo && n <= d->hi && n % (d->mult > 1 ? d->mult : 1) == 0;
+    }
+    return false;
+}
+
+/* The file's policy, price and sizes are the plan's; --at says other sizes. */
+static void read_plan(gcut_pipeline *p, const char *flip)
+{
+    if (!p->opt.plan || p->opt.forward_only) return;
+    if (p->opt.budget > 0)
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){.file = p->opt.plan}, "leave one of the two out",
+                  "--plan and --budget both say what is saved");
+    p->file = gcut_plan_file_read(p->arena, p->opt.plan);
+    if (flip) gcut_plan_file_flip(p->file, flip);
+    p->opt.policy = p->file->policy;
+    p->opt.lambda = p->file->lambda;
+    p->opt.save_dtype = p->file->save_dtype;
+    gcut_size *at = gcut_calloc(p->arena, p->opt.nat + p->file->at.n + 1, sizeof *at);
+    if (p->opt.nat) memcpy(at, p->opt.at, p->opt.nat * sizeof *at);
+    for (uint32_t i = 0; i < p->file->at.n; i++) {
+        const gcut_plan_at *x = &p->file->at.at[i];
+        if (!is_given(p, x->name) && is_allowed(p->primal, x->name, x->size))
+            at[p->opt.nat++] = (gcut_size){x->name, x->size};
+        p->opt.at = at;
+    }
+}
+
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
                                  gcut_arena *parent)
+{
+    return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
+}
+
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+                                     gcut_arena *parent, const char *flip)
 {
     gcut_env *env = user->module->env;
     if (user->failed)
@@ -316,6 +362,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
     p->machine = gcut_machine_find(a, p->opt.machine);
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;
+    read_plan(p, flip);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     if (goal >= GCUT_TO_JOINT) to_joint(p);

@@ -8,7 +8,7 @@
 #include "autodiff/autodiff.h"
 #include "driver/ctx.h"
 #include "kernels/kernels.h"
-#include "partition/partition.h"
+#include "partition/plan_file.h"
 
 typedef struct gcut_pipeline {
     gcut_env *env;
@@ -28,6 +28,7 @@ typedef struct gcut_pipeline {
     gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */
     gcut_program *program;
     int64_t peak_bytes;   /* of the whole step at `at`, once there is a program */
+    gcut_plan_file *file; /* the plan to follow; NULL = none */
     gcut_dim_binding *at; /* a size for every symbol of the graph */
     uint32_t nat;
 } gcut_pipeline;
@@ -38,6 +39,10 @@ typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_K
 /* Throws. The pipeline's arena is a child of parent. */
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
                                  gcut_arena *parent);
+
+/* The same, following the plan file of the options with the other fate for that value. */
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+                                     gcut_arena *parent, const char *value);
 
 /* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed
  * >= 4. */

@@ -56,8 +56,9 @@ static void flip(void *arg)
 {
     explaining *e = arg;
     gcut_options o = e->opt;
-    wish(e, &o, e->why->r.g->values.at[e->why->v].name, gcut_why_flip(e->why));
-    e->flipped = gcut_pipeline_new(e->g, &o, GCUT_TO_KERNEL, e->arena)->plan;
+    const char *name = e->why->r.g->values.at[e->why->v].name;
+    if (!o.plan) wish(e, &o, name, gcut_why_flip(e->why));
+    e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;
 }
 
 /* What the failed flip said becomes part of the answer. */

@@ -23,6 +23,18 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     return p;
 }
 
+/* A plan file may have forced values that no mark or option does. */
+gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
+{
+    gcut_problem *p = gcut_problem_new(arena, plan->joint, &plan->options);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) {
+        if (!plan->value[v].forced || p->force[v] != GCUT_FORCE_NONE) continue;
+        p->force[v] = plan->value[v].fate == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+        p->wish[v] = "the plan file";
+    }
+    return p;
+}
+
 static bool alive_anyway(const gcut_problem *p, gcut_ref v)
 {
     if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v)) return true;

@@ -35,6 +35,8 @@ typedef struct gcut_choice {
 
 /* Classifies, prices, resolves forced values.  Throws as gcut_plan_make says. */
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt);
+/* The problem that a plan answers, with whatever forced its values. */
+gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan);
 /* partition/force.c: marks and options into p->force. */
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
 /* The value of that name, with or without its %; 0 when it is one of a body.  Throws GCUT_EPLAN, with the

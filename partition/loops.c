@@ -19,6 +19,7 @@
 
 #include "graph/rewrite.h"
 #include "graph/shape.h"
+#include "partition/plan_file.h"
 
 /* The decision on one pair. */
 typedef struct decided {
@@ -166,15 +167,25 @@ static const char *const *own_names(const level *l, const gcut_graph *joint, con
     return own;
 }
 
-/* An iteration's plan under the options' policy, split. */
-static gcut_plan *plan_iteration(const level *l, gcut_graph *joint)
+/* The name by which plan files and reports know a loop. */
+static const char *loop_name(const level *l, const decided *d)
 {
+    return l->g->values.at[gcut_loop_fwd(&d->pair)->res0].name;
+}
+
+/* An iteration's plan under the options' policy or as the file says, split; NULL when the file says nothing.
+ */
+static gcut_plan *plan_iteration(const level *l, const decided *d)
+{
+    gcut_graph *joint = d->joint.g;
     gcut_module *m = joint->module;
     gcut_plan_options o = *l->opt;
     o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
     o.loops = NULL;
-    gcut_plan *plan = gcut_plan_make(joint, &o);
+    const gcut_plan_part *part = o.file ? gcut_plan_file_step(o.file, loop_name(l, d)) : NULL;
+    if (o.file && !part) return NULL;
+    gcut_plan *plan = part ? gcut_plan_follow(joint, &o, part) : gcut_plan_make(joint, &o);
     const char *base = "iteration";
     for (uint32_t i = 1; gcut_module_find(m, gcut_printf(m->arena, "%s.fwd", base)) ||
                          gcut_module_find(m, gcut_printf(m->arena, "%s.bwd", base));
@@ -189,7 +200,7 @@ static gcut_plan *plan_iteration(const level *l, gcut_graph *joint)
 /* For reports and plan files. */
 static void record(const level *l, const decided *d, gcut_plan *plan)
 {
-    gcut_loop_plan one = {l->g->values.at[gcut_loop_fwd(&d->pair)->res0].name, plan};
+    gcut_loop_plan one = {loop_name(l, d), plan};
     if (l->opt->loops) *GCUT_PUSH(l->g->module->arena, &l->opt->loops->all) = one;
 }
 
@@ -202,7 +213,8 @@ static void decide_pairs(level *l)
         decided d = {.pair = {l->g, f, i, l->body[gcut_node_at(l->g, f)->reg0],
                               l->body[gcut_node_at(l->g, i)->reg0], l->tainted}};
         d.joint = gcut_loop_joint_new(&d.pair, l->arena);
-        gcut_plan *plan = plan_iteration(l, d.joint.g);
+        gcut_plan *plan = plan_iteration(l, &d);
+        if (!plan) continue;
         d.half = plan->bwd;
         if (!can_stack(l, &d)) continue;
         record(l, &d, plan);

@@ -49,8 +49,8 @@ typedef struct gcut_plan_options {
     uint32_t nsave, nrecompute;
     gcut_dtype save_dtype;  /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */
     gcut_loop_plans *loops; /* gcut_plan_loops adds to it, reports read it; NULL = nobody asks */
-    const struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
-    bool symbolic;                     /* reports show types and bytes as formulas of the symbols */
+    struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
+    bool symbolic;               /* reports show types and bytes as formulas of the symbols */
 } gcut_plan_options;
 
 typedef enum gcut_where {

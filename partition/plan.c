@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "partition/plan_file.h"
 #include "partition/policy.h"
 
 static const char *const *copy_names(gcut_module *m, const char *const *names, uint32_t n)
@@ -96,6 +97,7 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     if (!gcut_policy_get(opt->policy))
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
                   (int)opt->policy);
+    if (opt->file) return gcut_plan_follow(joint, opt, NULL);
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
     gcut_plan *plan = gcut_plan_from(p, opt, gcut_choose(p, scratch, opt->policy, opt->lambda));

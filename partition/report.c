@@ -13,7 +13,7 @@
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 {
     gcut_report_ctx r = {.plan = plan, .g = plan->joint, .arena = arena};
-    r.p = gcut_problem_new(arena, plan->joint, &plan->options);
+    r.p = gcut_problem_of(arena, plan);
     /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
      * from 0 on. */
     bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget;

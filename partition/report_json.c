@@ -5,19 +5,8 @@
 #include "partition/report.h"
 
 #include "base/json.h"
-#include "graph/text.h"
+#include "partition/plan_file.h"
 #include "partition/policy.h"
-
-/* FNV-1a over the canonical text of the joint graph without locations: equal graphs, equal hash, wherever
- * their files lie. */
-static const char *graph_hash(const gcut_report_ctx *r)
-{
-    gcut_text t = {.arena = r->arena};
-    gcut_print_graph(r->g, &(gcut_print_options){.no_loc = true}, &t);
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < t.n; i++) h = (h ^ (unsigned char)t.at[i]) * UINT64_C(0x100000001b3);
-    return gcut_printf(r->arena, "%016llx", (unsigned long long)h);
-}
 
 static void key_str(gcut_json *j, const char *key, const char *s)
 {
@@ -69,14 +58,15 @@ static void json_recomputed(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
     key_str(j, "op", gcut_report_op(r, v));
     key_real(j, "ns", r->plan->value[v].recompute_ns);
     json_readers(j, r, "into", v);
-    key_int(j, "copies", 1);
+    key_int(j, "copies", r->plan->value[v].copies);
     gcut_json_end(j);
 }
 
 static void json_totals(gcut_json *j, const gcut_report_ctx *r)
 {
     const gcut_plan *plan = r->plan;
-    key_str(j, "graph_hash", graph_hash(r));
+    key_str(j, "graph_hash", gcut_graph_hash(r->g, r->arena));
+    key_str(j, "nodes_hash", gcut_nodes_hash(r->g, r->arena));
     key_str(j, "policy", gcut_policy_text(r->arena, &plan->options));
     key_real(j, "lambda", plan->options.lambda);
     gcut_json_key(j, "budget");
@@ -89,6 +79,7 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
     for (uint32_t i = 0; i < plan->options.nat; i++)
         key_int(j, gcut_report_sym(r, plan->options.at[i].sym), plan->options.at[i].value);
     gcut_json_end(j);
+    key_str(j, "save_dtype", plan->options.save_dtype ? gcut_dtype_name(plan->options.save_dtype) : NULL);
     key_int(j, "saved_bytes", plan->saved_bytes);
     gcut_json_key(j, "peak_bytes");
     if (plan->peak_bytes >= 0)
@@ -97,6 +88,7 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
         gcut_json_null(j);
     key_real(j, "recompute_ns", plan->recompute_ns);
     key_real(j, "step_ns", plan->step_ns);
+    key_real(j, "cost_ns", plan->cost_ns);
     key_real(j, "lower_bound", plan->lower_bound_ns);
     key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
 }
@@ -134,6 +126,23 @@ static void json_loops(gcut_json *j, const gcut_report_ctx *r)
     gcut_json_end(j);
 }
 
+/* The plans of the steps of loops, for whoever follows this one. */
+static void json_steps(gcut_json *j, const gcut_plan *plan, gcut_arena *arena)
+{
+    const gcut_loop_plans *loops = plan->options.loops;
+    if (!loops || !loops->all.n) return;
+    gcut_json_key(j, "steps");
+    gcut_json_array(j);
+    for (uint32_t i = 0; i < loops->all.n; i++) {
+        gcut_plan *step = loops->all.at[i].step;
+        gcut_json_object(j);
+        key_str(j, "loop", loops->all.at[i].loop);
+        gcut_plan_file_write(step, gcut_problem_of(arena, step), j, arena);
+        gcut_json_end(j);
+    }
+    gcut_json_end(j);
+}
+
 void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
 {
     gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
@@ -152,6 +161,8 @@ void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
         if (gcut_report_recomputed(&r, v)) json_recomputed(&j, &r, v);
     gcut_json_end(&j);
     json_loops(&j, &r);
+    gcut_plan_file_write(plan, r.p, &j, scratch);
+    json_steps(&j, plan, scratch);
     gcut_json_end(&j);
     gcut_text_add(out, "\n");
     gcut_arena_free(scratch);

@@ -182,14 +182,29 @@ static void want_value(filling *s, gcut_ref v)
     if (def != GCUT_NONE && !s->there[def] && !gcut_crosses(s->f->g, v, s->fate[v])) want_node(s, def);
 }
 
-/* Closes the gap over operands, appends it in the graph's order. */
-static void fill_gap(filling *s, gcut_arena *arena)
+static void close_gap(filling *s)
 {
     const gcut_graph *g = s->f->g;
     for (uint32_t k = 0; k < s->gap.n; k++) {
         const gcut_node *n = gcut_node_at(g, s->gap.at[k]);
         for (uint32_t j = 0; j < n->nargs; j++) want_value(s, gcut_arg(g, n, j));
     }
+}
+
+/* What BACKWARD node i of the order reads; the results where there is none. */
+static void want_reads(filling *s, const uint32_t *order, uint32_t n, uint32_t i)
+{
+    const gcut_graph *g = s->f->g;
+    const gcut_node *x = i < n ? gcut_node_at(g, order[i]) : NULL;
+    for (uint32_t k = 0; x && k < x->nargs; k++) want_value(s, gcut_arg(g, x, k));
+    for (uint32_t k = 0; !x && k < g->results.n; k++)
+        if (g->results.at[k].role != GCUT_ROLE_out) want_value(s, g->results.at[k].value);
+}
+
+/* Closes the gap over operands, appends it in the graph's order. */
+static void fill_gap(filling *s, gcut_arena *arena)
+{
+    close_gap(s);
     if (s->gap.n) qsort(s->gap.at, s->gap.n, sizeof *s->gap.at, by_index);
     for (uint32_t k = 0; k < s->gap.n; k++) {
         *GCUT_PUSH(arena, &s->out) = s->gap.at[k];
@@ -211,21 +226,15 @@ static bool is_recomputed(const filling *s, uint32_t i)
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
                                  const gcut_again *again)
 {
-    const gcut_graph *g = f->g;
     uint32_t n;
     filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .fate = fate};
-    s.there = gcut_calloc(s.arena, (size_t)g->nodes.n + 1, 1);
-    s.here = gcut_calloc(s.arena, (size_t)g->nodes.n + 1, 1);
+    s.there = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
+    s.here = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
     for (uint32_t i = 0; i <= n; i++) {
         for (uint32_t k = 0; again && k < again[i].n; k++)
             if (is_recomputed(&s, again[i].at[k])) want_node(&s, again[i].at[k]);
-        if (i < n) {
-            const gcut_node *x = gcut_node_at(g, order[i]);
-            for (uint32_t k = 0; k < x->nargs; k++) want_value(&s, gcut_arg(g, x, k));
-        }
-        for (uint32_t k = 0; i == n && k < g->results.n; k++)
-            if (g->results.at[k].role != GCUT_ROLE_out) want_value(&s, g->results.at[k].value);
+        want_reads(&s, order, n, i);
         fill_gap(&s, arena);
         if (i == n) break;
         *GCUT_PUSH(arena, &s.out) = order[i];
@@ -234,6 +243,31 @@ gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const g
     gcut_schedule out = {s.out.n, s.out.at};
     gcut_arena_free(s.arena);
     return out;
+}
+
+gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+                                const gcut_schedule *sched)
+{
+    uint32_t n, at = 0;
+    size_t nn = (size_t)f->g->nodes.n + 1;
+    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .fate = fate};
+    s.there = gcut_calloc(s.arena, nn, 1);
+    s.here = gcut_calloc(s.arena, nn, 1);
+    const uint32_t *order = gcut_backward_order(s.arena, f, &n);
+    gcut_again *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
+    for (uint32_t i = 0; i <= n; i++) {
+        want_reads(&s, order, n, i);
+        close_gap(&s); /* what is here without any wish; S3 makes it a part of what the schedule has */
+        for (; at < sched->n && (i == n || sched->node[at] != order[i]); at++) {
+            if (!s.here[sched->node[at]]) *GCUT_PUSH(arena, &again[i]) = sched->node[at];
+            s.there[sched->node[at]] = true;
+        }
+        for (uint32_t k = 0; k < s.gap.n; k++) s.here[s.gap.at[k]] = false;
+        s.gap.n = 0;
+        if (i < n) s.there[order[i]] = true, at++;
+    }
+    gcut_arena_free(s.arena);
+    return again;
 }
 
 gcut_schedule gcut_schedule_lazy(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate)

@@ -36,6 +36,11 @@ typedef GCUT_VEC(uint32_t) gcut_again;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
                                  const gcut_again *again);
 
+/* The least wishes from which gcut_schedule_with makes s again: what s computes before its first reader asks
+ * for it, or once more.  n + 1 lists, n of gcut_backward_order. */
+gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+                                const gcut_schedule *s);
+
 /* Aborts unless S1..S3 hold: a broken schedule is a bug, not an input. */
 void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
                          const gcut_schedule *s);

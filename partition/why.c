@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-
 /* ---- whose rule made a node ---- */
 
 /* d<name> or d<name>.<k>: the forward value that the sweep named it after, and whether it is a step of its
@@ -112,6 +111,15 @@ static bool *saved_of(const gcut_plan *plan, gcut_arena *a)
     return saved;
 }
 
+/* The copies that this plan makes. */
+static const gcut_again *again_of(const gcut_why *w, gcut_arena *a)
+{
+    const gcut_plan *plan = w->r.plan;
+    gcut_fate *fate = gcut_calloc(a, plan->joint->values.n, sizeof *fate);
+    for (gcut_ref v = 1; v < plan->joint->values.n; v++) fate[v] = plan->value[v].fate;
+    return gcut_schedule_again(a, w->r.p->facts, fate, &plan->backward);
+}
+
 bool gcut_why_is_minimum(const gcut_plan *plan)
 {
     return plan->options.policy == GCUT_POLICY_MINCUT && !plan->options.file && !plan->budget;
@@ -121,13 +129,13 @@ static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena 
 {
     const gcut_plan *plan = w->r.plan;
     if (gcut_why_is_minimum(plan)) return gcut_choose(p, a, GCUT_POLICY_MINCUT, plan->options.lambda);
-    return gcut_choice_saving(p, a, saved_of(plan, a), NULL, plan->options.lambda);
+    return gcut_choice_saving(p, a, saved_of(plan, a), again_of(w, a), plan->options.lambda);
 }
 
 static void find_other(gcut_why *w, gcut_arena *a)
 {
     gcut_force mine = w->r.p->force[w->v];
-    w->now = gcut_choice_saving(w->r.p, a, saved_of(w->r.plan, a), NULL, w->r.plan->options.lambda);
+    w->now = gcut_choice_saving(w->r.p, a, saved_of(w->r.plan, a), again_of(w, a), w->r.plan->options.lambda);
     w->fixed = fixed_reason(w);
     if (mine != GCUT_FORCE_NONE) {
         gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
@@ -190,7 +198,7 @@ gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *aren
         gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
                   "%%%s is inside a loop or branch that is planned as a whole", bare);
     w->r = (gcut_report_ctx){.plan = plan, .g = g, .arena = arena};
-    w->r.p = gcut_problem_new(arena, plan->joint, &plan->options);
+    w->r.p = gcut_problem_of(arena, plan);
     w->r.frontier = gcut_frontier_of(w->r.p, arena);
     w->r.flips = gcut_flip_prices(w->r.frontier, arena, 0);
     w->v = w->r.p->facts->where[w->asked] == GCUT_W_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];

@@ -73,16 +73,11 @@ static void flips(const gcut_why *w, gcut_text *out)
 {
     const gcut_flips *f = &w->r.flips[w->v];
     if (w->fixed || w->wish) return;
-    if (!f->saved)
-        gcut_text_add(out, "flips: the minimum cut does not save it at any price from 0 ns/B on\n");
-    else if (f->n == 0)
-        gcut_text_add(out, "flips: the minimum cut saves it at any price\n");
-    else {
-        gcut_text_add(out, "flips: saved below ");
-        for (uint32_t i = 0; i < f->n; i++)
-            gcut_text_add(out, "%s%.4g", i == 0 ? "" : i % 2 ? ", again from " : " to ", f->at[i]);
-        gcut_text_add(out, " ns/B\n");
-    }
+    gcut_text_add(out, "flips: the minimum cut %s at %s", f->saved ? "saves it" : "does not save it",
+                  f->n ? "0 ns/B" : "any price");
+    for (uint32_t i = 0; i < f->n; i++)
+        gcut_text_add(out, ", %s from %.4g on", (i % 2 == 0) == f->saved ? "not" : "again", f->at[i]);
+    gcut_text_add(out, "\n");
 }
 
 static void steps(const gcut_why *w, gcut_text *out)

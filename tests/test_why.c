@@ -54,8 +54,8 @@ static void check_flips(const gcut_why *w, gcut_graph *g)
     const gcut_flips *f = &w->r.flips[w->v];
     assert_int_equal(f->saved, fate_at(g, w->v, 0) == GCUT_F_SAVED);
     for (uint32_t i = 0; i < f->n; i++) {
-        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 - 1e-4)) == GCUT_F_SAVED, i % 2 == 0);
-        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 + 1e-4)) == GCUT_F_SAVED, i % 2 == 1);
+        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 - 1e-4)) == GCUT_F_SAVED, (i % 2 == 0) == f->saved);
+        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 + 1e-4)) == GCUT_F_SAVED, (i % 2 == 1) == f->saved);
     }
 }
 

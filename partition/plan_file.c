@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plan files, written and read.
+ */
+#include "partition/plan_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json_read.h"
+#include "graph/text.h"
+#include "partition/policy.h"
+#include "partition/report.h"
+
+#define FILE_LIMIT ((size_t)256 << 20)
+
+/* ---- hashes ---- */
+
+static void mix(uint64_t *h, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) *h = (*h ^ (unsigned char)s[i]) * UINT64_C(0x100000001b3);
+}
+
+static const char *hex(uint64_t h, gcut_arena *arena)
+{
+    return gcut_printf(arena, "%016llx", (unsigned long long)h);
+}
+
+#define SEED UINT64_C(0xcbf29ce484222325)
+
+const char *gcut_graph_hash(const gcut_graph *g, gcut_arena *arena)
+{
+    gcut_text t = {.arena = arena};
+    uint64_t h = SEED;
+    gcut_print_graph(g, &(gcut_print_options){.no_loc = true}, &t);
+    mix(&h, t.at, t.n);
+    return hex(h, arena);
+}
+
+const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena)
+{
+    uint64_t h = SEED;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        const char *op = gcut_op_get((gcut_op)n->op)->name;
+        mix(&h, op, strlen(op) + 1);
+        for (uint32_t k = 0; k < n->nargs + n->nres; k++) {
+            const char *name = g->values.at[k < n->nres ? n->res0 + k : gcut_arg(g, n, k - n->nres)].name;
+            mix(&h, name, strlen(name) + 1);
+        }
+    }
+    return hex(h, arena);
+}
+
+/* ---- writing ---- */
+
+static const char *const fates[] = {[GCUT_F_SAVED] = "saved", [GCUT_F_RECOMPUTED] = "recomputed"};
+
+static void key_str(gcut_json *j, const char *key, const char *s)
+{
+    gcut_json_key(j, key), gcut_json_str(j, s);
+}
+
+/* By node: the BACKWARD values before which one more copy is made, NULL for the results. */
+typedef GCUT_VEC(const char *) names;
+
+static names *places(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena)
+{
+    const gcut_graph *g = plan->joint;
+    uint32_t n;
+    gcut_fate *fate = gcut_calloc(arena, g->values.n, sizeof *fate);
+    for (gcut_ref v = 1; v < g->values.n; v++) fate[v] = plan->value[v].fate;
+    const uint32_t *order = gcut_backward_order(arena, p->facts, &n);
+    const gcut_again *again = gcut_schedule_again(arena, p->facts, fate, &plan->backward);
+    names *out = gcut_calloc(arena, g->nodes.n + 1u, sizeof *out);
+    for (uint32_t i = 0; i <= n; i++)
+        for (uint32_t k = 0; k < again[i].n; k++)
+            *GCUT_PUSH(arena, &out[again[i].at[k]]) =
+                i < n ? gcut_printf(arena, "%%%s", g->values.at[gcut_node_at(g, order[i])->res0].name)
+                      : "results";
+    return out;
+}
+
+static double line_ns(const gcut_plan *plan, const gcut_problem *p, gcut_ref v)
+{
+    const gcut_decision *d = &plan->value[v];
+    const char *why;
+    if (d->fate == GCUT_F_SAVED) return gcut_save_price(p, v, 0, &why);
+    return p->price[v].recompute_ns * (d->copies ? d->copies : 1);
+}
+
+static void write_line(gcut_json *j, const gcut_plan *plan, const gcut_problem *p, gcut_ref v,
+                       const names *before, gcut_arena *arena)
+{
+    const gcut_graph *g = plan->joint;
+    const gcut_node *n = gcut_def(g, v);
+    const gcut_decision *d = &plan->value[v];
+    gcut_json_object(j);
+    j->compact = true; /* one line for each value */
+    key_str(j, "value", g->values.at[v].name);
+    key_str(j, "op",
+            n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role));
+    key_str(j, "type", gcut_type_text(arena, g->module, gcut_type_of(g, v)));
+    gcut_json_key(j, "bytes"), gcut_json_int(j, d->bytes ? d->bytes : p->price[v].bytes);
+    key_str(j, "fate", fates[d->fate]);
+    if (d->fate == GCUT_F_SAVED) key_str(j, "form", gcut_report_form(d->form));
+    gcut_json_key(j, "ns"), gcut_json_real(j, line_ns(plan, p, v));
+    if (d->forced) gcut_json_key(j, "forced"), gcut_json_bool(j, true);
+    if (before && before->n) {
+        gcut_json_key(j, "before");
+        gcut_json_array(j);
+        for (uint32_t k = 0; k < before->n; k++) gcut_json_str(j, before->at[k]);
+        gcut_json_end(j);
+    }
+    gcut_json_end(j);
+    j->compact = false;
+}
+
+/* Views have a line only where it says something: how often they are made. */
+static bool has_line(const gcut_plan *plan, gcut_ref v, const names *before)
+{
+    gcut_fate f = plan->value[v].fate;
+    if (f != GCUT_F_SAVED && f != GCUT_F_RECOMPUTED) return false;
+    return !gcut_value_is(plan->joint, v, GCUT_CLASS_VIEW) || (before && before->n);
+}
+
+void gcut_plan_file_write(const gcut_plan *plan, const gcut_problem *p, gcut_json *j, gcut_arena *arena)
+{
+    const gcut_graph *g = plan->joint;
+    const names *before = places(plan, p, arena);
+    gcut_json_key(j, "values");
+    gcut_json_array(j);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const gcut_node *n = gcut_def(g, v);
+        const names *b = n && n->res0 == v ? &before[g->values.at[v].def] : NULL;
+        if (has_line(plan, v, b)) write_line(j, plan, p, v, b, arena);
+    }
+    gcut_json_end(j);
+}
+
+/* ---- reading ---- */
+
+static const char *bare(const char *name)
+{
+    return name + (name[0] == '%');
+}
+
+static gcut_fate read_fate(const gcut_jnode *v)
+{
+    const char *s = gcut_jstr(v);
+    if (!strcmp(s, fates[GCUT_F_SAVED])) return GCUT_F_SAVED;
+    if (!strcmp(s, fates[GCUT_F_RECOMPUTED])) return GCUT_F_RECOMPUTED;
+    gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no fate '%s'", s);
+}
+
+static gcut_form read_form(const gcut_jnode *v)
+{
+    for (int f = GCUT_FORM_PLAIN; v && f <= GCUT_FORM_BITS; f++)
+        if (!strcmp(gcut_jstr(v), gcut_report_form((gcut_form)f))) return (gcut_form)f;
+    if (v) gcut_jfail(v, "plain, bf16 or bits", "there is no form '%s'", gcut_jstr(v));
+    return GCUT_FORM_PLAIN;
+}
+
+static const char *text_or(const gcut_jnode *v, const char *otherwise)
+{
+    return v && v->kind != GCUT_J_NULL ? gcut_jstr(v) : otherwise;
+}
+
+static double real_or(const gcut_jnode *v, double otherwise)
+{
+    return v && v->kind != GCUT_J_NULL ? gcut_jreal(v) : otherwise;
+}
+
+static int64_t int_or(const gcut_jnode *v, int64_t otherwise)
+{
+    return v && v->kind != GCUT_J_NULL ? gcut_jint(v) : otherwise;
+}
+
+static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
+{
+    gcut_plan_line l = {.value = bare(gcut_jstr(gcut_jneed(v, "value"))),
+                        .op = gcut_jstr(gcut_jneed(v, "op")),
+                        .type = gcut_jstr(gcut_jneed(v, "type")),
+                        .fate = read_fate(gcut_jneed(v, "fate")),
+                        .form = read_form(gcut_jget(v, "form")),
+                        .bytes = int_or(gcut_jget(v, "bytes"), 0),
+                        .ns = real_or(gcut_jget(v, "ns"), 0),
+                        .where = gcut_jpath(arena, v)};
+    const gcut_jnode *forced = gcut_jget(v, "forced"), *before = gcut_jget(v, "before");
+    l.forced = forced && gcut_jbool(forced);
+    l.nbefore = before ? gcut_jcount(before) : 0;
+    const char **at = gcut_calloc(arena, l.nbefore + 1u, sizeof *at);
+    for (uint32_t i = 0; i < l.nbefore; i++) {
+        const char *s = gcut_jstr(gcut_jat(before, i));
+        at[i] = strcmp(s, "results") != 0 ? bare(s) : NULL;
+    }
+    l.before = at;
+    return l;
+}
+
+static void check_once(const gcut_plan_part *part, const gcut_jnode *lines, gcut_arena *arena)
+{
+    gcut_names seen = {.arena = arena};
+    for (uint32_t i = 0; i < part->lines.n; i++) {
+        uint32_t before = seen.n;
+        gcut_intern(&seen, part->lines.at[i].value, strlen(part->lines.at[i].value));
+        if (seen.n == before)
+            gcut_jfail(gcut_jat(lines, i), "one line for each value", "a second line for %%%s",
+                       part->lines.at[i].value);
+    }
+}
+
+static void read_part(gcut_arena *arena, const gcut_jnode *v, const char *path, gcut_plan_part *part)
+{
+    const gcut_jnode *lines = gcut_jneed(v, "values");
+    part->path = path;
+    part->graph_hash = text_or(gcut_jget(v, "graph_hash"), "");
+    part->nodes_hash = text_or(gcut_jget(v, "nodes_hash"), "");
+    for (uint32_t i = 0, n = gcut_jcount(lines); i < n; i++)
+        *GCUT_PUSH(arena, &part->lines) = read_line(arena, gcut_jat(lines, i));
+    check_once(part, lines, arena);
+}
+
+static const char *read_policy(gcut_arena *arena, const gcut_jnode *v)
+{
+    gcut_plan_options o = {0};
+    const char *s = gcut_jstr(v);
+    if (!gcut_policy_read(s, &o)) gcut_jfail(v, gcut_policy_list(arena), "there is no policy '%s'", s);
+    return s;
+}
+
+gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path)
+{
+    gcut_plan_file *f = gcut_calloc(arena, 1, sizeof *f);
+    const gcut_jnode *v = gcut_json_read(arena, path, FILE_LIMIT);
+    f->path = gcut_strndup(arena, path, strlen(path));
+    f->policy = read_policy(arena, gcut_jneed(v, "policy"));
+    const gcut_jnode *lambda = gcut_jneed(v, "lambda");
+    f->lambda = gcut_jreal(lambda);
+    if (!(f->lambda >= 0)) gcut_jfail(lambda, NULL, "a price of at least 0 is expected");
+    f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);
+    f->saved_bytes = int_or(gcut_jget(v, "saved_bytes"), 0);
+    f->peak_bytes = int_or(gcut_jget(v, "peak_bytes"), -1);
+    f->recompute_ns = real_or(gcut_jget(v, "recompute_ns"), 0);
+    f->cost_ns = real_or(gcut_jget(v, "cost_ns"), 0);
+    f->step_ns = real_or(gcut_jget(v, "step_ns"), NAN);
+    const gcut_jnode *at = gcut_jneed(v, "at"), *steps = gcut_jget(v, "steps");
+    gcut_jobject(at);
+    for (uint32_t i = 0; i < at->n; i++) {
+        const gcut_jnode *one = &at->u.item[i];
+        *GCUT_PUSH(arena, &f->at) = (gcut_plan_at){one->key, gcut_jint(one)};
+    }
+    read_part(arena, v, f->path, &f->whole);
+    for (uint32_t i = 0, n = steps ? gcut_jcount(steps) : 0; i < n; i++) {
+        const gcut_jnode *one = gcut_jat(steps, i);
+        gcut_plan_part part = {.loop = bare(gcut_jstr(gcut_jneed(one, "loop")))};
+        read_part(arena, one, f->path, &part);
+        *GCUT_PUSH(arena, &f->steps) = part;
+    }
+    return f;
+}
+
+static bool flip_in(gcut_plan_part *part, const char *value)
+{
+    for (uint32_t i = 0; i < part->lines.n; i++) {
+        gcut_plan_line *l = &part->lines.at[i];
+        if (strcmp(l->value, value) != 0) continue;
+        l->fate = l->fate == GCUT_F_SAVED ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
+        l->form = GCUT_FORM_PLAIN;
+        l->nbefore = 0;
+        return true;
+    }
+    return false;
+}
+
+void gcut_plan_file_flip(gcut_plan_file *f, const char *value)
+{
+    bool found = flip_in(&f->whole, bare(value));
+    for (uint32_t i = 0; i < f->steps.n && !found; i++) found = flip_in(&f->steps.at[i], bare(value));
+}
+
+gcut_plan_part *gcut_plan_file_step(gcut_plan_file *f, const char *loop)
+{
+    for (uint32_t i = 0; i < f->steps.n; i++)
+        if (!f->steps.at[i].taken && !strcmp(f->steps.at[i].loop, loop)) {
+            f->steps.at[i].taken = true;
+            return &f->steps.at[i];
+        }
+    return NULL;
+}

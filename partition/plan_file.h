@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plan files: a plan written as JSON, to be read, compared, edited and followed.
+ *
+ *   {"graph_hash": …, "nodes_hash": …, "policy": "mincut", "lambda": 0.05, "at": {"N": 32}, …,
+ *    "values": [{"value":"h1","op":"add","type":"f32[N, 256]","bytes":32768,"fate":"saved","form":"plain",…},
+ *               {"value":"h2","op":"relu",…,"fate":"recomputed","before":["%dx3"]}],
+ *    "steps": [{"loop": "h", "values": […]}]}
+ *
+ * `values` has a line for each value that is saved or recomputed, in the graph's order; `before` names the
+ * backward values before which one more copy is made ("results": at the end).  `steps` has the plans of the
+ * steps of loops.  What else a plan's JSON has is for readers, and not read here.
+ */
+#ifndef GCUT_PARTITION_PLAN_FILE_H
+#define GCUT_PARTITION_PLAN_FILE_H
+
+#include "base/json.h"
+#include "partition/decide.h"
+
+typedef struct gcut_plan_line {
+    const char *value, *op, *type; /* the type in symbols */
+    gcut_fate fate;                /* SAVED or RECOMPUTED */
+    gcut_form form;                /* of a SAVED value */
+    bool forced;
+    int64_t bytes;
+    double ns;                 /* of saving or of all its copies, at lambda 0 */
+    const char *const *before; /* names of backward values, NULL for the end; nbefore of them */
+    uint32_t nbefore;
+    const char *where; /* "values[3]" */
+} gcut_plan_line;
+
+typedef struct gcut_plan_part {
+    const char *path;
+    const char *loop; /* a step of it; NULL = the whole graph */
+    const char *graph_hash, *nodes_hash;
+    GCUT_VEC(gcut_plan_line) lines;
+    bool taken; /* a step: some loop follows it already */
+} gcut_plan_part;
+
+typedef struct gcut_plan_at {
+    const char *name;
+    int64_t size;
+} gcut_plan_at;
+
+typedef struct gcut_plan_file {
+    const char *path;
+    const char *policy; /* as --policy takes it */
+    double lambda;
+    const char *save_dtype;                /* NULL = none */
+    int64_t saved_bytes, peak_bytes;       /* peak -1: not known */
+    double recompute_ns, cost_ns, step_ns; /* step NAN: not known */
+    GCUT_VEC(gcut_plan_at) at;
+    gcut_plan_part whole;
+    GCUT_VEC(gcut_plan_part) steps;
+} gcut_plan_file;
+
+/* Throws GCUT_EIO, GCUT_ESYNTAX.  Memory from `arena`. */
+gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path);
+/* As if the file said the other fate of that value; nothing where it says nothing about it. */
+void gcut_plan_file_flip(gcut_plan_file *f, const char *value);
+
+/* The keys of a part, into an open object. */
+void gcut_plan_file_write(const gcut_plan *plan, const gcut_problem *p, gcut_json *j, gcut_arena *arena);
+/* FNV-1a over the canonical text of a graph without locations; and over its nodes, operands and names alone:
+ * the same for other sizes. */
+const char *gcut_graph_hash(const gcut_graph *g, gcut_arena *arena);
+const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena);
+
+/* partition/follow.c: the part's decisions.  Throws GCUT_EPLAN when the part is about another graph, naming
+ * the first difference, or asks for what cannot be. */
+gcut_choice *gcut_follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *f,
+                         const gcut_plan_part *part, double lambda);
+/* gcut_plan_make under options.file; part NULL = the whole graph. */
+gcut_plan *gcut_plan_follow(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part);
+/* The plan of a step of that loop which no other loop took; NULL = the file has none. */
+gcut_plan_part *gcut_plan_file_step(gcut_plan_file *f, const char *loop);
+
+/* partition/cmp.c: two plan files as one table, or as JSON.  True when they say the same. */
+bool gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b, bool json, gcut_text *out);
+
+#endif
