@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, why, compile.
+ * Commands that run nothing: check, show, grad, plan, saved, why, cmp, compile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -110,6 +110,17 @@ int gcut_cmd_why(gcut_ctx *ctx, const gcut_cli *c)
     if (!text) return gcut_cli_failed(ctx);
     fputs(text, stdout);
     return EXIT_FINE;
+}
+
+/* ---- cmp ---- */
+
+int gcut_cmd_cmp(gcut_ctx *ctx, const gcut_cli *c)
+{
+    bool equal;
+    const char *text = gcut_compare_plans(ctx, c->file, c->value, c->json, &equal);
+    if (!text) return gcut_cli_failed(ctx);
+    fputs(text, stdout);
+    return equal ? EXIT_FINE : EXIT_CHECK;
 }
 
 /* ---- compile ---- */

@@ -23,6 +23,7 @@ static void print_option(FILE *out, const gcut_option_row *o)
 static const char *operands_of(const gcut_command *cmd)
 {
     if (!gcut_cli_takes_file(cmd)) return "";
+    if (cmd == &gcut_commands[GCUT_CMD_cmp]) return "A.json B.json ";
     return cmd == &gcut_commands[GCUT_CMD_why] ? "FILE %VALUE [@function] " : "FILE [@function] ";
 }
 

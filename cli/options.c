@@ -266,6 +266,16 @@ static bool take_function(gcut_cli *c, int n, char **word)
     return false;
 }
 
+/* B of cmp A B */
+static bool take_second(gcut_cli *c, int n, char **word)
+{
+    if (n == 1)
+        c->value = word[0];
+    else
+        gcut_cli_complain("cmp takes two plan files, as in cmp a.json b.json; see 'gradcut help cmp'");
+    return n == 1;
+}
+
 /* [%value] of why, then [@function]: what stands behind the file. */
 static bool take_rest(gcut_cli *c, int n, char **word)
 {
@@ -291,6 +301,7 @@ static bool take_operands(gcut_cli *c, int n, char **word)
         return false;
     }
     c->file = word[0];
+    if (c->cmd == &gcut_commands[GCUT_CMD_cmp]) return take_second(c, n - 1, word + 1);
     return take_rest(c, n - 1, word + 1);
 }
 

@@ -41,7 +41,7 @@ extern const gcut_option_row gcut_option_rows[GCUT_NOPTS];
 struct gcut_cli {
     const gcut_command *cmd;
     const char *file, *fn; /* fn NULL = the last function */
-    const char *value;     /* the second operand of why: a value, without its % */
+    const char *value;     /* the second operand: of why a value, without its %, of cmp a file */
     gcut_options opt;      /* its lists point to the arrays below */
     bool help, json, no_loc, shared;
     gcut_stage_name stage;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One decision explained: the plan, the value's place in it, and the whole step planned, lowered and placed
- * again with that value the other way.
+ * again with that value the other way.  And two plan files compared.
  */
 #include <string.h>
 
@@ -91,4 +91,33 @@ const char *gcut_explain(gcut_graph *g, const gcut_options *opt, const char *val
     fine = fine && gcut_guard(e.env, print, &e);
     gcut_arena_free(e.arena);
     return fine ? e.text : NULL;
+}
+
+/* ---- plan files ---- */
+
+typedef struct comparing {
+    gcut_env *env;
+    const char *a, *b;
+    bool json, equal;
+    const char *text;
+} comparing;
+
+static void compare(void *arg)
+{
+    comparing *c = arg;
+    gcut_arena *scratch = gcut_arena_new(c->env, c->env->arena);
+    gcut_text t = {.arena = scratch};
+    c->equal = gcut_plan_files_compare(gcut_plan_file_read(scratch, c->a), gcut_plan_file_read(scratch, c->b),
+                                       c->json, &t);
+    c->text = gcut_strndup(c->env->arena, t.at, t.n);
+    gcut_arena_free(scratch);
+}
+
+const char *gcut_compare_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal)
+{
+    comparing c = {.env = ctx->env, .a = a, .b = b, .json = json};
+    *equal = false;
+    if (!gcut_guard(ctx->env, compare, &c)) return NULL;
+    *equal = c.equal;
+    return c.text;
 }

@@ -361,7 +361,8 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
     int64_t value;
 } gcut_size;
 
-#define GCUT_POLICIES "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
+#define GCUT_POLICIES                                                                                        \
+    "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
 
 typedef struct gcut_options {
     gcut_backend backend;
@@ -414,6 +415,9 @@ GCUT_API void gcut_plan_print_json(const gcut_plan *plan, FILE *out);
  * which it is the other way, who reads it, and what peak and time would be.  Lives as long as the context;
  * NULL after a failure, such as an unknown name. */
 GCUT_API const char *gcut_explain(gcut_graph *g, const gcut_options *opt, const char *value, bool json);
+/* Two plan files on one axis, as text or JSON: the values that they treat differently, and both totals. Lives
+ * as long as the context; *equal tells whether any value differs.  NULL after a failure. */
+GCUT_API const char *gcut_compare_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal);
 GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
 GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole step, predicted */
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Two plan files on one axis.
+ *
+ * They say the same when every value has the same fate, form and copies in both, in the steps of loops too.
+ * Bytes and times are of the sizes of each file, so they are shown and not compared.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "partition/plan_file.h"
+#include "partition/report.h"
+
+/* A value that the two files treat differently; a or b NULL: it has no line there. */
+typedef struct difference {
+    const char *loop;
+    const gcut_plan_line *a, *b;
+} difference;
+
+typedef GCUT_VEC(difference) differences;
+
+typedef struct comparing {
+    gcut_arena *arena;
+    const gcut_plan_file *a, *b;
+    differences of;
+} comparing;
+
+/* ---- what differs ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool same_line(const gcut_plan_line *a, const gcut_plan_line *b)
+{
+    if (a->fate != b->fate || strcmp(a->op, b->op) != 0 || a->nbefore != b->nbefore) return false;
+    if (a->fate == GCUT_F_SAVED && a->form != b->form) return false;
+    for (uint32_t i = 0; i < a->nbefore; i++)
+        if (!same_text(a->before[i], b->before[i])) return false;
+    return true;
+}
+
+static const gcut_plan_line *find(const gcut_plan_part *p, uint32_t *from, const char *name)
+{
+    uint32_t n = p ? p->lines.n : 0;
+    for (uint32_t k = 0; k < n; k++) { /* both files list values in one order: the next is mostly the one */
+        uint32_t i = (*from + k) % n;
+        if (strcmp(p->lines.at[i].value, name) != 0) continue;
+        *from = i + 1;
+        return &p->lines.at[i];
+    }
+    return NULL;
+}
+
+static void compare_parts(comparing *c, const gcut_plan_part *a, const gcut_plan_part *b, const char *loop)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; a && i < a->lines.n; i++) {
+        const gcut_plan_line *x = &a->lines.at[i], *y = find(b, &at, x->value);
+        if (!y || !same_line(x, y)) *GCUT_PUSH(c->arena, &c->of) = (difference){loop, x, y};
+    }
+    at = 0;
+    for (uint32_t i = 0; b && i < b->lines.n; i++) {
+        const gcut_plan_line *y = &b->lines.at[i];
+        if (!find(a, &at, y->value)) *GCUT_PUSH(c->arena, &c->of) = (difference){loop, NULL, y};
+    }
+}
+
+/* The k-th step of that loop. */
+static const gcut_plan_part *step_of(const gcut_plan_file *f, const char *loop, uint32_t k)
+{
+    for (uint32_t i = 0; i < f->steps.n; i++)
+        if (!strcmp(f->steps.at[i].loop, loop) && k-- == 0) return &f->steps.at[i];
+    return NULL;
+}
+
+static uint32_t earlier(const gcut_plan_file *f, uint32_t i)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < i; k++) n += !strcmp(f->steps.at[k].loop, f->steps.at[i].loop);
+    return n;
+}
+
+static void compare_all(comparing *c)
+{
+    compare_parts(c, &c->a->whole, &c->b->whole, NULL);
+    for (uint32_t i = 0; i < c->a->steps.n; i++) {
+        const gcut_plan_part *s = &c->a->steps.at[i];
+        compare_parts(c, s, step_of(c->b, s->loop, earlier(c->a, i)), s->loop);
+    }
+    for (uint32_t i = 0; i < c->b->steps.n; i++) {
+        const gcut_plan_part *s = &c->b->steps.at[i];
+        if (!step_of(c->a, s->loop, earlier(c->b, i))) compare_parts(c, NULL, s, s->loop);
+    }
+}
+
+/* ---- text ---- */
+
+enum { COL_VALUE, COL_OP, COL_A, COL_B, COL_BYTES_A, COL_BYTES_B, COL_NS_A, COL_NS_B, NCOLS };
+static const char *const titles[NCOLS] = {"value", "op", "A", "B", "bytes A", "bytes B", "ns A", "ns B"};
+
+static const char *fate_text(const comparing *c, const gcut_plan_line *l)
+{
+    if (!l) return "-";
+    const char *name = l->fate == GCUT_F_SAVED ? "saved" : "recomputed";
+    if (l->fate == GCUT_F_SAVED && l->form != GCUT_FORM_PLAIN)
+        return gcut_printf(c->arena, "%s as %s", name, gcut_report_form(l->form));
+    return l->nbefore ? gcut_printf(c->arena, "%s %u times", name, l->nbefore + 1) : name;
+}
+
+static int64_t line_bytes(const gcut_plan_line *l)
+{
+    return l && l->fate == GCUT_F_SAVED ? l->bytes : 0;
+}
+
+static void fill_row(const comparing *c, const difference *d, const char **cell)
+{
+    const gcut_plan_line *any = d->a ? d->a : d->b;
+    cell[COL_VALUE] = d->loop ? gcut_printf(c->arena, "%%%s in a step of %%%s", any->value, d->loop)
+                              : gcut_printf(c->arena, "%%%s", any->value);
+    cell[COL_OP] = d->a && d->b && strcmp(d->a->op, d->b->op) != 0
+                       ? gcut_printf(c->arena, "%s against %s", d->a->op, d->b->op)
+                       : any->op;
+    cell[COL_A] = fate_text(c, d->a);
+    cell[COL_B] = fate_text(c, d->b);
+    cell[COL_BYTES_A] = gcut_printf(c->arena, "%lld", (long long)line_bytes(d->a));
+    cell[COL_BYTES_B] = gcut_printf(c->arena, "%lld", (long long)line_bytes(d->b));
+    cell[COL_NS_A] = d->a ? gcut_printf(c->arena, "%.4g", d->a->ns) : "-";
+    cell[COL_NS_B] = d->b ? gcut_printf(c->arena, "%.4g", d->b->ns) : "-";
+}
+
+static void print_table(const comparing *c, gcut_text *out)
+{
+    uint32_t n = c->of.n + 1;
+    const char *(*rows)[NCOLS] = gcut_calloc(c->arena, n, sizeof *rows);
+    size_t width[NCOLS] = {0};
+    memcpy(rows[0], titles, sizeof titles);
+    for (uint32_t i = 1; i < n; i++) fill_row(c, &c->of.at[i - 1], rows[i]);
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; k < NCOLS; k++)
+            if (strlen(rows[i][k]) > width[k]) width[k] = strlen(rows[i][k]);
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; k < NCOLS; k++)
+            gcut_text_add(out, k < COL_BYTES_A ? "  %-*s%s" : "  %*s%s", (int)width[k], rows[i][k],
+                          k == NCOLS - 1 ? "\n" : "");
+}
+
+static void print_head(const char *which, const gcut_plan_file *f, gcut_text *out)
+{
+    gcut_text_add(out, "%s: %s, %s, lambda %g ns/B", which, f->path, f->policy, f->lambda);
+    for (uint32_t i = 0; i < f->at.n; i++)
+        gcut_text_add(out, "%s%s=%lld", i ? ", " : ", at ", f->at.at[i].name, (long long)f->at.at[i].size);
+    gcut_text_add(out, "\n");
+}
+
+static void print_bytes(const char *what, int64_t a, int64_t b, gcut_text *out)
+{
+    if (a < 0 || b < 0) return;
+    gcut_text_add(out, "%s: %lld, %lld (%+lld)\n", what, (long long)a, (long long)b, (long long)(b - a));
+}
+
+static void print_time(const comparing *c, const char *what, double a, double b, gcut_text *out)
+{
+    if (isnan(a) || isnan(b)) return;
+    gcut_text_add(out, "%s: %s, %s (%s%s)\n", what, gcut_report_time(c->arena, a),
+                  gcut_report_time(c->arena, b), b < a ? "-" : "+", gcut_report_time(c->arena, fabs(b - a)));
+}
+
+static bool same_graph(const comparing *c)
+{
+    return !strcmp(c->a->whole.nodes_hash, c->b->whole.nodes_hash) || c->a->steps.n || c->b->steps.n;
+}
+
+static void print_text(const comparing *c, gcut_text *out)
+{
+    print_head("A", c->a, out);
+    print_head("B", c->b, out);
+    if (!same_graph(c)) gcut_text_add(out, "they are plans of different graphs\n");
+    if (c->of.n == 0)
+        gcut_text_add(out, "every value has the same fate\n");
+    else
+        gcut_text_add(out, "%u value%s differ%s:\n", c->of.n, c->of.n == 1 ? "" : "s",
+                      c->of.n == 1 ? "s" : "");
+    if (c->of.n) print_table(c, out);
+    print_bytes("saved bytes", c->a->saved_bytes, c->b->saved_bytes, out);
+    print_bytes("peak bytes", c->a->peak_bytes, c->b->peak_bytes, out);
+    print_time(c, "recompute", c->a->recompute_ns, c->b->recompute_ns, out);
+    print_time(c, "cost", c->a->cost_ns, c->b->cost_ns, out);
+    print_time(c, "step", c->a->step_ns, c->b->step_ns, out);
+}
+
+/* ---- JSON ---- */
+
+static void json_side(gcut_json *j, const char *key, const gcut_plan_line *l)
+{
+    gcut_json_key(j, key);
+    if (!l) {
+        gcut_json_null(j);
+        return;
+    }
+    gcut_json_object(j);
+    gcut_json_key(j, "fate"), gcut_json_str(j, l->fate == GCUT_F_SAVED ? "saved" : "recomputed");
+    gcut_json_key(j, "form"), gcut_json_str(j, l->fate == GCUT_F_SAVED ? gcut_report_form(l->form) : NULL);
+    gcut_json_key(j, "bytes"), gcut_json_int(j, line_bytes(l));
+    gcut_json_key(j, "ns"), gcut_json_real(j, l->ns);
+    gcut_json_key(j, "copies"), gcut_json_int(j, l->fate == GCUT_F_SAVED ? 0 : (int64_t)l->nbefore + 1);
+    gcut_json_end(j);
+}
+
+static void json_totals(gcut_json *j, const char *key, const gcut_plan_file *f)
+{
+    gcut_json_key(j, key);
+    gcut_json_object(j);
+    gcut_json_key(j, "file"), gcut_json_str(j, f->path);
+    gcut_json_key(j, "policy"), gcut_json_str(j, f->policy);
+    gcut_json_key(j, "lambda"), gcut_json_real(j, f->lambda);
+    gcut_json_key(j, "saved_bytes"), gcut_json_int(j, f->saved_bytes);
+    gcut_json_key(j, "peak_bytes");
+    if (f->peak_bytes < 0)
+        gcut_json_null(j);
+    else
+        gcut_json_int(j, f->peak_bytes);
+    gcut_json_key(j, "recompute_ns"), gcut_json_real(j, f->recompute_ns);
+    gcut_json_key(j, "cost_ns"), gcut_json_real(j, f->cost_ns);
+    gcut_json_key(j, "step_ns"), gcut_json_real(j, f->step_ns);
+    gcut_json_end(j);
+}
+
+static void print_json(const comparing *c, bool equal, gcut_text *out)
+{
+    gcut_json j = {.out = out};
+    gcut_json_object(&j);
+    gcut_json_key(&j, "equal"), gcut_json_bool(&j, equal);
+    gcut_json_key(&j, "same_graph"), gcut_json_bool(&j, same_graph(c));
+    json_totals(&j, "a", c->a);
+    json_totals(&j, "b", c->b);
+    gcut_json_key(&j, "values");
+    gcut_json_array(&j);
+    for (uint32_t i = 0; i < c->of.n; i++) {
+        const difference *d = &c->of.at[i];
+        gcut_json_object(&j);
+        gcut_json_key(&j, "value"), gcut_json_str(&j, (d->a ? d->a : d->b)->value);
+        gcut_json_key(&j, "op"), gcut_json_str(&j, (d->a ? d->a : d->b)->op);
+        gcut_json_key(&j, "loop"), gcut_json_str(&j, d->loop);
+        json_side(&j, "a", d->a);
+        json_side(&j, "b", d->b);
+        gcut_json_end(&j);
+    }
+    gcut_json_end(&j);
+    gcut_json_end(&j);
+    gcut_text_add(out, "\n");
+}
+
+bool gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b, bool json, gcut_text *out)
+{
+    comparing c = {.arena = out->arena, .a = a, .b = b};
+    compare_all(&c);
+    bool equal = c.of.n == 0 && same_graph(&c);
+    if (json)
+        print_json(&c, equal, out);
+    else
+        print_text(&c, out);
+    return equal;
+}

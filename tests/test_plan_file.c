@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plan files: written, followed, edited, refused, compared.
+ */
+#include "joint_gen.h"
+
+#include <glob.h>
+#include <jansson.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gradcut/gradcut.h"
+#include "partition/plan_file.h"
+
+#define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"
+
+static char plan_path[] = "/tmp/gradcut-plan-XXXXXX";
+
+/* ---- through the public API ---- */
+
+/* The latest failure. */
+static const char *said(gcut_ctx *ctx)
+{
+    size_t n = gcut_error_count(ctx);
+    return n ? gcut_error(ctx, n - 1) : gcut_last_error(ctx);
+}
+
+static void write_text(const char *text, size_t n)
+{
+    FILE *f = fopen(plan_path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void write_plan(gcut_graph *g, const gcut_options *o)
+{
+    const gcut_plan *plan = gcut_plan_of(g, o);
+    FILE *f = fopen(plan_path, "wb");
+    assert_non_null(f);
+    assert_non_null(plan);
+    gcut_plan_print_json(plan, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static char *read_plan(void)
+{
+    FILE *f = fopen(plan_path, "rb");
+    char *s = calloc(1, 1 << 20);
+    assert_non_null(f);
+    assert_non_null(s);
+    assert_true(fread(s, 1, (1 << 20) - 1, f) > 0);
+    fclose(f);
+    return s;
+}
+
+static void check_replay(gcut_graph *g, const gcut_options *o, const char *what)
+{
+    write_plan(g, o);
+    gcut_options follow = GCUT_OPTIONS_DEFAULT;
+    follow.loss = o->loss;
+    follow.optimizer = o->optimizer;
+    follow.plan = plan_path;
+    const char *was = gcut_show(g, o, GCUT_STAGE_SPLIT, true);
+    const char *now = gcut_show(g, &follow, GCUT_STAGE_SPLIT, true);
+    assert_non_null(was);
+    assert_non_null(now);
+    if (strcmp(was, now) != 0) fail_msg("%s, lambda %g, %s: another split", what, o->lambda, o->policy);
+}
+
+static void replays_are_the_same(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"save-all", "recompute-all", "torch"};
+    static const double lambdas[] = {0, 0.05, 2};
+    glob_t files;
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/loops/*.gcut", GLOB_APPEND, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = gcut_load(ctx, files.gl_pathv[i], NULL);
+        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        if (strstr(files.gl_pathv[i], "/second.gcut")) o.loss = "loss";
+        for (int k = 0; k < 3; k++) {
+            o.lambda = lambdas[k];
+            check_replay(g, &o, files.gl_pathv[i]);
+        }
+        o.policy = policies[i % 3];
+        o.optimizer = "adamw(lr=0.01)";
+        check_replay(g, &o, files.gl_pathv[i]);
+        gcut_ctx_free(ctx);
+    }
+    globfree(&files);
+}
+
+static void forced_values_are_followed(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, SIX, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.save = (const char *const[]){"h"}, o.nsave = 1; /* nothing needs it */
+    o.recompute = (const char *const[]){"loss"}, o.nrecompute = 1;
+    check_replay(g, &o, "six");
+    gcut_ctx_free(ctx);
+}
+
+/* ---- copies ---- */
+
+/* Random copies of whatever is recomputed, written and read back: the same schedule. */
+static void copies_body(void *arg)
+{
+    gcut_env *env = arg;
+    uint32_t many = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_module *m = gcut_module_new(env, a);
+        gcut_graph *g = joint_random(m, seed, 8, 500, 128, "j");
+        gcut_plan_options o = {.policy = GCUT_POLICY_RECOMPUTE_ALL, .machine = gcut_machine_shipped()};
+        gcut_problem *p = gcut_problem_new(a, g, &o);
+        uint32_t n;
+        uint64_t s = seed * 77 + 5;
+        gcut_backward_order(a, p->facts, &n);
+        gcut_again *again = gcut_calloc(a, (size_t)n + 1, sizeof *again);
+        for (uint32_t k = 0; k < 12; k++) {
+            s = s * 6364136223846793005u + 1442695040888963407u;
+            *GCUT_PUSH(a, &again[(s >> 40) % (n + 1)]) = (uint32_t)(s >> 20) % g->nodes.n;
+        }
+        bool *saved = gcut_calloc(a, g->values.n, 1);
+        for (gcut_ref v = 1; v < g->values.n; v++)
+            saved[v] = (seed + v) % 5 == 0 && !gcut_value_is(g, v, GCUT_CLASS_VIEW);
+        gcut_plan *plan = gcut_plan_from(p, &o, gcut_choice_saving(p, a, saved, again, 0.05));
+        gcut_text t = {.arena = a};
+        gcut_plan_json(plan, &t);
+        many += strstr(t.at, "\"before\"") != NULL;
+        write_text(t.at, t.n);
+        o.file = gcut_plan_file_read(a, plan_path);
+        gcut_plan *back = gcut_plan_make(g, &o);
+        assert_int_equal(back->backward.n, plan->backward.n);
+        for (uint32_t k = 0; k < plan->backward.n; k++)
+            assert_int_equal(back->backward.node[k], plan->backward.node[k]);
+        for (gcut_ref v = 1; v < g->values.n; v++) assert_int_equal(back->value[v].fate, plan->value[v].fate);
+        gcut_arena_free(a);
+    }
+    assert_true(many > 20);
+}
+
+static void copies_are_where_they_were(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, copies_body, env);
+    gcut_env_free(env);
+}
+
+/* ---- edits and refusals ---- */
+
+typedef struct edit {
+    const char *from, *to; /* the first occurrence */
+    const char *say;       /* NULL: it is followed */
+} edit;
+
+static void replace(const edit *e)
+{
+    char *s = read_plan(), *at = strstr(s, e->from);
+    if (!at) fail_msg("no '%s' in the plan", e->from);
+    size_t head = (size_t)(at - s), n = strlen(s) + strlen(e->to) + 1;
+    char *out = calloc(1, n);
+    assert_non_null(out);
+    snprintf(out, n, "%.*s%s%s", (int)head, s, e->to, at + strlen(e->from));
+    write_text(out, strlen(out));
+    free(out);
+    free(s);
+}
+
+static const char saved_a[] =
+    "\"value\":\"a\",\"op\":\"tanh\",\"type\":\"f32[N, 256]\",\"bytes\":4096,\"fate\":\"saved\"";
+
+static void edits_are_followed_or_refused(void **state)
+{
+    (void)state;
+    static const edit edits[] = {
+        {"\"op\":\"mul\"", "\"op\":\"add\"", "%b is made by mul here and by add in the plan"},
+        {"\"value\":\"b\"", "\"value\":\"bb\"",
+         "there is no value %bb, which is mul f32[N, 256] in the plan"},
+        {"\"type\":\"f32[N, 256]\"", "\"type\":\"f32[N, 128]\"", "%a is f32[N, 256] here and f32[N, 128]"},
+        {"\"type\":\"f32[N, 256]\"", "\"type\":\"f64[N, 256]\"", "%a is f32[N, 256] here and f64[N, 256]"},
+        {"\"type\":\"f32[N, 256]\"", "\"type\":\"f32[N]\"", "%a is f32[N, 256] here and f32[N]"},
+        {"\"type\":\"f32[N, 256]\"", "\"type\":\"f32[8, 256]\"", NULL}, /* a size */
+        {"\"value\":\"b\"", "\"value\":\"dc\"",
+         "%dc cannot be recomputed: it belongs to the backward half alone"},
+        {"\"value\":\"b\"", "\"value\":\"a\"", "a second line for %a"},
+        {"\"fate\":\"recomputed\"", "\"fate\":\"saved\"", NULL},
+        {"\"fate\":\"recomputed\"", "\"fate\":\"kept\"", "there is no fate 'kept'"},
+        {"\"form\":\"plain\"", "\"form\":\"odd\"", "there is no form 'odd'"},
+        {"\"policy\": \"mincut\"", "\"policy\": \"minkut\"", "there is no policy 'minkut'"},
+        {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%db\"]", NULL},
+        {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%a\"]",
+         "%a is no value that the backward"},
+        {"\"values\": [", "\"values\": [", NULL},
+        {"\"lambda\": 0.05", "\"lambda\": -1", "at least 0"},
+        {"\"graph_hash\"", "\"graph_hush\"", NULL}, /* the nodes' hash is there */
+    };
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, SIX, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    follow.plan = plan_path;
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        write_plan(g, &o);
+        replace(&edits[i]);
+        const gcut_plan *plan = gcut_plan_of(g, &follow);
+        if (!edits[i].say != (plan != NULL) || (!plan && !strstr(said(ctx), edits[i].say)))
+            fail_msg("%s -> %s: %s", edits[i].from, edits[i].to, plan ? "followed" : said(ctx));
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* An edited line is what --recompute would have said of the same plan. */
+static void an_edit_is_a_wish(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, SIX, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    o.policy = "save-all";
+    write_plan(g, &o);
+    replace(&(edit){saved_a,
+                    "\"value\":\"a\",\"op\":\"tanh\",\"type\":\"f32[N, 256]\",\"bytes\":4096,"
+                    "\"fate\":\"recomputed\"",
+                    NULL});
+    follow.plan = plan_path;
+    o.recompute = (const char *const[]){"a", "h"}, o.nrecompute = 2; /* no line says that %h is saved */
+    const char *a = gcut_show(g, &o, GCUT_STAGE_SPLIT, true),
+               *b = gcut_show(g, &follow, GCUT_STAGE_SPLIT, true);
+    assert_non_null(a);
+    assert_string_equal(a, b);
+    follow.save = (const char *const[]){"a"}, follow.nsave = 1;
+    assert_null(gcut_plan_of(g, &follow));
+    assert_non_null(strstr(said(ctx), "%a cannot be both saved and recomputed: \"recomputed\" in the plan "
+                                      "against --save %a (" SIX ":4)"));
+    gcut_ctx_free(ctx);
+}
+
+static void other_graphs_are_refused(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, SIX, NULL);
+    gcut_graph *mlp = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/mlp.gcut", NULL);
+    gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    write_plan(g, &o);
+    o.plan = plan_path;
+    assert_null(gcut_plan_of(mlp, &o));
+    assert_non_null(strstr(said(ctx),
+                           "values[0]: this plan is not of @mlp.joint: there is no value %a, which "
+                           "is tanh f32[N, 256] in the plan"));
+    o.plan = NULL;
+    write_plan(lstm, &o);
+    o.plan = plan_path;
+    assert_null(gcut_plan_of(mlp, &o));
+    assert_non_null(strstr(said(ctx), "this plan is not of @mlp.joint"));
+    o.budget = 1 << 30;
+    assert_null(gcut_plan_of(lstm, &o));
+    assert_non_null(strstr(said(ctx), "--plan and --budget"));
+    gcut_ctx_free(ctx);
+}
+
+/* The file's sizes are the plan's, --at says others. */
+static void sizes_come_with_the_file(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, SIX, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    o.at = &(gcut_size){"N", 1024}, o.nat = 1;
+    write_plan(g, &o);
+    follow.plan = plan_path;
+    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_of(g, &follow)), 1024 * 1024);
+    follow.at = &(gcut_size){"N", 64}, follow.nat = 1;
+    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_of(g, &follow)), 64 * 1024);
+    gcut_ctx_free(ctx);
+}
+
+/* ---- comparing ---- */
+
+static void differences_are_listed(void **state)
+{
+    (void)state;
+    char other[sizeof plan_path + 8];
+    snprintf(other, sizeof other, "%s.b", plan_path);
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, SIX, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    bool equal;
+    write_plan(g, &o);
+    assert_non_null(gcut_compare_plans(ctx, plan_path, plan_path, false, &equal));
+    assert_true(equal);
+    assert_int_equal(rename(plan_path, other), 0);
+    o.policy = "save-all";
+    write_plan(g, &o);
+    json_t *j = json_loads(gcut_compare_plans(ctx, other, plan_path, true, &equal), 0, NULL);
+    assert_false(equal);
+    assert_false(json_is_true(json_object_get(j, "equal")));
+    assert_true(json_is_true(json_object_get(j, "same_graph")));
+    json_t *values = json_object_get(j, "values");
+    assert_int_equal(json_array_size(values), 3); /* b, c and d are recomputed there and saved here */
+    for (size_t i = 0; i < 3; i++) {
+        json_t *v = json_array_get(values, i);
+        assert_string_equal(json_string_value(json_object_get(json_object_get(v, "a"), "fate")),
+                            "recomputed");
+        assert_string_equal(json_string_value(json_object_get(json_object_get(v, "b"), "fate")), "saved");
+        assert_int_equal(json_integer_value(json_object_get(json_object_get(v, "b"), "bytes")), 4096);
+    }
+    json_decref(j);
+    assert_null(gcut_compare_plans(ctx, other, "/nowhere.json", false, &equal));
+    unlink(other);
+    gcut_ctx_free(ctx);
+}
+
+/* ---- garbage ---- */
+
+/* Whatever a file holds: a plan or a sentence, never a crash. */
+static void garbage_is_refused(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    follow.plan = plan_path;
+    write_plan(g, &o);
+    char *s = read_plan();
+    size_t n = strlen(s);
+    uint64_t r = 99;
+    for (size_t i = 0; i < 120; i++) {
+        char *t = calloc(1, n + 1);
+        assert_non_null(t);
+        memcpy(t, s, n);
+        r = r * 6364136223846793005u + 1442695040888963407u;
+        size_t at = (size_t)(r >> 20) % n, len = i < 40 ? at : n;
+        if (i >= 40) t[at] = "\"{}[],:0x%\n"[(r >> 50) % 11];
+        if (i >= 80) t[(size_t)(r >> 9) % n] = (char)(r >> 33);
+        write_text(t, len);
+        bool equal;
+        const gcut_plan *plan = gcut_plan_of(g, &follow);
+        if (!plan) assert_true(gcut_last_status(ctx) != GCUT_OK);
+        gcut_compare_plans(ctx, plan_path, plan_path, false, &equal);
+        free(t);
+    }
+    free(s);
+    glob_t files;
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/plans/*.json", 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        follow.plan = files.gl_pathv[i];
+        assert_null(gcut_plan_of(g, &follow));
+        assert_true(gcut_last_status(ctx) != GCUT_OK);
+    }
+    globfree(&files);
+    gcut_ctx_free(ctx);
+}
+
+static int make_file(void **state)
+{
+    (void)state;
+    int fd = mkstemp(plan_path);
+    return fd < 0 || close(fd) ? -1 : 0;
+}
+
+static int drop_file(void **state)
+{
+    (void)state;
+    return unlink(plan_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replays_are_the_same),       cmocka_unit_test(forced_values_are_followed),
+        cmocka_unit_test(copies_are_where_they_were), cmocka_unit_test(edits_are_followed_or_refused),
+        cmocka_unit_test(an_edit_is_a_wish),          cmocka_unit_test(other_graphs_are_refused),
+        cmocka_unit_test(sizes_come_with_the_file),   cmocka_unit_test(differences_are_listed),
+        cmocka_unit_test(garbage_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_file, drop_file);
+}
