@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "partition/holds.h"
 #include "partition/policy.h"
 
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
@@ -435,6 +436,26 @@ static uint32_t count_recomputed(const gcut_report_ctx *r)
     return n;
 }
 
+/* The sizes for which no other plan is cheaper; of a plan file, whether one is at these. */
+static void print_holds(const gcut_report_ctx *r, gcut_text *out)
+{
+    gcut_holds h = gcut_plan_holds(r->plan, r->arena);
+    if (h.minimum_ns > 0 && !h.best)
+        gcut_text_add(out, "not the cheapest here: %s (%.3g%%) above %s, of which no plan is below %s\n",
+                      gcut_report_time(r->arena, h.above_ns), 100 * h.above_ns / h.minimum_ns,
+                      gcut_report_time(r->arena, h.minimum_ns), gcut_report_time(r->arena, h.bound_ns));
+    for (uint32_t i = 0; i < h.ranges.n; i++) {
+        const gcut_range *x = &h.ranges.at[i];
+        gcut_text_add(out, "%s%s ", i ? ", " : "best for ", gcut_report_sym(r, x->sym));
+        if (x->unbounded)
+            gcut_text_add(out, "from %lld on (tried to %lld)", (long long)x->lo, (long long)x->hi);
+        else
+            gcut_text_add(out, "in %lld..%lld", (long long)x->lo, (long long)x->hi);
+        if (!x->lo_exact || (!x->hi_exact && !x->unbounded)) gcut_text_add(out, " at least");
+    }
+    if (h.ranges.n) gcut_text_add(out, "%s\n", h.ranges.n > 1 ? " (each with the others as they are)" : "");
+}
+
 void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
 {
     const gcut_module *m = plan->joint->module;
@@ -459,6 +480,7 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
         gcut_text_add(out, ", lower bound %s, gap %s", gcut_report_time(a, plan->lower_bound_ns),
                       gap_text(a, plan->cost_ns - plan->lower_bound_ns));
     gcut_text_add(out, "\n");
+    print_holds(&r, out);
     print_saved(&r, out);
     print_alive(&r, out);
     print_recomputed(&r, out);

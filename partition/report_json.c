@@ -4,7 +4,10 @@
  */
 #include "partition/report.h"
 
+#include <math.h>
+
 #include "base/json.h"
+#include "partition/holds.h"
 #include "partition/plan_file.h"
 #include "partition/policy.h"
 
@@ -93,6 +96,32 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
     key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
 }
 
+/* [lowest, highest] size for which no other plan is cheaper; a highest of null: however large.  null: not
+ * known.
+ */
+static void json_holds(gcut_json *j, const gcut_report_ctx *r)
+{
+    gcut_holds h = gcut_plan_holds(r->plan, r->arena);
+    gcut_json_key(j, "holds");
+    if (!h.best || h.skipped) {
+        gcut_json_null(j);
+    } else {
+        gcut_json_object(j);
+        for (uint32_t i = 0; i < h.ranges.n; i++) {
+            gcut_json_key(j, gcut_report_sym(r, h.ranges.at[i].sym));
+            gcut_json_array(j);
+            gcut_json_int(j, h.ranges.at[i].lo);
+            if (h.ranges.at[i].unbounded)
+                gcut_json_null(j);
+            else
+                gcut_json_int(j, h.ranges.at[i].hi);
+            gcut_json_end(j);
+        }
+        gcut_json_end(j);
+    }
+    key_real(j, "above_minimum_ns", h.best ? 0 : h.minimum_ns > 0 ? h.above_ns : NAN);
+}
+
 static void json_loop(gcut_json *j, const gcut_report_ctx *r, const gcut_report_loop *l)
 {
     int64_t bytes = 0;
@@ -150,6 +179,7 @@ void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
     gcut_json j = {.out = out};
     gcut_json_object(&j);
     json_totals(&j, &r);
+    json_holds(&j, &r);
     gcut_json_key(&j, "saved");
     gcut_json_array(&j);
     gcut_refs s = gcut_report_saved(&r);

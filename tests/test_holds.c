@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Ranges of sizes for which a plan is the cheapest: against plans made at every size.
+ */
+#include "joint_gen.h"
+
+#include "gradcut/gradcut.h"
+#include "partition/holds.h"
+
+#define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"
+
+static gcut_plan *plan_at(gcut_graph *g, int64_t n, double lambda)
+{
+    gcut_dim_binding at = {g->decls.at[0].sym, n};
+    gcut_plan_options o = {.lambda = lambda, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    return gcut_plan_make(g, &o);
+}
+
+/* Does the set that `plan` saves cost no more at n than the plan made there? */
+static bool is_best_at(gcut_plan *plan, int64_t n, gcut_arena *a)
+{
+    gcut_graph *g = plan->joint;
+    gcut_plan *there = plan_at(g, n, plan->options.lambda);
+    gcut_problem *p = gcut_problem_of(a, there);
+    bool *saved = gcut_calloc(a, g->values.n, 1);
+    for (gcut_ref v = 1; v < g->values.n; v++) saved[v] = plan->value[v].fate == GCUT_F_SAVED;
+    return gcut_choice_saving(p, a, saved, NULL, plan->options.lambda)->cost_ns <=
+           there->cost_ns * (1 + 1e-9) + 1e-9;
+}
+
+static uint32_t check_range(gcut_plan *plan, gcut_arena *a)
+{
+    gcut_holds h = gcut_plan_holds(plan, a);
+    assert_true(h.best && !h.skipped && h.ranges.n == 1);
+    const gcut_range *r = &h.ranges.at[0];
+    int64_t own = plan->options.at[0].value;
+    assert_true(r->lo >= 1 && r->lo <= own && r->hi >= own && r->lo_exact);
+    assert_true(r->hi_exact || r->unbounded);
+    uint32_t ends = 0;
+    if (r->lo > 1) assert_false(is_best_at(plan, r->lo - 1, a)), ends++;
+    if (r->hi_exact) assert_false(is_best_at(plan, r->hi + 1, a)), ends++;
+    for (int64_t n = r->lo; n <= r->hi && n < 3000; n += n < 40 ? 1 : n / 7)
+        assert_true(is_best_at(plan, n, a));
+    assert_true(is_best_at(plan, r->hi, a));
+    return ends;
+}
+
+static void random_body(void *arg)
+{
+    gcut_env *env = arg;
+    static const double lambdas[] = {0, 0.05, 0.3, 1};
+    static const int64_t sizes[] = {4, 30, 500};
+    uint32_t ends = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 7, 0, 128, "j");
+        ends += check_range(plan_at(g, sizes[seed % 3], lambdas[seed % 4]), a);
+        gcut_arena_free(a);
+    }
+    if (ends < 10) fail_msg("only %u ends", ends);
+}
+
+static void ranges_end_where_another_plan_is_cheaper(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, random_body, env);
+    gcut_env_free(env);
+}
+
+/* Multiples, an upper limit, and sizes that no 64 bits hold. */
+static void limits_body(void *arg)
+{
+    gcut_env *env = arg;
+    static const char *const heads[] = {"N in 8..64 mult 8", "N in 1..1000", "N in 1.."};
+    for (int i = 0; i < 3; i++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        const char *text =
+            gcut_printf(a,
+                        "gcut 1\n"
+                        "func @j[%s](param %%w: f32[1048576, 1048576], input %%x: f32[N, 1048576], "
+                        "cotan %%dy: f32[N, 1048576]) -> (out y: f32[N, 1048576], grad x: "
+                        "f32[N, 1048576]) {\n"
+                        "  %%h = matmul(%%x, %%w) %%c = cos(%%h) %%y = exp(%%c) %%s = sin(%%h)\n"
+                        "  %%d = mul(%%dy, %%y) %%dx = mul(%%d, %%s)\n"
+                        "  return %%y, %%dx\n}\n",
+                        heads[i]);
+        gcut_module *m = gcut_parse(env, a, "limits", text, strlen(text));
+        gcut_plan *plan = plan_at(m->graphs.at[0], 16, 0.05);
+        gcut_holds h = gcut_plan_holds(plan, a);
+        assert_true(h.best && h.ranges.n == 1);
+        assert_int_equal(h.ranges.at[0].lo, i == 0 ? 8 : 1);
+        if (i < 2) assert_int_equal(h.ranges.at[0].hi, i == 0 ? 64 : 1000);
+        assert_int_equal(h.ranges.at[0].unbounded, i == 2);
+        gcut_arena_free(a);
+    }
+}
+
+static void declarations_bound_ranges(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, limits_body, env);
+    gcut_env_free(env);
+}
+
+/* The loop's step has to hold too; other policies say nothing. */
+static void reports_tell(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    FILE *f = tmpfile();
+    char text[8192];
+    assert_non_null(f);
+    gcut_plan_print(gcut_plan_of(g, &o), f);
+    o.policy = "save-all";
+    gcut_plan_print(gcut_plan_of(g, &o), f);
+    rewind(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    const char *first = strstr(text, "\nbest for T ");
+    assert_non_null(first);
+    assert_null(strstr(first + 5, "best for"));
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges_end_where_another_plan_is_cheaper),
+        cmocka_unit_test(declarations_bound_ranges),
+        cmocka_unit_test(reports_tell),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
