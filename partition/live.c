@@ -47,6 +47,8 @@ typedef struct sim {
     uint32_t *first;         /* by step: its first of reads */
     uint32_t *made;          /* by step: the first item that it made, 0 = none */
     uint32_t *stage;         /* by step */
+    uint32_t *group; /* by step: kernels do not reach across groups */
+    const uint32_t *apart;
     uint32_t nforward;
 } sim;
 
@@ -208,12 +210,18 @@ static void run_halves(sim *s)
     s->first = gcut_calloc(s->arena, max, sizeof *s->first);
     s->made = gcut_calloc(s->arena, max, sizeof *s->made);
     s->stage = gcut_calloc(s->arena, max, sizeof *s->stage);
+    s->group = gcut_calloc(s->arena, max, sizeof *s->group);
     new_item(s, 0, 0, 0); /* item 0 is none */
     for (uint32_t i = 0; i < g->nodes.n; i++)
         if (run[i]) take_step(s, i, false);
     s->nforward = s->node.n;
     cross(s);
-    for (uint32_t k = 0; k < s->c->backward.n; k++) take_step(s, s->c->backward.node[k], true);
+    for (uint32_t k = 0, pos = 0; k < s->c->backward.n; k++) {
+        uint32_t i = s->c->backward.node[k];
+        if (s->apart) s->group[s->node.n] = s->apart[pos];
+        pos += s->p->facts->where[gcut_node_at(g, i)->res0] == GCUT_W_BACKWARD;
+        take_step(s, i, true);
+    }
 }
 
 /* ---- backwards: kernels ---- */
@@ -249,7 +257,7 @@ static void find_kernels(sim *s)
         }
         for (uint32_t k = s->first[t]; k < s->first[t + 1]; k++) {
             item *a = &s->items.at[s->reads.at[k].item];
-            bool half = (a->made < s->nforward) == (t < s->nforward);
+            bool half = (a->made < s->nforward) == (t < s->nforward) && s->group[a->made] == s->group[t];
             note_reader(a, loop && half && a->loop && s->reads.at[k].even, kernel, stage, end);
         }
     }
@@ -290,9 +298,15 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
 
 gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena)
 {
+    return gcut_live_apart(p, c, arena, NULL);
+}
+
+gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
+                          const uint32_t *apart)
+{
     const gcut_graph *g = p->g;
     gcut_live l = {0};
-    sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g};
+    sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g, .apart = apart};
     s.pure = gcut_rewrite_pure(g, s.arena);
     s.now = gcut_calloc(s.arena, g->values.n, sizeof *s.now);
     s.turned = gcut_calloc(s.arena, g->values.n, 1);

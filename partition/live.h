@@ -36,6 +36,11 @@ typedef struct gcut_live {
 /* Memory from `arena`; linear in the length of the schedule. */
 gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena);
 
+/* The same if kernels did not reach across positions of gcut_backward_order with different numbers in
+ * `apart`. */
+gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
+                          const uint32_t *apart);
+
 /* The peak alone. */
 int64_t gcut_live_peak(const gcut_problem *p, const gcut_choice *c);
 
