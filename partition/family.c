@@ -1,35 +1,141 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The family of plans: minimum cuts from one end of lambda to the other, and save-all.
+ * Candidates from everywhere, scored by the simulator, and the choice among them.
  */
 #include "partition/family.h"
 
 #include <stdlib.h>
 
+#include "partition/frontier.h"
+#include "partition/later.h"
+#include "partition/levels.h"
+#include "partition/live.h"
+
+#define FROM_FRONTIER 64
+#define FROM_LEVELS 64
+#define OPTIONS 6     /* plans of the frontier whose savings are offered to each block */
+#define IMPROVED 8    /* members that get second copies */
+#define MARGIN 1.0625 /* how much smaller a peak must be simulated to be believed */
+
 static int cheaper(const void *a, const void *b)
 {
     const gcut_choice *x = ((const gcut_member *)a)->choice, *y = ((const gcut_member *)b)->choice;
     if (x->fixed_ns != y->fixed_ns) return x->fixed_ns < y->fixed_ns ? -1 : 1;
-    return (x->saved_bytes > y->saved_bytes) - (x->saved_bytes < y->saved_bytes);
+    return (x->saved_bytes < y->saved_bytes) - (x->saved_bytes > y->saved_bytes);
 }
 
-static void add(gcut_family *f, gcut_arena *arena, gcut_choice *c, const char *label)
+static void add(gcut_family *f, gcut_arena *arena, const gcut_problem *p, gcut_choice *c, const char *label)
 {
+    int64_t peak = gcut_live_peak(p, c);
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_choice *o = f->by_cost.at[i].choice;
-        if (o->fixed_ns == c->fixed_ns && o->saved_bytes == c->saved_bytes) return;
+        const gcut_member *o = &f->by_cost.at[i];
+        if (o->choice->fixed_ns == c->fixed_ns && o->choice->saved_bytes == c->saved_bytes &&
+            o->model_peak == peak)
+            return;
     }
-    *GCUT_PUSH(arena, &f->by_cost) = (gcut_member){c, label};
+    *GCUT_PUSH(arena, &f->by_cost) = (gcut_member){c, label, peak};
+}
+
+/* Every corner if there are few, and points in equal steps otherwise. */
+static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
+{
+    const gcut_frontier *h = gcut_frontier_of(p, arena);
+    uint32_t n = h->points.n, corners = 0;
+    for (uint32_t i = 0; i < n; i++) corners += !h->points.at[i].between;
+    for (uint32_t i = 0, k = 0, c = 0; i < n; i++) {
+        const gcut_point *x = &h->points.at[i];
+        bool take = n <= FROM_FRONTIER || i == n - 1 || (uint64_t)i * FROM_FRONTIER / n != k;
+        if (corners <= FROM_FRONTIER / 2) take |= !x->between;
+        k = (uint32_t)((uint64_t)i * FROM_FRONTIER / n);
+        c += !x->between;
+        if (!take && i) continue;
+        add(f, arena, p, gcut_point_choice(h, arena, x),
+            x->between ? gcut_printf(arena, "between lambda %.4g, %u", x->from, i)
+                       : gcut_printf(arena, "lambda %.4g", x->from));
+    }
+}
+
+/* Plans of the frontier in equal steps of saved bytes, save-all first. */
+static uint32_t options_of(const gcut_family *f, const gcut_choice **out)
+{
+    uint32_t n = f->by_cost.n, k = 0;
+    out[k++] = f->by_cost.at[0].choice;
+    for (uint32_t i = 0; i + 1 < OPTIONS && n > 1; i++) {
+        const gcut_choice *c =
+            f->by_cost.at[1 + (uint64_t)i * (n - 2) / (OPTIONS - 2 ? OPTIONS - 2 : 1)].choice;
+        if (c != out[k - 1]) out[k++] = c;
+    }
+    return k;
+}
+
+static void add_levels(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
+{
+    const gcut_choice *options[OPTIONS];
+    const gcut_chain *c = gcut_chain_of(p, arena, options, options_of(f, options));
+    if (c->b.n < 2) return;
+    gcut_level_plans l = gcut_levels_of(c, arena, FROM_LEVELS);
+    for (uint32_t i = 0; i < l.at.n; i++)
+        add(f, arena, p, l.at.at[i].choice,
+            gcut_printf(arena, "levels %u of %u, %lld bytes", l.at.at[i].saved, c->b.n,
+                        (long long)l.at.at[i].bytes));
+}
+
+/* ---- the choice among them ---- */
+
+/* Sorted by cost: one that costs no less and is clearly no smaller than one before it goes. */
+static void drop_dominated(gcut_family *f)
+{
+    uint32_t n = 0;
+    double least = 0;
+    qsort(f->by_cost.at, f->by_cost.n, sizeof *f->by_cost.at, cheaper);
+    for (uint32_t i = 0; i < f->by_cost.n; i++) {
+        gcut_member m = f->by_cost.at[i];
+        double peak = (double)m.model_peak;
+        if (n && peak > least * MARGIN) continue;
+        if (!n || peak < least) least = peak;
+        f->by_cost.at[n++] = m;
+    }
+    f->by_cost.n = n;
+}
+
+/* Of two neighbours with the closest costs the one with the higher peak goes; the ends stay. */
+static void limit(gcut_family *f)
+{
+    while (f->by_cost.n > GCUT_MAX_MEMBERS) {
+        uint32_t best = 1;
+        double least = -1;
+        for (uint32_t i = 1; i + 2 < f->by_cost.n; i++) {
+            const gcut_member *a = &f->by_cost.at[i], *b = a + 1;
+            double gap = (b->choice->fixed_ns - a->choice->fixed_ns) / (a->choice->fixed_ns + 1);
+            if (least >= 0 && gap >= least) continue;
+            least = gap;
+            best = a->model_peak < b->model_peak ? i + 1 : i;
+        }
+        for (uint32_t i = best; i + 1 < f->by_cost.n; i++) f->by_cost.at[i] = f->by_cost.at[i + 1];
+        f->by_cost.n--;
+    }
+}
+
+/* Second copies for the members with the lowest peaks, the lowest first. */
+static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
+{
+    uint32_t n = f->by_cost.n;
+    for (uint32_t k = 0; k < IMPROVED && k < n; k++) {
+        gcut_member m = f->by_cost.at[n - 1 - k];
+        gcut_choice *c = gcut_later(p, arena, m.choice);
+        if (c) add(f, arena, p, c, gcut_printf(arena, "%s, later copies", m.label));
+    }
 }
 
 gcut_family *gcut_family_of(const gcut_problem *p, gcut_arena *arena)
 {
     gcut_family *f = gcut_calloc(arena, 1, sizeof *f);
-    add(f, arena, gcut_choose(p, arena, GCUT_POLICY_SAVE_ALL, 0), "save-all");
-    add(f, arena, gcut_choose(p, arena, GCUT_POLICY_MINCUT, 0), "lambda 0");
-    for (double lambda = 1e-3; lambda < 2e3; lambda *= 2)
-        add(f, arena, gcut_choose(p, arena, GCUT_POLICY_MINCUT, lambda),
-            gcut_printf(arena, "lambda %.2g", lambda));
-    qsort(f->by_cost.at, f->by_cost.n, sizeof *f->by_cost.at, cheaper);
+    add(f, arena, p, gcut_choose(p, arena, GCUT_POLICY_SAVE_ALL, 0), "save-all");
+    add_frontier(f, arena, p);
+    add_levels(f, arena, p);
+    drop_dominated(f);
+    improve(f, arena, p);
+    drop_dominated(f);
+    limit(f);
     return f;
 }

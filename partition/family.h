@@ -4,15 +4,24 @@
  *
  * The family is a function of the problem alone, not of any budget: whoever takes its first member that fits
  * gets plans whose cost and peak are monotone in the budget.
+ *
+ *   save-all, the frontier of minimum cuts (its corners, and points between them)      one copy, lazily
+ *   nested checkpoints over the blocks of the forward half, for many sizes of memory   levels.c
+ *   those of both with the lowest peaks, with second copies where the peak is          later.c
+ *
+ * A member that the simulator finds clearly worse than another one, in cost and in peak, is left out.
  */
 #ifndef GCUT_PARTITION_FAMILY_H
 #define GCUT_PARTITION_FAMILY_H
 
 #include "partition/decide.h"
 
+#define GCUT_MAX_MEMBERS 120
+
 typedef struct gcut_member {
     gcut_choice *choice;
-    const char *label; /* where it comes from: "lambda 0.31", "levels 12" */
+    const char *label;  /* where it comes from: "lambda 0.31", "levels 12" */
+    int64_t model_peak; /* as simulated (live.h) */
 } gcut_member;
 
 typedef struct gcut_family {

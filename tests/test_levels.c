@@ -79,7 +79,7 @@ static void count(const gcut_problem *p, gcut_arena *a, const gcut_choice *c, ui
 static gcut_plan_options options(void)
 {
     gcut_plan_options opt = {.policy = GCUT_POLICY_MINCUT, .lambda = 0.05, .machine = gcut_machine_shipped()};
-    opt.machine.dram_read_ns_per_byte = opt.machine.dram_write_ns_per_byte = 0;
+    opt.machine.read_ns_per_byte[GCUT_DRAM] = opt.machine.write_ns_per_byte[GCUT_DRAM] = 0;
     return opt;
 }
 
