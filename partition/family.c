@@ -12,7 +12,7 @@
 #include "partition/live.h"
 
 #define FROM_FRONTIER 64
-#define FROM_LEVELS 64
+#define FROM_LEVELS 120
 #define OPTIONS 6     /* plans of the frontier whose savings are offered to each block */
 #define IMPROVED 8    /* members that get second copies */
 #define MARGIN 1.0625 /* how much smaller a peak must be simulated to be believed */

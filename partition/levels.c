@@ -262,14 +262,16 @@ static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans
     *GCUT_PUSH(arena, &out->at) = x;
 }
 
-/* Of the memory sizes at which the optimum changes, at most `most`, geometrically. */
+/* Of the memory sizes at which the optimum changes, at most `most`, geometrically from the smallest on. */
 static void take_some(const table *t, gcut_arena *arena, uint32_t most, gcut_level_plans *out)
 {
-    double before = INFINITY, next = 0, step = pow((double)t->slots + 1, 1.0 / most);
-    for (uint32_t m = 0; m <= t->slots; m++) {
+    uint32_t least = 0;
+    while (least < t->slots && isinf(t->first[least])) least++;
+    double before = INFINITY, next = 0, step = pow((t->slots + 1.0) / (least + 1), 1.0 / most);
+    for (uint32_t m = least; m <= t->slots; m++) {
         if (!(t->first[m] < before) || m + 1 < next) continue;
         before = t->first[m];
-        if (t->slots > most) next = (m + 1) * step;
+        if (t->slots - least > most) next = (m + 1) * step;
         take(t, arena, m, out);
     }
 }

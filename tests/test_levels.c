@@ -13,7 +13,9 @@
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"
+#include "driver/step.h"
 #include "partition/family.h"
+#include "partition/frontier.h"
 #include "partition/levels.h"
 #include "partition/live.h"
 
@@ -131,8 +133,232 @@ static void uniform_chains_reach_revolve(void **state)
     gcut_env_free(env);
 }
 
+typedef struct text_job {
+    gcut_env *env;
+    const char *text;
+    gcut_graph **out;
+} text_job;
+
+static void body_parse(void *arg)
+{
+    const text_job *j = arg;
+    *j->out = gcut_parse(j->env, j->env->arena, "text", j->text, strlen(j->text))->graphs.at[0];
+}
+
+typedef struct bits_job {
+    gcut_env *env;
+    gcut_graph *user;
+    const char *name;
+} bits_job;
+
+/* ---- a transformer of 32 layers ---- */
+
+/* GPT-2's layers, 16 wide, on 64 sequences of 16. */
+static const char *transformer_text(gcut_arena *a, int layers)
+{
+    gcut_text t = {.arena = a};
+    static const char *const shapes[][2] = {{"g", "16"},  {"b", "16"},  {"qkv", "16, 48"}, {"o", "16, 16"},
+                                            {"g2", "16"}, {"b2", "16"}, {"fc", "16, 64"},  {"pr", "64, 16"}};
+    gcut_text_add(&t, "gcut 1\nfunc @t(input %%x0: f32[1024, 16]");
+    for (int i = 0; i < layers; i++)
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+            gcut_text_add(&t, ", param %%%s.%d: f32[%s]", shapes[k][0], i, shapes[k][1]);
+    gcut_text_add(&t, ") -> (out loss: f32[]) {\n");
+    for (int i = 0; i < layers; i++) {
+        gcut_text_add(&t, " %%n%d = layer_norm(%%x%d, %%g.%d, %%b.%d)\n %%h%d = matmul(%%n%d, %%qkv.%d)\n", i,
+                      i, i, i, i, i, i);
+        for (int k = 0; k < 3; k++)
+            gcut_text_add(&t,
+                          " %%s%d.%d = slice(%%h%d, start=[0, %d], limit=[1024, %d])\n"
+                          " %%r%d.%d = reshape(%%s%d.%d, shape=[64, 16, 2, 8])\n"
+                          " %%q%d.%d = transpose(%%r%d.%d, perm=[0, 2, 1, 3])\n",
+                          k, i, i, 16 * k, 16 * k + 16, k, i, k, i, k, i, k, i);
+        gcut_text_add(
+            &t,
+            " %%a%d = attention(%%q0.%d, %%q1.%d, %%q2.%d, causal=true)\n"
+            " %%at%d = transpose(%%a%d, perm=[0, 2, 1, 3])\n %%ar%d = reshape(%%at%d, shape=[1024, 16])\n"
+            " %%ao%d = matmul(%%ar%d, %%o.%d)\n %%y%d = add(%%x%d, %%ao%d)\n",
+            i, i, i, i, i, i, i, i, i, i, i, i, i, i);
+        gcut_text_add(&t,
+                      " %%m%d = layer_norm(%%y%d, %%g2.%d, %%b2.%d)\n %%f%d = matmul(%%m%d, %%fc.%d)\n"
+                      " %%e%d = gelu(%%f%d)\n %%p%d = matmul(%%e%d, %%pr.%d)\n %%x%d = add(%%y%d, %%p%d)\n",
+                      i, i, i, i, i, i, i, i, i, i, i, i, i + 1, i, i);
+    }
+    gcut_text_add(&t, " %%sq = mul(%%x%d, %%x%d)\n %%loss = sum(%%sq)\n return %%loss\n}\n", layers, layers);
+    return t.at;
+}
+
+/* The arena of a plan as its kernels place it. */
+static int64_t placed(const gcut_pipeline *p, gcut_graph *user, const gcut_choice *c, gcut_arena *parent)
+{
+    gcut_arena *a = gcut_arena_new(p->env, parent);
+    gcut_pipeline *q = gcut_pipeline_new(user, &p->opt, GCUT_TO_SPLIT, a);
+    gcut_plan *plan =
+        gcut_plan_from(gcut_problem_new(a, q->planned, &q->plan->options), &q->plan->options, c);
+    gcut_pipeline_split(q, plan, gcut_printf(a, "%s.member", q->primal->name));
+    gcut_pipeline_lower(q);
+    int64_t bytes = gcut_program_memory(q->program, q->at, q->nat, 1).arena_bytes;
+    gcut_arena_free(a);
+    return bytes;
+}
+
+/* PyTorch's issue 197838: there a larger budget may peak higher, since one copy is made of what is not saved.
+ * Here what fits a budget is the first member by cost that does, so no larger budget peaks below a smaller
+ * one's need; and the smallest peak is far under that of any plan with one copy. */
+static void body_transformer(void *arg)
+{
+    bits_job *j = arg;
+    gcut_arena *a = gcut_arena_new(j->env, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
+    gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
+    gcut_family *f = gcut_family_of(p, a);
+    const gcut_frontier *h = gcut_frontier_of(p, a);
+    const gcut_member *best = NULL;
+    const gcut_choice *flat = NULL;
+    int64_t one = INT64_MAX;
+    for (uint32_t i = 0; i < h->points.n; i++) {
+        gcut_choice *c = gcut_point_choice(h, a, &h->points.at[i]);
+        int64_t peak = gcut_live_peak(p, c);
+        if (peak < one) one = peak, flat = c;
+    }
+    for (uint32_t i = 0; i < f->by_cost.n; i++) {
+        const gcut_member *m = &f->by_cost.at[i];
+        if (!best || m->model_peak < best->model_peak) best = m;
+        assert_int_equal(m->model_peak, gcut_live_peak(p, m->choice));
+        assert_true(i == 0 || m[-1].choice->fixed_ns <= m->choice->fixed_ns);
+        if (getenv("GCUT_VERBOSE"))
+            printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns, (long long)m->model_peak);
+    }
+    assert_true(f->by_cost.n <= GCUT_MAX_MEMBERS);
+    int64_t deep = placed(pl, j->user, best->choice, a), shallow = placed(pl, j->user, flat, a);
+    if (getenv("GCUT_VERBOSE"))
+        printf("placed: %lld, with one copy %lld\n", (long long)deep, (long long)shallow);
+    assert_true(2 * deep < shallow);
+    gcut_arena_free(a);
+}
+
+static void load_text(bits_job *j, gcut_env *env, const char *text)
+{
+    text_job parse = {env, text, &j->user};
+    j->env = env;
+    must(env, body_parse, &parse);
+}
+
+static void a_transformer_of_32_layers(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    bits_job j = {.name = "transformer"};
+    load_text(&j, env, transformer_text(env->arena, 32));
+    must(env, body_transformer, &j);
+    gcut_env_free(env);
+}
+
+/* ---- the same bits ---- */
+
+static gcut_step *ran(gcut_pipeline *p, gcut_arena *a)
+{
+    gcut_step *s = gcut_step_of(p, a);
+    gcut_step_prepare(s);
+    gcut_step_run(s, GCUT_RT_STEP);
+    return s;
+}
+
+static void same_bits(const bits_job *j, const char *label, const gcut_step *want, const gcut_step *got)
+{
+    for (uint32_t k = 0; k < want->nslots; k++) {
+        const gcut_slot *x = &want->slot[k];
+        if (x->role != GCUT_ROLE_out && x->role != GCUT_ROLE_grad && !x->updated) continue;
+        if (memcmp(x->at, got->slot[k].at, (size_t)x->bytes) != 0)
+            fail_msg("%s, %s: %s differs from save-all", j->name, label, x->name);
+    }
+}
+
+/* Every member interpreted, the last one compiled. */
+static void body_bits(void *arg)
+{
+    const bits_job *j = arg;
+    gcut_step *want[2];
+    gcut_arena *a = gcut_arena_new(j->env, NULL);
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.policy = "save-all";
+    o.optimizer = "sgd(lr=0.1)";
+    o.keep_grads = true;
+    o.threads = 2;
+    uint32_t several = 0;
+    for (int backend = 0; backend < 2; backend++) {
+        o.backend = backend ? GCUT_COMPILED : GCUT_PLANNED;
+        want[backend] = ran(gcut_pipeline_new(j->user, &o, backend ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a), a);
+    }
+    o.backend = GCUT_PLANNED;
+    gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
+    gcut_family *f = gcut_family_of(gcut_problem_new(a, p->planned, &p->plan->options), a);
+    uint32_t n = f->by_cost.n;
+    for (uint32_t i = 0; i < n; i++)
+        for (int backend = 0; backend < (i == n - 1 ? 2 : 1); backend++) {
+            const gcut_member *m = &f->by_cost.at[i];
+            gcut_arena *b = gcut_arena_new(j->env, a);
+            o.backend = backend ? GCUT_COMPILED : GCUT_PLANNED;
+            gcut_pipeline *q = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, b);
+            gcut_problem *mine = gcut_problem_new(b, q->planned, &q->plan->options);
+            gcut_schedule_check(b, mine->facts, m->choice->fate, &m->choice->backward);
+            gcut_plan *plan = gcut_plan_from(mine, &q->plan->options, m->choice);
+            for (gcut_ref v = 1; v < q->planned->values.n; v++) several += plan->value[v].copies > 1;
+            gcut_pipeline_split(q, plan, gcut_printf(b, "%s.member", q->primal->name));
+            if (backend) gcut_pipeline_lower(q);
+            same_bits(j, m->label, want[backend], ran(q, b));
+            gcut_arena_free(b);
+        }
+    if (getenv("GCUT_VERBOSE"))
+        printf("%s: %u members, %u values copied more than once\n", j->name, n, several);
+    assert_true(several > 0);
+    gcut_arena_free(a);
+}
+
+/* tanh layers with a skip connection around each half of the rest, as in a U-Net. */
+static void nested_skips(gcut_text *t, int depth)
+{
+    gcut_text_add(t, "func @skips(param %%w: f32[8, 8], input %%d0: f32[128, 8]) -> (out loss: f32[]) {\n");
+    for (int i = 0; i < depth; i++)
+        gcut_text_add(t, " %%a%d = matmul(%%d%d, %%w)\n %%d%d = tanh(%%a%d)\n", i, i, i + 1, i);
+    gcut_text_add(t, " %%u%d = mul(%%d%d, %%d%d)\n", depth, depth, depth);
+    for (int i = depth; i-- > 0;)
+        gcut_text_add(t, " %%b%d = matmul(%%u%d, %%w)\n %%c%d = tanh(%%b%d)\n %%u%d = add(%%c%d, %%d%d)\n", i,
+                      i + 1, i, i, i, i, i);
+    gcut_text_add(t, " %%loss = sum(%%u0)\n return %%loss\n}\n");
+}
+
+static void layers_in_a_row(gcut_text *t, int n)
+{
+    gcut_text_add(t, "func @row(param %%w: f32[8, 8], input %%h0: f32[128, 8]) -> (out loss: f32[]) {\n");
+    for (int i = 0; i < n; i++)
+        gcut_text_add(t, " %%a%d = matmul(%%h%d, %%w)\n %%h%d = tanh(%%a%d)\n", i, i, i + 1, i);
+    gcut_text_add(t, " %%loss = sum(%%h%d)\n return %%loss\n}\n", n);
+}
+
+static void members_compute_what_save_all_computes(void **state)
+{
+    (void)state;
+    compile_quickly(true);
+    for (int k = 0; k < 3; k++) {
+        gcut_env *env = gcut_env_new(NULL, NULL);
+        gcut_text t = {.arena = env->arena};
+        bits_job j = {env, NULL, (const char *[]){"skips", "row", "transformer"}[k]};
+        gcut_text_add(&t, "gcut 1\n");
+        if (k == 0) nested_skips(&t, 6);
+        if (k == 1) layers_in_a_row(&t, 20);
+        load_text(&j, env, k == 2 ? transformer_text(env->arena, 2) : t.at);
+        must(env, body_bits, &j);
+        gcut_env_free(env);
+    }
+    compile_quickly(false);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve),
+                                       cmocka_unit_test(a_transformer_of_32_layers),
+                                       cmocka_unit_test(members_compute_what_save_all_computes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
