@@ -19,9 +19,27 @@ static uint32_t wish(const gcut_half *h, uint32_t u)
     return w->nodes.at[w->nodes.n - 1];
 }
 
+/* A unit whose last node comes late must not hold up, and so let others overtake, one that depends on it: it
+ * runs no later than its dependents would like to. */
+static uint32_t *wishes(const gcut_half *h, gcut_arena *a)
+{
+    uint32_t *at = gcut_calloc(a, h->units.n + 1, sizeof *at);
+    for (uint32_t u = 0; u < h->units.n; u++) at[u] = h->units.at[u].dead ? 0 : wish(h, u);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t u = h->units.n; u-- > 0;) {
+            gcut_cursor cursor = {0, 0};
+            for (uint32_t s; !h->units.at[u].dead && (s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE;)
+                if (at[s] > at[u]) at[s] = at[u], changed = true;
+        }
+    }
+    return at;
+}
+
 void gcut_order_half(gcut_program *p, gcut_half *h)
 {
     gcut_arena *a = p->module->arena;
+    const uint32_t *at = wishes(h, a);
     uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
     uint32_t left = 0;
     for (uint32_t u = 0; u < h->units.n; u++) left += !h->units.at[u].dead;
@@ -31,7 +49,7 @@ void gcut_order_half(gcut_program *p, gcut_half *h)
             gcut_cursor cursor = {0, 0};
             uint32_t s = GCUT_NONE;
             if (done[u] || h->units.at[u].dead) continue;
-            if (best != GCUT_NONE && wish(h, best) <= wish(h, u)) continue;
+            if (best != GCUT_NONE && at[best] <= at[u]) continue;
             while ((s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE && done[s])
                 ;
             if (s == GCUT_NONE) best = u;

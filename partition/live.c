@@ -47,10 +47,16 @@ typedef struct sim {
     uint32_t *first;         /* by step: its first of reads */
     uint32_t *made;          /* by step: the first item that it made, 0 = none */
     uint32_t *stage;         /* by step */
-    uint32_t *group; /* by step: kernels do not reach across groups */
+    uint32_t *group;         /* by step: kernels do not reach across groups */
     const uint32_t *apart;
     uint32_t nforward;
 } sim;
+
+/* Its result is a part of its operand's storage, seen in another way. */
+static bool is_view(const gcut_node *n)
+{
+    return n->nargs && gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW;
+}
 
 /* ---- what runs ---- */
 
@@ -75,7 +81,7 @@ static void find_homes(sim *s)
     const gcut_graph *g = s->g;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (gcut_node_class(n) != GCUT_CLASS_VIEW || !n->nargs) continue;
+        if (!is_view(n)) continue;
         gcut_ref a = gcut_arg(g, n, 0);
         s->turned[n->res0] = s->turned[a] || gcut_attr_get(g, n, GCUT_A_perm) ||
                              s->p->price[n->res0].bytes != s->p->price[a].bytes;
@@ -148,7 +154,7 @@ static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint
         s->now[v] = 0;
         return;
     }
-    if (gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs) {
+    if (is_view(n) && s->c->fate[v] != GCUT_F_SAVED) { /* a slice may be saved as a copy */
         s->now[v] = s->now[gcut_arg(s->g, n, 0)];
         return;
     }
