@@ -59,6 +59,17 @@ void gcut_json_array(gcut_json *j)
     begin(j, "[", false);
 }
 
+/* A line break of JSON is never inside a string, so lines can be moved. */
+void gcut_json_raw(gcut_json *j, const char *json)
+{
+    value(j);
+    for (size_t n; json; json = json[n] ? json + n + 1 : NULL) {
+        n = strcspn(json, "\n");
+        gcut_text_addn(j->out, json, n);
+        if (json[n]) line(j);
+    }
+}
+
 void gcut_json_end(gcut_json *j)
 {
     GCUT_ASSERT(j->depth > 0 && !j->keyed);

@@ -39,5 +39,7 @@ void gcut_json_int(gcut_json *j, int64_t i);
 void gcut_json_real(gcut_json *j, double f); /* the shortest decimal that reads back equal */
 void gcut_json_bool(gcut_json *j, bool b);
 void gcut_json_null(gcut_json *j);
+/* A whole value that another writer made: valid JSON. */
+void gcut_json_raw(gcut_json *j, const char *json);
 
 #endif

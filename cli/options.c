@@ -196,6 +196,11 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_OUT: c->out = arg; break;
     case GCUT_OPT_TOL: ok = take_real(name, arg, &c->tol); break;
     case GCUT_OPT_SECONDS: ok = take_real(name, arg, &c->seconds); break;
+    case GCUT_OPT_MEASURE: c->measure = true; break;
+    case GCUT_OPT_ROUNDS: ok = take_int(name, arg, 1, 100000, &c->rounds); break;
+    case GCUT_OPT_POINTS: ok = take_int(name, arg, 1, 10000, &c->points); break;
+    case GCUT_OPT_CSV: c->csv = true; break;
+    case GCUT_OPT_SVG: c->svg = arg; break;
     case GCUT_OPT_OUTPUT: c->output = arg; break;
     case GCUT_OPT_SHARED: c->shared = true; break;
     case GCUT_OPT_MODEL: c->file = arg; break;
@@ -341,7 +346,8 @@ int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
 {
     struct option longs[GCUT_NOPTS + 1];
     char letters[2 * GCUT_NOPTS + 2];
-    *c = (gcut_cli){.cmd = cmd, .opt = GCUT_OPTIONS_DEFAULT, .steps = 1, .tol = -1};
+    *c = (gcut_cli){
+        .cmd = cmd, .opt = GCUT_OPTIONS_DEFAULT, .steps = 1, .rounds = 11, .points = 12, .tol = -1};
     if (cmd - gcut_commands == GCUT_CMD_bench) c->steps = 20;
     if (!make_room(c, argc, argv)) {
         gcut_cli_complain("out of memory");

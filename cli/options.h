@@ -43,10 +43,11 @@ struct gcut_cli {
     const char *file, *fn; /* fn NULL = the last function */
     const char *value;     /* the second operand: of why a value, without its %, of cmp a file */
     gcut_options opt;      /* its lists point to the arrays below */
-    bool help, json, no_loc, shared;
+    bool help, json, csv, no_loc, shared, measure;
     gcut_stage_name stage;
     const char *out, *output; /* --out, -o */
-    int64_t steps;
+    const char *svg;
+    int64_t steps, rounds, points;
     double tol;     /* < 0: the check's own */
     double seconds; /* 0: the default */
 

@@ -39,8 +39,8 @@ static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double
     b->options = gcut_pipeline_plan_options(o->p);
     b->options.policy = policy;
     b->options.lambda = lambda;
-    b->planned =
-        gcut_pipeline_loops(o->p, &b->options, gcut_printf(o->arena, ".%s.%g", gcut_policy_name(policy), lambda));
+    b->planned = gcut_pipeline_loops(o->p, &b->options,
+                                     gcut_printf(o->arena, ".%s.%g", gcut_policy_name(policy), lambda));
     b->text.arena = o->arena;
     gcut_print_graph(b->planned, &(gcut_print_options){0}, &b->text);
     for (uint32_t i = 0; i < o->bases.n; i++)
@@ -56,6 +56,7 @@ static gcut_offer offer_of(const gcut_offer_base *b, const gcut_choice *c, const
     return (gcut_offer){.base = b,
                         .choice = c,
                         .label = label,
+                        .policy = GCUT_POLICY_MINCUT,
                         .cost_ns = b->work_ns + c->fixed_ns,
                         .peak_bytes = -1,
                         .step_ns = NAN};
@@ -67,7 +68,57 @@ static int cheaper(const void *a, const void *b)
     const gcut_offer *x = a, *y = b;
     if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
     int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
-    return s != t ? (s < t) - (s > t) : strcmp(x->label, y->label);
+    if (s != t) return s < t ? 1 : -1;
+    return strcmp(x->label, y->label);
+}
+
+static void add(gcut_offers *o, const gcut_offer_base *b, const gcut_choice *c, const char *label)
+{
+    for (uint32_t i = 0; i < o->by_cost.n; i++) {
+        const gcut_offer *x = &o->by_cost.at[i];
+        if (x->base == b && x->choice->fixed_ns == c->fixed_ns && x->choice->backward.n == c->backward.n &&
+            !memcmp(x->choice->backward.node, c->backward.node, c->backward.n * sizeof *c->backward.node) &&
+            !memcmp(x->choice->fate, c->fate, b->planned->values.n * sizeof *c->fate))
+            return;
+    }
+    *GCUT_PUSH(o->arena, &o->by_cost) = offer_of(b, c, label);
+}
+
+static void add_family(gcut_offers *o, const gcut_offer_base *b)
+{
+    bool loops = b->planned != o->p->joint;
+    const char *suffix = loops ? gcut_printf(o->arena, ", loops at lambda %g", b->options.lambda) : "";
+    const gcut_family *f = gcut_family_of(b->problem, o->arena);
+    for (uint32_t k = 0; k < f->by_cost.n; k++)
+        add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
+}
+
+gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy)
+{
+    double lambda = o->p->opt.lambda;
+    const gcut_offer_base *b = base_of(o, policy, lambda);
+    gcut_offer of = offer_of(b, gcut_choose(b->problem, o->arena, policy, lambda), gcut_policy_name(policy));
+    of.policy = policy;
+    of.cost_ns -= o->least_work;
+    return of;
+}
+
+/* What every policy would do, so that none of them is better than all offers. */
+static void add_policies(gcut_offers *o)
+{
+    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++) {
+        gcut_offer of = gcut_offer_policy(o, (gcut_policy)k);
+        const char *label =
+            k == GCUT_POLICY_MINCUT ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda) : of.label;
+        add(o, of.base, of.choice, label);
+    }
+}
+
+static double least_work(const gcut_offers *o)
+{
+    double least = o->bases.at[0]->work_ns;
+    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
+    return least;
 }
 
 gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
@@ -79,33 +130,23 @@ gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
         const gcut_offer_base *b = base_of(o, GCUT_POLICY_MINCUT, loop_lambda[i]);
-        if (o->bases.n == before) continue;
-        const gcut_family *f = gcut_family_of(b->problem, arena);
-        for (uint32_t k = 0; k < f->by_cost.n; k++) {
-            const gcut_member *m = &f->by_cost.at[k];
-            const char *label = b->planned == p->joint
-                                    ? m->label
-                                    : gcut_printf(arena, "%s, loops at lambda %g", m->label, loop_lambda[i]);
-            *GCUT_PUSH(arena, &o->by_cost) = offer_of(b, m->choice, label);
-        }
-        if (b->planned == p->joint) break;
+        if (o->bases.n > before) add_family(o, b);
+        if (b->planned == p->joint) break; /* it has no loops */
     }
-    double least = o->bases.at[0]->work_ns;
-    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
-    for (uint32_t i = 0; i < o->by_cost.n; i++) o->by_cost.at[i].cost_ns -= least;
+    add_policies(o);
+    o->least_work = least_work(o);
+    for (uint32_t i = 0; i < o->by_cost.n; i++) o->by_cost.at[i].cost_ns -= o->least_work;
     qsort(o->by_cost.at, o->by_cost.n, sizeof *o->by_cost.at, cheaper);
     return o;
 }
 
-gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy)
+/* Tells the plan which budget it is the answer to. */
+static void sign(gcut_plan *plan, const gcut_offer *of, int64_t budget)
 {
-    const gcut_offer_base *b = base_of(o, policy, o->p->opt.lambda);
-    double least = o->bases.at[0]->work_ns;
-    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
-    gcut_offer of = offer_of(b, gcut_choose(b->problem, o->arena, policy, o->p->opt.lambda),
-                             gcut_policy_name(policy));
-    of.cost_ns -= least;
-    return of;
+    plan->budget = budget;
+    plan->label = gcut_name(plan->joint->module, of->label);
+    plan->lower_bound_ns = NAN; /* that of a price of bytes says nothing about a budget */
+    plan->cost_ns = of->cost_ns;
 }
 
 /* ---- lowering one ---- */
@@ -141,17 +182,20 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     gcut_arena *a = gcut_arena_new(o->p->env, parent);
     gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
     q->arena = a;
-    q->module = gcut_parse(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
+    q->module =
+        gcut_parse(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
     q->module->file = b->planned->module->file ? gcut_name(q->module, b->planned->module->file) : NULL;
     q->planned = q->joint = gcut_module_find(q->module, b->planned->name);
     check_same(b->planned, q->joint);
     sizes_for(o->p, q, q->joint);
     gcut_plan_options po = b->options;
+    po.policy = of->policy;
     po.at = q->at;
     po.nat = q->nat;
     q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
     gcut_pipeline_split(q, q->plan, q->primal->name);
     gcut_pipeline_lower(q);
+    if (po.policy == GCUT_POLICY_MINCUT) sign(q->plan, of, q->peak_bytes);
     return q;
 }
 
@@ -203,8 +247,7 @@ static const char *size_text(gcut_arena *a, int64_t n)
     gcut_text t = {.arena = a};
     char digits[32];
     int len = snprintf(digits, sizeof digits, "%lld", (long long)n), u = 0;
-    for (int i = 0; i < len; i++)
-        gcut_text_add(&t, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
+    for (int i = 0; i < len; i++) gcut_text_add(&t, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
     double x = (double)n;
     while (x >= 1024 && u < 6) x /= 1024, u++;
     gcut_text_add(&t, u ? " bytes (%.1f %s)" : " bytes", x, unit[u]);
@@ -250,8 +293,7 @@ static int64_t lower_bound(const gcut_offers *o)
 static void holders_text(const gcut_pipeline *q, gcut_text *t)
 {
     gcut_arena *a = t->arena;
-    gcut_peak peak =
-        gcut_program_peak(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), a);
+    gcut_peak peak = gcut_program_peak(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), a);
     int64_t rest = 0;
     gcut_text_add(t, "it is reached in the %s half, at %s, where these are alive:",
                   peak.backward ? "backward" : "forward", peak.at);
@@ -276,8 +318,8 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
     gcut_text t = {.arena = a};
     holders_text(q, &t);
     gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
-              "@%s does not run in %s: the smallest peak %s is %s", q->primal->name, size_text(a, budget), what,
-              size_text(a, q->peak_bytes));
+              "@%s does not run in %s: the smallest peak %s is %s", q->primal->name, size_text(a, budget),
+              what, size_text(a, q->peak_bytes));
 }
 
 void gcut_budget_plan(gcut_pipeline *p)
@@ -291,11 +333,10 @@ void gcut_budget_plan(gcut_pipeline *p)
                              size_text(a, lower_bound(o))));
     const gcut_offer *of = &o->by_cost.at[i];
     p->planned = of->base->planned;
-    p->plan = gcut_plan_from(of->base->problem, &of->base->options, of->choice);
-    p->plan->budget = p->opt.budget;
-    p->plan->label = gcut_name(p->module, of->label);
-    p->plan->lower_bound_ns = NAN; /* that of a price of bytes says nothing about a budget */
-    p->plan->cost_ns = of->cost_ns;
+    gcut_plan_options po = of->base->options;
+    po.policy = of->policy;
+    p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
+    sign(p->plan, of, p->opt.budget);
     gcut_arena_free(a);
 }
 

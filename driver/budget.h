@@ -24,6 +24,7 @@ typedef struct gcut_offer {
     const gcut_offer_base *base;
     const gcut_choice *choice;
     const char *label;
+    gcut_policy policy; /* MINCUT, except of gcut_offer_policy */
     double cost_ns;     /* beyond the work of the base with the least */
     int64_t peak_bytes; /* exact; -1 until gcut_offer_peak */
     double step_ns;     /* predicted; NAN until gcut_offer_peak, and while nobody predicts it */
@@ -32,7 +33,8 @@ typedef struct gcut_offer {
 typedef struct gcut_offers {
     gcut_pipeline *p; /* at JOINT */
     gcut_arena *arena;
-    int64_t resident; /* bytes that live through the whole step under any plan */
+    int64_t resident;  /* bytes that live through the whole step under any plan */
+    double least_work; /* of the bases */
     GCUT_VEC(const gcut_offer_base *) bases;
     GCUT_VEC(gcut_offer) by_cost;
 } gcut_offers;

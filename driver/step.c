@@ -67,9 +67,10 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->env->arena);
-    gcut_backend backend = opt ? opt->backend : GCUT_COMPILED;
-    gcut_goal goal = backend == GCUT_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
-    return gcut_step_of(gcut_pipeline_new(g, opt, goal, a), a);
+    gcut_options o = opt ? *opt : GCUT_OPTIONS_DEFAULT;
+    if (o.backend == GCUT_EAGER || o.backend == GCUT_JOINT_BACKEND) o.budget = 0; /* they follow no plan */
+    gcut_goal goal = o.backend == GCUT_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
+    return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
 }
 
 /* ---- the compiled backend ---- */
@@ -127,8 +128,7 @@ static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)
     gcut_fail(s->env, st, place_of(s, e->where ? e->where : ""), NULL, "%s", text);
 }
 
-/* Aligned so that big arenas can have huge pages. */
-static char *aligned(gcut_arena *a, int64_t bytes)
+char *gcut_step_memory(gcut_arena *a, int64_t bytes)
 {
     size_t align = bytes >= (8 << 20) ? (size_t)2 << 20 : 64;
     char *raw = gcut_alloc(a, (size_t)bytes + align);
@@ -146,7 +146,8 @@ static void place_compiled(gcut_step *s)
     for (uint32_t i = 0; i < s->nsizes; i++) dims[i] = s->size[i].value;
     if (s->entry->init(s->plan, dims, s->threads, &err) != GCUT_RT_OK) fail_rt(s, &err);
     s->arena_bytes = ((gcut_rt_plan *)s->plan)->arena_bytes;
-    s->kernel_arena = aligned(s->memory, s->arena_bytes);
+    bool lent = s->lent && s->lent_bytes >= s->arena_bytes;
+    s->kernel_arena = lent ? s->lent : gcut_step_memory(s->memory, s->arena_bytes);
     memset(s->kernel_arena, GCUT_ARENA_PAINT, (size_t)s->arena_bytes);
     uint32_t n;
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
@@ -202,7 +203,7 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
         gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = path}, NULL, "'%s' is %s, the file holds %s", name,
                   gcut_type_text(s->arena, s->p->module, &slot->type), gcut_dtype_name(x.dtype));
     size_t bytes = (size_t)(x.n * gcut_dtype_bytes(x.dtype));
-    char *own = aligned(s->arena, (int64_t)bytes);
+    char *own = gcut_step_memory(s->arena, (int64_t)bytes);
     if (bytes) memcpy(own, x.data, bytes);
     gcut_step_bind(s, name, own, (int)x.rank, x.dim);
 }
@@ -325,7 +326,7 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
         gcut_slot *x = &s->slot[k];
         if (x->bound) continue;
         void *old = x->at;
-        x->at = aligned(fresh, x->bytes);
+        x->at = gcut_step_memory(fresh, x->bytes);
         bool kept = old && persists(x) && x->held == x->bytes;
         x->held = x->bytes;
         if (kept) {

@@ -43,6 +43,8 @@ struct gcut_step {
     void **value; /* in the order of the entry's io */
     char *kernel_arena;
     int64_t arena_bytes;
+    char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
+    int64_t lent_bytes;
     int64_t step_ns;
 };
 
@@ -51,6 +53,8 @@ gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt);
 /* A step of a pipeline that went as far as its backend needs, in an arena that is the step's from now on. */
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
+/* Aligned so that big arenas can have huge pages. */
+char *gcut_step_memory(gcut_arena *a, int64_t bytes);
 void gcut_step_prepare(gcut_step *s);
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);

@@ -546,6 +546,45 @@ typedef struct gcut_calibrate_options {
 GCUT_API gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options *opt, const char **text,
                                     const char **json);
 
+/* ---- the frontier ---- */
+
+/* One plan of a sweep. */
+typedef struct gcut_point {
+    const char *label;  /* "lambda 0.31"; of a baseline its policy */
+    const char *policy; /* "mincut" unless a baseline */
+    bool baseline;
+    double lambda; /* at which it was found, where that says anything */
+    int64_t saved_bytes;
+    int64_t peak_predicted; /* of the whole step, exact */
+    int64_t peak_measured;  /* -1: not measured */
+    size_t recomputed;      /* values computed in both halves */
+    double cost_ns;         /* of saving and recomputing, predicted */
+    double step_ns_predicted;
+    double step_ns_median, step_ns_spread; /* NAN: not measured; half the distance between the quartiles */
+    double ours_ns; /* a baseline's: the fastest point at its peak, in the best kind of time there is */
+    const char *plan; /* its JSON */
+} gcut_point;
+
+typedef struct gcut_sweep {
+    size_t n;
+    const gcut_point *point; /* by falling peak, then the baselines */
+    size_t plans, frontier;  /* tried; of those, how many no other beats both in peak and time */
+    const char *text, *csv, *json, *svg;
+} gcut_sweep;
+
+typedef struct gcut_sweep_options {
+    int points; /* shown of the frontier, its ends among them; 0 = 12 */
+    int rounds; /* > 0: compile the points, run them in turn so often, and give medians */
+    const gcut_feed *feed;
+    size_t nfeed;
+    void (*progress)(void *user, const char *doing, size_t done, size_t all);
+    void *user;
+} gcut_sweep_options;
+
+/* Plans from the fastest to the smallest, and the other policies beside them.  text NULL on error; everything
+ * belongs to the context. */
+GCUT_API gcut_sweep gcut_sweep_of(gcut_graph *g, const gcut_options *opt, const gcut_sweep_options *how);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The frontier of a graph: every offer with its exact peak, what no other offer beats, a few of those shown,
+ * and the other policies beside them.
+ */
+#include "driver/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "graph/text.h"
+#include "partition/report.h"
+
+enum { POINTS = 12 };
+
+typedef struct job {
+    gcut_env *env;
+    gcut_graph *g;
+    const gcut_options *opt;
+    const gcut_sweep_options *how;
+    gcut_arena *a; /* scratch */
+    gcut_pipeline *p;
+    gcut_offers *offers;
+    GCUT_VEC(gcut_offer *) shown; /* by falling peak */
+    GCUT_VEC(gcut_offer) baselines;
+    gcut_pipeline **lowered; /* of every point */
+    gcut_point *point;
+    gcut_sweep *out;
+} job;
+
+static double first_known(double a, double b, double c)
+{
+    return !isnan(a) ? a : !isnan(b) ? b : c;
+}
+
+double gcut_point_ns(const gcut_point *p)
+{
+    return first_known(p->step_ns_median, p->step_ns_predicted, p->cost_ns);
+}
+
+const char *gcut_sweep_time_kind(const gcut_sweep *s)
+{
+    if (s->n && !isnan(s->point[0].step_ns_median)) return "step, measured";
+    if (s->n && !isnan(s->point[0].step_ns_predicted)) return "step, predicted";
+    return "saving and recomputing, predicted";
+}
+
+static double predicted(const gcut_offer *of)
+{
+    return first_known(of->step_ns, of->cost_ns, 0);
+}
+
+static void tell(const job *j, const char *doing, size_t done, size_t all)
+{
+    if (j->how->progress) j->how->progress(j->how->user, doing, done, all);
+}
+
+/* ---- which points ---- */
+
+/* By falling peak; of equal peaks the slower first. */
+static int larger(const void *a, const void *b)
+{
+    const gcut_offer *x = *(gcut_offer *const *)a, *y = *(gcut_offer *const *)b;
+    if (x->peak_bytes != y->peak_bytes) return x->peak_bytes > y->peak_bytes ? -1 : 1;
+    double s = predicted(x), t = predicted(y);
+    if (s != t) return s > t ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* From the smallest peak up, whatever is faster than everything smaller; then k of them, evenly. */
+static void choose_shown(job *j, uint32_t k)
+{
+    gcut_offers *o = j->offers;
+    uint32_t n = o->by_cost.n, kept = 0;
+    gcut_offer **all = gcut_calloc(j->a, n + 1, sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        tell(j, "lowering", i, n);
+        all[i] = &o->by_cost.at[i];
+        gcut_offer_peak(o, all[i]);
+    }
+    tell(j, "lowering", n, n);
+    qsort(all, n, sizeof *all, larger);
+    gcut_offer **front = gcut_calloc(j->a, n + 1, sizeof *front);
+    double best = INFINITY;
+    for (uint32_t i = n; i-- > 0;)
+        if (predicted(all[i]) < best) {
+            best = predicted(all[i]);
+            front[kept++] = all[i];
+        }
+    j->out->plans = n;
+    j->out->frontier = kept;
+    if (k > kept) k = kept;
+    for (uint32_t i = k; i-- > 0;) {
+        uint32_t at = k > 1 ? (uint32_t)((uint64_t)i * (kept - 1) / (k - 1)) : kept - 1;
+        *GCUT_PUSH(j->a, &j->shown) = front[at];
+    }
+}
+
+/* Every policy but ours, and ours at the price that it has without a budget. */
+static void add_baselines(job *j)
+{
+    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++)
+        *GCUT_PUSH(j->a, &j->baselines) = gcut_offer_policy(j->offers, (gcut_policy)k);
+}
+
+/* ---- what is said of them ---- */
+
+static size_t count_recomputed(const gcut_plan *plan)
+{
+    gcut_report_ctx r = {.plan = plan, .g = plan->joint};
+    size_t n = 0;
+    for (gcut_ref v = 1; v < r.g->values.n; v++) n += gcut_report_recomputed(&r, v);
+    return n;
+}
+
+static gcut_point describe(job *j, const gcut_offer *of, const gcut_pipeline *q, bool baseline)
+{
+    gcut_arena *keep = j->env->arena;
+    gcut_text json = {.arena = j->a};
+    gcut_plan_json(q->plan, &json);
+    while (json.n && json.at[json.n - 1] == '\n') json.n--;
+    return (gcut_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
+                        .policy = gcut_policy_name(of->policy),
+                        .baseline = baseline,
+                        .lambda = of->choice->lambda,
+                        .saved_bytes = of->choice->saved_bytes,
+                        .peak_predicted = q->peak_bytes,
+                        .peak_measured = -1,
+                        .recomputed = count_recomputed(q->plan),
+                        .cost_ns = of->cost_ns,
+                        .step_ns_predicted = q->plan->step_ns,
+                        .step_ns_median = NAN,
+                        .step_ns_spread = NAN,
+                        .ours_ns = NAN,
+                        .plan = gcut_strndup(keep, json.at, json.n)};
+}
+
+static void add_point(job *j, const gcut_offer *of, bool baseline)
+{
+    gcut_sweep *s = j->out;
+    gcut_pipeline *q = gcut_offer_lower(j->offers, of, j->a);
+    j->lowered[s->n] = q;
+    j->point[s->n++] = describe(j, of, q, baseline);
+    if (j->how->rounds > 0) return;
+    gcut_arena_free(q->arena);
+}
+
+/* At each baseline's peak, the fastest of ours: of all offers by prediction, of those shown when measured. */
+static void compare(job *j)
+{
+    for (size_t i = 0; i < j->out->n; i++) {
+        gcut_point *b = &j->point[i];
+        for (size_t k = 0; b->baseline && j->how->rounds > 0 && k < j->out->n; k++) {
+            const gcut_point *x = &j->point[k];
+            if (!x->baseline && x->peak_predicted <= b->peak_predicted)
+                b->ours_ns = fmin(b->ours_ns, gcut_point_ns(x));
+        }
+        for (uint32_t k = 0; b->baseline && j->how->rounds <= 0 && k < j->offers->by_cost.n; k++) {
+            const gcut_offer *x = &j->offers->by_cost.at[k];
+            if (x->peak_bytes <= b->peak_predicted) b->ours_ns = fmin(b->ours_ns, predicted(x));
+        }
+    }
+}
+
+static const char *sizes_text(const job *j)
+{
+    gcut_text t = {.arena = j->a};
+    gcut_text_add(&t, "%s", "");
+    for (uint32_t i = 0; i < j->p->nat; i++)
+        gcut_text_add(&t, "%s%s=%lld", i ? ", " : "",
+                      gcut_dim_symbol_name(j->p->module->dims, j->p->at[i].sym),
+                      (long long)j->p->at[i].value);
+    return t.at;
+}
+
+static void write_forms(job *j)
+{
+    gcut_sweep_info info = {.graph = j->p->primal->name,
+                            .at = sizes_text(j),
+                            .threads = gcut_rt_threads(j->p->opt.threads),
+                            .rounds = j->how->rounds,
+                            .measured = j->how->rounds > 0};
+    gcut_text text = {.arena = j->env->arena}, csv = text, json = text, svg = text;
+    gcut_sweep_csv(j->out, &csv);
+    gcut_sweep_json(j->out, &info, &json);
+    gcut_sweep_svg(j->out, &info, &svg);
+    gcut_sweep_text(j->out, &info, &text);
+    j->out->csv = csv.at;
+    j->out->json = json.at;
+    j->out->svg = svg.at;
+    j->out->text = text.at;
+}
+
+static void sweep(void *arg)
+{
+    job *j = arg;
+    gcut_options opt = j->opt ? *j->opt : GCUT_OPTIONS_DEFAULT;
+    opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
+    opt.backend = GCUT_COMPILED;
+    opt.forward_only = false;
+    opt.budget = 0;
+    opt.dump = "";
+    j->a = gcut_arena_new(j->env, j->env->arena);
+    j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
+    j->offers = gcut_offers_of(j->p, j->a);
+    choose_shown(j, j->how->points > 0 ? (uint32_t)j->how->points : POINTS);
+    add_baselines(j);
+    uint32_t n = j->shown.n + j->baselines.n;
+    j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
+    j->out->point = j->point = gcut_calloc(j->env->arena, n + 1, sizeof *j->point);
+    for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
+    for (uint32_t i = 0; i < j->baselines.n; i++) add_point(j, &j->baselines.at[i], true);
+    if (j->how->rounds > 0) gcut_sweep_measure(j->lowered, j->point, n, j->how, j->a);
+    compare(j);
+    write_forms(j);
+    gcut_arena_free(j->a);
+}
+
+gcut_sweep gcut_sweep_of(gcut_graph *g, const gcut_options *opt, const gcut_sweep_options *how)
+{
+    gcut_sweep out = {0};
+    gcut_sweep_options plain = {0};
+    if (!g) return out;
+    job j = {.env = g->module->env, .g = g, .opt = opt, .how = how ? how : &plain, .out = &out};
+    return gcut_guard(j.env, sweep, &j) ? out : (gcut_sweep){0};
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The points of a sweep, measured: all of them compiled, then run in turn, so that whatever disturbs the
+ * machine disturbs all of them alike.  They share the memory of the first: a model fits once, not a dozen
+ * times.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/step.h"
+#include "driver/sweep.h"
+
+static void share(gcut_step *s, const gcut_step *first)
+{
+    for (uint32_t i = 0; i < first->nslots; i++)
+        gcut_step_bind(s, first->slot[i].name, first->slot[i].at, first->slot[i].type.rank,
+                       first->slot[i].dim);
+}
+
+/* Prepares, runs once, and reads the peak off the arena that was painted before. */
+static void try_out(gcut_step *s, gcut_point *point)
+{
+    gcut_step_prepare(s);
+    gcut_step_run(s, GCUT_RT_STEP);
+    gcut_stats st = gcut_step_stats(s);
+    if (st.predicted_bytes != point->peak_predicted)
+        gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, "give the sizes of the arrays with --at",
+                  "the arrays have other sizes than the plans are made for");
+    point->peak_measured = st.peak_bytes;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of n sorted values, the one at share q, between two of them where it lies between. */
+static double quantile(const double *x, int n, double q)
+{
+    double at = q * (n - 1);
+    int i = (int)at;
+    return i + 1 < n ? x[i] + (at - i) * (x[i + 1] - x[i]) : x[i];
+}
+
+void gcut_sweep_measure(gcut_pipeline **p, gcut_point *point, size_t n, const gcut_sweep_options *how,
+                        gcut_arena *arena)
+{
+    gcut_step **s = gcut_calloc(arena, n + 1, sizeof *s);
+    size_t rounds = (size_t)how->rounds;
+    int64_t arena_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (how->progress) how->progress(how->user, "compiling", i, n);
+        s[i] = gcut_step_of(p[i], p[i]->arena);
+        int64_t own = p[i]->peak_bytes - gcut_pipeline_resident(p[i], p[i]->at, p[i]->nat);
+        if (own > arena_bytes) arena_bytes = own;
+    }
+    char *lent = gcut_step_memory(arena, arena_bytes);
+    for (size_t i = 0; i < n; i++) {
+        if (how->progress) how->progress(how->user, "trying out", i, n);
+        s[i]->lent = lent;
+        s[i]->lent_bytes = arena_bytes;
+        for (size_t k = 0; i == 0 && k < how->nfeed; k++)
+            gcut_step_bind_npy(s[0], how->feed[k].name, how->feed[k].npy);
+        if (i) share(s[i], s[0]);
+        try_out(s[i], &point[i]);
+    }
+    double *ns = gcut_calloc(arena, n * rounds + 1, sizeof *ns);
+    for (size_t r = 0; r < rounds; r++) {
+        if (how->progress) how->progress(how->user, "measuring", r, rounds);
+        for (size_t k = 0; k < n; k++) {
+            size_t i = (k + r) % n;
+            gcut_step_run(s[i], GCUT_RT_STEP);
+            ns[i * rounds + r] = (double)s[i]->step_ns;
+        }
+    }
+    if (how->progress) how->progress(how->user, "measuring", rounds, rounds);
+    for (size_t i = 0; i < n; i++) {
+        double *x = &ns[i * rounds];
+        qsort(x, rounds, sizeof *x, by_value);
+        point[i].step_ns_median = quantile(x, how->rounds, 0.5);
+        point[i].step_ns_spread = (quantile(x, how->rounds, 0.75) - quantile(x, how->rounds, 0.25)) / 2;
+    }
+}
