@@ -91,6 +91,12 @@ static const char *processor(gcut_arena *a)
     return n ? gcut_strndup(a, name + 2, n) : "unknown";
 }
 
+/* Too little time for figures that mean something: a test of everything else. */
+static bool quick(const calibration *c)
+{
+    return c->opt->seconds < 1;
+}
+
 /* ---- what is visited ---- */
 
 static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
@@ -129,10 +135,9 @@ static void add_grid(calibration *c, int s)
 /* Bytes of the working set that is measured at a level. */
 static double working_set(const calibration *c, int level, int threads)
 {
-    double l2 = c->level[GCUT_L2] * threads, l3 = c->level[GCUT_L3] > 2 * l2 ? c->level[GCUT_L3] : 2 * l2;
-    double far = 4 * l3 < (double)(64 << 20) ? (double)(64 << 20) : 4 * l3;
+    double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
     if (level == GCUT_L2) return l2 / 2;
-    return level == GCUT_L3 ? sqrt(l2 * l3) : far > (double)(1 << 30) ? (double)(1 << 30) : far;
+    return level == GCUT_L3 ? sqrt(l2 * l3) : fmin(fmax((quick(c) ? 2 : 4) * l3, 64 << 20), 1 << 30);
 }
 
 static void add_section(calibration *c, int s)
@@ -200,7 +205,7 @@ static void tell(const calibration *c, const char *what, double done)
 static void visit_all(calibration *c)
 {
     double budget = 1e9 * c->opt->seconds / ROUNDS / (c->visits.n + 1);
-    int rounds = c->opt->seconds < 1 ? 1 : ROUNDS;
+    int rounds = quick(c) ? 1 : ROUNDS;
     for (int r = 0; r < rounds; r++)
         for (uint32_t i = 0; i < c->visits.n; i++) {
             visit *v = &c->visits.at[i];
@@ -350,6 +355,14 @@ static void make_folder(const char *path)
     free(s);
 }
 
+/* What cannot be written is found out before half a minute of measuring. */
+static void make_file(const calibration *c)
+{
+    if (!*c->path) return;
+    if (!c->opt->path) make_folder(c->path);
+    if (access(c->path, F_OK) != 0) gcut_file_write(c->env, c->path, "", 0), unlink(c->path);
+}
+
 static void calibrate(void *arg)
 {
     calibration *c = arg;
@@ -357,6 +370,7 @@ static void calibrate(void *arg)
     c->path = c->opt->path ? c->opt->path : gcut_machine_home(c->a);
     if (!c->path)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
+    make_file(c);
     tell(c, "compiling", 0);
     look_at_caches(c);
     choose_threads(c);
@@ -369,7 +383,6 @@ static void calibrate(void *arg)
     gcut_machine_json(&c->model, &c->json);
     gcut_machine_table(&c->model, &c->text);
     if (!*c->path) return;
-    if (!c->opt->path) make_folder(c->path);
     gcut_file_write(c->env, c->path, c->json.at, c->json.n);
     gcut_text_add(&c->text, "written to %s\n", c->path);
 }

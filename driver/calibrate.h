@@ -35,9 +35,10 @@ typedef struct gcut_rig {
     gcut_step *step;
     gcut_size *size; /* GCUT_PROBE_SYMBOLS for each probe; those that it has not got have no name */
     void *pool;      /* what every float input is bound to: numbers from 0.5 to 1.5 */
+    void *results;   /* and most results */
 } gcut_rig;
 
-/* Compiles the probes, all off.  No input may have more than pool_bytes. */
+/* Compiles the probes, all off.  No input, and no result, may have more than pool_bytes. */
 gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *probes, gcut_dtype t,
                        size_t pool_bytes);
 /* Sizes of probe i, 0 for every other; i = GCUT_NONE: all off. */

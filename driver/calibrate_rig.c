@@ -80,22 +80,25 @@ static gcut_size *symbols_of(const gcut_rig *r, gcut_arena *a)
     return s;
 }
 
-/* Every float input has the sizes that the symbols say and its memory in the pool. */
+/* Every float input has the sizes that the symbols say and its memory in the pool.  So has every float result
+ * with a symbol in its sizes, behind the inputs: those of all probes but one are empty. */
 static void bind_all(gcut_rig *r)
 {
     gcut_step *s = r->step;
     gcut_arena *scratch = gcut_arena_new(r->env, s->arena);
-    gcut_dim_binding *at;
     uint32_t nat;
+    gcut_dim_binding *at = gcut_default_sizes(scratch, s->p->joint, s->p->opt.at, s->p->opt.nat, &nat);
     s->ready = false;
-    at = gcut_default_sizes(scratch, s->p->joint, s->p->opt.at, s->p->opt.nat, &nat);
-    for (uint32_t i = 0; i < s->nparams; i++) {
+    for (uint32_t i = 0; i < s->nslots; i++) {
         gcut_slot *x = &s->slot[i];
         int64_t dims[GCUT_MAX_RANK];
-        if (x->type.dtype != r->dtype) continue;
-        for (uint32_t d = 0; d < x->type.rank; d++)
+        bool in = i < s->nparams, symbolic = false;
+        for (uint32_t d = 0; d < x->type.rank; d++) {
+            symbolic = symbolic || !gcut_dim_known(x->type.dim[d]);
             gcut_dim_eval(s->p->module->dims, x->type.dim[d], at, nat, &dims[d]);
-        gcut_step_bind(s, x->name, r->pool, (int)x->type.rank, dims);
+        }
+        if (x->type.dtype == r->dtype && (in || symbolic))
+            gcut_step_bind(s, x->name, in ? r->pool : r->results, (int)x->type.rank, dims);
     }
     gcut_arena_free(scratch);
 }
@@ -105,8 +108,10 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
 {
     gcut_rig *r = gcut_calloc(arena, 1, sizeof *r);
     *r = (gcut_rig){.env = env, .dtype = t, .probe = probes->at, .n = probes->n};
-    r->pool = gcut_alloc(arena, pool_bytes + 64);
+    pool_bytes = (pool_bytes + 63) & ~(size_t)63;
+    r->pool = gcut_alloc(arena, 2 * pool_bytes + 64);
     r->pool = (void *)(((uintptr_t)r->pool + 63) & ~(uintptr_t)63);
+    r->results = (char *)r->pool + pool_bytes;
     fill_pool(r, pool_bytes);
     r->size = symbols_of(r, arena);
     const char *text = text_of(r, arena);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gcut_calibrate from end to end with hardly any time, and the order in which
+ * models are looked for.  What is measured here means nothing; that it is
+ * complete, positive and a valid file does.
+ */
+#include "harness.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "driver/machine.h"
+#include "gradcut/gradcut.h"
+
+static char folder[] = "/tmp/gradcut-calibrate-XXXXXX";
+
+static int setup(void **state)
+{
+    (void)state;
+    compile_quickly(true);
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    char cmd[128];
+    (void)state;
+    snprintf(cmd, sizeof cmd, "rm -r %s", folder);
+    return system(cmd);
+}
+
+typedef struct job {
+    gcut_env *env;
+    const char *named;
+    const gcut_machine_model *model;
+} job;
+
+static void find(void *arg)
+{
+    job *j = arg;
+    j->model = gcut_machine_find(j->env->arena, j->named);
+}
+
+static void count_progress(void *user, const char *what, double done)
+{
+    assert_non_null(what);
+    assert_true(done >= 0 && done < 1);
+    ++*(int *)user;
+}
+
+/* Every elementwise op of floats and every contraction was measured. */
+static void check_model(const gcut_machine_model *m)
+{
+    assert_int_equal(m->n, 1);
+    assert_true(m->at[0].threads == 1);
+    assert_int_equal(m->default_threads, 1);
+    int measured = 0;
+    for (int op = 0; op < GCUT_NOPS; op++) measured += m->at[0].op_ns[op][0] > 0;
+    assert_true(measured > 60);
+    static const gcut_op some[] = {GCUT_OP_exp, GCUT_OP_cos, GCUT_OP_add, GCUT_OP_softmax, GCUT_OP_take};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) assert_true(m->at[0].op_ns[some[i]][0] > 0);
+    assert_true(m->at[0].op_ns[GCUT_OP_exp][1] > 0);
+    assert_true(m->at[0].f64_factor >= 1);
+}
+
+static void a_model_is_measured_written_and_found(void **state)
+{
+    (void)state;
+    char home[64], path[128];
+    int calls = 0;
+    snprintf(home, sizeof home, "%s/config", folder);
+    snprintf(path, sizeof path, "%s/gradcut/machine.json", home);
+    unsetenv("GRADCUT_MACHINE");
+    setenv("XDG_CONFIG_HOME", home, 1);
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .progress = count_progress, .user = &calls};
+    const char *text = NULL, *json = NULL;
+    gcut_status s = gcut_calibrate(ctx, &opt, &text, &json);
+    if (s != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    assert_true(calls > 5);
+    assert_non_null(strstr(text, "memory read, GB/s"));
+    assert_non_null(strstr(text, path));
+    job j = {.env = gcut_env_new(NULL, NULL)};
+    assert_string_equal(json, gcut_file_read(j.env->arena, path, 1 << 20, NULL));
+    must(j.env, find, &j);
+    check_model(j.model);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    assert_non_null(g ? gcut_plan_of(g, NULL) : NULL);
+    gcut_env_free(j.env);
+    gcut_ctx_free(ctx);
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Each place holds a model of another name; the first one in the order wins. */
+static void models_are_looked_for_in_order(void **state)
+{
+    (void)state;
+    job j = {.env = gcut_env_new(NULL, NULL)};
+    gcut_machine_model m = *gcut_machine_model_shipped();
+    char path[4][128];
+    static const char *const where[] = {"given", "variable", "xdg/gradcut/machine.json",
+                                        "home/.config/gradcut/machine.json"};
+    snprintf(path[0], sizeof path[0], "cd %s && mkdir -p xdg/gradcut home/.config/gradcut", folder);
+    assert_int_equal(system(path[0]), 0);
+    for (int i = 0; i < 4; i++) {
+        gcut_text t = {.arena = j.env->arena};
+        m.made = where[i];
+        gcut_machine_json(&m, &t);
+        snprintf(path[i], sizeof path[i], "%s/%s", folder, where[i]);
+        put(path[i], t.at);
+    }
+    char xdg[64], home[64];
+    snprintf(xdg, sizeof xdg, "%s/xdg", folder);
+    snprintf(home, sizeof home, "%s/home", folder);
+    setenv("HOME", home, 1);
+    setenv("XDG_CONFIG_HOME", xdg, 1);
+    setenv("GRADCUT_MACHINE", path[1], 1);
+    j.named = path[0];
+    for (int i = 0; i < 5; i++) {
+        must(j.env, find, &j);
+        assert_string_equal(j.model->made, i < 4 ? where[i] : gcut_machine_model_shipped()->made);
+        if (i == 0) j.named = NULL;
+        if (i == 1) setenv("GRADCUT_MACHINE", "", 1);
+        if (i == 2) setenv("XDG_CONFIG_HOME", "relative", 1);
+        if (i == 3) unlink(path[3]);
+    }
+    j.named = "shipped";
+    setenv("XDG_CONFIG_HOME", xdg, 1);
+    must(j.env, find, &j);
+    assert_ptr_equal(j.model, gcut_machine_model_shipped());
+    j.named = "/nonexistent/model.json";
+    assert_int_equal(gcut_protect(j.env, find, &j), GCUT_EIO);
+    gcut_env_free(j.env);
+}
+
+/* The same file and the same plan, whatever OMP_NUM_THREADS says; --threads chooses the section. */
+static void plans_go_by_the_file(void **state)
+{
+    (void)state;
+    char *said[3];
+    static const struct {
+        const char *omp;
+        int threads;
+    } runs[] = {{"1", 0}, {"2", 0}, {"2", 1}};
+    setenv("GRADCUT_MACHINE", "shipped", 1);
+    for (int i = 0; i < 3; i++) {
+        size_t n;
+        FILE *f = open_memstream(&said[i], &n);
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        setenv("OMP_NUM_THREADS", runs[i].omp, 1);
+        o.threads = runs[i].threads;
+        gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+        gcut_saved_print(gcut_plan_of(g, &o), f);
+        fclose(f);
+        gcut_ctx_free(ctx);
+    }
+    assert_string_equal(said[0], said[1]);
+    assert_string_not_equal(said[0], said[2]); /* flip prices of another section */
+    for (int i = 0; i < 3; i++) free(said[i]);
+}
+
+static void what_cannot_be_written_is_said(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .path = "/nonexistent/m.json"};
+    assert_int_equal(gcut_calibrate(ctx, &opt, NULL, NULL), GCUT_EIO);
+    assert_non_null(strstr(gcut_last_error(ctx), "/nonexistent/m.json"));
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_is_measured_written_and_found),
+        cmocka_unit_test(models_are_looked_for_in_order),
+        cmocka_unit_test(plans_go_by_the_file),
+        cmocka_unit_test(what_cannot_be_written_is_said),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
