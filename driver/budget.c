@@ -2,7 +2,8 @@
  *
  * Budgets on the peak.
  *
- *   joint ─loops, for a few prices─▶ bases ─family of each─▶ offers by cost ─lower─▶ the first that fits
+ *   joint ─loops, for a few prices─▶ bases ─family of each─▶ offers ─lower, sort by time─▶ the first that
+ * fits
  *
  * An offer is lowered in a scratch module that is read from the text of its base: what can be printed can be
  * compiled, value by value and byte by byte, so its peak is that of the real thing.
@@ -15,6 +16,7 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
+#include "partition/frontier.h"
 
 /* ---- offers ---- */
 
@@ -39,8 +41,7 @@ static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double
     b->options = gcut_pipeline_plan_options(o->p);
     b->options.policy = policy;
     b->options.lambda = lambda;
-    b->planned = gcut_pipeline_loops(o->p, &b->options,
-                                     gcut_printf(o->arena, ".%s.%g", gcut_policy_name(policy), lambda));
+    b->planned = gcut_pipeline_loops(o->p, &b->options, gcut_printf(o->arena, ".%u", o->asked++));
     b->text.arena = o->arena;
     gcut_print_graph(b->planned, &(gcut_print_options){0}, &b->text);
     for (uint32_t i = 0; i < o->bases.n; i++)
@@ -62,10 +63,13 @@ static gcut_offer offer_of(const gcut_offer_base *b, const gcut_choice *c, const
                         .step_ns = NAN};
 }
 
-/* Rising cost, then falling saved bytes: of two offers that cost the same the second is the smaller one. */
+/* Rising time, where it is known of all of them, and cost; then falling saved bytes: of two offers that cost
+ * the same the second is the smaller one. */
 static int cheaper(const void *a, const void *b)
 {
     const gcut_offer *x = a, *y = b;
+    if (!isnan(x->step_ns) && !isnan(y->step_ns) && x->step_ns != y->step_ns)
+        return x->step_ns < y->step_ns ? -1 : 1;
     if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
     int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
     if (s != t) return s < t ? 1 : -1;
@@ -74,14 +78,14 @@ static int cheaper(const void *a, const void *b)
 
 static void add(gcut_offers *o, const gcut_offer_base *b, const gcut_choice *c, const char *label)
 {
-    for (uint32_t i = 0; i < o->by_cost.n; i++) {
-        const gcut_offer *x = &o->by_cost.at[i];
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        const gcut_offer *x = &o->by_time.at[i];
         if (x->base == b && x->choice->fixed_ns == c->fixed_ns && x->choice->backward.n == c->backward.n &&
             !memcmp(x->choice->backward.node, c->backward.node, c->backward.n * sizeof *c->backward.node) &&
             !memcmp(x->choice->fate, c->fate, b->planned->values.n * sizeof *c->fate))
             return;
     }
-    *GCUT_PUSH(o->arena, &o->by_cost) = offer_of(b, c, label);
+    *GCUT_PUSH(o->arena, &o->by_time) = offer_of(b, c, label);
 }
 
 static void add_family(gcut_offers *o, const gcut_offer_base *b)
@@ -135,18 +139,29 @@ gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
     }
     add_policies(o);
     o->least_work = least_work(o);
-    for (uint32_t i = 0; i < o->by_cost.n; i++) o->by_cost.at[i].cost_ns -= o->least_work;
-    qsort(o->by_cost.at, o->by_cost.n, sizeof *o->by_cost.at, cheaper);
+    for (uint32_t i = 0; i < o->by_time.n; i++) o->by_time.at[i].cost_ns -= o->least_work;
+    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
     return o;
 }
 
-/* Tells the plan which budget it is the answer to. */
+/* Tells the plan which budget it is the answer to.  The bound of a price of bytes says nothing about that. */
 static void sign(gcut_plan *plan, const gcut_offer *of, int64_t budget)
 {
     plan->budget = budget;
     plan->label = gcut_name(plan->joint->module, of->label);
-    plan->lower_bound_ns = NAN; /* that of a price of bytes says nothing about a budget */
+    plan->lower_bound_ns = NAN;
+    plan->quantum_ns = 0;
     plan->cost_ns = of->cost_ns;
+}
+
+/* Whatever the schedule, what is alive between the halves beside the resident bytes was saved, so the
+ * frontier of saved bytes bounds the cost of every plan of that peak.  Not so where loops are planned too:
+ * their plans are other graphs. */
+static double bound_of(const gcut_offers *o, const gcut_offer *of, int64_t budget)
+{
+    if (o->bases.n > 1) return NAN;
+    double bound = gcut_bound_at(gcut_frontier_of(of->base->problem, o->arena), budget - o->resident);
+    return isfinite(bound) ? fmin(fmax(bound, 0), of->cost_ns) : NAN;
 }
 
 /* ---- lowering one ---- */
@@ -211,6 +226,27 @@ int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of)
 
 /* ---- choosing ---- */
 
+void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, size_t all), void *user)
+{
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        if (tell) tell(user, i, o->by_time.n);
+        gcut_offer_peak(o, &o->by_time.at[i]);
+    }
+    if (tell) tell(user, o->by_time.n, o->by_time.n);
+    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+}
+
+/* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost
+ * of the partition's prices.  Either order is a function of the graph, the same for every budget. */
+#define NODES_LOWERED 250000
+
+static bool are_few(const gcut_offers *o)
+{
+    uint64_t nodes = 0;
+    for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
+    return nodes <= NODES_LOWERED;
+}
+
 /* Whatever the schedule, between the halves all of this is alive at once. */
 static int64_t least_bytes(const gcut_offers *o, const gcut_offer *of)
 {
@@ -219,8 +255,8 @@ static int64_t least_bytes(const gcut_offers *o, const gcut_offer *of)
 
 uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
 {
-    for (uint32_t i = 0; i < o->by_cost.n; i++) {
-        gcut_offer *of = &o->by_cost.at[i];
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        gcut_offer *of = &o->by_time.at[i];
         if (least_bytes(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
     }
     return GCUT_NONE;
@@ -230,8 +266,8 @@ uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
 static gcut_offer *smallest(gcut_offers *o)
 {
     gcut_offer *best = NULL;
-    for (uint32_t i = 0; i < o->by_cost.n; i++) {
-        gcut_offer *of = &o->by_cost.at[i];
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        gcut_offer *of = &o->by_time.at[i];
         if (best && least_bytes(o, of) >= best->peak_bytes) continue;
         if (gcut_offer_peak(o, of) < (best ? best->peak_bytes : INT64_MAX)) best = of;
     }
@@ -326,17 +362,19 @@ void gcut_budget_plan(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_offers *o = gcut_offers_of(p, a);
+    if (are_few(o)) gcut_offers_lower(o, NULL, NULL);
     uint32_t i = gcut_offers_fit(o, p->opt.budget);
     if (i == GCUT_NONE)
         complain(gcut_offer_lower(o, smallest(o), a), p->opt.budget,
-                 gcut_printf(a, "of %u plans (no plan takes less than %s)", o->by_cost.n,
+                 gcut_printf(a, "of %u plans (no plan takes less than %s)", o->by_time.n,
                              size_text(a, lower_bound(o))));
-    const gcut_offer *of = &o->by_cost.at[i];
+    const gcut_offer *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;
     po.policy = of->policy;
     p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
     sign(p->plan, of, p->opt.budget);
+    p->plan->lower_bound_ns = bound_of(o, of, p->opt.budget);
     gcut_arena_free(a);
 }
 

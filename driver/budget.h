@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Budgets on the peak: plans in the order of their cost, each lowered to know its exact peak.
+ * Budgets on the peak: plans in the order of their predicted time, each lowered to know its exact peak.
  *
  * What is offered depends on the graph and the options other than the budget, so the first offer that fits
- * costs no less and peaks no higher for a smaller budget.
+ * is no faster and peaks no higher for a smaller budget.
  */
 #ifndef GCUT_DRIVER_BUDGET_H
 #define GCUT_DRIVER_BUDGET_H
@@ -35,20 +35,23 @@ typedef struct gcut_offers {
     gcut_arena *arena;
     int64_t resident;  /* bytes that live through the whole step under any plan */
     double least_work; /* of the bases */
+    uint32_t asked;    /* how often loops were planned: names what comes out */
     GCUT_VEC(const gcut_offer_base *) bases;
-    GCUT_VEC(gcut_offer) by_cost;
+    GCUT_VEC(gcut_offer) by_time; /* rising */
 } gcut_offers;
 
 /* Memory from `arena`, a child of the pipeline's. */
 gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena);
-/* The offer of a policy, which is not part of by_cost. */
+/* The offer of a policy, which is not part of by_time. */
 gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy);
 
 /* A pipeline of that offer alone, up to KERNEL, in an arena of its own under `parent`. */
 gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut_arena *parent);
 /* The exact peak, at the sizes and threads of the options; lowers once. */
 int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of);
-/* The cheapest one that fits, or GCUT_NONE. */
+/* Lowers all of them and sorts them by predicted time. */
+void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, size_t all), void *user);
+/* The first one that fits, or GCUT_NONE. */
 uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget);
 
 /* Sets p->planned and p->plan for p->opt.budget.  Throws GCUT_EPLAN with the smallest peak and what holds it

@@ -26,7 +26,7 @@ typedef struct job {
     GCUT_VEC(gcut_offer *) shown; /* by falling peak */
     GCUT_VEC(gcut_offer) baselines;
     gcut_pipeline **lowered; /* of every point */
-    gcut_point *point;
+    gcut_sweep_point *point;
     gcut_sweep *out;
 } job;
 
@@ -35,7 +35,7 @@ static double first_known(double a, double b, double c)
     return !isnan(a) ? a : !isnan(b) ? b : c;
 }
 
-double gcut_point_ns(const gcut_point *p)
+double gcut_sweep_point_ns(const gcut_sweep_point *p)
 {
     return first_known(p->step_ns_median, p->step_ns_predicted, p->cost_ns);
 }
@@ -52,9 +52,10 @@ static double predicted(const gcut_offer *of)
     return first_known(of->step_ns, of->cost_ns, 0);
 }
 
-static void tell(const job *j, const char *doing, size_t done, size_t all)
+static void tell(void *user, size_t done, size_t all)
 {
-    if (j->how->progress) j->how->progress(j->how->user, doing, done, all);
+    const job *j = user;
+    if (j->how->progress) j->how->progress(j->how->user, "lowering", done, all);
 }
 
 /* ---- which points ---- */
@@ -73,14 +74,10 @@ static int larger(const void *a, const void *b)
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_offers *o = j->offers;
-    uint32_t n = o->by_cost.n, kept = 0;
+    uint32_t n = o->by_time.n, kept = 0;
     gcut_offer **all = gcut_calloc(j->a, n + 1, sizeof *all);
-    for (uint32_t i = 0; i < n; i++) {
-        tell(j, "lowering", i, n);
-        all[i] = &o->by_cost.at[i];
-        gcut_offer_peak(o, all[i]);
-    }
-    tell(j, "lowering", n, n);
+    gcut_offers_lower(o, tell, j);
+    for (uint32_t i = 0; i < n; i++) all[i] = &o->by_time.at[i];
     qsort(all, n, sizeof *all, larger);
     gcut_offer **front = gcut_calloc(j->a, n + 1, sizeof *front);
     double best = INFINITY;
@@ -115,26 +112,26 @@ static size_t count_recomputed(const gcut_plan *plan)
     return n;
 }
 
-static gcut_point describe(job *j, const gcut_offer *of, const gcut_pipeline *q, bool baseline)
+static gcut_sweep_point describe(job *j, const gcut_offer *of, const gcut_pipeline *q, bool baseline)
 {
     gcut_arena *keep = j->env->arena;
     gcut_text json = {.arena = j->a};
     gcut_plan_json(q->plan, &json);
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
-    return (gcut_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
-                        .policy = gcut_policy_name(of->policy),
-                        .baseline = baseline,
-                        .lambda = of->choice->lambda,
-                        .saved_bytes = of->choice->saved_bytes,
-                        .peak_predicted = q->peak_bytes,
-                        .peak_measured = -1,
-                        .recomputed = count_recomputed(q->plan),
-                        .cost_ns = of->cost_ns,
-                        .step_ns_predicted = q->plan->step_ns,
-                        .step_ns_median = NAN,
-                        .step_ns_spread = NAN,
-                        .ours_ns = NAN,
-                        .plan = gcut_strndup(keep, json.at, json.n)};
+    return (gcut_sweep_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
+                              .policy = gcut_policy_name(of->policy),
+                              .baseline = baseline,
+                              .lambda = of->choice->lambda,
+                              .saved_bytes = of->choice->saved_bytes,
+                              .peak_predicted = q->peak_bytes,
+                              .peak_measured = -1,
+                              .recomputed = count_recomputed(q->plan),
+                              .cost_ns = of->cost_ns,
+                              .step_ns_predicted = q->plan->step_ns,
+                              .step_ns_median = NAN,
+                              .step_ns_spread = NAN,
+                              .ours_ns = NAN,
+                              .plan = gcut_strndup(keep, json.at, json.n)};
 }
 
 static void add_point(job *j, const gcut_offer *of, bool baseline)
@@ -151,14 +148,14 @@ static void add_point(job *j, const gcut_offer *of, bool baseline)
 static void compare(job *j)
 {
     for (size_t i = 0; i < j->out->n; i++) {
-        gcut_point *b = &j->point[i];
+        gcut_sweep_point *b = &j->point[i];
         for (size_t k = 0; b->baseline && j->how->rounds > 0 && k < j->out->n; k++) {
-            const gcut_point *x = &j->point[k];
+            const gcut_sweep_point *x = &j->point[k];
             if (!x->baseline && x->peak_predicted <= b->peak_predicted)
-                b->ours_ns = fmin(b->ours_ns, gcut_point_ns(x));
+                b->ours_ns = fmin(b->ours_ns, gcut_sweep_point_ns(x));
         }
-        for (uint32_t k = 0; b->baseline && j->how->rounds <= 0 && k < j->offers->by_cost.n; k++) {
-            const gcut_offer *x = &j->offers->by_cost.at[k];
+        for (uint32_t k = 0; b->baseline && j->how->rounds <= 0 && k < j->offers->by_time.n; k++) {
+            const gcut_offer *x = &j->offers->by_time.at[k];
             if (x->peak_bytes <= b->peak_predicted) b->ours_ns = fmin(b->ours_ns, predicted(x));
         }
     }

@@ -16,7 +16,7 @@ typedef struct gcut_sweep_info {
 } gcut_sweep_info;
 
 /* The best time there is of a point: measured, else predicted, else what saving and recomputing costs. */
-double gcut_point_ns(const gcut_point *p);
+double gcut_sweep_point_ns(const gcut_sweep_point *p);
 /* "step measured", "step predicted" or "saving and recomputing, predicted". */
 const char *gcut_sweep_time_kind(const gcut_sweep *s);
 
@@ -29,7 +29,7 @@ void gcut_sweep_svg(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text 
 
 /* driver/sweep_measure.c: runs the compiled steps of n pipelines in turn; point[i] gets its measured fields.
  * Throws. */
-void gcut_sweep_measure(gcut_pipeline **p, gcut_point *point, size_t n, const gcut_sweep_options *how,
+void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, const gcut_sweep_options *how,
                         gcut_arena *arena);
 
 #endif

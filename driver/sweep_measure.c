@@ -19,7 +19,7 @@ static void share(gcut_step *s, const gcut_step *first)
 }
 
 /* Prepares, runs once, and reads the peak off the arena that was painted before. */
-static void try_out(gcut_step *s, gcut_point *point)
+static void try_out(gcut_step *s, gcut_sweep_point *point)
 {
     gcut_step_prepare(s);
     gcut_step_run(s, GCUT_RT_STEP);
@@ -44,7 +44,7 @@ static double quantile(const double *x, int n, double q)
     return i + 1 < n ? x[i] + (at - i) * (x[i + 1] - x[i]) : x[i];
 }
 
-void gcut_sweep_measure(gcut_pipeline **p, gcut_point *point, size_t n, const gcut_sweep_options *how,
+void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, const gcut_sweep_options *how,
                         gcut_arena *arena)
 {
     gcut_step **s = gcut_calloc(arena, n + 1, sizeof *s);

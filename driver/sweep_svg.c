@@ -75,7 +75,7 @@ static void unit_of_time(axis *a, double most)
     a->name = names[u];
 }
 
-static double peak_of(const gcut_point *p)
+static double peak_of(const gcut_sweep_point *p)
 {
     return (double)(p->peak_measured >= 0 ? p->peak_measured : p->peak_predicted);
 }
@@ -84,7 +84,7 @@ static void set_axes(picture *p)
 {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {0, 0};
     for (size_t i = 0; i < p->s->n; i++) {
-        double at[2] = {peak_of(&p->s->point[i]), gcut_point_ns(&p->s->point[i])};
+        double at[2] = {peak_of(&p->s->point[i]), gcut_sweep_point_ns(&p->s->point[i])};
         for (int k = 0; k < 2; k++) {
             lo[k] = fmin(lo[k], at[k]);
             hi[k] = fmax(hi[k], at[k]);
@@ -156,9 +156,9 @@ static void put_stairs(picture *p)
     double low = INFINITY;
     bool begun = false;
     for (size_t i = p->s->n; i-- > 0;) {
-        const gcut_point *q = &p->s->point[i];
+        const gcut_sweep_point *q = &p->s->point[i];
         if (q->baseline) continue;
-        double x = place(&p->x, peak_of(q)), ns = gcut_point_ns(q);
+        double x = place(&p->x, peak_of(q)), ns = gcut_sweep_point_ns(q);
         if (!begun) gcut_text_add(out, "<path class=\"stairs\" d=\"M%.1f %d", x, TOP);
         begun = true;
         low = fmin(low, ns); /* measured points may lie above the stairs */
@@ -173,21 +173,21 @@ static const char *number(gcut_arena *a, double value, const axis *x)
 }
 
 /* What a pointer that rests on a mark is told. */
-static void put_title(picture *p, const gcut_point *q)
+static void put_title(picture *p, const gcut_sweep_point *q)
 {
     gcut_text *out = p->out;
     gcut_text_add(out, "<title>");
     escaped(out, q->label);
     gcut_text_add(out, ": peak %s, ", number(out->arena, peak_of(q), &p->x));
-    gcut_text_add(out, "%s, ", number(out->arena, gcut_point_ns(q), &p->y));
+    gcut_text_add(out, "%s, ", number(out->arena, gcut_sweep_point_ns(q), &p->y));
     gcut_text_add(out, "%lld bytes saved, %zu recomputed</title>", (long long)q->saved_bytes, q->recomputed);
 }
 
-static void put_mark(picture *p, const gcut_point *q, size_t shape)
+static void put_mark(picture *p, const gcut_sweep_point *q, size_t shape)
 {
     static const char *const shapes[] = {"M-6 -6H6V6H-6Z", "M0 -7L7 6H-7Z", "M0 -8L8 0L0 8L-8 0Z",
                                          "M0 8L7 -5H-7Z", "M-6 -2V2H-2V6H2V2H6V-2H2V-6H-2V-2Z"};
-    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_point_ns(q));
+    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_sweep_point_ns(q));
     if (q->baseline)
         gcut_text_add(p->out, "<path class=\"other\" transform=\"translate(%.1f %.1f)\" d=\"%s\">", x, y,
                       shapes[shape % (sizeof shapes / sizeof *shapes)]);
@@ -202,7 +202,7 @@ static void put_mark(picture *p, const gcut_point *q, size_t shape)
 
 static bool is_free(const picture *p, const box *b)
 {
-    if (b->x < LEFT + 2 || b->x + b->w > WIDE - 4 || b->y < TOP - 8 || b->y + b->h > HIGH - BOTTOM)
+    if (b->x < LEFT + 2 || b->x + b->w > WIDE - RIGHT || b->y < TOP - 8 || b->y + b->h > HIGH - BOTTOM)
         return false;
     for (int i = 0; i < p->ntaken; i++) {
         const box *t = &p->taken[i];
@@ -212,17 +212,17 @@ static bool is_free(const picture *p, const box *b)
     return true;
 }
 
-/* Beside its mark, on the first free place: right or left of it, ever further up and down. */
-static void put_label(picture *p, const gcut_point *q)
+/* Beside its mark, on the first free place: above or below it to the right or left, then farther away. */
+static void put_label(picture *p, const gcut_sweep_point *q)
 {
-    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_point_ns(q)),
-           w = 7.2 * (double)strlen(q->label);
-    box b = {x + 12, y - 8, w, 16};
+    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_sweep_point_ns(q)),
+           w = 7.4 * (double)strlen(q->label);
+    box b = {0};
     bool left = false;
-    for (int k = 0; k < 32; k++) {
-        double dy = (k / 4 + 1) / 2 * 16.0 * (k / 4 % 2 ? -1 : 1);
-        left = k % 2;
-        b = (box){left ? x - 12 - w : x + 12, y - 8 + dy + (k / 2 % 2 ? 6 : 0), w, 16};
+    for (int k = 0; k < 40; k++) {
+        double away = 13 + 8 * (double)(k / 4);
+        left = k % 4 > 1;
+        b = (box){left ? x - 8 - w : x + 8, y - 8 + (k % 2 ? away : -away), w, 16};
         if (is_free(p, &b)) break;
     }
     put_text(p->out, left ? b.x + w : b.x, b.y + 12, "label", left ? "end" : "start", q->label);
@@ -238,7 +238,8 @@ static void put_head(picture *p, const gcut_sweep_info *info)
         "role=\"img\">\n<style>\n"
         "text{font-family:system-ui,sans-serif;fill:#222}\n"
         ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
-        ".tick{font-size:12px;fill:#555}.label{font-size:13px;fill:#8a3b12}\n"
+        ".tick{font-size:12px;fill:#555}\n"
+        ".label{font-size:13px;fill:#8a3b12;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
         ".grid{stroke:#e8e8e8}.axis{stroke:#777;fill:none}\n"
         ".stairs{stroke:#1c5d99;stroke-width:2;fill:none}\n"
         ".ours{fill:#1c5d99;stroke:#fff;stroke-width:1.5}\n"

@@ -44,7 +44,7 @@ static row heading(const gcut_sweep *s)
                   measured ? "step, measured" : NULL, "ours at this peak"}};
 }
 
-static row row_of(gcut_arena *a, const gcut_point *p)
+static row row_of(gcut_arena *a, const gcut_sweep_point *p)
 {
     row r = {{p->label, exact(a, p->saved_bytes), exact(a, p->peak_predicted)}};
     if (p->peak_measured >= 0) r.cell[3] = exact(a, p->peak_measured);
@@ -54,7 +54,7 @@ static row row_of(gcut_arena *a, const gcut_point *p)
         r.cell[6] =
             gcut_printf(a, "%s ±%s", time_text(a, p->step_ns_median), time_text(a, p->step_ns_spread));
     if (isnan(p->ours_ns)) return r;
-    double ratio = p->ours_ns / gcut_point_ns(p);
+    double ratio = p->ours_ns / gcut_sweep_point_ns(p);
     r.cell[7] = isfinite(ratio) ? gcut_printf(a, "%s (%.2fx)", time_text(a, p->ours_ns), ratio)
                                 : time_text(a, p->ours_ns);
     return r;
@@ -147,7 +147,7 @@ void gcut_sweep_csv(const gcut_sweep *s, gcut_text *out)
                   "label,policy,baseline,lambda,saved_bytes,peak_predicted,peak_measured,recomputed,cost_ns,"
                   "step_ns_predicted,step_ns_median,step_ns_spread,ours_ns\n");
     for (size_t i = 0; i < s->n; i++) {
-        const gcut_point *p = &s->point[i];
+        const gcut_sweep_point *p = &s->point[i];
         csv_string(out, p->label);
         gcut_text_add(out, ",%s,%d,%.9g,%lld,%lld,", p->policy, p->baseline, p->lambda,
                       (long long)p->saved_bytes, (long long)p->peak_predicted);
@@ -177,7 +177,7 @@ static void key_real(gcut_json *j, const char *key, double f)
     gcut_json_key(j, key), gcut_json_real(j, f);
 }
 
-static void json_point(gcut_json *j, const gcut_point *p)
+static void json_point(gcut_json *j, const gcut_sweep_point *p)
 {
     gcut_json_object(j);
     key_str(j, "label", p->label);

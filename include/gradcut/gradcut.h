@@ -549,7 +549,7 @@ GCUT_API gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options 
 /* ---- the frontier ---- */
 
 /* One plan of a sweep. */
-typedef struct gcut_point {
+typedef struct gcut_sweep_point {
     const char *label;  /* "lambda 0.31"; of a baseline its policy */
     const char *policy; /* "mincut" unless a baseline */
     bool baseline;
@@ -563,11 +563,11 @@ typedef struct gcut_point {
     double step_ns_median, step_ns_spread; /* NAN: not measured; half the distance between the quartiles */
     double ours_ns; /* a baseline's: the fastest point at its peak, in the best kind of time there is */
     const char *plan; /* its JSON */
-} gcut_point;
+} gcut_sweep_point;
 
 typedef struct gcut_sweep {
     size_t n;
-    const gcut_point *point; /* by falling peak, then the baselines */
+    const gcut_sweep_point *point; /* by falling peak, then the baselines */
     size_t plans, frontier;  /* tried; of those, how many no other beats both in peak and time */
     const char *text, *csv, *json, *svg;
 } gcut_sweep;
