@@ -17,6 +17,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
 #include "partition/frontier.h"
+#include "partition/policy.h"
 
 /* ---- offers ---- */
 
@@ -35,11 +36,12 @@ static double work_of(const gcut_problem *p)
 }
 
 /* NULL when a base with the same loops is there already. */
-static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double lambda)
+static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double torch_budget, double lambda)
 {
     gcut_offer_base *b = gcut_calloc(o->arena, 1, sizeof *b);
     b->options = gcut_pipeline_plan_options(o->p);
     b->options.policy = policy;
+    b->options.torch_budget = torch_budget;
     b->options.lambda = lambda;
     b->planned = gcut_pipeline_loops(o->p, &b->options, gcut_printf(o->arena, ".%u", o->asked++));
     b->text.arena = o->arena;
@@ -97,24 +99,49 @@ static void add_family(gcut_offers *o, const gcut_offer_base *b)
         add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
 }
 
-gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy)
+gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy, double torch_budget)
 {
-    double lambda = o->p->opt.lambda;
-    const gcut_offer_base *b = base_of(o, policy, lambda);
-    gcut_offer of = offer_of(b, gcut_choose(b->problem, o->arena, policy, lambda), gcut_policy_name(policy));
+    const gcut_offer_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
+    gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
+    gcut_problem p = *b->problem; /* a base is shared by all policies that plan its loops alike */
+    po->policy = policy;
+    po->torch_budget = torch_budget;
+    po->lambda = o->p->opt.lambda;
+    p.opt = po;
+    gcut_offer of =
+        offer_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
     of.policy = policy;
+    of.torch_budget = torch_budget;
     of.cost_ns -= o->least_work;
     return of;
+}
+
+uint32_t gcut_offers_policies(gcut_offers *o, gcut_offer **out)
+{
+    static const double torch_budget[] = {0.75, 0.5, 0.25};
+    uint32_t n = 0;
+    *out = gcut_calloc(o->arena, GCUT_NPOLICIES + sizeof torch_budget / sizeof *torch_budget, sizeof **out);
+    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++) {
+        if (k != GCUT_POLICY_TORCH_BUDGET) {
+            (*out)[n++] = gcut_offer_policy(o, (gcut_policy)k, 0);
+            continue;
+        }
+        for (size_t i = 0; i < sizeof torch_budget / sizeof *torch_budget; i++)
+            (*out)[n++] = gcut_offer_policy(o, GCUT_POLICY_TORCH_BUDGET, torch_budget[i]);
+    }
+    return n;
 }
 
 /* What every policy would do, so that none of them is better than all offers. */
 static void add_policies(gcut_offers *o)
 {
-    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++) {
-        gcut_offer of = gcut_offer_policy(o, (gcut_policy)k);
-        const char *label =
-            k == GCUT_POLICY_MINCUT ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda) : of.label;
-        add(o, of.base, of.choice, label);
+    gcut_offer *of;
+    uint32_t n = gcut_offers_policies(o, &of);
+    for (uint32_t k = 0; k < n; k++) {
+        const char *label = of[k].policy == GCUT_POLICY_MINCUT
+                                ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda)
+                                : of[k].label;
+        add(o, of[k].base, of[k].choice, label);
     }
 }
 
@@ -133,7 +160,7 @@ gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
     o->resident = gcut_pipeline_resident(p, p->at, p->nat);
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
-        const gcut_offer_base *b = base_of(o, GCUT_POLICY_MINCUT, loop_lambda[i]);
+        const gcut_offer_base *b = base_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]);
         if (o->bases.n > before) add_family(o, b);
         if (b->planned == p->joint) break; /* it has no loops */
     }
@@ -205,6 +232,7 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     sizes_for(o->p, q, q->joint);
     gcut_plan_options po = b->options;
     po.policy = of->policy;
+    po.torch_budget = of->torch_budget;
     po.at = q->at;
     po.nat = q->nat;
     q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
@@ -372,6 +400,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;
     po.policy = of->policy;
+    po.torch_budget = of->torch_budget;
     p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
     sign(p->plan, of, p->opt.budget);
     p->plan->lower_bound_ns = bound_of(o, of, p->opt.budget);

@@ -25,6 +25,7 @@ typedef struct gcut_offer {
     const gcut_choice *choice;
     const char *label;
     gcut_policy policy; /* MINCUT, except of gcut_offer_policy */
+    double torch_budget;
     double cost_ns;     /* beyond the work of the base with the least */
     int64_t peak_bytes; /* exact; -1 until gcut_offer_peak */
     double step_ns;     /* predicted; NAN until gcut_offer_peak, and while nobody predicts it */
@@ -43,7 +44,9 @@ typedef struct gcut_offers {
 /* Memory from `arena`, a child of the pipeline's. */
 gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena);
 /* The offer of a policy, which is not part of by_time. */
-gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy);
+gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy, double torch_budget);
+/* Those of all policies, torch's under a few budgets; returns how many. */
+uint32_t gcut_offers_policies(gcut_offers *o, gcut_offer **out);
 
 /* A pipeline of that offer alone, up to KERNEL, in an arena of its own under `parent`. */
 gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut_arena *parent);

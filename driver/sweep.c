@@ -24,8 +24,7 @@ typedef struct job {
     gcut_pipeline *p;
     gcut_offers *offers;
     GCUT_VEC(gcut_offer *) shown; /* by falling peak */
-    GCUT_VEC(gcut_offer) baselines;
-    gcut_pipeline **lowered; /* of every point */
+    gcut_pipeline **lowered;      /* of every point */
     gcut_sweep_point *point;
     gcut_sweep *out;
 } job;
@@ -95,13 +94,6 @@ static void choose_shown(job *j, uint32_t k)
     }
 }
 
-/* Every policy but ours, and ours at the price that it has without a budget. */
-static void add_baselines(job *j)
-{
-    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++)
-        *GCUT_PUSH(j->a, &j->baselines) = gcut_offer_policy(j->offers, (gcut_policy)k);
-}
-
 /* ---- what is said of them ---- */
 
 static size_t count_recomputed(const gcut_plan *plan)
@@ -119,7 +111,8 @@ static gcut_sweep_point describe(job *j, const gcut_offer *of, const gcut_pipeli
     gcut_plan_json(q->plan, &json);
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
     return (gcut_sweep_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
-                              .policy = gcut_policy_name(of->policy),
+                              .policy = baseline ? gcut_strndup(keep, of->label, strlen(of->label))
+                                                 : gcut_policy_name(of->policy),
                               .baseline = baseline,
                               .lambda = of->choice->lambda,
                               .saved_bytes = of->choice->saved_bytes,
@@ -203,12 +196,12 @@ static void sweep(void *arg)
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
     j->offers = gcut_offers_of(j->p, j->a);
     choose_shown(j, j->how->points > 0 ? (uint32_t)j->how->points : POINTS);
-    add_baselines(j);
-    uint32_t n = j->shown.n + j->baselines.n;
+    gcut_offer *baseline;
+    uint32_t nbaselines = gcut_offers_policies(j->offers, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
     j->out->point = j->point = gcut_calloc(j->env->arena, n + 1, sizeof *j->point);
     for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
-    for (uint32_t i = 0; i < j->baselines.n; i++) add_point(j, &j->baselines.at[i], true);
+    for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
     if (j->how->rounds > 0) gcut_sweep_measure(j->lowered, j->point, n, j->how, j->a);
     compare(j);
     write_forms(j);
