@@ -275,8 +275,7 @@ static bool are_few(const gcut_offers *o)
     return nodes <= NODES_LOWERED;
 }
 
-/* Whatever the schedule, between the halves all of this is alive at once. */
-static int64_t least_bytes(const gcut_offers *o, const gcut_offer *of)
+int64_t gcut_offer_least(const gcut_offers *o, const gcut_offer *of)
 {
     return o->resident + of->choice->saved_bytes;
 }
@@ -285,7 +284,7 @@ uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
 {
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_offer *of = &o->by_time.at[i];
-        if (least_bytes(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
+        if (gcut_offer_least(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
     }
     return GCUT_NONE;
 }
@@ -296,7 +295,7 @@ static gcut_offer *smallest(gcut_offers *o)
     gcut_offer *best = NULL;
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_offer *of = &o->by_time.at[i];
-        if (best && least_bytes(o, of) >= best->peak_bytes) continue;
+        if (best && gcut_offer_least(o, of) >= best->peak_bytes) continue;
         if (gcut_offer_peak(o, of) < (best ? best->peak_bytes : INT64_MAX)) best = of;
     }
     return best;
@@ -333,8 +332,7 @@ static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n)
     return sum;
 }
 
-/* No plan takes less: what is bound lives always, and a product or convolution reads and writes memory. */
-static int64_t lower_bound(const gcut_offers *o)
+int64_t gcut_offers_bound(const gcut_offers *o)
 {
     int64_t most = 0;
     const gcut_problem *p = o->bases.at[0]->problem;
@@ -395,7 +393,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     if (i == GCUT_NONE)
         complain(gcut_offer_lower(o, smallest(o), a), p->opt.budget,
                  gcut_printf(a, "of %u plans (no plan takes less than %s)", o->by_time.n,
-                             size_text(a, lower_bound(o))));
+                             size_text(a, gcut_offers_bound(o))));
     const gcut_offer *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;

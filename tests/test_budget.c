@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Budgets on the peak of every model of tests/models, from the smallest that can be met to that of save-all:
+ * the peak is within the budget, and no lower where the budget is higher, as is the predicted time the other
+ * way round; what is predicted is what the arena shows after a run and what the allocator of the process saw;
+ * results are those of save-all, bit for bit.  Random graphs: bounds hold for every plan that is offered.
+ *
+ * The allocator's word needs tests/aot/high_water.c preloaded, as ctest does; else it is not asked.
+ */
+#define _GNU_SOURCE
+#include "runs.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+
+#include "driver/budget.h"
+#include "driver/step.h"
+#include "graph_gen.h"
+
+enum { BUDGETS = 8, THREADS = 2 };
+
+static int part = 0, parts = 1; /* of the models: test_budget PART PARTS */
+
+static long long (*reset_mark)(void), (*read_mark)(void);
+
+static gcut_options with_budget(int64_t budget)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.budget = budget;
+    o.threads = THREADS;
+    return o;
+}
+
+/* ---- the process's own allocations ---- */
+
+/* A block of exactly so many bytes, with the same contents as another. */
+static void *same_block(const void *from, int64_t bytes, size_t align)
+{
+    void *p = align ? aligned_alloc(align, (size_t)bytes) : malloc((size_t)bytes);
+    if (bytes) assert_non_null(p);
+    if (from && bytes) memcpy(p, from, (size_t)bytes);
+    return p;
+}
+
+/* Runs the step once more in memory of our own, block by block: the most that the process has at once beyond
+ * what it had before is the predicted peak. */
+static void weigh(run_case *c, gcut_step *s, int64_t predicted)
+{
+    if (!reset_mark || !read_mark) return;
+    uint32_t n;
+    void *mine[MAX_VALUES], *value[MAX_VALUES] = {0};
+    assert_true(s->nslots <= MAX_VALUES);
+    const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
+    gcut_rt_error err = {0};
+    long long before = reset_mark();
+    for (uint32_t k = 0; k < s->nslots; k++) mine[k] = same_block(s->slot[k].at, s->slot[k].bytes, 0);
+    void *arena = same_block(NULL, s->arena_bytes, 64);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < s->nslots; k++) {
+            bool grad = b[i].role == GCUT_ROLE_grad;
+            const char *name = s->slot[k].name;
+            if (grad == (s->slot[k].role == GCUT_ROLE_grad) && !strcmp(b[i].name, grad ? name + 5 : name))
+                value[i] = mine[k];
+        }
+    assert_int_equal(s->entry->run(s->plan, value, arena, GCUT_RT_STEP, &err), GCUT_RT_OK);
+    long long most = read_mark() - before;
+    CHECK(c, most == predicted, "the process allocated %lld bytes, predicted %lld", most,
+          (long long)predicted);
+    for (uint32_t k = 0; k < s->nslots; k++) free(mine[k]);
+    free(arena);
+}
+
+/* ---- models ---- */
+
+/* Compiles and runs; what it measures is what was predicted. */
+static void run_at(run_case *c, const gcut_options *o, int64_t peak, outcome *out)
+{
+    gcut_step *s = gcut_compile(c->g, o);
+    if (!CHECK(c, s && gcut_run(s) == GCUT_OK, "does not run")) return;
+    gcut_stats st = gcut_step_stats(s);
+    CHECK(c, st.predicted_bytes == peak, "the step predicts %lld, the plan %lld",
+          (long long)st.predicted_bytes, (long long)peak);
+    CHECK(c, st.peak_bytes == peak, "measured %lld, predicted %lld", (long long)st.peak_bytes,
+          (long long)peak);
+    collect(s, out);
+    weigh(c, s, peak);
+    gcut_step_free(s);
+}
+
+/* The ends of the range: the smallest peak of the frontier, and save-all's. */
+static bool ends(run_case *c, int64_t *lo, int64_t *hi)
+{
+    gcut_options o = with_budget(0);
+    gcut_sweep s = gcut_sweep_of(c->g, &o, &(gcut_sweep_options){.points = 1000});
+    if (!CHECK(c, s.text, "no sweep")) return false;
+    *lo = INT64_MAX;
+    for (size_t i = 0; i < s.n; i++) {
+        const gcut_sweep_point *p = &s.point[i];
+        if (!p->baseline && p->peak_predicted < *lo) *lo = p->peak_predicted;
+        if (p->baseline && !strcmp(p->policy, "save-all")) *hi = p->peak_predicted;
+        if (p->baseline)
+            CHECK(c, p->ours_ns <= p->step_ns_predicted * (1 + 1e-9), "%s is faster than ours at its peak",
+                  p->label);
+    }
+    return true;
+}
+
+static void infeasible(run_case *c, int64_t lo)
+{
+    gcut_options o = with_budget(lo - 1);
+    char digits[32];
+    CHECK(c, !gcut_plan_of(c->g, &o), "a budget below the smallest peak is met");
+    CHECK(c, gcut_last_status(c->ctx) == GCUT_EPLAN, "status %d", (int)gcut_last_status(c->ctx));
+    char *text = strdup(gcut_last_error(c->ctx));
+    for (char *s = text, *t = text; (*t = *s); s++) t += *s != ','; /* 34,048 -> 34048 */
+    snprintf(digits, sizeof digits, " %lld bytes", (long long)lo);
+    CHECK(c, strstr(text, digits) && strstr(text, "alive") && strstr(text, "parameters"), "it says %s", text);
+    free(text);
+    gcut_clear_errors(c->ctx);
+}
+
+static void check_model(run_case *c)
+{
+    static outcome want, got;
+    int64_t lo, hi = 0, last = -1;
+    double last_ns = INFINITY;
+    if (!ends(c, &lo, &hi)) return;
+    infeasible(c, lo);
+    gcut_options all = with_budget(0);
+    all.policy = "save-all";
+    run_at(c, &all, hi, &want);
+    for (int k = 0; k < BUDGETS; k++) {
+        gcut_options o = with_budget(lo + (hi - lo) * k / (BUDGETS - 1));
+        const gcut_plan *plan = gcut_plan_of(c->g, &o);
+        if (!CHECK(c, plan, "budget %lld cannot be met", (long long)o.budget)) return;
+        int64_t peak = gcut_plan_peak_bytes(plan);
+        CHECK(c, peak <= o.budget, "peak %lld over budget %lld", (long long)peak, (long long)o.budget);
+        CHECK(c, peak >= last, "peak %lld falls from %lld", (long long)peak, (long long)last);
+        CHECK(c, plan->step_ns <= last_ns, "time rises from %g to %g", last_ns, plan->step_ns);
+        CHECK(c, isnan(plan->lower_bound_ns) || plan->lower_bound_ns <= plan->cost_ns, "bound over cost");
+        last_ns = plan->step_ns;
+        if (peak == last) continue;
+        last = peak;
+        run_at(c, &o, peak, &got);
+        same_bits(c, "budget", o.budget, &got, &want);
+    }
+    forget(&want);
+    forget(&got);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void models_keep_their_budgets(void **state)
+{
+    (void)state;
+    char *names[64], path[512];
+    size_t n = 0;
+    int nwrong = 0;
+    DIR *d = opendir(GCUT_SOURCE_DIR "/tests/models");
+    assert_non_null(d);
+    for (struct dirent *e; n < 64 && (e = readdir(d));)
+        if (strstr(e->d_name, ".gcut")) names[n++] = strdup(e->d_name);
+    closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    assert_true(n > 10);
+    for (size_t i = 0; i < n; i++) {
+        if (i % (size_t)parts != (size_t)part) {
+            free(names[i]);
+            continue;
+        }
+        snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s", names[i]);
+        run_case c = {.what = names[i], .path = path, .ctx = gcut_ctx_new(NULL)};
+        c.g = gcut_load(c.ctx, path, NULL);
+        if (CHECK(&c, c.g, "not read")) check_model(&c);
+        nwrong += c.nwrong;
+        gcut_ctx_free(c.ctx);
+        free(names[i]);
+    }
+    assert_int_equal(nwrong, 0);
+}
+
+/* A budget that one policy's plan must meet, and plans that no budget is asked of. */
+static void other_policies_are_held_to_it(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/gpt2.gcut", NULL);
+    gcut_options o = with_budget(0);
+    o.policy = "save-all";
+    int64_t peak = gcut_plan_peak_bytes(gcut_plan_of(g, &o));
+    o.budget = peak;
+    assert_non_null(gcut_plan_of(g, &o));
+    o.budget = peak - 1;
+    assert_null(gcut_plan_of(g, &o));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EPLAN);
+    gcut_clear_errors(ctx);
+    o.budget = 1;
+    o.backend = GCUT_EAGER; /* follows no plan */
+    gcut_step *s = gcut_compile(g, &o);
+    assert_non_null(s);
+    gcut_step_free(s);
+    gcut_ctx_free(ctx);
+}
+
+/* ---- random graphs ---- */
+
+typedef struct job {
+    gcut_env *env;
+    gcut_arena *arena;
+    uint32_t index;
+} job;
+
+static void check_offers(void *arg)
+{
+    job *j = arg;
+    static graph_gen gen;
+    gcut_module *m = gcut_module_new(j->env, j->arena);
+    gcut_graph *g = graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0);
+    gcut_options opt = with_budget(0);
+    gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
+    gcut_offers *o = gcut_offers_of(p, p->arena);
+    gcut_offers_lower(o, NULL, NULL);
+    int64_t bound = gcut_offers_bound(o);
+    assert_true(o->by_time.n > 0);
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        gcut_offer *of = &o->by_time.at[i];
+        bool ok = bound <= of->peak_bytes && gcut_offer_least(o, of) <= of->peak_bytes &&
+                  (i == 0 || of[-1].step_ns <= of->step_ns);
+        if (ok) continue;
+        gcut_text t = {.arena = j->arena};
+        gcut_print_graph(g, &(gcut_print_options){.no_loc = true}, &t);
+        fail_msg("graph %u, %s: peak %lld, bounds %lld and %lld\n%s", j->index, of->label,
+                 (long long)of->peak_bytes, (long long)bound, (long long)gcut_offer_least(o, of), t.at);
+    }
+    /* The real thing is what was tried in a copy. */
+    opt.budget = o->by_time.at[o->by_time.n - 1].peak_bytes;
+    gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, j->arena);
+    uint32_t i = gcut_offers_fit(o, opt.budget);
+    assert_int_equal(q->peak_bytes, o->by_time.at[i].peak_bytes);
+    assert_true(q->plan->step_ns == o->by_time.at[i].step_ns);
+}
+
+static void bounds_hold_on_random_graphs(void **state)
+{
+    (void)state;
+    const char *want = getenv("GCUT_GRAPHS");
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    for (uint32_t i = 0; i < (want ? (uint32_t)atoi(want) : 40); i++) {
+        job j = {env, gcut_arena_new(env, NULL), i};
+        must(env, check_offers, &j);
+        gcut_arena_free(j.arena);
+    }
+    gcut_env_free(env);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_keep_their_budgets),
+        cmocka_unit_test(other_policies_are_held_to_it),
+        cmocka_unit_test(bounds_hold_on_random_graphs),
+    };
+    *(void **)&reset_mark = dlsym(RTLD_DEFAULT, "high_water_reset");
+    *(void **)&read_mark = dlsym(RTLD_DEFAULT, "high_water");
+    unsetenv("LD_PRELOAD"); /* the compiler is none of our business */
+    compile_quickly(true);
+    if (argc == 3) part = atoi(argv[1]), parts = atoi(argv[2]);
+    if (parts < 1 || part < 0 || part >= parts) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
