@@ -180,6 +180,9 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   p->opt.policy);
     if (!(p->opt.lambda >= 0))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "lambda must be a number >= 0, in ns per byte");
+    if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "bf16, or leave it out: every value as it is",
+                  "values cannot be saved as '%s'", p->opt.save_dtype);
     return (gcut_plan_options){.policy = policy.policy,
                                .torch_budget = policy.torch_budget,
                                .lambda = p->opt.lambda,
@@ -192,6 +195,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .nrecompute = (uint32_t)p->opt.nrecompute,
                                .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
                                .file = p->file,
+                               .save_dtype = p->opt.save_dtype ? GCUT_bf16 : 0,
                                .symbolic = p->opt.symbolic};
 }
 

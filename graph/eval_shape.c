@@ -113,6 +113,18 @@ void gcut_eval_flip(gcut_eval *e)
     }
 }
 
+/* Element k is bit k % 8 of byte k / 8; the bits behind the last element are 0. */
+void gcut_eval_pack_bits(gcut_eval *e)
+{
+    const gcut_array *x = &e->arg[0];
+    for (int64_t k = 0; k < x->n; k++) e->out.u.i[k / 8] += x->u.i[k] * ((int64_t)1 << k % 8);
+}
+
+void gcut_eval_unpack_bits(gcut_eval *e)
+{
+    for (int64_t k = 0; k < e->out.n; k++) e->out.u.i[k] = e->arg[0].u.i[k / 8] / ((int64_t)1 << k % 8) % 2;
+}
+
 void gcut_eval_dim(gcut_eval *e)
 {
     gcut_dim of = gcut_attr_get(e->g, e->node, GCUT_A_of)->u.dim;

@@ -110,6 +110,24 @@ void gcut_shape_flip(infer *s)
     *s->out = *in(s, 0);
 }
 
+void gcut_shape_pack_bits(infer *s)
+{
+    if (in(s, 0)->dtype != GCUT_bool)
+        BAD(s, "'pack_bits': operand 1 must be bool, not %s", show(s, in(s, 0)));
+    gcut_dim n = gcut_type_numel(s->g->module, in(s, 0));
+    *s->out = (gcut_type){.dtype = GCUT_u8, .rank = 1, .dim = {dim2(s, GCUT_DIM_CEILDIV, n, 8)}};
+}
+
+void gcut_shape_unpack_bits(infer *s)
+{
+    const gcut_type *x = in(s, 0);
+    if (x->dtype != GCUT_u8 || x->rank != 1)
+        BAD(s, "'unpack_bits': operand 1 must be u8 with one axis, not %s", show(s, x));
+    *s->out = (gcut_type){.dtype = GCUT_bool};
+    shape_from(s, GCUT_A_shape);
+    require(s, x->dim[0], dim2(s, GCUT_DIM_CEILDIV, gcut_type_numel(s->g->module, s->out), 8));
+}
+
 void gcut_shape_dim(infer *s)
 {
     *s->out = (gcut_type){.dtype = GCUT_i64};

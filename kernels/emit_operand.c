@@ -84,6 +84,32 @@ const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
     return gcut_printf(l->m->arena, "p%u", k - 1);
 }
 
+/* Element e, a C expression, of the storage behind v. */
+static const char *element(const gcut_loop *l, gcut_ref v, const char *e)
+{
+    const char *p = gcut_loop_pointer(l, l->h->view[v].root);
+    return gcut_printf(l->m->arena, l->h->view[v].bits ? "gcut_rt_bit(%s, %s)" : "%s[%s]", p, e);
+}
+
+/* Bits side by side are unpacked for a whole row where it is known to be short, so that the loop over the
+ * columns vectorises; elsewhere one at a time, at a<v> and the column. */
+static bool unpacks(const gcut_loop *l, const lane *s)
+{
+    return s->one && (l->u->flat || (gcut_dim_known(l->u->inner) && l->u->inner <= GCUT_CHUNK));
+}
+
+static void declare_bits(const gcut_loop *l, gcut_ref v, const lane *s)
+{
+    const char *p = gcut_loop_pointer(l, l->h->view[v].root), *off = row_offset(l, v, s);
+    if (s->zero)
+        W(l, "        const int a%u = gcut_rt_bit(%s, %s);\n", v, p, off);
+    else if (unpacks(l, s))
+        W(l, "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s, C, a%u);\n", v,
+          l->u->flat ? (long long)GCUT_CHUNK : (long long)l->u->inner, p, off, v);
+    else
+        W(l, "        const int64_t a%u = %s;\n", v, off);
+}
+
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's
  * start. */
 void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
@@ -94,6 +120,8 @@ void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
     if (!s.stride) return;
     if (iota)
         W(l, "        const %s a%u = (%s)(%s);\n", gcut_c_type(t), v, gcut_c_type(t), row_offset(l, v, &s));
+    else if (l->h->view[v].bits)
+        declare_bits(l, v, &s);
     else if (s.zero)
         W(l, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(l, root),
           row_offset(l, v, &s));
@@ -110,13 +138,15 @@ static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
         const char *e =
             address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)");
         e = gcut_printf(a, "%s + %s", dim(l, l->h->view[v].offset), e);
-        if (!iota) return gcut_printf(a, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
+        if (!iota) return element(l, v, e);
         return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(l->g, v)->dtype), e);
     }
     if (s.zero) return gcut_printf(a, "a%u", v);
     if (iota)
         return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(l->g, v)->dtype),
                            s.one ? "" : " * ", s.one ? "" : s.stride);
+    if (l->h->view[v].bits && !unpacks(l, &s))
+        return element(l, v, gcut_printf(a, "a%u + c * (%s)", v, s.stride));
     return s.one ? gcut_printf(a, "a%u[c]", v) : gcut_printf(a, "a%u[c * (%s)]", v, s.stride);
 }
 
@@ -127,7 +157,7 @@ static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
     const char *e =
         gcut_printf(l->m->arena, "%s + %s", dim(l, l->h->view[v].offset), address(l, v, 0, t->rank, "r"));
     if (iota) return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
-    return gcut_printf(l->m->arena, "%s[%s]", gcut_loop_pointer(l, l->h->view[v].root), e);
+    return element(l, v, e);
 }
 
 /* The value as it is stored, or as another member holds it. */

@@ -242,9 +242,35 @@ static void emit_copy(unit *u)
           shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
         return;
     }
+    if (w->bits) {
+        W(u, "    gcut_rt_unpack_bits(%u, dim, %s, %s, from, %s, x->plan->threads);\n", t->rank,
+          pointer_to(u, u->h->buffer[root]), dim(u, w->offset), to);
+        return;
+    }
     list(u, "to", c.stride, t->rank);
     W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n", t->rank, type,
       shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
+}
+
+/* ---- bits ---- */
+
+static void emit_pack(unit *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    GCUT_ASSERT(v.offset == 0);
+    W(u, "    gcut_rt_pack_bits(%s, %s, %s, x->plan->threads);\n",
+      dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)))), src, result(u));
+}
+
+static void emit_unpack(unit *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    GCUT_ASSERT(v.offset == 0);
+    W(u, "    const int64_t n = %s, one = 1;\n",
+      dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, u->n->res0))));
+    W(u, "    gcut_rt_unpack_bits(1, &n, %s, 0, &one, %s, x->plan->threads);\n", src, result(u));
 }
 
 /* ---- index ---- */
@@ -416,6 +442,8 @@ static const struct {
     [GCUT_U_FLIP] = {"flip", emit_flip, false},
     [GCUT_U_TAKE] = {"gather", emit_take, true},
     [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
+    [GCUT_U_PACK] = {"packing of bits", emit_pack, false},
+    [GCUT_U_UNPACK] = {"unpacking of bits", emit_unpack, false},
     [GCUT_U_CUMSUM] = {"running sum", emit_cumsum, false},
     [GCUT_U_CONV] = {"convolution", emit_conv, false},
     [GCUT_U_POOL] = {"pool", emit_pool, false},

@@ -367,7 +367,8 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
         bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
         bool whole = gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
         bool packed = kind == GCUT_U_TAKE || kind == GCUT_U_CUMSUM || (kind == GCUT_U_SCATTER && k > 0) ||
-                      kind == GCUT_U_CONV || kind == GCUT_U_POOL || h->view[v].widens;
+                      kind == GCUT_U_PACK || kind == GCUT_U_UNPACK || kind == GCUT_U_CONV ||
+                      kind == GCUT_U_POOL || h->view[v].widens || h->view[v].bits;
         bool carried = kind == GCUT_U_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
         if (!carried && !(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
@@ -490,6 +491,24 @@ static void place_cast(gcut_half *h, uint32_t node, const bool *reads_memory)
     h->view[n->res0].widens = true;
 }
 
+/* Bits are read as they are stored, one at a time: no kernel, no memory. */
+static void place_unpack(gcut_half *h, uint32_t node)
+{
+    gcut_module *m = h->g->module;
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
+    const gcut_view *from = &h->view[x];
+    bool one = gcut_type_of(h->g, x)->dim[0] == 1 || from->stride[0] == 1;
+    if (!one || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
+        place_other(h, GCUT_U_UNPACK, node);
+        return;
+    }
+    gcut_view v = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), root);
+    v.offset = times(m, from->offset, 8);
+    v.bits = true;
+    h->view[n->res0] = v;
+}
+
 static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
 {
     gcut_view v = {.root = n->res0};
@@ -524,6 +543,8 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses, const 
     case GCUT_EMIT_FLIP: place_other(h, GCUT_U_FLIP, node); break;
     case GCUT_EMIT_TAKE: place_other(h, GCUT_U_TAKE, node); break;
     case GCUT_EMIT_SCATTER: place_other(h, GCUT_U_SCATTER, node); break;
+    case GCUT_EMIT_PACK: place_other(h, GCUT_U_PACK, node); break;
+    case GCUT_EMIT_UNPACK: place_unpack(h, node); break;
     case GCUT_EMIT_CUMSUM: place_other(h, GCUT_U_CUMSUM, node); break;
     case GCUT_EMIT_CONV: place_other(h, GCUT_U_CONV, node); break;
     case GCUT_EMIT_POOL: place_other(h, GCUT_U_POOL, node); break;

@@ -27,6 +27,7 @@ typedef struct gcut_view {
     gcut_ref root; /* owner of the storage; an iota is its own virtual storage: the address is the value */
     gcut_dim offset;
     gcut_dim stride[GCUT_MAX_RANK];
+    bool bits;   /* the storage is u8 and the value bool: offset and strides count bits, and readers take one */
     bool widens; /* the storage is f16 or bf16 and the value f32: whoever reads it converts */
 } gcut_view;
 
@@ -41,6 +42,8 @@ typedef enum gcut_unit_kind {
     GCUT_U_FLIP,
     GCUT_U_TAKE,
     GCUT_U_SCATTER,
+    GCUT_U_PACK,
+    GCUT_U_UNPACK, /* where the bits do not lie one after the other; else they are read as they are */
     GCUT_U_CONV,
     GCUT_U_POOL,
     GCUT_U_ATTENTION,
@@ -137,7 +140,7 @@ bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, g
 bool gcut_view_packed(gcut_module *m, const gcut_type *t, const gcut_view *v);
 /* The same, and the storage has no others. */
 bool gcut_view_identity(const gcut_graph *g, const gcut_type *t, const gcut_view *v);
-/* Who reads memory can read the storage as it stands: packed, in the value's dtype. */
+/* Who reads memory can read the storage as it stands: packed, in the value's dtype and not as bits. */
 bool gcut_view_whole(gcut_module *m, const gcut_type *t, const gcut_view *v);
 /* Row-major rows of `inner` elements of shape t: element (r, c) is root[r] whatever c. */
 bool gcut_view_row_repeat(gcut_module *m, const gcut_type *t, const gcut_view *v, gcut_dim inner);

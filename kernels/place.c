@@ -90,7 +90,7 @@ static bool can_own(const gcut_half *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE && !h->view[v].widens &&
-           gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
+           !h->view[v].bits && gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
 }
 
 static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)

@@ -33,12 +33,13 @@ bool gcut_view_packed(gcut_module *m, const gcut_type *t, const gcut_view *v)
 bool gcut_view_identity(const gcut_graph *g, const gcut_type *t, const gcut_view *v)
 {
     gcut_module *m = g->module;
-    return gcut_view_packed(m, t, v) && gcut_type_numel(m, t) == gcut_type_numel(m, gcut_type_of(g, v->root));
+    return !v->bits && gcut_view_packed(m, t, v) &&
+           gcut_type_numel(m, t) == gcut_type_numel(m, gcut_type_of(g, v->root));
 }
 
 bool gcut_view_whole(gcut_module *m, const gcut_type *t, const gcut_view *v)
 {
-    return !v->widens && gcut_view_packed(m, t, v);
+    return !v->widens && !v->bits && gcut_view_packed(m, t, v);
 }
 
 uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner)
@@ -57,7 +58,7 @@ uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner)
 bool gcut_view_row_repeat(gcut_module *m, const gcut_type *t, const gcut_view *v, gcut_dim inner)
 {
     uint32_t k = gcut_view_split(m, t, inner);
-    if (k > t->rank || v->offset != 0) return false;
+    if (k > t->rank || v->offset != 0 || v->bits) return false;
     gcut_dim s = 1;
     for (uint32_t d = t->rank; d-- > 0;) {
         if (t->dim[d] == 1) continue;
@@ -153,6 +154,7 @@ bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, g
         if (gcut_view_packed(m, &from, in)) {
             *out = gcut_view_contiguous(m, &to, in->root);
             out->widens = in->widens;
+            out->bits = in->bits;
             return true;
         }
         return reshape(m, &from, &to, in, out);

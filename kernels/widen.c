@@ -41,6 +41,8 @@ bool gcut_emit_widens(gcut_emit e)
     case GCUT_EMIT_CONCAT:
     case GCUT_EMIT_FLIP:
     case GCUT_EMIT_TAKE:
+    case GCUT_EMIT_PACK:
+    case GCUT_EMIT_UNPACK:
     case GCUT_EMIT_REGION:
     case GCUT_EMIT_EXPAND: return false;
     default: return true;

@@ -19,6 +19,9 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->price = gcut_prices(arena, p->facts, &opt->machine, opt->at, opt->nat);
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
     p->wish = gcut_calloc(arena, joint->values.n, sizeof *p->wish);
+    p->roundable = gcut_roundable(arena, p->facts);
+    p->form = gcut_calloc(arena, joint->values.n, sizeof *p->form);
+    for (gcut_ref v = 1; v < joint->values.n; v++) p->form[v] = gcut_form_of(p, v, opt->lambda);
     gcut_resolve_forced(p, arena);
     return p;
 }
@@ -51,7 +54,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
     if (alive) return *why = "a parameter: alive anyway", 0;
     if (p->facts->out[v]) return *why = "a result of the forward half: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
-    return p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
+    return gcut_saved_ns(p, v, p->form[v]) + lambda * (double)gcut_saved_bytes(p, v, p->form[v]);
 }
 
 static bool in_domain(const gcut_problem *p, gcut_ref v)
@@ -68,7 +71,7 @@ static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
     const char *why;
     double save = gcut_save_price(p, v, 0, &why);
     bool forced = p->force[v] == GCUT_FORCE_SAVE, free = forced || alive_anyway(p, v);
-    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : p->price[v].bytes, !free,
+    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_saved_bytes(p, v, p->form[v]), !free,
                        forced ? "must be saved, as asked for" : why);
     if (p->facts->read[v]) gcut_network_read(net, v, "the backward half reads it");
     if (forced) gcut_network_read(net, v, "must be saved, as asked for");
@@ -138,10 +141,10 @@ static void add_saved(const gcut_problem *p, gcut_choice *c, gcut_ref v)
 {
     const gcut_graph *g = p->g;
     const gcut_node *n = gcut_def(g, v);
-    const char *why;
     if (c->fate[v] != GCUT_F_SAVED) return;
-    c->fixed_ns += gcut_save_price(p, v, 0, &why);
-    if (__builtin_add_overflow(c->saved_bytes, p->price[v].bytes, &c->saved_bytes))
+    c->form[v] = p->form[v];
+    c->fixed_ns += gcut_saved_ns(p, v, c->form[v]);
+    if (__builtin_add_overflow(c->saved_bytes, gcut_saved_bytes(p, v, c->form[v]), &c->saved_bytes))
         gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n ? n->loc : 0), NULL,
                   "the saved values of @%s have more than 2^63 bytes", g->name);
 }

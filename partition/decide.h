@@ -6,8 +6,8 @@
 #ifndef GCUT_PARTITION_DECIDE_H
 #define GCUT_PARTITION_DECIDE_H
 
+#include "partition/form.h"
 #include "partition/network.h"
-#include "partition/price.h"
 #include "partition/schedule.h"
 
 typedef enum gcut_force { GCUT_FORCE_NONE, GCUT_FORCE_SAVE, GCUT_FORCE_RECOMPUTE } gcut_force;
@@ -19,6 +19,9 @@ typedef struct gcut_problem {
     gcut_price *price; /* by value */
     gcut_force *force; /* by value; never on a view, whose base has it */
     const char **wish; /* by value: who forced it, "--save %h (mlp.gcut:4)"; NULL = nobody */
+    bool *roundable;   /* by value (partition/form.h) */
+    gcut_form
+        *form; /* by value: the form in which it is saved if it is: gcut_form_of at the options' lambda */
 } gcut_problem;
 
 typedef struct gcut_choice {
@@ -58,7 +61,14 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
 double gcut_forced_cost(const gcut_problem *p, double lambda);
 
-/* t_v + lambda * bytes; 0 for what lives anyway, INFINITY for what must not be saved, with the reason. */
+/* partition/form.c: the cheapest form in which v may be saved, PLAIN where two cost the same; a form's bytes
+ * and its price at lambda 0. */
+gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda);
+int64_t gcut_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form);
+double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form);
+
+/* t_v + lambda * bytes, in the value's form; 0 for what lives anyway, INFINITY for what must not be saved,
+ * with the reason. */
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why);
 
 #endif

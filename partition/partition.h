@@ -88,7 +88,7 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     bool forced;         /* by a mark or an option */
     gcut_form form;      /* of a SAVED value */
     uint32_t copies;     /* of a RECOMPUTED value: how often the backward half computes it */
-    int64_t bytes;       /* storage of its alias class's base; 0 for a view */
+    int64_t bytes;       /* storage of its alias class's base, in its form; 0 for a view */
     double recompute_ns; /* c_v; INFINITY when forbidden */
     double save_ns;      /* t_v + lambda * bytes */
     const char *reason;  /* static text: why a price is infinite or zero, NULL otherwise */
@@ -126,7 +126,8 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
  * Every `next` result is computed by bwd.  A recomputed value is placed lazily, just before its first reader,
  * once, named as in the joint graph, marked #recomputed, located at remat(loc). Order within a half is
  * otherwise the joint's. The split is checked: saved agree by name and type, bwd reads nothing that is not
- * given. */
+ * given.  What is saved in another form than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed as soon
+ * as it is there, unpacked just before its first reader. */
 void gcut_split(gcut_plan *plan, const char *base);
 
 /* partition/report.c: the plan for people and for programs. `at` sizes exact with IEC beside them. */

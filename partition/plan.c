@@ -26,15 +26,13 @@ static gcut_plan_options copy_options(gcut_module *m, const gcut_plan_options *o
     return o;
 }
 
-static gcut_dim saved_sym(const gcut_graph *g, const gcut_fate *fate)
+static gcut_dim saved_sym(const gcut_graph *g, const gcut_choice *c)
 {
     gcut_module *m = g->module;
     gcut_dim sum = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (fate[v] != GCUT_F_SAVED) continue;
-        const gcut_type *t = gcut_type_of(g, v);
-        gcut_dim bytes =
-            gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
+        if (c->fate[v] != GCUT_F_SAVED) continue;
+        gcut_dim bytes = gcut_form_bytes(m, gcut_type_of(g, v), c->form[v]);
         sum = gcut_dim_make(m->dims, GCUT_DIM_ADD, sum, bytes);
     }
     return sum;
@@ -50,7 +48,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         d->fate = c->fate[v];
         d->form = c->form[v];
         d->forced = p->force[v] != GCUT_FORCE_NONE;
-        d->bytes = p->facts->base[v] == v ? p->price[v].bytes : 0;
+        d->bytes = p->facts->base[v] == v ? gcut_saved_bytes(p, v, c->form[v]) : 0;
         d->recompute_ns = p->price[v].recompute_ns;
         d->save_ns = d->where == GCUT_W_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
         d->reason = p->force[v] == GCUT_FORCE_SAVE ? "must be saved, as asked for"
@@ -82,7 +80,7 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
     plan->quantum_ns = c->quantum_ns;
     plan->recompute_ns = c->recompute_ns;
     plan->saved_bytes = c->saved_bytes;
-    plan->saved_bytes_sym = saved_sym(joint, c->fate);
+    plan->saved_bytes_sym = saved_sym(joint, c);
     plan->peak_bytes = -1;
     plan->step_ns = NAN;
     return plan;

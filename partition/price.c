@@ -210,6 +210,20 @@ static double node_price(const pricing *p, const gcut_node *n)
     return 0;
 }
 
+/* Into the other form of v and out of it again, and where something reads it that cannot do that on the way
+ * in, a trip of the result through the cache. */
+static double convert_price(const pricing *p, gcut_ref v)
+{
+    gcut_dtype t = gcut_type_of(p->f->g, v)->dtype;
+    const gcut_machine *m = p->m;
+    double n = (double)p->numel[v], bytes = n * (double)gcut_dtype_bytes(t);
+    if (t != GCUT_f32 && t != GCUT_bool) return 0;
+    double ns = t == GCUT_f32 ? 2 * gcut_machine_op_ns(m, GCUT_OP_cast, t, n)
+                              : gcut_machine_op_ns(m, GCUT_OP_pack_bits, t, n) +
+                                    gcut_machine_op_ns(m, GCUT_OP_unpack_bits, t, n);
+    return ns + (p->stored[v] ? gcut_machine_move_ns(m, bytes, bytes, bytes) + m->kernel_ns : 0);
+}
+
 static const char *zero_reason(const pricing *p, const gcut_node *n)
 {
     gcut_class c = gcut_node_class(n);
@@ -239,6 +253,7 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machi
         gcut_price *c = &out[v];
         c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
         c->trip_ns = gcut_machine_dram_trip_ns(m, (double)c->bytes);
+        c->convert_ns = convert_price(&p, v);
         const char *param = gcut_value_is_lost(g, v) ? "carried by the forward loop, which is over"
                                                      : "a parameter: alive anyway";
         c->why = n ? zero_reason(&p, n) : param;

@@ -10,7 +10,8 @@
 typedef struct gcut_price {
     int64_t bytes;       /* elements times element size, of a view too */
     double recompute_ns; /* c_v, of the whole node for each of its results; INFINITY for parameters */
-    double trip_ns;      /* t_v: the round trip to memory */
+    double trip_ns;      /* t_v: the round trip to memory, as it is */
+    double convert_ns;   /* to another form and back (partition/form.h); 0 where it has none */
     const char *why;     /* why recompute_ns is infinite or zero, NULL otherwise */
 } gcut_price;
 

@@ -6,14 +6,25 @@
  */
 #include <string.h>
 
+#include "partition/form.h"
 #include "partition/policy.h"
 #include "partition/schedule.h"
 
+/* How a value crosses: in its form, under a name that neither half has for anything else. */
+typedef struct crossing {
+    bool saved;
+    gcut_form form;
+    const char *name;
+    gcut_type type;
+} crossing;
+
 typedef struct half {
     gcut_plan *plan;
+    const crossing *by; /* by value of src */
     gcut_graph *src, *dst;
     bool *want;       /* by value of src, forward half: to be computed here */
     gcut_ref *map;    /* by value of src: the latest value of dst, 0 = not there (yet) */
+    gcut_ref *packed; /* by value of src: as it crosses, where that is not PLAIN */
     uint32_t *copied; /* by node of src: how often so far */
     bool backward;
 } half;
@@ -50,13 +61,31 @@ static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, con
 }
 
 /* What crosses and is needed on the other side; a forced save crosses even when nothing reads it. */
-static bool *crossing(const gcut_plan *plan, gcut_arena *arena, const bool *bwd_wants)
+static bool *saved_values(const gcut_plan *plan, gcut_arena *arena, const bool *bwd_wants)
 {
     const gcut_graph *g = plan->joint;
     bool *saved = gcut_calloc(arena, g->values.n, 1);
     for (gcut_ref v = 1; v < g->values.n; v++)
         saved[v] = plan->value[v].fate == GCUT_F_SAVED || (bwd_wants[v] && crosses(plan, v));
     return saved;
+}
+
+static crossing *cross(const gcut_plan *plan, gcut_arena *arena, const bool *saved)
+{
+    const gcut_graph *g = plan->joint;
+    gcut_module *m = g->module;
+    crossing *by = gcut_calloc(arena, g->values.n, sizeof *by);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (!saved[v]) continue;
+        gcut_form form = plan->value[v].fate == GCUT_F_SAVED ? plan->value[v].form : GCUT_FORM_PLAIN;
+        const char *name = g->values.at[v].name;
+        if (form != GCUT_FORM_PLAIN) {
+            const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_form_name(form));
+            for (uint32_t k = 1; gcut_graph_find(g, name); k++) name = gcut_printf(arena, "%s.%u", base, k);
+        }
+        by[v] = (crossing){true, form, gcut_name(m, name), gcut_form_type(m, gcut_type_of(g, v), form)};
+    }
+    return by;
 }
 
 /* ---- parameters ---- */
@@ -135,7 +164,7 @@ static void cover_symbols(const half *h, bool *take, const bool *given)
         gcut_dim sym = g->decls.at[s].sym;
         bool bound = !half_uses(h, sym);
         for (gcut_ref v = 1; v < g->values.n && !bound; v++)
-            bound = given && given[v] && type_has(g, v, sym, true);
+            bound = given && given[v] && h->by[v].form != GCUT_FORM_BITS && type_has(g, v, sym, true);
         for (uint32_t i = 0; i < g->params.n && !bound; i++)
             bound = take[i] && type_has(g, g->params.at[i].value, sym, true);
         for (int bare = 1; bare >= 0; bare--)
@@ -162,6 +191,13 @@ static void take_targets(const half *h, bool *take, const gcut_graph *fwd)
     }
 }
 
+static void take_saved(half *h, gcut_ref v)
+{
+    const crossing *c = &h->by[v];
+    gcut_ref r = gcut_param_new(h->dst, GCUT_ROLE_saved, c->name, &c->type);
+    *(c->form == GCUT_FORM_PLAIN ? &h->map[v] : &h->packed[v]) = r;
+}
+
 /* Parameters in the joint's order; cotangents last, and only in the backward half, where fwd is the other
  * half and `saved` what crosses. */
 static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const bool *saved)
@@ -173,7 +209,7 @@ static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const
     if (h->backward) take_targets(h, take, fwd);
     cover_symbols(h, take, saved);
     for (gcut_ref v = 1; saved && v < g->values.n; v++)
-        if (saved[v]) take_param(h, GCUT_ROLE_saved, v, NULL);
+        if (saved[v]) take_saved(h, v);
     for (uint32_t i = 0; saved && i < g->params.n; i++) /* what a loop carries may be saved itself */
         if (saved[g->params.at[i].value]) take[i] = false;
     for (int cotan = 0; cotan < 2; cotan++)
@@ -205,13 +241,62 @@ static void mark_copy(const half *h, uint32_t i)
     gcut_mark_add(m, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, "recomputed", h->copied[i] > 1, &k);
 }
 
+/* ---- forms ---- */
+
+static const char *bytes_text(gcut_module *m, gcut_dim d)
+{
+    gcut_text t = {.arena = m->arena};
+    gcut_dim_print(m->dims, d, &t);
+    return t.at;
+}
+
+/* #saved(bytes) on the node that makes r, which is saved for v. */
+static void mark_saved(const half *h, gcut_ref v, gcut_ref r)
+{
+    gcut_module *m = h->src->module;
+    const char *text = bytes_text(m, gcut_form_bytes(m, gcut_type_of(h->src, v), h->by[v].form));
+    gcut_mark_add(m, &h->dst->nodes.at[h->dst->values.at[r].def].marks, "saved", 1, &text);
+}
+
+/* Into another form, as soon as it is there: the value itself need not live on. */
+static void pack(half *h, gcut_ref v)
+{
+    gcut_graph *dst = h->dst;
+    const crossing *c = &h->by[v];
+    if (h->backward || !c->saved || c->form == GCUT_FORM_PLAIN) return;
+    gcut_locid loc = gcut_def(h->src, v)->loc;
+    gcut_attr to = gcut_attr_str(dst->module, GCUT_A_to, gcut_dtype_name(c->type.dtype));
+    if (c->form == GCUT_FORM_BITS)
+        h->packed[v] = gcut_node_new(dst, GCUT_OP_pack_bits, &h->map[v], 1, NULL, 0, loc, c->name);
+    else
+        h->packed[v] = gcut_node_new(dst, GCUT_OP_cast, &h->map[v], 1, &to, 1, loc, c->name);
+    mark_saved(h, v, h->packed[v]);
+}
+
+/* The value that node or result reads here: a packed one is unpacked when somebody asks for it first. */
+static gcut_ref read_value(half *h, gcut_ref v)
+{
+    gcut_graph *dst = h->dst;
+    if (h->map[v] || !h->packed[v]) return h->map[v];
+    const gcut_type *t = gcut_type_of(h->src, v);
+    const char *name = h->src->values.at[v].name;
+    gcut_locid at = gcut_def(h->src, v)->loc, loc = at ? gcut_loc_call(dst->module, "saved", &at, 1) : 0;
+    gcut_attr shape = gcut_attr_dims(dst->module, GCUT_A_shape, t->dim, t->rank);
+    gcut_attr to = gcut_attr_str(dst->module, GCUT_A_to, gcut_dtype_name(t->dtype));
+    if (h->by[v].form == GCUT_FORM_BITS)
+        h->map[v] = gcut_node_new(dst, GCUT_OP_unpack_bits, &h->packed[v], 1, &shape, 1, loc, name);
+    else
+        h->map[v] = gcut_node_new(dst, GCUT_OP_cast, &h->packed[v], 1, &to, 1, loc, name);
+    return h->map[v];
+}
+
 /* Copies node i, whose operands are there already; its results are from now on these. */
 static void copy_node(half *h, gcut_arena *arena, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(h->src, i);
     gcut_ref *args = gcut_calloc(arena, (size_t)n->nargs + 1, sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++) {
-        args[k] = h->map[gcut_arg(h->src, n, k)];
+        args[k] = read_value(h, gcut_arg(h->src, n, k));
         GCUT_ASSERT(args[k] != 0); /* a half reads nothing that is not given to it */
     }
     h->copied[i]++;
@@ -219,7 +304,8 @@ static void copy_node(half *h, gcut_arena *arena, uint32_t i)
     mark_copy(h, i);
     for (uint32_t k = 0; k < n->nres; k++) {
         bool given = h->backward && crosses(h->plan, n->res0 + k); /* a saved sibling keeps its parameter */
-        if (!given || !h->map[n->res0 + k]) h->map[n->res0 + k] = r + k;
+        if (!given || (!h->map[n->res0 + k] && !h->packed[n->res0 + k])) h->map[n->res0 + k] = r + k;
+        pack(h, n->res0 + k);
     }
 }
 
@@ -245,19 +331,22 @@ static void copy_results(half *h)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if ((r->role == GCUT_ROLE_out) == h->backward) continue;
-        GCUT_ASSERT(h->map[r->value] != 0);
-        gcut_result_new(h->dst, r->role, r->name, h->map[r->value]);
+        gcut_ref v = read_value(h, r->value);
+        GCUT_ASSERT(v != 0);
+        gcut_result_new(h->dst, r->role, r->name, v);
         h->dst->results.at[h->dst->results.n - 1].marks = r->marks;
     }
 }
 
-static half half_new(gcut_plan *plan, gcut_arena *arena, const char *base, const char *suffix, bool backward)
+static half half_new(gcut_plan *plan, const crossing *by, gcut_arena *arena, const char *base,
+                     const char *suffix)
 {
     gcut_graph *g = plan->joint;
-    half h = {.plan = plan, .src = g, .backward = backward};
+    half h = {.plan = plan, .by = by, .src = g, .backward = !strcmp(suffix, "bwd")};
     h.dst = gcut_graph_create(g->module, gcut_printf(g->module->arena, "%s.%s", base, suffix));
     h.dst->loc = g->loc;
     h.map = gcut_calloc(arena, g->values.n, sizeof *h.map);
+    h.packed = gcut_calloc(arena, g->values.n, sizeof *h.packed);
     h.copied = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *h.copied);
     gcut_decls_copy(h.dst, g);
     return h;
@@ -265,26 +354,15 @@ static half half_new(gcut_plan *plan, gcut_arena *arena, const char *base, const
 
 /* ---- the pair ---- */
 
-static const char *bytes_text(gcut_module *m, gcut_dim d)
+/* `saved` results in the joint's order; what takes memory of its own is marked. */
+static void return_saved(half *h)
 {
-    gcut_text t = {.arena = m->arena};
-    gcut_dim_print(m->dims, d, &t);
-    return t.at;
-}
-
-/* `saved` results in the joint's order, and #saved(bytes) on the node of what takes memory of its own. */
-static void return_saved(half *h, const bool *saved)
-{
-    gcut_module *m = h->src->module;
     for (gcut_ref v = 1; v < h->src->values.n; v++) {
-        if (!saved[v]) continue;
-        gcut_ref r = h->map[v];
-        gcut_result_new(h->dst, GCUT_ROLE_saved, h->src->values.at[v].name, r);
-        if (h->plan->value[v].fate != GCUT_F_SAVED || !gcut_def(h->dst, r)) continue;
-        const gcut_type *t = gcut_type_of(h->src, v);
-        gcut_dim b = gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, t), gcut_dtype_bytes(t->dtype));
-        const char *text = bytes_text(m, b);
-        gcut_mark_add(m, &h->dst->nodes.at[h->dst->values.at[r].def].marks, "saved", 1, &text);
+        if (!h->by[v].saved) continue;
+        bool plain = h->by[v].form == GCUT_FORM_PLAIN;
+        gcut_ref r = plain ? h->map[v] : h->packed[v];
+        gcut_result_new(h->dst, GCUT_ROLE_saved, h->by[v].name, r);
+        if (plain && h->plan->value[v].fate == GCUT_F_SAVED && gcut_def(h->dst, r)) mark_saved(h, v, r);
     }
 }
 
@@ -323,16 +401,17 @@ void gcut_split(gcut_plan *plan, const char *base)
 {
     gcut_module *m = plan->joint->module;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
-    half fwd = half_new(plan, scratch, base, "fwd", false);
-    half bwd = half_new(plan, scratch, base, "bwd", true);
-    bwd.want = wanted(plan, scratch, true, NULL);
-    bool *saved = crossing(plan, scratch, bwd.want);
+    bool *want = wanted(plan, scratch, true, NULL), *saved = saved_values(plan, scratch, want);
+    const crossing *by = cross(plan, scratch, saved);
+    half fwd = half_new(plan, by, scratch, base, "fwd");
+    half bwd = half_new(plan, by, scratch, base, "bwd");
+    bwd.want = want;
     fwd.want = wanted(plan, scratch, false, saved);
 
     take_params(&fwd, scratch, NULL, NULL);
     copy_forward(&fwd, scratch);
     copy_results(&fwd);
-    return_saved(&fwd, saved);
+    return_saved(&fwd);
     take_params(&bwd, scratch, fwd.dst, saved);
     copy_backward(&bwd, scratch);
     copy_results(&bwd);

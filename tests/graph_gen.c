@@ -612,6 +612,38 @@ static void gen_flip(graph_gen *r, gcut_op op)
     moved(r, x, node(r, op, &in, 1, &a, 1));
 }
 
+/* ---- bits ---- */
+
+static gcut_ref packed(graph_gen *r, gcut_ref mask)
+{
+    return node(r, GCUT_OP_pack_bits, &mask, 1, NULL, 0);
+}
+
+static void gen_pack_bits(graph_gen *r, gcut_op op)
+{
+    gcut_type t = any_type(r, GCUT_bool, 0);
+    (void)op;
+    add(r, packed(r, use(r, coin(r) ? leaf(r, &t) : repeated(r, &t))), 255, true);
+}
+
+/* Of what was packed, or of bytes from outside; read by a loop, beside the other things that may happen to
+ * it.
+ */
+static void gen_unpack_bits(graph_gen *r, gcut_op op)
+{
+    gcut_type t = any_type(r, GCUT_bool, 0), u = {.dtype = GCUT_u8, .rank = 1};
+    gcut_module *m = module_of(r);
+    u.dim[0] = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, &t), 8);
+    gcut_ref x = coin(r) ? use(r, leaf(r, &u)) : packed(r, use(r, leaf(r, &t)));
+    gcut_attr a = dims(r, GCUT_A_shape, t.dim, t.rank);
+    gcut_ref in[3] = {node(r, op, &x, 1, &a, 1)};
+    add(r, in[0], 1, true);
+    t.dtype = r->real;
+    in[1] = use(r, leaf(r, &t));
+    in[2] = use(r, repeated(r, &t));
+    keep(r, node(r, GCUT_OP_select, in, 3, NULL, 0), 1, true);
+}
+
 /* ---- constants ---- */
 
 static void gen_dim(graph_gen *r, gcut_op op)

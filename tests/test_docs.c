@@ -43,6 +43,8 @@ static const note shapes[] = {
     {"pad", "low + n + max(n - 1, 0) * interior + high per axis"},
     {"concat", "sizes along `axis` added, all others equal"},
     {"flip", "x's"},
+    {"pack_bits", "u8[ceildiv(n, 8)], n the elements of x, which is bool"},
+    {"unpack_bits", "bool of `shape`; x is u8[ceildiv(n, 8)], n its elements"},
     {"dim", "i64[]"},
     {"full", "`shape`, of `dtype`"},
     {"reduce", "x's without `axes`, or with size 1 there if `keep`; no `axes` = every axis"},

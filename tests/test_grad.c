@@ -150,6 +150,16 @@ static const sample samples[] = {
       "%y = concat(%a, %b, %c, axis=1)", -2, 2, 0),
     S(concat, FIX, "%a: f32[2]", "f32[4]", "%y = concat(%a, %a, axis=0)", -2, 2, 0),
     S(flip, SYM, "%a: f32[N, 2, 3]", "f32[N, 2, 3]", "%y = flip(%a, axes=[0, 2])", -2, 2, 0),
+    S(pack_bits, SYM, "%a: f32[N, 3]", "f32[N, 3]",
+      "%z = full(shape=[N, 3], value=0.25) %p = gt(%a, %z) %q = pack_bits(%p) %r = unpack_bits(%q, shape=[N, "
+      "3]) "
+      "%y = select(%r, %a, %z)",
+      -2, 2, 0),
+    S(unpack_bits, SYM, "%a: f32[N, 3]", "f32[N, 3]",
+      "%z = full(shape=[N, 3], value=0.25) %p = gt(%a, %z) %q = pack_bits(%p) %r = unpack_bits(%q, shape=[N, "
+      "3]) "
+      "%y = select(%r, %a, %z)",
+      -2, 2, 0),
     S(dim, SYM, "%a: f32[N]", "f32[N]",
       "%d = dim(of=2*N) %f = cast(%d, to=\"f32\") %w = broadcast(%f, shape=[N], axes=[]) %y = mul(%a, %w)",
       -2, 2, 0),

@@ -118,20 +118,36 @@ typedef struct score {
     uint32_t count;
 } score;
 
+/* Storage of v as it is or, of bools, as bits, whichever costs less: bytes there and back, and for bits what
+ * packing and unpacking them takes. */
+static score store(const oracle *o, gcut_ref v, double lambda)
+{
+    const gcut_machine *m = &o->plan->options.machine;
+    const gcut_type *t = gcut_type_of(o->g, v);
+    double byte = gcut_machine_dram_trip_ns(m, 1) + lambda;
+    int64_t n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) n *= t->dim[d];
+    score plain = {byte * (double)(n * gcut_dtype_bytes(t->dtype)), n * gcut_dtype_bytes(t->dtype), 1};
+    score bits = {byte * (double)((n + 7) / 8) +
+                      gcut_machine_op_ns(m, GCUT_OP_pack_bits, GCUT_bool, (double)n) +
+                      gcut_machine_op_ns(m, GCUT_OP_unpack_bits, GCUT_bool, (double)n),
+                  (n + 7) / 8, 1};
+    return t->dtype == GCUT_bool && bits.cost < plain.cost ? bits : plain;
+}
+
 /* The cost of saving exactly the set `mask`: the backward half computes what it needs and is not given,
  * recursively, and pays c for each such value unless the forward half never computed it. */
 static score price_of(const oracle *o, uint32_t mask, double lambda)
 {
     const gcut_graph *g = o->g;
-    const gcut_machine *m = &o->plan->options.machine;
     bool *given = calloc(g->values.n, 1), *need = calloc(g->values.n, 1);
     score s = {0};
     for (uint32_t k = 0; k < o->n; k++)
         if (mask >> k & 1) {
-            int64_t b = o->plan->value[o->saveable[k]].bytes;
+            score b = store(o, o->saveable[k], lambda);
             given[o->saveable[k]] = true;
-            s.cost += gcut_machine_dram_trip_ns(m, (double)b) + lambda * (double)b;
-            s.bytes += b;
+            s.cost += b.cost;
+            s.bytes += b.bytes;
             s.count++;
         }
     for (uint32_t i = 0; i < g->results.n; i++)

@@ -183,6 +183,8 @@ static void interpreted(void **state)
 
 /* ---- through the whole pipeline ---- */
 
+enum { SIZE_N = 7, SIZE_M = 4 };
+
 static gcut_options options_of(const world *w, const gcut_size *at, gcut_backend backend)
 {
     gcut_options o = GCUT_OPTIONS_DEFAULT;
@@ -199,13 +201,14 @@ static gcut_options options_of(const world *w, const gcut_size *at, gcut_backend
 /* Every leaf as the generator promised its graph; two runs, so that states are updated twice. */
 static void run_step(const graph_gen *gen, gcut_step *s)
 {
+    const gcut_dim_binding at[2] = {{gen->sym[0], SIZE_N}, {gen->sym[1], SIZE_M}};
     gcut_step_prepare(s);
     for (uint32_t k = 0; k < s->nparams; k++) {
         gcut_slot *x = &s->slot[k];
         const gen_bound *b = graph_bound(gen, x->name);
         int64_t hi = 0;
         if (!gcut_graph_find(gen->b.g, x->name)) continue; /* the optimizer's, or a cotangent */
-        if (b) assert_true(gcut_dim_eval(gen->b.g->module->dims, b->hi, s->size, s->nsizes, &hi));
+        if (b) assert_true(gcut_dim_eval(gen->b.g->module->dims, b->hi, at, 2, &hi));
         gcut_array a = gcut_array_new(s->memory, x->type.dtype, x->type.rank, x->dim);
         uint64_t seed = x->name[0] + 31u * k;
         for (int64_t i = 0; i < a.n; i++)
@@ -265,7 +268,7 @@ static void compiled_case(void *arg)
 {
     world *w = arg;
     static graph_gen gen;
-    static const gcut_size at[] = {{"N", 7}, {"M", 4}};
+    static const gcut_size at[] = {{"N", SIZE_N}, {"M", SIZE_M}};
     make(w, &gen);
     for (int backend = 0; backend < 2; backend++) {
         gcut_options o = options_of(w, at, backend ? GCUT_COMPILED : GCUT_PLANNED);

@@ -232,6 +232,8 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_pad "%f, low=[1, 0], high=[0, N], interior=[2, 0], value=-inf"
 #define SAMPLE_concat "%f, %g, %f, axis=1"
 #define SAMPLE_flip "%f, axes=[0, 1]"
+#define SAMPLE_pack_bits NULL
+#define SAMPLE_unpack_bits "%bits, shape=[6, N]"
 #define SAMPLE_dim "of=2*N-1"
 #define SAMPLE_full "shape=[N, 3], dtype=i64"
 #define SAMPLE_reduce "%f, axes=[1], keep=true"
@@ -328,7 +330,8 @@ static void make_op_text(void *arg)
     gcut_text_add(
         &j->text,
         "gcut 1\nfunc @f[N in 1..](input %%f: f32[6, N], input %%g: f32[6, N], input %%p: bool[6, N],"
-        " input %%i: i32[N], input %%j: i64[N], rng %%key: i64[], input %%c: f32[6], input %%u: f32[6, N], "
+        " input %%i: i32[N], input %%j: i64[N], input %%bits: u8[ceildiv(6*N, 8)], rng %%key: i64[], input "
+        "%%c: f32[6], input %%u: f32[6, N], "
         "input %%s: f32[N], "
         "input %%l: i64[6],"
         " input %%q: f32[N, 6, 5, 8], input %%k: f32[N, 2, 7, 8],"

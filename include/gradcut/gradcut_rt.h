@@ -261,6 +261,28 @@ void gcut_rt_widen_f16(int rank, const int64_t *dim, const uint16_t *src, const 
                        int threads);
 void gcut_rt_widen_bf16(int rank, const int64_t *dim, const uint16_t *src, const int64_t *ss, float *dst,
                         int threads);
+/* Bools as bits: bool k is bit k % 8 of byte k / 8; what is left of the last byte is 0. */
+void gcut_rt_pack_bits(int64_t n, const uint8_t *src, uint8_t *dst, int threads);
+/* dst (packed) = the bools of src from bit `offset` on; strides in bits. */
+void gcut_rt_unpack_bits(int rank, const int64_t *dim, const uint8_t *src, int64_t offset, const int64_t *ss,
+                         uint8_t *dst, int threads);
+static inline uint8_t gcut_rt_bit(const uint8_t *p, int64_t i)
+{
+    return p[i >> 3] >> (i & 7) & 1;
+}
+/* out[k] = bool i + k, k < n.  Of eight equal bytes each keeps another bit, which 0x7f more carries to the
+ * top of its byte and to no other. */
+static inline void gcut_rt_bits(const uint8_t *p, int64_t i, int64_t n, uint8_t *out)
+{
+    int64_t k = 0;
+    for (; k < n && (i + k) % 8 != 0; k++) out[k] = gcut_rt_bit(p, i + k);
+    for (; k + 8 <= n; k += 8) {
+        uint64_t w = p[(i + k) >> 3] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+        w = (w + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
+        for (int b = 0; b < 8; b++) out[k + b] = (uint8_t)(w >> 8 * b);
+    }
+    for (; k < n; k++) out[k] = gcut_rt_bit(p, i + k);
+}
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value);
 /* dst (packed; numbers of `size` bytes, of 4 or 8 when real) = offset + i0*s0 + ... */
 void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real,

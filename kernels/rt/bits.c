@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bools as bits: eight in a byte, the first one lowest.
+ */
+#include "gradcut/gradcut_rt.h"
+
+typedef struct pack_job {
+    int64_t n;
+    const uint8_t *src;
+    uint8_t *dst;
+} pack_job;
+
+/* Eight bools, bytes of 0 and 1, as one byte.  Byte i of the word moves to bit 56 + i by the factor
+ * 2^(56 - 7 i); the other products land below bit 56, each on a bit of its own, or above bit 63. */
+static uint8_t pack_eight(const uint8_t *s)
+{
+    uint64_t w = 0;
+    for (int i = 0; i < 8; i++) w |= (uint64_t)s[i] << 8 * i;
+    return (uint8_t)((w & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+static void pack_part(void *arg, int t, int nt)
+{
+    const pack_job *j = arg;
+    int64_t b0, b1, whole = j->n / 8;
+    gcut_rt_share(whole, 64, t, nt, &b0, &b1); /* whole lines of the cache */
+    for (int64_t b = b0; b < b1; b++) j->dst[b] = pack_eight(j->src + 8 * b);
+}
+
+void gcut_rt_pack_bits(int64_t n, const uint8_t *src, uint8_t *dst, int threads)
+{
+    pack_job j = {n, src, dst};
+    if (n / 8 > 0) gcut_rt_parallel(pack_part, &j, gcut_rt_worth(threads, n, 30));
+    if (n % 8 == 0) return;
+    uint8_t rest[8] = {0};
+    for (int64_t i = 0; i < n % 8; i++) rest[i] = src[n / 8 * 8 + i];
+    dst[n / 8] = pack_eight(rest);
+}
+
+typedef struct unpack_job {
+    int rank;
+    int64_t dim[GCUT_RT_MAX_RANK], ss[GCUT_RT_MAX_RANK];
+    int64_t rows, columns; /* all axes but the last, and the last */
+    const uint8_t *src;
+    int64_t offset;
+    uint8_t *dst;
+} unpack_job;
+
+static void unpack_part(void *arg, int t, int nt)
+{
+    const unpack_job *j = arg;
+    int64_t r0, r1, step = j->rank ? j->ss[j->rank - 1] : 1;
+    gcut_rt_share(j->rows, 1, t, nt, &r0, &r1);
+    for (int64_t r = r0; r < r1; r++) {
+        int64_t at = j->offset, q = r;
+        for (int d = j->rank - 2; d >= 0; d--) {
+            at += q % j->dim[d] * j->ss[d];
+            q /= j->dim[d];
+        }
+        uint8_t *const to = j->dst + r * j->columns;
+        if (step == 1)
+            gcut_rt_bits(j->src, at, j->columns, to);
+        else
+            for (int64_t c = 0; c < j->columns; c++) to[c] = gcut_rt_bit(j->src, at + c * step);
+    }
+}
+
+void gcut_rt_unpack_bits(int rank, const int64_t *dim, const uint8_t *src, int64_t offset, const int64_t *ss,
+                         uint8_t *dst, int threads)
+{
+    unpack_job j = {.rank = rank,
+                    .rows = 1,
+                    .columns = rank ? dim[rank - 1] : 1,
+                    .src = src,
+                    .offset = offset,
+                    .dst = dst};
+    for (int d = 0; d < rank; d++) {
+        j.dim[d] = dim[d];
+        j.ss[d] = ss[d];
+        if (d + 1 < rank) j.rows *= dim[d];
+    }
+    int64_t n = j.rows * j.columns;
+    if (n > 0) gcut_rt_parallel(unpack_part, &j, gcut_rt_worth(threads, n, 100));
+}

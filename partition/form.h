@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How saved values are stored: which forms a value may take, and what each takes in bytes and in time.
+ *
+ *   form    of      bytes            beyond the trip
+ *   PLAIN   any     those of its type
+ *   BF16    f32     half of them     rounding all elements and widening them, with save_dtype bf16
+ *   BITS    bool    an eighth        packing and unpacking all elements
+ *
+ * BITS keeps every value.  BF16 rounds to nearest with 8 bits of significand: an element is off by at most
+ * 2^-9 of itself (by 2^-134 where it is subnormal), infinities and NaN stay.  The forward half never reads a
+ * rounded value, so that its results are those of the unrounded plan to the last bit.
+ */
+#ifndef GCUT_PARTITION_FORM_H
+#define GCUT_PARTITION_FORM_H
+
+#include "partition/price.h"
+
+#define GCUT_BF16_ERROR 0x1p-9 /* the largest |round(x) - x| / |x| */
+
+/* By value: may it be rounded?  Not where a result of the backward half is its storage, nor where a step of
+ * a step function may fall between an element and its rounding: where an op reads it whose derivative is zero
+ * everywhere or that looks for the largest element, directly or in what ops other than contractions make of
+ * it.  A comparison with 0 is harmless: rounding keeps signs.  Memory from `arena`. */
+bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f);
+
+gcut_dtype gcut_form_dtype(gcut_form form, gcut_dtype plain);
+/* The suffix of a packed value's name: "bf16", "bits"; NULL for PLAIN. */
+const char *gcut_form_name(gcut_form form);
+/* The type of a value of type t in that form. */
+gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form);
+/* Its bytes, symbolic. */
+gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form);
+
+#endif
