@@ -24,7 +24,7 @@ typedef struct search {
     gcut_network *net;
 } search;
 
-static double cost_at(const gcut_point *x, double lambda)
+static double cost_at(const gcut_supported *x, double lambda)
 {
     return x->fixed_ns + lambda * (double)x->saved_bytes;
 }
@@ -37,12 +37,12 @@ bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network
 }
 
 /* The plan of a cut, measured as a plan: what it does not need it does not pay. */
-static gcut_point point_of(const search *s, const bool *side)
+static gcut_supported point_of(const search *s, const bool *side)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     bool *saved = gcut_saved_by(s->f->p, s->arena, s->net, side);
     gcut_choice *c = gcut_choice_saving(s->f->p, a, saved, NULL, 0);
-    gcut_point x = {.saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved};
+    gcut_supported x = {.saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved};
     x.side = gcut_memdup(s->arena, side, s->net->nvertices);
     gcut_arena_free(a);
     return x;
@@ -57,26 +57,26 @@ static gcut_cut cut_at(const search *s, double lambda)
     return cut;
 }
 
-static void emit(const search *s, gcut_point x)
+static void emit(const search *s, gcut_supported x)
 {
     *GCUT_PUSH(s->arena, &s->f->points) = x;
 }
 
 static int more_bytes(const void *a, const void *b)
 {
-    const gcut_point *x = a, *y = b;
+    const gcut_supported *x = a, *y = b;
     return (x->saved_bytes < y->saved_bytes) - (x->saved_bytes > y->saved_bytes);
 }
 
 /* The points on the edge from a to b, whose costs meet at lambda, by falling bytes. */
-static void fill_edge(const search *s, const gcut_point *a, const gcut_point *b, double lambda,
+static void fill_edge(const search *s, const gcut_supported *a, const gcut_supported *b, double lambda,
                       const gcut_cut *cut)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     gcut_sides sides = gcut_ties_between(scratch, s->net, cut, b->side, a->side);
-    GCUT_VEC(gcut_point) found = {0};
+    GCUT_VEC(gcut_supported) found = {0};
     for (uint32_t i = 0; i < sides.n; i++) {
-        gcut_point x = point_of(s, sides.at[i]);
+        gcut_supported x = point_of(s, sides.at[i]);
         x.from = x.to = lambda;
         x.between = true;
         *GCUT_PUSH(scratch, &found) = x;
@@ -85,7 +85,7 @@ static void fill_edge(const search *s, const gcut_point *a, const gcut_point *b,
     double last_ns = a->fixed_ns;
     int64_t last_bytes = a->saved_bytes;
     for (uint32_t i = 0; i < found.n; i++) {
-        gcut_point *x = &found.at[i];
+        gcut_supported *x = &found.at[i];
         bool falls = x->saved_bytes < last_bytes && x->saved_bytes > b->saved_bytes;
         if (!falls || !(x->fixed_ns > last_ns) || !(x->fixed_ns < b->fixed_ns)) continue;
         emit(s, *x);
@@ -97,12 +97,12 @@ static void fill_edge(const search *s, const gcut_point *a, const gcut_point *b,
 
 /* From corner a on: everything up to `last`.  The depth is the number of corners at worst, so the pending
  * ones are kept in an explicit stack. */
-static void walk(const search *s, gcut_point a, gcut_point last)
+static void walk(const search *s, gcut_supported a, gcut_supported last)
 {
-    GCUT_VEC(gcut_point) right = {0};
+    GCUT_VEC(gcut_supported) right = {0};
     *GCUT_PUSH(s->scratch, &right) = last;
     while (right.n) {
-        gcut_point b = right.at[right.n - 1];
+        gcut_supported b = right.at[right.n - 1];
         if (b.saved_bytes >= a.saved_bytes) { /* the same plan, or one that ties */
             right.n--;
             continue;
@@ -115,7 +115,7 @@ static void walk(const search *s, gcut_point a, gcut_point last)
             continue;
         }
         gcut_cut cut = cut_at(s, meet);
-        gcut_point mid = point_of(s, cut.source_side);
+        gcut_supported mid = point_of(s, cut.source_side);
         bool inside = mid.saved_bytes < a.saved_bytes && mid.saved_bytes > b.saved_bytes;
         double blur = cut.error + 1e-12 * cut.cost;
         if (inside && cost_at(&mid, meet) < cost_at(&a, meet) - blur) {
@@ -153,7 +153,7 @@ gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
 
 /* ---- questions ---- */
 
-gcut_choice *gcut_point_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_point *point)
+gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point)
 {
     gcut_choice *c = gcut_choice_saving(f->p, arena, point->saved, NULL, point->from);
     c->lower_bound_ns = fmin(c->cost_ns, gcut_cost_bound(f, point->from));
@@ -203,7 +203,7 @@ gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double f
     gcut_fate *before = NULL;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_point *x = &f->points.at[i];
+        const gcut_supported *x = &f->points.at[i];
         if (x->between || !(x->to > from)) continue;
         gcut_fate *fate = gcut_choice_saving(p, scratch, x->saved, NULL, 0)->fate;
         for (gcut_ref v = 1; v < nvalues; v++) {

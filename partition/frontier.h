@@ -14,14 +14,14 @@
 
 #include "partition/decide.h"
 
-typedef struct gcut_point {
+typedef struct gcut_supported {
     int64_t saved_bytes;
     double fixed_ns;   /* cost at lambda 0 */
     double from, to;   /* the lambdas for which no plan is cheaper: [from, to]; a point between has one */
     bool between;      /* on the edge between two corners */
     const bool *saved; /* by value, for gcut_choice_saving */
     const bool *side;  /* by vertex of gcut_problem_network: the source's side of the cut */
-} gcut_point;
+} gcut_supported;
 
 /* No plan costs less than cost_ns at lambda: the value of a flow. */
 typedef struct gcut_bound {
@@ -37,7 +37,7 @@ typedef struct gcut_flips {
 
 typedef struct gcut_frontier {
     const gcut_problem *p;
-    GCUT_VEC(gcut_point)
+    GCUT_VEC(gcut_supported)
     points;                      /* bytes fall and fixed_ns rises from one to the next; the first is the
                                     cheapest at lambda 0, the last saves the fewest bytes possible */
     GCUT_VEC(gcut_bound) bounds; /* rising lambda, from 0 on: at least the breakpoints */
@@ -47,7 +47,7 @@ typedef struct gcut_frontier {
 gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
 
 /* The plan of a point, at lambda `from`, with its lower bound there. */
-gcut_choice *gcut_point_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_point *point);
+gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point);
 
 /* No plan that keeps at most that many bytes across the boundary takes less than this at lambda 0, whatever
  * its schedule: the maximum over lambda of (cheapest cost - lambda * bytes).  INFINITY when none keeps so

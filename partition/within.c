@@ -203,8 +203,8 @@ static int64_t forced_bytes(const gcut_problem *p)
 /* ---- the plan ---- */
 
 /* Something better than `point`, or proof that it is not much worse than the best: raises *bound. */
-static gcut_choice *improve(const gcut_frontier *f, gcut_arena *arena, const gcut_point *point, int64_t bytes,
-                            double *bound)
+static gcut_choice *improve(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point,
+                            int64_t bytes, double *bound)
 {
     const gcut_problem *p = f->p;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
@@ -237,9 +237,9 @@ static _Noreturn void complain(const gcut_frontier *f, int64_t bytes)
 {
     const gcut_problem *p = f->p;
     const gcut_graph *g = p->g;
-    const gcut_point *least = &f->points.at[f->points.n - 1];
+    const gcut_supported *least = &f->points.at[f->points.n - 1];
     gcut_text who = {.arena = g->module->arena};
-    gcut_choice *c = gcut_point_choice(f, g->module->arena, least);
+    gcut_choice *c = gcut_supported_choice(f, g->module->arena, least);
     gcut_place place = {.file = g->module->file};
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (c->fate[v] != GCUT_F_SAVED) continue;
@@ -259,7 +259,7 @@ gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int
     uint32_t i = 0;
     while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;
     if (i == f->points.n) complain(f, saved_bytes);
-    const gcut_point *point = &f->points.at[i];
+    const gcut_supported *point = &f->points.at[i];
     double bound = gcut_bound_at(f, saved_bytes);
     gcut_choice *better = NULL;
     if (point->fixed_ns - bound > 1e-9 * point->fixed_ns + 1e-6)

@@ -162,7 +162,7 @@ static uint32_t hull_of(const truth *t, pair *out)
 static void check_points(const gcut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_point *x = &f->points.at[i];
+        const gcut_supported *x = &f->points.at[i];
         assert_true(near(x->fixed_ns, best_within(t, x->saved_bytes)));
         assert_true(x->saved_bytes == 0 || x->fixed_ns < best_within(t, x->saved_bytes - 1));
         assert_true(x->between ? x->from == x->to : x->from < x->to);
@@ -170,7 +170,7 @@ static void check_points(const gcut_frontier *f, const truth *t)
             assert_true(x->saved_bytes < x[-1].saved_bytes && x->fixed_ns > x[-1].fixed_ns);
             assert_true(x->from == x[-1].to);
         }
-        gcut_choice *c = gcut_point_choice(f, f->p->g->module->arena, x);
+        gcut_choice *c = gcut_supported_choice(f, f->p->g->module->arena, x);
         assert_int_equal(c->saved_bytes, x->saved_bytes);
         assert_true(near(c->fixed_ns, x->fixed_ns));
         assert_true(c->lower_bound_ns <= c->cost_ns && near(c->lower_bound_ns, c->cost_ns));
@@ -196,7 +196,7 @@ static uint32_t check_hull(const gcut_frontier *f, const truth *t)
 static void check_prices(const gcut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_point *x = &f->points.at[i];
+        const gcut_supported *x = &f->points.at[i];
         double hi = isinf(x->to) ? 2 * x->from + 1 : x->to;
         for (int k = 0; k <= 4; k++) {
             double lambda = x->from + (hi - x->from) * k / 4, cost = cheapest_at(t, lambda);
@@ -210,7 +210,7 @@ static void check_prices(const gcut_frontier *f, const truth *t)
 /* Never above the truth, and as high as the hull lets it be. */
 static void check_bounds(const gcut_frontier *f, const truth *t)
 {
-    const gcut_point *last = &f->points.at[f->points.n - 1];
+    const gcut_supported *last = &f->points.at[f->points.n - 1];
     for (uint32_t i = 0; i < t->n; i++)
         for (int64_t b = t->all[i].bytes - 1; b <= t->all[i].bytes + 1; b++) {
             double bound = gcut_bound_at(f, b), best = best_within(t, b);
@@ -221,7 +221,7 @@ static void check_bounds(const gcut_frontier *f, const truth *t)
             assert_true(bound <= best * (1 + 1e-12));
             double line = f->points.at[0].fixed_ns;
             for (uint32_t k = 1; k < f->points.n; k++) {
-                const gcut_point *x = &f->points.at[k];
+                const gcut_supported *x = &f->points.at[k];
                 if (b < x[-1].saved_bytes && b >= x->saved_bytes)
                     line = x->fixed_ns - (x->fixed_ns - x[-1].fixed_ns) * (double)(b - x->saved_bytes) /
                                              (double)(x[-1].saved_bytes - x->saved_bytes);
@@ -257,9 +257,9 @@ static uint32_t check_flips(const gcut_frontier *f, gcut_arena *a, double from)
     gcut_flips *flips = gcut_flip_prices(f, a, from);
     uint32_t again = 0;
     for (uint32_t i = 0; i < f->points.n; i++) {
-        const gcut_point *x = &f->points.at[i];
+        const gcut_supported *x = &f->points.at[i];
         if (x->between || x->to <= from) continue;
-        gcut_choice *c = gcut_point_choice(f, a, x);
+        gcut_choice *c = gcut_supported_choice(f, a, x);
         for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
             bool saved = flips[v].saved;
             for (uint32_t k = 0; k < flips[v].n && flips[v].at[k] <= fmax(x->from, from); k++) saved = !saved;
@@ -372,7 +372,7 @@ static void layers_body(void *state)
     gcut_frontier *f = gcut_frontier_of(p, a);
     assert_int_equal(f->points.n, 13);
     for (uint32_t i = 0; i < 13; i++) {
-        const gcut_point *x = &f->points.at[i];
+        const gcut_supported *x = &f->points.at[i];
         assert_int_equal(x->saved_bytes, (12 - i) * 64 * 256 * 4);
         assert_int_equal(x->between, i > 0 && i < 12);
         assert_true(near(x->fixed_ns - f->points.at[0].fixed_ns,
