@@ -173,6 +173,10 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_POLICY: o->policy = arg; break;
     case GCUT_OPT_LAMBDA: ok = take_real(name, arg, &o->lambda); break;
     case GCUT_OPT_BUDGET: ok = take_size(name, arg, &o->budget); break;
+    case GCUT_OPT_SAVED_BUDGET:
+        o->saved_budget = 0;
+        ok = !strcmp(arg, "0") || take_size(name, arg, &o->saved_budget);
+        break;
     case GCUT_OPT_PLAN: o->plan = arg; break;
     case GCUT_OPT_SAVE_DTYPE: o->save_dtype = arg; break;
     case GCUT_OPT_MACHINE: o->machine = arg; break;

@@ -183,6 +183,7 @@ static gcut_plan *plan_iteration(const level *l, const decided *d)
     o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
     o.loops = NULL;
+    o.saved_limited = false; /* a budget is about the whole graph's bytes, not a step's */
     const gcut_plan_part *part = o.file ? gcut_plan_file_step(o.file, loop_name(l, d)) : NULL;
     if (o.file && !part) return NULL;
     gcut_plan *plan = part ? gcut_plan_follow(joint, &o, part) : gcut_plan_make(joint, &o);

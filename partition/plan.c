@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "partition/frontier.h"
 #include "partition/plan_file.h"
 #include "partition/policy.h"
 
@@ -98,7 +99,11 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     if (opt->file) return gcut_plan_follow(joint, opt, NULL);
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
-    gcut_plan *plan = gcut_plan_from(p, opt, gcut_choose(p, scratch, opt->policy, opt->lambda));
+    gcut_plan_options o = *opt;
+    if (o.saved_limited) o.lambda = 0;
+    gcut_choice *c = o.saved_limited ? gcut_choose_within(p, scratch, o.saved_budget)
+                                     : gcut_choose(p, scratch, o.policy, o.lambda);
+    gcut_plan *plan = gcut_plan_from(p, &o, c);
     gcut_arena_free(scratch);
     return plan;
 }

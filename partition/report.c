@@ -17,7 +17,7 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
     r.p = gcut_problem_of(arena, plan);
     /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
      * from 0 on. */
-    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget;
+    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget && !plan->options.saved_limited;
     double from = priced ? plan->options.lambda : 0;
     r.frontier = gcut_frontier_of(r.p, arena);
     r.flips = gcut_flip_prices(r.frontier, arena, from);
@@ -464,6 +464,8 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_text(a, &plan->options));
     if (plan->budget)
         gcut_text_add(out, "budget %s (%s)", gcut_report_size(a, plan->budget), plan->label);
+    else if (plan->options.saved_limited)
+        gcut_text_add(out, "at most %s saved", gcut_report_size(a, plan->options.saved_budget));
     else
         gcut_text_add(out, "lambda %g ns/B", plan->options.lambda);
     for (uint32_t i = 0; i < plan->options.nat; i++)

@@ -77,6 +77,11 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
         gcut_json_int(j, plan->budget);
     else
         gcut_json_null(j);
+    gcut_json_key(j, "saved_budget");
+    if (plan->options.saved_limited)
+        gcut_json_int(j, plan->options.saved_budget);
+    else
+        gcut_json_null(j);
     gcut_json_key(j, "at");
     gcut_json_object(j);
     for (uint32_t i = 0; i < plan->options.nat; i++)

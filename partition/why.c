@@ -122,7 +122,8 @@ static const gcut_again *again_of(const gcut_why *w, gcut_arena *a)
 
 bool gcut_why_is_minimum(const gcut_plan *plan)
 {
-    return plan->options.policy == GCUT_POLICY_MINCUT && !plan->options.file && !plan->budget;
+    bool limited = plan->budget || plan->options.saved_limited;
+    return plan->options.policy == GCUT_POLICY_MINCUT && !plan->options.file && !limited;
 }
 
 static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena *a)

@@ -369,6 +369,7 @@ typedef struct gcut_options {
     const char *policy;     /* who decides what is saved: one of GCUT_POLICIES; B is a number from 0 to 1 */
     double lambda;          /* price of a saved byte in ns */
     int64_t budget;         /* bytes that the peak of the whole step may take; 0 = no limit */
+    int64_t saved_budget;   /* bytes that may be saved for the backward half; -1 = no limit. Excludes budget */
     const char *plan;       /* a plan file to follow instead of deciding; NULL = none */
     const char *save_dtype; /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
     const char *machine; /* file of a machine model or "shipped"; NULL = GRADCUT_MACHINE, else what calibrate
@@ -390,7 +391,8 @@ typedef struct gcut_options {
     bool symbolic;     /* printed plans show types and bytes as formulas of the symbols */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
 } gcut_options;
-#define GCUT_OPTIONS_DEFAULT ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05})
+#define GCUT_OPTIONS_DEFAULT \
+    ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05, .saved_budget = -1})
 
 typedef enum gcut_stage_name {
     GCUT_STAGE_PRIMAL,
