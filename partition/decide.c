@@ -201,6 +201,7 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
     gcut_network *net = gcut_problem_network(p, scratch);
     gcut_network_at(net, lambda);
+    if (!gcut_network_feasible(net, scratch)) gcut_require_feasible(p, scratch);
     gcut_cut cut = gcut_solve(net, scratch);
     gcut_policy_fn *rule = gcut_policy_get(policy)->saved;
     bool *saved = rule ? rule(p, scratch) : saved_by_cut(p, scratch, net, &cut);

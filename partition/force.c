@@ -5,11 +5,13 @@
  * A mark on a view is about the value whose storage it is.  What lives anyway (parameters, constants,
  * results) needs no saving, so must_save is met there; must_recompute of a parameter cannot be.
  * Any value can be computed from the parameters in the end, so the only contradictions are between two
- * wishes about one value, and naming those two names a minimal pair.
+ * wishes about one value, and naming those two names a minimal pair.  Should a price ever forbid more, the
+ * network tells, and the wishes are sifted for the ones that matter.
  */
 #include <string.h>
 
 #include "partition/decide.h"
+#include "partition/solve.h"
 
 /* Who asked: for the message that names both sides. */
 typedef struct wish {
@@ -20,6 +22,7 @@ typedef struct wish {
 typedef struct wishes {
     gcut_problem *p;
     wish *save, *recompute; /* by value */
+    bool conflict;          /* some pair was reported; all of them are before anything fails */
 } wishes;
 
 static gcut_place place_of(const gcut_graph *g, gcut_ref v)
@@ -58,12 +61,16 @@ static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
     gcut_ref v = facts->base[asked];
     if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
     wish *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
-    if (!mine->asked) *mine = (wish){asked, mark};
-    if (w->save[v].asked && w->recompute[v].asked)
-        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
-                  "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
-                  describe(g, &w->save[v], GCUT_FORCE_SAVE),
-                  describe(g, &w->recompute[v], GCUT_FORCE_RECOMPUTE));
+    if (mine->asked) return; /* said before */
+    *mine = (wish){asked, mark};
+    if (w->save[v].asked && w->recompute[v].asked) {
+        gcut_report(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
+                    "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
+                    describe(g, &w->save[v], GCUT_FORCE_SAVE),
+                    describe(g, &w->recompute[v], GCUT_FORCE_RECOMPUTE));
+        w->conflict = true;
+        return;
+    }
     if (f == GCUT_FORCE_SAVE && facts->out[v]) return; /* a result is kept in any case */
     w->p->force[v] = f;
     w->p->wish[v] = describe(g, mine, f);
@@ -133,8 +140,9 @@ static void add_marks(wishes *w, const gcut_marks *marks, gcut_ref first, uint32
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;
-    wishes w = {p, gcut_calloc(arena, g->values.n, sizeof *w.save),
-                gcut_calloc(arena, g->values.n, sizeof *w.save)};
+    wishes w = {.p = p};
+    w.save = gcut_calloc(arena, g->values.n, sizeof *w.save);
+    w.recompute = gcut_calloc(arena, g->values.n, sizeof *w.recompute);
     for (uint32_t i = 0; i < g->params.n; i++)
         add_marks(&w, &g->params.at[i].marks, g->params.at[i].value, 1);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -146,4 +154,44 @@ void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
         gcut_ref v = gcut_named(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
         if (v) add_wish(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
     }
+    if (w.conflict) gcut_throw(g->module->env, GCUT_EPLAN);
+}
+
+/* ---- wishes that no plan meets ---- */
+
+static bool is_feasible(const gcut_problem *p, gcut_arena *arena)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    gcut_network *net = gcut_problem_network(p, scratch);
+    gcut_network_at(net, 0); /* what is forbidden is so at any lambda */
+    bool feasible = gcut_network_feasible(net, scratch);
+    gcut_arena_free(scratch);
+    return feasible;
+}
+
+/* Deletion filter: a wish without which there is still no plan is not part of the reason; what remains is a
+ * set of which none can be left out. */
+void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
+{
+    const gcut_graph *g = p->g;
+    if (is_feasible(p, arena)) return;
+    gcut_problem q = *p;
+    q.force = gcut_memdup(arena, p->force, g->values.n * sizeof *p->force);
+    gcut_text all = {.arena = arena};
+    gcut_ref first = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (p->force[v] == GCUT_FORCE_NONE) continue;
+        q.force[v] = GCUT_FORCE_NONE;
+        if (is_feasible(&q, arena)) q.force[v] = p->force[v];
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (q.force[v] == GCUT_FORCE_NONE) continue;
+        gcut_text_add(&all, "%s%s", first ? ", " : "", p->wish[v]);
+        if (!first) first = v;
+    }
+    if (!first)
+        gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
+                  "some value of @%s must be neither saved nor recomputed", g->name);
+    gcut_fail(g->module->env, GCUT_EPLAN, place_of(g, first), "leave one of these wishes out",
+              "no plan meets %s", all.at);
 }

@@ -257,7 +257,7 @@ static links *first_level(const gcut_network *net, gcut_arena *arena, key k)
 }
 
 /* Without a path of infinite arcs from source to sink some cut is finite, and GLPK's flow stays finite. */
-static bool has_finite_cut(const gcut_network *net, gcut_arena *arena)
+bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena)
 {
     links l = {.nvertices = net->nvertices};
     for (uint32_t i = 0; i < net->arcs.n; i++)
@@ -351,7 +351,7 @@ static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *key
 {
     GCUT_ASSERT(net->nvertices < INT32_MAX - 1 && net->arcs.n < (uint32_t)FLOW_LIMIT / 2);
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    if (!has_finite_cut(net, scratch))
+    if (!gcut_network_feasible(net, scratch))
         gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
                   "some value must be neither saved nor recomputed");
     links *l = first_level(net, scratch, keys[0]);

@@ -25,6 +25,9 @@ typedef struct gcut_cut {
     gcut_residual residual; /* of the first key; what is more than 0, in the order of the arcs */
 } gcut_cut;
 
+/* Some cut contains no infinite arc. */
+bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena);
+
 /* Throws GCUT_EPLAN when every cut contains an infinite arc, GCUT_ENOMEM.  Of the cuts of equal cost it takes
  * the one with the fewest saved bytes, then the fewest saved tensors, then the smallest source side. */
 gcut_cut gcut_solve(const gcut_network *net, gcut_arena *arena);

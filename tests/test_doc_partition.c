@@ -92,6 +92,21 @@ static void must_say_prices(const world *w, const gcut_plan *plan)
     must_say(w, t.at);
 }
 
+/* Reasons, but for the whole step's, and lines of the plan file. */
+static void must_say_why(const world *w, gcut_graph *g, const gcut_options *o, const gcut_plan *plan)
+{
+    gcut_text t = {.arena = w->env->arena};
+    const char *why = gcut_explain(g, o, "a", false), *last = why ? strstr(why, "\nif recomputed") : NULL;
+    assert_non_null(last);
+    must_say(w, gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
+    gcut_plan_json(plan, &t);
+    for (const char *v = "ab"; *v; v++) {
+        const char *line = strstr(t.at, gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v));
+        assert_non_null(line);
+        must_say(w, gcut_printf(w->env->arena, "%.*s", (int)(strchr(line, '}') + 1 - line), line));
+    }
+}
+
 static void plan_example(const world *w, const example *e)
 {
     gcut_arena *a = w->env->arena;
@@ -117,6 +132,7 @@ static void plan_example(const world *w, const example *e)
     must_say(w, e->graph);
     must_say(w, without_peak(a, said));
     if (e->table) must_say_prices(w, plan);
+    if (e->table && !strcmp(e->name, "six")) must_say_why(w, g, &o, plan);
     free(said);
     gcut_ctx_free(ctx);
     unlink(path);

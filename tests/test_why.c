@@ -163,6 +163,92 @@ static void wishes_are_named(void **state)
     gcut_env_free(env);
 }
 
+/* ---- wishes that no plan meets ---- */
+
+typedef struct asking {
+    gcut_problem *p;
+    gcut_arena *a;
+} asking;
+
+static void choose(void *arg)
+{
+    asking *q = arg;
+    gcut_choose(q->p, q->a, GCUT_POLICY_MINCUT, 0.05);
+}
+
+/* Any wishes about distinct values can be met together; a price that forbids one names it alone. */
+static void feasible_body(void *arg)
+{
+    gcut_env *env = arg;
+    uint32_t refused = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 8, 500, 128, "j");
+        const char *save[64], *recompute[64];
+        gcut_plan_options o = options(0.05);
+        gcut_plan *plan = gcut_plan_make(g, &o);
+        for (gcut_ref v = 1; v < g->values.n; v++) {
+            if (plan->value[v].where == GCUT_W_BACKWARD || !gcut_def(g, v)) continue;
+            if (gcut_value_is(g, v, GCUT_CLASS_VIEW)) continue;
+            if ((seed * 31 + v * 7) % 3 == 0) save[o.nsave++] = g->values.at[v].name;
+            if ((seed * 31 + v * 7) % 3 == 1) recompute[o.nrecompute++] = g->values.at[v].name;
+        }
+        o.save = save, o.recompute = recompute;
+        gcut_problem *p = gcut_problem_new(a, g, &o);
+        gcut_choice *c = gcut_choose(p, a, GCUT_POLICY_MINCUT, 0.05);
+        gcut_ref bad = 0;
+        for (gcut_ref v = 1; v < g->values.n; v++)
+            if (p->force[v] == GCUT_FORCE_RECOMPUTE && c->fate[v] == GCUT_F_RECOMPUTED && p->facts->read[v])
+                bad = v;
+        if (bad) {
+            gcut_diags_clear(env);
+            p->price[bad].recompute_ns = INFINITY;
+            asking q = {p, a};
+            assert_int_equal(gcut_protect(env, choose, &q), GCUT_EPLAN);
+            assert_string_equal(env->diags[0].message,
+                                gcut_printf(a, "no plan meets --recompute %%%s", g->values.at[bad].name));
+            refused++;
+        }
+        gcut_arena_free(a);
+    }
+    assert_true(refused > 10);
+}
+
+static void wishes_that_conflict_are_sifted(void **state)
+{
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    (void)state;
+    must(env, feasible_body, env);
+    gcut_env_free(env);
+}
+
+/* Every pair is named, each once. */
+static void pairs_body(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_graph *g = joint_random(gcut_module_new(env, a), 3, 8, 500, 128, "j");
+    const char *names[2] = {0};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->nodes.n && n < 2; i++)
+        if (gcut_node_class(gcut_node_at(g, i)) == GCUT_CLASS_POINTWISE)
+            names[n++] = g->values.at[gcut_node_at(g, i)->res0].name;
+    gcut_plan_options o = options(0.05);
+    o.save = o.recompute = names, o.nsave = o.nrecompute = n;
+    gcut_plan_make(g, &o);
+}
+
+static void every_pair_is_named(void **state)
+{
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    (void)state;
+    assert_int_equal(gcut_protect(env, pairs_body, env), GCUT_EPLAN);
+    assert_int_equal(env->ndiags, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_non_null(strstr(env->diags[i].message, "cannot be both saved and recomputed: --save %"));
+    gcut_env_free(env);
+}
+
 /* ---- through the public API ---- */
 
 static json_t *explain(gcut_graph *g, const gcut_options *o, const char *value)
@@ -246,6 +332,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_other_plan_is_the_cheapest_of_its_kind),
         cmocka_unit_test(wishes_are_named),
+        cmocka_unit_test(wishes_that_conflict_are_sifted),
+        cmocka_unit_test(every_pair_is_named),
         cmocka_unit_test(the_effect_is_that_of_the_other_step),
         cmocka_unit_test(it_names_readers_and_their_rules),
     };
