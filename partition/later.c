@@ -10,6 +10,7 @@
 
 #define CANDIDATES 6   /* per step, the largest */
 #define MOST_STEPS 3e6 /* of simulated schedules */
+#define WORTH 0.95     /* of the temporaries' peak: a smaller gain may be the simulator's alone */
 
 typedef struct improving {
     const gcut_problem *p;
@@ -142,15 +143,18 @@ gcut_choice *gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_cho
     const gcut_choice *now = c;
     gcut_choice *better = NULL;
     double left = MOST_STEPS;
+    int64_t before = 0, after = 0;
     while (left > 0) {
         m.arena = gcut_arena_new(env, scratch);
         gcut_live l = gcut_live_of(p, now, m.arena);
         left -= l.nsteps;
+        after = l.peak_bytes - l.resident_bytes;
+        if (now == c) before = after;
         gcut_choice *x = one_more(&m, arena, now, &l, &left);
         gcut_arena_free(m.arena);
         if (!x) break;
         now = better = x;
     }
     gcut_arena_free(scratch);
-    return better;
+    return (double)after <= WORTH * (double)before ? better : NULL;
 }

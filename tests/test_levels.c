@@ -133,6 +133,75 @@ static void uniform_chains_reach_revolve(void **state)
     gcut_env_free(env);
 }
 
+/* ---- Checkmate ---- */
+
+typedef struct checkmate_row {
+    uint32_t l, memory; /* in states */
+    double cost[32];    /* of h[1..l-1] */
+    double least;       /* cost of what is computed again */
+} checkmate_row;
+
+static bool read_row(FILE *f, checkmate_row *r)
+{
+    char costs[512];
+    if (fscanf(f, "%u %u %511s %lf", &r->l, &r->memory, costs, &r->least) != 4) return false;
+    char *at = costs;
+    assert_true(r->l >= 2 && r->l <= 32);
+    for (uint32_t i = 1; i < r->l; i++) r->cost[i] = strtod(at + (i > 1), &at);
+    assert_int_equal(*at, 0);
+    return true;
+}
+
+/* The same memory as Checkmate counts: a state takes a unit, so does a gradient, but for the last one, which
+ * is a result; the first is a scalar's broadcast.  Before an operand is freed what is made of it is there. */
+static void check_row(gcut_env *env, const checkmate_row *r)
+{
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_plan_options opt = options();
+    gcut_problem *p = gcut_problem_new(a, chain_of(env, a, r->l), &opt);
+    const gcut_choice *all = gcut_choose(p, a, GCUT_POLICY_SAVE_ALL, 0);
+    gcut_chain *c = gcut_chain_of(p, a, &all, 1);
+    assert_int_equal(c->b.n, r->l);
+    bool equal = true;
+    for (uint32_t k = 0; k < r->l; k++) {
+        c->at[k].advance_ns = k + 1 < r->l ? r->cost[k + 1] : 0;
+        equal &= k + 1 == r->l || r->cost[k + 1] == 1;
+    }
+    gcut_level_plans plans = gcut_levels_of(c, a, 128);
+    double best = INFINITY;
+    uint32_t again = 0, most;
+    for (uint32_t i = 0; i < plans.at.n; i++) {
+        const gcut_level_plan *x = &plans.at.at[i];
+        if (x->bytes > r->memory * INT64_C(4096) || x->model_ns >= best) continue;
+        best = x->model_ns;
+        count(p, a, x->choice, &again, &most);
+    }
+    if (fabs(best - r->least) > 1e-9)
+        fail_msg("%u states in %u: %g, Checkmate %g", r->l, r->memory, best, r->least);
+    if (equal) assert_int_equal(again, (uint32_t)r->least);
+    gcut_arena_free(a);
+}
+
+static void body_checkmate(void *arg)
+{
+    gcut_env *env = arg;
+    FILE *f = fopen(GCUT_SOURCE_DIR "/tests/reference/checkmate.txt", "r");
+    assert_non_null(f);
+    checkmate_row r;
+    uint32_t n = 0;
+    for (; read_row(f, &r); n++) check_row(env, &r);
+    fclose(f);
+    assert_true(n >= 12);
+}
+
+static void linear_graphs_reach_the_stage_program(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, body_checkmate, env);
+    gcut_env_free(env);
+}
+
 typedef struct text_job {
     gcut_env *env;
     const char *text;
@@ -358,6 +427,7 @@ static void members_compute_what_save_all_computes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve),
+                                       cmocka_unit_test(linear_graphs_reach_the_stage_program),
                                        cmocka_unit_test(a_transformer_of_32_layers),
                                        cmocka_unit_test(members_compute_what_save_all_computes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
