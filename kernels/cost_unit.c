@@ -172,7 +172,8 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
         w.flops = flops_of(c, h->g, n);
         w.ns = contraction_ns(c, h, n, w.flops);
     } else {
-        w.ns = op_ns(c, &c->m, h->g, n, u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER);
+        w.ns = op_ns(c, &c->m, h->g, n,
+                     u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK);
     }
     return w;
 }
@@ -194,6 +195,7 @@ const char *gcut_cost_class(const gcut_half *h, uint32_t unit)
         [GCUT_U_FLIP] = "move",          [GCUT_U_TAKE] = "gather",
         [GCUT_U_SCATTER] = "scatter",    [GCUT_U_CONV] = "conv",
         [GCUT_U_POOL] = "pool",          [GCUT_U_ATTENTION] = "attention",
+        [GCUT_U_PACK] = "move",          [GCUT_U_UNPACK] = "move",
         [GCUT_U_CUMSUM] = "running sum", [GCUT_U_ATTENTION_GRAD] = "attention grad",
         [GCUT_U_COPY] = "move",          [GCUT_U_REGION] = "control",
     };
