@@ -107,11 +107,17 @@ double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
     return c->trip_ns * share + c->convert_ns;
 }
 
+static int64_t lines(int64_t bytes)
+{
+    return bytes / GCUT_LINE + (bytes % GCUT_LINE != 0);
+}
+
 gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda)
 {
     gcut_form other = GCUT_FORM_PLAIN;
     if (gcut_type_of(p->g, v)->dtype == GCUT_bool && !p->g->is_body) other = GCUT_FORM_BITS;
     if (p->opt->save_dtype == GCUT_bf16 && p->roundable[v]) other = GCUT_FORM_BF16;
+    if (lines(gcut_saved_bytes(p, v, other)) >= lines(p->price[v].bytes)) return GCUT_FORM_PLAIN;
     double plain = p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
     double packed = gcut_saved_ns(p, v, other) + lambda * (double)gcut_saved_bytes(p, v, other);
     return packed < plain ? other : GCUT_FORM_PLAIN;

@@ -17,6 +17,7 @@
 #include "partition/price.h"
 
 #define GCUT_BF16_ERROR 0x1p-9 /* the largest |round(x) - x| / |x| */
+#define GCUT_LINE 64           /* memory is placed in multiples of so many bytes: fewer are no gain */
 
 /* By value: may it be rounded?  Not where a result of the backward half is its storage, nor where a step of
  * a step function may fall between an element and its rounding: where an op reads it whose derivative is zero

@@ -40,6 +40,10 @@ static void json_saved(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
     key_str(j, "value", r->g->values.at[v].name);
     key_int(j, "bytes", r->plan->value[v].bytes);
     key_str(j, "type", gcut_report_type(r, v));
+    gcut_form form = r->plan->value[v].form;
+    key_str(j, "stored",
+            form == GCUT_FORM_PLAIN ? gcut_dtype_name(gcut_type_of(r->g, v)->dtype) : gcut_form_name(form));
+    key_real(j, "relative_error", form == GCUT_FORM_BF16 ? GCUT_BF16_ERROR : 0);
     key_str(j, "op", gcut_report_op(r, v));
     key_str(j, "loc", gcut_report_at(r, v));
     json_readers(j, r, "readers", v);
