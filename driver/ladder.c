@@ -14,8 +14,7 @@
  * 2^14 for f64.  Products of f16 and bf16 are summed in f32, so that there only the roundings of the stated
  * values are left, 2^-11 and 2^-8 each: m independent ones add up to about sqrt(m) of them, 2^4 for a chain
  * of 2^8.  A value is compared as the coarsest dtype that it was computed from, in the half that computes it:
- * a saved value that was rounded to bf16 is off by 2^-9 of each element, half of what is counted for one
- * here. */
+ * a saved value that was rounded to bf16 counts as one of bf16. */
 #define TOL_F64 4e-12
 #define TOL_F32 1.2e-4
 #define TOL_F16 0x1p-7

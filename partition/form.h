@@ -8,7 +8,7 @@
  *   BITS    bool    an eighth        packing and unpacking all elements
  *
  * BITS keeps every value.  BF16 rounds to nearest with 8 bits of significand: an element is off by at most
- * 2^-9 of itself (by 2^-134 where it is subnormal), infinities and NaN stay.  The forward half never reads a
+ * 2^-8 of itself (by 2^-134 where it is subnormal), infinities and NaN stay.  The forward half never reads a
  * rounded value, so that its results are those of the unrounded plan to the last bit.
  */
 #ifndef GCUT_PARTITION_FORM_H
@@ -16,7 +16,7 @@
 
 #include "partition/price.h"
 
-#define GCUT_BF16_ERROR 0x1p-9 /* the largest |round(x) - x| / |x| */
+#define GCUT_BF16_ERROR 0x1p-8 /* the largest |round(x) - x| / |x| */
 #define GCUT_LINE 64           /* memory is placed in multiples of so many bytes: fewer are no gain */
 
 /* By value: may it be rounded?  Not where a result of the backward half is its storage, nor where a step of

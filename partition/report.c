@@ -298,7 +298,7 @@ static void print_rows(const char *(*rows)[NCOLS], uint32_t n, gcut_text *out)
     }
 }
 
-/* "as bf16: 3 tensors, 5,120 bytes less, each element off by at most 2^-9 of itself" */
+/* "as bf16: 3 tensors, 5,120 bytes less, each element off by at most 2^-8 of itself" */
 static void print_forms(const gcut_report_ctx *r, gcut_text *out)
 {
     for (gcut_form form = GCUT_FORM_BF16; form <= GCUT_FORM_BITS; form++) {
@@ -312,7 +312,7 @@ static void print_forms(const gcut_report_ctx *r, gcut_text *out)
         if (!n) continue;
         gcut_text_add(out, "as %s: %u tensor%s, %s less", gcut_form_name(form), n, n == 1 ? "" : "s",
                       gcut_report_size(r->arena, less));
-        gcut_text_add(out, form == GCUT_FORM_BF16 ? ", each element off by at most 2^-9 of itself\n" : "\n");
+        gcut_text_add(out, form == GCUT_FORM_BF16 ? ", each element off by at most 2^-8 of itself\n" : "\n");
     }
 }
 

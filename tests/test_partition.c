@@ -119,7 +119,7 @@ typedef struct score {
 } score;
 
 /* Storage of v as it is or, of bools, as bits, whichever costs less: bytes there and back, and for bits what
- * packing and unpacking them takes. */
+ * packing and unpacking them takes; not where both fit into one line. */
 static score store(const oracle *o, gcut_ref v, double lambda)
 {
     const gcut_machine *m = &o->plan->options.machine;
@@ -132,7 +132,7 @@ static score store(const oracle *o, gcut_ref v, double lambda)
                       gcut_machine_op_ns(m, GCUT_OP_pack_bits, GCUT_bool, (double)n) +
                       gcut_machine_op_ns(m, GCUT_OP_unpack_bits, GCUT_bool, (double)n),
                   (n + 7) / 8, 1};
-    return t->dtype == GCUT_bool && bits.cost < plain.cost ? bits : plain;
+    return t->dtype == GCUT_bool && n > GCUT_LINE && bits.cost < plain.cost ? bits : plain;
 }
 
 /* The cost of saving exactly the set `mask`: the backward half computes what it needs and is not given,
