@@ -351,6 +351,15 @@ typedef struct gcut_op_info {
 } gcut_op_info;
 
 const gcut_op_info *gcut_op_get(gcut_op op);
+/* How the reduced axes of t lie, a bit mask; axes of size 1 do not count. */
+typedef enum gcut_lie { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_lie;
+gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask);
+/* The kernel of n is a loop that can take an elementwise operand in: compute it on the way instead of reading
+ * it from memory.  All others, products too, read memory; so does a reader behind a view that changes the
+ * order. */
+bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
+/* Of a view: element k of the result is element k of the operand, or is repeated. */
+bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
 /* Half a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
 const char *gcut_op_why_zero(const gcut_op_info *info);
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */

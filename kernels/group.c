@@ -314,27 +314,6 @@ static void place_point(gcut_half *h, uint32_t node)
     pull_in(h, best, n);
 }
 
-/* How the reduced axes lie: LEADING, TRAILING, EVERY, MIDDLE; `kept` axes are those left, size-1 axes do not
- * count. */
-typedef enum lie { TRAILING, LEADING, EVERY, MIDDLE } lie;
-
-static lie how_it_lies(const gcut_type *t, uint32_t mask)
-{
-    bool some = false, kept_before = false, kept_after = false, broken = false, last = false;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        if (t->dim[d] == 1) continue;
-        bool red = mask >> d & 1;
-        if (red && some && !last) broken = true;
-        if (!red && !some) kept_before = true;
-        if (!red && some) kept_after = true;
-        some = some || red;
-        last = red;
-    }
-    if (!kept_before && !kept_after) return EVERY;
-    if (broken || (kept_before && kept_after) || !some) return MIDDLE;
-    return kept_before ? TRAILING : LEADING;
-}
-
 static gcut_dim product(gcut_half *h, const gcut_type *t, uint32_t mask)
 {
     gcut_dim n = 1;
@@ -344,14 +323,14 @@ static gcut_dim product(gcut_half *h, const gcut_type *t, uint32_t mask)
 }
 
 /* The unit of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
-static bool fits(gcut_half *h, uint32_t u, gcut_ref x, lie how, gcut_dim inner)
+static bool fits(gcut_half *h, uint32_t u, gcut_ref x, gcut_lie how, gcut_dim inner)
 {
     if (u == GCUT_NONE || unit_at(h, u)->kind != GCUT_U_LOOP || unit_at(h, u)->nodes.n >= MAX_MEMBERS)
         return false;
     const gcut_unit *w = unit_at(h, u);
     if (h->level[h->view[x].root] != GCUT_L_FULL) return false;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return false;
-    if (how == EVERY) return w->flat || (w->inner == GCUT_DIM_BAD && even(h, u, w->numel));
+    if (how == GCUT_EVERY) return w->flat || (w->inner == GCUT_DIM_BAD && even(h, u, w->numel));
     return !w->flat && (w->inner == GCUT_DIM_BAD || w->inner == inner);
 }
 
@@ -392,27 +371,27 @@ static void place_reduce(gcut_half *h, uint32_t node)
     const gcut_type *t = gcut_type_of(g, x);
     uint32_t mask = gcut_attr_axes(g, n), all = (1u << t->rank) - 1;
     gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD;
-    lie how = how_it_lies(t, mask);
-    if (how == MIDDLE) {
+    gcut_lie how = gcut_axes_lie(t, mask);
+    if (how == GCUT_MIDDLE) {
         place_other(h, GCUT_U_REDUCE, node);
         return;
     }
-    if (how == TRAILING) inner = product(h, t, mask);
-    if (how == LEADING) inner = product(h, t, all & ~mask);
+    if (how == GCUT_TRAILING) inner = product(h, t, mask);
+    if (how == GCUT_LEADING) inner = product(h, t, all & ~mask);
     uint32_t u = gcut_unit_source(h, x);
     if (!fits(h, u, x, how, inner)) {
         u = gcut_unit_new(h, GCUT_U_LOOP, GCUT_NONE);
         unit_at(h, u)->numel = numel;
     }
     gcut_unit *w = unit_at(h, u);
-    if (how == EVERY) {
+    if (how == GCUT_EVERY) {
         make_flat(h, u);
     } else if (w->inner == GCUT_DIM_BAD) {
         w->inner = inner;
-        w->rows = product(h, t, how == TRAILING ? all & ~mask : mask);
+        w->rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
     }
-    if (how != TRAILING) w->blocked = true;
-    join(h, u, node, how == TRAILING ? GCUT_L_ROW : how == LEADING ? GCUT_L_COLUMN : GCUT_L_TOTAL);
+    if (how != GCUT_TRAILING) w->blocked = true;
+    join(h, u, node, how == GCUT_TRAILING ? GCUT_L_ROW : how == GCUT_LEADING ? GCUT_L_COLUMN : GCUT_L_TOTAL);
 }
 
 /* A product whose only reader is a transposition is written in the transposed order at once. */
@@ -594,11 +573,8 @@ static bool *memory_readers(const gcut_half *h)
     for (uint32_t i = 0; i < g->results.n; i++) reads[g->results.at[i].value] = true;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
-        bool loop = e == GCUT_EMIT_POINT || e == GCUT_EMIT_CAST || e == GCUT_EMIT_BOUNDED;
-        if (e == GCUT_EMIT_VIEW) loop = !reads[n->res0];
-        if (e == GCUT_EMIT_REDUCE)
-            loop = how_it_lies(gcut_type_of(g, gcut_arg(g, n, 0)), gcut_attr_axes(g, n)) != MIDDLE;
+        bool loop =
+            gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW ? !reads[n->res0] : gcut_node_takes_in(g, n);
         for (uint32_t k = 0; !loop && k < n->nargs; k++) reads[gcut_arg(g, n, k)] = true;
     }
     return reads;

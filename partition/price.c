@@ -5,10 +5,12 @@
  *   class        recomputing one value costs
  *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel also a trip through the
  *                cache and one more kernel
- *   REDUCTION    arithmetic over the operand's elements, and reading the operand from memory
- *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, and one more kernel
- *   INDEX        arithmetic, reading from memory, a trip through the cache
- *   VIEW         0: it moves nothing, its base stands for it
+ *   REDUCTION    arithmetic over the operand's elements, and unless it is one of rows, a pass of its own over
+ *                the operand in memory; a trip of the result where a reader needs it stored
+ *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
+ *                the result back
+ *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
+ *   VIEW         0: it moves nothing, its base stands for it; nor does a slice, which is a view to kernels
  *   CONSTANT     0, and it is never saved
  *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`; and
  * a trip of the results through the cache
@@ -92,34 +94,54 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
     return flops;
 }
 
-/* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where
- * the backward half itself does not read it, it is recomputed for the sake of forward ops that are. */
+/* Who reads a value, in one half or the other. */
+typedef struct readers {
+    bool *any;    /* by value: someone */
+    bool *memory; /* by value: someone whose kernel reads memory (gcut_node_takes_in) */
+} readers;
+
+static void add_reader(const gcut_graph *g, const gcut_node *n, readers *r)
+{
+    bool takes = gcut_node_takes_in(g, n);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        r->any[gcut_arg(g, n, k)] = true;
+        if (!takes) r->memory[gcut_arg(g, n, k)] = true;
+    }
+}
+
+/* Who reads a view reads its operand, from memory if it lies there in another order. */
+static void look_through(const gcut_graph *g, const gcut_node *view, readers *r)
+{
+    if (view->nargs == 0 || !r->any[view->res0]) return;
+    gcut_ref x = gcut_arg(g, view, 0);
+    r->any[x] = true;
+    if (r->memory[view->res0] || !gcut_view_keeps_order(g, view)) r->memory[x] = true;
+}
+
+/* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where the
+ * backward half itself does not read it, it is recomputed for the sake of forward ops that are. */
 static void mark_stored(pricing *p)
 {
     const gcut_graph *g = p->f->g;
-    bool *back = gcut_calloc(p->arena, g->values.n, 1), *fore = gcut_calloc(p->arena, g->values.n, 1);
-    bool *any = gcut_calloc(p->arena, g->values.n, 1);
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
+    readers back = {gcut_calloc(p->arena, g->values.n, 1), gcut_calloc(p->arena, g->values.n, 1)},
+            fore = {gcut_calloc(p->arena, g->values.n, 1), gcut_calloc(p->arena, g->values.n, 1)};
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        gcut_class c = gcut_node_class(n);
-        if (!p->f->live[i] || c == GCUT_CLASS_VIEW) continue;
-        bool fusable = c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref b = p->f->base[gcut_arg(g, n, k)];
-            if (p->f->where[n->res0] == GCUT_W_FORWARD) {
-                fore[b] |= !fusable;
-            } else {
-                any[b] = true;
-                back[b] |= !fusable;
-            }
+        if (p->f->live && !p->f->live[i]) continue;
+        if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW) {
+            look_through(g, n, &back);
+            look_through(g, n, &fore);
+        } else {
+            bool forward = !p->f->where || p->f->where[n->res0] == GCUT_W_FORWARD;
+            add_reader(g, n, forward ? &fore : &back);
         }
     }
-    for (gcut_ref v = 1; v < g->values.n; v++) p->stored[v] = any[v] ? back[v] : fore[v];
+    for (gcut_ref v = 1; v < g->values.n; v++) p->stored[v] = back.any[v] ? back.memory[v] : fore.memory[v];
 }
 
 static double node_price(const pricing *p, const gcut_node *n);
 
-/* One run of a body with every node in it; what its kernels keep to themselves is not told apart. */
+/* One run of a body, with every node in it. */
 static double body_price(const pricing *p, gcut_graph *body)
 {
     gcut_facts f = {.g = body, .base = gcut_calloc(p->arena, body->values.n, sizeof *f.base)};
@@ -137,6 +159,7 @@ static double body_price(const pricing *p, gcut_graph *body)
         f.base[v] = view ? f.base[gcut_arg(body, n, 0)] : v;
         q.numel[v] = numel_of(&q, v);
     }
+    mark_stored(&q);
     for (uint32_t i = 0; i < body->nodes.n; i++) sum += node_price(&q, gcut_node_at(body, i));
     return sum;
 }
@@ -178,34 +201,52 @@ static double contraction_price(const pricing *p, const gcut_node *n)
     return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
 }
 
+/* Bytes that one kernel leaves for another: written, and read back. */
+static double through(const pricing *p, double bytes)
+{
+    return gcut_machine_move_ns(p->m, bytes, bytes, bytes);
+}
+
+/* A reduction of rows runs in the loop of its readers, which read the operand anyway.  Any other is complete
+ * only after a pass of its own. */
+static double reduction_price(const pricing *p, const gcut_node *n, double stored_bytes)
+{
+    const gcut_graph *g = p->f->g;
+    gcut_ref x = gcut_arg(g, n, 0);
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    bool rows = info->emit == GCUT_EMIT_REDUCE &&
+                gcut_axes_lie(gcut_type_of(g, x), gcut_attr_axes(g, n)) == GCUT_TRAILING;
+    double ns = gcut_machine_op_ns(p->m, (gcut_op)n->op, width_of(g, n), (double)p->numel[x]);
+    if (!rows) ns += gcut_machine_move_ns(p->m, (double)storage(p, x), 0, INFINITY) + p->m->kernel_ns;
+    return ns + through(p, stored_bytes);
+}
+
 static double node_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
     const gcut_machine *m = p->m;
     gcut_op op = (gcut_op)n->op;
-    double out = 0, bytes = 0;
-    bool stored = false;
+    double out = 0, bytes = 0, stored = 0;
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
         out += (double)p->numel[v];
         bytes += (double)storage(p, v);
-        stored |= p->stored[v];
+        if (p->stored[v]) stored += (double)storage(p, v);
     }
+    if (gcut_op_get(op)->emit == GCUT_EMIT_VIEW) return 0;
     switch (gcut_node_class(n)) {
     case GCUT_CLASS_VIEW:
     case GCUT_CLASS_CONSTANT: return 0;
     case GCUT_CLASS_POINTWISE:
-        return gcut_machine_op_ns(m, op, width_of(g, n), out) +
-               (stored ? gcut_machine_move_ns(m, bytes, bytes, bytes) + m->kernel_ns : 0);
-    case GCUT_CLASS_REDUCTION: {
-        gcut_ref a = gcut_arg(g, n, 0);
-        return gcut_machine_op_ns(m, op, width_of(g, n), (double)p->numel[a]) +
-               (double)storage(p, a) * m->read_ns_per_byte[GCUT_DRAM];
-    }
-    case GCUT_CLASS_CONTRACTION: return contraction_price(p, n) + m->kernel_ns;
-    case GCUT_CLASS_CONTROL: return control_price(p, n) + gcut_machine_move_ns(m, bytes, bytes, bytes);
+        return gcut_machine_op_ns(m, op, width_of(g, n), out) + through(p, stored) +
+               (stored > 0 ? m->kernel_ns : 0);
+    case GCUT_CLASS_REDUCTION: return reduction_price(p, n, stored);
+    case GCUT_CLASS_CONTRACTION: /* the rate contains the writing; a loop behind it reads tiles in cache */
+        return contraction_price(p, n) + m->kernel_ns +
+               gcut_machine_move_ns(m, bytes, 0, stored > 0 ? bytes : 0);
+    case GCUT_CLASS_CONTROL: return control_price(p, n) + through(p, bytes);
     case GCUT_CLASS_INDEX:
-        return gcut_machine_op_ns(m, op, width_of(g, n), out) + bytes * m->read_ns_per_byte[GCUT_DRAM] +
-               gcut_machine_move_ns(m, bytes, bytes, bytes);
+        return gcut_machine_op_ns(m, op, width_of(g, n), out) + m->kernel_ns + through(p, bytes) +
+               gcut_machine_move_ns(m, bytes, 0, INFINITY);
     }
     return 0;
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What recomputing a value costs where it is consumed, against the machine model: only what a kernel leaves
+ * in memory pays for memory.
+ */
+#include "harness.h"
+
+#include "graph/passes.h"
+#include "graph/text.h"
+#include "partition/decide.h"
+
+#define N 4096.0
+#define COLUMNS 256.0
+#define BYTES (N * COLUMNS * 4)
+
+/* The backward half reads %a and %r in loops, %b in a product, %c transposed, %e and %f through reductions, a
+ * slice, and a product. */
+static const char text[] =
+    "gcut 1\n"
+    "func @j(param %w: f32[256, 256], input %x: f32[4096, 256], cotan %dy: f32[4096, 256]) ->\n"
+    "    (out y: f32[4096, 256], grad w: f32[256, 256], grad x: f32[4096, 256]) {\n"
+    "  %a = tanh(%x)\n"
+    "  %b = exp(%a)\n"
+    "  %c = sin(%b)\n"
+    "  %r = sum(%c, axes=[1])\n"
+    "  %e = sum(%b, axes=[0])\n"
+    "  %f = slice(%b, start=[0, 0], limit=[4096, 1])\n"
+    "  %p = matmul(%c, %w)\n"
+    "  %q = matmul(%b, %w)\n"
+    "  %rr = broadcast(%r, shape=[4096, 256], axes=[0])\n"
+    "  %y1 = add(%p, %rr)\n"
+    "  %y2 = add(%y1, %q)\n"
+    "  %er = broadcast(%e, shape=[4096, 256], axes=[1])\n"
+    "  %fr = reshape(%f, shape=[4096])\n"
+    "  %fb = broadcast(%fr, shape=[4096, 256], axes=[0])\n"
+    "  %y3 = add(%y2, %er)\n"
+    "  %y = add(%y3, %fb)\n"
+    "  %d1 = mul(%dy, %a)\n"
+    "  %d2 = add(%d1, %rr)\n"
+    "  %ct = transpose(%c, perm=[1, 0])\n"
+    "  %dt = transpose(%d2, perm=[1, 0])\n"
+    "  %dtc = mul(%dt, %ct)\n"
+    "  %d3 = transpose(%dtc, perm=[1, 0])\n"
+    "  %d4 = add(%d3, %er)\n"
+    "  %d5 = add(%d4, %fb)\n"
+    "  %d6 = mul(%d5, %p)\n"
+    "  %dx = tanh(%d6)\n"
+    "  %dw = matmul(%b, %d6, ta=true)\n"
+    "  %dz = matmul(%q, %d6, ta=true)\n"
+    "  %dws = add(%dw, %dz)\n"
+    "  return %y, %dws, %dx\n}\n";
+
+typedef struct world {
+    gcut_env *env;
+    gcut_problem *p;
+} world;
+
+static void make(void *arg)
+{
+    world *w = arg;
+    gcut_arena *a = w->env->arena;
+    gcut_module *m = gcut_parse(w->env, a, "price.gcut", text, strlen(text));
+    gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
+    gcut_verify_module(m);
+    *opt = (gcut_plan_options){.lambda = 0.05, .machine = gcut_machine_shipped()};
+    w->p = gcut_problem_new(a, m->graphs.at[0], opt);
+}
+
+static double price_of(const world *w, const char *name)
+{
+    gcut_ref v = gcut_graph_find(w->p->g, name);
+    assert_true(v != 0);
+    return w->p->price[v].recompute_ns;
+}
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-9 * want)) fail_msg("%.17g instead of %.17g", got, want);
+}
+
+static void where_consumed(void **state)
+{
+    world *w = *state;
+    must(w->env, make, w);
+    const gcut_machine *m = &w->p->opt->machine;
+    double n = N * COLUMNS, through = gcut_machine_move_ns(m, BYTES, BYTES, BYTES);
+    double product = gcut_machine_gemm_ns(m, GCUT_f32, N, COLUMNS, COLUMNS, 1);
+    near(price_of(w, "a"), gcut_machine_op_ns(m, GCUT_OP_tanh, GCUT_f32, n));
+    near(price_of(w, "b"), gcut_machine_op_ns(m, GCUT_OP_exp, GCUT_f32, n) + through + m->kernel_ns);
+    near(price_of(w, "c"), gcut_machine_op_ns(m, GCUT_OP_sin, GCUT_f32, n) + through + m->kernel_ns);
+    near(price_of(w, "r"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_f32, n));
+    near(price_of(w, "e"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_f32, n) +
+                               gcut_machine_move_ns(m, BYTES, 0, INFINITY) + m->kernel_ns);
+    assert_true(price_of(w, "f") == 0);
+    near(price_of(w, "p"), product + m->kernel_ns + gcut_machine_move_ns(m, BYTES, 0, 0));
+    near(price_of(w, "q"), product + m->kernel_ns + gcut_machine_move_ns(m, BYTES, 0, BYTES));
+}
+
+static int setup(void **state)
+{
+    world *w = calloc(1, sizeof *w);
+    w->env = gcut_env_new(NULL, NULL);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world *w = *state;
+    gcut_env_free(w->env);
+    free(w);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(where_consumed, setup, teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
