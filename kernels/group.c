@@ -41,7 +41,8 @@ uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node)
                    .inner = GCUT_DIM_BAD,
                    .rows = GCUT_DIM_BAD,
                    .scratch = GCUT_NONE,
-                   .partial = GCUT_NONE};
+                   .partial = GCUT_NONE,
+                   .top = node};
     if (node != GCUT_NONE) *GCUT_PUSH(a, &u.nodes) = node;
     *GCUT_PUSH(a, &h->units) = u;
     return h->units.n - 1;
@@ -87,8 +88,7 @@ gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_le
 /* The unit a value's storage comes from, or GCUT_NONE. */
 uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v)
 {
-    gcut_ref r = h->view[v].root;
-    return gcut_root_is_const(h, r) || gcut_root_is_iota(h, r) ? GCUT_NONE : h->unit_of[r];
+    return h->unit_of[h->view[v].root];
 }
 
 /* ---- reachability ---- */
@@ -118,35 +118,48 @@ uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
     }
 }
 
+/* While nodes are placed in graph order, `top` of a unit is no less than any node of the units that it depends on,
+ * its own included: what depends on `from` has a top of at least from's last node, and no walk goes below it.
+ * Node n is later than all before it, so a unit that takes it depends on nothing later; what may depend on that
+ * unit, all with a top of at least the unit's own, is raised with it. */
+static void raise_tops(gcut_half *h, uint32_t from, uint32_t to)
+{
+    for (uint32_t u = 0; u < h->units.n; u++) {
+        gcut_unit *w = unit_at(h, u);
+        if (w->top >= from && w->top < to) w->top = to;
+    }
+}
+
 typedef struct walk {
     const gcut_half *h;
-    uint8_t *seen;
-    uint32_t target;
+    uint32_t target, bottom;
+    uint32_t number; /* a unit was seen by this walk when it has its number */
 } walk;
 
-static bool reaches(walk *w, uint32_t to)
+static bool reaches(const walk *w, uint32_t to)
 {
+    gcut_unit *u = unit_at(w->h, to);
     gcut_cursor cursor = {0, 0};
     uint32_t s;
-    if (w->seen[to]) return false;
-    w->seen[to] = 1;
+    if (u->seen == w->number || u->top < w->bottom) return false;
+    u->seen = w->number;
     while ((s = gcut_unit_deps(w->h, to, &cursor)) != GCUT_NONE)
         if (s == w->target || reaches(w, s)) return true;
     return false;
 }
 
-bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indirect)
+bool gcut_unit_reaches(gcut_half *h, uint32_t from, uint32_t to, bool indirect)
 {
-    gcut_arena *a = gcut_arena_new(h->g->module->env, h->g->module->arena);
-    walk w = {h, gcut_calloc(a, h->units.n + 1, 1), from};
+    gcut_unit *u = unit_at(h, from), *v = unit_at(h, to);
+    walk w = {h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, ++h->walks};
     bool found = !indirect && from == to;
     gcut_cursor cursor = {0, 0};
     uint32_t s;
-    w.seen[to] = 1;
-    if (indirect) w.seen[from] = 1;
+    v->seen = w.number;
+    if (indirect) u->seen = w.number;
+    if (v->top < w.bottom) return found;
     while (!found && (s = gcut_unit_deps(h, to, &cursor)) != GCUT_NONE)
         found = indirect ? s != from && reaches(&w, s) : s == from || reaches(&w, s);
-    gcut_arena_free(a);
     return found;
 }
 
@@ -198,7 +211,7 @@ static gcut_level level_in(const gcut_unit *u, gcut_dim numel)
 }
 
 /* Node n can be a member of u at that level: every operand readable there, no cycle. */
-static bool can_join(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_level level)
+static bool can_join(gcut_half *h, uint32_t u, const gcut_node *n, gcut_level level)
 {
     if (unit_at(h, u)->flat && !even_node(h, u, n, unit_at(h, u)->numel)) return false;
     for (uint32_t k = 0; k < n->nargs; k++) {
@@ -213,6 +226,8 @@ static bool can_join(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_le
 static void join(gcut_half *h, uint32_t u, uint32_t node, gcut_level level)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
+    if (unit_at(h, u)->nodes.n) raise_tops(h, unit_at(h, u)->top, node);
+    unit_at(h, u)->top = node;
     *GCUT_PUSH(h->g->module->arena, &unit_at(h, u)->nodes) = node;
     h->unit_of[n->res0] = u;
     h->level[n->res0] = level;
@@ -228,7 +243,7 @@ static gcut_dim rows_of(gcut_half *h, gcut_dim numel, const gcut_type *t, gcut_d
 }
 
 /* All members of b become members of a; reads between the two must stay possible. */
-static bool can_merge(const gcut_half *h, uint32_t a, uint32_t b)
+static bool can_merge(gcut_half *h, uint32_t a, uint32_t b)
 {
     const gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
     if (x->kind != GCUT_U_LOOP || y->kind != GCUT_U_LOOP || x->numel != y->numel) return false;
@@ -273,6 +288,7 @@ static int by_number(const void *a, const void *b)
 static void merge(gcut_half *h, uint32_t a, uint32_t b)
 {
     gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
+    raise_tops(h, x->top < y->top ? x->top : y->top, x->top > y->top ? x->top : y->top);
     for (uint32_t i = 0; i < y->nodes.n; i++) {
         uint32_t node = y->nodes.at[i];
         *GCUT_PUSH(h->g->module->arena, &x->nodes) = node;
@@ -352,6 +368,7 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
         copies[k] = GCUT_NONE;
         if (!carried && !(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
         copies[k] = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
+        unit_at(h, copies[k])->top = node;
         unit_at(h, copies[k])->copy_from = v;
         if (carried) unit_at(h, copies[k])->copy_late = node;
     }
@@ -599,6 +616,7 @@ void gcut_group(gcut_program *p, gcut_half *h)
     if (h->parent != GCUT_NONE) gcut_region_params(p, h);
     const bool *reads_memory = memory_readers(h);
     for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses, reads_memory);
+    raise_tops(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
     for (uint32_t u = 0; u < h->units.n; u++)
         if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) {
             choose_columns(h, u);

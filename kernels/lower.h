@@ -72,6 +72,7 @@ typedef struct gcut_unit {
     uint32_t left_out; /* bits: results that nobody reads and the kernel does not write */
     uint32_t partial;  /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
     GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
+    uint32_t seen, top;        /* of group.c, where units depend on which */
     int step, end;             /* its step of the timeline, and the one after its bodies' last */
 } gcut_unit;
 
@@ -112,6 +113,7 @@ typedef struct gcut_half {
     GCUT_VEC(gcut_unit) units;
     GCUT_VEC(uint32_t) order; /* live units as they run */
     uint32_t *saved;          /* by result: the buffer of a `saved` one, or of a condition */
+    uint32_t walks;           /* walks over its units so far */
     int first, end;           /* its steps of the timeline: first..end-1 */
     uint32_t parent,
         owner;       /* a body: the half and the REGION unit there that it belongs to; else GCUT_NONE */
@@ -153,7 +155,7 @@ uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner);
 /* group.c: fills view, unit_of, level, units of a half. */
 void gcut_group(gcut_program *p, gcut_half *h);
 /* True when unit `to` depends on unit `from`, through at least one other unit when `indirect`. */
-bool gcut_unit_reaches(const gcut_half *h, uint32_t from, uint32_t to, bool indirect);
+bool gcut_unit_reaches(gcut_half *h, uint32_t from, uint32_t to, bool indirect);
 typedef struct gcut_cursor {
     uint32_t i, k;
 } gcut_cursor;
