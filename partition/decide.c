@@ -181,9 +181,11 @@ gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const 
 double gcut_forced_cost(const gcut_problem *p, double lambda)
 {
     double sum = 0;
-    const char *why;
-    for (gcut_ref v = 1; v < p->g->values.n; v++)
-        if (p->force[v] == GCUT_FORCE_SAVE) sum += gcut_save_price(p, v, lambda, &why);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) {
+        if (p->force[v] != GCUT_FORCE_SAVE) continue;
+        gcut_form f = gcut_form_of(p, v, lambda);
+        sum += gcut_saved_ns(p, v, f) + lambda * (double)gcut_saved_bytes(p, v, f);
+    }
     return sum;
 }
 
@@ -199,13 +201,14 @@ static bool *saved_by_cut(const gcut_problem *p, gcut_arena *arena, const gcut_n
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda)
 {
     gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
-    gcut_network *net = gcut_problem_network(p, scratch);
+    gcut_problem at = gcut_problem_at(p, scratch, lambda);
+    gcut_network *net = gcut_problem_network(&at, scratch);
     gcut_network_at(net, lambda);
     if (!gcut_network_feasible(net, scratch)) gcut_require_feasible(p, scratch);
     gcut_cut cut = gcut_solve(net, scratch);
     gcut_policy_fn *rule = gcut_policy_get(policy)->saved;
     bool *saved = rule ? rule(p, scratch) : saved_by_cut(p, scratch, net, &cut);
-    gcut_choice *c = gcut_choice_saving(p, arena, saved, NULL, lambda);
+    gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
     c->lower_bound_ns = cut.lower_bound + gcut_forced_cost(p, lambda);
     c->quantum_ns = cut.quantum;
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.

@@ -58,14 +58,17 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
 /* A plan of that choice; memory from the joint graph's module. */
 gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c);
 
-/* Every value that takes part, at lambda 0 (gcut_network_at for others).  A forced save is free there: what
- * it costs is gcut_forced_cost. */
+/* Every value that takes part, in its form of `p`, at lambda 0 (gcut_network_at for others).  A forced save
+ * is free there: what it costs is gcut_forced_cost, in the cheapest form at lambda. */
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
 double gcut_forced_cost(const gcut_problem *p, double lambda);
 
 /* partition/form.c: the cheapest form in which v may be saved, PLAIN where two cost the same; a form's bytes
  * and its price at lambda 0. */
-gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda);
+gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */
+gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */
+/* The same problem with the forms of another lambda. */
+gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda);
 int64_t gcut_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form);
 double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form);
 

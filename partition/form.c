@@ -4,6 +4,8 @@
  */
 #include "partition/form.h"
 
+#include <math.h>
+
 #include "partition/decide.h"
 
 /* ---- what may be rounded ---- */
@@ -112,13 +114,28 @@ static int64_t lines(int64_t bytes)
     return bytes / GCUT_LINE + (bytes % GCUT_LINE != 0);
 }
 
-gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda)
+gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
 {
     gcut_form other = GCUT_FORM_PLAIN;
     if (gcut_type_of(p->g, v)->dtype == GCUT_bool && !p->g->is_body) other = GCUT_FORM_BITS;
     if (p->opt->save_dtype == GCUT_bf16 && p->roundable[v]) other = GCUT_FORM_BF16;
-    if (lines(gcut_saved_bytes(p, v, other)) >= lines(p->price[v].bytes)) return GCUT_FORM_PLAIN;
+    bool smaller = lines(gcut_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
+    return smaller ? other : GCUT_FORM_PLAIN;
+}
+
+gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda)
+{
+    gcut_form other = gcut_other_form(p, v);
+    if (isinf(lambda)) return other;
     double plain = p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
     double packed = gcut_saved_ns(p, v, other) + lambda * (double)gcut_saved_bytes(p, v, other);
     return packed < plain ? other : GCUT_FORM_PLAIN;
+}
+
+gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda)
+{
+    gcut_problem q = *p;
+    q.form = gcut_calloc(arena, p->g->values.n, sizeof *q.form);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) q.form[v] = gcut_form_of(p, v, lambda);
+    return q;
 }

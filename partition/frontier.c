@@ -21,8 +21,16 @@
 typedef struct search {
     gcut_frontier *f;
     gcut_arena *arena, *scratch; /* of the result; of the search */
-    gcut_network *net;
+    gcut_problem at;             /* in the forms of the lambda in hand */
+    gcut_network *net;           /* at that lambda */
 } search;
+
+static void move_to(search *s, double lambda)
+{
+    s->at = gcut_problem_at(s->f->p, s->arena, lambda);
+    s->net = gcut_problem_network(&s->at, s->scratch);
+    gcut_network_at(s->net, isinf(lambda) ? 0 : lambda);
+}
 
 static double cost_at(const gcut_supported *x, double lambda)
 {
@@ -41,16 +49,17 @@ static gcut_supported point_of(const search *s, const bool *side)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     bool *saved = gcut_saved_by(s->f->p, s->arena, s->net, side);
-    gcut_choice *c = gcut_choice_saving(s->f->p, a, saved, NULL, 0);
-    gcut_supported x = {.saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved};
+    gcut_choice *c = gcut_choice_saving(&s->at, a, saved, NULL, 0);
+    gcut_supported x = {
+        .saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved, .form = s->at.form};
     x.side = gcut_memdup(s->arena, side, s->net->nvertices);
     gcut_arena_free(a);
     return x;
 }
 
-static gcut_cut cut_at(const search *s, double lambda)
+static gcut_cut cut_at(search *s, double lambda)
 {
-    gcut_network_at(s->net, lambda);
+    move_to(s, lambda);
     gcut_cut cut = gcut_solve(s->net, s->scratch);
     double cost = cut.lower_bound + gcut_forced_cost(s->f->p, lambda);
     *GCUT_PUSH(s->arena, &s->f->bounds) = (gcut_bound){lambda, cost};
@@ -97,7 +106,7 @@ static void fill_edge(const search *s, const gcut_supported *a, const gcut_suppo
 
 /* From corner a on: everything up to `last`.  The depth is the number of corners at worst, so the pending
  * ones are kept in an explicit stack. */
-static void walk(const search *s, gcut_supported a, gcut_supported last)
+static void walk(search *s, gcut_supported a, gcut_supported last)
 {
     GCUT_VEC(gcut_supported) right = {0};
     *GCUT_PUSH(s->scratch, &right) = last;
@@ -141,11 +150,12 @@ static int by_lambda(const void *a, const void *b)
 gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
 {
     gcut_frontier *f = gcut_calloc(arena, 1, sizeof *f);
-    search s = {f, arena, gcut_arena_new(gcut_arena_env(arena), arena), NULL};
+    search s = {.f = f, .arena = arena, .scratch = gcut_arena_new(gcut_arena_env(arena), arena)};
     f->p = p;
-    s.net = gcut_problem_network(p, s.scratch);
-    gcut_cut first = cut_at(&s, 0), last = gcut_solve_smallest(s.net, s.scratch);
-    walk(&s, point_of(&s, first.source_side), point_of(&s, last.source_side));
+    move_to(&s, INFINITY);
+    gcut_supported last = point_of(&s, gcut_solve_smallest(s.net, s.scratch).source_side);
+    gcut_cut cut = cut_at(&s, 0);
+    walk(&s, point_of(&s, cut.source_side), last);
     qsort(f->bounds.at, f->bounds.n, sizeof *f->bounds.at, by_lambda);
     gcut_arena_free(s.scratch);
     return f;
@@ -155,7 +165,9 @@ gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
 
 gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point)
 {
-    gcut_choice *c = gcut_choice_saving(f->p, arena, point->saved, NULL, point->from);
+    gcut_problem at = *f->p;
+    at.form = point->form;
+    gcut_choice *c = gcut_choice_saving(&at, arena, point->saved, NULL, point->from);
     c->lower_bound_ns = fmin(c->cost_ns, gcut_cost_bound(f, point->from));
     return c;
 }

@@ -7,7 +7,8 @@
  * lambda asks for; in the plane of bytes and time they are the corners of a convex hull.  Where two pieces
  * meet many plans may cost the same (equal layers give up a tensor at the same price): those lie on the edge
  * between the two corners and are listed as well.  What lies above an edge no lambda finds
- * (partition/within.c looks there).
+ * (partition/within.c looks there).  A value that may be saved in two forms is saved in the cheaper one of
+ * each lambda, so the envelope is that of all forms.
  */
 #ifndef GCUT_PARTITION_FRONTIER_H
 #define GCUT_PARTITION_FRONTIER_H
@@ -20,6 +21,7 @@ typedef struct gcut_supported {
     double from, to;   /* the lambdas for which no plan is cheaper: [from, to]; a point between has one */
     bool between;      /* on the edge between two corners */
     const bool *saved; /* by value, for gcut_choice_saving */
+    gcut_form *form;   /* by value, of its lambda */
     const bool *side;  /* by vertex of gcut_problem_network: the source's side of the cut */
 } gcut_supported;
 

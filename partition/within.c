@@ -13,10 +13,11 @@
  *     z_c = 1    component c is on the sink's side
  *     y_cd >= z_d - z_c    an arc from c to d is cut
  *     z_d <= z_c    for an arc with more room than D
+ *     w <= y     a value is saved in its other form, where both may be best
  *     minimise the prices at lambda 0 of what is cut, whose bytes are at most B
  *
- * Only the z need be whole.  Costs are divided by D, so that the solver's tolerances are of the gap and not
- * of the whole.
+ * Only the z and w need be whole.  Costs are divided by D, so that the solver's tolerances are of the gap and
+ * not of the whole.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -40,6 +41,13 @@ typedef struct edge {
     double ns, bytes;
 } edge;
 
+/* The save arc of a value may be cut at another price too. */
+typedef struct other {
+    gcut_ref value;
+    uint32_t from, to;
+    double ns, bytes; /* beyond those of the form at the lambda in hand */
+} other;
+
 typedef struct program {
     gcut_arena *arena;
     const gcut_network *net;
@@ -51,6 +59,8 @@ typedef struct program {
     double *at_ns,
         *at_bytes; /* by component: of what is cut when it is on the sink's side, less what is otherwise */
     GCUT_VEC(edge) edges;
+    GCUT_VEC(other) others;
+    uint32_t first_other; /* their variables */
     gcut_lp lp;
 } program;
 
@@ -139,6 +149,28 @@ static void collect(program *q, const gcut_residual *residual, double spread)
     q->edges.n = n;
 }
 
+/* Forms that some plan within reach of the best may save in: not worse in both, and not dearer at lambda by
+ * more than a plan may be. */
+static void collect_others(program *q, const gcut_problem *at, double lambda, double spread)
+{
+    for (uint32_t i = 0; i < q->net->arcs.n; i++) {
+        const gcut_arc *a = &q->net->arcs.at[i];
+        gcut_ref v = a->value;
+        bool wished = at->force[v] == GCUT_FORCE_SAVE, paid = a->kind == GCUT_ARC_SAVE && a->weight > 0;
+        bool saveable = a->kind == GCUT_ARC_SAVE && !isinf(a->fixed) && (wished || paid);
+        gcut_form now = at->form[v], odd = gcut_other_form(at, v);
+        if (!saveable || odd == GCUT_FORM_PLAIN) continue;
+        if (now == odd) odd = GCUT_FORM_PLAIN;
+        double ns = gcut_saved_ns(at, v, odd) - gcut_saved_ns(at, v, now);
+        double bytes = (double)(gcut_saved_bytes(at, v, odd) - gcut_saved_bytes(at, v, now));
+        uint32_t from = q->var[a->from], to = q->var[a->to];
+        bool never = from == WITH_SINK || to == WITH_SOURCE || (from == to && is_var(from));
+        if (wished) never = false, from = WITH_SOURCE, to = WITH_SINK;
+        if (never || (ns >= 0 && bytes >= 0) || ns + lambda * bytes > spread) continue;
+        *GCUT_PUSH(q->arena, &q->others) = (other){v, from, to, ns, bytes};
+    }
+}
+
 /* ---- the program ---- */
 
 static void term(program *q, uint32_t row, uint32_t var, double times)
@@ -169,19 +201,27 @@ static void write_program(program *q)
     }
 }
 
-/* The variables of a cut, in the order of write_program. */
-static double *variables_of(const program *q, const bool *side)
+/* w <= 1 only where the arc is cut: w <= z_to, w <= 1 - z_from. */
+static void write_others(program *q)
 {
-    double *x = gcut_calloc(q->arena, (size_t)q->lp.vars.n + 1, sizeof *x);
-    for (uint32_t v = 0; v < q->net->nvertices; v++)
-        if (is_var(q->var[v])) x[q->var[v]] = !side[v];
-    uint32_t y = q->nvars;
-    for (uint32_t i = 0; i < q->edges.n; i++) {
-        const edge *e = &q->edges.at[i];
-        if (e->never || (e->ns == 0 && e->bytes == 0)) continue;
-        x[y++] = fmax(0, x[e->to] - x[e->from]);
+    double weight = q->room > 1 ? q->room : 1;
+    q->first_other = q->lp.vars.n;
+    for (uint32_t i = 0; i < q->others.n; i++) {
+        const other *o = &q->others.at[i];
+        uint32_t w = q->lp.vars.n;
+        *GCUT_PUSH(q->arena, &q->lp.vars) = (gcut_lp_var){0, 1, o->ns / q->unit_ns, true};
+        term(q, 0, w, o->bytes / weight);
+        if (is_var(o->to)) {
+            term(q, q->lp.rows.n, w, 1);
+            term(q, q->lp.rows.n, o->to, -1);
+            *GCUT_PUSH(q->arena, &q->lp.rows) = (gcut_lp_row){-INFINITY, 0};
+        }
+        if (is_var(o->from)) {
+            term(q, q->lp.rows.n, w, 1);
+            term(q, q->lp.rows.n, o->from, 1);
+            *GCUT_PUSH(q->arena, &q->lp.rows) = (gcut_lp_row){-INFINITY, 1};
+        }
     }
-    return x;
 }
 
 static bool *side_of(const program *q, const double *x)
@@ -192,12 +232,52 @@ static bool *side_of(const program *q, const double *x)
     return side;
 }
 
-static int64_t forced_bytes(const gcut_problem *p)
+/* The choice of an answer: the forms at lambda but where w says the other one. */
+static gcut_choice *choice_of(const program *q, gcut_arena *arena, const gcut_problem *at, const double *x)
 {
-    int64_t sum = 0;
-    for (gcut_ref v = 1; v < p->g->values.n; v++)
-        if (p->force[v] == GCUT_FORCE_SAVE) sum += p->price[v].bytes;
-    return sum;
+    gcut_problem p = *at;
+    p.form = gcut_memdup(q->arena, at->form, at->g->values.n * sizeof *at->form);
+    for (uint32_t i = 0; i < q->others.n; i++) {
+        gcut_ref v = q->others.at[i].value;
+        bool odd = x[q->first_other + i] > 0.5;
+        if (odd) p.form[v] = at->form[v] == GCUT_FORM_PLAIN ? gcut_other_form(at, v) : GCUT_FORM_PLAIN;
+    }
+    bool *saved = gcut_saved_by(&p, q->arena, q->net, side_of(q, x));
+    return gcut_choice_saving(&p, arena, saved, NULL, 0);
+}
+
+/* The variables of a cut, in the order of write_program and write_others. */
+static double *variables_of(const program *q, const gcut_problem *at, const gcut_supported *point)
+{
+    const bool *side = point->side;
+    double *x = gcut_calloc(q->arena, (size_t)q->lp.vars.n + 1, sizeof *x);
+    for (uint32_t v = 0; v < q->net->nvertices; v++)
+        if (is_var(q->var[v])) x[q->var[v]] = !side[v];
+    uint32_t y = q->nvars;
+    for (uint32_t i = 0; i < q->edges.n; i++) {
+        const edge *e = &q->edges.at[i];
+        if (e->never || (e->ns == 0 && e->bytes == 0)) continue;
+        x[y++] = fmax(0, x[e->to] - x[e->from]);
+    }
+    for (uint32_t i = 0; i < q->others.n; i++) {
+        const other *o = &q->others.at[i];
+        bool cut = (!is_var(o->to) || x[o->to] > 0.5) && (!is_var(o->from) || x[o->from] < 0.5);
+        x[q->first_other + i] = cut && point->form[o->value] != at->form[o->value];
+    }
+    return x;
+}
+
+/* What is paid for forced values in any case, in their forms. */
+static double forced(const gcut_problem *at, double *bytes)
+{
+    double ns = 0;
+    *bytes = 0;
+    for (gcut_ref v = 1; v < at->g->values.n; v++) {
+        if (at->force[v] != GCUT_FORCE_SAVE) continue;
+        ns += gcut_saved_ns(at, v, at->form[v]);
+        *bytes += (double)gcut_saved_bytes(at, v, at->form[v]);
+    }
+    return ns;
 }
 
 /* ---- the plan ---- */
@@ -206,27 +286,28 @@ static int64_t forced_bytes(const gcut_problem *p)
 static gcut_choice *improve(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point,
                             int64_t bytes, double *bound)
 {
-    const gcut_problem *p = f->p;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    gcut_network *net = gcut_problem_network(p, scratch);
-    double unit = point->fixed_ns - *bound;
-    gcut_network_at(net, gcut_bound_of(f, bytes)->lambda);
+    double lambda = gcut_bound_of(f, bytes)->lambda, unit = point->fixed_ns - *bound, taken;
+    gcut_problem at = gcut_problem_at(f->p, scratch, lambda);
+    gcut_network *net = gcut_problem_network(&at, scratch);
+    gcut_network_at(net, lambda);
     gcut_cut cut = gcut_solve(net, scratch);
-    double spread = fmax(unit * (1 + 1e-6) + cut.error, cut.tolerance);
-    program q = {.arena = scratch, .net = net, .room = (double)(bytes - forced_bytes(p)), .unit_ns = unit};
+    double spread = fmax(unit * (1 + 1e-6) + cut.error, cut.tolerance), paid = forced(&at, &taken);
+    program q = {.arena = scratch, .net = net, .room = (double)bytes - taken, .unit_ns = unit};
     q.var = gcut_calloc(scratch, net->nvertices, sizeof *q.var);
     name_components(&q, &cut.residual, spread);
+    collect_others(&q, &at, lambda, spread);
     gcut_choice *c = NULL;
-    if (q.nvars <= MOST_BINARIES) {
+    if (q.nvars + q.others.n <= MOST_BINARIES) {
         collect(&q, &cut.residual, spread);
         write_program(&q);
+        write_others(&q);
         uint32_t nodes = MOST_WORK / (q.lp.terms.n + 1);
-        gcut_lp_answer x = gcut_glpk_intopt(scratch, &q.lp, variables_of(&q, point->side),
+        gcut_lp_answer x = gcut_glpk_intopt(scratch, &q.lp, variables_of(&q, &at, point),
                                             nodes < MOST_NODES ? nodes : MOST_NODES);
-        double proven = (x.bound - 1e-6) * unit + q.ns + gcut_forced_cost(p, 0);
+        double proven = (x.bound - 1e-6) * unit + q.ns + paid;
         *bound = fmin(point->fixed_ns, fmax(*bound, proven));
-        if (x.found)
-            c = gcut_choice_saving(p, arena, gcut_saved_by(p, scratch, net, side_of(&q, x.x)), NULL, 0);
+        if (x.found) c = choice_of(&q, arena, &at, x.x);
     }
     gcut_arena_free(scratch);
     return c && c->saved_bytes <= bytes && c->fixed_ns < point->fixed_ns ? c : NULL;
@@ -247,7 +328,7 @@ static _Noreturn void complain(const gcut_frontier *f, int64_t bytes)
         if (n && !place.line) place = gcut_loc_place(g->module, n->loc);
         gcut_text_add(&who, "%s%%%s %s, %lld bytes", who.n ? "; " : "", g->values.at[v].name,
                       p->force[v] == GCUT_FORCE_SAVE ? "must be saved" : "cannot be computed again",
-                      (long long)p->price[v].bytes);
+                      (long long)gcut_saved_bytes(p, v, c->form[v]));
     }
     gcut_fail(g->module->env, GCUT_EPLAN, place, who.at,
               "@%s cannot save %lld bytes or less: %lld must be saved", g->name, (long long)bytes,
@@ -264,7 +345,9 @@ gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int
     gcut_choice *better = NULL;
     if (point->fixed_ns - bound > 1e-9 * point->fixed_ns + 1e-6)
         better = improve(f, arena, point, saved_bytes, &bound);
-    gcut_choice *c = better ? better : gcut_choice_saving(f->p, arena, point->saved, NULL, 0);
+    gcut_choice *c = better ? better : gcut_supported_choice(f, arena, point);
+    c->lambda = 0;
+    c->cost_ns = c->fixed_ns;
     c->lower_bound_ns = fmin(c->cost_ns, bound);
     return c;
 }

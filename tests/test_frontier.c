@@ -10,7 +10,8 @@
 #include "joint_gen.h"
 #include "partition/frontier.h"
 
-#define MOST 14 /* values that may be saved */
+#define MOST 14     /* values that may be saved */
+#define TRIES 60000 /* 3^10, and 2^14 */
 
 typedef struct world {
     gcut_env *env;
@@ -66,8 +67,8 @@ static uint32_t saveable(const gcut_problem *p, gcut_ref *out)
 }
 
 /* The backward half computes what it needs and is not given, and pays for what the forward half has computed
- * before. */
-static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask)
+ * before.  Values of `packed` are saved in their other form. */
+static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask, uint32_t packed)
 {
     const gcut_graph *g = p->g;
     bool given[512] = {0}, need[512] = {0};
@@ -75,9 +76,10 @@ static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uin
     assert_true(g->values.n < 512);
     for (uint32_t k = 0; k < n; k++)
         if (mask >> k & 1) {
+            gcut_form f = packed >> k & 1 ? gcut_other_form(p, who[k]) : GCUT_FORM_PLAIN;
             given[who[k]] = true;
-            s.bytes += p->price[who[k]].bytes;
-            s.ns += p->price[who[k]].trip_ns;
+            s.bytes += gcut_saved_bytes(p, who[k], f);
+            s.ns += gcut_saved_ns(p, who[k], f);
         }
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role != GCUT_ROLE_out) need[g->results.at[i].value] = true;
@@ -97,18 +99,30 @@ static int by_bytes(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
+static bool as_wished(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (p->force[who[k]] == (mask >> k & 1 ? GCUT_FORCE_RECOMPUTE : GCUT_FORCE_SAVE)) return false;
+    return true;
+}
+
 static truth truth_of(const gcut_problem *p)
 {
     gcut_ref who[MOST];
-    uint32_t n = saveable(p, who);
-    if (n > MOST) return (truth){0};
-    truth t = {malloc(sizeof(pair) << n), 1u << n};
-    for (uint32_t mask = 0; mask < t.n; mask++) t.all[mask] = price_of(p, who, n, mask);
-    qsort(t.all, t.n, sizeof *t.all, by_bytes);
-    n = t.n;
-    t.n = 1;
-    for (uint32_t i = 1; i < n; i++)
-        if (t.all[i].ns < t.all[t.n - 1].ns) t.all[t.n++] = t.all[i];
+    uint32_t n = saveable(p, who), two = 0, count = 0;
+    for (uint32_t k = 0; k < n && n <= MOST; k++)
+        if (gcut_other_form(p, who[k]) != GCUT_FORM_PLAIN) two |= 1u << k;
+    if (n > MOST || (two && n > MOST - 4)) return (truth){0};
+    truth t = {malloc(sizeof(pair) * TRIES), 0};
+    for (uint32_t mask = 0; mask < 1u << n; mask++)
+        for (uint32_t packed = mask & two; as_wished(p, who, n, mask); packed = (packed - 1) & mask & two) {
+            assert_true(count < TRIES);
+            t.all[count++] = price_of(p, who, n, mask, packed);
+            if (!packed) break;
+        }
+    qsort(t.all, count, sizeof *t.all, by_bytes);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || t.all[i].ns < t.all[t.n - 1].ns) t.all[t.n++] = t.all[i];
     return t;
 }
 
@@ -180,7 +194,7 @@ static void check_points(const gcut_frontier *f, const truth *t)
 
 static uint32_t check_hull(const gcut_frontier *f, const truth *t)
 {
-    static pair hull[1 << MOST];
+    static pair hull[TRIES];
     uint32_t n = hull_of(t, hull), k = 0;
     for (uint32_t i = 0; i < f->points.n; i++) {
         if (f->points.at[i].between) continue;
@@ -295,16 +309,21 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
     gcut_graph *g = joint_random(m, seed, n, sizes[seed % 4][0], sizes[seed % 4][1], "j");
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
     opt->machine = gcut_machine_shipped();
+    if (seed % 5 == 0) opt->save_dtype = GCUT_bf16;
     gcut_problem *p = gcut_problem_new(a, g, opt);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_price *c = &p->price[v];
-        if (kind == 1) c->trip_ns = 0;
+        if (kind == 1) c->trip_ns = c->convert_ns = 0;
         if (kind == 2) { /* whole numbers, few of them: every sum is exact, and ties are frequent */
             c->trip_ns = (double)(v % 2);
             if (!isinf(c->recompute_ns) && c->recompute_ns > 0) c->recompute_ns = 1 + v % 3;
             if (c->bytes) c->bytes = 1 + v % 4;
         }
     }
+    gcut_ref who[MOST];
+    uint32_t few = saveable(p, who);
+    if (few > 2 && few <= MOST && seed % 6 == 0) p->force[who[seed % few]] = GCUT_FORCE_SAVE;
+    if (few > 2 && few <= MOST && seed % 9 == 0) p->force[who[seed / 2 % few]] = GCUT_FORCE_RECOMPUTE;
     return p;
 }
 
