@@ -420,11 +420,33 @@ static inline float gcut_pow_f32(float x, float y)
 
 /* ---- f32: sine and cosine ---- */
 
+/* |x| = (q + 2 r / pi) pi / 2 for every finite x.  t - 0x1.8p52 is an integer near p, and q its lowest bits. */
+#if GCUT_HAVE_FMA
+/* For |x| from 2^(27k+23) to 2^(27k+50), |x| 2^-27k is an integer, so that it may be multiplied by 2^27k 2/pi
+ * less a multiple of 4 instead, which is 2^27k (hi + lo).  The fused product with hi less the integer, and
+ * then with lo, leaves 2^-57 of the quadrant; no float is nearer than 2^-31 of one to a multiple.  No table,
+ * which vectors would have to gather from. */
+static inline float gcut_quadrant_f32(float x, uint32_t *q)
+{
+    uint32_t b = gcut_bits_f32(x) & 0x7fffffffu;
+    double d = (double)gcut_float_f32(b), hi = 0x1.45f306dc9c883p-1, lo = -0x1.6b01ec5417056p-55;
+    hi = d >= 0x1p50 ? -0x1.1b1bbead603d9p-28 : hi;
+    lo = d >= 0x1p50 ? 0x1.5f47d4d377037p-82 : lo;
+    hi = d >= 0x1p77 ? 0x1.4a7f09d5f47d5p-54 : hi;
+    lo = d >= 0x1p77 ? -0x1.6447e493ad4cep-109 : lo;
+    hi = d >= 0x1p104 ? -0x1.505c1596447e5p-81 : hi;
+    lo = d >= 0x1p104 ? 0x1.b14acc9e21c82p-135 : lo;
+    double t = gcut_fma_f64(d, hi, 0x1.8p52);
+    double f = gcut_fma_f64(d, lo, gcut_fma_f64(d, hi, -(t - 0x1.8p52)));
+    int small = b < 0x3f000000u;
+    *q = small ? 0u : (uint32_t)gcut_bits_f64(t);
+    return small ? gcut_float_f32(b) : (float)(f * 1.5707963267948966);
+}
+#else
 /* (2^(e-150) 2/pi) mod 4 for the biased exponents e = 126..254, in two parts (kernels/rt/trig.c). */
 extern const double gcut_rt_two_over_pi[129][2];
 
-/* |x| = (q + 2 r / pi) pi / 2 for every finite x: the significand times 2/pi mod 4 has no rounding that
- * matters. */
+/* The significand times 2/pi mod 4 has no rounding that matters. */
 static inline float gcut_quadrant_f32(float x, uint32_t *q)
 {
     uint32_t b = gcut_bits_f32(x) & 0x7fffffffu;
@@ -438,6 +460,7 @@ static inline float gcut_quadrant_f32(float x, uint32_t *q)
     *q = small ? 0u : (uint32_t)gcut_bits_f64(t);
     return small ? gcut_float_f32(b) : (float)(f * 1.5707963267948966);
 }
+#endif
 
 /* sin(r + q pi/2), |r| <= 0.9. */
 static inline float gcut_sinpoly_f32(float r, uint32_t q)
