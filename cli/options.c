@@ -271,7 +271,11 @@ static bool take_function(gcut_cli *c, int n, char **word)
         c->fn = word[0] + 1;
         return true;
     }
-    gcut_cli_complain("%s takes --model FILE and its @function: what is '%s'?", c->cmd->name, word[n > 1]);
+    if (c->cmd == &gcut_commands[GCUT_CMD_calibrate])
+        gcut_cli_complain("calibrate takes no file: what is '%s'?", word[0]);
+    else
+        gcut_cli_complain("%s takes --model FILE and its @function: what is '%s'?", c->cmd->name,
+                          word[n > 1]);
     return false;
 }
 

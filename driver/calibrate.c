@@ -29,7 +29,7 @@ typedef struct visit {
     uint32_t probe; /* GCUT_NONE: all off */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
-    double ns, work;
+    double ns, work, in, out; /* least time; flops or elements; bytes */
 } visit;
 
 typedef struct calibration {
@@ -213,7 +213,9 @@ static void visit_all(calibration *c)
             gcut_rig_only(v->rig, v->probe, v->size, v->threads);
             double ns = gcut_rig_run(v->rig, budget);
             if (ns < v->ns) v->ns = ns;
-            if (v->probe != GCUT_NONE && r == 0) v->work = gcut_rig_work(v->rig, v->probe);
+            if (v->probe == GCUT_NONE || r > 0) continue;
+            v->work = gcut_rig_work(v->rig, v->probe);
+            gcut_rig_bytes(v->rig, &v->in, &v->out);
         }
 }
 
@@ -267,6 +269,16 @@ static double added(const calibration *c, uint32_t first, uint32_t i)
     return ns > least ? ns : least;
 }
 
+/* Of an op that is a kernel by itself, what is left when its traffic with L2 is taken off, which prices add
+ * again; at least a quarter, since the two overlap. */
+static double computing(const calibration *c, uint32_t v)
+{
+    const visit *x = &c->visits.at[v];
+    double ns = alone(c, v, c->off[0]),
+           moves = gcut_machine_move_ns(&c->at[0], x->in, x->out, x->in + x->out);
+    return (ns - moves > ns / 4 ? ns - moves : ns / 4) / x->work;
+}
+
 static void fill_ops(const calibration *c, int s, gcut_machine *m)
 {
     double faster = c->visits.at[c->scale[0]].ns / c->visits.at[c->scale[s]].ns, logs = 0;
@@ -278,7 +290,7 @@ static void fill_ops(const calibration *c, int s, gcut_machine *m)
         logs += log2(m->op_ns[op][0] / (gcut_op_get(op)->cost_ps / 1000.0));
     }
     for (uint32_t i = 0; i < c->contractions; i++)
-        m->op_ns[c->rest->probe[i].op][0] = rate(c, c->other + i, c->off[0]) / faster;
+        m->op_ns[c->rest->probe[i].op][0] = computing(c, c->other + i) / faster;
     m->op_scale = exp2(logs / (c->npoint - 1));
 }
 

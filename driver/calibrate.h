@@ -48,6 +48,9 @@ double gcut_rig_run(gcut_rig *rig, double budget_ns);
 /* Flops of contraction i, elements of any other, as it is on now. */
 double gcut_rig_work(const gcut_rig *rig, uint32_t i);
 
+/* Bytes of the inputs and results of whichever probe is on. */
+void gcut_rig_bytes(const gcut_rig *rig, double *in, double *out);
+
 /* driver/calibrate_probes.c.  Each adds to `out` and returns the number of its first. */
 #define GCUT_PROBE_OPS 4 /* applications of the op in a probe of an elementwise one */
 /* For each elementwise op of one or two floats one probe, the first one of all being the same loop without

@@ -80,6 +80,13 @@ static gcut_size *symbols_of(const gcut_rig *r, gcut_arena *a)
     return s;
 }
 
+static bool is_symbolic(const gcut_slot *x)
+{
+    for (uint32_t d = 0; d < x->type.rank; d++)
+        if (!gcut_dim_known(x->type.dim[d])) return true;
+    return false;
+}
+
 /* Every float input has the sizes that the symbols say and its memory in the pool.  So has every float result
  * with a symbol in its sizes, behind the inputs: those of all probes but one are empty. */
 static void bind_all(gcut_rig *r)
@@ -92,12 +99,10 @@ static void bind_all(gcut_rig *r)
     for (uint32_t i = 0; i < s->nslots; i++) {
         gcut_slot *x = &s->slot[i];
         int64_t dims[GCUT_MAX_RANK];
-        bool in = i < s->nparams, symbolic = false;
-        for (uint32_t d = 0; d < x->type.rank; d++) {
-            symbolic = symbolic || !gcut_dim_known(x->type.dim[d]);
+        bool in = i < s->nparams;
+        for (uint32_t d = 0; d < x->type.rank; d++)
             gcut_dim_eval(s->p->module->dims, x->type.dim[d], at, nat, &dims[d]);
-        }
-        if (x->type.dtype == r->dtype && (in || symbolic))
+        if (x->type.dtype == r->dtype && (in || is_symbolic(x)))
             gcut_step_bind(s, x->name, in ? r->pool : r->results, (int)x->type.rank, dims);
     }
     gcut_arena_free(scratch);
@@ -171,4 +176,12 @@ double gcut_rig_work(const gcut_rig *r, uint32_t i)
     gcut_ref v = gcut_graph_find(g, name);
     if (!v) *name = 'y', v = gcut_graph_find(g, name);
     return gcut_node_flops(g, gcut_def(g, v), s->size, s->nsizes);
+}
+
+void gcut_rig_bytes(const gcut_rig *r, double *in, double *out)
+{
+    const gcut_step *s = r->step;
+    *in = *out = 0;
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (is_symbolic(&s->slot[i])) *(i < s->nparams ? in : out) += (double)s->slot[i].bytes;
 }
