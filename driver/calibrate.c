@@ -5,7 +5,7 @@
  * Other programs make measurements longer, never shorter.  So every one is repeated in several rounds over
  * all of them, and its least time counts: a disturbance of a second spoils one round of some, not all rounds
  * of one. What a model promises (graph/machine.h) holds whatever was measured: levels do not get faster
- * outwards, larger products do not take less time.
+ * outwards, larger products do not take less time, and here, more threads do not take more.
  *
  * Arithmetic of elementwise and like ops is measured with one thread, in L2, and divided by how much faster
  * the dearest of them gets with more; products, convolutions, attention and memory are measured with each
@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -51,44 +50,12 @@ typedef struct calibration {
     gcut_text json, text;
 } calibration;
 
-/* ---- the machine ---- */
-
-static double cache_bytes(int name, double otherwise)
-{
-    long n = sysconf(name);
-    return n > 0 ? (double)n : otherwise;
-}
-
-static void look_at_caches(calibration *c)
-{
-    double l2 = 1 << 20, l3 = 16 << 20;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, l2);
-    l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 8 * l2);
-#endif
-    c->level[GCUT_L2] = l2;
-    c->level[GCUT_L3] = l3 > 4 * l2 ? l3 : 4 * l2;
-}
-
 /* 1, 2, 4, … and the most. */
 static void choose_threads(calibration *c)
 {
     int most = gcut_rt_threads(c->opt->threads);
     for (int t = 1; t < most && c->n < SECTIONS - 1; t *= 2) c->threads[c->n++] = t;
     c->threads[c->n++] = most;
-}
-
-static const char *processor(gcut_arena *a)
-{
-    static const char key[] = "model name";
-    char line[256] = "";
-    FILE *f = fopen("/proc/cpuinfo", "re");
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, key, sizeof key - 1)) break;
-    if (f) fclose(f);
-    const char *name = !strncmp(line, key, sizeof key - 1) ? strchr(line, ':') : NULL;
-    size_t n = name ? strcspn(name + 2, "\n") : 0;
-    return n ? gcut_strndup(a, name + 2, n) : "unknown";
 }
 
 /* Too little time for figures that mean something: a test of everything else. */
@@ -219,34 +186,6 @@ static void visit_all(calibration *c)
         }
 }
 
-static void nothing(void *arg, int t, int nt)
-{
-    (void)arg, (void)t, (void)nt;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* A region and its barrier: the first quartile, since the least is that of threads that happened to meet. */
-static double region_ns(int threads)
-{
-    enum { TIMES = 400 };
-    double ns[TIMES];
-    if (threads <= 1) return 0;
-    for (int i = 0; i < TIMES; i++) {
-        struct timespec a, b;
-        clock_gettime(CLOCK_MONOTONIC, &a);
-        gcut_rt_parallel(nothing, NULL, threads);
-        clock_gettime(CLOCK_MONOTONIC, &b);
-        ns[i] = 1e9 * (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec);
-    }
-    qsort(ns, TIMES, sizeof *ns, by_size);
-    return ns[TIMES / 4];
-}
-
 /* ---- what follows from it ---- */
 
 /* Time of a visit without that of the step around it. */
@@ -341,17 +280,34 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = rate(c, v++, c->off[s]);
 }
 
+/* No slower than with fewer threads: where it was, something else had a core. */
+static void no_slower(double *ns, const double *fewer, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ns[i] = fmin(ns[i], fewer[i]);
+}
+
+static void compare_threads(gcut_machine *m)
+{
+    const gcut_machine *f = m - 1;
+    no_slower(m->read_ns_per_byte, f->read_ns_per_byte, GCUT_NLEVELS);
+    no_slower(m->write_ns_per_byte, f->write_ns_per_byte, GCUT_NLEVELS);
+    no_slower(&m->gemm_ns_per_flop[0][0][0], &f->gemm_ns_per_flop[0][0][0], GRID);
+    no_slower(&m->conv_ns_per_flop[0][0], &f->conv_ns_per_flop[0][0], 3 * GCUT_NWINDOWS);
+    no_slower(m->attention_ns_per_flop, f->attention_ns_per_flop, 2);
+}
+
 static void fill_model(calibration *c)
 {
     for (int s = 0; s < c->n; s++) {
         gcut_machine *m = &c->at[s];
         m->threads = c->threads[s];
-        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + region_ns(c->threads[s]);
+        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + gcut_host_region_ns(c->threads[s]);
         fill_memory(c, s, m);
         fill_contractions(c, s, m);
         fill_ops(c, s, m);
+        if (s > 0) compare_threads(m);
     }
-    c->model = (gcut_machine_model){processor(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
+    c->model = (gcut_machine_model){gcut_host_name(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
 }
 
 /* ---- out ---- */
@@ -384,7 +340,7 @@ static void calibrate(void *arg)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
     make_file(c);
     tell(c, "compiling", 0);
-    look_at_caches(c);
+    gcut_host_caches(c->level);
     choose_threads(c);
     compile_probes(c);
     for (int s = 0; s < c->n; s++) add_section(c, s);

@@ -61,4 +61,9 @@ uint32_t gcut_probes_contractions(gcut_arena *arena, gcut_probes *out); /* convo
 uint32_t gcut_probes_products(gcut_arena *arena, gcut_probes *out);     /* one: [B, M, K] times [B, K, N] */
 uint32_t gcut_probes_streams(gcut_arena *arena, gcut_probes *out);      /* two: read N, read and write N */
 
+/* driver/calibrate_host.c */
+const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
+void gcut_host_caches(double bytes[GCUT_DRAM]); /* of one core's L2, and of L3 */
+double gcut_host_region_ns(int threads);        /* a parallel region and its barrier; 0 for one thread */
+
 #endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What calibrate asks the machine itself: its name, its caches, its threads.
+ */
+#define _GNU_SOURCE
+#include "driver/calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *gcut_host_name(gcut_arena *a)
+{
+    static const char key[] = "model name";
+    char line[256] = "";
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, sizeof key - 1)) break;
+    if (f) fclose(f);
+    const char *name = !strncmp(line, key, sizeof key - 1) ? strchr(line, ':') : NULL;
+    size_t n = name ? strcspn(name + 2, "\n") : 0;
+    return n ? gcut_strndup(a, name + 2, n) : "unknown";
+}
+
+/* Of the first core: Linux says it in a file; sysconf has been seen to be wrong by a factor of ten. */
+static double cache_bytes(int index, int name, double otherwise)
+{
+    char path[64];
+    long kib = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%ldK", &kib) != 1) kib = 0;
+    if (f) fclose(f);
+    long n = kib > 0 ? kib * 1024 : name >= 0 ? sysconf(name) : 0;
+    return n > 0 ? (double)n : otherwise;
+}
+
+void gcut_host_caches(double bytes[GCUT_DRAM])
+{
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    static const int names[] = {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+#else
+    static const int names[] = {-1, -1};
+#endif
+    double l2 = cache_bytes(2, names[0], 1 << 20), l3 = cache_bytes(3, names[1], 8 * l2);
+    bytes[GCUT_L2] = l2;
+    bytes[GCUT_L3] = fmax(l3, 4 * l2);
+}
+
+static void nothing(void *arg, int t, int nt)
+{
+    (void)arg, (void)t, (void)nt;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A region and its barrier: the first quartile, since the least is that of threads that happened to meet. */
+double gcut_host_region_ns(int threads)
+{
+    enum { TIMES = 400 };
+    double ns[TIMES];
+    if (threads <= 1) return 0;
+    for (int i = 0; i < TIMES; i++) {
+        struct timespec a, b;
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        gcut_rt_parallel(nothing, NULL, threads);
+        clock_gettime(CLOCK_MONOTONIC, &b);
+        ns[i] = 1e9 * (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec);
+    }
+    qsort(ns, TIMES, sizeof *ns, by_size);
+    return ns[TIMES / 4];
+}

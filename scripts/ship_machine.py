@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ship_machine.py MODEL.json… > graph/machine_shipped.c
+
+The machine model that is shipped, from what `gradcut calibrate -o` wrote on one machine.  Several runs may be given:
+other programs make measurements longer, never shorter, so the least of each figure counts."""
+import json
+import sys
+
+
+def least(a, b):
+    if isinstance(a, dict):
+        return {k: least(a[k], b[k]) for k in a}
+    if isinstance(a, list):
+        return [least(x, y) for x, y in zip(a, b)]
+    return a if isinstance(a, str) else min(a, b)
+
+
+def c(x):
+    if isinstance(x, list):
+        return "{" + ", ".join(map(c, x)) + "}"
+    return f"{x:.4g}"
+
+
+def grow(rates, axes):
+    """The rounded times of larger products are no less than those of smaller ones."""
+    for l in range(len(rates)):
+        for h in range(len(rates[l])):
+            for k in range(len(rates[l][h])):
+                i = (l, h, k)
+                for axis in range(3):
+                    j = tuple(i[d] - (d == axis) for d in range(3))
+                    if j[axis] < 0:
+                        continue
+                    floor = rates[j[0]][j[1]][j[2]] * axes[axis][j[axis]] / axes[axis][i[axis]]
+                    rates[l][h][k] = max(float(f"{rates[l][h][k]:.4g}"), floor * (1 + 1e-12))
+
+
+def precise(x):
+    return "{" + ", ".join(map(precise, x)) + "}" if isinstance(x, list) else f"{x:.4g}" if float(f"{x:.4g}") >= x else f"{x:.12g}"
+
+
+def section(s, out):
+    m, gemm = s["memory"], s["gemm"]
+    grow(gemm["ns_per_flop"], [gemm["lo"], gemm["hi"], gemm["k"]])
+    out.append("    {")
+    out.append(f"        .threads = {s['threads']},")
+    out.append(f"        .kernel_ns = {c(s['kernel_ns'])},")
+    out.append("        .level_bytes = {%d, %d}," % (m["l2"]["bytes"], m["l3"]["bytes"]))
+    for what in "read_ns_per_byte", "write_ns_per_byte":
+        out.append(f"        .{what} = {c([m[l][what] for l in ('l2', 'l3', 'dram')])},")
+    out.append("        .gemm_ns_per_flop =")
+    rows = [",\n              ".join(precise(row) for row in plane) for plane in gemm["ns_per_flop"]]
+    out.append("            {{" + "},\n             {".join(rows) + "}},")
+    windows = "point", "plain", "strided", "depthwise"
+    ways = [c([s[way][w] for w in windows]) for way in ("conv_y", "conv_x", "conv_w")]
+    out.append("        .conv_ns_per_flop = {" + ",\n                             ".join(ways) + "},")
+    out.append(f"        .attention_ns_per_flop = {c([s['attention'], s['attention_grad']])},")
+    out.append(f"        .f64_factor = {c(s['f64_factor'])},")
+    out.append("        .op_ns =\n            {")
+    for name, ns in s["ops"].items():
+        out.append(f"                [GCUT_OP_{name}] = {c(ns)},")
+    out.append("            },")
+    out.append(f"        .op_scale = {c(s['op_scale'])},")
+    out.append("    },")
+
+
+def main():
+    model = None
+    for path in sys.argv[1:]:
+        with open(path, encoding="utf-8") as f:
+            new = json.load(f)
+        model = least(model, new) if model else new
+    out = ["""/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The machine model that is shipped.  Written by scripts/ship_machine.py from what `gradcut calibrate` measured.
+ */
+#include "graph/machine.h"
+
+static const gcut_machine sections[] = {"""]
+    for s in model["sections"]:
+        section(s, out)
+    out.append(f"""}};
+
+const gcut_machine_model *gcut_machine_model_shipped(void)
+{{
+    static const gcut_machine_model model = {{.made = {json.dumps(model["made"])},
+                                             .default_threads = {model["default_threads"]},
+                                             .n = sizeof sections / sizeof *sections,
+                                             .at = sections}};
+    return &model;
+}}""")
+    print("\n".join(out))
+
+
+main()
