@@ -10,19 +10,21 @@
 
 #define STEPS 10000 /* of the dynamic program */
 
-/* best[j]: the most value within j steps of room, by the items so far; took[i][j]: item i is part of it. */
+/* best[j]: the most value within j steps of room, by the items so far; took[i][j]: item i is part of it.  In
+ * f32, as PyTorch has it: beside products of 1e8 flops an item of value 1 is worth nothing, and is not kept.
+ */
 bool *gcut_torch_knapsack(gcut_arena *arena, const double *size, const double *value, uint32_t n, double room)
 {
     bool *kept = gcut_calloc(arena, (size_t)n + 1, 1);
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     int64_t steps = (int64_t)nearbyint(room * STEPS);
     size_t width = (size_t)steps + 1;
-    double *best = gcut_calloc(scratch, width, sizeof *best);
+    float *best = gcut_calloc(scratch, width, sizeof *best);
     bool *took = gcut_calloc(scratch, (n + (size_t)1) * width, 1);
     for (uint32_t i = 0; i < n; i++) {
         double s = nearbyint(size[i] * STEPS);
         for (int64_t j = steps; s <= (double)j; j--) {
-            double with = best[j - (int64_t)s] + value[i];
+            float with = best[j - (int64_t)s] + (float)value[i];
             if (with <= best[j]) continue;
             best[j] = with;
             took[i * width + (size_t)j] = true;
@@ -84,9 +86,9 @@ static bool *choose(const gcut_torch_rules *t, const bool *banned, double range,
     return allowed;
 }
 
-bool *gcut_policy_torch_budget(const gcut_problem *p, gcut_arena *arena)
+bool *gcut_torch_under(const gcut_problem *p, gcut_arena *arena, double budget)
 {
-    double budget = p->opt->torch_budget, inputs = input_bytes(p);
+    double inputs = input_bytes(p);
     if (budget == 0) return gcut_calloc(arena, p->g->values.n, 1);
     const gcut_torch_rules *t = gcut_torch_rules_new(p, arena);
     gcut_torch_cut fast = gcut_torch_solve(t, GCUT_TORCH_FAST, NULL);
@@ -97,4 +99,9 @@ bool *gcut_policy_torch_budget(const gcut_problem *p, gcut_arena *arena)
     gcut_torch_cut deny = gcut_torch_solve(t, GCUT_TORCH_DENY, NULL);
     if ((deny.bytes - inputs) / range < budget) return deny.saved;
     return gcut_torch_solve(t, GCUT_TORCH_DENY, choose(t, deny.banned, range, budget)).saved;
+}
+
+bool *gcut_policy_torch_budget(const gcut_problem *p, gcut_arena *arena)
+{
+    return gcut_torch_under(p, arena, p->opt->torch_budget);
 }

@@ -13,8 +13,10 @@
  * What PyTorch sees is decomposed further than a joint graph, so the column `torch` of the op table says what
  * each op counts as, and in doubt in PyTorch's favour: a softmax is its elementwise parts, and of their two
  * reductions nothing is kept (PyTorch keeps them, 8 bytes a row); attention keeps its operands and its
- * result (PyTorch a logarithm for each row besides).  Constants have no bytes.  A view is kept as the value
- * whose storage it is.
+ * result (PyTorch a logarithm for each row besides) and is compute-intensive, as it is on a GPU.  A random op
+ * is on no list, because PyTorch's compiler replaces it before it partitions; computed again, it would draw
+ * other numbers there, while ours are the same.  Constants have no bytes.  A view is kept as the value whose
+ * storage it is.
  */
 #include "partition/policy_torch.h"
 
@@ -165,8 +167,7 @@ static bool is_banned_by_itself(const gcut_torch_rules *t, uint32_t i, gcut_torc
     const gcut_node *n = gcut_node_at(t->g, i);
     gcut_torch k = kind_of(n);
     if (t->p->force[n->res0] == GCUT_FORCE_SAVE) return true;
-    if (level < GCUT_TORCH_DENY ? k != GCUT_TORCH_POINT : k == GCUT_TORCH_RANDOM || k == GCUT_TORCH_HEAVY)
-        return true;
+    if (level < GCUT_TORCH_DENY ? k != GCUT_TORCH_POINT : k == GCUT_TORCH_HEAVY) return true;
     for (gcut_ref v = n->res0; level < GCUT_TORCH_LIST && v < n->res0 + n->nres; v++)
         if (feeds_kernel_outside(t, v, n)) return true;
     return is_reduction(t, n);

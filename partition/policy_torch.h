@@ -20,7 +20,7 @@ typedef struct gcut_torch_rules {
 typedef enum gcut_torch_level {
     GCUT_TORCH_FAST, /* all */
     GCUT_TORCH_LIST, /* what is not on the list of what may be, and small results of large operands */
-    GCUT_TORCH_DENY  /* compute-intensive, random, and small results of large operands */
+    GCUT_TORCH_DENY  /* what is compute-intensive, and small results of large operands */
 } gcut_torch_level;
 
 typedef struct gcut_torch_cut {
