@@ -377,7 +377,7 @@ static asked read_line(const gcut_jnode *line)
     return q;
 }
 
-static int64_t bytes_under(gcut_ctx *ctx, const asked *q, const char *policy)
+static const gcut_plan *plan_of(gcut_ctx *ctx, const asked *q, const char *policy)
 {
     gcut_options o = GCUT_OPTIONS_DEFAULT;
     o.policy = policy;
@@ -386,7 +386,18 @@ static int64_t bytes_under(gcut_ctx *ctx, const asked *q, const char *policy)
     gcut_graph *g = graph_of(ctx, q->name, q->size);
     const gcut_plan *p = g ? gcut_plan_of(g, &o) : NULL;
     if (!p) fail_msg("%s %s, %s: %s", q->name, q->size, policy, gcut_last_error(ctx));
-    return p->saved_bytes;
+    return p;
+}
+
+/* The same with a byte for each bool, as PyTorch stores them. */
+static int64_t unpacked_under(gcut_ctx *ctx, const asked *q, const char *policy)
+{
+    const gcut_plan *p = plan_of(ctx, q, policy);
+    int64_t sum = 0;
+    for (gcut_ref v = 1; v < p->joint->values.n; v++)
+        if (p->value[v].fate == GCUT_F_SAVED)
+            sum += p->value[v].bytes * (p->value[v].form == GCUT_FORM_BITS ? 8 : 1);
+    return sum;
 }
 
 static FILE *results; /* what GCUT_BLESS=1 writes */
@@ -441,7 +452,7 @@ static void compare(gcut_ctx *ctx, const asked *q)
 {
     bool tiny = !strcmp(q->size, "tiny");
     int64_t theirs = theirs_under(q, "1") - number(q, "rows") - number(q, "copies");
-    int64_t ours = bytes_under(ctx, q, "torch"), off = tiny ? theirs / 16 : 0;
+    int64_t ours = unpacked_under(ctx, q, "torch"), off = tiny ? theirs / 16 : 0;
     if (llabs(ours - theirs) > off)
         fail_msg("%s %s: %lld bytes, PyTorch %lld", q->name, q->size, (long long)ours, (long long)theirs);
 }
@@ -463,7 +474,7 @@ static void compare_budgets(gcut_ctx *ctx, const asked *q)
     for (uint32_t k = 1; k < all->n; k++) {
         char policy[40];
         snprintf(policy, sizeof policy, "torch:%s", all->u.item[k].key);
-        int64_t theirs = gcut_jint(&all->u.item[k]), ours = bytes_under(ctx, q, policy);
+        int64_t theirs = gcut_jint(&all->u.item[k]), ours = unpacked_under(ctx, q, policy);
         int64_t above = tiny ? most / 16 : bert ? theirs / 8 : 0, below = tiny ? most / 16 + aside : aside;
         if (ours > theirs + above || ours < theirs - below)
             fail_msg("%s %s, %s: %lld bytes, PyTorch %lld", q->name, q->size, policy, (long long)ours,
@@ -490,7 +501,8 @@ static bool is_transformer(const asked *q)
  * spares. */
 static void compare_min_cut(gcut_ctx *ctx, const asked *q)
 {
-    int64_t ours = bytes_under(ctx, q, "mincut"), theirs = theirs_under(q, "1"), logits = number(q, "logits");
+    int64_t ours = plan_of(ctx, q, "mincut")->saved_bytes, theirs = theirs_under(q, "1"),
+            logits = number(q, "logits");
     bool small = !strcmp(q->size, "tiny") && q->at[0].value < 1000;
     if (!is_transformer(q) || small) return;
     bool dominated = 5 * logits > theirs && strcmp(q->size, "tiny") != 0;
