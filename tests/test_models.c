@@ -317,8 +317,9 @@ static void policies_give_equal_gradients(void **state)
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_graph *g = load_dump(ctx, &models[i]);
         gcut_step *ref = run_planned(ctx, g, &models[i], "mincut");
-        static const char *const others[] = {"save-all", "recompute-all"};
-        for (int k = 0; k < 2; k++) {
+        static const char *const others[] = {"save-all", "recompute-all",    "torch",         "torch:0.5",
+                                             "sqrt",     "every-2nd-matmul", "attention-only"};
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
             gcut_step *s = run_planned(ctx, g, &models[i], others[k]);
             for (size_t v = 0; v < gcut_step_value_count(ref); v++) {
                 gcut_value_info want = gcut_step_value_at(ref, v), got;

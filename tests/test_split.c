@@ -178,6 +178,7 @@ static void one_case(world *w, uint64_t seed, gcut_policy policy, double lambda)
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 10 + (int64_t)(seed % 3) * 1000};
     gcut_plan_options opt = {
         .policy = policy, .lambda = lambda, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+    opt.torch_budget = (double)(seed % 10) / 10;
     opt.machine.kernel_ns = seed % 2 ? 1000 : 0;
     gcut_plan *p = gcut_plan_make(g, &opt);
     gcut_split(p, "j");
@@ -196,10 +197,8 @@ static void one_case(world *w, uint64_t seed, gcut_policy policy, double lambda)
 static void random_body(void *arg)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        one_case(arg, seed, GCUT_POLICY_SAVE_ALL, 0.05);
-        one_case(arg, seed, GCUT_POLICY_RECOMPUTE_ALL, 0.05);
+        for (int k = 0; k < GCUT_NPOLICIES; k++) one_case(arg, seed, (gcut_policy)k, 0.05);
         one_case(arg, seed, GCUT_POLICY_MINCUT, 0);
-        one_case(arg, seed, GCUT_POLICY_MINCUT, 0.05);
         one_case(arg, seed, GCUT_POLICY_MINCUT, 2);
     }
 }
