@@ -40,7 +40,7 @@ static void find_data(path *c)
         bool any = false;
         for (uint32_t k = 0; k < n->nargs; k++) any |= c->data[gcut_arg(g, n, k)];
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) c->data[v] = any;
-        for (uint32_t k = 0; k < n->nargs && takes_part(c, n->res0); k++)
+        for (uint32_t k = 0; n->nres && k < n->nargs && takes_part(c, n->res0); k++)
             c->last[c->p->facts->base[gcut_arg(g, n, k)]] = i;
     }
 }

@@ -47,7 +47,8 @@ static bool is_fusible(const gcut_node *a, const gcut_node *b)
 
 static bool in_forward(const gcut_torch_rules *t, uint32_t node)
 {
-    return t->p->facts->where[gcut_node_at(t->g, node)->res0] == GCUT_W_FORWARD;
+    const gcut_node *n = gcut_node_at(t->g, node);
+    return n->nres && t->p->facts->where[n->res0] == GCUT_W_FORWARD;
 }
 
 /* ---- what is known before any cut ---- */
@@ -129,29 +130,44 @@ static double weight_of(const gcut_torch_rules *t, gcut_ref v)
     return is_materialized(t, v) ? w : 2 * w;
 }
 
+/* Some op outside of the forward half reads v, or a view of it, and is a kernel of its own.  Views come after
+ * what they are of, so from the end of the graph on each is known before it is asked for. */
+static void find_fed(gcut_torch_rules *t)
+{
+    for (uint32_t i = t->g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(t->g, i);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+            bool fed = t->result[v];
+            for (uint32_t k = t->reader0[v]; !fed && k < t->reader0[v + 1]; k++) {
+                const gcut_node *r = gcut_node_at(t->g, t->reader[k]);
+                fed = !in_forward(t, t->reader[k]) && !is_fusible(n, r);
+                fed |= kind_of(r) == GCUT_TORCH_VIEW && t->fed[r->res0];
+            }
+            t->fed[v] = fed;
+        }
+    }
+}
+
 gcut_torch_rules *gcut_torch_rules_new(const gcut_problem *p, gcut_arena *arena)
 {
     gcut_torch_rules *t = gcut_calloc(arena, 1, sizeof *t);
     *t = (gcut_torch_rules){.p = p, .g = p->g, .arena = arena};
     t->result = gcut_calloc(arena, p->g->values.n, 1);
+    t->fed = gcut_calloc(arena, p->g->values.n, 1);
     t->distance = gcut_calloc(arena, p->g->values.n, sizeof *t->distance);
     find_readers(t);
     find_distances(t);
+    find_fed(t);
     return t;
 }
 
 /* ---- what must not be computed again ---- */
 
-/* Some op outside of the forward half reads v, or a view of it, and is a kernel of its own. */
-static bool feeds_kernel_outside(const gcut_torch_rules *t, gcut_ref v, const gcut_node *def)
+static bool is_asked(const gcut_torch_rules *t, const gcut_node *n, gcut_force what)
 {
-    bool found = t->result[v];
-    for (uint32_t k = t->reader0[v]; !found && k < t->reader0[v + 1]; k++) {
-        const gcut_node *r = gcut_node_at(t->g, t->reader[k]);
-        found = !in_forward(t, t->reader[k]) && !is_fusible(def, r);
-        if (!found && kind_of(r) == GCUT_TORCH_VIEW) found = feeds_kernel_outside(t, r->res0, r);
-    }
-    return found;
+    bool any = false;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) any |= t->p->force[v] == what;
+    return any;
 }
 
 /* Less than a quarter of what it reads: cheap to keep. */
@@ -166,10 +182,10 @@ static bool is_banned_by_itself(const gcut_torch_rules *t, uint32_t i, gcut_torc
 {
     const gcut_node *n = gcut_node_at(t->g, i);
     gcut_torch k = kind_of(n);
-    if (t->p->force[n->res0] == GCUT_FORCE_SAVE) return true;
+    if (is_asked(t, n, GCUT_FORCE_SAVE)) return true;
     if (level < GCUT_TORCH_DENY ? k != GCUT_TORCH_POINT : k == GCUT_TORCH_HEAVY) return true;
     for (gcut_ref v = n->res0; level < GCUT_TORCH_LIST && v < n->res0 + n->nres; v++)
-        if (feeds_kernel_outside(t, v, n)) return true;
+        if (t->fed[v]) return true;
     return is_reduction(t, n);
 }
 
@@ -178,7 +194,7 @@ static void ban(const gcut_torch_rules *t, uint32_t i, const bool *allowed, bool
 {
     const gcut_node *n = gcut_node_at(t->g, i);
     if (kind_of(n) == GCUT_TORCH_VIEW || gcut_node_class(n) == GCUT_CLASS_CONSTANT) return;
-    if (t->p->force[n->res0] == GCUT_FORCE_RECOMPUTE || (allowed && allowed[i])) return;
+    if (is_asked(t, n, GCUT_FORCE_RECOMPUTE) || (allowed && allowed[i])) return;
     banned[i] = true;
 }
 
