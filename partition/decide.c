@@ -31,6 +31,7 @@ gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
 {
     gcut_problem *p = gcut_problem_new(arena, plan->joint, &plan->options);
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
+        if (plan->value[v].fate == GCUT_F_SAVED) p->form[v] = plan->value[v].form;
         if (!plan->value[v].forced || p->force[v] != GCUT_FORCE_NONE) continue;
         p->force[v] = plan->value[v].fate == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
         p->wish[v] = "the plan file";

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "partition/plan_file.h"
+#include "partition/report.h"
 
 typedef struct following {
     gcut_problem *p;
@@ -141,6 +142,19 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
               l->value, l->fate == GCUT_F_SAVED ? "saved" : "recomputed", why);
 }
 
+/* The forms of partition/form.h. */
+static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
+{
+    gcut_dtype t = gcut_type_of(f->p->g, v)->dtype;
+    const char *why = NULL;
+    if (l->fate != GCUT_F_SAVED || !l->formed || l->form == GCUT_FORM_PLAIN) return;
+    if (l->form == GCUT_FORM_BITS && t != GCUT_bool) why = "only bool values are bits";
+    if (l->form == GCUT_FORM_BF16 && t != GCUT_f32) why = "only f32 values are rounded";
+    if (l->form == GCUT_FORM_BF16 && !why && !f->p->roundable[v])
+        why = "what reads it must not be given rounded values";
+    if (why) impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_report_form(l->form), why));
+}
+
 static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
     const gcut_problem *p = f->p;
@@ -155,6 +169,7 @@ static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
         impossible(f, l,
                    gcut_printf(f->arena, "it is a view, %%%s stands for it",
                                p->g->values.at[p->facts->base[v]].name));
+    check_form(f, l, v);
     if (p->force[v] != GCUT_FORCE_NONE && p->force[v] != mine)
         gcut_fail(p->g->module->env, GCUT_EPLAN, place_of(f), "keep one of the two",
                   "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", l->where,
@@ -166,6 +181,7 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     bool save = l->fate == GCUT_F_SAVED;
     check_line(f, l, v);
     saved[v] = save;
+    if (save && l->formed) f->p->form[v] = l->form;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
     if (!f->p->wish[v])
@@ -225,7 +241,11 @@ gcut_choice *gcut_follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_fil
     for (uint32_t i = 0; i < part->lines.n; i++)
         if (f.value[i]) ask(&f, &part->lines.at[i], f.value[i], saved);
     gcut_choice *c = gcut_choice_saving(p, arena, saved, copies(&f), lambda);
+    gcut_form *asked = p->form; /* the bound is over all forms */
+    p->form = gcut_calloc(scratch, p->g->values.n, sizeof *p->form);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) p->form[v] = gcut_form_of(p, v, lambda);
     gcut_choice *best = gcut_choose(p, scratch, GCUT_POLICY_MINCUT, lambda);
+    p->form = asked;
     c->lower_bound_ns = fmin(best->lower_bound_ns, c->cost_ns);
     c->quantum_ns = best->quantum_ns;
     gcut_arena_free(scratch);

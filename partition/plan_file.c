@@ -155,10 +155,10 @@ static gcut_fate read_fate(const gcut_jnode *v)
 
 static gcut_form read_form(const gcut_jnode *v)
 {
-    for (int f = GCUT_FORM_PLAIN; v && f <= GCUT_FORM_BITS; f++)
+    if (!v || v->kind == GCUT_J_NULL) return GCUT_FORM_PLAIN;
+    for (int f = GCUT_FORM_PLAIN; f <= GCUT_FORM_BITS; f++)
         if (!strcmp(gcut_jstr(v), gcut_report_form((gcut_form)f))) return (gcut_form)f;
-    if (v) gcut_jfail(v, "plain, bf16 or bits", "there is no form '%s'", gcut_jstr(v));
-    return GCUT_FORM_PLAIN;
+    gcut_jfail(v, "plain, bf16 or bits", "there is no form '%s'", gcut_jstr(v));
 }
 
 static const char *text_or(const gcut_jnode *v, const char *otherwise)
@@ -182,6 +182,7 @@ static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
                         .op = gcut_jstr(gcut_jneed(v, "op")),
                         .type = gcut_jstr(gcut_jneed(v, "type")),
                         .fate = read_fate(gcut_jneed(v, "fate")),
+                        .formed = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_J_NULL,
                         .form = read_form(gcut_jget(v, "form")),
                         .bytes = int_or(gcut_jget(v, "bytes"), 0),
                         .ns = real_or(gcut_jget(v, "ns"), 0),
@@ -266,7 +267,7 @@ static bool flip_in(gcut_plan_part *part, const char *value)
         gcut_plan_line *l = &part->lines.at[i];
         if (strcmp(l->value, value) != 0) continue;
         l->fate = l->fate == GCUT_F_SAVED ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
-        l->form = GCUT_FORM_PLAIN;
+        l->formed = false;
         l->nbefore = 0;
         return true;
     }

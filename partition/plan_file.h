@@ -20,7 +20,8 @@
 typedef struct gcut_plan_line {
     const char *value, *op, *type; /* the type in symbols */
     gcut_fate fate;                /* SAVED or RECOMPUTED */
-    gcut_form form;                /* of a SAVED value */
+    bool formed;                   /* a SAVED value's form is given; else it is the cheapest */
+    gcut_form form;
     bool forced;
     int64_t bytes;
     double ns;                 /* of saving or of all its copies, at lambda 0 */
