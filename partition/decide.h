@@ -44,7 +44,7 @@ gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan);
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
 /* Throws GCUT_EPLAN when no plan meets the wishes, naming a smallest set of which none can be left out. */
 void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena);
-/* The value of that name, with or without its %; 0 when it is one of a body.  Throws GCUT_EPLAN, with the
+/* The value of that name, with or without its %; 0 when it is one of a body.  Throws GCUT_EUSAGE, with the
  * nearest name, when there is none. */
 gcut_ref gcut_named(const gcut_graph *g, const char *name);
 

@@ -125,7 +125,7 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name)
     const char *hint =
         nearest ? gcut_printf(g->module->arena, "the nearest name is %%%s", g->values.at[nearest].name)
                 : NULL;
-    gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, hint,
+    gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){.file = g->module->file}, hint,
               "there is no value %%%s in @%s", bare, g->name);
 }
 

@@ -166,7 +166,7 @@ gcut_holds gcut_plan_holds(const gcut_plan *plan, gcut_arena *arena)
 {
     const gcut_plan_options *o = &plan->options;
     gcut_holds h = {0};
-    if (o->policy != GCUT_POLICY_MINCUT || plan->budget)
+    if (o->policy != GCUT_POLICY_MINCUT || plan->budget || o->saved_limited)
         return h.skipped = "lambda did not choose this plan", h;
     gcut_choice *best;
     double mine;

@@ -122,8 +122,8 @@ static const gcut_again *again_of(const gcut_why *w, gcut_arena *a)
 
 bool gcut_why_is_minimum(const gcut_plan *plan)
 {
-    bool limited = plan->budget || plan->options.saved_limited;
-    return plan->options.policy == GCUT_POLICY_MINCUT && !plan->options.file && !limited;
+    const gcut_plan_options *o = &plan->options;
+    return o->policy == GCUT_POLICY_MINCUT && !o->file && !o->saved_limited && !plan->budget;
 }
 
 static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena *a)
