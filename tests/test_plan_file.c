@@ -262,6 +262,37 @@ static void an_edit_is_a_wish(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* In the steps of a loop too: what is stacked follows. */
+static void edits_of_steps_are_wishes(void **state)
+{
+    (void)state;
+    static const edit edits[] = {
+        {"{\"value\":\"gi\",\"op\":\"mul\",\"type\":\"f32[N, 8]\",\"bytes\":128,\"fate\":\"recomputed\"",
+         "{\"value\":\"gi\",\"op\":\"mul\",\"type\":\"f32[N, 8]\",\"bytes\":128,\"fate\":\"saved\"", NULL},
+        {"{\"value\":\"i\",\"op\":\"sigmoid\",\"type\":\"f32[N, 8]\",\"bytes\":128,\"fate\":\"saved\"",
+         "{\"value\":\"i\",\"op\":\"sigmoid\",\"type\":\"f32[N, 8]\",\"bytes\":128,\"fate\":\"recomputed\"",
+         NULL}};
+    static const char *const save[] = {"gi", "f", "g", "o"};
+    static const char *const recompute[] = {"i", "ig", "gates",
+                                            "p", "px", "ph"}; /* no line says they are saved */
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
+    for (int i = 0; i < 2; i++) {
+        gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+        write_plan(g, &o);
+        replace(&edits[i]);
+        follow.plan = plan_path;
+        o.save = save + i, o.nsave = i == 0 ? 1 : 3;
+        o.recompute = recompute, o.nrecompute = i == 0 ? 0 : sizeof recompute / sizeof *recompute;
+        const char *a = gcut_show(g, &o, GCUT_STAGE_SPLIT, true),
+                   *b = gcut_show(g, &follow, GCUT_STAGE_SPLIT, true);
+        assert_non_null(a);
+        assert_non_null(b);
+        assert_string_equal(a, b);
+    }
+    gcut_ctx_free(ctx);
+}
+
 static void other_graphs_are_refused(void **state)
 {
     (void)state;
@@ -396,11 +427,17 @@ static int drop_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays_are_the_same),           cmocka_unit_test(forced_values_are_followed),
-        cmocka_unit_test(forms_and_budgets_are_followed), cmocka_unit_test(copies_are_where_they_were),
-        cmocka_unit_test(edits_are_followed_or_refused),  cmocka_unit_test(an_edit_is_a_wish),
-        cmocka_unit_test(other_graphs_are_refused),       cmocka_unit_test(sizes_come_with_the_file),
-        cmocka_unit_test(differences_are_listed),         cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(replays_are_the_same),
+        cmocka_unit_test(forced_values_are_followed),
+        cmocka_unit_test(forms_and_budgets_are_followed),
+        cmocka_unit_test(copies_are_where_they_were),
+        cmocka_unit_test(edits_are_followed_or_refused),
+        cmocka_unit_test(an_edit_is_a_wish),
+        cmocka_unit_test(edits_of_steps_are_wishes),
+        cmocka_unit_test(other_graphs_are_refused),
+        cmocka_unit_test(sizes_come_with_the_file),
+        cmocka_unit_test(differences_are_listed),
+        cmocka_unit_test(garbage_is_refused),
     };
     return cmocka_run_group_tests(tests, make_file, drop_file);
 }
