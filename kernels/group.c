@@ -204,7 +204,7 @@ static void make_flat(gcut_half *h, uint32_t u)
 
 static gcut_level level_in(const gcut_unit *u, gcut_dim numel)
 {
-    if (u->kind != GCUT_U_LOOP || u->nodes.n >= MAX_MEMBERS) return GCUT_L_NONE;
+    if (u->kind != GCUT_U_LOOP || u->nodes.n >= MAX_MEMBERS || u->closed) return GCUT_L_NONE;
     if (numel == u->numel) return GCUT_L_FULL;
     if (u->flat) return GCUT_L_NONE;
     return u->inner != GCUT_DIM_BAD && numel == u->rows ? GCUT_L_ROW : GCUT_L_NONE;
@@ -250,7 +250,7 @@ static bool can_merge(gcut_half *h, uint32_t a, uint32_t b)
     if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && (x->inner != y->inner || x->flat != y->flat))
         return false;
     if ((x->flat && !even(h, b, y->numel)) || (y->flat && !even(h, a, x->numel))) return false;
-    if (x->nodes.n + y->nodes.n > MAX_MEMBERS) return false;
+    if (x->nodes.n + y->nodes.n > MAX_MEMBERS || x->closed || y->closed) return false;
     if (gcut_unit_reaches(h, a, b, true) || gcut_unit_reaches(h, b, a, true)) return false;
     gcut_dim inner = x->inner != GCUT_DIM_BAD ? x->inner : y->inner;
     gcut_module *m = h->g->module;
@@ -297,6 +297,7 @@ static void merge(gcut_half *h, uint32_t a, uint32_t b)
     qsort(x->nodes.at, x->nodes.n, sizeof *x->nodes.at, by_number);
     if (x->inner == GCUT_DIM_BAD) x->inner = y->inner, x->rows = y->rows, x->flat = y->flat;
     x->blocked = x->blocked || y->blocked;
+    x->again = x->again || y->again;
     y->dead = true;
     y->nodes.n = 0;
 }
@@ -597,6 +598,20 @@ static bool *memory_readers(const gcut_half *h)
     return reads;
 }
 
+/* A second copy, #recomputed(k), is wanted where the schedule has it: once it is read, its unit is complete.
+ */
+static void close_units(gcut_half *h, const gcut_node *n)
+{
+    uint32_t own = h->unit_of[n->res0];
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_unit_source(h, gcut_arg(h->g, n, k));
+        if (s != GCUT_NONE && s != own && unit_at(h, s)->again) unit_at(h, s)->closed = true;
+    }
+    if (own == GCUT_NONE || unit_at(h, own)->dead) return;
+    const gcut_mark *m = gcut_mark_find(&n->marks, "recomputed");
+    unit_at(h, own)->again |= m && m->nargs;
+}
+
 void gcut_group(gcut_program *p, gcut_half *h)
 {
     gcut_graph *g = h->g;
@@ -615,7 +630,10 @@ void gcut_group(gcut_program *p, gcut_half *h)
     }
     if (h->parent != GCUT_NONE) gcut_region_params(p, h);
     const bool *reads_memory = memory_readers(h);
-    for (uint32_t i = 0; i < g->nodes.n; i++) place_node(h, i, uses, reads_memory);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        place_node(h, i, uses, reads_memory);
+        if (gcut_node_at(g, i)->nres) close_units(h, gcut_node_at(g, i));
+    }
     raise_tops(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
     for (uint32_t u = 0; u < h->units.n; u++)
         if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) {

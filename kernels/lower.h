@@ -55,8 +55,10 @@ typedef enum gcut_unit_kind {
 
 typedef struct gcut_unit {
     gcut_unit_kind kind;
-    bool dead;                   /* merged into another */
-    GCUT_VEC(uint32_t) nodes;    /* in graph order; empty for COPY */
+    bool dead;                /* merged into another */
+    bool again;               /* some member is a second copy: marked #recomputed(k) */
+    bool closed;              /* such a LOOP that another unit reads: who joins it now would delay that one */
+    GCUT_VEC(uint32_t) nodes; /* in graph order; empty for COPY */
     gcut_dim numel, inner, rows; /* LOOP; inner == GCUT_DIM_BAD while undecided */
     bool flat;                   /* LOOP: one stretch of numel elements, cut into chunks of GCUT_CHUNK */
     bool blocked;              /* LOOP: has COLUMN or TOTAL members, so rows go in a fixed number of blocks */

@@ -13,9 +13,9 @@
 
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
-#define OPTIONS 6     /* plans of the frontier whose savings are offered to each block */
-#define IMPROVED 8    /* members that get second copies */
-#define MARGIN 1.0625 /* how much smaller a peak must be simulated to be believed */
+#define OPTIONS 6    /* plans of the frontier whose savings are offered to each block */
+#define IMPROVED 8   /* members that get second copies */
+#define MARGIN 0.995 /* of the smallest peak so far: what costs more must have less */
 
 static int cheaper(const void *a, const void *b)
 {
@@ -82,7 +82,7 @@ static void add_levels(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 
 /* ---- the choice among them ---- */
 
-/* Sorted by cost: one that costs no less and is clearly no smaller than one before it goes. */
+/* Sorted by cost: one that costs no less and is clearly larger than one before it goes. */
 static void drop_dominated(gcut_family *f)
 {
     uint32_t n = 0;

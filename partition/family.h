@@ -9,7 +9,8 @@
  *   nested checkpoints over the blocks of the forward half, for many sizes of memory   levels.c
  *   those of both with the lowest peaks, with second copies where the peak is          later.c
  *
- * A member that the simulator finds clearly worse than another one, in cost and in peak, is left out.
+ * A member that the simulator finds clearly larger than a cheaper one is left out; of more than
+ * GCUT_MAX_MEMBERS those go whose neighbours cost nearly the same.
  */
 #ifndef GCUT_PARTITION_FAMILY_H
 #define GCUT_PARTITION_FAMILY_H
