@@ -110,6 +110,7 @@ gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy, double torch_bu
     p.opt = po;
     gcut_offer of =
         offer_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
+    of.unasked = true;
     of.policy = policy;
     of.torch_budget = torch_budget;
     of.cost_ns -= o->least_work;
@@ -238,7 +239,7 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
     gcut_pipeline_split(q, q->plan, q->primal->name);
     gcut_pipeline_lower(q);
-    if (po.policy == GCUT_POLICY_MINCUT) sign(q->plan, of, q->peak_bytes);
+    if (!of->unasked) sign(q->plan, of, q->peak_bytes);
     return q;
 }
 
@@ -380,8 +381,8 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
     gcut_text t = {.arena = a};
     holders_text(q, &t);
     gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
-              "@%s does not run in %s: the smallest peak %s is %s", q->primal->name, size_text(a, budget),
-              what, size_text(a, q->peak_bytes));
+              "@%s does not run in the budget of %s: the smallest peak %s is %s", q->primal->name,
+              size_text(a, budget), what, size_text(a, q->peak_bytes));
 }
 
 void gcut_budget_plan(gcut_pipeline *p)

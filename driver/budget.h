@@ -24,7 +24,8 @@ typedef struct gcut_offer {
     const gcut_offer_base *base;
     const gcut_choice *choice;
     const char *label;
-    gcut_policy policy; /* MINCUT, except of gcut_offer_policy */
+    bool unasked;       /* of gcut_offer_policy: what that policy does without a budget */
+    gcut_policy policy; /* MINCUT, except of those */
     double torch_budget;
     double cost_ns;     /* beyond the work of the base with the least */
     int64_t peak_bytes; /* exact; -1 until gcut_offer_peak */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `gradcut sweep` and `--budget` from outside: forms, exit codes, and that both speak of the same plans.
+ */
+#define _GNU_SOURCE
+#include "cli.h"
+
+#define GPT GCUT_SOURCE_DIR "/tests/models/gpt2.gcut"
+#define SIZES "--at", "N=2,T=8", "--threads", "2"
+
+static double real(const json_t *j, const char *key)
+{
+    const json_t *x = json_object_get(j, key);
+    if (!json_is_number(x)) fail_msg("'%s' is no number", key);
+    return json_number_value(x);
+}
+
+static bool flag(const json_t *j, const char *key)
+{
+    return json_is_true(json_object_get(j, key));
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"label",       "lambda",         "policy",         "baseline",
+                                       "saved_bytes", "peak_predicted", "peak_measured",  "recomputed",
+                                       "cost_ns",     "step_ns_median", "step_ns_spread", "plan"};
+    json_t *j = json_of(ARGV("sweep", GPT, SIZES, "--json")), *p, *points = json_object_get(j, "points");
+    double peak = INFINITY, ns = 0;
+    size_t i, ours = 0, policies = 0;
+    json_array_foreach(points, i, p)
+    {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (!json_object_get(p, keys[k])) fail_msg("point %zu has no '%s'", i, keys[k]);
+        json_t *plan = json_object_get(p, "plan");
+        assert_true(json_is_null(json_object_get(p, "peak_measured")));
+        assert_true(real(plan, "peak_bytes") == real(p, "peak_predicted"));
+        assert_true(real(plan, "saved_bytes") == real(p, "saved_bytes"));
+        assert_int_equal(json_array_size(json_object_get(plan, "recomputed")), (size_t)real(p, "recomputed"));
+        if (flag(p, "baseline")) {
+            policies++;
+            assert_true(json_is_null(json_object_get(plan, "budget")));
+            assert_true(real(p, "ours_ns") <= real(p, "step_ns_predicted"));
+            continue;
+        }
+        ours++;
+        assert_true(real(plan, "budget") == real(p, "peak_predicted"));
+        assert_true(real(p, "peak_predicted") < peak && real(p, "step_ns_predicted") > ns);
+        peak = real(p, "peak_predicted");
+        ns = real(p, "step_ns_predicted");
+    }
+    assert_true(ours > 1 && policies > 2);
+    assert_true(real(j, "frontier") >= (double)ours && real(j, "plans") >= real(j, "frontier"));
+    json_decref(j);
+}
+
+/* What sweep shows at a peak is what --budget of that peak chooses, and the step keeps to it. */
+static void test_budget_is_the_point(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("sweep", GPT, SIZES, "--json", "--points", "3")), *p;
+    size_t i;
+    json_array_foreach(json_object_get(j, "points"), i, p)
+    {
+        char budget[32];
+        if (flag(p, "baseline")) continue;
+        snprintf(budget, sizeof budget, "%.0f", real(p, "peak_predicted"));
+        json_t *want = json_object_get(p, "plan");
+        json_t *plan = json_of(ARGV("plan", GPT, SIZES, "--json", "--budget", budget));
+        assert_true(json_equal(json_object_get(plan, "saved"), json_object_get(want, "saved")));
+        assert_true(json_equal(json_object_get(plan, "recomputed"), json_object_get(want, "recomputed")));
+        assert_true(real(plan, "step_ns") == real(want, "step_ns"));
+        assert_true(real(plan, "lower_bound") <= real(plan, "lower_bound") + real(plan, "gap"));
+        json_decref(plan);
+        json_t *step = json_of(ARGV("run", GPT, SIZES, "--json", "--budget", budget));
+        assert_true(real(step, "peak_bytes") == real(p, "peak_predicted"));
+        json_decref(step);
+    }
+    json_decref(j);
+}
+
+static void test_measured(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("sweep", "small.gcut", "--json", "--measure", "--rounds", "3", "--points", "2")),
+           *p;
+    size_t i;
+    json_array_foreach(json_object_get(j, "points"), i, p)
+    {
+        assert_true(real(p, "peak_measured") == real(p, "peak_predicted"));
+        assert_true(real(p, "step_ns_median") > 0 && real(p, "step_ns_spread") >= 0);
+    }
+    assert_int_equal((int)real(j, "rounds"), 3);
+    json_decref(j);
+}
+
+static size_t lines_of(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += *s == '\n';
+    return n;
+}
+
+static void test_text_and_csv(void **state)
+{
+    (void)state;
+    json_t *j = json_of(ARGV("sweep", GPT, SIZES, "--json"));
+    size_t points = json_array_size(json_object_get(j, "points"));
+    char *csv = fine(ARGV("sweep", GPT, SIZES, "--csv")), *text = fine(ARGV("sweep", GPT, SIZES));
+    begins(csv, "label,policy,baseline,lambda,saved_bytes,peak_predicted,");
+    assert_int_equal(lines_of(csv), points + 1);
+    begins(text, "sweep of @gpt2 at N=2, T=8, 2 threads: ");
+    assert_int_equal(lines_of(text), points + 3);
+    assert_non_null(strstr(text, "\nsave-all "));
+    json_decref(j);
+    free(csv);
+    free(text);
+}
+
+/* The ends of the frontier, and no more. */
+static void test_points(void **state)
+{
+    (void)state;
+    json_t *all = json_of(ARGV("sweep", GPT, SIZES, "--json", "--points", "1000"));
+    json_t *two = json_of(ARGV("sweep", GPT, SIZES, "--json", "--points", "2"));
+    json_t *a = json_object_get(all, "points"), *b = json_object_get(two, "points");
+    size_t last = 0;
+    for (size_t i = 0; i < json_array_size(a); i++)
+        if (!flag(json_array_get(a, i), "baseline")) last = i;
+    assert_true(real(json_array_get(b, 0), "peak_predicted") == real(json_array_get(a, 0), "peak_predicted"));
+    assert_true(real(json_array_get(b, 1), "peak_predicted") ==
+                real(json_array_get(a, last), "peak_predicted"));
+    assert_true(flag(json_array_get(b, 2), "baseline"));
+    json_decref(all);
+    json_decref(two);
+}
+
+static void test_picture(void **state)
+{
+    (void)state;
+    free(fine(ARGV("sweep", GPT, SIZES, "--svg", "a.svg")));
+    free(fine(ARGV("sweep", GPT, SIZES, "--svg", "b.svg")));
+    char *a = slurp("a.svg"), *b = slurp("b.svg");
+    assert_string_equal(a, b);
+    begins(a, "<svg xmlns=");
+    assert_string_equal(a + strlen(a) - 7, "</svg>\n");
+    assert_null(strstr(a, "nan"));
+    assert_null(strstr(a, "inf"));
+    assert_non_null(strstr(a, ">save-all</text>"));
+    free(a);
+    free(b);
+    refused(4, "no/such.svg", ARGV("sweep", "small.gcut", "--svg", "no/such.svg"));
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    refused(1, "budget|smallest peak|parameters|alive", ARGV("plan", GPT, SIZES, "--budget", "1000"));
+    refused(1, "smallest peak", ARGV("compile", GPT, SIZES, "--budget", "1000", "-o", "never"));
+    refused(1, "smallest peak", ARGV("plan", GPT, SIZES, "--budget", "1000", "--policy", "save-all"));
+    refused(2, "csv", ARGV("sweep", GPT, "--json", "--csv"));
+    refused(2, "points", ARGV("sweep", GPT, "--points", "0"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json),     cmocka_unit_test(test_budget_is_the_point),
+        cmocka_unit_test(test_measured), cmocka_unit_test(test_text_and_csv),
+        cmocka_unit_test(test_points),   cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}
