@@ -38,7 +38,7 @@ typedef struct gcut_choice {
 
 /* Classifies, prices, resolves forced values.  Throws as gcut_plan_make says. */
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt);
-/* The problem that a plan answers, with whatever forced its values. */
+/* The problem that a plan answers, with whatever forced its values, and their forms. */
 gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan);
 /* partition/force.c: marks and options into p->force. */
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
@@ -63,8 +63,9 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
 double gcut_forced_cost(const gcut_problem *p, double lambda);
 
-/* partition/form.c: the cheapest form in which v may be saved, PLAIN where two cost the same; a form's bytes
- * and its price at lambda 0. */
+/* partition/form.c: may v be saved in that form; the cheapest of them, PLAIN where two cost the same; a
+ * form's bytes and its price at lambda 0. */
+bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form);
 gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */
 gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */
 /* The same problem with the forms of another lambda. */

@@ -181,6 +181,11 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     bool save = l->fate == GCUT_F_SAVED;
     check_line(f, l, v);
     saved[v] = save;
+    if (save && l->formed && !gcut_form_allowed(f->p, v, l->form))
+        gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be saved as %s: %s",
+                  l->where, l->value, gcut_form_name(l->form),
+                  l->form == GCUT_FORM_BITS ? "it is not bool"
+                                            : "rounding it may change more than the last bits");
     if (save && l->formed) f->p->form[v] = l->form;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;

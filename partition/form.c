@@ -109,6 +109,12 @@ double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
     return c->trip_ns * share + c->convert_ns;
 }
 
+bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form)
+{
+    if (form == GCUT_FORM_BITS) return gcut_type_of(p->g, v)->dtype == GCUT_bool && !p->g->is_body;
+    return form == GCUT_FORM_PLAIN || p->roundable[v];
+}
+
 static int64_t lines(int64_t bytes)
 {
     return bytes / GCUT_LINE + (bytes % GCUT_LINE != 0);
@@ -117,8 +123,8 @@ static int64_t lines(int64_t bytes)
 gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
 {
     gcut_form other = GCUT_FORM_PLAIN;
-    if (gcut_type_of(p->g, v)->dtype == GCUT_bool && !p->g->is_body) other = GCUT_FORM_BITS;
-    if (p->opt->save_dtype == GCUT_bf16 && p->roundable[v]) other = GCUT_FORM_BF16;
+    if (gcut_form_allowed(p, v, GCUT_FORM_BITS)) other = GCUT_FORM_BITS;
+    if (p->opt->save_dtype == GCUT_bf16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
     bool smaller = lines(gcut_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
     return smaller ? other : GCUT_FORM_PLAIN;
 }

@@ -40,9 +40,9 @@ typedef struct gcut_loop_plans {
 
 typedef struct gcut_plan_options {
     gcut_policy policy;
-    double torch_budget;        /* of TORCH_BUDGET: PyTorch's activation_memory_budget, 0 to 1 */
-    double lambda;              /* ns per byte, >= 0; default 0.05 */
-    bool saved_limited;         /* MINCUT: lambda is 0, and at most saved_budget bytes are saved */
+    double torch_budget; /* of TORCH_BUDGET: PyTorch's activation_memory_budget, 0 to 1 */
+    double lambda;       /* ns per byte, >= 0; default 0.05 */
+    bool saved_limited;  /* MINCUT: lambda is 0, and at most saved_budget bytes are saved */
     int64_t saved_budget;
     const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */
     uint32_t nat;

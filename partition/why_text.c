@@ -28,6 +28,13 @@ static const gcut_decision *mine(const gcut_why *w)
     return &w->r.plan->value[w->v];
 }
 
+/* In the form in which it is saved, if it is. */
+static int64_t stored_bytes(const gcut_why *w)
+{
+    const gcut_decision *d = mine(w);
+    return gcut_saved_bytes(w->r.p, w->v, d->fate == GCUT_F_SAVED ? d->form : GCUT_FORM_PLAIN);
+}
+
 static double step_time(const gcut_plan *p)
 {
     if (!isnan(p->step_ns)) return p->step_ns;
@@ -57,7 +64,7 @@ static void head(const gcut_why *w, gcut_text *out)
     if (d->fate == GCUT_F_SAVED && d->form != GCUT_FORM_PLAIN)
         gcut_text_add(out, " as %s", gcut_report_form(d->form));
     if (d->fate == GCUT_F_RECOMPUTED && d->copies > 1) gcut_text_add(out, ", %u times", d->copies);
-    gcut_text_add(out, ", %s, %s, ", gcut_report_size(w->r.arena, w->r.p->price[w->v].bytes),
+    gcut_text_add(out, ", %s, %s, ", gcut_report_size(w->r.arena, stored_bytes(w)),
                   gcut_report_type(&w->r, w->v));
     if (gcut_def(w->r.g, w->v))
         gcut_text_add(out, "made by %s at %s\n", gcut_report_op(&w->r, w->v), gcut_report_at(&w->r, w->v));
@@ -268,7 +275,7 @@ static void json_decision(const gcut_why *w, gcut_json *j)
     key_str(j, "state", fate_name(d->fate));
     key_str(j, "fixed", w->fixed);
     key_str(j, "form", d->fate == GCUT_F_SAVED ? gcut_report_form(d->form) : NULL);
-    key_int(j, "bytes", w->r.p->price[w->v].bytes);
+    key_int(j, "bytes", stored_bytes(w));
     key_str(j, "type", gcut_report_type(&w->r, w->v));
     key_str(j, "op", gcut_report_op(&w->r, w->v));
     key_str(j, "loc", gcut_report_at(&w->r, w->v));
