@@ -5,10 +5,11 @@
  * They say the same when every value has the same fate, form and copies in both, in the steps of loops too.
  * Bytes and times are of the sizes of each file, so they are shown and not compared.
  */
+#include "partition/plan_file.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "partition/plan_file.h"
 #include "partition/report.h"
 
 /* A value that the two files treat differently; a or b NULL: it has no line there. */

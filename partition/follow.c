@@ -5,11 +5,12 @@
  * A plan only chooses among computations of the same values, so following one never makes a step wrong; what
  * is refused is what the file cannot have meant.
  */
+#include "partition/plan_file.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#include "partition/plan_file.h"
 #include "partition/report.h"
 
 typedef struct following {

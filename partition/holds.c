@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define MAX_SYMBOLS 3
-#define MAX_VALUES 20000u
+#define MAX_VALUES 8000u
 #define MAX_CUTS 40
 #define FARTHEST 1048576.0 /* times the plan's own size */
 

@@ -477,6 +477,8 @@ static void print_holds(const gcut_report_ctx *r, gcut_text *out)
             gcut_text_add(out, "in %lld..%lld", (long long)x->lo, (long long)x->hi);
         if (!x->lo_exact || (!x->hi_exact && !x->unbounded)) gcut_text_add(out, " at least");
     }
+    if (h.best && h.skipped && r->plan->options.nat)
+        gcut_text_add(out, "best for other sizes: not searched, %s\n", h.skipped);
     if (h.ranges.n) gcut_text_add(out, "%s\n", h.ranges.n > 1 ? " (each with the others as they are)" : "");
 }
 

@@ -2,11 +2,12 @@
  *
  * One decision in words and as JSON.
  */
+#include "partition/why.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "partition/why.h"
 
 static const char *name_of(const gcut_why *w, gcut_ref v)
 {
@@ -119,6 +120,7 @@ static void against(const gcut_why *w, gcut_text *out)
     gcut_text_add(out, "decided by: the arc %s, %s, is in the cut of %s\n",
                   saved ? "in -> out (save)" : "source -> in (recompute)", gcut_report_time(a, price),
                   gcut_report_time(a, w->now->cost_ns));
+    if (d->reason && !w->wish) gcut_text_add(out, "  %s\n", d->reason);
     if (!isinf(rival))
         gcut_text_add(out, "  its own %s arc: %s\n", saved ? "recompute" : "save",
                       gcut_report_time(a, rival));
@@ -274,6 +276,7 @@ static void json_decision(const gcut_why *w, gcut_json *j)
     key_str(j, "loop", w->loop);
     key_str(j, "state", fate_name(d->fate));
     key_str(j, "fixed", w->fixed);
+    key_str(j, "reason", d->reason);
     key_str(j, "form", d->fate == GCUT_F_SAVED ? gcut_report_form(d->form) : NULL);
     key_int(j, "bytes", stored_bytes(w));
     key_str(j, "type", gcut_report_type(&w->r, w->v));
