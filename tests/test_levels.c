@@ -18,6 +18,7 @@
 #include "partition/frontier.h"
 #include "partition/levels.h"
 #include "partition/live.h"
+#include "stage_program.h"
 
 static gcut_graph *chain_of(gcut_env *env, gcut_arena *a, uint32_t l)
 {
@@ -135,6 +136,8 @@ static void uniform_chains_reach_revolve(void **state)
 
 /* ---- Checkmate ---- */
 
+#define SOLVED_HERE 4 /* states: larger programs are left to the reference */
+
 typedef struct checkmate_row {
     uint32_t l, memory; /* in states */
     double cost[32];    /* of h[1..l-1] */
@@ -179,6 +182,7 @@ static void check_row(gcut_env *env, const checkmate_row *r)
     if (fabs(best - r->least) > 1e-9)
         fail_msg("%u states in %u: %g, Checkmate %g", r->l, r->memory, best, r->least);
     if (equal) assert_int_equal(again, (uint32_t)r->least);
+    if (r->l <= SOLVED_HERE) assert_true(fabs(stage_program(a, r->l, r->memory, r->cost) - r->least) < 1e-6);
     gcut_arena_free(a);
 }
 
