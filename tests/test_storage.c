@@ -383,11 +383,47 @@ static void models_are_trained_alike(void **state)
     must(w->env, models_body, w);
 }
 
+/* ---- the run-time library ---- */
+
+/* Every length and alignment: whole bytes, beginnings and ends, and steps of several bits. */
+static void bits_of_every_alignment(void **state)
+{
+    (void)state;
+    uint8_t bools[300], packed[38], got[300];
+    uint32_t seed = 1;
+    for (int i = 0; i < 300; i++) bools[i] = (seed = seed * 1664525u + 1013904223u) >> 31;
+    for (int64_t n = 0; n <= 300; n++) {
+        memset(packed, 0xA5, sizeof packed);
+        gcut_rt_pack_bits(n, bools, packed, 2);
+        for (int64_t i = 0; i < (n + 7) / 8 * 8; i++)
+            assert_int_equal(gcut_rt_bit(packed, i), i < n ? bools[i] : 0);
+        for (int64_t b = (n + 7) / 8; b < 38; b++) assert_int_equal(packed[b], 0xA5);
+    }
+    gcut_rt_pack_bits(300, bools, packed, 1);
+    for (int64_t from = 0; from < 20; from++)
+        for (int64_t n = 0; n <= 70; n++) {
+            memset(got, 0xA5, sizeof got);
+            gcut_rt_bits(packed, from, n, got);
+            assert_memory_equal(got, bools + from, (size_t)n);
+            assert_int_equal(got[n], 0xA5);
+            const int64_t dim[] = {2, n}, step[] = {100, 1}, turned[] = {1, 3};
+            gcut_rt_unpack_bits(2, dim, packed, from, step, got, 2);
+            assert_memory_equal(got, bools + from, (size_t)n);
+            assert_memory_equal(got + n, bools + from + 100, (size_t)n);
+            gcut_rt_unpack_bits(2, dim, packed, from, turned, got, 2);
+            for (int64_t i = 0; i < 2 * n; i++) assert_int_equal(got[i], bools[from + i / n + 3 * (i % n)]);
+        }
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(masks_cross_as_bits),      T(what_is_rounded),
-                                       T(small_values_stay),        T(other_types_are_refused),
-                                       T(rounding_is_that_of_bf16), T(models_are_trained_alike)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bits_of_every_alignment),
+                                       T(masks_cross_as_bits),
+                                       T(what_is_rounded),
+                                       T(small_values_stay),
+                                       T(other_types_are_refused),
+                                       T(rounding_is_that_of_bf16),
+                                       T(models_are_trained_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

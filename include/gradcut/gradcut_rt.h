@@ -270,18 +270,32 @@ static inline uint8_t gcut_rt_bit(const uint8_t *p, int64_t i)
 {
     return p[i >> 3] >> (i & 7) & 1;
 }
+/* A word whose lowest byte is the first in memory, as the machine has it, and back. */
+static inline uint64_t gcut_rt_little(uint64_t w)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(w);
+#else
+    return w;
+#endif
+}
 /* out[k] = bool i + k, k < n.  Of eight equal bytes each keeps another bit, which 0x7f more carries to the
  * top of its byte and to no other. */
 static inline void gcut_rt_bits(const uint8_t *p, int64_t i, int64_t n, uint8_t *out)
 {
-    int64_t k = 0;
-    for (; k < n && (i + k) % 8 != 0; k++) out[k] = gcut_rt_bit(p, i + k);
-    for (; k + 8 <= n; k += 8) {
-        uint64_t w = p[(i + k) >> 3] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        w = (w + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
-        for (int b = 0; b < 8; b++) out[k + b] = (uint8_t)(w >> 8 * b);
+    int64_t head = -i & 7;
+    if (head > n) head = n;
+    for (int64_t k = 0; k < head; k++) out[k] = gcut_rt_bit(p, i + k);
+    const uint8_t *const whole = p + ((i + head) >> 3);
+    uint8_t *const to = out + head;
+    const int64_t bytes = (n - head) >> 3;
+    GCUT_RT_APART for (int64_t b = 0; b < bytes; b++)
+    {
+        uint64_t w = whole[b] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+        w = gcut_rt_little((w + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101));
+        memcpy(to + 8 * b, &w, 8);
     }
-    for (; k < n; k++) out[k] = gcut_rt_bit(p, i + k);
+    for (int64_t k = head + 8 * bytes; k < n; k++) out[k] = gcut_rt_bit(p, i + k);
 }
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value);
 /* dst (packed; numbers of `size` bytes, of 4 or 8 when real) = offset + i0*s0 + ... */

@@ -2,6 +2,8 @@
  *
  * Bools as bits: eight in a byte, the first one lowest.
  */
+#include <string.h>
+
 #include "gradcut/gradcut_rt.h"
 
 typedef struct pack_job {
@@ -14,9 +16,10 @@ typedef struct pack_job {
  * 2^(56 - 7 i); the other products land below bit 56, each on a bit of its own, or above bit 63. */
 static uint8_t pack_eight(const uint8_t *s)
 {
-    uint64_t w = 0;
-    for (int i = 0; i < 8; i++) w |= (uint64_t)s[i] << 8 * i;
-    return (uint8_t)((w & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
+    uint64_t w;
+    memcpy(&w, s, 8);
+    w = gcut_rt_little(w) & UINT64_C(0x0101010101010101);
+    return (uint8_t)(w * UINT64_C(0x0102040810204080) >> 56);
 }
 
 static void pack_part(void *arg, int t, int nt)
@@ -24,7 +27,9 @@ static void pack_part(void *arg, int t, int nt)
     const pack_job *j = arg;
     int64_t b0, b1, whole = j->n / 8;
     gcut_rt_share(whole, 64, t, nt, &b0, &b1); /* whole lines of the cache */
-    for (int64_t b = b0; b < b1; b++) j->dst[b] = pack_eight(j->src + 8 * b);
+    const uint8_t *const restrict src = j->src;
+    uint8_t *const restrict dst = j->dst;
+    for (int64_t b = b0; b < b1; b++) dst[b] = pack_eight(src + 8 * b);
 }
 
 void gcut_rt_pack_bits(int64_t n, const uint8_t *src, uint8_t *dst, int threads)
