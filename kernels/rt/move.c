@@ -136,8 +136,22 @@ WIDEN(bf16)
 
 void gcut_rt_fill(void *dst, int64_t n, size_t size, const void *value)
 {
+    enum { BLOCK = 4096 }; /* what is copied on at a time: it stays in the first cache */
+    static const char zeros[16];
     char *d = dst;
-    for (int64_t i = 0; i < n; i++) memcpy(d + (size_t)i * size, value, size);
+    size_t bytes = (size_t)n * size, have = size;
+    if (n <= 0) return;
+    if (size <= sizeof zeros && !memcmp(value, zeros, size)) {
+        memset(d, 0, bytes);
+        return;
+    }
+    memcpy(d, value, size);
+    while (have < bytes) {
+        size_t more = have < BLOCK ? have : BLOCK / size * size;
+        if (more > bytes - have) more = bytes - have;
+        memcpy(d + have, d, more);
+        have += more;
+    }
 }
 
 void gcut_rt_iota(int rank, const int64_t *dim, const int64_t *stride, int64_t offset, size_t size, int real,
