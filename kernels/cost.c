@@ -43,22 +43,27 @@ static uint32_t whole_of(const walk *w, uint32_t b)
     return b;
 }
 
-/* Nanoseconds of moving what a launch at that step touches; the clock goes on. */
-static double move(walk *w, bool alone, double *read, double *written, int step)
+/* What moving takes: as far as it is, and were it all in the nearest cache. */
+typedef struct moved {
+    double ns, near_ns, read, written;
+} moved;
+
+/* What a launch at that step touches; the clock goes on. */
+static moved move(walk *w, const gcut_machine *m, int step)
 {
-    double ns = 0, all = 0;
+    moved out = {0};
+    double all = 0;
     for (uint32_t i = 0; i < w->touches.n; i++) all += w->touches.at[i].read + w->touches.at[i].written;
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
         const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
         double last = w->last[whole_of(w, t->buffer)];
         bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
-        ns += gcut_machine_move_ns(alone ? &w->c.alone : &w->c.m, t->read, t->written,
-                                   all + (recycled      ? 0
-                                          : isnan(last) ? INFINITY
-                                                        : w->clock - last));
-        *read += t->read;
-        *written += t->written;
+        double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
+        out.ns += gcut_machine_move_ns(m, t->read, t->written, all + ago);
+        out.near_ns += gcut_machine_move_ns(m, t->read, t->written, 0);
+        out.read += t->read;
+        out.written += t->written;
     }
     w->clock += all;
     for (uint32_t i = 0; i < w->touches.n; i++) {
@@ -69,7 +74,7 @@ static double move(walk *w, bool alone, double *read, double *written, int step)
             w->last[b] = w->clock;
     }
     w->touches.n = 0;
-    return ns;
+    return out;
 }
 
 static gcut_cost *cost_of(walk *w, const gcut_half *h, uint32_t unit, const char *class)
@@ -88,23 +93,24 @@ static gcut_cost *cost_of(walk *w, const gcut_half *h, uint32_t unit, const char
     return c;
 }
 
-static void count(walk *w, gcut_cost *c, double ns, double flops, double read, double written)
+static void count(walk *w, gcut_cost *c, double ns, double flops, const moved *x)
 {
     c->ns += ns * w->times;
     c->flops += flops * w->times;
-    c->read += read * w->times;
-    c->written += written * w->times;
+    c->read += x->read * w->times;
+    c->written += x->written * w->times;
     w->out.ns += ns * w->times;
     w->out.flops += flops * w->times;
-    w->out.read += read * w->times;
-    w->out.written += written * w->times;
+    w->out.read += x->read * w->times;
+    w->out.written += x->written * w->times;
 }
 
 /* Arithmetic and traffic of the units in w->touches. */
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
-    double read = 0, written = 0, ns = move(w, x->alone, &read, &written, step);
-    count(w, c, (x->ns > ns ? x->ns : ns) + x->fixed, x->flops, read, written);
+    moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
+    double ns = x->apart ? x->ns + fmax(y.ns - y.near_ns, 0) : fmax(x->ns, y.ns);
+    count(w, c, ns + x->fixed, x->flops, &y);
 }
 
 static void single(walk *w, const gcut_half *h, uint32_t unit, const char *class)

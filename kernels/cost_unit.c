@@ -2,8 +2,11 @@
  *
  * One launch: its class, its arithmetic, the bytes that it moves.
  */
-#include "gradcut/gradcut_rt.h"
 #include "kernels/cost.h"
+
+#include <math.h>
+
+#include "gradcut/gradcut_rt.h"
 
 /* ---- sizes ---- */
 
@@ -65,6 +68,11 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
                        gcut_touches *out)
 {
     const gcut_unit *u = &h->units.at[unit];
+    if (u->partial != GCUT_NONE) { /* partial sums, a convolution's workspace: made, and used */
+        double n = gcut_cost_size(c, c->p->buffers.at[u->partial].count);
+        add(c, a, out, u->partial, n, false);
+        add(c, a, out, u->partial, n, true);
+    }
     if (u->kind == GCUT_U_COPY) {
         uint32_t from = u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
                                                    : h->units.at[u->copy_aside].copy_to;
@@ -94,6 +102,13 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
 
 /* ---- arithmetic ---- */
 
+static bool has_rows(const gcut_half *h, const gcut_unit *u)
+{
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_L_ROW) return true;
+    return false;
+}
+
 /* The widest among results and operands. */
 static gcut_dtype widest(const gcut_graph *g, const gcut_node *n)
 {
@@ -113,6 +128,16 @@ static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_gra
     return gcut_machine_op_ns(m, (gcut_op)n->op, widest(g, n), gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
+/* Rows that are reduced are walked GCUT_LANES elements at a time; what is left is walked one by one, so many
+ * times slower. */
+#define TAIL 8
+
+static double row_factor(const gcut_cost_at *c, const gcut_unit *u)
+{
+    double inner = gcut_cost_size(c, u->inner), left = fmod(inner, GCUT_LANES);
+    return inner > 0 ? (inner - left + TAIL * left) / inner : 1;
+}
+
 static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
 {
     double ns = 0;
@@ -120,6 +145,27 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         ns += op_ns(c, m, h->g, n, gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE);
     }
+    return has_rows(h, u) ? ns * row_factor(c, u) : ns;
+}
+
+/* Rows of the last axis are copied one by one; finding each takes that long on the machine of the op table.
+ */
+#define ROW_PS 20000
+
+static double rows_ns(const gcut_cost_at *c, const gcut_type *t)
+{
+    double n = gcut_cost_numel(c, t);
+    if (n > 0) n /= t->rank ? gcut_cost_size(c, t->dim[t->rank - 1]) : 1;
+    return n * ROW_PS / 1000 * c->m.op_scale;
+}
+
+/* Kinds that copy their operands to parts of the result. */
+static double copy_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_unit *u)
+{
+    double ns = 0;
+    if (u->kind == GCUT_U_COPY) return rows_ns(c, gcut_type_of(h->g, u->copy_from));
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, gcut_type_of(h->g, gcut_arg(h->g, n, k)));
     return ns;
 }
 
@@ -161,6 +207,9 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
 {
     const gcut_unit *u = &h->units.at[unit];
     gcut_work w = {.fixed = c->m.kernel_ns};
+    bool copies =
+        u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT || u->kind == GCUT_U_FLIP;
+    if (copies) w.ns = copy_ns(c, h, u);
     if (u->kind == GCUT_U_COPY) return w;
     const gcut_node *n = node_of(h, unit);
     if (u->kind == GCUT_U_LOOP) {
@@ -171,21 +220,15 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
     } else if (gcut_op_get((gcut_op)n->op)->way != GCUT_WAY_none) {
         w.flops = flops_of(c, h->g, n);
         w.ns = contraction_ns(c, h, n, w.flops);
+        w.apart = true;
     } else {
-        w.ns = op_ns(c, &c->m, h->g, n,
-                     u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK);
+        bool operands = u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK;
+        w.ns = fmax(w.ns, op_ns(c, &c->m, h->g, n, operands));
     }
     return w;
 }
 
 /* ---- classes ---- */
-
-static bool has_rows(const gcut_half *h, const gcut_unit *u)
-{
-    for (uint32_t i = 0; i < u->nodes.n; i++)
-        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_L_ROW) return true;
-    return false;
-}
 
 const char *gcut_cost_class(const gcut_half *h, uint32_t unit)
 {
