@@ -148,7 +148,8 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
     return has_rows(h, u) ? ns * row_factor(c, u) : ns;
 }
 
-/* Rows of the last axis are copied one by one; finding each takes that long on the machine of the op table.
+/* Rows of the last axis are copied, or added up, one by one; finding each takes that long on the machine of
+ * the op table.
  */
 #define ROW_PS 20000
 
@@ -159,7 +160,7 @@ static double rows_ns(const gcut_cost_at *c, const gcut_type *t)
     return n * ROW_PS / 1000 * c->m.op_scale;
 }
 
-/* Kinds that copy their operands to parts of the result. */
+/* Kinds that walk their operands row by row. */
 static double copy_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_unit *u)
 {
     double ns = 0;
@@ -207,8 +208,8 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
 {
     const gcut_unit *u = &h->units.at[unit];
     gcut_work w = {.fixed = c->m.kernel_ns};
-    bool copies =
-        u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT || u->kind == GCUT_U_FLIP;
+    bool copies = u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT ||
+                  u->kind == GCUT_U_FLIP || u->kind == GCUT_U_REDUCE;
     if (copies) w.ns = copy_ns(c, h, u);
     if (u->kind == GCUT_U_COPY) return w;
     const gcut_node *n = node_of(h, unit);
