@@ -50,6 +50,7 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
         lower_half(p, p->halves.at[k]);
         step = gcut_time_half(p, p->halves.at[k], step);
     }
+    gcut_share_buffers(p);
     gcut_c_fields(p);
     return p;
 }

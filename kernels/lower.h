@@ -189,6 +189,9 @@ void gcut_order_half(gcut_program *p, gcut_half *h);
  * their owner's.  Returns the step after the last. */
 int gcut_time_half(gcut_program *p, gcut_half *h, int first);
 
+/* inplace.c: results take the memory of operands that die as they are made. */
+void gcut_share_buffers(gcut_program *p);
+
 /* region.c: the bodies of if, while and scan. */
 /* Operands and results of a region node by what they are to its bodies. */
 typedef struct gcut_region_shape {

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A loop writes its result over an operand that dies in it.
+ *
+ * in:  a program with lifetimes.   out: two buffers of the arena become one where the second begins as the
+ *      first ends, at a loop that reads every element of the first before it writes that of the second.
+ *
+ * Within a column a loop stores only after it has computed everything, so what matters is the phase: nothing
+ * may read the operand after the phase that stores the result, and a reduction of that phase may not read it
+ * at all.  Only buffers of the halves themselves take part; a body's may be written many times.
+ */
+#include "kernels/loop.h"
+
+/* The loop unit reads old, element for element, and never after r is stored. */
+static bool reads_before(const gcut_loop *l, const gcut_member *r, gcut_ref old)
+{
+    bool reads = false;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const gcut_member *x = &l->at[i];
+        const gcut_node *n = gcut_node_at(l->g, x->node);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(l->g, n, k);
+            if (l->h->view[v].root != old) continue;
+            const gcut_type *t = gcut_type_of(l->g, v);
+            if (!gcut_view_identity(l->g, t, &l->h->view[v]) || l->h->view[v].widens) return false;
+            if (gcut_type_numel(l->m, t) != l->u->numel) return false;
+            if (x->level != GCUT_L_FULL && !x->reduces) return false;
+            if (x->reduces ? x->phase >= r->phase : x->phase > r->phase) return false;
+            reads = true;
+        }
+        /* What is computed again in a later phase reads its operands there. */
+        if (x->level == GCUT_L_FULL && x->crosses && x->keep == GCUT_RECOMPUTE && r->phase + 1 < l->phases)
+            return false;
+    }
+    return reads;
+}
+
+/* A product that runs interleaved with the unit, tile by tile, reads its operands until the end. */
+static bool feeds_product(const gcut_half *h, uint32_t before, uint32_t unit, uint32_t buffer)
+{
+    if (before == GCUT_NONE || !gcut_is_epilogue(h, before, unit)) return false;
+    const gcut_unit *u = &h->units.at[before];
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
+            uint32_t b = copied ? h->units.at[u->operand_copy[k]].copy_to
+                                : h->buffer[h->view[gcut_arg(h->g, n, k)].root];
+            if (b == buffer) return true;
+        }
+    }
+    return false;
+}
+
+static bool of_arena(const gcut_program *p, uint32_t b)
+{
+    return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_P_ARENA && p->buffers.at[b].crew == GCUT_NONE;
+}
+
+/* Every mention of buffer `from` becomes one of `to`, which lives on as it did. */
+static void merge(gcut_program *p, uint32_t from, uint32_t to)
+{
+    gcut_buffer *a = &p->buffers.at[from], *b = &p->buffers.at[to];
+    if (a->death > b->death) b->death = a->death;
+    b->saved |= a->saved;
+    a->birth = a->death = -1;
+    a->saved = false;
+    for (uint32_t k = 0; k < p->halves.n; k++) {
+        gcut_half *h = p->halves.at[k];
+        for (gcut_ref v = 1; h->g && v < h->g->values.n; v++)
+            if (h->buffer[v] == from) h->buffer[v] = to;
+        for (uint32_t i = 0; k < GCUT_NHALVES && h->saved && i < h->g->results.n; i++)
+            if (h->saved[i] == from) h->saved[i] = to;
+    }
+}
+
+/* Somebody's part, or a copy's: not traced here. */
+static bool is_pinned(const gcut_program *p, uint32_t b)
+{
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        if (p->buffers.at[i].kind == GCUT_P_PART && p->buffers.at[i].whole == b) return true;
+    for (uint32_t k = 0; k < p->halves.n; k++)
+        for (uint32_t u = 0; u < p->halves.at[k]->units.n; u++)
+            if (p->halves.at[k]->units.at[u].copy_to == b && p->halves.at[k]->units.at[u].kind == GCUT_U_COPY)
+                return true;
+    return false;
+}
+
+/* The operand of the unit over which r may be written, as its buffer; GCUT_NONE: there is none. */
+static uint32_t dying_operand(const gcut_program *p, const gcut_loop *l, const gcut_member *r,
+                              uint32_t before)
+{
+    const gcut_half *h = l->h;
+    const gcut_buffer *to = &p->buffers.at[h->buffer[r->v]];
+    for (uint32_t i = 0; i < l->n; i++) {
+        const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref old = h->view[gcut_arg(l->g, n, k)].root;
+            uint32_t b = h->buffer[old];
+            if (!of_arena(p, b) || b == h->buffer[r->v]) continue;
+            const gcut_buffer *from = &p->buffers.at[b];
+            bool follows = from->birth < l->u->step && from->death == l->u->step;
+            if (!follows || from->dtype != to->dtype || from->count != to->count) continue;
+            if (reads_before(l, r, old) && !feeds_product(h, before, l->unit, b) && !is_pinned(p, b))
+                return b;
+        }
+    }
+    return GCUT_NONE;
+}
+
+static void share_unit(gcut_program *p, gcut_half *h, uint32_t unit, uint32_t before)
+{
+    gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
+    gcut_loop l = gcut_loop_analyse(scratch, h, unit);
+    for (uint32_t i = 0; i < l.n; i++) {
+        const gcut_member *r = &l.at[i];
+        uint32_t to = h->buffer[r->v];
+        if (r->level != GCUT_L_FULL || r->reduces || !of_arena(p, to)) continue;
+        int first = before != GCUT_NONE && gcut_is_epilogue(h, before, unit) ? l.u->step - 1 : l.u->step;
+        if (p->buffers.at[to].birth != first || is_pinned(p, to)) continue;
+        uint32_t from = dying_operand(p, &l, r, before);
+        if (from != GCUT_NONE) merge(p, to, from);
+    }
+    gcut_arena_free(scratch);
+}
+
+void gcut_share_buffers(gcut_program *p)
+{
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        gcut_half *h = p->halves.at[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++)
+            if (h->units.at[h->order.at[i]].kind == GCUT_U_LOOP)
+                share_unit(p, h, h->order.at[i], i ? h->order.at[i - 1] : GCUT_NONE);
+    }
+}
