@@ -16,6 +16,9 @@
  *     w <= y     a value is saved in its other form, where both may be best
  *     minimise the prices at lambda 0 of what is cut, whose bytes are at most B
  *
+ * Where too many components are between, a smaller D leaves fewer: the program then proves nothing, but may
+ * find a better plan, with which D is smaller.
+ *
  * Only the z and w need be whole.  Costs are divided by D, so that the solver's tolerances are of the gap and
  * not of the whole.
  */
@@ -29,6 +32,7 @@
 
 #define MOST_BINARIES 400
 #define MOST_NODES 2000
+#define ROUNDS 6
 #define MOST_WORK 4000000 /* nodes times terms of the program */
 
 #define WITH_SOURCE (UINT32_MAX - 1)
@@ -63,6 +67,12 @@ typedef struct program {
     uint32_t first_other; /* their variables */
     gcut_lp lp;
 } program;
+
+typedef struct incumbent {
+    gcut_choice *choice;
+    const bool *side;      /* by vertex */
+    const gcut_form *form; /* by value */
+} incumbent;
 
 /* ---- which vertices stay together ---- */
 
@@ -232,24 +242,25 @@ static bool *side_of(const program *q, const double *x)
     return side;
 }
 
-/* The choice of an answer: the forms at lambda but where w says the other one. */
-static gcut_choice *choice_of(const program *q, gcut_arena *arena, const gcut_problem *at, const double *x)
+/* The plan of an answer: the forms at lambda but where w says the other one. */
+static incumbent plan_of(const program *q, gcut_arena *arena, const gcut_problem *at, const double *x)
 {
     gcut_problem p = *at;
-    p.form = gcut_memdup(q->arena, at->form, at->g->values.n * sizeof *at->form);
+    p.form = gcut_memdup(arena, at->form, at->g->values.n * sizeof *at->form);
     for (uint32_t i = 0; i < q->others.n; i++) {
         gcut_ref v = q->others.at[i].value;
         bool odd = x[q->first_other + i] > 0.5;
         if (odd) p.form[v] = at->form[v] == GCUT_FORM_PLAIN ? gcut_other_form(at, v) : GCUT_FORM_PLAIN;
     }
-    bool *saved = gcut_saved_by(&p, q->arena, q->net, side_of(q, x));
-    return gcut_choice_saving(&p, arena, saved, NULL, 0);
+    const bool *side = gcut_memdup(arena, side_of(q, x), q->net->nvertices);
+    bool *saved = gcut_saved_by(&p, q->arena, q->net, side);
+    return (incumbent){gcut_choice_saving(&p, arena, saved, NULL, 0), side, p.form};
 }
 
 /* The variables of a cut, in the order of write_program and write_others. */
-static double *variables_of(const program *q, const gcut_problem *at, const gcut_supported *point)
+static double *variables_of(const program *q, const gcut_problem *at, const incumbent *best)
 {
-    const bool *side = point->side;
+    const bool *side = best->side;
     double *x = gcut_calloc(q->arena, (size_t)q->lp.vars.n + 1, sizeof *x);
     for (uint32_t v = 0; v < q->net->nvertices; v++)
         if (is_var(q->var[v])) x[q->var[v]] = !side[v];
@@ -262,7 +273,7 @@ static double *variables_of(const program *q, const gcut_problem *at, const gcut
     for (uint32_t i = 0; i < q->others.n; i++) {
         const other *o = &q->others.at[i];
         bool cut = (!is_var(o->to) || x[o->to] > 0.5) && (!is_var(o->from) || x[o->from] < 0.5);
-        x[q->first_other + i] = cut && point->form[o->value] != at->form[o->value];
+        x[q->first_other + i] = cut && best->form[o->value] != at->form[o->value];
     }
     return x;
 }
@@ -282,35 +293,73 @@ static double forced(const gcut_problem *at, double *bytes)
 
 /* ---- the plan ---- */
 
-/* Something better than `point`, or proof that it is not much worse than the best: raises *bound. */
-static gcut_choice *improve(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point,
-                            int64_t bytes, double *bound)
+typedef struct hunt {
+    gcut_arena *arena; /* of what is found */
+    gcut_problem at;   /* at the lambda that bounds best */
+    gcut_network *net;
+    gcut_cut cut;
+    double lambda;
+    int64_t bytes;
+    double bound; /* no plan within takes less */
+    incumbent best;
+} hunt;
+
+/* The program with as few components as that spread leaves, smaller ones until it is small enough. */
+static program reduce(const hunt *h, gcut_arena *scratch, double *spread)
 {
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    double lambda = gcut_bound_of(f, bytes)->lambda, unit = point->fixed_ns - *bound, taken;
-    gcut_problem at = gcut_problem_at(f->p, scratch, lambda);
-    gcut_network *net = gcut_problem_network(&at, scratch);
-    gcut_network_at(net, lambda);
-    gcut_cut cut = gcut_solve(net, scratch);
-    double spread = fmax(unit * (1 + 1e-6) + cut.error, cut.tolerance), paid = forced(&at, &taken);
-    program q = {.arena = scratch, .net = net, .room = (double)bytes - taken, .unit_ns = unit};
-    q.var = gcut_calloc(scratch, net->nvertices, sizeof *q.var);
-    name_components(&q, &cut.residual, spread);
-    collect_others(&q, &at, lambda, spread);
-    gcut_choice *c = NULL;
-    if (q.nvars + q.others.n <= MOST_BINARIES) {
-        collect(&q, &cut.residual, spread);
+    for (;; *spread /= 2) {
+        double taken;
+        program q = {.arena = scratch, .net = h->net, .unit_ns = h->best.choice->fixed_ns - h->bound};
+        q.ns = forced(&h->at, &taken);
+        q.room = (double)h->bytes - taken;
+        q.var = gcut_calloc(scratch, h->net->nvertices, sizeof *q.var);
+        name_components(&q, &h->cut.residual, *spread);
+        collect_others(&q, &h->at, h->lambda, *spread);
+        if (q.nvars + q.others.n <= MOST_BINARIES || *spread <= h->cut.tolerance) return q;
+    }
+}
+
+/* One program: a better plan, perhaps, and when nothing had to be left out, a better bound.  True while it is
+ * worth trying again from what was found. */
+static bool improve(hunt *h)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(h->arena), h->arena);
+    double before = h->best.choice->fixed_ns, unit = before - h->bound;
+    double whole = fmax(unit * (1 + 1e-6) + h->cut.error, h->cut.tolerance), spread = whole;
+    program q = reduce(h, scratch, &spread);
+    bool small = q.nvars + q.others.n <= MOST_BINARIES, proof = small && spread == whole;
+    if (small) {
+        collect(&q, &h->cut.residual, spread);
         write_program(&q);
         write_others(&q);
         uint32_t nodes = MOST_WORK / (q.lp.terms.n + 1);
-        gcut_lp_answer x = gcut_glpk_intopt(scratch, &q.lp, variables_of(&q, &at, point),
+        gcut_lp_answer x = gcut_glpk_intopt(scratch, &q.lp, variables_of(&q, &h->at, &h->best),
                                             nodes < MOST_NODES ? nodes : MOST_NODES);
-        double proven = (x.bound - 1e-6) * unit + q.ns + paid;
-        *bound = fmin(point->fixed_ns, fmax(*bound, proven));
-        if (x.found) c = choice_of(&q, arena, &at, x.x);
+        if (proof) h->bound = fmax(h->bound, (x.bound - 1e-6) * unit + q.ns);
+        incumbent found = x.found ? plan_of(&q, h->arena, &h->at, x.x) : h->best;
+        if (found.choice->saved_bytes <= h->bytes && found.choice->fixed_ns < before) h->best = found;
     }
     gcut_arena_free(scratch);
-    return c && c->saved_bytes <= bytes && c->fixed_ns < point->fixed_ns ? c : NULL;
+    return !proof && h->best.choice->fixed_ns < before - 1e-3 * unit;
+}
+
+static gcut_choice *hunt_within(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point,
+                                int64_t bytes)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    hunt h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_at(f, bytes)};
+    h.best = (incumbent){gcut_supported_choice(f, arena, point), point->side, point->form};
+    if (point->fixed_ns - h.bound > 1e-9 * point->fixed_ns + 1e-6) {
+        h.lambda = gcut_bound_of(f, bytes)->lambda;
+        h.at = gcut_problem_at(f->p, scratch, h.lambda);
+        h.net = gcut_problem_network(&h.at, scratch);
+        gcut_network_at(h.net, h.lambda);
+        h.cut = gcut_solve(h.net, scratch);
+        for (int round = 0; round < ROUNDS && improve(&h); round++) continue;
+    }
+    gcut_arena_free(scratch);
+    h.best.choice->lower_bound_ns = h.bound;
+    return h.best.choice;
 }
 
 /* The forced values, who are to blame: only they and what a loop carries cannot be computed again. */
@@ -340,15 +389,10 @@ gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int
     uint32_t i = 0;
     while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;
     if (i == f->points.n) complain(f, saved_bytes);
-    const gcut_supported *point = &f->points.at[i];
-    double bound = gcut_bound_at(f, saved_bytes);
-    gcut_choice *better = NULL;
-    if (point->fixed_ns - bound > 1e-9 * point->fixed_ns + 1e-6)
-        better = improve(f, arena, point, saved_bytes, &bound);
-    gcut_choice *c = better ? better : gcut_supported_choice(f, arena, point);
+    gcut_choice *c = hunt_within(f, arena, &f->points.at[i], saved_bytes);
     c->lambda = 0;
     c->cost_ns = c->fixed_ns;
-    c->lower_bound_ns = fmin(c->cost_ns, bound);
+    c->lower_bound_ns = fmin(c->cost_ns, c->lower_bound_ns);
     return c;
 }
 
