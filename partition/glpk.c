@@ -271,6 +271,7 @@ gcut_lp_answer gcut_glpk_intopt(gcut_arena *arena, const gcut_lp *lp, const doub
         glp_init_iocp(&how);
         how.msg_lev = GLP_MSG_OFF;
         how.tol_obj = 1e-9;
+        how.br_tech = GLP_BR_PCH;
         how.cb_func = watch;
         how.cb_info = &p;
         int rc = glp_intopt(s->prob, &how);

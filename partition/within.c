@@ -30,10 +30,10 @@
 #include "partition/glpk.h"
 #include "partition/scc.h"
 
-#define MOST_BINARIES 400
-#define MOST_NODES 2000
+#define MOST_BINARIES 4000
+#define MOST_NODES 4000
 #define ROUNDS 6
-#define MOST_WORK 4000000 /* nodes times terms of the program */
+#define MOST_WORK 8000000 /* nodes times terms of the program */
 
 #define WITH_SOURCE (UINT32_MAX - 1)
 #define WITH_SINK UINT32_MAX

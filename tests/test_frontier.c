@@ -9,6 +9,8 @@
 
 #include "joint_gen.h"
 #include "partition/frontier.h"
+#include "partition/glpk.h"
+#include "partition/solve.h"
 
 #define MOST 14     /* values that may be saved */
 #define TRIES 60000 /* 3^10, and 2^14 */
@@ -362,6 +364,112 @@ static void frontiers_are_the_hull(void **state)
     must(w->env, frontier_body, w);
 }
 
+/* ---- certificates ---- */
+
+/* The cut as a linear program over potentials: minimise prices * y with y >= x_to - x_from, x_source = 0,
+ * x_sink = 1; infinite arcs have no y. */
+static gcut_lp cut_program(const gcut_network *net, gcut_arena *a)
+{
+    gcut_lp lp = {0};
+    for (uint32_t v = 0; v < net->nvertices; v++) {
+        double fixed = v == GCUT_NET_SINK, lower = v < 2 ? fixed : -INFINITY,
+               upper = v < 2 ? fixed : INFINITY;
+        *GCUT_PUSH(a, &lp.vars) = (gcut_lp_var){lower, upper, 0, false};
+    }
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        const gcut_arc *c = &net->arcs.at[i];
+        *GCUT_PUSH(a, &lp.rows) = (gcut_lp_row){-INFINITY, 0};
+        *GCUT_PUSH(a, &lp.terms) = (gcut_lp_term){i, c->to, 1};
+        *GCUT_PUSH(a, &lp.terms) = (gcut_lp_term){i, c->from, -1};
+        if (isinf(c->price)) continue;
+        *GCUT_PUSH(a, &lp.terms) = (gcut_lp_term){i, lp.vars.n, -1};
+        *GCUT_PUSH(a, &lp.vars) = (gcut_lp_var){0, INFINITY, c->price, false};
+    }
+    return lp;
+}
+
+/* The duals of the rows are a flow.  That it is one, and as large as the cut is dear, proves both without any
+ * solver: no cut is cheaper than a flow is large. */
+static void check_certificate(const gcut_network *net, const gcut_cut *cut, gcut_arena *a)
+{
+    gcut_lp lp = cut_program(net, a);
+    gcut_lp_answer x = gcut_glpk_simplex(a, &lp);
+    double *balance = gcut_calloc(a, net->nvertices, sizeof *balance), slack = 1e-7 * cut->cost + 1e-7;
+    assert_true(x.found);
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        double flow = -x.price[i];
+        assert_true(flow >= -slack && flow <= net->arcs.at[i].price + slack);
+        balance[net->arcs.at[i].from] -= flow;
+        balance[net->arcs.at[i].to] += flow;
+    }
+    for (uint32_t v = 2; v < net->nvertices; v++) assert_true(fabs(balance[v]) <= slack);
+    assert_true(fabs(balance[GCUT_NET_SINK] - cut->cost) <= slack);
+    assert_true(fabs(x.cost - cut->cost) <= slack && fabs(cut->flow - cut->cost) <= slack);
+    double crossing = 0;
+    for (uint32_t i = 0; i < net->arcs.n; i++)
+        if (cut->source_side[net->arcs.at[i].from] && !cut->source_side[net->arcs.at[i].to])
+            crossing += net->arcs.at[i].price;
+    assert_true(fabs(crossing - cut->cost) <= slack && cut->lower_bound <= crossing);
+}
+
+static void certificate_body(void *state)
+{
+    world *w = state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        gcut_problem *p = random_problem(w, a, seed, (uint32_t)(seed % 3));
+        gcut_network *net = gcut_problem_network(p, a);
+        for (double lambda = 0; lambda < 30; lambda = 4 * lambda + 0.01) {
+            gcut_network_at(net, lambda);
+            gcut_cut cut = gcut_solve(net, a);
+            check_certificate(net, &cut, a);
+        }
+        gcut_arena_free(a);
+    }
+}
+
+static void cuts_have_certificates(void **state)
+{
+    world *w = *state;
+    must(w->env, certificate_body, w);
+}
+
+/* ---- a budget of saved bytes ---- */
+
+static const char chain[] =
+    "gcut 1\nfunc @f(input %x: f32[64, 64], cotan %d: f32[64, 64]) -> (out y: f32[64, 64], grad x: f32[64, "
+    "64]) {\n"
+    "  %a = tanh(%x)\n  %y = exp(%a)\n  %e = mul(%d, %a)\n  %f = mul(%e, %y)\n  return %y, %f\n}\n";
+
+typedef struct refusal {
+    world *w;
+    int64_t bytes;
+    gcut_choice *c;
+} refusal;
+
+static void refused_body(void *what)
+{
+    refusal *r = what;
+    gcut_arena *a = r->w->env->arena;
+    gcut_module *m = gcut_parse(r->w->env, a, "t.gcut", chain, strlen(chain));
+    static const char *const save[] = {"%a"};
+    gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 1};
+    r->c = gcut_choose_within(gcut_problem_new(a, m->graphs.at[0], &opt), a, r->bytes);
+}
+
+static void forced_values_are_named(void **state)
+{
+    world *w = *state;
+    refusal r = {w, 64 * 64 * 4, NULL};
+    must(w->env, refused_body, &r);
+    assert_int_equal(r.c->saved_bytes, 64 * 64 * 4);
+    r.bytes--;
+    gcut_diags_clear(w->env);
+    assert_int_equal(gcut_protect(w->env, refused_body, &r), GCUT_EPLAN);
+    const char *d = gcut_diag_text(w->env->arena, &w->env->diags[0]);
+    if (!strstr(d, "16383 bytes or less") || !strstr(d, "%a must be saved, 16384 bytes")) fail_msg("%s", d);
+}
+
 /* ---- equal layers ---- */
 
 /* Each layer has a product worth saving until lambda says otherwise, all at the same price. */
@@ -412,6 +520,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(frontiers_are_the_hull),
         T(equal_layers_have_points_between),
+        T(cuts_have_certificates),
+        T(forced_values_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
