@@ -150,6 +150,7 @@ static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
     const char *why = NULL;
     if (l->fate != GCUT_F_SAVED || !l->formed || l->form == GCUT_FORM_PLAIN) return;
     if (l->form == GCUT_FORM_BITS && t != GCUT_bool) why = "only bool values are bits";
+    if (l->form == GCUT_FORM_BITS && f->p->g->is_body) why = "loops stack values as they are";
     if (l->form == GCUT_FORM_BF16 && t != GCUT_f32) why = "only f32 values are rounded";
     if (l->form == GCUT_FORM_BF16 && !why && !f->p->roundable[v])
         why = "what reads it must not be given rounded values";
@@ -247,11 +248,7 @@ gcut_choice *gcut_follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_fil
     for (uint32_t i = 0; i < part->lines.n; i++)
         if (f.value[i]) ask(&f, &part->lines.at[i], f.value[i], saved);
     gcut_choice *c = gcut_choice_saving(p, arena, saved, copies(&f), lambda);
-    gcut_form *asked = p->form; /* the bound is over all forms */
-    p->form = gcut_calloc(scratch, p->g->values.n, sizeof *p->form);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) p->form[v] = gcut_form_of(p, v, lambda);
     gcut_choice *best = gcut_choose(p, scratch, GCUT_POLICY_MINCUT, lambda);
-    p->form = asked;
     c->lower_bound_ns = fmin(best->lower_bound_ns, c->cost_ns);
     c->quantum_ns = best->quantum_ns;
     gcut_arena_free(scratch);

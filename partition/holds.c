@@ -62,7 +62,6 @@ static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena 
     }
     const gcut_again *again = gcut_schedule_again(arena, p->facts, fate, &plan->backward);
     *mine = gcut_choice_saving(p, arena, saved, again, o.lambda)->cost_ns;
-    for (gcut_ref v = 1; v < g->values.n; v++) p->form[v] = gcut_form_of(p, v, o.lambda);
     *best = gcut_choose(p, arena, GCUT_POLICY_MINCUT, o.lambda);
 }
 
