@@ -143,18 +143,16 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
               l->value, l->fate == GCUT_F_SAVED ? "saved" : "recomputed", why);
 }
 
-/* The forms of partition/form.h. */
+/* The forms of partition/form.h; loops stack values as they are. */
 static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
-    gcut_dtype t = gcut_type_of(f->p->g, v)->dtype;
-    const char *why = NULL;
-    if (l->fate != GCUT_F_SAVED || !l->formed || l->form == GCUT_FORM_PLAIN) return;
-    if (l->form == GCUT_FORM_BITS && t != GCUT_bool) why = "only bool values are bits";
-    if (l->form == GCUT_FORM_BITS && f->p->g->is_body) why = "loops stack values as they are";
-    if (l->form == GCUT_FORM_BF16 && t != GCUT_f32) why = "only f32 values are rounded";
-    if (l->form == GCUT_FORM_BF16 && !why && !f->p->roundable[v])
-        why = "what reads it must not be given rounded values";
-    if (why) impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_report_form(l->form), why));
+    if (l->fate != GCUT_F_SAVED || !l->formed || gcut_form_allowed(f->p, v, l->form)) return;
+    const char *why = f->p->g->is_body            ? "loops stack values as they are"
+                      : l->form == GCUT_FORM_BITS ? "only bool values are bits"
+                      : gcut_type_of(f->p->g, v)->dtype != GCUT_f32
+                          ? "only f32 values are rounded"
+                          : "rounding it may change more than the last bits";
+    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_report_form(l->form), why));
 }
 
 static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
@@ -183,11 +181,6 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     bool save = l->fate == GCUT_F_SAVED;
     check_line(f, l, v);
     saved[v] = save;
-    if (save && l->formed && !gcut_form_allowed(f->p, v, l->form))
-        gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be saved as %s: %s",
-                  l->where, l->value, gcut_form_name(l->form),
-                  l->form == GCUT_FORM_BITS ? "it is not bool"
-                                            : "rounding it may change more than the last bits");
     if (save && l->formed) f->p->form[v] = l->form;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
