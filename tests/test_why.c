@@ -226,7 +226,7 @@ static void wishes_that_conflict_are_sifted(void **state)
 static void pairs_body(void *arg)
 {
     gcut_env *env = arg;
-    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_arena *a = gcut_arena_new(env, env->arena);
     gcut_graph *g = joint_random(gcut_module_new(env, a), 3, 8, 500, 128, "j");
     const char *names[2] = {0};
     uint32_t n = 0;
