@@ -3,6 +3,7 @@
  * sweep: the table to standard output, the picture to a file, progress to a terminal.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +28,20 @@ static int write_file(const char *path, const char *text)
     return EXIT_INPUT;
 }
 
+/* Every form, as NAME.txt, NAME.csv, NAME.json and NAME.svg. */
+static int write_forms(const char *name, const gcut_sweep *s)
+{
+    const char *const suffix[] = {".txt", ".csv", ".json", ".svg"};
+    const char *const text[] = {s->text, s->csv, s->json, s->svg};
+    int code = EXIT_FINE;
+    for (int i = 0; i < 4 && !code; i++) {
+        char *path = gcut_cli_join(name, suffix[i], "");
+        code = path ? write_file(path, text[i]) : EXIT_INPUT;
+        free(path);
+    }
+    return code;
+}
+
 int gcut_cmd_sweep(gcut_ctx *ctx, const gcut_cli *c)
 {
     if (c->json && c->csv) {
@@ -44,6 +59,7 @@ int gcut_cmd_sweep(gcut_ctx *ctx, const gcut_cli *c)
     if (how.progress) fprintf(stderr, "\r\033[K");
     if (!s.text) return gcut_cli_failed(ctx);
     int code = c->svg ? write_file(c->svg, s.svg) : EXIT_FINE;
+    if (!code && c->output) code = write_forms(c->output, &s);
     if (code) return code;
     fputs(c->json ? s.json : c->csv ? s.csv : s.text, stdout);
     return EXIT_FINE;

@@ -192,7 +192,7 @@ static void put_mark(picture *p, const gcut_sweep_point *q, size_t shape)
         gcut_text_add(p->out, "<path class=\"other\" transform=\"translate(%.1f %.1f)\" d=\"%s\">", x, y,
                       shapes[shape % (sizeof shapes / sizeof *shapes)]);
     else
-        gcut_text_add(p->out, "<circle class=\"ours\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\">", x, y);
+        gcut_text_add(p->out, "<circle class=\"ours\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\">", x, y);
     put_title(p, q);
     gcut_text_add(p->out, "</%s>\n", q->baseline ? "path" : "circle");
     if (p->ntaken < LABELS) p->taken[p->ntaken++] = (box){x - 8, y - 8, 16, 16};
@@ -264,7 +264,10 @@ void gcut_sweep_svg(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text 
     put_head(&p, info);
     put_axes(&p);
     put_stairs(&p);
-    for (size_t i = 0; i < s->n; i++) put_mark(&p, &s->point[i], s->point[i].baseline ? shape++ : 0);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->point[i].baseline) put_mark(&p, &s->point[i], shape++);
+    for (size_t i = 0; i < s->n; i++) /* on top: a dot is smaller */
+        if (!s->point[i].baseline) put_mark(&p, &s->point[i], 0);
     for (size_t i = 0; i < s->n; i++)
         if (s->point[i].baseline) put_label(&p, &s->point[i]);
     gcut_text_add(&t, "</svg>\n");

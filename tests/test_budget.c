@@ -19,7 +19,7 @@
 
 enum { BUDGETS = 8, THREADS = 2 };
 
-static int part = 0, parts = 1; /* of the models: test_budget PART PARTS */
+static int part = 0, parts = 1; /* of the models and graphs: test_budget PART PARTS */
 
 static long long (*reset_mark)(void), (*read_mark)(void);
 
@@ -72,11 +72,16 @@ static void weigh(run_case *c, gcut_step *s, int64_t predicted)
 
 /* ---- models ---- */
 
-/* Compiles and runs; what it measures is what was predicted. */
-static void run_at(run_case *c, const gcut_options *o, int64_t peak, outcome *out)
+/* Compiles and runs an offer; what it measures is what was predicted. */
+static void run_offer(run_case *c, const gcut_offers *o, gcut_offer *of, outcome *out)
 {
-    gcut_step *s = gcut_compile(c->g, o);
-    if (!CHECK(c, s && gcut_run(s) == GCUT_OK, "does not run")) return;
+    int64_t peak = gcut_offer_peak(o, of);
+    gcut_pipeline *q = gcut_offer_lower(o, of, o->arena);
+    gcut_step *s = gcut_step_of(q, q->arena);
+    CHECK(c, q->peak_bytes == peak, "%s peaks at %lld and at %lld", of->label, (long long)peak,
+          (long long)q->peak_bytes);
+    gcut_step_prepare(s);
+    gcut_step_run(s, GCUT_RT_STEP);
     gcut_stats st = gcut_step_stats(s);
     CHECK(c, st.predicted_bytes == peak, "the step predicts %lld, the plan %lld",
           (long long)st.predicted_bytes, (long long)peak);
@@ -84,25 +89,19 @@ static void run_at(run_case *c, const gcut_options *o, int64_t peak, outcome *ou
           (long long)peak);
     collect(s, out);
     weigh(c, s, peak);
-    gcut_step_free(s);
+    gcut_arena_free(q->arena);
 }
 
-/* The ends of the range: the smallest peak of the frontier, and save-all's. */
-static bool ends(run_case *c, int64_t *lo, int64_t *hi)
+/* The budget of an option: the same plan by way of the public API. */
+static void same_plan(run_case *c, int64_t budget, const gcut_offer *of)
 {
-    gcut_options o = with_budget(0);
-    gcut_sweep s = gcut_sweep_of(c->g, &o, &(gcut_sweep_options){.points = 1000});
-    if (!CHECK(c, s.text, "no sweep")) return false;
-    *lo = INT64_MAX;
-    for (size_t i = 0; i < s.n; i++) {
-        const gcut_sweep_point *p = &s.point[i];
-        if (!p->baseline && p->peak_predicted < *lo) *lo = p->peak_predicted;
-        if (p->baseline && !strcmp(p->policy, "save-all")) *hi = p->peak_predicted;
-        if (p->baseline)
-            CHECK(c, p->ours_ns <= p->step_ns_predicted * (1 + 1e-9), "%s is faster than ours at its peak",
-                  p->label);
-    }
-    return true;
+    gcut_options o = with_budget(budget);
+    const gcut_plan *plan = gcut_plan_of(c->g, &o);
+    if (!CHECK(c, plan, "budget %lld cannot be met", (long long)budget)) return;
+    CHECK(c, plan->peak_bytes == of->peak_bytes && plan->step_ns == of->step_ns && plan->budget == budget,
+          "budget %lld: peak %lld and %g ns, not %lld and %g", (long long)budget, (long long)plan->peak_bytes,
+          plan->step_ns, (long long)of->peak_bytes, of->step_ns);
+    CHECK(c, isnan(plan->lower_bound_ns) || plan->lower_bound_ns <= plan->cost_ns, "bound over cost");
 }
 
 static void infeasible(run_case *c, int64_t lo)
@@ -119,30 +118,48 @@ static void infeasible(run_case *c, int64_t lo)
     gcut_clear_errors(c->ctx);
 }
 
-static void check_model(run_case *c)
+/* At no policy's peak is there anything slower than that policy. */
+static void beats_policies(run_case *c, gcut_offers *o)
 {
+    gcut_offer *of;
+    uint32_t n = gcut_offers_policies(o, &of);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = gcut_offers_fit(o, gcut_offer_peak(o, &of[k]));
+        CHECK(c, i != GCUT_NONE && o->by_time.at[i].step_ns <= of[k].step_ns, "%s is faster than ours",
+              of[k].label);
+    }
+}
+
+static void check_model(void *arg)
+{
+    run_case *c = arg;
     static outcome want, got;
-    int64_t lo, hi = 0, last = -1;
+    gcut_options opt = with_budget(0);
+    gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_TO_JOINT, c->g->module->env->arena);
+    gcut_offers *o = gcut_offers_of(p, gcut_arena_new(p->env, p->arena));
+    gcut_offers_lower(o, NULL, NULL);
+    gcut_offer all = gcut_offer_policy(o, GCUT_POLICY_SAVE_ALL, 0);
+    run_offer(c, o, &all, &want);
+    beats_policies(c, o);
+    int64_t lo = INT64_MAX, last = -1;
     double last_ns = INFINITY;
-    if (!ends(c, &lo, &hi)) return;
+    for (uint32_t i = 0; i < o->by_time.n; i++)
+        if (o->by_time.at[i].peak_bytes < lo) lo = o->by_time.at[i].peak_bytes;
     infeasible(c, lo);
-    gcut_options all = with_budget(0);
-    all.policy = "save-all";
-    run_at(c, &all, hi, &want);
     for (int k = 0; k < BUDGETS; k++) {
-        gcut_options o = with_budget(lo + (hi - lo) * k / (BUDGETS - 1));
-        const gcut_plan *plan = gcut_plan_of(c->g, &o);
-        if (!CHECK(c, plan, "budget %lld cannot be met", (long long)o.budget)) return;
-        int64_t peak = gcut_plan_peak_bytes(plan);
-        CHECK(c, peak <= o.budget, "peak %lld over budget %lld", (long long)peak, (long long)o.budget);
-        CHECK(c, peak >= last, "peak %lld falls from %lld", (long long)peak, (long long)last);
-        CHECK(c, plan->step_ns <= last_ns, "time rises from %g to %g", last_ns, plan->step_ns);
-        CHECK(c, isnan(plan->lower_bound_ns) || plan->lower_bound_ns <= plan->cost_ns, "bound over cost");
-        last_ns = plan->step_ns;
-        if (peak == last) continue;
-        last = peak;
-        run_at(c, &o, peak, &got);
-        same_bits(c, "budget", o.budget, &got, &want);
+        int64_t budget = lo + (all.peak_bytes - lo) * k / (BUDGETS - 1);
+        uint32_t i = gcut_offers_fit(o, budget);
+        if (!CHECK(c, i != GCUT_NONE, "nothing fits %lld", (long long)budget)) return;
+        gcut_offer *of = &o->by_time.at[i];
+        CHECK(c, of->peak_bytes <= budget && of->peak_bytes >= last, "peak %lld after %lld, budget %lld",
+              (long long)of->peak_bytes, (long long)last, (long long)budget);
+        CHECK(c, of->step_ns <= last_ns, "time rises from %g to %g", last_ns, of->step_ns);
+        if (k == 0 || k == BUDGETS / 2) same_plan(c, budget, of);
+        last_ns = of->step_ns;
+        if (of->peak_bytes == last) continue;
+        last = of->peak_bytes;
+        run_offer(c, o, of, &got);
+        same_bits(c, of->label, budget, &got, &want);
     }
     forget(&want);
     forget(&got);
@@ -174,7 +191,7 @@ static void models_keep_their_budgets(void **state)
         snprintf(path, sizeof path, GCUT_SOURCE_DIR "/tests/models/%s", names[i]);
         run_case c = {.what = names[i], .path = path, .ctx = gcut_ctx_new(NULL)};
         c.g = gcut_load(c.ctx, path, NULL);
-        if (CHECK(&c, c.g, "not read")) check_model(&c);
+        if (CHECK(&c, c.g, "not read")) must(c.g->module->env, check_model, &c);
         nwrong += c.nwrong;
         gcut_ctx_free(c.ctx);
         free(names[i]);
@@ -248,8 +265,8 @@ static void bounds_hold_on_random_graphs(void **state)
     (void)state;
     const char *want = getenv("GCUT_GRAPHS");
     gcut_env *env = gcut_env_new(NULL, NULL);
-    for (uint32_t i = 0; i < (want ? (uint32_t)atoi(want) : 40); i++) {
-        job j = {env, gcut_arena_new(env, NULL), i};
+    for (int i = part; i < (want ? atoi(want) : 40); i += parts) {
+        job j = {env, gcut_arena_new(env, NULL), (uint32_t)i};
         must(env, check_offers, &j);
         gcut_arena_free(j.arena);
     }

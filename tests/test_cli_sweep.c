@@ -148,8 +148,19 @@ static void test_picture(void **state)
     assert_null(strstr(a, "nan"));
     assert_null(strstr(a, "inf"));
     assert_non_null(strstr(a, ">save-all</text>"));
+    free(b);
+    char *said = fine(ARGV("sweep", GPT, SIZES, "-o", "all")), *text = slurp("all.txt");
+    assert_string_equal(said, text);
+    free(said);
+    free(text);
+    b = slurp("all.svg");
+    assert_string_equal(a, b);
     free(a);
     free(b);
+    json_t *j = json_load_file("all.json", 0, NULL);
+    assert_true(json_is_object(j));
+    json_decref(j);
+    assert_int_equal(access("all.csv", R_OK), 0);
     refused(4, "no/such.svg", ARGV("sweep", "small.gcut", "--svg", "no/such.svg"));
 }
 

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# sweep.sh [CASE…]: the frontiers of large models, measured, as bench/results/sweep-CASE.txt, .csv and .svg.
+#
+#   gpt2-124M    GPT-2, 4 sequences of 256 tokens       resnet-18   ResNet-18, 32 images of 224 x 224
+#   gpt2-tiny, resnet-tiny   for a quick look
+#
+#   THREADS  (every core)   ROUNDS  per point (7)   POINTS  shown (12)   GRADCUT, ZOO  the programs   OUT  the folder
+#
+# Half an hour for the large ones on two cores, which should have nothing else to do.  Results are replaced only by
+# a sweep that finished.
+set -eu
+cd "$(dirname "$0")/.."
+gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo} out=${OUT:-bench/results}
+threads=${THREADS:-$(nproc)} rounds=${ROUNDS:-7} points=${POINTS:-12}
+export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-3000}"
+for program in "$gradcut" "$zoo"; do
+    [ -x "$program" ] || { echo "sweep.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+[ $# -gt 0 ] || set -- gpt2-124M resnet-18
+
+# model, its size, the sizes of the step
+describe()
+{
+    case $1 in
+    gpt2-124M) echo gpt2 124M N=4,T=256 ;;
+    gpt2-tiny) echo gpt2 tiny N=4,T=8 ;;
+    resnet-tiny) echo resnet tiny N=4 ;;
+    resnet-18) echo resnet 18 N=32 ;;
+    *) echo "sweep.sh: there is no case '$1'" >&2; return 1 ;;
+    esac
+}
+
+failed=0
+for case; do
+    row=$(describe "$case") || exit 1
+    read -r model size at <<END
+$row
+END
+    "$zoo" "$model" --size "$size" --dump "$work/model.gcut" >/dev/null
+    if ! "$gradcut" sweep "$work/model.gcut" --at "$at" --threads "$threads" --measure --rounds "$rounds" \
+        --points "$points" -o "$work/sweep" >"$work/said"; then
+        echo "sweep.sh: $case failed" >&2
+        failed=1
+        continue
+    fi
+    for form in txt csv svg; do mv "$work/sweep.$form" "$out/sweep-$case.$form"; done
+    cat "$out/sweep-$case.txt"
+done
+exit $failed
