@@ -391,7 +391,7 @@ static void bits_of_every_alignment(void **state)
     (void)state;
     uint8_t bools[300], packed[38], got[300];
     uint32_t seed = 1;
-    for (int i = 0; i < 300; i++) bools[i] = (seed = seed * 1664525u + 1013904223u) >> 31;
+    for (int i = 0; i < 300; i++) bools[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 31);
     for (int64_t n = 0; n <= 300; n++) {
         memset(packed, 0xA5, sizeof packed);
         gcut_rt_pack_bits(n, bools, packed, 2);
