@@ -16,6 +16,12 @@ static void test_usage(void **state)
     refused(2, "no command 'x'", ARGV("help", "x"));
     refused(2, "no option --polcy|did you mean --policy?", ARGV("plan", MLP, "--polcy", "mincut"));
     refused(2, "not a size", ARGV("plan", MLP, "--budget", "1Mi"));
+    refused(2, "--saved-budget|not a size", ARGV("plan", MLP, "--saved-budget", "-5"));
+    refused(2, "saved bytes|budget on the peak",
+            ARGV("plan", MLP, "--saved-budget", "1MiB", "--budget", "1MiB"));
+    refused(2, "saved bytes|policy", ARGV("plan", MLP, "--saved-budget", "1MiB", "--policy", "torch"));
+    refused(1, "cannot save 0 bytes|%h1 must be saved",
+            ARGV("plan", MLP, "--saved-budget", "0", "--save", "%h1"));
     refused(2, "plan has no option --stage|gradcut help plan", ARGV("plan", MLP, "--stage", "joint"));
     refused(2, "no option -q", ARGV("plan", MLP, "-q"));
     refused(2, "--lambda needs a value", ARGV("plan", MLP, "--lambda"));
