@@ -21,6 +21,7 @@
 typedef struct search {
     gcut_frontier *f;
     gcut_arena *arena, *scratch; /* of the result; of the search */
+    gcut_arena *now;             /* of the lambda in hand */
     gcut_problem at;             /* in the forms of the lambda in hand */
     gcut_network *net;           /* at that lambda */
 } search;
@@ -28,7 +29,9 @@ typedef struct search {
 static void move_to(search *s, double lambda)
 {
     s->at = gcut_problem_at(s->f->p, s->arena, lambda);
-    s->net = gcut_problem_network(&s->at, s->scratch);
+    gcut_arena_free(s->now);
+    s->now = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
+    s->net = gcut_problem_network(&s->at, s->now);
     gcut_network_at(s->net, isinf(lambda) ? 0 : lambda);
 }
 
@@ -60,7 +63,7 @@ static gcut_supported point_of(const search *s, const bool *side)
 static gcut_cut cut_at(search *s, double lambda)
 {
     move_to(s, lambda);
-    gcut_cut cut = gcut_solve(s->net, s->scratch);
+    gcut_cut cut = gcut_solve(s->net, s->now);
     double cost = cut.lower_bound + gcut_forced_cost(s->f->p, lambda);
     *GCUT_PUSH(s->arena, &s->f->bounds) = (gcut_bound){lambda, cost};
     return cut;
@@ -153,7 +156,7 @@ gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
     search s = {.f = f, .arena = arena, .scratch = gcut_arena_new(gcut_arena_env(arena), arena)};
     f->p = p;
     move_to(&s, INFINITY);
-    gcut_supported last = point_of(&s, gcut_solve_smallest(s.net, s.scratch).source_side);
+    gcut_supported last = point_of(&s, gcut_solve_smallest(s.net, s.now).source_side);
     gcut_cut cut = cut_at(&s, 0);
     walk(&s, point_of(&s, cut.source_side), last);
     qsort(f->bounds.at, f->bounds.n, sizeof *f->bounds.at, by_lambda);
