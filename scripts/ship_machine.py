@@ -22,8 +22,14 @@ def c(x):
     return f"{x:.4g}"
 
 
+def upwards(x):
+    """Four digits, not less than x."""
+    text = f"{x:.4g}"
+    return text if float(text) >= x else f"{x * 1.0005:.4g}"
+
+
 def grow(rates, axes):
-    """The rounded times of larger products are no less than those of smaller ones."""
+    """Rounds them; the times of larger products are no less than those of smaller ones."""
     for l in range(len(rates)):
         for h in range(len(rates[l])):
             for k in range(len(rates[l][h])):
@@ -33,11 +39,8 @@ def grow(rates, axes):
                     if j[axis] < 0:
                         continue
                     floor = rates[j[0]][j[1]][j[2]] * axes[axis][j[axis]] / axes[axis][i[axis]]
-                    rates[l][h][k] = max(float(f"{rates[l][h][k]:.4g}"), floor * (1 + 1e-12))
-
-
-def precise(x):
-    return "{" + ", ".join(map(precise, x)) + "}" if isinstance(x, list) else f"{x:.4g}" if float(f"{x:.4g}") >= x else f"{x:.12g}"
+                    rates[l][h][k] = max(rates[l][h][k], floor)
+                rates[l][h][k] = float(upwards(rates[l][h][k]))
 
 
 def section(s, out):
@@ -50,7 +53,7 @@ def section(s, out):
     for what in "read_ns_per_byte", "write_ns_per_byte":
         out.append(f"        .{what} = {c([m[l][what] for l in ('l2', 'l3', 'dram')])},")
     out.append("        .gemm_ns_per_flop =")
-    rows = [",\n              ".join(precise(row) for row in plane) for plane in gemm["ns_per_flop"]]
+    rows = [",\n              ".join(c(row) for row in plane) for plane in gemm["ns_per_flop"]]
     out.append("            {{" + "},\n             {".join(rows) + "}},")
     windows = "point", "plain", "strided", "depthwise"
     ways = [c([s[way][w] for w in windows]) for way in ("conv_y", "conv_x", "conv_w")]

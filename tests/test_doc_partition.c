@@ -45,7 +45,7 @@ static const example examples[] = {
     {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, true},
     {"cc", cos_of_cos, 1000000, "mincut", 0.05, "a", false},
     {"six", six, 1024, "mincut", 0.05, NULL, true},
-    {"six", six, 1024, "mincut", 0.5, NULL, false},
+    {"six", six, 1024, "mincut", 1, NULL, false},
     {"six", six, 1024, "save-all", 0.05, NULL, false},
 };
 
