@@ -19,9 +19,11 @@
 
 static int cheaper(const void *a, const void *b)
 {
-    const gcut_choice *x = ((const gcut_member *)a)->choice, *y = ((const gcut_member *)b)->choice;
+    const gcut_member *m = a, *n = b;
+    const gcut_choice *x = m->choice, *y = n->choice;
     if (x->fixed_ns != y->fixed_ns) return x->fixed_ns < y->fixed_ns ? -1 : 1;
-    return (x->saved_bytes < y->saved_bytes) - (x->saved_bytes > y->saved_bytes);
+    if (x->saved_bytes != y->saved_bytes) return x->saved_bytes < y->saved_bytes ? 1 : -1;
+    return (m->model_peak < n->model_peak) - (m->model_peak > n->model_peak);
 }
 
 static void add(gcut_family *f, gcut_arena *arena, const gcut_problem *p, gcut_choice *c, const char *label)

@@ -26,7 +26,8 @@ typedef struct gcut_member {
 } gcut_member;
 
 typedef struct gcut_family {
-    GCUT_VEC(gcut_member) by_cost; /* rising cost at lambda 0 (fixed_ns), then falling saved bytes */
+    GCUT_VEC(gcut_member)
+    by_cost; /* rising cost at lambda 0 (fixed_ns), then falling saved bytes, then peak */
 } gcut_family;
 
 /* Memory from `arena`. */

@@ -14,6 +14,7 @@
 
 #include "autodiff/autodiff.h"
 #include "driver/step.h"
+#include "joint_gen.h"
 #include "partition/family.h"
 #include "partition/frontier.h"
 #include "partition/levels.h"
@@ -433,11 +434,50 @@ static void members_compute_what_save_all_computes(void **state)
     compile_quickly(false);
 }
 
+/* ---- random graphs ---- */
+
+/* No chains, forced values here and there: every member is a schedule, in the order of costs. */
+static void body_random(void *arg)
+{
+    gcut_env *env = arg;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        gcut_arena *a = gcut_arena_new(env, NULL);
+        gcut_module *m = gcut_module_new(env, a);
+        gcut_graph *g = joint_random(m, seed, (uint32_t)(seed % 40), 0, 4, "j");
+        gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), seed % 10 ? 100 : 0};
+        gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
+        gcut_problem *p = gcut_problem_new(a, g, &opt);
+        for (gcut_ref v = 1; v < g->values.n; v++)
+            if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&
+                p->facts->base[v] == v && !p->facts->out[v])
+                p->force[v] = v % 2 ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+        gcut_family *f = gcut_family_of(p, a);
+        assert_true(f->by_cost.n >= 1 && f->by_cost.n <= GCUT_MAX_MEMBERS);
+        for (uint32_t i = 0; i < f->by_cost.n; i++) {
+            const gcut_member *x = &f->by_cost.at[i];
+            gcut_schedule_check(a, p->facts, x->choice->fate, &x->choice->backward);
+            assert_true(i == 0 || x[-1].choice->fixed_ns <= x->choice->fixed_ns);
+            gcut_live l = gcut_live_of(p, x->choice, a);
+            assert_true(l.peak_bytes == x->model_peak && l.resident_bytes <= l.peak_bytes);
+        }
+        gcut_arena_free(a);
+    }
+}
+
+static void families_of_random_graphs_are_sound(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, body_random, env);
+    gcut_env_free(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(uniform_chains_reach_revolve),
                                        cmocka_unit_test(linear_graphs_reach_the_stage_program),
                                        cmocka_unit_test(a_transformer_of_32_layers),
-                                       cmocka_unit_test(members_compute_what_save_all_computes)};
+                                       cmocka_unit_test(members_compute_what_save_all_computes),
+                                       cmocka_unit_test(families_of_random_graphs_are_sound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
