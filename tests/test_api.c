@@ -759,6 +759,47 @@ static void *work(void *arg)
 }
 
 /* A backward half is a function like any other: its saved values are bound like inputs. */
+/* Launches of a body are timed as often as they run; a step that was not compiled for it has no clock. */
+static void profiled(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g =
+        graph_from(ctx, "func @f(param %w: f32[8, 8], input %x: f32[5, 3, 8]) -> (out l: f32[]) {\n"
+                        "  %h0 = full(shape=[3, 8], value=0)\n"
+                        "  %h: f32[3, 8] = scan(%h0, %x, carries=1) body(%a: f32[3, 8], %e: f32[3, 8]) {\n"
+                        "    %p = matmul(%a, %w)\n    %q = add(%p, %e)\n    %r = tanh(%q)\n"
+                        "    yield %r\n  }\n"
+                        "  %l = sum(%h)\n  return %l\n}\n");
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_profile p;
+    gcut_step *plain = gcut_compile(g, &o);
+    must_run(ctx, plain);
+    assert_int_equal(gcut_step_profile(plain, 2, &p), GCUT_EUSAGE);
+    gcut_clear_errors(ctx);
+    o.profile = true;
+    gcut_step *s = gcut_compile(g, &o);
+    assert_non_null(s);
+    assert_int_equal(gcut_step_profile(s, 0, &p), GCUT_EUSAGE);
+    gcut_clear_errors(ctx);
+    assert_int_equal(gcut_step_profile(s, 3, &p), GCUT_OK);
+    assert_int_equal(p.steps, 3);
+    assert_true(p.n > 0 && p.median_ns > 0 && p.p90_ns >= p.median_ns && p.predicted_ns > 0);
+    double flops = 0;
+    bool inside = false;
+    for (size_t i = 0; i < p.n; i++) {
+        assert_true(p.at[i].measured_ns >= 0);
+        inside = inside || p.at[i].runs == 5;
+        flops += p.at[i].flops;
+    }
+    assert_true(inside && flops == p.flops && flops >= 5 * 2.0 * 3 * 8 * 8);
+    must_run(ctx, s);
+    gcut_value_info a, b;
+    assert_true(gcut_step_value(plain, "grad.w", &a) && gcut_step_value(s, "grad.w", &b));
+    assert_memory_equal(a.at, b.at, (size_t)a.bytes);
+    gcut_ctx_free(ctx);
+}
+
 static void a_half_alone(void **state)
 {
     (void)state;
@@ -878,6 +919,7 @@ int main(void)
         cmocka_unit_test(not_numbers_survive),
         cmocka_unit_test(missing_tools_and_folders),
         cmocka_unit_test(nothing_is_left_behind),
+        cmocka_unit_test(profiled),
         cmocka_unit_test(a_half_alone),
         cmocka_unit_test(two_contexts_in_two_threads),
         cmocka_unit_test(every_allocation_may_fail),
