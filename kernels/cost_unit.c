@@ -36,11 +36,6 @@ static double elements(const gcut_cost_at *c, const gcut_half *h, gcut_ref v)
     return n;
 }
 
-static const gcut_node *node_of(const gcut_half *h, uint32_t unit)
-{
-    return gcut_node_at(h->g, h->units.at[unit].nodes.at[0]);
-}
-
 /* ---- traffic ---- */
 
 static gcut_touch *touch(gcut_arena *a, gcut_touches *out, uint32_t buffer)
@@ -153,20 +148,20 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
  */
 #define ROW_PS 20000
 
-static double rows_ns(const gcut_cost_at *c, const gcut_type *t)
+static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_type *t)
 {
     double n = gcut_cost_numel(c, t);
     if (n > 0) n /= t->rank ? gcut_cost_size(c, t->dim[t->rank - 1]) : 1;
-    return n * ROW_PS / 1000 * c->m.op_scale;
+    return n * ROW_PS / 1000 * m->op_scale;
 }
 
 /* Kinds that walk their operands row by row. */
-static double copy_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_unit *u)
+static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
 {
     double ns = 0;
-    if (u->kind == GCUT_U_COPY) return rows_ns(c, gcut_type_of(h->g, u->copy_from));
+    if (u->kind == GCUT_U_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy_from));
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, gcut_type_of(h->g, gcut_arg(h->g, n, k)));
+    for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)));
     return ns;
 }
 
@@ -181,7 +176,7 @@ static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_no
 }
 
 /* Batches under one second matrix are rows of one product. */
-static double gemm_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n)
+static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_node *n)
 {
     const gcut_type *y = gcut_type_of(h->g, n->res0), *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
     const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
@@ -189,43 +184,54 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_node
     double rows = gcut_cost_size(c, y->dim[r - 2]), batch = 1;
     for (uint32_t d = r - 2; d-- > 0;)
         *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
-    return gcut_machine_gemm_ns(&c->m, y->dtype, rows, gcut_cost_size(c, y->dim[r - 1]),
+    return gcut_machine_gemm_ns(m, y->dtype, rows, gcut_cost_size(c, y->dim[r - 1]),
                                 gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? r - 2 : r - 1]),
                                 batch);
 }
 
-static double contraction_ns(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n, double flops)
+static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h,
+                             const gcut_node *n, double flops)
 {
     gcut_way way = gcut_op_get((gcut_op)n->op)->way;
     gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
-    if (way == GCUT_WAY_gemm) return gemm_ns(c, h, n);
+    if (way == GCUT_WAY_gemm) return gemm_ns(c, m, h, n);
     if (way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad)
-        return gcut_machine_attention_ns(&c->m, way, t, flops);
-    return gcut_machine_conv_ns(&c->m, way, gcut_conv_window(h->g, n), t, flops);
+        return gcut_machine_attention_ns(m, way, t, flops);
+    return gcut_machine_conv_ns(m, way, gcut_conv_window(h->g, n), t, flops);
 }
+
+/* Arithmetic of a unit that is not a loop. */
+static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u,
+                       double flops)
+{
+    bool rows = u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT ||
+                u->kind == GCUT_U_FLIP || u->kind == GCUT_U_REDUCE;
+    bool operands = u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK;
+    double ns = rows ? copy_ns(c, m, h, u) : 0;
+    if (u->kind == GCUT_U_COPY) return ns;
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    if (flops > 0) return contraction_ns(c, m, h, n, flops);
+    return fmax(ns, op_ns(c, m, h->g, n, operands));
+}
+
+#define GRAIN_NS 8000 /* of work that is worth a thread, as for gcut_rt_worth */
 
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
 {
     const gcut_unit *u = &h->units.at[unit];
-    gcut_work w = {.fixed = c->m.kernel_ns};
-    bool copies = u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT ||
-                  u->kind == GCUT_U_FLIP || u->kind == GCUT_U_REDUCE;
-    if (copies) w.ns = copy_ns(c, h, u);
-    if (u->kind == GCUT_U_COPY) return w;
-    const gcut_node *n = node_of(h, unit);
+    gcut_work w = {0};
     if (u->kind == GCUT_U_LOOP) {
         gcut_crew crew = gcut_loop_crew(h, unit);
         w.alone = gcut_crew_at(c->p->module, &crew, c->at, c->nat, c->threads) == 1;
-        w.fixed = w.alone ? c->alone.kernel_ns : c->m.kernel_ns;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
-    } else if (gcut_op_get((gcut_op)n->op)->way != GCUT_WAY_none) {
-        w.flops = flops_of(c, h->g, n);
-        w.ns = contraction_ns(c, h, n, w.flops);
-        w.apart = true;
     } else {
-        bool operands = u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK;
-        w.ns = fmax(w.ns, op_ns(c, &c->m, h->g, n, operands));
+        if (u->kind != GCUT_U_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
+        w.apart = w.flops > 0;
+        w.ns = other_ns(c, &c->alone, h, u, w.flops);
+        w.alone = w.ns < 2 * GRAIN_NS;
+        if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
     }
+    w.fixed = w.alone ? c->alone.kernel_ns : c->m.kernel_ns;
     return w;
 }
 
