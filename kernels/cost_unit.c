@@ -189,6 +189,18 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
                                 batch);
 }
 
+/* Depthwise windows go along rows of the result, a vector at a time: a row shorter than one fills it badly.
+ */
+#define VECTOR 16
+
+static double window_factor(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n, gcut_way way)
+{
+    if (gcut_conv_window(h->g, n) != GCUT_WINDOW_depthwise) return 1;
+    gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(h->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
+    double width = gcut_cost_size(c, gcut_type_of(h->g, y)->dim[3]);
+    return width > 0 && width < VECTOR ? VECTOR / width : 1;
+}
+
 static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h,
                              const gcut_node *n, double flops)
 {
@@ -197,7 +209,7 @@ static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const
     if (way == GCUT_WAY_gemm) return gemm_ns(c, m, h, n);
     if (way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad)
         return gcut_machine_attention_ns(m, way, t, flops);
-    return gcut_machine_conv_ns(m, way, gcut_conv_window(h->g, n), t, flops);
+    return gcut_machine_conv_ns(m, way, gcut_conv_window(h->g, n), t, flops) * window_factor(c, h, n, way);
 }
 
 /* Arithmetic of a unit that is not a loop. */
