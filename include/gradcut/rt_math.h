@@ -420,7 +420,8 @@ static inline float gcut_pow_f32(float x, float y)
 
 /* ---- f32: sine and cosine ---- */
 
-/* |x| = (q + 2 r / pi) pi / 2 for every finite x.  t - 0x1.8p52 is an integer near p, and q its lowest bits. */
+/* |x| = (q + 2 r / pi) pi / 2 for every finite x.  t - 0x1.8p52 is an integer near p, and q its lowest bits.
+ */
 #if GCUT_HAVE_FMA
 /* For |x| from 2^(27k+23) to 2^(27k+50), |x| 2^-27k is an integer, so that it may be multiplied by 2^27k 2/pi
  * less a multiple of 4 instead, which is 2^27k (hi + lo).  The fused product with hi less the integer, and
