@@ -24,6 +24,8 @@ typedef struct item { /* what one occurrence of a node made of one value */
     uint32_t stage;     /* of readers that could share its kernel */
     uint32_t reader;    /* step of the kernel that reads it, as a step of `kernel` */
     bool stored, saved, resident, several, loop;
+    bool over; /* loops alone read it at its end, element by element: a result of theirs may be written over
+                  it */
 } item;
 
 typedef struct read {
@@ -233,7 +235,7 @@ static void run_halves(sim *s)
 /* ---- backwards: kernels ---- */
 
 /* The item was made by a loop of the same half which may be one with a reader that runs in `kernel`. */
-static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage, uint32_t end)
+static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage)
 {
     if (!fusable)
         x->stored = true;
@@ -243,7 +245,13 @@ static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage, 
         x->several = true;
         if (x->stage != stage) x->stored = true;
     }
-    if (end > x->end) x->end = end;
+}
+
+static void note_end(item *x, bool over, uint32_t end)
+{
+    if (end < x->end || (end == x->end && end == x->made)) return;
+    x->over = over && (end > x->end || x->over);
+    x->end = end;
 }
 
 /* The kernel of a step that is not stored is its readers'; ends[] is the step at which that runs. */
@@ -264,7 +272,9 @@ static void find_kernels(sim *s)
         for (uint32_t k = s->first[t]; k < s->first[t + 1]; k++) {
             item *a = &s->items.at[s->reads.at[k].item];
             bool half = (a->made < s->nforward) == (t < s->nforward) && s->group[a->made] == s->group[t];
-            note_reader(a, loop && half && a->loop && s->reads.at[k].even, kernel, stage, end);
+            bool even = loop && s->reads.at[k].even;
+            note_reader(a, even && half && a->loop, kernel, stage);
+            note_end(a, even, end);
         }
     }
 }
@@ -281,16 +291,42 @@ static int64_t residents(const sim *s)
     return sum;
 }
 
+/* What an elementwise result is written over: an operand of its kernel that dies there, as large as it is. */
+static bool takes_over(const sim *s, const uint32_t *head, const uint32_t *next, bool *taken, const item *x)
+{
+    const gcut_node *n = gcut_def(s->g, x->value);
+    if (gcut_node_class(n) != GCUT_CLASS_POINTWISE) return false;
+    for (uint32_t i = head[x->made]; i; i = next[i]) {
+        const item *a = &s->items.at[i];
+        bool alike = a->bytes == x->bytes &&
+                     gcut_type_of(s->g, a->value)->dtype == gcut_type_of(s->g, x->value)->dtype;
+        if (taken[i] || !alike) continue;
+        return taken[i] = true;
+    }
+    return false;
+}
+
 static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
 {
     uint32_t n = s->node.n;
     int64_t *bytes = gcut_calloc(arena, (size_t)n + 2, sizeof *bytes), most = 0;
+    uint32_t *head = gcut_calloc(s->arena, (size_t)n + 1, sizeof *head); /* by step: what dies in its loop */
+    uint32_t *next = gcut_calloc(s->arena, s->items.n, sizeof *next);
+    bool *taken = gcut_calloc(s->arena, s->items.n, sizeof *taken);
+    for (uint32_t i = 1; i < s->items.n; i++) {
+        const item *x = &s->items.at[i];
+        if (x->resident || !x->stored || !x->over || x->made >= x->end) continue;
+        next[i] = head[x->end];
+        head[x->end] = i;
+    }
     for (uint32_t i = 1; i < s->items.n; i++) {
         const item *x = &s->items.at[i];
         if (x->resident || !x->stored || !x->bytes) continue;
         *GCUT_PUSH(arena, &l->stretches) =
             (gcut_stretch){x->value, x->bytes, x->made, x->end, x->made, x->saved};
-        bytes[x->made] += x->bytes;
+        /* Where one is written over the other, both are there, in the same place. */
+        uint32_t from = x->made + (x->end > x->made && takes_over(s, head, next, taken, x));
+        bytes[from] += x->bytes;
         bytes[x->end + 1] -= x->bytes;
     }
     for (uint32_t t = 0; t < n; t++) {

@@ -6,8 +6,8 @@
  * A model, fast enough to score hundreds of choices: the truth is the arena as kernels/ places it.  What it
  * knows: parameters and results are resident; a view is its operand; what sizes alone decide has no storage;
  * a value that loops alone read in its half is computed in their kernel and not stored, so that what it reads
- * lives until they run; an update is written over what it updates.  What it does not know: workspace of
- * kernels, the bodies of regions, fragmentation.
+ * lives until they run; a result of a loop is written over an operand that dies there.  What it does not
+ * know: workspace of kernels, the bodies of regions, fragmentation.
  */
 #ifndef GCUT_PARTITION_LIVE_H
 #define GCUT_PARTITION_LIVE_H

@@ -156,8 +156,8 @@ static bool read_row(FILE *f, checkmate_row *r)
     return true;
 }
 
-/* The same memory as Checkmate counts: a state takes a unit, so does a gradient, but for the last one, which
- * is a result; the first is a scalar's broadcast.  Before an operand is freed what is made of it is there. */
+/* With memory as Checkmate counts it: a state takes a unit, so does a gradient, and before an operand is
+ * freed what is made of it is there.  (Kernels write a gradient over the one before it.) */
 static void check_row(gcut_env *env, const checkmate_row *r)
 {
     gcut_arena *a = gcut_arena_new(env, NULL);
@@ -168,6 +168,9 @@ static void check_row(gcut_env *env, const checkmate_row *r)
     assert_int_equal(c->b.n, r->l);
     bool equal = true;
     for (uint32_t k = 0; k < r->l; k++) {
+        uint32_t gradients =
+            k == 0 || k + 1 == r->l ? 1 : 2; /* the last comes from a scalar, g[0] is a result */
+        for (uint32_t o = 0; o < c->at[k].nopt; o++) c->at[k].opt[o].work = gradients * INT64_C(4096);
         c->at[k].advance_ns = k + 1 < r->l ? r->cost[k + 1] : 0;
         equal &= k + 1 == r->l || r->cost[k + 1] == 1;
     }
