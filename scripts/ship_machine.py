@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ship_machine.py MODEL.json… > graph/machine_shipped.c
+"""ship_machine.py [--memory READ,WRITE] MODEL.json… > graph/machine_shipped.c
 
 The machine model that is shipped, from what `gradcut calibrate -o` wrote on one machine.  Several runs may be given:
-other programs make measurements longer, never shorter, so the least of each figure counts."""
+other programs make measurements longer, never shorter, so the least of each figure counts.  --memory sets what one
+thread gets of the memory, in GB/s, instead: on a machine that is shared with strangers it differs by a factor of two
+from hour to hour, and a plan should not count on a good one."""
+import argparse
 import json
-import sys
 
 
 def least(a, b):
@@ -43,8 +45,10 @@ def grow(rates, axes):
                 rates[l][h][k] = float(upwards(rates[l][h][k]))
 
 
-def section(s, out):
+def section(s, out, memory):
     m, gemm = s["memory"], s["gemm"]
+    for way, rate in zip(("read", "write"), memory):
+        m["dram"][f"{way}_ns_per_byte"] = 1 / (rate * s["threads"])
     grow(gemm["ns_per_flop"], [gemm["lo"], gemm["hi"], gemm["k"]])
     out.append("    {")
     out.append(f"        .threads = {s['threads']},")
@@ -69,20 +73,27 @@ def section(s, out):
 
 
 def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--memory", default="", help="GB/s of one thread: READ,WRITE")
+    args.add_argument("models", nargs="+")
+    args = args.parse_args()
+    memory = [float(x) for x in args.memory.split(",") if x]
     model = None
-    for path in sys.argv[1:]:
+    for path in args.models:
         with open(path, encoding="utf-8") as f:
             new = json.load(f)
         model = least(model, new) if model else new
-    out = ["""/* SPDX-License-Identifier: GPL-3.0-or-later
+    given = f"; memory: {args.memory} GB/s a thread, given" if memory else ""
+    out = [f"""/* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The machine model that is shipped.  Written by scripts/ship_machine.py from what `gradcut calibrate` measured.
+ * The machine model that is shipped.  Written by scripts/ship_machine.py from what `gradcut calibrate`
+ * measured{given}.
  */
 #include "graph/machine.h"
 
-static const gcut_machine sections[] = {"""]
+static const gcut_machine sections[] = {{"""]
     for s in model["sections"]:
-        section(s, out)
+        section(s, out, memory)
     out.append(f"""}};
 
 const gcut_machine_model *gcut_machine_model_shipped(void)
