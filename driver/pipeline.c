@@ -184,8 +184,9 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   p->opt.plan ? "a plan file"
                   : mincut    ? "a budget on the peak"
                               : "another policy than mincut");
-    if (!(p->opt.lambda >= 0))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "lambda must be a number >= 0, in ns per byte");
+    if (!(p->opt.lambda >= 0 && p->opt.lambda <= GCUT_LAMBDA_MOST))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
     if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "bf16, or leave it out: every value as it is",
                   "values cannot be saved as '%s'", p->opt.save_dtype);

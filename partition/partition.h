@@ -38,10 +38,12 @@ typedef struct gcut_loop_plans {
     GCUT_VEC(gcut_loop_plan) all;
 } gcut_loop_plans;
 
+#define GCUT_LAMBDA_MOST 1e100 /* so that the price of all bytes there can be is finite */
+
 typedef struct gcut_plan_options {
     gcut_policy policy;
     double torch_budget; /* of TORCH_BUDGET: PyTorch's activation_memory_budget, 0 to 1 */
-    double lambda;       /* ns per byte, >= 0; default 0.05 */
+    double lambda;       /* ns per byte, 0 to GCUT_LAMBDA_MOST; default 0.05 */
     bool saved_limited;  /* MINCUT: lambda is 0, and at most saved_budget bytes are saved */
     int64_t saved_budget;
     const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */

@@ -29,6 +29,8 @@ static void test_usage(void **state)
     refused(2, "--json takes no value", ARGV("plan", MLP, "--json=3"));
     refused(2, "--lambda|'-1'", ARGV("plan", MLP, "--lambda", "-1"));
     refused(2, "--lambda|'nan'", ARGV("plan", MLP, "--lambda", "nan"));
+    refused(2, "lambda|1e+100", ARGV("plan", MLP, "--lambda", "1e300"));
+    free(fine(ARGV("plan", MLP, "--lambda", "1e100", "--at", "N=1000000000")));
     refused(2, "--at|SYMBOL=SIZE|'N'", ARGV("plan", MLP, "--at", "N"));
     refused(2, "--at|'9223372036854775808'", ARGV("plan", MLP, "--at", "N=9223372036854775808"));
     refused(2, "--steps|'0'", ARGV("run", MLP, "--steps", "0"));

@@ -367,7 +367,7 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
 typedef struct gcut_options {
     gcut_backend backend;
     const char *policy;     /* who decides what is saved: one of GCUT_POLICIES; B is a number from 0 to 1 */
-    double lambda;          /* price of a saved byte in ns */
+    double lambda;          /* price of a saved byte in ns, 0 to 1e100 */
     int64_t budget;         /* bytes that the peak of the whole step may take; 0 = no limit */
     int64_t saved_budget;   /* bytes that may be saved for the backward half; -1 = no limit. Excludes budget */
     const char *plan;       /* a plan file to follow instead of deciding; NULL = none */
