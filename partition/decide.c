@@ -8,7 +8,6 @@
 
 #include "graph/shape.h"
 #include "partition/policy.h"
-#include "partition/solve.h"
 
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt)
 {
@@ -190,12 +189,20 @@ double gcut_forced_cost(const gcut_problem *p, double lambda)
     return sum;
 }
 
-/* What the cut saves, if the backward half needs it. */
-static bool *saved_by_cut(const gcut_problem *p, gcut_arena *arena, const gcut_network *net,
-                          const gcut_cut *cut)
+/* A price is fixed + lambda * bytes, rounded twice, and so is a forced one, of which there is a sum.  Little
+ * of the whole, but lambda times bytes may be nearly all of it, and is subtracted again. */
+double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda)
+{
+    uint32_t nforced = 0;
+    for (gcut_ref v = 1; v < p->g->values.n; v++) nforced += p->force[v] == GCUT_FORCE_SAVE;
+    double forced = gcut_forced_cost(p, lambda) * (1 - ldexp(nforced + 2.0, -53));
+    return (cut->lower_bound * (1 - 0x1p-52) + forced) * (1 - 0x1p-53);
+}
+
+bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !net->in[v] || cut->source_side[net->in[v]];
+    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !net->in[v] || side[net->in[v]];
     return saved;
 }
 
@@ -208,17 +215,16 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     if (!gcut_network_feasible(net, scratch)) gcut_require_feasible(p, scratch);
     gcut_cut cut = gcut_solve(net, scratch);
     gcut_policy_fn *rule = gcut_policy_get(policy)->saved;
-    bool *saved = rule ? rule(p, scratch) : saved_by_cut(p, scratch, net, &cut);
+    bool *saved = rule ? rule(p, scratch) : gcut_saved_by(p, scratch, net, cut.source_side);
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
-    c->lower_bound_ns = cut.lower_bound + gcut_forced_cost(p, lambda);
+    c->lower_bound_ns = gcut_bound_of_cut(p, &cut, lambda);
     c->quantum_ns = cut.quantum;
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.
-     */
+     * No plan costs less than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
-    if (policy == GCUT_POLICY_MINCUT) {
-        GCUT_ASSERT(c->cost_ns <= cut.cost + gcut_forced_cost(p, lambda) + slack);
-        if (c->lower_bound_ns > c->cost_ns) c->lower_bound_ns = c->cost_ns; /* rounding of sums */
-    }
+    GCUT_ASSERT(rule || c->cost_ns <= cut.cost + gcut_forced_cost(p, lambda) + slack);
+    GCUT_ASSERT(c->lower_bound_ns <= c->cost_ns + slack);
+    c->lower_bound_ns = fmin(c->lower_bound_ns, c->cost_ns); /* rounding of sums */
     gcut_arena_free(scratch);
     return c;
 }

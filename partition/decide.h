@@ -9,6 +9,7 @@
 #include "partition/form.h"
 #include "partition/network.h"
 #include "partition/schedule.h"
+#include "partition/solve.h"
 
 typedef enum gcut_force { GCUT_FORCE_NONE, GCUT_FORCE_SAVE, GCUT_FORCE_RECOMPUTE } gcut_force;
 
@@ -62,6 +63,10 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
  * is free there: what it costs is gcut_forced_cost, in the cheapest form at lambda. */
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
 double gcut_forced_cost(const gcut_problem *p, double lambda);
+/* What the source's side of a cut of it saves, by value. */
+bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side);
+/* No plan costs less at lambda, forced values included: from the minimum cut there. */
+double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda);
 
 /* partition/form.c: may v be saved in that form; the cheapest of them, PLAIN where two cost the same; a
  * form's bytes and its price at lambda 0. */

@@ -40,13 +40,6 @@ static double cost_at(const gcut_supported *x, double lambda)
     return x->fixed_ns + lambda * (double)x->saved_bytes;
 }
 
-bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side)
-{
-    bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = !net->in[v] || side[net->in[v]];
-    return saved;
-}
-
 /* The plan of a cut, measured as a plan: what it does not need it does not pay. */
 static gcut_supported point_of(const search *s, const bool *side)
 {
@@ -64,7 +57,7 @@ static gcut_cut cut_at(search *s, double lambda)
 {
     move_to(s, lambda);
     gcut_cut cut = gcut_solve(s->net, s->now);
-    double cost = cut.lower_bound + gcut_forced_cost(s->f->p, lambda);
+    double cost = gcut_bound_of_cut(s->f->p, &cut, lambda);
     *GCUT_PUSH(s->arena, &s->f->bounds) = (gcut_bound){lambda, cost};
     return cut;
 }
@@ -190,7 +183,7 @@ double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across)
 {
     if (bytes_across < f->points.at[f->points.n - 1].saved_bytes) return INFINITY;
     const gcut_bound *b = gcut_bound_of(f, bytes_across);
-    return fmax(0, b->cost_ns - b->lambda * (double)bytes_across);
+    return fmax(0, fma(-b->lambda, (double)bytes_across, b->cost_ns)); /* both may be many digits longer */
 }
 
 /* The cheapest cost is concave in lambda: between two bounds it is above the line from one to the other.

@@ -64,9 +64,6 @@ double gcut_cost_bound(const gcut_frontier *f, double lambda);
 /* By value: what the cheapest plan does with it from lambda `from` on. */
 gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double from);
 
-/* What the source's side of a cut saves, by value. */
-bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side);
-
 /* partition/within.c: the cheapest plan at lambda 0 that saves at most so many bytes, with its lower bound:
  * the best of the points, improved by an integer program as far as that is small enough.  Throws GCUT_EPLAN
  * when what must be saved takes more. */

@@ -470,6 +470,97 @@ static void forced_values_are_named(void **state)
     if (!strstr(d, "16383 bytes or less") || !strstr(d, "%a must be saved, 16384 bytes")) fail_msg("%s", d);
 }
 
+/* ---- bounds of large graphs ---- */
+
+/* No plan is cheaper than what is said of all plans of its bytes, and of its lambda. */
+static void check_plan(const gcut_frontier *f, const gcut_choice *c)
+{
+    static const double lambda[] = {0, 1e-3, 0.05, 3, 1e6, 1e12};
+    assert_true(gcut_bound_at(f, c->saved_bytes) <= c->fixed_ns * (1 + 1e-12));
+    for (size_t k = 0; k < sizeof lambda / sizeof *lambda; k++)
+        assert_true(gcut_cost_bound(f, lambda[k]) <=
+                    (c->fixed_ns + lambda[k] * (double)c->saved_bytes) * (1 + 1e-12));
+}
+
+/* Saves each value with a chance that is drawn too, in any form. */
+static gcut_choice *any_plan(const gcut_problem *p, gcut_arena *a, joint_gen *r)
+{
+    uint32_t nvalues = p->g->values.n, rare = 1 + draw(r, 6);
+    gcut_problem q = *p;
+    bool *saved = gcut_calloc(a, nvalues, 1);
+    q.form = gcut_calloc(a, nvalues, sizeof *q.form);
+    for (gcut_ref v = 1; v < nvalues; v++) {
+        saved[v] = draw(r, rare) == 0;
+        q.form[v] = draw(r, 2) ? gcut_other_form(p, v) : GCUT_FORM_PLAIN;
+    }
+    return gcut_choice_saving(&q, a, saved, NULL, p->opt->lambda);
+}
+
+static void bounds_body(void *state)
+{
+    static const int64_t rows[] = {1, 1000, 100000000};
+    world *w = state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        gcut_module *m = gcut_module_new(w->env, a);
+        gcut_graph *g =
+            joint_random(m, seed, 20 + (uint32_t)seed / 2, rows[seed % 3], seed % 5 ? 64 : 0, "j");
+        joint_gen r = {.seed = seed * UINT64_C(0x9E3779B97F4A7C15)};
+        gcut_plan_options opt = {.lambda = 0.05, .machine = gcut_machine_shipped()};
+        if (seed % 2) opt.save_dtype = GCUT_bf16;
+        gcut_problem *p = gcut_problem_new(a, g, &opt);
+        for (gcut_ref v = 1; v < g->values.n; v++)
+            if (seed % 4 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&
+                !p->facts->out[v] && p->facts->base[v] == v && draw(&r, 5) == 0)
+                p->force[v] = draw(&r, 2) ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+        gcut_frontier *f = gcut_frontier_of(p, a);
+        int64_t most = f->points.at[0].saved_bytes, least = f->points.at[f->points.n - 1].saved_bytes;
+        int64_t room = least + (most - least) / 7 * (int64_t)draw(&r, 8);
+        const gcut_choice *within = gcut_frontier_within(f, a, room);
+        check_plan(f, within);
+        for (int k = 0; k < GCUT_NPOLICIES; k++) check_plan(f, gcut_choose(p, a, (gcut_policy)k, 0.05));
+        for (int k = 0; k < 100; k++) {
+            const gcut_choice *c = any_plan(p, a, &r);
+            check_plan(f, c);
+            assert_true(c->saved_bytes > room || within->lower_bound_ns <= c->fixed_ns * (1 + 1e-12));
+        }
+        gcut_arena_free(a);
+    }
+}
+
+static void bounds_hold_for_any_plan(void **state)
+{
+    world *w = *state;
+    must(w->env, bounds_body, w);
+}
+
+/* Where lambda times bytes has many more digits than what is left when it is subtracted again. */
+static void digits_body(void *state)
+{
+    static const char text[] =
+        "gcut 1\nfunc @f(input %x: f32[1000003, 20011], cotan %d: f32[1000003, 20011])\n"
+        "  -> (out z: f32[1000003, 20011], grad x: f32[1000003, 20011]) {\n"
+        "  %a = tanh(%x)\n  %b = cos(%a)\n  %s = sum(%b)\n"
+        "  %t = broadcast(%s, shape=[1000003, 20011], axes=[])\n  %z = mul(%b, %t)\n"
+        "  %e = mul(%d, %a)\n  %f = mul(%e, %t)\n  %h = mul(%f, %b)\n  return %z, %h\n}\n";
+    world *w = state;
+    static const char *const save[] = {"%a", "%b"};
+    gcut_module *m = gcut_parse(w->env, w->env->arena, "t.gcut", text, strlen(text));
+    gcut_graph *g = m->graphs.at[0];
+    gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 2};
+    gcut_problem *p = gcut_problem_new(w->env->arena, g, &opt);
+    gcut_frontier *f = gcut_frontier_of(p, w->env->arena);
+    assert_int_equal(f->points.n, 2); /* with the sum and without */
+    assert_int_equal(f->points.at[0].saved_bytes - f->points.at[1].saved_bytes, 4);
+    for (uint32_t i = 0; i < 2; i++) check_plan(f, gcut_supported_choice(f, w->env->arena, &f->points.at[i]));
+}
+
+static void bounds_survive_cancellation(void **state)
+{
+    world *w = *state;
+    must(w->env, digits_body, w);
+}
+
 /* ---- equal layers ---- */
 
 /* Each layer has a product worth saving until lambda says otherwise, all at the same price. */
@@ -518,10 +609,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(frontiers_are_the_hull),
-        T(equal_layers_have_points_between),
-        T(cuts_have_certificates),
-        T(forced_values_are_named),
+        T(frontiers_are_the_hull),  T(equal_layers_have_points_between), T(cuts_have_certificates),
+        T(forced_values_are_named), T(bounds_hold_for_any_plan),         T(bounds_survive_cancellation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
