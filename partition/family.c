@@ -4,6 +4,7 @@
  */
 #include "partition/family.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "partition/frontier.h"
@@ -13,9 +14,11 @@
 
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
-#define OPTIONS 6    /* plans of the frontier whose savings are offered to each block */
-#define IMPROVED 8   /* members that get second copies */
-#define MARGIN 0.995 /* of the smallest peak so far: what costs more must have less */
+#define OPTIONS 6  /* plans of the frontier whose savings are offered to each block */
+#define IMPROVED 8 /* members that get second copies */
+#define CLEARLY                                                                                              \
+    0.995 /* of the smallest simulated peak so far: to be worth improving, what costs more has less */
+#define MARGIN 1.3 /* to stay: the simulator knows no workspace and no gaps, and is that far off at times */
 
 static int cheaper(const void *a, const void *b)
 {
@@ -83,8 +86,8 @@ static void add_levels(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 
 /* ---- the choice among them ---- */
 
-/* Sorted by cost: one that costs no less and is clearly larger than one before it goes. */
-static void drop_dominated(gcut_family *f)
+/* Sorts by cost; one that is larger than `margin` times one before it goes. */
+static void drop_dominated(gcut_family *f, double margin)
 {
     uint32_t n = 0;
     double least = 0;
@@ -92,7 +95,7 @@ static void drop_dominated(gcut_family *f)
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
         gcut_member m = f->by_cost.at[i];
         double peak = (double)m.model_peak;
-        if (n && peak > least * MARGIN) continue;
+        if (n && peak > least * margin) continue;
         if (!n || peak < least) least = peak;
         f->by_cost.at[n++] = m;
     }
@@ -117,14 +120,26 @@ static void limit(gcut_family *f)
     }
 }
 
-/* Second copies for the members with the lowest peaks, the lowest first. */
+/* Second copies for members from all over the range, and for the smallest ones. */
 static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 {
-    uint32_t n = f->by_cost.n;
-    for (uint32_t k = 0; k < IMPROVED && k < n; k++) {
-        gcut_member m = f->by_cost.at[n - 1 - k];
-        gcut_choice *c = gcut_later(p, arena, m.choice);
-        if (c) add(f, arena, p, c, gcut_printf(arena, "%s, later copies", m.label));
+    gcut_family all = {0}, best = {0};
+    for (uint32_t i = 0; i < f->by_cost.n; i++) {
+        *GCUT_PUSH(arena, &all.by_cost) = f->by_cost.at[i];
+        *GCUT_PUSH(arena, &best.by_cost) = f->by_cost.at[i];
+    }
+    drop_dominated(&all, INFINITY);
+    drop_dominated(&best, CLEARLY);
+    for (uint32_t k = 0; k < 2 * IMPROVED; k++) {
+        const gcut_family *of = k % 2 ? &best : &all;
+        uint32_t n = of->by_cost.n, i = k / 2;
+        uint32_t at = k % 2 ? n - 1 - i : (uint32_t)((uint64_t)i * (n - 1) / (IMPROVED - 1));
+        if (i >= n) continue;
+        gcut_member m = of->by_cost.at[at];
+        gcut_choices more = {0};
+        gcut_later(p, arena, m.choice, &more);
+        for (uint32_t c = 0; c < more.n; c++)
+            add(f, arena, p, more.at[c], gcut_printf(arena, "%s, %u later copies", m.label, c + 1));
     }
 }
 
@@ -134,9 +149,8 @@ gcut_family *gcut_family_of(const gcut_problem *p, gcut_arena *arena)
     add(f, arena, p, gcut_choose(p, arena, GCUT_POLICY_SAVE_ALL, 0), "save-all");
     add_frontier(f, arena, p);
     add_levels(f, arena, p);
-    drop_dominated(f);
     improve(f, arena, p);
-    drop_dominated(f);
+    drop_dominated(f, MARGIN);
     limit(f);
     return f;
 }

@@ -10,7 +10,7 @@
 
 #define CANDIDATES 6   /* per step, the largest */
 #define MOST_STEPS 3e6 /* of simulated schedules */
-#define WORTH 0.95     /* of the temporaries' peak: a smaller gain may be the simulator's alone */
+#define WORTH 0.96     /* of the temporaries' peak so far: a smaller gain is not worth a plan of its own */
 
 typedef struct improving {
     const gcut_problem *p;
@@ -110,14 +110,14 @@ static void want(const improving *m, const gcut_choice *c, const gcut_live *l, g
     }
 }
 
-/* The best plan with one value of `l`'s peak made again later, or NULL. */
+/* The plan with one value of `l`'s peak made again later whose peak falls most for what it costs, or NULL. */
 static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice *c, const gcut_live *l,
                              double *left)
 {
     candidate *found = gcut_calloc(m->arena, (size_t)l->stretches.n + 1, sizeof *found);
     uint32_t n = find_candidates(m, c, l, found);
     gcut_choice *best = NULL;
-    int64_t least = l->peak_bytes;
+    double most = 0;
     for (uint32_t k = 0; k<n && * left> 0; k++) {
         gcut_again *again = wishes_of(m, c), more = {0};
         uint32_t pos = position_of(m, l, found[k].reader);
@@ -126,35 +126,35 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
         gcut_choice *x = gcut_choice_saving(m->p, m->arena, m->saved, again, c->lambda);
         int64_t peak = gcut_live_peak(m->p, x);
         *left -= x->backward.n + l->nforward;
-        if (peak >= least) continue;
-        least = peak;
+        double gain = (double)(l->peak_bytes - peak) / (x->fixed_ns - c->fixed_ns + 1);
+        if (peak >= l->peak_bytes || gain <= most) continue;
+        most = gain;
         best = x;
     }
     if (!best) return NULL;
     return gcut_choice_saving(m->p, arena, m->saved, wishes_of(m, best), c->lambda);
 }
 
-gcut_choice *gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c)
+void gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
 {
     gcut_env *env = p->g->module->env;
     gcut_arena *scratch = gcut_arena_new(env, arena);
     improving m = {.p = p, .saved = saved_by(p, scratch, c)};
     m.order = gcut_backward_order(scratch, p->facts, &m.npos);
-    const gcut_choice *now = c;
-    gcut_choice *better = NULL;
-    double left = MOST_STEPS;
-    int64_t before = 0, after = 0;
+    double left = MOST_STEPS, given = 0;
     while (left > 0) {
         m.arena = gcut_arena_new(env, scratch);
-        gcut_live l = gcut_live_of(p, now, m.arena);
+        gcut_live l = gcut_live_of(p, c, m.arena);
         left -= l.nsteps;
-        after = l.peak_bytes - l.resident_bytes;
-        if (now == c) before = after;
-        gcut_choice *x = one_more(&m, arena, now, &l, &left);
+        double peak = (double)(l.peak_bytes - l.resident_bytes);
+        if (given == 0) given = peak;
+        if (peak <= WORTH * given) {
+            *GCUT_PUSH(arena, out) = (gcut_choice *)c;
+            given = peak;
+        }
+        c = one_more(&m, arena, c, &l, &left);
         gcut_arena_free(m.arena);
-        if (!x) break;
-        now = better = x;
+        if (!c) break;
     }
     gcut_arena_free(scratch);
-    return (double)after <= WORTH * (double)before ? better : NULL;
 }
