@@ -139,14 +139,10 @@ static void settle_fates(const gcut_problem *p, const bool *saved, gcut_arena *a
 
 static void add_saved(const gcut_problem *p, gcut_choice *c, gcut_ref v)
 {
-    const gcut_graph *g = p->g;
-    const gcut_node *n = gcut_def(g, v);
     if (c->fate[v] != GCUT_F_SAVED) return;
     c->form[v] = p->form[v];
     c->fixed_ns += gcut_saved_ns(p, v, c->form[v]);
-    if (__builtin_add_overflow(c->saved_bytes, gcut_saved_bytes(p, v, c->form[v]), &c->saved_bytes))
-        gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n ? n->loc : 0), NULL,
-                  "the saved values of @%s have more than 2^63 bytes", g->name);
+    c->saved_bytes += gcut_saved_bytes(p, v, c->form[v]);
 }
 
 static void sum_up(const gcut_problem *p, gcut_choice *c)

@@ -27,7 +27,7 @@ typedef struct probing {
 
 /* ---- one size ---- */
 
-/* No size leaves 64 bits, by far. */
+/* gcut_prices would not throw. */
 static bool fits(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
 {
     double all = 0;
@@ -41,7 +41,7 @@ static bool fits(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
         }
         all += bytes;
     }
-    return all < 0x1p60;
+    return all <= GCUT_MOST_BYTES;
 }
 
 /* What the plan costs, and the cheapest one, at these sizes. */

@@ -180,14 +180,6 @@ static void take_step(sim *s, uint32_t i, bool backward)
     s->made[step] = s->items.n > before ? before : 0;
 }
 
-static int64_t kept_bytes(const sim *s, gcut_ref v)
-{
-    int64_t b = s->p->price[v].bytes;
-    if (s->c->form[v] == GCUT_FORM_BF16) return b / 2;
-    if (s->c->form[v] == GCUT_FORM_BITS) return (b + 7) / 8;
-    return b;
-}
-
 /* Between the halves: what is saved stays, in its own form when it has one; everything else is gone. */
 static void cross(sim *s)
 {
@@ -199,7 +191,7 @@ static void cross(sim *s)
         if (!it || !gcut_crosses(g, v, s->c->fate[v])) continue;
         if (s->c->form[v] != GCUT_FORM_PLAIN) {
             s->items.at[it].stored |= s->items.at[it].end < last;
-            it = new_item(s, v, s->items.at[it].made, kept_bytes(s, v));
+            it = new_item(s, v, s->items.at[it].made, gcut_saved_bytes(s->p, v, s->c->form[v]));
         }
         item *x = &s->items.at[it];
         x->stored = true;

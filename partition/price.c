@@ -275,6 +275,19 @@ static const char *zero_reason(const pricing *p, const gcut_node *n)
     return NULL;
 }
 
+static void measure(pricing *p)
+{
+    const gcut_graph *g = p->f->g;
+    double all = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        p->numel[v] = numel_of(p, v);
+        all += (double)p->numel[v] * (double)gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
+    }
+    if (all > GCUT_MOST_BYTES)
+        gcut_fail(g->module->env, GCUT_EDIM, (gcut_place){.file = g->module->file}, "plan for smaller sizes",
+                  "the values of @%s have more than 2^56 bytes together", g->name);
+}
+
 gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machine *m,
                         const gcut_dim_binding *at, uint32_t nat)
 {
@@ -287,7 +300,7 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machi
                  gcut_calloc(arena, g->values.n, sizeof *p.numel),
                  gcut_calloc(arena, g->values.n, 1)};
     gcut_price *out = gcut_calloc(arena, g->values.n, sizeof *out);
-    for (gcut_ref v = 1; v < g->values.n; v++) p.numel[v] = numel_of(&p, v);
+    measure(&p);
     mark_stored(&p);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const gcut_node *n = gcut_def(g, v);

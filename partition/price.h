@@ -15,8 +15,12 @@ typedef struct gcut_price {
     const char *why;     /* why recompute_ns is infinite or zero, NULL otherwise */
 } gcut_price;
 
+/* Bytes of all values of a graph together: so few that sums over values, some of them more than once, stay
+ * far from 2^63. */
+#define GCUT_MOST_BYTES 0x1p56
+
 /* One price per value id of the graph, BACKWARD values too.  Memory from `arena`.
- * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or leaves 64 bits. */
+ * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or there are more than GCUT_MOST_BYTES. */
 gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machine *m,
                         const gcut_dim_binding *at, uint32_t nat);
 

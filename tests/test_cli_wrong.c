@@ -111,6 +111,8 @@ static void test_bad_values(void **state)
     refused(4, "3|4", ARGV("run", "sizes.gcut", "--forward", "--backend", "eager", "--at", "N=3,M=4"));
     refused(4, "3|4", ARGV("run", "sizes.gcut", "--forward", "--at", "N=3", "--at", "M=4"));
     refused(4, "N=0", ARGV("plan", MLP, "--at", "N=0"));
+    refused(4, "2^56 bytes", ARGV("plan", MLP, "--at", "N=1000000000000000"));
+    refused(1, "smallest peak", ARGV("plan", MLP, "--at", "N=1000000000000", "--budget", "1GiB"));
     refused(2, "nosuch", ARGV("plan", MLP, "--save", "%nosuch"));
     refused(1, "h1", ARGV("plan", MLP, "--save", "%h1", "--recompute", "%h1"));
     refused(4, "error: ", ARGV("grad", "tiny.gcut")); /* two scalar results: which one? */
