@@ -18,6 +18,7 @@
 #include "graph/text.h"
 #include "partition/frontier.h"
 #include "partition/policy.h"
+#include "partition/report.h"
 
 /* ---- offers ---- */
 
@@ -304,20 +305,6 @@ static gcut_offer *smallest(gcut_offers *o)
 
 /* ---- what cannot be done ---- */
 
-/* 34048 -> 34,048 bytes (33.3 KiB) */
-static const char *size_text(gcut_arena *a, int64_t n)
-{
-    static const char *const unit[] = {"", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    gcut_text t = {.arena = a};
-    char digits[32];
-    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), u = 0;
-    for (int i = 0; i < len; i++) gcut_text_add(&t, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
-    double x = (double)n;
-    while (x >= 1024 && u < 6) x /= 1024, u++;
-    gcut_text_add(&t, u ? " bytes (%.1f %s)" : " bytes", x, unit[u]);
-    return t.at;
-}
-
 /* Those that come from memory of their own: neither bound nor a constant nor a second view. */
 static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n)
 {
@@ -361,18 +348,18 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     gcut_text_add(t, "it is reached in the %s half, at %s, where these are alive:",
                   peak.backward ? "backward" : "forward", peak.at);
     gcut_text_add(t, "\n%s  parameters, states, inputs and results",
-                  size_text(a, gcut_pipeline_resident(q, q->at, q->nat)));
+                  gcut_report_size(a, gcut_pipeline_resident(q, q->at, q->nat)));
     for (uint32_t i = 0; i < peak.n; i++) {
         const gcut_holder *h = &peak.holder[i];
         if (i >= HOLDERS) rest += h->bytes;
         if (i >= HOLDERS) continue;
-        gcut_text_add(t, "\n%s  %s%s%s, from %s to %s", size_text(a, h->bytes),
+        gcut_text_add(t, "\n%s  %s%s%s, from %s to %s", gcut_report_size(a, h->bytes),
                       strchr(h->name, ' ') ? "" : "%", h->name, h->saved ? " (saved)" : "", h->made_by,
                       h->last_read_by);
     }
-    if (rest) gcut_text_add(t, "\n%s  %u more", size_text(a, rest), peak.n - HOLDERS);
+    if (rest) gcut_text_add(t, "\n%s  %u more", gcut_report_size(a, rest), peak.n - HOLDERS);
     int64_t gaps = q->peak_bytes - gcut_pipeline_resident(q, q->at, q->nat) - peak.alive_bytes;
-    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", size_text(a, gaps));
+    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_report_size(a, gaps));
 }
 
 static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *what)
@@ -382,7 +369,7 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
     holders_text(q, &t);
     gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
               "@%s does not run in the budget of %s: the smallest peak %s is %s", q->primal->name,
-              size_text(a, budget), what, size_text(a, q->peak_bytes));
+              gcut_report_size(a, budget), what, gcut_report_size(a, q->peak_bytes));
 }
 
 void gcut_budget_plan(gcut_pipeline *p)
@@ -394,7 +381,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     if (i == GCUT_NONE)
         complain(gcut_offer_lower(o, smallest(o), a), p->opt.budget,
                  gcut_printf(a, "of %u plans (no plan takes less than %s)", o->by_time.n,
-                             size_text(a, gcut_offers_bound(o))));
+                             gcut_report_size(a, gcut_offers_bound(o))));
     const gcut_offer *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;

@@ -54,6 +54,9 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name);
  * Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
                                 const gcut_again *again, double lambda);
+/* The wishes that make a plan's schedule again, and its decisions at the prices and under the wishes of p. */
+gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
+gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);
 
 /* A plan of that choice; memory from the joint graph's module. */

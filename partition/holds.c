@@ -48,20 +48,12 @@ static bool fits(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
 static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena *arena, double *mine,
                   gcut_choice **best)
 {
-    const gcut_graph *g = plan->joint;
     gcut_plan_options o = plan->options;
     o.at = at;
     gcut_problem *p = gcut_problem_of(arena, plan);
     p->opt = &o;
     p->price = gcut_prices(arena, p->facts, &o.machine, at, o.nat);
-    bool *saved = gcut_calloc(arena, g->values.n, 1);
-    gcut_fate *fate = gcut_calloc(arena, g->values.n, sizeof *fate);
-    for (gcut_ref v = 1; v < g->values.n; v++) {
-        fate[v] = plan->value[v].fate;
-        saved[v] = fate[v] == GCUT_F_SAVED;
-    }
-    const gcut_again *again = gcut_schedule_again(arena, p->facts, fate, &plan->backward);
-    *mine = gcut_choice_saving(p, arena, saved, again, o.lambda)->cost_ns;
+    *mine = gcut_choice_of(p, arena, plan)->cost_ns;
     *best = gcut_choose(p, arena, GCUT_POLICY_MINCUT, o.lambda);
 }
 

@@ -68,10 +68,8 @@ static names *places(const gcut_plan *plan, const gcut_problem *p, gcut_arena *a
 {
     const gcut_graph *g = plan->joint;
     uint32_t n;
-    gcut_fate *fate = gcut_calloc(arena, g->values.n, sizeof *fate);
-    for (gcut_ref v = 1; v < g->values.n; v++) fate[v] = plan->value[v].fate;
     const uint32_t *order = gcut_backward_order(arena, p->facts, &n);
-    const gcut_again *again = gcut_schedule_again(arena, p->facts, fate, &plan->backward);
+    const gcut_again *again = gcut_again_of(p, arena, plan);
     names *out = gcut_calloc(arena, g->nodes.n + 1u, sizeof *out);
     for (uint32_t i = 0; i <= n; i++)
         for (uint32_t k = 0; k < again[i].n; k++)

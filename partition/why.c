@@ -104,22 +104,6 @@ static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_force f)
     return p;
 }
 
-static bool *saved_of(const gcut_plan *plan, gcut_arena *a)
-{
-    bool *saved = gcut_calloc(a, plan->joint->values.n, 1);
-    for (gcut_ref v = 1; v < plan->joint->values.n; v++) saved[v] = plan->value[v].fate == GCUT_F_SAVED;
-    return saved;
-}
-
-/* The copies that this plan makes. */
-static const gcut_again *again_of(const gcut_why *w, gcut_arena *a)
-{
-    const gcut_plan *plan = w->r.plan;
-    gcut_fate *fate = gcut_calloc(a, plan->joint->values.n, sizeof *fate);
-    for (gcut_ref v = 1; v < plan->joint->values.n; v++) fate[v] = plan->value[v].fate;
-    return gcut_schedule_again(a, w->r.p->facts, fate, &plan->backward);
-}
-
 bool gcut_why_is_minimum(const gcut_plan *plan)
 {
     const gcut_plan_options *o = &plan->options;
@@ -130,13 +114,13 @@ static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena 
 {
     const gcut_plan *plan = w->r.plan;
     if (gcut_why_is_minimum(plan)) return gcut_choose(p, a, GCUT_POLICY_MINCUT, plan->options.lambda);
-    return gcut_choice_saving(p, a, saved_of(plan, a), again_of(w, a), plan->options.lambda);
+    return gcut_choice_of(p, a, plan);
 }
 
 static void find_other(gcut_why *w, gcut_arena *a)
 {
     gcut_force mine = w->r.p->force[w->v];
-    w->now = gcut_choice_saving(w->r.p, a, saved_of(w->r.plan, a), again_of(w, a), w->r.plan->options.lambda);
+    w->now = gcut_choice_of(w->r.p, a, w->r.plan);
     w->fixed = fixed_reason(w);
     if (mine != GCUT_FORCE_NONE) {
         gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
