@@ -87,7 +87,8 @@ const char *gcut_explain(gcut_graph *g, const gcut_options *opt, const char *val
                     .value = value,
                     .json = json};
     bool fine = gcut_guard(e.env, explain, &e);
-    if (fine && !e.why->fixed && !gcut_guard(e.env, flip, &e)) fine = gcut_guard(e.env, take_refusal, &e);
+    if (fine && !e.why->fixed && !gcut_guard(e.env, flip, &e))
+        fine = e.env->status != GCUT_ENOMEM && gcut_guard(e.env, take_refusal, &e);
     fine = fine && gcut_guard(e.env, print, &e);
     gcut_arena_free(e.arena);
     return fine ? e.text : NULL;
