@@ -895,7 +895,7 @@ static conv any_conv(graph_gen *r, gcut_type x)
 {
     conv c = {.w = any_window(r, x, true)};
     gcut_dim channels = x.dim[1], each = 1 + draw(r, 3);
-    if (gcut_dim_known(channels) && draw(r, 3) == 0) c.w.groups = channels;
+    if (gcut_dim_known(channels) && coin(r)) c.w.groups = channels;
     if (channels == 8 && coin(r)) c.w.groups = 4;
     gcut_dim in = combine(r, GCUT_DIM_DIV, channels, c.w.groups);
     c.w.y.dim[1] = each * c.w.groups;
