@@ -41,8 +41,8 @@ double gcut_sweep_point_ns(const gcut_sweep_point *p)
 
 const char *gcut_sweep_time_kind(const gcut_sweep *s)
 {
-    if (s->n && !isnan(s->point[0].step_ns_median)) return "step, measured";
-    if (s->n && !isnan(s->point[0].step_ns_predicted)) return "step, predicted";
+    if (s->n && !isnan(s->point[0].step_ns_median)) return "time of the step, measured";
+    if (s->n && !isnan(s->point[0].step_ns_predicted)) return "time of the step, predicted";
     return "saving and recomputing, predicted";
 }
 
@@ -191,6 +191,8 @@ static void sweep(void *arg)
     opt.backend = GCUT_COMPILED;
     opt.forward_only = false;
     opt.budget = 0;
+    opt.saved_budget = -1;
+    opt.plan = NULL;
     opt.dump = "";
     j->a = gcut_arena_new(j->env, j->env->arena);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);

@@ -17,7 +17,7 @@ typedef struct gcut_sweep_info {
 
 /* The best time there is of a point: measured, else predicted, else what saving and recomputing costs. */
 double gcut_sweep_point_ns(const gcut_sweep_point *p);
-/* "step measured", "step predicted" or "saving and recomputing, predicted". */
+/* "time of the step, measured", the same predicted, or "saving and recomputing, predicted". */
 const char *gcut_sweep_time_kind(const gcut_sweep *s);
 
 /* driver/sweep_text.c */

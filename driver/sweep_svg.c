@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A sweep as a picture: time over peak, our points joined by the stairs that a budget walks down, every other
- * policy as a labelled mark.  One file without scripts, fonts or links; marks differ in shape, not in colour
- * alone.
+ * A sweep as a picture: time over peak, our points joined by the stairs that a budget walks down, the
+ * policies as labelled diamonds; those that fall on one place share a diamond and a label.  One file without
+ * scripts, fonts or links; what a mark is shows in its shape, not in its colour alone.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "driver/sweep.h"
 #include "graph/text.h"
 
-enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74, LABELS = 64 };
+enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74 };
+#define SAME 1.5 /* marks no farther apart than so many pixels are one */
 
 typedef struct axis {
     double lo, hi, step; /* in units */
@@ -28,8 +29,7 @@ typedef struct picture {
     const gcut_sweep *s;
     gcut_text *out;
     axis x, y;
-    box taken[LABELS];
-    int ntaken;
+    GCUT_VEC(box) taken;
 } picture;
 
 /* ---- axes ---- */
@@ -149,22 +149,25 @@ static void put_axes(picture *p)
              gcut_printf(out->arena, "%s, %s", gcut_sweep_time_kind(p->s), p->y.name));
 }
 
-/* A budget takes the fastest point that fits: level from a point to the next larger one, then down. */
+/* A budget takes the fastest point that fits: level from a point to the next larger one, then down.  What
+ * lies above and right of the stairs is shaded. */
 static void put_stairs(picture *p)
 {
-    gcut_text *out = p->out;
-    double low = INFINITY;
-    bool begun = false;
+    gcut_arena *a = p->out->arena;
+    gcut_text steps = {.arena = a};
+    double low = INFINITY, first = 0;
     for (size_t i = p->s->n; i-- > 0;) {
         const gcut_sweep_point *q = &p->s->point[i];
         if (q->baseline) continue;
-        double x = place(&p->x, peak_of(q)), ns = gcut_sweep_point_ns(q);
-        if (!begun) gcut_text_add(out, "<path class=\"stairs\" d=\"M%.1f %d", x, TOP);
-        begun = true;
-        low = fmin(low, ns); /* measured points may lie above the stairs */
-        gcut_text_add(out, " H%.1f V%.1f", x, place(&p->y, low));
+        double x = place(&p->x, peak_of(q));
+        if (!steps.n) first = x;
+        low = fmin(low, gcut_sweep_point_ns(q)); /* measured points may lie above the stairs */
+        gcut_text_add(&steps, " H%.1f V%.1f", x, place(&p->y, low));
     }
-    if (begun) gcut_text_add(out, " H%d\"/>\n", WIDE - RIGHT);
+    if (!steps.n) return;
+    const char *line = gcut_printf(a, "M%.1f %d%s H%d", first, TOP, steps.at, WIDE - RIGHT);
+    gcut_text_add(p->out, "<path class=\"reach\" d=\"%s V%dZ\"/>\n", line, TOP);
+    gcut_text_add(p->out, "<path class=\"stairs\" d=\"%s\"/>\n", line);
 }
 
 static const char *number(gcut_arena *a, double value, const axis *x)
@@ -183,19 +186,25 @@ static void put_title(picture *p, const gcut_sweep_point *q)
     gcut_text_add(out, "%lld bytes saved, %zu recomputed</title>", (long long)q->saved_bytes, q->recomputed);
 }
 
-static void put_mark(picture *p, const gcut_sweep_point *q, size_t shape)
+static void put_dot(gcut_text *out, double x, double y)
 {
-    static const char *const shapes[] = {"M-6 -6H6V6H-6Z", "M0 -7L7 6H-7Z", "M0 -8L8 0L0 8L-8 0Z",
-                                         "M0 8L7 -5H-7Z", "M-6 -2V2H-2V6H2V2H6V-2H2V-6H-2V-2Z"};
+    gcut_text_add(out, "<circle class=\"ours\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"", x, y);
+}
+
+static void put_diamond(gcut_text *out, double x, double y)
+{
+    gcut_text_add(out, "<path class=\"other\" transform=\"translate(%.1f %.1f)\" d=\"M0 -8L8 0L0 8L-8 0Z\"",
+                  x, y);
+}
+
+static void put_mark(picture *p, const gcut_sweep_point *q)
+{
     double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_sweep_point_ns(q));
-    if (q->baseline)
-        gcut_text_add(p->out, "<path class=\"other\" transform=\"translate(%.1f %.1f)\" d=\"%s\">", x, y,
-                      shapes[shape % (sizeof shapes / sizeof *shapes)]);
-    else
-        gcut_text_add(p->out, "<circle class=\"ours\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\">", x, y);
+    (q->baseline ? put_diamond : put_dot)(p->out, x, y);
+    gcut_text_add(p->out, ">");
     put_title(p, q);
     gcut_text_add(p->out, "</%s>\n", q->baseline ? "path" : "circle");
-    if (p->ntaken < LABELS) p->taken[p->ntaken++] = (box){x - 8, y - 8, 16, 16};
+    *GCUT_PUSH(p->out->arena, &p->taken) = (box){x - 8, y - 8, 16, 16};
 }
 
 /* ---- labels ---- */
@@ -204,19 +213,41 @@ static bool is_free(const picture *p, const box *b)
 {
     if (b->x < LEFT + 2 || b->x + b->w > WIDE - RIGHT || b->y < TOP - 8 || b->y + b->h > HIGH - BOTTOM)
         return false;
-    for (int i = 0; i < p->ntaken; i++) {
-        const box *t = &p->taken[i];
+    for (uint32_t i = 0; i < p->taken.n; i++) {
+        const box *t = &p->taken.at[i];
         if (b->x < t->x + t->w && t->x < b->x + b->w && b->y < t->y + t->h && t->y < b->y + b->h)
             return false;
     }
     return true;
 }
 
-/* Beside its mark, on the first free place: above or below it to the right or left, then farther away. */
-static void put_label(picture *p, const gcut_sweep_point *q)
+static bool are_one(const picture *p, const gcut_sweep_point *a, const gcut_sweep_point *b)
 {
+    return fabs(place(&p->x, peak_of(a)) - place(&p->x, peak_of(b))) <= SAME &&
+           fabs(place(&p->y, gcut_sweep_point_ns(a)) - place(&p->y, gcut_sweep_point_ns(b))) <= SAME;
+}
+
+/* The names of all policies at the place of point i; NULL when an earlier one has said so. */
+static const char *names_at(const picture *p, size_t i)
+{
+    gcut_text t = {.arena = p->out->arena};
+    for (size_t k = 0; k < p->s->n; k++) {
+        const gcut_sweep_point *q = &p->s->point[k];
+        if (!q->baseline || !are_one(p, q, &p->s->point[i])) continue;
+        if (k < i) return NULL;
+        gcut_text_add(&t, "%s%s", t.n ? ", " : "", q->label);
+    }
+    return t.at;
+}
+
+/* Beside its mark, on the first free place: above or below it to the right or left, then farther away. */
+static void put_label(picture *p, size_t i)
+{
+    const gcut_sweep_point *q = &p->s->point[i];
+    const char *name = q->baseline ? names_at(p, i) : NULL;
+    if (!name) return;
     double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_sweep_point_ns(q)),
-           w = 7.4 * (double)strlen(q->label);
+           w = 7.4 * (double)strlen(name);
     box b = {0};
     bool left = false;
     for (int k = 0; k < 40; k++) {
@@ -225,8 +256,20 @@ static void put_label(picture *p, const gcut_sweep_point *q)
         b = (box){left ? x - 8 - w : x + 8, y - 8 + (k % 2 ? away : -away), w, 16};
         if (is_free(p, &b)) break;
     }
-    put_text(p->out, left ? b.x + w : b.x, b.y + 12, "label", left ? "end" : "start", q->label);
-    if (p->ntaken < LABELS) p->taken[p->ntaken++] = b;
+    put_text(p->out, left ? b.x + w : b.x, b.y + 12, "label", left ? "end" : "start", name);
+    *GCUT_PUSH(p->out->arena, &p->taken) = b;
+}
+
+/* What the two marks are, at the right end of the line under the title. */
+static void put_legend(gcut_text *out)
+{
+    const double y = 52, dot = WIDE - RIGHT - 442, diamond = WIDE - RIGHT - 256;
+    put_dot(out, dot, y);
+    gcut_text_add(out, "/>\n");
+    put_text(out, dot + 12, y + 4, "sub", "start", "what a budget chooses");
+    put_diamond(out, diamond, y);
+    gcut_text_add(out, "/>\n");
+    put_text(out, diamond + 14, y + 4, "sub", "start", "what a policy does without a budget");
 }
 
 static void put_head(picture *p, const gcut_sweep_info *info)
@@ -240,7 +283,7 @@ static void put_head(picture *p, const gcut_sweep_info *info)
         ".head{font-size:18px;font-weight:600}.sub,.name{font-size:13px;fill:#555}\n"
         ".tick{font-size:12px;fill:#555}\n"
         ".label{font-size:13px;fill:#8a3b12;stroke:#fff;stroke-width:3;paint-order:stroke}\n"
-        ".grid{stroke:#e8e8e8}.axis{stroke:#777;fill:none}\n"
+        ".reach{fill:#1c5d99;fill-opacity:.06}.grid{stroke:#e4e4e4}.axis{stroke:#777;fill:none}\n"
         ".stairs{stroke:#1c5d99;stroke-width:2;fill:none}\n"
         ".ours{fill:#1c5d99;stroke:#fff;stroke-width:1.5}\n"
         ".other{fill:#fff;stroke:#b3541e;stroke-width:2}\n</style>\n"
@@ -249,9 +292,7 @@ static void put_head(picture *p, const gcut_sweep_info *info)
     put_text(out, 32, 28, "head", "start",
              gcut_printf(out->arena, "@%s%s%s, %d thread%s", info->graph, *info->at ? " at " : "", info->at,
                          info->threads, info->threads == 1 ? "" : "s"));
-    put_text(out, WIDE - RIGHT, 28, "sub", "end",
-             gcut_printf(out->arena, "dots: a budget's choice; other marks: policies without one%s",
-                         info->measured ? "" : "; predicted"));
+    put_legend(out);
 }
 
 void gcut_sweep_svg(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text *out)
@@ -259,17 +300,15 @@ void gcut_sweep_svg(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text 
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_text t = {.arena = a};
     picture p = {.s = s, .out = &t};
-    size_t shape = 0;
     set_axes(&p);
     put_head(&p, info);
     put_axes(&p);
     put_stairs(&p);
     for (size_t i = 0; i < s->n; i++)
-        if (s->point[i].baseline) put_mark(&p, &s->point[i], shape++);
+        if (s->point[i].baseline) put_mark(&p, &s->point[i]);
     for (size_t i = 0; i < s->n; i++) /* on top: a dot is smaller */
-        if (!s->point[i].baseline) put_mark(&p, &s->point[i], 0);
-    for (size_t i = 0; i < s->n; i++)
-        if (s->point[i].baseline) put_label(&p, &s->point[i]);
+        if (!s->point[i].baseline) put_mark(&p, &s->point[i]);
+    for (size_t i = 0; i < s->n; i++) put_label(&p, i);
     gcut_text_add(&t, "</svg>\n");
     gcut_text_addn(out, t.at, t.n);
     gcut_arena_free(a);

@@ -147,7 +147,9 @@ static void test_picture(void **state)
     assert_string_equal(a + strlen(a) - 7, "</svg>\n");
     assert_null(strstr(a, "nan"));
     assert_null(strstr(a, "inf"));
-    assert_non_null(strstr(a, ">save-all</text>"));
+    assert_non_null(
+        strstr(a, ">save-all, attention-only</text>")); /* one mark: the op has no core in memory */
+    assert_null(strstr(a, ">save-all</text>"));
     free(b);
     char *said = fine(ARGV("sweep", GPT, SIZES, "-o", "all")), *text = slurp("all.txt");
     assert_string_equal(said, text);
@@ -161,6 +163,8 @@ static void test_picture(void **state)
     assert_true(json_is_object(j));
     json_decref(j);
     assert_int_equal(access("all.csv", R_OK), 0);
+    refused(2, "sweep has no option --policy", ARGV("sweep", GPT, "--policy", "torch"));
+    refused(2, "sweep has no option --budget", ARGV("sweep", GPT, "--budget", "1MiB"));
     refused(4, "no/such.svg", ARGV("sweep", "small.gcut", "--svg", "no/such.svg"));
 }
 
