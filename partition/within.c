@@ -319,6 +319,13 @@ static program reduce(const hunt *h, gcut_arena *scratch, double *spread)
     }
 }
 
+/* Is there room between the plan and the bound for more than rounding? */
+static bool is_open(const hunt *h)
+{
+    double ns = h->best.choice->fixed_ns;
+    return ns - h->bound > 1e-9 * ns + 1e-6;
+}
+
 /* One program: a better plan, perhaps, and when nothing had to be left out, a better bound.  True while it is
  * worth trying again from what was found. */
 static bool improve(hunt *h)
@@ -340,7 +347,7 @@ static bool improve(hunt *h)
         if (found.choice->saved_bytes <= h->bytes && found.choice->fixed_ns < before) h->best = found;
     }
     gcut_arena_free(scratch);
-    return !proof && h->best.choice->fixed_ns < before - 1e-3 * unit;
+    return !proof && h->best.choice->fixed_ns < before - 1e-3 * unit && is_open(h);
 }
 
 static gcut_choice *hunt_within(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point,
@@ -349,7 +356,7 @@ static gcut_choice *hunt_within(const gcut_frontier *f, gcut_arena *arena, const
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     hunt h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_at(f, bytes)};
     h.best = (incumbent){gcut_supported_choice(f, arena, point), point->side, point->form};
-    if (point->fixed_ns - h.bound > 1e-9 * point->fixed_ns + 1e-6) {
+    if (is_open(&h)) {
         h.lambda = gcut_bound_of(f, bytes)->lambda;
         h.at = gcut_problem_at(f->p, scratch, h.lambda);
         h.net = gcut_problem_network(&h.at, scratch);
