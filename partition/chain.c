@@ -221,8 +221,7 @@ gcut_chain *gcut_chain_of(const gcut_problem *p, gcut_arena *arena, const gcut_c
     find_owners(c, arena, scratch);
     measure(c, arena, NULL, nplans + 1);
     for (uint32_t i = 0; i < nplans; i++) {
-        bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-        for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = plans[i]->fate[v] == GCUT_F_SAVED;
+        const bool *saved = gcut_saved_of(p, arena, plans[i]->fate);
         measure(c, arena, saved, nplans + 1);
     }
     measure_cuts(c);

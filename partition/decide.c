@@ -172,17 +172,28 @@ gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const 
     return c;
 }
 
-gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
+bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_fate *fate)
+{
+    bool *saved = gcut_calloc(arena, p->g->values.n, 1);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = fate[v] == GCUT_F_SAVED;
+    return saved;
+}
+
+static gcut_fate *fates_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
     gcut_fate *fate = gcut_calloc(arena, p->g->values.n, sizeof *fate);
     for (gcut_ref v = 1; v < p->g->values.n; v++) fate[v] = plan->value[v].fate;
-    return gcut_schedule_again(arena, p->facts, fate, &plan->backward);
+    return fate;
+}
+
+gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
+{
+    return gcut_schedule_again(arena, p->facts, fates_of(p, arena, plan), &plan->backward);
 }
 
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
-    bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = plan->value[v].fate == GCUT_F_SAVED;
+    const bool *saved = gcut_saved_of(p, arena, fates_of(p, arena, plan));
     return gcut_choice_saving(p, arena, saved, gcut_again_of(p, arena, plan), plan->options.lambda);
 }
 

@@ -54,6 +54,8 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name);
  * Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
                                 const gcut_again *again, double lambda);
+/* By value: whether that fate is SAVED. */
+bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_fate *fate);
 /* The wishes that make a plan's schedule again, and its decisions at the prices and under the wishes of p. */
 gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);

@@ -20,27 +20,6 @@ typedef struct improving {
     uint32_t npos;
 } improving;
 
-/* The wishes that say what c's schedule does. */
-static gcut_again *wishes_of(const improving *m, const gcut_choice *c)
-{
-    gcut_again *again = gcut_calloc(m->arena, (size_t)m->npos + 1, sizeof *again);
-    for (uint32_t k = 0, pos = 0; k < c->backward.n; k++) {
-        uint32_t i = c->backward.node[k];
-        if (pos < m->npos && m->order[pos] == i)
-            pos++;
-        else
-            *GCUT_PUSH(m->arena, &again[pos]) = i;
-    }
-    return again;
-}
-
-static bool *saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c)
-{
-    bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = c->fate[v] == GCUT_F_SAVED;
-    return saved;
-}
-
 /* The step of the first reader of v's storage after `from`, directly or by a view; GCUT_NONE: a result is. */
 static uint32_t next_reader(const improving *m, const gcut_live *l, gcut_ref v, uint32_t from)
 {
@@ -119,7 +98,8 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     gcut_choice *best = NULL;
     double most = 0;
     for (uint32_t k = 0; k<n && * left> 0; k++) {
-        gcut_again *again = wishes_of(m, c), more = {0};
+        gcut_again more = {0};
+        gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, c->fate, &c->backward);
         uint32_t pos = position_of(m, l, found[k].reader);
         want(m, c, l, found[k].s->value, found[k].reader, &more);
         for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &again[pos]) = more.at[j];
@@ -132,14 +112,15 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
         best = x;
     }
     if (!best) return NULL;
-    return gcut_choice_saving(m->p, arena, m->saved, wishes_of(m, best), c->lambda);
+    const gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, best->fate, &best->backward);
+    return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
 }
 
 void gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
 {
     gcut_env *env = p->g->module->env;
     gcut_arena *scratch = gcut_arena_new(env, arena);
-    improving m = {.p = p, .saved = saved_by(p, scratch, c)};
+    improving m = {.p = p, .saved = gcut_saved_of(p, scratch, c->fate)};
     m.order = gcut_backward_order(scratch, p->facts, &m.npos);
     double left = MOST_STEPS, given = 0;
     while (left > 0) {
