@@ -184,7 +184,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   p->opt.plan ? "a plan file"
                   : mincut    ? "a budget on the peak"
                               : "another policy than mincut");
-    if (!(p->opt.lambda >= 0 && p->opt.lambda <= GCUT_LAMBDA_MOST))
+    if (!gcut_is_lambda(p->opt.lambda))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
     if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)

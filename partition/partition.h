@@ -39,6 +39,10 @@ typedef struct gcut_loop_plans {
 } gcut_loop_plans;
 
 #define GCUT_LAMBDA_MOST 1e100 /* so that the price of all bytes there can be is finite */
+static inline bool gcut_is_lambda(double lambda)
+{
+    return lambda >= 0 && lambda <= GCUT_LAMBDA_MOST;
+}
 
 typedef struct gcut_plan_options {
     gcut_policy policy;

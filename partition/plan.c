@@ -90,9 +90,9 @@ gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, c
 gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
 {
     gcut_module *m = joint->module;
-    if (!(opt->lambda >= 0) || isinf(opt->lambda))
+    if (!gcut_is_lambda(opt->lambda))
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                  "lambda must be a finite number of ns per byte, >= 0");
+                  "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
     if (!gcut_policy_get(opt->policy))
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
                   (int)opt->policy);

@@ -236,7 +236,7 @@ gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path)
     f->policy = read_policy(arena, gcut_jneed(v, "policy"));
     const gcut_jnode *lambda = gcut_jneed(v, "lambda");
     f->lambda = gcut_jreal(lambda);
-    if (!(f->lambda >= 0 && f->lambda <= GCUT_LAMBDA_MOST))
+    if (!gcut_is_lambda(f->lambda))
         gcut_jfail(lambda, NULL, "a price from 0 to %g is expected", GCUT_LAMBDA_MOST);
     f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);
     f->saved_bytes = int_or(gcut_jget(v, "saved_bytes"), 0);

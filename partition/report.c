@@ -507,7 +507,8 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     if (!isnan(plan->lower_bound_ns))
         gcut_text_add(out, ", lower bound %s, gap %s", gcut_report_time(a, plan->lower_bound_ns),
                       gap_text(a, plan->cost_ns - plan->lower_bound_ns));
-    gcut_text_add(out, "\n");
+    bool loops = plan->options.loops && plan->options.loops->all.n;
+    gcut_text_add(out, "%s\n", loops ? ", loops left as they are" : "");
     print_holds(&r, out);
     print_saved(&r, out);
     print_alive(&r, out);
