@@ -38,10 +38,15 @@ gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
     return p;
 }
 
+static bool is_given(const gcut_problem *p, gcut_ref v)
+{
+    return !gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v);
+}
+
 static bool alive_anyway(const gcut_problem *p, gcut_ref v)
 {
-    if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v)) return true;
-    return (p->facts->out[v] && p->force[v] != GCUT_FORCE_RECOMPUTE);
+    if (is_given(p, v)) return true;
+    return p->facts->out[v] && p->force[v] != GCUT_FORCE_RECOMPUTE;
 }
 
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why)
@@ -50,8 +55,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
     if (gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT))
         return *why = "a constant: made where it is needed", INFINITY;
     if (p->force[v] == GCUT_FORCE_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
-    bool alive = !gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v);
-    if (alive) return *why = "a parameter: alive anyway", 0;
+    if (is_given(p, v)) return *why = "a parameter: alive anyway", 0;
     if (p->facts->out[v]) return *why = "a result of the forward half: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
     return gcut_saved_ns(p, v, p->form[v]) + lambda * (double)gcut_saved_bytes(p, v, p->form[v]);
@@ -199,7 +203,8 @@ gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut
 
 /* ---- policies ---- */
 
-double gcut_forced_cost(const gcut_problem *p, double lambda)
+/* In the cheapest form at lambda. */
+static double forced_cost(const gcut_problem *p, double lambda)
 {
     double sum = 0;
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
@@ -216,7 +221,7 @@ double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lamb
 {
     uint32_t nforced = 0;
     for (gcut_ref v = 1; v < p->g->values.n; v++) nforced += p->force[v] == GCUT_FORCE_SAVE;
-    double forced = gcut_forced_cost(p, lambda) * (1 - ldexp(nforced + 2.0, -53));
+    double forced = forced_cost(p, lambda) * (1 - ldexp(nforced + 2.0, -53));
     return (cut->lower_bound * (1 - 0x1p-52) + forced) * (1 - 0x1p-53);
 }
 
@@ -243,7 +248,7 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.
      * No plan costs less than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
-    GCUT_ASSERT(rule || c->cost_ns <= cut.cost + gcut_forced_cost(p, lambda) + slack);
+    GCUT_ASSERT(rule || c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
     GCUT_ASSERT(c->lower_bound_ns <= c->cost_ns + slack);
     c->lower_bound_ns = fmin(c->lower_bound_ns, c->cost_ns); /* rounding of sums */
     gcut_arena_free(scratch);

@@ -65,9 +65,8 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
 gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c);
 
 /* Every value that takes part, in its form of `p`, at lambda 0 (gcut_network_at for others).  A forced save
- * is free there: what it costs is gcut_forced_cost, in the cheapest form at lambda. */
+ * is free there: gcut_bound_of_cut adds what it costs. */
 gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena);
-double gcut_forced_cost(const gcut_problem *p, double lambda);
 /* What the source's side of a cut of it saves, by value. */
 bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side);
 /* No plan costs less at lambda, forced values included: from the minimum cut there. */

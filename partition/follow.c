@@ -229,8 +229,8 @@ static bool *default_saved(const following *f)
     return saved;
 }
 
-gcut_choice *gcut_follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *file,
-                         const gcut_plan_part *part, double lambda)
+static gcut_choice *follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *file,
+                           const gcut_plan_part *part, double lambda)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     following f = {p, scratch, file, part, gcut_calloc(scratch, part->lines.n + 1u, sizeof(gcut_ref))};
@@ -253,7 +253,7 @@ gcut_plan *gcut_plan_follow(gcut_graph *joint, const gcut_plan_options *opt, con
     gcut_module *m = joint->module;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
-    gcut_choice *c = gcut_follow(p, scratch, opt->file, part ? part : &opt->file->whole, opt->lambda);
+    gcut_choice *c = follow(p, scratch, opt->file, part ? part : &opt->file->whole, opt->lambda);
     gcut_plan *plan = gcut_plan_from(p, opt, c);
     gcut_arena_free(scratch);
     return plan;

@@ -64,7 +64,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
 
 /* ---- types and bytes ---- */
 
-gcut_dtype gcut_form_dtype(gcut_form form, gcut_dtype plain)
+static gcut_dtype dtype_of(gcut_form form, gcut_dtype plain)
 {
     return form == GCUT_FORM_BF16 ? GCUT_bf16 : form == GCUT_FORM_BITS ? GCUT_u8 : plain;
 }
@@ -78,7 +78,7 @@ const char *gcut_form_name(gcut_form form)
 gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form)
 {
     gcut_type out = *t;
-    out.dtype = gcut_form_dtype(form, t->dtype);
+    out.dtype = dtype_of(form, t->dtype);
     if (form == GCUT_FORM_BITS)
         out = (gcut_type){.dtype = GCUT_u8,
                           .rank = 1,

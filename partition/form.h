@@ -25,7 +25,6 @@
  * it.  A comparison with 0 is harmless: rounding keeps signs.  Memory from `arena`. */
 bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f);
 
-gcut_dtype gcut_form_dtype(gcut_form form, gcut_dtype plain);
 /* The suffix of a packed value's name: "bf16", "bits"; NULL for PLAIN. */
 const char *gcut_form_name(gcut_form form);
 /* The type of a value of type t in that form. */

@@ -24,7 +24,6 @@ typedef enum gcut_policy {
     GCUT_NPOLICIES
 } gcut_policy;
 const char *gcut_policy_name(gcut_policy p);
-bool gcut_policy_parse(const char *s, gcut_policy *out); /* without a budget: gcut_policy_read */
 
 struct gcut_plan;
 struct gcut_plan_file; /* partition/plan_file.h */

@@ -67,11 +67,9 @@ void gcut_plan_file_write(const gcut_plan *plan, const gcut_problem *p, gcut_jso
 const char *gcut_graph_hash(const gcut_graph *g, gcut_arena *arena);
 const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena);
 
-/* partition/follow.c: the part's decisions.  Throws GCUT_EPLAN when the part is about another graph, naming
- * the first difference, or asks for what cannot be. */
-gcut_choice *gcut_follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *f,
-                         const gcut_plan_part *part, double lambda);
-/* gcut_plan_make under options.file; part NULL = the whole graph. */
+/* partition/follow.c: gcut_plan_make under options.file, by that part of it; NULL = the whole graph.  Throws
+ * GCUT_EPLAN when the part is about another graph, naming the first difference, or asks for what cannot be.
+ */
 gcut_plan *gcut_plan_follow(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part);
 /* The plan of a step of that loop which no other loop took; NULL = the file has none. */
 gcut_plan_part *gcut_plan_file_step(gcut_plan_file *f, const char *loop);

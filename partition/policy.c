@@ -126,7 +126,7 @@ const char *gcut_policy_name(gcut_policy p)
     return policies[p].name;
 }
 
-bool gcut_policy_parse(const char *s, gcut_policy *out)
+static bool parse_name(const char *s, gcut_policy *out)
 {
     for (size_t i = 0; i < NPOLICIES; i++)
         if (i != GCUT_POLICY_TORCH_BUDGET && !strcmp(s, policies[i].name)) {
@@ -139,7 +139,7 @@ bool gcut_policy_parse(const char *s, gcut_policy *out)
 bool gcut_policy_read(const char *s, gcut_plan_options *opt)
 {
     static const char prefix[] = "torch:";
-    if (strncmp(s, prefix, strlen(prefix)) != 0) return gcut_policy_parse(s, &opt->policy);
+    if (strncmp(s, prefix, strlen(prefix)) != 0) return parse_name(s, &opt->policy);
     char *end;
     const char *number = s + strlen(prefix);
     double b = strtod(number, &end);

@@ -29,9 +29,7 @@ const char *gcut_policy_text(gcut_arena *arena, const gcut_plan_options *opt);
 
 /* policy_path.c: the square root rule */
 gcut_policy_fn gcut_policy_sqrt;
-/* policy_torch.c */
+/* policy_torch.c, policy_knapsack.c */
 gcut_policy_fn gcut_policy_torch, gcut_policy_torch_budget;
-/* policy_knapsack.c: under that budget, whatever the options say */
-bool *gcut_torch_under(const gcut_problem *p, gcut_arena *arena, double budget);
 
 #endif

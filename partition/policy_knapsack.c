@@ -86,9 +86,9 @@ static bool *choose(const gcut_torch_rules *t, const bool *banned, double range,
     return allowed;
 }
 
-bool *gcut_torch_under(const gcut_problem *p, gcut_arena *arena, double budget)
+bool *gcut_policy_torch_budget(const gcut_problem *p, gcut_arena *arena)
 {
-    double inputs = input_bytes(p);
+    double budget = p->opt->torch_budget, inputs = input_bytes(p);
     if (budget == 0) return gcut_calloc(arena, p->g->values.n, 1);
     const gcut_torch_rules *t = gcut_torch_rules_new(p, arena);
     gcut_torch_cut fast = gcut_torch_solve(t, GCUT_TORCH_FAST, NULL);
@@ -99,9 +99,4 @@ bool *gcut_torch_under(const gcut_problem *p, gcut_arena *arena, double budget)
     gcut_torch_cut deny = gcut_torch_solve(t, GCUT_TORCH_DENY, NULL);
     if ((deny.bytes - inputs) / range < budget) return deny.saved;
     return gcut_torch_solve(t, GCUT_TORCH_DENY, choose(t, deny.banned, range, budget)).saved;
-}
-
-bool *gcut_policy_torch_budget(const gcut_problem *p, gcut_arena *arena)
-{
-    return gcut_torch_under(p, arena, p->opt->torch_budget);
 }

@@ -12,8 +12,8 @@
  *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
  *   VIEW         0: it moves nothing, its base stands for it; nor does a slice, which is a view to kernels
  *   CONSTANT     0, and it is never saved
- *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`; and
- * a trip of the results through the cache
+ *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`;
+ *                and a trip of the results through the cache
  *
  * Composites that are still in the joint graph are priced by their row like any other op.
  */

@@ -101,7 +101,8 @@ const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
     return out.at;
 }
 
-const char *gcut_report_stored(const gcut_report_ctx *r, gcut_ref v)
+/* The type, or bf16 of f32[32,256]. */
+static const char *stored_type(const gcut_report_ctx *r, gcut_ref v)
 {
     gcut_form form = r->plan->value[v].form;
     const char *plain = gcut_report_type(r, v);
@@ -271,7 +272,7 @@ static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
     cell[COL_BYTES] = r->plan->options.symbolic ? bytes_formula(r, v) : exact(r->arena, bytes);
     cell[COL_SHARE] = gcut_printf(r->arena, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
     cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
-    cell[COL_TYPE] = gcut_report_stored(r, v);
+    cell[COL_TYPE] = stored_type(r, v);
     cell[COL_OP] = gcut_report_op(r, v);
     cell[COL_AT] = gcut_report_at(r, v);
     cell[COL_READ] = readers_text(r, v);

@@ -25,10 +25,9 @@ const char *gcut_report_size(gcut_arena *a, int64_t bytes); /* 34,048 bytes (33.
 const char *gcut_report_time(gcut_arena *a, double ns);     /* 1.23 us */
 const char *gcut_report_form(gcut_form f);                  /* plain, bf16, bits */
 const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
-const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v);   /* f32[32,256] */
-const char *gcut_report_stored(const gcut_report_ctx *r, gcut_ref v); /* the same, or bf16 of f32[32,256] */
-const char *gcut_report_op(const gcut_report_ctx *r, gcut_ref v);     /* an op's name, a parameter's role */
-const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);     /* mlp.c:41 fc1 */
+const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v); /* f32[32,256] */
+const char *gcut_report_op(const gcut_report_ctx *r, gcut_ref v);   /* an op's name, a parameter's role */
+const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);   /* mlp.c:41 fc1 */
 
 /* What the backward half makes directly from v or from a view of v, in graph order. */
 gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v);

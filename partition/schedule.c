@@ -270,11 +270,6 @@ gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gc
     return again;
 }
 
-gcut_schedule gcut_schedule_lazy(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate)
-{
-    return gcut_schedule_with(arena, f, fate, NULL);
-}
-
 void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
                          const gcut_schedule *s)
 {

@@ -25,12 +25,10 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
 /* A value v of that fate comes from the forward half rather than being made in the backward half. */
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_fate fate);
 
-/* Every value that the backward half computes again just before its first reader, once. */
-gcut_schedule gcut_schedule_lazy(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate);
-
 /* From wishes to a schedule.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is to
  * be made before the i-th BACKWARD node even if there is one already; again[n] belongs to the results.
- * Whatever else is missing anywhere is added as gcut_schedule_lazy does, so all NULL gives the lazy one.
+ * Whatever else is missing anywhere is added just before its first reader; all NULL adds nothing else: the
+ * lazy schedule, each node at most once.
  * Nodes need not be sorted; a wish for a node of which nothing has the fate RECOMPUTED is ignored. */
 typedef GCUT_VEC(uint32_t) gcut_again;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,

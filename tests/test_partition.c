@@ -9,6 +9,7 @@
 
 #include "joint_gen.h"
 #include "partition/frontier.h"
+#include "partition/policy.h"
 #include "partition/solve.h"
 
 typedef struct world {
@@ -560,9 +561,8 @@ static void policies_differ(void **state)
     p = plan_text(*state, text, 100, o);
     assert_int_equal(p->saved_bytes, 0);
     assert_int_equal(fate_of(p, "c"), GCUT_F_RECOMPUTED);
-    gcut_policy parsed;
-    assert_true(gcut_policy_parse("save-all", &parsed) && parsed == GCUT_POLICY_SAVE_ALL);
-    assert_false(gcut_policy_parse("save_all", &parsed));
+    assert_true(gcut_policy_read("save-all", &o) && o.policy == GCUT_POLICY_SAVE_ALL);
+    assert_false(gcut_policy_read("save_all", &o));
 }
 
 static void forced_values(void **state)
