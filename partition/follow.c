@@ -143,11 +143,15 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
               l->value, l->fate == GCUT_F_SAVED ? "saved" : "recomputed", why);
 }
 
-/* The forms of partition/form.h; loops stack values as they are. */
+/* The forms of partition/form.h, rounded only with save_dtype, for which the bound holds; loops stack values
+ * as they are. */
 static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
-    if (l->fate != GCUT_F_SAVED || !l->formed || gcut_form_allowed(f->p, v, l->form)) return;
-    const char *why = f->p->g->is_body            ? "loops stack values as they are"
+    if (l->fate != GCUT_F_SAVED || !l->formed) return;
+    bool rounds = l->form != GCUT_FORM_BF16 || f->p->opt->save_dtype == GCUT_bf16;
+    if (rounds && gcut_form_allowed(f->p, v, l->form)) return;
+    const char *why = !rounds                     ? "save_dtype of the plan is not bf16"
+                      : f->p->g->is_body          ? "loops stack values as they are"
                       : l->form == GCUT_FORM_BITS ? "only bool values are bits"
                       : gcut_type_of(f->p->g, v)->dtype != GCUT_f32
                           ? "only f32 values are rounded"
@@ -181,7 +185,8 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     bool save = l->fate == GCUT_F_SAVED;
     check_line(f, l, v);
     saved[v] = save;
-    if (save && l->formed) f->p->form[v] = l->form;
+    if (save && l->formed) /* at other sizes it may not be smaller any more */
+        f->p->form[v] = l->form == gcut_other_form(f->p, v) ? l->form : GCUT_FORM_PLAIN;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
     if (!f->p->wish[v])

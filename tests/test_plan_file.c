@@ -214,6 +214,8 @@ static void edits_are_followed_or_refused(void **state)
         {"\"fate\":\"recomputed\"", "\"fate\":\"saved\"", NULL},
         {"\"fate\":\"recomputed\"", "\"fate\":\"kept\"", "there is no fate 'kept'"},
         {"\"form\":\"plain\"", "\"form\":\"odd\"", "there is no form 'odd'"},
+        {"\"form\":\"plain\"", "\"form\":\"bf16\"", "not as bf16: save_dtype of the plan is not bf16"},
+        {"\"form\":\"plain\"", "\"form\":\"bits\"", "only bool values are bits"},
         {"\"policy\": \"mincut\"", "\"policy\": \"minkut\"", "there is no policy 'minkut'"},
         {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%db\"]", NULL},
         {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%a\"]",
