@@ -305,36 +305,59 @@ static gcut_offer *smallest(gcut_offers *o)
 
 /* ---- what cannot be done ---- */
 
-/* Those that come from memory of their own: neither bound nor a constant nor a second view. */
-static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n)
+/* The value whose memory v is a view of, a slice too; *bytes: as much of it as has to be there. */
+static gcut_ref seen_by(const gcut_problem *p, gcut_ref v, int64_t *bytes)
 {
-    int64_t sum = 0;
+    *bytes = p->price[v].bytes;
+    for (const gcut_node *n = gcut_def(p->g, v);
+         n && n->nargs && gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW; n = gcut_def(p->g, v)) {
+        v = gcut_arg(p->g, n, 0);
+        if (p->price[v].bytes < *bytes) *bytes = p->price[v].bytes;
+    }
+    return v;
+}
+
+/* Those that come from memory of their own: neither bound nor a constant nor a second view. */
+static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n, gcut_arena *arena)
+{
+    gcut_ref *seen = gcut_calloc(arena, n, sizeof *seen);
+    int64_t sum = 0, bytes, whole;
     for (uint32_t i = 0; i < n; i++) {
-        gcut_ref b = p->facts->base[v[i]];
+        gcut_ref b = seen[i] = seen_by(p, v[i], &bytes);
         bool bound = !gcut_def(p->g, b) || gcut_value_is(p->g, b, GCUT_CLASS_CONSTANT);
         for (uint32_t k = 0; k < p->g->results.n; k++)
-            bound |= p->facts->base[p->g->results.at[k].value] == b;
-        for (uint32_t k = 0; k < i; k++) bound |= p->facts->base[v[k]] == b;
-        if (!bound) sum += p->price[b].bytes;
+            bound |= seen_by(p, p->g->results.at[k].value, &whole) == b;
+        for (uint32_t k = 0; k < i; k++) bound |= seen[k] == b;
+        if (!bound) sum += bytes;
     }
     return sum;
 }
 
-int64_t gcut_offers_bound(const gcut_offers *o)
+/* The most that a product or convolution of the graph has to have in memory. */
+static int64_t widest(const gcut_problem *p, gcut_arena *arena)
 {
     int64_t most = 0;
-    const gcut_problem *p = o->bases.at[0]->problem;
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(p->g, i);
         if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION || !p->facts->live[i]) continue;
-        gcut_ref *all = gcut_calloc(o->arena, n->nargs + n->nres, sizeof *all);
+        gcut_ref *all = gcut_calloc(arena, n->nargs + n->nres, sizeof *all);
         uint32_t k = 0;
         for (; k < n->nargs; k++) all[k] = gcut_arg(p->g, n, k);
         for (uint32_t j = 0; j < n->nres; j++) all[k++] = n->res0 + j;
-        int64_t own = own_bytes(p, all, k);
+        int64_t own = own_bytes(p, all, k, arena);
         if (own > most) most = own;
     }
-    return o->resident + most;
+    return most;
+}
+
+int64_t gcut_offers_bound(const gcut_offers *o)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < o->bases.n; i++) {
+        int64_t own = widest(o->bases.at[i]->problem, o->arena);
+        if (own < least) least = own;
+    }
+    return o->resident + least;
 }
 
 #define HOLDERS 12 /* lines of the table */

@@ -16,6 +16,7 @@
 #include "driver/budget.h"
 #include "driver/step.h"
 #include "graph_gen.h"
+#include "partition/frontier.h"
 
 enum { BUDGETS = 8, THREADS = 2 };
 
@@ -230,21 +231,33 @@ typedef struct job {
     uint32_t index;
 } job;
 
+/* A product that reads a slice of a parameter in its place, and one of a slice that is smaller than what it
+ * is cut from. */
+static const char slices[] =
+    "gcut 1\nfunc @f(param %w: f32[64, 4], input %x: f32[1000, 64]) -> (out loss: f32[]) {\n"
+    "  %s = slice(%x, start=[1, 0], limit=[1000, 64])\n  %q = matmul(%s, %w)\n  %e = exp(%x)\n"
+    "  %t = slice(%e, start=[7, 0], limit=[8, 64])\n  %p = matmul(%t, %w)\n"
+    "  %a = sum(%q)\n  %b = sum(%p)\n  %loss = add(%a, %b)\n  return %loss\n}\n";
+
 static void check_offers(void *arg)
 {
     job *j = arg;
     static graph_gen gen;
     gcut_module *m = gcut_module_new(j->env, j->arena);
-    gcut_graph *g = graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0);
+    gcut_graph *g = j->index ? graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0)
+                             : gcut_parse(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
     gcut_options opt = with_budget(0);
     gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
     gcut_offers *o = gcut_offers_of(p, p->arena);
     gcut_offers_lower(o, NULL, NULL);
     int64_t bound = gcut_offers_bound(o);
+    const gcut_frontier *f = o->bases.n > 1 ? NULL : gcut_frontier_of(o->bases.at[0]->problem, o->arena);
     assert_true(o->by_time.n > 0);
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_offer *of = &o->by_time.at[i];
+        /* The frontier is that of the only base. */
         bool ok = bound <= of->peak_bytes && gcut_offer_least(o, of) <= of->peak_bytes &&
+                  (!f || gcut_bound_at(f, of->peak_bytes - o->resident) <= of->cost_ns * (1 + 1e-12)) &&
                   (i == 0 || of[-1].step_ns <= of->step_ns);
         if (ok) continue;
         gcut_text t = {.arena = j->arena};
