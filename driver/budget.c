@@ -385,14 +385,15 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_report_size(a, gaps));
 }
 
-static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *what)
+/* whose: plan or plans this is the smallest peak of; rest: what else is to be said. */
+static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *whose, const char *rest)
 {
     gcut_arena *a = q->env->arena;
     gcut_text t = {.arena = a};
     holders_text(q, &t);
     gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
-              "@%s does not run in the budget of %s: the smallest peak %s is %s", q->primal->name,
-              gcut_report_size(a, budget), what, gcut_report_size(a, q->peak_bytes));
+              "@%s does not run in the budget of %s: the smallest peak of %s is %s%s", q->primal->name,
+              gcut_report_size(a, budget), whose, gcut_report_size(a, q->peak_bytes), rest);
 }
 
 void gcut_budget_plan(gcut_pipeline *p)
@@ -402,9 +403,10 @@ void gcut_budget_plan(gcut_pipeline *p)
     if (are_few(o)) gcut_offers_lower(o, NULL, NULL);
     uint32_t i = gcut_offers_fit(o, p->opt.budget);
     if (i == GCUT_NONE)
-        complain(gcut_offer_lower(o, smallest(o), a), p->opt.budget,
-                 gcut_printf(a, "of %u plans (no plan takes less than %s)", o->by_time.n,
-                             gcut_report_size(a, gcut_offers_bound(o))));
+        complain(
+            gcut_offer_lower(o, smallest(o), a), p->opt.budget,
+            gcut_printf(a, "the %u plans tried", o->by_time.n),
+            gcut_printf(a, "; no plan at all takes less than %s", gcut_report_size(a, gcut_offers_bound(o))));
     const gcut_offer *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;
@@ -419,5 +421,5 @@ void gcut_budget_plan(gcut_pipeline *p)
 void gcut_budget_check(const gcut_pipeline *p)
 {
     if (p->peak_bytes <= p->opt.budget) return;
-    complain(p, p->opt.budget, p->plan ? "of this plan" : "of the forward half alone");
+    complain(p, p->opt.budget, p->plan ? "this plan" : "the forward half alone", "");
 }

@@ -85,6 +85,16 @@ static int64_t smallest(const gcut_dim_decl *d)
     return n > d->hi ? d->hi / m * m : n;
 }
 
+/* N in 1..64, a multiple of 4 */
+static const char *declared_text(gcut_arena *a, const gcut_module *m, const gcut_dim_decl *d)
+{
+    gcut_text t = {.arena = a};
+    gcut_text_add(&t, "%s in %lld..", gcut_dim_symbol_name(m->dims, d->sym), (long long)d->lo);
+    if (d->hi != GCUT_DIM_MAX) gcut_text_add(&t, "%lld", (long long)d->hi);
+    if (d->mult > 1) gcut_text_add(&t, ", a multiple of %lld", (long long)d->mult);
+    return t.at;
+}
+
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n)
 {
@@ -100,8 +110,8 @@ gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const g
             out[i].value = at[k].value;
             if (at[k].value < d->lo || at[k].value > d->hi || at[k].value % (d->mult > 1 ? d->mult : 1))
                 gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
-                          "%s=%lld is outside of its declaration %lld..%lld, multiple of %lld", at[k].name,
-                          (long long)at[k].value, (long long)d->lo, (long long)d->hi, (long long)d->mult);
+                          "%s=%lld is no such size: @%s declares %s", at[k].name, (long long)at[k].value,
+                          g->name, declared_text(a, m, d));
         }
     }
     for (size_t k = 0; k < nat; k++)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "driver/sweep.h"
 #include "graph/text.h"
+#include "partition/report.h"
 
 /* ---- the table ---- */
 
@@ -16,16 +17,6 @@ enum { COLUMNS = 8 };
 typedef struct row {
     const char *cell[COLUMNS]; /* NULL = the column is empty in every row, or here */
 } row;
-
-/* 34048 -> 34,048 */
-static const char *exact(gcut_arena *a, int64_t n)
-{
-    char digits[32];
-    gcut_text t = {.arena = a};
-    int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
-    for (int i = 0; i < len; i++) gcut_text_add(&t, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
-    return t.at;
-}
 
 static const char *time_text(gcut_arena *a, double ns)
 {
@@ -46,8 +37,8 @@ static row heading(const gcut_sweep *s)
 
 static row row_of(gcut_arena *a, const gcut_sweep_point *p)
 {
-    row r = {{p->label, exact(a, p->saved_bytes), exact(a, p->peak_predicted)}};
-    if (p->peak_measured >= 0) r.cell[3] = exact(a, p->peak_measured);
+    row r = {{p->label, gcut_report_exact(a, p->saved_bytes), gcut_report_exact(a, p->peak_predicted)}};
+    if (p->peak_measured >= 0) r.cell[3] = gcut_report_exact(a, p->peak_measured);
     r.cell[4] = gcut_printf(a, "%zu", p->recomputed);
     r.cell[5] = time_text(a, isnan(p->step_ns_predicted) ? p->cost_ns : p->step_ns_predicted);
     if (!isnan(p->step_ns_median))

@@ -99,7 +99,7 @@ static void compare_all(comparing *c)
 /* ---- text ---- */
 
 enum { COL_VALUE, COL_OP, COL_A, COL_B, COL_BYTES_A, COL_BYTES_B, COL_NS_A, COL_NS_B, NCOLS };
-static const char *const titles[NCOLS] = {"value", "op", "A", "B", "bytes A", "bytes B", "ns A", "ns B"};
+static const char *const titles[NCOLS] = {"value", "op", "A", "B", "bytes A", "bytes B", "time A", "time B"};
 
 static const char *fate_text(const comparing *c, const gcut_plan_line *l)
 {
@@ -125,10 +125,10 @@ static void fill_row(const comparing *c, const difference *d, const char **cell)
                        : any->op;
     cell[COL_A] = fate_text(c, d->a);
     cell[COL_B] = fate_text(c, d->b);
-    cell[COL_BYTES_A] = gcut_printf(c->arena, "%lld", (long long)line_bytes(d->a));
-    cell[COL_BYTES_B] = gcut_printf(c->arena, "%lld", (long long)line_bytes(d->b));
-    cell[COL_NS_A] = d->a ? gcut_printf(c->arena, "%.4g", d->a->ns) : "-";
-    cell[COL_NS_B] = d->b ? gcut_printf(c->arena, "%.4g", d->b->ns) : "-";
+    cell[COL_BYTES_A] = gcut_report_exact(c->arena, line_bytes(d->a));
+    cell[COL_BYTES_B] = gcut_report_exact(c->arena, line_bytes(d->b));
+    cell[COL_NS_A] = d->a ? gcut_report_time(c->arena, d->a->ns) : "-";
+    cell[COL_NS_B] = d->b ? gcut_report_time(c->arena, d->b->ns) : "-";
 }
 
 static void print_table(const comparing *c, gcut_text *out)

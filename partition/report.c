@@ -26,8 +26,7 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 
 /* ---- pieces of text ---- */
 
-/* 34048 -> 34,048 */
-static const char *exact(gcut_arena *a, int64_t n)
+const char *gcut_report_exact(gcut_arena *a, int64_t n)
 {
     char digits[32], out[48];
     int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
@@ -38,15 +37,14 @@ static const char *exact(gcut_arena *a, int64_t n)
     return gcut_strndup(a, out, (size_t)k);
 }
 
-/* 34048 -> 34,048 bytes (33.3 KiB) */
 const char *gcut_report_size(gcut_arena *a, int64_t n)
 {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double x = (double)n;
     int u = 0;
     while (x >= 1024 && u < 6) x /= 1024, u++;
-    if (!u) return gcut_printf(a, "%s bytes", exact(a, n));
-    return gcut_printf(a, "%s bytes (%.1f %s)", exact(a, n), x, unit[u]);
+    if (!u) return gcut_printf(a, "%s bytes", gcut_report_exact(a, n));
+    return gcut_printf(a, "%s bytes (%.1f %s)", gcut_report_exact(a, n), x, unit[u]);
 }
 
 const char *gcut_report_time(gcut_arena *a, double ns)
@@ -269,7 +267,7 @@ static const char *bytes_formula(const gcut_report_ctx *r, gcut_ref v)
 static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
 {
     int64_t bytes = r->plan->value[v].bytes, all = r->plan->saved_bytes;
-    cell[COL_BYTES] = r->plan->options.symbolic ? bytes_formula(r, v) : exact(r->arena, bytes);
+    cell[COL_BYTES] = r->plan->options.symbolic ? bytes_formula(r, v) : gcut_report_exact(r->arena, bytes);
     cell[COL_SHARE] = gcut_printf(r->arena, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
     cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
     cell[COL_TYPE] = stored_type(r, v);
@@ -357,7 +355,7 @@ static void print_alive(const gcut_report_ctx *r, gcut_text *out)
         add_item(out, &column, n++,
                  gcut_printf(r->arena, "%%%s %s %s", r->g->values.at[v].name,
                              gcut_def(r->g, v) ? "result" : gcut_report_op(r, v),
-                             exact(r->arena, r->p->price[v].bytes)));
+                             gcut_report_exact(r->arena, r->p->price[v].bytes)));
     }
     gcut_text_add(out, n ? "\n" : " nothing\n");
 }

@@ -21,6 +21,7 @@ typedef GCUT_VEC(gcut_ref) gcut_refs;
 /* Solves for the flip prices; memory, also of every text below, from `arena`. */
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena);
 
+const char *gcut_report_exact(gcut_arena *a, int64_t n);    /* 34,048 */
 const char *gcut_report_size(gcut_arena *a, int64_t bytes); /* 34,048 bytes (33.3 KiB) */
 const char *gcut_report_time(gcut_arena *a, double ns);     /* 1.23 us */
 const char *gcut_report_form(gcut_form f);                  /* plain, bf16, bits */
