@@ -488,7 +488,7 @@ void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
     gcut_report_ctx r = gcut_report_open(plan, a);
     gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_text(a, &plan->options));
     if (plan->budget)
-        gcut_text_add(out, "budget %s (%s)", gcut_report_size(a, plan->budget), plan->label);
+        gcut_text_add(out, "budget %s, met by %s", gcut_report_size(a, plan->budget), plan->label);
     else if (plan->options.saved_limited)
         gcut_text_add(out, "at most %s saved", gcut_report_size(a, plan->options.saved_budget));
     else
