@@ -3,12 +3,14 @@
 #
 # sweep.sh [CASE…]: the frontiers of large models, measured, as bench/results/sweep-CASE.txt, .csv and .svg.
 #
-#   gpt2-124M    GPT-2, 4 sequences of 256 tokens       resnet-18   ResNet-18, 32 images of 224 x 224
+#   gpt2-124M        GPT-2, 4 sequences of 256 tokens
+#   resnet-18-cifar  ResNet-18, 32 images of 32 x 32
+#   resnet-18        the same, of 224 x 224
 #   gpt2-tiny, resnet-tiny   for a quick look
 #
 #   THREADS  (every core)   ROUNDS  per point (7)   POINTS  shown (12)   GRADCUT, ZOO  the programs   OUT  the folder
 #
-# Half an hour for the large ones on two cores, which should have nothing else to do.  Results are replaced only by
+# A quarter of an hour for the two that are run by default on two cores, which should have nothing else to do.  Results are replaced only by
 # a sweep that finished.
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,7 +23,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- gpt2-124M resnet-18
+[ $# -gt 0 ] || set -- gpt2-124M resnet-18-cifar
 
 # model, its size, the sizes of the step
 describe()
@@ -31,6 +33,7 @@ describe()
     gpt2-tiny) echo gpt2 tiny N=4,T=8 ;;
     resnet-tiny) echo resnet tiny N=4 ;;
     resnet-18) echo resnet 18 N=32 ;;
+    resnet-18-cifar) echo resnet 18-cifar N=32 ;;
     *) echo "sweep.sh: there is no case '$1'" >&2; return 1 ;;
     esac
 }

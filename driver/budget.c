@@ -1,187 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Budgets on the peak.
- *
- *   joint ─loops, for a few prices─▶ bases ─family of each─▶ offers ─lower, sort by time─▶ the first that
- * fits
- *
- * An offer is lowered in a scratch module that is read from the text of its base: what can be printed can be
- * compiled, value by value and byte by byte, so its peak is that of the real thing.
+ * Budgets on the peak: the first offer that fits, or who holds the smallest peak up.
  */
 #include "driver/budget.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "driver/offers.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
 #include "partition/frontier.h"
-#include "partition/policy.h"
 #include "partition/report.h"
-
-/* ---- offers ---- */
-
-/* Prices of a byte at which the steps of loops are planned. */
-static const double loop_lambda[] = {0.05, 0, 1e4};
-
-/* Every node once.  Plans of one base differ by what they add to it; bases, by what their loops do inside. */
-static double work_of(const gcut_problem *p)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(p->g, i);
-        if (n->nres && isfinite(p->price[n->res0].recompute_ns)) sum += p->price[n->res0].recompute_ns;
-    }
-    return sum;
-}
-
-/* NULL when a base with the same loops is there already. */
-static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double torch_budget, double lambda)
-{
-    gcut_offer_base *b = gcut_calloc(o->arena, 1, sizeof *b);
-    b->options = gcut_pipeline_plan_options(o->p);
-    b->options.policy = policy;
-    b->options.torch_budget = torch_budget;
-    b->options.lambda = lambda;
-    b->planned = gcut_pipeline_loops(o->p, &b->options, gcut_printf(o->arena, ".%u", o->asked++));
-    b->text.arena = o->arena;
-    gcut_print_graph(b->planned, &(gcut_print_options){0}, &b->text);
-    for (uint32_t i = 0; i < o->bases.n; i++)
-        if (!strcmp(o->bases.at[i]->text.at, b->text.at)) return o->bases.at[i];
-    b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
-    b->work_ns = work_of(b->problem);
-    *GCUT_PUSH(o->arena, &o->bases) = b;
-    return b;
-}
-
-static gcut_offer offer_of(const gcut_offer_base *b, const gcut_choice *c, const char *label)
-{
-    return (gcut_offer){.base = b,
-                        .choice = c,
-                        .label = label,
-                        .policy = GCUT_POLICY_MINCUT,
-                        .cost_ns = b->work_ns + c->fixed_ns,
-                        .peak_bytes = -1,
-                        .step_ns = NAN};
-}
-
-/* Rising time, where it is known of all of them, and cost; then falling saved bytes: of two offers that cost
- * the same the second is the smaller one. */
-static int cheaper(const void *a, const void *b)
-{
-    const gcut_offer *x = a, *y = b;
-    if (!isnan(x->step_ns) && !isnan(y->step_ns) && x->step_ns != y->step_ns)
-        return x->step_ns < y->step_ns ? -1 : 1;
-    if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
-    int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
-    if (s != t) return s < t ? 1 : -1;
-    return strcmp(x->label, y->label);
-}
-
-static void add(gcut_offers *o, const gcut_offer_base *b, const gcut_choice *c, const char *label)
-{
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        const gcut_offer *x = &o->by_time.at[i];
-        if (x->base == b && x->choice->fixed_ns == c->fixed_ns && x->choice->backward.n == c->backward.n &&
-            !memcmp(x->choice->backward.node, c->backward.node, c->backward.n * sizeof *c->backward.node) &&
-            !memcmp(x->choice->fate, c->fate, b->planned->values.n * sizeof *c->fate))
-            return;
-    }
-    *GCUT_PUSH(o->arena, &o->by_time) = offer_of(b, c, label);
-}
-
-static void add_family(gcut_offers *o, const gcut_offer_base *b)
-{
-    bool loops = b->planned != o->p->joint;
-    const char *suffix = loops ? gcut_printf(o->arena, ", loops at lambda %g", b->options.lambda) : "";
-    const gcut_family *f = gcut_family_of(b->problem, o->arena);
-    for (uint32_t k = 0; k < f->by_cost.n; k++)
-        add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
-}
-
-gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy, double torch_budget)
-{
-    const gcut_offer_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
-    gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
-    gcut_problem p = *b->problem; /* a base is shared by all policies that plan its loops alike */
-    po->policy = policy;
-    po->torch_budget = torch_budget;
-    po->lambda = o->p->opt.lambda;
-    p.opt = po;
-    gcut_offer of =
-        offer_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
-    of.unasked = true;
-    of.policy = policy;
-    of.torch_budget = torch_budget;
-    of.cost_ns -= o->least_work;
-    return of;
-}
-
-uint32_t gcut_offers_policies(gcut_offers *o, gcut_offer **out)
-{
-    static const double torch_budget[] = {0.75, 0.5, 0.25};
-    uint32_t n = 0;
-    *out = gcut_calloc(o->arena, GCUT_NPOLICIES + sizeof torch_budget / sizeof *torch_budget, sizeof **out);
-    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++) {
-        if (k != GCUT_POLICY_TORCH_BUDGET) {
-            (*out)[n++] = gcut_offer_policy(o, (gcut_policy)k, 0);
-            continue;
-        }
-        for (size_t i = 0; i < sizeof torch_budget / sizeof *torch_budget; i++)
-            (*out)[n++] = gcut_offer_policy(o, GCUT_POLICY_TORCH_BUDGET, torch_budget[i]);
-    }
-    return n;
-}
-
-/* What every policy would do, so that none of them is better than all offers. */
-static void add_policies(gcut_offers *o)
-{
-    gcut_offer *of;
-    uint32_t n = gcut_offers_policies(o, &of);
-    for (uint32_t k = 0; k < n; k++) {
-        const char *label = of[k].policy == GCUT_POLICY_MINCUT
-                                ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda)
-                                : of[k].label;
-        add(o, of[k].base, of[k].choice, label);
-    }
-}
-
-static double least_work(const gcut_offers *o)
-{
-    double least = o->bases.at[0]->work_ns;
-    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
-    return least;
-}
-
-gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
-{
-    gcut_offers *o = gcut_calloc(arena, 1, sizeof *o);
-    o->p = p;
-    o->arena = arena;
-    o->resident = gcut_pipeline_resident(p, p->at, p->nat);
-    for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
-        uint32_t before = o->bases.n;
-        const gcut_offer_base *b = base_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]);
-        if (o->bases.n > before) add_family(o, b);
-        if (b->planned == p->joint) break; /* it has no loops */
-    }
-    add_policies(o);
-    o->least_work = least_work(o);
-    for (uint32_t i = 0; i < o->by_time.n; i++) o->by_time.at[i].cost_ns -= o->least_work;
-    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
-    return o;
-}
-
-/* Tells the plan which budget it is the answer to.  The bound of a price of bytes says nothing about that. */
-static void sign(gcut_plan *plan, const gcut_offer *of, int64_t budget)
-{
-    plan->budget = budget;
-    plan->label = gcut_name(plan->joint->module, of->label);
-    plan->lower_bound_ns = NAN;
-    plan->quantum_ns = 0;
-    plan->cost_ns = of->cost_ns;
-}
 
 /* Whatever the schedule, what is alive between the halves beside the resident bytes was saved, so the
  * frontier of saved bytes bounds the cost of every plan of that peak.  Not so where loops are planned too:
@@ -193,79 +23,6 @@ static double bound_of(const gcut_offers *o, const gcut_offer *of, int64_t budge
     return isfinite(bound) ? fmin(fmax(bound, 0), of->cost_ns) : NAN;
 }
 
-/* ---- lowering one ---- */
-
-/* A choice is by value id: the copy numbers its values as the original does. */
-static void check_same(const gcut_graph *g, const gcut_graph *copy)
-{
-    GCUT_ASSERT(copy && copy->values.n == g->values.n && copy->nodes.n == g->nodes.n);
-    for (gcut_ref v = 1; v < g->values.n; v++)
-        GCUT_ASSERT(!strcmp(g->values.at[v].name, copy->values.at[v].name));
-    for (uint32_t i = 0; i < g->nodes.n; i++)
-        GCUT_ASSERT(gcut_node_at(g, i)->op == gcut_node_at(copy, i)->op &&
-                    gcut_node_at(g, i)->res0 == gcut_node_at(copy, i)->res0);
-}
-
-/* The sizes of p for the symbols of g, which belong to another module. */
-static void sizes_for(const gcut_pipeline *p, gcut_pipeline *q, const gcut_graph *g)
-{
-    q->nat = g->decls.n;
-    q->at = gcut_calloc(q->arena, q->nat + 1, sizeof *q->at);
-    for (uint32_t i = 0; i < q->nat; i++) {
-        const char *name = gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym);
-        q->at[i].sym = g->decls.at[i].sym;
-        for (uint32_t k = 0; k < p->nat; k++)
-            if (!strcmp(gcut_dim_symbol_name(p->module->dims, p->at[k].sym), name))
-                q->at[i].value = p->at[k].value;
-    }
-}
-
-gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut_arena *parent)
-{
-    const gcut_offer_base *b = of->base;
-    gcut_arena *a = gcut_arena_new(o->p->env, parent);
-    gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
-    q->arena = a;
-    q->module =
-        gcut_parse(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
-    q->module->file = b->planned->module->file ? gcut_name(q->module, b->planned->module->file) : NULL;
-    q->planned = q->joint = gcut_module_find(q->module, b->planned->name);
-    check_same(b->planned, q->joint);
-    sizes_for(o->p, q, q->joint);
-    gcut_plan_options po = b->options;
-    po.policy = of->policy;
-    po.torch_budget = of->torch_budget;
-    po.at = q->at;
-    po.nat = q->nat;
-    q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
-    gcut_pipeline_split(q, q->plan, q->primal->name);
-    gcut_pipeline_lower(q);
-    if (!of->unasked) sign(q->plan, of, q->peak_bytes);
-    return q;
-}
-
-int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of)
-{
-    if (of->peak_bytes >= 0) return of->peak_bytes;
-    gcut_pipeline *q = gcut_offer_lower(o, of, o->arena);
-    of->peak_bytes = q->peak_bytes;
-    of->step_ns = q->plan->step_ns;
-    gcut_arena_free(q->arena);
-    return of->peak_bytes;
-}
-
-/* ---- choosing ---- */
-
-void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, size_t all), void *user)
-{
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        if (tell) tell(user, i, o->by_time.n);
-        gcut_offer_peak(o, &o->by_time.at[i]);
-    }
-    if (tell) tell(user, o->by_time.n, o->by_time.n);
-    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
-}
-
 /* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost
  * of the partition's prices.  Either order is a function of the graph, the same for every budget. */
 #define NODES_LOWERED 250000
@@ -275,20 +32,6 @@ static bool are_few(const gcut_offers *o)
     uint64_t nodes = 0;
     for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
     return nodes <= NODES_LOWERED;
-}
-
-int64_t gcut_offer_least(const gcut_offers *o, const gcut_offer *of)
-{
-    return o->resident + of->choice->saved_bytes;
-}
-
-uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
-{
-    for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_offer *of = &o->by_time.at[i];
-        if (gcut_offer_least(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
-    }
-    return GCUT_NONE;
 }
 
 /* The offer with the smallest peak, the cheapest of those. */
@@ -304,61 +47,6 @@ static gcut_offer *smallest(gcut_offers *o)
 }
 
 /* ---- what cannot be done ---- */
-
-/* The value whose memory v is a view of, a slice too; *bytes: as much of it as has to be there. */
-static gcut_ref seen_by(const gcut_problem *p, gcut_ref v, int64_t *bytes)
-{
-    *bytes = p->price[v].bytes;
-    for (const gcut_node *n = gcut_def(p->g, v);
-         n && n->nargs && gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW; n = gcut_def(p->g, v)) {
-        v = gcut_arg(p->g, n, 0);
-        if (p->price[v].bytes < *bytes) *bytes = p->price[v].bytes;
-    }
-    return v;
-}
-
-/* Those that come from memory of their own: neither bound nor a constant nor a second view. */
-static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n, gcut_arena *arena)
-{
-    gcut_ref *seen = gcut_calloc(arena, n, sizeof *seen);
-    int64_t sum = 0, bytes, whole;
-    for (uint32_t i = 0; i < n; i++) {
-        gcut_ref b = seen[i] = seen_by(p, v[i], &bytes);
-        bool bound = !gcut_def(p->g, b) || gcut_value_is(p->g, b, GCUT_CLASS_CONSTANT);
-        for (uint32_t k = 0; k < p->g->results.n; k++)
-            bound |= seen_by(p, p->g->results.at[k].value, &whole) == b;
-        for (uint32_t k = 0; k < i; k++) bound |= seen[k] == b;
-        if (!bound) sum += bytes;
-    }
-    return sum;
-}
-
-/* The most that a product or convolution of the graph has to have in memory. */
-static int64_t widest(const gcut_problem *p, gcut_arena *arena)
-{
-    int64_t most = 0;
-    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(p->g, i);
-        if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION || !p->facts->live[i]) continue;
-        gcut_ref *all = gcut_calloc(arena, n->nargs + n->nres, sizeof *all);
-        uint32_t k = 0;
-        for (; k < n->nargs; k++) all[k] = gcut_arg(p->g, n, k);
-        for (uint32_t j = 0; j < n->nres; j++) all[k++] = n->res0 + j;
-        int64_t own = own_bytes(p, all, k, arena);
-        if (own > most) most = own;
-    }
-    return most;
-}
-
-int64_t gcut_offers_bound(const gcut_offers *o)
-{
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < o->bases.n; i++) {
-        int64_t own = widest(o->bases.at[i]->problem, o->arena);
-        if (own < least) least = own;
-    }
-    return o->resident + least;
-}
 
 #define HOLDERS 12 /* lines of the table */
 
@@ -413,7 +101,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     po.policy = of->policy;
     po.torch_budget = of->torch_budget;
     p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
-    sign(p->plan, of, p->opt.budget);
+    gcut_offer_sign(p->plan, of, p->opt.budget);
     p->plan->lower_bound_ns = bound_of(o, of, p->opt.budget);
     gcut_arena_free(a);
 }

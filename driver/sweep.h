@@ -5,7 +5,7 @@
 #ifndef GCUT_DRIVER_SWEEP_H
 #define GCUT_DRIVER_SWEEP_H
 
-#include "driver/budget.h"
+#include "driver/offers.h"
 
 /* What the forms say beside the points. */
 typedef struct gcut_sweep_info {

@@ -13,7 +13,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 
-#include "driver/budget.h"
+#include "driver/offers.h"
 #include "driver/step.h"
 #include "graph_gen.h"
 #include "partition/frontier.h"
