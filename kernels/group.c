@@ -118,10 +118,10 @@ uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
     }
 }
 
-/* While nodes are placed in graph order, `top` of a unit is no less than any node of the units that it depends on,
- * its own included: what depends on `from` has a top of at least from's last node, and no walk goes below it.
- * Node n is later than all before it, so a unit that takes it depends on nothing later; what may depend on that
- * unit, all with a top of at least the unit's own, is raised with it. */
+/* While nodes are placed in graph order, `top` of a unit is no less than any node of the units that it
+ * depends on, its own included: what depends on `from` has a top of at least from's last node, and no walk
+ * goes below it. Node n is later than all before it, so a unit that takes it depends on nothing later; what
+ * may depend on that unit, all with a top of at least the unit's own, is raised with it. */
 static void raise_tops(gcut_half *h, uint32_t from, uint32_t to)
 {
     for (uint32_t u = 0; u < h->units.n; u++) {

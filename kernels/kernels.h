@@ -72,15 +72,15 @@ typedef struct gcut_costs {
 gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                               uint32_t nat, int threads, gcut_arena *a);
 /* The sum of ns alone. */
-double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at, uint32_t nat,
-                       int threads);
+double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
+                       uint32_t nat, int threads);
 /* Why the arena is as large as it is: the first step of the timeline with the most bytes alive. */
 typedef struct gcut_holder {
     const char *name;
-    int64_t bytes; /* as placed: a multiple of 64 */
-    bool saved;    /* crosses from forward to backward */
+    int64_t bytes;                      /* as placed: a multiple of 64 */
+    bool saved;                         /* crosses from forward to backward */
     const char *made_by, *last_read_by; /* "%h3 matmul" */
-    uint32_t index; /* of the program's buffers */
+    uint32_t index;                     /* of the program's buffers */
     int birth, death;
 } gcut_holder;
 typedef struct gcut_peak {

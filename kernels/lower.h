@@ -27,7 +27,7 @@ typedef struct gcut_view {
     gcut_ref root; /* owner of the storage; an iota is its own virtual storage: the address is the value */
     gcut_dim offset;
     gcut_dim stride[GCUT_MAX_RANK];
-    bool bits;   /* the storage is u8 and the value bool: offset and strides count bits, and readers take one */
+    bool bits; /* the storage is u8 and the value bool: offset and strides count bits, and readers take one */
     bool widens; /* the storage is f16 or bf16 and the value f32: whoever reads it converts */
 } gcut_view;
 

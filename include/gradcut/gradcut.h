@@ -366,11 +366,11 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
 
 typedef struct gcut_options {
     gcut_backend backend;
-    const char *policy;     /* who decides what is saved: one of GCUT_POLICIES; B is a number from 0 to 1 */
-    double lambda;          /* price of a saved byte in ns, 0 to 1e100 */
-    int64_t budget;         /* bytes that the peak of the whole step may take; 0 = no limit */
-    int64_t saved_budget;   /* bytes that may be saved for the backward half; -1 = no limit. Excludes budget */
-    const char *plan;       /* a plan file to follow instead of deciding; NULL = none */
+    const char *policy;   /* who decides what is saved: one of GCUT_POLICIES; B is a number from 0 to 1 */
+    double lambda;        /* price of a saved byte in ns, 0 to 1e100 */
+    int64_t budget;       /* bytes that the peak of the whole step may take; 0 = no limit */
+    int64_t saved_budget; /* bytes that may be saved for the backward half; -1 = no limit. Excludes budget */
+    const char *plan;     /* a plan file to follow instead of deciding; NULL = none */
     const char *save_dtype; /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
     const char *machine; /* file of a machine model or "shipped"; NULL = GRADCUT_MACHINE, else what calibrate
                             wrote, else the shipped one */
@@ -391,7 +391,7 @@ typedef struct gcut_options {
     bool symbolic;     /* printed plans show types and bytes as formulas of the symbols */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
 } gcut_options;
-#define GCUT_OPTIONS_DEFAULT \
+#define GCUT_OPTIONS_DEFAULT                                                                                 \
     ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05, .saved_budget = -1})
 
 typedef enum gcut_stage_name {
@@ -541,10 +541,13 @@ typedef struct gcut_calibrate_options {
     void (*progress)(void *user, const char *what, double done); /* 0 <= done < 1; NULL = none */
     void *user;
 } gcut_calibrate_options;
-#define GCUT_CALIBRATE_DEFAULT {.seconds = 30}
+#define GCUT_CALIBRATE_DEFAULT                                                                               \
+    {                                                                                                        \
+        .seconds = 30                                                                                        \
+    }
 
-/* Measures this machine and writes its model, by which plans are then priced.  opt NULL = defaults.  The model as
- * a table and as JSON, which may be NULL, belong to the context. */
+/* Measures this machine and writes its model, by which plans are then priced.  opt NULL = defaults.  The
+ * model as a table and as JSON, which may be NULL, belong to the context. */
 GCUT_API gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options *opt, const char **text,
                                     const char **json);
 
@@ -563,14 +566,14 @@ typedef struct gcut_sweep_point {
     double cost_ns;         /* of saving and recomputing, predicted */
     double step_ns_predicted;
     double step_ns_median, step_ns_spread; /* NAN: not measured; half the distance between the quartiles */
-    double ours_ns; /* a baseline's: the fastest point at its peak, in the best kind of time there is */
+    double ours_ns;   /* a baseline's: the fastest point at its peak, in the best kind of time there is */
     const char *plan; /* its JSON */
 } gcut_sweep_point;
 
 typedef struct gcut_sweep {
     size_t n;
     const gcut_sweep_point *point; /* by falling peak, then the baselines */
-    size_t plans, frontier;  /* tried; of those, how many no other beats both in peak and time */
+    size_t plans, frontier;        /* tried; of those, how many no other beats both in peak and time */
     const char *text, *csv, *json, *svg;
 } gcut_sweep;
 
