@@ -73,6 +73,15 @@ static void choose(void)
     chosen = bli_arch_string(id);
 }
 
+#ifdef GCUT_RT_OWN_BLIS
+/* BLIS keeps the memory it packs into: without this a compiled step that is unloaded again would leave it.
+ * Only where BLIS is part of whatever this is linked into: a shared one may have other users. */
+__attribute__((destructor)) static void give_back(void)
+{
+    if (context) bli_finalize();
+}
+#endif
+
 static cntx_t *kernels(void)
 {
     pthread_once(&once, choose);
