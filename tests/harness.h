@@ -35,6 +35,24 @@ static inline void must(gcut_env *env, void (*body)(void *), void *arg)
     fail_msg("unexpected status %d", (int)s);
 }
 
+/* A fixture whose first member is a gcut_env *: cmocka's state is a zeroed one with an environment of its
+ * own. FIXTURE(world) defines its setup and teardown, WITH_FIXTURE(f) names a test that has one. */
+#define FIXTURE(type)                                                                                        \
+    static int setup(void **state)                                                                           \
+    {                                                                                                        \
+        type *w = calloc(1, sizeof *w);                                                                      \
+        *state = w;                                                                                          \
+        return w && (w->env = gcut_env_new(NULL, NULL)) ? 0 : -1;                                            \
+    }                                                                                                        \
+    static int teardown(void **state)                                                                        \
+    {                                                                                                        \
+        type *w = *state;                                                                                    \
+        gcut_env_free(w->env);                                                                               \
+        free(w);                                                                                             \
+        return 0;                                                                                            \
+    }
+#define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
 /* Optimising a step takes most of a test's time.  Quick: steps compiled from now on are not optimised; their
  * bits are to be compared among themselves.  A choice of GRADCUT_STEP_FLAGS from outside stays. */
 static inline void compile_quickly(bool quick)

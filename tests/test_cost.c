@@ -10,7 +10,6 @@
 
 typedef struct world {
     gcut_env *env;
-    gcut_arena *arena;
     const char *text;
     int64_t n;
     int threads;
@@ -21,14 +20,14 @@ typedef struct world {
 static void predict(void *arg)
 {
     world *w = arg;
-    gcut_module *m = gcut_parse(w->env, w->arena, "cost.gcut", w->text, strlen(w->text));
+    gcut_module *m = gcut_parse(w->env, w->env->arena, "cost.gcut", w->text, strlen(w->text));
     gcut_graph *g = m->graphs.at[m->graphs.n - 1];
     gcut_verify_module(m);
     gcut_program *p = gcut_lower(g, NULL);
     const gcut_machine_model *machine = gcut_machine_model_shipped();
     gcut_dim_binding at[4];
     for (uint32_t i = 0; i < g->decls.n; i++) at[i] = (gcut_dim_binding){g->decls.at[i].sym, w->n};
-    w->costs = gcut_program_costs(p, machine, at, g->decls.n, w->threads, w->arena);
+    w->costs = gcut_program_costs(p, machine, at, g->decls.n, w->threads, w->env->arena);
     w->ns = gcut_program_ns(p, machine, at, g->decls.n, w->threads);
 }
 
@@ -141,30 +140,15 @@ static void grows(void **state)
     }
 }
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    w->arena = w->env->arena;
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(products, setup, teardown),
-        cmocka_unit_test_setup_teardown(fused, setup, teardown),
-        cmocka_unit_test_setup_teardown(loops, setup, teardown),
-        cmocka_unit_test_setup_teardown(grows, setup, teardown),
+        WITH_FIXTURE(products),
+        WITH_FIXTURE(fused),
+        WITH_FIXTURE(loops),
+        WITH_FIXTURE(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,21 +20,7 @@ typedef struct world {
     gcut_module *m;
 } world;
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 /* ---- the definition ---- */
 
@@ -607,10 +593,10 @@ static void equal_layers_have_points_between(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(frontiers_are_the_hull),  T(equal_layers_have_points_between), T(cuts_have_certificates),
-        T(forced_values_are_named), T(bounds_hold_for_any_plan),         T(bounds_survive_cancellation),
+        WITH_FIXTURE(frontiers_are_the_hull),   WITH_FIXTURE(equal_layers_have_points_between),
+        WITH_FIXTURE(cuts_have_certificates),   WITH_FIXTURE(forced_values_are_named),
+        WITH_FIXTURE(bounds_hold_for_any_plan), WITH_FIXTURE(bounds_survive_cancellation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,21 +13,7 @@ typedef struct world {
     const gcut_machine_model *model;
 } world;
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 /* A section in which everything differs, as bumpy as a file may have it. */
 static gcut_machine bumpy(double threads)
@@ -317,18 +303,17 @@ static void unknown_ops_are_passed_over(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(products_at_the_grid),
-        TEST(products_grow_smoothly),
-        TEST(moves_grow_smoothly),
-        TEST(every_op_has_a_price),
-        TEST(what_is_not_measured_comes_from_the_table),
-        TEST(sections_by_threads),
-        TEST(windows),
-        TEST(files_come_back),
-        TEST(wrong_files_are_refused),
-        TEST(unknown_ops_are_passed_over),
+        WITH_FIXTURE(products_at_the_grid),
+        WITH_FIXTURE(products_grow_smoothly),
+        WITH_FIXTURE(moves_grow_smoothly),
+        WITH_FIXTURE(every_op_has_a_price),
+        WITH_FIXTURE(what_is_not_measured_comes_from_the_table),
+        WITH_FIXTURE(sections_by_threads),
+        WITH_FIXTURE(windows),
+        WITH_FIXTURE(files_come_back),
+        WITH_FIXTURE(wrong_files_are_refused),
+        WITH_FIXTURE(unknown_ops_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,21 +17,7 @@ typedef struct world {
     gcut_module *m;
 } world;
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 static gcut_plan_options options(double lambda)
 {
@@ -670,20 +656,19 @@ static void report_says(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(plans_are_cheapest),
-        T(cuts_match_brute_force),
-        T(glpk_traps),
-        T(impossible_is_an_error),
-        T(cos_of_cos),
-        T(chains_and_norms),
-        T(matmuls),
-        T(policies_differ),
-        T(forced_values),
-        T(contradictions),
-        T(flips_are_where_plans_change),
-        T(report_says),
+        WITH_FIXTURE(plans_are_cheapest),
+        WITH_FIXTURE(cuts_match_brute_force),
+        WITH_FIXTURE(glpk_traps),
+        WITH_FIXTURE(impossible_is_an_error),
+        WITH_FIXTURE(cos_of_cos),
+        WITH_FIXTURE(chains_and_norms),
+        WITH_FIXTURE(matmuls),
+        WITH_FIXTURE(policies_differ),
+        WITH_FIXTURE(forced_values),
+        WITH_FIXTURE(contradictions),
+        WITH_FIXTURE(flips_are_where_plans_change),
+        WITH_FIXTURE(report_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,24 +96,10 @@ static void where_consumed(void **state)
     near(price_of(w, "q"), product + m->kernel_ns + gcut_machine_move_ns(m, BYTES, 0, BYTES));
 }
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(where_consumed, setup, teardown)};
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(where_consumed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,21 +19,7 @@ typedef struct world {
     uint32_t index;
 } world;
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 static uint32_t below(world *w, uint32_t n)
 {
@@ -344,7 +330,7 @@ static void compiled(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(interpreted), T(compiled), T(rounded)};
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(interpreted), WITH_FIXTURE(compiled),
+                                       WITH_FIXTURE(rounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,21 +18,7 @@ typedef struct world {
     uint64_t seed;
 } world;
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 static double uniform(uint64_t *s)
 {
@@ -338,8 +324,7 @@ static void several_results(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(halves_equal_joint), T(roles_and_marks), T(sizes_are_given),
-                                       T(several_results)};
+    const struct CMUnitTest tests[] = {WITH_FIXTURE(halves_equal_joint), WITH_FIXTURE(roles_and_marks),
+                                       WITH_FIXTURE(sizes_are_given), WITH_FIXTURE(several_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,21 +17,7 @@ typedef struct world {
     gcut_arena *arena; /* of one case */
 } world;
 
-static int setup(void **state)
-{
-    world *w = calloc(1, sizeof *w);
-    w->env = gcut_env_new(NULL, NULL);
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world *w = *state;
-    gcut_env_free(w->env);
-    free(w);
-    return 0;
-}
+FIXTURE(world)
 
 /* ---- graphs and steps ---- */
 
@@ -417,13 +403,12 @@ static void bits_of_every_alignment(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {cmocka_unit_test(bits_of_every_alignment),
-                                       T(masks_cross_as_bits),
-                                       T(what_is_rounded),
-                                       T(small_values_stay),
-                                       T(other_types_are_refused),
-                                       T(rounding_is_that_of_bf16),
-                                       T(models_are_trained_alike)};
+                                       WITH_FIXTURE(masks_cross_as_bits),
+                                       WITH_FIXTURE(what_is_rounded),
+                                       WITH_FIXTURE(small_values_stay),
+                                       WITH_FIXTURE(other_types_are_refused),
+                                       WITH_FIXTURE(rounding_is_that_of_bf16),
+                                       WITH_FIXTURE(models_are_trained_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
