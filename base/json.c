@@ -191,3 +191,24 @@ void gcut_json_null(gcut_json *j)
     value(j);
     gcut_text_add(j->out, "null");
 }
+
+void gcut_json_key_str(gcut_json *j, const char *key, const char *s)
+{
+    gcut_json_key(j, key);
+    gcut_json_str(j, s);
+}
+void gcut_json_key_int(gcut_json *j, const char *key, int64_t i)
+{
+    gcut_json_key(j, key);
+    gcut_json_int(j, i);
+}
+void gcut_json_key_real(gcut_json *j, const char *key, double f)
+{
+    gcut_json_key(j, key);
+    gcut_json_real(j, f);
+}
+void gcut_json_key_bool(gcut_json *j, const char *key, bool b)
+{
+    gcut_json_key(j, key);
+    gcut_json_bool(j, b);
+}

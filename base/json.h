@@ -39,6 +39,12 @@ void gcut_json_int(gcut_json *j, int64_t i);
 void gcut_json_real(gcut_json *j, double f); /* the shortest decimal that reads back equal */
 void gcut_json_bool(gcut_json *j, bool b);
 void gcut_json_null(gcut_json *j);
+
+/* A key and its value at once. */
+void gcut_json_key_str(gcut_json *j, const char *key, const char *s);
+void gcut_json_key_int(gcut_json *j, const char *key, int64_t i);
+void gcut_json_key_real(gcut_json *j, const char *key, double f);
+void gcut_json_key_bool(gcut_json *j, const char *key, bool b);
 /* A whole value that another writer made: valid JSON. */
 void gcut_json_raw(gcut_json *j, const char *json);
 

@@ -118,14 +118,10 @@ static const char *as_json(const gcut_trial *c)
     gcut_text js = {.arena = c->env->arena};
     gcut_json w = {.out = &js};
     gcut_json_object(&w);
-    gcut_json_key(&w, "ok");
-    gcut_json_bool(&w, c->out->ok);
-    gcut_json_key(&w, "max_rel_error");
-    gcut_json_real(&w, c->out->max_rel_error);
-    gcut_json_key(&w, "worst");
-    gcut_json_str(&w, c->out->worst);
-    gcut_json_key(&w, "worst_index");
-    gcut_json_int(&w, c->out->worst_index);
+    gcut_json_key_bool(&w, "ok", c->out->ok);
+    gcut_json_key_real(&w, "max_rel_error", c->out->max_rel_error);
+    gcut_json_key_str(&w, "worst", c->out->worst);
+    gcut_json_key_int(&w, "worst_index", c->out->worst_index);
     gcut_json_end(&w);
     gcut_text_add(&js, "\n");
     return js.at;

@@ -244,16 +244,11 @@ static void ladder_report(gcut_trial *c, rung *r, size_t n)
                   out->culprit ? out->culprit : "");
     gcut_json w = {.out = &js};
     gcut_json_object(&w);
-    gcut_json_key(&w, "ok");
-    gcut_json_bool(&w, out->ok);
-    gcut_json_key(&w, "max_rel_error");
-    gcut_json_real(&w, out->max_rel_error);
-    gcut_json_key(&w, "worst");
-    gcut_json_str(&w, out->worst);
-    gcut_json_key(&w, "worst_index");
-    gcut_json_int(&w, out->worst_index);
-    gcut_json_key(&w, "culprit");
-    gcut_json_str(&w, out->culprit);
+    gcut_json_key_bool(&w, "ok", out->ok);
+    gcut_json_key_real(&w, "max_rel_error", out->max_rel_error);
+    gcut_json_key_str(&w, "worst", out->worst);
+    gcut_json_key_int(&w, "worst_index", out->worst_index);
+    gcut_json_key_str(&w, "culprit", out->culprit);
     gcut_json_key(&w, "backends");
     gcut_json_object(&w);
     for (size_t i = 1; i < n; i++) {

@@ -125,7 +125,7 @@ static void as_json(report *r)
     gcut_text t = {.arena = a};
     gcut_json j = {.out = &t};
     gcut_json_object(&j);
-    gcut_json_key(&j, "model"), gcut_json_str(&j, r->model ? r->model->name : NULL);
+    gcut_json_key_str(&j, "model", r->model ? r->model->name : NULL);
     gcut_json_key(&j, "ops");
     gcut_json_array(&j);
     for (int op = 0; op < GCUT_NOPS; op++) {
@@ -133,10 +133,10 @@ static void as_json(report *r)
         derivative d = derivative_of(a, info);
         if (r->model && !r->of[op].n) continue;
         gcut_json_object(&j);
-        gcut_json_key(&j, "op"), gcut_json_str(&j, info->name);
-        gcut_json_key(&j, "gradient"), gcut_json_str(&j, d.first);
-        gcut_json_key(&j, "second_order"), gcut_json_str(&j, d.second);
-        if (r->model) gcut_json_key(&j, "nodes"), gcut_json_int(&j, r->of[op].n);
+        gcut_json_key_str(&j, "op", info->name);
+        gcut_json_key_str(&j, "gradient", d.first);
+        gcut_json_key_str(&j, "second_order", d.second);
+        if (r->model) gcut_json_key_int(&j, "nodes", r->of[op].n);
         gcut_json_key(&j, "kernel");
         gcut_json_object(&j);
         for (int k = 0; k < GCUT_NDTYPES; k++) {

@@ -20,8 +20,7 @@ static const char *const attention_names[2] = {"attention", "attention_grad"};
 
 static void real(gcut_json *j, const char *key, double x)
 {
-    gcut_json_key(j, key);
-    gcut_json_real(j, x);
+    gcut_json_key_real(j, key, x);
 }
 
 /* On one line. */
@@ -84,7 +83,7 @@ static void contractions_json(gcut_json *j, const gcut_machine *m)
 static void section_json(gcut_json *j, const gcut_machine *m)
 {
     gcut_json_object(j);
-    gcut_json_key(j, "threads"), gcut_json_int(j, (int64_t)m->threads);
+    gcut_json_key_int(j, "threads", (int64_t)m->threads);
     real(j, "kernel_ns", m->kernel_ns);
     memory_json(j, m);
     contractions_json(j, m);
@@ -104,9 +103,9 @@ void gcut_machine_json(const gcut_machine_model *model, gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);
-    gcut_json_key(&j, "format"), gcut_json_str(&j, FORMAT);
-    gcut_json_key(&j, "made"), gcut_json_str(&j, model->made);
-    gcut_json_key(&j, "default_threads"), gcut_json_int(&j, model->default_threads);
+    gcut_json_key_str(&j, "format", FORMAT);
+    gcut_json_key_str(&j, "made", model->made);
+    gcut_json_key_int(&j, "default_threads", model->default_threads);
     gcut_json_key(&j, "sections");
     gcut_json_array(&j);
     for (uint32_t i = 0; i < model->n; i++) section_json(&j, &model->at[i]);

@@ -9,6 +9,7 @@
 
 #include "base/json_read.h"
 #include "graph/text.h"
+#include "partition/form.h"
 #include "partition/policy.h"
 #include "partition/report.h"
 
@@ -54,13 +55,6 @@ const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena)
 
 /* ---- writing ---- */
 
-static const char *const fates[] = {[GCUT_F_SAVED] = "saved", [GCUT_F_RECOMPUTED] = "recomputed"};
-
-static void key_str(gcut_json *j, const char *key, const char *s)
-{
-    gcut_json_key(j, key), gcut_json_str(j, s);
-}
-
 /* By node: the BACKWARD values before which one more copy is made, NULL for the results. */
 typedef GCUT_VEC(const char *) names;
 
@@ -91,19 +85,17 @@ static void write_line(gcut_json *j, const gcut_plan *plan, const gcut_problem *
                        const names *before, gcut_arena *arena)
 {
     const gcut_graph *g = plan->joint;
-    const gcut_node *n = gcut_def(g, v);
     const gcut_decision *d = &plan->value[v];
     gcut_json_object(j);
     j->compact = true; /* one line for each value */
-    key_str(j, "value", g->values.at[v].name);
-    key_str(j, "op",
-            n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role));
-    key_str(j, "type", gcut_type_text(arena, g->module, gcut_type_of(g, v)));
-    gcut_json_key(j, "bytes"), gcut_json_int(j, d->bytes ? d->bytes : p->price[v].bytes);
-    key_str(j, "fate", fates[d->fate]);
-    if (d->fate == GCUT_F_SAVED) key_str(j, "form", gcut_report_form(d->form));
-    gcut_json_key(j, "ns"), gcut_json_real(j, line_ns(plan, p, v));
-    if (d->forced) gcut_json_key(j, "forced"), gcut_json_bool(j, true);
+    gcut_json_key_str(j, "value", g->values.at[v].name);
+    gcut_json_key_str(j, "op", gcut_maker_name(g, v));
+    gcut_json_key_str(j, "type", gcut_type_text(arena, g->module, gcut_type_of(g, v)));
+    gcut_json_key_int(j, "bytes", d->bytes ? d->bytes : p->price[v].bytes);
+    gcut_json_key_str(j, "fate", gcut_fate_name(d->fate));
+    if (d->fate == GCUT_F_SAVED) gcut_json_key_str(j, "form", gcut_form_name(d->form));
+    gcut_json_key_real(j, "ns", line_ns(plan, p, v));
+    if (d->forced) gcut_json_key_bool(j, "forced", true);
     if (before && before->n) {
         gcut_json_key(j, "before");
         gcut_json_array(j);
@@ -146,8 +138,8 @@ static const char *bare(const char *name)
 static gcut_fate read_fate(const gcut_jnode *v)
 {
     const char *s = gcut_jstr(v);
-    if (!strcmp(s, fates[GCUT_F_SAVED])) return GCUT_F_SAVED;
-    if (!strcmp(s, fates[GCUT_F_RECOMPUTED])) return GCUT_F_RECOMPUTED;
+    if (!strcmp(s, gcut_fate_name(GCUT_F_SAVED))) return GCUT_F_SAVED;
+    if (!strcmp(s, gcut_fate_name(GCUT_F_RECOMPUTED))) return GCUT_F_RECOMPUTED;
     gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no fate '%s'", s);
 }
 
@@ -155,7 +147,7 @@ static gcut_form read_form(const gcut_jnode *v)
 {
     if (!v || v->kind == GCUT_J_NULL) return GCUT_FORM_PLAIN;
     for (int f = GCUT_FORM_PLAIN; f <= GCUT_FORM_BITS; f++)
-        if (!strcmp(gcut_jstr(v), gcut_report_form((gcut_form)f))) return (gcut_form)f;
+        if (!strcmp(gcut_jstr(v), gcut_form_name((gcut_form)f))) return (gcut_form)f;
     gcut_jfail(v, "plain, bf16 or bits", "there is no form '%s'", gcut_jstr(v));
 }
 

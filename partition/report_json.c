@@ -11,19 +11,6 @@
 #include "partition/plan_file.h"
 #include "partition/policy.h"
 
-static void key_str(gcut_json *j, const char *key, const char *s)
-{
-    gcut_json_key(j, key), gcut_json_str(j, s);
-}
-static void key_int(gcut_json *j, const char *key, int64_t i)
-{
-    gcut_json_key(j, key), gcut_json_int(j, i);
-}
-static void key_real(gcut_json *j, const char *key, double f)
-{
-    gcut_json_key(j, key), gcut_json_real(j, f);
-}
-
 static void json_readers(gcut_json *j, const gcut_report_ctx *r, const char *key, gcut_ref v)
 {
     gcut_refs who = gcut_report_readers(r, v);
@@ -37,15 +24,16 @@ static void json_saved(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
 {
     const gcut_flips *f = &r->flips[v];
     gcut_json_object(j);
-    key_str(j, "value", r->g->values.at[v].name);
-    key_int(j, "bytes", r->plan->value[v].bytes);
-    key_str(j, "type", gcut_report_type(r, v));
+    gcut_json_key_str(j, "value", r->g->values.at[v].name);
+    gcut_json_key_int(j, "bytes", r->plan->value[v].bytes);
+    gcut_json_key_str(j, "type", gcut_report_type(r, v));
     gcut_form form = r->plan->value[v].form;
-    key_str(j, "stored",
-            form == GCUT_FORM_PLAIN ? gcut_dtype_name(gcut_type_of(r->g, v)->dtype) : gcut_form_name(form));
-    key_real(j, "relative_error", form == GCUT_FORM_BF16 ? GCUT_BF16_ERROR : 0);
-    key_str(j, "op", gcut_report_op(r, v));
-    key_str(j, "loc", gcut_report_at(r, v));
+    gcut_json_key_str(j, "stored",
+                      form == GCUT_FORM_PLAIN ? gcut_dtype_name(gcut_type_of(r->g, v)->dtype)
+                                              : gcut_form_name(form));
+    gcut_json_key_real(j, "relative_error", form == GCUT_FORM_BF16 ? GCUT_BF16_ERROR : 0);
+    gcut_json_key_str(j, "op", gcut_maker_name(r->g, v));
+    gcut_json_key_str(j, "loc", gcut_report_at(r, v));
     json_readers(j, r, "readers", v);
     gcut_json_key(j, "flip_ns_per_byte");
     if (!f->saved && r->p->force[v] == GCUT_FORCE_NONE)
@@ -54,28 +42,28 @@ static void json_saved(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
         gcut_json_real(j, f->at[0]);
     else
         gcut_json_null(j); /* never */
-    gcut_json_key(j, "forced"), gcut_json_bool(j, r->plan->value[v].forced);
+    gcut_json_key_bool(j, "forced", r->plan->value[v].forced);
     gcut_json_end(j);
 }
 
 static void json_recomputed(gcut_json *j, const gcut_report_ctx *r, gcut_ref v)
 {
     gcut_json_object(j);
-    key_str(j, "value", r->g->values.at[v].name);
-    key_str(j, "op", gcut_report_op(r, v));
-    key_real(j, "ns", r->plan->value[v].recompute_ns);
+    gcut_json_key_str(j, "value", r->g->values.at[v].name);
+    gcut_json_key_str(j, "op", gcut_maker_name(r->g, v));
+    gcut_json_key_real(j, "ns", r->plan->value[v].recompute_ns);
     json_readers(j, r, "into", v);
-    key_int(j, "copies", r->plan->value[v].copies);
+    gcut_json_key_int(j, "copies", r->plan->value[v].copies);
     gcut_json_end(j);
 }
 
 static void json_totals(gcut_json *j, const gcut_report_ctx *r)
 {
     const gcut_plan *plan = r->plan;
-    key_str(j, "graph_hash", gcut_graph_hash(r->g, r->arena));
-    key_str(j, "nodes_hash", gcut_nodes_hash(r->g, r->arena));
-    key_str(j, "policy", gcut_policy_text(r->arena, &plan->options));
-    key_real(j, "lambda", plan->options.lambda);
+    gcut_json_key_str(j, "graph_hash", gcut_graph_hash(r->g, r->arena));
+    gcut_json_key_str(j, "nodes_hash", gcut_nodes_hash(r->g, r->arena));
+    gcut_json_key_str(j, "policy", gcut_policy_text(r->arena, &plan->options));
+    gcut_json_key_real(j, "lambda", plan->options.lambda);
     gcut_json_key(j, "budget");
     if (plan->budget)
         gcut_json_int(j, plan->budget);
@@ -89,20 +77,21 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
     gcut_json_key(j, "at");
     gcut_json_object(j);
     for (uint32_t i = 0; i < plan->options.nat; i++)
-        key_int(j, gcut_report_sym(r, plan->options.at[i].sym), plan->options.at[i].value);
+        gcut_json_key_int(j, gcut_report_sym(r, plan->options.at[i].sym), plan->options.at[i].value);
     gcut_json_end(j);
-    key_str(j, "save_dtype", plan->options.save_dtype ? gcut_dtype_name(plan->options.save_dtype) : NULL);
-    key_int(j, "saved_bytes", plan->saved_bytes);
+    gcut_json_key_str(j, "save_dtype",
+                      plan->options.save_dtype ? gcut_dtype_name(plan->options.save_dtype) : NULL);
+    gcut_json_key_int(j, "saved_bytes", plan->saved_bytes);
     gcut_json_key(j, "peak_bytes");
     if (plan->peak_bytes >= 0)
         gcut_json_int(j, plan->peak_bytes);
     else
         gcut_json_null(j);
-    key_real(j, "recompute_ns", plan->recompute_ns);
-    key_real(j, "step_ns", plan->step_ns);
-    key_real(j, "cost_ns", plan->cost_ns);
-    key_real(j, "lower_bound", plan->lower_bound_ns);
-    key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
+    gcut_json_key_real(j, "recompute_ns", plan->recompute_ns);
+    gcut_json_key_real(j, "step_ns", plan->step_ns);
+    gcut_json_key_real(j, "cost_ns", plan->cost_ns);
+    gcut_json_key_real(j, "lower_bound", plan->lower_bound_ns);
+    gcut_json_key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
 }
 
 /* [lowest, highest] size for which no other plan is cheaper; a highest of null: however large.  null: not
@@ -128,7 +117,7 @@ static void json_holds(gcut_json *j, const gcut_report_ctx *r)
         }
         gcut_json_end(j);
     }
-    key_real(j, "above_minimum_ns", h.best ? 0 : h.minimum_ns > 0 ? h.above_ns : NAN);
+    gcut_json_key_real(j, "above_minimum_ns", h.best ? 0 : h.minimum_ns > 0 ? h.above_ns : NAN);
 }
 
 static void json_loop(gcut_json *j, const gcut_report_ctx *r, const gcut_report_loop *l)
@@ -136,9 +125,9 @@ static void json_loop(gcut_json *j, const gcut_report_ctx *r, const gcut_report_
     int64_t bytes = 0;
     gcut_dim_eval(r->g->module->dims, l->bytes, r->plan->options.at, r->plan->options.nat, &bytes);
     gcut_json_object(j);
-    key_str(j, "value", r->g->values.at[l->loop].name);
-    key_str(j, "loc", gcut_report_at(r, l->loop));
-    key_int(j, "step_bytes", bytes);
+    gcut_json_key_str(j, "value", r->g->values.at[l->loop].name);
+    gcut_json_key_str(j, "loc", gcut_report_at(r, l->loop));
+    gcut_json_key_int(j, "step_bytes", bytes);
     gcut_json_key(j, "saved");
     gcut_json_array(j);
     for (uint32_t k = 0; k < l->saved.n; k++) gcut_json_str(j, r->g->values.at[l->saved.at[k]].name);
@@ -174,7 +163,7 @@ static void json_steps(gcut_json *j, const gcut_plan *plan, gcut_arena *arena)
     for (uint32_t i = 0; i < loops->all.n; i++) {
         gcut_plan *step = loops->all.at[i].step;
         gcut_json_object(j);
-        key_str(j, "loop", loops->all.at[i].loop);
+        gcut_json_key_str(j, "loop", loops->all.at[i].loop);
         gcut_plan_file_write(step, gcut_problem_of(arena, step), j, arena);
         gcut_json_end(j);
     }
