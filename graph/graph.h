@@ -360,6 +360,10 @@ gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask);
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
 /* Of a view: element k of the result is element k of the operand, or is repeated. */
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
+/* Who makes v: an op's name, or the role of a parameter. */
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
+/* The widest type among the node's operands and results. */
+gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
 /* Half a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
 const char *gcut_op_why_zero(const gcut_op_info *info);
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */

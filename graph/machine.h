@@ -26,6 +26,8 @@ typedef enum gcut_window {
     GCUT_NWINDOWS
 } gcut_window;
 
+#define GCUT_WHILE_RUNS 64 /* iterations that a `while` without a bound is taken for */
+
 /* One section: ns, bytes, of `threads` threads together.  All fields are doubles (machine.c mixes two
  * sections field by field). */
 typedef struct gcut_machine {

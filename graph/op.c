@@ -246,3 +246,19 @@ bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n)
     }
     return true;
 }
+
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role);
+}
+
+gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_dtype t = gcut_type_of(g, n->res0)->dtype;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_dtype u = gcut_type_of(g, gcut_arg(g, n, k))->dtype;
+        if (gcut_dtype_bytes(u) > gcut_dtype_bytes(t)) t = u;
+    }
+    return t;
+}

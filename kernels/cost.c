@@ -19,8 +19,6 @@
 
 #include "gradcut/gradcut_rt.h"
 
-#define UNBOUNDED 64 /* iterations that a `while` without a bound is taken for */
-
 typedef struct walk {
     gcut_cost_at c;
     gcut_arena *a;
@@ -169,7 +167,7 @@ static void walk_region(walk *w, const gcut_half *h, uint32_t unit)
     const gcut_unit *u = &h->units.at[unit];
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     uint32_t first = w->parts.n;
-    double runs = n->op == GCUT_OP_if ? 0.5 : UNBOUNDED;
+    double runs = n->op == GCUT_OP_if ? 0.5 : GCUT_WHILE_RUNS;
     const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(h->g, n, GCUT_A_bound) : NULL;
     if (n->op == GCUT_OP_scan) runs = gcut_cost_size(&w->c, gcut_scan_length(h->g, n));
     if (bound) runs = gcut_cost_size(&w->c, bound->u.dim);

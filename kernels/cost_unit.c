@@ -104,23 +104,13 @@ static bool has_rows(const gcut_half *h, const gcut_unit *u)
     return false;
 }
 
-/* The widest among results and operands. */
-static gcut_dtype widest(const gcut_graph *g, const gcut_node *n)
-{
-    gcut_dtype t = gcut_type_of(g, n->res0)->dtype;
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_dtype d = gcut_type_of(g, gcut_arg(g, n, k))->dtype;
-        if (gcut_dtype_bytes(d) > gcut_dtype_bytes(t)) t = d;
-    }
-    return t;
-}
-
 /* Elements are those of the result; where an op goes over its operands, of the last one. */
 static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
                     bool operands)
 {
     gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
-    return gcut_machine_op_ns(m, (gcut_op)n->op, widest(g, n), gcut_cost_numel(c, gcut_type_of(g, v)));
+    return gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(g, n),
+                              gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
 /* Rows that are reduced are walked GCUT_LANES elements at a time; what is left is walked one by one, so many

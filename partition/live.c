@@ -116,15 +116,7 @@ static bool ends_kernel(const sim *s, const gcut_node *n)
     if (gcut_node_class(n) == GCUT_CLASS_POINTWISE) return false;
     const gcut_type *t = gcut_type_of(s->g, gcut_arg(s->g, n, 0));
     if (gcut_type_of(s->g, n->res0)->rank >= t->rank) return false; /* a norm or a softmax */
-    if (!gcut_attr_get(s->g, n, GCUT_A_axes)) return true;
-    uint32_t mask = gcut_attr_axes(s->g, n);
-    bool kept = false;
-    for (uint32_t d = t->rank; d-- > 0;) {
-        if (t->dim[d] == 1) continue;
-        if (mask >> d & 1 && kept) return true;
-        kept |= !(mask >> d & 1);
-    }
-    return !kept;
+    return gcut_axes_lie(t, gcut_attr_axes(s->g, n)) != GCUT_TRAILING;
 }
 
 static int64_t elements(const sim *s, gcut_ref v)

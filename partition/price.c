@@ -67,17 +67,6 @@ static int64_t numel_of(const pricing *p, gcut_ref v)
     return n / gcut_dtype_bytes(t->dtype);
 }
 
-/* The widest among results and operands: vectors hold half as many elements of 8 bytes. */
-static gcut_dtype width_of(const gcut_graph *g, const gcut_node *n)
-{
-    gcut_dtype t = gcut_type_of(g, n->res0)->dtype;
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_dtype u = gcut_type_of(g, gcut_arg(g, n, k))->dtype;
-        if (gcut_dtype_bytes(u) > gcut_dtype_bytes(t)) t = u;
-    }
-    return t;
-}
-
 static int64_t storage(const pricing *p, gcut_ref v)
 {
     gcut_ref b = p->f->base[v];
@@ -164,8 +153,6 @@ static double body_price(const pricing *p, gcut_graph *body)
     return sum;
 }
 
-#define UNBOUNDED 64 /* iterations that a `while` without a bound is taken for */
-
 static double control_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
@@ -180,14 +167,14 @@ static double control_price(const pricing *p, const gcut_node *n)
     if (n->op == GCUT_OP_if) return dearest;
     if (n->op == GCUT_OP_scan) return sum * (double)dim_at(g, gcut_scan_length(g, n), p->at, p->nat, place);
     if (bound) return sum * (double)dim_at(g, bound->u.dim, p->at, p->nat, place);
-    return n->op == GCUT_OP_while ? sum * UNBOUNDED : sum;
+    return n->op == GCUT_OP_while ? sum * GCUT_WHILE_RUNS : sum;
 }
 
 static double contraction_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
-    gcut_dtype t = width_of(g, n);
+    gcut_dtype t = gcut_node_widest(g, n);
     double flops = gcut_node_flops(g, n, p->at, p->nat);
     if (info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad)
         return gcut_machine_attention_ns(p->m, info->way, t, flops);
@@ -216,7 +203,7 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     bool rows = info->emit == GCUT_EMIT_REDUCE &&
                 gcut_axes_lie(gcut_type_of(g, x), gcut_attr_axes(g, n)) == GCUT_TRAILING;
-    double ns = gcut_machine_op_ns(p->m, (gcut_op)n->op, width_of(g, n), (double)p->numel[x]);
+    double ns = gcut_machine_op_ns(p->m, (gcut_op)n->op, gcut_node_widest(g, n), (double)p->numel[x]);
     if (!rows) ns += gcut_machine_move_ns(p->m, (double)storage(p, x), 0, INFINITY) + p->m->kernel_ns;
     return ns + through(p, stored_bytes);
 }
@@ -237,7 +224,7 @@ static double node_price(const pricing *p, const gcut_node *n)
     case GCUT_CLASS_VIEW:
     case GCUT_CLASS_CONSTANT: return 0;
     case GCUT_CLASS_POINTWISE:
-        return gcut_machine_op_ns(m, op, width_of(g, n), out) + through(p, stored) +
+        return gcut_machine_op_ns(m, op, gcut_node_widest(g, n), out) + through(p, stored) +
                (stored > 0 ? m->kernel_ns : 0);
     case GCUT_CLASS_REDUCTION: return reduction_price(p, n, stored);
     case GCUT_CLASS_CONTRACTION: /* the rate contains the writing; a loop behind it reads tiles in cache */
@@ -245,7 +232,7 @@ static double node_price(const pricing *p, const gcut_node *n)
                gcut_machine_move_ns(m, bytes, 0, stored > 0 ? bytes : 0);
     case GCUT_CLASS_CONTROL: return control_price(p, n) + through(p, bytes);
     case GCUT_CLASS_INDEX:
-        return gcut_machine_op_ns(m, op, width_of(g, n), out) + m->kernel_ns + through(p, bytes) +
+        return gcut_machine_op_ns(m, op, gcut_node_widest(g, n), out) + m->kernel_ns + through(p, bytes) +
                gcut_machine_move_ns(m, bytes, 0, INFINITY);
     }
     return 0;
