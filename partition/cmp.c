@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/table.h"
+#include "partition/form.h"
 #include "partition/report.h"
 
 /* A value that the two files treat differently; a or b NULL: it has no line there. */
@@ -104,9 +106,9 @@ static const char *const titles[NCOLS] = {"value", "op", "A", "B", "bytes A", "b
 static const char *fate_text(const comparing *c, const gcut_plan_line *l)
 {
     if (!l) return "-";
-    const char *name = l->fate == GCUT_F_SAVED ? "saved" : "recomputed";
+    const char *name = gcut_fate_name(l->fate);
     if (l->fate == GCUT_F_SAVED && l->form != GCUT_FORM_PLAIN)
-        return gcut_printf(c->arena, "%s as %s", name, gcut_report_form(l->form));
+        return gcut_printf(c->arena, "%s as %s", name, gcut_form_name(l->form));
     return l->nbefore ? gcut_printf(c->arena, "%s %u times", name, l->nbefore + 1) : name;
 }
 
@@ -133,18 +135,14 @@ static void fill_row(const comparing *c, const difference *d, const char **cell)
 
 static void print_table(const comparing *c, gcut_text *out)
 {
-    uint32_t n = c->of.n + 1;
-    const char *(*rows)[NCOLS] = gcut_calloc(c->arena, n, sizeof *rows);
-    size_t width[NCOLS] = {0};
-    memcpy(rows[0], titles, sizeof titles);
-    for (uint32_t i = 1; i < n; i++) fill_row(c, &c->of.at[i - 1], rows[i]);
-    for (uint32_t i = 0; i < n; i++)
-        for (int k = 0; k < NCOLS; k++)
-            if (strlen(rows[i][k]) > width[k]) width[k] = strlen(rows[i][k]);
-    for (uint32_t i = 0; i < n; i++)
-        for (int k = 0; k < NCOLS; k++)
-            gcut_text_add(out, k < COL_BYTES_A ? "  %-*s%s" : "  %*s%s", (int)width[k], rows[i][k],
-                          k == NCOLS - 1 ? "\n" : "");
+    gcut_table t = {.arena = c->arena, .ncols = NCOLS, .right = ~0u << COL_BYTES_A};
+    gcut_table_row(&t, titles);
+    for (uint32_t i = 0; i < c->of.n; i++) {
+        const char *cell[NCOLS];
+        fill_row(c, &c->of.at[i], cell);
+        gcut_table_row(&t, cell);
+    }
+    gcut_table_print(&t, 0, t.nrows, "  ", out);
 }
 
 static void print_head(const char *which, const gcut_plan_file *f, gcut_text *out)
@@ -201,11 +199,11 @@ static void json_side(gcut_json *j, const char *key, const gcut_plan_line *l)
         return;
     }
     gcut_json_object(j);
-    gcut_json_key(j, "fate"), gcut_json_str(j, l->fate == GCUT_F_SAVED ? "saved" : "recomputed");
-    gcut_json_key(j, "form"), gcut_json_str(j, l->fate == GCUT_F_SAVED ? gcut_report_form(l->form) : NULL);
-    gcut_json_key(j, "bytes"), gcut_json_int(j, line_bytes(l));
-    gcut_json_key(j, "ns"), gcut_json_real(j, l->ns);
-    gcut_json_key(j, "copies"), gcut_json_int(j, l->fate == GCUT_F_SAVED ? 0 : (int64_t)l->nbefore + 1);
+    gcut_json_key_str(j, "fate", gcut_fate_name(l->fate));
+    gcut_json_key_str(j, "form", l->fate == GCUT_F_SAVED ? gcut_form_name(l->form) : NULL);
+    gcut_json_key_int(j, "bytes", line_bytes(l));
+    gcut_json_key_real(j, "ns", l->ns);
+    gcut_json_key_int(j, "copies", l->fate == GCUT_F_SAVED ? 0 : (int64_t)l->nbefore + 1);
     gcut_json_end(j);
 }
 
@@ -213,18 +211,18 @@ static void json_totals(gcut_json *j, const char *key, const gcut_plan_file *f)
 {
     gcut_json_key(j, key);
     gcut_json_object(j);
-    gcut_json_key(j, "file"), gcut_json_str(j, f->path);
-    gcut_json_key(j, "policy"), gcut_json_str(j, f->policy);
-    gcut_json_key(j, "lambda"), gcut_json_real(j, f->lambda);
-    gcut_json_key(j, "saved_bytes"), gcut_json_int(j, f->saved_bytes);
+    gcut_json_key_str(j, "file", f->path);
+    gcut_json_key_str(j, "policy", f->policy);
+    gcut_json_key_real(j, "lambda", f->lambda);
+    gcut_json_key_int(j, "saved_bytes", f->saved_bytes);
     gcut_json_key(j, "peak_bytes");
     if (f->peak_bytes < 0)
         gcut_json_null(j);
     else
         gcut_json_int(j, f->peak_bytes);
-    gcut_json_key(j, "recompute_ns"), gcut_json_real(j, f->recompute_ns);
-    gcut_json_key(j, "cost_ns"), gcut_json_real(j, f->cost_ns);
-    gcut_json_key(j, "step_ns"), gcut_json_real(j, f->step_ns);
+    gcut_json_key_real(j, "recompute_ns", f->recompute_ns);
+    gcut_json_key_real(j, "cost_ns", f->cost_ns);
+    gcut_json_key_real(j, "step_ns", f->step_ns);
     gcut_json_end(j);
 }
 
@@ -232,8 +230,8 @@ static void print_json(const comparing *c, bool equal, gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);
-    gcut_json_key(&j, "equal"), gcut_json_bool(&j, equal);
-    gcut_json_key(&j, "same_graph"), gcut_json_bool(&j, same_graph(c));
+    gcut_json_key_bool(&j, "equal", equal);
+    gcut_json_key_bool(&j, "same_graph", same_graph(c));
     json_totals(&j, "a", c->a);
     json_totals(&j, "b", c->b);
     gcut_json_key(&j, "values");
@@ -241,9 +239,9 @@ static void print_json(const comparing *c, bool equal, gcut_text *out)
     for (uint32_t i = 0; i < c->of.n; i++) {
         const difference *d = &c->of.at[i];
         gcut_json_object(&j);
-        gcut_json_key(&j, "value"), gcut_json_str(&j, (d->a ? d->a : d->b)->value);
-        gcut_json_key(&j, "op"), gcut_json_str(&j, (d->a ? d->a : d->b)->op);
-        gcut_json_key(&j, "loop"), gcut_json_str(&j, d->loop);
+        gcut_json_key_str(&j, "value", (d->a ? d->a : d->b)->value);
+        gcut_json_key_str(&j, "op", (d->a ? d->a : d->b)->op);
+        gcut_json_key_str(&j, "loop", d->loop);
         json_side(&j, "a", d->a);
         json_side(&j, "b", d->b);
         gcut_json_end(&j);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "partition/form.h"
 #include "partition/report.h"
 
 typedef struct following {
@@ -73,12 +74,6 @@ static _Noreturn void refuse(const following *f, const gcut_plan_line *l, const 
               l->where, graph_name(f), what);
 }
 
-static const char *op_of(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role);
-}
-
 /* A stack of a loop is there or not as the plan of the loop's step says, which may have been edited. */
 static bool is_stack(const following *f, const char *name)
 {
@@ -103,10 +98,10 @@ static void match(following *f)
             refuse(f, l,
                    gcut_printf(a, "there is no value %%%s, which is %s %s in the plan", l->value, l->op,
                                l->type));
-        if (strcmp(op_of(g, v), l->op) != 0)
+        if (strcmp(gcut_maker_name(g, v), l->op) != 0)
             refuse(f, l,
-                   gcut_printf(a, "%%%s is made by %s here and by %s in the plan", l->value, op_of(g, v),
-                               l->op));
+                   gcut_printf(a, "%%%s is made by %s here and by %s in the plan", l->value,
+                               gcut_maker_name(g, v), l->op));
         const char *type = gcut_type_text(a, g->module, gcut_type_of(g, v));
         if (!types_agree(type, l->type))
             refuse(f, l, gcut_printf(a, "%%%s is %s here and %s in the plan", l->value, type, l->type));
@@ -140,7 +135,7 @@ static void check_steps(const following *f)
 static _Noreturn void impossible(const following *f, const gcut_plan_line *l, const char *why)
 {
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be %s: %s", l->where,
-              l->value, l->fate == GCUT_F_SAVED ? "saved" : "recomputed", why);
+              l->value, gcut_fate_name(l->fate), why);
 }
 
 /* The forms of partition/form.h, rounded only with save_dtype, for which the bound holds; loops stack values
@@ -156,7 +151,7 @@ static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
                       : gcut_type_of(f->p->g, v)->dtype != GCUT_f32
                           ? "only f32 values are rounded"
                           : "rounding it may change more than the last bits";
-    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_report_form(l->form), why));
+    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_form_name(l->form), why));
 }
 
 static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)

@@ -71,7 +71,8 @@ static gcut_dtype dtype_of(gcut_form form, gcut_dtype plain)
 
 const char *gcut_form_name(gcut_form form)
 {
-    static const char *const names[] = {NULL, "bf16", "bits"};
+    static const char *const names[] = {
+        [GCUT_FORM_PLAIN] = "plain", [GCUT_FORM_BF16] = "bf16", [GCUT_FORM_BITS] = "bits"};
     return names[form];
 }
 

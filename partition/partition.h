@@ -89,6 +89,8 @@ typedef struct gcut_schedule {
     const uint32_t *node;
 } gcut_schedule;
 
+const char *gcut_fate_name(gcut_fate f); /* free, saved, recomputed, unused, backward */
+
 typedef struct gcut_decision { /* one per value id of the joint graph */
     gcut_where where;
     gcut_fate fate;

@@ -27,6 +27,16 @@ static gcut_plan_options copy_options(gcut_module *m, const gcut_plan_options *o
     return o;
 }
 
+const char *gcut_fate_name(gcut_fate f)
+{
+    static const char *const names[] = {[GCUT_F_FREE] = "free",
+                                        [GCUT_F_SAVED] = "saved",
+                                        [GCUT_F_RECOMPUTED] = "recomputed",
+                                        [GCUT_F_UNUSED] = "unused",
+                                        [GCUT_F_BACKWARD] = "backward"};
+    return names[f];
+}
+
 static gcut_dim saved_sym(const gcut_graph *g, const gcut_choice *c)
 {
     gcut_module *m = g->module;

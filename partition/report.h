@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the text and the JSON report of a plan have in common.
+ * What reports are made of: text (report_text.c), JSON (report_json.c), why, comparisons, sweeps.
  */
 #ifndef GCUT_PARTITION_REPORT_H
 #define GCUT_PARTITION_REPORT_H
@@ -24,10 +24,9 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena);
 const char *gcut_report_exact(gcut_arena *a, int64_t n);    /* 34,048 */
 const char *gcut_report_size(gcut_arena *a, int64_t bytes); /* 34,048 bytes (33.3 KiB) */
 const char *gcut_report_time(gcut_arena *a, double ns);     /* 1.23 us */
-const char *gcut_report_form(gcut_form f);                  /* plain, bf16, bits */
+const char *gcut_report_time_to(gcut_arena *a, double ns, int digits);
 const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
 const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v); /* f32[32,256] */
-const char *gcut_report_op(const gcut_report_ctx *r, gcut_ref v);   /* an op's name, a parameter's role */
 const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);   /* mlp.c:41 fc1 */
 
 /* What the backward half makes directly from v or from a view of v, in graph order. */

@@ -14,16 +14,6 @@ static const char *name_of(const gcut_why *w, gcut_ref v)
     return w->r.g->values.at[v].name;
 }
 
-static const char *fate_name(gcut_fate f)
-{
-    static const char *const names[] = {[GCUT_F_FREE] = "free",
-                                        [GCUT_F_SAVED] = "saved",
-                                        [GCUT_F_RECOMPUTED] = "recomputed",
-                                        [GCUT_F_UNUSED] = "unused",
-                                        [GCUT_F_BACKWARD] = "backward"};
-    return names[f];
-}
-
 static const gcut_decision *mine(const gcut_why *w)
 {
     return &w->r.plan->value[w->v];
@@ -61,20 +51,20 @@ static void head(const gcut_why *w, gcut_text *out)
         gcut_text_add(out, "%%%s is a view: its storage is that of %%%s\n", name_of(w, w->asked),
                       name_of(w, w->v));
     if (w->loop) gcut_text_add(out, "in each step of %%%s:\n", w->loop);
-    gcut_text_add(out, "%%%s: %s", name_of(w, w->v), fate_name(d->fate));
+    gcut_text_add(out, "%%%s: %s", name_of(w, w->v), gcut_fate_name(d->fate));
     if (d->fate == GCUT_F_SAVED && d->form != GCUT_FORM_PLAIN)
-        gcut_text_add(out, " as %s", gcut_report_form(d->form));
+        gcut_text_add(out, " as %s", gcut_form_name(d->form));
     if (d->fate == GCUT_F_RECOMPUTED && d->copies > 1) gcut_text_add(out, ", %u times", d->copies);
     gcut_text_add(out, ", %s, %s, ", gcut_report_size(w->r.arena, stored_bytes(w)),
                   gcut_report_type(&w->r, w->v));
     if (gcut_def(w->r.g, w->v))
-        gcut_text_add(out, "made by %s at %s\n", gcut_report_op(&w->r, w->v), gcut_report_at(&w->r, w->v));
+        gcut_text_add(out, "made by %s at %s\n", gcut_maker_name(w->r.g, w->v), gcut_report_at(&w->r, w->v));
     else
-        gcut_text_add(out, "%s of @%s\n", gcut_report_op(&w->r, w->v), w->r.g->name);
+        gcut_text_add(out, "%s of @%s\n", gcut_maker_name(w->r.g, w->v), w->r.g->name);
     if (w->fixed) gcut_text_add(out, "  %s\n", w->fixed);
     if (w->wish)
         gcut_text_add(out, "  forced by %s; without that wish it would be %s\n", w->wish,
-                      fate_name(w->unforced));
+                      gcut_fate_name(w->unforced));
 }
 
 static void flips(const gcut_why *w, gcut_text *out)
@@ -95,7 +85,7 @@ static void steps(const gcut_why *w, gcut_text *out)
     for (uint32_t i = 0; i < w->chain.n; i++) {
         double ns = w->r.p->price[w->chain.at[i]].recompute_ns;
         gcut_text_add(out, "%s %%%s %s %s", i ? "," : "", name_of(w, w->chain.at[i]),
-                      gcut_report_op(&w->r, w->chain.at[i]), gcut_report_time(w->r.arena, ns));
+                      gcut_maker_name(w->r.g, w->chain.at[i]), gcut_report_time(w->r.arena, ns));
     }
     gcut_text_add(out, "; %s in all\n", gcut_report_time(w->r.arena, w->chain_ns));
 }
@@ -105,7 +95,7 @@ static void changes(const gcut_why *w, gcut_text *out)
     gcut_refs c = changed(w);
     for (uint32_t i = 0; i < c.n; i++)
         gcut_text_add(out, "%s %%%s %s -> %s", i ? "," : "  with it:", name_of(w, c.at[i]),
-                      fate_name(w->now->fate[c.at[i]]), fate_name(w->other->fate[c.at[i]]));
+                      gcut_fate_name(w->now->fate[c.at[i]]), gcut_fate_name(w->other->fate[c.at[i]]));
     if (c.n) gcut_text_add(out, "\n");
 }
 
@@ -128,7 +118,7 @@ static void against(const gcut_why *w, gcut_text *out)
     double more = w->other->cost_ns - w->now->cost_ns;
     gcut_text_add(out, "against: %s in which it is %s costs %s, %s %s\n",
                   gcut_why_is_minimum(w->r.plan) ? "the cheapest plan" : "this plan",
-                  fate_name(gcut_why_flip(w)), gcut_report_time(a, w->other->cost_ns),
+                  gcut_fate_name(gcut_why_flip(w)), gcut_report_time(a, w->other->cost_ns),
                   gcut_report_time(a, fabs(more)), more < 0 ? "less" : "more");
     gcut_text_add(out, "  saved bytes %+lld, recompute %s%s\n",
                   (long long)(w->other->saved_bytes - w->now->saved_bytes),
@@ -143,10 +133,10 @@ static void readers(const gcut_why *w, gcut_text *out)
                                     : "read in the backward half by: nothing\n");
     for (uint32_t i = 0; i < w->readers.n; i++) {
         const gcut_why_reader *x = &w->readers.at[i];
-        gcut_text_add(out, "  %%%s %s", name_of(w, x->value), gcut_report_op(&w->r, x->value));
+        gcut_text_add(out, "  %%%s %s", name_of(w, x->value), gcut_maker_name(w->r.g, x->value));
         if (x->rule_of)
             gcut_text_add(out, ", for the derivative of %%%s %s (%s)", name_of(w, x->rule_of),
-                          gcut_report_op(&w->r, x->rule_of), gcut_report_at(&w->r, x->rule_of));
+                          gcut_maker_name(w->r.g, x->rule_of), gcut_report_at(&w->r, x->rule_of));
         else if (x->again)
             gcut_text_add(out, ", computed again there");
         gcut_text_add(out, "\n");
@@ -158,7 +148,7 @@ static void effect(const gcut_why *w, const gcut_plan *plan, const gcut_plan *fl
 {
     gcut_arena *a = w->r.arena;
     if (w->fixed) return;
-    const char *to = fate_name(gcut_why_flip(w));
+    const char *to = gcut_fate_name(gcut_why_flip(w));
     if (!flipped) {
         gcut_text_add(out, "if %s: %s\n", to, refused ? refused : "not solved");
         return;
@@ -183,19 +173,6 @@ void gcut_why_text(const gcut_why *w, const gcut_plan *plan, const gcut_plan *fl
 
 /* ---- JSON ---- */
 
-static void key_str(gcut_json *j, const char *key, const char *s)
-{
-    gcut_json_key(j, key), gcut_json_str(j, s);
-}
-static void key_int(gcut_json *j, const char *key, int64_t i)
-{
-    gcut_json_key(j, key), gcut_json_int(j, i);
-}
-static void key_real(gcut_json *j, const char *key, double f)
-{
-    gcut_json_key(j, key), gcut_json_real(j, f);
-}
-
 static void json_readers(const gcut_why *w, gcut_json *j)
 {
     gcut_json_key(j, "readers");
@@ -203,10 +180,10 @@ static void json_readers(const gcut_why *w, gcut_json *j)
     for (uint32_t i = 0; i < w->readers.n; i++) {
         const gcut_why_reader *x = &w->readers.at[i];
         gcut_json_object(j);
-        key_str(j, "value", name_of(w, x->value));
-        key_str(j, "op", gcut_report_op(&w->r, x->value));
-        gcut_json_key(j, "recomputed"), gcut_json_bool(j, x->again);
-        key_str(j, "rule_of", x->rule_of ? name_of(w, x->rule_of) : NULL);
+        gcut_json_key_str(j, "value", name_of(w, x->value));
+        gcut_json_key_str(j, "op", gcut_maker_name(w->r.g, x->value));
+        gcut_json_key_bool(j, "recomputed", x->again);
+        gcut_json_key_str(j, "rule_of", x->rule_of ? name_of(w, x->rule_of) : NULL);
         gcut_json_end(j);
     }
     gcut_json_end(j);
@@ -220,18 +197,18 @@ static void json_other(const gcut_why *w, gcut_json *j)
         return;
     }
     gcut_json_object(j);
-    key_str(j, "state", fate_name(gcut_why_flip(w)));
-    key_real(j, "cost_ns", w->other->cost_ns);
-    key_int(j, "saved_bytes", w->other->saved_bytes);
-    key_real(j, "recompute_ns", w->other->recompute_ns);
+    gcut_json_key_str(j, "state", gcut_fate_name(gcut_why_flip(w)));
+    gcut_json_key_real(j, "cost_ns", w->other->cost_ns);
+    gcut_json_key_int(j, "saved_bytes", w->other->saved_bytes);
+    gcut_json_key_real(j, "recompute_ns", w->other->recompute_ns);
     gcut_json_key(j, "changes");
     gcut_json_array(j);
     gcut_refs c = changed(w);
     for (uint32_t i = 0; i < c.n; i++) {
         gcut_json_object(j);
-        key_str(j, "value", name_of(w, c.at[i]));
-        key_str(j, "from", fate_name(w->now->fate[c.at[i]]));
-        key_str(j, "to", fate_name(w->other->fate[c.at[i]]));
+        gcut_json_key_str(j, "value", name_of(w, c.at[i]));
+        gcut_json_key_str(j, "from", gcut_fate_name(w->now->fate[c.at[i]]));
+        gcut_json_key_str(j, "to", gcut_fate_name(w->other->fate[c.at[i]]));
         gcut_json_end(j);
     }
     gcut_json_end(j);
@@ -246,10 +223,10 @@ static void json_effect(const gcut_plan *plan, const gcut_plan *flipped, const c
         return;
     }
     gcut_json_object(j);
-    key_int(j, "peak_bytes", flipped->peak_bytes);
-    key_int(j, "peak_change", flipped->peak_bytes - plan->peak_bytes);
-    key_int(j, "saved_bytes", flipped->saved_bytes);
-    key_real(j, "time_change_ns", step_time(flipped) - step_time(plan));
+    gcut_json_key_int(j, "peak_bytes", flipped->peak_bytes);
+    gcut_json_key_int(j, "peak_change", flipped->peak_bytes - plan->peak_bytes);
+    gcut_json_key_int(j, "saved_bytes", flipped->saved_bytes);
+    gcut_json_key_real(j, "time_change_ns", step_time(flipped) - step_time(plan));
     gcut_json_end(j);
 }
 
@@ -259,9 +236,9 @@ static void json_chain(const gcut_why *w, gcut_json *j)
     gcut_json_array(j);
     for (uint32_t i = 0; i < w->chain.n; i++) {
         gcut_json_object(j);
-        key_str(j, "value", name_of(w, w->chain.at[i]));
-        key_str(j, "op", gcut_report_op(&w->r, w->chain.at[i]));
-        key_real(j, "ns", w->r.p->price[w->chain.at[i]].recompute_ns);
+        gcut_json_key_str(j, "value", name_of(w, w->chain.at[i]));
+        gcut_json_key_str(j, "op", gcut_maker_name(w->r.g, w->chain.at[i]));
+        gcut_json_key_real(j, "ns", w->r.p->price[w->chain.at[i]].recompute_ns);
         gcut_json_end(j);
     }
     gcut_json_end(j);
@@ -271,26 +248,26 @@ static void json_decision(const gcut_why *w, gcut_json *j)
 {
     const gcut_decision *d = mine(w);
     const gcut_flips *f = &w->r.flips[w->v];
-    key_str(j, "value", name_of(w, w->asked));
-    key_str(j, "base", name_of(w, w->v));
-    key_str(j, "loop", w->loop);
-    key_str(j, "state", fate_name(d->fate));
-    key_str(j, "fixed", w->fixed);
-    key_str(j, "reason", d->reason);
-    key_str(j, "form", d->fate == GCUT_F_SAVED ? gcut_report_form(d->form) : NULL);
-    key_int(j, "bytes", stored_bytes(w));
-    key_str(j, "type", gcut_report_type(&w->r, w->v));
-    key_str(j, "op", gcut_report_op(&w->r, w->v));
-    key_str(j, "loc", gcut_report_at(&w->r, w->v));
-    gcut_json_key(j, "forced"), w->wish ? gcut_json_str(j, w->wish) : gcut_json_null(j);
-    key_str(j, "unforced", w->wish ? fate_name(w->unforced) : NULL);
-    key_real(j, "save_ns", d->save_ns);
-    key_real(j, "recompute_ns", d->recompute_ns);
+    gcut_json_key_str(j, "value", name_of(w, w->asked));
+    gcut_json_key_str(j, "base", name_of(w, w->v));
+    gcut_json_key_str(j, "loop", w->loop);
+    gcut_json_key_str(j, "state", gcut_fate_name(d->fate));
+    gcut_json_key_str(j, "fixed", w->fixed);
+    gcut_json_key_str(j, "reason", d->reason);
+    gcut_json_key_str(j, "form", d->fate == GCUT_F_SAVED ? gcut_form_name(d->form) : NULL);
+    gcut_json_key_int(j, "bytes", stored_bytes(w));
+    gcut_json_key_str(j, "type", gcut_report_type(&w->r, w->v));
+    gcut_json_key_str(j, "op", gcut_maker_name(w->r.g, w->v));
+    gcut_json_key_str(j, "loc", gcut_report_at(&w->r, w->v));
+    gcut_json_key_str(j, "forced", w->wish);
+    gcut_json_key_str(j, "unforced", w->wish ? gcut_fate_name(w->unforced) : NULL);
+    gcut_json_key_real(j, "save_ns", d->save_ns);
+    gcut_json_key_real(j, "recompute_ns", d->recompute_ns);
     gcut_json_key(j, "flips_ns_per_byte");
     gcut_json_array(j);
     for (uint32_t i = 0; i < f->n; i++) gcut_json_real(j, f->at[i]);
     gcut_json_end(j);
-    key_real(j, "cost_ns", w->now->cost_ns);
+    gcut_json_key_real(j, "cost_ns", w->now->cost_ns);
 }
 
 void gcut_why_json(const gcut_why *w, const gcut_plan *plan, const gcut_plan *flipped, const char *refused,

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Text in columns: each as wide as its widest cell, two blanks between them, none at the end of a line.
+ *
+ *   gcut_table t = {.arena = a, .ncols = 2, .right = 1u << 1};
+ *   gcut_table_row(&t, (const char *[]){"value", "bytes"});
+ *   gcut_table_row(&t, (const char *[]){"%h", "4,096"});
+ *   gcut_table_print(&t, 0, t.nrows, "  ", out);
+ */
+#ifndef GCUT_BASE_TABLE_H
+#define GCUT_BASE_TABLE_H
+
+#include "base/arena.h"
+
+typedef struct gcut_table {
+    gcut_arena *arena;
+    uint32_t ncols, nrows;
+    uint32_t right;              /* bit c: column c is set to the right */
+    GCUT_VEC(const char *) cell; /* row by row; NULL = empty */
+} gcut_table;
+
+/* ncols cells, whose texts must outlive the table. */
+void gcut_table_row(gcut_table *t, const char *const *cell);
+/* Rows from..to-1.  All rows decide the widths; a column that is empty in all but the first, the titles, is
+ * left out. */
+void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const char *indent, gcut_text *out);
+
+#endif
