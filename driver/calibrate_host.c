@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver/quantile.h"
+
 const char *gcut_host_name(gcut_arena *a)
 {
     static const char key[] = "model name";
@@ -53,12 +55,6 @@ static void nothing(void *arg, int t, int nt)
     (void)arg, (void)t, (void)nt;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A region and its barrier: the first quartile, since the least is that of threads that happened to meet. */
 double gcut_host_region_ns(int threads)
 {
@@ -72,6 +68,6 @@ double gcut_host_region_ns(int threads)
         clock_gettime(CLOCK_MONOTONIC, &b);
         ns[i] = 1e9 * (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec);
     }
-    qsort(ns, TIMES, sizeof *ns, by_size);
-    return ns[TIMES / 4];
+    gcut_sort_reals(ns, TIMES);
+    return gcut_quantile(ns, TIMES, 0.25);
 }

@@ -2,8 +2,7 @@
  *
  * Steps with a clock: what each kernel takes, beside what was predicted.
  */
-#include <stdlib.h>
-
+#include "driver/quantile.h"
 #include "driver/step.h"
 
 #define WARM_UP 2 /* steps before any is timed: the first one touches its memory for the first time */
@@ -13,19 +12,6 @@ typedef struct job {
     int steps;
     gcut_profile *out;
 } job;
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts ns. */
-static double quantile(int64_t *ns, int n, double q)
-{
-    qsort(ns, (size_t)n, sizeof *ns, by_size);
-    return (double)ns[(int)(q * (n - 1) + 0.5)];
-}
 
 static void run(gcut_step *s)
 {
@@ -73,18 +59,19 @@ static void profile(void *arg)
     gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);
     int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
     size_t steps = (size_t)j->steps;
-    int64_t *ns = gcut_calloc(a, steps, sizeof *ns),
-            *each = gcut_calloc(a, steps * (size_t)launches, sizeof *each);
+    double *ns = gcut_calloc(a, steps, sizeof *ns);
+    int64_t *each = gcut_calloc(a, steps * (size_t)launches, sizeof *each);
     for (int k = 0; k < WARM_UP; k++) run(s);
     for (size_t k = 0; k < steps; k++) {
         run(s);
-        ns[k] = s->step_ns;
+        ns[k] = (double)s->step_ns;
     }
+    gcut_sort_reals(ns, steps);
     run_timed(j, a, launches, each);
     gcut_kernel_time *at = gcut_calloc(s->memory, c.n + 1, sizeof *at);
     *j->out = (gcut_profile){.predicted_ns = c.ns,
-                             .median_ns = quantile(ns, j->steps, 0.5),
-                             .p90_ns = quantile(ns, j->steps, 0.9),
+                             .median_ns = gcut_quantile(ns, steps, 0.5),
+                             .p90_ns = gcut_quantile(ns, steps, 0.9),
                              .flops = c.flops,
                              .bytes = c.read + c.written,
                              .threads = s->threads,
@@ -94,8 +81,10 @@ static void profile(void *arg)
     gcut_pipeline_limits(s->p, s->threads, &j->out->peak_flops, &j->out->peak_bytes);
     for (uint32_t i = 0; i < c.n; i++) {
         at[i] = kernel_of(s, &c.at[i]);
-        for (size_t k = 0; k < steps; k++) ns[k] = each[k * (size_t)launches + (size_t)c.at[i].launch];
-        at[i].measured_ns = quantile(ns, j->steps, 0.5);
+        for (size_t k = 0; k < steps; k++)
+            ns[k] = (double)each[k * (size_t)launches + (size_t)c.at[i].launch];
+        gcut_sort_reals(ns, steps);
+        at[i].measured_ns = gcut_quantile(ns, steps, 0.5);
     }
     gcut_arena_free(a);
 }

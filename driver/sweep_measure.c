@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/quantile.h"
 #include "driver/step.h"
 #include "driver/sweep.h"
 
@@ -28,20 +29,6 @@ static void try_out(gcut_step *s, gcut_sweep_point *point)
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, "give the sizes of the arrays with --at",
                   "the arrays have other sizes than the plans are made for");
     point->peak_measured = st.peak_bytes;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of n sorted values, the one at share q, between two of them where it lies between. */
-static double quantile(const double *x, int n, double q)
-{
-    double at = q * (n - 1);
-    int i = (int)at;
-    return i + 1 < n ? x[i] + (at - i) * (x[i + 1] - x[i]) : x[i];
 }
 
 void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, const gcut_sweep_options *how,
@@ -78,8 +65,8 @@ void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, co
     if (how->progress) how->progress(how->user, "measuring", rounds, rounds);
     for (size_t i = 0; i < n; i++) {
         double *x = &ns[i * rounds];
-        qsort(x, rounds, sizeof *x, by_value);
-        point[i].step_ns_median = quantile(x, how->rounds, 0.5);
-        point[i].step_ns_spread = (quantile(x, how->rounds, 0.75) - quantile(x, how->rounds, 0.25)) / 2;
+        gcut_sort_reals(x, rounds);
+        point[i].step_ns_median = gcut_quantile(x, rounds, 0.5);
+        point[i].step_ns_spread = (gcut_quantile(x, rounds, 0.75) - gcut_quantile(x, rounds, 0.25)) / 2;
     }
 }
