@@ -78,50 +78,6 @@ static gcut_options copy_options(gcut_arena *a, const gcut_options *opt)
     return o;
 }
 
-static int64_t smallest(const gcut_dim_decl *d)
-{
-    int64_t n = d->lo > 4 ? d->lo : 4, m = d->mult > 1 ? d->mult : 1;
-    n = (n + m - 1) / m * m;
-    return n > d->hi ? d->hi / m * m : n;
-}
-
-/* N in 1..64, a multiple of 4 */
-static const char *declared_text(gcut_arena *a, const gcut_module *m, const gcut_dim_decl *d)
-{
-    gcut_text t = {.arena = a};
-    gcut_text_add(&t, "%s in %lld..", gcut_dim_symbol_name(m->dims, d->sym), (long long)d->lo);
-    if (d->hi != GCUT_DIM_MAX) gcut_text_add(&t, "%lld", (long long)d->hi);
-    if (d->mult > 1) gcut_text_add(&t, ", a multiple of %lld", (long long)d->mult);
-    return t.at;
-}
-
-gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
-                                     uint32_t *n)
-{
-    const gcut_module *m = g->module;
-    gcut_dim_binding *out = gcut_calloc(a, g->decls.n + 1, sizeof *out);
-    bool *used = gcut_calloc(a, nat + 1, sizeof *used);
-    for (uint32_t i = 0; i < g->decls.n; i++) {
-        const gcut_dim_decl *d = &g->decls.at[i];
-        out[i] = (gcut_dim_binding){d->sym, smallest(d)};
-        for (size_t k = 0; k < nat; k++) {
-            if (strcmp(at[k].name, gcut_dim_symbol_name(m->dims, d->sym)) != 0) continue;
-            used[k] = true;
-            out[i].value = at[k].value;
-            if (at[k].value < d->lo || at[k].value > d->hi || at[k].value % (d->mult > 1 ? d->mult : 1))
-                gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
-                          "%s=%lld is no such size: @%s declares %s", at[k].name, (long long)at[k].value,
-                          g->name, declared_text(a, m, d));
-        }
-    }
-    for (size_t k = 0; k < nat; k++)
-        if (!used[k])
-            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "@%s has no size called '%s'",
-                      g->name, at[k].name);
-    *n = g->decls.n;
-    return out;
-}
-
 /* ---- stages ---- */
 
 /* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
@@ -179,43 +135,6 @@ static void to_split(gcut_pipeline *p)
         p->plan = gcut_plan_make(p->planned, &po);
     }
     gcut_pipeline_split(p, p->plan, p->primal->name);
-}
-
-gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
-{
-    gcut_plan_options policy = {0};
-    if (!gcut_policy_read(p->opt.policy, &policy))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0},
-                  gcut_printf(p->arena, "policies: %s", gcut_policy_list(p->arena)), "unknown policy '%s'",
-                  p->opt.policy);
-    bool mincut = policy.policy == GCUT_POLICY_MINCUT;
-    if (p->opt.saved_budget >= 0 && (!mincut || p->opt.budget > 0 || p->opt.plan))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "a budget on saved bytes leaves no room for %s",
-                  p->opt.plan ? "a plan file"
-                  : mincut    ? "a budget on the peak"
-                              : "another policy than mincut");
-    if (!gcut_is_lambda(p->opt.lambda))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                  "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
-    if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "bf16, or leave it out: every value as it is",
-                  "values cannot be saved as '%s'", p->opt.save_dtype);
-    return (gcut_plan_options){.policy = policy.policy,
-                               .torch_budget = policy.torch_budget,
-                               .lambda = p->opt.lambda,
-                               .saved_limited = p->opt.saved_budget >= 0,
-                               .saved_budget = p->opt.saved_budget,
-                               .at = p->at,
-                               .nat = p->nat,
-                               .machine = gcut_machine_at(p->machine, p->opt.threads),
-                               .save = p->opt.save,
-                               .recompute = p->opt.recompute,
-                               .nsave = (uint32_t)p->opt.nsave,
-                               .nrecompute = (uint32_t)p->opt.nrecompute,
-                               .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
-                               .file = p->file,
-                               .save_dtype = p->opt.save_dtype ? GCUT_bf16 : 0,
-                               .symbolic = p->opt.symbolic};
 }
 
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix)
@@ -323,45 +242,6 @@ static void to_kernel(gcut_pipeline *p)
     if (p->opt.budget > 0) gcut_budget_check(p);
 }
 
-static bool is_given(const gcut_pipeline *p, const char *symbol)
-{
-    for (size_t i = 0; i < p->opt.nat; i++)
-        if (!strcmp(p->opt.at[i].name, symbol)) return true;
-    return false;
-}
-
-static bool is_allowed(const gcut_graph *g, const char *symbol, int64_t n)
-{
-    for (uint32_t i = 0; i < g->decls.n; i++) {
-        const gcut_dim_decl *d = &g->decls.at[i];
-        if (!strcmp(gcut_dim_symbol_name(g->module->dims, d->sym), symbol))
-            return n >= d->lo && n <= d->hi && n % (d->mult > 1 ? d->mult : 1) == 0;
-    }
-    return false;
-}
-
-/* The file's policy, price and sizes are the plan's; --at says other sizes. */
-static void read_plan(gcut_pipeline *p, const char *flip)
-{
-    if (!p->opt.plan || p->opt.forward_only) return;
-    if (p->opt.budget > 0)
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){.file = p->opt.plan}, "leave one of the two out",
-                  "--plan and --budget both say what is saved");
-    p->file = gcut_plan_file_read(p->arena, p->opt.plan);
-    if (flip) gcut_plan_file_flip(p->file, flip);
-    p->opt.policy = p->file->policy;
-    p->opt.lambda = p->file->lambda;
-    p->opt.save_dtype = p->file->save_dtype;
-    gcut_size *at = gcut_calloc(p->arena, p->opt.nat + p->file->at.n + 1, sizeof *at);
-    if (p->opt.nat) memcpy(at, p->opt.at, p->opt.nat * sizeof *at);
-    for (uint32_t i = 0; i < p->file->at.n; i++) {
-        const gcut_plan_at *x = &p->file->at.at[i];
-        if (!is_given(p, x->name) && is_allowed(p->primal, x->name, x->size))
-            at[p->opt.nat++] = (gcut_size){x->name, x->size};
-        p->opt.at = at;
-    }
-}
-
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
                                  gcut_arena *parent)
 {
@@ -385,7 +265,7 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, 
     p->machine = gcut_machine_find(a, p->opt.machine);
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;
-    read_plan(p, flip);
+    gcut_pipeline_read_plan(p, flip);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     if (goal >= GCUT_TO_JOINT) to_joint(p);

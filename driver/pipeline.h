@@ -49,8 +49,13 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, 
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n);
 
-/* The stages from JOINT on, for whoever tries several plans. */
+/* What the options ask of the plan; throws on what they cannot. */
 gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
+/* The plan file of the options, with the other fate for value `flip` if that is not NULL: its policy and
+ * price replace those of the options, its sizes are taken where the options give none. */
+void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
+
+/* The stages from JOINT on, for whoever tries several plans. */
 /* The joint graph with what its loops save decided; the joint graph itself when it has none.  Each call has a
  * suffix of its own. */
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix);
