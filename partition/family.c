@@ -14,7 +14,7 @@
 
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
-#define OPTIONS 6  /* plans of the frontier whose savings are offered to each block */
+#define OPTIONS 6  /* plans of the frontier whose savings are offered to each block; > 2 */
 #define IMPROVED 8 /* members that get second copies */
 #define CLEARLY                                                                                              \
     0.995 /* of the smallest simulated peak so far: to be worth improving, what costs more has less */
@@ -65,8 +65,7 @@ static uint32_t options_of(const gcut_family *f, const gcut_choice **out)
     uint32_t n = f->by_cost.n, k = 0;
     out[k++] = f->by_cost.at[0].choice;
     for (uint32_t i = 0; i + 1 < OPTIONS && n > 1; i++) {
-        const gcut_choice *c =
-            f->by_cost.at[1 + (uint64_t)i * (n - 2) / (OPTIONS - 2 ? OPTIONS - 2 : 1)].choice;
+        const gcut_choice *c = f->by_cost.at[1 + (uint64_t)i * (n - 2) / (OPTIONS - 2)].choice;
         if (c != out[k - 1]) out[k++] = c;
     }
     return k;
@@ -120,6 +119,14 @@ static void limit(gcut_family *f)
     }
 }
 
+static void add_later(gcut_family *f, gcut_arena *arena, const gcut_problem *p, const gcut_member *m)
+{
+    gcut_choices more = {0};
+    gcut_later(p, arena, m->choice, &more);
+    for (uint32_t c = 0; c < more.n; c++)
+        add(f, arena, p, more.at[c], gcut_printf(arena, "%s, %u later copies", m->label, c + 1));
+}
+
 /* Second copies for members from all over the range, and for the smallest ones. */
 static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 {
@@ -130,16 +137,10 @@ static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
     }
     drop_dominated(&all, INFINITY);
     drop_dominated(&best, CLEARLY);
-    for (uint32_t k = 0; k < 2 * IMPROVED; k++) {
-        const gcut_family *of = k % 2 ? &best : &all;
-        uint32_t n = of->by_cost.n, i = k / 2;
-        uint32_t at = k % 2 ? n - 1 - i : (uint32_t)((uint64_t)i * (n - 1) / (IMPROVED - 1));
-        if (i >= n) continue;
-        gcut_member m = of->by_cost.at[at];
-        gcut_choices more = {0};
-        gcut_later(p, arena, m.choice, &more);
-        for (uint32_t c = 0; c < more.n; c++)
-            add(f, arena, p, more.at[c], gcut_printf(arena, "%s, %u later copies", m.label, c + 1));
+    for (uint32_t i = 0; i < IMPROVED; i++) {
+        uint32_t n = all.by_cost.n;
+        if (i < n) add_later(f, arena, p, &all.by_cost.at[(uint64_t)i * (n - 1) / (IMPROVED - 1)]);
+        if (i < best.by_cost.n) add_later(f, arena, p, &best.by_cost.at[best.by_cost.n - 1 - i]);
     }
 }
 

@@ -97,7 +97,8 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     uint32_t n = find_candidates(m, c, l, found);
     gcut_choice *best = NULL;
     double most = 0;
-    for (uint32_t k = 0; k<n && * left> 0; k++) {
+    for (uint32_t k = 0; k < n; k++) {
+        if (*left <= 0) break;
         gcut_again more = {0};
         gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, c->fate, &c->backward);
         uint32_t pos = position_of(m, l, found[k].reader);

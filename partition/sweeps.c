@@ -15,7 +15,7 @@ typedef struct wishing {
     bool *either;      /* by node: what neither half needs of necessity was asked for before */
     uint32_t *made;    /* by node: the epoch of its last wish, GCUT_NONE before the first */
     gcut_again *again;
-    GCUT_VEC(gcut_ref) todo;
+    GCUT_VEC(gcut_ref) pending;
 } wishing;
 
 static void wish(wishing *w, uint32_t pos, uint32_t epoch, uint32_t node)
@@ -67,7 +67,7 @@ static void sweep(wishing *w, uint32_t pos, uint32_t from, uint32_t epoch)
 
 static void ask(wishing *w, const gcut_node *n)
 {
-    for (uint32_t k = 0; k < n->nargs; k++) *GCUT_PUSH(w->arena, &w->todo) = gcut_arg(w->c->p->g, n, k);
+    for (uint32_t k = 0; k < n->nargs; k++) *GCUT_PUSH(w->arena, &w->pending) = gcut_arg(w->c->p->g, n, k);
 }
 
 /* Everything of block `epoch` that node n of the backward half reads and that is not there since this epoch
@@ -76,8 +76,8 @@ static void wish_operands(wishing *w, const gcut_node *n, uint32_t pos, uint32_t
 {
     const gcut_problem *p = w->c->p;
     ask(w, n);
-    while (w->todo.n) {
-        gcut_ref v = w->todo.at[--w->todo.n];
+    while (w->pending.n) {
+        gcut_ref v = w->pending.at[--w->pending.n];
         uint32_t def = p->g->values.at[v].def;
         if (def == GCUT_NONE || w->saved[v] || p->facts->out[v]) continue;
         const gcut_node *d = gcut_node_at(p->g, def);
