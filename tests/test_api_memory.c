@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Every request for memory may be refused: nothing is lost, and the error says so.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "api.h"
+
+/* Counts blocks, and refuses one request. */
+typedef struct failing {
+    long calls, fail_at, blocks;
+} failing;
+
+static void *allocate(void *user, void *block, size_t size)
+{
+    failing *f = user;
+    if (size == 0) {
+        if (block) f->blocks--;
+        free(block);
+        return NULL;
+    }
+    if (f->calls++ == f->fail_at) return NULL;
+    void *p = realloc(block, size);
+    if (!block && p) f->blocks++;
+    return p;
+}
+
+enum { EMIT, PEAK, SAVED, FOLLOW, WHY, COMPARE, SWEEP, NWAYS };
+
+/* Load and plan in one of those ways; true when all of it went well. */
+static bool all_of_it(failing *f, const char *graph, int way)
+{
+    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){allocate, f});
+    if (!ctx) return false;
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    bool ok = false, equal;
+    gcut_graph *g = gcut_load(ctx, graph, NULL);
+    if (way == PEAK) o.budget = 1 << 30;
+    if (way == SAVED) o.saved_budget = 100000;
+    if (way == FOLLOW) o.plan = in_tmp("sweep.json");
+    switch (g ? way : NWAYS) {
+    case EMIT:
+        ok = gcut_plan_of(g, NULL) && gcut_emit_files(g, NULL, in_tmp("sweep"), false) == GCUT_OK;
+        break;
+    case PEAK:
+    case SAVED:
+    case FOLLOW: ok = gcut_plan_of(g, &o); break;
+    case WHY: ok = gcut_explain(g, &o, "%h", true); break;
+    case COMPARE:
+        ok = gcut_compare_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json"), true, &equal);
+        break;
+    case SWEEP: ok = gcut_sweep_of(g, &o, NULL).text; break;
+    }
+    if (!ok) {
+        if (gcut_last_status(ctx) != GCUT_ENOMEM)
+            print_error("way %d, request %ld refused: status %d, %s\n", way, f->fail_at,
+                        (int)gcut_last_status(ctx), gcut_last_error(ctx));
+        assert_int_equal(gcut_last_status(ctx), GCUT_ENOMEM);
+        assert_true(strlen(gcut_last_error(ctx)) > 0);
+    }
+    gcut_ctx_free(ctx);
+    return ok;
+}
+
+static void write_plan(const char *graph, const char *path)
+{
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_load(ctx, graph, NULL);
+    FILE *f = fopen(path, "w");
+    assert_true(g && f);
+    gcut_plan_print_json(gcut_plan_of(g, NULL), f);
+    assert_int_equal(fclose(f), 0);
+    gcut_ctx_free(ctx);
+}
+
+/* Each request for memory in turn; of the thousands of a sweep, one of 29. */
+static void refuse_each(const char *graph, int way)
+{
+    failing all = {.fail_at = -1};
+    assert_true(all_of_it(&all, graph, way));
+    assert_int_equal(all.blocks, 0);
+    assert_true(all.calls > 10);
+    for (long k = 0; k <= all.calls; k += way == SWEEP && k + 29 < all.calls ? 29 : 1) {
+        failing one = {.fail_at = k};
+        bool done = all_of_it(&one, graph, way);
+        if (one.blocks) fail_msg("way %d: %ld blocks are lost when request %ld fails", way, one.blocks, k);
+        if (done != (k == all.calls)) fail_msg("way %d: request %ld of %ld refused", way, k, all.calls);
+    }
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    static const char squash[] =
+        "func @f[N in 1..64](param %w: f32[N, 8], input %x: f32[N, 8]) -> (out loss: "
+        "f32[]) {\n  %a = mul(%x, %w)\n  %h = tanh(%a)\n  %p = exp(%h)\n"
+        "  %loss = sum(%p)\n  return %loss\n}\n";
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        FILE *f = fopen(in_tmp("sweep.gcut"), "w");
+        assert_non_null(f);
+        fprintf(f, "gcut 1\n%s", k ? squash : LINE_FIT);
+        assert_int_equal(fclose(f), 0);
+        char graph[128], plan[128];
+        snprintf(graph, sizeof graph, "%s", in_tmp("sweep.gcut"));
+        snprintf(plan, sizeof plan, "%s", in_tmp("sweep.json"));
+        write_plan(graph, plan);
+        for (int way = k ? EMIT + 1 : EMIT; way < (k ? NWAYS : EMIT + 1); way++) refuse_each(graph, way);
+    }
+    write_plan(GCUT_SOURCE_DIR "/tests/loops/rnn.gcut", in_tmp("sweep.json"));
+    refuse_each(GCUT_SOURCE_DIR "/tests/loops/rnn.gcut", FOLLOW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
