@@ -165,6 +165,7 @@ static bool take(gcut_cli *c, int row, char *arg)
     int64_t n = 0;
     int choice = 0;
     bool ok = true;
+    if (row == GCUT_OPT_POLICY || row == GCUT_OPT_LAMBDA || row == GCUT_OPT_SAVE_DTYPE) c->rule = name;
     switch (row) {
     case GCUT_OPT_WRT: ok = take_names(name, arg, c->wrt, &o->nwrt); break;
     case GCUT_OPT_LOSS: o->loss = bare(arg); break;
@@ -369,6 +370,10 @@ int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
             return EXIT_USAGE;
         }
         if (!take(c, row_of(val), optarg)) return EXIT_USAGE;
+    }
+    if (c->opt.plan && c->rule) {
+        gcut_cli_complain("--plan %s says what --%s would: leave one of the two out", c->opt.plan, c->rule);
+        return EXIT_USAGE;
     }
     return take_operands(c, argc - optind, argv + optind) ? 0 : EXIT_USAGE;
 }

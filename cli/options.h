@@ -47,6 +47,7 @@ struct gcut_cli {
     gcut_stage_name stage;
     const char *out, *output; /* --out, -o */
     const char *svg;
+    const char *rule; /* the last option that says how to plan, which a plan file says too; or NULL */
     int64_t steps, rounds, points;
     double tol;     /* < 0: the check's own */
     double seconds; /* 0: the default */

@@ -31,6 +31,9 @@ static void test_usage(void **state)
     refused(2, "--lambda|'nan'", ARGV("plan", MLP, "--lambda", "nan"));
     refused(2, "lambda|1e+100", ARGV("plan", MLP, "--lambda", "1e300"));
     free(fine(ARGV("plan", MLP, "--lambda", "1e100", "--at", "N=1000000000")));
+    refused(2, "p.json|--policy|leave one",
+            ARGV("plan", MLP, "--policy", "torch", "--plan", "p.json", "--at", "N=4"));
+    refused(2, "p.json|--lambda|leave one", ARGV("plan", MLP, "--plan", "p.json", "--lambda", "1"));
     refused(2, "--at|SYMBOL=SIZE|'N'", ARGV("plan", MLP, "--at", "N"));
     refused(2, "--at|'9223372036854775808'", ARGV("plan", MLP, "--at", "N=9223372036854775808"));
     refused(2, "--steps|'0'", ARGV("run", MLP, "--steps", "0"));
