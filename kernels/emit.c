@@ -8,21 +8,23 @@
 #include "kernels/lower.h"
 
 /* Symbols of both halves, in the order of their declarations. */
-static uint32_t symbols(const gcut_program *p, gcut_dim_decl *out, uint32_t room)
+static gcut_dim_decl *symbols(const gcut_program *p, uint32_t *n)
 {
-    uint32_t n = 0;
+    size_t room = 0;
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++)
+        if (p->halves.at[k]->g) room += p->halves.at[k]->g->decls.n;
+    gcut_dim_decl *out = gcut_calloc(p->module->arena, room + 1, sizeof *out);
+    *n = 0;
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         const gcut_graph *g = p->halves.at[k]->g;
         for (uint32_t i = 0; g && i < g->decls.n; i++) {
             bool known = false;
-            for (uint32_t j = 0; j < n; j++) known = known || out[j].sym == g->decls.at[i].sym;
-            if (!known && n < room) out[n++] = g->decls.at[i];
+            for (uint32_t j = 0; j < *n; j++) known = known || out[j].sym == g->decls.at[i].sym;
+            if (!known) out[(*n)++] = g->decls.at[i];
         }
     }
-    return n;
+    return out;
 }
-
-#define MAX_SYMBOLS 64
 
 static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
 {
@@ -42,8 +44,8 @@ static uint32_t arena_buffers(const gcut_program *p)
 static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
 {
     gcut_module *m = p->module;
-    gcut_dim_decl syms[MAX_SYMBOLS];
-    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    uint32_t ns;
+    const gcut_dim_decl *syms = symbols(p, &ns);
     gcut_text_add(
         h,
         "/* %s.h: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
@@ -169,8 +171,8 @@ static void emit_layout(const gcut_program *p, gcut_text *c)
 
 static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
 {
-    gcut_dim_decl syms[MAX_SYMBOLS];
-    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    uint32_t ns;
+    const gcut_dim_decl *syms = symbols(p, &ns);
     gcut_text_add(c, "gcut_rt_status %s_init(%s_plan *plan, ", name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n",
@@ -214,8 +216,8 @@ static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
 
 static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 {
-    gcut_dim_decl syms[MAX_SYMBOLS];
-    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    uint32_t ns;
+    const gcut_dim_decl *syms = symbols(p, &ns);
     bool both = p->halves.at[GCUT_BACKWARD]->g != NULL;
     gcut_text_add(
         c,
@@ -336,8 +338,8 @@ void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_te
         name);
     gcut_text_add(c, "#include \"%s.h\"\n\n", name);
     emit_ir(p, c);
-    gcut_dim_decl syms[MAX_SYMBOLS];
-    uint32_t ns = symbols(p, syms, MAX_SYMBOLS);
+    uint32_t ns;
+    const gcut_dim_decl *syms = symbols(p, &ns);
     gcut_text_add(
         c, "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n",
         name, name, name);

@@ -219,6 +219,42 @@ static void not_numbers_survive(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* More sizes than fit anywhere by chance. */
+static void seventy_sizes(void **state)
+{
+    enum { SIZES = 70 };
+    static char text[1 << 14];
+    size_t n = 0;
+    (void)state;
+#define ADD(...) n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__)
+    ADD("func @many[S0 in 1..8");
+    for (int i = 1; i < SIZES; i++) ADD(", S%d in 1..8", i);
+    ADD("](param %%a0: f32[]");
+    for (int i = 0; i < SIZES; i++) ADD(", input %%x%d: f32[S%d]", i, i);
+    ADD(") -> (out loss: f32[]) {\n");
+    for (int i = 0; i < SIZES; i++)
+        ADD("  %%s%d = sum(%%x%d)\n  %%a%d = mul(%%a%d, %%s%d)\n", i, i, i + 1, i, i);
+    ADD("  return %%a%d\n}\n", SIZES);
+#undef ADD
+    assert_true(n < sizeof text);
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, text);
+    gcut_step *s = gcut_compile(g, NULL);
+    assert_non_null(s);
+    float w = 3, x[2] = {0.5f, 0.5f};
+    gcut_bind_scalar(s, "a0", &w);
+    for (int i = 0; i < SIZES; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "x%d", i);
+        gcut_bind(s, name, x, 2);
+    }
+    must_run(ctx, s);
+    gcut_value_info loss;
+    assert_true(gcut_step_value(s, "loss", &loss));
+    assert_true(*(float *)loss.at == 3);
+    gcut_ctx_free(ctx);
+}
+
 /* ---- surroundings ---- */
 
 static void missing_tools_and_folders(void **state)
@@ -401,6 +437,7 @@ int main(void)
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(indices_out_of_range),
         cmocka_unit_test(not_numbers_survive),
+        cmocka_unit_test(seventy_sizes),
         cmocka_unit_test(missing_tools_and_folders),
         cmocka_unit_test(nothing_is_left_behind),
         cmocka_unit_test(profiled),
