@@ -30,7 +30,8 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         t.plain = gcut_emit_unit(e);
         gcut_loop l = gcut_emit_loop(&next, a, &t.loop);
         e->body = &third;
-        t.tiles = gcut_emit_tiles(e, t.loop);
+        gcut_crew crew = gcut_loop_crew(h, next.unit);
+        t.tiles = gcut_emit_tiles(e, &crew, t.loop);
         gcut_emit_tiled_call(&l, &t);
         took = 1;
     } else {

@@ -518,12 +518,10 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
     gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n",
                   gcut_c_args(t->product), gcut_c_args(l->e));
     gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
-    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
-    gcut_text_add(
-        c,
-        "        if (gcut_rt_tiles(%s, nt)) {\n            gcut_rt_parallel(%s_f%u, (void *)args, %s);\n"
-        "        } else {\n            %s_f%u(args);\n",
-        row_count(l), pre, t->tiles, gcut_crew_c(l->m, &crew), pre, t->plain);
+    gcut_text_add(c,
+                  "        if (gcut_rt_tiles(%s, nt)) {\n            %s_f%u(args);\n        } else {\n"
+                  "            %s_f%u(args);\n",
+                  row_count(l), pre, t->tiles, pre, t->plain);
     emit_launch(l, t->loop, "&args[1]", "            ");
     gcut_text_add(c, "        }\n    }\n");
     emit_fault_checks(l);

@@ -482,21 +482,18 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
     gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis]);
 }
 
-uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop)
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_crew *crew, uint32_t loop)
 {
     unit u = unit_of(e);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
-    W(&u, "static void %s_f\1(void *arg, int t, int nt)\n{\n    const %s_args *const args = arg;\n",
-      e->prefix, e->prefix);
-    W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n", e->prefix);
+    W(&u, "static void %s_f\1_tile(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)\n{\n",
+      e->prefix);
+    W(&u, "    (void)c0, (void)c1;\n    %s_f%u_rows(arg, t, r0, r1);\n}\n\n", e->prefix, loop);
+    W(&u, "static void %s_f\1(const %s_args *args)\n{\n", e->prefix, e->prefix);
+    W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n", e->prefix);
+    W(&u, "    const int nt = x->plan->threads;\n");
     describe_gemm(&u, &pa, &pb, &pc);
-    W(&u, "    int64_t r0, r1;\n    gcut_rt_share(g.m, 32, t, nt, &r0, &r1);\n");
-    W(&u,
-      "    for (int64_t r = r0; r < r1; r += %d) {\n        const int64_t end = gcut_rt_min(r + %d, r1);\n",
-      GCUT_RT_TILE, GCUT_RT_TILE);
-    W(&u,
-      "        gcut_rt_gemm_part_%s(&g, %s, %s, %s, 0, r, end);\n        %s_f%u_rows(args + 1, t, r, end);\n "
-      "   }\n}\n\n",
-      t, pa, pb, pc, e->prefix, loop);
+    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f\1_tile, (void *)(args + 1), 1, %s);\n}\n\n", t, pa,
+      pb, pc, e->prefix, gcut_crew_c(u.m, crew));
     return gcut_c_function(e);
 }

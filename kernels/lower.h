@@ -280,8 +280,9 @@ void gcut_emit_conv(gcut_emitter *e);
 void gcut_emit_pool(gcut_emitter *e);
 /* Elements of workspace that a convolution needs. */
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit);
-/* The function that computes tiles of rows of a product and runs loop function number `loop` on each. */
-uint32_t gcut_emit_tiles(gcut_emitter *e, uint32_t loop);
+/* The function that computes a product on so many threads and runs loop function number `loop` on tiles of
+ * it. */
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_crew *crew, uint32_t loop);
 
 /* emit_half.c: all units of a half in their order: functions into e->c, launches into `call`. */
 void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *call);

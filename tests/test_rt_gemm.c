@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Matrix products against a triple loop in double (for f32) and long double (for f64), and against
- * themselves: the same bits for any number of threads and any partition of the rows.
+ * themselves: the same bits for any number of threads, and with a function on tiles.
  *
  * Bound: a dot product of length k summed in any order, in blocks or with FMA, has an error of at most
  * k eps / (1 - k eps) times the sum of |a b|, eps = 2^-24 or 2^-53; accumulation onto C adds one rounding and
@@ -98,6 +98,56 @@ static int64_t at(const problem *p, const int64_t *stride, int64_t batch)
     return sum;
 }
 
+/* A tile function that counts its visits to each element and keeps what it found there. */
+typedef struct visits {
+    const gcut_rt_gemm *g;
+    const char *c;
+    char *found;
+    size_t size;
+    unsigned char *times;
+    int threads, whole_rows, bad;
+} visits;
+
+static void visit(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+{
+    visits *v = arg;
+    const gcut_rt_gemm *g = v->g;
+    v->bad |= t < 0 || t >= v->threads || r0 < 0 || r1 > g->m || r0 >= r1 || c0 < 0 || c1 > g->n;
+    v->bad |= v->whole_rows && (c0 != 0 || c1 != g->n);
+    for (int64_t i = r0; i < r1; i++)
+        for (int64_t j = c0; j < c1; j++) {
+            size_t at = (size_t)(i * g->rsc + j * g->csc);
+            v->times[i * g->n + j]++;
+            memcpy(v->found + at * v->size, v->c + at * v->size, v->size);
+        }
+}
+
+/* Every element is visited once, and has its final bits by then: those of the plain product, c. */
+#define CHECK_TILED(T, SUFFIX)                                                                               \
+    static void check_tiled_##SUFFIX(const problem *p, const T *pa, const T *pb, const T *c0, const T *c)    \
+    {                                                                                                        \
+        const gcut_rt_gemm *g = &p->g;                                                                       \
+        size_t nc = (size_t)p->c.size;                                                                       \
+        T *d = malloc(nc * sizeof *d), *found = malloc(nc * sizeof *found);                                  \
+        unsigned char *times = malloc((size_t)(g->m * g->n) + 1);                                            \
+        for (int k = 0; k < 6; k++) {                                                                        \
+            visits v = {g, (const char *)d, (char *)found, sizeof(T), times, 1 + k / 2, k % 2, 0};           \
+            memset(times, 0, (size_t)(g->m * g->n) + 1);                                                     \
+            memcpy(d, c0, nc * sizeof *d);                                                                   \
+            memcpy(found, c0, nc * sizeof *d);                                                               \
+            gcut_rt_gemm_tiled_##SUFFIX(g, pa, pb, d, visit, &v, v.whole_rows, v.threads);                   \
+            assert_false(v.bad);                                                                             \
+            for (int64_t i = 0; i < g->m * g->n; i++) v.bad |= times[i] != 1;                                \
+            assert_false(v.bad);                                                                             \
+            assert_memory_equal(c, d, nc * sizeof *c);                                                       \
+            assert_memory_equal(c, found, nc * sizeof *c);                                                   \
+        }                                                                                                    \
+        free(d), free(found), free(times);                                                                   \
+    }
+
+CHECK_TILED(float, f32)
+CHECK_TILED(double, f64)
+
 /* Elements of C that no product may touch stay as they were: compared as bits, with everything else. */
 #define CHECK(T, WIDE, SUFFIX, EPS)                                                                          \
     static void check_##SUFFIX(const problem *p)                                                             \
@@ -133,18 +183,12 @@ static int64_t at(const problem *p, const int64_t *stride, int64_t batch)
         }                                                                                                    \
         for (size_t i = 0; i < nc; i++)                                                                      \
             if (!seen[i]) assert_memory_equal(&c[i], &c0[i], sizeof *c);                                     \
-        for (int threads = 2; threads <= 3; threads++) {                                                     \
+        for (int threads = 2; threads <= 4; threads++) {                                                     \
             memcpy(d, c0, nc * sizeof *c);                                                                   \
             gcut_rt_gemm_##SUFFIX(g, pa, pb, d, threads);                                                    \
             assert_memory_equal(c, d, nc * sizeof *c);                                                       \
         }                                                                                                    \
-        memcpy(d, c0, nc * sizeof *c);                                                                       \
-        for (int64_t t = p->batches - 1; t >= 0; t--)                                                        \
-            for (int64_t i = 0, j; i < g->m; i = j) {                                                        \
-                j = gcut_rt_min(g->m, i + 1 + random_below((int)g->m));                                      \
-                gcut_rt_gemm_part_##SUFFIX(g, pa, pb, d, t, i, j);                                           \
-            }                                                                                                \
-        assert_memory_equal(c, d, nc * sizeof *c);                                                           \
+        if (g->nbatch == 0) check_tiled_##SUFFIX(p, pa, pb, c0, c);                                          \
         free(a), free(b), free(c0), free(c), free(d), free(seen);                                            \
     }
 
@@ -169,12 +213,12 @@ static void test_small(void **state)
     }
 }
 
-/* Sizes beyond the small kernel's: BLIS and its edges, whatever orientation. */
+/* Sizes beyond the small kernel's: packing and edges, whatever orientation. */
 static void test_large(void **state)
 {
     (void)state;
     for (int r = 0; r < 12; r++) {
-        problem p = make(60 + random_below(60), 520 + random_below(60), 520 + random_below(30), r % 6 == 5,
+        problem p = make(40 + random_below(60), 520 + random_below(60), 520 + random_below(30), r % 6 == 5,
                          r % 3, r / 3 % 3, r % 5 % 3, r & 1);
         check_f32(&p);
     }
@@ -182,7 +226,7 @@ static void test_large(void **state)
     check_f64(&p);
     p = make(517, 101, 300, 0, 1, 0, 1, 0);
     check_f64(&p);
-    /* Long and thin ones, and repeated or reversed operands that BLIS would refuse. */
+    /* Long and thin ones, and repeated or reversed operands. */
     p = make(1, 700, 900, 0, 0, 0, 0, 0);
     check(&p);
     p = make(700, 1, 900, 0, 0, 0, 0, 1);
@@ -191,6 +235,52 @@ static void test_large(void **state)
     check(&p);
     p = make(30, 600, 600, 0, 4, 3, 0, 0);
     check(&p);
+}
+
+/* Around the sizes of a block, of a step of k and of a register block: more than one of each, with edges. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{35, 1201, 513},  {1201, 35, 513}, {1549, 33, 70},  {33, 1549, 65},
+                                       {24, 8193, 64},   {300, 320, 900}, {17, 32, 16385}, {97, 289, 1025},
+                                       {200, 1025, 257}, {20, 600, 513}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int how = (int)i & 1;
+        problem p = make(sizes[i][0], sizes[i][1], sizes[i][2], 0, how, !how, random_below(3), how);
+        check_f32(&p);
+    }
+    problem p = make(35, 1201, 513, 0, 1, 1, 0, 1);
+    check_f64(&p);
+    p = make(601, 35, 513, 0, 0, 0, 1, 0);
+    check_f64(&p);
+    p = make(90, 300, 520, 0, 2, 2, 2, 1);
+    check_f64(&p);
+    /* Strides that repeat or reverse an operand that is packed. */
+    p = make(40, 600, 600, 0, 3, 4, 0, 0);
+    check(&p);
+    p = make(600, 40, 600, 0, 4, 3, 1, 1);
+    check(&p);
+}
+
+static void count(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+{
+    (void)t;
+    int64_t *rows = arg;
+    rows[0] += r1 - r0;
+    rows[1] += c1 - c0;
+}
+
+/* Rows without columns are complete at once, for who wants whole rows. */
+static void test_no_columns(void **state)
+{
+    (void)state;
+    gcut_rt_gemm g = {.m = 5, .n = 0, .k = 3, .rsa = 3, .csa = 1, .rsb = 1, .csb = 1, .rsc = 1, .csc = 1};
+    float a[15] = {0}, b[1] = {0}, c[1] = {7};
+    int64_t rows[2] = {0, 0};
+    gcut_rt_gemm_tiled_f32(&g, a, b, c, count, rows, 1, 1);
+    assert_true(rows[0] == 5 && rows[1] == 0 && c[0] == 7);
+    gcut_rt_gemm_tiled_f32(&g, a, b, c, count, rows, 0, 1);
+    assert_true(rows[0] == 5);
 }
 
 static void test_degenerate(void **state)
@@ -242,8 +332,9 @@ static void test_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small), cmocka_unit_test(test_large), cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_nan),   cmocka_unit_test(test_name),
+        cmocka_unit_test(test_small),      cmocka_unit_test(test_large),      cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_no_columns), cmocka_unit_test(test_degenerate), cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,11 +103,15 @@ typedef struct gcut_rt_gemm {
 
 void gcut_rt_gemm_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads);
 void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int threads);
-/* The rows m0..m1 of batch number `batch` (row-major over batch[]) alone, on the calling thread. */
-void gcut_rt_gemm_part_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int64_t batch,
-                           int64_t m0, int64_t m1);
-void gcut_rt_gemm_part_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int64_t batch,
-                           int64_t m0, int64_t m1);
+/* Rows r0..r1 and columns c0..c1 of C are complete, and in cache; t is the calling thread's number.  Every
+ * element of C is in exactly one call. */
+typedef void gcut_rt_tile_fn(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
+/* The product, and tile(arg, …) on each part of C as soon as it is complete; nbatch = 0.  whole_rows: every
+ * call gets all columns, also when there are none. */
+void gcut_rt_gemm_tiled_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c,
+                            gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads);
+void gcut_rt_gemm_tiled_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c,
+                            gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads);
 /* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
 const char *gcut_rt_blis_name(void);
 

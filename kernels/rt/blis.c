@@ -6,17 +6,14 @@
  * machines: a plain "Intel(R) Xeon(R) Processor" and every Zen 4 get AVX2 kernels.  Here CPUID and XCR0
  * decide.
  * - bli_init() reads BLIS_ARCH_TYPE once; after it neither the environment nor another bli_init() changes
- *   anything.  A context can still be passed to each call, which is what happens here.  When the user has
- *   set BLIS_ARCH_TYPE, BLIS's own choice is passed.
+ *   anything.  Another context can still be asked for its kernels, which is what happens here.  When the user
+ *   has set BLIS_ARCH_TYPE, BLIS's own choice is taken.
  * - bli_arch_query_id() before bli_init() aborts when the variable is set, and asking for a sub-configuration
  * that was not compiled in aborts; BLIS_CONFIG_* of blis.h say which ones were.
  * - bli_gks_lookup_nat_cntx() is hidden in the shared library (and has become bli_gks_lookup_id() since 2.0):
  *   hence the static one.
- * - bli_thread_set_num_threads() is per process in some versions and per thread in others: every call gets
- *   a rntm_t of its own.
- * - The small-matrix path ("sup") depends on m and n, so on how a product was split: it is disabled.
- * - rs = cs = 0 means "column-major", and other strides that repeat elements abort: the caller sees to it
- * that none of these arrive.
+ * - Only its micro-kernels are called (macro.c has the loops and the packing), always on whole blocks, so an
+ *   element's bits do not depend on where it lies.
  * - Its inline functions warn under our flags.
  */
 #pragma GCC diagnostic push
@@ -34,6 +31,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
@@ -94,51 +92,50 @@ const char *gcut_rt_blis_name(void)
     return chosen;
 }
 
-/* A micro-kernel that prefers rows is used as it is for a row-major C, and on the transposed problem for a
- * column-major one; one that prefers columns the other way round. */
-static gcut_rt_block block(num_t type, int row_major_c)
+/* One that prefers columns computes the transposed block from swapped panels. */
+static int prefers_rows(num_t type, cntx_t *x)
+{
+    return bli_cntx_l3_nat_ukr_prefers_rows_dt(type, BLIS_GEMM_UKR, x);
+}
+
+static gcut_rt_micro describe(num_t type)
 {
     cntx_t *x = kernels();
-    int64_t mr = bli_cntx_get_blksz_def_dt(type, BLIS_MR, x),
-            nr = bli_cntx_get_blksz_def_dt(type, BLIS_NR, x);
-    int rows = bli_cntx_l3_nat_ukr_prefers_rows_dt(type, BLIS_GEMM_UKR, x);
-    return rows == !!row_major_c ? (gcut_rt_block){mr, nr} : (gcut_rt_block){nr, mr};
+    const gcut_rt_micro m = {
+        (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x), (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
+        (int)bli_cntx_get_blksz_max_dt(type, BLIS_MR, x), (int)bli_cntx_get_blksz_max_dt(type, BLIS_NR, x)};
+    return prefers_rows(type, x) ? m : (gcut_rt_micro){m.v, m.s, m.ldv, m.lds};
 }
 
-gcut_rt_block gcut_rt_blis_block_f32(int row_major_c)
+gcut_rt_micro gcut_rt_micro_f32(void)
 {
-    return block(BLIS_FLOAT, row_major_c);
+    return describe(BLIS_FLOAT);
 }
-gcut_rt_block gcut_rt_blis_block_f64(int row_major_c)
+gcut_rt_micro gcut_rt_micro_f64(void)
 {
-    return block(BLIS_DOUBLE, row_major_c);
-}
-
-static rntm_t one_thread(void)
-{
-    rntm_t r = BLIS_RNTM_INITIALIZER;
-    bli_rntm_set_num_threads(1, &r);
-    bli_rntm_disable_l3_sup(&r);
-    return r;
+    return describe(BLIS_DOUBLE);
 }
 
-/* BLIS does not write through A, B and alpha; its prototypes have no const. */
-void gcut_rt_blis_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t rsa, int64_t csa,
-                      const float *b, int64_t rsb, int64_t csb, float beta, float *c, int64_t rsc,
-                      int64_t csc)
-{
-    rntm_t r = one_thread();
-    float one = 1;
-    bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, (float *)a, rsa, csa, (float *)b, rsb,
-                 csb, &beta, c, rsc, csc, kernels(), &r);
-}
-
-void gcut_rt_blis_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t rsa, int64_t csa,
-                      const double *b, int64_t rsb, int64_t csb, double beta, double *c, int64_t rsc,
-                      int64_t csc)
-{
-    rntm_t r = one_thread();
-    double one = 1;
-    bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, m, n, k, &one, (double *)a, rsa, csa, (double *)b, rsb,
-                 csb, &beta, c, rsc, csc, kernels(), &r);
-}
+/* BLIS does not write through its panels; its prototypes have no const. */
+#define RUN(name, T, type, kernel)                                                                           \
+    void gcut_rt_micro_run_##name(int64_t k, const T *s, const T *v, int add, T *c, int64_t ldc,             \
+                                  const T *next_s, const T *next_v)                                          \
+    {                                                                                                        \
+        cntx_t *x = context;                                                                                 \
+        void_fp found = bli_cntx_get_l3_nat_ukr_dt(type, BLIS_GEMM_UKR, x);                                  \
+        kernel run;                                                                                          \
+        memcpy(&run, &found, sizeof run); /* void_fp may be an object's */                                   \
+        dim_t mr = bli_cntx_get_blksz_def_dt(type, BLIS_MR, x);                                              \
+        dim_t nr = bli_cntx_get_blksz_def_dt(type, BLIS_NR, x);                                              \
+        T one = 1, beta = add ? 1 : 0;                                                                       \
+        auxinfo_t aux = {0};                                                                                 \
+        if (prefers_rows(type, x)) {                                                                         \
+            bli_auxinfo_set_next_ab((void *)next_s, (void *)next_v, &aux);                                   \
+            run(mr, nr, k, &one, (T *)s, (T *)v, &beta, c, ldc, 1, &aux, x);                                 \
+        } else {                                                                                             \
+            bli_auxinfo_set_next_ab((void *)next_v, (void *)next_s, &aux);                                   \
+            run(mr, nr, k, &one, (T *)v, (T *)s, &beta, c, 1, ldc, &aux, x);                                 \
+        }                                                                                                    \
+    }
+RUN(f32, float, BLIS_FLOAT, sgemm_ukr_ft)
+RUN(f64, double, BLIS_DOUBLE, dgemm_ukr_ft)

@@ -2,22 +2,26 @@
  *
  * Matrix products over batches and threads.
  *
- * Which kernel computes a product (BLIS or our small one) is decided from the whole problem, never from the
+ * Which kernel computes a product (macro.c or small.c) is decided from the whole problem, never from the
  * part that a thread or a caller asks for, and both kernels give an element the same bits wherever it lies in
  * their call: so the result depends neither on the number of threads nor on how rows are split.
  */
 #include "gradcut/gradcut_rt.h"
 
+#include "kernels/rt/macro.h"
 #include "kernels/rt/small.h"
-#include "kernels/rt/use_blis.h"
 
 /* Multiply-adds that are worth waking a thread for: some 5 us of work. */
 enum { THREAD_WORK = 1 << 18 };
-/* Below these the small kernel reads B from the second-level cache as fast as BLIS reads its packed copy, and
- * the packing is saved; with few rows packing B never pays. */
+/* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
+ * and the packing is saved; with few rows packing B never pays. */
 enum { SMALL_B_BYTES = 1 << 20, SMALL_ROWS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
+/* Rows between two calls of a tile function behind the small kernel. */
+enum { TILE_ROWS = 96 };
+/* Multiply-adds in the time of packing one element. */
+enum { PACK_WORK = 64 };
 
 /* A gcut_rt_gemm in normal form. */
 typedef struct plan {
@@ -28,31 +32,11 @@ typedef struct plan {
     int nbatch, add, small, dots;
 } plan;
 
-/* Parts that each product is split into, along columns or rows, and the threads that share all parts. */
+/* A grid of parts that each product is split into, and the threads that share all parts. */
 typedef struct share {
-    int parts, threads, columns;
+    int64_t rows, columns;
+    int threads;
 } share;
-
-/* Elements from the first to behind the last along an axis. */
-static int64_t n_of(int64_t n, int64_t stride)
-{
-    return n * stride;
-}
-
-/* BLIS checks strides even of an axis of one element, whose stride means nothing: it gets a harmless one. */
-static int64_t stride(int64_t n, int64_t other, int64_t s)
-{
-    return n == 1 ? (other > 1 ? other : 1) : s;
-}
-
-/* Does BLIS take an m x n matrix with these strides?  They must be positive and not make elements overlap. */
-static int plain(int64_t m, int64_t n, int64_t rs, int64_t cs)
-{
-    if (m == 1 && n == 1) return 1;
-    if (m == 1) return cs > 0;
-    if (n == 1) return rs > 0;
-    return rs > 0 && cs > 0 && (rs >= n * cs || cs >= m * rs);
-}
 
 /* Batch axes that only continue the rows of A and C under one B become rows: one product of many rows is
  * faster than many of few. */
@@ -65,6 +49,12 @@ static void fold(plan *q)
         q->m *= q->batch[l];
         q->nbatch = l;
     }
+}
+
+/* For a column-major C both kernels compute C' = B' A': then A is the operand that they stream. */
+static int turned(const plan *q)
+{
+    return q->csc != 1 && q->rsc == 1;
 }
 
 static plan decide(const gcut_rt_gemm *g, size_t size)
@@ -89,13 +79,8 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
     }
     fold(&q);
     for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
-    /* The small kernel turns the problem round for a column-major C: then A is the operand that it streams.
-     */
-    int turned = q.csc != 1 && q.rsc == 1;
-    int64_t rows = turned ? q.n : q.m, columns = turned ? q.m : q.n;
-    q.small = rows <= SMALL_ROWS || columns <= SMALL_ROWS || columns * q.k * (int64_t)size <= SMALL_B_BYTES ||
-              !plain(q.m, q.k, q.rsa, q.csa) || !plain(q.k, q.n, q.rsb, q.csb) ||
-              !plain(q.m, q.n, q.rsc, q.csc);
+    int64_t rows = turned(&q) ? q.n : q.m, columns = turned(&q) ? q.m : q.n;
+    q.small = rows <= SMALL_ROWS || columns <= SMALL_ROWS || columns * q.k * (int64_t)size <= SMALL_B_BYTES;
     q.dots = q.csa == 1 && q.rsb == 1 && rows <= DOT_ROWS && q.k >= 64;
     return q;
 }
@@ -115,25 +100,41 @@ static void locate(int nbatch, const int64_t *batch, const int64_t *sa, const in
 }
 
 /* Multiples of these split a product without partial register blocks inside of it. */
-static gcut_rt_block grain_f32(const plan *q)
+static gcut_rt_grain grain_f32(const plan *q)
 {
-    return q->small ? (gcut_rt_block){q->csc == 1 ? 24 : 32, 32} : gcut_rt_blis_block_f32(q->csc == 1);
+    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 32, 32} : gcut_rt_macro_grain_f32(!turned(q));
 }
-static gcut_rt_block grain_f64(const plan *q)
+static gcut_rt_grain grain_f64(const plan *q)
 {
-    return q->small ? (gcut_rt_block){q->csc == 1 ? 24 : 16, 16} : gcut_rt_blis_block_f64(q->csc == 1);
+    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 16, 16} : gcut_rt_macro_grain_f64(!turned(q));
 }
 
-static share divide(const plan *q, gcut_rt_block grain, int threads)
+/* The largest part of n in so many. */
+static int64_t largest(int64_t n, int64_t grain, int64_t parts)
 {
-    share s = {1, gcut_rt_threads(threads), q->n > q->m};
+    return gcut_rt_min(n, gcut_rt_ceildiv(gcut_rt_ceildiv(n, grain), parts) * grain);
+}
+
+/* The grid of at most `parts` parts whose largest one takes the least arithmetic and packing. */
+static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts, int whole_rows)
+{
+    int64_t best = INT64_MAX;
+    for (int64_t r = 1; r <= parts; r++) {
+        if (parts % r != 0 || (whole_rows && r != parts)) continue;
+        int64_t m = largest(q->m, grain.m, r), n = largest(q->n, grain.n, parts / r);
+        int64_t work = m * n + PACK_WORK * (m + n);
+        if (work < best) best = work, s->rows = r, s->columns = parts / r;
+    }
+}
+
+static share divide(const plan *q, gcut_rt_grain grain, int threads, int whole_rows)
+{
+    share s = {1, 1, gcut_rt_threads(threads)};
     int64_t work = q->m * q->n * gcut_rt_max(q->k, 1) * q->batches;
     s.threads = (int)gcut_rt_max(1, gcut_rt_min(s.threads, work / THREAD_WORK));
-    if (s.threads > 1 && q->batches % s.threads != 0 && q->batches < 4 * s.threads) {
-        int64_t blocks = s.columns ? gcut_rt_ceildiv(q->n, grain.n) : gcut_rt_ceildiv(q->m, grain.m);
-        s.parts = (int)gcut_rt_min(s.threads, blocks);
-    }
-    s.threads = (int)gcut_rt_min(s.threads, q->batches * s.parts);
+    if (s.threads > 1 && q->batches % s.threads != 0 && q->batches < 4 * s.threads)
+        lay_grid(&s, q, grain, s.threads, whole_rows);
+    s.threads = (int)gcut_rt_min(s.threads, q->batches * s.rows * s.columns);
     return s;
 }
 

@@ -7,9 +7,21 @@
 #define GLUE(a, b) GLUE_(a, b)
 #define NAME(x) GLUE(x##_, TYPE)
 
-/* Rows m0..m1 and columns n0..n1 of one product, on the calling thread. */
-static void NAME(block)(const plan *q, const T *a, const T *b, T *c, int64_t m0, int64_t m1, int64_t n0,
-                        int64_t n1)
+/* What all threads work on. */
+typedef struct NAME(job) {
+    const plan *q;
+    share s;
+    gcut_rt_grain grain;
+    const T *a, *b;
+    T *c;
+    gcut_rt_tile_fn *tile;
+    void *arg;
+    int whole_rows;
+} NAME(job);
+
+/* Rows m0..m1 and columns n0..n1 of one product without packing, on the calling thread. */
+static void NAME(unpacked)(const plan *q, const T *a, const T *b, T *c, int64_t m0, int64_t m1, int64_t n0,
+                           int64_t n1)
 {
     int64_t m = m1 - m0, n = n1 - n0, k = q->k;
     if (m <= 0 || n <= 0) return;
@@ -21,44 +33,74 @@ static void NAME(block)(const plan *q, const T *a, const T *b, T *c, int64_t m0,
             for (int64_t j = 0; j < n; j++) c[i * q->rsc + j * q->csc] = 0;
     } else if (q->dots) {
         NAME(gcut_rt_dots)(m, n, k, a, q->rsa, b, q->csb, q->add, c, q->rsc, q->csc);
-    } else if (!q->small) {
-        int64_t rsa = stride(m, n_of(k, q->csa), q->rsa), csa = stride(k, n_of(m, q->rsa), q->csa);
-        int64_t rsb = stride(k, n_of(n, q->csb), q->rsb), csb = stride(n, n_of(k, q->rsb), q->csb);
-        int64_t rsc = stride(m, n_of(n, q->csc), q->rsc), csc = stride(n, n_of(m, q->rsc), q->csc);
-        NAME(gcut_rt_blis)(m, n, k, a, rsa, csa, b, rsb, csb, q->add ? 1 : 0, c, rsc, csc);
-    } else if (q->csc != 1 && q->rsc == 1) {
+    } else if (turned(q)) {
         NAME(gcut_rt_small)(n, m, k, b, q->csb, q->rsb, a, q->csa, q->rsa, q->add, c, q->csc, q->rsc);
     } else {
         NAME(gcut_rt_small)(m, n, k, a, q->rsa, q->csa, b, q->rsb, q->csb, q->add, c, q->rsc, q->csc);
     }
 }
 
-void NAME(gcut_rt_gemm_part)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int64_t batch, int64_t m0,
-                             int64_t m1)
+/* Rows m0..m1 and columns n0..n1 of one product, and their tiles, by thread number t. */
+static void NAME(cell)(const NAME(job) * w, int t, const T *a, const T *b, T *c, int64_t m0, int64_t m1,
+                       int64_t n0, int64_t n1)
 {
-    plan q = decide(g, sizeof(T));
-    int64_t at[3];
-    locate(g->nbatch, g->batch, g->sa, g->sb, g->sc, batch, at);
-    NAME(block)(&q, a + at[0], b + at[1], c + at[2], m0, m1, 0, g->n);
+    const plan *q = w->q;
+    if (q->small || q->dots || q->k <= 0) {
+        const int64_t step = w->tile ? TILE_ROWS : gcut_rt_max(m1 - m0, 1);
+        for (int64_t i = m0; i < m1; i += step) {
+            const int64_t end = gcut_rt_min(i + step, m1);
+            NAME(unpacked)(q, a, b, c, i, end, n0, n1);
+            if (w->tile && (n1 > n0 || w->whole_rows)) w->tile(w->arg, t, i, end, n0, n1);
+        }
+        return;
+    }
+    const gcut_rt_macro g = {m0,     m1,     n0,     n1,     q->k,    q->rsa, q->csa, q->rsb,
+                             q->csb, q->rsc, q->csc, q->add, w->tile, w->arg, t,      w->whole_rows};
+    NAME(gcut_rt_macro)(&g, a, b, c);
+}
+
+/* Thread t's share of the parts of all batches. */
+static void NAME(work)(void *arg, int t, int nt)
+{
+    const NAME(job) *w = arg;
+    const plan *q = w->q;
+    const share *s = &w->s;
+    int64_t begin, end;
+    gcut_rt_share(q->batches * s->rows * s->columns, 1, t, nt, &begin, &end);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at[3], m0, m1, n0, n1, part = i % (s->rows * s->columns);
+        locate(q->nbatch, q->batch, q->sa, q->sb, q->sc, i / (s->rows * s->columns), at);
+        gcut_rt_share(q->m, w->grain.m, (int)(part / s->columns), (int)s->rows, &m0, &m1);
+        gcut_rt_share(q->n, w->grain.n, (int)(part % s->columns), (int)s->columns, &n0, &n1);
+        NAME(cell)(w, t, w->a + at[0], w->b + at[1], w->c + at[2], m0, m1, n0, n1);
+    }
 }
 
 void NAME(gcut_rt_gemm)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int threads)
 {
-    plan q = decide(g, sizeof(T));
+    const plan q = decide(g, sizeof(T));
     if (q.m <= 0 || q.n <= 0 || q.batches <= 0) return;
-    gcut_rt_block grain = NAME(grain)(&q);
-    share s = divide(&q, grain, threads);
-#pragma omp parallel for num_threads(s.threads) if (s.threads > 1) schedule(static)
-    for (int64_t t = 0; t < q.batches * s.parts; t++) {
-        int64_t at[3], m0 = 0, m1 = q.m, n0 = 0, n1 = q.n;
-        int part = (int)(t % s.parts);
-        locate(q.nbatch, q.batch, q.sa, q.sb, q.sc, t / s.parts, at);
-        if (s.columns)
-            gcut_rt_share(q.n, grain.n, part, s.parts, &n0, &n1);
-        else
-            gcut_rt_share(q.m, grain.m, part, s.parts, &m0, &m1);
-        NAME(block)(&q, a + at[0], b + at[1], c + at[2], m0, m1, n0, n1);
-    }
+    NAME(job) w = {.q = &q, .grain = NAME(grain)(&q), .a = a, .b = b, .c = c};
+    w.s = divide(&q, w.grain, threads, 0);
+    gcut_rt_parallel(NAME(work), &w, w.s.threads);
+}
+
+void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, gcut_rt_tile_fn *tile,
+                              void *arg, int whole_rows, int threads)
+{
+    const plan q = decide(g, sizeof(T));
+    if (q.m <= 0 || (q.n <= 0 && !whole_rows)) return;
+    NAME(job)
+    w = {.q = &q,
+         .grain = NAME(grain)(&q),
+         .a = a,
+         .b = b,
+         .c = c,
+         .tile = tile,
+         .arg = arg,
+         .whole_rows = whole_rows};
+    w.s = divide(&q, w.grain, threads, whole_rows);
+    gcut_rt_parallel(NAME(work), &w, w.s.threads);
 }
 
 #undef NAME

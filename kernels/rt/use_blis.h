@@ -7,20 +7,22 @@
 
 #include <stdint.h>
 
-/* The register block in the orientation of C: rows * columns of one micro-kernel call. */
-typedef struct gcut_rt_block {
-    int64_t m, n;
-} gcut_rt_block;
+/* A micro-kernel: adds up s rows and v columns of C from packed panels (pack.h), with v the side along which
+ * it wants C contiguous. */
+typedef struct gcut_rt_micro {
+    int s, v;
+    int lds, ldv; /* elements from one step of k to the next in a panel of s rows or v columns */
+} gcut_rt_micro;
 
-gcut_rt_block gcut_rt_blis_block_f32(int row_major_c);
-gcut_rt_block gcut_rt_blis_block_f64(int row_major_c);
+gcut_rt_micro gcut_rt_micro_f32(void);
+gcut_rt_micro gcut_rt_micro_f64(void);
 
-/* C = A B + beta C on the calling thread.  Strides in elements, positive, and of no overlapping matrices. */
-void gcut_rt_blis_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t rsa, int64_t csa,
-                      const float *b, int64_t rsb, int64_t csb, float beta, float *c, int64_t rsc,
-                      int64_t csc);
-void gcut_rt_blis_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t rsa, int64_t csa,
-                      const double *b, int64_t rsb, int64_t csb, double beta, double *c, int64_t rsc,
-                      int64_t csc);
+/* c[i * ldc + j] (+)= the sum over k of s[.][i] * v[.][j], for a whole block.  k > 0; panels aligned to an
+ * element, with GCUT_RT_BEYOND readable bytes behind them; next_* are where the next call's will be. */
+#define GCUT_RT_BEYOND 1024
+void gcut_rt_micro_run_f32(int64_t k, const float *s, const float *v, int add, float *c, int64_t ldc,
+                           const float *next_s, const float *next_v);
+void gcut_rt_micro_run_f64(int64_t k, const double *s, const double *v, int add, double *c, int64_t ldc,
+                           const double *next_s, const double *next_v);
 
 #endif
