@@ -1,255 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The C of one loop unit (see loop.h for its phases).
- *
- * Sums do not depend on threads: a float reduction along the row uses
- * GCUT_LANES accumulators and a fixed tree, and a unit that reduces over rows
- * works in GCUT_BLOCKS blocks whose partial results are added in order.
+ * The function of one loop unit, and its launch.
  */
-#include <ctype.h>
-#include <string.h>
-
 #include "kernels/loop.h"
-
-#define SEQUENTIAL_MAX 16 /* a row of so few known elements is reduced one after the other */
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
 static const char *dim(const gcut_loop *l, gcut_dim d)
 {
     return gcut_c_dim(l->m, d);
-}
-
-/* ---- statements ---- */
-
-static bool is_bounded(const gcut_node *n)
-{
-    return gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_BOUNDED;
-}
-
-static const char *expression(const gcut_loop *l, const gcut_member *x)
-{
-    const gcut_node *n = gcut_node_at(l->g, x->node);
-    const char *arg[3] = {0};
-    for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(l, x, gcut_arg(l->g, n, k));
-    if (!is_bounded(n)) return gcut_c_expr(l->g, n, arg);
-    const char *limit = dim(l, gcut_attr_get(l->g, n, GCUT_A_of)->u.dim);
-    const char *where = x->level == GCUT_L_ROW ? "r" : l->u->flat ? "first + c" : "r * C + c";
-    return gcut_printf(l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
-                       gcut_c_type(gcut_type_of(l->g, x->v)->dtype), arg[0], limit, where, x->v);
-}
-
-static const char *kept_at(const gcut_loop *l, const gcut_member *x)
-{
-    return x->keep == GCUT_SCRATCH ? gcut_printf(l->m->arena, "s%u[c]", x->v)
-                                   : gcut_printf(l->m->arena, "o%u[c]", x->v);
-}
-
-/* Writes the variable of x and, first, of what it is computed from. */
-static void compute(gcut_loop *l, gcut_member *x, int p)
-{
-    if (l->have[x - l->at]) return;
-    l->have[x - l->at] = true;
-    const char *type = gcut_c_local(gcut_type_of(l->g, x->v)->dtype);
-    if (x->phase < p && x->keep != GCUT_RECOMPUTE) {
-        W(l, "            const %s v%u = %s;\n", type, x->v, kept_at(l, x));
-        return;
-    }
-    const gcut_node *n = gcut_node_at(l->g, x->node);
-    for (uint32_t k = 0; k < n->nargs; k++)
-        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
-            compute(l, gcut_loop_member(l, gcut_arg(l->g, n, k)), p);
-    W(l, "            const %s v%u = %s;\n", type, x->v, expression(l, x));
-}
-
-static gcut_dtype dtype_of(const gcut_loop *l, const gcut_member *x)
-{
-    return gcut_type_of(l->g, x->v)->dtype;
-}
-
-/* Float reductions along a row that is long or of unknown length use lanes. */
-static bool in_lanes(const gcut_loop *l, const gcut_member *x)
-{
-    if (!x->reduces || x->level == GCUT_L_COLUMN) return false;
-    bool tiny = x->level == GCUT_L_ROW && gcut_dim_known(l->u->inner) && l->u->inner <= SEQUENTIAL_MAX;
-    return gcut_dtype_is_float(dtype_of(l, x)) && !tiny;
-}
-
-static const char *combining(const gcut_loop *l, const gcut_member *x)
-{
-    return gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cexpr;
-}
-
-static const char *combine(const gcut_loop *l, const gcut_member *x, const char *a, const char *b)
-{
-    const char *how = combining(l, x);
-    if (!strcmp(how, "add")) return gcut_printf(l->m->arena, "%s + %s", a, b);
-    return gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", how, gcut_dtype_name(dtype_of(l, x)), a, b);
-}
-
-static const char *neutral(const gcut_loop *l, const gcut_member *x)
-{
-    const char *how = combining(l, x);
-    gcut_dtype t = dtype_of(l, x);
-    if (!strcmp(how, "add")) return "0";
-    if (!strcmp(how, "mul")) return "1";
-    bool max = !strcmp(how, "max");
-    if (gcut_dtype_is_float(t)) return max ? "-INFINITY" : "INFINITY";
-    if (t == GCUT_u8) return max ? "0" : "UINT8_MAX";
-    const char *bits = gcut_dtype_name(t) + 1;
-    return gcut_printf(l->m->arena, "INT%s_%s", bits, max ? "MIN" : "MAX");
-}
-
-/* `add` sums lanes with the function called sum. */
-static const char *lanes_call(const gcut_loop *l, const gcut_member *x)
-{
-    const char *how = combining(l, x);
-    return gcut_printf(l->m->arena, "gcut_rt_lanes_%s_%s(acc%u)", strcmp(how, "add") ? how : "sum",
-                       gcut_dtype_name(dtype_of(l, x)), x->v);
-}
-
-static void declare_accumulator(gcut_loop *l, const gcut_member *x, const char *indent)
-{
-    const char *t = gcut_c_type(dtype_of(l, x));
-    if (in_lanes(l, x))
-        W(l, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
-          indent, GCUT_LANES, x->v, neutral(l, x));
-    else if (x->level != GCUT_L_COLUMN)
-        W(l, "%s%s acc%u = %s;\n", indent, x->level == GCUT_L_TOTAL && !strcmp(t, "float") ? "double" : t,
-          x->v, neutral(l, x));
-}
-
-static void accumulate(gcut_loop *l, const gcut_member *x, const char *indent)
-{
-    const gcut_node *n = gcut_node_at(l->g, x->node);
-    const char *value = gcut_loop_operand(l, x, gcut_arg(l->g, n, 0));
-    const char *acc = x->level == GCUT_L_COLUMN ? gcut_printf(l->m->arena, "q%u[c]", x->v)
-                      : in_lanes(l, x)          ? gcut_printf(l->m->arena, "acc%u[l]", x->v)
-                                                : gcut_printf(l->m->arena, "acc%u", x->v);
-    W(l, "%s%s = %s;\n", indent, acc, combine(l, x, acc, value));
-}
-
-/* The operands that phase p reads element by element, each declared once per row; l->have: visited in this
- * phase. */
-static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
-{
-    if (l->have[x - l->at]) return;
-    l->have[x - l->at] = true;
-    if (x->phase < p && x->keep != GCUT_RECOMPUTE && !x->reduces) return;
-    const gcut_node *n = gcut_node_at(l->g, x->node);
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref v = gcut_arg(l->g, n, k);
-        gcut_access a = gcut_loop_access(l, x, v);
-        if (a == GCUT_X_FULL) declare_reads(l, gcut_loop_member(l, v), p, seen);
-        if ((a != GCUT_X_LOAD && a != GCUT_X_IOTA) || seen[v]) continue;
-        seen[v] = true;
-        gcut_loop_declare(l, v, a == GCUT_X_IOTA);
-    }
-}
-
-/* The statements of one column: values, then what they feed. */
-static void emit_column(gcut_loop *l, int p)
-{
-    memset(l->have, 0, l->n * sizeof *l->have);
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
-        if (!gcut_loop_sink(l, x, p)) continue;
-        if (x->reduces) {
-            gcut_ref v = gcut_arg(l->g, gcut_node_at(l->g, x->node), 0);
-            if (gcut_loop_access(l, x, v) == GCUT_X_FULL) compute(l, gcut_loop_member(l, v), p);
-        } else {
-            compute(l, x, p);
-        }
-    }
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
-        const char *t = gcut_c_type(dtype_of(l, x));
-        if (!gcut_loop_sink(l, x, p)) continue;
-        if (x->reduces) {
-            accumulate(l, x, "            ");
-            continue;
-        }
-        if (l->h->buffer[x->v] != GCUT_NONE) W(l, "            o%u[c] = (%s)v%u;\n", x->v, t, x->v);
-        if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
-    }
-}
-
-/* Does the text use the variable c? */
-static bool uses_column(const char *s)
-{
-    for (bool inside = false; *s; s++) {
-        bool letter = isalnum((unsigned char)*s) || *s == '_';
-        if (*s == 'c' && !inside && !isalnum((unsigned char)s[1]) && s[1] != '_') return true;
-        inside = letter;
-    }
-    return false;
-}
-
-/* "GCUT_RT_APART " before a loop whose iterations write no memory that another one reads or writes: compilers
- * give up on proving that for many pointers.  Index checks do: they share a note of the first fault. */
-static const char *apart(const gcut_loop *l)
-{
-    for (uint32_t i = 0; i < l->n; i++)
-        if (is_bounded(gcut_node_at(l->g, l->at[i].node))) return "";
-    return "GCUT_RT_APART ";
-}
-
-static void emit_phase(gcut_loop *l, int p, bool *seen)
-{
-    bool lanes = false, any = false;
-    const char *hint = apart(l);
-    memset(l->have, 0, l->n * sizeof *l->have);
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
-        if (!gcut_loop_sink(l, x, p)) continue;
-        any = true;
-        lanes = lanes || in_lanes(l, x);
-        declare_reads(l, x, p, seen);
-        if (x->reduces && x->level == GCUT_L_ROW) declare_accumulator(l, x, "        ");
-    }
-    if (!any) return;
-    gcut_text column = {.arena = l->m->arena}, *out = l->out;
-    l->out = &column;
-    emit_column(l, p);
-    l->out = out;
-    if (lanes) {
-        bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
-        W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", GCUT_LANES);
-        if (whole)
-            W(l, "        %sfor (int l = 0; l < %d; l++) {\n", hint, GCUT_LANES);
-        else
-            W(l,
-              "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        %sfor (int l = 0; l < n; "
-              "l++) "
-              "{\n",
-              GCUT_LANES, GCUT_LANES, hint);
-        if (uses_column(column.at)) W(l, "            const int64_t c = c0 + l;\n");
-    } else {
-        W(l, "        %sfor (int64_t c = 0; c < C; c++) {\n", hint);
-    }
-    gcut_text_addn(l->out, column.at, column.n);
-    W(l, lanes ? "        }\n        }\n" : "        }\n");
-}
-
-/* Arithmetic on values of the row that phase p completed (p = -1: that need no phase). */
-static void emit_row_values(gcut_loop *l, int p)
-{
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
-        if (x->phase != p) continue;
-        if (x->reduces && x->level == GCUT_L_ROW) {
-            if (in_lanes(l, x))
-                W(l, "        const %s v%u = %s;\n", gcut_c_type(dtype_of(l, x)), x->v, lanes_call(l, x));
-            else
-                W(l, "        const %s v%u = acc%u;\n", gcut_c_type(dtype_of(l, x)), x->v, x->v);
-        } else if (x->level == GCUT_L_ROW) {
-            W(l, "        const %s v%u = %s;\n", gcut_c_local(dtype_of(l, x)), x->v, expression(l, x));
-        } else {
-            continue;
-        }
-        if (l->h->buffer[x->v] != GCUT_NONE)
-            W(l, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(l, x->v), gcut_c_type(dtype_of(l, x)), x->v);
-    }
 }
 
 /* ---- the kernel ---- */
@@ -290,52 +49,11 @@ static void declare_scratch(gcut_loop *l)
     gcut_dim off = 0;
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
-        const char *t = gcut_c_type(dtype_of(l, x));
+        const char *t = gcut_c_type(gcut_loop_dtype(l, x));
         if (x->keep != GCUT_SCRATCH) continue;
         W(l, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
           gcut_c_arg(l->e, l->u->scratch), dim(l, l->e->p->buffers.at[l->u->scratch].count), dim(l, off));
         off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_row_bytes(l, x->v));
-    }
-}
-
-static void declare_partials(gcut_loop *l)
-{
-    gcut_dim off = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
-        if (!gcut_loop_partial(x)) continue;
-        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v, gcut_c_arg(l->e, l->u->partial),
-          dim(l, off));
-        off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(l, x));
-    }
-}
-
-static void begin_block(gcut_loop *l)
-{
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
-        const char *t = gcut_c_type(dtype_of(l, x));
-        if (x->level == GCUT_L_COLUMN)
-            W(l,
-              "    %s *const restrict q%u = (%s *)(part%u + k * (%s));\n"
-              "    for (int64_t c = 0; c < C; c++) q%u[c] = %s;\n",
-              t, x->v, t, x->v, dim(l, gcut_loop_row_bytes(l, x->v)), x->v, neutral(l, x));
-        if (x->level == GCUT_L_TOTAL) declare_accumulator(l, x, "    ");
-    }
-}
-
-static const char *total_type(const gcut_loop *l, const gcut_member *x)
-{
-    return gcut_dtype_is_float(dtype_of(l, x)) ? "double" : gcut_c_type(dtype_of(l, x));
-}
-
-static void end_block(gcut_loop *l)
-{
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
-        if (x->level != GCUT_L_TOTAL) continue;
-        W(l, "    *(%s *)(part%u + k * 64) = %s;\n", total_type(l, x), x->v,
-          in_lanes(l, x) ? lanes_call(l, x) : gcut_printf(l->m->arena, "acc%u", x->v));
     }
 }
 
@@ -349,13 +67,13 @@ static void emit_rows(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (x->level == GCUT_L_FULL && l->h->buffer[x->v] != GCUT_NONE)
-            W(l, "        %s *const o%u = %s + %s;\n", gcut_c_type(dtype_of(l, x)), x->v,
+            W(l, "        %s *const o%u = %s + %s;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v,
               gcut_loop_pointer(l, x->v), l->u->flat ? "first" : "r * C");
     }
-    emit_row_values(l, -1);
+    gcut_loop_row_values(l, -1);
     for (int p = 0; p < l->phases; p++) {
-        emit_phase(l, p, seen);
-        emit_row_values(l, p);
+        gcut_loop_phase(l, p, seen);
+        gcut_loop_row_values(l, p);
     }
     W(l, "    }\n");
 }
@@ -364,7 +82,7 @@ static void emit_faults(gcut_loop *l, bool declare)
 {
     uint32_t number = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        if (!is_bounded(gcut_node_at(l->g, l->at[i].node))) continue;
+        if (!gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node))) continue;
         if (declare)
             W(l, "    gcut_rt_fault fault%u = GCUT_RT_NO_FAULT;\n", l->at[i].v);
         else
@@ -381,41 +99,10 @@ static void begin_function(gcut_loop *l, const char *suffix, const char *argumen
       l->e->prefix, suffix, arguments, l->e->prefix);
 }
 
-/* Adds the partial results of the blocks in their order. */
 static void emit_join(gcut_loop *l)
 {
     begin_function(l, "_join", gcut_printf(l->m->arena, "const %s_args *args", l->e->prefix));
-    declare_partials(l);
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
-        if (!gcut_loop_partial(x)) continue;
-        gcut_dtype dt = dtype_of(l, x);
-        const char *t = gcut_c_type(dt), *buf = gcut_c_arg(l->e, l->h->buffer[x->v]);
-        if (x->level == GCUT_L_COLUMN) {
-            const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->inner);
-            W(l, "    %s *const restrict o%u = %s;\n", t, x->v, buf);
-            W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
-              x->v);
-            W(l,
-              "    for (int k = 1; k < %d; k++) {\n        const %s *const q = (const %s *)(part%u + k * "
-              "(%s));\n",
-              GCUT_BLOCKS, t, t, x->v, row);
-            W(l, "        for (int64_t c = 0; c < %s; c++) o%u[c] = (%s)(%s);\n    }\n", columns, x->v, t,
-              combine(l, x, gcut_printf(l->m->arena, "o%u[c]", x->v), "q[c]"));
-        } else {
-            const char *w = total_type(l, x);
-            bool sum = !strcmp(combining(l, x), "add");
-            W(l, "    %s sum%u = *(const %s *)part%u;\n", w, x->v, w, x->v);
-            const char *acc = gcut_printf(l->m->arena, "sum%u", x->v);
-            const char *nxt = gcut_printf(l->m->arena, "*(const %s *)(part%u + k * 64)", w, x->v);
-            const char *e =
-                sum ? gcut_printf(l->m->arena, "%s + %s", acc, nxt)
-                    : gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", combining(l, x),
-                                  gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
-            W(l, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, w, e);
-            W(l, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
-        }
-    }
+    gcut_loop_join(l);
     W(l, "}\n\n");
 }
 
@@ -429,7 +116,7 @@ static void emit_body(gcut_loop *l)
 {
     declare_pointers(l);
     declare_scratch(l);
-    declare_partials(l);
+    gcut_loop_declare_partials(l);
     emit_faults(l, true);
     W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
       dim(l, l->u->flat ? l->u->numel : l->u->inner));
@@ -438,11 +125,11 @@ static void emit_body(gcut_loop *l)
           "    for (int k = t; k < %d; k += nt) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, k, %d, &r0, "
           "&r1);\n",
           GCUT_BLOCKS, row_count(l), GCUT_BLOCKS);
-        begin_block(l);
+        gcut_loop_begin_block(l);
     }
     emit_rows(l);
     if (l->u->blocked) {
-        end_block(l);
+        gcut_loop_end_block(l);
         W(l, "    }\n");
     }
     emit_faults(l, false);
@@ -492,7 +179,7 @@ static void emit_fault_checks(const gcut_loop *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *node = gcut_node_at(l->g, l->at[i].node);
-        if (is_bounded(node)) gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
+        if (gcut_loop_is_bounded(node)) gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
     }
 }
 

@@ -59,6 +59,33 @@ static inline bool gcut_loop_partial(const gcut_member *x)
     return x->level == GCUT_L_COLUMN || x->level == GCUT_L_TOTAL;
 }
 
+static inline gcut_dtype gcut_loop_dtype(const gcut_loop *l, const gcut_member *x)
+{
+    return gcut_type_of(l->g, x->v)->dtype;
+}
+static inline bool gcut_loop_is_bounded(const gcut_node *n)
+{
+    return gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_BOUNDED;
+}
+
+/* emit_reduce.c */
+/* Float reductions along a row that is long or of unknown length have GCUT_LANES accumulators acc<v>[l]. */
+bool gcut_loop_in_lanes(const gcut_loop *l, const gcut_member *x);
+const char *gcut_loop_lanes_call(const gcut_loop *l, const gcut_member *x); /* joins them */
+void gcut_loop_declare_accumulator(gcut_loop *l, const gcut_member *x, const char *indent);
+void gcut_loop_accumulate(gcut_loop *l, const gcut_member *x, const char *indent);
+/* Blocks of rows have partial results, part<v> all of them, in the order of blocks that the join adds them
+ * in. */
+void gcut_loop_declare_partials(gcut_loop *l);
+void gcut_loop_begin_block(gcut_loop *l);
+void gcut_loop_end_block(gcut_loop *l);
+void gcut_loop_join(gcut_loop *l);
+
+/* emit_phase.c: phase p over the columns of row r, and arithmetic on what it completed (p = -1: on what needs
+ * no phase); seen: the operands that the row has declared. */
+void gcut_loop_phase(gcut_loop *l, int p, bool *seen);
+void gcut_loop_row_values(gcut_loop *l, int p);
+
 /* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue
  * of: tile by tile of rows while they are in cache or, for few rows, after the whole product. */
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function);
