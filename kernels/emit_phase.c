@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The statements of one row of a loop unit, phase by phase (see loop.h for phases).
+ *
+ * A column's values are one chain of dependent instructions.  When it is longer than a processor looks ahead,
+ * it runs at the latency of its instructions, and the next columns wait.  So a phase with several long
+ * functions is cut into parts: each walks a strip of columns by itself, with little to wait for in a column,
+ * and what a later part needs is kept in an array of a strip, which stays in L1.  All results are stored in
+ * the last part: a result may lie over an operand, which parts before it read.
  */
 #include <ctype.h>
 #include <string.h>
@@ -8,6 +14,23 @@
 #include "kernels/loop.h"
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
+
+enum {
+    PART_PS = 300,      /* arithmetic of a part: one long function and some short ones */
+    LONG_PS = 160,      /* of a long function, at least; what is one instruction, as sqrt, costs less, */
+    SHORT = 3,          /* and that much more than it delays */
+    STRIP = 256,        /* columns of a strip, a multiple of GCUT_LANES */
+    FEW = 64,           /* columns that no strip pays for */
+    STRIP_BYTES = 16384 /* of its arrays, about */
+};
+
+/* The values that a phase computes per column, in order, and the part that each belongs to. */
+typedef struct column {
+    int phase, parts, strip;
+    uint32_t n, *line; /* members */
+    int *part;         /* by member */
+    bool *kept;        /* by member: a later part reads it */
+} column;
 
 static const char *dim(const gcut_loop *l, gcut_dim d)
 {
@@ -34,21 +57,129 @@ static const char *kept_at(const gcut_loop *l, const gcut_member *x)
                                    : gcut_printf(l->m->arena, "o%u[c]", x->v);
 }
 
-/* Writes the variable of x and, first, of what it is computed from. */
-static void compute(gcut_loop *l, gcut_member *x, int p)
+/* An earlier phase left x where this one finds it. */
+static bool is_found(const gcut_member *x, int p)
+{
+    return x->phase < p && x->keep != GCUT_RECOMPUTE;
+}
+
+/* x and, first, what it is computed from become lines. */
+static void schedule(gcut_loop *l, column *c, gcut_member *x)
 {
     if (l->have[x - l->at]) return;
     l->have[x - l->at] = true;
-    const char *type = gcut_c_local(gcut_type_of(l->g, x->v)->dtype);
-    if (x->phase < p && x->keep != GCUT_RECOMPUTE) {
-        W(l, "            const %s v%u = %s;\n", type, x->v, kept_at(l, x));
-        return;
-    }
     const gcut_node *n = gcut_node_at(l->g, x->node);
-    for (uint32_t k = 0; k < n->nargs; k++)
+    for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
         if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
-            compute(l, gcut_loop_member(l, gcut_arg(l->g, n, k)), p);
-    W(l, "            const %s v%u = %s;\n", type, x->v, expression(l, x));
+            schedule(l, c, gcut_loop_member(l, gcut_arg(l->g, n, k)));
+    c->line[c->n++] = (uint32_t)(x - l->at);
+}
+
+/* The member that a sink of the phase takes its value from; NULL: it reads memory. */
+static gcut_member *source(const gcut_loop *l, gcut_member *x)
+{
+    if (!x->reduces) return x;
+    gcut_ref v = gcut_arg(l->g, gcut_node_at(l->g, x->node), 0);
+    return gcut_loop_access(l, x, v) == GCUT_X_FULL ? gcut_loop_member(l, v) : NULL;
+}
+
+/* The part that sink x of the phase is written in: results in the last, reductions with their operand. */
+static int part_of(const gcut_loop *l, const column *c, gcut_member *x)
+{
+    const gcut_member *from = source(l, x);
+    return x->reduces && from && !is_found(from, c->phase) ? c->part[from - l->at] : c->parts - 1;
+}
+
+/* Lines are dealt out in order, so that a part needs nothing of a later one. */
+static void cut(gcut_loop *l, column *c)
+{
+    int load = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const gcut_member *x = &l->at[c->line[i]];
+        int ps = is_found(x, c->phase) ? 0 : gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cost_ps;
+        if (ps < LONG_PS) ps /= SHORT;
+        if (load > 0 && load + ps > PART_PS) load = 0, c->parts++;
+        load += ps;
+        c->part[x - l->at] = c->parts - 1;
+    }
+}
+
+static void keep(const gcut_loop *l, column *c, const gcut_member *x, int part)
+{
+    if (!is_found(x, c->phase) && c->part[x - l->at] < part) c->kept[x - l->at] = true;
+}
+
+/* What crosses from part to part, and how long strips are so that it fits. */
+static void keep_crossing(gcut_loop *l, column *c)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        gcut_member *x = &l->at[c->line[i]];
+        const gcut_node *n = gcut_node_at(l->g, x->node);
+        for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
+            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+                keep(l, c, gcut_loop_member(l, gcut_arg(l->g, n, k)), c->part[x - l->at]);
+    }
+    for (uint32_t i = 0; i < l->n; i++)
+        if (gcut_loop_sink(l, &l->at[i], c->phase) && !l->at[i].reduces) keep(l, c, &l->at[i], c->parts - 1);
+    for (uint32_t i = 0; i < l->n; i++)
+        if (c->kept[i]) bytes += gcut_dtype_bytes(gcut_loop_dtype(l, &l->at[i]));
+    while (c->strip > GCUT_LANES && bytes * c->strip > STRIP_BYTES) c->strip /= 2;
+}
+
+static column column_of(gcut_loop *l, gcut_arena *a, int p)
+{
+    column c = {.phase = p, .parts = 1, .strip = STRIP};
+    c.line = gcut_calloc(a, l->n, sizeof *c.line);
+    c.part = gcut_calloc(a, l->n, sizeof *c.part);
+    c.kept = gcut_calloc(a, l->n, sizeof *c.kept);
+    memset(l->have, 0, l->n * sizeof *l->have);
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (!gcut_loop_sink(l, &l->at[i], p)) continue;
+        gcut_member *x = source(l, &l->at[i]);
+        if (x) schedule(l, &c, x);
+    }
+    gcut_dim columns = l->u->flat ? l->u->numel : l->u->inner;
+    if (!gcut_dim_known(columns) || columns > FEW) cut(l, &c);
+    if (c.parts > 1) keep_crossing(l, &c);
+    return c;
+}
+
+/* Marks in l->have what part reads of parts before it or of phases before this. */
+static void mark_needed(gcut_loop *l, const column *c, int part)
+{
+    memset(l->have, 0, l->n * sizeof *l->have);
+    for (uint32_t i = 0; i < c->n; i++) {
+        gcut_member *x = &l->at[c->line[i]];
+        const gcut_node *n = gcut_node_at(l->g, x->node);
+        for (uint32_t k = 0; k < n->nargs && c->part[x - l->at] == part && !is_found(x, c->phase); k++)
+            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+                l->have[gcut_loop_member(l, gcut_arg(l->g, n, k)) - l->at] = true;
+    }
+    for (uint32_t i = 0; i < l->n; i++) {
+        gcut_member *x = &l->at[i], *from = gcut_loop_sink(l, x, c->phase) ? source(l, x) : NULL;
+        if (from && part_of(l, c, x) == part) l->have[from - l->at] = true;
+    }
+}
+
+/* The variables of a part. */
+static void emit_values(gcut_loop *l, const column *c, int part)
+{
+    mark_needed(l, c, part);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const gcut_member *x = &l->at[c->line[i]];
+        const char *type = gcut_c_local(gcut_loop_dtype(l, x));
+        bool found = is_found(x, c->phase), here = !found && c->part[x - l->at] == part;
+        if (!here && !l->have[x - l->at]) continue;
+        if (found)
+            W(l, "            const %s v%u = %s;\n", type, x->v, kept_at(l, x));
+        else if (!here)
+            W(l, "            const %s v%u = w%u[c - c0];\n", type, x->v, x->v);
+        else
+            W(l, "            const %s v%u = %s;\n", type, x->v, expression(l, x));
+        if (here && c->kept[x - l->at])
+            W(l, "            w%u[c - c0] = (%s)v%u;\n", x->v, gcut_c_type(gcut_loop_dtype(l, x)), x->v);
+    }
 }
 
 /* The operands that phase p reads element by element, each declared once per row; l->have: visited in this
@@ -57,7 +188,7 @@ static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
 {
     if (l->have[x - l->at]) return;
     l->have[x - l->at] = true;
-    if (x->phase < p && x->keep != GCUT_RECOMPUTE && !x->reduces) return;
+    if (is_found(x, p) && !x->reduces) return;
     const gcut_node *n = gcut_node_at(l->g, x->node);
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
@@ -70,23 +201,13 @@ static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
 }
 
 /* The statements of one column: values, then what they feed. */
-static void emit_column(gcut_loop *l, int p)
+static void emit_column(gcut_loop *l, const column *c, int part)
 {
-    memset(l->have, 0, l->n * sizeof *l->have);
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
-        if (!gcut_loop_sink(l, x, p)) continue;
-        if (x->reduces) {
-            gcut_ref v = gcut_arg(l->g, gcut_node_at(l->g, x->node), 0);
-            if (gcut_loop_access(l, x, v) == GCUT_X_FULL) compute(l, gcut_loop_member(l, v), p);
-        } else {
-            compute(l, x, p);
-        }
-    }
+    emit_values(l, c, part);
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
-        if (!gcut_loop_sink(l, x, p)) continue;
+        if (!gcut_loop_sink(l, x, c->phase) || part_of(l, c, x) != part) continue;
         if (x->reduces) {
             gcut_loop_accumulate(l, x, "            ");
             continue;
@@ -116,41 +237,62 @@ static const char *apart(const gcut_loop *l)
     return "GCUT_RT_APART ";
 }
 
+/* One loop over the columns from..to: of all, or of a strip. */
+static void emit_part(gcut_loop *l, const column *c, int part)
+{
+    bool lanes = false, strip = c->parts > 1;
+    const char *hint = apart(l), *b = strip ? "g" : "c0", *from = strip ? "c0" : "0",
+               *to = strip ? "c1" : "C";
+    for (uint32_t i = 0; i < l->n; i++)
+        if (gcut_loop_sink(l, &l->at[i], c->phase) && part_of(l, c, &l->at[i]) == part)
+            lanes = lanes || gcut_loop_in_lanes(l, &l->at[i]);
+    gcut_text text = {.arena = l->m->arena}, *out = l->out;
+    l->out = &text;
+    emit_column(l, c, part);
+    l->out = out;
+    if (lanes) {
+        bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
+        W(l, "        for (int64_t %s = %s; %s < %s; %s += %d) {\n", b, from, b, to, b, GCUT_LANES);
+        if (!whole)
+            W(l, "        const int n = %s - %s < %d ? (int)(%s - %s) : %d;\n", to, b, GCUT_LANES, to, b,
+              GCUT_LANES);
+        W(l, "        %sfor (int l = 0; l < %s; l++) {\n", hint,
+          whole ? gcut_printf(l->m->arena, "%d", GCUT_LANES) : "n");
+        if (uses_column(text.at)) W(l, "            const int64_t c = %s + l;\n", b);
+    } else {
+        W(l, "        %sfor (int64_t c = %s; c < %s; c++) {\n", hint, from, to);
+    }
+    gcut_text_addn(l->out, text.at, text.n);
+    W(l, lanes ? "        }\n        }\n" : "        }\n");
+}
+
+static void begin_strip(gcut_loop *l, const column *c)
+{
+    W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", c->strip);
+    W(l, "        const int64_t c1 = gcut_rt_min(c0 + %d, C);\n", c->strip);
+    for (uint32_t i = 0; i < l->n; i++)
+        if (c->kept[i])
+            W(l, "        %s w%u[%d];\n", gcut_c_type(gcut_loop_dtype(l, &l->at[i])), l->at[i].v, c->strip);
+}
+
 void gcut_loop_phase(gcut_loop *l, int p, bool *seen)
 {
-    bool lanes = false, any = false;
-    const char *hint = apart(l);
+    bool any = false;
     memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;
         any = true;
-        lanes = lanes || gcut_loop_in_lanes(l, x);
         declare_reads(l, x, p, seen);
         if (x->reduces && x->level == GCUT_L_ROW) gcut_loop_declare_accumulator(l, x, "        ");
     }
     if (!any) return;
-    gcut_text column = {.arena = l->m->arena}, *out = l->out;
-    l->out = &column;
-    emit_column(l, p);
-    l->out = out;
-    if (lanes) {
-        bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
-        W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", GCUT_LANES);
-        if (whole)
-            W(l, "        %sfor (int l = 0; l < %d; l++) {\n", hint, GCUT_LANES);
-        else
-            W(l,
-              "        const int n = C - c0 < %d ? (int)(C - c0) : %d;\n        %sfor (int l = 0; l < n; "
-              "l++) "
-              "{\n",
-              GCUT_LANES, GCUT_LANES, hint);
-        if (uses_column(column.at)) W(l, "            const int64_t c = c0 + l;\n");
-    } else {
-        W(l, "        %sfor (int64_t c = 0; c < C; c++) {\n", hint);
-    }
-    gcut_text_addn(l->out, column.at, column.n);
-    W(l, lanes ? "        }\n        }\n" : "        }\n");
+    gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
+    column c = column_of(l, a, p);
+    if (c.parts > 1) begin_strip(l, &c);
+    for (int part = 0; part < c.parts; part++) emit_part(l, &c, part);
+    if (c.parts > 1) W(l, "        }\n");
+    gcut_arena_free(a);
 }
 
 /* Arithmetic on values of the row that phase p completed (p = -1: that need no phase). */
