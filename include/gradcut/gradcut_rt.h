@@ -208,7 +208,11 @@ static inline void gcut_rt_share(int64_t n, int64_t grain, int t, int parts, int
     *end = gcut_rt_min(e * grain, n);
 }
 
-/* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt = threads threads and waits; directly when threads is 1. */
+/* Runs body(arg), on the calling thread, with a team of so many threads at hand: gcut_rt_parallel inside of it
+ * gives them work instead of opening a region.  Without a team when threads is 1 or inside of another one. */
+void gcut_rt_team(void (*body)(void *arg), void *arg, int threads);
+/* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt <= threads threads and waits; directly when threads is 1, or
+ * inside of such a kernel. */
 void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int threads);
 /* How many of the threads are worth waking for n elements at ps picoseconds each. */
 int gcut_rt_worth(int threads, int64_t n, int64_t ps);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one place where a step goes parallel, and the checks of its arguments.
+ * How many threads a kernel is worth, and the checks of a step's arguments.
  */
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "gradcut/gradcut_rt.h"
 
-/* A region costs about a microsecond per thread: below this much work per thread it does not pay. */
-#define GRAIN_PS INT64_C(8000000)
+/* Handing a kernel to a team takes some 0.3 us, and moving its data between caches more: below this much work per
+ * thread it does not pay. */
+#define GRAIN_PS INT64_C(3000000)
 
 int gcut_rt_worth(int threads, int64_t n, int64_t ps)
 {
@@ -17,28 +14,6 @@ int gcut_rt_worth(int threads, int64_t n, int64_t ps)
     if (n > INT64_MAX / (ps > 0 ? ps : 1)) return threads;
     int64_t most = n * ps / GRAIN_PS;
     return most < 1 ? 1 : most < threads ? (int)most : threads;
-}
-
-void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int threads)
-{
-    if (threads <= 1) {
-        kernel(arg, 0, 1);
-        return;
-    }
-#ifdef _OPENMP
-    /* The runtime may give fewer threads than asked for: the parts are dealt out by what it gave. */
-#pragma omp parallel num_threads(threads)
-    kernel(arg, omp_get_thread_num(), omp_get_num_threads());
-#else
-    kernel(arg, 0, 1);
-#endif
-}
-
-void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine)
-{
-    if (mine->at == INT64_MAX) return;
-#pragma omp critical(gcut_rt_note)
-    if (mine->at < all->at) *all = *mine;
 }
 
 static int overlap(const void *a, int64_t na, const void *b, int64_t nb)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads.  A step opens one parallel region: its code runs on thread 0, and the other threads sit in the
+ * region and wait for kernels.  Handing one out is a store that a waiting thread sees, some 100 ns, where a
+ * region of its own costs microseconds.
+ *
+ * Each thread but the first has a seat with two gates.  Thread 0 writes the job into the team, then moves the
+ * `go` of the threads that take part; each moves its `done` when it has run its part.  So the fields of a job
+ * are read between go and done alone, by those who take part, and written outside of that.  A thread of no
+ * part keeps on waiting, or sleeping.
+ *
+ * Who waits spins for a while and then sleeps, so that neither a long serial kernel nor a machine with more
+ * threads than cores pays for it.
+ */
+#ifdef __linux__
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "gradcut/gradcut_rt.h"
+
+/* ---- gates ---- */
+
+/* A counter that one thread moves, by 2, and another waits for; alone on its cache line.  Odd: who waits
+ * sleeps. The mover touches it once: behind that it may be gone. */
+typedef struct gate {
+    _Alignas(64) _Atomic uint32_t word;
+} gate;
+
+enum { SPIN_NS = 100000, SPINS_A_LOOK = 64 };
+
+static inline void relax(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int spin(gate *g, uint32_t was)
+{
+    for (int64_t start = 0;;) {
+        for (int i = 0; i < SPINS_A_LOOK; i++) {
+            if (atomic_load_explicit(&g->word, memory_order_acquire) != was) return 1;
+            relax();
+        }
+        int64_t t = now();
+        if (!start) start = t;
+        if (t - start > SPIN_NS) return 0;
+    }
+}
+
+/* Returns once the gate is no longer at `was`. */
+static void await(gate *g, uint32_t was)
+{
+    if (spin(g, was)) return;
+#ifdef __linux__
+    uint32_t asleep = was | 1;
+    if (!atomic_compare_exchange_strong(&g->word, &was, asleep)) return;
+    while (atomic_load(&g->word) == asleep)
+        syscall(SYS_futex, &g->word, FUTEX_WAIT_PRIVATE, asleep, NULL, NULL, 0);
+    atomic_fetch_and(&g->word, ~UINT32_C(1));
+#else
+    while (atomic_load(&g->word) == was) sched_yield();
+#endif
+}
+
+static void move(gate *g)
+{
+    uint32_t was = atomic_fetch_add(&g->word, 2);
+#ifdef __linux__
+    if (was & 1) syscall(SYS_futex, &g->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+#else
+    (void)was;
+#endif
+}
+
+/* ---- teams ---- */
+
+typedef void kernel_fn(void *arg, int t, int nt);
+
+typedef struct seat {
+    gate go, done;
+} seat;
+
+enum { MOST = 256 };
+
+typedef struct team {
+    kernel_fn *kernel; /* the job; NULL: the team is dismissed */
+    void *arg;
+    int nt;
+    int size; /* threads that came */
+    void (*body)(void *arg);
+    void *body_arg;
+    _Atomic int open;     /* for those who enter: what was written before is theirs to read */
+    seat seats[MOST - 1]; /* of threads 1, 2, ... */
+} team;
+
+/* What this thread is to a step that is running. */
+static _Thread_local team *leading;
+static _Thread_local int busy; /* in a part of a kernel: what it calls runs on this thread alone */
+
+static void run_part(kernel_fn *kernel, void *arg, int t, int nt)
+{
+    int was = busy;
+    busy = 1;
+    kernel(arg, t, nt);
+    busy = was;
+}
+
+/* Thread 0 hands out parts 1..nt-1, runs its own, and waits for the others. */
+static void hand_out(team *w, kernel_fn *kernel, void *arg, int nt)
+{
+    uint32_t was[MOST];
+    w->kernel = kernel;
+    w->arg = arg;
+    w->nt = nt;
+    for (int t = 1; t < nt; t++) {
+        was[t] = atomic_load_explicit(&w->seats[t - 1].done.word, memory_order_relaxed);
+        move(&w->seats[t - 1].go);
+    }
+    if (kernel) run_part(kernel, arg, 0, nt);
+    for (int t = 1; t < nt; t++) await(&w->seats[t - 1].done, was[t]);
+}
+
+#ifdef _OPENMP
+/* Thread t of the region; what it reads of the team it may read once it has seen it open. */
+static void follow(team *w, int t)
+{
+    seat *s = &w->seats[t - 1];
+    if (!atomic_load_explicit(&w->open, memory_order_acquire)) return;
+    for (uint32_t was = 0;; was += 2) {
+        await(&s->go, was);
+        kernel_fn *kernel = w->kernel;
+        if (kernel) run_part(kernel, w->arg, t, w->nt);
+        move(&s->done);
+        if (!kernel) return;
+    }
+}
+
+/* The runtime may give fewer threads than asked for. */
+static void lead(team *w, int size)
+{
+    w->size = size;
+    leading = w;
+    w->body(w->body_arg);
+    leading = NULL;
+    hand_out(w, NULL, NULL, size);
+}
+
+static void gather(team *w, int threads)
+{
+#pragma omp parallel num_threads(threads)
+    {
+        int t = omp_get_thread_num();
+        if (t > 0)
+            follow(w, t);
+        else
+            lead(w, omp_get_num_threads());
+    }
+}
+#endif
+
+void gcut_rt_team(void (*body)(void *arg), void *arg, int threads)
+{
+#ifdef _OPENMP
+    if (threads > 1 && !leading && !busy) {
+        team w;
+        if (threads > MOST) threads = MOST;
+        w.body = body;
+        w.body_arg = arg;
+        for (int t = 1; t < threads; t++) {
+            atomic_init(&w.seats[t - 1].go.word, 0);
+            atomic_init(&w.seats[t - 1].done.word, 0);
+        }
+        atomic_store_explicit(&w.open, 1, memory_order_release);
+        gather(&w, threads);
+        return;
+    }
+#endif
+    (void)threads;
+    body(arg);
+}
+
+/* ---- kernels ---- */
+
+typedef struct launch {
+    kernel_fn *kernel;
+    void *arg;
+    int threads;
+} launch;
+
+static void hand_out_one(void *arg)
+{
+    launch *l = arg;
+    if (!leading) { /* no OpenMP */
+        l->kernel(l->arg, 0, 1);
+        return;
+    }
+    hand_out(leading, l->kernel, l->arg, l->threads < leading->size ? l->threads : leading->size);
+}
+
+void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int threads)
+{
+    launch l = {kernel, arg, threads};
+    if (threads <= 1 || busy)
+        kernel(arg, 0, 1);
+    else if (leading)
+        hand_out_one(&l);
+    else
+        gcut_rt_team(hand_out_one, &l, threads);
+}
+
+static atomic_flag noting = ATOMIC_FLAG_INIT;
+
+void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine)
+{
+    if (mine->at == INT64_MAX) return;
+    while (atomic_flag_test_and_set_explicit(&noting, memory_order_acquire)) relax();
+    if (mine->at < all->at) *all = *mine;
+    atomic_flag_clear_explicit(&noting, memory_order_release);
+}
