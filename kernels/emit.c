@@ -65,7 +65,8 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
     uint32_t nb = arena_buffers(p);
     gcut_text_add(h,
-                  "    int threads;\n    int64_t off[%u]; /* of each buffer in the arena */\n} %s_plan;\n\n",
+                  "    int threads, team; /* asked for; that take part */\n    int64_t off[%u]; /* of each "
+                  "buffer in the arena */\n} %s_plan;\n\n",
                   nb ? nb : 1, name);
     gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
@@ -162,6 +163,7 @@ static void emit_layout(const gcut_program *p, gcut_text *c)
     gcut_text_add(c, nb ? "    };\n" : "        {0}\n    };\n");
     gcut_text_add(c, "    plan->head.saved_bytes = %s;\n    plan->head.arena_bytes = gcut_rt_place(b, %u);\n",
                   saved.at, nb);
+    gcut_emit_team(p, c);
     gcut_text_add(
         c,
         "    plan->head.threads = nt;\n    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
@@ -214,6 +216,20 @@ static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
     gcut_text_add(c, "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n");
 }
 
+/* What the team's first thread runs. */
+static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
+{
+    gcut_text_add(c,
+                  "static void %s_halves(void *arg)\n{\n    %s_call *const x = arg;\n"
+                  "    if (x->halves & 1) x->status = %s_half0(x, x->err);\n",
+                  name, name, name);
+    if (p->halves.at[GCUT_BACKWARD]->g)
+        gcut_text_add(
+            c, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = %s_half1(x, x->err);\n",
+            name);
+    gcut_text_add(c, "}\n\n");
+}
+
 static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 {
     uint32_t ns;
@@ -223,7 +239,7 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
         c,
         "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
         "gcut_rt_error *err)\n{\n    %s_io own = *io;\n    %s_call call = {.plan = plan, .io = &own, .arena "
-        "= arena",
+        "= arena, .halves = halves, .err = err",
         name, name, name, name, name);
     for (uint32_t i = 0; i < ns; i++)
         gcut_text_add(c, ", .d_%s = plan->d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
@@ -238,11 +254,10 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     gcut_text_add(c,
                   "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++)\n"
                   "        call.fault[i] = (gcut_rt_fault)GCUT_RT_NO_FAULT;\n"
-                  "    gcut_rt_status s = %s_check(&call, halves, err);\n"
-                  "    if (s == GCUT_RT_OK && (halves & 1)) s = %s_half0(&call, err);\n",
+                  "    call.status = %s_check(&call, halves, err);\n"
+                  "    if (call.status == GCUT_RT_OK) gcut_rt_team(%s_halves, &call, plan->team);\n"
+                  "    return call.status;\n}\n\n",
                   name, name);
-    if (both) gcut_text_add(c, "    if (s == GCUT_RT_OK && (halves & 2)) s = %s_half1(&call, err);\n", name);
-    gcut_text_add(c, "    return s;\n}\n\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (both ? 3 : 1); k++)
         gcut_text_add(
@@ -341,7 +356,9 @@ void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_te
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);
     gcut_text_add(
-        c, "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n",
+        c,
+        "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n"
+        "    unsigned halves;\n    gcut_rt_status status;\n    gcut_rt_error *err;\n",
         name, name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "    int64_t d_%s;\n", symbol(p, &syms[i]));
     gcut_text_add(c,
@@ -365,6 +382,7 @@ void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_te
     }
     emit_check(p, name, c);
     emit_init(p, name, c);
+    emit_halves(p, name, c);
     emit_doors(p, name, c);
 }
 

@@ -284,6 +284,9 @@ gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit);
  * it. */
 uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_crew *crew, uint32_t loop);
 
+/* emit_team.c: the statements of init that set plan->team, over x->d_<symbol> and nt. */
+void gcut_emit_team(const gcut_program *p, gcut_text *c);
+
 /* emit_half.c: all units of a half in their order: functions into e->c, launches into `call`. */
 void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *call);
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How many threads a step's team has: as many as its busiest kernel is worth, found by init.  A step whose
+ * kernels all run on one thread has no team, and costs no parallel region.
+ */
+#include <string.h>
+
+#include "kernels/lower.h"
+
+#define MADD_PS 15  /* of a multiply-add */
+#define MOVE_PS 300 /* of an element of everything else that is no loop */
+
+static gcut_dim product(gcut_module *m, const gcut_dim *d, uint32_t n)
+{
+    gcut_dim p = 1;
+    for (uint32_t i = 0; i < n; i++) p = gcut_dim_make(m->dims, GCUT_DIM_MUL, p, d[i]);
+    return p;
+}
+
+/* Where the run-time library decides by itself, about what it will say.  A kernel that wants more threads
+ * than the team has opens a region of its own, so this decides about time alone. */
+static const char *estimate(gcut_module *m, const gcut_half *h, const gcut_unit *u)
+{
+    const gcut_type *t;
+    int ps = MOVE_PS;
+    gcut_dim n;
+    if (u->kind == GCUT_U_COPY) {
+        t = gcut_type_of(h->g, u->copy_from);
+        n = gcut_type_numel(m, t);
+    } else {
+        const gcut_node *node = gcut_node_at(h->g, u->nodes.at[0]);
+        const gcut_op_info *info = gcut_op_get((gcut_op)node->op);
+        t = gcut_type_of(h->g, node->nargs ? gcut_arg(h->g, node, node->nargs - 1) : node->res0);
+        n = gcut_type_numel(m, t);
+        if (info->madds) {
+            gcut_madds w = info->madds(h->g, node);
+            n = product(m, w.dim, w.n);
+            ps = MADD_PS;
+        }
+    }
+    return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);
+}
+
+static const char *crew_of(const gcut_program *p, const gcut_half *h, uint32_t unit)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    switch (u->kind) {
+    case GCUT_U_REGION: return NULL; /* its bodies are halves of their own */
+    case GCUT_U_LOOP:
+    case GCUT_U_ATTENTION:
+    case GCUT_U_ATTENTION_GRAD: {
+        gcut_crew c = gcut_unit_crew(h, unit);
+        return gcut_crew_c(p->module, &c);
+    }
+    default: return estimate(p->module, h, u);
+    }
+}
+
+void gcut_emit_team(const gcut_program *p, gcut_text *c)
+{
+    GCUT_VEC(const char *) all = {0};
+    gcut_text_add(c, "    plan->team = 1;\n");
+    for (uint32_t k = 0; k < p->halves.n; k++) {
+        const gcut_half *h = p->halves.at[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
+            const char *crew = crew_of(p, h, h->order.at[i]);
+            bool known = !crew;
+            for (uint32_t j = 0; j < all.n && !known; j++) known = !strcmp(all.at[j], crew);
+            if (known) continue;
+            *GCUT_PUSH(p->module->arena, &all) = crew;
+            gcut_text_add(c, "    if (plan->team < nt) plan->team = (int)gcut_rt_max(plan->team, %s);\n",
+                          crew);
+        }
+    }
+}
