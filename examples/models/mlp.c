@@ -13,7 +13,7 @@ void mlp_build(net *n, int size)
 {
     static const struct {
         int64_t features, hidden, layers, classes;
-    } dims[] = {{784, 512, 2, 10}, {6, 8, 2, 4}};
+    } dims[] = {{784, 512, 2, 10}, {784, 500, 1, 10}, {16, 32, 1, 4}, {6, 8, 2, 4}};
     gcut_val x = net_x(n, GCUT_SHAPE(n->batch, dims[size].features));
     gcut_val t = net_ids(n, "t", GCUT_SHAPE(n->batch), dims[size].classes);
     for (int64_t l = 0; l < dims[size].layers; l++) {

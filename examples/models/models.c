@@ -8,7 +8,7 @@
 
 /* clang-format off */
 const model models[] = {
-    {"mlp", "Rumelhart et al. 1986", {"784-512-512-10", "tiny"}, mlp_build, data_images, 64, 0, "adamw", 1e-3},
+    {"mlp", "Rumelhart et al. 1986", {"784-512-512-10", "784-500-10", "16-32-4", "tiny"}, mlp_build, data_images, 64, 0, "adamw", 1e-3},
     {"autoencoder", "Hinton & Salakhutdinov 2006", {"784", "tiny"}, autoencoder_build, data_pictures, 64, 0, "adamw", 2e-3},
     {"vae", "Kingma & Welling 2014", {"784-400-20", "tiny"}, vae_build, data_pictures, 64, 0, "adamw", 1e-3},
     {"lenet", "LeCun et al. 1998", {"28", "tiny"}, lenet_build, data_images, 64, 0, "adamw", 1e-3},
@@ -16,11 +16,11 @@ const model models[] = {
     {"mobilenet", "Sandler et al. 2018", {"cifar", "224", "tiny"}, mobilenet_build, data_images, 16, 0, "adamw", 1e-3},
     {"unet", "Ronneberger et al. 2015", {"64", "256", "tiny"}, unet_build, data_masks, 4, 0, "adamw", 1e-3},
     {"vit", "Dosovitskiy et al. 2021", {"cifar", "S/16", "tiny"}, vit_build, data_images, 16, 0, "adamw", 1e-3},
-    {"gpt2", "Radford et al. 2019", {"bytes", "124M", "355M", "774M", "1558M", "tiny"}, gpt2_build, data_tokens, 8, 64, "adamw", 1e-3},
+    {"gpt2", "Radford et al. 2019", {"bytes", "124M", "355M", "774M", "1558M", "6x384", "tiny"}, gpt2_build, data_tokens, 8, 64, "adamw", 1e-3},
     {"bert", "Devlin et al. 2019", {"small", "base", "large", "tiny"}, bert_build, data_cloze, 8, 64, "adamw", 1e-3},
     {"llama", "Touvron et al. 2023", {"bytes", "15M", "1B", "8B", "tiny"}, llama_build, data_tokens, 8, 64, "adamw", 1e-3},
-    {"rnn", "Elman 1990", {"bytes", "medium", "tiny"}, rnn_build, data_tokens, 8, 64, "adamw", 2e-3},
-    {"lstm", "Hochreiter & Schmidhuber 1997", {"bytes", "medium", "tiny"}, lstm_build, data_tokens, 8, 64, "adamw", 2e-3},
+    {"rnn", "Elman 1990", {"bytes", "medium", "characters", "tiny"}, rnn_build, data_tokens, 8, 64, "adamw", 2e-3},
+    {"lstm", "Hochreiter & Schmidhuber 1997", {"bytes", "medium", "characters", "tiny"}, lstm_build, data_tokens, 8, 64, "adamw", 2e-3},
 };
 /* clang-format on */
 const size_t nmodels = sizeof models / sizeof *models;

@@ -8,7 +8,7 @@
 #include "data.h"
 #include "net.h"
 
-#define MAX_SIZES 6
+#define MAX_SIZES 8
 
 typedef struct model {
     const char *name, *paper;

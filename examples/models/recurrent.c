@@ -72,34 +72,40 @@ static gcut_val layer(net *n, const kind *k, gcut_val x, int64_t h)
     return out[k->carries];
 }
 
-static void language_model(net *n, const kind *k, int layers, int64_t channels, int64_t vocabulary)
+typedef struct shape {
+    int layers;
+    int64_t embedding, channels, vocabulary;
+} shape;
+
+static void language_model(net *n, const kind *k, const shape *s)
 {
+    int64_t vocabulary = s->vocabulary;
     gcut_dim length = gcut_dim_sym(n->g, "T", 1, GCUT_DIM_MAX);
     gcut_val ids = net_ids(n, "ids", GCUT_SHAPE(n->batch, length), vocabulary);
     gcut_val labels = net_ids(n, "labels", GCUT_SHAPE(n->batch, length), vocabulary);
     net_scope(n, "embedding");
-    gcut_val x = net_embedding(n, "token", ids, vocabulary, channels, 1);
-    for (int l = 0; l < layers; l++) {
+    gcut_val x = net_embedding(n, "token", ids, vocabulary, s->embedding, 1);
+    for (int l = 0; l < s->layers; l++) {
         net_scope(n, "layer%d", l);
-        x = layer(n, k, x, channels);
+        x = layer(n, k, x, s->channels);
     }
     net_scope(n, "head");
     net_loss(n, net_linear(n, "fc", x, vocabulary, 0), labels);
 }
 
-static const struct {
-    int layers;
-    int64_t channels, vocabulary;
-} dims[] = {{2, 128, 256}, {2, 650, 10000}, {1, 6, 48}};
+static const shape shapes[] = {
+    {2, 128, 128, 256},
+    {2, 650, 650, 10000},
+    {1, 128, 256, 65}, /* for the characters of a play */
+    {1, 6, 6, 48},
+};
 
 void rnn_build(net *n, int size)
 {
-    language_model(n, &(kind){1, 1, elman_step}, dims[size].layers, dims[size].channels,
-                   dims[size].vocabulary);
+    language_model(n, &(kind){1, 1, elman_step}, &shapes[size]);
 }
 
 void lstm_build(net *n, int size)
 {
-    language_model(n, &(kind){4, 2, lstm_step}, dims[size].layers, dims[size].channels,
-                   dims[size].vocabulary);
+    language_model(n, &(kind){4, 2, lstm_step}, &shapes[size]);
 }

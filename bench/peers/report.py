@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The results of the bench: peers.csv, and the table and the plot that are made of it."""
+
+import csv
+import os
+import pathlib
+import platform
+import tempfile
+
+from cases import CASES
+import plot
+
+CONTENDERS = ["gradcut", "floor", "torch eager", "torch.compile", "max-autotune", "JAX"]
+RIVALS = CONTENDERS[2:]
+FIELDS = ["case", "title", "contender", "best_ms", "median_ms", "spread_ms", "ours_best_ms", "ours_median_ms",
+          "floor_best_ms", "floor_median_ms", "steps", "rounds", "rss_bytes", "saved_bytes", "compile_s", "loss_gap",
+          "version", "threads", "machine", "note"]
+TEXT = {"case", "title", "contender", "version", "machine", "note"}
+
+
+def compulsory(about, trains):
+    """Bytes that a step cannot but move, and how many different ones they are. With an optimizer parameters and
+    moments are read and written; gradients and what is saved are written and read again; inputs are read. Without
+    one parameters are read and gradients written."""
+    param, state, inputs, saved = (about[k + "_bytes"] for k in ("param", "state", "input", "saved"))
+    if trains:
+        return 4 * param + 2 * state + 2 * saved + inputs, 2 * param + state + saved + inputs
+    return 2 * param + 2 * saved + inputs, 2 * param + saved + inputs
+
+
+def machine():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def merge(folder, case, rows, threads):
+    """Replaces the rows of a case, then the table and the plot; each file at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = [r for r in read(folder / "peers.csv") if r["case"] != case.name]
+    for name in CONTENDERS:
+        if name in rows:
+            kept.append({"case": case.name, "title": case.title, "contender": name, "threads": threads,
+                         "machine": machine(), **rows[name]})
+    order = {c.name: i for i, c in enumerate(CASES)}
+    kept.sort(key=lambda r: (order.get(r["case"], len(order)), r["case"], CONTENDERS.index(r["contender"])))
+    replace(folder / "peers.csv", lambda f: write(f, kept))
+    replace(folder / "peers.md", lambda f: f.write(table(kept)))
+    replace(folder / "peers.svg", lambda f: f.write(plot.bars(by_case(kept), CONTENDERS)))
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with open(path, newline="") as f:
+        rows = list(csv.DictReader(f))
+    for r in rows:
+        for k, v in r.items():
+            if k not in TEXT:
+                r[k] = float(v) if v else None
+    return rows
+
+
+def write(f, rows):
+    w = csv.DictWriter(f, FIELDS, lineterminator="\n")
+    w.writeheader()
+    for r in rows:
+        w.writerow({k: "" if r.get(k) is None else f"{r[k]:.7g}" if isinstance(r[k], float) else r[k] for k in FIELDS})
+
+
+def replace(path, fill):
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", newline="") as f:
+        fill(f)
+    os.chmod(name, 0o644)
+    os.replace(name, path)
+
+
+def by_case(rows):
+    out = {}
+    for r in rows:
+        out.setdefault(r["case"], {})[r["contender"]] = r
+    return out
+
+
+# ---- the table ----
+
+def number(x):
+    return "–" if x is None else f"{x:.3g}" if x < 100 else f"{x:.0f}"
+
+
+def mib(x):
+    return "–" if x is None else f"{x / 2**20:.4g}" if x < 100 * 2**20 else f"{x / 2**20:.0f}"
+
+
+def ratio(r, kind):
+    """Our time over theirs, of the same rounds."""
+    return r[f"ours_{kind}_ms"] / r[f"{kind}_ms"]
+
+
+def timed(r):
+    return r is not None and r.get("median_ms") is not None
+
+
+def best_rival(rows):
+    """The fastest peer in the rounds that it shared with us: the one that our ratio to is largest."""
+    good = [rows[n] for n in RIVALS if timed(rows.get(n))]
+    return max(good, key=lambda r: ratio(r, "median"), default=None)
+
+
+def summary_line(rows, case):
+    ours, floor, rival = rows["gradcut"], rows["floor"], best_rival(rows)
+    cells = [ours["title"], f"{number(ours['best_ms'])}, {number(ours['median_ms'])} ± {number(ours['spread_ms'])}"]
+    cells.append(number(floor["best_ms"]))
+    cells.append(f"{ours['best_ms'] / ours['floor_best_ms']:.2f}, {ours['median_ms'] / ours['floor_median_ms']:.2f}")
+    for name in RIVALS:
+        cells.append(f"{ratio(rows[name], 'best'):.2f}, {ratio(rows[name], 'median'):.2f}"
+                     if timed(rows.get(name)) else "–")
+    goal = case.targets if case else {}
+    aims = []
+    if "floor" in goal:
+        aims.append(f"floor × {goal['floor']}")
+    if "peer" in goal:
+        met = rival and ratio(rival, "median") <= goal["peer"]
+        aims.append(f"peer × {goal['peer']}" + (" met" if met else ""))
+    cells.append("; ".join(aims) or "–")
+    return "| " + " | ".join(cells) + " |"
+
+
+def detail_lines(rows):
+    for name in CONTENDERS:
+        r = rows.get(name)
+        if not r:
+            continue
+        if not timed(r):
+            yield f"| {r['title']} | {name} | – | – | – | – | – | {r['note']} |"
+            continue
+        gap = r.get("loss_gap")
+        cells = [r["title"], name, f"{number(r['best_ms'])}, {number(r['median_ms'])} ± {number(r['spread_ms'])}",
+                 mib(r["rss_bytes"]), mib(r.get("saved_bytes")),
+                 "–" if r.get("compile_s") is None or name == "torch eager" else f"{r['compile_s']:.1f}",
+                 "–" if gap is None else f"{gap:.0e}", r.get("note") or ""]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def table(all_rows):
+    cases = {c.name: c for c in CASES}
+    groups = by_case(all_rows)
+    first = all_rows[0]
+    versions = sorted({f"{r['contender'].split()[0].split('.')[0]} {r['version']}" for r in all_rows
+                       if r["contender"] in ("torch eager", "JAX") and r.get("version")})
+    out = ["# A training step beside its peers", "",
+           f"Written by `bench/peers.sh` on {first['machine']}, {int(first['threads'])} threads, float32"
+           + (", " + ", ".join(versions) if versions else "") + ". Times are milliseconds of a whole step, forward, "
+           "backward and AdamW (20 elementwise ops: gradients alone): the best of all, and the median ± half the "
+           "distance between the quartiles. Contenders begin from the same weights and inputs, their losses are "
+           "compared step by step, and they take turns.", "",
+           "## gradcut's time over theirs", "",
+           "Best over best and median over median, in the same rounds: below 1 gradcut is faster. The floor is the "
+           "sum of all matrix products, each by the fastest of BLIS and our own kernels, and the bytes that must "
+           "move over the bandwidth of memory that large.", "",
+           "| case | gradcut, ms | floor, ms | over floor | " + " | ".join(f"over {n}" for n in RIVALS) + " | aim |",
+           "|---|---|---|---|" + "---|" * (len(RIVALS) + 1)]
+    out += [summary_line(rows, cases.get(name)) for name, rows in groups.items()]
+    out += ["", "## Time, memory and compilation", "",
+            "Memory is the peak of what is resident while steps run, of the whole process. Saved is what crosses from "
+            "the forward to the backward half beside parameters and inputs; JAX's one function has no such border. "
+            "Losses are apart by at most this part of the first one, in the first four steps.", "",
+            "| case | contender | ms | resident, MiB | saved, MiB | compiled in, s | losses apart | |",
+            "|---|---|---|---|---|---|---|---|"]
+    for rows in groups.values():
+        out += detail_lines(rows)
+    return "\n".join(out) + "\n"

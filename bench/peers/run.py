@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""gradcut against its peers: see bench/peers.sh.
+
+One process per contender, each behind a pipe (bench/worker.h has the protocol). All begin from the same arrays; first
+their losses are compared step by step, then they take turns. A ratio is only ever taken between times of the same
+rounds.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import products
+import report
+from cases import CASES
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PEERS = {  # contender: worker, its first argument, the module it needs
+    "torch eager": ("torch_worker.py", "eager", "torch"),
+    "torch.compile": ("torch_worker.py", "default", "torch"),
+    "max-autotune": ("torch_worker.py", "max-autotune", "torch"),
+    "JAX": ("jax_worker.py", "jit", "jax"),
+}
+COMPARED = 4  # losses
+# Same arithmetic in another order; AdamW's first steps amplify it, as they are of one size however small a gradient.
+TOLERANCE = [1e-5, 1e-4, 1e-3, 1e-3]
+PAUSE = 0.05  # seconds in which the threads of the last contender go to sleep
+
+
+class Failed(Exception):
+    pass
+
+
+class Worker:
+    def __init__(self, name, command, log, **environment):
+        self.name, self.log = name, log
+        with open(log, "wb") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                                            text=True, cwd=ROOT, env={**os.environ, **environment})
+        try:
+            self.about = self.answer()
+        except Failed:
+            self.stop()
+            raise
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            why = pathlib.Path(self.log).read_text(errors="replace").strip().splitlines()
+            raise Failed(why[-1] if why else "ended without a word")
+        return json.loads(line)
+
+    def ask(self, command):
+        try:
+            print(command, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass  # the answer says why
+        return self.answer()
+
+    def steps(self, warm, timed):
+        return self.ask(f"step {warm} {timed}")["ms"]
+
+    def forget_peak(self):
+        """What loading and compiling took is not the step's; where the kernel refuses, it stays in."""
+        try:
+            pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+        except OSError:
+            pass
+
+    def peak(self):
+        """Bytes resident at most."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+        return None
+
+    def stop(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+class Times:
+    """Of one contender, with those of gradcut in the same rounds."""
+
+    def __init__(self):
+        self.ms, self.rounds = [], 0
+
+    def add(self, ms):
+        self.ms += ms
+        self.rounds += 1
+
+    @property
+    def best(self):
+        return min(self.ms)
+
+    @property
+    def median(self):
+        return statistics.median(self.ms)
+
+    @property
+    def spread(self):
+        """Half the distance between the quartiles."""
+        if len(self.ms) < 4:
+            return (max(self.ms) - min(self.ms)) / 2
+        low, _, high = statistics.quantiles(self.ms, n=4)
+        return (high - low) / 2
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def apart(ours, theirs):
+    """How far losses are apart, of the size of the first; None: further than rounding explains."""
+    scale = max(abs(ours[0]), 1e-3)
+    gaps = [abs(a - b) / scale if None not in (a, b) else float("inf") for a, b in zip(ours, theirs)]
+    return max(gaps), all(g <= t for g, t in zip(gaps, TOLERANCE))
+
+
+class CaseRun:
+    def __init__(self, case, options, folder):
+        self.case, self.options, self.folder = case, options, folder
+        self.rows = {}
+        self.workers = []
+
+    # ---- preparing ----
+
+    def tool(self, *command):
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+        if done.returncode:
+            raise Failed(done.stderr.strip())
+        return done.stdout
+
+    def model(self):
+        path = self.folder / "model.gcut"
+        if self.case.file:
+            shutil.copy(HERE.parent / "models" / self.case.file, path)
+        else:
+            name, size = self.case.zoo
+            self.tool(self.options.build / "examples/zoo", name, "--size", size, "--dump", path)
+        return path
+
+    def start_ours(self):
+        path, values = self.model(), self.folder / "values"
+        values.mkdir()
+        sizes = [f"{k}={v}" for k, v in self.case.at.items()]
+        ours = self.start("gradcut", self.options.build / "bench/step_worker", path, self.case.update(),
+                          self.options.threads, values, *sizes)
+        about = ours.about
+        moved = report.compulsory(about, self.case.optimizer != "none")
+        grad = self.tool(self.options.build / "gradcut", "grad", path)
+        with open(self.folder / "floor.txt", "w") as f:
+            for p in products.products(grad, self.case.at):
+                print("gemm", *(int(x) if isinstance(x, bool) else x for x in p), file=f)
+            print("bytes", *moved, file=f)
+        self.start("floor", self.options.build / "bench/floor_worker", self.folder / "floor.txt", self.options.threads)
+        return ours
+
+    def start(self, name, *command, **environment):
+        worker = Worker(name, [str(c) for c in command], self.folder / f"{name.replace(' ', '-')}.log", **environment)
+        self.workers.append(worker)
+        return worker
+
+    def start_peer(self, name, inputs):
+        script, mode, _ = PEERS[name]
+        case = {"net": self.case.net, "facts": self.case.facts, "optimizer": self.case.optimizer,
+                "rate": self.case.rate, "inputs": inputs}
+        threads = str(self.options.threads)
+        cache = self.options.cache or str(self.folder / "cache")
+        return self.start(name, self.options.python, HERE / script, mode, threads, self.folder / "values",
+                          json.dumps(case), OMP_NUM_THREADS=threads, TORCHINDUCTOR_CACHE_DIR=cache,
+                          JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="2")
+
+    # ---- running ----
+
+    def losses(self, worker):
+        return [(worker.steps(1, 0), worker.ask("loss")["loss"])[1] for _ in range(COMPARED)]
+
+    def run(self, peers):
+        """In groups that fit in memory; gradcut and the floor take part in each."""
+        ours = self.start_ours()
+        wanted = self.losses(ours)
+        say(f"  gradcut: compiled in {ours.about['compile_s']:.1f} s, losses "
+            + " ".join("–" if x is None else f"{x:.6f}" for x in wanted))
+        size = self.options.together or len(peers)
+        for k in range(0, max(len(peers), 1), max(size, 1)):
+            group = [w for w in (self.peer(p, wanted, ours) for p in peers[k:k + size]) if w]
+            self.race(ours, group)
+            for w in group:
+                w.stop()
+                self.workers.remove(w)
+        self.finish(ours)
+
+    def peer(self, name, wanted, ours):
+        """A worker ready to be timed, or None."""
+        try:
+            worker = self.start_peer(name, ours.about["inputs"])
+            theirs = self.losses(worker)
+        except Failed as e:
+            say(f"  {name}: {e}")
+            self.rows[name] = {"note": str(e)[:200]}
+            return None
+        gap, good = apart(wanted, theirs)
+        say(f"  {name} {worker.about['version']}: compiled in {worker.about['compile_s']:.1f} s, losses apart by "
+            f"{gap:.1e}")
+        self.rows[name] = {"loss_gap": gap, "compile_s": worker.about["compile_s"], "version": worker.about["version"]}
+        if not good:
+            say(f"  {name}: not compared, its losses are " + " ".join(map(str, theirs)))
+            self.rows[name]["note"] = "losses differ"
+            worker.stop()
+            self.workers.remove(worker)
+            return None
+        return worker
+
+    def race(self, ours, group):
+        floor = next(w for w in self.workers if w.name == "floor")
+        all_ = [ours, floor, *group]
+        share = 1e3 * self.options.seconds / len(all_) / self.options.rounds
+        plan = {}
+        for w in all_:  # warm-up, and how long a step is
+            w.steps(1, 0)
+            start = time.perf_counter()
+            w.steps(0, 3)
+            ms = 1e3 * (time.perf_counter() - start) / 3
+            plan[w] = (min(int(20 / ms), 200), max(1, min(int(share / ms), 500)))
+            w.steps(*plan[w])
+            w.forget_peak()
+        if self.options.wait:
+            say(f"ready: {self.case.name}")
+            sys.stdin.readline()
+        times = {w: Times() for w in all_}
+        for r in range(self.options.rounds):
+            for w in all_[r % len(all_):] + all_[:r % len(all_)]:
+                time.sleep(PAUSE)
+                times[w].add(w.steps(*plan[w]))
+        if self.options.wait:
+            say(f"timed: {self.case.name}")
+        for w in all_:
+            self.note(w, times[w], times[ours], times[floor])
+
+    def note(self, w, t, ours, floor):
+        row = self.rows.setdefault(w.name, {})
+        if "best_ms" in row and row["median_ms"] <= t.median:
+            return  # of gradcut and the floor, the faster group counts
+        row.update(best_ms=t.best, median_ms=t.median, spread_ms=t.spread, steps=len(t.ms), rounds=t.rounds,
+                   ours_best_ms=ours.best, ours_median_ms=ours.median, floor_best_ms=floor.best,
+                   floor_median_ms=floor.median, rss_bytes=w.peak() if w.name != "floor" else None)
+        if w.name in PEERS:
+            row["saved_bytes"] = w.ask("saved")["saved_bytes"]
+        say(f"  {w.name:14} best {t.best:10.3f}  median {t.median:10.3f} ± {t.spread:.3f} ms; gradcut takes "
+            f"{ours.best / t.best:.2f} × (best), {ours.median / t.median:.2f} × (median)")
+
+    def finish(self, ours):
+        self.rows["gradcut"].update(compile_s=ours.about["compile_s"], saved_bytes=ours.about["saved_bytes"],
+                                    version=ours.about["version"])
+        floor = next(w for w in self.workers if w.name == "floor")
+        parts = floor.ask("parts")
+        self.rows["floor"]["note"] = (f"{parts['gemm_ms']:.4g} ms for {parts['gflop']:.4g} GFLOP of products, "
+                                      f"{parts['bytes_ms']:.4g} ms for {parts['mbytes']:.4g} MB; {parts['kernels']}")
+
+    def stop(self):
+        for w in self.workers:
+            w.stop()
+
+
+def has(python, module):
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="bench/peers.sh", description="gradcut against PyTorch, JAX and the floor")
+    p.add_argument("cases", nargs="*", metavar="CASE", help="all: " + " ".join(c.name for c in CASES))
+    p.add_argument("--quick", action="store_true", help="small stand-ins, to check the bench itself")
+    p.add_argument("--peers", help="comma list of " + ", ".join(PEERS) + '; "" = gradcut and the floor alone')
+    p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each (every core)")
+    p.add_argument("--rounds", type=int, default=8, help="in each, everyone takes a turn (8)")
+    p.add_argument("--seconds", type=float, default=40, help="of timed steps per case, if they are short (40)")
+    p.add_argument("--together", type=int, default=0, help="peers in memory at once (0: all)")
+    p.add_argument("--cache", help="folder of what torch.compile made before; its compile times are then void")
+    p.add_argument("--wait", action="store_true", help='wait for a line of input after printing "ready: CASE"')
+    p.add_argument("--out", type=pathlib.Path, help="folder of the results (bench/results; build/peers if --quick)")
+    p.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    p.add_argument("--python", default=os.environ.get("PYTHON", "python3"), help="that has torch and jax (PYTHON)")
+    o = p.parse_args()
+    known = {c.name: c for c in CASES}
+    for name in o.cases:
+        if name not in known:
+            p.error(f"no case is called {name}; there are {' '.join(known)}")
+    o.cases = [known[n] for n in o.cases] or CASES
+    if o.quick:
+        o.cases = [c.small() for c in o.cases]
+    o.out = o.out or (o.build / "peers" if o.quick else HERE.parent / "results")
+    o.peers = list(PEERS) if o.peers is None else [x for x in o.peers.split(",") if x]
+    for name in o.peers:
+        if name not in PEERS:
+            p.error(f"no peer is called {name}; there are {', '.join(PEERS)}")
+    return o
+
+
+def main():
+    o = arguments()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:o.threads])
+    peers = []
+    for name in o.peers:
+        if has(o.python, PEERS[name][2]):
+            peers.append(name)
+        else:
+            say(f"{name} is left out: {o.python} has no {PEERS[name][2]}; PYTHON=… chooses another")
+    failed = False
+    for case in o.cases:
+        say(f"{case.name}: {case.title}, {o.threads} threads")
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gradcut-peers-"))
+        run = CaseRun(case, o, folder)
+        try:
+            run.run(peers)
+            report.merge(o.out, case, run.rows, o.threads)
+        except Failed as e:
+            say(f"  {case.name} failed: {e}")
+            failed = True
+        finally:
+            run.stop()
+            shutil.rmtree(folder)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
