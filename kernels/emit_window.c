@@ -64,14 +64,11 @@ static void call(const window *v, const char *more)
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
 {
     window v = window_of(h, unit);
-    gcut_module *m = h->g->module;
     const gcut_type *w = type_of(&v, 'w');
     char what = result_letter(&v);
     gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
     bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
-    if (what == 'y' || tapwise) return 0;
-    gcut_dim n = gcut_type_numel(m, w);
-    return what == 'x' ? n : gcut_dim_make(m->dims, GCUT_DIM_ADD, n, gcut_type_numel(m, type_of(&v, 'y')));
+    return what == 'w' || tapwise ? 0 : gcut_type_numel(h->g->module, w);
 }
 
 void gcut_emit_conv(gcut_emitter *e)

@@ -120,8 +120,7 @@ const char *gcut_rt_blis_name(void);
 /* x [n, c, h, w] under a window w [o, c/groups, kh, kw] at the places of y [n, o, oh, ow]: the product
  * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
- * of conv_y  nothing conv_x  as many elements as w conv_w  as many elements as y and w together and of
- * nothing when gcut_rt_conv_tapwise says so. */
+ * of conv_y and conv_x, as many elements as w, and nothing of conv_w or when gcut_rt_conv_tapwise says so. */
 typedef struct gcut_rt_conv {
     int64_t n, c, h, w;
     int64_t o, oh, ow;

@@ -1,57 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two-dimensional convolutions and their transposes, as matrix products over panels that are gathered from
- * the image in pieces on the stack:
+ * Two-dimensional convolutions and their transposes, over panels that are gathered from the image in pieces
+ * on the stack (chunk.h) and register blocks that read them through offsets (conv_tile.h):
  *
- *   y   for every place of the window a column of the elements under it, times w
+ *   y   for every place of the window the sum of w times the elements under it
  *   x   the same over y: x falls into stride[0] * stride[1] lattices, and the elements of one lattice see the
  *       same taps of the window, so that no product with a zero between strides is computed
- *   w   rows of the same columns, times y with its channels last
+ *   w   dot products along the places: the elements under a tap times y
  *
  * Windows of one element are matrix products as they are; groups of one channel are added up tap by tap.
  *
- * An element is one chain of multiply-adds per KC (for w: PIXELS) steps of the sum, which are added in order:
- * its bits do not depend on how places, channels and taps are dealt out to threads.
+ * An element of y or x is one chain of multiply-adds per block of channels, an element of w one per lane and
+ * chunk of places, added up in order: its bits do not depend on how places, channels and taps are dealt out
+ * to threads.
  */
+#include <string.h>
+
 #include "gradcut/gradcut_rt.h"
 
-#include "kernels/rt/small.h"
+#include "kernels/rt/chunk.h"
+#include "kernels/rt/conv_tile.h"
 #include "kernels/rt/taps.h"
 
-/* Columns of a strip of a panel, steps of the sum that a panel holds, rows of C between two passes over it.
- */
-enum { STRIP = 32, KC = 128, ROWS = 64 };
-/* Panel of x for the product with y: taps and places; the pitch keeps its rows off each other's cache sets.
- */
-enum { TAPS = 32, PIXELS = 256, PITCH = PIXELS + 16 };
-/* Picoseconds of a multiply-add, for the choice of threads. */
-enum { GEMM_PS = 20 };
-
-/* Taps along an axis: from place i, tap t is at i * stride + first + t * step. */
-typedef struct axis {
-    int64_t n, first, step;
-} axis;
-
-/* `n` places in a row, at column `at` of a panel. */
-typedef struct segment {
-    int64_t image, i, j, n, at;
-} segment;
-
-/* Cuts the places [begin, end) of images of rows * columns places into rows; returns how many pieces. */
-static int cut(const int64_t places[2], int64_t begin, int64_t end, segment *s)
-{
-    int count = 0;
-    int64_t j = begin % places[1], i = begin / places[1] % places[0];
-    int64_t image = begin / places[1] / places[0];
-    for (int64_t p = begin; p < end;) {
-        int64_t n = gcut_rt_min(places[1] - j, end - p);
-        s[count++] = (segment){image, i, j, n, p - begin};
-        p += n;
-        j = 0;
-        if (++i == places[0]) i = 0, image++;
-    }
-    return count;
-}
+/* Panels lie on the stack, and in the second-level cache. */
+enum { PANEL_BYTES = 96 << 10 };
+/* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads. */
+enum { GEMM_PS = 20, PACK_PS = 500 };
 
 /* ---- the lattices of x ---- */
 
@@ -75,6 +49,15 @@ static lattice lattice_of(int64_t r, int64_t size, int64_t k, int64_t stride, in
 }
 
 /* ---- decisions ---- */
+
+static window window_of(const gcut_rt_conv *g)
+{
+    return (window){.images = g->n,
+                    .channels = g->c / g->groups,
+                    .places = {g->oh, g->ow},
+                    .stride = {g->stride[0], g->stride[1]},
+                    .tap = {{g->kh, -g->pad[0], g->dilation[0]}, {g->kw, -g->pad[1], g->dilation[1]}}};
+}
 
 /* One product of w with the whole image. */
 static int one_tap(const gcut_rt_conv *g)

@@ -7,122 +7,141 @@
 #define GLUE(a, b) GLUE_(a, b)
 #define NAME(x) GLUE(x##_, TYPE)
 
-/* ---- gathering ---- */
+#include "kernels/rt/gather_type.h"
 
-/* An image that a window slides over: element (image, c, row, column). */
-typedef struct NAME(field) {
-    const T *at;
-    int64_t image, plane, h, w; /* image, plane: distances of images and of channels */
-    int64_t stride[2], places[2];
-    axis tap[2];
-} NAME(field);
-
-/* The elements under one tap from the places of one segment, 0 outside of the image; [lo, hi) are the places
- * of a row where the tap's column is inside. */
-static inline void NAME(gather_segment)(const NAME(field) * f, const segment *s, const T *plane, int64_t row,
-                                        int64_t offset, int64_t lo, int64_t hi, T *to)
-{
-    int64_t i = s->i * f->stride[0] + row, step = f->stride[1], j0, j1;
-    j0 = gcut_rt_min(gcut_rt_max(lo - s->j, 0), s->n);
-    j1 = gcut_rt_min(gcut_rt_max(hi - s->j, j0), s->n);
-    if (i < 0 || i >= f->h) j0 = j1 = s->n;
-    for (int64_t j = 0; j < j0; j++) to[j] = 0;
-    if (j0 < j1) {
-        const T *from = plane + s->image * f->image + i * f->w + (offset + (s->j + j0) * step);
-        if (step == 1 && j1 - j0 == STRIP)
-            memcpy(to + j0, from, STRIP * sizeof(T));
-        else if (step == 1)
-            memcpy(to + j0, from, (size_t)(j1 - j0) * sizeof(T));
-        else
-            for (int64_t j = j0; j < j1; j++) to[j] = from[(j - j0) * step];
-    }
-    for (int64_t j = j1; j < s->n; j++) to[j] = 0;
-}
-
-/* Rows k0..k1 of the panel, a row being (channel, tap row, tap column), for the places of the segments. */
-static void NAME(gather)(const NAME(field) * f, const segment *s, int ns, int64_t k0, int64_t k1, T *to,
-                         int64_t pitch)
-{
-    if (k0 >= k1) return;
-    int64_t b = k0 % f->tap[1].n, a = k0 / f->tap[1].n % f->tap[0].n, c = k0 / f->tap[1].n / f->tap[0].n;
-    for (int64_t k = k0; k < k1; k++, to += pitch) {
-        int64_t offset = f->tap[1].first + b * f->tap[1].step, lo, hi;
-        inside(offset, f->stride[1], f->w, f->places[1], &lo, &hi);
-        for (int q = 0; q < ns; q++) NAME(gather_segment)
-        (f, &s[q], f->at + c * f->plane, f->tap[0].first + a * f->tap[0].step, offset, lo, hi, to + s[q].at);
-        if (++b == f->tap[1].n) {
-            b = 0;
-            if (++a == f->tap[0].n) a = 0, c++;
-        }
-    }
-}
+/* Elements of a panel, and behind them what the last vector may read; places of a chunk. */
+enum {
+    NAME(ROOM) = PANEL_BYTES / sizeof(T),
+    NAME(SPARE) = GCUT_RT_LANES,
+    NAME(PLACES) = 1024 / sizeof(T),
+    NAME(LONG_PLACES) = 4096 / sizeof(T)
+};
 
 /* ---- places of a window times w ---- */
 
 /* For each group, C[m, place] = sum over k of A[m, k] * panel[k, place]. */
 typedef struct NAME(product) {
-    int64_t groups, m, k, columns, blocks, parts;
-    const T *a; /* rows of k, group after group */
+    int64_t groups, m, k, parts;
+    const GLUE(gcut_rt_tile_, TYPE) * tile;
+    window w;
+    layout l;
     NAME(field) f;
     int64_t fgroup; /* distance of groups in f */
+    /* A: element (m, channel, tap row, tap column) of group g */
+    const T *from;
+    int64_t afirst, agroup, am, achannel, arow, acolumn;
+    T *a; /* the same, blocks of rows, each with its rows innermost */
     T *c;
     int64_t cgroup, cimage, crow, ci,
         cj; /* distances of groups, images, rows m, rows and columns of places */
 } NAME(product);
 
-/* A tile that does not lie in C as it does here: segments of places in different rows or images, or apart. */
-static void NAME(put)(const NAME(product) * p, const segment *s, int ns, int64_t rows, const T *tile, int add,
-                      T *c)
+static int64_t NAME(row_blocks)(const NAME(product) * p)
 {
-    for (int q = 0; q < ns; q++)
-        for (int64_t i = 0; i < rows; i++) {
-            T *to = c + s[q].image * p->cimage + i * p->crow + s[q].i * p->ci + s[q].j * p->cj;
-            const T *from = tile + i * STRIP + s[q].at;
-            for (int64_t j = 0; j < s[q].n; j++) to[j * p->cj] = add ? to[j * p->cj] + from[j] : from[j];
+    return gcut_rt_ceildiv(p->m, p->tile->rows);
+}
+
+/* Puts blocks of rows of A in order. */
+static void NAME(pack_part)(void *arg, int t, int nt)
+{
+    const NAME(product) *p = arg;
+    int64_t blocks = NAME(row_blocks)(p), begin, end;
+    gcut_rt_share(p->groups * blocks, 1, t, nt, &begin, &end);
+    for (int64_t q = begin; q < end; q++) {
+        int64_t m0, m1, group = q / blocks;
+        gcut_rt_share(p->m, 1, (int)(q % blocks), (int)blocks, &m0, &m1);
+        T *block = p->a + (group * p->m + m0) * p->k;
+        for (int64_t m = m0; m < m1; m++) {
+            const T *from = p->from + p->afirst + group * p->agroup + m * p->am;
+            T *to = block + (m - m0);
+            for (int64_t c = 0; c < p->w.channels; c++)
+                for (int64_t a = 0; a < p->w.tap[0].n; a++)
+                    for (int64_t b = 0; b < p->w.tap[1].n; b++, to += m1 - m0)
+                        *to = from[c * p->achannel + a * p->arow + b * p->acolumn];
         }
+    }
 }
 
-static void NAME(multiply)(const NAME(product) * p, const segment *s, int ns, int64_t m0, int64_t m1,
-                           int64_t k0, int64_t k1, const T *a, const T *strip, T *c)
+/* Where place `at` of every vector of a chunk is in C, and whether a vector lies there as it is. */
+typedef struct NAME(target) {
+    int64_t place[NAME(PLACES)];
+    uint8_t straight[NAME(PLACES) / 2];
+} NAME(target);
+
+static void NAME(aim)(const NAME(product) * p, const chunk *c, NAME(target) * to)
 {
-    _Alignas(64) T tile[ROWS * STRIP];
-    int64_t n = s[ns - 1].at + s[ns - 1].n;
-    int whole = p->cj == 1 && (ns == 1 || (s[0].image == s[ns - 1].image && p->ci == p->f.places[1]));
-    a += m0 * p->k + k0;
-    c += m0 * p->crow;
-    if (p->k == 0) {
-        memset(tile, 0, sizeof tile);
-        NAME(put)(p, s, ns, m1 - m0, tile, 0, c);
-    } else if (whole) {
-        c += s[0].image * p->cimage + s[0].i * p->ci + s[0].j;
-        NAME(gcut_rt_small)(m1 - m0, n, k1 - k0, a, p->k, 1, strip, STRIP, 1, k0 > 0, c, p->crow, 1);
+    int64_t runs = runs_of(&p->w, &p->l, c), columns = p->w.places[1], lanes = p->l.lanes;
+    for (int64_t k = 0; k < runs; k++) {
+        run r = run_of(&p->w, &p->l, c, k);
+        int64_t i = r.place / columns, j = r.place % columns;
+        for (int64_t q = 0; q < r.n; q++) {
+            to->place[r.at + q] = r.image * p->cimage + i * p->ci + j * p->cj;
+            if (++j == columns) j = 0, i++;
+        }
+    }
+    for (int64_t v = 0; v < c->vectors; v++) {
+        const int64_t *place = to->place + v * lanes;
+        to->straight[v] = c->valid[v] == lanes && place[lanes - 1] - place[0] == lanes - 1;
+    }
+}
+
+/* A tile of some vectors that do not lie in C as they do here. */
+static void NAME(put)(const NAME(product) * p, const chunk *c, const NAME(target) * to, int64_t v,
+                      int vectors, int64_t rows, const T *tile, int add, T *out)
+{
+    int64_t lanes = p->l.lanes;
+    for (int q = 0; q < vectors; q++) {
+        const int64_t *place = to->place + (v + q) * lanes;
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t l = 0; l < c->valid[v + q]; l++) {
+                T *o = out + i * p->crow + place[l], x = tile[(i * vectors + q) * lanes + l];
+                *o = add ? *o + x : x;
+            }
+    }
+}
+
+/* Rows m0..m1 of the vectors v.. of a chunk; A and C begin at row m0. */
+static void NAME(multiply)(const NAME(product) * p, const chunk *c, const NAME(target) * to, int64_t v,
+                           int64_t rows, int64_t k, int add, const T *a, const int32_t *off, const T *panel,
+                           T *out)
+{
+    _Alignas(64) T tile[GCUT_RT_ROWS * 2 * GCUT_RT_LANES];
+    int vectors = v + 1 < c->vectors ? 2 : 1;
+    const T *b[2] = {panel + c->at[v], panel + c->at[v + vectors - 1]};
+    if (to->straight[v] && to->straight[v + vectors - 1]) {
+        T *at[2] = {out + to->place[v * p->l.lanes], out + to->place[(v + vectors - 1) * p->l.lanes]};
+        p->tile->product((int)rows, vectors, k, a, off, b, at, p->crow, add);
     } else {
-        NAME(gcut_rt_small)(m1 - m0, n, k1 - k0, a, p->k, 1, strip, STRIP, 1, 0, tile, STRIP, 1);
-        NAME(put)(p, s, ns, m1 - m0, tile, k0 > 0, c);
+        T *at[2] = {tile, tile + p->l.lanes};
+        p->tile->product((int)rows, vectors, k, a, off, b, at, vectors * p->l.lanes, 0);
+        NAME(put)(p, c, to, v, vectors, rows, tile, add, out);
     }
 }
 
-enum { NAME(STRIPS) = 16 / sizeof(T) };
-
-/* Rows m0..m1 of C for the places of one block of strips. */
-static void NAME(block)(const NAME(product) * p, int64_t group, int64_t block, int64_t m0, int64_t m1)
+/* Blocks b0..b1 of the rows of C for the places of one chunk. */
+static void NAME(block)(const NAME(product) * p, int64_t group, int64_t q, int64_t b0, int64_t b1)
 {
-    _Alignas(64) T panel[NAME(STRIPS) * KC * STRIP];
-    segment s[NAME(STRIPS)][STRIP];
-    int ns[NAME(STRIPS)], count = 0;
+    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
+    int32_t off[MAX_STEPS];
+    NAME(target) to;
+    chunk c;
     NAME(field) f = p->f;
+    int64_t blocks = NAME(row_blocks)(p);
+    const layout *l = &p->l;
     f.at += group * p->fgroup;
-    for (int64_t at = block * NAME(STRIPS) * STRIP; count < NAME(STRIPS) && at < p->columns; at += STRIP) {
-        ns[count] = cut(f.places, at, gcut_rt_min(at + STRIP, p->columns), s[count]);
-        count++;
-    }
-    for (int64_t k0 = 0; k0 == 0 || k0 < p->k; k0 += KC) {
-        int64_t k1 = gcut_rt_min(k0 + KC, p->k);
-        for (int q = 0; q < count; q++) NAME(gather)(&f, s[q], ns[q], k0, k1, panel + q * KC * STRIP, STRIP);
-        for (int64_t m = m0; m < m1; m += ROWS)
-            for (int q = 0; q < count; q++) NAME(multiply)
-        (p, s[q], ns[q], m, gcut_rt_min(m + ROWS, m1), k0, k1, p->a + group * p->m * p->k,
-         panel + q * KC * STRIP, p->c + group * p->cgroup);
+    make_chunk(&p->w, l, q, &c);
+    NAME(aim)(p, &c, &to);
+    for (int64_t u = 0; u == 0 || u < l->units; u += l->per) {
+        int64_t end = gcut_rt_min(u + l->per, l->units), k = offsets(&p->w, l, end - u, off);
+        NAME(gather)(&f, &p->w, l, &c, u, end, panel);
+        for (int64_t v = 0; v < c.vectors; v += 2)
+            for (int64_t b = b0; b < b1; b++) {
+                int64_t m0, m1;
+                gcut_rt_share(p->m, 1, (int)b, (int)blocks, &m0, &m1);
+                const T *a = p->a + ((group * p->m + m0) * p->k + u * l->steps * (m1 - m0));
+                NAME(multiply)
+                (p, &c, &to, v, m1 - m0, k, u > 0, a, off, panel, p->c + group * p->cgroup + m0 * p->crow);
+            }
     }
 }
 
@@ -130,21 +149,31 @@ static void NAME(product_part)(void *arg, int t, int nt)
 {
     const NAME(product) *p = arg;
     int64_t begin, end;
-    gcut_rt_share(p->groups * p->blocks * p->parts, 1, t, nt, &begin, &end);
+    gcut_rt_share(p->groups * p->l.chunks * p->parts, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
-        int64_t m0, m1;
-        gcut_rt_share(p->m, 8, (int)(q % p->parts), (int)p->parts, &m0, &m1);
-        NAME(block)(p, q / p->parts / p->blocks, q / p->parts % p->blocks, m0, m1);
+        int64_t b0, b1;
+        gcut_rt_share(NAME(row_blocks)(p), 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);
+        if (b0 < b1) NAME(block)(p, q / p->parts / p->l.chunks, q / p->parts % p->l.chunks, b0, b1);
     }
 }
 
-static void NAME(run_product)(NAME(product) * p, int threads)
+static void NAME(run_product)(NAME(product) * p, T *work, int threads)
 {
-    p->columns *= p->f.places[0] * p->f.places[1];
-    p->blocks = gcut_rt_ceildiv(p->columns, NAME(STRIPS) * STRIP);
-    p->parts = parts_of(p->groups * p->blocks, p->m, 8, threads);
-    if (p->m <= 0 || p->columns <= 0) return;
-    threads = gcut_rt_worth(threads, p->groups * p->m * p->columns * gcut_rt_max(p->k, 1), GEMM_PS);
+    int64_t taps = p->w.tap[0].n * p->w.tap[1].n, places = p->w.images * p->w.places[0] * p->w.places[1];
+    p->k = p->w.channels * taps;
+    if (p->m <= 0 || places <= 0) return;
+    p->a = work;
+    p->tile = NAME(gcut_rt_tile_of)();
+    int64_t some = STEPS / 2 / gcut_rt_max(taps, 1);
+    limits m = {.lanes = p->tile->lanes,
+                .room = NAME(ROOM),
+                .places = NAME(PLACES),
+                .steps = STEPS,
+                .channels = gcut_rt_max(1, gcut_rt_min(p->w.channels, some))};
+    p->l = make_layout(&p->w, &m);
+    p->parts = parts_of(p->groups * p->l.chunks, p->m, p->tile->rows, threads);
+    gcut_rt_parallel(NAME(pack_part), p, gcut_rt_worth(threads, p->groups * p->m * p->k, PACK_PS));
+    threads = gcut_rt_worth(threads, p->groups * p->m * places * gcut_rt_max(p->k, 1), GEMM_PS);
     gcut_rt_parallel(NAME(product_part), p, threads);
 }
 
@@ -173,10 +202,15 @@ static void NAME(one_tap_product)(const gcut_rt_conv *g, int turned, const T *w,
 
 /* ---- y ---- */
 
+/* x of all images and channels of a group, and the window over it. */
+static NAME(field) NAME(image_of)(const gcut_rt_conv *g, const T *x)
+{
+    return (NAME(field)){x, g->c * g->h * g->w, g->h * g->w, g->h, g->w};
+}
+
 void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T *work, int threads)
 {
-    int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w, places = g->oh * g->ow;
-    (void)work;
+    int64_t in = g->c / g->groups, out = g->o / g->groups, places = g->oh * g->ow;
     if (tapwise(g)) {
         NAME(gcut_rt_taps_y)(g, x, w, y, threads);
         return;
@@ -188,75 +222,60 @@ void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T
     NAME(product)
     p = {.groups = g->groups,
          .m = out,
-         .k = in * g->kh * g->kw,
-         .columns = g->n,
-         .a = w,
-         .f = {.at = x,
-               .image = g->c * hw,
-               .plane = hw,
-               .h = g->h,
-               .w = g->w,
-               .stride = {g->stride[0], g->stride[1]},
-               .places = {g->oh, g->ow},
-               .tap = {{g->kh, -g->pad[0], g->dilation[0]}, {g->kw, -g->pad[1], g->dilation[1]}}},
-         .fgroup = in * hw,
+         .w = window_of(g),
+         .f = NAME(image_of)(g, x),
+         .fgroup = in * g->h * g->w,
+         .from = w,
+         .agroup = out * in * g->kh * g->kw,
+         .am = in * g->kh * g->kw,
+         .achannel = g->kh * g->kw,
+         .arow = g->kw,
+         .acolumn = 1,
          .c = y,
          .cgroup = out * places,
          .cimage = g->o * places,
          .crow = places,
          .ci = g->ow,
          .cj = 1};
-    NAME(run_product)(&p, threads);
+    NAME(run_product)(&p, work, threads);
 }
 
 /* ---- x ---- */
 
-/* The taps of w that a lattice sees: to[group, c, o, tap row, tap column]. */
-static void NAME(pick_taps)(const gcut_rt_conv *g, const T *w, const lattice l[2], T *to)
-{
-    int64_t in = g->c / g->groups, out = g->o / g->groups;
-    for (int64_t c = 0; c < g->c; c++)
-        for (int64_t o = 0; o < out; o++) {
-            const T *from = w + ((c / in * out + o) * in + c % in) * g->kh * g->kw;
-            for (int64_t a = 0; a < l[0].tap.n; a++)
-                for (int64_t b = 0; b < l[1].tap.n; b++)
-                    *to++ = from[(l[0].k0 + a * l[0].every) * g->kw + l[1].k0 + b * l[1].every];
-        }
-}
-
-/* Work: a part of w per lattice, one after the other. */
+/* Work: the taps of w that the lattice sees. */
 static void NAME(lattice_x)(const gcut_rt_conv *g, const T *y, const T *w, const lattice l[2], T *x, T *work,
                             int threads)
 {
     int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w, places = g->oh * g->ow;
-    NAME(pick_taps)(g, w, l, work);
+    int64_t taps = g->kh * g->kw;
     NAME(product)
     p = {.groups = g->groups,
          .m = in,
-         .k = out * l[0].tap.n * l[1].tap.n,
-         .columns = g->n,
-         .a = work,
-         .f = {.at = y,
-               .image = g->o * places,
-               .plane = places,
-               .h = g->oh,
-               .w = g->ow,
-               .stride = {1, 1},
+         .w = {.images = g->n,
+               .channels = out,
                .places = {l[0].places, l[1].places},
+               .stride = {1, 1},
                .tap = {l[0].tap, l[1].tap}},
+         .f = {y, g->o * places, places, g->oh, g->ow},
          .fgroup = out * places,
+         .from = w,
+         .afirst = l[0].k0 * g->kw + l[1].k0,
+         .agroup = out * in * taps,
+         .am = taps,
+         .achannel = in * taps,
+         .arow = l[0].every * g->kw,
+         .acolumn = l[1].every,
          .c = x + l[0].r * g->w + l[1].r,
          .cgroup = in * hw,
          .cimage = g->c * hw,
          .crow = hw,
          .ci = g->stride[0] * g->w,
          .cj = g->stride[1]};
-    NAME(run_product)(&p, threads);
+    NAME(run_product)(&p, work, threads);
 }
 
 void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T *work, int threads)
 {
-    int64_t out = g->o / g->groups;
     if (tapwise(g)) {
         NAME(gcut_rt_taps_x)(g, y, w, x, threads);
         return;
@@ -270,69 +289,84 @@ void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T
             lattice l[] = {lattice_of(a, g->h, g->kh, g->stride[0], g->dilation[0], g->pad[0]),
                            lattice_of(b, g->w, g->kw, g->stride[1], g->dilation[1], g->pad[1])};
             NAME(lattice_x)(g, y, w, l, x, work, threads);
-            work += g->c * out * l[0].tap.n * l[1].tap.n;
         }
 }
 
 /* ---- w ---- */
 
-/* to[b, j, i] = from[b, i, j] for i < m, j < n; the matrices of `from` lie fbatch apart, those of `to` too.
- */
-typedef struct NAME(turn) {
-    const T *from;
-    T *to;
-    int64_t batches, m, n, fbatch, inner, tinner,
-        touter;    /* to's batch b is at b/inner*touter + b%inner*tinner */
-    int64_t pitch; /* rows of to */
-} NAME(turn);
-
-static void NAME(turn_part)(void *arg, int t, int nt)
-{
-    const NAME(turn) *p = arg;
-    int64_t begin, end, blocks = gcut_rt_ceildiv(p->n, 16);
-    gcut_rt_share(p->batches * blocks, 1, t, nt, &begin, &end);
-    for (int64_t q = begin; q < end; q++) {
-        int64_t b = q / blocks, j0 = q % blocks * 16, j1 = gcut_rt_min(j0 + 16, p->n);
-        const T *from = p->from + b * p->fbatch;
-        T *to = p->to + b / p->inner * p->touter + b % p->inner * p->tinner;
-        for (int64_t i0 = 0; i0 < p->m; i0 += 16)
-            for (int64_t j = j0; j < j1; j++)
-                for (int64_t i = i0; i < gcut_rt_min(i0 + 16, p->m); i++)
-                    to[j * p->pitch + i] = from[i * p->n + j];
-    }
-}
-
-static void NAME(turn_all)(NAME(turn) p, int threads)
-{
-    int64_t n = p.batches * p.m * p.n;
-    if (n > 0) gcut_rt_parallel(NAME(turn_part), &p, gcut_rt_worth(threads, n, 500));
-}
-
-/* For each group, C[tap, o] = sum over places of panel[tap, place] * B[place, o]. */
+/* For each group, C[o, k] = sum over places of y[o, place] * panel[k, place]; in parts of channels (flat:
+ * taps) and of o. */
 typedef struct NAME(outer) {
-    int64_t groups, taps, out, places, blocks, parts;
+    int64_t groups, out, k, parts, oparts;
+    const GLUE(gcut_rt_tile_, TYPE) * tile;
+    window w;
+    layout l;
     NAME(field) f;
     int64_t fgroup;
-    const T *b;
+    const T *y;
+    int64_t yimage, plane;
     T *c;
 } NAME(outer);
 
-/* Columns o0..o1 of C for one block of taps. */
-static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t block, int64_t o0, int64_t o1)
+/* Four results of y, or fewer and zeros, as the vectors of the chunk lie. */
+static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int64_t rows, T *to)
 {
-    _Alignas(64) T panel[TAPS * PITCH];
-    segment s[PIXELS];
+    int64_t runs = runs_of(&p->w, &p->l, c);
+    for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(LONG_PLACES) + 16)
+        for (int64_t k = 0; k < runs; k++) {
+            run s = run_of(&p->w, &p->l, c, k);
+            int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.n, p->l.lanes);
+            if (r < rows) NAME(copy)(to + s.at, y + s.image * p->yimage + r * p->plane + s.place, s.n);
+            for (int64_t j = r < rows ? s.n : 0; j < end; j++) to[s.at + j] = 0;
+        }
+}
+
+/* What a panel of k taps adds to C[o, k0 + k], for four o or fewer. */
+static void NAME(cross)(const NAME(outer) * p, const chunk *c, int64_t k, const int32_t *off, const T *panel,
+                        const T *y, int64_t rows, int add, T *out)
+{
+    T sum[GCUT_RT_TAPS * GCUT_RT_DOTS];
+    const T *x[GCUT_RT_TAPS];
+    int blocks = (int)gcut_rt_ceildiv(k, p->tile->taps);
+    for (int b = 0; b < blocks; b++) {
+        int64_t t0, t1;
+        gcut_rt_share(k, 1, b, blocks, &t0, &t1);
+        for (int64_t t = t0; t < t1; t++) x[t - t0] = panel + off[t];
+        p->tile->dots((int)(t1 - t0), c->vectors, x, c->at, c->whole ? NULL : c->valid, y,
+                      NAME(LONG_PLACES) + 16, sum);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t t = t0; t < t1; t++) {
+                T *o = out + r * p->k + t, s = sum[(t - t0) * GCUT_RT_DOTS + r];
+                *o = add ? *o + s : s;
+            }
+    }
+}
+
+/* Channels (flat: taps) u0..u1 and results o0..o1. */
+static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, int64_t u1, int64_t o0,
+                              int64_t o1)
+{
+    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
+    _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)];
+    int32_t off[MAX_STEPS];
+    chunk c;
     NAME(field) f = p->f;
     f.at += group * p->fgroup;
-    int64_t k0 = block * TAPS, k1 = gcut_rt_min(k0 + TAPS, p->taps);
-    T *c = p->c + (group * p->taps + k0) * p->out + o0;
-    for (int64_t i = 0; i < k1 - k0 && p->places == 0; i++)
-        for (int64_t j = 0; j < o1 - o0; j++) c[i * p->out + j] = 0;
-    for (int64_t q = 0; q < p->places; q += PIXELS) {
-        int64_t n = gcut_rt_min(PIXELS, p->places - q);
-        const T *b = p->b + (group * p->places + q) * p->out + o0;
-        NAME(gather)(&f, s, cut(f.places, q, q + n, s), k0, k1, panel, PITCH);
-        NAME(gcut_rt_small)(k1 - k0, o1 - o0, n, panel, PITCH, 1, b, p->out, 1, q > 0, c, p->out, 1);
+    int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.per);
+    for (int64_t q = 0; q < p->l.chunks; q++) {
+        make_chunk(&p->w, &p->l, q, &c);
+        for (int64_t b = 0; b < blocks; b++) {
+            int64_t v0, v1;
+            gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
+            int64_t k = offsets(&p->w, &p->l, v1 - v0, off);
+            NAME(gather)(&f, &p->w, &p->l, &c, u0 + v0, u0 + v1, panel);
+            for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
+                int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
+                NAME(line_up)(p, &c, p->y + at * p->plane, rows, y);
+                NAME(cross)
+                (p, &c, k, off, panel, y, rows, q > 0, p->c + at * p->k + (u0 + v0) * p->l.steps);
+            }
+        }
     }
 }
 
@@ -340,48 +374,59 @@ static void NAME(outer_part)(void *arg, int t, int nt)
 {
     const NAME(outer) *p = arg;
     int64_t begin, end;
-    gcut_rt_share(p->groups * p->blocks * p->parts, 1, t, nt, &begin, &end);
+    gcut_rt_share(p->groups * p->parts * p->oparts, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
-        int64_t o0, o1;
-        gcut_rt_share(p->out, STRIP, (int)(q % p->parts), (int)p->parts, &o0, &o1);
-        if (o0 < o1) NAME(outer_block)(p, q / p->parts / p->blocks, q / p->parts % p->blocks, o0, o1);
+        int64_t u0, u1, o0, o1;
+        gcut_rt_share(p->l.units, 1, (int)(q / p->oparts % p->parts), (int)p->parts, &u0, &u1);
+        gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->oparts), (int)p->oparts, &o0, &o1);
+        if (u0 < u1 && o0 < o1) NAME(outer_block)(p, q / p->oparts / p->parts, u0, u1, o0, o1);
     }
 }
 
-/* Work: y with its channels last, group by group, then w with its output channels last. */
+/* Few channels do not share well: then y is dealt out too. */
+static void NAME(deal)(NAME(outer) * p, int threads)
+{
+    p->parts = p->oparts = 1;
+    if (threads <= 1 || p->groups >= 4 * threads) return;
+    if (p->l.units % threads == 0 || p->l.units >= 8 * threads)
+        p->parts = threads;
+    else
+        p->oparts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
+}
+
 void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T *work, int threads)
 {
-    int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w, places = g->oh * g->ow;
+    int64_t in = g->c / g->groups, places = g->oh * g->ow;
+    (void)work;
     if (tapwise(g)) {
         NAME(gcut_rt_taps_w)(g, x, y, w, threads);
         return;
     }
     NAME(outer)
     p = {.groups = g->groups,
-         .taps = in * g->kh * g->kw,
-         .out = out,
-         .places = g->n * places,
-         .f = {.at = x,
-               .image = g->c * hw,
-               .plane = hw,
-               .h = g->h,
-               .w = g->w,
-               .stride = {g->stride[0], g->stride[1]},
-               .places = {g->oh, g->ow},
-               .tap = {{g->kh, -g->pad[0], g->dilation[0]}, {g->kw, -g->pad[1], g->dilation[1]}}},
-         .fgroup = in * hw,
-         .b = work,
-         .c = work + g->n * g->o * places};
-    if (p.taps <= 0 || g->o <= 0) return;
-    NAME(turn_all)
-    ((NAME(turn)){y, work, g->n * g->groups, out, places, out * places, g->groups, g->n * places * out,
-                  places * out, out},
-     threads);
-    p.blocks = gcut_rt_ceildiv(p.taps, TAPS);
-    p.parts = parts_of(p.groups * p.blocks, out, STRIP, threads);
-    gcut_rt_parallel(NAME(outer_part), &p, gcut_rt_worth(threads, madds(g), GEMM_PS));
-    NAME(turn_all)
-    ((NAME(turn)){p.c, w, g->groups, p.taps, out, p.taps * out, 1, 0, p.taps * out, p.taps}, threads);
+         .out = g->o / g->groups,
+         .k = in * g->kh * g->kw,
+         .tile = NAME(gcut_rt_tile_of)(),
+         .w = window_of(g),
+         .f = NAME(image_of)(g, x),
+         .fgroup = in * g->h * g->w,
+         .y = y,
+         .yimage = g->o * places,
+         .plane = places,
+         .c = w};
+    if (g->n * places == 0) {
+        for (int64_t k = 0; k < g->o * p.k; k++) w[k] = 0;
+        return;
+    }
+    limits m = {.lanes = p.tile->lanes,
+                .room = NAME(ROOM),
+                .places = NAME(LONG_PLACES),
+                .steps = MAX_STEPS,
+                .channels = gcut_rt_min(in, 2)};
+    p.l = make_layout(&p.w, &m);
+    threads = gcut_rt_worth(threads, madds(g), GEMM_PS);
+    NAME(deal)(&p, threads);
+    gcut_rt_parallel(NAME(outer_part), &p, threads);
 }
 
 #undef NAME

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The register blocks of convolutions.  Both read an image through offsets: what lies under tap k of the
+ * window at some places is a vector at `offset of k` + `offset of the places` in a panel (chunk.h).
+ */
+#ifndef GCUT_KERNELS_RT_CONV_TILE_H
+#define GCUT_KERNELS_RT_CONV_TILE_H
+
+#include <stdint.h>
+
+/* The most elements of a vector, rows of `product`, taps of `dots`; results of y that `dots` takes at a time.
+ */
+enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4 };
+
+#define GCUT_RT_TILE_TYPE(type, T)                                                                           \
+    typedef struct gcut_rt_tile_##type {                                                                     \
+        int lanes, rows, taps; /* of a vector; the most of `product`; the most of `dots` */                  \
+        /* Vector v of row i of C, at c[v] + i * rsc, = (or +=, when `add`) the sum over p < k of            \
+         * a[p * rows + i] * the vector at b[v] + off[p]; one or two vectors.  An element is one chain of    \
+         * multiply-adds whichever row and lane it has. */                                                   \
+        void (*product)(int rows, int vectors, int64_t k, const T *a, const int32_t *off, const T *const *b, \
+                        T *const *c, int64_t rsc, int add);                                                  \
+        /* out[t * GCUT_RT_DOTS + r] = the sum over v < n of the vectors at x[t] + at[v] times those at      \
+         * y + r * pitch + v * lanes.  Of x at v, `valid[v]` lanes count and the others are taken for 0,     \
+         * unless valid is NULL. */                                                                          \
+        void (*dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const uint8_t *valid,        \
+                     const T *y, int64_t pitch, T *out);                                                     \
+    } gcut_rt_tile_##type;                                                                                   \
+    /* For this processor. */                                                                                \
+    const gcut_rt_tile_##type *gcut_rt_tile_of_##type(void);
+GCUT_RT_TILE_TYPE(f32, float)
+GCUT_RT_TILE_TYPE(f64, double)
+#undef GCUT_RT_TILE_TYPE
+
+#endif

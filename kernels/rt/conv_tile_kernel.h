@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One instance of the register blocks of conv_tile.h, included by conv_tile.c once per element type and
+ * instruction set, with
+ *   NAME(x)  the instance's name of x        T, TYPE     the element type and its suffix
+ *   TARGET   attributes of the functions     LANES       elements of a vector
+ *   ROWS     rows of a block, at most 14     TAPS        taps of a block, at most 6
+ *   MASK     the integer as wide as T        FEW, FOLD   vectors of 16 bytes and what adds up four of them
+ */
+
+/* Unaligned, and free to alias the scalars. */
+typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef MASK NAME(bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+/* rows and two are constants in each call, and the accumulators are registers. */
+__attribute__((always_inline)) TARGET static inline void NAME(strip)(int rows, int two, int64_t k, const T *a,
+                                                                     const int32_t *off, const T *const *b,
+                                                                     T *const *c, int64_t rsc, int add)
+{
+    NAME(vec) s0[ROWS], s1[ROWS];
+    const T *b0 = b[0], *b1 = b[two];
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) s0[i] = s1[i] = (NAME(vec)){0};
+    for (int64_t p = 0; p < k; p++) {
+        NAME(vec) v0 = *(const NAME(vec) *)(b0 + off[p]), v1 = *(const NAME(vec) *)(b1 + off[p]);
+#pragma GCC unroll 14
+        for (int i = 0; i < rows; i++) {
+            T x = a[i];
+            s0[i] += x * v0;
+            if (two) s1[i] += x * v1;
+        }
+        a += rows;
+    }
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        NAME(vec) *c0 = (NAME(vec) *)(c[0] + i * rsc), *c1 = (NAME(vec) *)(c[two] + i * rsc);
+        if (add) s0[i] += *c0;
+        *c0 = s0[i];
+        if (two && add) s1[i] += *c1;
+        if (two) *c1 = s1[i];
+    }
+}
+
+TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, const int32_t *off,
+                                 const T *const *b, T *const *c, int64_t rsc, int add)
+{
+#define CASE(r)                                                                                              \
+    case 2 * r: NAME(strip)(r <= ROWS ? r : ROWS, 0, k, a, off, b, c, rsc, add); break;                      \
+    case 2 * r + 1: NAME(strip)(r <= ROWS ? r : ROWS, 1, k, a, off, b, c, rsc, add); break;
+    switch (2 * rows + vectors - 1) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+#if ROWS > 4
+        CASE(5)
+        CASE(6)
+#endif
+#if ROWS > 6
+        CASE(7)
+        CASE(8)
+        CASE(9)
+        CASE(10)
+        CASE(11)
+        CASE(12)
+        CASE(13)
+        CASE(14)
+#endif
+    }
+#undef CASE
+}
+
+/* The first n lanes are at NAME(lanes) + LANES - n. */
+static const MASK NAME(lanes)[2 * LANES] = {
+#define FOUR -1, -1, -1, -1,
+#if LANES == 2
+    -1, -1,
+#endif
+#if LANES >= 4
+    FOUR
+#endif
+#if LANES >= 8
+        FOUR
+#endif
+#if LANES >= 16
+            FOUR FOUR
+#endif
+#undef FOUR
+};
+
+/* taps and masked are constants in each call. */
+__attribute__((always_inline)) TARGET static inline void NAME(cross)(int taps, int masked, int64_t n,
+                                                                     const T *const *x, const int32_t *at,
+                                                                     const uint8_t *valid, const T *y,
+                                                                     int64_t pitch, T *out)
+{
+    NAME(vec) s[TAPS][4];
+#pragma GCC unroll 6
+    for (int t = 0; t < taps; t++) s[t][0] = s[t][1] = s[t][2] = s[t][3] = (NAME(vec)){0};
+    for (int64_t v = 0; v < n; v++) {
+        NAME(vec) y0 = *(const NAME(vec) *)y, y1 = *(const NAME(vec) *)(y + pitch);
+        NAME(vec) y2 = *(const NAME(vec) *)(y + 2 * pitch), y3 = *(const NAME(vec) *)(y + 3 * pitch);
+        NAME(bits) keep = {0};
+        if (masked) keep = *(const NAME(bits) *)(NAME(lanes) + LANES - valid[v]);
+#pragma GCC unroll 6
+        for (int t = 0; t < taps; t++) {
+            NAME(vec) u = *(const NAME(vec) *)(x[t] + at[v]);
+            if (masked) u = (NAME(vec))((NAME(bits))u & keep);
+            s[t][0] += u * y0;
+            s[t][1] += u * y1;
+            s[t][2] += u * y2;
+            s[t][3] += u * y3;
+        }
+        y += LANES;
+    }
+#pragma GCC unroll 6
+    for (int t = 0; t < taps; t++) {
+        FEW part[4][LANES * sizeof(T) / 16], sum[4];
+        memcpy(part, s[t], sizeof part);
+        for (int r = 0; r < 4; r++) {
+            sum[r] = part[r][0];
+            for (size_t q = 1; q < LANES * sizeof(T) / 16; q++) sum[r] += part[r][q];
+        }
+        FOLD(sum, out + 4 * t);
+    }
+}
+
+TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const uint8_t *valid,
+                              const T *y, int64_t pitch, T *out)
+{
+#define CASE(t)                                                                                              \
+    case 2 * t: NAME(cross)(t <= TAPS ? t : TAPS, 0, n, x, at, valid, y, pitch, out); break;                 \
+    case 2 * t + 1: NAME(cross)(t <= TAPS ? t : TAPS, 1, n, x, at, valid, y, pitch, out); break;
+    switch (2 * taps + (valid != NULL)) {
+        CASE(1)
+        CASE(2)
+#if TAPS > 2
+        CASE(3)
+#endif
+#if TAPS > 3
+        CASE(4)
+        CASE(5)
+        CASE(6)
+#endif
+    }
+#undef CASE
+}
+
+#define OF__(a, b) a##b
+#define OF_(a, b) OF__(a, b)
+static const OF_(gcut_rt_tile_, TYPE) NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots)}};
+#undef OF_
+#undef OF__
+
+#undef NAME
+#undef TARGET
+#undef LANES
+#undef ROWS
+#undef TAPS
