@@ -22,8 +22,17 @@ static gcut_dim make(const gcut_half *h, gcut_dim_op op, gcut_dim a, gcut_dim b)
     return gcut_dim_make(h->g->module->dims, op, a, b);
 }
 
-/* The layout is that of kernels/rt/attention.c: the group's keys (and values) turned, a block of scores (and
- * of their derivative). */
+static gcut_dim padded(const gcut_half *h, gcut_dim n)
+{
+    return make(h, GCUT_DIM_MUL, make(h, GCUT_DIM_CEILDIV, n, GCUT_RT_ATTENTION_PAD), GCUT_RT_ATTENTION_PAD);
+}
+
+static gcut_dim add(const gcut_half *h, gcut_dim a, gcut_dim b)
+{
+    return make(h, GCUT_DIM_ADD, a, b);
+}
+
+/* The sum that gradcut_rt.h states. */
 gcut_dim gcut_attention_workspace(const gcut_half *h, uint32_t unit)
 {
     const gcut_unit *u = &h->units.at[unit];
@@ -31,11 +40,12 @@ gcut_dim gcut_attention_workspace(const gcut_half *h, uint32_t unit)
     bool grad = u->kind == GCUT_U_ATTENTION_GRAD;
     sizes x = sizes_of(h->g, n);
     gcut_dim rows = make(h, GCUT_DIM_MIN, x.t, GCUT_RT_ATTENTION_ROWS);
-    gcut_dim keys = make(h, GCUT_DIM_MUL, make(h, GCUT_DIM_CEILDIV, x.s, GCUT_RT_ATTENTION_PAD),
-                         GCUT_RT_ATTENTION_PAD * gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
-    gcut_dim each = make(h, GCUT_DIM_ADD, x.d, make(h, GCUT_DIM_MUL, rows, grad ? 2 : 1));
-    if (grad) each = make(h, GCUT_DIM_ADD, each, x.e);
-    return make(h, GCUT_DIM_MUL, keys, each);
+    gcut_dim keys = add(h, x.d, rows), all;
+    if (grad) keys = add(h, keys, add(h, x.e, rows));
+    all = add(h, make(h, GCUT_DIM_MUL, padded(h, x.s), keys),
+              make(h, GCUT_DIM_MUL, x.s, padded(h, grad ? x.d : x.e)));
+    if (grad) all = add(h, all, make(h, GCUT_DIM_MUL, rows, add(h, padded(h, x.d), padded(h, x.e))));
+    return make(h, GCUT_DIM_MUL, all, gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
 }
 
 /* Forward there is work for each block of queries of each head, backward for each group.  Scores and values

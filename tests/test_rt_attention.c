@@ -106,15 +106,20 @@ static void formula(const problem *p)
     free(P);
 }
 
+static int64_t padded(int64_t n)
+{
+    return gcut_rt_ceildiv(n, GCUT_RT_ATTENTION_PAD) * GCUT_RT_ATTENTION_PAD;
+}
+
 /* The library's results, and whether they are those of 3 threads; Y.. of x are not read. */
 #define RUN(name, T)                                                                                         \
     static void run_##name(const problem *p, int threads, T *out[NALL])                                      \
     {                                                                                                        \
         gcut_rt_attention a = p->a;                                                                          \
         int64_t rows = gcut_rt_min(a.t, GCUT_RT_ATTENTION_ROWS);                                             \
-        int64_t keys = gcut_rt_ceildiv(a.s, GCUT_RT_ATTENTION_PAD) * GCUT_RT_ATTENTION_PAD;                  \
-        int64_t forward = (int64_t)sizeof(T) * keys * (a.d + rows);                                          \
-        int64_t backward = (int64_t)sizeof(T) * keys * (a.d + a.e + 2 * rows);                               \
+        int64_t s = padded(a.s), d = padded(a.d), e = padded(a.e), size = (int64_t)sizeof(T);                \
+        int64_t forward = size * (s * (a.d + rows) + a.s * e);                                               \
+        int64_t backward = size * (s * (a.d + a.e + 2 * rows) + a.s * d + rows * (d + e));                   \
         for (int i = 0; i < NALL; i++) {                                                                     \
             out[i] = malloc((size_t)(p->n[i] + 1) * sizeof(T));                                              \
             for (int64_t k = 0; k < p->n[i]; k++) out[i][k] = i < Y ? (T)p->x[i][k] : (T)NAN;                \

@@ -177,8 +177,8 @@ typedef struct gcut_rt_attention {
     int64_t work; /* bytes of a thread's share of the workspace */
 } gcut_rt_attention;
 
-/* A share holds `work` = size of an element * ceildiv(s, PAD) * PAD * (d + rows) bytes, rows = min(t, ROWS);
- * for the derivative (d + e + 2 rows). */
+/* A share holds so many elements, with r = min(t, ROWS) and sizes rounded up to a multiple of PAD as [s]:
+ * forward [s] (d + r) + s [e], the derivative [s] (d + e + 2 r) + s [d] + r ([d] + [e]). */
 #define GCUT_RT_ATTENTION_ROWS 32
 #define GCUT_RT_ATTENTION_PAD 32
 

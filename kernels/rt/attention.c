@@ -75,6 +75,17 @@ static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t ro
     HALVE(16, statement) HALVE(8, statement) HALVE(4, statement) HALVE(2, statement) HALVE(1, statement)
 _Static_assert(LANES == 32, "HALVES begins with half of the lanes");
 
+/* e^x for x <= 0; 0 where the result would be subnormal. */
+static inline float decay_f32(float x)
+{
+    float p = gcut_expsmall_f32(x < -87.0f ? -87.0f : x);
+    return x < -87.0f ? 0.0f : p;
+}
+static inline double decay_f64(double x)
+{
+    return gcut_exp_f64(x);
+}
+
 #define T float
 #define TYPE f32
 #define ISA base
@@ -103,23 +114,25 @@ _Static_assert(LANES == 32, "HALVES begins with half of the lanes");
 
 #endif
 
-static void softmax_f32(float *x, int64_t n, int64_t width, float scale, const float *bias, int64_t step)
-{
-    WIDEST(softmax_f32)(x, n, width, scale, bias, step);
-}
-static void backward_f32(const float *p, float *d, int64_t n, int64_t width)
-{
-    WIDEST(backward_f32)(p, d, n, width);
-}
-/* exp is libm's: there is nothing to vectorise. */
-static void softmax_f64(double *x, int64_t n, int64_t width, double scale, const double *bias, int64_t step)
-{
-    softmax_f64_base(x, n, width, scale, bias, step);
-}
-static void backward_f64(const double *p, double *d, int64_t n, int64_t width)
-{
-    backward_f64_base(p, d, n, width);
-}
+/* An instance for the processor: of f32 alone, because exp of f64 is libm's and there is little to vectorise.
+ */
+#define ROWS_OF(T, TYPE, PICK)                                                                               \
+    static void softmax_##TYPE(int64_t rows, const int64_t *n, int64_t width, T *x, int64_t ld, T scale,     \
+                               const T *bias, const int64_t *step, T *sum)                                   \
+    {                                                                                                        \
+        PICK(softmax_##TYPE)(rows, n, width, x, ld, scale, bias, step, sum);                                 \
+    }                                                                                                        \
+    static void divide_##TYPE(int64_t rows, int64_t width, T *x, int64_t ld, const T *by)                    \
+    {                                                                                                        \
+        PICK(divide_##TYPE)(rows, width, x, ld, by);                                                         \
+    }                                                                                                        \
+    static void backward_##TYPE(int64_t rows, const int64_t *n, int64_t width, const T *p, T *d, int64_t ld) \
+    {                                                                                                        \
+        PICK(backward_##TYPE)(rows, n, width, p, d, ld);                                                     \
+    }
+#define BASE(f) f##_base
+ROWS_OF(float, f32, WIDEST)
+ROWS_OF(double, f64, BASE)
 
 #define T float
 #define TYPE f32

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * attention.c: arithmetic on one row of scores, for one element type and instruction set.
+ * attention.c: arithmetic on rows of scores, for one element type and instruction set.
  *   T, TYPE  the element type and its suffix
  *   ISA      prefix of the functions          TARGET  their attributes
  *
- * A row has n elements that count and `width` in memory, a multiple of LANES.  Sums and maxima are kept in
- * LANES accumulators and joined pairwise: loops that compilers vectorise, with bits that no vector width
- * changes.
+ * A block has rows of `ld` elements; the first n[i] > 0 of row i count, and `width`, a multiple of LANES, are
+ * computed with.  n[i] < 1 stands for a row that sees nothing.  Sums and maxima are kept in LANES
+ * accumulators and joined pairwise: loops that compilers vectorise, with bits that no vector width changes.
+ * Each step goes over all rows before the next one begins, so that a processor works on several rows at once.
  */
 #define GLUE3_(a, b, c) a##_##b##_##c
 #define GLUE3(a, b, c) GLUE3_(a, b, c)
@@ -15,56 +16,89 @@
 #define ROW(x) GLUE3(x, TYPE, ISA)
 #define MATH(x) GLUE2(x, TYPE)
 
-TARGET static T ROW(largest)(const T *x, int64_t width)
+/* Joins the accumulators of each of `rows` rows. */
+TARGET static void ROW(joined)(int64_t rows, T (*s)[LANES], T *out)
 {
+    for (int64_t i = 0; i < rows; i++) {
+        T *a = s[i];
+        HALVES(a[l] += a[l + w])
+        out[i] = a[0];
+    }
+}
+
+/* x = x scale + bias, -inf behind the first n up to whole lanes, 0 behind those; returns the largest.  A NaN
+ * may be missed: it makes its row NaN by itself. */
+TARGET static T ROW(scores)(T *restrict x, int64_t n, int64_t width, T scale, const T *restrict bias,
+                            int64_t step)
+{
+    int64_t used = padded(n);
     T m[LANES];
+    if (bias)
+        for (int64_t c = 0; c < n; c++) x[c] = x[c] * scale + bias[c * step];
+    else
+        for (int64_t c = 0; c < used; c++) x[c] *= scale;
+    for (int64_t c = n; c < used; c++) x[c] = (T)-INFINITY;
+    for (int64_t c = used; c < width; c++) x[c] = 0;
     for (int l = 0; l < LANES; l++) m[l] = x[l];
-    for (int64_t c = LANES; c < width; c += LANES)
-        for (int l = 0; l < LANES; l++) m[l] = MATH(gcut_max)(m[l], x[c + l]);
-    HALVES(m[l] = MATH(gcut_max)(m[l], m[l + w]))
+    for (int64_t c = LANES; c < used; c += LANES)
+        for (int l = 0; l < LANES; l++) m[l] = m[l] > x[c + l] ? m[l] : x[c + l];
+    HALVES(m[l] = m[l] > m[l + w] ? m[l] : m[l + w])
     return m[0];
 }
 
-TARGET static T ROW(join)(T *s)
+/* A block of scores x becomes e^(x scale + bias - the largest of its row), and *sum the sums of its rows.
+ * -inf stands for what does not count: e^(-inf - m) = 0.  A row of -inf alone gives NaN. */
+TARGET static void ROW(softmax)(int64_t rows, const int64_t *n, int64_t width, T *restrict x, int64_t ld,
+                                T scale, const T *bias, const int64_t *step, T *restrict sum)
 {
-    HALVES(s[l] += s[l + w])
-    return s[0];
+    T m[ROWS], s[ROWS][LANES];
+    for (int64_t i = 0; i < rows; i++)
+        m[i] = n[i] > 0
+                   ? ROW(scores)(x + i * ld, n[i], width, scale, bias ? bias + i * step[0] : NULL, step[1])
+                   : (T)NAN;
+    for (int64_t i = 0; i < rows; i++) {
+        T *restrict p = x + i * ld, a[LANES] = {0};
+        int64_t used = n[i] > 0 ? padded(n[i]) : width;
+        for (int64_t c = 0; c < used; c += LANES)
+            for (int l = 0; l < LANES; l++) {
+                p[c + l] = MATH(decay)(p[c + l] - m[i]);
+                a[l] += p[c + l];
+            }
+        for (int l = 0; l < LANES; l++) s[i][l] = a[l];
+    }
+    ROW(joined)(rows, s, sum);
 }
 
-/* x = softmax(x scale + bias) of its first n > 0 elements, 0 behind them.  -inf stands for what does not
- * count: e^(-inf - m) = 0.  A row of -inf alone gives NaN. */
-TARGET static void ROW(softmax)(T *restrict x, int64_t n, int64_t width, T scale, const T *restrict bias,
-                                int64_t step)
+/* Each row of x over its number. */
+TARGET static void ROW(divide)(int64_t rows, int64_t width, T *restrict x, int64_t ld, const T *restrict by)
 {
-    int64_t used = padded(n);
-    for (int64_t c = 0; c < n; c++) x[c] *= scale;
-    if (bias && step == 1)
-        for (int64_t c = 0; c < n; c++) x[c] += bias[c];
-    else if (bias)
-        for (int64_t c = 0; c < n; c++) x[c] += bias[c * step];
-    for (int64_t c = n; c < used; c++) x[c] = (T)-INFINITY;
-    T m = ROW(largest)(x, used), s[LANES] = {0};
-    for (int64_t c = 0; c < used; c += LANES)
-        for (int l = 0; l < LANES; l++) {
-            x[c + l] = MATH(gcut_exp)(x[c + l] - m);
-            s[l] += x[c + l];
-        }
-    T r = 1 / ROW(join)(s);
-    for (int64_t c = 0; c < used; c++) x[c] *= r;
-    for (int64_t c = used; c < width; c++) x[c] = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        T r = 1 / by[i], *restrict p = x + i * ld;
+        for (int64_t c = 0; c < width; c++) p[c] *= r;
+    }
 }
 
-/* d = p o (d - sum(p o d)) of the first n > 0 elements, 0 behind them. */
-TARGET static void ROW(backward)(const T *restrict p, T *restrict d, int64_t n, int64_t width)
+/* d = p o (d - sum(p o d)) of the elements that count, 0 elsewhere. */
+TARGET static void ROW(backward)(int64_t rows, const int64_t *n, int64_t width, const T *restrict p,
+                                 T *restrict d, int64_t ld)
 {
-    T s[LANES] = {0};
-    int64_t used = padded(n);
-    for (int64_t c = n; c < used; c++) d[c] = 0;
-    for (int64_t c = 0; c < used; c += LANES)
-        for (int l = 0; l < LANES; l++) s[l] += p[c + l] * d[c + l];
-    T sum = ROW(join)(s);
-    for (int64_t c = 0; c < used; c++) d[c] = p[c] * (d[c] - sum);
-    for (int64_t c = n; c < width; c++) d[c] = 0;
+    T sum[ROWS], s[ROWS][LANES];
+    for (int64_t i = 0; i < rows; i++) {
+        const T *restrict x = p + i * ld;
+        T *restrict y = d + i * ld, a[LANES] = {0};
+        int64_t used = n[i] > 0 ? padded(n[i]) : 0;
+        for (int64_t c = gcut_rt_max(n[i], 0); c < width; c++) y[c] = 0;
+        for (int64_t c = 0; c < used; c += LANES)
+            for (int l = 0; l < LANES; l++) a[l] += x[c + l] * y[c + l];
+        for (int l = 0; l < LANES; l++) s[i][l] = a[l];
+    }
+    ROW(joined)(rows, s, sum);
+    for (int64_t i = 0; i < rows; i++) {
+        const T *restrict x = p + i * ld;
+        T *restrict y = d + i * ld;
+        int64_t used = n[i] > 0 ? padded(n[i]) : 0;
+        for (int64_t c = 0; c < used; c++) y[c] = x[c] * (y[c] - sum[i]);
+    }
 }
 
 #undef MATH

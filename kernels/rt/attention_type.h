@@ -18,52 +18,84 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const T *a, int64_t 
         for (int64_t j = 0; j < n; j++) c[i * rsc + j * csc] = 0;
 }
 
-/* The transpose of x [rows, columns] packed to [columns, padded(rows)], 0 behind its rows. */
-static void NAME(turn)(int64_t rows, int64_t columns, const T *x, int64_t rs, int64_t cs, T *out)
+/* Element i of step p is x[i * is + p * ks], i < n and p < k.  Out of them panels of PAD elements side by
+ * side, step by step: element i is in panel i / PAD.  What the last one has beyond n is 0. */
+static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, T *restrict out)
 {
-    int64_t ld = padded(rows);
-    for (int64_t i0 = 0; i0 < ld; i0 += 16)
-        for (int64_t j = 0; j < columns; j++)
-            for (int64_t i = i0; i < i0 + 16; i++) out[j * ld + i] = i < rows ? x[i * rs + j * cs] : 0;
-}
-
-/* P of a block, in rows of `ld` elements; kt: the keys of its group, turned. */
-static void NAME(probabilities)(const job *w, const span *x, const T *kt, T *p, int64_t ld)
-{
-    const gcut_rt_attention *a = w->a;
-    const T *q = (const T *)w->q + at(a->q, x->batch, x->head, x->t0);
-    NAME(multiply)(x->t1 - x->t0, x->width, a->d, q, a->q[2], a->q[3], kt, ld, 1, 0, p, ld, 1);
-    for (int64_t t = x->t0; t < x->t1; t++, p += ld) {
-        int64_t n = seen(a, t);
-        const T *bias = w->bias ? (const T *)w->bias + at(a->bias, x->batch, x->head, t) : NULL;
-        if (n > 0)
-            NAME(softmax)(p, n, x->width, (T)a->scale, bias, a->bias[3]);
-        else
-            for (int64_t c = 0; c < x->width; c++) p[c] = (T)NAN;
+    for (int64_t i0 = 0; i0 < n; i0 += PAD, out += PAD * k) {
+        int64_t m = gcut_rt_min(n - i0, PAD);
+        for (int64_t p = 0; p < k; p++) {
+            T *restrict o = out + p * PAD;
+            const T *from = x + i0 * is + p * ks;
+            if (is == 1)
+                memcpy(o, from, (size_t)m * sizeof(T));
+            else
+                for (int64_t i = 0; i < m; i++) o[i] = from[i * is];
+            for (int64_t i = m; i < PAD; i++) o[i] = 0;
+        }
     }
 }
 
+/* multiply with a right operand of n columns in panels of k steps, and a C with columns side by side. */
+static void NAME(by_panels)(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa, const T *b,
+                            int64_t steps, int add, T *c, int64_t rsc, int64_t csc)
+{
+    for (int64_t j = 0; j < n; j += PAD) NAME(multiply)
+    (m, gcut_rt_min(n - j, PAD), k, a, rsa, csa, b + j * steps, PAD, 1, add, c + j * csc, rsc, csc);
+}
+
+/* How many keys each query of a block sees. */
+static void NAME(count)(const gcut_rt_attention *a, const span *x, int64_t *n)
+{
+    for (int64_t t = x->t0; t < x->t1; t++) n[t - x->t0] = seen(a, t);
+}
+
+/* P of a block before rows are divided by their sums, in rows of `ld` elements; kt: the keys of its group in
+ * panels of keys. */
+static void NAME(probabilities)(const job *w, const span *x, const int64_t *n, const T *kt, T *p, int64_t ld,
+                                T *sum)
+{
+    const gcut_rt_attention *a = w->a;
+    const T *q = (const T *)w->q + at(a->q, x->batch, x->head, x->t0);
+    const T *bias = w->bias ? (const T *)w->bias + at(a->bias, x->batch, x->head, x->t0) : NULL;
+    NAME(by_panels)(x->t1 - x->t0, x->width, a->d, q, a->q[2], a->q[3], kt, a->d, 0, p, ld, 1);
+    NAME(softmax)(x->t1 - x->t0, n, x->width, p, ld, (T)a->scale, bias, &a->bias[2], sum);
+}
+
 /* ---- forward ---- */
+
+/* y of a block: P v, each row over its sum. */
+static void NAME(values)(const job *w, const span *x, const T *p, int64_t ld, const T *v, const T *sum)
+{
+    const gcut_rt_attention *a = w->a;
+    T *y = (T *)w->y + at(a->y, x->batch, x->head, x->t0);
+    int64_t rows = x->t1 - x->t0;
+    NAME(by_panels)(rows, a->e, x->keys, p, ld, 1, v, a->s, 0, y, a->y[2], a->y[3]);
+    for (int64_t t = 0; t < rows; t++) {
+        T r = 1 / sum[t];
+        for (int64_t c = 0; c < a->e; c++) y[t * a->y[2] + c * a->y[3]] *= r;
+    }
+}
 
 /* The blocks that thread t of nt has, in the order of batches, heads and queries. */
 static void NAME(forward)(void *arg, int thread, int nt)
 {
     const job *w = arg;
     const gcut_rt_attention *a = w->a;
-    int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), ld = padded(a->s), i0, i1;
-    T *kt = (T *)(w->work + thread * a->work), *p = kt + a->d * ld;
+    int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), ld = padded(a->s), i0, i1, n[ROWS];
+    T *kt = (T *)(w->work + thread * a->work), *v = kt + a->d * ld, *p = v + padded(a->e) * a->s, sum[ROWS];
     gcut_rt_share(a->batch * a->heads * blocks, 1, thread, nt, &i0, &i1);
     for (int64_t i = i0, have = -1; i < i1; i++) {
         int64_t head = i / blocks % a->heads, batch = i / blocks / a->heads;
         span x = span_of(a, batch, head, i % blocks);
         if (have != batch * a->groups + x.group) {
-            NAME(turn)(a->s, a->d, (const T *)w->k + at(a->k, batch, x.group, 0), a->k[2], a->k[3], kt);
+            NAME(pack)(a->s, a->d, (const T *)w->k + at(a->k, batch, x.group, 0), a->k[2], a->k[3], kt);
+            NAME(pack)(a->e, a->s, (const T *)w->v + at(a->v, batch, x.group, 0), a->v[3], a->v[2], v);
             have = batch * a->groups + x.group;
         }
-        NAME(probabilities)(w, &x, kt, p, ld);
-        NAME(multiply)
-        (x.t1 - x.t0, a->e, x.keys, p, ld, 1, (const T *)w->v + at(a->v, batch, x.group, 0), a->v[2], a->v[3],
-         0, (T *)w->y + at(a->y, batch, head, x.t0), a->y[2], a->y[3]);
+        NAME(count)(a, &x, n);
+        NAME(probabilities)(w, &x, n, kt, p, ld, sum);
+        NAME(values)(w, &x, p, ld, v, sum);
     }
 }
 
@@ -77,47 +109,63 @@ void NAME(gcut_rt_attention)(const gcut_rt_attention *a, const T *q, const T *k,
 /* ---- backward ---- */
 
 /* dS of a block from dP, in place; what nobody sees has none, and dbias is dS. */
-static void NAME(scores)(const job *w, const span *x, const T *p, T *d, int64_t ld)
+static void NAME(scores)(const job *w, const span *x, const int64_t *n, const T *p, T *d, int64_t ld)
 {
     const gcut_rt_attention *a = w->a;
-    for (int64_t t = x->t0; t < x->t1; t++, p += ld, d += ld) {
-        int64_t n = seen(a, t);
-        if (n > 0)
-            NAME(backward)(p, d, n, x->width);
-        else
-            for (int64_t c = 0; c < x->width; c++) d[c] = 0;
+    NAME(backward)(x->t1 - x->t0, n, x->width, p, d, ld);
+    for (int64_t t = x->t0; t < x->t1; t++, d += ld) {
         T *out = w->dbias ? (T *)w->dbias + at(a->dbias, x->batch, x->head, t) : NULL;
         for (int64_t c = 0; out && c < a->s; c++) out[c * a->dbias[3]] = c < x->keys ? d[c] : 0;
         for (int64_t c = 0; c < x->width; c++) d[c] *= (T)a->scale;
     }
 }
 
-/* A thread's workspace: the keys and values of a group turned, P and dS of a block. */
+/* A thread's workspace: of a group the keys and values in panels of keys, and the keys in panels of their
+ * elements; of a block P and dS, and q and dy in panels of their elements. */
 typedef struct NAME(tiles) {
     int64_t ld;
-    T *kt, *vt, *p, *d;
+    T *kt, *vt, *k, *p, *d, *q, *dy;
 } NAME(tiles);
+
+static NAME(tiles) NAME(tiles_of)(const gcut_rt_attention *a, void *work)
+{
+    NAME(tiles) s = {.ld = padded(a->s), .kt = work};
+    s.vt = s.kt + a->d * s.ld;
+    s.k = s.vt + a->e * s.ld;
+    s.p = s.k + padded(a->d) * a->s;
+    s.d = s.p + block_rows(a) * s.ld;
+    s.q = s.d + block_rows(a) * s.ld;
+    s.dy = s.q + block_rows(a) * padded(a->d);
+    return s;
+}
 
 static void NAME(block)(const job *w, const span *x, const NAME(tiles) * s)
 {
     const gcut_rt_attention *a = w->a;
-    int64_t m = x->t1 - x->t0, ld = s->ld;
+    int64_t m = x->t1 - x->t0, ld = s->ld, n[ROWS];
     const T *q = (const T *)w->q + at(a->q, x->batch, x->head, x->t0);
-    const T *k = (const T *)w->k + at(a->k, x->batch, x->group, 0);
     const T *dy = (const T *)w->dy + at(a->y, x->batch, x->head, x->t0);
-    NAME(probabilities)(w, x, s->kt, s->p, ld);
-    if (w->dv) NAME(multiply)
-    (x->keys, a->e, m, s->p, 1, ld, dy, a->y[2], a->y[3], 1, (T *)w->dv + at(a->dv, x->batch, x->group, 0),
-     a->dv[2], a->dv[3]);
+    T sum[ROWS];
+    NAME(count)(a, x, n);
+    NAME(probabilities)(w, x, n, s->kt, s->p, ld, sum);
+    NAME(divide)(m, x->width, s->p, ld, sum);
+    if (w->dv) {
+        NAME(pack)(a->e, m, dy, a->y[3], a->y[2], s->dy);
+        NAME(by_panels)
+        (x->keys, a->e, m, s->p, 1, ld, s->dy, m, 1, (T *)w->dv + at(a->dv, x->batch, x->group, 0), a->dv[2],
+         a->dv[3]);
+    }
     if (!w->dq && !w->dk && !w->dbias) return;
-    NAME(multiply)(m, x->width, a->e, dy, a->y[2], a->y[3], s->vt, ld, 1, 0, s->d, ld, 1);
-    NAME(scores)(w, x, s->p, s->d, ld);
-    if (w->dq) NAME(multiply)
-    (m, a->d, x->keys, s->d, ld, 1, k, a->k[2], a->k[3], 0, (T *)w->dq + at(a->dq, x->batch, x->head, x->t0),
-     a->dq[2], a->dq[3]);
-    if (w->dk) NAME(multiply)
-    (x->keys, a->d, m, s->d, 1, ld, q, a->q[2], a->q[3], 1, (T *)w->dk + at(a->dk, x->batch, x->group, 0),
-     a->dk[2], a->dk[3]);
+    NAME(by_panels)(m, x->width, a->e, dy, a->y[2], a->y[3], s->vt, a->e, 0, s->d, ld, 1);
+    NAME(scores)(w, x, n, s->p, s->d, ld);
+    if (w->dq) NAME(by_panels)
+    (m, a->d, x->keys, s->d, ld, 1, s->k, a->s, 0, (T *)w->dq + at(a->dq, x->batch, x->head, x->t0), a->dq[2],
+     a->dq[3]);
+    if (!w->dk) return;
+    NAME(pack)(a->d, m, q, a->q[3], a->q[2], s->q);
+    NAME(by_panels)
+    (x->keys, a->d, m, s->d, 1, ld, s->q, m, 1, (T *)w->dk + at(a->dk, x->batch, x->group, 0), a->dk[2],
+     a->dk[3]);
 }
 
 static void NAME(clear)(int64_t rows, int64_t columns, T *x, const int64_t *stride)
@@ -132,15 +180,15 @@ static void NAME(groups)(void *arg, int thread, int nt)
     const job *w = arg;
     const gcut_rt_attention *a = w->a;
     int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), per = a->heads / a->groups, i0, i1;
-    NAME(tiles) s = {.ld = padded(a->s), .kt = (T *)(w->work + thread * a->work)};
-    s.vt = s.kt + a->d * s.ld;
-    s.p = s.vt + a->e * s.ld;
-    s.d = s.p + block_rows(a) * s.ld;
+    const NAME(tiles) s = NAME(tiles_of)(a, w->work + thread * a->work);
     gcut_rt_share(a->batch * a->groups, 1, thread, nt, &i0, &i1);
     for (int64_t i = i0; i < i1; i++) {
         int64_t batch = i / a->groups, group = i % a->groups;
-        NAME(turn)(a->s, a->d, (const T *)w->k + at(a->k, batch, group, 0), a->k[2], a->k[3], s.kt);
-        NAME(turn)(a->s, a->e, (const T *)w->v + at(a->v, batch, group, 0), a->v[2], a->v[3], s.vt);
+        const T *k = (const T *)w->k + at(a->k, batch, group, 0),
+                *v = (const T *)w->v + at(a->v, batch, group, 0);
+        NAME(pack)(a->s, a->d, k, a->k[2], a->k[3], s.kt);
+        NAME(pack)(a->s, a->e, v, a->v[2], a->v[3], s.vt);
+        if (w->dq) NAME(pack)(a->d, a->s, k, a->k[3], a->k[2], s.k);
         if (w->dk) NAME(clear)(a->s, a->d, (T *)w->dk + at(a->dk, batch, group, 0), a->dk);
         if (w->dv) NAME(clear)(a->s, a->e, (T *)w->dv + at(a->dv, batch, group, 0), a->dv);
         for (int64_t j = 0; j < per * blocks; j++) {
