@@ -20,6 +20,7 @@
 #include "gradcut/gradcut_rt.h"
 
 #include "kernels/rt/isa.h"
+#include "kernels/rt/pack.h"
 #include "kernels/rt/small.h"
 
 enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, LANES = PAD };

@@ -18,22 +18,10 @@ static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const T *a, int64_t 
         for (int64_t j = 0; j < n; j++) c[i * rsc + j * csc] = 0;
 }
 
-/* Element i of step p is x[i * is + p * ks], i < n and p < k.  Out of them panels of PAD elements side by
- * side, step by step: element i is in panel i / PAD.  What the last one has beyond n is 0. */
-static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, T *restrict out)
+/* Panels of PAD elements side by side: of the keys, or of the elements of a row (kernels/rt/pack.h). */
+static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, T *out)
 {
-    for (int64_t i0 = 0; i0 < n; i0 += PAD, out += PAD * k) {
-        int64_t m = gcut_rt_min(n - i0, PAD);
-        for (int64_t p = 0; p < k; p++) {
-            T *restrict o = out + p * PAD;
-            const T *from = x + i0 * is + p * ks;
-            if (is == 1)
-                memcpy(o, from, (size_t)m * sizeof(T));
-            else
-                for (int64_t i = 0; i < m; i++) o[i] = from[i * is];
-            for (int64_t i = m; i < PAD; i++) o[i] = 0;
-        }
-    }
+    NAME(gcut_rt_pack)(n, k, x, is, ks, PAD, PAD, out);
 }
 
 /* multiply with a right operand of n columns in panels of k steps, and a C with columns side by side. */
