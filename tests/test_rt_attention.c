@@ -193,6 +193,8 @@ static void test_empty(void **state)
     check(
         (gcut_rt_attention){.batch = 1, .heads = 2, .groups = 1, .t = 0, .s = 5, .d = 2, .e = 4, .scale = 1});
     check(
+        (gcut_rt_attention){.batch = 1, .heads = 2, .groups = 1, .t = 3, .s = 0, .d = 2, .e = 4, .scale = 1});
+    check(
         (gcut_rt_attention){.batch = 0, .heads = 2, .groups = 1, .t = 3, .s = 5, .d = 2, .e = 4, .scale = 1});
 }
 

@@ -59,7 +59,7 @@ static void NAME(values)(const job *w, const span *x, const T *p, int64_t ld, co
     T *y = (T *)w->y + at(a->y, x->batch, x->head, x->t0);
     int64_t rows = x->t1 - x->t0;
     NAME(by_panels)(rows, a->e, x->keys, p, ld, 1, v, a->s, 0, y, a->y[2], a->y[3]);
-    for (int64_t t = 0; t < rows; t++) {
+    for (int64_t t = 0; t < rows && x->keys > 0; t++) { /* of no keys there is no sum, and y is 0 */
         T r = 1 / sum[t];
         for (int64_t c = 0; c < a->e; c++) y[t * a->y[2] + c * a->y[3]] *= r;
     }
