@@ -128,7 +128,8 @@ static void pair(walk *w, const gcut_half *h, uint32_t gemm, uint32_t unit)
     gcut_ref product = gcut_node_at(h->g, h->units.at[gemm].nodes.at[0])->res0;
     int step = h->units.at[gemm].step;
     gcut_cost_touches(&w->c, w->a, h, gemm, 0, &w->touches);
-    if (gcut_rt_tiles((int64_t)gcut_cost_size(&w->c, h->units.at[unit].rows), w->c.threads)) {
+    if (gcut_takes_columns(h, unit) ||
+        gcut_rt_tiles((int64_t)gcut_cost_size(&w->c, h->units.at[unit].rows), w->c.threads)) {
         gcut_cost_touches(&w->c, w->a, h, unit, product, &w->touches);
         x.ns += y.ns;
         launch(w, c, &x, step);

@@ -19,7 +19,7 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
     uint32_t took = 0, f;
     e->body = &first;
     if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
-        gcut_loop l = gcut_emit_loop(e, a, &f);
+        gcut_loop l = gcut_emit_loop(e, a, false, &f);
         gcut_emit_loop_call(&l, f);
     } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
         gcut_emitter next = *e;
@@ -27,11 +27,10 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         next.unit = h->order.at[i + 1];
         next.number = e->number + 1;
         next.body = &second;
-        t.plain = gcut_emit_unit(e);
-        gcut_loop l = gcut_emit_loop(&next, a, &t.loop);
+        gcut_loop l = gcut_emit_loop(&next, a, true, &t.loop);
+        if (!l.columns) t.plain = gcut_emit_unit(e);
         e->body = &third;
-        gcut_crew crew = gcut_loop_crew(h, next.unit);
-        t.tiles = gcut_emit_tiles(e, &crew, t.loop);
+        t.tiles = gcut_emit_tiles(e, &l, t.loop);
         gcut_emit_tiled_call(&l, &t);
         took = 1;
     } else {

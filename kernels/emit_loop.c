@@ -90,13 +90,18 @@ static void emit_faults(gcut_loop *l, bool declare)
     }
 }
 
-/* "static void NAME_f<number><suffix>(…) {" with the call and the buffers at hand. */
+/* The call and the buffers of args at hand. */
+static void begin_call(gcut_loop *l)
+{
+    W(l, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n",
+      l->e->prefix);
+}
+
+/* "static void NAME_f<number><suffix>(…) {" */
 static void begin_function(gcut_loop *l, const char *suffix, const char *arguments)
 {
-    W(l,
-      "static void %s_f\1%s(%s)\n{\n    %s_call *const x = args->x;\n    void *const *const b = args->b;\n   "
-      " (void)x;\n",
-      l->e->prefix, suffix, arguments, l->e->prefix);
+    W(l, "static void %s_f\1%s(%s)\n{\n", l->e->prefix, suffix, arguments);
+    begin_call(l);
 }
 
 static void emit_join(gcut_loop *l)
@@ -136,17 +141,23 @@ static void emit_body(gcut_loop *l)
     W(l, "}\n\n");
 }
 
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function)
+gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
 {
     gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
     const char *any = gcut_printf(a, "    const %s_args *const args = arg;\n", e->prefix);
     l.e = e;
     l.out = e->body;
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
-    if (l.u->blocked) {
+    l.columns = tiled && gcut_takes_columns(e->h, e->unit);
+    if (l.columns) {
+        W(&l, "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1)\n{\n%s",
+          e->prefix, any);
+        begin_call(&l);
+        W(&l, "    (void)t;\n");
+        emit_body(&l);
+    } else if (l.u->blocked) {
         W(&l, "static void %s_f\1(void *arg, int t, int nt)\n{\n%s", e->prefix, any);
-        W(&l, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n",
-          e->prefix);
+        begin_call(&l);
         emit_body(&l);
         emit_join(&l);
     } else {
@@ -201,15 +212,21 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
     const char *pre = l->e->prefix;
     gcut_text *c = l->e->call;
     gcut_c_comment(t->product, "matrix product");
-    gcut_c_comment(l->e, "its epilogue: on tiles of rows in cache when there are enough of them");
+    gcut_c_comment(l->e, l->columns
+                             ? "its epilogue: on tiles in cache"
+                             : "its epilogue: on tiles of rows in cache when there are enough of them");
     gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n",
                   gcut_c_args(t->product), gcut_c_args(l->e));
     gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
-    gcut_text_add(c,
-                  "        if (gcut_rt_tiles(%s, nt)) {\n            %s_f%u(args);\n        } else {\n"
-                  "            %s_f%u(args);\n",
-                  row_count(l), pre, t->tiles, pre, t->plain);
-    emit_launch(l, t->loop, "&args[1]", "            ");
-    gcut_text_add(c, "        }\n    }\n");
+    if (l->columns) {
+        gcut_text_add(c, "        %s_f%u(args);\n    }\n", pre, t->tiles);
+    } else {
+        gcut_text_add(c,
+                      "        if (gcut_rt_tiles(%s, nt)) {\n            %s_f%u(args);\n        } else {\n"
+                      "            %s_f%u(args);\n",
+                      row_count(l), pre, t->tiles, pre, t->plain);
+        emit_launch(l, t->loop, "&args[1]", "            ");
+        gcut_text_add(c, "        }\n    }\n");
+    }
     emit_fault_checks(l);
 }

@@ -104,8 +104,10 @@ static void declare_bits(const gcut_loop *l, gcut_ref v, const lane *s)
     if (s->zero)
         W(l, "        const int a%u = gcut_rt_bit(%s, %s);\n", v, p, off);
     else if (unpacks(l, s))
-        W(l, "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s, C, a%u);\n", v,
-          l->u->flat ? (long long)GCUT_CHUNK : (long long)l->u->inner, p, off, v);
+        W(l,
+          l->columns ? "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s + j0, j1 - j0, a%u + j0);\n"
+                     : "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s, C, a%u);\n",
+          v, l->u->flat ? (long long)GCUT_CHUNK : (long long)l->u->inner, p, off, v);
     else
         W(l, "        const int64_t a%u = %s;\n", v, off);
 }

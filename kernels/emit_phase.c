@@ -241,8 +241,8 @@ static const char *apart(const gcut_loop *l)
 static void emit_part(gcut_loop *l, const column *c, int part)
 {
     bool lanes = false, strip = c->parts > 1;
-    const char *hint = apart(l), *b = strip ? "g" : "c0", *from = strip ? "c0" : "0",
-               *to = strip ? "c1" : "C";
+    const char *hint = apart(l), *b = strip ? "g" : "c0", *from = strip ? "c0" : gcut_loop_from(l),
+               *to = strip ? "c1" : gcut_loop_to(l);
     for (uint32_t i = 0; i < l->n; i++)
         if (gcut_loop_sink(l, &l->at[i], c->phase) && part_of(l, c, &l->at[i]) == part)
             lanes = lanes || gcut_loop_in_lanes(l, &l->at[i]);
@@ -268,8 +268,9 @@ static void emit_part(gcut_loop *l, const column *c, int part)
 
 static void begin_strip(gcut_loop *l, const column *c)
 {
-    W(l, "        for (int64_t c0 = 0; c0 < C; c0 += %d) {\n", c->strip);
-    W(l, "        const int64_t c1 = gcut_rt_min(c0 + %d, C);\n", c->strip);
+    const char *from = gcut_loop_from(l), *to = gcut_loop_to(l);
+    W(l, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
+    W(l, "        const int64_t c1 = gcut_rt_min(c0 + %d, %s);\n", c->strip, to);
     for (uint32_t i = 0; i < l->n; i++)
         if (c->kept[i])
             W(l, "        %s w%u[%d];\n", gcut_c_type(gcut_loop_dtype(l, &l->at[i])), l->at[i].v, c->strip);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower.h"
+#include "kernels/loop.h"
 
 typedef struct unit {
     gcut_emitter *e;
@@ -482,18 +482,24 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
     gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis]);
 }
 
-uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_crew *crew, uint32_t loop)
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
 {
     unit u = unit_of(e);
+    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
-    W(&u, "static void %s_f\1_tile(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)\n{\n",
-      e->prefix);
-    W(&u, "    (void)c0, (void)c1;\n    %s_f%u_rows(arg, t, r0, r1);\n}\n\n", e->prefix, loop);
+    if (!l->columns) {
+        W(&u,
+          "static void %s_f\1_tile(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)\n{\n",
+          e->prefix);
+        W(&u, "    (void)c0, (void)c1;\n    %s_f%u_rows(arg, t, r0, r1);\n}\n\n", e->prefix, loop);
+    }
     W(&u, "static void %s_f\1(const %s_args *args)\n{\n", e->prefix, e->prefix);
     W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n", e->prefix);
     W(&u, "    const int nt = x->plan->threads;\n");
     describe_gemm(&u, &pa, &pb, &pc);
-    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f\1_tile, (void *)(args + 1), 1, %s);\n}\n\n", t, pa,
-      pb, pc, e->prefix, gcut_crew_c(u.m, crew));
+    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s, (void *)(args + 1), %d, %s);\n}\n\n", t, pa, pb, pc,
+      l->columns ? gcut_printf(u.m->arena, "%s_f%u", e->prefix, loop)
+                 : gcut_printf(u.m->arena, "%s_f\1_tile", e->prefix),
+      !l->columns, gcut_crew_c(u.m, &crew));
     return gcut_c_function(e);
 }

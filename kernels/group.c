@@ -184,7 +184,7 @@ static bool even_node(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_d
     return true;
 }
 
-static bool even(const gcut_half *h, uint32_t u, gcut_dim inner)
+bool gcut_unit_is_even(const gcut_half *h, uint32_t u, gcut_dim inner)
 {
     const gcut_unit *w = unit_at(h, u);
     for (uint32_t i = 0; i < w->nodes.n; i++)
@@ -249,7 +249,8 @@ static bool can_merge(gcut_half *h, uint32_t a, uint32_t b)
     if (x->kind != GCUT_U_LOOP || y->kind != GCUT_U_LOOP || x->numel != y->numel) return false;
     if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && (x->inner != y->inner || x->flat != y->flat))
         return false;
-    if ((x->flat && !even(h, b, y->numel)) || (y->flat && !even(h, a, x->numel))) return false;
+    if ((x->flat && !gcut_unit_is_even(h, b, y->numel)) || (y->flat && !gcut_unit_is_even(h, a, x->numel)))
+        return false;
     if (x->nodes.n + y->nodes.n > MAX_MEMBERS || x->closed || y->closed) return false;
     if (gcut_unit_reaches(h, a, b, true) || gcut_unit_reaches(h, b, a, true)) return false;
     gcut_dim inner = x->inner != GCUT_DIM_BAD ? x->inner : y->inner;
@@ -347,7 +348,7 @@ static bool fits(gcut_half *h, uint32_t u, gcut_ref x, gcut_lie how, gcut_dim in
     const gcut_unit *w = unit_at(h, u);
     if (h->level[h->view[x].root] != GCUT_L_FULL) return false;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return false;
-    if (how == GCUT_EVERY) return w->flat || (w->inner == GCUT_DIM_BAD && even(h, u, w->numel));
+    if (how == GCUT_EVERY) return w->flat || (w->inner == GCUT_DIM_BAD && gcut_unit_is_even(h, u, w->numel));
     return !w->flat && (w->inner == GCUT_DIM_BAD || w->inner == inner);
 }
 
@@ -560,7 +561,7 @@ static void choose_columns(gcut_half *h, uint32_t u)
     gcut_unit *w = unit_at(h, u);
     gcut_module *m = h->g->module;
     if (w->inner != GCUT_DIM_BAD) return;
-    if (even(h, u, w->numel)) {
+    if (gcut_unit_is_even(h, u, w->numel)) {
         make_flat(h, u);
         return;
     }
@@ -577,7 +578,7 @@ static void choose_columns(gcut_half *h, uint32_t u)
         gcut_dim inner = 1;
         for (uint32_t d = k; d < best->rank; d++) inner = times(m, inner, best->dim[d]);
         w->inner = inner;
-        if (inner != 1 && even(h, u, inner)) break;
+        if (inner != 1 && gcut_unit_is_even(h, u, inner)) break;
     }
     if (w->inner == GCUT_DIM_BAD || w->inner == 1) w->inner = best->rank ? best->dim[best->rank - 1] : 1;
     w->rows = rows_of(h, w->numel, best, w->inner);

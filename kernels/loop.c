@@ -135,42 +135,7 @@ void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, g
     gcut_arena_free(a);
 }
 
-/* ---- epilogues and crews ---- */
-
-/* An updated parameter is stored where the product still reads its old value for the next tile. */
-static bool overwrites_operand(const gcut_half *h, const gcut_unit *gemm, gcut_ref v)
-{
-    const gcut_node *n = gcut_node_at(h->g, gemm->nodes.at[0]);
-    for (uint32_t k = 0; k < n->nargs; k++)
-        if (h->buffer[v] != GCUT_NONE && h->buffer[h->view[gcut_arg(h->g, n, k)].root] == h->buffer[v])
-            return true;
-    return false;
-}
-
-bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
-{
-    const gcut_unit *w = &h->units.at[gemm], *u = &h->units.at[unit];
-    if (w->kind != GCUT_U_GEMM || u->kind != GCUT_U_LOOP || u->blocked || u->flat) return false;
-    gcut_module *m = h->g->module;
-    gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
-    const gcut_type *tc = gcut_type_of(h->g, c);
-    if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->rows || tc->dim[1] != u->inner)
-        return false;
-    bool reads = false;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        if (overwrites_operand(h, w, n->res0)) return false;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            if (h->view[v].root != c) continue;
-            reads = true;
-            if (!gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]) ||
-                gcut_type_numel(m, gcut_type_of(h->g, v)) != u->numel)
-                return false;
-        }
-    }
-    return reads;
-}
+/* ---- crews ---- */
 
 static int64_t cost_of(const gcut_half *h, const gcut_unit *u)
 {
@@ -189,6 +154,7 @@ gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit)
         if (h->order.at[i] != unit || !gcut_is_epilogue(h, h->order.at[i - 1], unit)) continue;
         const gcut_node *n = gcut_node_at(h->g, h->units.at[h->order.at[i - 1]].nodes.at[0]);
         c.tiled = true;
+        c.columns = gcut_takes_columns(h, unit);
         c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
     }
     return c;
@@ -206,6 +172,7 @@ static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, u
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
+    if (c->tiled && c->columns) return gcut_rt_worth(threads, n, c->ps + GEMM_PS * size_at(m, c->k, at, nat));
     if (c->tiled)
         return gcut_rt_epilogue_crew(threads, n, c->ps, rows, c->ps + GEMM_PS * size_at(m, c->k, at, nat));
     return gcut_rt_crew(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
@@ -214,6 +181,9 @@ int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at,
 const char *gcut_crew_c(gcut_module *m, const gcut_crew *c)
 {
     const char *n = gcut_c_dim(m, c->n), *rows = gcut_c_dim(m, c->rows);
+    if (c->tiled && c->columns)
+        return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps, GEMM_PS,
+                           gcut_c_dim(m, c->k));
     if (c->tiled)
         return gcut_printf(m->arena, "gcut_rt_epilogue_crew(nt, %s, %lld, %s, %lld + %d * (%s))", n,
                            (long long)c->ps, rows, (long long)c->ps, GEMM_PS, gcut_c_dim(m, c->k));

@@ -43,8 +43,18 @@ typedef struct gcut_loop {
     gcut_text *out;
     uint32_t *buffer; /* buffer -> its number among this unit's pointers, + 1 */
     uint32_t nbuffers;
-    bool *have; /* members whose variable exists in the scope being written */
+    bool *have;   /* members whose variable exists in the scope being written */
+    bool columns; /* the function covers columns j0..j1 of its rows, not all C of them */
 } gcut_loop;
+
+static inline const char *gcut_loop_from(const gcut_loop *l)
+{
+    return l->columns ? "j0" : "0";
+}
+static inline const char *gcut_loop_to(const gcut_loop *l)
+{
+    return l->columns ? "j1" : "C";
+}
 
 /* loop.c */
 gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit);
@@ -87,14 +97,18 @@ void gcut_loop_phase(gcut_loop *l, int p, bool *seen);
 void gcut_loop_row_values(gcut_loop *l, int p);
 
 /* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue
- * of: tile by tile of rows while they are in cache or, for few rows, after the whole product. */
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, uint32_t *function);
+ * of (tiled): on tiles of the product while they are in cache or, when it takes whole rows and there are few,
+ * after all of it. */
+gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function);
 void gcut_emit_loop_call(const gcut_loop *l, uint32_t function);
 typedef struct gcut_tiles {
     gcut_emitter *product;
-    uint32_t plain, tiles, loop; /* functions: the product alone, both on tiles, the loop alone */
+    uint32_t plain, tiles, loop; /* functions: the product alone (for whole rows), both on tiles, the loop */
 } gcut_tiles;
 void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t);
+/* emit_unit.c: the function that computes a product and runs its epilogue, function number `loop`, on tiles.
+ */
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop);
 
 /* emit_operand.c */
 /* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */

@@ -179,6 +179,8 @@ typedef enum gcut_access {
     GCUT_X_BLOCKED
 } gcut_access;
 gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user);
+/* Every operand that loop u reads from memory steps evenly along its last `inner` elements. */
+bool gcut_unit_is_even(const gcut_half *h, uint32_t u, gcut_dim inner);
 
 /* place.c: buffers, in-place results.  The forward half is placed before the backward half, a half before the
  * bodies in it. */
@@ -258,8 +260,9 @@ typedef struct gcut_crew {
     gcut_dim n, rows;
     int64_t ps; /* predicted cost of an element, picoseconds */
     bool blocked;
-    bool tiled; /* runs behind a product on tiles when there are rows enough */
-    gcut_dim k; /* tiled: the contracted size */
+    bool tiled;   /* runs behind a product on tiles when there are rows enough, */
+    bool columns; /* or on any tiles */
+    gcut_dim k;   /* tiled: the contracted size */
 } gcut_crew;
 gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit);
 gcut_crew gcut_attention_crew(const gcut_half *h, uint32_t unit);
@@ -267,8 +270,13 @@ gcut_crew gcut_attention_crew(const gcut_half *h, uint32_t unit);
 gcut_crew gcut_unit_crew(const gcut_half *h, uint32_t unit);
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads);
 const char *gcut_crew_c(gcut_module *m, const gcut_crew *c); /* over x->d_<symbol> and nt */
+/* epilogue.c */
 /* Row r of the loop unit reads row r of the product and no other: it can run tile by tile right behind it. */
 bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
+/* No row of the epilogue is more than the sum of its columns: a tile may be any part of the product. */
+bool gcut_takes_columns(const gcut_half *h, uint32_t unit);
+/* Flat loops behind a product of their shape get its rows, so that they can be its epilogue; once ordered. */
+void gcut_shape_epilogues(gcut_half *h);
 /* emit_unit.c: every kind but LOOP: the function, whose number it returns, then the launch. */
 uint32_t gcut_emit_unit(gcut_emitter *e);
 void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
@@ -280,9 +288,6 @@ void gcut_emit_conv(gcut_emitter *e);
 void gcut_emit_pool(gcut_emitter *e);
 /* Elements of workspace that a convolution needs. */
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit);
-/* The function that computes a product on so many threads and runs loop function number `loop` on tiles of
- * it. */
-uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_crew *crew, uint32_t loop);
 
 /* emit_team.c: the statements of init that set plan->team, over x->d_<symbol> and nt. */
 void gcut_emit_team(const gcut_program *p, gcut_text *c);
