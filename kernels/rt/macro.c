@@ -86,7 +86,7 @@ static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, int whol
     int64_t rows = MB * 4 / size;
     if (whole_rows) rows = gcut_rt_max(gcut_rt_min(rows, WHOLE_BYTES / (n * size)), WHOLE_MB);
     b.mb = even(m, rows, micro.s);
-    b.nb = even(n, cache_bytes(2) * 9 / 16 / (b.kc * size), micro.v);
+    b.nb = even(n, cache_bytes(2) * 3 / 4 / (b.kc * size), micro.v);
     int64_t steps = gcut_rt_ceildiv(k, b.kc);
     b.steps = gcut_rt_max(1, gcut_rt_min(steps, GROUP_BYTES / (b.mb * b.kc * size)));
     b.tile = gcut_rt_max(TILE_BYTES / (b.nb * size) / micro.s, 1) * micro.s;

@@ -44,11 +44,21 @@ static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int6
         g->tile(g->arg, g->thread, i0, i1, j0, j1);
 }
 
+/* Part `part` of `parts` of a panel will be in the second-level cache soon: panels of S come from the last
+ * one, and each is read only once per sweep, too late to wait for it then. */
+static inline void NAME(announce)(const T *panel, int64_t n, int64_t part, int64_t parts)
+{
+    const int64_t line = 64 / (int64_t)sizeof(T), lines = gcut_rt_ceildiv(n, line);
+    for (int64_t i = lines * part / parts; i < lines * (part + 1) / parts; i++)
+        __builtin_prefetch(panel + i * line, 0, 2);
+}
+
 /* One step of k over rows i0..i1 and columns j0..j1; `last`: the block is complete with it. */
 static void NAME(sweep)(const NAME(problem) * p, int64_t k, const T *s, const T *v, int add, int64_t i0,
                         int64_t i1, int64_t j0, int64_t j1, int last)
 {
     const gcut_rt_micro *u = &p->b.micro;
+    const int64_t panels = gcut_rt_ceildiv(j1 - j0, u->v);
     int64_t done = i0;
     for (int64_t i = i0; i < i1; i += u->s, s += u->lds * k) {
         const int64_t m = gcut_rt_min(u->s, i1 - i);
@@ -56,6 +66,7 @@ static void NAME(sweep)(const NAME(problem) * p, int64_t k, const T *s, const T 
         for (int64_t j = j0; j < j1; j += u->v, panel += u->ldv * k) {
             const int64_t n = gcut_rt_min(u->v, j1 - j);
             T *c = p->c + i * p->ci + j * p->cj;
+            if (i + u->s < i1) NAME(announce)(s + u->lds * k, u->lds * k, (j - j0) / u->v, panels);
             if (m < u->s || n < u->v || p->cj != 1)
                 NAME(partial)(p, k, s, panel, add, c, m, n);
             else
