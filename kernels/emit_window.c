@@ -61,6 +61,30 @@ static void call(const window *v, const char *more)
     gcut_text_add(v->e->body, ", %s%s, x->plan->threads);\n", gcut_emit_result(v->e), more);
 }
 
+/* Channels of a group from which on transforms pay for the multiplications that they save. */
+enum { WINOGRAD_CHANNELS = 24 };
+
+/* Does the run-time library multiply in tiles?  It does where every size that decides is known. */
+static bool in_tiles(const window *v)
+{
+    const gcut_type *w = type_of(v, 'w');
+    const gcut_dim *stride = list(v, GCUT_A_stride), *dilation = list(v, GCUT_A_dilation);
+    gcut_dim groups = gcut_attr_get(v->g, v->n, GCUT_A_groups)->u.dim;
+    for (int i = 0; i < 4; i++)
+        if (!gcut_dim_known(w->dim[i])) return false;
+    return result_letter(v) != 'w' && w->dim[2] == 3 && w->dim[3] == 3 && stride[0] == 1 && stride[1] == 1 &&
+           dilation[0] == 1 && dilation[1] == 1 && w->dim[1] >= WINOGRAD_CHANNELS &&
+           w->dim[0] / groups >= WINOGRAD_CHANNELS;
+}
+
+/* Elements: of all channels of x and y that meet in a group, and of those that are summed over. */
+static gcut_dim tiles_workspace(const window *v)
+{
+    const gcut_type *w = type_of(v, 'w');
+    gcut_dim out = w->dim[0] / gcut_attr_get(v->g, v->n, GCUT_A_groups)->u.dim, in = w->dim[1];
+    return GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * (result_letter(v) == 'y' ? in : out);
+}
+
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
 {
     window v = window_of(h, unit);
@@ -68,7 +92,8 @@ gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
     char what = result_letter(&v);
     gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
     bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
-    return what == 'w' || tapwise ? 0 : gcut_type_numel(h->g->module, w);
+    if (what == 'w' || tapwise) return 0;
+    return in_tiles(&v) ? tiles_workspace(&v) : gcut_type_numel(h->g->module, w);
 }
 
 void gcut_emit_conv(gcut_emitter *e)
@@ -86,6 +111,7 @@ void gcut_emit_conv(gcut_emitter *e)
     pair(&v, "stride", list(&v, GCUT_A_stride));
     pair(&v, "pad", list(&v, GCUT_A_pad));
     pair(&v, "dilation", list(&v, GCUT_A_dilation));
+    if (in_tiles(&v)) gcut_text_add(e->body, ", .winograd = 1");
     gcut_text_add(e->body, ",\n    };\n");
     call(&v, work == GCUT_NONE ? ", NULL"
                                : gcut_printf(v.g->module->arena, ", (%s *)%s", type, gcut_c_arg(e, work)));

@@ -24,6 +24,8 @@
 
 /* Panels lie on the stack, and in the second-level cache. */
 enum { PANEL_BYTES = 96 << 10 };
+/* Chunks of tiles whose transforms exist at once. */
+enum { CHUNKS = GCUT_RT_WINOGRAD_CHUNKS };
 /* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads. */
 enum { GEMM_PS = 20, PACK_PS = 500 };
 

@@ -29,9 +29,24 @@ static inline void fold_f64(const few_f64 *v, double *out)
     memcpy(out + 2, &b, sizeof b);
 }
 
+/* out = the elements of a and b in turns. */
+static inline void zip_f32(few_f32 a, few_f32 b, float *out)
+{
+    few_f32 low = __builtin_shufflevector(a, b, 0, 4, 1, 5), high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    memcpy(out, &low, sizeof low);
+    memcpy(out + 4, &high, sizeof high);
+}
+static inline void zip_f64(few_f64 a, few_f64 b, double *out)
+{
+    few_f64 low = __builtin_shufflevector(a, b, 0, 2), high = __builtin_shufflevector(a, b, 1, 3);
+    memcpy(out, &low, sizeof low);
+    memcpy(out + 2, &high, sizeof high);
+}
+
 #define T float
 #define FEW few_f32
 #define FOLD fold_f32
+#define ZIP zip_f32
 #define MASK int32_t
 #define TYPE f32
 #define NAME(x) x##_f32_base
@@ -62,11 +77,13 @@ static inline void fold_f64(const few_f64 *v, double *out)
 #undef T
 #undef FEW
 #undef FOLD
+#undef ZIP
 #undef MASK
 #undef TYPE
 #define T double
 #define FEW few_f64
 #define FOLD fold_f64
+#define ZIP zip_f64
 #define MASK int64_t
 #define TYPE f64
 #define NAME(x) x##_f64_base

@@ -177,6 +177,8 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
     gcut_rt_parallel(NAME(product_part), p, threads);
 }
 
+#include "kernels/rt/winograd_type.h"
+
 /* A window of one element is a matrix for every image and group: to = w from, or w' from when `turned`. */
 static void NAME(one_tap_product)(const gcut_rt_conv *g, int turned, const T *w, const T *from, T *to,
                                   int threads)
@@ -237,7 +239,7 @@ void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T
          .crow = places,
          .ci = g->ow,
          .cj = 1};
-    NAME(run_product)(&p, work, threads);
+    (g->winograd && p.w.channels > 0 ? NAME(run_winograd) : NAME(run_product))(&p, work, threads);
 }
 
 /* ---- x ---- */
@@ -271,7 +273,7 @@ static void NAME(lattice_x)(const gcut_rt_conv *g, const T *y, const T *w, const
          .crow = hw,
          .ci = g->stride[0] * g->w,
          .cj = g->stride[1]};
-    NAME(run_product)(&p, work, threads);
+    (g->winograd && p.w.channels > 0 ? NAME(run_winograd) : NAME(run_product))(&p, work, threads);
 }
 
 void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T *work, int threads)

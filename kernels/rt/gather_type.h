@@ -9,12 +9,29 @@ typedef struct NAME(field) {
     int64_t image, plane, h, w;
 } NAME(field);
 
+typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T))));
+
 static inline void NAME(copy)(T *restrict to, const T *restrict from, int64_t n)
 {
     for (; n >= 16; n -= 16, to += 16, from += 16) memcpy(to, from, 16 * sizeof(T));
     if (n & 8) memcpy(to, from, 8 * sizeof(T)), to += 8, from += 8;
     if (n & 4) memcpy(to, from, 4 * sizeof(T)), to += 4, from += 4;
     for (int64_t j = 0; j < (n & 3); j++) to[j] = from[j];
+}
+
+/* n elements, `step` apart. */
+static inline void NAME(pick)(T *restrict to, const T *restrict from, int64_t step, int64_t n)
+{
+    int64_t j = 0;
+    /* The last element of four pairs is not read where it need not exist. */
+    for (; step == 2 && j + 4 < n; j += 4) {
+        NAME(four) a, b, even;
+        memcpy(&a, from + 2 * j, sizeof a);
+        memcpy(&b, from + 2 * j + 4, sizeof b);
+        even = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        memcpy(to + j, &even, sizeof even);
+    }
+    for (; j < n; j++) to[j] = from[j * step];
 }
 
 /* n elements, `step` apart from row[offset] on; 0 but for those from lo to hi, and everywhere when there is
@@ -27,8 +44,7 @@ static inline void NAME(gather_row)(const T *row, int64_t offset, int64_t step, 
     if (!row) lo = hi = n;
     for (int64_t j = 0; j < lo; j++) to[j] = 0;
     if (lo < hi && step == 1) NAME(copy)(to + lo, row + (offset + lo), hi - lo);
-    if (lo < hi && step != 1)
-        for (int64_t j = lo; j < hi; j++) to[j] = row[offset + j * step];
+    if (lo < hi && step != 1) NAME(pick)(to + lo, row + (offset + lo * step), step, hi - lo);
     for (int64_t j = hi; j < n; j++) to[j] = 0;
 }
 

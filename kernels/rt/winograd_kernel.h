@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The transforms of winograd_type.h for one vector of tiles; included by conv_tile_kernel.h.
+ */
+
+/* to[e * pitch], for e < 16, = the transform of the 4 * 4 vectors at from + off[e]. */
+TARGET static void NAME(spread)(const T *from, const int32_t *off, T *to, int64_t pitch)
+{
+    NAME(vec) d[4][4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        NAME(vec) a = *(const NAME(vec) *)(from + off[j]), b = *(const NAME(vec) *)(from + off[4 + j]);
+        NAME(vec) c = *(const NAME(vec) *)(from + off[8 + j]), e = *(const NAME(vec) *)(from + off[12 + j]);
+        d[0][j] = a - c;
+        d[1][j] = b + c;
+        d[2][j] = c - b;
+        d[3][j] = b - e;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        *(NAME(vec) *)(to + (4 * i + 0) * pitch) = d[i][0] - d[i][2];
+        *(NAME(vec) *)(to + (4 * i + 1) * pitch) = d[i][1] + d[i][2];
+        *(NAME(vec) *)(to + (4 * i + 2) * pitch) = d[i][2] - d[i][1];
+        *(NAME(vec) *)(to + (4 * i + 3) * pitch) = d[i][1] - d[i][3];
+    }
+}
+
+/* Two rows of 2 * LANES results, from the 16 vectors at m + e * pitch. */
+TARGET static void NAME(gather_up)(const T *m, int64_t pitch, T *to)
+{
+    NAME(vec) s[2][4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        NAME(vec) a = *(const NAME(vec) *)(m + j * pitch), b = *(const NAME(vec) *)(m + (4 + j) * pitch);
+        NAME(vec)
+        c = *(const NAME(vec) *)(m + (8 + j) * pitch),
+        e = *(const NAME(vec) *)(m + (12 + j) * pitch);
+        s[0][j] = (a + b) + c;
+        s[1][j] = (b - c) - e;
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        FEW even[LANES * sizeof(T) / 16], odd[LANES * sizeof(T) / 16];
+        NAME(vec) u = (s[i][0] + s[i][1]) + s[i][2], v = (s[i][1] - s[i][2]) - s[i][3];
+        memcpy(even, &u, sizeof u);
+        memcpy(odd, &v, sizeof v);
+#pragma GCC unroll 4
+        for (size_t q = 0; q < LANES * sizeof(T) / 16; q++)
+            ZIP(even[q], odd[q], to + i * 2 * LANES + q * (32 / sizeof(T)));
+    }
+}
