@@ -72,17 +72,16 @@ static bool in_tiles(const window *v)
     gcut_dim groups = gcut_attr_get(v->g, v->n, GCUT_A_groups)->u.dim;
     for (int i = 0; i < 4; i++)
         if (!gcut_dim_known(w->dim[i])) return false;
-    return result_letter(v) != 'w' && w->dim[2] == 3 && w->dim[3] == 3 && stride[0] == 1 && stride[1] == 1 &&
-           dilation[0] == 1 && dilation[1] == 1 && w->dim[1] >= WINOGRAD_CHANNELS &&
-           w->dim[0] / groups >= WINOGRAD_CHANNELS;
+    return w->dim[2] == 3 && w->dim[3] == 3 && stride[0] == 1 && stride[1] == 1 && dilation[0] == 1 &&
+           dilation[1] == 1 && w->dim[1] >= WINOGRAD_CHANNELS && w->dim[0] / groups >= WINOGRAD_CHANNELS;
 }
 
-/* Elements: of all channels of x and y that meet in a group, and of those that are summed over. */
 static gcut_dim tiles_workspace(const window *v)
 {
     const gcut_type *w = type_of(v, 'w');
     gcut_dim out = w->dim[0] / gcut_attr_get(v->g, v->n, GCUT_A_groups)->u.dim, in = w->dim[1];
-    return GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * (result_letter(v) == 'y' ? in : out);
+    gcut_dim images = result_letter(v) == 'y' ? in : result_letter(v) == 'x' ? out : in + out;
+    return GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * images;
 }
 
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
@@ -92,8 +91,8 @@ gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
     char what = result_letter(&v);
     gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
     bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
-    if (what == 'w' || tapwise) return 0;
-    return in_tiles(&v) ? tiles_workspace(&v) : gcut_type_numel(h->g->module, w);
+    if (in_tiles(&v)) return tiles_workspace(&v);
+    return what == 'w' || tapwise ? 0 : gcut_type_numel(h->g->module, w);
 }
 
 void gcut_emit_conv(gcut_emitter *e)

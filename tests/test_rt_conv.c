@@ -101,7 +101,8 @@ static void show(const gcut_rt_conv *g)
             size_t size = *which == 'y' ? ny : *which == 'x' ? nx : nw;                                      \
             for (size_t i = 0; i < most; i++) out[i] = mag[i] = 0, one[i] = two[i] = (T)NAN;                 \
             terms(g, dx, dw, dy, out, mag, *which);                                                          \
-            double rounding = g->winograd && *which != 'w' ? 64 * EPS * (double)(g->c + g->o) : 0;           \
+            double rounding =                                                                                \
+                g->winograd ? 64 * EPS * (double)(*which == 'w' ? g->n * g->oh * g->ow : g->c + g->o) : 0;   \
             for (int t = 1; t <= 5; t++) {                                                                   \
                 T *to = t == 1 ? one : two;                                                                  \
                 for (size_t i = 0; i < room; i++) work[i] = (T)NAN;                                          \

@@ -122,11 +122,11 @@ const char *gcut_rt_blis_name(void);
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
  * of conv_y and conv_x, as many elements as w, and nothing of conv_w or when gcut_rt_conv_tapwise says so.
  *
- * `winograd` lets conv_y and conv_x multiply less (kernels/rt/winograd_type.h), for windows of 3 * 3 with
- * strides and dilations of 1: then an infinity may come out as a NaN, rounding errors are a few times larger,
- * and `work` has instead GCUT_RT_WINOGRAD_W elements for each pair of channels of a group, and
- * GCUT_RT_WINOGRAD_C for each channel of a group that is summed over: of x, or of y. */
-enum { GCUT_RT_WINOGRAD_CHUNKS = 8, GCUT_RT_WINOGRAD_W = 16, GCUT_RT_WINOGRAD_C = 4096 };
+ * `winograd` lets all three multiply less (kernels/rt/winograd_type.h), for windows of 3 * 3 with strides and
+ * dilations of 1: then an infinity may come out as a NaN, rounding errors are a few times larger, and `work`
+ * has instead GCUT_RT_WINOGRAD_W elements for each pair of channels of a group, and GCUT_RT_WINOGRAD_C for
+ * each channel of a group of the operands that are images. */
+enum { GCUT_RT_WINOGRAD_CHUNKS = 8, GCUT_RT_WINOGRAD_W = 16, GCUT_RT_WINOGRAD_C = 4352 };
 typedef struct gcut_rt_conv {
     int64_t n, c, h, w;
     int64_t o, oh, ow;

@@ -20,6 +20,7 @@
 
 #include "kernels/rt/chunk.h"
 #include "kernels/rt/conv_tile.h"
+#include "kernels/rt/small.h"
 #include "kernels/rt/taps.h"
 
 /* Panels lie on the stack, and in the second-level cache. */

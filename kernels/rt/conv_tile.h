@@ -25,10 +25,11 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
          * unless valid is NULL. */                                                                          \
         void (*dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const uint8_t *valid,        \
                      const T *y, int64_t pitch, T *out);                                                     \
-        /* The transforms of Winograd's F(2 x 2, 3 x 3) for one vector of tiles: of the vectors at           \
-         * from + off[e], e < 16, to to + e * pitch; and from the vectors at m + e * pitch to two rows of    \
-         * 2 * lanes results. */                                                                             \
+        /* The transforms of Winograd's F(2 x 2, 3 x 3) for one vector of tiles, to to + e * pitch, e < 16:  \
+         * of 4 * 4 elements, the vectors at from + off[…]; of 2 * 2 results; and from the vectors at m + e                                                                                                       \
+         * * pitch to two rows of 2 * lanes results. */                                                      \
         void (*spread)(const T *from, const int32_t *off, T *to, int64_t pitch);                             \
+        void (*spread_result)(const T *from, const int32_t *off, T *to, int64_t pitch);                      \
         void (*gather_up)(const T *m, int64_t pitch, T *to);                                                 \
     } gcut_rt_tile_##type;                                                                                   \
     /* For this processor. */                                                                                \

@@ -150,8 +150,8 @@ TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int3
 
 #define OF__(a, b) a##b
 #define OF_(a, b) OF__(a, b)
-static const OF_(gcut_rt_tile_, TYPE)
-    NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(spread), NAME(gather_up)}};
+static const OF_(gcut_rt_tile_, TYPE) NAME(tiles)[1] = {
+    {LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(spread), NAME(spread_result), NAME(gather_up)}};
 #undef OF_
 #undef OF__
 

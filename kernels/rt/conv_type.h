@@ -396,10 +396,11 @@ static void NAME(deal)(NAME(outer) * p, int threads)
         p->oparts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
 }
 
+#include "kernels/rt/winograd_w_type.h"
+
 void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T *work, int threads)
 {
     int64_t in = g->c / g->groups, places = g->oh * g->ow;
-    (void)work;
     if (tapwise(g)) {
         NAME(gcut_rt_taps_w)(g, x, y, w, threads);
         return;
@@ -420,13 +421,17 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
         for (int64_t k = 0; k < g->o * p.k; k++) w[k] = 0;
         return;
     }
+    threads = gcut_rt_worth(threads, madds(g), GEMM_PS);
+    if (g->winograd) {
+        NAME(run_winograd_w)(&p, work, threads);
+        return;
+    }
     limits m = {.lanes = p.tile->lanes,
                 .room = NAME(ROOM),
                 .places = NAME(LONG_PLACES),
                 .steps = MAX_STEPS,
                 .channels = gcut_rt_min(in, 2)};
     p.l = make_layout(&p.w, &m);
-    threads = gcut_rt_worth(threads, madds(g), GEMM_PS);
     NAME(deal)(&p, threads);
     gcut_rt_parallel(NAME(outer_part), &p, threads);
 }

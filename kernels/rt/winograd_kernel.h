@@ -25,6 +25,27 @@ TARGET static void NAME(spread)(const T *from, const int32_t *off, T *to, int64_
     }
 }
 
+/* to[e * pitch], for e < 16, = the transform of the 2 * 2 vectors at from + off[e]. */
+TARGET static void NAME(spread_result)(const T *from, const int32_t *off, T *to, int64_t pitch)
+{
+    NAME(vec) d[4][2];
+#pragma GCC unroll 2
+    for (int j = 0; j < 2; j++) {
+        NAME(vec) a = *(const NAME(vec) *)(from + off[j]), b = *(const NAME(vec) *)(from + off[2 + j]);
+        d[0][j] = a;
+        d[1][j] = a + b;
+        d[2][j] = a - b;
+        d[3][j] = -b;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        *(NAME(vec) *)(to + (4 * i + 0) * pitch) = d[i][0];
+        *(NAME(vec) *)(to + (4 * i + 1) * pitch) = d[i][0] + d[i][1];
+        *(NAME(vec) *)(to + (4 * i + 2) * pitch) = d[i][0] - d[i][1];
+        *(NAME(vec) *)(to + (4 * i + 3) * pitch) = -d[i][1];
+    }
+}
+
 /* Two rows of 2 * LANES results, from the 16 vectors at m + e * pitch. */
 TARGET static void NAME(gather_up)(const T *m, int64_t pitch, T *to)
 {
@@ -33,8 +54,7 @@ TARGET static void NAME(gather_up)(const T *m, int64_t pitch, T *to)
     for (int j = 0; j < 4; j++) {
         NAME(vec) a = *(const NAME(vec) *)(m + j * pitch), b = *(const NAME(vec) *)(m + (4 + j) * pitch);
         NAME(vec)
-        c = *(const NAME(vec) *)(m + (8 + j) * pitch),
-        e = *(const NAME(vec) *)(m + (12 + j) * pitch);
+        c = *(const NAME(vec) *)(m + (8 + j) * pitch), e = *(const NAME(vec) *)(m + (12 + j) * pitch);
         s[0][j] = (a + b) + c;
         s[1][j] = (b - c) - e;
     }

@@ -15,14 +15,32 @@
  * channels for each of the 16, whatever thread, chunk and lane it is in.
  */
 
-enum { NAME(TILE_ROOM) = 8192, NAME(PAIR) = 128 / sizeof(T), NAME(TILE_ROWS) = 14 };
+enum {
+    NAME(TILE_ROOM) = 8192,
+    NAME(PAIR) = 128 / sizeof(T),
+    NAME(ROUND) = CHUNKS * NAME(PAIR),
+    NAME(ROUND_PITCH) = NAME(ROUND) + 16
+};
+
+/* An image whose tiles are transformed, and where the 16 of each go: distances of chunks, of channels and of
+ * the 16. */
+typedef struct NAME(side) {
+    NAME(field) f;
+    int64_t fgroup, channels;
+    window w; /* over tiles */
+    layout l;
+    int64_t per; /* channels of a panel */
+    void (*spread)(const T *, const int32_t *, T *, int64_t);
+    T *to;
+    int64_t chunk, channel, pitch;
+} NAME(side);
 
 typedef struct NAME(winograd) {
     const NAME(product) * p;
-    window w; /* of 4 * 4, over tiles */
-    layout l;
-    int64_t group, round, per; /* per: channels of a panel */
-    T *u, *v;                  /* transforms of w and of a round's elements */
+    int64_t group, round;
+    T *u; /* transforms of w */
+    NAME(side) in, out;
+    int sides; /* out too: for the gradient of w */
 } NAME(winograd);
 
 /* to[e], e < 16, = G w G' of one window. */
@@ -62,30 +80,46 @@ static void NAME(window_part)(void *arg, int t, int nt)
     }
 }
 
-/* Transforms the elements under the tiles of a round: v[chunk][e][channel], two vectors each. */
-static void NAME(tile_part)(void *arg, int t, int nt)
+/* Transforms what lies under the tiles of one chunk, in channels c0..c1.  Lanes that are no tiles are 0. */
+static void NAME(spread_chunk)(const NAME(winograd) * q, const NAME(side) * s, int64_t at, int64_t c0,
+                               int64_t c1)
 {
-    const NAME(winograd) *q = arg;
-    const NAME(product) *p = q->p;
-    const layout *l = &q->l;
     _Alignas(64) T panel[NAME(TILE_ROOM) + NAME(SPARE)];
     int32_t off[16];
     chunk c;
-    NAME(field) f = p->f;
-    f.at += q->group * p->fgroup;
-    int64_t k = p->w.channels, parts = gcut_rt_ceildiv(k, q->per), each = l->flat ? 16 : 1, begin, end;
-    int64_t chunks = gcut_rt_min(CHUNKS, l->chunks - q->round), pair = 2 * l->lanes;
-    offsets(&q->w, l, each, off);
-    gcut_rt_share(chunks * parts, 1, t, nt, &begin, &end);
-    for (int64_t s = begin; s < end; s++) {
-        int64_t c0 = s % parts * q->per, c1 = gcut_rt_min(c0 + q->per, k);
-        make_chunk(&q->w, l, q->round + s / parts, &c);
-        NAME(gather)(&f, &q->w, l, &c, c0 * each, c1 * each, panel);
-        T *to = q->v + (s / parts * 16 * k + c0) * pair;
-        for (int64_t i = 0; i < c1 - c0; i++)
-            for (int64_t v = 0; v < c.vectors; v++)
-                p->tile->spread(panel + i * each * l->unit + c.at[v], off, to + i * pair + v * l->lanes,
-                                k * pair);
+    NAME(field) f = s->f;
+    const layout *l = &s->l;
+    int64_t each = l->flat ? s->w.tap[0].n * s->w.tap[1].n : 1, lanes = l->lanes;
+    f.at += q->group * s->fgroup;
+    offsets(&s->w, l, each, off);
+    make_chunk(&s->w, l, q->round + at, &c);
+    NAME(gather)(&f, &s->w, l, &c, c0 * each, c1 * each, panel);
+    for (int64_t i = c0; i < c1; i++)
+        for (int64_t v = 0; v < 2; v++) {
+            T *to = s->to + at * s->chunk + i * s->channel + v * lanes;
+            int64_t some = v < c.vectors ? c.valid[v] : 0;
+            if (some > 0) s->spread(panel + (i - c0) * each * l->unit + c.at[v], off, to, s->pitch);
+            for (int64_t e = 0; e < 16 && some < lanes; e++)
+                for (int64_t j = some; j < lanes; j++) to[e * s->pitch + j] = 0;
+        }
+}
+
+static int64_t NAME(chunks_of)(const NAME(winograd) * q)
+{
+    return gcut_rt_min(CHUNKS, q->in.l.chunks - q->round);
+}
+
+static void NAME(tile_part)(void *arg, int t, int nt)
+{
+    const NAME(winograd) *q = arg;
+    for (int side = 0; side < q->sides; side++) {
+        const NAME(side) *s = side ? &q->out : &q->in;
+        int64_t parts = gcut_rt_ceildiv(s->channels, s->per), begin, end;
+        gcut_rt_share(NAME(chunks_of)(q) * parts, 1, t, nt, &begin, &end);
+        for (int64_t k = begin; k < end; k++) {
+            int64_t c = k % parts * s->per;
+            NAME(spread_chunk)(q, s, k / parts, c, gcut_rt_min(c + s->per, s->channels));
+        }
     }
 }
 
@@ -97,14 +131,14 @@ typedef struct NAME(place) {
 static int NAME(find_places)(const NAME(winograd) * q, const chunk *c, NAME(place) * to)
 {
     const NAME(product) *p = q->p;
-    int64_t runs = runs_of(&q->w, &q->l, c), across = q->w.places[1];
+    int64_t runs = runs_of(&q->in.w, &q->in.l, c), across = q->in.w.places[1], lanes = q->in.l.lanes;
     int n = 0;
     for (int64_t k = 0; k < runs; k++) {
-        run r = run_of(&q->w, &q->l, c, k);
+        run r = run_of(&q->in.w, &q->in.l, c, k);
         for (int64_t done = 0, some; done < r.n; done += some) {
             int64_t i = (r.place + done) / across, j = (r.place + done) % across, lane = r.at + done;
             /* No further than the row of tiles and the vector. */
-            some = gcut_rt_min(r.n - done, gcut_rt_min(across - j, q->l.lanes - lane % q->l.lanes));
+            some = gcut_rt_min(r.n - done, gcut_rt_min(across - j, lanes - lane % lanes));
             to[n++] = (NAME(place)){r.image * p->cimage + 2 * i * p->ci + 2 * j, lane,
                                     gcut_rt_min(2, p->w.places[0] - 2 * i),
                                     gcut_rt_min(2 * some, p->w.places[1] - 2 * j)};
@@ -118,9 +152,9 @@ static void NAME(multiply_tiles)(const NAME(winograd) * q, const chunk *c, const
                                  const T *v, int64_t m0, int64_t m1)
 {
     const NAME(product) *p = q->p;
-    _Alignas(64) T sum[16 * NAME(TILE_ROWS) * NAME(PAIR)], out[2][2 * GCUT_RT_LANES * 2];
+    _Alignas(64) T sum[16 * GCUT_RT_ROWS * NAME(PAIR)], out[2][2 * GCUT_RT_LANES * 2];
     int32_t off[MAX_STEPS];
-    int64_t k = p->w.channels, lanes = q->l.lanes, pair = 2 * lanes, rows = m1 - m0;
+    int64_t k = p->w.channels, lanes = q->in.l.lanes, pair = 2 * lanes, rows = m1 - m0;
     for (int64_t i = 0; i < gcut_rt_min(k, MAX_STEPS); i++) off[i] = (int32_t)(i * pair);
     for (int64_t e = 0; e < 16; e++)
         for (int64_t k0 = 0; k0 < k; k0 += MAX_STEPS) {
@@ -146,21 +180,36 @@ static void NAME(result_part)(void *arg, int t, int nt)
 {
     const NAME(winograd) *q = arg;
     const NAME(product) *p = q->p;
-    int64_t blocks = NAME(row_blocks)(p), chunks = gcut_rt_min(CHUNKS, q->l.chunks - q->round), begin, end;
+    int64_t blocks = NAME(row_blocks)(p), begin, end;
     NAME(place) places[2 * GCUT_RT_LANES];
     chunk c;
     int n = 0;
-    gcut_rt_share(chunks * blocks, 1, t, nt, &begin, &end);
+    gcut_rt_share(NAME(chunks_of)(q) * blocks, 1, t, nt, &begin, &end);
     for (int64_t s = begin; s < end; s++) {
         int64_t m0, m1;
         gcut_rt_share(p->m, 1, (int)(s % blocks), (int)blocks, &m0, &m1);
         if (s == begin || s % blocks == 0) {
-            make_chunk(&q->w, &q->l, q->round + s / blocks, &c);
+            make_chunk(&q->in.w, &q->in.l, q->round + s / blocks, &c);
             n = NAME(find_places)(q, &c, places);
         }
-        NAME(multiply_tiles)
-        (q, &c, places, n, q->v + s / blocks * 16 * p->w.channels * 2 * q->l.lanes, m0, m1);
+        NAME(multiply_tiles)(q, &c, places, n, q->in.to + s / blocks * q->in.chunk, m0, m1);
     }
+}
+
+/* The tiles of 2 * 2 places of `w`, of which each sees size * size elements, `first` being where the first
+ * begins.  All sizes of tiles fit into a panel, so that both sides of a product are cut alike. */
+static void NAME(cut_tiles)(NAME(side) * s, const window *w, const int64_t first[2], int64_t size,
+                            int64_t lanes)
+{
+    s->w = (window){.images = w->images, .channels = s->channels, .stride = {2, 2}};
+    for (int d = 0; d < 2; d++) {
+        s->w.places[d] = gcut_rt_ceildiv(w->places[d], 2);
+        s->w.tap[d] = (axis){size, first[d], 1};
+    }
+    limits m = {.lanes = lanes, .room = NAME(TILE_ROOM), .places = 2 * lanes, .steps = 16, .channels = 1};
+    s->l = make_layout(&s->w, &m);
+    int64_t each = s->l.flat ? size * size : 1;
+    s->per = gcut_rt_max(1, gcut_rt_min(16, NAME(TILE_ROOM) / (s->l.unit * each)));
 }
 
 /* A product with cj = 1 and a window of 3 * 3 of stride 1, whose taps lie one apart in either direction. */
@@ -168,31 +217,29 @@ static void NAME(run_winograd)(NAME(product) * p, T *work, int threads)
 {
     if (p->m <= 0 || p->w.images * p->w.places[0] * p->w.places[1] <= 0) return;
     p->tile = NAME(gcut_rt_tile_of)();
-    NAME(winograd)
-    q = {.p = p, .w = p->w, .u = work, .v = work + 16 * p->m * p->w.channels};
+    int64_t first[2], k = p->w.channels, pair = 2 * p->tile->lanes;
     for (int d = 0; d < 2; d++) {
-        const axis *a = &p->w.tap[d];
         int64_t *distance = d ? &p->acolumn : &p->arow;
-        q.w.places[d] = gcut_rt_ceildiv(p->w.places[d], 2);
-        q.w.stride[d] = 2;
-        q.w.tap[d] = (axis){4, a->step < 0 ? a->first - 2 : a->first, 1};
-        if (a->step < 0) { /* The window the other way round. */
-            p->afirst += 2 * *distance;
-            *distance = -*distance;
-        }
+        int turned = p->w.tap[d].step < 0;
+        first[d] = p->w.tap[d].first - 2 * turned;
+        p->afirst += 2 * turned * *distance;
+        if (turned) *distance = -*distance;
     }
-    limits m = {.lanes = p->tile->lanes,
-                .room = NAME(TILE_ROOM),
-                .places = 2 * p->tile->lanes,
-                .steps = 16,
-                .channels = 1};
-    q.l = make_layout(&q.w, &m);
-    q.per = gcut_rt_max(1, gcut_rt_min(16, NAME(TILE_ROOM) / (q.l.unit * (q.l.flat ? 16 : 1))));
-    int64_t madds = p->m * p->w.channels * q.w.images * q.w.places[0] * q.w.places[1] * 16;
+    NAME(winograd) q = {.p = p, .u = work, .sides = 1};
+    q.in = (NAME(side)){.f = p->f,
+                        .fgroup = p->fgroup,
+                        .channels = k,
+                        .spread = p->tile->spread,
+                        .to = work + 16 * p->m * k,
+                        .chunk = 16 * k * pair,
+                        .channel = pair,
+                        .pitch = k * pair};
+    NAME(cut_tiles)(&q.in, &p->w, first, 4, p->tile->lanes);
+    int64_t madds = p->m * k * p->w.images * q.in.w.places[0] * q.in.w.places[1] * 16;
     threads = gcut_rt_worth(threads, madds, GEMM_PS);
     for (q.group = 0; q.group < p->groups; q.group++) {
         gcut_rt_parallel(NAME(window_part), &q, threads);
-        for (q.round = 0; q.round < q.l.chunks; q.round += CHUNKS) {
+        for (q.round = 0; q.round < q.in.l.chunks; q.round += CHUNKS) {
             gcut_rt_parallel(NAME(tile_part), &q, threads);
             gcut_rt_parallel(NAME(result_part), &q, threads);
         }
