@@ -15,7 +15,7 @@
 enum { THREAD_WORK = 1 << 18 };
 /* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
  * and the packing is saved; with few rows packing B never pays. */
-enum { SMALL_B_BYTES = 1 << 20, SMALL_ROWS = 16 };
+enum { SMALL_B_BYTES = 1 << 20, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
@@ -80,7 +80,7 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
     fold(&q);
     for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
     int64_t rows = turned(&q) ? q.n : q.m, columns = turned(&q) ? q.m : q.n;
-    q.small = rows <= SMALL_ROWS || columns <= SMALL_ROWS || columns * q.k * (int64_t)size <= SMALL_B_BYTES;
+    q.small = rows <= SMALL_ROWS || columns <= SMALL_COLUMNS || columns * q.k * (int64_t)size <= SMALL_B_BYTES;
     q.dots = q.csa == 1 && q.rsb == 1 && rows <= DOT_ROWS && q.k >= 64;
     return q;
 }

@@ -5,17 +5,33 @@
 #include "kernels/rt/small.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "kernels/rt/isa.h"
 
 /* Steps of k between two passes over C: a panel is 32 KiB with 64-byte vectors, and fits on any stack. */
 enum { KC = 256 };
 
+/* Element j of both halves of a step of turn(), the second vector's elements counted on from LANES. */
+#define LOW(s, j) ((j) & (s) ? (j) - (s) + LANES : (j))
+#define HIGH(s, j) ((j) & (s) ? (j) + LANES : (j) + (s))
+#define LIST2(f, s, j) f(s, j), f(s, (j) + 1)
+#define LIST4(f, s, j) LIST2(f, s, j), LIST2(f, s, (j) + 2)
+#define LIST8(f, s, j) LIST4(f, s, j), LIST4(f, s, (j) + 4)
+#define LIST16(f, s, j) LIST8(f, s, j), LIST8(f, s, (j) + 8)
+#define LIST_OF_(lanes, f, s) LIST##lanes(f, s, 0)
+#define LIST_OF(lanes, f, s) LIST_OF_(lanes, f, s)
+#define LIST(f, s) LIST_OF(LANES, f, s)
+
 #define T float
 #define NAME(x) x##_f32_base
 #define TARGET
 #define LANES 4
 #define ROWS 4
+#define DOTS 2
+#define PART_BY_ELEMENT
 #include "kernels/rt/small_kernel.h"
 
 #define T double
@@ -23,15 +39,26 @@ enum { KC = 256 };
 #define TARGET
 #define LANES 2
 #define ROWS 4
+#define DOTS 2
+#define PART_BY_ELEMENT
 #include "kernels/rt/small_kernel.h"
 
 #ifdef __x86_64__
+
+/* The window of LANES elements that begins LANES - n in has n ones in front. */
+static const int32_t ones_32[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+static const int64_t ones_64[8] = {-1, -1, -1, -1};
 
 #define T float
 #define NAME(x) x##_f32_avx2
 #define TARGET AVX2
 #define LANES 8
 #define ROWS 6
+#define DOTS 2
+#define MASK __m256i
+#define MASK_OF(n) _mm256_loadu_si256((const __m256i *)(ones_32 + LANES - (n)))
+#define LOAD_PART(mask, p) (NAME(vec)) _mm256_maskload_ps(p, mask)
+#define STORE_PART(mask, p, v) _mm256_maskstore_ps(p, mask, (__m256)(v))
 #include "kernels/rt/small_kernel.h"
 
 #define T double
@@ -39,6 +66,11 @@ enum { KC = 256 };
 #define TARGET AVX2
 #define LANES 4
 #define ROWS 6
+#define DOTS 2
+#define MASK __m256i
+#define MASK_OF(n) _mm256_loadu_si256((const __m256i *)(ones_64 + LANES - (n)))
+#define LOAD_PART(mask, p) (NAME(vec)) _mm256_maskload_pd(p, mask)
+#define STORE_PART(mask, p, v) _mm256_maskstore_pd(p, mask, (__m256d)(v))
 #include "kernels/rt/small_kernel.h"
 
 #define T float
@@ -46,6 +78,11 @@ enum { KC = 256 };
 #define TARGET AVX512
 #define LANES 16
 #define ROWS 8
+#define DOTS 4
+#define MASK __mmask16
+#define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
+#define LOAD_PART(mask, p) (NAME(vec)) _mm512_maskz_loadu_ps(mask, p)
+#define STORE_PART(mask, p, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #include "kernels/rt/small_kernel.h"
 
 #define T double
@@ -53,6 +90,11 @@ enum { KC = 256 };
 #define TARGET AVX512
 #define LANES 8
 #define ROWS 8
+#define DOTS 4
+#define MASK __mmask8
+#define MASK_OF(n) ((__mmask8)((1u << (n)) - 1))
+#define LOAD_PART(mask, p) (NAME(vec)) _mm512_maskz_loadu_pd(mask, p)
+#define STORE_PART(mask, p, v) _mm512_mask_storeu_pd(p, mask, (__m512d)(v))
 #include "kernels/rt/small_kernel.h"
 
 #endif
