@@ -4,13 +4,14 @@
  * region and wait for kernels.  Handing one out is a store that a waiting thread sees, some 100 ns, where a
  * region of its own costs microseconds.
  *
- * Each thread but the first has a seat with two gates.  Thread 0 writes the job into the team, then moves the
- * `go` of the threads that take part; each moves its `done` when it has run its part.  So the fields of a job
- * are read between go and done alone, by those who take part, and written outside of that.  A thread of no
- * part keeps on waiting, or sleeping.
+ * Each thread but the first has a seat.  Thread 0 writes the job into the team and moves the seat's `go`; the
+ * seat's thread claims its part, runs it, and moves `done`.  When thread 0 is through with its own part it
+ * claims those that nobody has, because their thread sleeps or has no core, and runs them too: which parts
+ * there are does not depend on who runs them, and a machine with more to do than cores holds up no kernel
+ * that has not begun.  A job's fields are read by those who claimed a part of it alone, and rewritten once
+ * these are done.
  *
- * Who waits spins for a while and then sleeps, so that neither a long serial kernel nor a machine with more
- * threads than cores pays for it.
+ * Who waits spins for a while and then sleeps, so that a long serial kernel costs nobody else a core.
  */
 #ifdef __linux__
 #define _GNU_SOURCE
@@ -68,19 +69,27 @@ static int spin(gate *g, uint32_t was)
     }
 }
 
-/* Returns once the gate is no longer at `was`. */
-static void await(gate *g, uint32_t was)
+/* Returns once the gate is no longer at `was`: where it is then. */
+static uint32_t await(gate *g, uint32_t was)
 {
-    if (spin(g, was)) return;
+    if (!spin(g, was)) {
 #ifdef __linux__
-    uint32_t asleep = was | 1;
-    if (!atomic_compare_exchange_strong(&g->word, &was, asleep)) return;
-    while (atomic_load(&g->word) == asleep)
-        syscall(SYS_futex, &g->word, FUTEX_WAIT_PRIVATE, asleep, NULL, NULL, 0);
-    atomic_fetch_and(&g->word, ~UINT32_C(1));
+        uint32_t expected = was, asleep = was | 1;
+        if (atomic_compare_exchange_strong(&g->word, &expected, asleep)) {
+            while (atomic_load(&g->word) == asleep)
+                syscall(SYS_futex, &g->word, FUTEX_WAIT_PRIVATE, asleep, NULL, NULL, 0);
+            atomic_fetch_and(&g->word, ~UINT32_C(1));
+        }
 #else
-    while (atomic_load(&g->word) == was) sched_yield();
+        while (atomic_load(&g->word) == was) sched_yield();
 #endif
+    }
+    return atomic_load_explicit(&g->word, memory_order_acquire);
+}
+
+static uint32_t where(gate *g)
+{
+    return atomic_load_explicit(&g->word, memory_order_relaxed) & ~UINT32_C(1);
 }
 
 static void move(gate *g)
@@ -99,19 +108,21 @@ typedef void kernel_fn(void *arg, int t, int nt);
 
 typedef struct seat {
     gate go, done;
+    _Atomic uint32_t claimed; /* where `go` was when the last part was claimed */
 } seat;
 
 enum { MOST = 256 };
 
 typedef struct team {
-    kernel_fn *kernel; /* the job; NULL: the team is dismissed */
+    kernel_fn *kernel; /* the job */
     void *arg;
     int nt;
     int size; /* threads that came */
     void (*body)(void *arg);
     void *body_arg;
     _Atomic int open;     /* for those who enter: what was written before is theirs to read */
-    seat seats[MOST - 1]; /* of threads 1, 2, ... */
+    _Atomic int over;     /* the next `go` is no job */
+    seat seats[MOST - 1]; /* of threads 1, 2, … */
 } team;
 
 /* What this thread is to a step that is running. */
@@ -126,19 +137,31 @@ static void run_part(kernel_fn *kernel, void *arg, int t, int nt)
     busy = was;
 }
 
-/* Thread 0 hands out parts 1..nt-1, runs its own, and waits for the others. */
+/* True for one caller for each place of `go`.  Each is claimed before the next one is offered, so a caller
+ * that comes late, with an old place, finds another claim than the one before its own. */
+static int claim(seat *s, uint32_t go)
+{
+    uint32_t last = go - 2;
+    return atomic_compare_exchange_strong(&s->claimed, &last, go);
+}
+
+/* On thread 0: parts 1..nt-1 are offered, part 0 and those that nobody has claimed by then run here. */
 static void hand_out(team *w, kernel_fn *kernel, void *arg, int nt)
 {
-    uint32_t was[MOST];
+    uint32_t done[MOST];
     w->kernel = kernel;
     w->arg = arg;
     w->nt = nt;
     for (int t = 1; t < nt; t++) {
-        was[t] = atomic_load_explicit(&w->seats[t - 1].done.word, memory_order_relaxed);
+        done[t] = where(&w->seats[t - 1].done);
         move(&w->seats[t - 1].go);
     }
-    if (kernel) run_part(kernel, arg, 0, nt);
-    for (int t = 1; t < nt; t++) await(&w->seats[t - 1].done, was[t]);
+    run_part(kernel, arg, 0, nt);
+    for (int t = 1; t < nt; t++)
+        if (claim(&w->seats[t - 1], where(&w->seats[t - 1].go)))
+            run_part(kernel, arg, t, nt);
+        else
+            await(&w->seats[t - 1].done, done[t]);
 }
 
 #ifdef _OPENMP
@@ -147,13 +170,27 @@ static void follow(team *w, int t)
 {
     seat *s = &w->seats[t - 1];
     if (!atomic_load_explicit(&w->open, memory_order_acquire)) return;
-    for (uint32_t was = 0;; was += 2) {
-        await(&s->go, was);
-        kernel_fn *kernel = w->kernel;
-        if (kernel) run_part(kernel, w->arg, t, w->nt);
+    for (uint32_t go = 0;;) {
+        go = await(&s->go, go);
+        if (atomic_load_explicit(&w->over, memory_order_acquire)) {
+            move(&s->done);
+            return;
+        }
+        if (!claim(s, go)) continue;
+        run_part(w->kernel, w->arg, t, w->nt);
         move(&s->done);
-        if (!kernel) return;
     }
+}
+
+/* Every part that was claimed has been waited for: the next move of a `done` is its last, and comes as soon
+ * as its thread sees that the team is over, whether or not `go` moved for that. */
+static void dismiss(team *w)
+{
+    uint32_t done[MOST];
+    for (int t = 1; t < w->size; t++) done[t] = where(&w->seats[t - 1].done);
+    atomic_store_explicit(&w->over, 1, memory_order_release);
+    for (int t = 1; t < w->size; t++) move(&w->seats[t - 1].go);
+    for (int t = 1; t < w->size; t++) await(&w->seats[t - 1].done, done[t]);
 }
 
 /* The runtime may give fewer threads than asked for. */
@@ -163,7 +200,7 @@ static void lead(team *w, int size)
     leading = w;
     w->body(w->body_arg);
     leading = NULL;
-    hand_out(w, NULL, NULL, size);
+    dismiss(w);
 }
 
 static void gather(team *w, int threads)
@@ -190,7 +227,9 @@ void gcut_rt_team(void (*body)(void *arg), void *arg, int threads)
         for (int t = 1; t < threads; t++) {
             atomic_init(&w.seats[t - 1].go.word, 0);
             atomic_init(&w.seats[t - 1].done.word, 0);
+            atomic_init(&w.seats[t - 1].claimed, 0);
         }
+        atomic_init(&w.over, 0);
         atomic_store_explicit(&w.open, 1, memory_order_release);
         gather(&w, threads);
         return;
