@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -32,6 +33,7 @@ PEERS = {  # contender: worker, its first argument, the module it needs
 COMPARED = 4  # losses
 # Same arithmetic in another order; AdamW's first steps amplify it, as they are of one size however small a gradient.
 TOLERANCE = [1e-5, 1e-4, 1e-3, 1e-3]
+ERROR = re.compile(r"[\w.]*(Error|Exception|Unsupported)\b")  # the line of a traceback that says what it was
 PAUSE = 0.05  # seconds in which the threads of the last contender go to sleep
 
 
@@ -54,8 +56,8 @@ class Worker:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            why = pathlib.Path(self.log).read_text(errors="replace").strip().splitlines()
-            raise Failed(why[-1] if why else "ended without a word")
+            why = [x for x in pathlib.Path(self.log).read_text(errors="replace").splitlines() if x.strip()]
+            raise Failed(next((x for x in reversed(why) if ERROR.match(x)), why[-1] if why else "ended without a word"))
         return json.loads(line)
 
     def ask(self, command):

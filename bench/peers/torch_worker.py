@@ -39,7 +39,7 @@ class Step:
             self.optimizer = torch.optim.AdamW(self.parameters, lr=case["rate"], weight_decay=0.01, fused=True)
         self.forward = self.module
         if mode != "eager":
-            self.forward = torch.compile(self.module, mode=mode, dynamic=False, fullgraph=True)
+            self.forward = torch.compile(self.module, mode=mode, dynamic=False)
 
     def gradients(self):
         for p in self.parameters:
