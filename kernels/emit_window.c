@@ -84,6 +84,31 @@ static gcut_dim tiles_workspace(const window *v)
     return GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * images;
 }
 
+/* A window of one element, on all of the image: w times x, and w' times y. */
+static bool is_product(const window *v)
+{
+    const gcut_type *w = type_of(v, 'w');
+    const gcut_dim *stride = list(v, GCUT_A_stride), *pad = list(v, GCUT_A_pad);
+    for (int d = 0; d < 2; d++)
+        if (w->dim[2 + d] != 1 || stride[d] != 1 || pad[2 * d] != 0 || pad[2 * d + 1] != 0) return false;
+    return true;
+}
+
+/* w in the order of its taps; of x, in that of the taps that a lattice sees, the one that sees most. */
+static gcut_dim taps_workspace(const window *v)
+{
+    const gcut_type *w = type_of(v, 'w');
+    gcut_module *m = v->g->module;
+    gcut_dim n = gcut_dim_make(m->dims, GCUT_DIM_MUL, w->dim[0], w->dim[1]);
+    for (int d = 0; d < 2; d++) {
+        gcut_dim every = 1, stride = list(v, GCUT_A_stride)[d], dilation = list(v, GCUT_A_dilation)[d];
+        while (result_letter(v) == 'x' && every * dilation % stride != 0) every++;
+        n = gcut_dim_make(m->dims, GCUT_DIM_MUL, n,
+                          gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, w->dim[2 + d], every));
+    }
+    return n;
+}
+
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
 {
     window v = window_of(h, unit);
@@ -92,7 +117,7 @@ gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
     gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
     bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
     if (in_tiles(&v)) return tiles_workspace(&v);
-    return what == 'w' || tapwise ? 0 : gcut_type_numel(h->g->module, w);
+    return what == 'w' || tapwise || is_product(&v) ? 0 : taps_workspace(&v);
 }
 
 void gcut_emit_conv(gcut_emitter *e)

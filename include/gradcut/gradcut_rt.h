@@ -120,7 +120,8 @@ const char *gcut_rt_blis_name(void);
 /* x [n, c, h, w] under a window w [o, c/groups, kh, kw] at the places of y [n, o, oh, ow]: the product
  * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
- * of conv_y and conv_x, as many elements as w, and nothing of conv_w or when gcut_rt_conv_tapwise says so.
+ * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees: none
+ * for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.
  *
  * `winograd` lets all three multiply less (kernels/rt/winograd_type.h), for windows of 3 * 3 with strides and
  * dilations of 1: then an infinity may come out as a NaN, rounding errors are a few times larger, and `work`
