@@ -27,6 +27,8 @@
 enum { PANEL_BYTES = 96 << 10 };
 /* Chunks of tiles whose transforms exist at once. */
 enum { CHUNKS = GCUT_RT_WINOGRAD_CHUNKS };
+/* Channels whose windows are transformed at a time. */
+enum { WINDOWS = 16 };
 /* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads. */
 enum { GEMM_PS = 20, PACK_PS = 500 };
 

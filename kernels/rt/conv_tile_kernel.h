@@ -146,12 +146,50 @@ TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int3
 #undef CASE
 }
 
+/* The vectors of every instance are picked from pieces of 16, 8 and 4 elements. */
+#define PIECE(n, ...)                                                                                        \
+    {                                                                                                        \
+        typedef T piece __attribute__((vector_size(n * sizeof(T))));                                         \
+        piece a, b;                                                                                          \
+        memcpy(&a, from, sizeof a);                                                                          \
+        if (step == 2) {                                                                                     \
+            memcpy(&b, from + n, sizeof b);                                                                  \
+            a = __builtin_shufflevector(a, b, __VA_ARGS__);                                                  \
+        }                                                                                                    \
+        memcpy(to, &a, sizeof a);                                                                            \
+        to += n;                                                                                             \
+        from += n * step;                                                                                    \
+    }
+__attribute__((always_inline)) TARGET static inline void NAME(pick)(const T *from, int64_t step, int64_t n,
+                                                                    T *to)
+{
+    for (int64_t j = n / 16; j > 0; j--) PIECE(16, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+    if (n & 8) PIECE(8, 0, 2, 4, 6, 8, 10, 12, 14)
+    if (n & 4) PIECE(4, 0, 2, 4, 6)
+    for (int64_t j = 0; j < (n & 3); j++) to[j] = from[j * step];
+}
+#undef PIECE
+
+TARGET static void NAME(shift)(int64_t taps, const T *from, int64_t shift, int64_t step, int64_t n, T *to,
+                               int64_t apart)
+{
+    for (int64_t t = 0; t < taps; t++, from += shift, to += apart) {
+        if (step == 1)
+            NAME(pick)(from, 1, n, to);
+        else if (step == 2)
+            NAME(pick)(from, 2, n, to);
+        else
+            for (int64_t j = 0; j < n; j++) to[j] = from[j * step];
+    }
+}
+
 #include "kernels/rt/winograd_kernel.h"
 
 #define OF__(a, b) a##b
 #define OF_(a, b) OF__(a, b)
-static const OF_(gcut_rt_tile_, TYPE) NAME(tiles)[1] = {
-    {LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(spread), NAME(spread_result), NAME(gather_up)}};
+static const OF_(gcut_rt_tile_, TYPE)
+    NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(shift), NAME(spread),
+                       NAME(spread_window), NAME(spread_result), NAME(gather_up)}};
 #undef OF_
 #undef OF__
 

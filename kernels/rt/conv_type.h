@@ -133,7 +133,7 @@ static void NAME(block)(const NAME(product) * p, int64_t group, int64_t q, int64
     NAME(aim)(p, &c, &to);
     for (int64_t u = 0; u == 0 || u < l->units; u += l->per) {
         int64_t end = gcut_rt_min(u + l->per, l->units), k = offsets(&p->w, l, end - u, off);
-        NAME(gather)(&f, &p->w, l, &c, u, end, panel);
+        NAME(gather)(&f, &p->w, l, &c, p->tile, u, end, panel);
         for (int64_t v = 0; v < c.vectors; v += 2)
             for (int64_t b = b0; b < b1; b++) {
                 int64_t m0, m1;
@@ -361,7 +361,7 @@ static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, 
             int64_t v0, v1;
             gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
             int64_t k = offsets(&p->w, &p->l, v1 - v0, off);
-            NAME(gather)(&f, &p->w, &p->l, &c, u0 + v0, u0 + v1, panel);
+            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, panel);
             for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
                 int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
                 NAME(line_up)(p, &c, p->y + at * p->plane, rows, y);

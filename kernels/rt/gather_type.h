@@ -9,29 +9,12 @@ typedef struct NAME(field) {
     int64_t image, plane, h, w;
 } NAME(field);
 
-typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T))));
-
 static inline void NAME(copy)(T *restrict to, const T *restrict from, int64_t n)
 {
     for (; n >= 16; n -= 16, to += 16, from += 16) memcpy(to, from, 16 * sizeof(T));
     if (n & 8) memcpy(to, from, 8 * sizeof(T)), to += 8, from += 8;
     if (n & 4) memcpy(to, from, 4 * sizeof(T)), to += 4, from += 4;
     for (int64_t j = 0; j < (n & 3); j++) to[j] = from[j];
-}
-
-/* n elements, `step` apart. */
-static inline void NAME(pick)(T *restrict to, const T *restrict from, int64_t step, int64_t n)
-{
-    int64_t j = 0;
-    /* The last element of four pairs is not read where it need not exist. */
-    for (; step == 2 && j + 4 < n; j += 4) {
-        NAME(four) a, b, even;
-        memcpy(&a, from + 2 * j, sizeof a);
-        memcpy(&b, from + 2 * j + 4, sizeof b);
-        even = __builtin_shufflevector(a, b, 0, 2, 4, 6);
-        memcpy(to + j, &even, sizeof even);
-    }
-    for (; j < n; j++) to[j] = from[j * step];
 }
 
 /* n elements, `step` apart from row[offset] on; 0 but for those from lo to hi, and everywhere when there is
@@ -44,7 +27,8 @@ static inline void NAME(gather_row)(const T *row, int64_t offset, int64_t step, 
     if (!row) lo = hi = n;
     for (int64_t j = 0; j < lo; j++) to[j] = 0;
     if (lo < hi && step == 1) NAME(copy)(to + lo, row + (offset + lo), hi - lo);
-    if (lo < hi && step != 1) NAME(pick)(to + lo, row + (offset + lo * step), step, hi - lo);
+    if (lo < hi && step != 1)
+        for (int64_t j = lo; j < hi; j++) to[j] = row[offset + j * step];
     for (int64_t j = hi; j < n; j++) to[j] = 0;
 }
 
@@ -53,19 +37,34 @@ static inline const T *NAME(row_at)(const NAME(field) * f, const T *plane, int64
     return i >= 0 && i < f->h ? plane + i * f->w : NULL;
 }
 
-/* The channel's images of a tall chunk, shifted by column b of the window. */
-static void NAME(gather_shifted)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
-                                 int64_t channel, int64_t b, T *to)
+/* One channel of a tall chunk: every row of the image once for each column of the window, from a line with
+ * zeros on both sides. */
+static void NAME(gather_tall)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
+                              const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t channel, T *to)
 {
-    int64_t step = w->stride[1], offset = w->tap[1].first + b * w->tap[1].step, lo, hi;
-    inside(offset, step, f->w, w->places[1], &lo, &hi);
+    _Alignas(64) T line[MAX_LINE + 2 * GCUT_RT_LANES];
+    const axis *tap = &w->tap[1];
+    int64_t step = w->stride[1], n = c->j1 - c->j0, apart = l->images * l->height * l->columns;
+    int64_t back = tap->step < 0 ? (tap->n - 1) * -tap->step : 0, ahead = tap->step > 0 ? tap->step : 0;
+    int64_t start = c->j0 * step + tap->first - back;
+    int64_t length = (n - 1) * step + 1 + back + (tap->n - 1) * ahead;
+    int64_t lo = gcut_rt_min(gcut_rt_max(-start, 0), length);
+    int64_t hi = gcut_rt_min(gcut_rt_max(f->w - start, lo), length);
+    memset(line, 0, (size_t)(length + 2 * GCUT_RT_LANES) * sizeof(T));
     for (int64_t k = 0; k < c->images; k++) {
         const T *plane = f->at + (c->image + k) * f->image + channel * f->plane;
         for (int64_t p = 0; p < l->phases; p++) {
             int64_t i = (c->i0 + l->least[p]) * w->stride[0] + w->tap[0].first + l->phase[p];
-            for (int64_t r = 0; r < c->i1 - c->i0 + l->span[p]; r++, i += w->stride[0]) NAME(gather_row)
-            (NAME(row_at)(f, plane, i), offset + c->j0 * step, step, lo - c->j0, hi - c->j0, c->j1 - c->j0,
-             to + r * l->columns);
+            for (int64_t r = 0; r < c->i1 - c->i0 + l->span[p]; r++, i += w->stride[0]) {
+                T *row = to + r * l->columns;
+                if (i >= 0 && i < f->h && lo < hi) {
+                    NAME(copy)(line + lo, plane + i * f->w + (start + lo), hi - lo);
+                    tile->shift(tap->n, line + back, tap->step, step, n, row, apart);
+                } else {
+                    for (int64_t b = 0; b < tap->n; b++)
+                        for (int64_t j = 0; j < n; j++) row[b * apart + j] = 0;
+                }
+            }
             to += (l->rows + l->span[p]) * l->columns;
         }
     }
@@ -94,17 +93,13 @@ static void NAME(gather_tap)(const NAME(field) * f, const window *w, const chunk
 }
 
 /* The panel of the chunk for channels (flat: taps) u0..u1. */
-static void NAME(gather)(const NAME(field) * f, const window *w, const layout *l, const chunk *c, int64_t u0,
-                         int64_t u1, T *to)
+static void NAME(gather)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
+                         const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t u0, int64_t u1, T *to)
 {
-    for (int64_t u = u0; u < u1; u++) {
-        if (l->flat) {
+    for (int64_t u = u0; u < u1; u++, to += l->unit) {
+        if (l->flat)
             NAME(gather_tap)(f, w, c, u, to);
-            to += l->unit;
-        }
-        for (int64_t b = 0; b < w->tap[1].n && !l->flat; b++) {
-            NAME(gather_shifted)(f, w, l, c, u, b, to);
-            to += l->images * l->height * l->columns;
-        }
+        else
+            NAME(gather_tall)(f, w, l, c, tile, u, to);
     }
 }

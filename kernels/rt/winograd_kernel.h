@@ -25,6 +25,33 @@ TARGET static void NAME(spread)(const T *from, const int32_t *off, T *to, int64_
     }
 }
 
+/* to[e * pitch], for e < 16, = the transforms of n windows, from[i * GCUT_RT_ROW_PITCH], i < 9. */
+TARGET static void NAME(spread_window)(int64_t n, const T *from, T *to, int64_t pitch)
+{
+    const T one_half = (T)0.5;
+    for (int64_t v = 0; v < n; v += LANES) {
+        NAME(vec) half[4][3];
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; j++) {
+            const T *w = from + v + j * GCUT_RT_ROW_PITCH;
+            NAME(vec)
+            a = *(const NAME(vec) *)w, b = *(const NAME(vec) *)(w + 3 * GCUT_RT_ROW_PITCH),
+            c = *(const NAME(vec) *)(w + 6 * GCUT_RT_ROW_PITCH);
+            half[0][j] = a;
+            half[1][j] = one_half * (a + b + c);
+            half[2][j] = one_half * (a - b + c);
+            half[3][j] = c;
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            NAME(vec) a = half[i][0], b = half[i][1], c = half[i][2];
+            NAME(vec) out[4] = {a, one_half * (a + b + c), one_half * (a - b + c), c};
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++) *(NAME(vec) *)(to + v + (4 * i + j) * pitch) = out[j];
+        }
+    }
+}
+
 /* to[e * pitch], for e < 16, = the transform of the 2 * 2 vectors at from + off[e]. */
 TARGET static void NAME(spread_result)(const T *from, const int32_t *off, T *to, int64_t pitch)
 {

@@ -30,6 +30,7 @@ typedef struct NAME(side) {
     window w; /* over tiles */
     layout l;
     int64_t per; /* channels of a panel */
+    const GLUE(gcut_rt_tile_, TYPE) * tile;
     void (*spread)(const T *, const int32_t *, T *, int64_t);
     T *to;
     int64_t chunk, channel, pitch;
@@ -43,40 +44,29 @@ typedef struct NAME(winograd) {
     int sides; /* out too: for the gradient of w */
 } NAME(winograd);
 
-/* to[e], e < 16, = G w G' of one window. */
-static void NAME(spread_window)(const T *from, int64_t row, int64_t column, T *to, int64_t pitch)
-{
-    T half[4][3];
-    for (int j = 0; j < 3; j++) {
-        T a = from[j * column], b = from[row + j * column], c = from[2 * row + j * column];
-        half[0][j] = a;
-        half[1][j] = (T)0.5 * (a + b + c);
-        half[2][j] = (T)0.5 * (a - b + c);
-        half[3][j] = c;
-    }
-    for (int i = 0; i < 4; i++) {
-        T a = half[i][0], b = half[i][1], c = half[i][2];
-        to[(4 * i + 0) * pitch] = a;
-        to[(4 * i + 1) * pitch] = (T)0.5 * (a + b + c);
-        to[(4 * i + 2) * pitch] = (T)0.5 * (a - b + c);
-        to[(4 * i + 3) * pitch] = c;
-    }
-}
-
-/* Transforms the windows: u[e], a matrix of m rows in blocks, each with its rows innermost. */
+/* Transforms the windows: u[e], a matrix of m rows in blocks, each with its rows innermost.  A part goes
+ * through memory of its own, because the 16 of an element may lie whole pages apart. */
 static void NAME(window_part)(void *arg, int t, int nt)
 {
     const NAME(winograd) *q = arg;
     const NAME(product) *p = q->p;
-    int64_t blocks = NAME(row_blocks)(p), begin, end, k = p->w.channels;
-    gcut_rt_share(blocks * k, 1, t, nt, &begin, &end);
+    _Alignas(64) T from[9][GCUT_RT_ROW_PITCH], to[16][WINDOWS * GCUT_RT_ROW_PITCH];
+    int64_t blocks = NAME(row_blocks)(p), begin, end, k = p->w.channels, parts = gcut_rt_ceildiv(k, WINDOWS);
+    const T *w = p->from + p->afirst + q->group * p->agroup;
+    memset(from, 0, sizeof from);
+    gcut_rt_share(blocks * parts, 1, t, nt, &begin, &end);
     for (int64_t s = begin; s < end; s++) {
-        int64_t m0, m1, c = s % k;
-        gcut_rt_share(p->m, 1, (int)(s / k), (int)blocks, &m0, &m1);
-        const T *from = p->from + p->afirst + q->group * p->agroup + c * p->achannel;
-        T *to = q->u + m0 * k + c * (m1 - m0);
-        for (int64_t m = m0; m < m1; m++)
-            NAME(spread_window)(from + m * p->am, p->arow, p->acolumn, to + (m - m0), p->m * k);
+        int64_t m0, m1, c0 = s % parts * WINDOWS, n = gcut_rt_min(WINDOWS, k - c0);
+        gcut_rt_share(p->m, 1, (int)(s / parts), (int)blocks, &m0, &m1);
+        for (int64_t c = 0; c < n; c++) {
+            for (int64_t m = m0; m < m1; m++) {
+                const T *one = w + m * p->am + (c0 + c) * p->achannel;
+                for (int i = 0; i < 9; i++) from[i][m - m0] = one[i / 3 * p->arow + i % 3 * p->acolumn];
+            }
+            p->tile->spread_window(m1 - m0, from[0], to[0] + c * (m1 - m0), WINDOWS * GCUT_RT_ROW_PITCH);
+        }
+        for (int64_t e = 0; e < 16; e++)
+            memcpy(q->u + (e * p->m + m0) * k + c0 * (m1 - m0), to[e], (size_t)(n * (m1 - m0)) * sizeof(T));
     }
 }
 
@@ -93,7 +83,7 @@ static void NAME(spread_chunk)(const NAME(winograd) * q, const NAME(side) * s, i
     f.at += q->group * s->fgroup;
     offsets(&s->w, l, each, off);
     make_chunk(&s->w, l, q->round + at, &c);
-    NAME(gather)(&f, &s->w, l, &c, c0 * each, c1 * each, panel);
+    NAME(gather)(&f, &s->w, l, &c, s->tile, c0 * each, c1 * each, panel);
     for (int64_t i = c0; i < c1; i++)
         for (int64_t v = 0; v < 2; v++) {
             T *to = s->to + at * s->chunk + i * s->channel + v * lanes;
@@ -198,9 +188,9 @@ static void NAME(result_part)(void *arg, int t, int nt)
 
 /* The tiles of 2 * 2 places of `w`, of which each sees size * size elements, `first` being where the first
  * begins.  All sizes of tiles fit into a panel, so that both sides of a product are cut alike. */
-static void NAME(cut_tiles)(NAME(side) * s, const window *w, const int64_t first[2], int64_t size,
-                            int64_t lanes)
+static void NAME(cut_tiles)(NAME(side) * s, const window *w, const int64_t first[2], int64_t size)
 {
+    int64_t lanes = s->tile->lanes;
     s->w = (window){.images = w->images, .channels = s->channels, .stride = {2, 2}};
     for (int d = 0; d < 2; d++) {
         s->w.places[d] = gcut_rt_ceildiv(w->places[d], 2);
@@ -229,12 +219,13 @@ static void NAME(run_winograd)(NAME(product) * p, T *work, int threads)
     q.in = (NAME(side)){.f = p->f,
                         .fgroup = p->fgroup,
                         .channels = k,
+                        .tile = p->tile,
                         .spread = p->tile->spread,
                         .to = work + 16 * p->m * k,
                         .chunk = 16 * k * pair,
                         .channel = pair,
                         .pitch = k * pair};
-    NAME(cut_tiles)(&q.in, &p->w, first, 4, p->tile->lanes);
+    NAME(cut_tiles)(&q.in, &p->w, first, 4);
     int64_t madds = p->m * k * p->w.images * q.in.w.places[0] * q.in.w.places[1] * 16;
     threads = gcut_rt_worth(threads, madds, GEMM_PS);
     for (q.group = 0; q.group < p->groups; q.group++) {

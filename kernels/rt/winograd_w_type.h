@@ -15,6 +15,8 @@ typedef struct NAME(winograd_w) {
 
 enum { NAME(STRIP) = 128 / sizeof(T) };
 
+typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T))));
+
 /* to[t, i] = from[i, t] for i < n <= STRIP channels; 0 for the others. */
 static void NAME(turn)(const T *from, int64_t n, int64_t tiles, T *to)
 {
@@ -89,10 +91,12 @@ static void NAME(run_winograd_w)(const NAME(outer) * p, T *work, int threads)
     NAME(winograd_w) z = {.o = o, .c = c};
     NAME(winograd) *q = &z.q;
     *q = (NAME(winograd)){.u = work, .sides = 2};
-    q->in = (NAME(side)){.f = p->f, .fgroup = p->fgroup, .channels = c, .spread = p->tile->spread};
+    q->in = (NAME(side)){
+        .f = p->f, .fgroup = p->fgroup, .channels = c, .tile = p->tile, .spread = p->tile->spread};
     q->out = (NAME(side)){.f = {p->y, p->yimage, p->plane, p->w.places[0], p->w.places[1]},
                           .fgroup = o * p->plane,
                           .channels = o,
+                          .tile = p->tile,
                           .spread = p->tile->spread_result};
     q->in.to = work + 16 * o * c;
     q->out.to = q->in.to + 16 * c * NAME(ROUND_PITCH);
@@ -101,7 +105,7 @@ static void NAME(run_winograd_w)(const NAME(outer) * p, T *work, int threads)
         s->chunk = 2 * p->tile->lanes;
         s->channel = NAME(ROUND_PITCH);
         s->pitch = s->channels * NAME(ROUND_PITCH);
-        NAME(cut_tiles)(s, &p->w, side ? zero : first, side ? 2 : 4, p->tile->lanes);
+        NAME(cut_tiles)(s, &p->w, side ? zero : first, side ? 2 : 4);
     }
     for (q->group = 0; q->group < p->groups; q->group++) {
         z.w = p->c + q->group * o * p->k;
