@@ -23,8 +23,8 @@
 /* The most taps of a tall panel along an axis; steps of the sum between two passes over the results, about
  * and at most; the most places of a chunk, and vectors, which have at least two. */
 enum { TALL_TAPS = 16, STEPS = 160, MAX_STEPS = 256, MAX_PLACES = 1024, MAX_VECTORS = MAX_PLACES / 2 };
-/* Elements of a row of the image that the places of a row of a tall chunk see, at most. */
-enum { MAX_LINE = 3072 };
+/* Elements of a row of the image that the places of a row of a tall chunk see, at most, and such rows. */
+enum { MAX_LINE = 3072, MAX_LINES = 64 };
 
 /* Taps along an axis: from place i, tap t is at i * stride + first + t * step. */
 typedef struct axis {
@@ -138,7 +138,8 @@ static inline int choose_tall(const window *w, const limits *m, layout *l)
     int64_t n = l->rows * l->columns;
     int64_t step = w->tap[1].step < 0 ? -w->tap[1].step : w->tap[1].step;
     int64_t line = (l->columns - 1) * w->stride[1] + 1 + (w->tap[1].n - 1) * step;
-    return measure(w, l) * m->channels <= m->room && n * 8 >= round_up(n, m->lanes) * 7 && line <= MAX_LINE;
+    return measure(w, l) * m->channels <= m->room && n * 8 >= round_up(n, m->lanes) * 7 &&
+           round_up(line, 16) <= MAX_LINE;
 }
 
 static inline layout make_layout(const window *w, const limits *m)

@@ -37,32 +37,57 @@ static inline const T *NAME(row_at)(const NAME(field) * f, const T *plane, int64
     return i >= 0 && i < f->h ? plane + i * f->w : NULL;
 }
 
-/* One channel of a tall chunk: every row of the image once for each column of the window, from a line with
- * zeros on both sides. */
-static void NAME(gather_tall)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
-                              const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t channel, T *to)
+/* Rows of the image, each with zeros on both sides: `pitch` apart, lo..hi of each from the image.  They are
+ * shifted a batch at a time, because a vector cannot be read soon after its pieces were written. */
+typedef struct NAME(lines) {
+    _Alignas(64) T at[MAX_LINE + 2 * GCUT_RT_LANES];
+    T *to[MAX_LINES];
+    int64_t n, most, pitch, start, lo, hi, first;
+} NAME(lines);
+
+static void NAME(begin_lines)(NAME(lines) * s, const NAME(field) * f, const window *w, const chunk *c)
 {
-    _Alignas(64) T line[MAX_LINE + 2 * GCUT_RT_LANES];
     const axis *tap = &w->tap[1];
-    int64_t step = w->stride[1], n = c->j1 - c->j0, apart = l->images * l->height * l->columns;
     int64_t back = tap->step < 0 ? (tap->n - 1) * -tap->step : 0, ahead = tap->step > 0 ? tap->step : 0;
-    int64_t start = c->j0 * step + tap->first - back;
-    int64_t length = (n - 1) * step + 1 + back + (tap->n - 1) * ahead;
-    int64_t lo = gcut_rt_min(gcut_rt_max(-start, 0), length);
-    int64_t hi = gcut_rt_min(gcut_rt_max(f->w - start, lo), length);
-    memset(line, 0, (size_t)(length + 2 * GCUT_RT_LANES) * sizeof(T));
+    int64_t length = (c->j1 - c->j0 - 1) * w->stride[1] + 1 + back + (tap->n - 1) * ahead;
+    s->n = 0;
+    s->first = back;
+    s->start = c->j0 * w->stride[1] + tap->first - back;
+    s->lo = gcut_rt_min(gcut_rt_max(-s->start, 0), length);
+    s->hi = gcut_rt_min(gcut_rt_max(f->w - s->start, s->lo), length);
+    s->pitch = round_up(length, GCUT_RT_LANES);
+    s->most = gcut_rt_min(MAX_LINES, MAX_LINE / s->pitch);
+    memset(s->at, 0, (size_t)(s->most * s->pitch + 2 * GCUT_RT_LANES) * sizeof(T));
+}
+
+static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const chunk *c,
+                        const GLUE(gcut_rt_tile_, TYPE) * tile)
+{
+    for (int64_t k = 0; k < s->n; k++)
+        tile->shift(w->tap[1].n, s->at + k * s->pitch + s->first, w->tap[1].step, w->stride[1], c->j1 - c->j0,
+                    s->to[k], l->images * l->height * l->columns);
+    s->n = 0;
+}
+
+/* One channel of a tall chunk: every row of the image once for each column of the window. */
+static void NAME(gather_tall)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
+                              const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
+{
+    int64_t apart = l->images * l->height * l->columns;
     for (int64_t k = 0; k < c->images; k++) {
         const T *plane = f->at + (c->image + k) * f->image + channel * f->plane;
         for (int64_t p = 0; p < l->phases; p++) {
             int64_t i = (c->i0 + l->least[p]) * w->stride[0] + w->tap[0].first + l->phase[p];
-            for (int64_t r = 0; r < c->i1 - c->i0 + l->span[p]; r++, i += w->stride[0]) {
-                T *row = to + r * l->columns;
-                if (i >= 0 && i < f->h && lo < hi) {
-                    NAME(copy)(line + lo, plane + i * f->w + (start + lo), hi - lo);
-                    tile->shift(tap->n, line + back, tap->step, step, n, row, apart);
+            T *row = to;
+            for (int64_t r = 0; r < c->i1 - c->i0 + l->span[p]; r++, i += w->stride[0], row += l->columns) {
+                if (i >= 0 && i < f->h && s->lo < s->hi) {
+                    NAME(copy)
+                    (s->at + s->n * s->pitch + s->lo, plane + i * f->w + (s->start + s->lo), s->hi - s->lo);
+                    s->to[s->n++] = row;
+                    if (s->n == s->most) NAME(flush)(s, w, l, c, tile);
                 } else {
-                    for (int64_t b = 0; b < tap->n; b++)
-                        for (int64_t j = 0; j < n; j++) row[b * apart + j] = 0;
+                    for (int64_t b = 0; b < w->tap[1].n; b++)
+                        for (int64_t j = 0; j < c->j1 - c->j0; j++) row[b * apart + j] = 0;
                 }
             }
             to += (l->rows + l->span[p]) * l->columns;
@@ -96,10 +121,12 @@ static void NAME(gather_tap)(const NAME(field) * f, const window *w, const chunk
 static void NAME(gather)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
                          const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t u0, int64_t u1, T *to)
 {
-    for (int64_t u = u0; u < u1; u++, to += l->unit) {
-        if (l->flat)
-            NAME(gather_tap)(f, w, c, u, to);
-        else
-            NAME(gather_tall)(f, w, l, c, tile, u, to);
+    if (l->flat) {
+        for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tap)(f, w, c, u, to);
+        return;
     }
+    NAME(lines) s;
+    NAME(begin_lines)(&s, f, w, c);
+    for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tall)(f, w, l, c, tile, u, &s, to);
+    NAME(flush)(&s, w, l, c, tile);
 }
