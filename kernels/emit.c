@@ -7,6 +7,8 @@
 #include "graph/text.h"
 #include "kernels/lower.h"
 
+enum { MANY = 64 }; /* launches of a half whose own instructions do not count beside the kernels' */
+
 /* Symbols of both halves, in the order of their declarations. */
 static gcut_dim_decl *symbols(const gcut_program *p, uint32_t *n)
 {
@@ -139,38 +141,6 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
         }
 }
 
-static void emit_layout(const gcut_program *p, gcut_text *c)
-{
-    uint32_t nb = arena_buffers(p), slot = 0;
-    gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n    gcut_rt_buffer b[%u] = {\n",
-                  nb ? nb : 1);
-    gcut_text saved = {.arena = p->module->arena};
-    gcut_text_add(&saved, "0");
-    for (uint32_t i = 0; i < p->buffers.n; i++) {
-        const gcut_buffer *q = &p->buffers.at[i];
-        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        const char *bytes =
-            gcut_printf(p->module->arena, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
-        if (q->crew != GCUT_NONE) {
-            gcut_crew crew = gcut_unit_crew(p->halves.at[q->half], q->crew);
-            bytes = gcut_printf(p->module->arena, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
-                                gcut_crew_c(p->module, &crew));
-        }
-        gcut_text_add(c, "        {.bytes = %s, .birth = %d, .death = %d}, /* %u: %s%s */\n", bytes, q->birth,
-                      q->death, slot++, q->saved ? "saved " : "", gcut_c_name(p->module->arena, q->name));
-        if (q->saved) gcut_text_add(&saved, " + %s", bytes);
-    }
-    gcut_text_add(c, nb ? "    };\n" : "        {0}\n    };\n");
-    gcut_text_add(c, "    plan->head.saved_bytes = %s;\n    plan->head.arena_bytes = gcut_rt_place(b, %u);\n",
-                  saved.at, nb);
-    gcut_emit_team(p, c);
-    gcut_text_add(
-        c,
-        "    plan->head.threads = nt;\n    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
-        "    return GCUT_RT_OK;\n}\n\n",
-        nb);
-}
-
 static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
 {
     uint32_t ns;
@@ -184,37 +154,10 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
         gcut_text_add(c, ", .d_%s = d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
     gcut_text_add(c, "};\n");
     emit_dim_checks(p, syms, ns, c);
-    emit_layout(p, c);
+    gcut_emit_layout(p, c);
 }
 
 /* ---- the doors ---- */
-
-/* The arguments of one half are checked once per call: what the half does not touch may be null. */
-static void emit_check(const gcut_program *p, const char *name, gcut_text *c)
-{
-    gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n",
-                  name, name);
-    gcut_text_add(c, "    gcut_rt_span s[%u] = {{0}};\n    int n = 0;\n    (void)halves;\n",
-                  p->bindings.n ? p->bindings.n : 1);
-    for (uint32_t i = 0; i < p->bindings.n; i++) {
-        const gcut_binding_info *b = &p->bindings.at[i];
-        unsigned used = 0;
-        for (uint32_t k = 0; k < p->buffers.n; k++) {
-            const gcut_buffer *q = &p->buffers.at[k];
-            if (q->kind != GCUT_P_BOUND || q->binding != i || q->birth < 0) continue;
-            if (q->birth < p->halves.at[GCUT_BACKWARD]->first || !p->halves.at[GCUT_BACKWARD]->g) used |= 1;
-            if (p->halves.at[GCUT_BACKWARD]->g && q->death >= p->halves.at[GCUT_BACKWARD]->first) used |= 2;
-        }
-        if (!used) continue;
-        gcut_text_add(
-            c,
-            "    if (halves & %u) s[n++] = (gcut_rt_span){x->io->%s, (%s) * (int64_t)sizeof(%s), \"%s\", "
-            "sizeof(%s), %d};\n",
-            used, p->bindings.at[i].field, dim(p, gcut_type_numel(p->module, &b->type)),
-            gcut_c_type(b->type.dtype), p->bindings.at[i].field, gcut_c_type(b->type.dtype), b->written);
-    }
-    gcut_text_add(c, "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n");
-}
 
 /* What the team's first thread runs. */
 static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
@@ -370,17 +313,18 @@ void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_te
     gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         if (!p->halves.at[k]->g) continue;
-        gcut_text_add(c,
-                      "static gcut_rt_status %s_half%u(%s_call *x, gcut_rt_error *err)\n{\n    const int nt "
-                      "= x->plan->threads;\n    (void)nt;\n    "
-                      "(void)err;\n",
-                      name, k, name);
+        gcut_text_add(
+            c,
+            "%sstatic gcut_rt_status %s_half%u(%s_call *x, gcut_rt_error *err)\n{\n    const int nt "
+            "= x->plan->threads;\n    (void)nt;\n    "
+            "(void)err;\n",
+            p->halves.at[k]->order.n > MANY ? "GCUT_RT_ONCE " : "", name, k, name);
         if (profiled)
             gcut_text_add(c, "    if (x->plan->head.profile) gcut_rt_lap(x->plan->head.profile, -1);\n");
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
     }
-    emit_check(p, name, c);
+    gcut_emit_check(p, name, c);
     emit_init(p, name, c);
     emit_halves(p, name, c);
     emit_doors(p, name, c);

@@ -289,6 +289,11 @@ void gcut_emit_pool(gcut_emitter *e);
 /* Elements of workspace that a convolution needs. */
 gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit);
 
+/* emit_table.c: the statements of init that lay out the arena, to its end; the function that checks the
+ * arguments of a call: those of the halves that run, for what a half does not touch may be null. */
+void gcut_emit_layout(const gcut_program *p, gcut_text *c);
+void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c);
+
 /* emit_team.c: the statements of init that set plan->team, over x->d_<symbol> and nt. */
 void gcut_emit_team(const gcut_program *p, gcut_text *c);
 

@@ -25,6 +25,13 @@ extern "C" {
 #define GCUT_RT_APART
 #endif
 
+/* Before a function of many lines that each run once: made small, which takes the compiler less time too. */
+#ifdef __GNUC__
+#define GCUT_RT_ONCE __attribute__((cold))
+#else
+#define GCUT_RT_ONCE
+#endif
+
 /* ---- statuses ---- */
 
 typedef enum gcut_rt_status {
@@ -87,6 +94,14 @@ typedef struct gcut_rt_buffer {
 /* Sets every offset so that buffers alive at once do not overlap; returns the bytes of the arena that hold
  * them all (a multiple of 64).  Deterministic; no memory of its own.  Zero-byte buffers get offset 0. */
 int64_t gcut_rt_place(gcut_rt_buffer *b, int n);
+
+/* What a step knows of its buffers before its sizes: bytes are size[size]. */
+typedef struct gcut_rt_slot {
+    int32_t size, birth, death, saved;
+} gcut_rt_slot;
+
+/* Fills b; returns the bytes of those that are saved. */
+int64_t gcut_rt_slots(const gcut_rt_slot *slot, int n, const int64_t *size, gcut_rt_buffer *b);
 
 /* ---- matrix products ---- */
 
@@ -215,8 +230,9 @@ static inline void gcut_rt_share(int64_t n, int64_t grain, int t, int parts, int
     *end = gcut_rt_min(e * grain, n);
 }
 
-/* Runs body(arg), on the calling thread, with a team of so many threads at hand: gcut_rt_parallel inside of it
- * gives them work instead of opening a region.  Without a team when threads is 1 or inside of another one. */
+/* Runs body(arg), on the calling thread, with a team of so many threads at hand: gcut_rt_parallel inside of
+ * it gives them work instead of opening a region.  Without a team when threads is 1 or inside of another one.
+ */
 void gcut_rt_team(void (*body)(void *arg), void *arg, int threads);
 /* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt <= threads threads and waits; directly when threads is 1, or
  * inside of such a kernel. */
@@ -376,6 +392,19 @@ typedef struct gcut_rt_span {
  * apart from everything else. */
 gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes,
                              gcut_rt_error *err);
+
+/* One pointer of NAME_io: where it is in there, size[size] bytes, the halves that touch it as bits. */
+typedef struct gcut_rt_argument {
+    const char *name;
+    size_t offset;
+    int32_t size;
+    int16_t align, written;
+    uint32_t halves;
+} gcut_rt_argument;
+
+/* Fills s with the arguments that `halves` touch; returns how many there are. */
+int gcut_rt_spans(const gcut_rt_argument *a, int n, const int64_t *size, const void *io, unsigned halves,
+                  gcut_rt_span *s);
 
 /* ---- the time of launches ---- */
 

@@ -4,8 +4,8 @@
  */
 #include "gradcut/gradcut_rt.h"
 
-/* Handing a kernel to a team takes some 0.3 us, and moving its data between caches more: below this much work per
- * thread it does not pay. */
+/* Handing a kernel to a team takes some 0.3 us, and moving its data between caches more: below this much work
+ * per thread it does not pay. */
 #define GRAIN_PS INT64_C(3000000)
 
 int gcut_rt_worth(int threads, int64_t n, int64_t ps)
@@ -20,6 +20,19 @@ static int overlap(const void *a, int64_t na, const void *b, int64_t nb)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
     return na > 0 && nb > 0 && x < y + (uintptr_t)nb && y < x + (uintptr_t)na;
+}
+
+int gcut_rt_spans(const gcut_rt_argument *a, int n, const int64_t *size, const void *io, unsigned halves,
+                  gcut_rt_span *s)
+{
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        if (!(a[i].halves & halves)) continue;
+        s[k] = (gcut_rt_span){NULL, size[a[i].size], a[i].name, a[i].align, a[i].written};
+        /* Pointers to objects of any type look the same. */
+        memcpy(&s[k++].at, (const char *)io + a[i].offset, sizeof s->at);
+    }
+    return k;
 }
 
 gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes,

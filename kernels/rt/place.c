@@ -147,3 +147,13 @@ int64_t gcut_rt_place(gcut_rt_buffer *b, int n)
     }
     return winner == last ? got : attempt(b, n, (sorting)winner);
 }
+
+int64_t gcut_rt_slots(const gcut_rt_slot *slot, int n, const int64_t *size, gcut_rt_buffer *b)
+{
+    int64_t saved = 0;
+    for (int i = 0; i < n; i++) {
+        b[i] = (gcut_rt_buffer){.bytes = size[slot[i].size], .birth = slot[i].birth, .death = slot[i].death};
+        if (slot[i].saved) saved += b[i].bytes;
+    }
+    return saved;
+}

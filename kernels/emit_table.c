@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What init knows of every slot of the arena, and a call of every argument: as tables of constants, with the
+ * few different sizes computed beside them.  A line of code for each would take the C compiler longer than
+ * the kernels.
+ */
+#include <string.h>
+
+#include "kernels/lower.h"
+
+static const char *dim(const gcut_program *p, gcut_dim d)
+{
+    return gcut_c_dim(p->module, d);
+}
+
+/* Different C expressions, numbered. */
+typedef struct sizes {
+    const char **at;
+    uint32_t n;
+} sizes;
+
+static uint32_t number_of(sizes *s, const char *expression)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (!strcmp(s->at[i], expression)) return i;
+    s->at[s->n] = expression;
+    return s->n++;
+}
+
+static void emit_sizes(const sizes *s, gcut_text *c)
+{
+    gcut_text_add(c, "    const int64_t size[] = {\n");
+    for (uint32_t i = 0; i < s->n; i++) gcut_text_add(c, "        %s,\n", s->at[i]);
+    gcut_text_add(c, s->n ? "    };\n" : "        0\n    };\n");
+}
+
+static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
+{
+    gcut_arena *a = p->module->arena;
+    if (q->crew == GCUT_NONE)
+        return gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+    gcut_crew crew = gcut_unit_crew(p->halves.at[q->half], q->crew);
+    return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
+                       gcut_crew_c(p->module, &crew));
+}
+
+void gcut_emit_layout(const gcut_program *p, gcut_text *c)
+{
+    gcut_arena *a = p->module->arena;
+    sizes s = {.at = gcut_calloc(a, p->buffers.n + 1, sizeof *s.at)};
+    gcut_text rows = {.arena = a};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *q = &p->buffers.at[i];
+        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
+        gcut_text_add(&rows, "        {%u, %d, %d, %d}, /* %u: %s%s */\n", number_of(&s, bytes_of(p, q)),
+                      q->birth, q->death, q->saved, n, q->saved ? "saved " : "", gcut_c_name(a, q->name));
+        n++;
+    }
+    gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n");
+    emit_sizes(&s, c);
+    gcut_text_add(c, "    static const gcut_rt_slot slot[] = {\n%s    };\n",
+                  n ? rows.at : "        {0, 0, 0, 0}\n");
+    gcut_text_add(
+        c,
+        "    gcut_rt_buffer b[%u];\n    plan->head.saved_bytes = gcut_rt_slots(slot, %u, size, b);\n"
+        "    plan->head.arena_bytes = gcut_rt_place(b, %u);\n",
+        n ? n : 1, n, n);
+    gcut_emit_team(p, c);
+    gcut_text_add(
+        c,
+        "    plan->head.threads = nt;\n    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
+        "    return GCUT_RT_OK;\n}\n\n",
+        n);
+}
+
+/* The halves that touch a binding, as bits. */
+static unsigned halves_of(const gcut_program *p, uint32_t binding)
+{
+    const gcut_half *backward = p->halves.at[GCUT_BACKWARD];
+    unsigned used = 0;
+    for (uint32_t k = 0; k < p->buffers.n; k++) {
+        const gcut_buffer *q = &p->buffers.at[k];
+        if (q->kind != GCUT_P_BOUND || q->binding != binding || q->birth < 0) continue;
+        if (q->birth < backward->first || !backward->g) used |= 1;
+        if (backward->g && q->death >= backward->first) used |= 2;
+    }
+    return used;
+}
+
+void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c)
+{
+    gcut_arena *a = p->module->arena;
+    sizes s = {.at = gcut_calloc(a, p->bindings.n + 1, sizeof *s.at)};
+    gcut_text rows = {.arena = a};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        const gcut_binding_info *b = &p->bindings.at[i];
+        unsigned used = halves_of(p, i);
+        if (!used) continue;
+        const char *type = gcut_c_type(b->type.dtype);
+        const char *bytes =
+            gcut_printf(a, "(%s) * (int64_t)sizeof(%s)", dim(p, gcut_type_numel(p->module, &b->type)), type);
+        gcut_text_add(&rows, "        {\"%s\", offsetof(%s_io, %s), %u, sizeof(%s), %d, %u},\n", b->field,
+                      name, b->field, number_of(&s, bytes), type, b->written, used);
+        n++;
+    }
+    gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n",
+                  name, name);
+    emit_sizes(&s, c);
+    gcut_text_add(c, "    static const gcut_rt_argument argument[] = {\n%s    };\n",
+                  n ? rows.at : "        {\"\", 0, 0, 1, 0, 0}\n");
+    gcut_text_add(
+        c,
+        "    gcut_rt_span s[%u];\n    const int n = gcut_rt_spans(argument, %u, size, x->io, halves, s);\n"
+        "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n",
+        n ? n : 1, n);
+}
