@@ -234,18 +234,18 @@ class CaseRun:
         floor = next(w for w in self.workers if w.name == "floor")
         all_ = [ours, floor, *group]
         share = 1e3 * self.options.seconds / len(all_) / self.options.rounds
-        plan = {}
-        for w in all_:  # warm-up, and how long a step is
-            w.steps(1, 0)
-            start = time.perf_counter()
-            w.steps(0, 3)
-            ms = 1e3 * (time.perf_counter() - start) / 3
-            plan[w] = (min(int(20 / ms), 200), max(1, min(int(share / ms), 500)))
-            w.steps(*plan[w])
+        for w in all_:
+            w.steps(2, 0)
             w.forget_peak()
         if self.options.wait:
             say(f"ready: {self.case.name}")
             sys.stdin.readline()
+        plan = {}
+        for w in all_:  # warm-up, and steps in a turn, by how long three of them are
+            start = time.perf_counter()
+            w.steps(0, 3)
+            ms = 1e3 * (time.perf_counter() - start) / 3
+            plan[w] = (min(int(20 / ms), 200), max(1, min(int(share / ms), 500)))
         times = {w: Times() for w in all_}
         for r in range(self.options.rounds):
             for w in all_[r % len(all_):] + all_[:r % len(all_)]:
