@@ -270,6 +270,12 @@ static void random_pools(void **state)
         check_pool_f32(&g);
         check_pool_f64(&g);
     }
+    /* Windows of 2 * 2 side by side, with rows and columns left over. */
+    for (int64_t w = 2; w < 24; w++) {
+        gcut_rt_pool g = {3, 2 + w % 5, w, (2 + w % 5) / 2, w / 2, {2, 2}, {2, 2}, {0, 0}};
+        check_pool_f32(&g);
+        check_pool_f64(&g);
+    }
     /* Large enough for two threads, and one whose windows see padding alone. */
     gcut_rt_pool large = {9, 40, 70, 20, 35, {3, 3}, {2, 2}, {1, 1}};
     check_pool_f32(&large);

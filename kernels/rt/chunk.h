@@ -38,9 +38,10 @@ typedef struct window {
 } window;
 
 /* What a chunk and its panel may take: elements of a vector; elements of a panel; places, a multiple of
- * lanes; steps of the sum; channels that a tall panel must have room for. */
+ * lanes, at most and at least in a tall chunk unless there are fewer, and in a flat one; steps of the sum;
+ * channels that a tall panel must have room for. */
 typedef struct limits {
-    int64_t lanes, room, places, steps, channels;
+    int64_t lanes, room, places, least, flat, steps, channels;
 } limits;
 
 typedef struct layout {
@@ -138,6 +139,7 @@ static inline int choose_tall(const window *w, const limits *m, layout *l)
     int64_t n = l->rows * l->columns;
     int64_t step = w->tap[1].step < 0 ? -w->tap[1].step : w->tap[1].step;
     int64_t line = (l->columns - 1) * w->stride[1] + 1 + (w->tap[1].n - 1) * step;
+    if (l->images * n < gcut_rt_min(m->least, w->images * oh * ow)) return 0;
     return measure(w, l) * m->channels <= m->room && n * 8 >= round_up(n, m->lanes) * 7 &&
            round_up(line, 16) <= MAX_LINE;
 }
@@ -153,8 +155,8 @@ static inline layout make_layout(const window *w, const limits *m)
         l.flat = !choose_tall(w, m, &l);
     }
     if (l.flat) { /* A row's length keeps rows off each other's cache sets. */
-        l.places = m->places;
-        l.unit = m->places + 16;
+        l.places = m->flat;
+        l.unit = m->flat + 16;
         l.units = w->channels * taps;
         l.steps = 1;
         l.chunks = gcut_rt_ceildiv(places, l.places);

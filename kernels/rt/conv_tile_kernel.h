@@ -146,27 +146,34 @@ TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int3
 #undef CASE
 }
 
-/* The vectors of every instance are picked from pieces of 16, 8 and 4 elements. */
-#define PIECE(n, ...)                                                                                        \
+/* Elements j.. from pieces of 16, 8 or 4, the last of which may overlap the one before. */
+#define PIECE(n, j, ...)                                                                                     \
     {                                                                                                        \
         typedef T piece __attribute__((vector_size(n * sizeof(T))));                                         \
         piece a, b;                                                                                          \
-        memcpy(&a, from, sizeof a);                                                                          \
+        memcpy(&a, from + (j)*step, sizeof a);                                                               \
         if (step == 2) {                                                                                     \
-            memcpy(&b, from + n, sizeof b);                                                                  \
+            memcpy(&b, from + (j)*step + n, sizeof b);                                                       \
             a = __builtin_shufflevector(a, b, __VA_ARGS__);                                                  \
         }                                                                                                    \
-        memcpy(to, &a, sizeof a);                                                                            \
-        to += n;                                                                                             \
-        from += n * step;                                                                                    \
+        memcpy(to + (j), &a, sizeof a);                                                                      \
     }
 __attribute__((always_inline)) TARGET static inline void NAME(pick)(const T *from, int64_t step, int64_t n,
                                                                     T *to)
 {
-    for (int64_t j = n / 16; j > 0; j--) PIECE(16, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
-    if (n & 8) PIECE(8, 0, 2, 4, 6, 8, 10, 12, 14)
-    if (n & 4) PIECE(4, 0, 2, 4, 6)
-    for (int64_t j = 0; j < (n & 3); j++) to[j] = from[j * step];
+    if (n >= 16) {
+        for (int64_t j = 0; j + 16 <= n; j += 16)
+            PIECE(16, j, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+        if (n % 16 != 0) PIECE(16, n - 16, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+    } else if (n >= 8) {
+        PIECE(8, 0, 0, 2, 4, 6, 8, 10, 12, 14)
+        if (n > 8) PIECE(8, n - 8, 0, 2, 4, 6, 8, 10, 12, 14)
+    } else if (n >= 4) {
+        PIECE(4, 0, 0, 2, 4, 6)
+        if (n > 4) PIECE(4, n - 4, 0, 2, 4, 6)
+    } else {
+        for (int64_t j = 0; j < n; j++) to[j] = from[j * step];
+    }
 }
 #undef PIECE
 

@@ -14,7 +14,9 @@ enum {
     NAME(ROOM) = PANEL_BYTES / sizeof(T),
     NAME(SPARE) = GCUT_RT_LANES,
     NAME(PLACES) = 1024 / sizeof(T),
-    NAME(LONG_PLACES) = 4096 / sizeof(T)
+    NAME(LONG_PLACES) = 4096 / sizeof(T),
+    NAME(FLAT_PLACES) = 512 / sizeof(T),
+    NAME(LONG_FLAT_PLACES) = 2048 / sizeof(T)
 };
 
 /* ---- places of a window times w ---- */
@@ -168,6 +170,7 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
     limits m = {.lanes = p->tile->lanes,
                 .room = NAME(ROOM),
                 .places = NAME(PLACES),
+                .flat = NAME(FLAT_PLACES),
                 .steps = STEPS,
                 .channels = gcut_rt_max(1, gcut_rt_min(p->w.channels, some))};
     p->l = make_layout(&p->w, &m);
@@ -429,6 +432,8 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
     limits m = {.lanes = p.tile->lanes,
                 .room = NAME(ROOM),
                 .places = NAME(LONG_PLACES),
+                .least = NAME(LONG_FLAT_PLACES) / 2,
+                .flat = NAME(LONG_FLAT_PLACES),
                 .steps = MAX_STEPS,
                 .channels = gcut_rt_min(in, 2)};
     p.l = make_layout(&p.w, &m);

@@ -3,8 +3,9 @@
  * Pools and their transposes.  Planes are dealt out to threads whole, and a sum follows the places in
  * row-major order, then the window's: the bits do not depend on the number of threads.
  */
-#include "gradcut/gradcut_rt.h"
+#include <string.h>
 
+#include "gradcut/gradcut_rt.h"
 #include "kernels/rt/taps.h"
 
 /* Picoseconds of one element under one window. */
@@ -15,6 +16,13 @@ static void clip(int64_t start, int64_t k, int64_t n, int64_t *lo, int64_t *hi)
 {
     *lo = gcut_rt_max(start, 0);
     *hi = gcut_rt_max(gcut_rt_min(start + k, n), *lo);
+}
+
+/* Windows of 2 * 2 that neither overlap nor see padding. */
+static int halves(const gcut_rt_pool *g)
+{
+    return g->window[0] == 2 && g->window[1] == 2 && g->stride[0] == 2 && g->stride[1] == 2 &&
+           g->pad[0] == 0 && g->pad[1] == 0 && 2 * g->oh <= g->h && 2 * g->ow <= g->w;
 }
 
 static int crew(const gcut_rt_pool *g, int64_t ps, int threads)

@@ -196,7 +196,12 @@ static void NAME(cut_tiles)(NAME(side) * s, const window *w, const int64_t first
         s->w.places[d] = gcut_rt_ceildiv(w->places[d], 2);
         s->w.tap[d] = (axis){size, first[d], 1};
     }
-    limits m = {.lanes = lanes, .room = NAME(TILE_ROOM), .places = 2 * lanes, .steps = 16, .channels = 1};
+    limits m = {.lanes = lanes,
+                .room = NAME(TILE_ROOM),
+                .places = 2 * lanes,
+                .flat = 2 * lanes,
+                .steps = 16,
+                .channels = 1};
     s->l = make_layout(&s->w, &m);
     int64_t each = s->l.flat ? size * size : 1;
     s->per = gcut_rt_max(1, gcut_rt_min(16, NAME(TILE_ROOM) / (s->l.unit * each)));
