@@ -26,7 +26,7 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
         void (*dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const uint8_t *valid,         \
                      const T *y, int64_t pitch, T *out);                                                      \
         /* to[t * apart + j] = from[t * shift + j * step], t < taps, j < n; two vectors behind the last that  \
-         * is needed may be read. */                                                                                       \
+         * is needed may be read. */                                                                          \
         void (*shift)(int64_t taps, const T *from, int64_t shift, int64_t step, int64_t n, T *to,             \
                       int64_t apart);                                                                         \
         /* The transforms of Winograd's F(2 x 2, 3 x 3) for one vector of tiles, to to + e * pitch, e < 16:   \
