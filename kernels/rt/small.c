@@ -99,11 +99,22 @@ static const int64_t ones_64[8] = {-1, -1, -1, -1};
 
 #endif
 
+/* Both operands contiguous along k: one of them must be packed, and the one that is streamed need not.  Few
+ * rows, in whole vectors, are the cheaper panel, and C is then turned on its way out once for every KC steps.
+ */
+static int turns(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t rsb, int64_t csb, int64_t csc)
+{
+    return csb != 1 && rsb == 1 && csa == 1 && csc == 1 && m % 16 == 0 && 2 * m <= n && k >= 64;
+}
+
 #define SMALL(type, T)                                                                                       \
     void gcut_rt_small_##type(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa,         \
                               const T *b, int64_t rsb, int64_t csb, int add, T *c, int64_t rsc, int64_t csc) \
     {                                                                                                        \
-        WIDEST(gemm_##type)(m, n, k, a, rsa, csa, b, rsb, csb, add, c, rsc, csc);                            \
+        if (turns(m, n, k, csa, rsb, csb, csc))                                                              \
+            WIDEST(gemm_##type)(n, m, k, b, csb, rsb, a, csa, rsa, add, c, csc, rsc);                        \
+        else                                                                                                 \
+            WIDEST(gemm_##type)(m, n, k, a, rsa, csa, b, rsb, csb, add, c, rsc, csc);                        \
     }                                                                                                        \
     void gcut_rt_dots_##type(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, const T *b,           \
                              int64_t csb, int add, T *c, int64_t rsc, int64_t csc)                           \

@@ -174,9 +174,32 @@ TARGET static void NAME(pack)(int64_t k, int64_t n, const T *b, int64_t rsb, int
 
 /* ---- the product ---- */
 
+/* At most LANES rows and columns of a tile to a column-major C. */
+__attribute__((always_inline)) TARGET static inline void NAME(turn_out)(int64_t m, int64_t n, const T *tile,
+                                                                        int add, T *c, int64_t csc)
+{
+    NAME(vec) x[LANES];
+    MASK mask = MASK_OF(m);
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        x[i] = i < ROWS && i < m ? *(const NAME(vec) *)(tile + i * NAME(COLS)) : (NAME(vec)){0};
+    NAME(turn)(x);
+#pragma GCC unroll 16
+    for (int j = 0; j < LANES; j++)
+        if (j < n) NAME(put)(m == LANES, mask, add, c + j * csc, x[j]);
+}
+
 /* A tile that is no block of a row-major C goes through one that is. */
 TARGET static void NAME(scatter)(int64_t m, int64_t n, const T *tile, int add, T *c, int64_t rsc, int64_t csc)
 {
+    if (rsc == 1) {
+        for (int64_t i = 0; i < m; i += LANES)
+            for (int64_t j = 0; j < n; j += LANES)
+                NAME(turn_out)
+                (m - i < LANES ? m - i : LANES, n - j < LANES ? n - j : LANES, tile + i * NAME(COLS) + j, add,
+                 c + i + j * csc, csc);
+        return;
+    }
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             T *o = c + i * rsc + j * csc, x = tile[i * NAME(COLS) + j];
