@@ -58,7 +58,9 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
         " *   %s_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n"
         " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n"
         " *\n"
-        " * Nothing is allocated, kept or printed.  Between forward and backward the arena holds the saved\n"
+        " * Nothing is kept or printed, and nothing allocated but what large products pack their operands "
+        "into,\n"
+        " * inside of the run-time library.  Between forward and backward the arena holds the saved\n"
         " * values.  Results do not depend on threads.\n"
         " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",

@@ -3,8 +3,9 @@
  * The run-time library of compiled training steps: the only header that
  * emitted C includes.  Small on purpose: no BLIS, no intrinsics.
  *
- * Nothing here allocates, keeps state between calls (except which BLIS kernels
- * the machine gets, decided once) or prints.
+ * Nothing here prints, or keeps state between calls but for which BLIS kernels the machine gets, decided
+ * once, and the blocks that large products pack their operands into, a few MiB per thread: they are the only
+ * thing that is allocated, are used again by the next product, and go when the library is unloaded.
  */
 #ifndef GRADCUT_RT_H
 #define GRADCUT_RT_H
@@ -122,7 +123,8 @@ void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, d
  * element of C is in exactly one call. */
 typedef void gcut_rt_tile_fn(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 /* The product, and tile(arg, …) on each part of C as soon as it is complete; nbatch = 0.  whole_rows: every
- * call gets all columns, also when there are none. */
+ * call gets all columns, also when there are none.  Uses as many threads as it is given, or fewer: what the
+ * function costs, only the caller knows. */
 void gcut_rt_gemm_tiled_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c,
                             gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads);
 void gcut_rt_gemm_tiled_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c,
@@ -135,8 +137,8 @@ const char *gcut_rt_blis_name(void);
 /* x [n, c, h, w] under a window w [o, c/groups, kh, kw] at the places of y [n, o, oh, ow]: the product
  * sum of y[n,o,i,j] x[n,c,i*stride+k*dilation-pad,…] w[o,c,k,l] as a function of one of the three.  All
  * packed; pad is that above and on the left.  Any number of threads gives the same bits.  `work` is scratch
- * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees: none
- * for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.
+ * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees:
+ * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.
  *
  * `winograd` lets all three multiply less (kernels/rt/winograd_type.h), for windows of 3 * 3 with strides and
  * dilations of 1: then an infinity may come out as a NaN, rounding errors are a few times larger, and `work`

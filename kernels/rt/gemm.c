@@ -80,7 +80,8 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
     fold(&q);
     for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
     int64_t rows = turned(&q) ? q.n : q.m, columns = turned(&q) ? q.m : q.n;
-    q.small = rows <= SMALL_ROWS || columns <= SMALL_COLUMNS || columns * q.k * (int64_t)size <= SMALL_B_BYTES;
+    q.small =
+        rows <= SMALL_ROWS || columns <= SMALL_COLUMNS || columns * q.k * (int64_t)size <= SMALL_B_BYTES;
     q.dots = q.csa == 1 && q.rsb == 1 && rows <= DOT_ROWS && q.k >= 64;
     return q;
 }
@@ -127,11 +128,16 @@ static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts
     }
 }
 
+/* How many of the threads a product alone is worth. */
+static int crew(const plan *q, int threads)
+{
+    const int64_t work = q->m * q->n * gcut_rt_max(q->k, 1) * q->batches;
+    return (int)gcut_rt_max(1, gcut_rt_min(gcut_rt_threads(threads), work / THREAD_WORK));
+}
+
 static share divide(const plan *q, gcut_rt_grain grain, int threads, int whole_rows)
 {
-    share s = {1, 1, gcut_rt_threads(threads)};
-    int64_t work = q->m * q->n * gcut_rt_max(q->k, 1) * q->batches;
-    s.threads = (int)gcut_rt_max(1, gcut_rt_min(s.threads, work / THREAD_WORK));
+    share s = {1, 1, threads};
     if (s.threads > 1 && q->batches % s.threads != 0 && q->batches < 4 * s.threads)
         lay_grid(&s, q, grain, s.threads, whole_rows);
     s.threads = (int)gcut_rt_min(s.threads, q->batches * s.rows * s.columns);

@@ -81,7 +81,7 @@ void NAME(gcut_rt_gemm)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int
     const plan q = decide(g, sizeof(T));
     if (q.m <= 0 || q.n <= 0 || q.batches <= 0) return;
     NAME(job) w = {.q = &q, .grain = NAME(grain)(&q), .a = a, .b = b, .c = c};
-    w.s = divide(&q, w.grain, threads, 0);
+    w.s = divide(&q, w.grain, crew(&q, threads), 0);
     gcut_rt_parallel(NAME(work), &w, w.s.threads);
 }
 
@@ -99,7 +99,7 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *
          .tile = tile,
          .arg = arg,
          .whole_rows = whole_rows};
-    w.s = divide(&q, w.grain, threads, whole_rows);
+    w.s = divide(&q, w.grain, gcut_rt_threads(threads), whole_rows);
     gcut_rt_parallel(NAME(work), &w, w.s.threads);
 }
 
