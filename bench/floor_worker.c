@@ -28,6 +28,7 @@
 
 #include "bench/worker.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
@@ -36,7 +37,8 @@ enum { MAX_PRODUCTS = 512 };
 
 typedef struct product {
     double count, best; /* best: ms of one of the COUNT */
-    gcut_rt_gemm g;
+    gcut_rt_gemm way[2];
+    int ways;
     int64_t batch;
 } product;
 
@@ -51,20 +53,35 @@ typedef struct bench {
 
 /* ---- the list ---- */
 
+static gcut_rt_gemm product_of(int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb)
+{
+    gcut_rt_gemm g = {.m = m, .n = n, .k = k, .rsc = n, .csc = 1, .nbatch = 1};
+    g.rsa = ta ? 1 : k, g.csa = ta ? m : 1;
+    g.rsb = tb ? 1 : n, g.csb = tb ? k : 1;
+    g.batch[0] = batch, g.sa[0] = m * k, g.sb[0] = k * n, g.sc[0] = m * n;
+    return g;
+}
+
 static void add_product(bench *x, const char *line)
 {
     if (x->n == MAX_PRODUCTS) worker_die("floor_worker: more than %d different products", MAX_PRODUCTS);
     product *p = &x->p[x->n++];
     long long batch, m, n, k;
-    int ta, tb;
-    if (sscanf(line, "gemm %lf %lld %lld %lld %lld %d %d", &p->count, &batch, &m, &n, &k, &ta, &tb) != 7)
+    int ta, tb, is_free;
+    if (sscanf(line, "gemm %lf %lld %lld %lld %lld %d %d %d", &p->count, &batch, &m, &n, &k, &ta, &tb,
+               &is_free) != 8)
         worker_die("floor_worker: cannot read: %s", line);
     p->best = HUGE_VAL;
     p->batch = batch;
-    p->g = (gcut_rt_gemm){.m = m, .n = n, .k = k, .rsc = n, .csc = 1, .nbatch = 1};
-    p->g.rsa = ta ? 1 : k, p->g.csa = ta ? m : 1;
-    p->g.rsb = tb ? 1 : n, p->g.csb = tb ? k : 1;
-    p->g.batch[0] = batch, p->g.sa[0] = m * k, p->g.sb[0] = k * n, p->g.sc[0] = m * n;
+    p->ways = is_free ? 2 : 1;
+    p->way[0] = product_of(batch, m, n, k, ta, tb);
+    p->way[1] = product_of(batch, n, m, k, ta, tb);
+}
+
+static double flops(const product *p)
+{
+    const gcut_rt_gemm *g = &p->way[0];
+    return 2.0 * (double)p->batch * (double)g->m * (double)g->n * (double)g->k;
 }
 
 static void read_list(bench *x, const char *path)
@@ -97,14 +114,13 @@ static float *numbers(int64_t n)
 
 static void allocate(bench *x)
 {
-    int64_t a = 0, b = 0, c = 0;
+    int64_t ab = 0, c = 0;
     for (int i = 0; i < x->n; i++) {
-        const product *p = &x->p[i];
-        a = gcut_rt_max(a, p->batch * p->g.m * p->g.k);
-        b = gcut_rt_max(b, p->batch * p->g.k * p->g.n);
-        c = gcut_rt_max(c, p->batch * p->g.m * p->g.n);
+        const gcut_rt_gemm *g = &x->p[i].way[0];
+        ab = gcut_rt_max(ab, x->p[i].batch * g->k * gcut_rt_max(g->m, g->n));
+        c = gcut_rt_max(c, x->p[i].batch * g->m * g->n);
     }
-    x->a = numbers(a), x->b = numbers(b), x->c = numbers(c);
+    x->a = numbers(ab), x->b = numbers(ab), x->c = numbers(c);
     x->stream = numbers((int64_t)(x->resident / sizeof(float)));
 }
 
@@ -119,11 +135,10 @@ static cntx_t *context(void)
 
 /* ---- products ---- */
 
-/* Rows m0..m1 and columns n0..n1 of one product, on the calling thread. */
-static void library_part(const bench *x, const product *p, int64_t at, int64_t m0, int64_t m1, int64_t n0,
-                         int64_t n1)
+/* Rows m0..m1 and columns n0..n1 of product `at` of the batch, on the calling thread. */
+static void library_part(const bench *x, const gcut_rt_gemm *g, int64_t at, int64_t m0, int64_t m1,
+                         int64_t n0, int64_t n1)
 {
-    const gcut_rt_gemm *g = &p->g;
     rntm_t one = BLIS_RNTM_INITIALIZER;
     bli_rntm_set_num_threads(1, &one);
     bli_rntm_disable_l3_sup(&one);
@@ -136,61 +151,52 @@ static void library_part(const bench *x, const product *p, int64_t at, int64_t m
 }
 
 /* The longer side of one product is shared by the threads, or the batch is. */
-static void library(const bench *x, const product *p)
+static void library(const bench *x, const gcut_rt_gemm *g, int threads)
 {
-    int64_t m = p->g.m, n = p->g.n;
-    int threads = x->threads;
-    if (p->batch >= threads) {
+    int64_t m = g->m, n = g->n, batch = g->batch[0];
+    if (threads == 1) {
+        for (int64_t i = 0; i < batch; i++) library_part(x, g, i, 0, m, 0, n);
+    } else if (batch >= threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
-        for (int64_t i = 0; i < p->batch; i++) library_part(x, p, i, 0, m, 0, n);
-        return;
-    }
-    for (int64_t i = 0; i < p->batch; i++) {
+        for (int64_t i = 0; i < batch; i++) library_part(x, g, i, 0, m, 0, n);
+    } else {
+        for (int64_t i = 0; i < batch; i++) {
 #pragma omp parallel for num_threads(threads) schedule(static)
-        for (int t = 0; t < threads; t++) {
-            int64_t begin, end;
-            gcut_rt_share(n > m ? n : m, 32, t, threads, &begin, &end);
-            if (n > m)
-                library_part(x, p, i, 0, m, begin, end);
-            else
-                library_part(x, p, i, begin, end, 0, n);
+            for (int t = 0; t < threads; t++) {
+                int64_t begin, end;
+                gcut_rt_share(n > m ? n : m, 32, t, threads, &begin, &end);
+                library_part(x, g, i, n > m ? 0 : begin, n > m ? m : end, n > m ? begin : 0, n > m ? end : n);
+            }
         }
     }
 }
 
-static void ours(const bench *x, const product *p)
+static void ours(const bench *x, const gcut_rt_gemm *g, int threads)
 {
-    gcut_rt_gemm_f32(&p->g, x->a, x->b, x->c, x->threads);
-}
-
-/* One thread alone beats two for the smallest. */
-static void library_alone(const bench *x, const product *p)
-{
-    for (int64_t i = 0; i < p->batch; i++) library_part(x, p, i, 0, p->g.m, 0, p->g.n);
-}
-
-static void ours_alone(const bench *x, const product *p)
-{
-    gcut_rt_gemm_f32(&p->g, x->a, x->b, x->c, 1);
+    gcut_rt_gemm_f32(g, x->a, x->b, x->c, threads);
 }
 
 /* Milliseconds of one call; small ones are repeated, with their operands in cache. */
-static double time_of(void (*run)(const bench *, const product *), const bench *x, const product *p)
+static double time_of(void (*run)(const bench *, const gcut_rt_gemm *, int), const bench *x,
+                      const gcut_rt_gemm *g, double work, int threads)
 {
-    double flops = 2.0 * (double)p->batch * (double)p->g.m * (double)p->g.n * (double)p->g.k;
-    int calls = (int)fmin(20, 1 + 1e6 / fmax(flops, 1));
-    if (calls > 1) run(x, p);
+    int calls = (int)fmin(20, 1 + 1e6 / fmax(work, 1));
+    if (calls > 1) run(x, g, threads);
     double start = worker_now();
-    for (int i = 0; i < calls; i++) run(x, p);
+    for (int i = 0; i < calls; i++) run(x, g, threads);
     return 1e3 * (worker_now() - start) / calls;
 }
 
+/* Of all ways to compute it; one thread beats two for the smallest. */
 static double fastest(const bench *x, const product *p)
 {
-    double flops = 2.0 * (double)p->batch * (double)p->g.m * (double)p->g.n * (double)p->g.k;
-    double ms = fmin(time_of(library, x, p), time_of(ours, x, p));
-    if (flops > 1e7) return ms;
-    return fmin(ms, fmin(time_of(library_alone, x, p), time_of(ours_alone, x, p)));
+    double ms = HUGE_VAL, work = flops(p);
+    for (int w = 0; w < p->ways; w++)
+        for (int threads = x->threads; threads >= 1; threads = threads > 1 && work < 1e7 ? 1 : 0) {
+            ms = fmin(ms, time_of(library, x, &p->way[w], work, threads));
+            ms = fmin(ms, time_of(ours, x, &p->way[w], work, threads));
+        }
+    return ms;
 }
 
 /* ---- bytes ---- */
@@ -236,16 +242,15 @@ static double step(void *arg)
 static void parts(void *arg)
 {
     const bench *x = arg;
-    double ms = 0, flops = 0;
+    double ms = 0, all = 0;
     for (int i = 0; i < x->n; i++) {
-        const product *p = &x->p[i];
-        ms += p->count * p->best;
-        flops += p->count * 2.0 * (double)p->batch * (double)p->g.m * (double)p->g.n * (double)p->g.k;
+        ms += x->p[i].count * x->p[i].best;
+        all += x->p[i].count * flops(&x->p[i]);
     }
     double bytes = x->best_bytes < HUGE_VAL ? x->best_bytes : 0;
     printf(
         "{\"gemm_ms\": %.6f, \"bytes_ms\": %.6f, \"gflop\": %.6f, \"mbytes\": %.6f, \"kernels\": \"%s\"}\n",
-        ms, bytes, 1e-9 * flops, 1e-6 * x->moved, gcut_rt_blis_name());
+        ms, bytes, 1e-9 * all, 1e-6 * x->moved, gcut_rt_blis_name());
 }
 
 int main(int argc, char **argv)

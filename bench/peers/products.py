@@ -43,53 +43,50 @@ def numbers(args, name, default):
     return [int(x) for x in re.findall(r"-?\d+", attribute(args, name, default))]
 
 
-# Each: (times, batch, m, n, k, A transposed, B transposed).
+# Each: (times, batch, m, n, k, A transposed, B transposed, m and n may change places).
 
 def matmul(out, of, args):
     a, b = of[0], of[1]
     ta, tb = (attribute(args, t, "false") == "true" for t in ("ta", "tb"))
     k = a[-2] if ta else a[-1]
     if len(b) == 2:  # one matrix for every row
-        return [(1, 1, math.prod(out) // out[-1], out[-1], k, ta, tb)]
-    return [(1, math.prod(out[:-2]), out[-2], out[-1], k, ta, tb)]
+        return [(1, 1, math.prod(out) // out[-1], out[-1], k, ta, tb, False)]
+    return [(1, math.prod(out[:-2]), out[-2], out[-1], k, ta, tb, False)]
 
 
 # A convolution's operand as a matrix would not fit in cache, and need not exist: the rate is that of a slab.
 SLAB = 1 << 20
 
 
-def slab(m, n, k):
-    """Products of few rows that make one of m."""
-    rows = min(m, max(256, SLAB // (4 * max(n, k))))
-    return [(m / rows, 1, rows, n, k, False, False)]
+def slabs(args, rows, n, k):
+    """Products of few rows that make one of many, for each group."""
+    few = min(rows, max(256, SLAB // (4 * max(n, k))))
+    return [(groups(args) * rows / few, 1, few, n, k, False, False, True)]
+
+
+def groups(args):
+    return numbers(args, "groups", "1")[0]
 
 
 def conv2d(out, of, args):
-    (n, c, h, w), (o, inner, kh, kw) = of[0], of[1]
-    return grouped(args, slab(out[0] * out[2] * out[3], o, inner * kh * kw))
+    o, inner, kh, kw = of[1]
+    return slabs(args, out[0] * out[2] * out[3], o // groups(args), inner * kh * kw)
 
 
 def conv2d_input(out, of, args):
     (n, o, oh, ow), (_, inner, kh, kw) = of[0], of[1]
-    if numbers(args, "stride", "1") in ([1], [1, 1]):
-        return grouped(args, slab(n * out[2] * out[3], inner, o * kh * kw))
-    return grouped(args, slab(n * oh * ow, inner * kh * kw, o))
+    o //= groups(args)
+    if set(numbers(args, "stride", "1")) == {1}:
+        return slabs(args, n * out[2] * out[3], inner, o * kh * kw)
+    return slabs(args, n * oh * ow, inner * kh * kw, o)
 
 
 def conv2d_weight(out, of, args):
     o, inner, kh, kw = out
     n, _, oh, ow = of[1]
-    k = n * oh * ow
-    part = min(k, max(256, SLAB // (4 * max(o, inner * kh * kw))))
-    return grouped(args, [(k / part, 1, o, inner * kh * kw, part, True, False)])
-
-
-def grouped(args, products):
-    """Every group has its share of the results' channels."""
-    groups = numbers(args, "groups", "1")[0]
-    if groups == 1:
-        return products
-    return [(t * groups, b, m, max(1, n // groups), k, ta, tb) for t, b, m, n, k, ta, tb in products]
+    o, window, k = o // groups(args), inner * kh * kw, n * oh * ow
+    few = min(k, max(256, SLAB // (4 * max(o, window))))
+    return [(groups(args) * k / few, 1, o, window, few, True, False, True)]
 
 
 def heads(of, args):
@@ -99,13 +96,14 @@ def heads(of, args):
 
 def attention(out, of, args):
     f, b, t, s, d, e = heads(of, args)
-    return [(f, b, t, s, d, False, True), (f, b, t, e, s, False, False)]
+    return [(f, b, t, s, d, False, True, False), (f, b, t, e, s, False, False, False)]
 
 
 def attention_grad(out, of, args):
     f, b, t, s, d, e = heads(of, args)
-    scores, dp = (f, b, t, s, d, False, True), (f, b, t, s, e, False, True)
-    dq, dk, dv = (f, b, t, d, s, False, False), (f, b, s, d, t, True, False), (f, b, s, e, t, True, False)
+    scores, dp = (f, b, t, s, d, False, True, False), (f, b, t, s, e, False, True, False)
+    dq = (f, b, t, d, s, False, False, False)
+    dk, dv = (f, b, s, d, t, True, False, False), (f, b, s, e, t, True, False, False)
     return [scores, dp, dq, dk, dv]
 
 
@@ -113,7 +111,7 @@ RULES = {f.__name__: f for f in (matmul, conv2d, conv2d_input, conv2d_weight, at
 
 
 def products(text, sizes):
-    """[(times, batch, m, n, k, ta, tb)] of the last function in the text, each shape once."""
+    """[(times, batch, m, n, k, ta, tb, free)] of the last function in the text, each shape once."""
     found, shapes, loops, seen = collections.Counter(), {}, [], set()
     for line in text.splitlines():
         if line.startswith("func "):
