@@ -54,6 +54,7 @@ CASES = [
     Case("vit-s16", "ViT-S/16, 224x224, B=8", "ViT", {"N": 8}, zoo=("vit", "S/16"), facts={"heads": 6, "patch": 16},
          quick={"zoo": ("vit", "tiny"), "facts": {"heads": 2, "patch": 4}, "at": {"N": 2}},
          targets={"peer": 0.9, "floor": 1.15}),
-    Case("resnet-18", "ResNet-18 for CIFAR, B=32", "ResNet", {"N": 32}, zoo=("resnet", "18-cifar"), facts={"channels_last": True},
+    Case("resnet-18", "ResNet-18 for CIFAR, B=32", "ResNet", {"N": 32}, zoo=("resnet", "18-cifar"),
+         facts={"channels_last": True},
          quick={"zoo": ("resnet", "tiny"), "at": {"N": 4}}, targets={"peer": 0.8}),
 ]

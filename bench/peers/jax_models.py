@@ -34,7 +34,8 @@ def layer_norm(p, name, x):
 def conv(p, name, x, stride=1):
     w = p[name + ".w"]
     pad = w.shape[0] // 2
-    return lax.conv_general_dilated(x, w, (stride, stride), [(pad, pad)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    layout = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(x, w, (stride, stride), [(pad, pad)] * 2, dimension_numbers=layout)
 
 
 def max_pool(x):

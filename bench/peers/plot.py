@@ -11,7 +11,8 @@ STYLE = "font-family='Helvetica, Arial, sans-serif'"
 
 
 def text(x, y, what, size=12, anchor="start", fill="#222"):
-    return f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' text-anchor='{anchor}' fill='{fill}'>{escape(what)}</text>"
+    return (f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' text-anchor='{anchor}' fill='{fill}'>"
+            f"{escape(what)}</text>")
 
 
 def milliseconds(x):

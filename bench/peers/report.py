@@ -118,7 +118,8 @@ def summary_line(rows, case):
         cells.append(f"{ratio(rows[name], 'best'):.2f}, {ratio(rows[name], 'median'):.2f}"
                      if timed(rows.get(name)) else "–")
     reached = {"floor": ratio(floor, "median"), "peer": rival and ratio(rival, "median")}
-    aims = [f"{what} ≤ {limit}: {'met' if reached[what] <= limit else 'missed'}"
+    partly = "" if all(timed(rows.get(n)) for n in RIVALS) else " (not all ran)"
+    aims = [f"{what} ≤ {limit}: {'met' if reached[what] <= limit else 'missed'}{partly if what == 'peer' else ''}"
             for what, limit in (case.targets if case else {}).items() if reached[what]]
     cells.append("; ".join(aims) or "–")
     return "| " + " | ".join(cells) + " |"

@@ -294,7 +294,7 @@ def arguments():
     p.add_argument("--rounds", type=int, default=8, help="in each, everyone takes a turn (8)")
     p.add_argument("--seconds", type=float, default=40, help="of timed steps per case, if they are short (40)")
     p.add_argument("--together", type=int, default=0, help="peers in memory at once (0: all)")
-    p.add_argument("--cache", type=pathlib.Path, help="folder of what torch.compile made before; its compile times are then void")
+    p.add_argument("--cache", type=pathlib.Path, help="of what torch.compile made before: its compile times are void")
     p.add_argument("--wait", action="store_true", help='wait for a line of input after printing "ready: CASE"')
     p.add_argument("--out", type=pathlib.Path, help="folder of the results (bench/results; build/peers if --quick)")
     p.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
