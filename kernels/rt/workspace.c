@@ -96,11 +96,41 @@ void gcut_rt_give_back(gcut_rt_workspace w)
     pthread_mutex_unlock(&lock);
 }
 
+/* At the end of the process other threads may still run steps: they hold blocks, and take new ones. */
 __attribute__((destructor)) static void free_unused(void)
 {
-    while (unused) {
-        block *b = unused;
-        unused = b->next;
+    pthread_mutex_lock(&lock);
+    block *all = unused;
+    unused = NULL;
+    pthread_mutex_unlock(&lock);
+    while (all) {
+        block *b = all;
+        all = b->next;
         drop(b);
     }
+}
+
+/* ---- fork ---- */
+
+/* A child has no thread but the one that forked: the list must be whole then, and who held the reserve will
+ * not give it back. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+    pthread_mutex_unlock(&lock);
+    (void)pthread_mutex_init(&reserved, NULL);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, in_parent, in_child);
 }

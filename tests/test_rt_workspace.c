@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The memory that products pack into: shared by threads, in a child process, and when there is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "kernels/rt/workspace.h"
+
+static _Atomic int poor; /* there is no memory */
+
+/* The run-time library's, in place of libc's. */
+void *aligned_alloc(size_t align, size_t bytes)
+{
+    void *p = NULL;
+    return !atomic_load(&poor) && posix_memalign(&p, align, bytes) == 0 ? p : NULL;
+}
+
+/* More than any block that was given back. */
+enum { HUGE_BLOCK = 1 << 30 };
+
+/* ---- products without memory ---- */
+
+/* Too large for the kernels that pack nothing. */
+enum { ROWS = 501, COLUMNS = 530, DEPTH = 540 };
+
+static void product(const float *a, const float *b, float *c, int turned, int threads)
+{
+    const gcut_rt_gemm g = {.m = ROWS,
+                            .n = COLUMNS,
+                            .k = DEPTH,
+                            .rsa = DEPTH,
+                            .csa = 1,
+                            .rsb = COLUMNS,
+                            .csb = 1,
+                            .rsc = turned ? 1 : COLUMNS,
+                            .csc = turned ? ROWS : 1};
+    gcut_rt_gemm_f32(&g, a, b, c, threads);
+}
+
+static float *numbers(int64_t n)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < n; i++) x[i] = (float)((i * 7919 % 1009) - 504) / 64;
+    return x;
+}
+
+/* Threads take the reserve in turns, and the bits are the same. */
+static void test_poor(void **state)
+{
+    (void)state;
+    float *a = numbers(ROWS * DEPTH), *b = numbers(DEPTH * COLUMNS);
+    float *few = numbers(ROWS * COLUMNS), *many = numbers(ROWS * COLUMNS);
+    for (int turned = 0; turned < 2; turned++)
+        for (int threads = 1; threads <= 4; threads++) {
+            /* Blocks that earlier runs gave back would do: the list is emptied by asking for more. */
+            atomic_store(&poor, 1);
+            for (int k = 0; k < 8; k++) gcut_rt_give_back(gcut_rt_borrow(HUGE_BLOCK));
+            memset(few, 0xff, ROWS * COLUMNS * sizeof *few);
+            product(a, b, few, turned, threads);
+            atomic_store(&poor, 0);
+            product(a, b, many, turned, threads);
+            assert_memory_equal(few, many, ROWS * COLUMNS * sizeof *few);
+        }
+    free(a), free(b), free(few), free(many);
+}
+
+/* Blocks are as large as asked for, aligned, and nobody else's. */
+static void *fill_blocks(void *arg)
+{
+    for (size_t k = 1; k < 400; k++) {
+        const size_t bytes = k * 7919 % 100000 + (k % 100 == 0 ? (size_t)2 << 20 : 0);
+        gcut_rt_workspace w = gcut_rt_borrow(bytes);
+        if (w.bytes < bytes || (uintptr_t)w.at % 64 != 0) return arg;
+        memset(w.at, (int)k, bytes);
+        for (size_t i = 0; i < bytes; i += 997)
+            if (((unsigned char *)w.at)[i] != (unsigned char)k) return arg;
+        gcut_rt_give_back(w);
+    }
+    return NULL;
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    pthread_t other[3];
+    void *wrong;
+    for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&other[i], NULL, fill_blocks, other), 0);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(other[i], &wrong);
+        assert_null(wrong);
+    }
+}
+
+/* ---- in a child ---- */
+
+static void borrow_both(void)
+{
+    gcut_rt_workspace a = gcut_rt_borrow(2000);
+    atomic_store(&poor, 1);
+    gcut_rt_workspace b = gcut_rt_borrow(HUGE_BLOCK);
+    atomic_store(&poor, 0);
+    if (a.bytes < 2000 || b.bytes != GCUT_RT_RESERVE) _exit(1);
+    gcut_rt_give_back(b);
+    gcut_rt_give_back(a);
+}
+
+/* One that hangs is killed. */
+static void run_child(void)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(30);
+        borrow_both();
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void *borrow(void *over)
+{
+    while (!atomic_load((_Atomic int *)over)) gcut_rt_give_back(gcut_rt_borrow(1000));
+    return NULL;
+}
+
+/* The list of blocks is whole in a child, whatever other threads were doing. */
+static void test_fork(void **state)
+{
+    (void)state;
+    _Atomic int over = 0;
+    pthread_t other[2];
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&other[i], NULL, borrow, &over), 0);
+    for (int k = 0; k < 100; k++) run_child();
+    atomic_store(&over, 1);
+    for (int i = 0; i < 2; i++) pthread_join(other[i], NULL);
+}
+
+static void *keep_reserve(void *arg)
+{
+    pthread_barrier_t *b = arg;
+    atomic_store(&poor, 1);
+    gcut_rt_workspace w = gcut_rt_borrow(HUGE_BLOCK);
+    atomic_store(&poor, 0);
+    pthread_barrier_wait(b);
+    pthread_barrier_wait(b);
+    gcut_rt_give_back(w);
+    return NULL;
+}
+
+/* Nor is the reserve in the hands of a thread that the child does not have. */
+static void test_fork_reserve(void **state)
+{
+    (void)state;
+    pthread_barrier_t b;
+    pthread_t other;
+    assert_int_equal(pthread_barrier_init(&b, NULL, 2), 0);
+    assert_int_equal(pthread_create(&other, NULL, keep_reserve, &b), 0);
+    pthread_barrier_wait(&b);
+    run_child();
+    pthread_barrier_wait(&b);
+    pthread_join(other, NULL);
+    pthread_barrier_destroy(&b);
+    borrow_both();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_poor),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_fork_reserve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
