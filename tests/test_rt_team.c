@@ -10,7 +10,9 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gradcut/gradcut_rt.h"
 
@@ -166,11 +168,59 @@ static void test_note(void **state)
     }
 }
 
+/* ThreadSanitizer ends a child of several threads that makes new ones. */
+#ifdef __SANITIZE_THREAD__
+enum { CHILD_THREADS = 1 };
+#else
+enum { CHILD_THREADS = 3 };
+#endif
+
+/* A child that hangs is killed. */
+static void run_child(void (*body)(void *arg), void *arg)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(30);
+        body(arg);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void run_team(void *arg)
+{
+    (void)arg;
+    job j = {.kernels = 50, .threads = CHILD_THREADS};
+    gcut_rt_team(run_kernels, &j, CHILD_THREADS);
+    if (j.sum < 50) _exit(1);
+}
+
+static void run_grandchild(void *arg)
+{
+    run_team(arg);
+    run_child(run_team, arg);
+}
+
+/* A process and its children each have threads, whichever runs first. */
+static void test_fork(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        run_child(run_grandchild, NULL);
+        gcut_rt_team(run_kernels, &(job){.kernels = 50, .threads = 3}, 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_sleep), cmocka_unit_test(test_no_team),
         cmocka_unit_test(test_nested),  cmocka_unit_test(test_users), cmocka_unit_test(test_note),
+        cmocka_unit_test(test_fork),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -129,6 +130,10 @@ typedef struct team {
 static _Thread_local team *leading;
 static _Thread_local int busy; /* in a part of a kernel: what it calls runs on this thread alone */
 
+/* OpenMP keeps the threads of a region for the next one of the thread that opened it. */
+static _Thread_local int keeps; /* such threads of this one */
+static _Thread_local int alone; /* they stayed behind in the process that this one was forked from */
+
 static void run_part(kernel_fn *kernel, void *arg, int t, int nt)
 {
     int was = busy;
@@ -219,8 +224,9 @@ static void gather(team *w, int threads)
 void gcut_rt_team(void (*body)(void *arg), void *arg, int threads)
 {
 #ifdef _OPENMP
-    if (threads > 1 && !leading && !busy) {
+    if (threads > 1 && !leading && !busy && !alone) {
         team w;
+        keeps = 1;
         if (threads > MOST) threads = MOST;
         w.body = body;
         w.body_arg = arg;
@@ -250,7 +256,7 @@ typedef struct launch {
 static void hand_out_one(void *arg)
 {
     launch *l = arg;
-    if (!leading) { /* no OpenMP */
+    if (!leading) { /* no team to be had */
         l->kernel(l->arg, 0, 1);
         return;
     }
@@ -276,4 +282,27 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine)
     while (atomic_flag_test_and_set_explicit(&noting, memory_order_acquire)) relax();
     if (mine->at < all->at) *all = *mine;
     atomic_flag_clear_explicit(&noting, memory_order_release);
+}
+
+/* ---- fork ---- */
+
+/* A child has no thread but the one that forked, and OpenMP would wait in it for those that it has kept.  So
+ * they are let go before; both processes get new ones with their next region. */
+static void before_fork(void)
+{
+#if defined _OPENMP && (_OPENMP >= 201811 || (defined __GNUC__ && __GNUC__ >= 9))
+    if (keeps && !omp_in_parallel() && omp_pause_resource_all(omp_pause_soft) == 0) keeps = 0;
+#endif
+}
+
+static void in_child(void)
+{
+    alone |= keeps;
+    atomic_flag_clear_explicit(&noting, memory_order_relaxed); /* held by a thread that is not here */
+}
+
+/* Handlers go with the object that they lie in: an unloaded step leaves none. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, NULL, in_child);
 }
