@@ -150,7 +150,11 @@ static int claim(seat *s, uint32_t go)
     return atomic_compare_exchange_strong(&s->claimed, &last, go);
 }
 
-/* On thread 0: parts 1..nt-1 are offered, part 0 and those that nobody has claimed by then run here. */
+/* No place of a gate between two calls: those are even. */
+enum { MINE = 1 };
+
+/* On thread 0: parts 1..nt-1 are offered, part 0 and those that nobody has claimed by then run here.  It
+ * waits for none before it has run all of these. */
 static void hand_out(team *w, kernel_fn *kernel, void *arg, int nt)
 {
     uint32_t done[MOST];
@@ -162,11 +166,13 @@ static void hand_out(team *w, kernel_fn *kernel, void *arg, int nt)
         move(&w->seats[t - 1].go);
     }
     run_part(kernel, arg, 0, nt);
+    for (int t = 1; t < nt; t++) {
+        if (!claim(&w->seats[t - 1], where(&w->seats[t - 1].go))) continue;
+        run_part(kernel, arg, t, nt);
+        done[t] = MINE;
+    }
     for (int t = 1; t < nt; t++)
-        if (claim(&w->seats[t - 1], where(&w->seats[t - 1].go)))
-            run_part(kernel, arg, t, nt);
-        else
-            await(&w->seats[t - 1].done, done[t]);
+        if (done[t] != MINE) await(&w->seats[t - 1].done, done[t]);
 }
 
 #ifdef _OPENMP
