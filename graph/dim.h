@@ -72,6 +72,9 @@ void gcut_dim_print(const gcut_dims *t, gcut_dim d, gcut_text *out);
 /* C expression of type int64_t over variables named prefix+symbol; uses
  * gcut_rt_floordiv, gcut_rt_ceildiv, gcut_rt_mod, gcut_rt_min, gcut_rt_max. */
 void gcut_dim_print_c(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out);
+/* The same over variables of type double, which no product overflows, with gcut_rt_real_floordiv and so on.
+ */
+void gcut_dim_print_real(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out);
 
 typedef enum gcut_dim_cmp { GCUT_DIM_EQUAL, GCUT_DIM_DIFFERS, GCUT_DIM_UNDECIDED } gcut_dim_cmp;
 /* EQUAL by normal form; DIFFERS when the ranges of a-b exclude 0 or a multiple rules it out. */

@@ -6,11 +6,12 @@
 
 #include "graph/dim_table.h"
 
-/* prefix NULL = canonical text, else C. */
+/* prefix NULL = canonical text, else C, whose functions begin with `call`. */
 typedef struct printer {
     const gcut_dims *t;
     const char *prefix;
     gcut_text *out;
+    const char *call;
 } printer;
 
 static void print_sum(const printer *p, const gcut_dim_term *term, uint32_t n);
@@ -35,7 +36,7 @@ static bool print_ceildiv(const printer *p, const gcut_dim_atom *a)
     const gcut_dim_expr *x = gcut_dim_expr_of(p->t, a->a);
     gcut_dim_term last = x->term[x->n - 1];
     if (last.mono != 0 || last.coef != a->b - 1) return false;
-    gcut_text_add(p->out, p->prefix ? "gcut_rt_ceildiv(" : "ceildiv(");
+    gcut_text_add(p->out, "%sceildiv(", p->call);
     print_sum(p, x->term, x->n - 1);
     return true;
 }
@@ -57,7 +58,7 @@ static void print_atom(const printer *p, const gcut_dim_atom *a)
         return;
     }
     if (!print_ceildiv(p, a)) {
-        gcut_text_add(p->out, p->prefix ? "gcut_rt_%s(" : "%s(", (p->prefix ? fn : text)[a->op]);
+        gcut_text_add(p->out, "%s%s(", p->call, (p->prefix ? fn : text)[a->op]);
         print_operand(p, a->a);
     }
     gcut_text_add(p->out, p->prefix ? ", " : ",");
@@ -94,17 +95,27 @@ static void print_sum(const printer *p, const gcut_dim_term *term, uint32_t n)
 
 void gcut_dim_print(const gcut_dims *t, gcut_dim d, gcut_text *out)
 {
-    print_operand(&(printer){t, NULL, out}, d);
+    print_operand(&(printer){t, NULL, out, ""}, d);
+}
+
+static void print_c(const printer *p, gcut_dim d)
+{
+    if (d >= 0) {
+        gcut_text_add(p->out, "INT64_C(%" PRId64 ")", d);
+        return;
+    }
+    bool sum = gcut_dim_expr_of(p->t, d)->n > 1 || gcut_dim_expr_of(p->t, d)->term[0].coef != 1;
+    if (sum) gcut_text_add(p->out, "(");
+    print_operand(p, d);
+    if (sum) gcut_text_add(p->out, ")");
 }
 
 void gcut_dim_print_c(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out)
 {
-    if (d >= 0) {
-        gcut_text_add(out, "INT64_C(%" PRId64 ")", d);
-        return;
-    }
-    bool sum = gcut_dim_expr_of(t, d)->n > 1 || gcut_dim_expr_of(t, d)->term[0].coef != 1;
-    if (sum) gcut_text_add(out, "(");
-    print_operand(&(printer){t, prefix, out}, d);
-    if (sum) gcut_text_add(out, ")");
+    print_c(&(printer){t, prefix, out, "gcut_rt_"}, d);
+}
+
+void gcut_dim_print_real(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out)
+{
+    print_c(&(printer){t, prefix, out, "gcut_rt_real_"}, d);
 }

@@ -143,6 +143,14 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
         }
 }
 
+/* The sizes once more, for products that may overflow. */
+static void emit_reals(const gcut_program *p, const gcut_dim_decl *syms, uint32_t ns, gcut_text *c)
+{
+    for (uint32_t i = 0; i < ns; i++)
+        gcut_text_add(c, "    const double real_%s = (double)d_%s;\n    (void)real_%s;\n",
+                      symbol(p, &syms[i]), symbol(p, &syms[i]), symbol(p, &syms[i]));
+}
+
 static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
 {
     uint32_t ns;
@@ -156,6 +164,7 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
         gcut_text_add(c, ", .d_%s = d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
     gcut_text_add(c, "};\n");
     emit_dim_checks(p, syms, ns, c);
+    emit_reals(p, syms, ns, c);
     gcut_emit_layout(p, c);
 }
 

@@ -44,6 +44,39 @@ static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
                        gcut_crew_c(p->module, &crew));
 }
 
+static const char *real(const gcut_program *p, gcut_dim d)
+{
+    gcut_text t = {.arena = p->module->arena};
+    gcut_dim_print_real(p->module->dims, d, "real_", &t);
+    return t.at;
+}
+
+/* Of all that is in memory and depends on sizes, the bytes, or more. */
+static void emit_fits(const gcut_program *p, gcut_text *c)
+{
+    gcut_arena *a = p->module->arena;
+    sizes s = {.at = gcut_calloc(a, p->buffers.n + p->bindings.n + 1, sizeof *s.at)};
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *q = &p->buffers.at[i];
+        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
+        if (q->crew != GCUT_NONE)
+            number_of(&s, gcut_printf(a, "(%s + 64) * nt", real(p, q->count)));
+        else if (!gcut_dim_known(q->count))
+            number_of(&s, gcut_printf(a, "%s * %d", real(p, q->count), (int)gcut_dtype_bytes(q->dtype)));
+    }
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        const gcut_type *t = &p->bindings.at[i].type;
+        gcut_dim n = gcut_type_numel(p->module, t);
+        if (!gcut_dim_known(n))
+            number_of(&s, gcut_printf(a, "%s * %d", real(p, n), (int)gcut_dtype_bytes(t->dtype)));
+    }
+    if (s.n == 0) return;
+    gcut_text_add(c, "    const double bytes[] = {\n");
+    for (uint32_t i = 0; i < s.n; i++) gcut_text_add(c, "        (double)%s,\n", s.at[i]);
+    gcut_text_add(c, "    };\n    if (gcut_rt_fits(bytes, %u, err) != GCUT_RT_OK) return GCUT_RT_EDIM;\n",
+                  s.n);
+}
+
 void gcut_emit_layout(const gcut_program *p, gcut_text *c)
 {
     gcut_arena *a = p->module->arena;
@@ -58,6 +91,7 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
         n++;
     }
     gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n");
+    emit_fits(p, c);
     emit_sizes(&s, c);
     gcut_text_add(c, "    static const gcut_rt_slot slot[] = {\n%s    };\n",
                   n ? rows.at : "        {0, 0, 0, 0}\n");

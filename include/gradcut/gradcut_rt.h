@@ -82,6 +82,28 @@ static inline int64_t gcut_rt_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* The same of sizes that an int64_t may not hold. */
+static inline double gcut_rt_real_floordiv(double a, double b)
+{
+    return floor(a / b);
+}
+static inline double gcut_rt_real_ceildiv(double a, double b)
+{
+    return ceil(a / b);
+}
+static inline double gcut_rt_real_mod(double a, double b)
+{
+    return a - floor(a / b) * b;
+}
+static inline double gcut_rt_real_min(double a, double b)
+{
+    return a < b ? a : b;
+}
+static inline double gcut_rt_real_max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- arena placement ---- */
 
 /* A buffer of the arena: alive from kernel `birth` to kernel `death`, both included. */
@@ -380,6 +402,10 @@ GCUT_RT_CUMSUM(u8, uint8_t)
 #undef GCUT_RT_CUMSUM
 
 /* ---- checks of a call ---- */
+
+/* EDIM unless each of these sizes in bytes is below 2^48: then neither they nor the sum of many overflow. */
+#define GCUT_RT_MAX_BYTES (INT64_C(1) << 48)
+gcut_rt_status gcut_rt_fits(const double *bytes, int n, gcut_rt_error *err);
 
 /* One bound value of a call. */
 typedef struct gcut_rt_span {

@@ -16,6 +16,16 @@ int gcut_rt_worth(int threads, int64_t n, int64_t ps)
     return most < 1 ? 1 : most < threads ? (int)most : threads;
 }
 
+gcut_rt_status gcut_rt_fits(const double *bytes, int n, gcut_rt_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (bytes[i] < (double)GCUT_RT_MAX_BYTES) continue;
+        int64_t found = bytes[i] < 0x1p63 ? (int64_t)bytes[i] : INT64_MAX;
+        return gcut_rt_fail(err, GCUT_RT_EDIM, "in bytes of a value", "", found, 0, GCUT_RT_MAX_BYTES);
+    }
+    return GCUT_RT_OK;
+}
+
 static int overlap(const void *a, int64_t na, const void *b, int64_t nb)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
