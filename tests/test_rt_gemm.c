@@ -105,7 +105,8 @@ typedef struct visits {
     char *found;
     size_t size;
     unsigned char *times;
-    int threads, whole_rows, bad;
+    int threads, whole_rows;
+    _Atomic int bad; /* of tiles that threads visit side by side */
 } visits;
 
 static void visit(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
