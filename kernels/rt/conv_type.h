@@ -320,7 +320,9 @@ static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int
     for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(LONG_PLACES) + 16)
         for (int64_t k = 0; k < runs; k++) {
             run s = run_of(&p->w, &p->l, c, k);
-            int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.n, p->l.lanes);
+            /* The last vector, or each image's in a tall chunk, goes on behind the places: to a multiple of
+             * lanes of the chunk, for a run of a flat one begins anywhere. */
+            int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.at + s.n, p->l.lanes) - s.at;
             if (r < rows) NAME(copy)(to + s.at, y + s.image * p->yimage + r * p->plane + s.place, s.n);
             for (int64_t j = r < rows ? s.n : 0; j < end; j++) to[s.at + j] = 0;
         }
@@ -420,7 +422,7 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
          .yimage = g->o * places,
          .plane = places,
          .c = w};
-    if (g->n * places == 0) {
+    if (g->o * p.k * g->n * places == 0) {
         for (int64_t k = 0; k < g->o * p.k; k++) w[k] = 0;
         return;
     }
