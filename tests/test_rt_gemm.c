@@ -263,6 +263,22 @@ static void test_blocks(void **state)
     check(&p);
 }
 
+/* More than 128 rows and 1 MiB on the right, whichever way C is turned: packed operands of any strides, C in
+ * rows, in columns and neither. */
+static void test_packed(void **state)
+{
+    (void)state;
+    for (int hc = 0; hc < 3; hc++)
+        for (int how = 0; how < 5; how++) {
+            int64_t k = (how + hc) % 2 ? 2010 : 1010;
+            problem p = make(131, 133, k, k < 2000 && hc == 1, how, (how + hc) % 5, hc, how & 1);
+            if (k > 2000)
+                check_f32(&p);
+            else
+                check_f64(&p);
+        }
+}
+
 static void count(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
     (void)t;
@@ -333,9 +349,9 @@ static void test_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),      cmocka_unit_test(test_large),      cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_no_columns), cmocka_unit_test(test_degenerate), cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_name),
+        cmocka_unit_test(test_small),  cmocka_unit_test(test_large),      cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_packed), cmocka_unit_test(test_no_columns), cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_nan),    cmocka_unit_test(test_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
