@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products without BLIS: for those so small that packing both operands and a call of some microseconds
- * dominate, and for strides that BLIS refuses (zero, negative, overlapping).
+ * Matrix products without BLIS, for those so small that packing both operands would take longer than it
+ * saves.
  */
 #ifndef GCUT_KERNELS_RT_SMALL_H
 #define GCUT_KERNELS_RT_SMALL_H
