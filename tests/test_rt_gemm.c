@@ -279,6 +279,30 @@ static void test_packed(void **state)
         }
 }
 
+/* C and its transpose in memory have the same bits, for sizes on both sides of every rule. */
+static void test_either_way_round(void **state)
+{
+    static const int64_t sizes[][3] = {{100, 2000, 600}, {2000, 100, 600}, {200, 300, 1000}, {5, 400, 512},
+                                       {400, 5, 512},    {129, 512, 513},  {512, 129, 513}};
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+        gcut_rt_gemm g = {.m = m, .n = n, .k = k, .rsa = k, .csa = 1, .rsb = n, .csb = 1, .rsc = n, .csc = 1};
+        float *a = test_malloc((size_t)(m * k) * sizeof *a), *b = test_malloc((size_t)(k * n) * sizeof *b);
+        float *c = test_malloc((size_t)(m * n) * sizeof *c), *d = test_malloc((size_t)(m * n) * sizeof *d);
+        for (int64_t i = 0; i < m * k; i++) a[i] = (float)random_below(2001) / 1000 - 1;
+        for (int64_t i = 0; i < k * n; i++) b[i] = (float)random_below(2001) / 1000 - 1;
+        gcut_rt_gemm_f32(&g, a, b, c, 2);
+        g.rsc = 1, g.csc = m;
+        gcut_rt_gemm_f32(&g, a, b, d, 2);
+        int64_t differ = 0;
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) differ += memcmp(&c[i * n + j], &d[i + j * m], sizeof *c) != 0;
+        if (differ) fail_msg("%d x %d x %d: %d elements differ", (int)m, (int)n, (int)k, (int)differ);
+        test_free(a), test_free(b), test_free(c), test_free(d);
+    }
+}
+
 static void count(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
     (void)t;
@@ -349,9 +373,15 @@ static void test_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),  cmocka_unit_test(test_large),      cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_packed), cmocka_unit_test(test_no_columns), cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_nan),    cmocka_unit_test(test_name),
+        cmocka_unit_test(test_small),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_either_way_round),
+        cmocka_unit_test(test_no_columns),
+        cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

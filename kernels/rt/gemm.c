@@ -79,10 +79,10 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
     }
     fold(&q);
     for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
-    int64_t rows = turned(&q) ? q.n : q.m, columns = turned(&q) ? q.m : q.n;
-    q.small =
-        rows <= SMALL_ROWS || columns <= SMALL_COLUMNS || columns * q.k * (int64_t)size <= SMALL_B_BYTES;
-    q.dots = q.csa == 1 && q.rsb == 1 && rows <= DOT_ROWS && q.k >= 64;
+    /* Whichever way round C lies in memory: a product that is computed again, and stored transposed then, has
+     * the bits of the first time. */
+    q.small = q.m <= SMALL_ROWS || q.n <= SMALL_COLUMNS || q.n * q.k * (int64_t)size <= SMALL_B_BYTES;
+    q.dots = q.csa == 1 && q.rsb == 1 && q.m <= DOT_ROWS && q.k >= 64;
     return q;
 }
 
