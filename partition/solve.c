@@ -142,6 +142,15 @@ static void augment(gcut_arena *arena, links *l, double quantum)
         double more = quantum * (double)pipes.at[k].flow;
         l->arc.at[whose.at[k] / 2].flow += whose.at[k] % 2 ? -more : more;
     }
+    /* What is full for GLPK is full here: the sum may have been rounded to where a quantum of room is left.
+     */
+    for (uint32_t k = 0; k < pipes.n; k++) {
+        if (whose.at[k] % 2) continue;
+        bool both = k + 1 < pipes.n && whose.at[k + 1] == whose.at[k] + 1;
+        int32_t net = pipes.at[k].flow - (both ? pipes.at[k + 1].flow : 0);
+        link *a = &l->arc.at[whose.at[k] / 2];
+        while (net == pipes.at[k].cap && room(a, false) >= quantum) a->flow = nextafter(a->flow, INFINITY);
+    }
     gcut_arena_free(scratch);
 }
 

@@ -339,6 +339,137 @@ static void cuts_match_brute_force(void **state)
     must(w->env, cuts_body, w);
 }
 
+/* Prices with every digit a double has, of sizes apart by powers of ten: flows are rounded when they are
+ * summed, and what is full for GLPK must stay full. */
+static void digits_body(void *p)
+{
+    world *w = p;
+    uint64_t s = 362436069362436069u;
+    for (int round = 0; round < 400; round++) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        gcut_network *n = random_network(a, &s, 1);
+        for (uint32_t i = 0; i < n->arcs.n; i++) {
+            gcut_arc *x = &n->arcs.at[i];
+            if (isinf(x->price) || x->price == 0) continue;
+            x->price = pow(10, (double)(rng(&s) % 12)) * ((double)(rng(&s) % 999983) / 7 + 0.1);
+        }
+        cut_key best;
+        brute_force(n, &best);
+        gcut_cut cut = gcut_solve(n, a);
+        assert_true(cut.lower_bound <= best.cost * (1 + 1e-15));
+        assert_true(cut.cost >= best.cost * (1 - 1e-11) && cut.cost <= best.cost * (1 + 1e-11));
+        gcut_arena_free(a);
+    }
+}
+
+/* A flow of 5.3e9 in steps of 64 was once rounded so that a full arc had a step of room. */
+static void full_body(void *p)
+{
+    static const struct {
+        uint32_t from, to;
+        double price;
+    } arcs[] = {{2, 3, 0},
+                {0, 2, INFINITY},
+                {4, 5, 0},
+                {5, 1, INFINITY},
+                {0, 4, INFINITY},
+                {6, 7, 0},
+                {7, 1, INFINITY},
+                {0, 6, INFINITY},
+                {8, 9, 82869371.920312494},
+                {10, 11, 5303639802.8999996},
+                {12, 13, 5303639802.8999996},
+                {14, 15, 5303639802.8999996},
+                {16, 17, 5303639802.8999996},
+                {18, 19, 5303639802.8999996},
+                {20, 21, 5303639802.8999996},
+                {22, 23, 82869371.920312494},
+                {24, 25, 5303639802.8999996},
+                {26, 27, 82869371.920312494},
+                {28, 29, 5303639802.8999996},
+                {30, 31, 5303639802.8999996},
+                {32, 33, 5303639802.8999996},
+                {34, 35, 5303639802.8999996},
+                {36, 37, 5303639802.8999996},
+                {38, 39, 5303639802.8999996},
+                {40, 41, 5303639802.8999996},
+                {41, 1, INFINITY},
+                {42, 43, 5303639802.8999996},
+                {44, 45, 5303639802.8999996},
+                {45, 1, INFINITY},
+                {46, 47, 82869371.920312494},
+                {48, 49, 0},
+                {0, 8, 0},
+                {5, 8, INFINITY},
+                {0, 10, 1454080000},
+                {5, 10, INFINITY},
+                {0, 12, 1454080000},
+                {5, 12, INFINITY},
+                {0, 14, 3012480000},
+                {13, 14, INFINITY},
+                {0, 16, 34080000},
+                {13, 16, INFINITY},
+                {11, 16, INFINITY},
+                {0, 18, 34566400},
+                {5, 18, INFINITY},
+                {15, 18, INFINITY},
+                {0, 20, 0},
+                {15, 20, INFINITY},
+                {19, 20, INFINITY},
+                {0, 22, 0},
+                {19, 22, INFINITY},
+                {0, 24, 34566400},
+                {19, 24, INFINITY},
+                {17, 24, INFINITY},
+                {0, 26, 0},
+                {17, 26, INFINITY},
+                {0, 28, 2627200762.9000001},
+                {25, 28, INFINITY},
+                {0, 30, 0},
+                {21, 30, INFINITY},
+                {3, 30, INFINITY},
+                {0, 32, 95936000},
+                {11, 32, INFINITY},
+                {29, 32, INFINITY},
+                {0, 34, 1353600000},
+                {29, 34, INFINITY},
+                {0, 36, 95936000},
+                {35, 36, INFINITY},
+                {33, 36, INFINITY},
+                {0, 38, 1674240},
+                {33, 38, INFINITY},
+                {0, 40, 34566400},
+                {39, 40, INFINITY},
+                {37, 40, INFINITY},
+                {0, 42, 34566400},
+                {37, 42, INFINITY},
+                {41, 42, INFINITY},
+                {0, 44, 2233280762.9000001},
+                {11, 44, INFINITY},
+                {43, 44, INFINITY},
+                {0, 46, 0},
+                {15, 46, INFINITY},
+                {0, 48, 816032762.89999998},
+                {45, 48, INFINITY}};
+    world *w = p;
+    gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+    gcut_network *n = gcut_network_new(a, 23);
+    for (size_t i = 0; i < sizeof arcs / sizeof *arcs; i++) {
+        *GCUT_PUSH(a, &n->arcs) = (gcut_arc){.from = arcs[i].from, .to = arcs[i].to, .price = arcs[i].price};
+        if (arcs[i].to >= n->nvertices) n->nvertices = arcs[i].to + 1;
+    }
+    gcut_cut cut = gcut_solve(n, a);
+    assert_true(cut.cost - cut.lower_bound <= 1e-11 * cut.cost);
+    gcut_arena_free(a);
+}
+
+static void cuts_survive_rounding(void **state)
+{
+    world *w = *state;
+    must(w->env, digits_body, w);
+    must(w->env, full_body, w);
+}
+
 /* Parameters 0; node 1 -> values 1 and 2, both read. */
 static gcut_cut two_results(gcut_arena *a, double work, double save, gcut_network **out)
 {
@@ -659,6 +790,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(plans_are_cheapest),
         WITH_FIXTURE(cuts_match_brute_force),
+        WITH_FIXTURE(cuts_survive_rounding),
         WITH_FIXTURE(glpk_traps),
         WITH_FIXTURE(impossible_is_an_error),
         WITH_FIXTURE(cos_of_cos),
