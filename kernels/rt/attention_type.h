@@ -109,7 +109,8 @@ static void NAME(scores)(const job *w, const span *x, const int64_t *n, const T 
 }
 
 /* A thread's workspace: of a group the keys and values in panels of keys, and the keys in panels of their
- * elements; of a block P and dS, and q and dy in panels of their elements. */
+ * elements; of a block q and dy in panels of their elements, dS and P.  P is needed whichever results are
+ * wanted: at the end, it makes the workspace what is touched. */
 typedef struct NAME(tiles) {
     int64_t ld;
     T *kt, *vt, *k, *p, *d, *q, *dy;
@@ -120,10 +121,10 @@ static NAME(tiles) NAME(tiles_of)(const gcut_rt_attention *a, void *work)
     NAME(tiles) s = {.ld = padded(a->s), .kt = work};
     s.vt = s.kt + a->d * s.ld;
     s.k = s.vt + a->e * s.ld;
-    s.p = s.k + padded(a->d) * a->s;
-    s.d = s.p + block_rows(a) * s.ld;
-    s.q = s.d + block_rows(a) * s.ld;
+    s.q = s.k + padded(a->d) * a->s;
     s.dy = s.q + block_rows(a) * padded(a->d);
+    s.d = s.dy + block_rows(a) * padded(a->e);
+    s.p = s.d + block_rows(a) * s.ld;
     return s;
 }
 
