@@ -220,13 +220,13 @@ static void NAME(run_winograd)(NAME(product) * p, T *work, int threads)
         p->afirst += 2 * turned * *distance;
         if (turned) *distance = -*distance;
     }
-    NAME(winograd) q = {.p = p, .u = work, .sides = 1};
+    NAME(winograd) q = {.p = p, .u = work + GCUT_RT_WINOGRAD_C * k, .sides = 1};
     q.in = (NAME(side)){.f = p->f,
                         .fgroup = p->fgroup,
                         .channels = k,
                         .tile = p->tile,
                         .spread = p->tile->spread,
-                        .to = work + 16 * p->m * k,
+                        .to = work,
                         .chunk = 16 * k * pair,
                         .channel = pair,
                         .pitch = k * pair};

@@ -90,7 +90,7 @@ static void NAME(run_winograd_w)(const NAME(outer) * p, T *work, int threads)
     int64_t first[2] = {p->w.tap[0].first, p->w.tap[1].first};
     NAME(winograd_w) z = {.o = o, .c = c};
     NAME(winograd) *q = &z.q;
-    *q = (NAME(winograd)){.u = work, .sides = 2};
+    *q = (NAME(winograd)){.u = work + GCUT_RT_WINOGRAD_C * (c + o), .sides = 2};
     q->in = (NAME(side)){
         .f = p->f, .fgroup = p->fgroup, .channels = c, .tile = p->tile, .spread = p->tile->spread};
     q->out = (NAME(side)){.f = {p->y, p->yimage, p->plane, p->w.places[0], p->w.places[1]},
@@ -98,7 +98,7 @@ static void NAME(run_winograd_w)(const NAME(outer) * p, T *work, int threads)
                           .channels = o,
                           .tile = p->tile,
                           .spread = p->tile->spread_result};
-    q->in.to = work + 16 * o * c;
+    q->in.to = work;
     q->out.to = q->in.to + 16 * c * NAME(ROUND_PITCH);
     for (int side = 0; side < 2; side++) {
         NAME(side) *s = side ? &q->out : &q->in;
