@@ -194,10 +194,9 @@ TARGET static void NAME(scatter)(int64_t m, int64_t n, const T *tile, int add, T
 {
     if (rsc == 1) {
         for (int64_t i = 0; i < m; i += LANES)
-            for (int64_t j = 0; j < n; j += LANES)
-                NAME(turn_out)
-                (m - i < LANES ? m - i : LANES, n - j < LANES ? n - j : LANES, tile + i * NAME(COLS) + j, add,
-                 c + i + j * csc, csc);
+            for (int64_t j = 0; j < n; j += LANES) NAME(turn_out)
+        (m - i < LANES ? m - i : LANES, n - j < LANES ? n - j : LANES, tile + i * NAME(COLS) + j, add,
+         c + i + j * csc, csc);
         return;
     }
     for (int64_t i = 0; i < m; i++)
