@@ -16,19 +16,18 @@
 #include "gradcut/gradcut_rt.h"
 
 /* %b has N^4 elements: at 2^16 as many bytes as 2^66, which wrap to none. */
-static const char outer[] =
-    "func @outer[N in 1..](input %x: f32[N]) -> (out y: f32[]) {\n"
-    "  %c = reshape(%x, shape=[N, 1])\n"
-    "  %r = reshape(%x, shape=[1, N])\n"
-    "  %a = matmul(%c, %r)\n"
-    "  %c2 = reshape(%a, shape=[N*N, 1])\n"
-    "  %r2 = reshape(%a, shape=[1, N*N])\n"
-    "  %b = matmul(%c2, %r2)\n"
-    "  %one = reshape(%a, shape=[N*N, 1])\n"
-    "  %p = matmul(%b, %one)\n"
-    "  %y = sum(%p)\n"
-    "  return %y\n"
-    "}\n";
+static const char outer[] = "func @outer[N in 1..](input %x: f32[N]) -> (out y: f32[]) {\n"
+                            "  %c = reshape(%x, shape=[N, 1])\n"
+                            "  %r = reshape(%x, shape=[1, N])\n"
+                            "  %a = matmul(%c, %r)\n"
+                            "  %c2 = reshape(%a, shape=[N*N, 1])\n"
+                            "  %r2 = reshape(%a, shape=[1, N*N])\n"
+                            "  %b = matmul(%c2, %r2)\n"
+                            "  %one = reshape(%a, shape=[N*N, 1])\n"
+                            "  %p = matmul(%b, %one)\n"
+                            "  %y = sum(%p)\n"
+                            "  return %y\n"
+                            "}\n";
 
 enum { MANY = 1 << 16, FEW = 3 };
 
