@@ -3,31 +3,13 @@
  * One instance of packing: included by pack.c once per element type and instruction set, with
  *   NAME(x)  the instance's name of x        T          the element type
  *   TARGET   attributes of the functions     LANES      elements of a vector
- *   LOW, HIGH  the halves of two vectors, their elements in turn
  *   WIDTH_S, WIDTH_V  of the panels of BLIS's micro-kernel for these vectors
  *
  * An operand contiguous along k is transposed in registers, one contiguous along the panel is copied; the
  * widths that go with the vectors are constants in either.
  */
 
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-
-/* r[i][j] becomes r[j][i]: taking turns between the first and the second half of the rows, log2(LANES) times,
- * rotates the bits of the place of an element (i, j) by as many, which exchanges i and j. */
-__attribute__((always_inline)) TARGET static inline void NAME(transpose)(NAME(vec) * r)
-{
-    NAME(vec) s[LANES];
-#pragma GCC unroll 4
-    for (int step = 1; step < LANES; step *= 2) {
-#pragma GCC unroll 8
-        for (int i = 0; i < LANES / 2; i++) {
-            s[2 * i] = LOW(r[i], r[i + LANES / 2]);
-            s[2 * i + 1] = HIGH(r[i], r[i + LANES / 2]);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) r[i] = s[i];
-    }
-}
+#include "kernels/rt/transpose_kernel.h"
 
 __attribute__((always_inline)) TARGET static inline void NAME(along_k)(int64_t n, int64_t k, const T *x,
                                                                        int64_t is, int width, int ld, T *out)
@@ -108,7 +90,5 @@ TARGET static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int6
 #undef T
 #undef TARGET
 #undef LANES
-#undef LOW
-#undef HIGH
 #undef WIDTH_S
 #undef WIDTH_V

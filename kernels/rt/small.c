@@ -14,17 +14,6 @@
 /* Steps of k between two passes over C: a panel is 32 KiB with 64-byte vectors, and fits on any stack. */
 enum { KC = 256 };
 
-/* Element j of both halves of a step of turn(), the second vector's elements counted on from LANES. */
-#define LOW(s, j) ((j) & (s) ? (j) - (s) + LANES : (j))
-#define HIGH(s, j) ((j) & (s) ? (j) + LANES : (j) + (s))
-#define LIST2(f, s, j) f(s, j), f(s, (j) + 1)
-#define LIST4(f, s, j) LIST2(f, s, j), LIST2(f, s, (j) + 2)
-#define LIST8(f, s, j) LIST4(f, s, j), LIST4(f, s, (j) + 4)
-#define LIST16(f, s, j) LIST8(f, s, j), LIST8(f, s, (j) + 8)
-#define LIST_OF_(lanes, f, s) LIST##lanes(f, s, 0)
-#define LIST_OF(lanes, f, s) LIST_OF_(lanes, f, s)
-#define LIST(f, s) LIST_OF(LANES, f, s)
-
 #define T float
 #define NAME(x) x##_f32_base
 #define TARGET

@@ -16,8 +16,7 @@
 
 enum { NAME(COLS) = 2 * LANES, NAME(SUMS) = 4 * DOTS };
 
-/* Unaligned, and free to alias the scalars. */
-typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+#include "kernels/rt/transpose_kernel.h"
 
 #ifdef PART_BY_ELEMENT
 static inline NAME(vec) NAME(first)(int64_t n, const T *p)
@@ -110,32 +109,6 @@ ROWS_OF(rows_one_part, 1, 0)
 
 /* ---- panels of B ---- */
 
-#define NAME_TURN(s)                                                                                         \
-    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) if (!(i & s))                                   \
-    {                                                                                                        \
-        NAME(vec)                                                                                            \
-        low = __builtin_shufflevector(x[i], x[i + s], LIST(LOW, s)),                                         \
-        high = __builtin_shufflevector(x[i], x[i + s], LIST(HIGH, s));                                       \
-        x[i] = low;                                                                                          \
-        x[i + s] = high;                                                                                     \
-    }
-
-/* x[i][j] and x[j][i] change places: bit by bit of i and j. */
-__attribute__((always_inline)) TARGET static inline void NAME(turn)(NAME(vec) x[LANES])
-{
-    NAME_TURN(1)
-#if LANES > 2
-    NAME_TURN(2)
-#endif
-#if LANES > 4
-    NAME_TURN(4)
-#endif
-#if LANES > 8
-    NAME_TURN(8)
-#endif
-}
-#undef NAME_TURN
-
 /* Rows p..p+kc of at most LANES columns that are contiguous along k. */
 __attribute__((always_inline)) TARGET static inline void NAME(pack_block)(int whole, int64_t kc, int64_t nc,
                                                                           const T *b, int64_t csb, T *panel)
@@ -145,7 +118,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(pack_block)(int wh
 #pragma GCC unroll 16
     for (int j = 0; j < LANES; j++)
         x[j] = whole || j < nc ? NAME(load)(whole, mask, b + j * csb) : (NAME(vec)){0};
-    NAME(turn)(x);
+    NAME(transpose)(x);
 #pragma GCC unroll 16
     for (int p = 0; p < LANES; p++)
         if (whole || p < kc) *(NAME(vec) *)(panel + p * NAME(COLS)) = x[p];
@@ -183,7 +156,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(turn_out)(int64_t 
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++)
         x[i] = i < ROWS && i < m ? *(const NAME(vec) *)(tile + i * NAME(COLS)) : (NAME(vec)){0};
-    NAME(turn)(x);
+    NAME(transpose)(x);
 #pragma GCC unroll 16
     for (int j = 0; j < LANES; j++)
         if (j < n) NAME(put)(m == LANES, mask, add, c + j * csc, x[j]);
@@ -258,7 +231,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(add_lanes)(NAME(ve
 #pragma GCC unroll 8
     for (int g = 0; g < NAME(SUMS); g += LANES) {
         NAME(vec) *x = s + g;
-        NAME(turn)(x);
+        NAME(transpose)(x);
 #pragma GCC unroll 4
         for (int w = 1; w < LANES; w *= 2)
 #pragma GCC unroll 8
