@@ -9,12 +9,10 @@
  * accumulators and joined pairwise: loops that compilers vectorise, with bits that no vector width changes.
  * Each step goes over all rows before the next one begins, so that a processor works on several rows at once.
  */
-#define GLUE3_(a, b, c) a##_##b##_##c
-#define GLUE3(a, b, c) GLUE3_(a, b, c)
-#define GLUE2_(a, b) a##_##b
-#define GLUE2(a, b) GLUE2_(a, b)
-#define ROW(x) GLUE3(x, TYPE, ISA)
-#define MATH(x) GLUE2(x, TYPE)
+#include "kernels/rt/glue.h"
+
+#define ROW(x) GLUE(GLUE(x, TYPE), ISA)
+#define MATH(x) GLUE(x, TYPE)
 
 /* Joins the accumulators of each of `rows` rows. */
 TARGET static void ROW(joined)(int64_t rows, T (*s)[LANES], T *out)
@@ -103,10 +101,6 @@ TARGET static void ROW(backward)(int64_t rows, const int64_t *n, int64_t width, 
 
 #undef MATH
 #undef ROW
-#undef GLUE2
-#undef GLUE2_
-#undef GLUE3
-#undef GLUE3_
 #undef T
 #undef TYPE
 #undef ISA

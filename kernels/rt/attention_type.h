@@ -2,8 +2,8 @@
  *
  * attention.c for one element type: T the type, TYPE its suffix.
  */
-#define GLUE_(a, b) a##_##b
-#define GLUE(a, b) GLUE_(a, b)
+#include "kernels/rt/glue.h"
+
 #define NAME(x) GLUE(x, TYPE)
 
 /* C = A B or C += A B; k = 0 gives 0. */
@@ -197,7 +197,5 @@ void NAME(gcut_rt_attention_grad)(const gcut_rt_attention *a, const T *q, const 
 }
 
 #undef NAME
-#undef GLUE
-#undef GLUE_
 #undef T
 #undef TYPE

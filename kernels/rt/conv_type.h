@@ -3,9 +3,9 @@
  * conv.c for one element type: T the type, TYPE its suffix.
  */
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
-#define NAME(x) GLUE(x##_, TYPE)
+#include "kernels/rt/glue.h"
+
+#define NAME(x) GLUE(x, TYPE)
 
 #include "kernels/rt/gather_type.h"
 
@@ -24,7 +24,7 @@ enum {
 /* For each group, C[m, place] = sum over k of A[m, k] * panel[k, place]. */
 typedef struct NAME(product) {
     int64_t groups, m, k, parts;
-    const GLUE(gcut_rt_tile_, TYPE) * tile;
+    const GLUE(gcut_rt_tile, TYPE) * tile;
     window w;
     layout l;
     NAME(field) f;
@@ -297,154 +297,8 @@ void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T
         }
 }
 
-/* ---- w ---- */
-
-/* For each group, C[o, k] = sum over places of y[o, place] * panel[k, place]; in parts of channels (flat:
- * taps) and of o. */
-typedef struct NAME(outer) {
-    int64_t groups, out, k, parts, oparts;
-    const GLUE(gcut_rt_tile_, TYPE) * tile;
-    window w;
-    layout l;
-    NAME(field) f;
-    int64_t fgroup;
-    const T *y;
-    int64_t yimage, plane;
-    T *c;
-} NAME(outer);
-
-/* Four results of y, or fewer and zeros, as the vectors of the chunk lie. */
-static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int64_t rows, T *to)
-{
-    int64_t runs = runs_of(&p->w, &p->l, c);
-    for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(LONG_PLACES) + 16)
-        for (int64_t k = 0; k < runs; k++) {
-            run s = run_of(&p->w, &p->l, c, k);
-            /* The last vector, or each image's in a tall chunk, goes on behind the places: to a multiple of
-             * lanes of the chunk, for a run of a flat one begins anywhere. */
-            int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.at + s.n, p->l.lanes) - s.at;
-            if (r < rows) NAME(copy)(to + s.at, y + s.image * p->yimage + r * p->plane + s.place, s.n);
-            for (int64_t j = r < rows ? s.n : 0; j < end; j++) to[s.at + j] = 0;
-        }
-}
-
-/* What a panel of k taps adds to C[o, k0 + k], for four o or fewer. */
-static void NAME(cross)(const NAME(outer) * p, const chunk *c, int64_t k, const int32_t *off, const T *panel,
-                        const T *y, int64_t rows, int add, T *out)
-{
-    T sum[GCUT_RT_TAPS * GCUT_RT_DOTS];
-    const T *x[GCUT_RT_TAPS];
-    int blocks = (int)gcut_rt_ceildiv(k, p->tile->taps);
-    for (int b = 0; b < blocks; b++) {
-        int64_t t0, t1;
-        gcut_rt_share(k, 1, b, blocks, &t0, &t1);
-        for (int64_t t = t0; t < t1; t++) x[t - t0] = panel + off[t];
-        p->tile->dots((int)(t1 - t0), c->vectors, x, c->at, c->whole ? NULL : c->valid, y,
-                      NAME(LONG_PLACES) + 16, sum);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t t = t0; t < t1; t++) {
-                T *o = out + r * p->k + t, s = sum[(t - t0) * GCUT_RT_DOTS + r];
-                *o = add ? *o + s : s;
-            }
-    }
-}
-
-/* Channels (flat: taps) u0..u1 and results o0..o1. */
-static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, int64_t u1, int64_t o0,
-                              int64_t o1)
-{
-    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
-    _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)];
-    int32_t off[MAX_STEPS];
-    chunk c;
-    NAME(field) f = p->f;
-    f.at += group * p->fgroup;
-    int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.per);
-    for (int64_t q = 0; q < p->l.chunks; q++) {
-        make_chunk(&p->w, &p->l, q, &c);
-        for (int64_t b = 0; b < blocks; b++) {
-            int64_t v0, v1;
-            gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
-            int64_t k = offsets(&p->w, &p->l, v1 - v0, off);
-            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, panel);
-            for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
-                int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
-                NAME(line_up)(p, &c, p->y + at * p->plane, rows, y);
-                NAME(cross)
-                (p, &c, k, off, panel, y, rows, q > 0, p->c + at * p->k + (u0 + v0) * p->l.steps);
-            }
-        }
-    }
-}
-
-static void NAME(outer_part)(void *arg, int t, int nt)
-{
-    const NAME(outer) *p = arg;
-    int64_t begin, end;
-    gcut_rt_share(p->groups * p->parts * p->oparts, 1, t, nt, &begin, &end);
-    for (int64_t q = begin; q < end; q++) {
-        int64_t u0, u1, o0, o1;
-        gcut_rt_share(p->l.units, 1, (int)(q / p->oparts % p->parts), (int)p->parts, &u0, &u1);
-        gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->oparts), (int)p->oparts, &o0, &o1);
-        if (u0 < u1 && o0 < o1) NAME(outer_block)(p, q / p->oparts / p->parts, u0, u1, o0, o1);
-    }
-}
-
-/* Few channels do not share well: then y is dealt out too. */
-static void NAME(deal)(NAME(outer) * p, int threads)
-{
-    p->parts = p->oparts = 1;
-    if (threads <= 1 || p->groups >= 4 * threads) return;
-    if (p->l.units % threads == 0 || p->l.units >= 8 * threads)
-        p->parts = threads;
-    else
-        p->oparts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
-}
-
-#include "kernels/rt/winograd_w_type.h"
-
-void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T *work, int threads)
-{
-    int64_t in = g->c / g->groups, places = g->oh * g->ow;
-    if (tapwise(g)) {
-        NAME(gcut_rt_taps_w)(g, x, y, w, threads);
-        return;
-    }
-    NAME(outer)
-    p = {.groups = g->groups,
-         .out = g->o / g->groups,
-         .k = in * g->kh * g->kw,
-         .tile = NAME(gcut_rt_tile_of)(),
-         .w = window_of(g),
-         .f = NAME(image_of)(g, x),
-         .fgroup = in * g->h * g->w,
-         .y = y,
-         .yimage = g->o * places,
-         .plane = places,
-         .c = w};
-    if (g->o * p.k * g->n * places == 0) {
-        for (int64_t k = 0; k < g->o * p.k; k++) w[k] = 0;
-        return;
-    }
-    threads = gcut_rt_worth(threads, madds(g), GEMM_PS);
-    if (g->winograd) {
-        NAME(run_winograd_w)(&p, work, threads);
-        return;
-    }
-    limits m = {.lanes = p.tile->lanes,
-                .room = NAME(ROOM),
-                .places = NAME(LONG_PLACES),
-                .least = NAME(LONG_FLAT_PLACES) / 2,
-                .flat = NAME(LONG_FLAT_PLACES),
-                .steps = MAX_STEPS,
-                .channels = gcut_rt_min(in, 2)};
-    p.l = make_layout(&p.w, &m);
-    NAME(deal)(&p, threads);
-    gcut_rt_parallel(NAME(outer_part), &p, threads);
-}
+#include "kernels/rt/conv_w_type.h"
 
 #undef NAME
-#undef GLUE
-#undef GLUE_
 #undef T
 #undef TYPE

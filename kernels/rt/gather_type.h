@@ -61,7 +61,7 @@ static void NAME(begin_lines)(NAME(lines) * s, const NAME(field) * f, const wind
 }
 
 static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const chunk *c,
-                        const GLUE(gcut_rt_tile_, TYPE) * tile)
+                        const GLUE(gcut_rt_tile, TYPE) * tile)
 {
     for (int64_t k = 0; k < s->n; k++)
         tile->shift(w->tap[1].n, s->at + k * s->pitch + s->first, w->tap[1].step, w->stride[1], c->j1 - c->j0,
@@ -71,7 +71,7 @@ static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const
 
 /* One channel of a tall chunk: every row of the image once for each column of the window. */
 static void NAME(gather_tall)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
-                              const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
+                              const GLUE(gcut_rt_tile, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
 {
     int64_t apart = l->images * l->height * l->columns;
     for (int64_t k = 0; k < c->images; k++) {
@@ -119,7 +119,7 @@ static void NAME(gather_tap)(const NAME(field) * f, const window *w, const chunk
 
 /* The panel of the chunk for channels (flat: taps) u0..u1. */
 static void NAME(gather)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
-                         const GLUE(gcut_rt_tile_, TYPE) * tile, int64_t u0, int64_t u1, T *to)
+                         const GLUE(gcut_rt_tile, TYPE) * tile, int64_t u0, int64_t u1, T *to)
 {
     if (l->flat) {
         for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tap)(f, w, c, u, to);

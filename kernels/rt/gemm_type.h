@@ -3,9 +3,9 @@
  * gemm.c for one element type: T the type, TYPE its suffix.
  */
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
-#define NAME(x) GLUE(x##_, TYPE)
+#include "kernels/rt/glue.h"
+
+#define NAME(x) GLUE(x, TYPE)
 
 /* What all threads work on. */
 typedef struct NAME(job) {
@@ -104,7 +104,5 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *
 }
 
 #undef NAME
-#undef GLUE
-#undef GLUE_
 #undef T
 #undef TYPE

@@ -3,9 +3,9 @@
  * macro.c for one element type: T the type, TYPE its suffix.
  */
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
-#define NAME(x) GLUE(x##_, TYPE)
+#include "kernels/rt/glue.h"
+
+#define NAME(x) GLUE(x, TYPE)
 
 /* A product in the orientation of the micro-kernel: C [m, n] = S [m, k] V [k, n], for the columns and rows of
  * the caller's C that begin at i0 and j0. */
@@ -144,7 +144,5 @@ gcut_rt_grain NAME(gcut_rt_macro_grain)(int row_major_c)
 }
 
 #undef NAME
-#undef GLUE
-#undef GLUE_
 #undef T
 #undef TYPE

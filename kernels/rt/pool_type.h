@@ -3,9 +3,9 @@
  * pool.c for one element type: T the type, TYPE its suffix.
  */
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
-#define NAME(x) GLUE(x##_, TYPE)
+#include "kernels/rt/glue.h"
+
+#define NAME(x) GLUE(x, TYPE)
 
 typedef struct NAME(job) {
     const gcut_rt_pool *g;
@@ -289,7 +289,5 @@ void NAME(gcut_rt_avg_pool_grad)(const gcut_rt_pool *g, const T *y, T *x, int th
 }
 
 #undef NAME
-#undef GLUE
-#undef GLUE_
 #undef T
 #undef TYPE

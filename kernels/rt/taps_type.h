@@ -3,9 +3,9 @@
  * taps.c for one element type: T the type, TYPE its suffix.
  */
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
-#define NAME(x) GLUE(x##_, TYPE)
+#include "kernels/rt/glue.h"
+
+#define NAME(x) GLUE(x, TYPE)
 
 typedef void NAME(row_fn)(int64_t, int, const T *const *, const T *, T *, int);
 
@@ -22,10 +22,10 @@ static NAME(row_fn) * NAME(row_of)(int64_t n)
 {
 #ifdef __x86_64__
     if (n * (int64_t)sizeof(T) >= 64) return WIDEST(NAME(row));
-    if (n * (int64_t)sizeof(T) >= 32 && gcut_rt_has_avx2()) return GLUE(NAME(row), _avx2);
+    if (n * (int64_t)sizeof(T) >= 32 && gcut_rt_has_avx2()) return GLUE(NAME(row), avx2);
 #endif
     (void)n;
-    return GLUE(NAME(row), _base);
+    return GLUE(NAME(row), base);
 }
 
 /* Results of rows of n. */
@@ -217,7 +217,5 @@ void NAME(gcut_rt_taps_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, i
 }
 
 #undef NAME
-#undef GLUE
-#undef GLUE_
 #undef T
 #undef TYPE

@@ -30,7 +30,7 @@ typedef struct NAME(side) {
     window w; /* over tiles */
     layout l;
     int64_t per; /* channels of a panel */
-    const GLUE(gcut_rt_tile_, TYPE) * tile;
+    const GLUE(gcut_rt_tile, TYPE) * tile;
     void (*spread)(const T *, const int32_t *, T *, int64_t);
     T *to;
     int64_t chunk, channel, pitch;
