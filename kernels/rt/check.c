@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many threads a kernel is worth, and the checks of a step's arguments.
+ * The checks of a step's sizes and arguments.
  */
 #include "gradcut/gradcut_rt.h"
-
-/* Handing a kernel to a team takes some 0.3 us, and moving its data between caches more: below this much work
- * per thread it does not pay. */
-#define GRAIN_PS INT64_C(3000000)
-
-int gcut_rt_worth(int threads, int64_t n, int64_t ps)
-{
-    if (threads <= 1 || n <= 0) return 1;
-    if (n > INT64_MAX / (ps > 0 ? ps : 1)) return threads;
-    int64_t most = n * ps / GRAIN_PS;
-    return most < 1 ? 1 : most < threads ? (int)most : threads;
-}
 
 gcut_rt_status gcut_rt_fits(const double *bytes, int n, gcut_rt_error *err)
 {
@@ -50,6 +38,7 @@ enum { SORTED = 4096 };
 /* Numbers of the spans that are not empty, by address; returns how many. */
 static int sort(const gcut_rt_span *s, int n, uint16_t order[SORTED])
 {
+    /* Shell's sort with the gaps of Ciura 2001: in place, where qsort knows no context to compare by. */
     static const int gaps[] = {701, 301, 132, 57, 23, 10, 4, 1};
     int m = 0;
     for (int i = 0; i < n; i++)
