@@ -5,8 +5,6 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower.h"
 
-#define MADD_PS 15 /* of one multiply-add, when deciding how many threads the work deserves */
-
 typedef struct sizes {
     gcut_dim b, h, g, t, s, d, e;
 } sizes;
@@ -60,7 +58,7 @@ gcut_crew gcut_attention_crew(const gcut_half *h, uint32_t unit)
     gcut_dim each = make(h, GCUT_DIM_ADD, make(h, GCUT_DIM_MUL, x.d, grad ? 3 : 1),
                          make(h, GCUT_DIM_MUL, x.e, grad ? 2 : 1));
     gcut_dim most = make(h, GCUT_DIM_MUL, x.b, grad ? x.g : make(h, GCUT_DIM_MUL, x.h, blocks));
-    return (gcut_crew){.n = make(h, GCUT_DIM_MUL, pairs, each), .rows = most, .ps = MADD_PS};
+    return (gcut_crew){.n = make(h, GCUT_DIM_MUL, pairs, each), .rows = most, .ps = GCUT_MADD_PS};
 }
 
 gcut_crew gcut_unit_crew(const gcut_half *h, uint32_t unit)

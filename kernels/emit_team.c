@@ -7,7 +7,6 @@
 
 #include "kernels/lower.h"
 
-#define MADD_PS 15  /* of a multiply-add */
 #define MOVE_PS 300 /* of an element of everything else that is no loop */
 
 static gcut_dim product(gcut_module *m, const gcut_dim *d, uint32_t n)
@@ -35,7 +34,7 @@ static const char *estimate(gcut_module *m, const gcut_half *h, const gcut_unit 
         if (info->madds) {
             gcut_madds w = info->madds(h->g, node);
             n = product(m, w.dim, w.n);
-            ps = MADD_PS;
+            ps = GCUT_MADD_PS;
         }
     }
     return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);

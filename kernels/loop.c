@@ -8,7 +8,6 @@
 
 #include "gradcut/gradcut_rt.h"
 
-#define GEMM_PS 15   /* of one multiply-add, when deciding how many threads a product deserves */
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
 
 gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
@@ -172,9 +171,11 @@ static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, u
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
-    if (c->tiled && c->columns) return gcut_rt_worth(threads, n, c->ps + GEMM_PS * size_at(m, c->k, at, nat));
+    if (c->tiled && c->columns)
+        return gcut_rt_worth(threads, n, c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
     if (c->tiled)
-        return gcut_rt_epilogue_crew(threads, n, c->ps, rows, c->ps + GEMM_PS * size_at(m, c->k, at, nat));
+        return gcut_rt_epilogue_crew(threads, n, c->ps, rows,
+                                     c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
     return gcut_rt_crew(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
 }
 
@@ -182,11 +183,11 @@ const char *gcut_crew_c(gcut_module *m, const gcut_crew *c)
 {
     const char *n = gcut_c_dim(m, c->n), *rows = gcut_c_dim(m, c->rows);
     if (c->tiled && c->columns)
-        return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps, GEMM_PS,
-                           gcut_c_dim(m, c->k));
+        return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps,
+                           GCUT_MADD_PS, gcut_c_dim(m, c->k));
     if (c->tiled)
         return gcut_printf(m->arena, "gcut_rt_epilogue_crew(nt, %s, %lld, %s, %lld + %d * (%s))", n,
-                           (long long)c->ps, rows, (long long)c->ps, GEMM_PS, gcut_c_dim(m, c->k));
+                           (long long)c->ps, rows, (long long)c->ps, GCUT_MADD_PS, gcut_c_dim(m, c->k));
     const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
     return gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
 }

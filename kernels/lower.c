@@ -22,6 +22,7 @@ static void lower_half(gcut_program *p, gcut_half *h)
     gcut_group(p, h);
     gcut_place_half(p, h);
     gcut_order_half(p, h);
+    gcut_shape_epilogues(h);
     for (uint32_t u = 0; u < h->units.n; u++) {
         gcut_unit *w = &h->units.at[u];
         if (w->kind != GCUT_U_REGION) continue;

@@ -255,6 +255,7 @@ void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, g
                          gcut_module *m);
 /* attention.c: bytes per thread, and who takes part, of an ATTENTION or ATTENTION_GRAD unit. */
 gcut_dim gcut_attention_workspace(const gcut_half *h, uint32_t unit);
+#define GCUT_MADD_PS 15 /* of a multiply-add, when deciding how many threads a kernel deserves */
 /* How many threads take part in a unit's launch: known exactly beforehand, so that workspace is. */
 typedef struct gcut_crew {
     gcut_dim n, rows;

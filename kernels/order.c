@@ -58,7 +58,6 @@ void gcut_order_half(gcut_program *p, gcut_half *h)
         done[best] = 1;
         *GCUT_PUSH(a, &h->order) = best;
     }
-    gcut_shape_epilogues(h);
 }
 
 static void touch(gcut_program *p, uint32_t b, int step)
