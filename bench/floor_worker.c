@@ -7,27 +7,17 @@
  *
  * FILE has lines
  *
- *   gemm COUNT BATCH M N K TA TB    COUNT times (a real number) BATCH products, A or B stored transposed
- *   bytes MOVED RESIDENT            MOVED bytes, half of them read and half written, of RESIDENT different
- * ones
+ *   gemm COUNT BATCH M N K TA TB FREE   COUNT times (a real number) BATCH products, A or B stored transposed;
+ *                                       FREE: M and N may change places, and the faster way counts
+ *   bytes MOVED RESIDENT                MOVED bytes, half of them read and half written, of RESIDENT others
  *
  * A step times every product with BLIS on the kernels that suit the machine and with gcut_rt_gemm_f32, one
  * after the other, takes the faster of the two, and adds MOVED / the bandwidth of a pass over RESIDENT bytes.
  * Commands as in worker.h; anything but `step` is answered with the sums of the best times since the start.
  */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wfloat-conversion"
-#pragma GCC diagnostic ignored "-Wtype-limits"
-#include <blis.h>
-#pragma GCC diagnostic pop
-
 #include "bench/worker.h"
 
+#include <blis.h>
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The only file that includes <blis.h>.  Which kernels, and BLIS's traps:
+ * The only file of the library that includes <blis.h>.  Which kernels, and BLIS's traps:
  *
  * - Its AVX-512 test reads the brand string of the CPU, and its table of families is older than many
  * machines: a plain "Intel(R) Xeon(R) Processor" and every Zen 4 get AVX2 kernels.  Here CPUID and XCR0
@@ -14,21 +14,10 @@
  *   hence the static one.
  * - Only its micro-kernels are called (macro.c has the loops and the packing), always on whole blocks, so an
  *   element's bits do not depend on where it lies.
- * - Its inline functions warn under our flags.
  */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wfloat-conversion"
-#pragma GCC diagnostic ignored "-Wtype-limits"
-#include <blis.h>
-#pragma GCC diagnostic pop
-
 #include "kernels/rt/use_blis.h"
 
+#include <blis.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +61,7 @@ static void choose(void)
 }
 
 #ifdef GCUT_RT_OWN_BLIS
-/* BLIS keeps the memory it packs into: without this a compiled step that is unloaded again would leave it.
+/* BLIS keeps what its initialisation allocates: a compiled step that is unloaded again would leave it.
  * Only where BLIS is part of whatever this is linked into: a shared one may have other users. */
 __attribute__((destructor)) static void give_back(void)
 {
