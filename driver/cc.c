@@ -90,9 +90,11 @@ static void run(gcut_env *env, gcut_arena *a, char *const *argv, const char *log
         gcut_arena_free(a);
         return;
     }
-    if (err)
+    /* POSIX lets posix_spawn find out too late, and the child exit with 127. */
+    bool found = err == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+    if (!found)
         gcut_fail(env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
-                  "cannot run '%s': %s", argv[0], strerror(err));
+                  "cannot run '%s': %s", argv[0], strerror(err ? err : ENOENT));
     size_t n = 0;
     char *text = gcut_file_read(env->arena, log, 1 << 20, &n);
     if (n > 2000) text[2000] = '\0';
