@@ -182,8 +182,9 @@ static gcut_graph *guarded_step(gcut_graph *outer, const gcut_graph *g, const gc
     gcut_ref *args = gcut_calloc(a, cond->params.n + 1u, sizeof *args);
     args[0] = map[cond->results.at[0].value];
     for (uint32_t i = 0; i < cond->params.n; i++) args[i + 1] = map[cond->params.at[i].value];
-    gcut_region arms[2] = {{gcut_op_region(GCUT_OP_if, 0), arm(body, work, work, n->nres)},
-                           {gcut_op_region(GCUT_OP_if, 1), arm(body, work, NULL, n->nres)}};
+    gcut_region arms[2] = {{.kind = gcut_op_region(GCUT_OP_if, 0)}, {.kind = gcut_op_region(GCUT_OP_if, 1)}};
+    arms[0].body = arm(body, work, work, n->nres);
+    arms[1].body = arm(body, work, NULL, n->nres);
     gcut_node_spec s = {.op = GCUT_OP_if,
                         .args = args,
                         .nargs = cond->params.n + 1,

@@ -234,7 +234,8 @@ static void step(update *u, gcut_ref w, gcut_ref rate, gcut_ref direction)
     next(u, u->name, stored);
     if (stored == full) return;
     naming(u, "rest.next");
-    next(u, name_of(u, "rest"), sub(u, full, gcut_bcast(B, stored, gcut_type_of(u->b.g, full)->dtype)));
+    gcut_ref rest = sub(u, full, gcut_bcast(B, stored, gcut_type_of(u->b.g, full)->dtype));
+    next(u, name_of(u, "rest"), rest);
 }
 
 /* g + wd w */
@@ -247,7 +248,8 @@ static gcut_ref decayed(update *u)
 /* w' = w - lr (g + wd w) */
 static void sgd(update *u)
 {
-    step(u, u->w, scalars_of(u)->step, decayed(u));
+    gcut_ref direction = decayed(u);
+    step(u, u->w, scalars_of(u)->step, direction);
 }
 
 /* m' = mu m + g + wd w;  w' = w - lr m' */
@@ -277,7 +279,7 @@ static void adamw(update *u)
     gcut_ref v = add(u, old, square);
     next(u, name_of(u, "v"), v);
     naming(u, "upd");
-    gcut_ref root = mul(u, gcut_b1(B, GCUT_OP_sqrt, v), wide(u, s.rroot));
+    gcut_ref rroot = wide(u, s.rroot), root = mul(u, gcut_b1(B, GCUT_OP_sqrt, v), rroot);
     gcut_ref ratio = gcut_b2(B, GCUT_OP_div, m, gcut_baddc(B, root, o->eps));
     gcut_ref kept = s.decay ? mul(u, u->w, wide(u, s.decay)) : u->w;
     step(u, kept, s.step, ratio);

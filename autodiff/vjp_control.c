@@ -201,9 +201,10 @@ static uint32_t pass_carries(scan *s, gcut_ref *sum)
         s->dnext[k] = pass(s, last, adjoint_name(s->body, s->f, param_name(s, k)), param_type(s, k));
     }
     for (uint32_t k = s->own; k < s->f->params.n; k++)
-        if (s->reached[k])
-            sum[k] = pass(s, zeros_like(c->b.g, c->x[k], c->b.loc),
-                          adjoint_name(s->body, s->f, param_name(s, k)), param_type(s, k));
+        if (s->reached[k]) {
+            const char *name = adjoint_name(s->body, s->f, param_name(s, k));
+            sum[k] = pass(s, zeros_like(c->b.g, c->x[k], c->b.loc), name, param_type(s, k));
+        }
     return s->nargs;
 }
 

@@ -119,7 +119,8 @@ void gcut_vjp_tanh(gcut_vjp *c)
 /* y = sigmoid x: dx = dy * y * (1 - y) */
 void gcut_vjp_sigmoid(gcut_vjp *c)
 {
-    gcut_vjp_give(c, 0, mul(c, mul(c, c->dy, c->y), one_minus(c, c->y)));
+    gcut_ref rest = one_minus(c, c->y);
+    gcut_vjp_give(c, 0, mul(c, mul(c, c->dy, c->y), rest));
 }
 
 /* y = erf x: dx = dy * 2/sqrt(pi) * e^(-x^2) */
@@ -152,7 +153,7 @@ static gcut_ref gelu_tanh(gcut_vjp *c, gcut_ref x)
 {
     const double k = M_2_SQRTPI * M_SQRT1_2, a = 0.044715;
     gcut_ref xx = mul(c, x, x);
-    gcut_ref u = mul(c, gcut_bscale(B, x, k), gcut_baddc(B, gcut_bscale(B, xx, a), 1));
+    gcut_ref cube = gcut_baddc(B, gcut_bscale(B, xx, a), 1), u = mul(c, gcut_bscale(B, x, k), cube);
     gcut_ref t = gcut_b1(B, GCUT_OP_tanh, u);
     gcut_ref half = gcut_bscale(B, gcut_baddc(B, t, 1), 0.5);
     gcut_ref du = gcut_baddc(B, gcut_bscale(B, xx, 3 * a * k), k);
@@ -225,11 +226,13 @@ void gcut_vjp_pow(gcut_vjp *c)
     if (gcut_vjp_wants(c, 0)) {
         gcut_ref slope = mul(c, b, gcut_b2(B, GCUT_OP_pow, a, gcut_baddc(B, b, -1)));
         gcut_ref da = mul(c, c->dy, slope);
-        gcut_vjp_give(c, 0, gcut_bselect(B, test(c, GCUT_OP_eq, b, 0), gcut_bconst(B, da, 0), da));
+        gcut_ref zero = gcut_bconst(B, da, 0);
+        gcut_vjp_give(c, 0, gcut_bselect(B, test(c, GCUT_OP_eq, b, 0), zero, da));
     }
     if (gcut_vjp_wants(c, 1)) {
         gcut_ref db = mul(c, c->dy, mul(c, c->y, gcut_b1(B, GCUT_OP_log, a)));
-        gcut_ref flat = gcut_b2(B, GCUT_OP_and, test(c, GCUT_OP_eq, a, 0), test(c, GCUT_OP_ge, b, 0));
+        gcut_ref power = test(c, GCUT_OP_ge, b, 0);
+        gcut_ref flat = gcut_b2(B, GCUT_OP_and, test(c, GCUT_OP_eq, a, 0), power);
         gcut_vjp_give(c, 1, gcut_bselect(B, flat, gcut_bconst(B, db, 0), db));
     }
 }

@@ -122,7 +122,8 @@ void gcut_vjp_prod(gcut_vjp *c)
     gcut_ref x = rows_of(c, c->x[0], axes_mask(c), perm, rows);
     gcut_type wide = {.dtype = GCUT_i64, .rank = 3, .dim = {rows[0], rows[1], rows[1]}};
     gcut_ref all = gcut_bbroadcast(B, x, wide.dim, 3, (gcut_dim[]){0, 2});
-    gcut_ref self = gcut_b2(B, GCUT_OP_eq, gcut_biota(B, &wide, 1), gcut_biota(B, &wide, 2));
+    gcut_ref column = gcut_biota(B, &wide, 2), row = gcut_biota(B, &wide, 1);
+    gcut_ref self = gcut_b2(B, GCUT_OP_eq, row, column);
     gcut_ref others =
         gcut_breduce(B, GCUT_OP_prod, gcut_bselect(B, self, gcut_bconst(B, all, 1), all), 1u << 2);
     for (uint32_t d = 0; d < t.rank; d++) {

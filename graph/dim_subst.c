@@ -14,8 +14,10 @@ static void check(const gcut_dims *t, gcut_dim_error e)
 static gcut_dim atom(gcut_dims *t, uint32_t id, const gcut_dim_subst *s, uint32_t n)
 {
     gcut_dim_atom a = t->atoms.at[id];
-    if (!a.name)
-        return gcut_dim_make(t, a.op, gcut_dim_substitute(t, a.a, s, n), gcut_dim_substitute(t, a.b, s, n));
+    if (!a.name) {
+        gcut_dim y = gcut_dim_substitute(t, a.b, s, n), x = gcut_dim_substitute(t, a.a, s, n);
+        return gcut_dim_make(t, a.op, x, y);
+    }
     gcut_dim self = gcut_dim_symbol(t, a.name);
     for (uint32_t i = 0; i < n; i++)
         if (s[i].sym == self) return s[i].by;

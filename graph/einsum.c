@@ -159,8 +159,8 @@ static void take_diagonals(einsum *e, term *t)
             gcut_type index = *gcut_type_of(e->b->g, t->v);
             index.dtype = GCUT_i64;
             index.dim[k] = index.dim[d];
-            gcut_ref on =
-                gcut_b2(e->b, GCUT_OP_eq, gcut_biota(e->b, &index, (int)d), gcut_biota(e->b, &index, (int)k));
+            gcut_ref column = gcut_biota(e->b, &index, (int)k), row = gcut_biota(e->b, &index, (int)d);
+            gcut_ref on = gcut_b2(e->b, GCUT_OP_eq, row, column);
             gcut_ref x = gcut_type_of(e->b->g, t->v)->dim[k] == index.dim[k]
                              ? t->v
                              : gcut_breshape(e->b, t->v, index.dim, t->rank);

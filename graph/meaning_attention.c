@@ -39,7 +39,8 @@ static gcut_ref mask_future(gcut_build *b, gcut_ref x, double fill)
         query = gcut_b2(b, GCUT_OP_add, query, size_like(b, t.dim[3], &t));
         key = gcut_b2(b, GCUT_OP_add, key, size_like(b, t.dim[2], &t));
     }
-    return gcut_bselect(b, gcut_b2(b, GCUT_OP_le, key, query), x, gcut_bconst(b, x, fill));
+    gcut_ref hidden = gcut_bconst(b, x, fill);
+    return gcut_bselect(b, gcut_b2(b, GCUT_OP_le, key, query), x, hidden);
 }
 
 /* x scale; 1 / sqrt(D) unless given */

@@ -59,9 +59,10 @@ static gcut_ref bilinear(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim fact
     gcut_type index = wide;
     index.dtype = GCUT_i64;
     gcut_ref k = gcut_biota(b, &index, (int)axis + 1);
-    gcut_ref low = gcut_b2(b, GCUT_OP_lt, gcut_bscale(b, k, 2), gcut_bconst(b, k, (double)(factor - 1)));
-    gcut_ref at = gcut_b2(b, GCUT_OP_div, gcut_baddc(b, gcut_bcast(b, k, wide.dtype), 0.5),
-                          gcut_bfull(b, &wide, (double)factor));
+    gcut_ref half = gcut_bconst(b, k, (double)(factor - 1));
+    gcut_ref low = gcut_b2(b, GCUT_OP_lt, gcut_bscale(b, k, 2), half);
+    gcut_ref whole = gcut_bfull(b, &wide, (double)factor);
+    gcut_ref at = gcut_b2(b, GCUT_OP_div, gcut_baddc(b, gcut_bcast(b, k, wide.dtype), 0.5), whole);
     gcut_ref o = gcut_b1(b, GCUT_OP_abs, gcut_baddc(b, at, -0.5));
     gcut_ref near = gcut_b2(b, GCUT_OP_mul, gcut_b2(b, GCUT_OP_sub, gcut_bconst(b, o, 1), o), here);
     gcut_ref far = gcut_b2(b, GCUT_OP_mul, o, gcut_bselect(b, low, before, after));

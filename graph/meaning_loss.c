@@ -29,8 +29,9 @@ gcut_ref gcut_meaning_cross_entropy(gcut_build *b, const gcut_graph *src, const 
         gcut_ref even = gcut_bscale(b, gcut_breduce(b, GCUT_OP_mean, p, last), smooth);
         row = gcut_b2(b, GCUT_OP_add, gcut_bscale(b, row, 1 - smooth), even);
     }
-    row = gcut_bselect(b, counts, gcut_b1(b, GCUT_OP_neg, row), gcut_bconst(b, row, 0));
+    gcut_ref nothing = gcut_bconst(b, row, 0);
+    row = gcut_bselect(b, counts, gcut_b1(b, GCUT_OP_neg, row), nothing);
     gcut_ref n = gcut_bcast(b, counts, type_of(b, p).dtype);
-    return gcut_b2(b, GCUT_OP_div, gcut_breduce(b, GCUT_OP_sum, row, all_axes(b, row)),
-                   gcut_breduce(b, GCUT_OP_sum, n, all_axes(b, n)));
+    n = gcut_breduce(b, GCUT_OP_sum, n, all_axes(b, n));
+    return gcut_b2(b, GCUT_OP_div, gcut_breduce(b, GCUT_OP_sum, row, all_axes(b, row)), n);
 }

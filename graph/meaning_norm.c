@@ -21,8 +21,8 @@ gcut_ref gcut_meaning_layer_norm(gcut_build *b, const gcut_graph *src, const gcu
     gcut_ref mean = gcut_breduce(b, GCUT_OP_mean, x[0], mask);
     gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], gcut_bexpand(b, mean, x[0], mask));
     gcut_ref y = normalise(b, d, gcut_attr_num(src, node, GCUT_A_eps));
-    return gcut_b2(b, GCUT_OP_add, gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y)),
-                   along_last(b, x[2], y));
+    gcut_ref bias = along_last(b, x[2], y);
+    return gcut_b2(b, GCUT_OP_add, gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y)), bias);
 }
 
 /* y = x / sqrt(mean x^2 + eps) g (Zhang & Sennrich 2019) */
@@ -63,7 +63,8 @@ static gcut_ref along_channels(gcut_build *b, gcut_ref v, gcut_ref x)
 static gcut_ref running(gcut_build *b, gcut_ref old, gcut_ref batch, double momentum)
 {
     gcut_ref r = gcut_bcast(b, old, type_of(b, batch).dtype);
-    gcut_ref sum = gcut_b2(b, GCUT_OP_add, gcut_bscale(b, r, 1 - momentum), gcut_bscale(b, batch, momentum));
+    gcut_ref fresh = gcut_bscale(b, batch, momentum);
+    gcut_ref sum = gcut_b2(b, GCUT_OP_add, gcut_bscale(b, r, 1 - momentum), fresh);
     return gcut_b1(b, GCUT_OP_stop_gradient, sum);
 }
 
@@ -91,7 +92,7 @@ gcut_ref gcut_meaning_batch_norm(gcut_build *b, const gcut_graph *src, const gcu
     gcut_ref scale = gcut_b2(b, GCUT_OP_mul, gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, v, eps)), x[1]);
     gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, m, x[0]));
     gcut_ref y = gcut_b2(b, GCUT_OP_mul, d, along_channels(b, scale, d));
-    gcut_ref others = gcut_b2(b, GCUT_OP_max, gcut_baddc(b, n, -1), gcut_bconst(b, n, 1));
+    gcut_ref one = gcut_bconst(b, n, 1), others = gcut_b2(b, GCUT_OP_max, gcut_baddc(b, n, -1), one);
     b->more[0] = running(b, x[3], m, momentum);
     b->more[1] = running(b, x[4], gcut_b2(b, GCUT_OP_div, squares, others), momentum);
     return gcut_b2(b, GCUT_OP_add, y, along_channels(b, x[2], y));

@@ -23,7 +23,8 @@ gcut_ref gcut_meaning_elu(gcut_build *b, const gcut_graph *src, const gcut_node 
     gcut_attr hi = gcut_attr_int(GCUT_A_hi, 0);
     gcut_ref e = gcut_b1(b, GCUT_OP_expm1, clamped(b, x[0], &hi, 1));
     double alpha = gcut_attr_num(src, node, GCUT_A_alpha);
-    return gcut_bselect(b, test(b, GCUT_OP_gt, x[0], 0), x[0], alpha == 1 ? e : gcut_bscale(b, e, alpha));
+    if (alpha != 1) e = gcut_bscale(b, e, alpha);
+    return gcut_bselect(b, test(b, GCUT_OP_gt, x[0], 0), x[0], e);
 }
 
 /* y = x > 0 ? x : slope x */
@@ -38,13 +39,15 @@ gcut_ref gcut_meaning_leaky_relu(gcut_build *b, const gcut_graph *src, const gcu
 static gcut_ref between(gcut_build *b, gcut_ref x, gcut_ref top, gcut_ref middle)
 {
     gcut_ref upper = gcut_bselect(b, test(b, GCUT_OP_ge, x, 3), top, middle);
-    return gcut_bselect(b, test(b, GCUT_OP_le, x, -3), gcut_bconst(b, x, 0), upper);
+    gcut_ref zero = gcut_bconst(b, x, 0);
+    return gcut_bselect(b, test(b, GCUT_OP_le, x, -3), zero, upper);
 }
 
 /* x / 6 + 1 / 2 */
 static gcut_ref ramp(gcut_build *b, gcut_ref x)
 {
-    return gcut_b2(b, GCUT_OP_div, gcut_baddc(b, x, 3), gcut_bconst(b, x, 6));
+    gcut_ref six = gcut_bconst(b, x, 6);
+    return gcut_b2(b, GCUT_OP_div, gcut_baddc(b, x, 3), six);
 }
 
 /* y = x / 6 + 1 / 2 between 0 and 1 (Courbariaux, Bengio & David 2015, with this slope) */
@@ -52,7 +55,8 @@ gcut_ref gcut_meaning_hardsigmoid(gcut_build *b, const gcut_graph *src, const gc
                                   const gcut_ref *x)
 {
     (void)src, (void)node;
-    return between(b, x[0], gcut_bconst(b, x[0], 1), ramp(b, x[0]));
+    gcut_ref middle = ramp(b, x[0]);
+    return between(b, x[0], gcut_bconst(b, x[0], 1), middle);
 }
 
 /* y = x hardsigmoid(x) (Howard et al. 2019) */
@@ -77,5 +81,6 @@ gcut_ref gcut_meaning_mish(gcut_build *b, const gcut_graph *src, const gcut_node
 gcut_ref gcut_meaning_tan(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
     (void)src, (void)node;
-    return gcut_b2(b, GCUT_OP_div, gcut_b1(b, GCUT_OP_sin, x[0]), gcut_b1(b, GCUT_OP_cos, x[0]));
+    gcut_ref cosine = gcut_b1(b, GCUT_OP_cos, x[0]);
+    return gcut_b2(b, GCUT_OP_div, gcut_b1(b, GCUT_OP_sin, x[0]), cosine);
 }

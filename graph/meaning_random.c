@@ -93,5 +93,6 @@ gcut_ref gcut_meaning_dropout(gcut_build *b, const gcut_graph *src, const gcut_n
     if (p == 0) return x[0];
     gcut_ref u = random_bits(b, x[1], indices(b, &t), GCUT_f32);
     gcut_ref kept = gcut_b2(b, GCUT_OP_ge, u, gcut_bconst(b, u, p));
-    return gcut_bselect(b, kept, gcut_bscale(b, x[0], 1 / (1 - p)), gcut_bconst(b, x[0], 0));
+    gcut_ref zero = gcut_bconst(b, x[0], 0);
+    return gcut_bselect(b, kept, gcut_bscale(b, x[0], 1 / (1 - p)), zero);
 }

@@ -24,7 +24,8 @@ gcut_ref gcut_meaning_pick(gcut_build *b, const gcut_graph *src, const gcut_node
     t.ordered = false;
     gcut_attr of = gcut_attr_dim(GCUT_A_of, t.dim[axis]);
     gcut_ref i = gcut_node_new(b->g, GCUT_OP_bounded, &x[1], 1, &of, 1, b->loc, b->name);
-    gcut_ref here = gcut_b2(b, GCUT_OP_eq, gcut_biota(b, &t, (int)axis), gcut_bexpand(b, i, x[0], mask));
+    gcut_ref wanted = gcut_bexpand(b, i, x[0], mask);
+    gcut_ref here = gcut_b2(b, GCUT_OP_eq, gcut_biota(b, &t, (int)axis), wanted);
     return gcut_breduce(b, GCUT_OP_sum, gcut_bselect(b, here, x[0], gcut_bconst(b, x[0], 0)), mask);
 }
 
@@ -55,7 +56,8 @@ gcut_ref gcut_meaning_logsumexp(gcut_build *b, const gcut_graph *src, const gcut
 {
     uint32_t mask = axes_attr(b, src, node, x[0]);
     gcut_ref top = shift_of(b, x[0], mask);
-    gcut_ref infinite = gcut_b2(b, GCUT_OP_eq, gcut_b1(b, GCUT_OP_abs, top), gcut_bconst(b, top, INFINITY));
+    gcut_ref inf = gcut_bconst(b, top, INFINITY);
+    gcut_ref infinite = gcut_b2(b, GCUT_OP_eq, gcut_b1(b, GCUT_OP_abs, top), inf);
     gcut_ref m = gcut_bselect(b, infinite, gcut_bconst(b, top, 0), top);
     gcut_ref e = gcut_b1(b, GCUT_OP_exp, gcut_b2(b, GCUT_OP_sub, x[0], gcut_bexpand(b, m, x[0], mask)));
     gcut_ref l = gcut_b1(b, GCUT_OP_log, gcut_breduce(b, GCUT_OP_sum, e, mask));
@@ -106,8 +108,8 @@ gcut_ref gcut_meaning_cumprod(gcut_build *b, const gcut_graph *src, const gcut_n
     gcut_ref flat = gcut_breshape(b, x[0], index.dim, 3);
     gcut_ref last = gcut_btranspose(b, flat, (gcut_dim[]){0, 2, 1});
     gcut_ref wide = gcut_bbroadcast(b, last, index.dim, 4, (gcut_dim[]){0, 2, 3});
-    gcut_ref in =
-        gcut_b2(b, reverse ? GCUT_OP_ge : GCUT_OP_le, gcut_biota(b, &index, 3), gcut_biota(b, &index, 1));
+    gcut_ref to = gcut_biota(b, &index, 1), from = gcut_biota(b, &index, 3);
+    gcut_ref in = gcut_b2(b, reverse ? GCUT_OP_ge : GCUT_OP_le, from, to);
     gcut_ref y = gcut_breduce(b, GCUT_OP_prod, gcut_bselect(b, in, wide, gcut_bconst(b, wide, 1)), 1u << 3);
     return gcut_breshape(b, y, t.dim, t.rank);
 }

@@ -220,9 +220,11 @@ void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *siz
         for (uint32_t d = 0; d < taken(f, k)->rank; d++)
             gcut_dim_require(g, gcut_dim_substitute(t, taken(f, k)->dim[d], sizes->at, sizes->n),
                              operand(&r, k)->dim[d], s->loc, "call");
-    for (uint32_t i = 0; i < f->checks.n; i++)
-        gcut_dim_require(g, gcut_dim_substitute(t, f->checks.at[i].a, sizes->at, sizes->n),
-                         gcut_dim_substitute(t, f->checks.at[i].b, sizes->at, sizes->n), s->loc, "call");
+    for (uint32_t i = 0; i < f->checks.n; i++) {
+        gcut_dim y = gcut_dim_substitute(t, f->checks.at[i].b, sizes->at, sizes->n);
+        gcut_dim_require(g, gcut_dim_substitute(t, f->checks.at[i].a, sizes->at, sizes->n), y, s->loc,
+                         "call");
+    }
 }
 
 static void infer_call(rule *r)

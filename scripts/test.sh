@@ -6,7 +6,8 @@
 #   1. optimised build in build/, every test
 #   2. build-asan/ with AddressSanitizer, leak checking and UndefinedBehaviorSanitizer, every test
 #   3. one load-compile-run-free cycle under valgrind
-#   4. a build with clang and the format of the sources, when clang and clang-format 14 are there
+#   4. a build with clang, which must emit the same C, and the format of the sources, when clang and clang-format 14
+#      are there
 #
 # The last line is the totals of all of it.
 set -eu
@@ -67,6 +68,18 @@ check()
     fi
 }
 
+# same_c FOLDER FOLDER: both builds emit the same steps.  Compilers differ in the order in which they evaluate operands.
+same_c()
+{
+    for model in examples/*.gcut tests/models/*.gcut; do
+        for folder in "$@"; do
+            mkdir -p "$work/$folder"
+            "$folder/gradcut" compile "$model" --optimizer adamw -o "$work/$folder/step" || return 1
+        done
+        cmp "$work/$1/step.c" "$work/$2/step.c" || return 1
+    done
+}
+
 build build -DBUILD_TESTING=ON -DGRADCUT_SANITIZE= || {
     echo "0 passed, 1 failed (the build)"
     exit 1
@@ -96,6 +109,7 @@ int main(void) { return omp_get_num_threads() != 1; }
 C
     then
         check "clang" build build-clang -DCMAKE_C_COMPILER=clang -DBUILD_TESTING=OFF -DGRADCUT_SANITIZE=
+        check "clang emits the same C" same_c build build-clang
     else
         echo "== clang: skipped, it has no OpenMP"
     fi

@@ -61,8 +61,8 @@ typedef struct disc {
 static disc disc_new(data *d, int64_t h, int64_t w)
 {
     double least = (double)(h < w ? h : w);
-    return (disc){rng_unit(&d->random) * (double)w, rng_unit(&d->random) * (double)h,
-                  least * (0.15 + 0.2 * rng_unit(&d->random))};
+    double x = rng_unit(&d->random), y = rng_unit(&d->random), radius = rng_unit(&d->random);
+    return (disc){x * (double)w, y * (double)h, least * (0.15 + 0.2 * radius)};
 }
 
 static bool disc_holds(const disc *c, int64_t y, int64_t x)
@@ -89,7 +89,9 @@ void data_masks(data *d, gcut_step *step)
     float *at = x.at;
     int32_t *mask = t.at;
     for (int64_t i = 0; i < n; i++) {
-        disc c[2] = {disc_new(d, h, w), disc_new(d, h, w)};
+        disc c[2];
+        c[0] = disc_new(d, h, w);
+        c[1] = disc_new(d, h, w);
         for (int64_t k = 0; k < pixels; k++) {
             int32_t in = disc_holds(&c[0], k / w, k % w) || disc_holds(&c[1], k / w, k % w);
             mask[i * pixels + k] = in;
