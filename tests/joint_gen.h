@@ -53,7 +53,10 @@ static inline void forward_node(joint_gen *r)
     case 0:
     case 1: y = gcut_b1(&r->b, unary[draw(r, 5)], x); break;
     case 2:
-    case 3: y = gcut_b2(&r->b, binary[draw(r, 4)], x, any_mat(r)); break;
+    case 3:
+        y = any_mat(r);
+        y = gcut_b2(&r->b, binary[draw(r, 4)], x, y);
+        break;
     case 4: y = gcut_bmatmul(&r->b, x, r->weight, false, draw(r, 2)); break;
     case 5: r->row[r->nrow++] = gcut_breduce(&r->b, GCUT_OP_sum, x, 2); return;
     case 6: y = r->nrow ? spread(r, r->row[draw(r, r->nrow)]) : gcut_baddc(&r->b, x, 0.5); break;
@@ -73,10 +76,11 @@ static inline gcut_ref backward_node(joint_gen *r, gcut_ref acc)
     if (r->nrow && draw(r, 4) == 0) v = spread(r, r->row[draw(r, r->nrow)]);
     switch (draw(r, 5)) {
     case 0: v = gcut_b1(&r->b, GCUT_OP_sin, v); break;
-    case 1:
-        v = gcut_bselect(&r->b, gcut_b2(&r->b, GCUT_OP_gt, v, gcut_bconst(&r->b, v, 0)), acc,
-                         gcut_bconst(&r->b, acc, 0));
+    case 1: {
+        gcut_ref zero = gcut_bconst(&r->b, acc, 0);
+        v = gcut_bselect(&r->b, gcut_b2(&r->b, GCUT_OP_gt, v, gcut_bconst(&r->b, v, 0)), acc, zero);
         break;
+    }
     case 2: return gcut_bmatmul(&r->b, acc, r->weight, false, true);
     }
     return gcut_b2(&r->b, draw(r, 2) ? GCUT_OP_mul : GCUT_OP_add, acc, v);

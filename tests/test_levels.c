@@ -476,7 +476,7 @@ static void body_random(void *arg)
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
             if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&
-                p->facts->base[v] == v && !p->facts->out[v])
+                p->facts->base[v] == v && !p->facts->out[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
                 p->force[v] = v % 2 ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
         gcut_family *f = gcut_family_of(p, a);
         assert_true(f->by_cost.n >= 1 && f->by_cost.n <= GCUT_MAX_MEMBERS);

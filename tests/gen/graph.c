@@ -54,8 +54,9 @@ static void state(graph_gen *r)
     gcut_ref s = gcut_param_new(r->b.g, GCUT_ROLE_state, "running", &t);
     r->nleaves++;
     uint32_t k = gen_add(r, s, 1, true), y = gen_matching(r, k, false);
+    gcut_ref other = gen_use(r, y);
     gcut_ref next =
-        gcut_b1(&r->b, GCUT_OP_tanh, gcut_b2(&r->b, GCUT_OP_add, gcut_bscale(&r->b, s, 0.5), gen_use(r, y)));
+        gcut_b1(&r->b, GCUT_OP_tanh, gcut_b2(&r->b, GCUT_OP_add, gcut_bscale(&r->b, s, 0.5), other));
     gcut_result_new(r->b.g, GCUT_ROLE_next, "running", next);
 }
 

@@ -145,8 +145,8 @@ static void make_if(graph_gen *r)
     gcut_ref inside = gcut_body_capture(body[0], gen_use(r, x));
     yields(body[0], "a", gcut_b1(&b[0], GCUT_OP_sin, inside));
     yields(body[0], "b", inside);
-    inside = gcut_b2(&b[1], GCUT_OP_mul, gcut_body_capture(body[1], gen_use(r, x)),
-                     gcut_body_capture(body[1], gen_use(r, y)));
+    gcut_ref other = gcut_body_capture(body[1], gen_use(r, y));
+    inside = gcut_b2(&b[1], GCUT_OP_mul, gcut_body_capture(body[1], gen_use(r, x)), other);
     yields(body[1], "a", gcut_b1(&b[1], GCUT_OP_cos, inside));
     yields(body[1], "b", gcut_bconst(&b[1], inside, 0.5));
     gcut_ref out = with_bodies(r->b.g, GCUT_OP_if, &p, 1, body, (uint32_t[]){0, 0}, 2, NULL, 0);

@@ -84,7 +84,8 @@ void make_broadcast(graph_gen *r, gcut_op op)
 /* One axis of a slice. */
 static void cut_axis(graph_gen *r, gcut_dim n, gcut_dim *start, gcut_dim *limit, gcut_dim *step)
 {
-    *start = 0, *limit = n, *step = 1 + (gen_draw(r, 3) == 0) + (gen_draw(r, 5) == 0);
+    bool third = gen_draw(r, 3) == 0, fifth = gen_draw(r, 5) == 0;
+    *start = 0, *limit = n, *step = 1 + third + fifth;
     if (gcut_dim_known(n)) {
         if (n == 0 || gen_draw(r, 3) == 0) return;
         *start = gen_draw(r, (uint32_t)n);
@@ -117,7 +118,8 @@ static gcut_ref sliced(graph_gen *r, gcut_ref x, uint32_t only)
 void make_slice(graph_gen *r, gcut_op op)
 {
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);
-    gen_moved(r, x, sliced(r, gen_use(r, x), gen_draw(r, 16)));
+    uint32_t how = gen_draw(r, 16);
+    gen_moved(r, x, sliced(r, gen_use(r, x), how));
 }
 
 void make_pad(graph_gen *r, gcut_op op)
