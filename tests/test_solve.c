@@ -29,8 +29,9 @@ static gcut_network *random_network(gcut_arena *a, uint64_t *s, double unit)
         for (uint32_t k = 0; k < nres; k++) {
             bool never = nv > 0 && rng(s) % 6 == 0;
             int64_t b = (int64_t)(rng(s) % 4);
-            gcut_network_value(n, nv + k, never ? INFINITY : (double)(rng(s) % 5) * unit, b, rng(s) % 5 != 0,
-                               "");
+            bool weighs = rng(s) % 5 != 0;
+            double price = never ? INFINITY : (double)(rng(s) % 5) * unit;
+            gcut_network_value(n, nv + k, price, b, weighs, "");
         }
         while (nv > 0 && nargs < 2 && rng(s) % 4) args[nargs++] = (uint32_t)(rng(s) % nv);
         gcut_network_work(n, nv == 0 ? INFINITY : (double)(rng(s) % 4) * unit, "", args, nv == 0 ? 0 : nargs,
