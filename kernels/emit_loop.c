@@ -126,10 +126,14 @@ static void emit_body(gcut_loop *l)
     W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
       dim(l, l->u->flat ? l->u->numel : l->u->inner));
     if (l->u->blocked) {
+        /* Neighbouring blocks go to one thread: their sums lie side by side, and what a processor fetches
+         * ahead of the one it works on would take lines from a thread that writes the next. */
+        W(l, "    int64_t k0, k1;\n    gcut_rt_share(%d, 1, t, nt, &k0, &k1);\n", GCUT_BLOCKS);
         W(l,
-          "    for (int k = t; k < %d; k += nt) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, k, %d, &r0, "
-          "&r1);\n",
-          GCUT_BLOCKS, row_count(l), GCUT_BLOCKS);
+          "    for (int64_t k = k0; k < k1; k++) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, (int)k, "
+          "%d, "
+          "&r0, &r1);\n",
+          row_count(l), GCUT_BLOCKS);
         gcut_loop_begin_block(l);
     }
     emit_rows(l);
