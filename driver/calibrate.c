@@ -44,6 +44,7 @@ typedef struct calibration {
     /* the first visit of each kind; an array by section */
     uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
     uint32_t point, point64, other, narrow_off, wide_off, wide_product;
+    double handing_ns[SECTIONS], call_ns;
     gcut_machine_model model;
     gcut_machine at[SECTIONS];
     const char *path;
@@ -296,16 +297,23 @@ static void compare_threads(gcut_machine *m)
     no_slower(m->attention_ns_per_flop, f->attention_ns_per_flop, 2);
 }
 
+/* What the grid, measured in calls of many products, says of one of them. */
+static double smallest_ns(const gcut_machine *m)
+{
+    return gcut_machine_gemm_ns(m, GCUT_f32, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0], 1);
+}
+
 static void fill_model(calibration *c)
 {
     for (int s = 0; s < c->n; s++) {
         gcut_machine *m = &c->at[s];
         m->threads = c->threads[s];
-        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + gcut_host_region_ns(c->threads[s]);
+        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + c->handing_ns[s];
         fill_memory(c, s, m);
         fill_contractions(c, s, m);
         fill_ops(c, s, m);
         if (s > 0) compare_threads(m);
+        m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
     }
     c->model = (gcut_machine_model){gcut_host_name(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
 }
@@ -345,6 +353,8 @@ static void calibrate(void *arg)
     compile_probes(c);
     for (int s = 0; s < c->n; s++) add_section(c, s);
     add_ops(c);
+    for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
+    c->call_ns = gcut_host_call_ns();
     visit_all(c);
     fill_model(c);
     c->json.arena = c->text.arena = c->env->arena;

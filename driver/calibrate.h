@@ -64,6 +64,9 @@ uint32_t gcut_probes_streams(gcut_arena *arena, gcut_probes *out);      /* two: 
 /* driver/calibrate_host.c */
 const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
 void gcut_host_caches(double bytes[GCUT_DRAM]); /* of one core's L2, and of L3 */
-double gcut_host_region_ns(int threads);        /* a parallel region and its barrier; 0 for one thread */
+/* What a kernel waits for when the threads of a step share it, as steps do; 0 for one thread. */
+double gcut_host_handing_ns(int threads);
+/* One call of the smallest product of the grid. */
+double gcut_host_call_ns(void);
 
 #endif

@@ -50,24 +50,58 @@ void gcut_host_caches(double bytes[GCUT_DRAM])
     bytes[GCUT_L3] = fmax(l3, 4 * l2);
 }
 
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
 static void nothing(void *arg, int t, int nt)
 {
     (void)arg, (void)t, (void)nt;
 }
 
-/* A region and its barrier: the first quartile, since the least is that of threads that happened to meet. */
-double gcut_host_region_ns(int threads)
+typedef struct handing {
+    int threads;
+    double ns;
+} handing;
+
+/* The first quartile, since the least is that of threads that happened to meet. */
+static void hand_out(void *arg)
 {
     enum { TIMES = 400 };
+    handing *h = arg;
     double ns[TIMES];
-    if (threads <= 1) return 0;
     for (int i = 0; i < TIMES; i++) {
-        struct timespec a, b;
-        clock_gettime(CLOCK_MONOTONIC, &a);
-        gcut_rt_parallel(nothing, NULL, threads);
-        clock_gettime(CLOCK_MONOTONIC, &b);
-        ns[i] = 1e9 * (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec);
+        double start = now_ns();
+        gcut_rt_parallel(nothing, NULL, h->threads);
+        ns[i] = now_ns() - start;
     }
     gcut_sort_reals(ns, TIMES);
-    return gcut_quantile(ns, TIMES, 0.25);
+    h->ns = gcut_quantile(ns, TIMES, 0.25);
+}
+
+double gcut_host_handing_ns(int threads)
+{
+    handing h = {.threads = threads};
+    if (threads > 1) gcut_rt_team(hand_out, &h, threads);
+    return h.ns;
+}
+
+double gcut_host_call_ns(void)
+{
+    enum { ROUNDS = 50, TIMES = 200 };
+    const int64_t n = (int64_t)gcut_gemm_hi[0], k = (int64_t)gcut_gemm_k[0];
+    const gcut_rt_gemm g = {
+        .m = 1, .n = n, .k = k, .rsa = k, .csa = 1, .rsb = n, .csb = 1, .rsc = n, .csc = 1};
+    float a[8] = {1}, b[8 * 16] = {1}, y[16];
+    double least = INFINITY;
+    GCUT_ASSERT(k <= 8 && n <= 16);
+    for (int r = 0; r < ROUNDS; r++) {
+        double start = now_ns();
+        for (int i = 0; i < TIMES; i++) gcut_rt_gemm_f32(&g, a, b, y, 1);
+        least = fmin(least, (now_ns() - start) / TIMES);
+    }
+    return least;
 }

@@ -90,11 +90,11 @@ static const gcut_probe others[] = {
     P(pad, 64, 258, ROWS, "%y$ = pad(%x$, low=[0, 1], high=[0, 1])", "@[N$, 258]")
     P(concat, 64, 512, ROWS ", input %z$: @[N$, 256]", "%y$ = concat(%x$, %z$, axis=1)", "@[N$, 512]")
     P(flip, 64, 256, ROWS, "%y$ = flip(%x$, axes=[1])", "@[N$, 256]")
-    P(max_pool2d, 2, 6272, WIDE, "%y$ = max_pool2d(%x$, window=[2, 2])", "@[N$, 32, 14, 14]")
-    P(avg_pool2d, 2, 6272, WIDE, "%y$ = avg_pool2d(%x$, window=[2, 2])", "@[N$, 32, 14, 14]")
-    P(max_pool2d_grad, 2, 25088, WIDE ", input %z$: @[N$, 32, 14, 14]",
+    P(max_pool2d, 8, 6272, WIDE, "%y$ = max_pool2d(%x$, window=[2, 2])", "@[N$, 32, 14, 14]")
+    P(avg_pool2d, 8, 6272, WIDE, "%y$ = avg_pool2d(%x$, window=[2, 2])", "@[N$, 32, 14, 14]")
+    P(max_pool2d_grad, 8, 25088, WIDE ", input %z$: @[N$, 32, 14, 14]",
       "%y$ = max_pool2d_grad(%x$, %z$, window=[2, 2])", "@[N$, 32, 28, 28]")
-    P(avg_pool2d_grad, 2, 25088, "input %z$: @[N$, 32, 14, 14]",
+    P(avg_pool2d_grad, 8, 25088, "input %z$: @[N$, 32, 14, 14]",
       "%y$ = avg_pool2d_grad(%z$, shape=[28, 28], window=[2, 2])", "@[N$, 32, 28, 28]")
     P(upsample, 2, 25088, "input %z$: @[N$, 32, 14, 14]", "%y$ = upsample(%z$, factor=[2, 2])", "@[N$, 32, 28, 28]")
     P(uniform, 16384, 1, DRAW, "%u$ = uniform(%k$, shape=[N$], dtype=\"@\")\n  %y$ = add(%x$, %u$)", "@[N$]")
@@ -103,7 +103,7 @@ static const gcut_probe others[] = {
     P(random, 16384, 1, "input %k$: i64[N$], input %i$: i64[N$]", "%y$ = random(%k$, %i$)", "f32[N$]")
 };
 
-/* Four windows, each as the convolution, its transpose in x and its transpose in w, in the order of
+/* Seven windows, each as the convolution, its transpose in x and its transpose in w, in the order of
  * gcut_window. */
 #define PAD "pad=[1, 1, 1, 1]"
 #define CONV(x, w, y, shape, how, window)                                                                   \
@@ -116,8 +116,11 @@ static const gcut_probe others[] = {
 
 static const gcut_probe contractions[] = {
     CONV("N$, 64, 28, 28", "64, 64, 1, 1", "N$, 64, 28, 28", "[28, 28]", "", "[1, 1]")
-    CONV("N$, 32, 28, 28", "32, 32, 3, 3", "N$, 32, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
+    CONV("N$, 32, 28, 28", "32, 32, 5, 5", "N$, 32, 28, 28", "[28, 28]", ", pad=[2, 2, 2, 2]", "[5, 5]")
+    CONV("N$, 96, 20, 20", "96, 96, 3, 3", "N$, 96, 20, 20", "[20, 20]", ", " PAD, "[3, 3]")
+    CONV("N$, 8, 28, 28", "16, 8, 3, 3", "N$, 16, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
     CONV("N$, 32, 56, 56", "64, 32, 3, 3", "N$, 64, 28, 28", "[56, 56]", ", stride=[2, 2], " PAD, "[3, 3]")
+    CONV("N$, 3, 128, 128", "192, 3, 16, 16", "N$, 192, 8, 8", "[128, 128]", ", stride=[16, 16]", "[16, 16]")
     CONV("N$, 64, 28, 28", "64, 1, 3, 3", "N$, 64, 28, 28", "[28, 28]", ", groups=64, " PAD, "[3, 3]")
     P(attention, 1, 0, QKV, "%y$ = attention(%q$, %k$, %v$, causal=true)", "@[N$, 8, 256, 64]")
     P(attention_grad, 1, 0, QKV ", input %z$: @[N$, 8, 256, 64]",

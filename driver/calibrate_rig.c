@@ -62,7 +62,9 @@ static void fill_pool(gcut_rig *r, size_t bytes)
 {
     size_t size = (size_t)gcut_dtype_bytes(r->dtype);
     for (size_t i = 0; i < bytes / size; i++) {
-        double x = 0.5 + (double)(i * 40503u % 65536u) / 65536;
+        uint32_t mixed = (uint32_t)i * 2654435761u;
+        mixed = (mixed ^ mixed >> 15) * 2246822519u;
+        double x = 0.5 + (double)(mixed >> 16) / 65536; /* without a pattern that branches would follow */
         if (r->dtype == GCUT_f64)
             ((double *)r->pool)[i] = x;
         else
@@ -114,8 +116,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     gcut_rig *r = gcut_calloc(arena, 1, sizeof *r);
     *r = (gcut_rig){.env = env, .dtype = t, .probe = probes->at, .n = probes->n};
     pool_bytes = (pool_bytes + 63) & ~(size_t)63;
-    r->pool = gcut_alloc(arena, 2 * pool_bytes + 64);
-    r->pool = (void *)(((uintptr_t)r->pool + 63) & ~(uintptr_t)63);
+    r->pool = gcut_step_memory(arena, (int64_t)(2 * pool_bytes)); /* pages as a step has them */
     r->results = (char *)r->pool + pool_bytes;
     fill_pool(r, pool_bytes);
     r->size = symbols_of(r, arena);

@@ -14,7 +14,8 @@
 
 const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 64, 256}, gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024},
              gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
-const char *const gcut_window_names[GCUT_NWINDOWS] = {"point", "plain", "strided", "depthwise"};
+const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",   "plain",   "tiled",    "narrow",
+                                                      "strided", "patches", "depthwise"};
 
 /* ---- sections ---- */
 
@@ -97,18 +98,35 @@ double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut
     return flops * machine->attention_ns_per_flop[way - GCUT_WAY_attention] * f64_factor(machine, t);
 }
 
-/* Sizes that are not numbers count as large. */
+/* Both sides of an axis, of a list. */
+static bool both(const gcut_dim *list, gcut_dim a, gcut_dim b)
+{
+    return list[0] == a && list[1] == b;
+}
+
+static bool few(gcut_dim channels)
+{
+    return gcut_dim_known(channels) && channels < GCUT_FEW_CHANNELS;
+}
+
+/* Sizes that are not numbers count as large, and not as those of a tiled window. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     GCUT_ASSERT(info->way >= GCUT_WAY_conv_y && info->way <= GCUT_WAY_conv_w);
     gcut_ref w = info->way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(g, n, 1);
     const gcut_dim *d = gcut_type_of(g, w)->dim; /* [O, C / groups, KH, KW] */
-    const gcut_attr *groups = gcut_attr_get(g, n, GCUT_A_groups),
-                    *stride = gcut_attr_get(g, n, GCUT_A_stride);
-    if (groups->u.dim != 1 && d[1] == 1) return GCUT_WINDOW_depthwise;
-    if (stride->u.dims[0] != 1 || stride->u.dims[1] != 1) return GCUT_WINDOW_strided;
-    return d[2] == 1 && d[3] == 1 ? GCUT_WINDOW_point : GCUT_WINDOW_plain;
+    const gcut_dim *stride = gcut_attr_get(g, n, GCUT_A_stride)->u.dims,
+                   *dilation = gcut_attr_get(g, n, GCUT_A_dilation)->u.dims,
+                   groups = gcut_attr_get(g, n, GCUT_A_groups)->u.dim,
+                   out = gcut_dim_known(d[0]) ? d[0] / groups : d[0];
+    bool known = gcut_dim_known(d[0]) && gcut_dim_known(d[1]);
+    if (groups != 1 && d[1] == 1) return GCUT_WINDOW_depthwise;
+    if (!both(stride, 1, 1))
+        return both(stride, d[2], d[3]) && both(dilation, 1, 1) ? GCUT_WINDOW_patches : GCUT_WINDOW_strided;
+    if (both(d + 2, 1, 1)) return GCUT_WINDOW_point;
+    if (few(d[1]) || few(out)) return GCUT_WINDOW_narrow;
+    return known && both(d + 2, 3, 3) && both(dilation, 1, 1) ? GCUT_WINDOW_tiled : GCUT_WINDOW_plain;
 }
 
 /* ---- memory ---- */

@@ -18,13 +18,20 @@ enum { GCUT_GEMM_LO = 5, GCUT_GEMM_HI = 3, GCUT_GEMM_K = 5 };
 
 enum { GCUT_L2, GCUT_L3, GCUT_DRAM, GCUT_NLEVELS }; /* where data is */
 
+/* What decides how a convolution is computed, and how fast. */
 typedef enum gcut_window {
     GCUT_WINDOW_point, /* 1x1 */
     GCUT_WINDOW_plain,
+    GCUT_WINDOW_tiled,  /* 3x3, multiplied in tiles (Winograd's transforms) */
+    GCUT_WINDOW_narrow, /* of x or of y a group has few channels */
     GCUT_WINDOW_strided,
+    GCUT_WINDOW_patches,   /* side by side: each element of x is in one */
     GCUT_WINDOW_depthwise, /* one channel in a group */
     GCUT_NWINDOWS
 } gcut_window;
+
+#define GCUT_FEW_CHANNELS                                                                                    \
+    24 /* fewer are few; from here on transforms pay for the multiplications they save */
 
 #define GCUT_WHILE_RUNS 64 /* iterations that a `while` without a bound is taken for */
 
@@ -32,7 +39,8 @@ typedef enum gcut_window {
  * sections field by field). */
 typedef struct gcut_machine {
     double threads;
-    double kernel_ns;              /* one more kernel: a parallel region and its barrier */
+    double kernel_ns;              /* one more kernel, handed to the threads of the step and awaited */
+    double call_ns;                /* of a product or convolution, whatever its size, beside that */
     double level_bytes[GCUT_DRAM]; /* what L2 and L3 hold */
     double read_ns_per_byte[GCUT_NLEVELS], write_ns_per_byte[GCUT_NLEVELS];
     double gemm_ns_per_flop[GCUT_GEMM_LO][GCUT_GEMM_HI][GCUT_GEMM_K]; /* f32; multiply and add = 2 flops */
@@ -68,7 +76,7 @@ double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m,
 double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
                             double flops);
 double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops);
-/* Which window a convolution's is. */
+/* Which window a convolution's is; kernels of those that are tiled are told so. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
 
 /* Bytes that one kernel reads and writes, found where a working set of that size lives: L2, L3 or memory,

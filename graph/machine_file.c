@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 
-#define FORMAT "gradcut machine 1"
+#define FORMAT "gradcut machine 2"
 #define MAX_FILE ((size_t)16 << 20)
 
 static const char *const level_names[GCUT_NLEVELS] = {"l2", "l3", "dram"};
@@ -85,6 +85,7 @@ static void section_json(gcut_json *j, const gcut_machine *m)
     gcut_json_object(j);
     gcut_json_key_int(j, "threads", (int64_t)m->threads);
     real(j, "kernel_ns", m->kernel_ns);
+    real(j, "call_ns", m->call_ns);
     memory_json(j, m);
     contractions_json(j, m);
     real(j, "op_scale", m->op_scale);
@@ -225,6 +226,7 @@ static void read_section(const gcut_jnode *v, gcut_machine *m)
 {
     m->threads = threads_of(gcut_jneed(v, "threads"));
     m->kernel_ns = positive(gcut_jneed(v, "kernel_ns"));
+    m->call_ns = positive(gcut_jneed(v, "call_ns"));
     read_memory(gcut_jneed(v, "memory"), m);
     read_contractions(v, m);
     m->op_scale = positive(gcut_jneed(v, "op_scale"));

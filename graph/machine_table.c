@@ -29,6 +29,7 @@ static void memory(const table *t)
         LINE(t, write[l], 1, 1 / m->write_ns_per_byte[l]);
     }
     LINE(t, "one more kernel, ns", 0, m->kernel_ns);
+    LINE(t, "one more product, ns", 0, m->call_ns);
 }
 
 static void contractions(const table *t)

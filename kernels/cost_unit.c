@@ -216,7 +216,7 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     return fmax(ns, op_ns(c, m, h->g, n, operands));
 }
 
-#define GRAIN_NS 8000 /* of work that is worth a thread, as for gcut_rt_worth */
+#define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
 
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
 {
@@ -233,7 +233,9 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
         w.alone = w.ns < 2 * GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
     }
-    w.fixed = w.alone ? c->alone.kernel_ns : c->m.kernel_ns;
+    w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
+    if (w.apart) w.fixed += c->alone.call_ns;
+    if (u->blocked) w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
     return w;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "graph/machine.h"
 #include "kernels/lower.h"
 
 typedef struct window {
@@ -61,19 +62,10 @@ static void call(const window *v, const char *more)
     gcut_text_add(v->e->body, ", %s%s, x->plan->threads);\n", gcut_emit_result(v->e), more);
 }
 
-/* Channels of a group from which on transforms pay for the multiplications that they save. */
-enum { WINOGRAD_CHANNELS = 24 };
-
-/* Does the run-time library multiply in tiles?  It does where every size that decides is known. */
+/* Does the run-time library multiply in tiles? */
 static bool in_tiles(const window *v)
 {
-    const gcut_type *w = type_of(v, 'w');
-    const gcut_dim *stride = list(v, GCUT_A_stride), *dilation = list(v, GCUT_A_dilation);
-    gcut_dim groups = gcut_attr_get(v->g, v->n, GCUT_A_groups)->u.dim;
-    for (int i = 0; i < 4; i++)
-        if (!gcut_dim_known(w->dim[i])) return false;
-    return w->dim[2] == 3 && w->dim[3] == 3 && stride[0] == 1 && stride[1] == 1 && dilation[0] == 1 &&
-           dilation[1] == 1 && w->dim[1] >= WINOGRAD_CHANNELS && w->dim[0] / groups >= WINOGRAD_CHANNELS;
+    return gcut_conv_window(v->g, v->n) == GCUT_WINDOW_tiled;
 }
 
 static gcut_dim tiles_workspace(const window *v)

@@ -53,13 +53,14 @@ def section(s, out, memory):
     out.append("    {")
     out.append(f"        .threads = {s['threads']},")
     out.append(f"        .kernel_ns = {c(s['kernel_ns'])},")
+    out.append(f"        .call_ns = {c(s['call_ns'])},")
     out.append("        .level_bytes = {%d, %d}," % (m["l2"]["bytes"], m["l3"]["bytes"]))
     for what in "read_ns_per_byte", "write_ns_per_byte":
         out.append(f"        .{what} = {c([m[l][what] for l in ('l2', 'l3', 'dram')])},")
     out.append("        .gemm_ns_per_flop =")
     rows = [",\n              ".join(c(row) for row in plane) for plane in gemm["ns_per_flop"]]
     out.append("            {{" + "},\n             {".join(rows) + "}},")
-    windows = "point", "plain", "strided", "depthwise"
+    windows = "point", "plain", "tiled", "narrow", "strided", "patches", "depthwise"
     ways = [c([s[way][w] for w in windows]) for way in ("conv_y", "conv_x", "conv_w")]
     out.append("        .conv_ns_per_flop = {" + ",\n                             ".join(ways) + "},")
     out.append(f"        .attention_ns_per_flop = {c([s['attention'], s['attention_grad']])},")

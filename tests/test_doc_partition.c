@@ -2,7 +2,7 @@
  *
  * The numbers in doc/partition.md: each example is planned here, and what comes out must be in the page
  * letter for letter, its graph too, except for the peak, which is not the partition's to decide.  When one is
- * not, the message is what the page should say.
+ * not, the message is what the page should say; with GCUT_BLESS it is made to say so.
  */
 #include "harness.h"
 
@@ -52,12 +52,30 @@ static const example examples[] = {
 typedef struct world {
     gcut_env *env;
     const char *page;
+    size_t plans; /* where in the page the plans begin that have not been looked for */
     char folder[40];
 } world;
+
+static const char page_path[] = GCUT_SOURCE_DIR "/doc/partition.md";
 
 static void must_say(const world *w, const char *text)
 {
     if (!strstr(w->page, text)) fail_msg("doc/partition.md does not say:\n%s", text);
+}
+
+/* From `start` on, the first one behind `at`, up to `end`.  Returns where that is, behind the text. */
+static size_t must_say_there(world *w, size_t at, const char *start, const char *end, const char *text)
+{
+    const char *from = strstr(w->page + at, start), *to = from ? strstr(from, end) : NULL;
+    if (!to) fail_msg("doc/partition.md has no place for:\n%s", text);
+    size_t n = (size_t)(to - from), first = (size_t)(from - w->page);
+    if (n != strlen(text) || memcmp(from, text, n) != 0) {
+        if (!getenv("GCUT_BLESS"))
+            fail_msg("doc/partition.md says\n%.*s\nand should say\n%s", (int)n, from, text);
+        w->page = gcut_printf(w->env->arena, "%.*s%s%s", (int)first, w->page, text, to);
+        gcut_file_write(w->env, page_path, w->page, strlen(w->page));
+    }
+    return first + strlen(text);
 }
 
 /* Without the lines of the peak and of the step's time. */
@@ -75,7 +93,7 @@ static const char *price(gcut_arena *a, double ns)
 }
 
 /* One line per value that the forward half could make. */
-static void must_say_prices(const world *w, const gcut_plan *plan)
+static void must_say_prices(world *w, const gcut_plan *plan)
 {
     static const char *const where[] = {"forward", "either", "backward"};
     static const char *const fate[] = {"free", "saved", "recomputed", "unused", "backward"};
@@ -89,25 +107,30 @@ static void must_say_prices(const world *w, const gcut_plan *plan)
                       fate[d->fate]);
     }
     assert_non_null(t.at);
-    must_say(w, t.at);
+    static const char head[] =
+        "| value | where | bytes | save, ns | recompute, ns | fate |\n|---|---|---|---|---|---|\n";
+    w->plans = must_say_there(w, w->plans, head, "\n\n",
+                              gcut_printf(a, "%s%.*s", head, (int)strlen(t.at) - 1, t.at));
 }
 
 /* Reasons, but for the whole step's, and lines of the plan file. */
-static void must_say_why(const world *w, gcut_graph *g, const gcut_options *o, const gcut_plan *plan)
+static void must_say_why(world *w, gcut_graph *g, const gcut_options *o, const gcut_plan *plan)
 {
     gcut_text t = {.arena = w->env->arena};
     const char *why = gcut_explain(g, o, "a", false), *last = why ? strstr(why, "\nif recomputed") : NULL;
     assert_non_null(last);
-    must_say(w, gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
+    must_say_there(w, 0, "%a: saved, ", "```",
+                   gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
     gcut_plan_json(plan, &t);
     for (const char *v = "ab"; *v; v++) {
-        const char *line = strstr(t.at, gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v));
+        const char *start = gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v), *line = strstr(t.at, start);
         assert_non_null(line);
-        must_say(w, gcut_printf(w->env->arena, "%.*s", (int)(strchr(line, '}') + 1 - line), line));
+        must_say_there(w, 0, start, "\n",
+                       gcut_printf(w->env->arena, "%.*s", (int)(strchr(line, '}') + 1 - line), line));
     }
 }
 
-static void plan_example(const world *w, const example *e)
+static void plan_example(world *w, const example *e)
 {
     gcut_arena *a = w->env->arena;
     const char *path = gcut_printf(a, "%s/%s.gcut", w->folder, e->name);
@@ -130,8 +153,8 @@ static void plan_example(const world *w, const example *e)
     gcut_plan_print(plan, f);
     fclose(f);
     must_say(w, e->graph);
-    must_say(w, without_peak(a, said));
     if (e->table) must_say_prices(w, plan);
+    w->plans = must_say_there(w, w->plans, "plan of @", "```", without_peak(a, said));
     if (e->table && !strcmp(e->name, "six")) must_say_why(w, g, &o, plan);
     free(said);
     gcut_ctx_free(ctx);
@@ -141,7 +164,7 @@ static void plan_example(const world *w, const example *e)
 static void every_example(void *arg)
 {
     world *w = arg;
-    w->page = gcut_file_read(w->env->arena, GCUT_SOURCE_DIR "/doc/partition.md", 1 << 20, NULL);
+    w->page = gcut_file_read(w->env->arena, page_path, 1 << 20, NULL);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) plan_example(w, &examples[i]);
 }
 
@@ -151,23 +174,33 @@ static void the_page_has_the_plans(void **state)
     must(w->env, every_example, w);
 }
 
+/* A row of two cells. */
+static void must_have_row(world *w, const char *what, const char *price)
+{
+    const char *start = gcut_printf(w->env->arena, "| %s |", what);
+    must_say_there(w, 0, start, "\n", gcut_printf(w->env->arena, "%s %s |", start, price));
+}
+
 static void machine(void *arg)
 {
     world *w = arg;
     gcut_arena *a = w->env->arena;
     gcut_machine m = gcut_machine_shipped();
-    w->page = gcut_file_read(a, GCUT_SOURCE_DIR "/doc/partition.md", 1 << 20, NULL);
-    must_say(w,
-             gcut_printf(a, "| read from memory | 1/%.1f ns per byte |", 1 / m.read_ns_per_byte[GCUT_DRAM]));
-    must_say(w,
-             gcut_printf(a, "| write to memory | 1/%.1f ns per byte |", 1 / m.write_ns_per_byte[GCUT_DRAM]));
-    must_say(w, gcut_printf(a, "| read from L3 | 1/%.1f ns per byte |", 1 / m.read_ns_per_byte[GCUT_L3]));
-    must_say(w,
-             gcut_printf(a, "| a product of 256 x 1024 over 1024 | 1/%.1f ns per flop |",
-                         2.0 * 256 * 1024 * 1024 / gcut_machine_gemm_ns(&m, GCUT_f32, 256, 1024, 1024, 1)));
-    must_say(w, gcut_printf(a, "| one more kernel | %.0f ns |", m.kernel_ns));
-    must_say(w, gcut_printf(a, "| cos | %.0f ps |", 1000 * gcut_machine_op_ns(&m, GCUT_OP_cos, GCUT_f32, 1)));
-    must_say(w, gcut_printf(a, "| exp | %.0f ps |", 1000 * gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f32, 1)));
+    double flops = 2.0 * 256 * 1024 * 1024;
+    w->page = gcut_file_read(a, page_path, 1 << 20, NULL);
+    must_have_row(w, "read from memory",
+                  gcut_printf(a, "1/%.1f ns per byte", 1 / m.read_ns_per_byte[GCUT_DRAM]));
+    must_have_row(w, "write to memory",
+                  gcut_printf(a, "1/%.1f ns per byte", 1 / m.write_ns_per_byte[GCUT_DRAM]));
+    must_have_row(w, "read from L3", gcut_printf(a, "1/%.1f ns per byte", 1 / m.read_ns_per_byte[GCUT_L3]));
+    must_have_row(
+        w, "a product of 256 x 1024 over 1024",
+        gcut_printf(a, "1/%.1f ns per flop", flops / gcut_machine_gemm_ns(&m, GCUT_f32, 256, 1024, 1024, 1)));
+    must_have_row(w, "one more kernel", gcut_printf(a, "%.0f ns", m.kernel_ns));
+    must_have_row(w, "cos",
+                  gcut_printf(a, "%.0f ps", 1000 * gcut_machine_op_ns(&m, GCUT_OP_cos, GCUT_f32, 1)));
+    must_have_row(w, "exp",
+                  gcut_printf(a, "%.0f ps", 1000 * gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f32, 1)));
 }
 
 static void the_page_has_the_machine(void **state)

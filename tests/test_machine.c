@@ -178,20 +178,30 @@ static void windows_body(void *arg)
 {
     world *w = arg;
     static const char text[] =
-        "gcut 1\nfunc @f[N in 0..](input %x: f32[N, 8, 9, 9], input %p: f32[4, 8, 1, 1], input %k: f32[4, 8, "
-        "3, 3], "
-        "input %d: f32[8, 1, 3, 3]) -> (out a: f32[N, 4, 9, 9], out b: f32[N, 4, 7, 7], out c: f32[N, 4, 4, "
-        "4], "
-        "out d: f32[N, 8, 4, 4], out e: f32[4, 8, 3, 3]) {\n"
-        "  %a = conv2d(%x, %p)\n  %b = conv2d(%x, %k)\n  %c = conv2d(%x, %k, stride=[2, 2])\n"
-        "  %d2 = conv2d(%x, %d, stride=[2, 2], groups=8)\n  %e = conv2d_weight(%x, %b, window=[3, 3])\n"
-        "  return %a, %b, %c, %d2, %e\n}\n";
+        "gcut 1\nfunc @f[N in 0.., C in 1..](input %x: f32[N, 24, 9, 9], input %t: f32[N, C, 9, 9], input "
+        "%p: "
+        "f32[4, 24, 1, 1], input %k: f32[24, 24, 3, 3], input %f: f32[23, 24, 3, 3], input %d: f32[24, 1, 3, "
+        "3], "
+        "input %h: f32[24, 12, 3, 3], input %s: f32[24, C, 3, 3])\n"
+        "    -> (out a: f32[N, 4, 9, 9], out b: f32[N, 24, 7, 7], out c: f32[N, 24, 5, 5], out e: "
+        "f32[N, 23, 7, 7], out u: f32[24, 24, 3, 3], out v: f32[23, 24, 3, 3], out g: f32[N, 24, 4, 4], "
+        "out i: f32[N, 24, 3, 3], out j: f32[N, 24, 4, 4], out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7]) "
+        "{\n"
+        "  %a = conv2d(%x, %p)\n  %b = conv2d(%x, %k)\n  %c = conv2d(%x, %k, dilation=[2, 2])\n"
+        "  %e = conv2d(%x, %f)\n  %u = conv2d_weight(%x, %b, window=[3, 3])\n"
+        "  %v = conv2d_weight(%x, %e, window=[3, 3])\n  %g = conv2d(%x, %k, stride=[2, 2])\n"
+        "  %i = conv2d(%x, %k, stride=[3, 3])\n  %j = conv2d(%x, %d, stride=[2, 2], groups=24)\n"
+        "  %l = conv2d(%x, %h, groups=2)\n  %q = conv2d(%t, %s)\n"
+        "  return %a, %b, %c, %e, %u, %v, %g, %i, %j, %l, %q\n}\n";
     gcut_module *m = gcut_parse(w->env, w->env->arena, "w.gcut", text, strlen(text));
     const gcut_graph *g = m->graphs.at[0];
-    static const gcut_window want[] = {GCUT_WINDOW_point, GCUT_WINDOW_plain, GCUT_WINDOW_strided,
-                                       GCUT_WINDOW_depthwise, GCUT_WINDOW_plain};
-    assert_int_equal(g->nodes.n, 5);
-    for (uint32_t i = 0; i < 5; i++) assert_int_equal(gcut_conv_window(g, gcut_node_at(g, i)), want[i]);
+    static const gcut_window want[] = {GCUT_WINDOW_point,   GCUT_WINDOW_tiled,   GCUT_WINDOW_plain,
+                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_tiled,   GCUT_WINDOW_narrow,
+                                       GCUT_WINDOW_strided, GCUT_WINDOW_patches, GCUT_WINDOW_depthwise,
+                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_plain};
+    uint32_t n = sizeof want / sizeof *want;
+    assert_int_equal(g->nodes.n, n);
+    for (uint32_t i = 0; i < n; i++) assert_int_equal(gcut_conv_window(g, gcut_node_at(g, i)), want[i]);
 }
 
 static void windows(void **state)
@@ -247,7 +257,7 @@ static void wrong_files_are_refused(void **state)
     static const struct {
         const char *from, *to, *says;
     } bad[] = {
-        {"gradcut machine 1", "gradcut machine 9", "format: expected \"gradcut machine 1\""},
+        {"gradcut machine 2", "gradcut machine 9", "format: expected \"gradcut machine 2\""},
         {"\"kernel_ns\"", "\"kernel\"", "sections[0]: the key 'kernel_ns' is missing"},
         {"\"threads\": 1,", "\"threads\": 0,", "sections[0].threads: expected a number of threads"},
         {"\"threads\": 1,", "\"threads\": 2,", "sections[1].threads: sections go by rising"},
