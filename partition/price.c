@@ -3,8 +3,9 @@
  * Prices from the op table's class and cost columns and the machine model.
  *
  *   class        recomputing one value costs
- *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel also a trip through the
- *                cache and one more kernel
+ *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel the longer of that and of
+ *                writing it to the cache, reading it from there if that is not the nearest, and one more
+ *                kernel
  *   REDUCTION    arithmetic over the operand's elements, and unless it is one of rows, a pass of its own over
  *                the operand in memory; a trip of the result where a reader needs it stored
  *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
@@ -208,6 +209,19 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
     return ns + through(p, stored_bytes);
 }
 
+/* What its readers take into their own kernels is arithmetic alone.  A kernel of its own computes while it
+ * writes, and then its reader, whose price contains reading from the nearest cache, reads from a farther one.
+ */
+static double pointwise_price(const pricing *p, const gcut_node *n, double elements, double stored_bytes)
+{
+    const gcut_machine *m = p->m;
+    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->f->g, n), elements);
+    if (!(stored_bytes > 0)) return ns;
+    return fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
+           gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes) -
+           gcut_machine_move_ns(m, stored_bytes, 0, 0);
+}
+
 static double node_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
@@ -223,12 +237,10 @@ static double node_price(const pricing *p, const gcut_node *n)
     switch (gcut_node_class(n)) {
     case GCUT_CLASS_VIEW:
     case GCUT_CLASS_CONSTANT: return 0;
-    case GCUT_CLASS_POINTWISE:
-        return gcut_machine_op_ns(m, op, gcut_node_widest(g, n), out) + through(p, stored) +
-               (stored > 0 ? m->kernel_ns : 0);
+    case GCUT_CLASS_POINTWISE: return pointwise_price(p, n, out, stored);
     case GCUT_CLASS_REDUCTION: return reduction_price(p, n, stored);
     case GCUT_CLASS_CONTRACTION: /* the rate contains the writing; a loop behind it reads tiles in cache */
-        return contraction_price(p, n) + m->kernel_ns +
+        return contraction_price(p, n) + m->kernel_ns + m->call_ns +
                gcut_machine_move_ns(m, bytes, 0, stored > 0 ? bytes : 0);
     case GCUT_CLASS_CONTROL: return control_price(p, n) + through(p, bytes);
     case GCUT_CLASS_INDEX:
