@@ -10,7 +10,7 @@
  * loop's body is walked twice and its second run stands for all further ones.
  *
  * Memory of a temporary is recycled: it was touched just before, as that of another one.  Arithmetic and
- * traffic of a launch overlap; the longer one counts.
+ * traffic of a launch overlap where its loop is one; the longer one counts.
  */
 #include "kernels/cost.h"
 
@@ -58,7 +58,8 @@ static moved move(walk *w, const gcut_machine *m, int step)
         double last = w->last[whole_of(w, t->buffer)];
         bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
         double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
-        out.ns += gcut_machine_move_ns(m, t->read, t->written, all + ago);
+        double over = fmin(t->read, t->written); /* what was read is there: writing it does not fetch it */
+        out.ns += gcut_machine_move_ns(m, t->read, t->written - over / 2, all + ago);
         out.near_ns += gcut_machine_move_ns(m, t->read, t->written, 0);
         out.read += t->read;
         out.written += t->written;
@@ -107,7 +108,7 @@ static void count(walk *w, gcut_cost *c, double ns, double flops, const moved *x
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
     moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
-    double ns = x->apart ? x->ns + fmax(y.ns - y.near_ns, 0) : fmax(x->ns, y.ns);
+    double ns = x->apart ? x->ns + fmax(y.ns - y.near_ns, 0) : x->parted ? x->ns + y.ns : fmax(x->ns, y.ns);
     count(w, c, ns + x->fixed, x->flops, &y);
 }
 

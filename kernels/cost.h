@@ -38,8 +38,9 @@ typedef struct gcut_work {
     double ns;    /* arithmetic */
     double fixed; /* of the launch */
     bool alone;   /* on one thread */
-    bool apart;   /* ns is for operands in the nearest cache; bringing them there adds to it.  Else arithmetic
-                   * and   traffic overlap. */
+    bool apart;   /* ns is for operands in the nearest cache; bringing them there adds to it */
+    bool parted;  /* only the first of several parts waits for memory, or every row for its own: traffic adds
+                   * to ns; else the two overlap */
     double flops;
 } gcut_work;
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/loop.h"
 
 /* ---- sizes ---- */
 
@@ -133,6 +134,15 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
     return has_rows(h, u) ? ns * row_factor(c, u) : ns;
 }
 
+/* Is the loop cut into parts, for several long functions? */
+static bool is_parted(const gcut_half *h, const gcut_unit *u)
+{
+    uint32_t longs = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        longs += gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps >= GCUT_LONG_PS;
+    return longs > 1;
+}
+
 /* Rows of the last axis are copied, or added up, one by one; finding each takes that long on the machine of
  * the op table.
  */
@@ -179,16 +189,17 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
                                 batch);
 }
 
-/* Depthwise windows go along rows of the result, a vector at a time: a row shorter than one fills it badly.
- */
-#define VECTOR 16
+/* Depthwise windows go along rows of the result, so many elements at a time: a shorter row takes as long.
+ * Those that calibrate measures are nearly full. */
+#define STRETCH 32
+#define MEASURED_WIDTH 28
 
 static double window_factor(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n, gcut_way way)
 {
     if (gcut_conv_window(h->g, n) != GCUT_WINDOW_depthwise) return 1;
     gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(h->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
     double width = gcut_cost_size(c, gcut_type_of(h->g, y)->dim[3]);
-    return width > 0 && width < VECTOR ? VECTOR / width : 1;
+    return width > 0 ? ceil(width / STRETCH) * MEASURED_WIDTH / width : 1;
 }
 
 static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h,
@@ -202,12 +213,18 @@ static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const
     return gcut_machine_conv_ns(m, way, gcut_conv_window(h->g, n), t, flops) * window_factor(c, h, n, way);
 }
 
+/* Does it move rows, one by one? */
+static bool moves_rows(const gcut_unit *u)
+{
+    return u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT ||
+           u->kind == GCUT_U_FLIP;
+}
+
 /* Arithmetic of a unit that is not a loop. */
 static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u,
                        double flops)
 {
-    bool rows = u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT ||
-                u->kind == GCUT_U_FLIP || u->kind == GCUT_U_REDUCE;
+    bool rows = moves_rows(u) || u->kind == GCUT_U_REDUCE;
     bool operands = u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK;
     double ns = rows ? copy_ns(c, m, h, u) : 0;
     if (u->kind == GCUT_U_COPY) return ns;
@@ -218,6 +235,8 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
 
 #define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
 
+#define BLOCK 0.5 /* of a kernel: beginning a block of a loop, and adding up its sums */
+
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
 {
     const gcut_unit *u = &h->units.at[unit];
@@ -226,16 +245,18 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
         gcut_crew crew = gcut_loop_crew(h, unit);
         w.alone = gcut_crew_at(c->p->module, &crew, c->at, c->nat, c->threads) == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
+        w.parted = is_parted(h, u);
     } else {
         if (u->kind != GCUT_U_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
         w.apart = w.flops > 0;
+        w.parted = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
     if (w.apart) w.fixed += c->alone.call_ns;
-    if (u->blocked) w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
+    if (u->blocked) w.fixed += BLOCK * GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
     return w;
 }
 

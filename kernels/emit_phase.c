@@ -17,8 +17,7 @@
 
 enum {
     PART_PS = 300,      /* arithmetic of a part: one long function and some short ones */
-    LONG_PS = 160,      /* of a long function, at least; what is one instruction, as sqrt, costs less, */
-    SHORT = 3,          /* and that much more than it delays */
+    SHORT = 3,          /* what is no long function, as sqrt, costs that much more than it delays */
     STRIP = 256,        /* columns of a strip, a multiple of GCUT_LANES */
     FEW = 64,           /* columns that no strip pays for */
     STRIP_BYTES = 16384 /* of its arrays, about */
@@ -97,7 +96,7 @@ static void cut(gcut_loop *l, column *c)
     for (uint32_t i = 0; i < c->n; i++) {
         const gcut_member *x = &l->at[c->line[i]];
         int ps = is_found(x, c->phase) ? 0 : gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cost_ps;
-        if (ps < LONG_PS) ps /= SHORT;
+        if (ps < GCUT_LONG_PS) ps /= SHORT;
         if (load > 0 && load + ps > PART_PS) load = 0, c->parts++;
         load += ps;
         c->part[x - l->at] = c->parts - 1;

@@ -15,6 +15,9 @@
 
 #include "kernels/lower.h"
 
+#define GCUT_LONG_PS                                                                                         \
+    160 /* of a long function, at least; a phase of several is cut into parts (emit_phase.c) */
+
 typedef enum gcut_keep { GCUT_RECOMPUTE, GCUT_STORED, GCUT_SCRATCH } gcut_keep;
 
 typedef struct gcut_member {

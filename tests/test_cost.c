@@ -128,6 +128,58 @@ static void loops(void **state)
     }
 }
 
+#define FAR ((int64_t)1 << 26) /* elements that no cache holds */
+
+static double memory_ns(const gcut_machine *m, double read, double written)
+{
+    return 4 * FAR * (read * m->read_ns_per_byte[GCUT_DRAM] + written * m->write_ns_per_byte[GCUT_DRAM]);
+}
+
+/* What lies where an operand was read is not fetched again to be written. */
+static void in_place(void **state)
+{
+    static const char out[] =
+        "gcut 1\nfunc @f[N in 1..](state %w: f32[N], input %g: f32[N]) -> (out y: f32[N]) {\n"
+        "  %y = sub(%w, %g)\n  return %y\n}\n",
+                      next[] =
+                          "gcut 1\nfunc @f[N in 1..](state %w: f32[N], input %g: f32[N]) -> (next w: f32[N]) "
+                          "{\n  %y = sub(%w, %g)\n  return %y\n}\n";
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    near(costs_of(*state, out, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 2, 1));
+    near(costs_of(*state, next, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 2, 0.5));
+}
+
+/* One long function computes while its operand comes; of several, the others do not. */
+static void parts(void **state)
+{
+    static const char one[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N]) -> (out y: f32[N]) {\n"
+                              "  %y = sin(%x)\n  return %y\n}\n",
+                      two[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N]) -> (out y: f32[N]) {\n"
+                              "  %s = sin(%x)\n  %y = sin(%s)\n  return %y\n}\n";
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    double sine = gcut_machine_op_ns(&m, GCUT_OP_sin, GCUT_f32, FAR), moves = memory_ns(&m, 1, 1);
+    near(costs_of(*state, one, FAR, 1).ns, m.kernel_ns + fmax(sine, moves));
+    near(costs_of(*state, two, FAR, 1).ns, m.kernel_ns + 2 * sine + moves);
+}
+
+/* A convolution is priced by its window, a depthwise one by the rows that it fills. */
+static void windows(void **state)
+{
+    static const char tiled[] =
+        "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 32, 9, 9], param %w: f32[32, 32, 3, 3]) "
+        "-> (out y: f32[N, 32, 7, 7]) {\n  %y = conv2d(%x, %w)\n  return %y\n}\n",
+                      depthwise[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 32, 6, 6], param %w: "
+                                    "f32[32, 1, 3, 3]) -> (out y: f32[N, 32, 4, 4]) {\n"
+                                    "  %y = conv2d(%x, %w, groups=32)\n  return %y\n}\n";
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    double flops = 2.0 * 32 * 7 * 7 * 32 * 9, fixed = m.kernel_ns + m.call_ns,
+           rows = 2.0 * 32 * 4 * 28 * 9; /* of 28, as measured */
+    near(costs_of(*state, tiled, 1, 1).ns,
+         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_tiled, GCUT_f32, flops));
+    near(costs_of(*state, depthwise, 1, 1).ns,
+         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_depthwise, GCUT_f32, rows));
+}
+
 static void grows(void **state)
 {
     static const char *const all[] = {matmul, conv, chain, loop};
@@ -146,10 +198,8 @@ FIXTURE(world)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(products),
-        WITH_FIXTURE(fused),
-        WITH_FIXTURE(loops),
-        WITH_FIXTURE(grows),
+        WITH_FIXTURE(products), WITH_FIXTURE(fused),   WITH_FIXTURE(loops), WITH_FIXTURE(in_place),
+        WITH_FIXTURE(parts),    WITH_FIXTURE(windows), WITH_FIXTURE(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
