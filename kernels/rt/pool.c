@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/halves.h"
 #include "kernels/rt/taps.h"
 
 /* Picoseconds of one element under one window. */

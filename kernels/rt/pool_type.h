@@ -11,125 +11,34 @@ typedef struct NAME(job) {
     const gcut_rt_pool *g;
     const T *a, *b;
     T *out;
+    const GLUE(gcut_rt_halves, TYPE) * halves;
 } NAME(job);
 
-/* ---- windows of 2 * 2 side by side ---- */
+/* ---- windows of 2 * 2 side by side (halves.h) ---- */
 
-typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T))));
-
-/* Rows of results, with the two rows of x from `a` on; the sum follows the window in row-major order. */
-static void NAME(avg_row)(const T *a, int64_t w, int64_t n, T *y)
-{
-    const T *b = a + w;
-    int64_t j = 0;
-    for (; j + 4 <= n; j += 4) {
-        NAME(four) p, q, r, s;
-        memcpy(&p, a + 2 * j, sizeof p);
-        memcpy(&q, a + 2 * j + 4, sizeof q);
-        memcpy(&r, b + 2 * j, sizeof r);
-        memcpy(&s, b + 2 * j + 4, sizeof s);
-        NAME(four)
-        sum = __builtin_shufflevector(p, q, 0, 2, 4, 6) + __builtin_shufflevector(p, q, 1, 3, 5, 7);
-        sum = (sum + __builtin_shufflevector(r, s, 0, 2, 4, 6)) + __builtin_shufflevector(r, s, 1, 3, 5, 7);
-        sum *= (T)0.25;
-        memcpy(y + j, &sum, sizeof sum);
-    }
-    for (; j < n; j++) y[j] = (T)0.25 * (((a[2 * j] + a[2 * j + 1]) + b[2 * j]) + b[2 * j + 1]);
-}
-
-static void NAME(avg_grad_row)(const T *y, int64_t n, int64_t w, T *a)
-{
-    T *b = a + w;
-    int64_t j = 0;
-    for (; j + 4 <= n; j += 4) {
-        NAME(four) v;
-        memcpy(&v, y + j, sizeof v);
-        v *= (T)0.25;
-        NAME(four) low = __builtin_shufflevector(v, v, 0, 0, 1, 1);
-        NAME(four) high = __builtin_shufflevector(v, v, 2, 2, 3, 3);
-        memcpy(a + 2 * j, &low, sizeof low);
-        memcpy(a + 2 * j + 4, &high, sizeof high);
-        memcpy(b + 2 * j, &low, sizeof low);
-        memcpy(b + 2 * j + 4, &high, sizeof high);
-    }
-    for (; j < n; j++) a[2 * j] = a[2 * j + 1] = b[2 * j] = b[2 * j + 1] = (T)0.25 * y[j];
-    for (j = 2 * n; j < w; j++) a[j] = b[j] = 0;
-}
-
-/* v where it is larger than y or a NaN. */
-static inline T NAME(largest)(T y, T v)
-{
-    return ((v > y) | (v != v)) ? v : y;
-}
-
-static void NAME(max_row)(const T *a, int64_t w, int64_t n, T *y)
-{
-    const T *b = a + w;
-    for (int64_t j = 0; j < n; j++) {
-        T v = NAME(largest)(NAME(largest)(-(T)INFINITY, a[2 * j]), a[2 * j + 1]);
-        y[j] = NAME(largest)(NAME(largest)(v, b[2 * j]), b[2 * j + 1]);
-    }
-}
-
-/* Is v rather than the largest so far, m, the first largest? */
-static inline int NAME(beats)(T v, T m)
-{
-    return (v > m) | ((v != v) & (m == m));
-}
-
-/* Which of the four is the first largest. */
-static inline int NAME(which)(const T *a, const T *b)
-{
-    int k = NAME(beats)(a[1], a[0]);
-    T m = k ? a[1] : a[0];
-    if (NAME(beats)(b[0], m)) k = 2, m = b[0];
-    return NAME(beats)(b[1], m) ? 3 : k;
-}
-
-static void NAME(max_grad_row)(const T *x, const T *y, int64_t n, int64_t w, T *a)
-{
-    T *b = a + w;
-    for (int64_t j = 0; j < n; j++) {
-        int k = NAME(which)(x + 2 * j, x + w + 2 * j);
-        a[2 * j] = k == 0 ? y[j] : 0;
-        a[2 * j + 1] = k == 1 ? y[j] : 0;
-        b[2 * j] = k == 2 ? y[j] : 0;
-        b[2 * j + 1] = k == 3 ? y[j] : 0;
-    }
-    for (int64_t j = 2 * n; j < w; j++) a[j] = b[j] = 0;
-}
-
-/* Rows of results that follow one another, of the planes of a thread. */
-#define HALVES(name, row)                                                                                    \
+/* CALL, with `rows` rows of results from plane q on, which lie one behind the other as those of x do. */
+#define HALVES(name, CALL)                                                                                   \
     static void NAME(name)(void *arg, int t, int nt)                                                         \
     {                                                                                                        \
         const NAME(job) *p = arg;                                                                            \
         const gcut_rt_pool *g = p->g;                                                                        \
-        int64_t begin, end;                                                                                  \
+        int64_t begin, end, together = g->h == 2 * g->oh;                                                    \
         gcut_rt_share(g->planes, 1, t, nt, &begin, &end);                                                    \
-        for (int64_t r = begin * g->oh; r < end * g->oh; r++) {                                              \
-            int64_t wide = r / g->oh * g->h * g->w + r % g->oh * 2 * g->w, narrow = r * g->ow;               \
-            row;                                                                                             \
+        for (int64_t q = begin; q < end; q = together ? end : q + 1) {                                       \
+            int64_t rows = together ? (end - q) * g->oh : g->oh;                                             \
+            int64_t wide = q * g->h * g->w, narrow = q * g->oh * g->ow;                                      \
+            CALL;                                                                                            \
         }                                                                                                    \
     }
-/* The same for what has the size of x, whose rows behind the last window are 0. */
-#define DOUBLES(name, row)                                                                                   \
-    HALVES(name##_rows, row)                                                                                 \
-    static void NAME(name)(void *arg, int t, int nt)                                                         \
-    {                                                                                                        \
-        const NAME(job) *p = arg;                                                                            \
-        int64_t begin, end, rest = (p->g->h - 2 * p->g->oh) * p->g->w, plane = p->g->h * p->g->w;            \
-        NAME(name##_rows)(arg, t, nt);                                                                       \
-        gcut_rt_share(p->g->planes, 1, t, nt, &begin, &end);                                                 \
-        for (int64_t q = begin; q < end && rest > 0; q++)                                                    \
-            memset(p->out + (q + 1) * plane - rest, 0, (size_t)rest * sizeof(T));                            \
-    }
-HALVES(avg_halves, NAME(avg_row)(p->a + wide, g->w, g->ow, p->out + narrow))
-HALVES(max_halves, NAME(max_row)(p->a + wide, g->w, g->ow, p->out + narrow))
-DOUBLES(avg_doubles, NAME(avg_grad_row)(p->a + narrow, g->ow, g->w, p->out + wide))
-DOUBLES(max_doubles, NAME(max_grad_row)(p->a + wide, p->b + narrow, g->ow, g->w, p->out + wide))
+/* Rows of a plane q like x that no window sees. */
+#define REST (memset(p->out + wide + 2 * g->oh * g->w, 0, (size_t)((g->h - 2 * g->oh) * g->w) * sizeof(T)))
+HALVES(max_halves, p->halves->max(rows, g->ow, g->w, p->a + wide, p->out + narrow))
+HALVES(avg_halves, p->halves->avg(rows, g->ow, g->w, p->a + wide, p->out + narrow))
+HALVES(max_doubles, p->halves->max_grad(rows, g->ow, g->w, p->a + wide, p->b + narrow, p->out + wide);
+       if (!together) REST)
+HALVES(avg_doubles, p->halves->avg_grad(rows, g->ow, g->w, p->a + narrow, p->out + wide); if (!together) REST)
 #undef HALVES
-#undef DOUBLES
+#undef REST
 
 /* ---- largest ---- */
 
@@ -163,7 +72,7 @@ static void NAME(max_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_max_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
 {
-    NAME(job) p = {g, x, NULL, y};
+    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_halves_of)(g->ow)};
     gcut_rt_parallel(halves(g) ? NAME(max_halves) : NAME(max_part), &p, crew(g, STREAM_PS, threads));
 }
 
@@ -201,7 +110,7 @@ static void NAME(max_grad_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_max_pool_grad)(const gcut_rt_pool *g, const T *x, const T *y, T *out, int threads)
 {
-    NAME(job) p = {g, x, y, out};
+    NAME(job) p = {g, x, y, out, NAME(gcut_rt_halves_of)(g->ow)};
     gcut_rt_parallel(halves(g) ? NAME(max_doubles) : NAME(max_grad_part), &p, crew(g, SEARCH_PS, threads));
 }
 
@@ -224,7 +133,7 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_max_pool_take)(const gcut_rt_pool *g, const T *x, const T *s, T *out, int threads)
 {
-    NAME(job) p = {g, x, s, out};
+    NAME(job) p = {g, x, s, out, NAME(gcut_rt_halves_of)(g->ow)};
     gcut_rt_parallel(NAME(max_take_part), &p, crew(g, SEARCH_PS, threads));
 }
 
@@ -255,7 +164,7 @@ static void NAME(avg_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_avg_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
 {
-    NAME(job) p = {g, x, NULL, y};
+    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_halves_of)(g->ow)};
     gcut_rt_parallel(halves(g) ? NAME(avg_halves) : NAME(avg_part), &p, crew(g, STREAM_PS, threads));
 }
 
@@ -284,7 +193,7 @@ static void NAME(avg_grad_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_avg_pool_grad)(const gcut_rt_pool *g, const T *y, T *x, int threads)
 {
-    NAME(job) p = {g, y, NULL, x};
+    NAME(job) p = {g, y, NULL, x, NAME(gcut_rt_halves_of)(g->ow)};
     gcut_rt_parallel(halves(g) ? NAME(avg_doubles) : NAME(avg_grad_part), &p, crew(g, STREAM_PS, threads));
 }
 
