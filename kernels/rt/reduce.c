@@ -30,15 +30,26 @@ static int64_t offset_of(int64_t q, int rank, const int64_t *dim, const int64_t 
     return off;
 }
 
+/* Another axis of those that become one; part of the one before where elements go on evenly. */
+static void add_gone(job *j, int64_t dim, int64_t stride)
+{
+    j->ngone *= dim;
+    if (j->gone > 0 && j->gstride[j->gone - 1] == dim * stride) {
+        j->gdim[j->gone - 1] *= dim;
+        j->gstride[j->gone - 1] = stride;
+        return;
+    }
+    j->gdim[j->gone] = dim;
+    j->gstride[j->gone++] = stride;
+}
+
 static job plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64_t *stride, unsigned mask,
                 const void *x, void *out)
 {
     job j = {.how = how, .nkept = 1, .ngone = 1, .x = x, .out = out};
     for (int d = 0; d < rank; d++) {
         if (mask >> d & 1) {
-            j.gdim[j.gone] = dim[d];
-            j.gstride[j.gone++] = stride[d];
-            j.ngone *= dim[d];
+            add_gone(&j, dim[d], stride[d]);
         } else {
             j.kdim[j.kept] = dim[d];
             j.kstride[j.kept++] = stride[d];
@@ -46,6 +57,15 @@ static job plan(gcut_rt_reduction how, int rank, const int64_t *dim, const int64
         }
     }
     return j;
+}
+
+/* The run of the last axis that element g of those that become one lies in, from there on: its length, and
+ * its place in *at. */
+static int64_t run_of(const job *j, int64_t g, int64_t *at)
+{
+    int64_t last = j->gone - 1;
+    *at = offset_of(g, j->gone, j->gdim, j->gstride);
+    return j->gdim[last] - g % j->gdim[last];
 }
 
 /* Integers wrap: sums and products are taken without sign. */
@@ -99,14 +119,25 @@ MOST(double)
     FOLD(wide, mul, type)                                                                                    \
     FOLD(wide, max, type)                                                                                    \
     FOLD(wide, min, type)                                                                                    \
-    /* Elements g.. of those that become one, as many as fit and lie in one run of the last axis. */         \
-    static int64_t gather_##name(const job *j, const type *x, int64_t g, type *to, int64_t room)             \
+    /* Takes in elements g.. of those that become one: whole sets of LANES where they lie, if they do side   \
+    by side, else up to BLOCK of them that are brought together.  Returns how many; a multiple of LANES but              \
+    for the last. */                                                                                         \
+    static int64_t take_##name(const job *j, const type *x, int64_t g,                                       \
+                               void (*block)(const type *, int64_t, wide *), wide *acc)                      \
     {                                                                                                        \
-        int64_t last = j->gone - 1, size = j->gdim[last], step = j->gstride[last], at = g % size;            \
-        int64_t n = gcut_rt_min(size - at, room);                                                            \
-        const type *from = x + offset_of(g, j->gone, j->gdim, j->gstride);                                   \
-        for (int64_t k = 0; k < n; k++) to[k] = from[k * step];                                              \
-        return n;                                                                                            \
+        int64_t at = 0, n = j->gone > 0 ? run_of(j, g, &at) : 1, room = gcut_rt_min(BLOCK, j->ngone - g);    \
+        int64_t step = j->gone > 0 ? j->gstride[j->gone - 1] : 0;                                            \
+        type b[BLOCK];                                                                                       \
+        if (step == 1 && n >= LANES) {                                                                       \
+            n -= n % LANES;                                                                                  \
+            block(x + at, n, acc);                                                                           \
+            return n;                                                                                        \
+        }                                                                                                    \
+        if (step == 1) room = gcut_rt_min(LANES, room);                                                      \
+        for (int64_t k = 0; k < room; n = k < room ? run_of(j, g + k, &at) : 0)                              \
+            for (int64_t end = gcut_rt_min(k + n, room); k < end; k++, at += step) b[k] = x[at];             \
+        block(b, room, acc);                                                                                 \
+        return room;                                                                                         \
     }                                                                                                        \
     static void part_##name(void *arg, int t, int nt)                                                        \
     {                                                                                                        \
@@ -121,15 +152,8 @@ MOST(double)
         for (int64_t k = k0; k < k1; k++) {                                                                  \
             const type *x = (const type *)j->x + offset_of(k, j->kept, j->kdim, j->kstride);                 \
             wide acc[LANES];                                                                                 \
-            type b[BLOCK];                                                                                   \
             for (int l = 0; l < LANES; l++) acc[l] = start[j->how];                                          \
-            for (int64_t g = 0; g < j->ngone;) {                                                             \
-                int64_t n = 0, room = gcut_rt_min(BLOCK, j->ngone - g);                                      \
-                while (n < room && j->gone > 0) n += gather_##name(j, x, g + n, b + n, room - n);            \
-                if (j->gone == 0) b[n++] = *x;                                                               \
-                block[j->how](b, n, acc);                                                                    \
-                g += n;                                                                                      \
-            }                                                                                                \
+            for (int64_t g = 0; g < j->ngone;) g += take_##name(j, x, g, block[j->how], acc);                \
             ((type *)j->out)[k] = (type)join[j->how](acc);                                                   \
         }                                                                                                    \
     }                                                                                                        \
