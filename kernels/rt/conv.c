@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two-dimensional convolutions and their transposes, over panels that are gathered from the image in pieces
- * on the stack (chunk.h) and register blocks that read them through offsets (conv_tile.h):
+ * on the stack (chunk.h, padded.h) and register blocks that read them through offsets (conv_tile.h):
  *
  *   y   for every place of the window the sum of w times the elements under it
  *   x   the same over y: x falls into stride[0] * stride[1] lattices, and the elements of one lattice see the
@@ -20,6 +20,7 @@
 
 #include "kernels/rt/chunk.h"
 #include "kernels/rt/conv_tile.h"
+#include "kernels/rt/padded.h"
 #include "kernels/rt/small.h"
 #include "kernels/rt/taps.h"
 
@@ -51,6 +52,23 @@ static lattice lattice_of(int64_t r, int64_t size, int64_t k, int64_t stride, in
     l.tap = (axis){gcut_rt_ceildiv(k - l.k0, l.every), gcut_rt_floordiv(r + pad - l.k0 * dilation, stride),
                    -(l.every * dilation / stride)};
     return l;
+}
+
+static void lattices_of(const gcut_rt_conv *g, int64_t a, int64_t b, lattice l[2])
+{
+    l[0] = lattice_of(a, g->h, g->kh, g->stride[0], g->dilation[0], g->pad[0]);
+    l[1] = lattice_of(b, g->w, g->kw, g->stride[1], g->dilation[1], g->pad[1]);
+}
+
+/* Are there elements of x that no tap sees, wherever the window is? */
+static int has_blind_lattice(const gcut_rt_conv *g)
+{
+    for (int64_t r = 0; r < gcut_rt_max(g->stride[0], g->stride[1]); r++) {
+        lattice l[2];
+        lattices_of(g, r % g->stride[0], r % g->stride[1], l);
+        if (l[0].tap.n == 0 || l[1].tap.n == 0) return 1;
+    }
+    return 0;
 }
 
 /* ---- decisions ---- */

@@ -27,6 +27,7 @@ typedef struct NAME(product) {
     const GLUE(gcut_rt_tile, TYPE) * tile;
     window w;
     layout l;
+    const padded *padded; /* or NULL */
     NAME(field) f;
     int64_t fgroup; /* distance of groups in f */
     /* A: element (m, channel, tap row, tap column) of group g */
@@ -43,6 +44,21 @@ static int64_t NAME(row_blocks)(const NAME(product) * p)
     return gcut_rt_ceildiv(p->m, p->tile->rows);
 }
 
+/* A block of n rows of A in order, read along the shorter of its two distances. */
+static void NAME(pack_block)(const NAME(product) * p, const T *from, int64_t n, T *to)
+{
+    int64_t rows = p->w.tap[0].n, columns = p->w.tap[1].n, inner = p->am < p->achannel ? n : 1;
+    for (int64_t m = 0; m < n; m += inner, from += p->am) {
+        T *at = to + m;
+        for (int64_t c = 0; c < p->w.channels; c++)
+            for (int64_t a = 0; a < rows; a++)
+                for (int64_t b = 0; b < columns; b++, at += n) {
+                    const T *tap = from + (c * p->achannel + a * p->arow + b * p->acolumn);
+                    for (int64_t i = 0; i < inner; i++) at[i] = tap[i * p->am];
+                }
+    }
+}
+
 /* Puts blocks of rows of A in order. */
 static void NAME(pack_part)(void *arg, int t, int nt)
 {
@@ -52,15 +68,8 @@ static void NAME(pack_part)(void *arg, int t, int nt)
     for (int64_t q = begin; q < end; q++) {
         int64_t m0, m1, group = q / blocks;
         gcut_rt_share(p->m, 1, (int)(q % blocks), (int)blocks, &m0, &m1);
-        T *block = p->a + (group * p->m + m0) * p->k;
-        for (int64_t m = m0; m < m1; m++) {
-            const T *from = p->from + p->afirst + group * p->agroup + m * p->am;
-            T *to = block + (m - m0);
-            for (int64_t c = 0; c < p->w.channels; c++)
-                for (int64_t a = 0; a < p->w.tap[0].n; a++)
-                    for (int64_t b = 0; b < p->w.tap[1].n; b++, to += m1 - m0)
-                        *to = from[c * p->achannel + a * p->arow + b * p->acolumn];
-        }
+        NAME(pack_block)
+        (p, p->from + p->afirst + group * p->agroup + m0 * p->am, m1 - m0, p->a + (group * p->m + m0) * p->k);
     }
 }
 
@@ -159,6 +168,8 @@ static void NAME(product_part)(void *arg, int t, int nt)
     }
 }
 
+#include "kernels/rt/padded_type.h"
+
 static void NAME(run_product)(NAME(product) * p, T *work, int threads)
 {
     int64_t taps = p->w.tap[0].n * p->w.tap[1].n, places = p->w.images * p->w.places[0] * p->w.places[1];
@@ -166,6 +177,11 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
     if (p->m <= 0 || places <= 0) return;
     p->a = work;
     p->tile = NAME(gcut_rt_tile_of)();
+    padded all;
+    p->padded = make_padded(&p->w, p->f.w, p->tile->lanes, NAME(ROOM), &all) &&
+                        padded_pays(&p->w, &all, p->tile->lanes, p->m, p->cj == 1)
+                    ? &all
+                    : NULL;
     int64_t some = STEPS / 2 / gcut_rt_max(taps, 1);
     limits m = {.lanes = p->tile->lanes,
                 .room = NAME(ROOM),
@@ -173,11 +189,12 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
                 .flat = NAME(FLAT_PLACES),
                 .steps = STEPS,
                 .channels = gcut_rt_max(1, gcut_rt_min(p->w.channels, some))};
-    p->l = make_layout(&p->w, &m);
-    p->parts = parts_of(p->groups * p->l.chunks, p->m, p->tile->rows, threads);
+    if (!p->padded) p->l = make_layout(&p->w, &m);
+    int64_t chunks = p->padded ? p->w.images * all.chunks : p->l.chunks;
+    p->parts = parts_of(p->groups * chunks, p->m, p->tile->rows, threads);
     gcut_rt_parallel(NAME(pack_part), p, gcut_rt_worth(threads, p->groups * p->m * p->k, PACK_PS));
     threads = gcut_rt_worth(threads, p->groups * p->m * places * gcut_rt_max(p->k, 1), GEMM_PS);
-    gcut_rt_parallel(NAME(product_part), p, threads);
+    gcut_rt_parallel(p->padded ? NAME(padded_part) : NAME(product_part), p, threads);
 }
 
 #include "kernels/rt/winograd_type.h"
@@ -247,6 +264,19 @@ void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T
 
 /* ---- x ---- */
 
+typedef struct NAME(vector) {
+    int64_t n;
+    T *at;
+} NAME(vector);
+
+static void NAME(clear_part)(void *arg, int t, int nt)
+{
+    const NAME(vector) *v = arg;
+    int64_t begin, end;
+    gcut_rt_share(v->n, 64, t, nt, &begin, &end);
+    if (begin < end) memset(v->at + begin, 0, (size_t)(end - begin) * sizeof(T));
+}
+
 /* Work: the taps of w that the lattice sees. */
 static void NAME(lattice_x)(const gcut_rt_conv *g, const T *y, const T *w, const lattice l[2], T *x, T *work,
                             int threads)
@@ -289,11 +319,15 @@ void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T
         NAME(one_tap_product)(g, 1, w, y, x, threads);
         return;
     }
+    if (has_blind_lattice(g)) {
+        NAME(vector) v = {g->n * g->c * g->h * g->w, x};
+        gcut_rt_parallel(NAME(clear_part), &v, gcut_rt_worth(threads, v.n, PACK_PS));
+    }
     for (int64_t a = 0; a < g->stride[0]; a++)
         for (int64_t b = 0; b < g->stride[1]; b++) {
-            lattice l[] = {lattice_of(a, g->h, g->kh, g->stride[0], g->dilation[0], g->pad[0]),
-                           lattice_of(b, g->w, g->kw, g->stride[1], g->dilation[1], g->pad[1])};
-            NAME(lattice_x)(g, y, w, l, x, work, threads);
+            lattice l[2];
+            lattices_of(g, a, b, l);
+            if (l[0].tap.n > 0 && l[1].tap.n > 0) NAME(lattice_x)(g, y, w, l, x, work, threads);
         }
 }
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Places of a window times w over padded panels (padded.h), of element type T; included by conv_type.h.
+ */
+
+/* Columns of a tile of C: the numbers of a chunk, and some that keep its rows off each other's cache sets. */
+enum { NAME(TILE) = PADDED_PLACES + 2 * GCUT_RT_LANES };
+
+/* A phase of a channel for the rows of places i0..i1; what the image does not have of it is 0 already, but
+ * for whole rows. */
+static void NAME(fill_plane)(const NAME(product) * p, const padded *l, const T *plane, int64_t i0,
+                             int64_t rest0, int64_t rest1, T *to)
+{
+    const window *w = &p->w;
+    int64_t step = w->stride[1], first = i0 + l->axis[0].least,
+            size = phase_size(p->f.h, rest0, w->stride[0]);
+    int64_t n = gcut_rt_min(phase_size(p->f.w, rest1, step), l->width);
+    int64_t lo = gcut_rt_min(gcut_rt_max(-first, 0), l->height);
+    int64_t hi = gcut_rt_min(gcut_rt_max(size - first, lo), l->height);
+    memset(to, 0, (size_t)(lo * l->pitch) * sizeof(T));
+    memset(to + hi * l->pitch, 0, (size_t)((l->height - hi) * l->pitch) * sizeof(T));
+    if (lo >= hi || n <= 0) return;
+    const T *from = plane + (((first + lo) * w->stride[0] + rest0) * p->f.w + rest1);
+    to += lo * l->pitch;
+    /* With strides `shift` reads beyond the last element, which may be the last of the image. */
+    int64_t whole = step == 1 ? n : n - 1, apart = w->stride[0] * p->f.w;
+    p->tile->shift(hi - lo, from, apart, step, whole, to, l->pitch);
+    for (int64_t r = 0; r < hi - lo && whole < n; r++)
+        to[r * l->pitch + whole] = from[r * apart + whole * step];
+}
+
+static void NAME(fill)(const NAME(product) * p, const padded *l, int64_t group, int64_t image, int64_t i0,
+                       T *panel)
+{
+    const T *from = p->f.at + group * p->fgroup + image * p->f.image;
+    T *to = panel + l->margin;
+    for (int64_t c = 0; c < p->w.channels; c++, from += p->f.plane)
+        for (int64_t a = 0; a < l->axis[0].n; a++)
+            for (int64_t b = 0; b < l->axis[1].n; b++, to += l->height * l->pitch)
+                NAME(fill_plane)(p, l, from, i0, l->axis[0].rest[a], l->axis[1].rest[b], to);
+}
+
+/* A block of rows of C at all numbers of a chunk: tile = A panel. */
+static void NAME(padded_multiply)(const NAME(product) * p, const padded *l, int64_t rows, const T *a,
+                                  const int32_t *off, int64_t channels, const T *panel, T *tile)
+{
+    int64_t taps = p->w.tap[0].n * p->w.tap[1].n, lanes = p->tile->lanes;
+    for (int64_t v = 0; v < l->vectors; v += 2) {
+        int vectors = v + 1 < l->vectors ? 2 : 1;
+        T *to[2] = {tile + v * lanes, tile + (v + vectors - 1) * lanes};
+        for (int64_t c = 0; c < p->w.channels; c += channels) {
+            const T *b[2] = {panel + c * l->unit + v * lanes,
+                             panel + c * l->unit + (v + vectors - 1) * lanes};
+            int64_t k = gcut_rt_min(channels, p->w.channels - c) * taps;
+            p->tile->product((int)rows, vectors, k, a + c * taps * rows, off, b, to, NAME(TILE), c > 0);
+        }
+    }
+}
+
+/* Rows of places of a tile to C. */
+static void NAME(padded_put)(const NAME(product) * p, const padded *l, int64_t rows, int64_t m, const T *tile,
+                             T *to)
+{
+    for (; m > 0; m--, tile += NAME(TILE), to += p->crow) {
+        if (p->cj == 1) {
+            p->tile->shift(rows, tile, l->pitch, 1, p->w.places[1], to, p->ci);
+            continue;
+        }
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < p->w.places[1]; j++) to[i * p->ci + j * p->cj] = tile[i * l->pitch + j];
+    }
+}
+
+static void NAME(padded_part)(void *arg, int t, int nt)
+{
+    const NAME(product) *p = arg;
+    const padded *l = p->padded;
+    _Alignas(64) T panel[NAME(ROOM)];
+    _Alignas(64) T tile[GCUT_RT_ROWS * NAME(TILE)];
+    int32_t off[MAX_STEPS];
+    int64_t begin, end, blocks = NAME(row_blocks)(p), filled = -1;
+    int64_t channels = gcut_rt_min(p->w.channels, MAX_STEPS / (p->w.tap[0].n * p->w.tap[1].n));
+    memset(panel, 0, (size_t)l->size * sizeof(T));
+    padded_offsets(&p->w, l, channels, off);
+    gcut_rt_share(p->groups * p->w.images * l->chunks * p->parts, 1, t, nt, &begin, &end);
+    for (int64_t q = begin; q < end; q++) {
+        int64_t b0, b1, piece = q / p->parts, i0 = piece % l->chunks * l->rows;
+        int64_t image = piece / l->chunks % p->w.images, group = piece / l->chunks / p->w.images;
+        int64_t rows = gcut_rt_min(l->rows, p->w.places[0] - i0);
+        gcut_rt_share(blocks, 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);
+        if (b0 < b1 && filled != piece) NAME(fill)(p, l, group, image, i0, panel);
+        if (b0 < b1) filled = piece;
+        T *to = p->c + group * p->cgroup + image * p->cimage + i0 * p->ci;
+        for (int64_t b = b0; b < b1; b++) {
+            int64_t m0, m1;
+            gcut_rt_share(p->m, 1, (int)b, (int)blocks, &m0, &m1);
+            NAME(padded_multiply)
+            (p, l, m1 - m0, p->a + (group * p->m + m0) * p->k, off, channels, panel, tile);
+            NAME(padded_put)(p, l, rows, m1 - m0, tile, to + m0 * p->crow);
+        }
+    }
+}
