@@ -102,9 +102,11 @@ static int64_t parts_of(int64_t tasks, int64_t n, int64_t grain, int threads)
 }
 
 #define T float
+#define MASK int32_t
 #define TYPE f32
 #include "kernels/rt/conv_type.h"
 
 #define T double
+#define MASK int64_t
 #define TYPE f64
 #include "kernels/rt/conv_type.h"

@@ -12,7 +12,7 @@
  */
 enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4, GCUT_RT_ROW_PITCH = 16 };
 
-#define GCUT_RT_TILE_TYPE(type, T)                                                                            \
+#define GCUT_RT_TILE_TYPE(type, T, mask)                                                                      \
     typedef struct gcut_rt_tile_##type {                                                                      \
         int lanes, rows, taps; /* of a vector; the most of `product`; the most of `dots` */                   \
         /* Vector v of row i of C, at c[v] + i * rsc, = (or +=, when `add`) the sum over p < k of             \
@@ -21,9 +21,9 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
         void (*product)(int rows, int vectors, int64_t k, const T *a, const int32_t *off, const T *const *b,  \
                         T *const *c, int64_t rsc, int add);                                                   \
         /* out[t * GCUT_RT_DOTS + r] = the sum over v < n of the vectors at x[t] + at[v] times those at       \
-         * y + r * pitch + v * lanes.  Of x at v, `valid[v]` lanes count and the others are taken for 0,      \
-         * unless valid is NULL. */                                                                           \
-        void (*dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const uint8_t *valid,         \
+         * y + r * pitch + v * lanes.  Of x at v, the lanes with ones at keep + v * lanes count and those     \
+         * with zeros are taken for 0; all count when keep is NULL. */                                        \
+        void (*dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const mask *keep,             \
                      const T *y, int64_t pitch, T *out);                                                      \
         /* to[t * apart + j] = from[t * shift + j * step], t < taps, j < n; two vectors behind the last that  \
          * is needed may be read. */                                                                          \
@@ -41,8 +41,8 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
     } gcut_rt_tile_##type;                                                                                    \
     /* For this processor. */                                                                                 \
     const gcut_rt_tile_##type *gcut_rt_tile_of_##type(void);
-GCUT_RT_TILE_TYPE(f32, float)
-GCUT_RT_TILE_TYPE(f64, double)
+GCUT_RT_TILE_TYPE(f32, float, int32_t)
+GCUT_RT_TILE_TYPE(f64, double, int64_t)
 #undef GCUT_RT_TILE_TYPE
 
 #endif

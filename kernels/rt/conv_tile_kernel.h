@@ -70,28 +70,10 @@ TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, c
 #undef CASE
 }
 
-/* The first n lanes are at NAME(lanes) + LANES - n. */
-static const MASK NAME(lanes)[2 * LANES] = {
-#define FOUR -1, -1, -1, -1,
-#if LANES == 2
-    -1, -1,
-#endif
-#if LANES >= 4
-    FOUR
-#endif
-#if LANES >= 8
-        FOUR
-#endif
-#if LANES >= 16
-            FOUR FOUR
-#endif
-#undef FOUR
-};
-
 /* taps and masked are constants in each call. */
 __attribute__((always_inline)) TARGET static inline void NAME(cross)(int taps, int masked, int64_t n,
                                                                      const T *const *x, const int32_t *at,
-                                                                     const uint8_t *valid, const T *y,
+                                                                     const MASK *keep, const T *y,
                                                                      int64_t pitch, T *out)
 {
     NAME(vec) s[TAPS][4];
@@ -100,12 +82,12 @@ __attribute__((always_inline)) TARGET static inline void NAME(cross)(int taps, i
     for (int64_t v = 0; v < n; v++) {
         NAME(vec) y0 = *(const NAME(vec) *)y, y1 = *(const NAME(vec) *)(y + pitch);
         NAME(vec) y2 = *(const NAME(vec) *)(y + 2 * pitch), y3 = *(const NAME(vec) *)(y + 3 * pitch);
-        NAME(bits) keep = {0};
-        if (masked) keep = *(const NAME(bits) *)(NAME(lanes) + LANES - valid[v]);
+        NAME(bits) ones = {0};
+        if (masked) ones = *(const NAME(bits) *)(keep + v * LANES);
 #pragma GCC unroll 6
         for (int t = 0; t < taps; t++) {
             NAME(vec) u = *(const NAME(vec) *)(x[t] + at[v]);
-            if (masked) u = (NAME(vec))((NAME(bits))u & keep);
+            if (masked) u = (NAME(vec))((NAME(bits))u & ones);
             s[t][0] += u * y0;
             s[t][1] += u * y1;
             s[t][2] += u * y2;
@@ -125,13 +107,13 @@ __attribute__((always_inline)) TARGET static inline void NAME(cross)(int taps, i
     }
 }
 
-TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const uint8_t *valid,
+TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const MASK *keep,
                               const T *y, int64_t pitch, T *out)
 {
 #define CASE(t)                                                                                              \
-    case 2 * t: NAME(cross)(t <= TAPS ? t : TAPS, 0, n, x, at, valid, y, pitch, out); break;                 \
-    case 2 * t + 1: NAME(cross)(t <= TAPS ? t : TAPS, 1, n, x, at, valid, y, pitch, out); break;
-    switch (2 * taps + (valid != NULL)) {
+    case 2 * t: NAME(cross)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out); break;                  \
+    case 2 * t + 1: NAME(cross)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out); break;
+    switch (2 * taps + (keep != NULL)) {
         CASE(1)
         CASE(2)
 #if TAPS > 2
@@ -177,17 +159,28 @@ __attribute__((always_inline)) TARGET static inline void NAME(pick)(const T *fro
 }
 #undef PIECE
 
+/* `pick` of rows of n, with what depends on n alone decided once. */
+__attribute__((always_inline)) TARGET static inline void
+NAME(pick_rows)(int64_t rows, const T *from, int64_t shift, int64_t step, int64_t n, T *to, int64_t apart)
+{
+    if (n >= 16)
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+    else if (n >= 8)
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+    else
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+}
+
 TARGET static void NAME(shift)(int64_t taps, const T *from, int64_t shift, int64_t step, int64_t n, T *to,
                                int64_t apart)
 {
-    for (int64_t t = 0; t < taps; t++, from += shift, to += apart) {
-        if (step == 1)
-            NAME(pick)(from, 1, n, to);
-        else if (step == 2)
-            NAME(pick)(from, 2, n, to);
-        else
-            for (int64_t j = 0; j < n; j++) to[j] = from[j * step];
-    }
+    if (step == 1)
+        NAME(pick_rows)(taps, from, shift, 1, n, to, apart);
+    else if (step == 2)
+        NAME(pick_rows)(taps, from, shift, 2, n, to, apart);
+    else
+        for (int64_t t = 0; t < taps; t++)
+            for (int64_t j = 0; j < n; j++) to[t * apart + j] = from[t * shift + j * step];
 }
 
 #include "kernels/rt/winograd_kernel.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * conv.c for one element type: T the type, TYPE its suffix.
+ * conv.c for one element type: T the type, MASK the integer as wide, TYPE its suffix.
  */
 
 #include "kernels/rt/glue.h"
@@ -335,4 +335,5 @@ void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T
 
 #undef NAME
 #undef T
+#undef MASK
 #undef TYPE

@@ -6,10 +6,11 @@
 /* For each group, C[o, k] = sum over places of y[o, place] * panel[k, place]; in parts of channels (flat:
  * taps) and of o. */
 typedef struct NAME(outer) {
-    int64_t groups, out, k, parts, oparts;
+    int64_t groups, out, k, parts, oparts, together; /* chunks of a padded panel */
     const GLUE(gcut_rt_tile, TYPE) * tile;
     window w;
-    layout l;
+    layout l;             /* units, per and steps alone when padded */
+    const padded *padded; /* or NULL */
     NAME(field) f;
     int64_t fgroup;
     const T *y;
@@ -33,8 +34,9 @@ static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int
 }
 
 /* What a panel of k taps adds to C[o, k0 + k], for four o or fewer. */
-static void NAME(cross)(const NAME(outer) * p, const chunk *c, int64_t k, const int32_t *off, const T *panel,
-                        const T *y, int64_t rows, int add, T *out)
+static void NAME(cross)(const NAME(outer) * p, int64_t vectors, const int32_t *at, const MASK *keep,
+                        int64_t k, const int32_t *off, const T *panel, const T *y, int64_t rows, int add,
+                        T *out)
 {
     T sum[GCUT_RT_TAPS * GCUT_RT_DOTS];
     const T *x[GCUT_RT_TAPS];
@@ -43,8 +45,7 @@ static void NAME(cross)(const NAME(outer) * p, const chunk *c, int64_t k, const 
         int64_t t0, t1;
         gcut_rt_share(k, 1, b, blocks, &t0, &t1);
         for (int64_t t = t0; t < t1; t++) x[t - t0] = panel + off[t];
-        p->tile->dots((int)(t1 - t0), c->vectors, x, c->at, c->whole ? NULL : c->valid, y,
-                      NAME(LONG_PLACES) + 16, sum);
+        p->tile->dots((int)(t1 - t0), vectors, x, at, keep, y, NAME(LONG_PLACES) + 16, sum);
         for (int64_t r = 0; r < rows; r++)
             for (int64_t t = t0; t < t1; t++) {
                 T *o = out + r * p->k + t, s = sum[(t - t0) * GCUT_RT_DOTS + r];
@@ -59,6 +60,7 @@ static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, 
 {
     _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
     _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)];
+    _Alignas(64) MASK keep[NAME(LONG_PLACES) + 16];
     int32_t off[MAX_STEPS];
     chunk c;
     NAME(field) f = p->f;
@@ -66,6 +68,8 @@ static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, 
     int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.per);
     for (int64_t q = 0; q < p->l.chunks; q++) {
         make_chunk(&p->w, &p->l, q, &c);
+        for (int64_t v = 0; v < c.vectors && !c.whole; v++)
+            for (int64_t i = 0; i < p->l.lanes; i++) keep[v * p->l.lanes + i] = -(MASK)(i < c.valid[v]);
         for (int64_t b = 0; b < blocks; b++) {
             int64_t v0, v1;
             gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
@@ -75,11 +79,14 @@ static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, 
                 int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
                 NAME(line_up)(p, &c, p->y + at * p->plane, rows, y);
                 NAME(cross)
-                (p, &c, k, off, panel, y, rows, q > 0, p->c + at * p->k + (u0 + v0) * p->l.steps);
+                (p, c.vectors, c.at, c.whole ? NULL : keep, k, off, panel, y, rows, q > 0,
+                 p->c + at * p->k + (u0 + v0) * p->l.steps);
             }
         }
     }
 }
+
+#include "kernels/rt/padded_w_type.h"
 
 static void NAME(outer_part)(void *arg, int t, int nt)
 {
@@ -90,16 +97,19 @@ static void NAME(outer_part)(void *arg, int t, int nt)
         int64_t u0, u1, o0, o1;
         gcut_rt_share(p->l.units, 1, (int)(q / p->oparts % p->parts), (int)p->parts, &u0, &u1);
         gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->oparts), (int)p->oparts, &o0, &o1);
-        if (u0 < u1 && o0 < o1) NAME(outer_block)(p, q / p->oparts / p->parts, u0, u1, o0, o1);
+        if (u0 < u1 && o0 < o1)
+            (p->padded ? NAME(padded_outer_block) : NAME(outer_block))(p, q / p->oparts / p->parts, u0, u1,
+                                                                       o0, o1);
     }
 }
 
-/* Few channels do not share well: then y is dealt out too. */
+/* Threads share the channels or, if these are few, the results: each reads all of the other. */
 static void NAME(deal)(NAME(outer) * p, int threads)
 {
+    int fewer = p->padded && p->l.units < p->out && p->out >= GCUT_RT_DOTS * threads;
     p->parts = p->oparts = 1;
     if (threads <= 1 || p->groups >= 4 * threads) return;
-    if (p->l.units % threads == 0 || p->l.units >= 8 * threads)
+    if (!fewer && (p->l.units % threads == 0 || p->l.units >= 8 * threads))
         p->parts = threads;
     else
         p->oparts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
@@ -142,7 +152,11 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
                 .flat = NAME(LONG_FLAT_PLACES),
                 .steps = MAX_STEPS,
                 .channels = gcut_rt_min(in, 2)};
-    p.l = make_layout(&p.w, &m);
+    padded all;
+    if (NAME(pad_outer)(&p, &all))
+        p.padded = &all;
+    else
+        p.l = make_layout(&p.w, &m);
     NAME(deal)(&p, threads);
     gcut_rt_parallel(NAME(outer_part), &p, threads);
 }

@@ -6,38 +6,39 @@
 /* Columns of a tile of C: the numbers of a chunk, and some that keep its rows off each other's cache sets. */
 enum { NAME(TILE) = PADDED_PLACES + 2 * GCUT_RT_LANES };
 
-/* A phase of a channel for the rows of places i0..i1; what the image does not have of it is 0 already, but
+/* A phase of a plane for the rows of places from i0 on; what the image does not have of it is 0 already, but
  * for whole rows. */
-static void NAME(fill_plane)(const NAME(product) * p, const padded *l, const T *plane, int64_t i0,
-                             int64_t rest0, int64_t rest1, T *to)
+static void NAME(fill_plane)(const NAME(field) * f, const window *w, const padded *l,
+                             const GLUE(gcut_rt_tile, TYPE) * tile, const T *plane, int64_t i0, int64_t rest0,
+                             int64_t rest1, T *to)
 {
-    const window *w = &p->w;
-    int64_t step = w->stride[1], first = i0 + l->axis[0].least,
-            size = phase_size(p->f.h, rest0, w->stride[0]);
-    int64_t n = gcut_rt_min(phase_size(p->f.w, rest1, step), l->width);
+    int64_t step = w->stride[1], first = i0 + l->axis[0].least, size = phase_size(f->h, rest0, w->stride[0]);
+    int64_t n = gcut_rt_min(phase_size(f->w, rest1, step), l->width);
     int64_t lo = gcut_rt_min(gcut_rt_max(-first, 0), l->height);
     int64_t hi = gcut_rt_min(gcut_rt_max(size - first, lo), l->height);
     memset(to, 0, (size_t)(lo * l->pitch) * sizeof(T));
     memset(to + hi * l->pitch, 0, (size_t)((l->height - hi) * l->pitch) * sizeof(T));
     if (lo >= hi || n <= 0) return;
-    const T *from = plane + (((first + lo) * w->stride[0] + rest0) * p->f.w + rest1);
+    const T *from = plane + (((first + lo) * w->stride[0] + rest0) * f->w + rest1);
     to += lo * l->pitch;
     /* With strides `shift` reads beyond the last element, which may be the last of the image. */
-    int64_t whole = step == 1 ? n : n - 1, apart = w->stride[0] * p->f.w;
-    p->tile->shift(hi - lo, from, apart, step, whole, to, l->pitch);
+    int64_t whole = step == 1 ? n : n - 1, apart = w->stride[0] * f->w;
+    tile->shift(hi - lo, from, apart, step, whole, to, l->pitch);
     for (int64_t r = 0; r < hi - lo && whole < n; r++)
         to[r * l->pitch + whole] = from[r * apart + whole * step];
 }
 
-static void NAME(fill)(const NAME(product) * p, const padded *l, int64_t group, int64_t image, int64_t i0,
-                       T *panel)
+/* Channels c0..c1 of an image. */
+static void NAME(fill)(const NAME(field) * f, const window *w, const padded *l,
+                       const GLUE(gcut_rt_tile, TYPE) * tile, int64_t image, int64_t c0, int64_t c1,
+                       int64_t i0, T *panel)
 {
-    const T *from = p->f.at + group * p->fgroup + image * p->f.image;
+    const T *from = f->at + image * f->image + c0 * f->plane;
     T *to = panel + l->margin;
-    for (int64_t c = 0; c < p->w.channels; c++, from += p->f.plane)
+    for (int64_t c = c0; c < c1; c++, from += f->plane)
         for (int64_t a = 0; a < l->axis[0].n; a++)
             for (int64_t b = 0; b < l->axis[1].n; b++, to += l->height * l->pitch)
-                NAME(fill_plane)(p, l, from, i0, l->axis[0].rest[a], l->axis[1].rest[b], to);
+                NAME(fill_plane)(f, w, l, tile, from, i0, l->axis[0].rest[a], l->axis[1].rest[b], to);
 }
 
 /* A block of rows of C at all numbers of a chunk: tile = A panel. */
@@ -80,6 +81,7 @@ static void NAME(padded_part)(void *arg, int t, int nt)
     int32_t off[MAX_STEPS];
     int64_t begin, end, blocks = NAME(row_blocks)(p), filled = -1;
     int64_t channels = gcut_rt_min(p->w.channels, MAX_STEPS / (p->w.tap[0].n * p->w.tap[1].n));
+    NAME(field) f = p->f;
     memset(panel, 0, (size_t)l->size * sizeof(T));
     padded_offsets(&p->w, l, channels, off);
     gcut_rt_share(p->groups * p->w.images * l->chunks * p->parts, 1, t, nt, &begin, &end);
@@ -88,8 +90,9 @@ static void NAME(padded_part)(void *arg, int t, int nt)
         int64_t image = piece / l->chunks % p->w.images, group = piece / l->chunks / p->w.images;
         int64_t rows = gcut_rt_min(l->rows, p->w.places[0] - i0);
         gcut_rt_share(blocks, 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);
-        if (b0 < b1 && filled != piece) NAME(fill)(p, l, group, image, i0, panel);
-        if (b0 < b1) filled = piece;
+        f.at = p->f.at + group * p->fgroup;
+        if (filled != piece) NAME(fill)(&f, &p->w, l, p->tile, image, 0, p->w.channels, i0, panel);
+        filled = piece;
         T *to = p->c + group * p->cgroup + image * p->cimage + i0 * p->ci;
         for (int64_t b = b0; b < b1; b++) {
             int64_t m0, m1;
