@@ -119,9 +119,9 @@ MOST(double)
     FOLD(wide, mul, type)                                                                                    \
     FOLD(wide, max, type)                                                                                    \
     FOLD(wide, min, type)                                                                                    \
-    /* Takes in elements g.. of those that become one: whole sets of LANES where they lie, if they do side   \
-    by side, else up to BLOCK of them that are brought together.  Returns how many; a multiple of LANES but              \
-    for the last. */                                                                                         \
+    /* Takes in elements g.. of those that become one: whole sets of LANES where they lie, if they do so     \
+     * side by side, else up to BLOCK of them that are brought together.  Returns how many; a multiple of    \
+     * LANES but for the last. */                                                                            \
     static int64_t take_##name(const job *j, const type *x, int64_t g,                                       \
                                void (*block)(const type *, int64_t, wide *), wide *acc)                      \
     {                                                                                                        \
