@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two-dimensional convolutions and their transposes, over panels that are gathered from the image in pieces
- * on the stack (chunk.h, padded.h) and register blocks that read them through offsets (conv_tile.h):
+ * (chunk.h, padded.h) and register blocks that read them through offsets (conv_tile.h):
  *
  *   y   for every place of the window the sum of w times the elements under it
  *   x   the same over y: x falls into stride[0] * stride[1] lattices, and the elements of one lattice see the
@@ -23,8 +23,9 @@
 #include "kernels/rt/padded.h"
 #include "kernels/rt/small.h"
 #include "kernels/rt/taps.h"
+#include "kernels/rt/workspace.h"
 
-/* Panels lie on the stack, and in the second-level cache. */
+/* Panels lie in the second-level cache. */
 enum { PANEL_BYTES = 96 << 10 };
 /* Chunks of tiles whose transforms exist at once. */
 enum { CHUNKS = GCUT_RT_WINOGRAD_CHUNKS };

@@ -18,6 +18,22 @@ enum {
     NAME(FLAT_PLACES) = 512 / sizeof(T),
     NAME(LONG_FLAT_PLACES) = 2048 / sizeof(T)
 };
+/* Columns of a tile of C over a padded panel: the numbers of a chunk, and some that keep its rows off each
+ * other's cache sets. */
+enum { NAME(TILE) = PADDED_PLACES + 2 * GCUT_RT_LANES };
+
+/* What a thread works on: borrowed, for the stacks of some threads are no larger than that. */
+typedef struct NAME(bench) {
+    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
+    union {
+        _Alignas(64) T tile[GCUT_RT_ROWS * NAME(TILE)]; /* of C, over a padded panel */
+        struct {
+            _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)]; /* of the gradient of w */
+            NAME(lines) lines;
+        };
+    };
+} NAME(bench);
+_Static_assert(sizeof(NAME(bench)) <= GCUT_RT_RESERVE, "there must always be one");
 
 /* ---- places of a window times w ---- */
 
@@ -130,9 +146,9 @@ static void NAME(multiply)(const NAME(product) * p, const chunk *c, const NAME(t
 }
 
 /* Blocks b0..b1 of the rows of C for the places of one chunk. */
-static void NAME(block)(const NAME(product) * p, int64_t group, int64_t q, int64_t b0, int64_t b1)
+static void NAME(block)(const NAME(product) * p, int64_t group, int64_t q, int64_t b0, int64_t b1,
+                        NAME(bench) * on)
 {
-    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
     int32_t off[MAX_STEPS];
     NAME(target) to;
     chunk c;
@@ -144,14 +160,15 @@ static void NAME(block)(const NAME(product) * p, int64_t group, int64_t q, int64
     NAME(aim)(p, &c, &to);
     for (int64_t u = 0; u == 0 || u < l->units; u += l->per) {
         int64_t end = gcut_rt_min(u + l->per, l->units), k = offsets(&p->w, l, end - u, off);
-        NAME(gather)(&f, &p->w, l, &c, p->tile, u, end, panel);
+        NAME(gather)(&f, &p->w, l, &c, p->tile, u, end, &on->lines, on->panel);
         for (int64_t v = 0; v < c.vectors; v += 2)
             for (int64_t b = b0; b < b1; b++) {
                 int64_t m0, m1;
                 gcut_rt_share(p->m, 1, (int)b, (int)blocks, &m0, &m1);
                 const T *a = p->a + ((group * p->m + m0) * p->k + u * l->steps * (m1 - m0));
                 NAME(multiply)
-                (p, &c, &to, v, m1 - m0, k, u > 0, a, off, panel, p->c + group * p->cgroup + m0 * p->crow);
+                (p, &c, &to, v, m1 - m0, k, u > 0, a, off, on->panel,
+                 p->c + group * p->cgroup + m0 * p->crow);
             }
     }
 }
@@ -161,11 +178,13 @@ static void NAME(product_part)(void *arg, int t, int nt)
     const NAME(product) *p = arg;
     int64_t begin, end;
     gcut_rt_share(p->groups * p->l.chunks * p->parts, 1, t, nt, &begin, &end);
+    gcut_rt_workspace on = gcut_rt_borrow(sizeof(NAME(bench)));
     for (int64_t q = begin; q < end; q++) {
         int64_t b0, b1;
         gcut_rt_share(NAME(row_blocks)(p), 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);
-        if (b0 < b1) NAME(block)(p, q / p->parts / p->l.chunks, q / p->parts % p->l.chunks, b0, b1);
+        if (b0 < b1) NAME(block)(p, q / p->parts / p->l.chunks, q / p->parts % p->l.chunks, b0, b1, on.at);
     }
+    gcut_rt_give_back(on);
 }
 
 #include "kernels/rt/padded_type.h"

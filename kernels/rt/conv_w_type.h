@@ -56,10 +56,8 @@ static void NAME(cross)(const NAME(outer) * p, int64_t vectors, const int32_t *a
 
 /* Channels (flat: taps) u0..u1 and results o0..o1. */
 static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, int64_t u1, int64_t o0,
-                              int64_t o1)
+                              int64_t o1, NAME(bench) * on)
 {
-    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
-    _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)];
     _Alignas(64) MASK keep[NAME(LONG_PLACES) + 16];
     int32_t off[MAX_STEPS];
     chunk c;
@@ -74,12 +72,12 @@ static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, 
             int64_t v0, v1;
             gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
             int64_t k = offsets(&p->w, &p->l, v1 - v0, off);
-            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, panel);
+            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, &on->lines, on->panel);
             for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
                 int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
-                NAME(line_up)(p, &c, p->y + at * p->plane, rows, y);
+                NAME(line_up)(p, &c, p->y + at * p->plane, rows, on->y);
                 NAME(cross)
-                (p, c.vectors, c.at, c.whole ? NULL : keep, k, off, panel, y, rows, q > 0,
+                (p, c.vectors, c.at, c.whole ? NULL : keep, k, off, on->panel, on->y, rows, q > 0,
                  p->c + at * p->k + (u0 + v0) * p->l.steps);
             }
         }
@@ -93,14 +91,16 @@ static void NAME(outer_part)(void *arg, int t, int nt)
     const NAME(outer) *p = arg;
     int64_t begin, end;
     gcut_rt_share(p->groups * p->parts * p->oparts, 1, t, nt, &begin, &end);
+    gcut_rt_workspace on = gcut_rt_borrow(sizeof(NAME(bench)));
     for (int64_t q = begin; q < end; q++) {
         int64_t u0, u1, o0, o1;
         gcut_rt_share(p->l.units, 1, (int)(q / p->oparts % p->parts), (int)p->parts, &u0, &u1);
         gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->oparts), (int)p->oparts, &o0, &o1);
         if (u0 < u1 && o0 < o1)
             (p->padded ? NAME(padded_outer_block) : NAME(outer_block))(p, q / p->oparts / p->parts, u0, u1,
-                                                                       o0, o1);
+                                                                       o0, o1, on.at);
     }
+    gcut_rt_give_back(on);
 }
 
 /* Threads share the channels or, if these are few, the results: each reads all of the other. */

@@ -117,16 +117,16 @@ static void NAME(gather_tap)(const NAME(field) * f, const window *w, const chunk
     }
 }
 
-/* The panel of the chunk for channels (flat: taps) u0..u1. */
+/* The panel of the chunk for channels (flat: taps) u0..u1, by way of s. */
 static void NAME(gather)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
-                         const GLUE(gcut_rt_tile, TYPE) * tile, int64_t u0, int64_t u1, T *to)
+                         const GLUE(gcut_rt_tile, TYPE) * tile, int64_t u0, int64_t u1, NAME(lines) * s,
+                         T *to)
 {
     if (l->flat) {
         for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tap)(f, w, c, u, to);
         return;
     }
-    NAME(lines) s;
-    NAME(begin_lines)(&s, f, w, c);
-    for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tall)(f, w, l, c, tile, u, &s, to);
-    NAME(flush)(&s, w, l, c, tile);
+    NAME(begin_lines)(s, f, w, c);
+    for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tall)(f, w, l, c, tile, u, s, to);
+    NAME(flush)(s, w, l, c, tile);
 }

@@ -3,9 +3,6 @@
  * Places of a window times w over padded panels (padded.h), of element type T; included by conv_type.h.
  */
 
-/* Columns of a tile of C: the numbers of a chunk, and some that keep its rows off each other's cache sets. */
-enum { NAME(TILE) = PADDED_PLACES + 2 * GCUT_RT_LANES };
-
 /* A phase of a plane for the rows of places from i0 on; what the image does not have of it is 0 already, but
  * for whole rows. */
 static void NAME(fill_plane)(const NAME(field) * f, const window *w, const padded *l,
@@ -76,13 +73,13 @@ static void NAME(padded_part)(void *arg, int t, int nt)
 {
     const NAME(product) *p = arg;
     const padded *l = p->padded;
-    _Alignas(64) T panel[NAME(ROOM)];
-    _Alignas(64) T tile[GCUT_RT_ROWS * NAME(TILE)];
     int32_t off[MAX_STEPS];
     int64_t begin, end, blocks = NAME(row_blocks)(p), filled = -1;
     int64_t channels = gcut_rt_min(p->w.channels, MAX_STEPS / (p->w.tap[0].n * p->w.tap[1].n));
     NAME(field) f = p->f;
-    memset(panel, 0, (size_t)l->size * sizeof(T));
+    gcut_rt_workspace lent = gcut_rt_borrow(sizeof(NAME(bench)));
+    NAME(bench) *on = lent.at;
+    memset(on->panel, 0, (size_t)l->size * sizeof(T));
     padded_offsets(&p->w, l, channels, off);
     gcut_rt_share(p->groups * p->w.images * l->chunks * p->parts, 1, t, nt, &begin, &end);
     for (int64_t q = begin; q < end; q++) {
@@ -91,15 +88,16 @@ static void NAME(padded_part)(void *arg, int t, int nt)
         int64_t rows = gcut_rt_min(l->rows, p->w.places[0] - i0);
         gcut_rt_share(blocks, 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);
         f.at = p->f.at + group * p->fgroup;
-        if (filled != piece) NAME(fill)(&f, &p->w, l, p->tile, image, 0, p->w.channels, i0, panel);
+        if (filled != piece) NAME(fill)(&f, &p->w, l, p->tile, image, 0, p->w.channels, i0, on->panel);
         filled = piece;
         T *to = p->c + group * p->cgroup + image * p->cimage + i0 * p->ci;
         for (int64_t b = b0; b < b1; b++) {
             int64_t m0, m1;
             gcut_rt_share(p->m, 1, (int)b, (int)blocks, &m0, &m1);
             NAME(padded_multiply)
-            (p, l, m1 - m0, p->a + (group * p->m + m0) * p->k, off, channels, panel, tile);
-            NAME(padded_put)(p, l, rows, m1 - m0, tile, to + m0 * p->crow);
+            (p, l, m1 - m0, p->a + (group * p->m + m0) * p->k, off, channels, on->panel, on->tile);
+            NAME(padded_put)(p, l, rows, m1 - m0, on->tile, to + m0 * p->crow);
         }
     }
+    gcut_rt_give_back(lent);
 }

@@ -72,17 +72,16 @@ static void NAME(fill_results)(const NAME(outer) * p, const NAME(slots) * s, con
 
 /* Channels u0..u1 and results o0..o1. */
 static void NAME(padded_outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, int64_t u1, int64_t o0,
-                                     int64_t o1)
+                                     int64_t o1, NAME(bench) * on)
 {
-    _Alignas(64) T panel[NAME(ROOM)];
-    _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)] = {0};
     int32_t off[MAX_STEPS];
     NAME(slots) s = {.n = 0};
     const padded *l = p->padded;
     NAME(field) f = p->f;
     f.at += group * p->fgroup;
     s.size = l->margin + p->l.per * l->unit + p->tile->lanes;
-    memset(panel, 0, (size_t)(p->together * s.size) * sizeof(T));
+    memset(on->panel, 0, (size_t)(p->together * s.size) * sizeof(T));
+    memset(on->y, 0, sizeof on->y);
     int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.per), chunks = p->w.images * l->chunks;
     for (s.q0 = 0; s.q0 < chunks; s.q0 += p->together) {
         s.n = gcut_rt_min(p->together, chunks - s.q0);
@@ -94,12 +93,12 @@ static void NAME(padded_outer_block)(const NAME(outer) * p, int64_t group, int64
             int64_t k = padded_offsets(&p->w, l, v1 - v0, off);
             for (int64_t q = 0; q < s.n; q++) NAME(fill)
             (&f, &p->w, l, p->tile, (s.q0 + q) / l->chunks, v0, v1, (s.q0 + q) % l->chunks * l->rows,
-             panel + q * s.size);
+             on->panel + q * s.size);
             for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
                 int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
-                NAME(fill_results)(p, &s, p->y + at * p->plane, rows, y);
+                NAME(fill_results)(p, &s, p->y + at * p->plane, rows, on->y);
                 NAME(cross)
-                (p, s.n * l->vectors, s.at, s.keep, k, off, panel, y, rows, s.q0 > 0,
+                (p, s.n * l->vectors, s.at, s.keep, k, off, on->panel, on->y, rows, s.q0 > 0,
                  p->c + at * p->k + v0 * p->l.steps);
             }
         }

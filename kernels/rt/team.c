@@ -121,9 +121,9 @@ typedef struct team {
     int size; /* threads that came */
     void (*body)(void *arg);
     void *body_arg;
-    _Atomic int open;     /* for those who enter: what was written before is theirs to read */
-    _Atomic int over;     /* the next `go` is no job */
-    seat seats[MOST - 1]; /* of threads 1, 2, … */
+    _Atomic int open; /* for those who enter: what was written before is theirs to read */
+    _Atomic int over; /* the next `go` is no job */
+    seat *seats;      /* of threads 1, 2, … */
 } team;
 
 /* What this thread is to a step that is running. */
@@ -179,8 +179,8 @@ static void hand_out(team *w, kernel_fn *kernel, void *arg, int nt)
 /* Thread t of the region; what it reads of the team it may read once it has seen it open. */
 static void follow(team *w, int t)
 {
-    seat *s = &w->seats[t - 1];
     if (!atomic_load_explicit(&w->open, memory_order_acquire)) return;
+    seat *s = &w->seats[t - 1];
     for (uint32_t go = 0;;) {
         go = await(&s->go, go);
         if (atomic_load_explicit(&w->over, memory_order_acquire)) {
@@ -234,6 +234,8 @@ void gcut_rt_team(void (*body)(void *arg), void *arg, int threads)
         team w;
         keeps = 1;
         if (threads > MOST) threads = MOST;
+        seat seats[threads - 1]; /* all of them would be a third of a small thread's stack */
+        w.seats = seats;
         w.body = body;
         w.body_arg = arg;
         for (int t = 1; t < threads; t++) {

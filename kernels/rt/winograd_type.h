@@ -72,9 +72,8 @@ static void NAME(window_part)(void *arg, int t, int nt)
 
 /* Transforms what lies under the tiles of one chunk, in channels c0..c1.  Lanes that are no tiles are 0. */
 static void NAME(spread_chunk)(const NAME(winograd) * q, const NAME(side) * s, int64_t at, int64_t c0,
-                               int64_t c1)
+                               int64_t c1, NAME(bench) * on)
 {
-    _Alignas(64) T panel[NAME(TILE_ROOM) + NAME(SPARE)];
     int32_t off[16];
     chunk c;
     NAME(field) f = s->f;
@@ -83,12 +82,12 @@ static void NAME(spread_chunk)(const NAME(winograd) * q, const NAME(side) * s, i
     f.at += q->group * s->fgroup;
     offsets(&s->w, l, each, off);
     make_chunk(&s->w, l, q->round + at, &c);
-    NAME(gather)(&f, &s->w, l, &c, s->tile, c0 * each, c1 * each, panel);
+    NAME(gather)(&f, &s->w, l, &c, s->tile, c0 * each, c1 * each, &on->lines, on->panel);
     for (int64_t i = c0; i < c1; i++)
         for (int64_t v = 0; v < 2; v++) {
             T *to = s->to + at * s->chunk + i * s->channel + v * lanes;
             int64_t some = v < c.vectors ? c.valid[v] : 0;
-            if (some > 0) s->spread(panel + (i - c0) * each * l->unit + c.at[v], off, to, s->pitch);
+            if (some > 0) s->spread(on->panel + (i - c0) * each * l->unit + c.at[v], off, to, s->pitch);
             for (int64_t e = 0; e < 16 && some < lanes; e++)
                 for (int64_t j = some; j < lanes; j++) to[e * s->pitch + j] = 0;
         }
@@ -102,15 +101,17 @@ static int64_t NAME(chunks_of)(const NAME(winograd) * q)
 static void NAME(tile_part)(void *arg, int t, int nt)
 {
     const NAME(winograd) *q = arg;
+    gcut_rt_workspace on = gcut_rt_borrow(sizeof(NAME(bench)));
     for (int side = 0; side < q->sides; side++) {
         const NAME(side) *s = side ? &q->out : &q->in;
         int64_t parts = gcut_rt_ceildiv(s->channels, s->per), begin, end;
         gcut_rt_share(NAME(chunks_of)(q) * parts, 1, t, nt, &begin, &end);
         for (int64_t k = begin; k < end; k++) {
             int64_t c = k % parts * s->per;
-            NAME(spread_chunk)(q, s, k / parts, c, gcut_rt_min(c + s->per, s->channels));
+            NAME(spread_chunk)(q, s, k / parts, c, gcut_rt_min(c + s->per, s->channels), on.at);
         }
     }
+    gcut_rt_give_back(on);
 }
 
 /* Where the results of some tiles in a row go: the first is lane `lane`; `rows` and `columns` of them. */

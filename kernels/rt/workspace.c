@@ -22,6 +22,7 @@ typedef struct gcut_rt_loan block;
 struct gcut_rt_loan {
     block *next;
     size_t bytes;
+    pthread_t last; /* who gave it back: it may still be in that thread's caches */
     void *at;
 };
 
@@ -32,13 +33,17 @@ static block *unused; /* behind lock */
 static pthread_mutex_t reserved = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(ALIGN) char reserve[GCUT_RT_RESERVE];
 
-/* The first free block that is large enough, else any free one, else NULL. */
+/* The first free block that is large enough, of this thread or else of any; else any free one, else NULL. */
 static block *take(size_t bytes)
 {
+    const pthread_t me = pthread_self();
     pthread_mutex_lock(&lock);
     block **p = &unused;
-    while (*p && (*p)->bytes < bytes) p = &(*p)->next;
-    if (!*p) p = &unused;
+    for (block **q = &unused, *b; (b = *q); q = &b->next) {
+        if (b->bytes < bytes) continue;
+        if ((*p)->bytes < bytes || pthread_equal(b->last, me)) p = q;
+        if (pthread_equal(b->last, me)) break;
+    }
     block *b = *p;
     if (b) *p = b->next;
     pthread_mutex_unlock(&lock);
@@ -90,6 +95,7 @@ void gcut_rt_give_back(gcut_rt_workspace w)
         pthread_mutex_unlock(&reserved);
         return;
     }
+    b->last = pthread_self();
     pthread_mutex_lock(&lock);
     b->next = unused;
     unused = b;

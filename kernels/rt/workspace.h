@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory that a product packs its operands into: the only thing that the run-time library allocates.  What is
- * given back is kept for the next product, and freed when the library is unloaded.
+ * Memory that a product packs its operands into, and a convolution its panels: the only thing that the
+ * run-time library allocates.  What is given back is kept for the next one, the same thread's if possible,
+ * and freed when the library is unloaded.
  */
 #ifndef GCUT_KERNELS_RT_WORKSPACE_H
 #define GCUT_KERNELS_RT_WORKSPACE_H
