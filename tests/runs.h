@@ -51,7 +51,9 @@ typedef struct run_case {
     uint64_t seed;
     int nwrong;
     bool quiet, all_f64;
-    double half; /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
+    double half;     /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
+    gcut_size at[2]; /* sizes of symbols that nothing binds */
+    size_t nat;
 } run_case;
 
 static inline bool wrong(run_case *c, const char *fmt, ...) GCUT_PRINTF(2, 3);
@@ -126,7 +128,7 @@ static inline bool is_result(const gcut_value_info *v)
 
 /* ---- runs ---- */
 
-#define MAX_VALUES 300
+#define MAX_VALUES 600
 
 /* What a run gave: every result, copied. */
 typedef struct outcome {
@@ -171,6 +173,8 @@ static inline gcut_step *compile(run_case *c, gcut_backend b, const char *policy
     o.optimizer = optimizer;
     o.keep_grads = optimizer != NULL;
     o.seed = c->seed;
+    o.at = c->at;
+    o.nat = c->nat;
     gcut_step *s = gcut_compile(c->g, &o);
     CHECK(c, s, "backend %d, %s, %d threads: not compiled", (int)b, policy, threads);
     return s;
