@@ -2,7 +2,7 @@
  *
  * The pass pipeline.
  *
- *   user's graph ─copy─▶ primal ─simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ ─products─▶
+ *   user's graph ─copy─▶ primal ─gather, simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ ─products─▶
  *     joint ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
  */
 #include "driver/pipeline.h"
@@ -100,6 +100,8 @@ static void to_joint(gcut_pipeline *p)
     /* The sweep inlines calls itself, and names what it makes after what the user called. */
     gcut_graph *g =
         p->opt.forward_only ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base)) : p->primal;
+    g = gcut_pass_gather(g, gcut_printf(a, "%s.gathered", base), p->at, p->nat);
+    gcut_verify(g);
     p->folded = simplify(g, gcut_printf(a, "%s.folded", base));
     p->folded->name = p->primal->name; /* messages and dumps speak of the user's function */
     if (p->opt.forward_only) {

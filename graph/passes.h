@@ -16,6 +16,9 @@ gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
 /* sums of products that a scan carries -> one product behind it (graph/products.c) */
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
+/* what is done to every row of a gather is done to the rows of its table, where these are fewer at the sizes
+ * `at` (graph/gather.c) */
+gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_binding *at, uint32_t nat);
 /* drops what no result needs; params stay (graph/dce.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 
