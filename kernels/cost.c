@@ -182,6 +182,7 @@ static void walk_half(walk *w, const gcut_half *h)
 {
     for (uint32_t i = 0; i < h->order.n; i++) {
         uint32_t unit = h->order.at[i];
+        if (gcut_unit_is_idle(h, unit)) continue;
         if (h->units.at[unit].kind == GCUT_U_REGION)
             walk_region(w, h, unit);
         else if (i + 1 < h->order.n && gcut_is_epilogue(h, unit, h->order.at[i + 1]))

@@ -82,6 +82,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
             gcut_ref v = gcut_arg(h->g, n, k), root = h->view[v].root;
             bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
             if (root == hot || (u->kind == GCUT_U_LOOP && h->unit_of[root] == unit)) continue;
+            if (gcut_concat_has(h, unit, k)) continue;
             if (u->kind == GCUT_U_TAKE && k == 0) /* the rows that are asked for, not the table */
                 add(c, a, out, copied ? h->units.at[u->operand_copy[k]].copy_to : h->buffer[root],
                     gcut_cost_numel(c, gcut_type_of(h->g, n->res0)), false);

@@ -136,6 +136,10 @@ void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *cal
             emit_region(&e);
             continue;
         }
+        if (gcut_unit_is_idle(h, e.unit)) {
+            gcut_c_comment(&e, "concat: made in place");
+            continue;
+        }
         i += emit_kernel(&e, i);
         if (e.profiled)
             gcut_text_add(call, "    if (x->plan->head.profile) gcut_rt_lap(x->plan->head.profile, %u);\n",

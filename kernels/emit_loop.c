@@ -68,7 +68,7 @@ static void emit_rows(gcut_loop *l)
         const gcut_member *x = &l->at[i];
         if (x->level == GCUT_L_FULL && l->h->buffer[x->v] != GCUT_NONE)
             W(l, "        %s *const o%u = %s + %s;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v,
-              gcut_loop_pointer(l, x->v), l->u->flat ? "first" : "r * C");
+              gcut_loop_pointer(l, x->v), gcut_loop_store_at(l, x->v));
     }
     gcut_loop_row_values(l, -1);
     for (int p = 0; p < l->phases; p++) {

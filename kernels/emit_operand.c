@@ -69,6 +69,14 @@ static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
                        address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), "r"));
 }
 
+const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
+{
+    if (gcut_view_identity(l->g, gcut_type_of(l->g, v), &l->h->view[v]))
+        return l->u->flat ? "first" : "r * C";
+    lane s = lane_of(l, v);
+    return row_offset(l, v, &s);
+}
+
 /* ---- operands ---- */
 
 const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)

@@ -43,6 +43,7 @@ static const char *estimate(gcut_module *m, const gcut_half *h, const gcut_unit 
 static const char *crew_of(const gcut_program *p, const gcut_half *h, uint32_t unit)
 {
     const gcut_unit *u = &h->units.at[unit];
+    if (gcut_unit_is_idle(h, unit)) return NULL;
     switch (u->kind) {
     case GCUT_U_REGION: return NULL; /* its bodies are halves of their own */
     case GCUT_U_LOOP:

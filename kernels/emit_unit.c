@@ -186,7 +186,8 @@ static void emit_concat(unit *u)
     gcut_view c = gcut_view_contiguous(u->m, gcut_type_of(u->g, u->n->res0), u->n->res0);
     gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     for (uint32_t k = 0; k < u->n->nargs; k++) {
-        copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
+        if (!gcut_concat_has(u->h, u->e->unit, k))
+            copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
         at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at,
                            gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
     }

@@ -117,6 +117,8 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop);
 /* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */
 const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer);
 const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root);
+/* How far from there row r of member v begins, which the loop stores. */
+const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v);
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start.
  */
 void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota);

@@ -16,7 +16,8 @@
  *   K1  a unit reads a root made by another unit only after that unit ran
  *   K2  the unit graph is acyclic, with the in-place edges (every reader of a
  *       parameter before the unit that overwrites it) included
- *   K3  a root is stored contiguously in the shape of its value
+ *   K3  a root is stored contiguously in the shape of its value, but for an operand of a concat that is made
+ *       in its place (concat.c)
  */
 #ifndef GCUT_KERNELS_LOWER_H
 #define GCUT_KERNELS_LOWER_H
@@ -185,6 +186,12 @@ bool gcut_unit_is_even(const gcut_half *h, uint32_t u, gcut_dim inner);
 /* place.c: buffers, in-place results.  The forward half is placed before the backward half, a half before the
  * bodies in it. */
 void gcut_place_half(gcut_program *p, gcut_half *h);
+/* concat.c: operands of a concat that loops compute in its place; once results have theirs. */
+void gcut_place_concats(gcut_program *p, gcut_half *h);
+/* Operand k of the CONCAT unit is made where it belongs. */
+bool gcut_concat_has(const gcut_half *h, uint32_t unit, uint32_t k);
+/* Nothing is left to do, and there is no launch: all operands of a concat are made where they belong. */
+bool gcut_unit_is_idle(const gcut_half *h, uint32_t unit);
 /* order.c: running order. */
 void gcut_order_half(gcut_program *p, gcut_half *h);
 /* Steps of the timeline from `first` on, and the lifetimes of buffers: a body's units take the steps after

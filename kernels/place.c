@@ -327,6 +327,7 @@ void gcut_place_half(gcut_program *p, gcut_half *h)
         gcut_region_results(p, h);
     }
     gcut_region_carries(p, h);
+    gcut_place_concats(p, h);
     place_temporaries(p, h);
     place_workspace(p, h);
 }
