@@ -10,13 +10,15 @@
  */
 #include "kernels/lower.h"
 
-/* Where a unit would like to run: at its last node; a copy, right after what it copies. */
+/* Where a unit would like to run: at its last node; a copy, right after what it copies, and of a parameter
+ * before everything, so that it does not come between a product and its epilogue.  One more than the node. */
 static uint32_t wish(const gcut_half *h, uint32_t u)
 {
     const gcut_unit *w = &h->units.at[u];
-    if (w->kind == GCUT_U_COPY && w->copy_late != GCUT_NONE) return w->copy_late;
-    if (w->kind == GCUT_U_COPY) return h->g->values.at[w->copy_from].def + 1;
-    return w->nodes.at[w->nodes.n - 1];
+    if (w->kind != GCUT_U_COPY) return w->nodes.at[w->nodes.n - 1] + 1;
+    if (w->copy_late != GCUT_NONE) return w->copy_late + 1;
+    uint32_t def = h->g->values.at[w->copy_from].def;
+    return def == GCUT_NONE ? 0 : def + 2;
 }
 
 /* A unit whose last node comes late must not hold up, and so let others overtake, one that depends on it: it
