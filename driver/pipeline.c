@@ -93,6 +93,26 @@ static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
     return g;
 }
 
+/* Whoever names a value to be saved or recomputed gets the graph that has it. */
+static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
+{
+    for (size_t i = 0; i < p->opt.nsave + p->opt.nrecompute; i++) {
+        const char *v = i < p->opt.nsave ? p->opt.save[i] : p->opt.recompute[i - p->opt.nsave];
+        v += *v == '%';
+        if (gcut_graph_find(before, v) && !gcut_graph_find(after, v)) return false;
+    }
+    return true;
+}
+
+static gcut_graph *gather(gcut_pipeline *p, gcut_graph *g)
+{
+    const char *base = p->primal->name;
+    gcut_graph *out = gcut_pass_gather(g, gcut_printf(p->arena, "%s.gathered", base), p->at, p->nat);
+    gcut_verify(out);
+    out = simplify(out, gcut_printf(p->arena, "%s.folded", base));
+    return keeps_named(p, g, out) ? out : simplify(g, gcut_printf(p->arena, "%s.named", base));
+}
+
 static void to_joint(gcut_pipeline *p)
 {
     gcut_arena *a = p->arena;
@@ -100,9 +120,7 @@ static void to_joint(gcut_pipeline *p)
     /* The sweep inlines calls itself, and names what it makes after what the user called. */
     gcut_graph *g =
         p->opt.forward_only ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base)) : p->primal;
-    g = gcut_pass_gather(g, gcut_printf(a, "%s.gathered", base), p->at, p->nat);
-    gcut_verify(g);
-    p->folded = simplify(g, gcut_printf(a, "%s.folded", base));
+    p->folded = gather(p, g);
     p->folded->name = p->primal->name; /* messages and dumps speak of the user's function */
     if (p->opt.forward_only) {
         p->raw = p->primal;

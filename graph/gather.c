@@ -75,14 +75,31 @@ static void keep_rows(mover *m, const gcut_node *n)
 
 /* ---- moving ---- */
 
+/* For a new value that stands for v: no value of src that is yet to be copied has it. */
+static const char *name_of(const mover *m, gcut_ref v, const char *what)
+{
+    return gcut_printf(m->rw.dst->module->arena, "%s.%s", m->rw.src->values.at[v].name, what);
+}
+
+/* t is the shape of a gather along the first axis: that of the index, and one axis more. */
+static bool is_indexed(const gcut_type *t, const gcut_type *index)
+{
+    bool alike = t->rank == index->rank + 1u;
+    for (uint32_t d = 0; alike && d < index->rank; d++) alike = t->dim[d] == index->dim[d];
+    return alike;
+}
+
 /* The result of node n is the rows of that table, in its type. */
 static bool use_rows(mover *m, uint32_t id, gcut_ref table, const gathered *like)
 {
     const gcut_value *v = &m->rw.src->values.at[gcut_node_at(m->rw.src, id)->res0];
-    gcut_build b = {.g = m->rw.dst, .loc = like->loc, .name = v->name};
+    bool whole = is_indexed(&v->type, gcut_type_of(m->rw.dst, like->index));
+    const char *name = whole ? v->name : name_of(m, gcut_node_at(m->rw.src, id)->res0, "rows");
+    gcut_build b = {.g = m->rw.dst, .loc = like->loc, .name = name};
     gcut_ref rows = gcut_btake(&b, table, like->index, 0);
-    if (!gcut_shape_equal(gcut_type_of(m->rw.dst, rows), &v->type)) {
+    if (!whole) {
         b.loc = gcut_node_at(m->rw.src, id)->loc;
+        b.name = v->name;
         rows = gcut_breshape(&b, rows, v->type.dim, v->type.rank);
     }
     m->of[gcut_node_at(m->rw.src, id)->res0] = (gathered){table, like->index, like->loc, true};
@@ -95,7 +112,7 @@ static bool move_product(mover *m, uint32_t id, const gcut_node *n)
     const gcut_graph *g = m->rw.src;
     const gathered *rows = rows_of(m, gcut_arg(g, n, 0));
     if (!rows || gcut_attr_flag(g, n, GCUT_A_ta) || gcut_type_of(g, n->res0)->rank != 2) return false;
-    gcut_build b = {.g = m->rw.dst, .loc = n->loc};
+    gcut_build b = {.g = m->rw.dst, .loc = n->loc, .name = name_of(m, n->res0, "table")};
     gcut_ref w = gcut_rewrite_arg(&m->rw, id, 1);
     gcut_ref table = gcut_bmatmul(&b, rows->table, w, false, gcut_attr_flag(g, n, GCUT_A_tb));
     return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
@@ -118,7 +135,7 @@ static gcut_ref repeated(mover *m, gcut_ref v, gcut_dim rows, gcut_locid loc)
     const gcut_graph *g = m->rw.src;
     const gcut_node *n = gcut_def(g, v);
     gcut_type t = *gcut_type_of(g, v);
-    gcut_build b = {.g = m->rw.dst, .loc = loc};
+    gcut_build b = {.g = m->rw.dst, .loc = loc, .name = name_of(m, v, "table")};
     t.dim[1] = t.dim[t.rank - 1];
     t.dim[0] = rows;
     t.rank = 2;
@@ -127,7 +144,7 @@ static gcut_ref repeated(mover *m, gcut_ref v, gcut_dim rows, gcut_locid loc)
         gcut_module *mod = m->rw.dst->module;
         gcut_attr a[] = {gcut_attr_dims(mod, GCUT_A_shape, t.dim, 2), *gcut_attr_get(g, n, GCUT_A_value),
                          gcut_attr_str(mod, GCUT_A_dtype, gcut_dtype_name(t.dtype))};
-        return gcut_node_new(m->rw.dst, GCUT_OP_full, NULL, 0, a, 3, loc, NULL);
+        return gcut_node_new(m->rw.dst, GCUT_OP_full, NULL, 0, a, 3, loc, b.name);
     }
     return gcut_bbroadcast(&b, m->rw.map[gcut_arg(g, n, 0)], t.dim, 2, (gcut_dim[]){1});
 }
@@ -154,7 +171,7 @@ static bool move_point(mover *m, uint32_t id, const gcut_node *n)
         args[k] = rows_of(m, v) ? m->of[v].table : repeated(m, v, size, n->loc);
     }
     gcut_ref table = gcut_node_new(m->rw.dst, (gcut_op)n->op, args, n->nargs, &g->attrs.at[n->attr0],
-                                   n->nattrs, n->loc, NULL);
+                                   n->nattrs, n->loc, name_of(m, n->res0, "table"));
     return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
 }
 
@@ -177,11 +194,9 @@ static void order_steps(mover *m, const gcut_node *n)
         gcut_ref v = gcut_arg(g, n, k);
         const gathered *rows = rows_of(m, v);
         if (!rows || !rows->moved || m->uses[v] != 1) continue;
-        const gcut_type *index = gcut_type_of(m->rw.dst, rows->index), *t = gcut_type_of(g, v);
-        bool alike = t->rank == index->rank + 1u && axis < index->rank;
-        for (uint32_t d = 0; alike && d < index->rank; d++) alike = t->dim[d] == index->dim[d];
-        if (!alike) continue;
-        gcut_build b = {.g = m->rw.dst, .loc = rows->loc, .name = g->values.at[v].name};
+        const gcut_type *index = gcut_type_of(m->rw.dst, rows->index);
+        if (axis >= index->rank || !is_indexed(gcut_type_of(g, v), index)) continue;
+        gcut_build b = {.g = m->rw.dst, .loc = rows->loc, .name = name_of(m, v, "steps")};
         gcut_ref turned = axis_moved(&b, rows->index, axis, false);
         m->rw.map[v] = axis_moved(&b, gcut_btake(&b, rows->table, turned, 0), axis, true);
     }

@@ -6,6 +6,7 @@
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"
+#include "gradcut/gradcut.h"
 
 /* Over e f32[3, 4], w f32[4, 5], v f32[5, 4], b f32[5] and six indices i i32[N, 2, 3]; ops: what is left. */
 typedef struct row {
@@ -187,9 +188,33 @@ static void indices_are_checked(void **state)
     gcut_env_free(j.env);
 }
 
+/* In the pipeline: at sizes that repeat rows, unless somebody names a value that would go. */
+static void named_values_stay(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *user = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/lstm.gcut", NULL);
+    assert_non_null(user);
+    const gcut_size at[] = {{"N", 16}, {"T", 16}};
+    const char *names[] = {"%v2", "%v8"};
+    for (int k = 0; k < 4; k++) {
+        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        o.at = at;
+        o.nat = k == 0 ? 0 : 2;
+        o.save = k == 2 ? &names[0] : &names[1];
+        o.nsave = k >= 2;
+        const char *text = gcut_show(user, &o, GCUT_STAGE_JOINT, false);
+        if (!text) fail_msg("%s", gcut_last_error(ctx));
+        assert_int_equal(strstr(text, "%v3.table: f32[48, 24] = matmul(") != NULL, k == 1 || k == 3);
+        assert_int_equal(strstr(text, "%v2: f32[N*T, 6] = reshape(") != NULL, k == 0 || k == 2);
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_of_tables), cmocka_unit_test(sizes_decide),
-                                       cmocka_unit_test(indices_are_checked)};
+                                       cmocka_unit_test(indices_are_checked),
+                                       cmocka_unit_test(named_values_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
