@@ -29,6 +29,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cntx_t *context;
 static const char *chosen;
+static int asked;
 
 /* The architecture that the CPU can run, or BLIS's choice where that is not compiled in or not better. */
 static arch_t best(arch_t own)
@@ -55,7 +56,8 @@ static void choose(void)
     bli_init();
     arch_t own = bli_arch_query_id();
     const char *user = getenv("BLIS_ARCH_TYPE");
-    arch_t id = user && *user ? own : best(own);
+    asked = user && *user;
+    arch_t id = asked ? own : best(own);
     context = bli_gks_lookup_nat_cntx(id);
     chosen = bli_arch_string(id);
 }
@@ -87,28 +89,38 @@ static int prefers_rows(num_t type, cntx_t *x)
     return bli_cntx_l3_nat_ukr_prefers_rows_dt(type, BLIS_GEMM_UKR, x);
 }
 
+int gcut_rt_blis_asked(void)
+{
+    (void)kernels();
+    return asked;
+}
+
 static gcut_rt_micro describe(num_t type)
 {
     cntx_t *x = kernels();
-    const gcut_rt_micro m = {
-        (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x), (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
-        (int)bli_cntx_get_blksz_max_dt(type, BLIS_MR, x), (int)bli_cntx_get_blksz_max_dt(type, BLIS_NR, x)};
-    return prefers_rows(type, x) ? m : (gcut_rt_micro){m.v, m.s, m.ldv, m.lds};
+    gcut_rt_micro m = {.s = (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x),
+                       .v = (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
+                       .lds = (int)bli_cntx_get_blksz_max_dt(type, BLIS_MR, x),
+                       .ldv = (int)bli_cntx_get_blksz_max_dt(type, BLIS_NR, x),
+                       .blis = 1};
+    if (!prefers_rows(type, x))
+        m = (gcut_rt_micro){.s = m.v, .v = m.s, .lds = m.ldv, .ldv = m.lds, .blis = 1};
+    return m;
 }
 
-gcut_rt_micro gcut_rt_micro_f32(void)
+gcut_rt_micro gcut_rt_blis_micro_f32(void)
 {
     return describe(BLIS_FLOAT);
 }
-gcut_rt_micro gcut_rt_micro_f64(void)
+gcut_rt_micro gcut_rt_blis_micro_f64(void)
 {
     return describe(BLIS_DOUBLE);
 }
 
-/* BLIS does not write through its panels; its prototypes have no const. */
+/* BLIS does not write through its panels; its prototypes have no const.  Where the next call's panels are, it
+ * asks for prefetches that we do ourselves. */
 #define RUN(name, T, type, kernel)                                                                           \
-    void gcut_rt_micro_run_##name(int64_t k, const T *s, const T *v, int add, T *c, int64_t ldc,             \
-                                  const T *next_s, const T *next_v)                                          \
+    void gcut_rt_blis_run_##name(int64_t k, const T *s, const T *v, int add, T *c, int64_t ldc)              \
     {                                                                                                        \
         cntx_t *x = context;                                                                                 \
         void_fp found = bli_cntx_get_l3_nat_ukr_dt(type, BLIS_GEMM_UKR, x);                                  \
@@ -119,10 +131,10 @@ gcut_rt_micro gcut_rt_micro_f64(void)
         T one = 1, beta = add ? 1 : 0;                                                                       \
         auxinfo_t aux = {0};                                                                                 \
         if (prefers_rows(type, x)) {                                                                         \
-            bli_auxinfo_set_next_ab((void *)next_s, (void *)next_v, &aux);                                   \
+            bli_auxinfo_set_next_ab((void *)s, (void *)v, &aux);                                             \
             run(mr, nr, k, &one, (T *)s, (T *)v, &beta, c, ldc, 1, &aux, x);                                 \
         } else {                                                                                             \
-            bli_auxinfo_set_next_ab((void *)next_v, (void *)next_s, &aux);                                   \
+            bli_auxinfo_set_next_ab((void *)v, (void *)s, &aux);                                             \
             run(mr, nr, k, &one, (T *)v, (T *)s, &beta, c, 1, ldc, &aux, x);                                 \
         }                                                                                                    \
     }

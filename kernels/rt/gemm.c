@@ -15,7 +15,7 @@
 enum { THREAD_WORK = 1 << 18 };
 /* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
  * and the packing is saved; with few rows packing B never pays. */
-enum { SMALL_B_BYTES = 1 << 20, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
+enum { SMALL_B_BYTES = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */

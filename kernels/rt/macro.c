@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops around the micro-kernel.
+ * The loops around the register block (micro.h).
  *
- * S is the operand whose elements the micro-kernel broadcasts, V the one it loads vectors of: for a row-major
- * C they are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.
+ * S is the operand whose elements the block broadcasts, V the one it loads vectors of: for a row-major C they
+ * are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.  One of them stays in
+ * the second-level cache, the other streams through it, a panel at a time:
  *
- *   rows of C, MB at a time
- *     groups of steps of k, as many as keep MB packed rows of S in the share of the last-level cache
- *       pack S
- *       columns of C, NB at a time
+ *   rows of C (columns, when V stays), as many as fit
+ *     groups of steps of k, as many as fit too
+ *       pack what stays
+ *       panels of the other operand
  *         one step of k after the other, KC at most
- *           pack V, which then stays in the second-level cache
- *           for each panel of S, which stays in the first: all panels of V
+ *           pack the panel
+ *           all panels that stay; meanwhile what the next panel is packed from comes into cache
  *
+ * So each element that streams is read from memory behind arithmetic, and written and read again in cache.
  * The length of a step depends on k alone; an element is one chain of multiply-adds per step, and the steps
- * are added in order.  MB, NB and the tiles do not show in the bits.
+ * are added in order.  Which operand stays, and how much of it, does not show in the bits.
  */
 #include "kernels/rt/macro.h"
 
 #include <unistd.h>
 
+#include "kernels/rt/micro.h"
 #include "kernels/rt/pack.h"
-#include "kernels/rt/use_blis.h"
 #include "kernels/rt/workspace.h"
 
 /* The blocks of one product, in the orientation of the micro-kernel. */
@@ -29,8 +31,9 @@ typedef struct blocks {
     gcut_rt_micro micro;
     int64_t kc;    /* of one step, but the last */
     int64_t steps; /* of a group, but the last */
-    int64_t mb, nb;
-    int64_t tile; /* rows of a tile */
+    int v_stays;
+    int64_t stays; /* rows of S or columns of V that stay at once */
+    int64_t tile;  /* rows or columns of the other operand behind which a tile is complete */
 } blocks;
 
 /* Room for one block of any micro-kernel. */
@@ -62,11 +65,9 @@ static int64_t even(int64_t n, int64_t most, int64_t unit)
 }
 /* Most steps of k between two passes over C. */
 enum { KC = 512 };
-/* Rows of four-byte elements whose packed S is reused for all of V, and at least that many where whole rows
- * are wanted. */
-enum { MB = 1536, WHOLE_MB = 256 };
-/* Of packed S; of whole rows that a tile function finds in cache; of a tile otherwise. */
-#define GROUP_BYTES (INT64_C(6) << 20)
+/* Rows that stay at least where whole rows are wanted. */
+enum { WHOLE_ROWS = 256 };
+/* Of whole rows that a tile function finds in cache; of a tile otherwise. */
 #define WHOLE_BYTES (INT64_C(3) << 19)
 #define TILE_BYTES (INT64_C(128) << 10)
 
@@ -79,40 +80,48 @@ static int64_t step_of(int64_t k, int lds, int64_t size)
     return even(k, most, 8);
 }
 
+/* Whether V stays.  What is larger streams; but a tile function goes along the rows of C. */
+static int keeps_v(int64_t m, int64_t n, int tiles, int whole_rows)
+{
+    return !whole_rows && (tiles ? n / 4 <= m : n < m);
+}
+
 /* m, n: rows and columns of C in the orientation of the micro-kernel. */
-static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, int whole_rows, int64_t size)
+static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, int tiles, int whole_rows,
+                  int64_t size)
 {
     blocks b = {.micro = micro, .kc = step_of(k, micro.lds, size)};
-    int64_t rows = MB * 4 / size;
-    if (whole_rows) rows = gcut_rt_max(gcut_rt_min(rows, WHOLE_BYTES / (n * size)), WHOLE_MB);
-    b.mb = even(m, rows, micro.s);
-    b.nb = even(n, cache_bytes(2) * 3 / 4 / (b.kc * size), micro.v);
-    int64_t steps = gcut_rt_ceildiv(k, b.kc);
-    b.steps = gcut_rt_max(1, gcut_rt_min(steps, GROUP_BYTES / (b.mb * b.kc * size)));
-    b.tile = gcut_rt_max(TILE_BYTES / (b.nb * size) / micro.s, 1) * micro.s;
+    b.v_stays = keeps_v(m, n, tiles, whole_rows);
+    const int64_t cache = cache_bytes(2), unit = b.v_stays ? micro.v : micro.s;
+    int64_t most = cache * 5 / 8 / (b.kc * size);
+    if (whole_rows) most = gcut_rt_min(most, gcut_rt_max(WHOLE_BYTES / (n * size), WHOLE_ROWS));
+    b.stays = even(b.v_stays ? n : m, most, unit);
+    b.steps = gcut_rt_min(gcut_rt_ceildiv(k, b.kc), cache * 7 / 8 / (b.stays * b.kc * size));
+    b.steps = gcut_rt_max(b.steps, 1);
+    b.tile = up(gcut_rt_max(TILE_BYTES / (b.stays * size), 1), b.v_stays ? micro.s : micro.v);
     return b;
 }
 
-static int64_t panel_elements(int64_t n, int width, int ld, int64_t k)
+/* Elements of what stays, of n rows or columns and k steps. */
+static int64_t staying(const blocks *b, int64_t n, int64_t k)
 {
-    return gcut_rt_ceildiv(n, width) * ld * k;
+    return b->v_stays ? gcut_rt_ceildiv(n, b->micro.v) * b->micro.ldv * k
+                      : gcut_rt_ceildiv(n, b->micro.s) * b->micro.lds * k;
 }
-
-/* Elements of both packed blocks; V's begins behind S's, on a cache line. */
-static int64_t packed_s(const blocks *b)
+/* Elements of both packed blocks; the panel that streams begins behind what stays, on a cache line. */
+static int64_t packed_stays(const blocks *b)
 {
-    return up(panel_elements(b->mb, b->micro.s, b->micro.lds, b->kc * b->steps), 16) + GCUT_RT_BEYOND;
+    return up(staying(b, b->stays, b->kc * b->steps), 16) + GCUT_RT_BEYOND;
 }
-static int64_t packed_v(const blocks *b)
+static int64_t packed_streams(const blocks *b)
 {
-    return panel_elements(b->nb, b->micro.v, b->micro.ldv, b->kc) + GCUT_RT_BEYOND;
+    return (b->v_stays ? b->micro.lds : b->micro.ldv) * b->kc + GCUT_RT_BEYOND;
 }
 
 /* Blocks of one panel each, for the reserve. */
 static void shrink(blocks *b)
 {
-    b->mb = b->tile = b->micro.s;
-    b->nb = b->micro.v;
+    b->stays = b->v_stays ? b->micro.v : b->micro.s;
     b->steps = 1;
 }
 

@@ -7,28 +7,55 @@
 
 #define NAME(x) GLUE(x, TYPE)
 
+/* One operand: element i of step p is at[i * is + p * ps], and there are n. */
+typedef struct NAME(operand) {
+    const T *at;
+    int64_t n, is, ps;
+    int width, ld; /* of its panels */
+} NAME(operand);
+
 /* A product in the orientation of the micro-kernel: C [m, n] = S [m, k] V [k, n], for the columns and rows of
  * the caller's C that begin at i0 and j0. */
 typedef struct NAME(problem) {
     const gcut_rt_macro *g;
-    const T *s, *v;
+    NAME(operand) s, v;
     T *c;
-    int64_t m, n, i0, j0;
-    int64_t ss, sk, vs, vk, ci, cj; /* strides: along the rows of C and k, the columns of C and k, C's own */
+    int64_t i0, j0;
+    int64_t ci, cj; /* strides of C */
     int turned;
     blocks b;
+    T *kept, *panel; /* packed: what stays, and a panel of what streams */
 } NAME(problem);
 
-/* One block of C through a buffer: its edge, or a C that the micro-kernel does not write to at once. */
-static void NAME(partial)(const NAME(problem) * p, int64_t k, const T *s, const T *v, int add, T *c,
-                          int64_t m, int64_t n)
+static NAME(operand) NAME(stays)(const NAME(problem) * p)
 {
+    return p->b.v_stays ? p->v : p->s;
+}
+static NAME(operand) NAME(streams)(const NAME(problem) * p)
+{
+    return p->b.v_stays ? p->s : p->v;
+}
+
+static void NAME(pack)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_t p, int64_t k, T *out)
+{
+    NAME(gcut_rt_pack)(i1 - i0, k, x->at + i0 * x->is + p * x->ps, x->is, x->ps, x->width, x->ld, out);
+}
+
+/* m rows and n columns of C, at most one register block.  Through a buffer where the micro-kernel cannot
+ * write them at once. */
+static void NAME(block)(const NAME(problem) * p, int64_t m, int64_t n, int64_t k, const T *s, const T *v,
+                        int add, T *c)
+{
+    const gcut_rt_micro *u = &p->b.micro;
     _Alignas(64) T part[PART_BYTES / sizeof(T)];
-    const int64_t ld = p->b.micro.v;
-    NAME(gcut_rt_micro_run)(k, s, v, 0, part, ld, s, v);
+    if (p->cj == 1 && (u->parts || (m == u->s && n == u->v))) {
+        NAME(gcut_rt_micro_run)(u, m, n, k, s, v, add, c, p->ci);
+        return;
+    }
+    NAME(gcut_rt_micro_run)(u, u->s, u->v, k, s, v, 0, part, u->v);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            T *o = c + i * p->ci + j * p->cj, x = part[i * ld + j];
+            T *o = c + i * p->ci + j * p->cj, x = part[i * u->v + j];
             *o = add ? *o + x : x;
         }
 }
@@ -44,97 +71,118 @@ static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int6
         g->tile(g->arg, g->thread, i0, i1, j0, j1);
 }
 
-/* Part `part` of `parts` of a panel will be in the second-level cache soon: panels of S come from the last
- * one, and each is read only once per sweep, too late to wait for it then. */
-static inline void NAME(announce)(const T *panel, int64_t n, int64_t part, int64_t parts)
+/* What a panel will be packed from: the part numbered `part`, of `parts`, of width elements and k steps. */
+static void NAME(announce)(const NAME(operand) * x, const T *at, int64_t width, int64_t k, int64_t part,
+                           int64_t parts)
 {
-    const int64_t line = 64 / (int64_t)sizeof(T), lines = gcut_rt_ceildiv(n, line);
-    for (int64_t i = lines * part / parts; i < lines * (part + 1) / parts; i++)
-        __builtin_prefetch(panel + i * line, 0, 2);
-}
-
-/* One step of k over rows i0..i1 and columns j0..j1; `last`: the block is complete with it. */
-static void NAME(sweep)(const NAME(problem) * p, int64_t k, const T *s, const T *v, int add, int64_t i0,
-                        int64_t i1, int64_t j0, int64_t j1, int last)
-{
-    const gcut_rt_micro *u = &p->b.micro;
-    const int64_t panels = gcut_rt_ceildiv(j1 - j0, u->v);
-    int64_t done = i0;
-    for (int64_t i = i0; i < i1; i += u->s, s += u->lds * k) {
-        const int64_t m = gcut_rt_min(u->s, i1 - i);
-        const T *panel = v;
-        for (int64_t j = j0; j < j1; j += u->v, panel += u->ldv * k) {
-            const int64_t n = gcut_rt_min(u->v, j1 - j);
-            T *c = p->c + i * p->ci + j * p->cj;
-            if (i + u->s < i1) NAME(announce)(s + u->lds * k, u->lds * k, (j - j0) / u->v, panels);
-            if (m < u->s || n < u->v || p->cj != 1)
-                NAME(partial)(p, k, s, panel, add, c, m, n);
-            else
-                NAME(gcut_rt_micro_run)(k, s, panel, add, c, p->ci, s, panel + u->ldv * k);
-        }
-        if (last && (i + m == i1 || i + m - done >= p->b.tile)) {
-            NAME(complete)(p, done, i + m, j0, j1);
-            done = i + m;
-        }
+    const int64_t line = 64 / (int64_t)sizeof(T);
+    const int along_k = x->is != 1;
+    const int64_t rows = along_k ? width : k, length = along_k ? k : width;
+    const int64_t stride = along_k ? x->is : x->ps;
+    if (x->is != 1 && x->ps != 1) return;
+    for (int64_t i = rows * part / parts; i < rows * (part + 1) / parts; i++) {
+        for (int64_t j = 0; j < length; j += line) __builtin_prefetch(at + i * stride + j, 0, 2);
+        __builtin_prefetch(at + i * stride + length - 1, 0, 2);
     }
 }
 
-/* Rows i0..i1 of C. */
-static void NAME(stripe)(const NAME(problem) * p, T *spack, T *vpack, int64_t i0, int64_t i1)
+/* Step q0..q1 of the panel x0..x1 of what streams, times r0..r1 of what stays, packed at `kept`; xn and qn
+ * are where the next panel begins. */
+static void NAME(sweep)(const NAME(problem) * p, const T *kept, int64_t r0, int64_t r1, int64_t x0,
+                        int64_t x1, int64_t q0, int64_t q1, int64_t xn, int64_t qn)
+{
+    const NAME(operand) r = NAME(stays)(p), x = NAME(streams)(p);
+    const int64_t k = q1 - q0, parts = gcut_rt_ceildiv(r1 - r0, r.width);
+    const int64_t ahead = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
+    NAME(pack)(&x, x0, x1, q0, k, p->panel);
+    for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, kept += r.ld * k) {
+        const int64_t rest = gcut_rt_min(r.width, r1 - i);
+        const int add = p->g->add || q0 > 0;
+        if (ahead > 0) NAME(announce)(&x, x.at + xn * x.is + qn * x.ps, ahead, kn, part, parts);
+        if (p->b.v_stays)
+            NAME(block)(p, x1 - x0, rest, k, p->panel, kept, add, p->c + x0 * p->ci + i * p->cj);
+        else
+            NAME(block)(p, rest, x1 - x0, k, kept, p->panel, add, p->c + i * p->ci + x0 * p->cj);
+    }
+}
+
+/* Steps p0..p1 for r0..r1 of what stays. */
+static void NAME(group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t p0, int64_t p1)
 {
     const blocks *b = &p->b;
-    const int64_t k = p->g->k, group = b->kc * b->steps;
-    const int tiles = p->g->tile && !p->g->whole_rows;
-    for (int64_t p0 = 0; p0 < k; p0 += group) {
-        const int64_t p1 = gcut_rt_min(p0 + group, k);
-        const int64_t per_step = panel_elements(i1 - i0, b->micro.s, b->micro.lds, 1);
-        for (int64_t q = p0; q < p1; q += b->kc) NAME(gcut_rt_pack)
-        (i1 - i0, gcut_rt_min(b->kc, p1 - q), p->s + i0 * p->ss + q * p->sk, p->ss, p->sk, b->micro.s,
-         b->micro.lds, spack + (q - p0) * per_step);
-        for (int64_t j = 0; j < p->n; j += b->nb) {
-            const int64_t j1 = gcut_rt_min(j + b->nb, p->n);
-            for (int64_t q = p0; q < p1; q += b->kc) {
-                const int64_t kc = gcut_rt_min(b->kc, p1 - q);
-                NAME(gcut_rt_pack)
-                (j1 - j, kc, p->v + j * p->vs + q * p->vk, p->vs, p->vk, b->micro.v, b->micro.ldv, vpack);
-                NAME(sweep)
-                (p, kc, spack + (q - p0) * per_step, vpack, p->g->add || q > 0, i0, i1, j, j1,
-                 tiles && q + kc == k);
-            }
+    const NAME(operand) r = NAME(stays)(p), x = NAME(streams)(p);
+    const int last = p->g->tile && !p->g->whole_rows && p1 == p->g->k;
+    for (int64_t q = p0; q < p1; q += b->kc)
+        NAME(pack)(&r, r0, r1, q, gcut_rt_min(b->kc, p1 - q), p->kept + staying(b, r1 - r0, q - p0));
+    for (int64_t i = 0, done = 0; i < x.n; i += x.width) {
+        const int64_t i1 = gcut_rt_min(i + x.width, x.n);
+        for (int64_t q = p0; q < p1; q += b->kc) {
+            const int64_t q1 = gcut_rt_min(q + b->kc, p1);
+            NAME(sweep)
+            (p, p->kept + staying(b, r1 - r0, q - p0), r0, r1, i, i1, q, q1, q1 < p1 ? i : i1,
+             q1 < p1 ? q1 : p0);
         }
+        if (!last || (i1 < x.n && i1 - done < b->tile)) continue;
+        if (b->v_stays)
+            NAME(complete)(p, done, i1, r0, r1);
+        else
+            NAME(complete)(p, r0, r1, done, i1);
+        done = i1;
     }
+}
+
+/* All of C. */
+static void NAME(product)(const NAME(problem) * p)
+{
+    const gcut_rt_macro *g = p->g;
+    const int64_t n = NAME(stays)(p).n, group = p->b.kc * p->b.steps;
+    for (int64_t r = 0; r < n; r += p->b.stays) {
+        const int64_t r1 = gcut_rt_min(r + p->b.stays, n);
+        for (int64_t q = 0; q < g->k; q += group) NAME(group)(p, r, r1, q, gcut_rt_min(q + group, g->k));
+        if (g->tile && g->whole_rows && !p->turned)
+            g->tile(g->arg, g->thread, g->m0 + r, g->m0 + r1, g->n0, g->n1);
+    }
+    /* The caller's rows are the columns here: they are complete when everything is. */
+    if (g->tile && g->whole_rows && p->turned) g->tile(g->arg, g->thread, g->m0, g->m1, g->n0, g->n1);
 }
 
 static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 {
-    const T *s = a + g->m0 * g->rsa, *v = b + g->n0 * g->csb;
-    T *o = c + g->m0 * g->rsc + g->n0 * g->csc;
-    const int64_t m = g->m1 - g->m0, n = g->n1 - g->n0;
-    if (g->csc == 1 || g->rsc != 1)
-        return (NAME(problem)){g,      s,      v,      o,      m,      n,      g->m0, g->n0,
-                               g->rsa, g->csa, g->csb, g->rsb, g->rsc, g->csc, 0,     {.kc = 0}};
-    return (NAME(problem)){g,      v,      s,      o,      n,      m,      g->n0, g->m0,
-                           g->csb, g->rsb, g->rsa, g->csa, g->csc, g->rsc, 1,     {.kc = 0}};
+    const gcut_rt_micro u = NAME(gcut_rt_micro)();
+    NAME(operand) x = {a + g->m0 * g->rsa, g->m1 - g->m0, g->rsa, g->csa, u.s, u.lds};
+    NAME(operand) y = {b + g->n0 * g->csb, g->n1 - g->n0, g->csb, g->rsb, u.v, u.ldv};
+    const int turned = g->csc != 1 && g->rsc == 1;
+    NAME(problem)
+    p = {.g = g,
+         .s = x,
+         .v = y,
+         .c = c + g->m0 * g->rsc + g->n0 * g->csc,
+         .turned = turned,
+         .i0 = g->m0,
+         .j0 = g->n0,
+         .ci = g->rsc,
+         .cj = g->csc};
+    if (turned) {
+        p.s = y, p.v = x;
+        p.s.width = u.s, p.s.ld = u.lds, p.v.width = u.v, p.v.ld = u.ldv;
+        p.i0 = g->n0, p.j0 = g->m0, p.ci = g->csc, p.cj = g->rsc;
+    }
+    const int whole = g->tile && g->whole_rows && !turned;
+    p.b = cut(u, p.s.n, p.v.n, g->k, g->tile && !whole, whole, (int64_t)sizeof(T));
+    return p;
 }
 
 void NAME(gcut_rt_macro)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 {
+    if (g->m1 <= g->m0 || g->n1 <= g->n0) return;
     NAME(problem) p = NAME(orient)(g, a, b, c);
-    if (p.m <= 0 || p.n <= 0) return;
-    p.b = cut(NAME(gcut_rt_micro)(), p.m, p.n, g->k, g->whole_rows && !p.turned, (int64_t)sizeof(T));
-    const int64_t want = packed_s(&p.b) + packed_v(&p.b);
+    const int64_t want = packed_stays(&p.b) + packed_streams(&p.b);
     gcut_rt_workspace w = gcut_rt_borrow((size_t)want * sizeof(T));
     if (w.bytes < (size_t)want * sizeof(T)) shrink(&p.b);
-    T *spack = w.at, *vpack = spack + packed_s(&p.b);
-    for (int64_t i = 0; i < p.m; i += p.b.mb) {
-        const int64_t i1 = gcut_rt_min(i + p.b.mb, p.m);
-        NAME(stripe)(&p, spack, vpack, i, i1);
-        if (g->tile && g->whole_rows && !p.turned)
-            g->tile(g->arg, g->thread, g->m0 + i, g->m0 + i1, g->n0, g->n1);
-    }
+    p.kept = w.at;
+    p.panel = p.kept + packed_stays(&p.b);
+    NAME(product)(&p);
     gcut_rt_give_back(w);
-    /* Its rows are the columns here: they are complete when everything is. */
-    if (g->tile && g->whole_rows && p.turned) g->tile(g->arg, g->thread, g->m0, g->m1, g->n0, g->n1);
 }
 
 gcut_rt_grain NAME(gcut_rt_macro_grain)(int row_major_c)

@@ -50,7 +50,7 @@ enum { STEPS = 32 };
 #define NAME(x) x##_f32_avx512
 #define TARGET AVX512
 #define LANES 16
-#define WIDTH_S 12
+#define WIDTH_S 14
 #define WIDTH_V 32
 #include "kernels/rt/pack_kernel.h"
 
