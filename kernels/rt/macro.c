@@ -93,7 +93,7 @@ static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, int tile
     blocks b = {.micro = micro, .kc = step_of(k, micro.lds, size)};
     b.v_stays = keeps_v(m, n, tiles, whole_rows);
     const int64_t cache = cache_bytes(2), unit = b.v_stays ? micro.v : micro.s;
-    int64_t most = cache * 5 / 8 / (b.kc * size);
+    int64_t most = cache * (b.v_stays ? 6 : 5) / 8 / (b.kc * size);
     if (whole_rows) most = gcut_rt_min(most, gcut_rt_max(WHOLE_BYTES / (n * size), WHOLE_ROWS));
     b.stays = even(b.v_stays ? n : m, most, unit);
     b.steps = gcut_rt_min(gcut_rt_ceildiv(k, b.kc), cache * 7 / 8 / (b.stays * b.kc * size));

@@ -44,15 +44,15 @@ static void NAME(pack)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_t 
 /* m rows and n columns of C, at most one register block.  Through a buffer where the micro-kernel cannot
  * write them at once. */
 static void NAME(block)(const NAME(problem) * p, int64_t m, int64_t n, int64_t k, const T *s, const T *v,
-                        int add, T *c)
+                        int add, T *c, gcut_rt_ahead more)
 {
     const gcut_rt_micro *u = &p->b.micro;
     _Alignas(64) T part[PART_BYTES / sizeof(T)];
     if (p->cj == 1 && (u->parts || (m == u->s && n == u->v))) {
-        NAME(gcut_rt_micro_run)(u, m, n, k, s, v, add, c, p->ci);
+        NAME(gcut_rt_micro_run)(u, m, n, k, s, v, add, c, p->ci, more);
         return;
     }
-    NAME(gcut_rt_micro_run)(u, u->s, u->v, k, s, v, 0, part, u->v);
+    NAME(gcut_rt_micro_run)(u, u->s, u->v, k, s, v, 0, part, u->v, more);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             T *o = c + i * p->ci + j * p->cj, x = part[i * u->v + j];
@@ -71,38 +71,45 @@ static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int6
         g->tile(g->arg, g->thread, i0, i1, j0, j1);
 }
 
-/* What a panel will be packed from: the part numbered `part`, of `parts`, of width elements and k steps. */
-static void NAME(announce)(const NAME(operand) * x, const T *at, int64_t width, int64_t k, int64_t part,
-                           int64_t parts)
+/* Part `part` of `parts` of what the next panel is packed from: n elements from i on and k steps from q on.
+ */
+static gcut_rt_ahead NAME(ahead)(const NAME(operand) * x, int64_t i, int64_t n, int64_t q, int64_t k,
+                                 int64_t part, int64_t parts)
 {
-    const int64_t line = 64 / (int64_t)sizeof(T);
+    const int64_t size = (int64_t)sizeof(T), piece = 128;
     const int along_k = x->is != 1;
-    const int64_t rows = along_k ? width : k, length = along_k ? k : width;
-    const int64_t stride = along_k ? x->is : x->ps;
-    if (x->is != 1 && x->ps != 1) return;
-    for (int64_t i = rows * part / parts; i < rows * (part + 1) / parts; i++) {
-        for (int64_t j = 0; j < length; j += line) __builtin_prefetch(at + i * stride + j, 0, 2);
-        __builtin_prefetch(at + i * stride + length - 1, 0, 2);
-    }
+    const int64_t rows = along_k ? n : k, length = (along_k ? k : n) * size;
+    const int64_t stride = (along_k ? x->is : x->ps) * size;
+    const int64_t all = gcut_rt_ceildiv(length, piece) * rows;
+    const int64_t first = all * part / parts, count = all * (part + 1) / parts - first;
+    if (count <= 0 || (x->is != 1 && x->ps != 1)) return (gcut_rt_ahead){.n = 0};
+    return (gcut_rt_ahead){.at = (const char *)(x->at + i * x->is + q * x->ps) + first / rows * piece +
+                                 first % rows * stride,
+                           .n = count,
+                           .step = stride,
+                           .last = gcut_rt_min(piece, length) - 1,
+                           .turn = rows - first % rows,
+                           .round = rows,
+                           .jump = piece - rows * stride};
 }
 
 /* Step q0..q1 of the panel x0..x1 of what streams, times r0..r1 of what stays, packed at `kept`; xn and qn
- * are where the next panel begins. */
+ * are where the next one begins. */
 static void NAME(sweep)(const NAME(problem) * p, const T *kept, int64_t r0, int64_t r1, int64_t x0,
                         int64_t x1, int64_t q0, int64_t q1, int64_t xn, int64_t qn)
 {
     const NAME(operand) r = NAME(stays)(p), x = NAME(streams)(p);
     const int64_t k = q1 - q0, parts = gcut_rt_ceildiv(r1 - r0, r.width);
-    const int64_t ahead = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
+    const int64_t next = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
+    const int add = p->g->add || q0 > 0;
     NAME(pack)(&x, x0, x1, q0, k, p->panel);
     for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, kept += r.ld * k) {
         const int64_t rest = gcut_rt_min(r.width, r1 - i);
-        const int add = p->g->add || q0 > 0;
-        if (ahead > 0) NAME(announce)(&x, x.at + xn * x.is + qn * x.ps, ahead, kn, part, parts);
+        const gcut_rt_ahead more = NAME(ahead)(&x, xn, next, qn, kn, part, parts);
         if (p->b.v_stays)
-            NAME(block)(p, x1 - x0, rest, k, p->panel, kept, add, p->c + x0 * p->ci + i * p->cj);
+            NAME(block)(p, x1 - x0, rest, k, p->panel, kept, add, p->c + x0 * p->ci + i * p->cj, more);
         else
-            NAME(block)(p, rest, x1 - x0, k, kept, p->panel, add, p->c + i * p->ci + x0 * p->cj);
+            NAME(block)(p, rest, x1 - x0, k, kept, p->panel, add, p->c + i * p->ci + x0 * p->cj, more);
     }
 }
 

@@ -17,7 +17,9 @@
 
 #ifdef __x86_64__
 
-enum { ROWS = 14 };
+/* Of the block; steps of k between two pieces of what comes ahead: as many at once would wait for each other.
+ */
+enum { ROWS = 14, AHEAD = 8 };
 
 #define T float
 #define NAME(x) x##_f32_avx512
@@ -42,7 +44,7 @@ enum { ROWS = 14 };
 #include "kernels/rt/micro_kernel.h"
 
 #define OWN(lanes) ((gcut_rt_micro){ROWS, 2 * (lanes), ROWS, 2 * (lanes), 1, 0})
-#define RUN_OWN(type) block_##type##_avx512(m, n, k, s, v, add, c, ldc)
+#define RUN_OWN(type) block_##type##_avx512(m, n, k, s, v, add, c, ldc, ahead)
 static int ours(void)
 {
     return gcut_rt_has_avx512() && !gcut_rt_blis_asked();
@@ -65,12 +67,14 @@ static int ours(void)
         return ours() ? OWN(64 / (int)sizeof(T)) : gcut_rt_blis_micro_##type();                              \
     }                                                                                                        \
     void gcut_rt_micro_run_##type(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const T *s,       \
-                                  const T *v, int add, T *c, int64_t ldc)                                    \
+                                  const T *v, int add, T *c, int64_t ldc, gcut_rt_ahead ahead)               \
     {                                                                                                        \
-        if (u->blis)                                                                                         \
+        if (u->blis) {                                                                                       \
+            while (ahead.n > 0) gcut_rt_fetch(&ahead);                                                       \
             gcut_rt_blis_run_##type(k, s, v, add, c, ldc);                                                   \
-        else                                                                                                 \
+        } else {                                                                                             \
             RUN_OWN(type);                                                                                   \
+        }                                                                                                    \
     }
 MICRO(f32, float)
 MICRO(f64, double)

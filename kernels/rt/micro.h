@@ -16,6 +16,24 @@ typedef struct gcut_rt_micro {
     int blis;
 } gcut_rt_micro;
 
+/* Memory to be brought to the second-level cache meanwhile: n pieces of last + 1 bytes, at most 128.  They
+ * begin `step` bytes apart, but `jump` more behind the next `turn` of them, and behind `round` more each
+ * time. */
+typedef struct gcut_rt_ahead {
+    const char *at;
+    int64_t n, step, last, turn, round, jump;
+} gcut_rt_ahead;
+
+static inline void gcut_rt_fetch(gcut_rt_ahead *a)
+{
+    if (a->n-- <= 0) return;
+    __builtin_prefetch(a->at, 0, 2);
+    __builtin_prefetch(a->at + (a->last < 64 ? a->last : 64), 0, 2);
+    __builtin_prefetch(a->at + a->last, 0, 2);
+    a->at += a->step;
+    if (--a->turn == 0) a->at += a->jump, a->turn = a->round;
+}
+
 gcut_rt_micro gcut_rt_micro_f32(void);
 gcut_rt_micro gcut_rt_micro_f64(void);
 
@@ -24,8 +42,8 @@ gcut_rt_micro gcut_rt_micro_f64(void);
  * is one chain of multiply-adds, whatever m and n are. */
 #define GCUT_RT_BEYOND 1024
 void gcut_rt_micro_run_f32(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const float *s,
-                           const float *v, int add, float *c, int64_t ldc);
+                           const float *v, int add, float *c, int64_t ldc, gcut_rt_ahead ahead);
 void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const double *s,
-                           const double *v, int add, double *c, int64_t ldc);
+                           const double *v, int add, double *c, int64_t ldc, gcut_rt_ahead ahead);
 
 #endif

@@ -13,7 +13,8 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
  * while they fill. */
 __attribute__((always_inline)) TARGET static inline void NAME(fill)(int rows, int whole, MASK m0, MASK m1,
                                                                     int64_t k, const T *s, const T *v,
-                                                                    int add, T *c, int64_t ldc)
+                                                                    int add, T *c, int64_t ldc,
+                                                                    gcut_rt_ahead ahead)
 {
     NAME(vec) x[ROWS], y[ROWS];
 #pragma GCC unroll 16
@@ -23,13 +24,17 @@ __attribute__((always_inline)) TARGET static inline void NAME(fill)(int rows, in
         __builtin_prefetch(c + i * ldc + LANES, 1);
         __builtin_prefetch(c + i * ldc + 2 * LANES - 1, 1);
     }
-    for (int64_t p = 0; p < k; p++, s += ROWS, v += 2 * LANES) {
-        const NAME(vec) v0 = *(const NAME(vec) *)v, v1 = *(const NAME(vec) *)(v + LANES);
+    for (int64_t p = 0; p < k;) {
+        const int64_t end = k - p < AHEAD ? k : p + AHEAD;
+        gcut_rt_fetch(&ahead);
+        for (; p < end; p++, s += ROWS, v += 2 * LANES) {
+            const NAME(vec) v0 = *(const NAME(vec) *)v, v1 = *(const NAME(vec) *)(v + LANES);
 #pragma GCC unroll 16
-        for (int i = 0; i < rows; i++) {
-            const NAME(vec) e = ALL(s[i]);
-            x[i] = ADD_PRODUCT(e, v0, x[i]);
-            y[i] = ADD_PRODUCT(e, v1, y[i]);
+            for (int i = 0; i < rows; i++) {
+                const NAME(vec) e = ALL(s[i]);
+                x[i] = ADD_PRODUCT(e, v0, x[i]);
+                y[i] = ADD_PRODUCT(e, v1, y[i]);
+            }
         }
     }
 #pragma GCC unroll 16
@@ -49,18 +54,18 @@ __attribute__((always_inline)) TARGET static inline void NAME(fill)(int rows, in
 }
 
 TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *s, const T *v, int add, T *c,
-                               int64_t ldc)
+                               int64_t ldc, gcut_rt_ahead ahead)
 {
     const int whole = n == 2 * LANES;
     const uint32_t columns = (uint32_t)((UINT64_C(1) << n) - 1);
     const MASK m0 = (MASK)columns, m1 = (MASK)(columns >> LANES);
     if (m == ROWS && whole) {
-        NAME(fill)(ROWS, 1, m0, m1, k, s, v, add, c, ldc);
+        NAME(fill)(ROWS, 1, m0, m1, k, s, v, add, c, ldc, ahead);
         return;
     }
     switch (m) {
 #define CASE(r)                                                                                              \
-    case r: NAME(fill)(r, 0, m0, m1, k, s, v, add, c, ldc); break;
+    case r: NAME(fill)(r, 0, m0, m1, k, s, v, add, c, ldc, ahead); break;
         CASE(1)
         CASE(2)
         CASE(3)
