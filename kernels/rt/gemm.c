@@ -14,8 +14,9 @@
 /* Multiply-adds that are worth waking a thread for: some 5 us of work. */
 enum { THREAD_WORK = 1 << 18 };
 /* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
- * and the packing is saved; with few rows packing B never pays. */
-enum { SMALL_B_BYTES = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
+ * and the packing is saved; with few rows packing B never pays.  A whose rows are not contiguous is read in
+ * steps of cache lines, or of pages: it gains from packing sooner. */
+enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_APART = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
 /* With so few rows even our own panel of a transposed B does not pay. */
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
@@ -81,7 +82,8 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
     for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
     /* Whichever way round C lies in memory: a product that is computed again, and stored transposed then, has
      * the bits of the first time. */
-    q.small = q.m <= SMALL_ROWS || q.n <= SMALL_COLUMNS || q.n * q.k * (int64_t)size <= SMALL_B_BYTES;
+    const int64_t few = q.csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_APART;
+    q.small = q.m <= SMALL_ROWS || q.n <= SMALL_COLUMNS || q.n * q.k * (int64_t)size <= few;
     q.dots = q.csa == 1 && q.rsb == 1 && q.m <= DOT_ROWS && q.k >= 64;
     return q;
 }
