@@ -155,10 +155,15 @@ bool gcut_view_collapse(gcut_module *m, const gcut_type *t, const gcut_view *v, 
 /* The first axis of the suffix of t that holds exactly `inner` elements; rank+1 when there is none. */
 uint32_t gcut_view_split(gcut_module *m, const gcut_type *t, gcut_dim inner);
 
-/* group.c: fills view, unit_of, level, units of a half. */
-void gcut_group(gcut_program *p, gcut_half *h);
+/* unit.c: what units read and depend on. */
+uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node);
 /* True when unit `to` depends on unit `from`, through at least one other unit when `indirect`. */
 bool gcut_unit_reaches(gcut_half *h, uint32_t from, uint32_t to, bool indirect);
+/* While nodes are placed in graph order, `top` of a unit is no less than any node of the units that it
+ * depends on, its own included: what depends on `from` has a top of at least from's last node, and no walk
+ * goes below it. Node n is later than all before it, so a unit that takes it depends on nothing later; what
+ * may depend on that unit, all with a top of at least the unit's own, is raised with it. */
+void gcut_unit_raise(gcut_half *h, uint32_t from, uint32_t to);
 typedef struct gcut_cursor {
     uint32_t i, k;
 } gcut_cursor;
@@ -169,7 +174,6 @@ uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at);
 uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v);
 bool gcut_root_is_const(const gcut_half *h, gcut_ref root);
 bool gcut_root_is_iota(const gcut_half *h, gcut_ref root);
-uint32_t gcut_unit_new(gcut_half *h, gcut_unit_kind kind, uint32_t node);
 /* How `v`, operand of a member of loop unit u, is read there. */
 typedef enum gcut_access {
     GCUT_X_CONST,
@@ -182,6 +186,11 @@ typedef enum gcut_access {
 gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_level user);
 /* Every operand that loop u reads from memory steps evenly along its last `inner` elements. */
 bool gcut_unit_is_even(const gcut_half *h, uint32_t u, gcut_dim inner);
+/* And so it would with node n. */
+bool gcut_unit_takes_evenly(const gcut_half *h, uint32_t u, const gcut_node *n, gcut_dim inner);
+
+/* group.c: fills view, unit_of, level, units of a half. */
+void gcut_group(gcut_program *p, gcut_half *h);
 
 /* place.c: buffers, in-place results.  The forward half is placed before the backward half, a half before the
  * bodies in it. */
