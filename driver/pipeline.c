@@ -93,9 +93,13 @@ static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
     return g;
 }
 
-/* Whoever names a value to be saved or recomputed gets the graph that has it. */
+/* Whoever names a value to be saved or recomputed gets the graph that has it, be it by a plan file. */
 static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
 {
+    for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++) {
+        const char *v = p->file->whole.lines.at[i].value;
+        if (gcut_graph_find(before, v) && !gcut_graph_find(after, v)) return false;
+    }
     for (size_t i = 0; i < p->opt.nsave + p->opt.nrecompute; i++) {
         const char *v = i < p->opt.nsave ? p->opt.save[i] : p->opt.recompute[i - p->opt.nsave];
         v += *v == '%';
@@ -104,10 +108,12 @@ static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const 
     return true;
 }
 
+/* A plan is of the graph that its own sizes made, whatever those of the run are. */
 static gcut_graph *gather(gcut_pipeline *p, gcut_graph *g)
 {
     const char *base = p->primal->name;
-    gcut_graph *out = gcut_pass_gather(g, gcut_printf(p->arena, "%s.gathered", base), p->at, p->nat);
+    const gcut_dim_binding *at = p->file ? gcut_pipeline_planned_sizes(p) : p->at;
+    gcut_graph *out = gcut_pass_gather(g, gcut_printf(p->arena, "%s.gathered", base), at, p->nat);
     gcut_verify(out);
     out = simplify(out, gcut_printf(p->arena, "%s.folded", base));
     return keeps_named(p, g, out) ? out : simplify(g, gcut_printf(p->arena, "%s.named", base));

@@ -54,6 +54,8 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
 /* The plan file of the options, with the other fate for value `flip` if that is not NULL: its policy and
  * price replace those of the options, its sizes are taken where the options give none. */
 void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
+/* p->at, but for the sizes that the plan file was made at. */
+const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
 /* The stages from JOINT on, for whoever tries several plans. */
 /* The joint graph with what its loops save decided; the joint graph itself when it has none.  Each call has a

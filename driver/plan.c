@@ -82,3 +82,17 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip)
         p->opt.at = at;
     }
 }
+
+const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p)
+{
+    gcut_dim_binding *at = gcut_calloc(p->arena, p->nat + 1, sizeof *at);
+    for (uint32_t i = 0; i < p->nat; i++) {
+        const char *symbol = gcut_dim_symbol_name(p->module->dims, p->at[i].sym);
+        at[i] = p->at[i];
+        for (uint32_t k = 0; k < p->file->at.n; k++)
+            if (!strcmp(p->file->at.at[k].name, symbol) &&
+                is_allowed(p->primal, symbol, p->file->at.at[k].size))
+                at[i].value = p->file->at.at[k].size;
+    }
+    return at;
+}

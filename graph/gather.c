@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is done to every row of a gather is done to the rows of its table.
+ * Products of the rows of a gather, and their bias, are gathered rows of a product of its table.
  *
  *   in:    any graph, and the sizes it is to be fast at
  *   out:   the same values but for the rounding of products; the index checks are the same
@@ -8,11 +8,11 @@
  *
  * An embedding of few rows that many indices name repeats its rows, and
  *
- *   take(E, i) W = take(E W, i)      f(take(P, i), b) = take(f(P, b), i)
+ *   take(E, i) W + b = take(E W + b, i)
  *
- * for a product, and for an elementwise f behind one and a b that is the same for every row.  So are the
- * derivatives: those of E and W are products of as many rows as E has, once the gradients of equal rows are
- * added up.  It pays where indices outnumber the rows; this is asked of the given sizes, and right at all.
+ * So are the derivatives: those of E and W are products of as many rows as E has, once the gradients of equal
+ * rows are added up.  It pays where indices outnumber the rows; this is asked of the given sizes, and right
+ * at all.  Other ops stay behind: of a row that no index names they may be infinite, or report a fault.
  *
  * A scan that slices such rows along another axis than the first gets them gathered in the order of its
  * steps, by turning the indices, which are fewer.
@@ -64,12 +64,22 @@ static void begin_rows(mover *m, const gcut_node *n)
     m->of[n->res0] = (gathered){m->rw.map[gcut_arg(g, n, 0)], m->rw.map[gcut_arg(g, n, 1)], n->loc, false};
 }
 
-/* A reshape that keeps the last axis. */
+/* How many rows along the last axis. */
+static gcut_dim rows_in(const mover *m, const gcut_type *t)
+{
+    gcut_dim rows = 1;
+    for (uint32_t d = 0; d + 1u < t->rank; d++)
+        rows = gcut_dim_make(m->rw.src->module->dims, GCUT_DIM_MUL, rows, t->dim[d]);
+    return rows;
+}
+
+/* A reshape that keeps the last axis, and as many rows: there may be more of them where rows are empty. */
 static void keep_rows(mover *m, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
     const gcut_type *from = gcut_type_of(g, gcut_arg(g, n, 0)), *to = gcut_type_of(g, n->res0);
-    if (rows_of(m, gcut_arg(g, n, 0)) && to->rank > 0 && to->dim[to->rank - 1] == from->dim[from->rank - 1])
+    if (!rows_of(m, gcut_arg(g, n, 0)) || to->rank == 0) return;
+    if (to->dim[to->rank - 1] == from->dim[from->rank - 1] && rows_in(m, to) == rows_in(m, from))
         m->of[n->res0] = m->of[gcut_arg(g, n, 0)];
 }
 
@@ -118,61 +128,30 @@ static bool move_product(mover *m, uint32_t id, const gcut_node *n)
     return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
 }
 
-/* v is the same in every row: what it repeats is a vector along the last axis, or one number. */
-static bool repeats(const gcut_graph *g, gcut_ref v)
+/* What v repeats in every row, a vector along the last axis; 0 if it does not. */
+static gcut_ref repeated(const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
-    if (!n || n->marks.n) return false;
-    if (n->op == GCUT_OP_full) return true;
-    if (n->op != GCUT_OP_broadcast) return false;
+    if (!n || n->op != GCUT_OP_broadcast || n->marks.n) return 0;
     const gcut_attr *axes = gcut_attr_get(g, n, GCUT_A_axes);
-    return axes->n == 0 || (axes->n == 1 && axes->u.dims[0] == gcut_type_of(g, v)->rank - 1u);
+    return axes->n == 1 && axes->u.dims[0] == gcut_type_of(g, v)->rank - 1u ? gcut_arg(g, n, 0) : 0;
 }
 
-/* The same in every row of a table of that many rows. */
-static gcut_ref repeated(mover *m, gcut_ref v, gcut_dim rows, gcut_locid loc)
+/* A bias behind a product, when nobody else needs the rows without it. */
+static bool move_bias(mover *m, uint32_t id, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
-    const gcut_node *n = gcut_def(g, v);
-    gcut_type t = *gcut_type_of(g, v);
-    gcut_build b = {.g = m->rw.dst, .loc = loc, .name = name_of(m, v, "table")};
-    t.dim[1] = t.dim[t.rank - 1];
-    t.dim[0] = rows;
-    t.rank = 2;
-    t.ordered = false;
-    if (n->op == GCUT_OP_full) {
-        gcut_module *mod = m->rw.dst->module;
-        gcut_attr a[] = {gcut_attr_dims(mod, GCUT_A_shape, t.dim, 2), *gcut_attr_get(g, n, GCUT_A_value),
-                         gcut_attr_str(mod, GCUT_A_dtype, gcut_dtype_name(t.dtype))};
-        return gcut_node_new(m->rw.dst, GCUT_OP_full, NULL, 0, a, 3, loc, b.name);
+    for (uint32_t k = 0; k < 2; k++) {
+        gcut_ref v = gcut_arg(g, n, k), bias = repeated(g, gcut_arg(g, n, 1 - k));
+        const gathered *rows = rows_of(m, v);
+        if (!rows || !rows->moved || m->uses[v] != 1 || !bias) continue;
+        gcut_type t = *gcut_type_of(m->rw.dst, rows->table);
+        gcut_build b = {.g = m->rw.dst, .loc = n->loc, .name = name_of(m, n->res0, "table")};
+        gcut_ref addend = gcut_bbroadcast(&b, m->rw.map[bias], t.dim, 2, (gcut_dim[]){1});
+        gcut_ref table = gcut_b2(&b, GCUT_OP_add, rows->table, addend);
+        return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
     }
-    return gcut_bbroadcast(&b, m->rw.map[gcut_arg(g, n, 0)], t.dim, 2, (gcut_dim[]){1});
-}
-
-/* Behind a product, and when nobody else needs the rows: then f is computed for fewer of them. */
-static bool move_point(mover *m, uint32_t id, const gcut_node *n)
-{
-    const gcut_graph *g = m->rw.src;
-    const gathered *rows = NULL;
-    gcut_ref args[8];
-    if (!gcut_op_get((gcut_op)n->op)->pointwise || n->nargs > 8 || n->nres != 1) return false;
-    if (gcut_type_of(g, n->res0)->rank == 0) return false;
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref v = gcut_arg(g, n, k);
-        const gathered *r = rows_of(m, v);
-        if (!(r ? r->moved && m->uses[v] == 1 && (!rows || r->index == rows->index) : repeats(g, v)))
-            return false;
-        rows = r ? r : rows;
-    }
-    if (!rows) return false;
-    gcut_dim size = gcut_type_of(m->rw.dst, rows->table)->dim[0];
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref v = gcut_arg(g, n, k);
-        args[k] = rows_of(m, v) ? m->of[v].table : repeated(m, v, size, n->loc);
-    }
-    gcut_ref table = gcut_node_new(m->rw.dst, (gcut_op)n->op, args, n->nargs, &g->attrs.at[n->attr0],
-                                   n->nattrs, n->loc, name_of(m, n->res0, "table"));
-    return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
+    return false;
 }
 
 /* ---- scans ---- */
@@ -208,8 +187,9 @@ static bool move(mover *m, uint32_t id)
     if (n->marks.n) return false;
     switch (n->op) {
     case GCUT_OP_matmul: return move_product(m, id, n);
+    case GCUT_OP_add: return move_bias(m, id, n);
     case GCUT_OP_scan: order_steps(m, n); return false;
-    default: return move_point(m, id, n);
+    default: return false;
     }
 }
 

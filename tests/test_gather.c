@@ -27,12 +27,12 @@ static const row rows[] = {
      STEPS "%c = broadcast(%b, shape=[N, 2, 3, 5], axes=[3]) %r = add(%p, %c)", "matmul broadcast add take"},
     {"and a constant", "f32[6*N, 5]",
      ROWS "%p = matmul(%x, %w) %c = full(shape=[6*N, 5], value=2.0) %r = mul(%p, %c)",
-     "matmul full mul take reshape"},
+     "matmul take reshape full mul"},
     {"two layers", "f32[6*N, 4]", ROWS "%p = matmul(%x, %w) %h = relu(%p) %r = matmul(%h, %v)",
-     "matmul relu matmul take reshape"},
+     "matmul take reshape relu matmul"},
     {"two products of the same rows", "f32[6*N, 5]",
      ROWS "%p = matmul(%x, %w) %y = neg(%w) %q = matmul(%x, %y) %r = mul(%p, %q)",
-     "matmul neg matmul mul take reshape"},
+     "matmul take reshape neg matmul take reshape mul"},
     {"a result that others need", "f32[6*N, 5]", ROWS "%p = matmul(%x, %w) %h = relu(%p) %r = mul(%h, %p)",
      "matmul take reshape relu mul"},
     {"an addend for each row", "f32[6*N, 5]",
@@ -57,6 +57,25 @@ static const row rows[] = {
            "%r = scan(%z, %p, carries=1, axis=1) body(%s: f32[N, 3, 5], %t: f32[N, 3, 5]) {\n"
            "%n = sub(%t, %s)\nyield %n }",
      "matmul full transpose take transpose scan"},
+    {"tables of other heights", "f32[6*N, 5]",
+     ROWS "%p = matmul(%x, %w) %d = concat(%e, %e, axis=0) %k = take(%d, %i) "
+          "%y = reshape(%k, shape=[6*N, 4]) %q = matmul(%y, %w) %r = add(%p, %q)",
+     "matmul take reshape concat matmul take reshape add"},
+    {"empty rows, of which there are any number", "f32[7, 5]",
+     "%n = slice(%e, start=[0, 0], limit=[3, 0]) %g = take(%n, %i) %x = reshape(%g, shape=[7, 0]) "
+     "%u = slice(%w, start=[0, 0], limit=[0, 5]) %r = matmul(%x, %u)",
+     "slice take reshape slice matmul"},
+    {"rows that grow", "f32[N, 2, 3, 10]", STEPS "%r = upsample(%p, factor=[1, 2])", "matmul take upsample"},
+    {"what drops elements", "f32[6*N, 5]",
+     ROWS "%p = matmul(%x, %w) %k = full(shape=[], value=7, dtype=\"i64\") %r = dropout(%p, %k, p=0.5)",
+     "matmul take reshape full dropout"},
+    {"what is undefined at 0", "f32[6*N, 5]",
+     ROWS "%p = matmul(%x, %w) %q = sin(%p) %c = full(shape=[6*N, 5], value=0.0) %r = div(%c, %q)",
+     "matmul take reshape sin full div"},
+    {"a check of each row", "f32[6*N, 5]",
+     ROWS "%p = matmul(%x, %w) %q = abs(%p) %c = cast(%q, to=\"i32\") "
+          "%k = bounded(%c, of=1000000) %r = cast(%k, to=\"f32\")",
+     "matmul take reshape abs cast bounded cast"},
     {"a marked product", "f32[6*N, 5]", ROWS "%r = matmul(%x, %w) #saved", "take reshape matmul"},
 };
 
@@ -106,7 +125,7 @@ static void assert_equal(const job *j, const gcut_graph *g, const gcut_graph *h,
         in[k] = array_for(j->arena, g, gcut_type_of(g, g->params.at[k].value), n);
         for (int64_t i = 0; i < in[k].n; i++)
             if (gcut_dtype_is_float(in[k].dtype))
-                in[k].u.f[i] = in[k].rank ? (double)((i * 7 + k * 5) % 7 - 3) : 1;
+                in[k].u.f[i] = in[k].rank ? (double)((i * 5 + k * 3) % 7 - 3) : 1; /* no two rows are equal */
             else
                 in[k].u.i[i] = i * i % 3; /* one row is never named */
     }

@@ -337,6 +337,33 @@ static void sizes_come_with_the_file(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Sizes, and names of values to save, decide whether products of gathered rows go to the table: the plan's
+ * do. */
+static void plans_of_gathers_are_followed(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/lstm.gcut", NULL);
+    const gcut_size at[2][2] = {{{"N", 2}, {"T", 2}}, {{"N", 16}, {"T", 16}}};
+    const char *name = "%v2";
+    for (int k = 0; k < 3; k++) {
+        gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+        o.at = at[k > 0], o.nat = 2;
+        o.save = &name, o.nsave = k == 2;
+        write_plan(g, &o);
+        const char *was = gcut_show(g, &o, GCUT_STAGE_SPLIT, true);
+        assert_non_null(was);
+        follow.plan = plan_path;
+        for (int n = 0; n < 3; n++) {
+            follow.at = n < 2 ? at[n] : NULL, follow.nat = n < 2 ? 2 : 0;
+            const char *now = gcut_show(g, &follow, GCUT_STAGE_SPLIT, true);
+            if (!now) fail_msg("plan %d, sizes %d: %s", k, n, said(ctx));
+            assert_string_equal(was, now);
+        }
+    }
+    gcut_ctx_free(ctx);
+}
+
 /* ---- comparing ---- */
 
 static void differences_are_listed(void **state)
@@ -430,17 +457,12 @@ static int drop_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays_are_the_same),
-        cmocka_unit_test(forced_values_are_followed),
-        cmocka_unit_test(forms_and_budgets_are_followed),
-        cmocka_unit_test(copies_are_where_they_were),
-        cmocka_unit_test(edits_are_followed_or_refused),
-        cmocka_unit_test(an_edit_is_a_wish),
-        cmocka_unit_test(edits_of_steps_are_wishes),
-        cmocka_unit_test(other_graphs_are_refused),
-        cmocka_unit_test(sizes_come_with_the_file),
-        cmocka_unit_test(differences_are_listed),
-        cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(replays_are_the_same),           cmocka_unit_test(forced_values_are_followed),
+        cmocka_unit_test(forms_and_budgets_are_followed), cmocka_unit_test(copies_are_where_they_were),
+        cmocka_unit_test(edits_are_followed_or_refused),  cmocka_unit_test(an_edit_is_a_wish),
+        cmocka_unit_test(edits_of_steps_are_wishes),      cmocka_unit_test(other_graphs_are_refused),
+        cmocka_unit_test(sizes_come_with_the_file),       cmocka_unit_test(plans_of_gathers_are_followed),
+        cmocka_unit_test(differences_are_listed),         cmocka_unit_test(garbage_is_refused),
     };
     return cmocka_run_group_tests(tests, make_file, drop_file);
 }
