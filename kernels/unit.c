@@ -54,8 +54,9 @@ gcut_access gcut_unit_access(const gcut_half *h, uint32_t u, gcut_ref v, gcut_le
     if (gcut_root_is_iota(h, w->root)) return GCUT_X_IOTA;
     if (h->unit_of[w->root] != u) return GCUT_X_LOAD;
     switch (h->level[w->root]) {
-    case GCUT_L_FULL:
-        return user == GCUT_L_FULL && gcut_view_identity(h->g, t, w) ? GCUT_X_FULL : GCUT_X_BLOCKED;
+    case GCUT_L_FULL: /* a root's own view says where it is stored (concat.c); here it is at hand */
+        if (user != GCUT_L_FULL) return GCUT_X_BLOCKED;
+        return v == w->root || gcut_view_identity(h->g, t, w) ? GCUT_X_FULL : GCUT_X_BLOCKED;
     case GCUT_L_ROW:
         if (user == GCUT_L_ROW) return gcut_view_identity(h->g, t, w) ? GCUT_X_ROW : GCUT_X_BLOCKED;
         return gcut_view_row_repeat(m, t, w, unit_at(h, u)->inner) ? GCUT_X_ROW : GCUT_X_BLOCKED;

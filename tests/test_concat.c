@@ -23,7 +23,8 @@ static const char concats[] =
     "f32[N, "
     "6], out twice: f32[N, 128], out read: f32[N, 128], out viewed: f32[N, 67], out mixed: f32[N, 192], out "
     "own: "
-    "f32[N, 128], out loop: f32[N, 64], out steps: f32[5, N, 128]) {\n"
+    "f32[N, 128], out kin: f32[N, 128], out above: f32[2*N, 64], out loop: f32[N, 64], out steps: f32[5, N, "
+    "128]) {\n"
     /* made in place */
     "  %a0 = relu(%x)\n  %b0 = mul(%x, %y)\n  %c0 = concat(%a0, %b0, axis=1)\n  %columns = neg(%c0)\n"
     "  %a1 = mul(%x, %x)\n  %b1 = mul(%y, %y)\n  %c1 = concat(%a1, %b1, axis=0)\n  %rows = neg(%c1)\n"
@@ -31,6 +32,9 @@ static const char concats[] =
     "  %a2 = relu(%x2)\n  %b2 = sub(%x2, %y2)\n  %c2 = concat(%a2, %b2, axis=1)\n  %middle = neg(%c2)\n"
     "  %m3 = max_reduce(%x, axes=[1], keep=true)\n  %r3 = broadcast(%m3, shape=[N, 64], axes=[0, 1])\n"
     "  %a3 = sub(%x, %r3)\n  %b3 = add(%y, %y)\n  %c3 = concat(%b3, %a3, axis=1)\n  %softmax = neg(%c3)\n"
+    "  %a10 = min(%x, %y)\n  %b10 = sub(%a10, %x)\n  %c10 = concat(%b10, %a10, axis=1)\n  %kin = neg(%c10)\n"
+    "  %a11 = max(%x, %y)\n  %b11 = sub(%a11, %x)\n  %c11 = concat(%b11, %a11, axis=0)\n  %above = "
+    "abs(%c11)\n"
     /* not */
     "  %a4 = relu(%z)\n  %b4 = neg(%z)\n  %c4 = concat(%a4, %b4, axis=1)\n  %short = neg(%c4)\n"
     "  %a5 = abs(%x)\n  %c5 = concat(%a5, %a5, axis=1)\n  %twice = neg(%c5)\n"
@@ -46,11 +50,12 @@ static const char concats[] =
     "    %f = cast(%i, to=\"f32\")\n    %g = broadcast(%f, shape=[N, 64], axes=[])\n"
     "    %u = add(%h, %g)\n    %v = mul(%h, %y)\n    %k = concat(%u, %v, axis=1)\n"
     "    %l = slice(%k, start=[0, 32], limit=[N, 96])\n    %n = neg(%l)\n    yield %n, %k\n  }\n"
-    "  return %columns, %rows, %middle, %softmax, %short, %twice, %read, %viewed, %mixed, %own, %loop, "
+    "  return %columns, %rows, %middle, %softmax, %short, %twice, %read, %viewed, %mixed, %own, %kin, "
+    "%above, %loop, "
     "%steps\n"
     "}\n";
 
-static const char *const placed[] = {"c0", "c1", "c2", "c3", "k"};
+static const char *const placed[] = {"c0", "c1", "c2", "c3", "c10", "c11", "k"};
 static const char *const copied[] = {"c4", "c5", "c6", "c7", "c8", "own"};
 
 static gcut_options options(gcut_backend backend, int threads, const gcut_size *at)
