@@ -13,8 +13,10 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/workspace.h"
 
 static uint64_t seed = 7;
 static int below(int n)
@@ -81,15 +83,22 @@ static void show(const gcut_rt_conv *g)
            (int)g->groups, (int)g->oh, (int)g->ow);
 }
 
-/* Leaves NaN where the library's panels will lie on the stack: whatever it reads without having written it
- * shows. */
-__attribute__((noinline)) static void poison_stack(void)
+/* Leaves NaN where the library's panels will lie, in blocks that it lends for up to five threads, and on the
+ * stack: whatever it reads without having written it shows. */
+__attribute__((noinline)) static void poison(void)
 {
+    gcut_rt_workspace lent[5];
+    for (int i = 0; i < 5; i++) {
+        lent[i] = gcut_rt_borrow(GCUT_RT_RESERVE);
+        assert_non_null(lent[i].block); /* with the reserve held, the next would wait for it */
+        memset(lent[i].at, 255, lent[i].bytes);
+    }
+    for (int i = 0; i < 5; i++) gcut_rt_give_back(lent[i]);
     const union {
         uint64_t bits;
         double x;
     } bits = {UINT64_MAX}; /* a NaN of either type */
-    volatile double at[1 << 15];
+    volatile double at[1 << 13];
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) at[i] = bits.x;
 }
 
@@ -118,7 +127,7 @@ __attribute__((noinline)) static void poison_stack(void)
             for (int t = 1; t <= 5; t++) {                                                                   \
                 T *to = t == 1 ? one : two;                                                                  \
                 for (size_t i = 0; i < room; i++) work[i] = (T)NAN;                                          \
-                poison_stack();                                                                              \
+                poison();                                                                                    \
                 if (*which == 'y') gcut_rt_conv_y_##SUFFIX(g, x, w, to, work, t);                            \
                 if (*which == 'x') gcut_rt_conv_x_##SUFFIX(g, y, w, to, work, t);                            \
                 if (*which == 'w') gcut_rt_conv_w_##SUFFIX(g, x, y, to, work, t);                            \
@@ -206,6 +215,43 @@ static void random_shapes(void **state)
         }
         if (!places(&g, below(3), below(3))) continue;
         check(g);
+        round++;
+    }
+}
+
+/* One element of x, or of y for the gradient of x, is a NaN: what sees it is one too, and nothing else. */
+static void one_nan(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60;) {
+        int in = 1 + below(4), out = 1 + below(20), stride = 1 + below(2);
+        gcut_rt_conv g =
+            conv_of(1 + below(2), in, 1 + below(20), 1 + below(40), out, 1 + below(5), 1 + below(5));
+        for (int d = 0; d < 2; d++) g.stride[d] = stride, g.pad[d] = below(3);
+        if (!places(&g, below(3), below(3))) continue;
+        int64_t nx = g.n * g.c * g.h * g.w, ny = g.n * g.o * g.oh * g.ow, nw = g.o * g.c * g.kh * g.kw;
+        int64_t most = nx + ny + nw;
+        float *buf = malloc((size_t)most * sizeof *buf), *to = malloc((size_t)most * sizeof *to);
+        float *work = aligned_alloc(64, ((size_t)nw * sizeof *work + 63) / 64 * 64);
+        double *values = malloc((size_t)most * sizeof *values), *want = malloc((size_t)most * sizeof *want);
+        double *mag = malloc((size_t)most * sizeof *mag);
+        for (const char *which = "yxw"; *which; which++) {
+            int64_t size = *which == 'y' ? ny : *which == 'x' ? nx : nw;
+            for (int64_t i = 0; i < most; i++) buf[i] = 1, want[i] = mag[i] = 0;
+            buf[*which == 'x' ? nx + nw + below((int)ny) : below((int)nx)] = NAN;
+            for (int64_t i = 0; i < most; i++) values[i] = buf[i];
+            terms(&g, values, values + nx, values + nx + nw, want, mag, *which);
+            poison();
+            if (*which == 'y') gcut_rt_conv_y_f32(&g, buf, buf + nx, to, work, 2);
+            if (*which == 'x') gcut_rt_conv_x_f32(&g, buf + nx + nw, buf + nx, to, work, 2);
+            if (*which == 'w') gcut_rt_conv_w_f32(&g, buf, buf + nx + nw, to, work, 2);
+            for (int64_t i = 0; i < size; i++)
+                if (isnan(want[i]) ? !isnan(to[i]) : to[i] != want[i]) {
+                    show(&g);
+                    fail_msg("%c[%d] is %g, expected %g", *which, (int)i, (double)to[i], want[i]);
+                }
+        }
+        free(buf), free(to), free(work), free(values), free(want), free(mag);
         round++;
     }
 }
@@ -308,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(particular_shapes),
         cmocka_unit_test(random_shapes),
+        cmocka_unit_test(one_nan),
         cmocka_unit_test(random_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
