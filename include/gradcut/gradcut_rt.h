@@ -4,8 +4,9 @@
  * emitted C includes.  Small on purpose: no BLIS, no intrinsics.
  *
  * Nothing here prints, or keeps state between calls but for which BLIS kernels the machine gets, decided
- * once, and the blocks that large products pack their operands into, a few MiB per thread: they are the only
- * thing that is allocated, are used again by the next product, and go when the library is unloaded.
+ * once, and the blocks that large products and convolutions pack their operands into, a few MiB per thread:
+ * they are the only thing that is allocated, are used again by the next one, and go when the library is
+ * unloaded.
  */
 #ifndef GRADCUT_RT_H
 #define GRADCUT_RT_H

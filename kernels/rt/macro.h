@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Large products: blocks that fit the caches, packed, around a micro-kernel of BLIS.
+ * Large products: blocks that fit the caches, packed, around a register block (micro.h).
  */
 #ifndef GCUT_KERNELS_RT_MACRO_H
 #define GCUT_KERNELS_RT_MACRO_H

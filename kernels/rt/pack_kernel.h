@@ -3,7 +3,7 @@
  * One instance of packing: included by pack.c once per element type and instruction set, with
  *   NAME(x)  the instance's name of x        T          the element type
  *   TARGET   attributes of the functions     LANES      elements of a vector
- *   WIDTH_S, WIDTH_V  of the panels of BLIS's micro-kernel for these vectors
+ *   WIDTH_S, WIDTH_V  of the panels of the register block for these vectors
  *
  * An operand contiguous along k is transposed in registers, one contiguous along the panel is copied; the
  * widths that go with the vectors are constants in either.
