@@ -379,7 +379,8 @@ typedef struct gcut_options {
     const char *loss;       /* NULL = the only scalar float out */
     const char *const *wrt; /* globs over parameter names; NULL = every float param */
     size_t nwrt;
-    const gcut_size *at; /* sizes to be fast at; a symbol not named takes the smallest it allows that is >= 4 */
+    /* sizes to be fast at; a symbol not named takes the smallest it allows that is >= 4 */
+    const gcut_size *at;
     size_t nat;
     const char *const *save, *const *recompute; /* value names forced either way */
     size_t nsave, nrecompute;
