@@ -73,7 +73,6 @@ static void NAME(forward)(void *arg, int thread, int nt)
     int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), ld = padded(a->s), i0, i1, n[ROWS];
     T *kt = (T *)(w->work + thread * a->work), *v = kt + a->d * ld, *p = v + padded(a->e) * a->s, sum[ROWS];
     gcut_rt_share(a->batch * a->heads * blocks, 1, thread, nt, &i0, &i1);
-    if (i0 < i1 && ld > 0) p[block_rows(a) * ld - 1] = 0; /* the last row of a block may see fewer keys */
     for (int64_t i = i0, have = -1; i < i1; i++) {
         int64_t head = i / blocks % a->heads, batch = i / blocks / a->heads;
         span x = span_of(a, batch, head, i % blocks);
@@ -111,7 +110,7 @@ static void NAME(scores)(const job *w, const span *x, const int64_t *n, const T 
 
 /* A thread's workspace: of a group the keys and values in panels of keys, and the keys in panels of their
  * elements; of a block q and dy in panels of their elements, dS and P.  P is needed whichever results are
- * wanted: at the end, and its last number set by hand, it makes the workspace what is touched. */
+ * wanted: at the end, it makes the workspace what is touched. */
 typedef struct NAME(tiles) {
     int64_t ld;
     T *kt, *vt, *k, *p, *d, *q, *dy;
@@ -172,7 +171,6 @@ static void NAME(groups)(void *arg, int thread, int nt)
     int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), per = a->heads / a->groups, i0, i1;
     const NAME(tiles) s = NAME(tiles_of)(a, w->work + thread * a->work);
     gcut_rt_share(a->batch * a->groups, 1, thread, nt, &i0, &i1);
-    if (i0 < i1 && s.ld > 0) s.p[block_rows(a) * s.ld - 1] = 0;
     for (int64_t i = i0; i < i1; i++) {
         int64_t batch = i / a->groups, group = i % a->groups;
         const T *k = (const T *)w->k + at(a->k, batch, group, 0),
