@@ -56,8 +56,8 @@ static void products(void)
         {1024, 1024, 1024}, {4, 768, 768},     {64, 784, 256},    {64, 256, 10},     {500, 500, 784},
         {256, 256, 64},     {32, 128, 256},    {64, 768, 3072},   {256, 2304, 768},  {1024, 768, 768},
         {1024, 3072, 768},  {1024, 768, 3072}, {768, 3072, 1024}, {1024, 50257, 768}};
-    printf("GF/s with %s; NN, NT (B transposed), TN: BLIS by itself, ours with 1 and 2 threads\n",
-           gcut_rt_blis_name());
+    printf("GF/s; NN, NT (B transposed), TN: BLIS by itself with %s, ours with %s, 1 and 2 threads\n",
+           gcut_rt_blis_name(), gcut_rt_gemm_name());
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
         float *a = calloc((size_t)(m * k), sizeof *a), *b = calloc((size_t)(k * n), sizeof *b);

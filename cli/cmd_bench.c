@@ -23,7 +23,7 @@ typedef struct class
 typedef struct bench {
     gcut_profile p;
     double compile_ns;
-    const char *blis;
+    const char *blis, *gemm;
     class *at; /* the dearest first */
     size_t n;
 } bench;
@@ -120,8 +120,8 @@ static void print_text(const bench *b)
 {
     const gcut_profile *p = &b->p;
     printf("compile: %.2f s\n", b->compile_ns / 1e9);
-    printf("step: median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, BLIS %s\n", p->median_ns / 1e6,
-           p->p90_ns / 1e6, p->steps, p->threads, p->threads == 1 ? "" : "s", b->blis);
+    printf("step: median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, products by %s\n", p->median_ns / 1e6,
+           p->p90_ns / 1e6, p->steps, p->threads, p->threads == 1 ? "" : "s", b->gemm);
     printf("predicted: %.4f ms, %+.0f%%\n", p->predicted_ns / 1e6,
            100 * error_of(p->predicted_ns, p->median_ns));
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
@@ -202,6 +202,8 @@ static void print_json(const bench *b)
     key("limit_bytes_per_s", p->peak_bytes);
     printf(", \"steps\": %d, \"threads\": %d, \"blis\": ", p->steps, p->threads);
     gcut_cli_json_string(stdout, b->blis);
+    fputs(", \"gemm\": ", stdout);
+    gcut_cli_json_string(stdout, b->gemm);
     json_classes(b);
     json_kernels(b);
     fputs("}\n", stdout);
@@ -222,7 +224,8 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c)
     if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK ||
         gcut_step_profile(step, (int)c->steps, &b.p) != GCUT_OK)
         return gcut_cli_failed(ctx);
-    b.blis = gcut_step_stats(step).blis;
+    gcut_stats stats = gcut_step_stats(step);
+    b.blis = stats.blis, b.gemm = stats.gemm;
     b.at = calloc(b.p.n + 1, sizeof *b.at);
     if (!b.at) {
         gcut_cli_complain("out of memory");

@@ -84,7 +84,7 @@ static void print_summary(const gcut_cli *c, const gcut_stats *s, int64_t *ns)
 {
     qsort(ns, (size_t)c->steps, sizeof *ns, by_size);
     printf("%s, %d thread%s", gcut_backend_names[c->opt.backend], s->threads, s->threads == 1 ? "" : "s");
-    if (s->blis) printf(", BLIS %s", s->blis);
+    if (s->gemm) printf(", products by %s", s->gemm);
     fputs(": peak ", stdout);
     gcut_cli_bytes(stdout, s->peak_bytes);
     fputs(", arena ", stdout);
@@ -113,6 +113,8 @@ static void print_json(const gcut_cli *c, const gcut_step *step, const gcut_stat
     printf("], \"backend\": \"%s\", \"threads\": %d, \"blis\": ", gcut_backend_names[c->opt.backend],
            s->threads);
     gcut_cli_json_string(stdout, s->blis);
+    fputs(", \"gemm\": ", stdout);
+    gcut_cli_json_string(stdout, s->gemm);
     fputs("}\n", stdout);
 }
 

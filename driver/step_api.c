@@ -152,8 +152,10 @@ static int64_t touched(const gcut_step *s)
 
 gcut_stats gcut_step_stats(gcut_step *s)
 {
-    gcut_stats st = {
-        .step_ns = s->step_ns, .threads = s->threads, .blis = s->entry ? gcut_rt_blis_name() : "none"};
+    gcut_stats st = {.step_ns = s->step_ns,
+                     .threads = s->threads,
+                     .blis = s->entry ? gcut_rt_blis_name() : "none",
+                     .gemm = s->entry ? gcut_rt_gemm_name() : "none"};
     for (uint32_t i = 0; i < s->nslots; i++) st.peak_bytes += s->slot[i].bytes;
     if (!s->entry || !s->ready) {
         st.predicted_bytes = st.peak_bytes;

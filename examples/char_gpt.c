@@ -199,7 +199,7 @@ static void print_memory(run *r)
 {
     gcut_stats m = gcut_step_stats(r->step);
     printf("peak memory: predicted %lld, measured %lld bytes (%.1f MiB); %s kernels, %d threads\n\n",
-           (long long)m.predicted_bytes, (long long)m.peak_bytes, (double)m.peak_bytes / (1 << 20), m.blis,
+           (long long)m.predicted_bytes, (long long)m.peak_bytes, (double)m.peak_bytes / (1 << 20), m.gemm,
            m.threads);
     printf("%7s  %7s  %7s  %8s  %8s  %8s\n", "step", "train", "valid", "lr", "chars/s", "elapsed");
 }

@@ -366,7 +366,12 @@ static void test_name(void **state)
 #if defined __x86_64__ && !defined GCUT_RT_WIDEST
     int wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    if (wide && !getenv("BLIS_ARCH_TYPE")) assert_string_equal(name, "skx");
+    if (wide && !getenv("BLIS_ARCH_TYPE")) {
+        assert_string_equal(name, "skx");
+        assert_string_equal(gcut_rt_gemm_name(), "avx512");
+    }
+#else
+    assert_string_equal(gcut_rt_gemm_name(), name);
 #endif
 }
 

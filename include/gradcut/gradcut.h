@@ -473,7 +473,8 @@ typedef struct gcut_stats {
     int64_t arena_bytes, saved_bytes;
     int64_t step_ns; /* of the last run */
     int threads;
-    const char *blis; /* which kernels */
+    const char *blis; /* BLIS's kernels for this machine; "none": interpreted */
+    const char *gemm; /* the register block of large products: "avx512", our own, or as blis */
 } gcut_stats;
 /* Valid after a run.  Measuring the touched arena reads all of it once. */
 GCUT_API gcut_stats gcut_step_stats(gcut_step *step);

@@ -152,8 +152,10 @@ void gcut_rt_gemm_tiled_f32(const gcut_rt_gemm *g, const float *a, const float *
                             gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads);
 void gcut_rt_gemm_tiled_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c,
                             gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads);
-/* Name of the BLIS kernels in use ("skx", "zen3", "haswell", "generic"); initialises BLIS on first use. */
+/* Name of BLIS's kernels for this machine ("skx", "zen3", "haswell", "generic"), and of the register block
+ * that large products are made of: "avx512", our own, or that name.  Initialise BLIS on first use. */
 const char *gcut_rt_blis_name(void);
+const char *gcut_rt_gemm_name(void);
 
 /* ---- convolutions and pools ---- */
 

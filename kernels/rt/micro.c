@@ -12,6 +12,7 @@
 #include <immintrin.h>
 #endif
 
+#include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
 #include "kernels/rt/use_blis.h"
 
@@ -78,3 +79,8 @@ static int ours(void)
     }
 MICRO(f32, float)
 MICRO(f64, double)
+
+const char *gcut_rt_gemm_name(void)
+{
+    return ours() ? "avx512" : gcut_rt_blis_name();
+}
