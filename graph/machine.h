@@ -30,8 +30,8 @@ typedef enum gcut_window {
     GCUT_NWINDOWS
 } gcut_window;
 
-#define GCUT_FEW_CHANNELS                                                                                    \
-    24 /* fewer are few; from here on transforms pay for the multiplications they save */
+/* Fewer channels are few; from here on transforms pay for the multiplications they save. */
+#define GCUT_FEW_CHANNELS 24
 
 #define GCUT_WHILE_RUNS 64 /* iterations that a `while` without a bound is taken for */
 

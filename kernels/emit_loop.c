@@ -130,9 +130,8 @@ static void emit_body(gcut_loop *l)
          * ahead of the one it works on would take lines from a thread that writes the next. */
         W(l, "    int64_t k0, k1;\n    gcut_rt_share(%d, 1, t, nt, &k0, &k1);\n", GCUT_BLOCKS);
         W(l,
-          "    for (int64_t k = k0; k < k1; k++) {\n    int64_t r0, r1;\n    gcut_rt_share(%s, 1, (int)k, "
-          "%d, "
-          "&r0, &r1);\n",
+          "    for (int64_t k = k0; k < k1; k++) {\n    int64_t r0, r1;\n"
+          "    gcut_rt_share(%s, 1, (int)k, %d, &r0, &r1);\n",
           row_count(l), GCUT_BLOCKS);
         gcut_loop_begin_block(l);
     }

@@ -15,8 +15,8 @@
 
 #include "kernels/lower.h"
 
-#define GCUT_LONG_PS                                                                                         \
-    160 /* of a long function, at least; a phase of several is cut into parts (emit_phase.c) */
+/* Picoseconds per element of a long function; a phase of several is cut into parts (emit_phase.c). */
+#define GCUT_LONG_PS 160
 
 typedef enum gcut_keep { GCUT_RECOMPUTE, GCUT_STORED, GCUT_SCRATCH } gcut_keep;
 

@@ -178,15 +178,14 @@ static void windows_body(void *arg)
 {
     world *w = arg;
     static const char text[] =
-        "gcut 1\nfunc @f[N in 0.., C in 1..](input %x: f32[N, 24, 9, 9], input %t: f32[N, C, 9, 9], input "
-        "%p: "
-        "f32[4, 24, 1, 1], input %k: f32[24, 24, 3, 3], input %f: f32[23, 24, 3, 3], input %d: f32[24, 1, 3, "
-        "3], "
-        "input %h: f32[24, 12, 3, 3], input %s: f32[24, C, 3, 3])\n"
-        "    -> (out a: f32[N, 4, 9, 9], out b: f32[N, 24, 7, 7], out c: f32[N, 24, 5, 5], out e: "
-        "f32[N, 23, 7, 7], out u: f32[24, 24, 3, 3], out v: f32[23, 24, 3, 3], out g: f32[N, 24, 4, 4], "
-        "out i: f32[N, 24, 3, 3], out j: f32[N, 24, 4, 4], out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7]) "
-        "{\n"
+        "gcut 1\n"
+        "func @f[N in 0.., C in 1..](input %x: f32[N, 24, 9, 9], input %t: f32[N, C, 9, 9],\n"
+        "    input %p: f32[4, 24, 1, 1], input %k: f32[24, 24, 3, 3], input %f: f32[23, 24, 3, 3],\n"
+        "    input %d: f32[24, 1, 3, 3], input %h: f32[24, 12, 3, 3], input %s: f32[24, C, 3, 3])\n"
+        "    -> (out a: f32[N, 4, 9, 9], out b: f32[N, 24, 7, 7], out c: f32[N, 24, 5, 5],\n"
+        "        out e: f32[N, 23, 7, 7], out u: f32[24, 24, 3, 3], out v: f32[23, 24, 3, 3],\n"
+        "        out g: f32[N, 24, 4, 4], out i: f32[N, 24, 3, 3], out j: f32[N, 24, 4, 4],\n"
+        "        out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7]) {\n"
         "  %a = conv2d(%x, %p)\n  %b = conv2d(%x, %k)\n  %c = conv2d(%x, %k, dilation=[2, 2])\n"
         "  %e = conv2d(%x, %f)\n  %u = conv2d_weight(%x, %b, window=[3, 3])\n"
         "  %v = conv2d_weight(%x, %e, window=[3, 3])\n  %g = conv2d(%x, %k, stride=[2, 2])\n"

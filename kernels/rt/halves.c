@@ -27,12 +27,10 @@
 #define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define HIGH_16(a, b)                                                                                        \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define OF__(what, lanes) what##_##lanes
-#define OF_(what, lanes) OF__(what, lanes)
-#define EVEN(lanes) OF_(EVEN, lanes)
-#define ODD(lanes) OF_(ODD, lanes)
-#define LOW(lanes) OF_(LOW, lanes)
-#define HIGH(lanes) OF_(HIGH, lanes)
+#define EVEN(lanes) GLUE(EVEN, lanes)
+#define ODD(lanes) GLUE(ODD, lanes)
+#define LOW(lanes) GLUE(LOW, lanes)
+#define HIGH(lanes) GLUE(HIGH, lanes)
 
 #define T float
 #define MASK int32_t
