@@ -93,18 +93,21 @@ static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
     return g;
 }
 
+static bool lost(const gcut_graph *before, const gcut_graph *after, const char *value)
+{
+    value += *value == '%';
+    return gcut_graph_find(before, value) && !gcut_graph_find(after, value);
+}
+
 /* Whoever names a value to be saved or recomputed gets the graph that has it, be it by a plan file. */
 static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
 {
-    for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++) {
-        const char *v = p->file->whole.lines.at[i].value;
-        if (gcut_graph_find(before, v) && !gcut_graph_find(after, v)) return false;
-    }
-    for (size_t i = 0; i < p->opt.nsave + p->opt.nrecompute; i++) {
-        const char *v = i < p->opt.nsave ? p->opt.save[i] : p->opt.recompute[i - p->opt.nsave];
-        v += *v == '%';
-        if (gcut_graph_find(before, v) && !gcut_graph_find(after, v)) return false;
-    }
+    for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++)
+        if (lost(before, after, p->file->whole.lines.at[i].value)) return false;
+    for (size_t i = 0; i < p->opt.nsave; i++)
+        if (lost(before, after, p->opt.save[i])) return false;
+    for (size_t i = 0; i < p->opt.nrecompute; i++)
+        if (lost(before, after, p->opt.recompute[i])) return false;
     return true;
 }
 

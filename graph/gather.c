@@ -201,10 +201,9 @@ gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_bin
     for (uint32_t i = 0; i < g->args.n; i++) m.uses[g->args.at[i]]++;
     for (uint32_t i = 0; i < g->results.n; i++) m.uses[g->results.at[i].value]++;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
         if (move(&m, i)) continue;
         gcut_rewrite_copy(&m.rw, i);
-        n = gcut_node_at(g, i);
+        const gcut_node *n = gcut_node_at(g, i);
         if (n->op == GCUT_OP_take && n->marks.n == 0) begin_rows(&m, n);
         if (n->op == GCUT_OP_reshape && n->marks.n == 0) keep_rows(&m, n);
     }
