@@ -137,13 +137,18 @@ static void *run_for_ever(void *step)
     return NULL;
 }
 
+typedef struct departure {
+    gcut_step *step;
+    int64_t after_ns;
+} departure;
+
 static void leave(void *arg)
 {
     pthread_t t;
-    two_steps *s = arg;
-    if (pthread_create(&t, NULL, run_for_ever, s->a) != 0) _exit(1);
+    const departure *d = arg;
+    if (pthread_create(&t, NULL, run_for_ever, d->step) != 0) _exit(1);
     while (atomic_load(&runs) < 3) pass_time(1000000);
-    pass_time((int64_t)s->want);
+    pass_time(d->after_ns);
     exit(0);
 }
 
@@ -156,7 +161,7 @@ static void exit_in_a_run(void **state)
 #endif
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_step *s = new_step(ctx);
-    for (int k = 0; k < 20; k++) run_child(leave, &(two_steps){ctx, s, NULL, (float)k * 100000});
+    for (int k = 0; k < 20; k++) run_child(leave, &(departure){s, k * 100000});
     gcut_ctx_free(ctx);
 }
 

@@ -53,7 +53,7 @@ typedef struct processor {
     const char *name, *library, *flags, *blis;
 } processor;
 
-/* In a build with sanitizers the emitted code has them too. */
+/* In a build for the thread sanitizer the emitted code has it too. */
 #ifndef SANITIZED
 #define SANITIZED ""
 #endif
