@@ -35,14 +35,14 @@ def machine():
     return platform.processor() or platform.machine()
 
 
-def merge(folder, case, rows, threads):
+def merge(folder, case, rows, threads, isa):
     """Replaces the rows of a case, then the table and the plot; each file at once."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = [r for r in read(folder / "peers.csv") if r["case"] != case.name]
     for name in CONTENDERS:
         if name in rows:
             kept.append({"case": case.name, "title": case.title, "contender": name, "threads": threads,
-                         "machine": machine(), **rows[name]})
+                         "machine": machine() + (" without AVX-512" if isa == "avx2" else ""), **rows[name]})
     order = {c.name: i for i, c in enumerate(CASES)}
     kept.sort(key=lambda r: (order.get(r["case"], len(order)), r["case"], CONTENDERS.index(r["contender"])))
     replace(folder / "peers.csv", lambda f: write(f, kept))

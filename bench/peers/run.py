@@ -30,6 +30,9 @@ PEERS = {  # contender: worker, its first argument, the module it needs
     "max-autotune": ("torch_worker.py", "max-autotune", "torch"),
     "JAX": ("jax_worker.py", "jit", "jax"),
 }
+# Everyone as on a processor without AVX-512; for our steps see bench/CMakeLists.txt.
+AVX2 = {"BLIS_ARCH_TYPE": "zen3", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 COMPARED = 4  # losses
 # Same arithmetic in another order; AdamW's first steps amplify it, as they are of one size however small a gradient.
 TOLERANCE = [1e-5, 1e-4, 1e-3, 1e-3]
@@ -171,7 +174,8 @@ class CaseRun:
             for p in products.products(grad, self.case.at):
                 print("gemm", *(int(x) if isinstance(x, bool) else x for x in p), file=f)
             print("bytes", *moved, file=f)
-        self.start("floor", self.options.build / "bench/floor_worker", self.folder / "floor.txt", self.options.threads)
+        self.start("floor", self.options.build / f"bench/floor_worker_{self.options.isa}", self.folder / "floor.txt",
+                   self.options.threads)
         return ours
 
     def start(self, name, *command, **environment):
@@ -184,7 +188,7 @@ class CaseRun:
         case = {"net": self.case.net, "facts": self.case.facts, "optimizer": self.case.optimizer,
                 "rate": self.case.rate, "inputs": inputs}
         threads = str(self.options.threads)
-        cache = str((self.options.cache or self.folder) / f"cache-{mode}")
+        cache = str((self.options.cache or self.folder) / f"cache-{mode}-{self.options.isa}")
         return self.start(name, self.options.python, HERE / script, mode, threads, self.folder / "values",
                           json.dumps(case), OMP_NUM_THREADS=threads, TORCHINDUCTOR_CACHE_DIR=cache,
                           JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="2")
@@ -293,10 +297,11 @@ def arguments():
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each (every core)")
     p.add_argument("--rounds", type=int, default=8, help="in each, everyone takes a turn (8)")
     p.add_argument("--seconds", type=float, default=40, help="of timed steps per case, if they are short (40)")
+    p.add_argument("--isa", choices=["native", "avx2"], default="native", help="avx2: everyone without AVX-512")
     p.add_argument("--together", type=int, default=0, help="peers in memory at once (0: all)")
     p.add_argument("--cache", type=pathlib.Path, help="of what torch.compile made before: its compile times are void")
     p.add_argument("--wait", action="store_true", help='wait for a line of input after printing "ready: CASE"')
-    p.add_argument("--out", type=pathlib.Path, help="folder of the results (bench/results; build/peers if --quick)")
+    p.add_argument("--out", type=pathlib.Path, help="folder of the results (bench/results, its avx2 if so; build/peers if --quick)")
     p.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     p.add_argument("--python", default=os.environ.get("PYTHON", "python3"), help="that has torch and jax (PYTHON)")
     o = p.parse_args()
@@ -307,7 +312,8 @@ def arguments():
     o.cases = [known[n] for n in o.cases] or CASES
     if o.quick:
         o.cases = [c.small() for c in o.cases]
-    o.out = o.out or (o.build / "peers" if o.quick else HERE.parent / "results")
+    results = HERE.parent / "results"
+    o.out = o.out or (o.build / "peers" if o.quick else results / "avx2" if o.isa == "avx2" else results)
     o.peers = list(PEERS) if o.peers is None else [x for x in o.peers.split(",") if x]
     for name in o.peers:
         if name not in PEERS:
@@ -318,6 +324,10 @@ def arguments():
 def main():
     o = arguments()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:o.threads])
+    subprocess.run(["cmake", "--build", o.build, "--target", f"floor_worker_{o.isa}"], check=True,
+                   stdout=subprocess.DEVNULL)
+    if o.isa == "avx2":
+        os.environ.update(AVX2, **json.loads((o.build / "bench/avx2.json").read_text()))
     peers = []
     for name in o.peers:
         if has(o.python, PEERS[name][2]):
@@ -331,7 +341,7 @@ def main():
         run = CaseRun(case, o, folder)
         try:
             run.run(peers)
-            report.merge(o.out, case, run.rows, o.threads)
+            report.merge(o.out, case, run.rows, o.threads, o.isa)
         except Failed as e:
             say(f"  {case.name} failed: {e}")
             failed = True

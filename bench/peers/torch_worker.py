@@ -9,6 +9,7 @@ import sys
 import time
 
 import torch
+import torch._inductor.config
 
 import torch_models
 import worker
@@ -38,6 +39,8 @@ class Step:
         if case["optimizer"] != "none":  # fused is the fastest on a CPU
             self.optimizer = torch.optim.AdamW(self.parameters, lr=case["rate"], weight_decay=0.01, fused=True)
         self.forward = self.module
+        if torch.backends.cpu.get_cpu_capability() == "AVX2":  # the compiler asks the processor
+            torch._inductor.config.cpp.simdlen = 256
         if mode != "eager":
             self.forward = torch.compile(self.module, mode=mode, dynamic=False)
 
