@@ -478,10 +478,12 @@ typedef struct gcut_rt_entry {
     gcut_rt_status (*run)(const void *plan, void *const *values, void *arena, int which, gcut_rt_error *err);
 } gcut_rt_entry;
 
-#include "gradcut/rt_math.h"
-
 #ifdef __cplusplus
 }
 #endif
+
+/* ---- scalar functions ---- */
+
+#include "gradcut/rt_math.h"
 
 #endif
