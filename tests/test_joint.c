@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The joint graph itself: its names, locations and size, and what is refused.
+ */
+#include "oracle.h"
+
+#include "autodiff/autodiff.h"
+
+static const char two_layers[] = "gcut 1\n"
+                                 "func @net[N in 1..](param %w1: f32[3, 4], param %w2: f32[4, 2], param "
+                                 "%spare: f32[5], input %x: f32[N, 3], "
+                                 "param %n: i32[2]) -> (out loss: f32[], out z: f32[N, 2]) {\n"
+                                 "  %h1: f32[N, 4] = matmul(%x, %w1) !1\n"
+                                 "  %h2: f32[N, 4] = relu(%h1) !2\n"
+                                 "  %z: f32[N, 2] = matmul(%h2, %w2) !2\n"
+                                 "  %q: f32[N, 2] = mul(%z, %z) !2\n"
+                                 "  %loss: f32[] = sum(%q) !2\n"
+                                 "  return %loss, %z\n"
+                                 "}\n"
+                                 "loc !1 = \"net.c\":10:3\n"
+                                 "loc !2 = \"net.c\":11:3\n";
+
+static uint32_t count(const gcut_graph *g, gcut_op op)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) n += g->nodes.at[i].op == op;
+    return n;
+}
+
+static void joint_shape_body(void *arg)
+{
+    gcut_env *env = arg;
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_module *m = gcut_parse(env, a, "net.gcut", two_layers, sizeof two_layers - 1);
+    gcut_graph *g = m->graphs.at[0], *j = gcut_joint(g, NULL, "net.joint");
+    gcut_verify_module(m);
+    assert_int_equal(m->graphs.n, 2);
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        assert_int_not_equal(gcut_graph_find(j, g->values.at[v].name), 0);
+    static const char *const built[] = {"dloss", "dq", "dz", "dh2", "dh1", "dw1", "dw2", "dspare"};
+    for (size_t i = 0; i < sizeof built / sizeof *built; i++)
+        assert_int_not_equal(gcut_graph_find(j, built[i]), 0);
+    assert_int_equal(gcut_graph_find(j, "dx"), 0);
+    assert_int_equal(gcut_graph_find(j, "dn"), 0);
+    assert_int_equal(count(j, GCUT_OP_matmul), 2 + 3);
+    const gcut_node *dw1 = gcut_def(j, gcut_graph_find(j, "dw1"));
+    assert_string_equal(m->locs.at[dw1->loc].name, "grad");
+    assert_int_equal(gcut_loc_place(m, dw1->loc).line, 10);
+    assert_int_equal(j->params.n, g->params.n + 1);
+    assert_int_equal(j->results.n, 2 + 3);
+    /* No tensor of zeros but relu's own and the one gradient that is nothing else. */
+    assert_int_equal(count(j, GCUT_OP_full), 2);
+    assert_int_equal(gcut_def(j, j->results.at[find_result(j, GCUT_ROLE_grad, "spare")].value)->op,
+                     GCUT_OP_full);
+
+    const char *globs[] = {"w?", "x*"};
+    gcut_graph *some =
+        gcut_joint(g, &(gcut_joint_options){.loss = "loss", .wrt = globs, .nwrt = 2}, "net.some");
+    assert_int_equal(some->results.n, 2 + 3);
+    find_result(some, GCUT_ROLE_grad, "x");
+    const char *last = "*2";
+    gcut_graph *one = gcut_joint(g, &(gcut_joint_options){.wrt = &last, .nwrt = 1}, "net.one");
+    assert_int_equal(count(one, GCUT_OP_matmul), 2 + 1);
+    assert_int_equal(gcut_graph_find(one, "dh2"), 0);
+    gcut_arena_free(a);
+}
+
+static void the_joint_graph_is_named_located_and_minimal(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, joint_shape_body, env);
+    gcut_env_free(env);
+}
+
+typedef struct refusal {
+    gcut_env *env;
+    const char *results, *returned;
+    gcut_joint_options opt;
+} refusal;
+
+static void refuse(void *arg)
+{
+    refusal *r = arg;
+    gcut_arena *a = gcut_arena_new(r->env, r->env->arena);
+    gcut_text t = {.arena = a};
+    gcut_text_add(&t,
+                  "gcut 1\nfunc @f(param %%a: f32[4], param %%i: i32[]) -> (%s) { %%s = sum(%%a) %%p = "
+                  "exp(%%s) return %s }\n",
+                  r->results, r->returned);
+    gcut_joint(gcut_parse(r->env, a, "refuse", t.at, t.n)->graphs.at[0], &r->opt, "j");
+}
+
+static void bad_requests_are_refused_with_a_reason(void **state)
+{
+    (void)state;
+    static const char *const nothing = "b*";
+    static const char *const integer = "i";
+    const struct {
+        refusal r;
+        const char *says;
+    } cases[] = {
+        {{NULL, "out l: f32[]", "%s", {.loss = "m"}}, "no result 'm'"},
+        {{NULL, "out l: f32[4]", "%a", {.loss = "l"}}, "not a float scalar"},
+        {{NULL, "out l: i32[]", "%i", {.loss = "l"}}, "not a float scalar"},
+        {{NULL, "out l: f32[4]", "%a", {.loss = NULL}}, "no scalar result"},
+        {{NULL, "out l: f32[], out m: f32[]", "%s, %p", {.loss = NULL}}, "several scalar results"},
+        {{NULL, "out l: f32[]", "%s", {.wrt = &nothing, .nwrt = 1}}, "'b*' matches no"},
+        {{NULL, "out l: f32[]", "%s", {.wrt = &integer, .nwrt = 1}}, "'i' matches no"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        refusal r = cases[i].r;
+        r.env = gcut_env_new(NULL, NULL);
+        assert_int_equal(gcut_protect(r.env, refuse, &r), GCUT_EGRAD);
+        assert_int_equal(r.env->ndiags, 1);
+        assert_non_null(strstr(r.env->diags[0].message, cases[i].says));
+        gcut_env_free(r.env);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_joint_graph_is_named_located_and_minimal),
+        cmocka_unit_test(bad_requests_are_refused_with_a_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
