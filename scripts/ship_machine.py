@@ -8,14 +8,29 @@ thread gets of the memory, in GB/s, instead: on a machine that is shared with st
 from hour to hour, and a plan should not count on a good one."""
 import argparse
 import json
+import sys
+
+SETTINGS = "format", "made", "default_threads", "threads", "bytes", "lo", "hi", "k"
 
 
-def least(a, b):
+def differ(at, a, b):
+    sys.exit(f"ship_machine.py: runs of different machines or versions: {at} is {a} in one run and {b} in another")
+
+
+def least(a, b, at="model"):
+    """The least of each figure of two runs, which must have measured the same things."""
     if isinstance(a, dict):
-        return {k: least(a[k], b[k]) for k in a}
+        if a.keys() != b.keys():
+            differ(f"what {at} has alone", sorted(a.keys() - b.keys()), sorted(b.keys() - a.keys()))
+        for key in a.keys() & set(SETTINGS):
+            if a[key] != b[key]:
+                differ(f"{at}.{key}", a[key], b[key])
+        return {k: a[k] if k in SETTINGS else least(a[k], b[k], f"{at}.{k}") for k in a}
     if isinstance(a, list):
-        return [least(x, y) for x, y in zip(a, b)]
-    return a if isinstance(a, str) else min(a, b)
+        if len(a) != len(b):
+            differ(f"the length of {at}", len(a), len(b))
+        return [least(x, y, f"{at}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+    return min(a, b)
 
 
 def c(x):
