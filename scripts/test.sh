@@ -86,7 +86,6 @@ build build -DBUILD_TESTING=ON -DGRADCUT_SANITIZE= || {
 }
 run_tests build
 
-export ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1
 if build build-asan -DBUILD_TESTING=ON -DGRADCUT_SANITIZE=address,undefined; then
     run_tests build-asan
 else
