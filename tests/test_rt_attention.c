@@ -13,6 +13,7 @@
 
 #include "gradcut/gradcut_rt.h"
 
+enum { PAINT = 0xA5 };
 enum { Q, K, V, BIAS, DY, Y, DQ, DK, DV, DBIAS, NALL };
 
 typedef struct problem {
@@ -111,6 +112,35 @@ static int64_t padded(int64_t n)
     return gcut_rt_ceildiv(n, GCUT_RT_ATTENTION_PAD) * GCUT_RT_ATTENTION_PAD;
 }
 
+/* A workspace of exactly the stated size, as sanitizers see; painted. */
+static unsigned char *painted(int64_t bytes)
+{
+    size_t n = (size_t)((bytes + 63) / 64 * 64);
+    unsigned char *work = aligned_alloc(64, n ? n : 64);
+    memset(work, PAINT, n ? n : 64);
+    return work;
+}
+
+/* What is stated is what is touched: the share of a thread that has work is touched to its last 64 bytes,
+ * that of any other not at all. */
+static void check_touched(const problem *p, unsigned char *work, int64_t share, int threads)
+{
+    const gcut_rt_attention *a = &p->a;
+    int used = 0;
+    for (int t = 0; t < threads; t++) {
+        const unsigned char *x = work + t * share;
+        int64_t end = share;
+        while (end > 0 && x[end - 1] == PAINT) end--;
+        if (end > 0 && end <= share - 64)
+            fail_msg("T %d, S %d, D %d, E %d, causal %d: thread %d of %d touches %lld of %lld bytes",
+                     (int)a->t, (int)a->s, (int)a->d, (int)a->e, a->causal, t, threads, (long long)end,
+                     (long long)share);
+        used += end > 0;
+    }
+    if (a->batch * a->heads * a->t * a->s > 0) assert_true(used > 0);
+    free(work);
+}
+
 /* The library's results, and whether they are those of 3 threads; Y.. of x are not read. */
 #define RUN(name, T)                                                                                         \
     static void run_##name(const problem *p, int threads, T *out[NALL])                                      \
@@ -124,16 +154,19 @@ static int64_t padded(int64_t n)
             out[i] = malloc((size_t)(p->n[i] + 1) * sizeof(T));                                              \
             for (int64_t k = 0; k < p->n[i]; k++) out[i][k] = i < Y ? (T)p->x[i][k] : (T)NAN;                \
         }                                                                                                    \
-        /* exactly as much as promised: sanitizers see what is behind it */                                  \
-        void *work = aligned_alloc(64, (size_t)((threads * forward + 64) / 64 * 64));                        \
+        unsigned char *work = painted(threads * forward);                                                    \
         a.work = forward;                                                                                    \
         gcut_rt_attention_##name(&a, out[Q], out[K], out[V], out[BIAS], out[Y], work, threads);              \
-        free(work);                                                                                          \
-        work = aligned_alloc(64, (size_t)((threads * backward + 64) / 64 * 64));                             \
+        check_touched(p, work, forward, threads);                                                            \
+        work = painted(threads * backward);                                                                  \
         a.work = backward;                                                                                   \
+        gcut_rt_attention_grad_##name(&a, out[Q], out[K], out[V], out[BIAS], out[DY], NULL, NULL, out[DV],   \
+                                      NULL, work, threads);                                                  \
+        check_touched(p, work, backward, threads);                                                           \
+        work = painted(threads * backward);                                                                  \
         gcut_rt_attention_grad_##name(&a, out[Q], out[K], out[V], out[BIAS], out[DY], out[DQ], out[DK],      \
                                       out[DV], out[DBIAS], work, threads);                                   \
-        free(work);                                                                                          \
+        check_touched(p, work, backward, threads);                                                           \
     }                                                                                                        \
     static void check_##name(const problem *p, double eps)                                                   \
     {                                                                                                        \

@@ -44,9 +44,10 @@ static int64_t padded(int64_t n)
     return gcut_rt_ceildiv(n, PAD) * PAD;
 }
 
+/* How many rows of a block there is room for: none where there are no queries. */
 static int64_t block_rows(const gcut_rt_attention *a)
 {
-    return gcut_rt_max(gcut_rt_min(a->t, ROWS), 1);
+    return gcut_rt_min(a->t, ROWS);
 }
 
 /* How many keys query t sees. */
@@ -57,7 +58,7 @@ static int64_t seen(const gcut_rt_attention *a, int64_t t)
 
 static span span_of(const gcut_rt_attention *a, int64_t batch, int64_t head, int64_t block)
 {
-    int64_t t0 = block * block_rows(a), t1 = gcut_rt_min(t0 + block_rows(a), a->t);
+    int64_t t0 = block * ROWS, t1 = gcut_rt_min(t0 + ROWS, a->t);
     int64_t keys = seen(a, t0) == 0 ? a->s : seen(a, t1 - 1);
     return (span){batch, head / (a->heads / a->groups), head, t0, t1, keys, padded(keys)};
 }

@@ -65,13 +65,15 @@ static void NAME(values)(const job *w, const span *x, const T *p, int64_t ld, co
     }
 }
 
-/* The blocks that thread t of nt has, in the order of batches, heads and queries. */
+/* The blocks that thread t of nt has, in the order of batches, heads and queries.  Its workspace ends with
+ * the values, which it packs whole whatever its blocks are: of P a mask or a short block leaves the end
+ * alone, and what is stated would be more than what is touched. */
 static void NAME(forward)(void *arg, int thread, int nt)
 {
     const job *w = arg;
     const gcut_rt_attention *a = w->a;
-    int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), ld = padded(a->s), i0, i1, n[ROWS];
-    T *kt = (T *)(w->work + thread * a->work), *v = kt + a->d * ld, *p = v + padded(a->e) * a->s, sum[ROWS];
+    int64_t blocks = gcut_rt_ceildiv(a->t, ROWS), ld = padded(a->s), i0, i1, n[ROWS];
+    T *p = (T *)(w->work + thread * a->work), *kt = p + block_rows(a) * ld, *v = kt + a->d * ld, sum[ROWS];
     gcut_rt_share(a->batch * a->heads * blocks, 1, thread, nt, &i0, &i1);
     for (int64_t i = i0, have = -1; i < i1; i++) {
         int64_t head = i / blocks % a->heads, batch = i / blocks / a->heads;
@@ -108,23 +110,24 @@ static void NAME(scores)(const job *w, const span *x, const int64_t *n, const T 
     }
 }
 
-/* A thread's workspace: of a group the keys and values in panels of keys, and the keys in panels of their
- * elements; of a block q and dy in panels of their elements, dS and P.  P is needed whichever results are
- * wanted: at the end, it makes the workspace what is touched. */
+/* A thread's workspace: of a block P, dS, and q and dy in panels of their elements; of a group the keys in
+ * panels of their elements, and the values and keys in panels of keys.  The last two are packed whole
+ * whichever results are wanted: at the end, they make the workspace what is touched. */
 typedef struct NAME(tiles) {
     int64_t ld;
-    T *kt, *vt, *k, *p, *d, *q, *dy;
+    T *p, *d, *q, *dy, *k, *vt, *kt;
 } NAME(tiles);
 
 static NAME(tiles) NAME(tiles_of)(const gcut_rt_attention *a, void *work)
 {
-    NAME(tiles) s = {.ld = padded(a->s), .kt = work};
-    s.vt = s.kt + a->d * s.ld;
-    s.k = s.vt + a->e * s.ld;
-    s.q = s.k + padded(a->d) * a->s;
-    s.dy = s.q + block_rows(a) * padded(a->d);
-    s.d = s.dy + block_rows(a) * padded(a->e);
-    s.p = s.d + block_rows(a) * s.ld;
+    int64_t rows = block_rows(a);
+    NAME(tiles) s = {.ld = padded(a->s), .p = work};
+    s.d = s.p + rows * s.ld;
+    s.q = s.d + rows * s.ld;
+    s.dy = s.q + rows * padded(a->d);
+    s.k = s.dy + rows * padded(a->e);
+    s.vt = s.k + padded(a->d) * a->s;
+    s.kt = s.vt + a->e * s.ld;
     return s;
 }
 
@@ -168,7 +171,7 @@ static void NAME(groups)(void *arg, int thread, int nt)
 {
     const job *w = arg;
     const gcut_rt_attention *a = w->a;
-    int64_t blocks = gcut_rt_ceildiv(a->t, block_rows(a)), per = a->heads / a->groups, i0, i1;
+    int64_t blocks = gcut_rt_ceildiv(a->t, ROWS), per = a->heads / a->groups, i0, i1;
     const NAME(tiles) s = NAME(tiles_of)(a, w->work + thread * a->work);
     gcut_rt_share(a->batch * a->groups, 1, thread, nt, &i0, &i1);
     for (int64_t i = i0; i < i1; i++) {
