@@ -58,7 +58,8 @@ static moved move(walk *w, const gcut_machine *m, int step)
         double last = w->last[whole_of(w, t->buffer)];
         bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
         double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
-        double over = fmin(t->read, t->written); /* what was read is there: writing it does not fetch it */
+        /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
+        double over = t->past ? t->written : fmin(t->read, t->written);
         out.ns += gcut_machine_move_ns(m, t->read, t->written - over / 2, all + ago);
         out.near_ns += gcut_machine_move_ns(m, t->read, t->written, 0);
         out.read += t->read;

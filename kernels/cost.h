@@ -25,6 +25,7 @@ double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t);
 typedef struct gcut_touch {
     uint32_t buffer;
     double read, written; /* bytes */
+    bool past;            /* written past the caches: its lines are not read first */
 } gcut_touch;
 typedef GCUT_VEC(gcut_touch) gcut_touches;
 

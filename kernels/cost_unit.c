@@ -60,6 +60,24 @@ static void add(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_
     *to = *to + n * size < all ? *to + n * size : all;
 }
 
+/* Results of a loop that are larger than the last cache. */
+static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit,
+                      gcut_touches *out)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    double n = gcut_cost_size(c, u->numel), row = u->flat ? INFINITY : gcut_cost_size(c, u->inner);
+    if (n * (double)sizeof(double) < c->m.level_bytes[GCUT_L3]) return;
+    gcut_arena *scratch = gcut_arena_new(c->p->module->env, a);
+    gcut_loop l = gcut_loop_analyse(scratch, h, unit);
+    gcut_loop_find_streams(&l);
+    for (uint32_t i = 0; i < l.n; i++) {
+        double size = (double)gcut_dtype_bytes(gcut_loop_dtype(&l, &l.at[i]));
+        if (l.at[i].streams && n * size >= c->m.level_bytes[GCUT_L3] && row * size >= GCUT_STREAM_ROW)
+            touch(a, out, h->buffer[l.at[i].v])->past = true;
+    }
+    gcut_arena_free(scratch);
+}
+
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
                        gcut_touches *out)
 {
@@ -95,6 +113,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             if (h->view[v].root == v) add(c, a, out, h->buffer[v], elements(c, h, v), true);
     }
+    if (u->kind == GCUT_U_LOOP && !(hot && gcut_takes_columns(h, unit))) mark_past(c, a, h, unit, out);
 }
 
 /* ---- arithmetic ---- */

@@ -125,6 +125,7 @@ static void emit_body(gcut_loop *l)
     emit_faults(l, true);
     W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
       dim(l, l->u->flat ? l->u->numel : l->u->inner));
+    gcut_loop_stream_declare(l);
     if (l->u->blocked) {
         /* Neighbouring blocks go to one thread: their sums lie side by side, and what a processor fetches
          * ahead of the one it works on would take lines from a thread that writes the next. */
@@ -140,6 +141,7 @@ static void emit_body(gcut_loop *l)
         gcut_loop_end_block(l);
         W(l, "    }\n");
     }
+    gcut_loop_stream_finish(l);
     emit_faults(l, false);
     W(l, "}\n\n");
 }
@@ -152,6 +154,7 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
     l.out = e->body;
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     l.columns = tiled && gcut_takes_columns(e->h, e->unit);
+    if (!l.columns) gcut_loop_find_streams(&l);
     if (l.columns) {
         W(&l, "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1)\n{\n%s",
           e->prefix, any);

@@ -211,7 +211,10 @@ static void emit_column(gcut_loop *l, const column *c, int part)
             gcut_loop_accumulate(l, x, "            ");
             continue;
         }
-        if (l->h->buffer[x->v] != GCUT_NONE) W(l, "            o%u[c] = (%s)v%u;\n", x->v, t, x->v);
+        if (l->lines && x->streams)
+            W(l, "            y%u[l] = (%s)v%u;\n", x->v, t, x->v);
+        else if (l->h->buffer[x->v] != GCUT_NONE)
+            W(l, "            o%u[c] = (%s)v%u;\n", x->v, t, x->v);
         if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
     }
 }
@@ -234,6 +237,27 @@ static const char *apart(const gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++)
         if (gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node))) return "";
     return "GCUT_RT_APART ";
+}
+
+/* The loops of a phase whose results may go past the caches: whole lines of them, then the columns around. */
+static void emit_lines(gcut_loop *l, const column *c, int line)
+{
+    int p = c->phase;
+    gcut_loop_stream_bounds(l, p);
+    W(l, "        for (int64_t c0 = h%d; c0 < e%d; c0 += %d) {\n", p, p, line);
+    gcut_loop_stream_arrays(l, p);
+    W(l, "        GCUT_RT_APART_FEW for (int l = 0; l < %d; l++) {\n", line);
+    W(l, "            const int64_t c = c0 + l;\n");
+    l->lines = true;
+    emit_column(l, c, 0);
+    l->lines = false;
+    W(l, "        }\n");
+    gcut_loop_stream_lines(l, p);
+    W(l, "        }\n        for (int64_t c0 = 0, c1 = h%d; c0 < C; c0 = c1 < C ? e%d : C, c1 = C) {\n", p,
+      p);
+    W(l, "        GCUT_RT_APART for (int64_t c = c0; c < c1; c++) {\n");
+    emit_column(l, c, 0);
+    W(l, "        }\n        }\n");
 }
 
 /* One loop over the columns from..to: of all, or of a strip. */
@@ -289,8 +313,11 @@ void gcut_loop_phase(gcut_loop *l, int p, bool *seen)
     if (!any) return;
     gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
     column c = column_of(l, a, p);
+    int line = gcut_loop_stream_line(l, p);
+    GCUT_ASSERT(!line || c.parts == 1); /* no long function, and little of the rest */
     if (c.parts > 1) begin_strip(l, &c);
-    for (int part = 0; part < c.parts; part++) emit_part(l, &c, part);
+    if (line) emit_lines(l, &c, line);
+    for (int part = 0; part < c.parts && !line; part++) emit_part(l, &c, part);
     if (c.parts > 1) W(l, "        }\n");
     gcut_arena_free(a);
 }

@@ -29,6 +29,7 @@ typedef struct gcut_member {
                    * COLUMN, TOTAL: the loop that feeds it. */
     gcut_keep keep;
     bool crosses; /* FULL and read by a later phase */
+    bool streams; /* a result that goes past the caches where it is large (stream.c) */
     int chain_ps; /* arithmetic from the loads on, per element */
 } gcut_member;
 
@@ -48,6 +49,7 @@ typedef struct gcut_loop {
     uint32_t nbuffers;
     bool *have;   /* members whose variable exists in the scope being written */
     bool columns; /* the function covers columns j0..j1 of its rows, not all C of them */
+    bool lines;   /* the statements being written are of whole lines that go past the caches (stream.c) */
 } gcut_loop;
 
 static inline const char *gcut_loop_from(const gcut_loop *l)
@@ -98,6 +100,21 @@ void gcut_loop_join(gcut_loop *l);
  * no phase); seen: the operands that the row has declared. */
 void gcut_loop_phase(gcut_loop *l, int p, bool *seen);
 void gcut_loop_row_values(gcut_loop *l, int p);
+
+/* stream.c: results that go past the caches where they are large. */
+#define GCUT_STREAM_ROW 2048 /* bytes of a row, at least, where the loop is not flat */
+/* Says which results those are. */
+void gcut_loop_find_streams(gcut_loop *l);
+/* Columns of a line of those that phase p stores; 0: there are none. */
+int gcut_loop_stream_line(const gcut_loop *l, int p);
+/* The statements at the beginning of the function, past<p>: phase p's are large, and at its end; */
+void gcut_loop_stream_declare(gcut_loop *l);
+void gcut_loop_stream_finish(gcut_loop *l);
+/* before the columns of phase p: whole lines are h<p>..e<p>; around the loop over those of a line, from c0
+ * on. */
+void gcut_loop_stream_bounds(gcut_loop *l, int p);
+void gcut_loop_stream_arrays(gcut_loop *l, int p);
+void gcut_loop_stream_lines(gcut_loop *l, int p);
 
 /* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue
  * of (tiled): on tiles of the product while they are in cache or, when it takes whole rows and there are few,

@@ -135,7 +135,8 @@ static double memory_ns(const gcut_machine *m, double read, double written)
     return 4 * FAR * (read * m->read_ns_per_byte[GCUT_DRAM] + written * m->write_ns_per_byte[GCUT_DRAM]);
 }
 
-/* What lies where an operand was read is not fetched again to be written. */
+/* What lies where an operand was read is not fetched again to be written; nor is what goes past the caches,
+ * as large results do that wait for memory. */
 static void in_place(void **state)
 {
     static const char out[] =
@@ -144,8 +145,13 @@ static void in_place(void **state)
                       next[] =
                           "gcut 1\nfunc @f[N in 1..](state %w: f32[N], input %g: f32[N]) -> (next w: f32[N]) "
                           "{\n  %y = sub(%w, %g)\n  return %y\n}\n";
+    static const char dear[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N]) -> (out y: f32[N]) {\n"
+                               "  %y = exp(%x)\n  return %y\n}\n";
     gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
-    near(costs_of(*state, out, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 2, 1));
+    near(costs_of(*state, dear, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 1, 1));
+    near(costs_of(*state, out, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 2, 0.5));
+    near(costs_of(*state, out, FAR / 64, 1).ns,
+         m.kernel_ns + gcut_machine_move_ns(&m, FAR / 8, FAR / 16, FAR / 16 * 3));
     near(costs_of(*state, next, FAR, 1).ns, m.kernel_ns + memory_ns(&m, 2, 0.5));
 }
 

@@ -23,8 +23,11 @@ extern "C" {
 /* Before a `for`: no iteration writes memory that another one reads or writes. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GCUT_RT_APART _Pragma("GCC ivdep")
+/* And so few iterations that GCC would unroll them first and find no vectors then. */
+#define GCUT_RT_APART_FEW _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #else
 #define GCUT_RT_APART
+#define GCUT_RT_APART_FEW
 #endif
 
 /* Before a function of many lines that each run once: made small, which takes the compiler less time too. */
@@ -313,6 +316,44 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 
 #define GCUT_RT_MAX_RANK 8
 
+/* What a result has at least that is worth writing past the caches: about what the last one holds. */
+int64_t gcut_rt_stream_bytes(void);
+/* memcpy, past the caches but for parts of lines at the ends. */
+void gcut_rt_stream(void *dst, const void *src, int64_t bytes);
+/* Whoever calls gcut_rt_stream or gcut_rt_line calls this before other threads may read what was written. */
+void gcut_rt_streamed(void);
+/* Elements of so many bytes before the first line that begins at or behind p. */
+static inline int64_t gcut_rt_to_line(const void *p, int64_t size)
+{
+    return (int64_t)(-(uintptr_t)p % 64) / size;
+}
+/* 64 bytes to a line; both begin one.  The widest stores there are, without the header that declares them. */
+static inline void gcut_rt_line(void *line, const void *from)
+{
+#if defined __clang__ && defined __has_builtin
+#define GCUT_RT_PAST(vector, bytes, store)                                                                   \
+    for (int i = 0; i < 64; i += bytes)                                                                      \
+        __builtin_nontemporal_store(*(const vector *)((const char *)from + i), (vector *)((char *)line + i));
+#else
+#define GCUT_RT_PAST(vector, bytes, store)                                                                   \
+    for (int i = 0; i < 64; i += bytes)                                                                      \
+        store((float *)((char *)line + i), *(const vector *)((const char *)from + i));
+#endif
+#if defined __GNUC__ && defined __AVX512F__
+    typedef float gcut_rt_wide __attribute__((vector_size(64), may_alias));
+    GCUT_RT_PAST(gcut_rt_wide, 64, __builtin_ia32_movntps512)
+#elif defined __GNUC__ && defined __AVX__
+    typedef float gcut_rt_wide __attribute__((vector_size(32), may_alias));
+    GCUT_RT_PAST(gcut_rt_wide, 32, __builtin_ia32_movntps256)
+#elif defined __GNUC__ && defined __SSE__
+    typedef float gcut_rt_wide __attribute__((vector_size(16), may_alias));
+    GCUT_RT_PAST(gcut_rt_wide, 16, __builtin_ia32_movntps)
+#else
+    memcpy(line, from, 64);
+#endif
+#undef GCUT_RT_PAST
+}
+
 /* dst[i0*ds0 + ...] = src[i0*ss0 + ...] for every index below dim; strides in elements of `size` bytes. */
 void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
                   const int64_t *ds, int threads);
@@ -458,10 +499,11 @@ typedef struct gcut_rt_plan {
     int64_t saved_bytes; /* of it, values that live from forward to backward */
     int threads;
     gcut_rt_profile *profile; /* NULL, as init leaves it: launches are not timed */
+    int64_t stream_bytes;     /* results of loops with at least so many are written past the caches */
 } gcut_rt_plan;
 
 enum { GCUT_RT_FORWARD = 1, GCUT_RT_BACKWARD = 2, GCUT_RT_STEP = 3 };
-#define GCUT_RT_ABI 2
+#define GCUT_RT_ABI 3
 #ifdef __GNUC__
 #define GCUT_RT_EXPORT __attribute__((visibility("default")))
 #else
