@@ -60,8 +60,14 @@ static void add(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_
     *to = *to + n * size < all ? *to + n * size : all;
 }
 
-/* Results of a loop that are larger than the last cache. */
-static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit,
+/* Is it written past the caches, in rows of so many bytes?  As the step decides by the machine that it runs
+ * on. */
+static bool goes_past(const gcut_cost_at *c, double bytes, double row, double least)
+{
+    return bytes >= c->m.level_bytes[GCUT_L3] && row >= least;
+}
+
+static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit,
                       gcut_touches *out)
 {
     const gcut_unit *u = &h->units.at[unit];
@@ -72,10 +78,55 @@ static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, 
     gcut_loop_find_streams(&l);
     for (uint32_t i = 0; i < l.n; i++) {
         double size = (double)gcut_dtype_bytes(gcut_loop_dtype(&l, &l.at[i]));
-        if (l.at[i].streams && n * size >= c->m.level_bytes[GCUT_L3] && row * size >= GCUT_STREAM_ROW)
+        if (l.at[i].streams && goes_past(c, n * size, row * size, GCUT_STREAM_ROW))
             touch(a, out, h->buffer[l.at[i].v])->past = true;
     }
     gcut_arena_free(scratch);
+}
+
+/* v by gcut_rt_copy, from where w says. */
+static bool copy_past(const gcut_cost_at *c, const gcut_half *h, gcut_ref v, const gcut_view *w)
+{
+    const gcut_type *t = gcut_type_of(h->g, v);
+    double size = (double)gcut_dtype_bytes(t->dtype);
+    if (!t->rank || w->stride[t->rank - 1] != 1 || w->widens || w->bits) return false;
+    return goes_past(c, gcut_cost_numel(c, t) * size, gcut_cost_size(c, t->dim[t->rank - 1]) * size,
+                     GCUT_RT_STREAM_ROW);
+}
+
+static bool take_past(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n)
+{
+    const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
+    double row = (double)gcut_dtype_bytes(t->dtype), size = row;
+    for (uint32_t d = (uint32_t)gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim + 1; d < t->rank; d++)
+        row *= gcut_cost_size(c, t->dim[d]);
+    return goes_past(c, gcut_cost_numel(c, gcut_type_of(h->g, n->res0)) * size, row, GCUT_RT_STREAM_ROW);
+}
+
+/* All that the concat copies, operand by operand. */
+static bool concat_past(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, const gcut_node *n)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (!gcut_concat_has(h, unit, k) &&
+            !copy_past(c, h, gcut_arg(h->g, n, k), &h->view[gcut_arg(h->g, n, k)]))
+            return false;
+    return true;
+}
+
+/* Marks the results that go past the caches. */
+static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
+                      gcut_touches *out)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    const gcut_node *n = u->nodes.n ? gcut_node_at(h->g, u->nodes.at[0]) : NULL;
+    bool past = false;
+    if (u->kind == GCUT_U_LOOP && !(hot && gcut_takes_columns(h, unit))) loop_past(c, a, h, unit, out);
+    if (u->kind == GCUT_U_COPY && u->copy_aside == GCUT_NONE &&
+        h->buffer[h->view[u->copy_from].root] != GCUT_NONE)
+        past = copy_past(c, h, u->copy_from, &h->view[u->copy_from]);
+    if (u->kind == GCUT_U_TAKE) past = take_past(c, h, n);
+    if (u->kind == GCUT_U_CONCAT) past = concat_past(c, h, unit, n);
+    if (past) touch(a, out, n ? h->buffer[n->res0] : u->copy_to)->past = true;
 }
 
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
@@ -92,6 +143,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
                                                    : h->units.at[u->copy_aside].copy_to;
         add(c, a, out, from, elements(c, h, u->copy_from), false);
         add(c, a, out, u->copy_to, gcut_cost_numel(c, gcut_type_of(h->g, u->copy_from)), true);
+        mark_past(c, a, h, unit, 0, out);
         return;
     }
     for (uint32_t i = 0; i < u->nodes.n; i++) {
@@ -113,7 +165,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             if (h->view[v].root == v) add(c, a, out, h->buffer[v], elements(c, h, v), true);
     }
-    if (u->kind == GCUT_U_LOOP && !(hot && gcut_takes_columns(h, unit))) mark_past(c, a, h, unit, out);
+    mark_past(c, a, h, unit, hot, out);
 }
 
 /* ---- arithmetic ---- */

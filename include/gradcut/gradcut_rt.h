@@ -318,6 +318,8 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 
 /* What a result has at least that is worth writing past the caches: about what the last one holds. */
 int64_t gcut_rt_stream_bytes(void);
+/* What a row has at least that gcut_rt_copy or gcut_rt_take writes so, in results of that size. */
+#define GCUT_RT_STREAM_ROW 1024
 /* memcpy, past the caches but for parts of lines at the ends. */
 void gcut_rt_stream(void *dst, const void *src, int64_t bytes);
 /* Whoever calls gcut_rt_stream or gcut_rt_line calls this before other threads may read what was written. */

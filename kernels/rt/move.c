@@ -6,6 +6,20 @@
 
 #include "gradcut/gradcut_rt.h"
 
+/* Of shorter rows too much is parts of lines. */
+static int streams(size_t row, int64_t rows)
+{
+    return row >= GCUT_RT_STREAM_ROW && (double)row * (double)rows >= (double)gcut_rt_stream_bytes();
+}
+
+static void move_row(void *dst, const void *src, size_t n, int past)
+{
+    if (past)
+        gcut_rt_stream(dst, src, (int64_t)n);
+    else
+        memcpy(dst, src, n);
+}
+
 /* ---- strided copy ---- */
 
 typedef struct copy_job {
@@ -15,6 +29,7 @@ typedef struct copy_job {
     const char *src;
     char *dst;
     int64_t rows; /* product of all axes but the last */
+    int past;     /* past the caches */
 } copy_job;
 
 static void copy_row(const copy_job *j, const char *s, char *d)
@@ -22,7 +37,7 @@ static void copy_row(const copy_job *j, const char *s, char *d)
     int last = j->rank - 1;
     int64_t n = j->dim[last], ss = j->ss[last] * (int64_t)j->size, ds = j->ds[last] * (int64_t)j->size;
     if (j->ss[last] == 1 && j->ds[last] == 1) {
-        memcpy(d, s, (size_t)n * j->size);
+        move_row(d, s, (size_t)n * j->size, j->past);
         return;
     }
     switch (j->size) {
@@ -55,6 +70,7 @@ static void copy_part(void *arg, int t, int nt)
         }
         copy_row(j, j->src + so * (int64_t)j->size, j->dst + d_o * (int64_t)j->size);
     }
+    if (j->past) gcut_rt_streamed();
 }
 
 void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, const int64_t *ss, void *dst,
@@ -73,6 +89,7 @@ void gcut_rt_copy(int rank, const int64_t *dim, size_t size, const void *src, co
         j.rank = 1;
         j.dim[0] = 1;
     }
+    j.past = streams((size_t)j.dim[j.rank - 1] * size, j.rows);
     if (n > 0) gcut_rt_parallel(copy_part, &j, gcut_rt_worth(threads, n, 300));
 }
 
@@ -196,6 +213,7 @@ typedef struct take_job {
     int isize;
     char *out;
     gcut_rt_fault *fault;
+    int past;
 } take_job;
 
 static void take_part(void *arg, int t, int nt)
@@ -208,15 +226,17 @@ static void take_part(void *arg, int t, int nt)
         int64_t o = r / j->n, k = r % j->n;
         int64_t i = gcut_rt_bounded(index_at(j->i, j->isize, k), j->axis, k, &fault);
         if (j->axis > 0)
-            memcpy(j->out + (size_t)r * j->row, j->x + (size_t)(o * j->axis + i) * j->row, j->row);
+            move_row(j->out + (size_t)r * j->row, j->x + (size_t)(o * j->axis + i) * j->row, j->row, j->past);
     }
+    if (j->past) gcut_rt_streamed();
     gcut_rt_note(j->fault, &fault);
 }
 
 void gcut_rt_take(size_t size, int64_t outer, int64_t axis, int64_t inner, const void *x, const void *i,
                   int isize, int64_t n, void *out, gcut_rt_fault *fault, int threads)
 {
-    take_job j = {(size_t)inner * size, outer, axis, n, x, i, isize, out, fault};
+    take_job j = {(size_t)inner * size, outer, axis, n, x, i, isize, out, fault, 0};
+    j.past = streams(j.row, outer * n);
     gcut_rt_parallel(take_part, &j, gcut_rt_worth(threads, outer * n, 5000 + 100 * inner));
 }
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Writing past the caches: every byte and no other, wherever it begins; copies and gathers that are so
+ * written. The libraries of other processors write so from 256 bytes on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+
+enum { MOST = 1300, ROOM = 64 };
+
+static unsigned char from[MOST + ROOM], to[MOST + 2 * ROOM];
+
+static unsigned char byte(size_t i)
+{
+    return (unsigned char)(i * 37 + i / 251 + 1);
+}
+
+static void moves(size_t at, size_t of, size_t n)
+{
+    memset(to, 0x5A, sizeof to);
+    gcut_rt_stream(to + at, from + of, (int64_t)n);
+    gcut_rt_streamed();
+    assert_memory_equal(to + at, from + of, n);
+    for (size_t i = 0; i < at; i++) assert_int_equal(to[i], 0x5A);
+    for (size_t i = at + n; i < sizeof to; i++) assert_int_equal(to[i], 0x5A);
+}
+
+static void every_byte(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof from; i++) from[i] = byte(i);
+    for (size_t n = 0; n <= MOST; n += n < 200 ? 1 : 211)
+        for (size_t at = 0; at < ROOM; at += n < 200 ? 1 : 7) moves(at, at * 5 % ROOM, n);
+}
+
+static void lines(void **state)
+{
+    (void)state;
+    _Alignas(64) static unsigned char a[64], b[192];
+    for (size_t i = 0; i < sizeof a; i++) a[i] = byte(i);
+    gcut_rt_line(b + 64, a);
+    gcut_rt_streamed();
+    assert_memory_equal(b + 64, a, 64);
+    for (size_t i = 0; i < 64; i++) assert_true(!b[i] && !b[128 + i]);
+    for (int64_t size = 1; size <= 8; size *= 2)
+        for (int64_t i = 0; i < 64; i += size)
+            assert_int_equal(gcut_rt_to_line(b + i, size), (64 - i) % 64 / size);
+}
+
+static void size_of_the_cache(void **state)
+{
+    (void)state;
+    int64_t n = gcut_rt_stream_bytes();
+    assert_true(n >= 256 && n < INT64_C(1) << 40);
+    assert_int_equal(gcut_rt_stream_bytes(), n);
+}
+
+/* Rows of c floats to every other row of the result, `at` floats behind the beginning of a line. */
+static void copies(int64_t rows, int64_t c, int64_t at, int threads)
+{
+    int64_t dim[] = {rows, c}, ss[] = {c, 1}, ds[] = {2 * c, 1};
+    float *src = calloc((size_t)(rows * c), sizeof *src),
+          *dst = calloc((size_t)(2 * rows * c + 32), sizeof *dst);
+    assert_true(src && dst);
+    for (int64_t i = 0; i < rows * c; i++) src[i] = (float)(i + 1);
+    gcut_rt_copy(2, dim, sizeof *src, src, ss, dst + at, ds, threads);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < c; i++) {
+            assert_true(dst[at + 2 * r * c + i] == src[r * c + i]);
+            assert_true(dst[at + (2 * r + 1) * c + i] == 0);
+        }
+    free(src);
+    free(dst);
+}
+
+static void gathers(int64_t rows, int64_t c, int threads)
+{
+    enum { TABLE = 19 };
+    double *x = calloc((size_t)(TABLE * c), sizeof *x), *y = calloc((size_t)(rows * c), sizeof *y);
+    int32_t *index = calloc((size_t)rows, sizeof *index);
+    gcut_rt_fault fault = GCUT_RT_NO_FAULT;
+    assert_true(x && y && index);
+    for (int64_t i = 0; i < TABLE * c; i++) x[i] = (double)(i + 1);
+    for (int64_t r = 0; r < rows; r++) index[r] = (int32_t)(r * 7 % TABLE);
+    index[rows / 2] = TABLE;
+    gcut_rt_take(sizeof *x, 1, TABLE, c, x, index, sizeof *index, rows, y, &fault, threads);
+    assert_int_equal(fault.at, rows / 2);
+    assert_int_equal(fault.found, TABLE);
+    for (int64_t r = 0; r < rows; r++)
+        assert_memory_equal(y + r * c, x + (r == rows / 2 ? 0 : index[r]) * c, (size_t)c * sizeof *x);
+    free(x);
+    free(y);
+    free(index);
+}
+
+static void rows_move(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = {1, 63, 128, 255, 256, 257, 301, 1024};
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
+        for (int threads = 1; threads <= 3; threads++) {
+            for (int64_t at = 0; at < 17; at += 3) copies(37, columns[k], at, threads);
+            gathers(41, columns[k], threads);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_byte), cmocka_unit_test(lines),
+                                       cmocka_unit_test(size_of_the_cache), cmocka_unit_test(rows_move)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
