@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GF/s of matrix products, BLIS as it chooses itself (or as BLIS_ARCH_TYPE tells both) against ours, and ns
- * per element of the vector math.
+ * GF/s of matrix products, BLIS as it chooses itself (or as BLIS_ARCH_TYPE tells both) against ours, ns per
+ * element of the vector math, and ms of a loop over memory that stores as usual or past the caches.
  *
  * Compile with -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -Iinclude and the folder of
  * blis.h; link libgradcut_rt.a, libblis.a and libm.
@@ -111,9 +111,68 @@ static void math(void)
     }
 }
 
+/* y = max(x, 0), and the sum of y when it is to be read again, on 2 threads. */
+typedef struct relu {
+    const float *x;
+    float *y, sum[2][64];
+    int64_t n;
+    int past, again;
+} relu;
+
+static void run_relu(void *arg, int t, int nt)
+{
+    relu *const j = arg;
+    const float *const x = j->x;
+    float *const y = j->y;
+    int64_t from, to;
+    gcut_rt_share(j->n, 64, t, nt, &from, &to);
+    const int64_t usual = j->past ? from : to;
+    GCUT_RT_APART for (int64_t i = from; i < usual; i++) y[i] = gcut_relu_f32(x[i]);
+    for (int64_t i = usual; i < to; i += 16) {
+        _Alignas(64) float line[16];
+        GCUT_RT_APART_FEW for (int l = 0; l < 16; l++) line[l] = gcut_relu_f32(x[i + l]);
+        gcut_rt_line(y + i, line);
+    }
+    if (j->past) gcut_rt_streamed();
+    float *const sum = j->sum[t % 2];
+    for (int64_t i = j->again ? from : to; i < to; i += 64)
+        for (int l = 0; l < 64; l++) sum[l] += y[i + l];
+}
+
+static double relu_ms(relu *j, int past)
+{
+    double t = now();
+    j->past = past;
+    gcut_rt_parallel(run_relu, j, 2);
+    return 1e3 * (now() - t);
+}
+
+static void stores(void)
+{
+    printf("a result is large from %lld bytes on\n", (long long)gcut_rt_stream_bytes());
+    for (int64_t mib = 4; mib <= 128; mib *= 2) {
+        relu j = {.n = mib << 18};
+        float *x = aligned_alloc(64, (size_t)mib << 20);
+        j.x = x, j.y = aligned_alloc(64, (size_t)mib << 20);
+        if (!x || !j.y) exit(1);
+        for (int64_t i = 0; i < j.n; i++) x[i] = j.y[i] = (float)(i % 7 - 3);
+        for (j.again = 0; j.again < 2; j.again++) {
+            double best[2] = {1e30, 1e30};
+            for (int r = 0; r < 60; r++) {
+                double ms = relu_ms(&j, r % 2);
+                if (ms < best[r % 2]) best[r % 2] = ms;
+            }
+            printf("%4d MiB%s: as usual %7.3f ms, past the caches %7.3f ms\n", (int)mib,
+                   j.again ? " read again" : "", best[0], best[1]);
+        }
+        free(x), free(j.y);
+    }
+}
+
 int main(void)
 {
     products();
     math();
+    stores();
     return 0;
 }

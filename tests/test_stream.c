@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Results of loops that are written past the caches: which are, and that each has the interpreter's bits, for
- * numbers of every width, wherever lines begin and end, with stores of every width.  The steps are linked
- * with a library that takes 256 bytes for large.
+ * numbers of every width, wherever lines begin and end, with stores of every width.  256
+ * bytes are large here.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -164,6 +164,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(which), cmocka_unit_test(same_bits)};
     setenv("GRADCUT_MACHINE", "shipped", 1);
-    setenv("GRADCUT_RT_LIBRARY", RT_SMALL, 1);
+    setenv("GRADCUT_STREAM_BYTES", "256", 1);
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -5,10 +5,11 @@
  *
  *   test_zoo [base|avx2|native [MODEL]]
  *
- * Steps are linked with the run-time library of a lesser processor and compiled for it; `native` is this one.
- * They agree with the interpreter in f64, and among themselves to the last bit for 1, 2 and 3 threads and for
- * plans that save much or little.  Sizes are such that there is work for several threads, and that products
- * in blocks, Winograd's convolutions and panels of attention are all reached.
+ * Steps are linked with the run-time library of a lesser processor, whose caches hold next to nothing, and
+ * compiled for it; `native` is this one. They agree with the interpreter in f64, and among themselves to the
+ * last bit for 1, 2 and 3 threads and for plans that save much or little.  Sizes are such that there is work
+ * for several threads, and that products in blocks, Winograd's convolutions and panels of attention are all
+ * reached.
  */
 #define _GNU_SOURCE
 #include "runs.h"
@@ -90,6 +91,7 @@ static void become(const processor *p)
     set("GRADCUT_RT_LIBRARY", p->library);
     set("GRADCUT_STEP_FLAGS", p->flags);
     set("BLIS_ARCH_TYPE", p->blis);
+    set("GRADCUT_STREAM_BYTES", p->library ? "256" : NULL);
 }
 
 /* ---- a model ---- */

@@ -3,10 +3,10 @@
  * The run-time library of compiled training steps: the only header that
  * emitted C includes.  Small on purpose: no BLIS, no intrinsics.
  *
- * Nothing here prints, or keeps state between calls but for which BLIS kernels the machine gets, decided
- * once, and the blocks that large products and convolutions pack their operands into, a few MiB per thread:
- * they are the only thing that is allocated, are used again by the next one, and go when the library is
- * unloaded.
+ * Nothing here prints, or keeps state between calls but for which BLIS kernels the machine gets and how large
+ * its last cache is, decided once, and the blocks that large products and convolutions pack their operands
+ * into, a few MiB per thread: they are the only thing that is allocated, are used again by the next one, and
+ * go when the library is unloaded.
  */
 #ifndef GRADCUT_RT_H
 #define GRADCUT_RT_H
@@ -316,7 +316,8 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 
 #define GCUT_RT_MAX_RANK 8
 
-/* What a result has at least that is worth writing past the caches: about what the last one holds. */
+/* What a result has at least that is worth writing past the caches: what the last one holds, or as the
+ * environment variable GRADCUT_STREAM_BYTES says when it is first asked for. */
 int64_t gcut_rt_stream_bytes(void);
 /* What a row has at least that gcut_rt_copy or gcut_rt_take writes so, in results of that size. */
 #define GCUT_RT_STREAM_ROW 1024
