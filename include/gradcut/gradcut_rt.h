@@ -141,7 +141,14 @@ typedef struct gcut_rt_gemm {
     int nbatch;                            /* 0..4 */
     int accumulate;                        /* 0: C = A B, 1: C += A B */
     int64_t batch[4], sa[4], sb[4], sc[4]; /* sizes and strides of the batch axes */
+    int sums;         /* 0, or an operand whose sums over k are made too, as it is packed; nbatch = 0 */
+    void *sum, *part; /* m (A) or n (B) elements: the sums, and scratch */
 } gcut_rt_gemm;
+
+/* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into so many blocks, as
+ * gcut_rt_share has them; the elements of a block are added one after the other, then the blocks in order. */
+enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
+#define GCUT_RT_SUM_BLOCKS 16
 
 void gcut_rt_gemm_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads);
 void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int threads);

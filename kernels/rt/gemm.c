@@ -10,6 +10,7 @@
 
 #include "kernels/rt/macro.h"
 #include "kernels/rt/small.h"
+#include "kernels/rt/sums.h"
 
 /* Multiply-adds that are worth waking a thread for: some 5 us of work. */
 enum { THREAD_WORK = 1 << 18 };

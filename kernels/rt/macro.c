@@ -24,6 +24,7 @@
 
 #include "kernels/rt/micro.h"
 #include "kernels/rt/pack.h"
+#include "kernels/rt/sums.h"
 #include "kernels/rt/workspace.h"
 
 /* The blocks of one product, in the orientation of the micro-kernel. */

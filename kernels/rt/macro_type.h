@@ -11,7 +11,9 @@
 typedef struct NAME(operand) {
     const T *at;
     int64_t n, is, ps;
-    int width, ld; /* of its panels */
+    int width, ld;  /* of its panels */
+    int64_t s0, s1; /* elements whose sums over k are made too: sum[i - s0]; whole panels */
+    T *sum, *part;
 } NAME(operand);
 
 /* A product in the orientation of the micro-kernel: C [m, n] = S [m, k] V [k, n], for the columns and rows of
@@ -39,6 +41,17 @@ static NAME(operand) NAME(streams)(const NAME(problem) * p)
 static void NAME(pack)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_t p, int64_t k, T *out)
 {
     NAME(gcut_rt_pack)(i1 - i0, k, x->at + i0 * x->is + p * x->ps, x->is, x->ps, x->width, x->ld, out);
+}
+
+/* The sums of elements i0..i1 go on by steps q0..q1, which lie in panels at `packed`, whoever filled them. */
+static void NAME(add_up)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_t q0, int64_t q1, int64_t k,
+                         const T *packed)
+{
+    for (int64_t i = i0; i < i1; i += x->width, packed += x->ld * (q1 - q0)) {
+        const int64_t n = gcut_rt_min(x->width, i1 - i), at = i - x->s0;
+        if (at < 0 || i >= x->s1) continue;
+        NAME(gcut_rt_sums_panel)(n, q0, q1, k, packed, x->ld, x->sum + at, x->part + at);
+    }
 }
 
 /* m rows and n columns of C, at most one register block.  Through a buffer where the micro-kernel cannot
@@ -103,6 +116,7 @@ static void NAME(sweep)(const NAME(problem) * p, const T *kept, int64_t r0, int6
     const int64_t next = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
     const int add = p->g->add || q0 > 0;
     NAME(pack)(&x, x0, x1, q0, k, p->panel);
+    if (r0 == 0) NAME(add_up)(&x, x0, x1, q0, q1, p->g->k, p->panel);
     for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, kept += r.ld * k) {
         const int64_t rest = gcut_rt_min(r.width, r1 - i);
         const gcut_rt_ahead more = NAME(ahead)(&x, xn, next, qn, kn, part, parts);
@@ -119,8 +133,12 @@ static void NAME(group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t
     const blocks *b = &p->b;
     const NAME(operand) r = NAME(stays)(p), x = NAME(streams)(p);
     const int last = p->g->tile && !p->g->whole_rows && p1 == p->g->k;
-    for (int64_t q = p0; q < p1; q += b->kc)
-        NAME(pack)(&r, r0, r1, q, gcut_rt_min(b->kc, p1 - q), p->kept + staying(b, r1 - r0, q - p0));
+    for (int64_t q = p0; q < p1; q += b->kc) {
+        const int64_t q1 = gcut_rt_min(q + b->kc, p1);
+        T *const packed = p->kept + staying(b, r1 - r0, q - p0);
+        NAME(pack)(&r, r0, r1, q, q1 - q, packed);
+        NAME(add_up)(&r, r0, r1, q, q1, p->g->k, packed);
+    }
     for (int64_t i = 0, done = 0; i < x.n; i += x.width) {
         const int64_t i1 = gcut_rt_min(i + x.width, x.n);
         for (int64_t q = p0; q < p1; q += b->kc) {
@@ -153,11 +171,22 @@ static void NAME(product)(const NAME(problem) * p)
     if (g->tile && g->whole_rows && p->turned) g->tile(g->arg, g->thread, g->m0, g->m1, g->n0, g->n1);
 }
 
+/* Which sums g wants of x, rows of A or columns of B from `first` on. */
+static void NAME(want_sums)(const gcut_rt_macro *g, int64_t first, NAME(operand) * x)
+{
+    x->s0 = g->s0 - first, x->s1 = g->s1 - first;
+    x->sum = (T *)g->sum + g->s0, x->part = (T *)g->part + g->s0;
+}
+
 static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 {
     const gcut_rt_micro u = NAME(gcut_rt_micro)();
-    NAME(operand) x = {a + g->m0 * g->rsa, g->m1 - g->m0, g->rsa, g->csa, u.s, u.lds};
-    NAME(operand) y = {b + g->n0 * g->csb, g->n1 - g->n0, g->csb, g->rsb, u.v, u.ldv};
+    NAME(operand)
+    x = {.at = a + g->m0 * g->rsa, .n = g->m1 - g->m0, .is = g->rsa, .ps = g->csa, .width = u.s, .ld = u.lds};
+    NAME(operand)
+    y = {.at = b + g->n0 * g->csb, .n = g->n1 - g->n0, .is = g->csb, .ps = g->rsb, .width = u.v, .ld = u.ldv};
+    if (g->sums == GCUT_RT_SUMS_A) NAME(want_sums)(g, g->m0, &x);
+    if (g->sums == GCUT_RT_SUMS_B) NAME(want_sums)(g, g->n0, &y);
     const int turned = g->csc != 1 && g->rsc == 1;
     NAME(problem)
     p = {.g = g,
