@@ -148,7 +148,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
     }
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
+        for (uint32_t k = 0; k < n->nargs && (i == 0 || !u->sums); k++) { /* a sum's is the product's too */
             gcut_ref v = gcut_arg(h->g, n, k), root = h->view[v].root;
             bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
             if (root == hot || (u->kind == GCUT_U_LOOP && h->unit_of[root] == unit)) continue;
@@ -301,7 +301,8 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     double ns = rows ? copy_ns(c, m, h, u) : 0;
     if (u->kind == GCUT_U_COPY) return ns;
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    if (flops > 0) return contraction_ns(c, m, h, n, flops);
+    if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
+    if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
     return fmax(ns, op_ns(c, m, h->g, n, operands));
 }
 

@@ -26,12 +26,14 @@ bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
     const gcut_type *tc = gcut_type_of(h->g, c);
     if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->rows || tc->dim[1] != u->inner)
         return false;
+    const gcut_ref sum = gcut_unit_sum(h, gemm); /* complete behind the last tile */
     bool reads = false;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         if (overwrites_operand(h, w, n->res0)) return false;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(h->g, n, k);
+            if (sum && h->view[v].root == sum) return false;
             if (h->view[v].root != c) continue;
             reads = true;
             if (!gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]) ||

@@ -475,6 +475,7 @@ void gcut_group(gcut_program *p, gcut_half *h)
         if (gcut_node_at(g, i)->nres) close_units(h, gcut_node_at(g, i));
     }
     gcut_unit_raise(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
+    gcut_move_sums(h);
     for (uint32_t u = 0; u < h->units.n; u++)
         if (!unit_at(h, u)->dead && unit_at(h, u)->kind == GCUT_U_LOOP) {
             choose_columns(h, u);

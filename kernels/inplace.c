@@ -43,7 +43,7 @@ static bool feeds_product(const gcut_half *h, uint32_t before, uint32_t unit, ui
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         for (uint32_t k = 0; k < n->nargs; k++) {
-            bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
+            bool copied = i == 0 && u->operand_copy && u->operand_copy[k] != GCUT_NONE;
             uint32_t b = copied ? h->units.at[u->operand_copy[k]].copy_to
                                 : h->buffer[h->view[gcut_arg(h->g, n, k)].root];
             if (b == buffer) return true;

@@ -73,7 +73,8 @@ typedef struct gcut_unit {
         copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
     uint32_t scratch;  /* buffer of per-thread row scratch, or GCUT_NONE */
     uint32_t left_out; /* bits: results that nobody reads and the kernel does not write */
-    uint32_t partial;  /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
+    uint32_t partial;  /* buffer of partial results, or a convolution's workspace, or GCUT_NONE */
+    unsigned sums; /* GEMM: nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
     GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
     uint32_t seen, top;        /* of group.c, where units depend on which */
     int step, end;             /* its step of the timeline, and the one after its bodies' last */
@@ -191,6 +192,11 @@ bool gcut_unit_takes_evenly(const gcut_half *h, uint32_t u, const gcut_node *n, 
 
 /* group.c: fills view, unit_of, level, units of a half. */
 void gcut_group(gcut_program *p, gcut_half *h);
+
+/* sums.c: sums over rows become part of the products that contract these rows; once units are grouped. */
+void gcut_move_sums(gcut_half *h);
+/* What such a product adds up besides; 0 for nothing. */
+gcut_ref gcut_unit_sum(const gcut_half *h, uint32_t unit);
 
 /* place.c: buffers, in-place results.  The forward half is placed before the backward half, a half before the
  * bodies in it. */

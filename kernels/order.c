@@ -15,7 +15,7 @@
 static uint32_t wish(const gcut_half *h, uint32_t u)
 {
     const gcut_unit *w = &h->units.at[u];
-    if (w->kind != GCUT_U_COPY) return w->nodes.at[w->nodes.n - 1] + 1;
+    if (w->kind != GCUT_U_COPY) return w->nodes.at[w->sums ? 0 : w->nodes.n - 1] + 1;
     if (w->copy_late != GCUT_NONE) return w->copy_late + 1;
     uint32_t def = h->g->values.at[w->copy_from].def;
     return def == GCUT_NONE ? 0 : def + 2;
@@ -88,7 +88,7 @@ static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int s
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) touch(p, h->buffer[h->view[v].root], step);
         for (uint32_t j = 0; j < n->nargs; j++) {
-            bool copied = u->operand_copy && u->operand_copy[j] != GCUT_NONE;
+            bool copied = k == 0 && u->operand_copy && u->operand_copy[j] != GCUT_NONE;
             touch(p,
                   copied ? h->units.at[u->operand_copy[j]].copy_to
                          : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
