@@ -122,12 +122,9 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
     for (uint32_t i = 0; i < nb; i++)
         W(u, "        .batch[%u] = %s, .sa[%u] = %s, .sb[%u] = %s, .sc[%u] = %s,\n", i, dim(u, batch[i].n), i,
           dim(u, batch[i].a), i, dim(u, batch[i].b), i, dim(u, batch[i].c));
-    if (u->u->sums) {
-        gcut_ref sum = gcut_unit_sum(u->h, u->e->unit);
-        W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s, .part = %s,\n",
-          u->u->sums == GCUT_RT_SUMS_A ? "A" : "B", pointer_to(u, u->h->buffer[sum]),
-          pointer_to(u, u->u->partial));
-    }
+    if (u->u->sums)
+        W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->sums == GCUT_RT_SUMS_A ? "A" : "B",
+          pointer_to(u, u->h->buffer[gcut_unit_sum(u->h, u->e->unit)]));
     W(u, "    };\n");
     *pa = shifted(u, *pa, a.offset);
     *pb = shifted(u, *pb, b.offset);

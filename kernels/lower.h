@@ -73,7 +73,7 @@ typedef struct gcut_unit {
         copy_aside; /* COPY: the unit that set the value aside, whose buffer is read instead; or GCUT_NONE */
     uint32_t scratch;  /* buffer of per-thread row scratch, or GCUT_NONE */
     uint32_t left_out; /* bits: results that nobody reads and the kernel does not write */
-    uint32_t partial;  /* buffer of partial results, or a convolution's workspace, or GCUT_NONE */
+    uint32_t partial;  /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
     unsigned sums; /* GEMM: nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
     GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
     uint32_t seen, top;        /* of group.c, where units depend on which */

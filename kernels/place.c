@@ -305,7 +305,6 @@ static void place_workspace(gcut_program *p, gcut_half *h)
         if (w->kind == GCUT_U_ATTENTION || w->kind == GCUT_U_ATTENTION_GRAD)
             w->scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
         if (w->kind == GCUT_U_CONV) place_conv(p, h, u);
-        if (w->sums) w->partial = arena_buffer(p, gcut_type_of(h->g, gcut_unit_sum(h, u)), "partial sums");
         if (w->kind != GCUT_U_LOOP) continue;
         gcut_dim scratch, partial;
         gcut_loop_workspace(h, u, &scratch, &partial, p->module);

@@ -141,8 +141,8 @@ typedef struct gcut_rt_gemm {
     int nbatch;                            /* 0..4 */
     int accumulate;                        /* 0: C = A B, 1: C += A B */
     int64_t batch[4], sa[4], sb[4], sc[4]; /* sizes and strides of the batch axes */
-    int sums;         /* 0, or an operand whose sums over k are made too, as it is packed; nbatch = 0 */
-    void *sum, *part; /* m (A) or n (B) elements: the sums, and scratch */
+    int sums;  /* 0, or an operand whose sums over k are made too, as it is packed; nbatch = 0 */
+    void *sum; /* m (A) or n (B) elements */
 } gcut_rt_gemm;
 
 /* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into so many blocks, as

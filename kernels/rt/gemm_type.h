@@ -18,7 +18,7 @@ typedef struct NAME(job) {
     void *arg;
     int whole_rows;
     int sums; /* and where they go */
-    T *sum, *part;
+    T *sum;
 } NAME(job);
 
 /* The sums of rows of A, or columns of B, s0..s1 where these lie. */
@@ -69,7 +69,7 @@ static void NAME(cell)(const NAME(job) * w, int t, const T *a, const T *b, T *c,
     }
     const gcut_rt_macro g = {m0,      m1,     n0,     n1,     q->k,    q->rsa, q->csa, q->rsb,
                              q->csb,  q->rsc, q->csc, q->add, w->tile, w->arg, t,      w->whole_rows,
-                             w->sums, s0,     s1,     w->sum, w->part};
+                             w->sums, s0,     s1,     w->sum};
     NAME(gcut_rt_macro)(&g, a, b, c);
 }
 
@@ -114,14 +114,7 @@ void NAME(gcut_rt_gemm)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int
 {
     const plan q = decide(g, sizeof(T));
     NAME(job)
-    w = {.q = &q,
-         .grain = NAME(grain)(&q),
-         .a = a,
-         .b = b,
-         .c = c,
-         .sums = g->sums,
-         .sum = g->sum,
-         .part = g->part};
+    w = {.q = &q, .grain = NAME(grain)(&q), .a = a, .b = b, .c = c, .sums = g->sums, .sum = g->sum};
     if (q.m <= 0 || q.n <= 0 || q.batches <= 0) {
         NAME(sums_alone)(&w);
         return;
@@ -144,8 +137,7 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *
          .arg = arg,
          .whole_rows = whole_rows,
          .sums = g->sums,
-         .sum = g->sum,
-         .part = g->part};
+         .sum = g->sum};
     if (q.m <= 0 || q.n <= 0) {
         NAME(sums_alone)(&w);
         if (q.m <= 0 || !whole_rows) return;

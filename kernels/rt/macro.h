@@ -18,11 +18,11 @@ typedef struct gcut_rt_macro {
     gcut_rt_tile_fn *tile;
     void *arg;
     int thread, whole_rows;
-    /* The sums over k of rows (GCUT_RT_SUMS_A) or columns (GCUT_RT_SUMS_B) s0..s1 go to sum[s0]…; part is
-     * scratch of as many.  s0 and s1 are, seen from m0 or n0, on the grain or where these end. */
+    /* The sums over k of rows (GCUT_RT_SUMS_A) or columns (GCUT_RT_SUMS_B) s0..s1 go to sum[s0]….  These
+     * are, seen from m0 or n0, on the grain or where rows and columns end. */
     int sums;
     int64_t s0, s1;
-    void *sum, *part;
+    void *sum;
 } gcut_rt_macro;
 
 void gcut_rt_macro_f32(const gcut_rt_macro *g, const float *a, const float *b, float *c);

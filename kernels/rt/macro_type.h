@@ -13,7 +13,7 @@ typedef struct NAME(operand) {
     int64_t n, is, ps;
     int width, ld;  /* of its panels */
     int64_t s0, s1; /* elements whose sums over k are made too: sum[i - s0]; whole panels */
-    T *sum, *part;
+    T *sum, *part;  /* part: of the block of k that is being added up */
 } NAME(operand);
 
 /* A product in the orientation of the micro-kernel: C [m, n] = S [m, k] V [k, n], for the columns and rows of
@@ -52,6 +52,13 @@ static void NAME(add_up)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_
         if (at < 0 || i >= x->s1) continue;
         NAME(gcut_rt_sums_panel)(n, q0, q1, k, packed, x->ld, x->sum + at, x->part + at);
     }
+}
+
+/* Without room for what carries on between the steps. */
+static void NAME(sum_in_place)(NAME(operand) * x, int64_t k)
+{
+    if (x->s1 > x->s0) NAME(gcut_rt_sums)(x->s1 - x->s0, k, x->at + x->s0 * x->is, x->is, x->ps, x->sum);
+    x->s1 = x->s0;
 }
 
 /* m rows and n columns of C, at most one register block.  Through a buffer where the micro-kernel cannot
@@ -175,7 +182,7 @@ static void NAME(product)(const NAME(problem) * p)
 static void NAME(want_sums)(const gcut_rt_macro *g, int64_t first, NAME(operand) * x)
 {
     x->s0 = g->s0 - first, x->s1 = g->s1 - first;
-    x->sum = (T *)g->sum + g->s0, x->part = (T *)g->part + g->s0;
+    x->sum = (T *)g->sum + g->s0;
 }
 
 static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
@@ -212,10 +219,17 @@ void NAME(gcut_rt_macro)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 {
     if (g->m1 <= g->m0 || g->n1 <= g->n0) return;
     NAME(problem) p = NAME(orient)(g, a, b, c);
-    const int64_t want = packed_stays(&p.b) + packed_streams(&p.b);
-    gcut_rt_workspace w = gcut_rt_borrow((size_t)want * sizeof(T));
-    if (w.bytes < (size_t)want * sizeof(T)) shrink(&p.b);
+    const int64_t packed = packed_stays(&p.b) + packed_streams(&p.b);
+    const size_t want = (size_t)(packed + gcut_rt_max(g->s1 - g->s0, 0)) * sizeof(T);
+    gcut_rt_workspace w = gcut_rt_borrow(want);
     p.kept = w.at;
+    if (w.bytes >= want) {
+        p.s.part = p.v.part = p.kept + packed;
+    } else {
+        shrink(&p.b);
+        NAME(sum_in_place)(&p.s, g->k);
+        NAME(sum_in_place)(&p.v, g->k);
+    }
     p.panel = p.kept + packed_stays(&p.b);
     NAME(product)(&p);
     gcut_rt_give_back(w);
