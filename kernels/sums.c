@@ -121,7 +121,7 @@ static void move(gcut_half *h, uint32_t loop, uint32_t at)
     const uint32_t node = h->units.at[loop].nodes.at[at];
     const gcut_node *n = gcut_node_at(h->g, node);
     columns x;
-    if (!columns_of(h, n, &x) || gcut_unit_source(h, gcut_arg(h->g, n, 0)) == GCUT_NONE) return;
+    if (!columns_of(h, n, &x)) return;
     for (uint32_t u = 0; u < h->units.n; u++) {
         gcut_unit *w = &h->units.at[u];
         const unsigned operand = operand_in(h, u, &x);

@@ -34,7 +34,8 @@ enum { HUGE_BLOCK = 1 << 30 };
 /* Too large for the kernels that pack nothing. */
 enum { ROWS = 501, COLUMNS = 530, DEPTH = 540 };
 
-static void product(const float *a, const float *b, float *c, int turned, int threads)
+/* sums: of the columns of b, or NULL */
+static void product(const float *a, const float *b, float *c, float *sums, int turned, int threads)
 {
     const gcut_rt_gemm g = {.m = ROWS,
                             .n = COLUMNS,
@@ -44,7 +45,9 @@ static void product(const float *a, const float *b, float *c, int turned, int th
                             .rsb = COLUMNS,
                             .csb = 1,
                             .rsc = turned ? 1 : COLUMNS,
-                            .csc = turned ? ROWS : 1};
+                            .csc = turned ? ROWS : 1,
+                            .sums = sums ? GCUT_RT_SUMS_B : 0,
+                            .sum = sums};
     gcut_rt_gemm_f32(&g, a, b, c, threads);
 }
 
@@ -61,17 +64,18 @@ static void test_poor(void **state)
 {
     (void)state;
     float *a = numbers(ROWS * DEPTH), *b = numbers(DEPTH * COLUMNS);
-    float *few = numbers(ROWS * COLUMNS), *many = numbers(ROWS * COLUMNS);
+    float *few = numbers(ROWS * COLUMNS), *many = numbers(ROWS * COLUMNS), sums[2][COLUMNS];
     for (int turned = 0; turned < 2; turned++)
         for (int threads = 1; threads <= 4; threads++) {
             /* Blocks that earlier runs gave back would do: the list is emptied by asking for more. */
             atomic_store(&poor, 1);
             for (int k = 0; k < 8; k++) gcut_rt_give_back(gcut_rt_borrow(HUGE_BLOCK));
             memset(few, 0xff, ROWS * COLUMNS * sizeof *few);
-            product(a, b, few, turned, threads);
+            product(a, b, few, sums[0], turned, threads);
             atomic_store(&poor, 0);
-            product(a, b, many, turned, threads);
+            product(a, b, many, sums[1], turned, threads);
             assert_memory_equal(few, many, ROWS * COLUMNS * sizeof *few);
+            assert_memory_equal(sums[0], sums[1], sizeof *sums);
         }
     free(a), free(b), free(few), free(many);
 }
