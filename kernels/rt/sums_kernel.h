@@ -79,11 +79,27 @@ TARGET static void NAME(few)(int64_t n, int64_t k, const T *x, int64_t is, int64
     memcpy(sum, all, (size_t)n * sizeof(T));
 }
 
+/* n < LANES elements side by side, ps > 0: whole vectors are read in place while these end before the last
+ * element does, from a copy then. */
+TARGET static void NAME(narrow)(int64_t n, int64_t k, const T *x, int64_t ps, T *sum)
+{
+    const int64_t beyond = (LANES - n + ps - 1) / ps, p1 = k > beyond ? k - beyond : 0;
+    T rest[LANES * LANES], part[LANES] = {0};
+    for (int64_t p = p1; p < k; p++)
+        for (int64_t i = 0; i < LANES; i++) rest[(p - p1) * LANES + i] = i < n ? x[p * ps + i] : 0;
+    if (p1 > 0) NAME(strip)(1, (size_t)n, (span){0, p1, k}, x, ps, sum, part);
+    NAME(strip)(1, (size_t)n, (span){p1, k, k}, rest, LANES, sum, part);
+}
+
 /* Whole vectors alone are read in place: the last one may overlap the one before, and has the same sums. */
 TARGET static void NAME(sums)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ps, T *sum)
 {
     const span s = {0, k, k};
     const int64_t whole = n / LANES * LANES;
+    if (is == 1 && n < LANES && ps > 0) {
+        if (n > 0) NAME(narrow)(n, k, x, ps, sum);
+        return;
+    }
     if (is != 1 || n < LANES) {
         for (int64_t i = 0; i < n; i += LANES)
             NAME(few)(n - i < LANES ? n - i : LANES, k, x + i * is, is, ps, sum + i);
