@@ -22,6 +22,7 @@ typedef struct widener {
     gcut_rewrite rw;
     gcut_arena *scratch;
     gcut_ref *wide[NREADERS]; /* by value of the source: its f32 form in the result, 0 = none yet */
+    bool *read;               /* by value of the source: something of it is a reader */
 } widener;
 
 static gcut_emit emit_of(const gcut_node *n)
@@ -114,7 +115,8 @@ static gcut_attr *attributes(const widener *w, const gcut_node *n, gcut_dtype to
     return a;
 }
 
-/* Node i in f32 (an index ramp in i64), and casts of its results to what they were. */
+/* Node i in f32 (an index ramp in i64), and casts of its results to what they were.  A result that nobody
+ * reads gets none: the cast would be a reader, for which the kernel would write what it may leave out. */
 static void compute_wide(widener *w, uint32_t i)
 {
     const gcut_graph *g = w->rw.src;
@@ -134,10 +136,18 @@ static void compute_wide(widener *w, uint32_t i)
                                same ? name : named(w, name, gcut_op_get((gcut_op)n->op)->name));
     for (uint32_t k = 0; k < n->nres; k++) {
         const gcut_value *v = &g->values.at[n->res0 + k];
-        w->rw.map[n->res0 + k] =
-            gcut_dtype_is_half(v->type.dtype) ? cast(w, r + k, v->type.dtype, n->loc, v->name) : r + k;
+        bool rounded = w->read[n->res0 + k] && gcut_dtype_is_half(v->type.dtype);
+        w->rw.map[n->res0 + k] = rounded ? cast(w, r + k, v->type.dtype, n->loc, v->name) : r + k;
     }
     w->rw.dst->nodes.at[w->rw.dst->values.at[w->rw.map[n->res0]].def].marks = n->marks;
+}
+
+static bool *read_values(const gcut_graph *g, gcut_arena *a)
+{
+    bool *read = gcut_calloc(a, g->values.n, sizeof *read);
+    for (uint32_t i = 0; i < g->args.n; i++) read[g->args.at[i]] = true;
+    for (uint32_t i = 0; i < g->results.n; i++) read[g->results.at[i].value] = true;
+    return read;
 }
 
 gcut_graph *gcut_widen(gcut_graph *g, const char *name)
@@ -145,6 +155,7 @@ gcut_graph *gcut_widen(gcut_graph *g, const char *name)
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     widener w = {.rw = gcut_rewrite_begin(g, name), .scratch = a};
     w.rw.pass = gcut_widen;
+    w.read = read_values(g, a);
     for (int k = 0; k < NREADERS; k++) w.wide[k] = gcut_calloc(a, g->values.n, sizeof *w.wide[k]);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
