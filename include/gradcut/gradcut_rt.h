@@ -30,6 +30,16 @@ extern "C" {
 #define GCUT_RT_APART_FEW
 #endif
 
+/* So many bytes from p on will be read soon, though not yet. */
+static inline void gcut_rt_expect(const void *p, int64_t bytes)
+{
+#ifdef __GNUC__
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)p + i);
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
 /* Before a function of many lines that each run once: made small, which takes the compiler less time too. */
 #ifdef __GNUC__
 #define GCUT_RT_ONCE __attribute__((cold))
@@ -132,6 +142,19 @@ int64_t gcut_rt_slots(const gcut_rt_slot *slot, int n, const int64_t *size, gcut
 
 /* ---- matrix products ---- */
 
+/* Writes elements j0..j1 of lines i0..i1 to out, `ld` elements from line to line; thread number t calls.  Any
+ * part may be asked for, any number of times, by any thread: always the same bits. */
+typedef void gcut_rt_fill_fn(void *arg, int t, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *out,
+                             int64_t ld);
+/* A or B of a product without batches that is computed, by fill(arg, …), as it is packed.  Its lines are its
+ * rows or its columns, whichever would be contiguous in memory. */
+typedef struct gcut_rt_operand {
+    gcut_rt_fill_fn *fill; /* NULL: the operand is in memory */
+    void *arg;
+    int along_k; /* lines are the rows of A or the columns of B: they go along k */
+    void *room;  /* NULL, or for all of it, in the strides of the product: it is made there first */
+} gcut_rt_operand;
+
 /* C = A B (or C += A B), for every index of up to 4 batch axes; all strides in elements, any sign but
  * zero allowed for A and B including 0 (a repeated operand).  Same bits for any number of threads and any
  * split of m and n: k is never split. */
@@ -141,14 +164,28 @@ typedef struct gcut_rt_gemm {
     int nbatch;                            /* 0..4 */
     int accumulate;                        /* 0: C = A B, 1: C += A B */
     int64_t batch[4], sa[4], sb[4], sc[4]; /* sizes and strides of the batch axes */
-    int sums;  /* 0, or an operand whose sums over k are made too, as it is packed; nbatch = 0 */
+    int sums;  /* 0, or which operand's sums over k are made too: a stored one; nbatch = 0 */
     void *sum; /* m (A) or n (B) elements */
+    gcut_rt_operand from_a, from_b; /* with a fill, what is passed as a or b is not looked at */
 } gcut_rt_gemm;
 
 /* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into so many blocks, as
  * gcut_rt_share has them; the elements of a block are added one after the other, then the blocks in order. */
 enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
 #define GCUT_RT_SUM_BLOCKS 16
+
+/* How often a product without batches that so many threads share packs each element of A (of_b: of B), when
+ * that is computed and nothing else is.  0: it does not pack, or had better not compute it: the operand needs
+ * a room.  size: bytes of an element; whole_rows: behind it runs a tile function that takes
+ * these. */
+int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
+                              int whole_rows, int of_b);
+static inline int gcut_rt_gemm_fills(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
+                                     int whole_rows, int of_b, int64_t most)
+{
+    const int64_t times = gcut_rt_gemm_packings(m, n, k, csa, size, threads, whole_rows, of_b);
+    return times > 0 && times <= most;
+}
 
 void gcut_rt_gemm_f32(const gcut_rt_gemm *g, const float *a, const float *b, float *c, int threads);
 void gcut_rt_gemm_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c, int threads);

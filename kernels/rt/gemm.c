@@ -8,6 +8,7 @@
  */
 #include "gradcut/gradcut_rt.h"
 
+#include "kernels/rt/fill.h"
 #include "kernels/rt/macro.h"
 #include "kernels/rt/small.h"
 #include "kernels/rt/sums.h"
@@ -22,6 +23,9 @@ enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_APART = 1 << 18, SMALL_ROWS = 128,
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
 enum { TILE_ROWS = 96 };
+/* B stays when its columns fit all at once (steps of so many are the longest), unless C has few rows: that is
+ * worth more than computing A as it is packed.  Behind whole rows, A stays anyhow. */
+enum { STEP = 512, WHOLE_B_BYTES = 3 << 18 };
 /* Multiply-adds in the time of packing one element. */
 enum { PACK_WORK = 64 };
 
@@ -32,6 +36,7 @@ typedef struct plan {
     int64_t batches; /* product of batch[] */
     int64_t batch[4], sa[4], sb[4], sc[4];
     int nbatch, add, small, dots;
+    gcut_rt_operand from_a, from_b;
 } plan;
 
 /* A grid of parts that each product is split into, and the threads that share all parts. */
@@ -59,6 +64,14 @@ static int turned(const plan *q)
     return q->csc != 1 && q->rsc == 1;
 }
 
+/* Whichever way round C lies in memory: a product that is computed again, and stored transposed then, has the
+ * bits of the first time. */
+static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
+{
+    const int64_t few = csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_APART;
+    return m <= SMALL_ROWS || n <= SMALL_COLUMNS || n * k * size <= few;
+}
+
 static plan decide(const gcut_rt_gemm *g, size_t size)
 {
     plan q = {.m = g->m,
@@ -72,7 +85,9 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
               .csc = g->csc,
               .batches = 1,
               .nbatch = g->nbatch,
-              .add = g->accumulate != 0};
+              .add = g->accumulate != 0,
+              .from_a = g->from_a,
+              .from_b = g->from_b};
     for (int i = 0; i < g->nbatch; i++) {
         q.batch[i] = g->batch[i];
         q.sa[i] = g->sa[i];
@@ -81,10 +96,7 @@ static plan decide(const gcut_rt_gemm *g, size_t size)
     }
     fold(&q);
     for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
-    /* Whichever way round C lies in memory: a product that is computed again, and stored transposed then, has
-     * the bits of the first time. */
-    const int64_t few = q.csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_APART;
-    q.small = q.m <= SMALL_ROWS || q.n <= SMALL_COLUMNS || q.n * q.k * (int64_t)size <= few;
+    q.small = is_small(q.m, q.n, q.k, q.csa, (int64_t)size);
     q.dots = q.csa == 1 && q.rsb == 1 && q.m <= DOT_ROWS && q.k >= 64;
     return q;
 }
@@ -145,6 +157,20 @@ static share divide(const plan *q, gcut_rt_grain grain, int threads, int whole_r
         lay_grid(&s, q, grain, s.threads, whole_rows);
     s.threads = (int)gcut_rt_min(s.threads, q->batches * s.rows * s.columns);
     return s;
+}
+
+/* A computed operand stays, so what packs it more than once are the threads along the other side of the grid.
+ * That is the grid for panels of 32, whatever the register block, and the cache is a nominal one: so the
+ * answer does not depend on the machine. */
+int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
+                              int whole_rows, int of_b)
+{
+    const plan q = {.m = m, .n = n, .k = k, .batches = 1};
+    const gcut_rt_grain grain = {32, 32};
+    if (k <= 0 || is_small(m, n, k, csa, size)) return 0;
+    if (!of_b && !whole_rows && n / 4 <= m && n * gcut_rt_min(k, STEP) * size <= WHOLE_B_BYTES) return 0;
+    const share s = divide(&q, grain, crew(&q, threads), 0);
+    return of_b ? s.rows : s.columns;
 }
 
 #define T float

@@ -67,9 +67,9 @@ static void NAME(cell)(const NAME(job) * w, int t, const T *a, const T *b, T *c,
         }
         return;
     }
-    const gcut_rt_macro g = {m0,      m1,     n0,     n1,     q->k,    q->rsa, q->csa, q->rsb,
-                             q->csb,  q->rsc, q->csc, q->add, w->tile, w->arg, t,      w->whole_rows,
-                             w->sums, s0,     s1,     w->sum};
+    const gcut_rt_macro g = {m0,      m1,     n0,     n1,     q->k,      q->rsa,   q->csa, q->rsb,
+                             q->csb,  q->rsc, q->csc, q->add, w->tile,   w->arg,   t,      w->whole_rows,
+                             w->sums, s0,     s1,     w->sum, q->from_a, q->from_b};
     NAME(gcut_rt_macro)(&g, a, b, c);
 }
 
@@ -110,12 +110,30 @@ static void NAME(sums_alone)(const NAME(job) * w)
     NAME(add_up)(w, 0, w->sums == GCUT_RT_SUMS_A ? w->q->m : w->q->n);
 }
 
+/* Makes an operand of n rows (of A) or columns (of B) that has a room there, and has *at point to it. */
+static void NAME(settle_one)(const plan *q, gcut_rt_operand *x, int64_t n, const T **at, int threads)
+{
+    if (!x->fill) return;
+    *at = x->room;
+    if (!x->room) return;
+    gcut_rt_fill_room(x, x->along_k ? n : q->k, x->along_k ? q->k : n, sizeof(T), threads);
+    x->fill = NULL;
+}
+
+static void NAME(settle)(plan *q, const T **a, const T **b, int threads)
+{
+    NAME(settle_one)(q, &q->from_a, q->m, a, threads);
+    NAME(settle_one)(q, &q->from_b, q->n, b, threads);
+}
+
 void NAME(gcut_rt_gemm)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int threads)
 {
-    const plan q = decide(g, sizeof(T));
+    plan q = decide(g, sizeof(T));
+    const int empty = q.m <= 0 || q.n <= 0 || q.batches <= 0;
+    if (!empty) NAME(settle)(&q, &a, &b, threads);
     NAME(job)
     w = {.q = &q, .grain = NAME(grain)(&q), .a = a, .b = b, .c = c, .sums = g->sums, .sum = g->sum};
-    if (q.m <= 0 || q.n <= 0 || q.batches <= 0) {
+    if (empty) {
         NAME(sums_alone)(&w);
         return;
     }
@@ -126,7 +144,8 @@ void NAME(gcut_rt_gemm)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int
 void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, gcut_rt_tile_fn *tile,
                               void *arg, int whole_rows, int threads)
 {
-    const plan q = decide(g, sizeof(T));
+    plan q = decide(g, sizeof(T));
+    if (q.m > 0 && (q.n > 0 || whole_rows)) NAME(settle)(&q, &a, &b, threads);
     NAME(job)
     w = {.q = &q,
          .grain = NAME(grain)(&q),

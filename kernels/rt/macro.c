@@ -22,6 +22,7 @@
 
 #include <unistd.h>
 
+#include "kernels/rt/fill.h"
 #include "kernels/rt/micro.h"
 #include "kernels/rt/pack.h"
 #include "kernels/rt/sums.h"
@@ -66,8 +67,9 @@ static int64_t even(int64_t n, int64_t most, int64_t unit)
 }
 /* Most steps of k between two passes over C. */
 enum { KC = 512 };
-/* Rows that stay at least where whole rows are wanted. */
-enum { WHOLE_ROWS = 256 };
+/* Rows that stay at least where whole rows are wanted; columns of a tile where S stays because it is
+ * computed: shorter rows cost a tile function more than reading them from the next cache. */
+enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
 /* Of whole rows that a tile function finds in cache; of a tile otherwise. */
 #define WHOLE_BYTES (INT64_C(3) << 19)
 #define TILE_BYTES (INT64_C(128) << 10)
@@ -81,25 +83,33 @@ static int64_t step_of(int64_t k, int lds, int64_t size)
     return even(k, most, 8);
 }
 
-/* Whether V stays.  What is larger streams; but a tile function goes along the rows of C. */
-static int keeps_v(int64_t m, int64_t n, int tiles, int whole_rows)
+/* The side of C that a tile function sets, and which operands are computed as they are packed. */
+typedef struct wishes {
+    int tiles, whole_rows, fills_s, fills_v;
+} wishes;
+
+/* Whether V stays.  What is computed is packed once when it stays.  Otherwise what is larger streams; but a
+ * tile function goes along the rows of C. */
+static int keeps_v(int64_t m, int64_t n, wishes w)
 {
-    return !whole_rows && (tiles ? n / 4 <= m : n < m);
+    if (w.whole_rows) return 0;
+    if (w.fills_s != w.fills_v) return w.fills_v;
+    return w.tiles ? n / 4 <= m : n < m;
 }
 
 /* m, n: rows and columns of C in the orientation of the micro-kernel. */
-static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, int tiles, int whole_rows,
-                  int64_t size)
+static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, wishes w, int64_t size)
 {
     blocks b = {.micro = micro, .kc = step_of(k, micro.lds, size)};
-    b.v_stays = keeps_v(m, n, tiles, whole_rows);
+    b.v_stays = keeps_v(m, n, w);
     const int64_t cache = cache_bytes(2), unit = b.v_stays ? micro.v : micro.s;
     int64_t most = cache * (b.v_stays ? 6 : 5) / 8 / (b.kc * size);
-    if (whole_rows) most = gcut_rt_min(most, gcut_rt_max(WHOLE_BYTES / (n * size), WHOLE_ROWS));
+    if (w.whole_rows) most = gcut_rt_min(most, gcut_rt_max(WHOLE_BYTES / (n * size), WHOLE_ROWS));
     b.stays = even(b.v_stays ? n : m, most, unit);
     b.steps = gcut_rt_min(gcut_rt_ceildiv(k, b.kc), cache * 7 / 8 / (b.stays * b.kc * size));
     b.steps = gcut_rt_max(b.steps, 1);
-    b.tile = up(gcut_rt_max(TILE_BYTES / (b.stays * size), 1), b.v_stays ? micro.s : micro.v);
+    b.tile = gcut_rt_max(TILE_BYTES / (b.stays * size), w.fills_s ? TILE_COLUMNS : 1);
+    b.tile = up(b.tile, b.v_stays ? micro.s : micro.v);
     return b;
 }
 

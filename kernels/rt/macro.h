@@ -23,6 +23,8 @@ typedef struct gcut_rt_macro {
     int sums;
     int64_t s0, s1;
     void *sum;
+    /* Operands with a fill are asked for their elements, and a or b is not looked at. */
+    gcut_rt_operand from_a, from_b;
 } gcut_rt_macro;
 
 void gcut_rt_macro_f32(const gcut_rt_macro *g, const float *a, const float *b, float *c);

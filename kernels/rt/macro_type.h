@@ -7,11 +7,14 @@
 
 #define NAME(x) GLUE(x, TYPE)
 
-/* One operand: element i of step p is at[i * is + p * ps], and there are n. */
+/* One operand: element i of step p is at[i * is + p * ps], and there are n.  Or it is computed: its element 0
+ * is number `first` of what fills it. */
 typedef struct NAME(operand) {
     const T *at;
     int64_t n, is, ps;
-    int width, ld;  /* of its panels */
+    int width, ld; /* of its panels */
+    const gcut_rt_operand *from;
+    int64_t first;
     int64_t s0, s1; /* elements whose sums over k are made too: sum[i - s0]; whole panels */
     T *sum, *part;  /* part: of the block of k that is being added up */
 } NAME(operand);
@@ -38,8 +41,13 @@ static NAME(operand) NAME(streams)(const NAME(problem) * p)
     return p->b.v_stays ? p->s : p->v;
 }
 
-static void NAME(pack)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_t p, int64_t k, T *out)
+static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_t i0, int64_t i1, int64_t p,
+                       int64_t k, T *out)
 {
+    if (x->from->fill) {
+        NAME(gcut_rt_pack_filled)(x->from, of->g->thread, x->first + i0, i1 - i0, p, k, x->width, x->ld, out);
+        return;
+    }
     NAME(gcut_rt_pack)(i1 - i0, k, x->at + i0 * x->is + p * x->ps, x->is, x->ps, x->width, x->ld, out);
 }
 
@@ -102,7 +110,7 @@ static gcut_rt_ahead NAME(ahead)(const NAME(operand) * x, int64_t i, int64_t n, 
     const int64_t stride = (along_k ? x->is : x->ps) * size;
     const int64_t all = gcut_rt_ceildiv(length, piece) * rows;
     const int64_t first = all * part / parts, count = all * (part + 1) / parts - first;
-    if (count <= 0 || (x->is != 1 && x->ps != 1)) return (gcut_rt_ahead){.n = 0};
+    if (count <= 0 || x->from->fill || (x->is != 1 && x->ps != 1)) return (gcut_rt_ahead){.n = 0};
     return (gcut_rt_ahead){.at = (const char *)(x->at + i * x->is + q * x->ps) + first / rows * piece +
                                  first % rows * stride,
                            .n = count,
@@ -122,7 +130,7 @@ static void NAME(sweep)(const NAME(problem) * p, const T *kept, int64_t r0, int6
     const int64_t k = q1 - q0, parts = gcut_rt_ceildiv(r1 - r0, r.width);
     const int64_t next = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
     const int add = p->g->add || q0 > 0;
-    NAME(pack)(&x, x0, x1, q0, k, p->panel);
+    NAME(pack)(p, &x, x0, x1, q0, k, p->panel);
     if (r0 == 0) NAME(add_up)(&x, x0, x1, q0, q1, p->g->k, p->panel);
     for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, kept += r.ld * k) {
         const int64_t rest = gcut_rt_min(r.width, r1 - i);
@@ -143,7 +151,7 @@ static void NAME(group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t
     for (int64_t q = p0; q < p1; q += b->kc) {
         const int64_t q1 = gcut_rt_min(q + b->kc, p1);
         T *const packed = p->kept + staying(b, r1 - r0, q - p0);
-        NAME(pack)(&r, r0, r1, q, q1 - q, packed);
+        NAME(pack)(p, &r, r0, r1, q, q1 - q, packed);
         NAME(add_up)(&r, r0, r1, q, q1, p->g->k, packed);
     }
     for (int64_t i = 0, done = 0; i < x.n; i += x.width) {
@@ -188,10 +196,13 @@ static void NAME(want_sums)(const gcut_rt_macro *g, int64_t first, NAME(operand)
 static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 {
     const gcut_rt_micro u = NAME(gcut_rt_micro)();
+    const int fa = g->from_a.fill != NULL, fb = g->from_b.fill != NULL;
     NAME(operand)
-    x = {.at = a + g->m0 * g->rsa, .n = g->m1 - g->m0, .is = g->rsa, .ps = g->csa, .width = u.s, .ld = u.lds};
+    x = {.n = g->m1 - g->m0, .is = g->rsa, .ps = g->csa, .width = u.s, .ld = u.lds, .from = &g->from_a};
     NAME(operand)
-    y = {.at = b + g->n0 * g->csb, .n = g->n1 - g->n0, .is = g->csb, .ps = g->rsb, .width = u.v, .ld = u.ldv};
+    y = {.n = g->n1 - g->n0, .is = g->csb, .ps = g->rsb, .width = u.v, .ld = u.ldv, .from = &g->from_b};
+    x.first = g->m0, x.at = fa ? NULL : a + g->m0 * g->rsa;
+    y.first = g->n0, y.at = fb ? NULL : b + g->n0 * g->csb;
     if (g->sums == GCUT_RT_SUMS_A) NAME(want_sums)(g, g->m0, &x);
     if (g->sums == GCUT_RT_SUMS_B) NAME(want_sums)(g, g->n0, &y);
     const int turned = g->csc != 1 && g->rsc == 1;
@@ -211,7 +222,8 @@ static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b
         p.i0 = g->n0, p.j0 = g->m0, p.ci = g->csc, p.cj = g->rsc;
     }
     const int whole = g->tile && g->whole_rows && !turned;
-    p.b = cut(u, p.s.n, p.v.n, g->k, g->tile && !whole, whole, (int64_t)sizeof(T));
+    const wishes w = {g->tile && !whole, whole, turned ? fb : fa, turned ? fa : fb};
+    p.b = cut(u, p.s.n, p.v.n, g->k, w, (int64_t)sizeof(T));
     return p;
 }
 

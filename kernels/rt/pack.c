@@ -64,14 +64,16 @@ enum { STEPS = 32 };
 
 #endif
 
-void gcut_rt_pack_f32(int64_t n, int64_t k, const float *x, int64_t is, int64_t ks, int width, int ld,
-                      float *out)
-{
-    WIDEST(pack_f32)(n, k, x, is, ks, width, ld, out);
-}
-
-void gcut_rt_pack_f64(int64_t n, int64_t k, const double *x, int64_t is, int64_t ks, int width, int ld,
-                      double *out)
-{
-    WIDEST(pack_f64)(n, k, x, is, ks, width, ld, out);
-}
+#define DEFINE(type, T)                                                                                      \
+    void gcut_rt_pack_part_##type(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, int width,       \
+                                  int ld, int64_t panel, T *out)                                             \
+    {                                                                                                        \
+        WIDEST(pack_##type)(n, k, x, is, ks, width, ld, panel, out);                                         \
+    }                                                                                                        \
+    void gcut_rt_pack_##type(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, int width, int ld,    \
+                             T *out)                                                                         \
+    {                                                                                                        \
+        WIDEST(pack_##type)(n, k, x, is, ks, width, ld, ld * k, out);                                        \
+    }
+DEFINE(f32, float)
+DEFINE(f64, double)

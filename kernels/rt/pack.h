@@ -14,4 +14,10 @@ void gcut_rt_pack_f32(int64_t n, int64_t k, const float *x, int64_t is, int64_t 
 void gcut_rt_pack_f64(int64_t n, int64_t k, const double *x, int64_t is, int64_t ks, int width, int ld,
                       double *out);
 
+/* The same of some steps of all: a panel begins `panel` elements after the one before. */
+void gcut_rt_pack_part_f32(int64_t n, int64_t k, const float *x, int64_t is, int64_t ks, int width, int ld,
+                           int64_t panel, float *out);
+void gcut_rt_pack_part_f64(int64_t n, int64_t k, const double *x, int64_t is, int64_t ks, int width, int ld,
+                           int64_t panel, double *out);
+
 #endif

@@ -11,11 +11,11 @@
 
 #include "kernels/rt/transpose_kernel.h"
 
-__attribute__((always_inline)) TARGET static inline void NAME(along_k)(int64_t n, int64_t k, const T *x,
-                                                                       int64_t is, int width, int ld, T *out)
+__attribute__((always_inline)) TARGET static inline void
+NAME(along_k)(int64_t n, int64_t k, const T *x, int64_t is, int width, int ld, int64_t panel, T *out)
 {
     const int64_t whole = k / LANES * LANES;
-    for (int64_t q = 0; q < n; q += width, out += ld * k)
+    for (int64_t q = 0; q < n; q += width, out += panel)
         for (int g = 0; g < width; g += LANES) {
             const int64_t left = n - q - g;
             const T *from = x + (q + g) * is;
@@ -36,12 +36,12 @@ __attribute__((always_inline)) TARGET static inline void NAME(along_k)(int64_t n
 }
 
 __attribute__((always_inline)) TARGET static inline void
-NAME(along_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int ld, T *out)
+NAME(along_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int ld, int64_t panel, T *out)
 {
     for (int64_t p0 = 0; p0 < k; p0 += STEPS) {
         const int64_t p1 = p0 + STEPS < k ? p0 + STEPS : k;
         T *to = out;
-        for (int64_t q = 0; q < n; q += width, to += ld * k)
+        for (int64_t q = 0; q < n; q += width, to += panel)
             if (n - q >= width) {
                 for (int64_t p = p0; p < p1; p++)
                     memcpy(to + p * ld, x + p * ks + q, (size_t)width * sizeof(T));
@@ -53,36 +53,36 @@ NAME(along_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int l
 }
 
 TARGET static void NAME(anyhow)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, int width, int ld,
-                                T *out)
+                                int64_t panel, T *out)
 {
-    for (int64_t q = 0; q < n; q += width, out += ld * k)
+    for (int64_t q = 0; q < n; q += width, out += panel)
         for (int64_t p = 0; p < k; p++)
             for (int i = 0; i < width; i++) out[p * ld + i] = q + i < n ? x[(q + i) * is + p * ks] : 0;
 }
 
 TARGET static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, int width, int ld,
-                              T *out)
+                              int64_t panel, T *out)
 {
     if (is != 1 && ks != 1) {
-        NAME(anyhow)(n, k, x, is, ks, width, ld, out);
+        NAME(anyhow)(n, k, x, is, ks, width, ld, panel, out);
         return;
     }
     switch (width) {
 #define CASE(w)                                                                                              \
     case w:                                                                                                  \
         if (is == 1)                                                                                         \
-            NAME(along_panel)(n, k, x, ks, w, ld, out);                                                      \
+            NAME(along_panel)(n, k, x, ks, w, ld, panel, out);                                               \
         else                                                                                                 \
-            NAME(along_k)(n, k, x, is, w, ld, out);                                                          \
+            NAME(along_k)(n, k, x, is, w, ld, panel, out);                                                   \
         break;
         CASE(WIDTH_S)
         CASE(WIDTH_V)
 #undef CASE
     default:
         if (is == 1)
-            NAME(along_panel)(n, k, x, ks, width, ld, out);
+            NAME(along_panel)(n, k, x, ks, width, ld, panel, out);
         else
-            NAME(along_k)(n, k, x, is, width, ld, out);
+            NAME(along_k)(n, k, x, is, width, ld, panel, out);
     }
 }
 
