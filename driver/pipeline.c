@@ -257,7 +257,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
 {
     p->kfwd = for_kernels(p, p->fwd);
     if (p->bwd) p->kbwd = for_kernels(p, p->bwd);
-    p->program = gcut_lower(p->kfwd, p->kbwd);
+    p->program = gcut_lower(p->kfwd, p->kbwd, p->at, p->nat, p->opt.threads);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;

@@ -129,6 +129,32 @@ static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, 
     if (past) touch(a, out, n ? h->buffer[n->res0] : u->copy_to)->past = true;
 }
 
+/* How often chain k of a product is computed; *stored: to its room, once. */
+static int64_t packings(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, uint32_t k, bool *stored)
+{
+    int64_t times = gcut_chain_packings(h, unit, k, c->at, c->nat, c->threads);
+    *stored = times == 0;
+    return *stored ? 1 : times;
+}
+
+/* What the chains of a product read, and rooms that are not empty. */
+static void chain_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit,
+                          gcut_touches *out)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    gcut_cursor at = {0};
+    for (gcut_ref v; u->kind == GCUT_U_GEMM && gcut_unit_read(h, unit, &at, &v);)
+        if (at.link || at.arg) add(c, a, out, h->buffer[h->view[v].root], elements(c, h, v), false);
+    for (uint32_t k = 0; k < 2; k++) {
+        bool stored = false;
+        if (u->chain[k]) packings(c, h, unit, k, &stored);
+        if (!stored) continue;
+        double n = elements(c, h, u->chain[k]->v);
+        add(c, a, out, u->chain[k]->room, n, true);
+        add(c, a, out, u->chain[k]->room, n, false);
+    }
+}
+
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
                        gcut_touches *out)
 {
@@ -152,7 +178,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
             gcut_ref v = gcut_arg(h->g, n, k), root = h->view[v].root;
             bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
             if (root == hot || (u->kind == GCUT_U_LOOP && h->unit_of[root] == unit)) continue;
-            if (gcut_concat_has(h, unit, k)) continue;
+            if (gcut_concat_has(h, unit, k) || gcut_unit_chain(u, k)) continue;
             if (u->kind == GCUT_U_TAKE && k == 0) /* the rows that are asked for, not the table */
                 add(c, a, out, copied ? h->units.at[u->operand_copy[k]].copy_to : h->buffer[root],
                     gcut_cost_numel(c, gcut_type_of(h->g, n->res0)), false);
@@ -166,6 +192,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
             if (h->view[v].root == v) add(c, a, out, h->buffer[v], elements(c, h, v), true);
     }
     mark_past(c, a, h, unit, hot, out);
+    chain_touches(c, a, h, unit, out);
 }
 
 /* ---- arithmetic ---- */
@@ -306,6 +333,21 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     return fmax(ns, op_ns(c, m, h->g, n, operands));
 }
 
+/* Of operands that a product computes. */
+static double chains_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, uint32_t unit)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    double ns = 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        bool stored;
+        if (!u->chain[k]) continue;
+        const double times = (double)packings(c, h, unit, k, &stored);
+        for (uint32_t i = 0; i < u->chain[k]->nodes.n; i++)
+            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, u->chain[k]->nodes.at[i]), false);
+    }
+    return ns;
+}
+
 #define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
 
 #define BLOCK 0.5 /* of a kernel: beginning a block of a loop, and adding up its sums */
@@ -326,6 +368,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
+        w.ns += chains_ns(c, w.alone ? &c->alone : &c->m, h, unit);
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
     if (w.apart) w.fixed += c->alone.call_ns;

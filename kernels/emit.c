@@ -257,7 +257,10 @@ static void emit_memory(const gcut_program *p, gcut_text *c)
         gcut_dim n = gcut_dim_make(p->module->dims, GCUT_DIM_MUL, q->count, gcut_dtype_bytes(q->dtype));
         gcut_dim_print(p->module->dims, n, &bytes);
         gcut_text_add(c, " *   off[%u]  k%d..k%d  %s bytes%s  %s%s\n", slot++, q->birth, q->death, bytes.at,
-                      q->crew == GCUT_NONE ? "" : " a thread", q->saved ? "saved " : "", q->name);
+                      q->product             ? " unless its product computes it"
+                      : q->crew == GCUT_NONE ? ""
+                                             : " a thread",
+                      q->saved ? "saved " : "", q->name);
     }
 }
 
@@ -350,6 +353,12 @@ void gcut_program_mark(const gcut_program *p)
             const char *name = gcut_printf(p->module->arena, "k%d", u->step);
             for (uint32_t j = 0; j < u->nodes.n; j++)
                 gcut_mark_add(p->module, &h->g->nodes.at[u->nodes.at[j]].marks, "kernel", 1, &name);
+            for (uint32_t c = 0; c < 2; c++) /* what the product alone computes */
+                for (uint32_t j = 0; u->chain[c] && j < u->chain[c]->nodes.n; j++) {
+                    gcut_node *n = &h->g->nodes.at[u->chain[c]->nodes.at[j]];
+                    if (h->unit_of[n->res0] != h->order.at[i]) continue;
+                    gcut_mark_add(p->module, &n->marks, "kernel", 1, &name);
+                }
         }
     }
 }

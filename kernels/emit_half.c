@@ -27,6 +27,8 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         next.unit = h->order.at[i + 1];
         next.number = e->number + 1;
         next.body = &second;
+        gcut_emit_chains(e);
+        e->body = &first;
         gcut_loop l = gcut_emit_loop(&next, a, true, &t.loop);
         if (!l.columns) t.plain = gcut_emit_unit(e);
         e->body = &third;
@@ -34,6 +36,7 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         gcut_emit_tiled_call(&l, &t);
         took = 1;
     } else {
+        gcut_emit_chains(e);
         f = gcut_emit_unit(e);
         gcut_emit_unit_call(e, f);
     }

@@ -33,7 +33,7 @@ static void declare_pointers(gcut_loop *l)
             if (gcut_loop_access(l, x, v) == GCUT_X_LOAD)
                 note_buffer(l, l->h->buffer[l->h->view[v].root], 1, use);
         }
-        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x))
+        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x) && !l->fill)
             note_buffer(l, l->h->buffer[x->v], 2, use);
     }
     for (uint32_t k = 1; k <= l->nbuffers; k++)
@@ -66,7 +66,11 @@ static void emit_rows(gcut_loop *l)
           GCUT_CHUNK);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
-        if (x->level == GCUT_L_FULL && l->h->buffer[x->v] != GCUT_NONE)
+        if (x->level != GCUT_L_FULL || l->h->buffer[x->v] == GCUT_NONE) continue;
+        if (l->fill)
+            W(l, "        %s *const o%u = (%s *)out + (r - r0) * ld;\n", gcut_c_type(gcut_loop_dtype(l, x)),
+              x->v, gcut_c_type(gcut_loop_dtype(l, x)));
+        else
             W(l, "        %s *const o%u = %s + %s;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v,
               gcut_loop_pointer(l, x->v), gcut_loop_store_at(l, x->v));
     }
@@ -125,7 +129,10 @@ static void emit_body(gcut_loop *l)
     emit_faults(l, true);
     W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
       dim(l, l->u->flat ? l->u->numel : l->u->inner));
-    gcut_loop_stream_declare(l);
+    if (l->fill)
+        W(l, "    (void)C;\n");
+    else
+        gcut_loop_stream_declare(l);
     if (l->u->blocked) {
         /* Neighbouring blocks go to one thread: their sums lie side by side, and what a processor fetches
          * ahead of the one it works on would take lines from a thread that writes the next. */
@@ -184,6 +191,24 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
     return l;
 }
 
+uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
+{
+    gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
+    l.e = e;
+    l.out = e->body;
+    l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
+    l.columns = l.fill = true;
+    W(&l,
+      "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out, "
+      "int64_t "
+      "ld)\n{\n    const %s_args *const args = arg;\n",
+      e->prefix, e->prefix);
+    begin_call(&l);
+    W(&l, "    (void)t, (void)b;\n");
+    emit_body(&l);
+    return gcut_c_function(e);
+}
+
 static void emit_launch(const gcut_loop *l, uint32_t function, const char *args, const char *indent)
 {
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
@@ -221,9 +246,8 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
     gcut_c_comment(l->e, l->columns
                              ? "its epilogue: on tiles in cache"
                              : "its epilogue: on tiles of rows in cache when there are enough of them");
-    gcut_text_add(c, "    {\n        void *const b0[] = %s;\n        void *const b1[] = %s;\n",
-                  gcut_c_args(t->product), gcut_c_args(l->e));
-    gcut_text_add(c, "        const %s_args args[] = {{x, b0, 0}, {x, b1, %u}};\n", pre, *l->e->faults);
+    gcut_text_add(c, "    {\n");
+    gcut_emit_args(t->product, l->e);
     if (l->columns) {
         gcut_text_add(c, "        %s_f%u(args);\n    }\n", pre, t->tiles);
     } else {
@@ -231,7 +255,8 @@ void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
                       "        if (gcut_rt_tiles(%s, nt)) {\n            %s_f%u(args);\n        } else {\n"
                       "            %s_f%u(args);\n",
                       row_count(l), pre, t->tiles, pre, t->plain);
-        emit_launch(l, t->loop, "&args[1]", "            ");
+        emit_launch(l, t->loop, gcut_printf(l->m->arena, "&args[%u]", 1 + gcut_chains(t->product)),
+                    "            ");
         gcut_text_add(c, "        }\n    }\n");
     }
     emit_fault_checks(l);

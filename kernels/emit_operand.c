@@ -5,6 +5,8 @@
  */
 #include "kernels/loop.h"
 
+#include <string.h>
+
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
 static const char *dim(const gcut_loop *l, gcut_dim d)
@@ -59,14 +61,30 @@ static lane lane_of(const gcut_loop *l, gcut_ref v)
     return (lane){dim(l, stride), stride == 0, stride == 1};
 }
 
-/* The offset of the row's first element of v, over r (or first, the flat row's first element). */
-static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
+/* The offset of the first element of v in a row, or of the flat row's first element. */
+static const char *offset_in(const gcut_loop *l, gcut_ref v, const lane *s, const char *row)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const char *off = dim(l, l->h->view[v].offset);
     if (l->u->flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
     return gcut_printf(l->m->arena, "%s + %s", off,
-                       address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), "r"));
+                       address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), row));
+}
+
+static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
+{
+    return offset_in(l, v, s, "r");
+}
+
+/* What is read for a packing are short parts of rows, which a processor does not see coming: the next row is
+ * asked for while this one is computed. */
+static void expect_next(const gcut_loop *l, gcut_ref v, const lane *s)
+{
+    const char *next = offset_in(l, v, s, "(r + 1)");
+    if (!l->fill || !s->one || !strcmp(next, row_offset(l, v, s))) return;
+    const char *p = gcut_loop_pointer(l, l->h->view[v].root);
+    W(l, "        if (r + 1 < %s) gcut_rt_expect(&%s[%s + j0], (j1 - j0) * (int64_t)sizeof *%s);\n",
+      dim(l, l->u->rows), p, next, p);
 }
 
 const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
@@ -135,9 +153,11 @@ void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
     else if (s.zero)
         W(l, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(l, root),
           row_offset(l, v, &s));
-    else
+    else {
         W(l, "        const %s *const a%u = %s + (%s);\n", gcut_c_type(t), v, gcut_loop_pointer(l, root),
           row_offset(l, v, &s));
+        expect_next(l, v, &s);
+    }
 }
 
 static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)

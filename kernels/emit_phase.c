@@ -214,7 +214,7 @@ static void emit_column(gcut_loop *l, const column *c, int part)
         if (l->lines && x->streams)
             W(l, "            y%u[l] = (%s)v%u;\n", x->v, t, x->v);
         else if (l->h->buffer[x->v] != GCUT_NONE)
-            W(l, "            o%u[c] = (%s)v%u;\n", x->v, t, x->v);
+            W(l, "            o%u[c%s] = (%s)v%u;\n", x->v, l->fill ? " - j0" : "", t, x->v);
         if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
     }
 }

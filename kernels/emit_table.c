@@ -37,8 +37,11 @@ static void emit_sizes(const sizes *s, gcut_text *c)
 static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
 {
     gcut_arena *a = p->module->arena;
-    if (q->crew == GCUT_NONE)
-        return gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+    const char *bytes = gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
+    if (q->product) /* empty when the product computes the operand as it packs it */
+        return gcut_printf(a, "%s ? 0 : %s",
+                           gcut_chain_fills_c(p->halves.at[q->half], q->product - 1, q->operand), bytes);
+    if (q->crew == GCUT_NONE) return bytes;
     gcut_crew crew = gcut_unit_crew(p->halves.at[q->half], q->crew);
     return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
                        gcut_crew_c(p->module, &crew));

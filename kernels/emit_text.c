@@ -345,17 +345,28 @@ void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
     ++*e->faults;
 }
 
-void gcut_c_comment(gcut_emitter *e, const char *kind)
+static void comment_nodes(gcut_emitter *e, const uint32_t *node, uint32_t count)
 {
-    const gcut_unit *u = &e->h->units.at[e->unit];
-    gcut_text_add(e->call, "    /* k%u: %s\n", e->number, kind);
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         gcut_text line = {.arena = e->p->module->arena};
-        const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[i]);
-        gcut_print_node(e->h->g, u->nodes.at[i], &line);
+        const gcut_node *n = gcut_node_at(e->h->g, node[i]);
+        gcut_print_node(e->h->g, node[i], &line);
         for (char *s = line.at; *s; s++) /* hostile text must not end the comment */
             if (*s == '*' && s[1] == '/') *s = '.';
         gcut_text_add(e->call, "     *   %s   %s\n", line.at, gcut_c_place(e->h->g, n->loc));
     }
+}
+
+void gcut_c_comment(gcut_emitter *e, const char *kind)
+{
+    const gcut_unit *u = &e->h->units.at[e->unit];
+    gcut_text_add(e->call, "    /* k%u: %s\n", e->number, kind);
+    for (uint32_t k = 0; k < 2; k++) {
+        if (!u->chain[k]) continue;
+        gcut_text_add(e->call, "     * its %s operand, computed while it is packed:\n", k ? "right" : "left");
+        comment_nodes(e, u->chain[k]->nodes.at, u->chain[k]->nodes.n);
+        gcut_text_add(e->call, "     * the product:\n");
+    }
+    comment_nodes(e, u->nodes.at, u->nodes.n);
     gcut_text_add(e->call, "     */\n");
 }

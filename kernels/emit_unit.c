@@ -32,10 +32,16 @@ static const char *pointer_to(const unit *u, uint32_t buffer)
                        gcut_c_arg(u->e, buffer));
 }
 
-/* Operand k as this unit reads it: from its own storage, or from the copy made for the unit. */
+/* Operand k as this unit reads it: from its own storage, from the copy made for the unit, or from the room
+ * for one that is computed. */
 static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
 {
     gcut_ref v = gcut_arg(u->g, u->n, k);
+    const gcut_chain *chain = gcut_unit_chain(u->u, k);
+    if (chain) {
+        *pointer = pointer_to(u, chain->room);
+        return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
+    }
     uint32_t copy = u->u->operand_copy ? u->u->operand_copy[k] : GCUT_NONE;
     if (copy != GCUT_NONE) {
         *pointer = pointer_to(u, u->h->units.at[copy].copy_to);
@@ -100,7 +106,21 @@ static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b
     return n;
 }
 
-/* Declares g; a, b, c are the expressions of its matrices. */
+/* Operands that are computed: "lines go along k" says how the product reads the rows of the value. */
+static void describe_chains(unit *u, const char *pa, const char *pb)
+{
+    bool turned[] = {gcut_attr_flag(u->g, u->n, GCUT_A_ta), gcut_attr_flag(u->g, u->n, GCUT_A_tb)};
+    uint32_t at = 1;
+    for (uint32_t k = 0; k < 2; k++)
+        if (u->u->chain[k])
+            W(u,
+              "        .from_%c = {%s_f%u, (void *)(args + %u), %d,\n                   %s ? NULL : (void "
+              "*)(%s)},\n",
+              "ab"[k], u -> e -> prefix, u -> e -> fill[k].function, at++, (k == 0) != turned[k],
+              gcut_chain_fills_c(u->h, u->e->unit, k), k ? pb : pa);
+}
+
+/* Declares nt and g; a, b, c are the expressions of its matrices. */
 static void describe_gemm(unit *u, const char **pa, const char **pb, const char **pc)
 {
     *pc = result(u);
@@ -110,7 +130,7 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
              fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
     batch_axis batch[GCUT_MAX_RANK];
     uint32_t nb = batch_axes(u, &a, &b, &c, batch);
-    W(u, "    const gcut_rt_gemm g = {\n");
+    W(u, "    const int nt = x->plan->threads;\n    const gcut_rt_gemm g = {\n");
     W(u, "        .m = %s, .n = %s, .k = %s,\n", dim(u, tc->dim[r - 2]), dim(u, tc->dim[r - 1]),
       dim(u, ta->dim[fa ? r - 2 : r - 1]));
     W(u, "        .rsa = %s, .csa = %s,", dim(u, a.stride[fa ? r - 1 : r - 2]),
@@ -122,6 +142,7 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
     for (uint32_t i = 0; i < nb; i++)
         W(u, "        .batch[%u] = %s, .sa[%u] = %s, .sb[%u] = %s, .sc[%u] = %s,\n", i, dim(u, batch[i].n), i,
           dim(u, batch[i].a), i, dim(u, batch[i].b), i, dim(u, batch[i].c));
+    describe_chains(u, *pa, *pb);
     if (u->u->sums)
         W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->sums == GCUT_RT_SUMS_A ? "A" : "B",
           pointer_to(u, u->h->buffer[gcut_unit_sum(u->h, u->e->unit)]));
@@ -135,8 +156,8 @@ static void emit_gemm(unit *u)
 {
     const char *a, *b, *c;
     describe_gemm(u, &a, &b, &c);
-    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, x->plan->threads);\n",
-      gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype), a, b, c);
+    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n", gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype),
+      a, b, c);
 }
 
 /* ---- copies ---- */
@@ -478,6 +499,12 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
 {
     unit u = unit_of(e);
     gcut_c_comment(e, kinds[u.u->kind].name);
+    if (gcut_chains(e)) {
+        gcut_text_add(e->call, "    {\n");
+        gcut_emit_args(e, NULL);
+        gcut_text_add(e->call, "        %s_f%u(args);\n    }\n", e->prefix, function);
+        return;
+    }
     gcut_text_add(
         e->call, "    {\n        void *const b[] = %s;\n        %s_f%u(&(const %s_args){x, b, %u});\n    }\n",
         gcut_c_args(e), e->prefix, function, e->prefix, *e->faults);
@@ -499,11 +526,10 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
     }
     W(&u, "static void %s_f\1(const %s_args *args)\n{\n", e->prefix, e->prefix);
     W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n", e->prefix);
-    W(&u, "    const int nt = x->plan->threads;\n");
     describe_gemm(&u, &pa, &pb, &pc);
-    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s, (void *)(args + 1), %d, %s);\n}\n\n", t, pa, pb, pc,
+    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s, (void *)(args + %u), %d, %s);\n}\n\n", t, pa, pb, pc,
       l->columns ? gcut_printf(u.m->arena, "%s_f%u", e->prefix, loop)
                  : gcut_printf(u.m->arena, "%s_f\1_tile", e->prefix),
-      !l->columns, gcut_crew_c(u.m, &crew));
+      1 + gcut_chains(e), !l->columns, gcut_crew_c(u.m, &crew));
     return gcut_c_function(e);
 }

@@ -8,12 +8,12 @@
 #define SHORT_ROW 64
 
 /* An updated parameter is stored where the product still reads its old value for the next tile. */
-static bool overwrites_operand(const gcut_half *h, const gcut_unit *gemm, gcut_ref v)
+static bool overwrites_operand(const gcut_half *h, uint32_t gemm, gcut_ref v)
 {
-    const gcut_node *n = gcut_node_at(h->g, gemm->nodes.at[0]);
-    for (uint32_t k = 0; k < n->nargs; k++)
-        if (h->buffer[v] != GCUT_NONE && h->buffer[h->view[gcut_arg(h->g, n, k)].root] == h->buffer[v])
-            return true;
+    gcut_cursor at = {0};
+    if (h->buffer[v] == GCUT_NONE) return false;
+    for (gcut_ref x; gcut_unit_read(h, gemm, &at, &x);)
+        if (gcut_read_buffer(h, &at, x) == h->buffer[v]) return true;
     return false;
 }
 
@@ -30,7 +30,7 @@ bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
     bool reads = false;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        if (overwrites_operand(h, w, n->res0)) return false;
+        if (overwrites_operand(h, gemm, n->res0)) return false;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(h->g, n, k);
             if (sum && h->view[v].root == sum) return false;

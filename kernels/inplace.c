@@ -39,16 +39,9 @@ static bool reads_before(const gcut_loop *l, const gcut_member *r, gcut_ref old)
 static bool feeds_product(const gcut_half *h, uint32_t before, uint32_t unit, uint32_t buffer)
 {
     if (before == GCUT_NONE || !gcut_is_epilogue(h, before, unit)) return false;
-    const gcut_unit *u = &h->units.at[before];
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            bool copied = i == 0 && u->operand_copy && u->operand_copy[k] != GCUT_NONE;
-            uint32_t b = copied ? h->units.at[u->operand_copy[k]].copy_to
-                                : h->buffer[h->view[gcut_arg(h->g, n, k)].root];
-            if (b == buffer) return true;
-        }
-    }
+    gcut_cursor at = {0};
+    for (gcut_ref v; gcut_unit_read(h, before, &at, &v);)
+        if (gcut_read_buffer(h, &at, v) == buffer) return true;
     return false;
 }
 

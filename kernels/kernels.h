@@ -23,8 +23,10 @@ bool gcut_emit_widens(gcut_emit e);
 
 /* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only
  * read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no
- * kernel. */
-gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd);
+ * kernel.  It is to be fast at those sizes, which must outlive it, and threads (0 = not known), and is right
+ * at all. */
+gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
+                         int threads);
 /* Marks every node with the kernel it became: #kernel(k3). */
 void gcut_program_mark(const gcut_program *p);
 

@@ -50,6 +50,7 @@ typedef struct gcut_loop {
     bool *have;   /* members whose variable exists in the scope being written */
     bool columns; /* the function covers columns j0..j1 of its rows, not all C of them */
     bool lines;   /* the statements being written are of whole lines that go past the caches (stream.c) */
+    bool fill; /* its one result goes to `out`, from row r0 and column j0 on, `ld` elements from row to row */
 } gcut_loop;
 
 static inline const char *gcut_loop_from(const gcut_loop *l)
@@ -121,6 +122,8 @@ void gcut_loop_stream_lines(gcut_loop *l, int p);
  * after all of it. */
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function);
 void gcut_emit_loop_call(const gcut_loop *l, uint32_t function);
+/* The gcut_rt_fill_fn of a loop unit that is a chain (gcut_chain_half). */
+uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a);
 typedef struct gcut_tiles {
     gcut_emitter *product;
     uint32_t plain, tiles, loop; /* functions: the product alone (for whole rows), both on tiles, the loop */

@@ -20,6 +20,7 @@ static gcut_half *half_new(gcut_program *p, gcut_graph *g)
 static void lower_half(gcut_program *p, gcut_half *h)
 {
     gcut_group(p, h);
+    gcut_prologues(p, h);
     gcut_place_half(p, h);
     gcut_order_half(p, h);
     gcut_shape_epilogues(h);
@@ -38,11 +39,15 @@ static void lower_half(gcut_program *p, gcut_half *h)
     }
 }
 
-gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd)
+gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
+                         int threads)
 {
     gcut_module *m = fwd->module;
     gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
     p->module = m;
+    p->at = at;
+    p->nat = nat;
+    p->threads = threads;
     int step = 0;
     half_new(p, fwd);
     half_new(p, bwd);
@@ -72,6 +77,9 @@ int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcu
         gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
                   "the size of %%%s cannot be computed at these dimensions", b->name);
     n *= gcut_dtype_bytes(b->dtype);
+    if (b->product &&
+        gcut_chain_packings(p->halves.at[b->half], b->product - 1, b->operand, at, nat, threads) > 0)
+        n = 0;
     if (b->crew != GCUT_NONE) {
         gcut_crew crew = gcut_unit_crew(p->halves.at[b->half], b->crew);
         n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);

@@ -76,8 +76,10 @@ typedef struct gcut_unit {
     uint32_t partial;  /* buffer of per-block partial results, or a convolution's workspace, or GCUT_NONE */
     unsigned sums; /* GEMM: nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
     GCUT_VEC(uint32_t) bodies; /* REGION: a half for each region, in the node's order */
-    uint32_t seen, top;        /* of group.c, where units depend on which */
-    int step, end;             /* its step of the timeline, and the one after its bodies' last */
+    struct gcut_chain
+        *chain[2];      /* GEMM, by operand: what computes it while it is packed; NULL: memory has it */
+    uint32_t seen, top; /* of group.c, where units depend on which */
+    int step, end;      /* its step of the timeline, and the one after its bodies' last */
 } gcut_unit;
 
 #define GCUT_CHUNK 4096 /* elements of a flat unit that one row holds */
@@ -103,6 +105,8 @@ typedef struct gcut_buffer {
     gcut_dim start,
         step; /* PART: iteration i begins at element start + i * step; `half` is the loop's body */
     bool saved;
+    uint32_t product; /* of half `half`: the unit that this is the room of an operand of, + 1; 0 = none */
+    uint32_t operand; /* which one */
     int birth, death; /* steps of the program's timeline; -1 = never used */
     const char *name;
 } gcut_buffer;
@@ -128,6 +132,10 @@ enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_NHALVES };
 
 struct gcut_program {
     gcut_module *module;
+    const gcut_dim_binding
+        *at; /* the sizes and threads that it is to be fast at, 0 = unknown; it is right at all */
+    uint32_t nat;
+    int threads;
     GCUT_VEC(gcut_half *) halves; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;
@@ -166,15 +174,51 @@ bool gcut_unit_reaches(gcut_half *h, uint32_t from, uint32_t to, bool indirect);
  * may depend on that unit, all with a top of at least the unit's own, is raised with it. */
 void gcut_unit_raise(gcut_half *h, uint32_t from, uint32_t to);
 typedef struct gcut_cursor {
-    uint32_t i, k;
+    uint32_t i, k;      /* node, operand */
+    uint32_t link, arg; /* of its chain: node, operand */
+    uint32_t copy;      /* the COPY unit that is read instead of what was found last, or GCUT_NONE */
 } gcut_cursor;
-/* The next unit that `unit` depends on, from *at (start at {0, 0}); GCUT_NONE at the end. Repeats are
+/* The next unit that `unit` depends on, from *at (start at {0}); GCUT_NONE at the end. Repeats are
  * possible. */
 uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at);
 /* The unit that stores what v views; GCUT_NONE for parameters, constants and iotas. */
 uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v);
 bool gcut_root_is_const(const gcut_half *h, gcut_ref root);
 bool gcut_root_is_iota(const gcut_half *h, gcut_ref root);
+
+/* prologue.c: operands that are computed while they are packed. */
+typedef struct gcut_chain {
+    gcut_ref v;               /* the value, read as it is, row by row, and by this product alone */
+    GCUT_VEC(uint32_t) nodes; /* that compute it, operands first */
+    gcut_dim rows, inner;
+    bool ends_rows; /* a loop behind the product takes whole rows of it */
+    int64_t most;   /* packings of an element that cost no more than storing it does */
+    uint32_t room;  /* its buffer where the product packs more often, or not at all */
+} gcut_chain;
+static inline const gcut_chain *gcut_unit_chain(const gcut_unit *u, uint32_t k)
+{
+    return k < 2 ? u->chain[k] : NULL;
+}
+/* Once grouped: decides the chains of all products; loops lose what only a chain computes. */
+void gcut_prologues(const gcut_program *p, gcut_half *h);
+/* The next value that the nodes of a unit read, those of its chains included and of its own members too. */
+bool gcut_unit_read(const gcut_half *h, uint32_t unit, gcut_cursor *at, gcut_ref *v);
+/* Where it is. */
+uint32_t gcut_read_buffer(const gcut_half *h, const gcut_cursor *at, gcut_ref v);
+/* The half with a chain as one more loop unit; nothing but what is read of a chain holds in it. */
+gcut_half gcut_chain_half(const gcut_half *h, const gcut_chain *c, gcut_arena *a, uint32_t *unit);
+typedef struct gcut_product {
+    gcut_dim m, n, k, csa; /* csa: elements of A from one step of k to the next */
+    int size;              /* bytes of an element */
+} gcut_product;
+gcut_product gcut_product_of(const gcut_half *h, uint32_t unit);
+/* How often the product packs each element of operand k as it computes it, and the room is empty; 0: the
+ * operand is made in its room, and packed from there. */
+int64_t gcut_chain_packings(const gcut_half *h, uint32_t unit, uint32_t k, const gcut_dim_binding *at,
+                            uint32_t nat, int threads);
+/* Is the room empty?  Over x->d_<symbol> and nt. */
+const char *gcut_chain_fills_c(const gcut_half *h, uint32_t unit, uint32_t k);
+
 /* How `v`, operand of a member of loop unit u, is read there. */
 typedef enum gcut_access {
     GCUT_X_CONST,
@@ -270,6 +314,10 @@ typedef struct gcut_emitter {
     gcut_text *body;           /* the function being written */
     gcut_text *call;           /* the body of NAME_half<k>, or of a region inside it */
     GCUT_VEC(uint32_t) args;   /* the buffers behind b[0], b[1], … of this launch */
+    struct {
+        uint32_t function;
+        const char *args;
+    } fill[2]; /* a product's chains, by operand */
 } gcut_emitter;
 
 /* loop.c: row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
@@ -303,6 +351,11 @@ void gcut_shape_epilogues(gcut_half *h);
 /* emit_unit.c: every kind but LOOP: the function, whose number it returns, then the launch. */
 uint32_t gcut_emit_unit(gcut_emitter *e);
 void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
+/* The functions of a product's chains, first of all; how many there are. */
+void gcut_emit_chains(gcut_emitter *e);
+uint32_t gcut_chains(const gcut_emitter *e);
+/* Declares args[]: of the product, of its chains, of its epilogue, when there is one. */
+void gcut_emit_args(const gcut_emitter *e, const gcut_emitter *epilogue);
 /* The pointer to operand k as the unit reads it, packed; and to its result. */
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);
 const char *gcut_emit_result(gcut_emitter *e);

@@ -30,7 +30,7 @@ static uint32_t *wishes(const gcut_half *h, gcut_arena *a)
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t u = h->units.n; u-- > 0;) {
-            gcut_cursor cursor = {0, 0};
+            gcut_cursor cursor = {0};
             for (uint32_t s; !h->units.at[u].dead && (s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE;)
                 if (at[s] > at[u]) at[s] = at[u], changed = true;
         }
@@ -48,7 +48,7 @@ void gcut_order_half(gcut_program *p, gcut_half *h)
     while (left--) {
         uint32_t best = GCUT_NONE;
         for (uint32_t u = 0; u < h->units.n; u++) {
-            gcut_cursor cursor = {0, 0};
+            gcut_cursor cursor = {0};
             uint32_t s = GCUT_NONE;
             if (done[u] || h->units.at[u].dead) continue;
             if (best != GCUT_NONE && at[best] <= at[u]) continue;
@@ -87,14 +87,11 @@ static void touch_unit(gcut_program *p, const gcut_half *h, uint32_t unit, int s
     for (uint32_t k = 0; k < u->nodes.n; k++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) touch(p, h->buffer[h->view[v].root], step);
-        for (uint32_t j = 0; j < n->nargs; j++) {
-            bool copied = k == 0 && u->operand_copy && u->operand_copy[j] != GCUT_NONE;
-            touch(p,
-                  copied ? h->units.at[u->operand_copy[j]].copy_to
-                         : h->buffer[h->view[gcut_arg(h->g, n, j)].root],
-                  step);
-        }
     }
+    gcut_cursor at = {0};
+    for (gcut_ref v; gcut_unit_read(h, unit, &at, &v);) touch(p, gcut_read_buffer(h, &at, v), step);
+    for (uint32_t k = 0; k < 2; k++)
+        if (u->chain[k]) touch(p, u->chain[k]->room, step);
 }
 
 /* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.

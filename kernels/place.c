@@ -126,11 +126,9 @@ static bool reads_root(const gcut_half *h, uint32_t unit, gcut_ref root)
     const gcut_unit *u = &h->units.at[unit];
     if (u->dead) return false;
     if (u->kind == GCUT_U_COPY) return u->copy_aside == GCUT_NONE && h->view[u->copy_from].root == root;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++)
-            if (h->view[gcut_arg(h->g, n, k)].root == root) return true;
-    }
+    gcut_cursor at = {0};
+    for (gcut_ref v; gcut_unit_read(h, unit, &at, &v);)
+        if (h->view[v].root == root) return true;
     return false;
 }
 
@@ -256,12 +254,13 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
                 w->copy_to = arena_buffer(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
             if (gcut_unit_source(h, w->copy_from) != GCUT_NONE) gcut_place_store(p, h, w->copy_from);
         }
+        gcut_cursor at = {0};
+        for (gcut_ref v; gcut_unit_read(h, u, &at, &v);) {
+            uint32_t s = gcut_unit_source(h, v);
+            if (s != GCUT_NONE && s != u) gcut_place_store(p, h, v);
+        }
         for (uint32_t i = 0; i < w->nodes.n; i++) {
             const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
-            for (uint32_t k = 0; k < n->nargs; k++) {
-                uint32_t s = gcut_unit_source(h, gcut_arg(g, n, k));
-                if (s != GCUT_NONE && s != u) gcut_place_store(p, h, gcut_arg(g, n, k));
-            }
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
                 if (w->left_out && w->left_out >> (v - n->res0) & 1) continue;
                 gcut_level l = h->level[h->view[v].root];
@@ -297,6 +296,24 @@ static void place_conv(gcut_program *p, gcut_half *h, uint32_t u)
                                                                 .name = "convolution workspace"});
 }
 
+/* Where a product puts an operand that it would compute as it packs, should that be better. */
+static void place_rooms(gcut_program *p, const gcut_half *h, uint32_t u)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        gcut_chain *c = h->units.at[u].chain[k];
+        if (!c) continue;
+        const gcut_type *t = gcut_type_of(h->g, c->v);
+        c->room = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+                                                     .crew = GCUT_NONE,
+                                                     .dtype = t->dtype,
+                                                     .count = gcut_type_numel(p->module, t),
+                                                     .half = h->index,
+                                                     .product = u + 1,
+                                                     .operand = k,
+                                                     .name = h->g->values.at[c->v].name});
+    }
+}
+
 static void place_workspace(gcut_program *p, gcut_half *h)
 {
     for (uint32_t u = 0; u < h->units.n; u++) {
@@ -305,6 +322,7 @@ static void place_workspace(gcut_program *p, gcut_half *h)
         if (w->kind == GCUT_U_ATTENTION || w->kind == GCUT_U_ATTENTION_GRAD)
             w->scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
         if (w->kind == GCUT_U_CONV) place_conv(p, h, u);
+        if (w->kind == GCUT_U_GEMM) place_rooms(p, h, u);
         if (w->kind != GCUT_U_LOOP) continue;
         gcut_dim scratch, partial;
         gcut_loop_workspace(h, u, &scratch, &partial, p->module);

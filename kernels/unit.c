@@ -77,14 +77,9 @@ uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
     const gcut_unit *u = unit_at(h, unit);
     for (;;) {
         uint32_t s;
-        if (at->i < u->nodes.n) {
-            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[at->i]);
-            if (at->k >= n->nargs) {
-                at->i++;
-                at->k = 0;
-                continue;
-            }
-            s = gcut_unit_source(h, gcut_arg(h->g, n, at->k++));
+        gcut_ref v;
+        if (gcut_unit_read(h, unit, at, &v)) {
+            s = gcut_unit_source(h, v);
         } else if (u->kind == GCUT_U_COPY && at->i == 0) {
             at->i = 1; /* asked, not kept in `before`: units merge while grouping goes on */
             s = gcut_unit_source(h, u->copy_from);
@@ -114,7 +109,7 @@ typedef struct walk {
 static bool reaches(const walk *w, uint32_t to)
 {
     gcut_unit *u = unit_at(w->h, to);
-    gcut_cursor cursor = {0, 0};
+    gcut_cursor cursor = {0};
     uint32_t s;
     if (u->seen == w->number || u->top < w->bottom) return false;
     u->seen = w->number;
@@ -128,7 +123,7 @@ bool gcut_unit_reaches(gcut_half *h, uint32_t from, uint32_t to, bool indirect)
     gcut_unit *u = unit_at(h, from), *v = unit_at(h, to);
     walk w = {h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, ++h->walks};
     bool found = !indirect && from == to;
-    gcut_cursor cursor = {0, 0};
+    gcut_cursor cursor = {0};
     uint32_t s;
     v->seen = w.number;
     if (indirect) u->seen = w.number;

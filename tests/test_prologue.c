@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Operands of products that are computed while they are packed: of sizes at which products pack, and at which
+ * they do not.  The interpreter agrees; neither threads nor what is saved change a bit; the peak is
+ * predicted.
+ */
+#include "harness.h"
+
+#include "gradcut/gradcut.h"
+
+#include <stdlib.h>
+
+/* The gelu and the normed rows of a transformer's second half; the batch decides whether products pack. */
+static gcut_graph *block(gcut_ctx *ctx)
+{
+    static const char text[] =
+        "gcut 1\n"
+        "func @block[N in 1..](input %x: f32[N, 576], param %g: f32[576], param %c: f32[576], param %w: "
+        "f32[576, "
+        "640],\n"
+        "                      param %b: f32[640], param %v: f32[640, 576]) -> (out loss: f32[]) {\n"
+        "  %n = layer_norm(%x, %g, %c)\n"
+        "  %p = matmul(%n, %w)\n"
+        "  %q = broadcast(%b, shape=[N, 640], axes=[1])\n"
+        "  %h = add(%p, %q)\n"
+        "  %a = gelu(%h)\n"
+        "  %y = matmul(%a, %v)\n"
+        "  %z = add(%y, %x)\n"
+        "  %s = mul(%z, %z)\n"
+        "  %loss = mean(%s, axes=[0, 1])\n"
+        "  return %loss\n"
+        "}\n";
+    char path[] = "/tmp/gcut-prologue-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *f = fdopen(fd, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    remove(path);
+    if (!g) fail_msg("%s", gcut_last_error(ctx));
+    return g;
+}
+
+static gcut_options options(const gcut_size *at, const char *policy, int threads)
+{
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.at = at;
+    opt.nat = 1;
+    opt.threads = threads;
+    opt.policy = policy;
+    return opt;
+}
+
+/* All results of one compiled step, one after the other. */
+static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, int64_t n, const char *policy, int threads,
+                              size_t *size)
+{
+    gcut_size at = {"N", n};
+    gcut_options opt = options(&at, policy, threads);
+    gcut_step *s = gcut_compile(g, &opt);
+    if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    gcut_stats st = gcut_step_stats(s);
+    assert_int_equal(st.peak_bytes, st.predicted_bytes);
+    unsigned char *all = NULL;
+    *size = 0;
+    for (size_t i = 0; i < gcut_step_value_count(s); i++) {
+        gcut_value_info v = gcut_step_value_at(s, i);
+        if (strcmp(v.role, "out") != 0 && strcmp(v.role, "grad") != 0) continue;
+        all = realloc(all, *size + (size_t)v.bytes);
+        assert_non_null(all);
+        memcpy(all + *size, v.at, (size_t)v.bytes);
+        *size += (size_t)v.bytes;
+    }
+    gcut_step_free(s);
+    return all;
+}
+
+static const int64_t batches[] = {768, 333, 1};
+
+/* Without the largest batch, which the interpreter would take long for. */
+static void test_agree(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = block(ctx);
+    for (size_t i = 1; i < sizeof batches / sizeof *batches; i++) {
+        gcut_size at = {"N", batches[i]};
+        gcut_options opt = options(&at, "mincut", 2);
+        gcut_check_report r = gcut_ladder(g, &opt, NULL, 0, -1);
+        if (!r.ok)
+            fail_msg("N=%lld\n%s%s", (long long)batches[i], r.text ? r.text : "", gcut_last_error(ctx));
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* What is saved is computed once and stored; what is not, in packings. */
+static void test_same_bits(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"mincut", "recompute-all"};
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = block(ctx);
+    compile_quickly(true);
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        size_t size, other;
+        unsigned char *want = results(ctx, g, batches[i], "save-all", 1, &size);
+        for (int k = 0; k < 4; k++) {
+            unsigned char *got = results(ctx, g, batches[i], policies[k % 2], k + 1, &other);
+            assert_int_equal(other, size);
+            if (memcmp(want, got, size) != 0)
+                fail_msg("N=%lld: %s with %d threads differs", (long long)batches[i], policies[k % 2], k + 1);
+            free(got);
+        }
+        free(want);
+    }
+    compile_quickly(false);
+    gcut_ctx_free(ctx);
+}
+
+/* The forward half computes both left operands, and the backward half both again. */
+static void test_is_fused(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_size at = {"N", 768};
+    gcut_options opt = options(&at, "mincut", 2);
+    const char *const text = gcut_show(block(ctx), &opt, GCUT_STAGE_KERNEL, false);
+    if (!text) fail_msg("%s", gcut_last_error(ctx));
+    /* The gelu has no kernel of its own: it goes with the product that reads it. */
+    const char *gelu = strstr(text, " = gelu("), *kernel = gelu ? strstr(gelu, "#kernel(") : NULL;
+    assert_non_null(kernel);
+    const char *product = strstr(gelu, " = matmul(");
+    assert_non_null(product);
+    const char *its = strstr(product, "#kernel(");
+    assert_non_null(its);
+    assert_memory_equal(kernel, its, strcspn(its, ")") + 1);
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_is_fused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
