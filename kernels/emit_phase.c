@@ -247,7 +247,7 @@ static void emit_lines(gcut_loop *l, const column *c, int line)
     W(l, "        for (int64_t c0 = h%d; c0 < e%d; c0 += %d) {\n", p, p, line);
     gcut_loop_stream_arrays(l, p);
     W(l, "        GCUT_RT_APART_FEW for (int l = 0; l < %d; l++) {\n", line);
-    W(l, "            const int64_t c = c0 + l;\n");
+    W(l, "            const int64_t c = c0 + l;\n            (void)c;\n");
     l->lines = true;
     emit_column(l, c, 0);
     l->lines = false;
