@@ -31,45 +31,8 @@ static inline int64_t block_of(int64_t k, int64_t p)
     return b;
 }
 
-#define T float
-#define NAME(x) x##_f32_base
-#define TARGET
-#define LANES 4
-#include "kernels/rt/sums_kernel.h"
-
-#define T double
-#define NAME(x) x##_f64_base
-#define TARGET
-#define LANES 2
-#include "kernels/rt/sums_kernel.h"
-
-#ifdef __x86_64__
-
-#define T float
-#define NAME(x) x##_f32_avx2
-#define TARGET AVX2
-#define LANES 8
-#include "kernels/rt/sums_kernel.h"
-
-#define T double
-#define NAME(x) x##_f64_avx2
-#define TARGET AVX2
-#define LANES 4
-#include "kernels/rt/sums_kernel.h"
-
-#define T float
-#define NAME(x) x##_f32_avx512
-#define TARGET AVX512
-#define LANES 16
-#include "kernels/rt/sums_kernel.h"
-
-#define T double
-#define NAME(x) x##_f64_avx512
-#define TARGET AVX512
-#define LANES 8
-#include "kernels/rt/sums_kernel.h"
-
-#endif
+#define KERNEL "kernels/rt/sums_kernel.h"
+#include "kernels/rt/instances.h"
 
 #define SUMS(type, T)                                                                                        \
     void gcut_rt_sums_##type(int64_t n, int64_t k, const T *x, int64_t is, int64_t ps, T *sum)               \
