@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Writing past the caches: every byte and no other, wherever it begins; copies and gathers that are so
- * written. The libraries of other processors write so from 256 bytes on.
+ * written, here from 256 bytes on; and from which size on, when nobody says.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "gradcut/gradcut_rt.h"
 
@@ -56,9 +58,40 @@ static void lines(void **state)
             assert_int_equal(gcut_rt_to_line(b + i, size), (64 - i) % 64 / size);
 }
 
+/* What a process decides that is told this much; it is decided once. */
+static int64_t decided(const char *told)
+{
+    int ends[2];
+    int64_t n = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (told)
+            setenv("GRADCUT_STREAM_BYTES", told, 1);
+        else
+            unsetenv("GRADCUT_STREAM_BYTES");
+        n = gcut_rt_stream_bytes();
+        _exit(write(ends[1], &n, sizeof n) != sizeof n);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(ends[0], &n, sizeof n), sizeof n);
+    close(ends[0]), close(ends[1]);
+    return n;
+}
+
+/* Before anything has decided. */
 static void size_of_the_cache(void **state)
 {
     (void)state;
+    const int64_t cache = decided(NULL);
+    assert_in_range(cache, 256 << 10, INT64_C(4) << 30); /* of a core's last one, whatever it is */
+    assert_int_equal(cache % 64, 0);
+    assert_int_equal(decided("4096"), 4096);
+    static const char *const no_sizes[] = {"", "0", "-5", "64MiB", "x"};
+    for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++)
+        assert_int_equal(decided(no_sizes[i]), cache);
     int64_t n = gcut_rt_stream_bytes();
     assert_int_equal(n, 256);
     setenv("GRADCUT_STREAM_BYTES", "1", 1); /* too late */
@@ -116,8 +149,8 @@ static void rows_move(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_byte), cmocka_unit_test(lines),
-                                       cmocka_unit_test(size_of_the_cache), cmocka_unit_test(rows_move)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(size_of_the_cache), cmocka_unit_test(every_byte),
+                                       cmocka_unit_test(lines), cmocka_unit_test(rows_move)};
     setenv("GRADCUT_STREAM_BYTES", "256", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

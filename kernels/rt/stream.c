@@ -54,8 +54,9 @@ static int64_t last_cache(void)
 static int64_t decided(void)
 {
     const char *told = getenv("GRADCUT_STREAM_BYTES");
-    int64_t n = told ? strtoll(told, NULL, 10) : 0;
-    if (n <= 0) n = last_cache();
+    char *end = NULL;
+    int64_t n = told ? strtoll(told, &end, 10) : 0;
+    if (n <= 0 || *end) n = last_cache(); /* nobody to tell that it is no number of bytes */
     return n > 0 ? n : L3_BYTES;
 }
 
