@@ -84,8 +84,8 @@ static gcut_cost *cost_of(walk *w, const gcut_half *h, uint32_t unit, const char
     gcut_cost *c = &w->out.at[w->out.n];
     if (w->of[u->step]) return &w->out.at[w->of[u->step] - 1];
     w->of[u->step] = ++w->out.n;
-    const gcut_node *n = u->kind == GCUT_U_COPY ? gcut_def(g, u->copy_from)
-                                                : gcut_node_at(g, u->nodes.at[u->sums ? 0 : u->nodes.n - 1]);
+    const gcut_node *n =
+        u->kind == GCUT_U_COPY ? gcut_def(g, u->copy_from) : gcut_node_at(g, gcut_unit_result(u));
     *c = (gcut_cost){.class = class, .half = w->half, .launch = u->step};
     c->value = g->values.at[u->kind == GCUT_U_COPY ? u->copy_from : n->res0].name;
     c->op = n ? gcut_op_get((gcut_op)n->op)->name : "param";

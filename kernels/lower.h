@@ -178,9 +178,20 @@ typedef struct gcut_cursor {
     uint32_t link, arg; /* of its chain: node, operand */
     uint32_t copy;      /* the COPY unit that is read instead of what was found last, or GCUT_NONE */
 } gcut_cursor;
+/* The next value that the nodes of a unit read, those of its chains included and of its own members too, from
+ * *at (start at {0}); false at the end. */
+bool gcut_unit_read(const gcut_half *h, uint32_t unit, gcut_cursor *at, gcut_ref *v);
+/* Where it is. */
+uint32_t gcut_read_buffer(const gcut_half *h, const gcut_cursor *at, gcut_ref v);
 /* The next unit that `unit` depends on, from *at (start at {0}); GCUT_NONE at the end. Repeats are
  * possible. */
 uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at);
+/* The node that a unit, no COPY, is named after: its last one, but of a product that has a sum the product.
+ */
+static inline uint32_t gcut_unit_result(const gcut_unit *u)
+{
+    return u->nodes.at[u->sums ? 0 : u->nodes.n - 1];
+}
 /* The unit that stores what v views; GCUT_NONE for parameters, constants and iotas. */
 uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v);
 bool gcut_root_is_const(const gcut_half *h, gcut_ref root);
@@ -199,12 +210,10 @@ static inline const gcut_chain *gcut_unit_chain(const gcut_unit *u, uint32_t k)
 {
     return k < 2 ? u->chain[k] : NULL;
 }
+/* Does it compute the root? */
+bool gcut_chain_has(const gcut_half *h, const gcut_chain *c, gcut_ref root);
 /* Once grouped: decides the chains of all products; loops lose what only a chain computes. */
 void gcut_prologues(const gcut_program *p, gcut_half *h);
-/* The next value that the nodes of a unit read, those of its chains included and of its own members too. */
-bool gcut_unit_read(const gcut_half *h, uint32_t unit, gcut_cursor *at, gcut_ref *v);
-/* Where it is. */
-uint32_t gcut_read_buffer(const gcut_half *h, const gcut_cursor *at, gcut_ref v);
 /* The half with a chain as one more loop unit; nothing but what is read of a chain holds in it. */
 gcut_half gcut_chain_half(const gcut_half *h, const gcut_chain *c, gcut_arena *a, uint32_t *unit);
 typedef struct gcut_product {
@@ -354,7 +363,8 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
 /* The functions of a product's chains, first of all; how many there are. */
 void gcut_emit_chains(gcut_emitter *e);
 uint32_t gcut_chains(const gcut_emitter *e);
-/* Declares args[]: of the product, of its chains, of its epilogue, when there is one. */
+/* Declares args[]: of a unit, of its chains, of its epilogue, when there is one.  Only the last one of them
+ * checks indexes. */
 void gcut_emit_args(const gcut_emitter *e, const gcut_emitter *epilogue);
 /* The pointer to operand k as the unit reads it, packed; and to its result. */
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);

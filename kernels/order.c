@@ -15,7 +15,7 @@
 static uint32_t wish(const gcut_half *h, uint32_t u)
 {
     const gcut_unit *w = &h->units.at[u];
-    if (w->kind != GCUT_U_COPY) return w->nodes.at[w->sums ? 0 : w->nodes.n - 1] + 1;
+    if (w->kind != GCUT_U_COPY) return gcut_unit_result(w) + 1;
     if (w->copy_late != GCUT_NONE) return w->copy_late + 1;
     uint32_t def = h->g->values.at[w->copy_from].def;
     return def == GCUT_NONE ? 0 : def + 2;

@@ -38,7 +38,7 @@ static const char *doing(const gcut_program *p, gcut_arena *a, int step)
     const gcut_unit *u = unit_at(p, step, &h);
     if (!u) return "nothing";
     if (u->kind == GCUT_U_COPY) return gcut_printf(a, "%%%s copy", h->g->values.at[u->copy_from].name);
-    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[u->sums ? 0 : u->nodes.n - 1]);
+    const gcut_node *n = gcut_node_at(h->g, gcut_unit_result(u));
     return gcut_printf(a, "%%%s %s", n->nres ? h->g->values.at[n->res0].name : "?",
                        gcut_op_get((gcut_op)n->op)->name);
 }

@@ -17,56 +17,10 @@ enum {
     MAX_CHAIN = 48,
     WRITE_PS = 240, /* of four bytes of a value beyond the second-level cache, for one core */
     READ_PS = 90,
-    LEAST_PS =
-        200, /* more than packing four bytes takes, of a chain of any length: by way of a block in cache */
+    LEAST_PS = 200, /* of any chain: more than packing four bytes takes, by way of a block in cache */
     ASSUMED = 1024, /* a size that nobody gave */
     THREADS = 2     /* likewise */
 };
-
-/* ---- what a unit reads ---- */
-
-static bool in_chain(const gcut_half *h, const gcut_chain *c, gcut_ref root)
-{
-    for (uint32_t i = 0; i < c->nodes.n; i++)
-        if (gcut_node_at(h->g, c->nodes.at[i])->res0 == root) return true;
-    return false;
-}
-
-static bool chain_read(const gcut_half *h, const gcut_chain *c, gcut_cursor *at, gcut_ref *v)
-{
-    for (; at->link < c->nodes.n; at->link++, at->arg = 0) {
-        const gcut_node *n = gcut_node_at(h->g, c->nodes.at[at->link]);
-        while (at->arg < n->nargs) {
-            *v = gcut_arg(h->g, n, at->arg++);
-            if (!in_chain(h, c, h->view[*v].root)) return true;
-        }
-    }
-    return false;
-}
-
-bool gcut_unit_read(const gcut_half *h, uint32_t unit, gcut_cursor *at, gcut_ref *v)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    for (; at->i < u->nodes.n; at->i++, at->k = 0) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[at->i]);
-        for (; at->k < n->nargs; at->k++, at->link = at->arg = 0) {
-            const gcut_chain *c = at->i == 0 ? gcut_unit_chain(u, at->k) : NULL; /* behind it is a sum */
-            at->copy = GCUT_NONE;
-            if (c && chain_read(h, c, at, v)) return true;
-            if (c) continue;
-            if (at->i == 0 && u->operand_copy) at->copy = u->operand_copy[at->k];
-            *v = gcut_arg(h->g, n, at->k++);
-            at->link = at->arg = 0;
-            return true;
-        }
-    }
-    return false;
-}
-
-uint32_t gcut_read_buffer(const gcut_half *h, const gcut_cursor *at, gcut_ref v)
-{
-    return at->copy != GCUT_NONE ? h->units.at[at->copy].copy_to : h->buffer[h->view[v].root];
-}
 
 /* ---- the product ---- */
 
@@ -206,7 +160,7 @@ static bool loads(const search *s, gcut_ref x)
 {
     gcut_ref root = s->h->view[x].root;
     return !gcut_root_is_const(s->h, root) && !gcut_root_is_iota(s->h, root) &&
-           !in_chain(s->h, &s->chain, root) &&
+           !gcut_chain_has(s->h, &s->chain, root) &&
            gcut_type_numel(s->h->g->module, gcut_type_of(s->h->g, root)) == s->h->units.at[s->unit].numel;
 }
 

@@ -66,11 +66,8 @@ static bool is_behind(gcut_half *h, uint32_t product, gcut_ref sum)
     for (uint32_t u = 0; u < h->units.n; u++) {
         const gcut_unit *w = &h->units.at[u];
         bool reads = w->kind == GCUT_U_COPY && !w->dead && h->view[w->copy_from].root == sum;
-        for (uint32_t i = 0; i < w->nodes.n && !reads; i++) {
-            const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
-            for (uint32_t k = 0; k < n->nargs && !reads; k++)
-                reads = h->view[gcut_arg(h->g, n, k)].root == sum;
-        }
+        gcut_cursor at = {0};
+        for (gcut_ref v; !reads && gcut_unit_read(h, u, &at, &v);) reads = h->view[v].root == sum;
         if (reads && gcut_unit_reaches(h, u, product, false)) return true;
     }
     return false;

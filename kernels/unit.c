@@ -70,6 +70,51 @@ uint32_t gcut_unit_source(const gcut_half *h, gcut_ref v)
     return h->unit_of[h->view[v].root];
 }
 
+/* ---- reads ---- */
+
+bool gcut_chain_has(const gcut_half *h, const gcut_chain *c, gcut_ref root)
+{
+    for (uint32_t i = 0; i < c->nodes.n; i++)
+        if (gcut_node_at(h->g, c->nodes.at[i])->res0 == root) return true;
+    return false;
+}
+
+static bool chain_read(const gcut_half *h, const gcut_chain *c, gcut_cursor *at, gcut_ref *v)
+{
+    for (; at->link < c->nodes.n; at->link++, at->arg = 0) {
+        const gcut_node *n = gcut_node_at(h->g, c->nodes.at[at->link]);
+        while (at->arg < n->nargs) {
+            *v = gcut_arg(h->g, n, at->arg++);
+            if (!gcut_chain_has(h, c, h->view[*v].root)) return true;
+        }
+    }
+    return false;
+}
+
+bool gcut_unit_read(const gcut_half *h, uint32_t unit, gcut_cursor *at, gcut_ref *v)
+{
+    const gcut_unit *u = &h->units.at[unit];
+    for (; at->i < u->nodes.n; at->i++, at->k = 0) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[at->i]);
+        for (; at->k < n->nargs; at->k++, at->link = at->arg = 0) {
+            const gcut_chain *c = at->i == 0 ? gcut_unit_chain(u, at->k) : NULL; /* behind it is a sum */
+            at->copy = GCUT_NONE;
+            if (c && chain_read(h, c, at, v)) return true;
+            if (c) continue;
+            if (at->i == 0 && u->operand_copy) at->copy = u->operand_copy[at->k];
+            *v = gcut_arg(h->g, n, at->k++);
+            at->link = at->arg = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t gcut_read_buffer(const gcut_half *h, const gcut_cursor *at, gcut_ref v)
+{
+    return at->copy != GCUT_NONE ? h->units.at[at->copy].copy_to : h->buffer[h->view[v].root];
+}
+
 /* ---- reachability ---- */
 
 uint32_t gcut_unit_deps(const gcut_half *h, uint32_t unit, gcut_cursor *at)
