@@ -32,7 +32,7 @@ uint32_t gcut_chains(const gcut_emitter *e)
 
 void gcut_emit_args(const gcut_emitter *e, const gcut_emitter *epilogue)
 {
-    uint32_t n = 1, first = *e->faults;
+    uint32_t n = 1;
     gcut_text_add(e->call, "        void *const b0[] = %s;\n", gcut_c_args(e));
     for (uint32_t k = 0; k < 2; k++)
         if (e->h->units.at[e->unit].chain[k])
@@ -40,6 +40,6 @@ void gcut_emit_args(const gcut_emitter *e, const gcut_emitter *epilogue)
     if (epilogue) gcut_text_add(e->call, "        void *const b%u[] = %s;\n", n++, gcut_c_args(epilogue));
     gcut_text_add(e->call, "        const %s_args args[] = {", e->prefix);
     for (uint32_t i = 0; i < n; i++)
-        gcut_text_add(e->call, "%s{x, b%u, %u}", i ? ", " : "", i, epilogue && i == n - 1 ? first : 0);
+        gcut_text_add(e->call, "%s{x, b%u, %u}", i ? ", " : "", i, i == n - 1 ? *e->faults : 0);
     gcut_text_add(e->call, "};\n");
 }

@@ -199,9 +199,8 @@ uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     l.columns = l.fill = true;
     W(&l,
-      "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out, "
-      "int64_t "
-      "ld)\n{\n    const %s_args *const args = arg;\n",
+      "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
+      "                   int64_t ld)\n{\n    const %s_args *const args = arg;\n",
       e->prefix, e->prefix);
     begin_call(&l);
     W(&l, "    (void)t, (void)b;\n");

@@ -105,8 +105,9 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
         n ? n : 1, n, n);
     gcut_emit_team(p, c);
     gcut_text_add(c,
-                  "    plan->head.threads = nt;\n    plan->head.stream_bytes = gcut_rt_stream_bytes();\n    "
-                  "for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
+                  "    plan->head.threads = nt;\n"
+                  "    plan->head.stream_bytes = gcut_rt_stream_bytes();\n"
+                  "    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
                   "    return GCUT_RT_OK;\n}\n\n",
                   n);
 }

@@ -114,9 +114,9 @@ static void describe_chains(unit *u, const char *pa, const char *pb)
     for (uint32_t k = 0; k < 2; k++)
         if (u->u->chain[k])
             W(u,
-              "        .from_%c = {%s_f%u, (void *)(args + %u), %d,\n                   %s ? NULL : (void "
-              "*)(%s)},\n",
-              "ab"[k], u -> e -> prefix, u -> e -> fill[k].function, at++, (k == 0) != turned[k],
+              "        .from_%c = {%s_f%u, (void *)(args + %u), %d,\n"
+              "                   %s ? NULL : (void *)(%s)},\n",
+              k ? 'b' : 'a', u->e->prefix, u->e->fill[k].function, at++, (k == 0) != turned[k],
               gcut_chain_fills_c(u->h, u->e->unit, k), k ? pb : pa);
 }
 
@@ -499,15 +499,9 @@ void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
 {
     unit u = unit_of(e);
     gcut_c_comment(e, kinds[u.u->kind].name);
-    if (gcut_chains(e)) {
-        gcut_text_add(e->call, "    {\n");
-        gcut_emit_args(e, NULL);
-        gcut_text_add(e->call, "        %s_f%u(args);\n    }\n", e->prefix, function);
-        return;
-    }
-    gcut_text_add(
-        e->call, "    {\n        void *const b[] = %s;\n        %s_f%u(&(const %s_args){x, b, %u});\n    }\n",
-        gcut_c_args(e), e->prefix, function, e->prefix, *e->faults);
+    gcut_text_add(e->call, "    {\n");
+    gcut_emit_args(e, NULL);
+    gcut_text_add(e->call, "        %s_f%u(args);\n    }\n", e->prefix, function);
     if (!kinds[u.u->kind].indexes) return;
     uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
     gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis]);
