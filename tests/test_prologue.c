@@ -119,7 +119,7 @@ static void test_same_bits(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* The forward half computes both left operands, and the backward half both again. */
+/* The gelu has no kernel of its own: it has the number of the product that reads it. */
 static void test_is_fused(void **state)
 {
     (void)state;
@@ -128,7 +128,6 @@ static void test_is_fused(void **state)
     gcut_options opt = options(&at, "mincut", 2);
     const char *const text = gcut_show(block(ctx), &opt, GCUT_STAGE_KERNEL, false);
     if (!text) fail_msg("%s", gcut_last_error(ctx));
-    /* The gelu has no kernel of its own: it goes with the product that reads it. */
     const char *gelu = strstr(text, " = gelu("), *kernel = gelu ? strstr(gelu, "#kernel(") : NULL;
     assert_non_null(kernel);
     const char *product = strstr(gelu, " = matmul(");

@@ -13,7 +13,7 @@
 
 #include "api.h"
 
-/* In a build with sanitizers the emitted code has them too. */
+/* In a build for the thread sanitizer the emitted code has it too. */
 #ifndef SANITIZED
 #define SANITIZED ""
 #endif
