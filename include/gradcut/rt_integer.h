@@ -7,51 +7,53 @@
 
 #include <stdint.h>
 
+#include "gradcut/rt_bits.h"
+
 /* Arithmetic wraps (in unsigned, so nothing is undefined), division floors, division by zero gives 0. */
 #define GCUT_RT_INT(S, T, U)                                                                                 \
-    static inline T gcut_abs_##S(T a)                                                                        \
+    GCUT_INLINE T gcut_abs_##S(T a)                                                                          \
     {                                                                                                        \
         return a < 0 ? (T)(U)((U)0 - (U)a) : a;                                                              \
     }                                                                                                        \
-    static inline T gcut_sign_##S(T a)                                                                       \
+    GCUT_INLINE T gcut_sign_##S(T a)                                                                         \
     {                                                                                                        \
         return (T)((a > 0) - (a < 0));                                                                       \
     }                                                                                                        \
-    static inline T gcut_div_##S(T a, T b)                                                                   \
+    GCUT_INLINE T gcut_div_##S(T a, T b)                                                                     \
     {                                                                                                        \
         T d = b == 0 || b == -1 ? (T)1 : b;                                                                  \
         T q = (T)(a / d), r = (T)(a % d);                                                                    \
         q = (T)(q - (r != 0 && (r < 0) != (d < 0)));                                                         \
         return b == 0 ? (T)0 : b == -1 ? (T)(U)((U)0 - (U)a) : q;                                            \
     }                                                                                                        \
-    static inline T gcut_mod_##S(T a, T b)                                                                   \
+    GCUT_INLINE T gcut_mod_##S(T a, T b)                                                                     \
     {                                                                                                        \
         T d = b == 0 || b == -1 ? (T)1 : b;                                                                  \
         T r = (T)(a % d);                                                                                    \
         return r != 0 && (r < 0) != (d < 0) ? (T)(r + d) : r;                                                \
     }
 #define GCUT_RT_ORDER(S, T)                                                                                  \
-    static inline T gcut_relu_##S(T a)                                                                       \
+    GCUT_INLINE T gcut_relu_##S(T a)                                                                         \
     {                                                                                                        \
         return a > 0 ? a : (T)0;                                                                             \
     }                                                                                                        \
-    static inline T gcut_max_##S(T a, T b)                                                                   \
+    GCUT_INLINE T gcut_max_##S(T a, T b)                                                                     \
     {                                                                                                        \
         return a > b ? a : b;                                                                                \
     }                                                                                                        \
-    static inline T gcut_min_##S(T a, T b)                                                                   \
+    GCUT_INLINE T gcut_min_##S(T a, T b)                                                                     \
     {                                                                                                        \
         return a < b ? a : b;                                                                                \
     }                                                                                                        \
-    static inline T gcut_mul_##S(T a, T b)                                                                   \
+    GCUT_INLINE T gcut_mul_##S(T a, T b)                                                                     \
     {                                                                                                        \
         return (T)((uint64_t)a * (uint64_t)b);                                                               \
     }                                                                                                        \
-    static inline T gcut_not_##S(T a)                                                                        \
+    GCUT_INLINE T gcut_not_##S(T a)                                                                          \
     {                                                                                                        \
         return (T)~a;                                                                                        \
     }                                                                                                        \
-    static inline T gcut_clamp_##S(T a, T lo, T hi)                                                          \
+    GCUT_INLINE T gcut_clamp_##S(T a, T lo, T hi)                                                            \
     {                                                                                                        \
         T t = a < lo ? lo : a;                                                                               \
         return t > hi ? hi : t;                                                                              \
@@ -68,23 +70,23 @@ GCUT_RT_ORDER(u8, uint8_t)
 #undef GCUT_RT_INT
 #undef GCUT_RT_ORDER
 
-static inline uint8_t gcut_abs_u8(uint8_t a)
+GCUT_INLINE uint8_t gcut_abs_u8(uint8_t a)
 {
     return a;
 }
-static inline uint8_t gcut_sign_u8(uint8_t a)
+GCUT_INLINE uint8_t gcut_sign_u8(uint8_t a)
 {
     return a != 0;
 }
-static inline uint8_t gcut_div_u8(uint8_t a, uint8_t b)
+GCUT_INLINE uint8_t gcut_div_u8(uint8_t a, uint8_t b)
 {
     return (uint8_t)(b == 0 ? 0 : a / b);
 }
-static inline uint8_t gcut_mod_u8(uint8_t a, uint8_t b)
+GCUT_INLINE uint8_t gcut_mod_u8(uint8_t a, uint8_t b)
 {
     return (uint8_t)(b == 0 ? 0 : a % b);
 }
-static inline uint8_t gcut_not_bool(uint8_t a)
+GCUT_INLINE uint8_t gcut_not_bool(uint8_t a)
 {
     return (uint8_t)!a;
 }
@@ -92,7 +94,7 @@ static inline uint8_t gcut_not_bool(uint8_t a)
 /* Truncated toward zero and saturated; NaN gives 0.  C leaves both undefined.  A float converts to double
  * exactly. */
 #define GCUT_RT_TO(NAME, T, LO, HI)                                                                          \
-    static inline T gcut_to_##NAME(double x)                                                                 \
+    GCUT_INLINE T gcut_to_##NAME(double x)                                                                   \
     {                                                                                                        \
         return x != x ? 0 : x <= (double)(LO) ? (LO) : x >= (double)(HI) ? (HI) : (T)x;                      \
     }

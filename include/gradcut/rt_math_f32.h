@@ -13,72 +13,72 @@
 
 /* ---- exact and correctly rounded ---- */
 
-static inline float gcut_abs_f32(float x)
+GCUT_INLINE float gcut_abs_f32(float x)
 {
     return gcut_float_f32(gcut_bits_f32(x) & 0x7fffffffu);
 }
-static inline float gcut_sign_f32(float x)
+GCUT_INLINE float gcut_sign_f32(float x)
 {
     return x > 0 ? 1.0f : x < 0 ? -1.0f : x == 0 ? 0.0f : x;
 }
-static inline float gcut_sqrt_f32(float x)
+GCUT_INLINE float gcut_sqrt_f32(float x)
 {
     return __builtin_sqrtf(x);
 }
-static inline float gcut_div_f32(float a, float b)
+GCUT_INLINE float gcut_div_f32(float a, float b)
 {
     return a / b;
 }
 /* A NaN is not <= 0 and passes; -0 becomes +0. */
-static inline float gcut_relu_f32(float x)
+GCUT_INLINE float gcut_relu_f32(float x)
 {
     return x <= 0 ? 0.0f : x;
 }
 /* A NaN in either operand wins: b's fails the comparison, a's is asked for. */
-static inline float gcut_max_f32(float a, float b)
+GCUT_INLINE float gcut_max_f32(float a, float b)
 {
     return a > b || a != a ? a : b;
 }
-static inline float gcut_min_f32(float a, float b)
+GCUT_INLINE float gcut_min_f32(float a, float b)
 {
     return a < b || a != a ? a : b;
 }
-static inline float gcut_mul_f32(float a, float b)
+GCUT_INLINE float gcut_mul_f32(float a, float b)
 {
     return a * b;
 }
-static inline float gcut_clamp_f32(float x, float lo, float hi)
+GCUT_INLINE float gcut_clamp_f32(float x, float lo, float hi)
 {
     float t = x < lo ? lo : x;
     return t > hi ? hi : t;
 }
 
 #if defined(__SSE4_1__) || !(defined(__x86_64__) || defined(__i386__))
-static inline float gcut_round_f32(float x)
+GCUT_INLINE float gcut_round_f32(float x)
 {
     return __builtin_rintf(x);
 }
-static inline float gcut_floor_f32(float x)
+GCUT_INLINE float gcut_floor_f32(float x)
 {
     return __builtin_floorf(x);
 }
-static inline float gcut_ceil_f32(float x)
+GCUT_INLINE float gcut_ceil_f32(float x)
 {
     return __builtin_ceilf(x);
 }
 #else
 /* Adding 2^23 leaves no bits for a fraction; a float that large has none. */
-static inline float gcut_round_f32(float x)
+GCUT_INLINE float gcut_round_f32(float x)
 {
     float t = gcut_abs_f32(x), r = (t + 0x1p23f) - 0x1p23f;
     return t < 0x1p23f ? gcut_copysign_f32(r, x) : x;
 }
-static inline float gcut_floor_f32(float x)
+GCUT_INLINE float gcut_floor_f32(float x)
 {
     float r = gcut_round_f32(x);
     return gcut_copysign_f32(r > x ? r - 1.0f : r, x);
 }
-static inline float gcut_ceil_f32(float x)
+GCUT_INLINE float gcut_ceil_f32(float x)
 {
     float r = gcut_round_f32(x);
     return gcut_copysign_f32(r < x ? r + 1.0f : r, x);
@@ -87,14 +87,14 @@ static inline float gcut_ceil_f32(float x)
 
 /* a - floor(a / b) * b in double, rounded once: floor of a rounded float quotient could be one too large.
  * The result has the sign of b. */
-static inline float gcut_mod_f32(float a, float b)
+GCUT_INLINE float gcut_mod_f32(float a, float b)
 {
     double x = a, y = b;
     return (float)(x - __builtin_floor(x / y) * y);
 }
 
 /* 1 / sqrt(x), 1.5 ulp: two roundings. */
-static inline float gcut_rsqrt_f32(float x)
+GCUT_INLINE float gcut_rsqrt_f32(float x)
 {
     return 1.0f / __builtin_sqrtf(x);
 }
@@ -102,7 +102,7 @@ static inline float gcut_rsqrt_f32(float x)
 /* ---- exponentials ---- */
 
 /* (e^r - 1 - r) / r^2 for |r| <= 0.35. */
-static inline float gcut_exppoly_f32(float r)
+GCUT_INLINE float gcut_exppoly_f32(float r)
 {
     float p = gcut_fma_f32(1.381314236e-03f, r, 8.369419043e-03f);
     p = gcut_fma_f32(p, r, 4.166845683e-02f);
@@ -112,14 +112,14 @@ static inline float gcut_exppoly_f32(float r)
 
 /* x = n ln 2 + r: returns r, *n is an integer.  Adding 1.5 * 2^23 rounds to an integer and leaves it in the
  * low bits; ln 2 has a high part of 15 bits, so that n times it is exact even without FMA. */
-static inline float gcut_expsplit_f32(float x, int32_t *n)
+GCUT_INLINE float gcut_expsplit_f32(float x, int32_t *n)
 {
     float t = gcut_fma_f32(x, 1.44269504f, 0x1.8p23f), k = t - 0x1.8p23f;
     *n = (int32_t)(gcut_bits_f32(t) - 0x4b400000u);
     return gcut_fma_f32(k, -0x1.7f7d1cp-20f, gcut_fma_f32(k, -0x1.62e4p-1f, x));
 }
 
-static inline float gcut_pow2_f32(int32_t n)
+GCUT_INLINE float gcut_pow2_f32(int32_t n)
 {
     return gcut_float_f32((uint32_t)(n + 127) << 23);
 }
@@ -127,7 +127,7 @@ static inline float gcut_pow2_f32(int32_t n)
 /* e^(x + lo) = the result times *scale, for a correction |lo| <= 0.05.  The power of two is in halves, for
  * either half is a float where the whole is not, and a factor can be applied between them without losing bits
  * to a subnormal intermediate result.  A NaN passes both limits, and makes whatever n is irrelevant. */
-static inline float gcut_exphalf_f32(float x, float lo, float *scale)
+GCUT_INLINE float gcut_exphalf_f32(float x, float lo, float *scale)
 {
     x = x > 89.0f ? 89.0f : x;
     x = x < -125.0f ? -125.0f : x;
@@ -140,7 +140,7 @@ static inline float gcut_exphalf_f32(float x, float lo, float *scale)
 }
 
 /* e^x for -87 <= x <= 88. */
-static inline float gcut_expsmall_f32(float x)
+GCUT_INLINE float gcut_expsmall_f32(float x)
 {
     int32_t n;
     float r = gcut_expsplit_f32(x, &n);
@@ -148,14 +148,14 @@ static inline float gcut_expsmall_f32(float x)
 }
 
 /* 1.1 ulp */
-static inline float gcut_exp_f32(float x)
+GCUT_INLINE float gcut_exp_f32(float x)
 {
     float s, p = gcut_exphalf_f32(x, 0.0f, &s);
     return p * s;
 }
 
 /* 2^n (e^r - 1) + (2^n - 1), in halves because 2^128 is not a float.  1.6 ulp */
-static inline float gcut_expm1_f32(float x)
+GCUT_INLINE float gcut_expm1_f32(float x)
 {
     float y = x > 89.0f ? 89.0f : x;
     y = y < -20.0f ? -20.0f : y;
@@ -167,7 +167,7 @@ static inline float gcut_expm1_f32(float x)
 }
 
 /* Either branch of the select has only exponentiated a negative number.  2.5 ulp */
-static inline float gcut_sigmoid_f32(float x)
+GCUT_INLINE float gcut_sigmoid_f32(float x)
 {
     float e = gcut_exp_f32(-gcut_abs_f32(x));
     return (x < 0 ? e : 1.0f) / (1.0f + e);
@@ -175,7 +175,7 @@ static inline float gcut_sigmoid_f32(float x)
 
 /* x / (1 + e^-z) for z of x's sign and |z| = t + lo: the common end of silu and gelu_tanh.  NaN at -inf, as
  * the product of -inf and 0. */
-static inline float gcut_gated_f32(float x, float t, float lo)
+GCUT_INLINE float gcut_gated_f32(float x, float t, float lo)
 {
     float s, p = gcut_exphalf_f32(-t, -lo, &s), c = x < -200.0f ? -200.0f : x;
     float r = (x < 0 ? c * p : x) / gcut_fma_f32(p, s, 1.0f);
@@ -184,13 +184,13 @@ static inline float gcut_gated_f32(float x, float t, float lo)
 }
 
 /* x sigmoid(x).  3.5 ulp */
-static inline float gcut_silu_f32(float x)
+GCUT_INLINE float gcut_silu_f32(float x)
 {
     return gcut_gated_f32(x, gcut_abs_f32(x), 0.0f);
 }
 
 /* A polynomial below 0.55, 1 - 2 / (e^2|x| + 1) above.  2 ulp */
-static inline float gcut_tanh_f32(float x)
+GCUT_INLINE float gcut_tanh_f32(float x)
 {
     float t = gcut_abs_f32(x), s = x * x;
     float big = 1.0f - 2.0f / (gcut_expsmall_f32(t > 10.0f ? 20.0f : t + t) + 1.0f);
@@ -202,7 +202,7 @@ static inline float gcut_tanh_f32(float x)
 }
 
 /* A polynomial below 0.93, 1 - e^(a polynomial of |x|) above.  1.1 / 1.3 ulp */
-static inline float gcut_erf_f32(float x)
+GCUT_INLINE float gcut_erf_f32(float x)
 {
     float t = gcut_abs_f32(x), s = x * x;
     float c = t > 4.0f ? 4.0f : t, c2 = c * c;
@@ -224,7 +224,7 @@ static inline float gcut_erf_f32(float x)
 /* x Phi(x).  Phi(-t) = e^(-t^2 / 2) Q(1 / (1 + 0.3 t)): no cancellation in the negative tail, and the
  * rounding error of t^2 is carried into the exponential; a power series about 0, where u hardly tells t from
  * 0.  NaN at -inf, as the product.  7 / 9 ulp */
-static inline float gcut_gelu_f32(float x)
+GCUT_INLINE float gcut_gelu_f32(float x)
 {
     float t = gcut_abs_f32(x);
     t = t > 15.0f ? 15.0f : t;
@@ -252,7 +252,7 @@ static inline float gcut_gelu_f32(float x)
 
 /* x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3), with the rounding errors of u carried into the
  * exponential.  NaN at -inf, as the product.  3.5 ulp */
-static inline float gcut_gelu_tanh_f32(float x)
+GCUT_INLINE float gcut_gelu_tanh_f32(float x)
 {
     float t = gcut_abs_f32(x), c = t > 12.0f ? 12.0f : t;
     const float a = 1.595769167e+00f, b = 7.135481387e-02f, alo = -4.534e-08f, blo = 2.399e-09f;
@@ -266,7 +266,7 @@ static inline float gcut_gelu_tanh_f32(float x)
 /* ---- logarithms ---- */
 
 /* log(1 + m) + e ln 2 for -0.25 <= m < 0.5. */
-static inline float gcut_logpoly_f32(float m, float e)
+GCUT_INLINE float gcut_logpoly_f32(float m, float e)
 {
     float s = m * m;
     float r = gcut_fma_f32(-4.53948975e-2f, s, -1.32274792e-1f);
@@ -282,7 +282,7 @@ static inline float gcut_logpoly_f32(float m, float e)
 }
 
 /* 1.2 / 1.3 ulp */
-static inline float gcut_log_f32(float x)
+GCUT_INLINE float gcut_log_f32(float x)
 {
     int tiny = x < 0x1p-126f;
     uint32_t i = gcut_bits_f32(tiny ? x * 0x1p23f : x), e = (i - 0x3f400000u) & 0xff800000u;
@@ -293,7 +293,7 @@ static inline float gcut_log_f32(float x)
 }
 
 /* 1 + x = 2^e (1 + m), m = x 2^-e + (2^-e - 1) without the rounding of 1 + x.  1.2 / 1.3 ulp */
-static inline float gcut_log1p_f32(float x)
+GCUT_INLINE float gcut_log1p_f32(float x)
 {
     uint32_t e = (gcut_bits_f32(x + 1.0f) - 0x3f400000u) & 0xff800000u;
     float m = gcut_float_f32(gcut_bits_f32(x) - e);
@@ -305,13 +305,13 @@ static inline float gcut_log1p_f32(float x)
 }
 
 /* max(x, 0) + log(1 + e^-|x|).  2.5 ulp */
-static inline float gcut_softplus_f32(float x)
+GCUT_INLINE float gcut_softplus_f32(float x)
 {
     return (x > 0 ? x : 0.0f) + gcut_log1p_f32(gcut_exp_f32(-gcut_abs_f32(x)));
 }
 
 /* |x|^y = 2^(y log2 |x|) in double, rounded once: 0.51 ulp.  Special cases as in C's Annex F. */
-static inline float gcut_pow_f32(float x, float y)
+GCUT_INLINE float gcut_pow_f32(float x, float y)
 {
     float ax = gcut_abs_f32(x);
     int tiny = ax < 0x1p-126f;

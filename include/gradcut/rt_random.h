@@ -7,10 +7,12 @@
 
 #include <stdint.h>
 
+#include "gradcut/rt_bits.h"
+
 /* Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw, SC'11) of the counter i under the key: a pure
  * function, in 32-bit operations that vectorise.  A 64-bit number is two words, the high one first. */
 #define GCUT_RT_ROUND(by) (a += b, b = (b << (by) | b >> (32 - (by))) ^ a)
-static inline void gcut_threefry(int64_t key, int64_t i, uint32_t *hi, uint32_t *lo)
+GCUT_INLINE void gcut_threefry(int64_t key, int64_t i, uint32_t *hi, uint32_t *lo)
 {
     const uint32_t k0 = (uint32_t)((uint64_t)key >> 32), k1 = (uint32_t)(uint64_t)key;
     const uint32_t k2 = k0 ^ k1 ^ 0x1BD11BDAu;
@@ -29,21 +31,21 @@ static inline void gcut_threefry(int64_t key, int64_t i, uint32_t *hi, uint32_t 
 }
 #undef GCUT_RT_ROUND
 
-static inline int64_t gcut_random_i64(int64_t key, int64_t i)
+GCUT_INLINE int64_t gcut_random_i64(int64_t key, int64_t i)
 {
     uint32_t hi, lo;
     gcut_threefry(key, i, &hi, &lo);
     return (int64_t)((uint64_t)hi << 32 | lo);
 }
 /* 24 bits in [0, 1). */
-static inline float gcut_random_f32(int64_t key, int64_t i)
+GCUT_INLINE float gcut_random_f32(int64_t key, int64_t i)
 {
     uint32_t hi, lo;
     gcut_threefry(key, i, &hi, &lo);
     return (float)(int32_t)((hi ^ lo) >> 8) * 0x1p-24f;
 }
 /* 53 bits in [0, 1): both parts and their sum are exact. */
-static inline double gcut_random_f64(int64_t key, int64_t i)
+GCUT_INLINE double gcut_random_f64(int64_t key, int64_t i)
 {
     uint32_t hi, lo;
     gcut_threefry(key, i, &hi, &lo);

@@ -18,7 +18,7 @@
  * less a multiple of 4 instead, which is 2^27k (hi + lo).  The fused product with hi less the integer, and
  * then with lo, leaves 2^-57 of the quadrant; no float is nearer than 2^-31 of one to a multiple.  No table,
  * which vectors would have to gather from. */
-static inline float gcut_quadrant_f32(float x, uint32_t *q)
+GCUT_INLINE float gcut_quadrant_f32(float x, uint32_t *q)
 {
     uint32_t b = gcut_bits_f32(x) & 0x7fffffffu;
     double d = (double)gcut_float_f32(b), hi = 0x1.45f306dc9c883p-1, lo = -0x1.6b01ec5417056p-55;
@@ -45,7 +45,7 @@ extern const double gcut_rt_two_over_pi[129][2];
 #endif
 
 /* The significand times 2/pi mod 4 has no rounding that matters. */
-static inline float gcut_quadrant_f32(float x, uint32_t *q)
+GCUT_INLINE float gcut_quadrant_f32(float x, uint32_t *q)
 {
     uint32_t b = gcut_bits_f32(x) & 0x7fffffffu;
     int32_t e = (int32_t)(b >> 23) - 126;
@@ -61,7 +61,7 @@ static inline float gcut_quadrant_f32(float x, uint32_t *q)
 #endif
 
 /* sin(r + q pi/2), |r| <= 0.9. */
-static inline float gcut_sinpoly_f32(float r, uint32_t q)
+GCUT_INLINE float gcut_sinpoly_f32(float r, uint32_t q)
 {
     float z = r * r;
     float s = gcut_fma_f32(2.706694252e-06f, z, -1.983794248e-04f);
@@ -77,7 +77,7 @@ static inline float gcut_sinpoly_f32(float r, uint32_t q)
 }
 
 /* 1.7 ulp for every finite x; NaN at infinities */
-static inline float gcut_sin_f32(float x)
+GCUT_INLINE float gcut_sin_f32(float x)
 {
     uint32_t q;
     float r = gcut_quadrant_f32(x, &q), s = gcut_sinpoly_f32(r, q);
@@ -86,7 +86,7 @@ static inline float gcut_sin_f32(float x)
 }
 
 /* 1.7 ulp for every finite x; NaN at infinities */
-static inline float gcut_cos_f32(float x)
+GCUT_INLINE float gcut_cos_f32(float x)
 {
     uint32_t q;
     float r = gcut_quadrant_f32(x, &q), c = gcut_sinpoly_f32(r, q + 1u);
