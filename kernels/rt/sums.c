@@ -32,7 +32,7 @@ static inline int64_t block_of(int64_t k, int64_t p)
 }
 
 #define KERNEL "kernels/rt/sums_kernel.h"
-#include "kernels/rt/instances.h"
+#include "kernels/rt/each_kernel.h"
 
 #define SUMS(type, T)                                                                                        \
     void gcut_rt_sums_##type(int64_t n, int64_t k, const T *x, int64_t is, int64_t ps, T *sum)               \

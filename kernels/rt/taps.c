@@ -12,7 +12,7 @@ enum { TAP_PS = 150 };
 enum { PASS = 64 };
 
 #define KERNEL "kernels/rt/rows_kernel.h"
-#include "kernels/rt/instances.h"
+#include "kernels/rt/each_kernel.h"
 
 #define T float
 #define TYPE f32
