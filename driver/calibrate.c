@@ -2,10 +2,11 @@
  *
  * gcut_calibrate: the machine model, measured.
  *
- * Other programs make measurements longer, never shorter.  So every one is repeated in several rounds over
- * all of them, and its least time counts: a disturbance of a second spoils one round of some, not all rounds
- * of one. What a model promises (graph/machine.h) holds whatever was measured: levels do not get faster
- * outwards, larger products do not take less time, and here, more threads do not take more.
+ * Every measurement is repeated in several rounds over all of them: a disturbance of a second spoils one
+ * round of some, not all rounds of one.  The least time of a round counts, since other programs make one
+ * longer, never shorter, and of the rounds the median: predictions are of what is usual.  What a model
+ * promises (graph/machine.h) holds whatever was measured: levels do not get faster outwards, larger products
+ * do not take less time, and here, more threads do not take more.
  *
  * Arithmetic of elementwise and like ops is measured with one thread, in L2, and divided by how much faster
  * the dearest of them gets with more; products, convolutions, attention and memory are measured with each
@@ -20,15 +21,23 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "driver/quantile.h"
 
-enum { SECTIONS = 12, GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K, WIDE = 3, SMALL_POOL = 16 << 20 };
+enum {
+    SECTIONS = 12,
+    GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K,
+    WIDE = 3,
+    SMALL_POOL = 16 << 20,
+    ROUNDS = 6
+};
 
 typedef struct visit {
     gcut_rig *rig;
     uint32_t probe; /* GCUT_NONE: all off */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
-    double ns, work, in, out; /* least time; flops or elements; bytes */
+    double round[ROUNDS], ns; /* the least time of each; their median */
+    double work, in, out;     /* flops or elements; bytes */
 } visit;
 
 typedef struct calibration {
@@ -69,8 +78,7 @@ static bool quick(const calibration *c)
 
 static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
 {
-    *GCUT_PUSH(c->a, &c->visits) =
-        (visit){.rig = rig, .probe = probe, .threads = threads, .size = {n}, .ns = INFINITY};
+    *GCUT_PUSH(c->a, &c->visits) = (visit){.rig = rig, .probe = probe, .threads = threads, .size = {n}};
     return c->visits.n - 1;
 }
 
@@ -125,7 +133,8 @@ static void add_section(calibration *c, int s)
     c->memory[s] = c->visits.n;
     for (int l = 0; l < GCUT_NLEVELS; l++)
         for (uint32_t i = 0; i < 2; i++)
-            add(c, c->rest, c->stream + i, t, (int64_t)(working_set(c, l, t) / (i ? 8 : 4)));
+            add(c, c->rest, c->stream + i, t,
+                (int64_t)(working_set(c, l, t) / (double)c->rest->probe[c->stream + i].on));
 }
 
 static void add_ops(calibration *c)
@@ -163,8 +172,6 @@ static void compile_probes(calibration *c)
 
 /* ---- the rounds ---- */
 
-#define ROUNDS 6
-
 static void tell(const calibration *c, const char *what, double done)
 {
     if (c->opt->progress) c->opt->progress(c->opt->user, what, done);
@@ -180,11 +187,16 @@ static void visit_all(calibration *c)
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
             gcut_rig_only(v->rig, v->probe, v->size, v->threads);
             double ns = gcut_rig_run(v->rig, budget);
-            if (ns < v->ns) v->ns = ns;
+            v->round[r] = ns;
             if (v->probe == GCUT_NONE || r > 0) continue;
             v->work = gcut_rig_work(v->rig, v->probe);
             gcut_rig_bytes(v->rig, &v->in, &v->out);
         }
+    for (uint32_t i = 0; i < c->visits.n; i++) {
+        visit *v = &c->visits.at[i];
+        gcut_sort_reals(v->round, (size_t)rounds);
+        v->ns = gcut_quantile(v->round, (size_t)rounds, 0.5);
+    }
 }
 
 /* ---- what follows from it ---- */

@@ -103,7 +103,7 @@ static const gcut_probe others[] = {
     P(random, 16384, 1, "input %k$: i64[N$], input %i$: i64[N$]", "%y$ = random(%k$, %i$)", "f32[N$]")
 };
 
-/* Seven windows, each as the convolution, its transpose in x and its transpose in w, in the order of
+/* Eight windows, each as the convolution, its transpose in x and its transpose in w, in the order of
  * gcut_window. */
 #define PAD "pad=[1, 1, 1, 1]"
 #define CONV(x, w, y, shape, how, window)                                                                   \
@@ -119,6 +119,7 @@ static const gcut_probe contractions[] = {
     CONV("N$, 32, 28, 28", "32, 32, 5, 5", "N$, 32, 28, 28", "[28, 28]", ", pad=[2, 2, 2, 2]", "[5, 5]")
     CONV("N$, 96, 20, 20", "96, 96, 3, 3", "N$, 96, 20, 20", "[20, 20]", ", " PAD, "[3, 3]")
     CONV("N$, 8, 28, 28", "16, 8, 3, 3", "N$, 16, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
+    CONV("N$, 1, 84, 84", "8, 1, 3, 3", "N$, 8, 84, 84", "[84, 84]", ", " PAD, "[3, 3]")
     CONV("N$, 32, 56, 56", "64, 32, 3, 3", "N$, 64, 28, 28", "[56, 56]", ", stride=[2, 2], " PAD, "[3, 3]")
     CONV("N$, 3, 128, 128", "192, 3, 16, 16", "N$, 192, 8, 8", "[128, 128]", ", stride=[16, 16]", "[16, 16]")
     CONV("N$, 64, 28, 28", "64, 1, 3, 3", "N$, 64, 28, 28", "[28, 28]", ", groups=64, " PAD, "[3, 3]")
@@ -132,9 +133,11 @@ static const gcut_probe products[] = {
     P(matmul, 0, 0, "input %x$: @[B$, M$, K$], input %z$: @[B$, K$, N$]", "%y$ = matmul(%x$, %z$)", "@[B$, M$, N$]")
 };
 
+/* `on` is the bytes that one row takes.  Reading alone: the lanes of a row's sum, of a known width, wait for no
+ * addition before. */
 static const gcut_probe streams[] = {
-    P(sum, 0, 1, "input %x$: @[N$]", "%y$ = sum(%x$)", "@[]")
-    P(neg, 0, 1, "input %x$: @[N$]", "%y$ = neg(%x$)", "@[N$]")
+    P(sum, 16384, 4096, "input %x$: @[N$, 4096]", "%y$ = sum(%x$, axes=[1])", "@[N$]")
+    P(neg, 8, 1, "input %x$: @[N$]", "%y$ = neg(%x$)", "@[N$]")
 };
 /* clang-format on */
 

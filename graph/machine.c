@@ -14,8 +14,8 @@
 
 const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 64, 256}, gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024},
              gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
-const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",   "plain",   "tiled",    "narrow",
-                                                      "strided", "patches", "depthwise"};
+const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",  "plain",   "tiled",   "narrow",
+                                                      "single", "strided", "patches", "depthwise"};
 
 /* ---- sections ---- */
 
@@ -125,6 +125,7 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
     if (!both(stride, 1, 1))
         return both(stride, d[2], d[3]) && both(dilation, 1, 1) ? GCUT_WINDOW_patches : GCUT_WINDOW_strided;
     if (both(d + 2, 1, 1)) return GCUT_WINDOW_point;
+    if (d[1] == 1) return GCUT_WINDOW_single;
     if (few(d[1]) || few(out)) return GCUT_WINDOW_narrow;
     return known && both(d + 2, 3, 3) && both(dilation, 1, 1) ? GCUT_WINDOW_tiled : GCUT_WINDOW_plain;
 }
@@ -151,6 +152,13 @@ double gcut_machine_move_ns(const gcut_machine *m, double read_bytes, double wri
     double dram = beyond(working_set, m->level_bytes[GCUT_L3]);
     return read_bytes * at_level(m->read_ns_per_byte, l3, dram) +
            write_bytes * at_level(m->write_ns_per_byte, l3, dram);
+}
+
+double gcut_machine_bring_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
+{
+    double l3 = beyond(working_set, m->level_bytes[GCUT_L2]);
+    return l3 * gcut_machine_move_ns(m, read_bytes, 0, working_set) +
+           gcut_machine_move_ns(m, 0, write_bytes, working_set) - gcut_machine_move_ns(m, 0, write_bytes, 0);
 }
 
 double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)

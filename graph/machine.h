@@ -24,6 +24,7 @@ typedef enum gcut_window {
     GCUT_WINDOW_plain,
     GCUT_WINDOW_tiled,  /* 3x3, multiplied in tiles (Winograd's transforms) */
     GCUT_WINDOW_narrow, /* of x or of y a group has few channels */
+    GCUT_WINDOW_single, /* of one channel in all: more to write than to multiply */
     GCUT_WINDOW_strided,
     GCUT_WINDOW_patches,   /* side by side: each element of x is in one */
     GCUT_WINDOW_depthwise, /* one channel in a group */
@@ -69,7 +70,7 @@ gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads);
 
 /* Every time below is 0 where there is nothing to do, positive, and no less for more of anything. */
 
-/* [m, k] times [k, n], `batch` times. */
+/* [m, k] times [k, n], `batch` times.  */
 double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
                             double batch);
 /* A convolution that is one of the three conv ways, or an attention one of the two. */
@@ -83,6 +84,10 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
  * with smooth transitions around their sizes. */
 double gcut_machine_move_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
                             double working_set);
+/* What it takes beyond a kernel that finds them in L2 and computes meanwhile: operands come there first,
+ * results leave as they are made. */
+double gcut_machine_bring_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
+                             double working_set);
 /* Written once to memory and read back once. */
 double gcut_machine_dram_trip_ns(const gcut_machine *machine, double bytes);
 /* Arithmetic alone, in a loop with other ops.  Elements are those of the result, of a reduction those of its

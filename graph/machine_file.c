@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 
-#define FORMAT "gradcut machine 2"
+#define FORMAT "gradcut machine 3"
 #define MAX_FILE ((size_t)16 << 20)
 
 static const char *const level_names[GCUT_NLEVELS] = {"l2", "l3", "dram"};

@@ -41,27 +41,38 @@ static uint32_t whole_of(const walk *w, uint32_t b)
     return b;
 }
 
-/* What moving takes: as far as it is, and were it all in the nearest cache. */
+/* What moving takes, and what it adds to a kernel that computes meanwhile. */
 typedef struct moved {
-    double ns, near_ns, read, written;
+    double ns, bring_ns, read, written;
 } moved;
 
-/* What a launch at that step touches; the clock goes on. */
+static bool is_recycled(const walk *w, const gcut_touch *t, int step)
+{
+    const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
+    return b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
+}
+
+/* What a launch at that step touches; the clock goes on.  Workspace is recycled memory that it reads too; the
+ * rate of a kernel contains it. */
 static moved move(walk *w, const gcut_machine *m, int step)
 {
     moved out = {0};
-    double all = 0;
-    for (uint32_t i = 0; i < w->touches.n; i++) all += w->touches.at[i].read + w->touches.at[i].written;
+    double all = 0, workspace = 0;
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
-        const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
+        all += t->read + t->written;
+        if (is_recycled(w, t, step) && t->read > 0) workspace += t->read + t->written;
+    }
+    for (uint32_t i = 0; i < w->touches.n; i++) {
+        const gcut_touch *t = &w->touches.at[i];
         double last = w->last[whole_of(w, t->buffer)];
-        bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
+        bool recycled = is_recycled(w, t, step);
         double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
         /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
         double over = t->past ? t->written : fmin(t->read, t->written);
         out.ns += gcut_machine_move_ns(m, t->read, t->written - over / 2, all + ago);
-        out.near_ns += gcut_machine_move_ns(m, t->read, t->written, 0);
+        if (!recycled || t->read == 0)
+            out.bring_ns += gcut_machine_bring_ns(m, t->read, t->written - over / 2, all - workspace + ago);
         out.read += t->read;
         out.written += t->written;
     }
@@ -109,7 +120,7 @@ static void count(walk *w, gcut_cost *c, double ns, double flops, const moved *x
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
     moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
-    double ns = x->apart ? x->ns + fmax(y.ns - y.near_ns, 0) : x->parted ? x->ns + y.ns : fmax(x->ns, y.ns);
+    double ns = x->apart ? x->ns + y.bring_ns : x->parted ? x->ns + y.ns : fmax(x->ns, y.ns);
     count(w, c, ns + x->fixed, x->flops, &y);
 }
 

@@ -254,12 +254,26 @@ static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_t
     return n * ROW_PS / 1000 * m->op_scale;
 }
 
+/* Axes at the end that become one together are one row. */
+static double reduced_rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h,
+                              const gcut_node *n)
+{
+    const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
+    uint32_t gone = gcut_attr_axes(h->g, n);
+    double rows = 1;
+    uint32_t d = t->rank ? t->rank - 1 : 0;
+    while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
+    for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
+    return rows * ROW_PS / 1000 * m->op_scale;
+}
+
 /* Kinds that walk their operands row by row. */
 static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
 {
     double ns = 0;
     if (u->kind == GCUT_U_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy_from));
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    if (u->kind == GCUT_U_REDUCE) return reduced_rows_ns(c, m, h, n);
     for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)));
     return ns;
 }
@@ -274,16 +288,20 @@ static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_no
     return flops;
 }
 
+#define VECTOR_BYTES 64 /* of a row of the result are multiplied together */
+
 /* Batches under one second matrix are rows of one product. */
 static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_node *n)
 {
     const gcut_type *y = gcut_type_of(h->g, n->res0), *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
     const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
     uint32_t r = y->rank;
-    double rows = gcut_cost_size(c, y->dim[r - 2]), batch = 1;
+    double rows = gcut_cost_size(c, y->dim[r - 2]), cols = gcut_cost_size(c, y->dim[r - 1]), batch = 1,
+           vector = VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
+    if (cols > vector) cols = ceil(cols / vector) * vector;
     for (uint32_t d = r - 2; d-- > 0;)
         *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
-    return gcut_machine_gemm_ns(m, y->dtype, rows, gcut_cost_size(c, y->dim[r - 1]),
+    return gcut_machine_gemm_ns(m, y->dtype, rows, cols,
                                 gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? r - 2 : r - 1]),
                                 batch);
 }
@@ -330,7 +348,9 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
-    return fmax(ns, op_ns(c, m, h->g, n, operands));
+    double computing = op_ns(c, m, h->g, n, operands);
+    if (u->kind == GCUT_U_REDUCE) computing *= 2; /* elements go through a block on the stack */
+    return fmax(ns, computing);
 }
 
 /* Of operands that a product computes. */

@@ -75,7 +75,7 @@ def section(s, out, memory):
     out.append("        .gemm_ns_per_flop =")
     rows = [",\n              ".join(c(row) for row in plane) for plane in gemm["ns_per_flop"]]
     out.append("            {{" + "},\n             {".join(rows) + "}},")
-    windows = "point", "plain", "tiled", "narrow", "strided", "patches", "depthwise"
+    windows = "point", "plain", "tiled", "narrow", "single", "strided", "patches", "depthwise"
     ways = [c([s[way][w] for w in windows]) for way in ("conv_y", "conv_x", "conv_w")]
     out.append("        .conv_ns_per_flop = {" + ",\n                             ".join(ways) + "},")
     out.append(f"        .attention_ns_per_flop = {c([s['attention'], s['attention_grad']])},")

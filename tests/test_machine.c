@@ -256,7 +256,7 @@ static void wrong_files_are_refused(void **state)
     static const struct {
         const char *from, *to, *says;
     } bad[] = {
-        {"gradcut machine 2", "gradcut machine 9", "format: expected \"gradcut machine 2\""},
+        {"gradcut machine 3", "gradcut machine 9", "format: expected \"gradcut machine 3\""},
         {"\"kernel_ns\"", "\"kernel\"", "sections[0]: the key 'kernel_ns' is missing"},
         {"\"threads\": 1,", "\"threads\": 0,", "sections[0].threads: expected a number of threads"},
         {"\"threads\": 1,", "\"threads\": 2,", "sections[1].threads: sections go by rising"},
