@@ -35,6 +35,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .at = p->at,
                                .nat = p->nat,
                                .machine = gcut_machine_at(p->machine, p->opt.threads),
+                               .packings = gcut_rt_gemm_packings,
                                .save = p->opt.save,
                                .recompute = p->opt.recompute,
                                .nsave = (uint32_t)p->opt.nsave,

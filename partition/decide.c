@@ -15,7 +15,7 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->g = joint;
     p->opt = opt;
     p->facts = gcut_classify(arena, joint);
-    p->price = gcut_prices(arena, p->facts, &opt->machine, opt->at, opt->nat);
+    p->price = gcut_prices(arena, p->facts, opt);
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
     p->wish = gcut_calloc(arena, joint->values.n, sizeof *p->wish);
     p->roundable = gcut_roundable(arena, p->facts);

@@ -52,7 +52,7 @@ static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena 
     o.at = at;
     gcut_problem *p = gcut_problem_of(arena, plan);
     p->opt = &o;
-    p->price = gcut_prices(arena, p->facts, &o.machine, at, o.nat);
+    p->price = gcut_prices(arena, p->facts, &o);
     *mine = gcut_choice_of(p, arena, plan)->cost_ns;
     *best = gcut_choose(p, arena, GCUT_POLICY_MINCUT, o.lambda);
 }

@@ -52,6 +52,11 @@ typedef struct gcut_plan_options {
     const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */
     uint32_t nat;
     gcut_machine machine;
+    /* How often so many threads pack each element of operand A (of_b: B) of the product [m, k] times [k, n]
+     * if they compute it meanwhile, 0 = they do not; along k, A lies csa elements apart, which have `size`
+     * bytes. gcut_rt_gemm_packings, which kernels ask too; NULL = they never do. */
+    int64_t (*packings)(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
+                        int whole_rows, int of_b);
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
     gcut_dtype save_dtype;  /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */

@@ -5,7 +5,8 @@
  *   class        recomputing one value costs
  *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel the longer of that and of
  *                writing it to the cache, reading it from there if that is not the nearest, and one more
- *                kernel
+ *                kernel.  A product that alone reads it computes it while packing, as often as it packs an
+ *                element, where that is cheaper
  *   REDUCTION    arithmetic over the operand's elements, and unless it is one of rows, a pass of its own over
  *                the operand in memory; a trip of the result where a reader needs it stored
  *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
@@ -25,11 +26,11 @@
 typedef struct pricing {
     gcut_arena *arena;
     const gcut_facts *f;
-    const gcut_machine *m;
-    const gcut_dim_binding *at;
-    uint32_t nat;
-    int64_t *numel; /* by value */
-    bool *stored;   /* by value: some reader in the backward half needs it in memory */
+    const gcut_plan_options *opt;
+    const gcut_machine *m; /* of opt */
+    int64_t *numel;        /* by value */
+    bool *stored;          /* by value: some reader in the backward half needs it in memory */
+    int64_t *packed;       /* by value: that is one product, which packs each element so often; 0 = no */
 } pricing;
 
 static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
@@ -57,7 +58,7 @@ static int64_t numel_of(const pricing *p, gcut_ref v)
     int64_t n = gcut_dtype_bytes(t->dtype);
     bool zero = false, over = false;
     for (uint32_t i = 0; i < t->rank; i++) {
-        int64_t d = dim_at(g, t->dim[i], p->at, p->nat, place_of(g, v));
+        int64_t d = dim_at(g, t->dim[i], p->opt->at, p->opt->nat, place_of(g, v));
         zero |= d == 0;
         over |= __builtin_mul_overflow(n, d ? d : 1, &n);
     }
@@ -86,16 +87,41 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
 
 /* Who reads a value, in one half or the other. */
 typedef struct readers {
-    bool *any;    /* by value: someone */
-    bool *memory; /* by value: someone whose kernel reads memory (gcut_node_takes_in) */
+    bool *any;        /* by value: someone */
+    uint32_t *memory; /* by value: how many whose kernels read memory (gcut_node_takes_in) */
+    int64_t *packed;  /* by value: how often the last of these packs each element, 0 = no product */
 } readers;
 
-static void add_reader(const gcut_graph *g, const gcut_node *n, readers *r)
+static readers no_readers(gcut_arena *a, uint32_t values)
 {
-    bool takes = gcut_node_takes_in(g, n);
+    readers r = {gcut_calloc(a, values, sizeof *r.any), gcut_calloc(a, values, sizeof *r.memory),
+                 gcut_calloc(a, values, sizeof *r.packed)};
+    return r;
+}
+
+/* How often a product without batches packs each element of operand k, if it can compute it. */
+static int64_t packings(const pricing *p, const gcut_node *n, uint32_t k)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *c = gcut_type_of(g, n->res0);
+    if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return 0;
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    bool turned = gcut_attr_flag(g, n, GCUT_A_ta);
+    int64_t rows = dim_at(g, c->dim[0], p->opt->at, p->opt->nat, place),
+            cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place);
+    return p->opt->packings(rows, cols, dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place),
+                            turned ? rows : 1, gcut_dtype_bytes(c->dtype), (int)p->m->threads, 0, k == 1);
+}
+
+static void add_reader(const pricing *p, const gcut_node *n, readers *r)
+{
+    bool takes = gcut_node_takes_in(p->f->g, n);
     for (uint32_t k = 0; k < n->nargs; k++) {
-        r->any[gcut_arg(g, n, k)] = true;
-        if (!takes) r->memory[gcut_arg(g, n, k)] = true;
+        gcut_ref x = gcut_arg(p->f->g, n, k);
+        r->any[x] = true;
+        if (takes) continue;
+        r->memory[x]++;
+        r->packed[x] = packings(p, n, k);
     }
 }
 
@@ -104,17 +130,19 @@ static void look_through(const gcut_graph *g, const gcut_node *view, readers *r)
 {
     if (view->nargs == 0 || !r->any[view->res0]) return;
     gcut_ref x = gcut_arg(g, view, 0);
+    bool keeps = gcut_view_keeps_order(g, view);
     r->any[x] = true;
-    if (r->memory[view->res0] || !gcut_view_keeps_order(g, view)) r->memory[x] = true;
+    r->memory[x] += keeps ? r->memory[view->res0] : 1;
+    r->packed[x] = keeps && r->memory[view->res0] ? r->packed[view->res0] : 0;
 }
 
 /* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where the
- * backward half itself does not read it, it is recomputed for the sake of forward ops that are. */
+ * backward half itself does not read it, it is recomputed for the sake of forward ops that are.  A product
+ * that reads it beside a loop finds it stored by that one. */
 static void mark_stored(pricing *p)
 {
     const gcut_graph *g = p->f->g;
-    readers back = {gcut_calloc(p->arena, g->values.n, 1), gcut_calloc(p->arena, g->values.n, 1)},
-            fore = {gcut_calloc(p->arena, g->values.n, 1), gcut_calloc(p->arena, g->values.n, 1)};
+    readers back = no_readers(p->arena, g->values.n), fore = no_readers(p->arena, g->values.n);
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         if (p->f->live && !p->f->live[i]) continue;
@@ -123,10 +151,14 @@ static void mark_stored(pricing *p)
             look_through(g, n, &fore);
         } else {
             bool forward = !p->f->where || p->f->where[n->res0] == GCUT_W_FORWARD;
-            add_reader(g, n, forward ? &fore : &back);
+            add_reader(p, n, forward ? &fore : &back);
         }
     }
-    for (gcut_ref v = 1; v < g->values.n; v++) p->stored[v] = back.any[v] ? back.memory[v] : fore.memory[v];
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const readers *r = back.any[v] ? &back : &fore;
+        p->stored[v] = r->memory[v] > 0;
+        p->packed[v] = r->memory[v] == 1 ? r->packed[v] : 0;
+    }
 }
 
 static double node_price(const pricing *p, const gcut_node *n);
@@ -137,11 +169,11 @@ static double body_price(const pricing *p, gcut_graph *body)
     gcut_facts f = {.g = body, .base = gcut_calloc(p->arena, body->values.n, sizeof *f.base)};
     pricing q = {p->arena,
                  &f,
+                 p->opt,
                  p->m,
-                 p->at,
-                 p->nat,
                  gcut_calloc(p->arena, body->values.n, sizeof *q.numel),
-                 gcut_calloc(p->arena, body->values.n, 1)};
+                 gcut_calloc(p->arena, body->values.n, sizeof *q.stored),
+                 gcut_calloc(p->arena, body->values.n, sizeof *q.packed)};
     double sum = 0;
     for (gcut_ref v = 1; v < body->values.n; v++) {
         const gcut_node *n = gcut_def(body, v);
@@ -166,8 +198,9 @@ static double control_price(const pricing *p, const gcut_node *n)
     const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_A_bound) : NULL;
     gcut_place place = gcut_loc_place(g->module, n->loc);
     if (n->op == GCUT_OP_if) return dearest;
-    if (n->op == GCUT_OP_scan) return sum * (double)dim_at(g, gcut_scan_length(g, n), p->at, p->nat, place);
-    if (bound) return sum * (double)dim_at(g, bound->u.dim, p->at, p->nat, place);
+    if (n->op == GCUT_OP_scan)
+        return sum * (double)dim_at(g, gcut_scan_length(g, n), p->opt->at, p->opt->nat, place);
+    if (bound) return sum * (double)dim_at(g, bound->u.dim, p->opt->at, p->opt->nat, place);
     return n->op == GCUT_OP_while ? sum * GCUT_WHILE_RUNS : sum;
 }
 
@@ -176,15 +209,15 @@ static double contraction_price(const pricing *p, const gcut_node *n)
     const gcut_graph *g = p->f->g;
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
     gcut_dtype t = gcut_node_widest(g, n);
-    double flops = gcut_node_flops(g, n, p->at, p->nat);
+    double flops = gcut_node_flops(g, n, p->opt->at, p->opt->nat);
     if (info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad)
         return gcut_machine_attention_ns(p->m, info->way, t, flops);
     if (info->way != GCUT_WAY_gemm)
         return gcut_machine_conv_ns(p->m, info->way, gcut_conv_window(g, n), t, flops);
     const gcut_type *y = gcut_type_of(g, n->res0);
     gcut_place place = gcut_loc_place(g->module, n->loc);
-    double rows = (double)dim_at(g, y->dim[y->rank - 2], p->at, p->nat, place);
-    double cols = (double)dim_at(g, y->dim[y->rank - 1], p->at, p->nat, place);
+    double rows = (double)dim_at(g, y->dim[y->rank - 2], p->opt->at, p->opt->nat, place);
+    double cols = (double)dim_at(g, y->dim[y->rank - 1], p->opt->at, p->opt->nat, place);
     double out = (double)p->numel[n->res0];
     return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
 }
@@ -215,11 +248,13 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
 static double pointwise_price(const pricing *p, const gcut_node *n, double elements, double stored_bytes)
 {
     const gcut_machine *m = p->m;
-    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->f->g, n), elements);
+    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->f->g, n), elements),
+           packed = n->nres == 1 ? (double)p->packed[n->res0] : 0;
     if (!(stored_bytes > 0)) return ns;
-    return fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
-           gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes) -
-           gcut_machine_move_ns(m, stored_bytes, 0, 0);
+    double stored = fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
+                    gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes) -
+                    gcut_machine_move_ns(m, stored_bytes, 0, 0);
+    return packed > 0 ? fmin(packed * ns, stored) : stored;
 }
 
 static double node_price(const pricing *p, const gcut_node *n)
@@ -287,17 +322,17 @@ static void measure(pricing *p)
                   "the values of @%s have more than 2^56 bytes together", g->name);
 }
 
-gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machine *m,
-                        const gcut_dim_binding *at, uint32_t nat)
+gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt)
 {
     const gcut_graph *g = f->g;
+    const gcut_machine *m = &opt->machine;
     pricing p = {arena,
                  f,
+                 opt,
                  m,
-                 at,
-                 nat,
                  gcut_calloc(arena, g->values.n, sizeof *p.numel),
-                 gcut_calloc(arena, g->values.n, 1)};
+                 gcut_calloc(arena, g->values.n, sizeof *p.stored),
+                 gcut_calloc(arena, g->values.n, sizeof *p.packed)};
     gcut_price *out = gcut_calloc(arena, g->values.n, sizeof *out);
     measure(&p);
     mark_stored(&p);

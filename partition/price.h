@@ -19,10 +19,10 @@ typedef struct gcut_price {
  * far from 2^63. */
 #define GCUT_MOST_BYTES 0x1p56
 
-/* One price per value id of the graph, BACKWARD values too.  Memory from `arena`.
+/* One price per value id of the graph, BACKWARD values too, at the sizes, the machine and the packings of opt.
+ * Memory from `arena`.
  * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or there are more than GCUT_MOST_BYTES. */
-gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_machine *m,
-                        const gcut_dim_binding *at, uint32_t nat);
+gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt);
 
 /* Multiply-adds times two of a CONTRACTION node at the binding; 0 for any other class. */
 double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);

@@ -5,6 +5,7 @@
  */
 #include "harness.h"
 
+#include "gradcut/gradcut_rt.h"
 #include "graph/passes.h"
 #include "graph/text.h"
 #include "partition/decide.h"
@@ -14,7 +15,7 @@
 #define BYTES (N * COLUMNS * 4)
 
 /* The backward half reads %a and %r in loops, %b in a product, %c transposed, %e and %f through reductions, a
- * slice, and a product. */
+ * slice, and a product, %s in one product alone. */
 static const char text[] =
     "gcut 1\n"
     "func @j(param %w: f32[256, 256], input %x: f32[4096, 256], cotan %dy: f32[4096, 256]) ->\n"
@@ -34,7 +35,9 @@ static const char text[] =
     "  %fr = reshape(%f, shape=[4096])\n"
     "  %fb = broadcast(%fr, shape=[4096, 256], axes=[0])\n"
     "  %y3 = add(%y2, %er)\n"
-    "  %y = add(%y3, %fb)\n"
+    "  %s = relu(%x)\n"
+    "  %y4 = add(%y3, %s)\n"
+    "  %y = add(%y4, %fb)\n"
     "  %d1 = mul(%dy, %a)\n"
     "  %d2 = add(%d1, %rr)\n"
     "  %ct = transpose(%c, perm=[1, 0])\n"
@@ -47,7 +50,9 @@ static const char text[] =
     "  %dx = tanh(%d6)\n"
     "  %dw = matmul(%b, %d6, ta=true)\n"
     "  %dz = matmul(%q, %d6, ta=true)\n"
-    "  %dws = add(%dw, %dz)\n"
+    "  %d7 = matmul(%d6, %s, ta=true)\n"
+    "  %dws1 = add(%dw, %dz)\n"
+    "  %dws = add(%dws1, %d7)\n"
     "  return %y, %dws, %dx\n}\n";
 
 typedef struct world {
@@ -62,7 +67,8 @@ static void make(void *arg)
     gcut_module *m = gcut_parse(w->env, a, "price.gcut", text, strlen(text));
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
     gcut_verify_module(m);
-    *opt = (gcut_plan_options){.lambda = 0.05, .machine = gcut_machine_shipped()};
+    *opt = (gcut_plan_options){
+        .lambda = 0.05, .machine = gcut_machine_shipped(), .packings = gcut_rt_gemm_packings};
     w->p = gcut_problem_new(a, m->graphs.at[0], opt);
 }
 
@@ -91,6 +97,9 @@ static void where_consumed(void **state)
          fmax(gcut_machine_op_ns(m, GCUT_OP_exp, GCUT_f32, n), writing) + reading + m->kernel_ns);
     near(price_of(w, "c"),
          fmax(gcut_machine_op_ns(m, GCUT_OP_sin, GCUT_f32, n), writing) + reading + m->kernel_ns);
+    double times = (double)gcut_rt_gemm_packings(256, 256, 4096, 256, 4, (int)m->threads, 0, 1);
+    assert_true(times > 0);
+    near(price_of(w, "s"), times * gcut_machine_op_ns(m, GCUT_OP_relu, GCUT_f32, n));
     near(price_of(w, "r"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_f32, n));
     near(price_of(w, "e"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_f32, n) +
                                gcut_machine_move_ns(m, BYTES, 0, INFINITY) + m->kernel_ns);
