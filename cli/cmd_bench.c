@@ -120,10 +120,11 @@ static void print_text(const bench *b)
 {
     const gcut_profile *p = &b->p;
     printf("compile: %.2f s\n", b->compile_ns / 1e9);
-    printf("step: median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, products by %s\n", p->median_ns / 1e6,
-           p->p90_ns / 1e6, p->steps, p->threads, p->threads == 1 ? "" : "s", b->gemm);
-    printf("predicted: %.4f ms, %+.0f%%\n", p->predicted_ns / 1e6,
-           100 * error_of(p->predicted_ns, p->median_ns));
+    printf("step: best %.4f ms, median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, products by %s\n",
+           p->best_ns / 1e6, p->median_ns / 1e6, p->p90_ns / 1e6, p->steps, p->threads,
+           p->threads == 1 ? "" : "s", b->gemm);
+    printf("predicted: %.4f ms, %+.0f%% of the best, %+.0f%% of the median\n", p->predicted_ns / 1e6,
+           100 * error_of(p->predicted_ns, p->best_ns), 100 * error_of(p->predicted_ns, p->median_ns));
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
            p->peak_flops / 1e9, p->bytes / p->median_ns, p->peak_bytes / 1e9);
     print_classes(b);
@@ -193,6 +194,7 @@ static void print_json(const bench *b)
     gcut_cli_json_string(stdout, w ? w->name : NULL);
     key("compile_ns", b->compile_ns);
     key("step_ns", p->median_ns);
+    key("step_ns_best", p->best_ns);
     key("step_ns_p90", p->p90_ns);
     key("predicted_ns", p->predicted_ns);
     key("rel_error", error_of(p->predicted_ns, p->median_ns));

@@ -70,6 +70,7 @@ static void profile(void *arg)
     run_timed(j, a, launches, each);
     gcut_kernel_time *at = gcut_calloc(s->memory, c.n + 1, sizeof *at);
     *j->out = (gcut_profile){.predicted_ns = c.ns,
+                             .best_ns = ns[0],
                              .median_ns = gcut_quantile(ns, steps, 0.5),
                              .p90_ns = gcut_quantile(ns, steps, 0.9),
                              .flops = c.flops,

@@ -494,10 +494,10 @@ typedef struct gcut_kernel_time {
 } gcut_kernel_time;
 
 typedef struct gcut_profile {
-    double predicted_ns;           /* of the step: the sum over kernels */
-    double median_ns, p90_ns;      /* of the steps, measured without the clock between kernels */
-    double flops, bytes;           /* of one step */
-    double peak_flops, peak_bytes; /* a second, by the machine model: large products, memory */
+    double predicted_ns;               /* of the step: the sum over kernels */
+    double best_ns, median_ns, p90_ns; /* of the steps, measured without the clock between kernels */
+    double flops, bytes;               /* of one step */
+    double peak_flops, peak_bytes;     /* a second, by the machine model: large products, memory */
     int threads, steps;
     size_t n;
     const gcut_kernel_time *at; /* in running order; belongs to the step */
