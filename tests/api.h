@@ -5,6 +5,8 @@
 #ifndef GCUT_TESTS_API_H
 #define GCUT_TESTS_API_H
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,6 +62,63 @@ static inline gcut_step *compile_as(gcut_graph *g, gcut_backend b, const char *o
     o.backend = b;
     o.optimizer = optimizer;
     return gcut_compile(g, &o);
+}
+
+/* Of a forward half alone. */
+static inline gcut_options forward_options(gcut_backend backend, int threads, const gcut_size *at, size_t nat)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.backend = backend;
+    o.forward_only = true;
+    o.threads = threads;
+    o.at = at;
+    o.nat = nat;
+    return o;
+}
+
+/* The C of a step, to be freed. */
+static inline char *emitted(gcut_ctx *ctx, gcut_graph *g, const gcut_options *o)
+{
+    enum { MOST = 1 << 20 };
+    char *text = calloc(1, MOST);
+    assert_non_null(text);
+    if (gcut_emit_files(g, o, in_tmp("emitted"), false) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    FILE *f = fopen(in_tmp("emitted.c"), "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, MOST - 1, f) < MOST - 1);
+    fclose(f);
+    return text;
+}
+
+/* Every f32 value of two steps: |x - y| is at most allowed(its name, x). */
+static inline void assert_near(gcut_step *want, gcut_step *got, int64_t n,
+                               float (*allowed)(const char *name, float x))
+{
+    for (size_t i = 0; i < gcut_step_value_count(want); i++) {
+        gcut_value_info a = gcut_step_value_at(want, i), b;
+        assert_true(gcut_step_value(got, a.name, &b));
+        assert_int_equal(a.bytes, b.bytes);
+        const float *x = a.at, *y = b.at;
+        for (int64_t k = 0; k < a.bytes / 4; k++)
+            if (x[k] != y[k] && !(fabsf(x[k] - y[k]) <= allowed(a.name, x[k])))
+                fail_msg("N=%d: %s[%d] is %g, not %g", (int)n, a.name, (int)k, (double)y[k], (double)x[k]);
+    }
+}
+
+/* Results, gradients and what is updated of a step that has run, one after the other; to be freed. */
+static inline unsigned char *result_bytes(const gcut_step *s, size_t *size)
+{
+    unsigned char *all = NULL;
+    *size = 0;
+    for (size_t i = 0; i < gcut_step_value_count(s); i++) {
+        gcut_value_info v = gcut_step_value_at(s, i);
+        if (strcmp(v.role, "out") != 0 && strcmp(v.role, "grad") != 0 && !v.updated) continue;
+        all = realloc(all, *size + (size_t)v.bytes);
+        assert_non_null(all);
+        memcpy(all + *size, v.at, (size_t)v.bytes);
+        *size += (size_t)v.bytes;
+    }
+    return all;
 }
 
 /* Group fixtures: the folder of in_tmp. */

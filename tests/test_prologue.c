@@ -6,18 +6,14 @@
  */
 #include "harness.h"
 
-#include "gradcut/gradcut.h"
-
-#include <stdlib.h>
+#include "api.h"
 
 /* The gelu and the normed rows of a transformer's second half; the batch decides whether products pack. */
 static gcut_graph *block(gcut_ctx *ctx)
 {
     static const char text[] =
-        "gcut 1\n"
         "func @block[N in 1..](input %x: f32[N, 576], param %g: f32[576], param %c: f32[576], param %w: "
-        "f32[576, "
-        "640],\n"
+        "f32[576, 640],\n"
         "                      param %b: f32[640], param %v: f32[640, 576]) -> (out loss: f32[]) {\n"
         "  %n = layer_norm(%x, %g, %c)\n"
         "  %p = matmul(%n, %w)\n"
@@ -30,17 +26,7 @@ static gcut_graph *block(gcut_ctx *ctx)
         "  %loss = mean(%s, axes=[0, 1])\n"
         "  return %loss\n"
         "}\n";
-    char path[] = "/tmp/gcut-prologue-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    FILE *f = fdopen(fd, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-    gcut_graph *g = gcut_load(ctx, path, NULL);
-    remove(path);
-    if (!g) fail_msg("%s", gcut_last_error(ctx));
-    return g;
+    return graph_from(ctx, text);
 }
 
 static gcut_options options(const gcut_size *at, const char *policy, int threads)
@@ -63,16 +49,7 @@ static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, int64_t n, const cha
     if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
     gcut_stats st = gcut_step_stats(s);
     assert_int_equal(st.peak_bytes, st.predicted_bytes);
-    unsigned char *all = NULL;
-    *size = 0;
-    for (size_t i = 0; i < gcut_step_value_count(s); i++) {
-        gcut_value_info v = gcut_step_value_at(s, i);
-        if (strcmp(v.role, "out") != 0 && strcmp(v.role, "grad") != 0) continue;
-        all = realloc(all, *size + (size_t)v.bytes);
-        assert_non_null(all);
-        memcpy(all + *size, v.at, (size_t)v.bytes);
-        *size += (size_t)v.bytes;
-    }
+    unsigned char *all = result_bytes(s, size);
     gcut_step_free(s);
     return all;
 }
@@ -142,5 +119,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits),
                                        cmocka_unit_test(test_is_fused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

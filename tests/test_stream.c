@@ -18,17 +18,6 @@
 #define SANITIZED ""
 #endif
 
-static gcut_options options(gcut_backend backend, int threads, const gcut_size *at, size_t nat)
-{
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
-    o.backend = backend;
-    o.forward_only = true;
-    o.threads = threads;
-    o.at = at;
-    o.nat = nat;
-    return o;
-}
-
 /* ---- which are ---- */
 
 static const struct {
@@ -63,19 +52,13 @@ static const struct {
 
 static bool streams(const char *text)
 {
-    static char c[1 << 18];
     gcut_ctx *ctx = new_ctx();
-    gcut_options o = options(GCUT_COMPILED, 2, NULL, 0);
-    if (gcut_emit_files(graph_from(ctx, text), &o, in_tmp("streams"), false) != GCUT_OK)
-        fail_msg("%s", gcut_last_error(ctx));
-    FILE *f = fopen(in_tmp("streams.c"), "r");
-    assert_non_null(f);
-    size_t n = fread(c, 1, sizeof c - 1, f);
-    assert_true(n < sizeof c - 1);
-    c[n] = 0;
-    fclose(f);
+    gcut_options o = forward_options(GCUT_COMPILED, 2, NULL, 0);
+    char *c = emitted(ctx, graph_from(ctx, text), &o);
+    bool does = strstr(c, "gcut_rt_line(") != NULL;
+    free(c);
     gcut_ctx_free(ctx);
-    return strstr(c, "gcut_rt_line(") != NULL;
+    return does;
 }
 
 static void which(void **state)
@@ -132,7 +115,8 @@ static const char *const flags[] = {
 static void try_sizes(gcut_ctx *ctx, gcut_graph *g, int64_t n, int64_t c, int threads)
 {
     gcut_size at[] = {{"N", n}, {"C", c}};
-    gcut_options o = options(GCUT_EAGER, 1, at, 2), k = options(GCUT_COMPILED, threads, at, 2);
+    gcut_options o = forward_options(GCUT_EAGER, 1, at, 2),
+                 k = forward_options(GCUT_COMPILED, threads, at, 2);
     gcut_step *want = gcut_compile(g, &o), *got = gcut_compile(g, &k);
     must_run(ctx, want);
     must_run(ctx, got);

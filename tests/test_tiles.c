@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "gradcut/gradcut.h"
+#include "api.h"
 
 typedef struct model {
     const char *file, *size;
@@ -59,15 +59,7 @@ static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, const model *m, int 
     if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
     gcut_stats st = gcut_step_stats(s);
     assert_int_equal(st.peak_bytes, st.predicted_bytes);
-    unsigned char *all = NULL;
-    *size = 0;
-    for (size_t i = 0; i < gcut_step_value_count(s); i++) {
-        gcut_value_info v = gcut_step_value_at(s, i);
-        if (strcmp(v.role, "out") != 0 && strcmp(v.role, "grad") != 0 && !v.updated) continue;
-        all = realloc(all, *size + (size_t)v.bytes);
-        memcpy(all + *size, v.at, (size_t)v.bytes);
-        *size += (size_t)v.bytes;
-    }
+    unsigned char *all = result_bytes(s, size);
     gcut_step_free(s);
     return all;
 }
