@@ -36,7 +36,7 @@ static double first_known(double a, double b, double c)
 
 double gcut_sweep_point_ns(const gcut_sweep_point *p)
 {
-    return first_known(p->step_ns_median, p->step_ns_predicted, p->cost_ns);
+    return first_known(p->step_ns_best, p->step_ns_predicted, p->cost_ns);
 }
 
 const char *gcut_sweep_time_kind(const gcut_sweep *s)
@@ -121,6 +121,7 @@ static gcut_sweep_point describe(job *j, const gcut_offer *of, const gcut_pipeli
                               .recomputed = count_recomputed(q->plan),
                               .cost_ns = of->cost_ns,
                               .step_ns_predicted = q->plan->step_ns,
+                              .step_ns_best = NAN,
                               .step_ns_median = NAN,
                               .step_ns_spread = NAN,
                               .ours_ns = NAN,

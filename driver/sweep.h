@@ -15,7 +15,8 @@ typedef struct gcut_sweep_info {
     bool measured;
 } gcut_sweep_info;
 
-/* The best time there is of a point: measured, else predicted, else what saving and recomputing costs. */
+/* The best time there is of a point: the best of those measured, since other programs lengthen the others,
+ * else predicted, else what saving and recomputing costs. */
 double gcut_sweep_point_ns(const gcut_sweep_point *p);
 /* "time of the step, measured", the same predicted, or "saving and recomputing, predicted". */
 const char *gcut_sweep_time_kind(const gcut_sweep *s);

@@ -66,6 +66,7 @@ void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, co
     for (size_t i = 0; i < n; i++) {
         double *x = &ns[i * rounds];
         gcut_sort_reals(x, rounds);
+        point[i].step_ns_best = x[0];
         point[i].step_ns_median = gcut_quantile(x, rounds, 0.5);
         point[i].step_ns_spread = (gcut_quantile(x, rounds, 0.75) - gcut_quantile(x, rounds, 0.25)) / 2;
     }

@@ -89,7 +89,8 @@ static void test_measured(void **state)
     json_array_foreach(json_object_get(j, "points"), i, p)
     {
         assert_true(real(p, "peak_measured") == real(p, "peak_predicted"));
-        assert_true(real(p, "step_ns_median") > 0 && real(p, "step_ns_spread") >= 0);
+        assert_true(real(p, "step_ns_best") > 0 && real(p, "step_ns_median") >= real(p, "step_ns_best") &&
+                    real(p, "step_ns_spread") >= 0);
     }
     assert_int_equal((int)real(j, "rounds"), 3);
     json_decref(j);

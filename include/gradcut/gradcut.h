@@ -567,7 +567,8 @@ typedef struct gcut_sweep_point {
     size_t recomputed;      /* values computed in both halves */
     double cost_ns;         /* of saving and recomputing, predicted */
     double step_ns_predicted;
-    double step_ns_median, step_ns_spread; /* NAN: not measured; half the distance between the quartiles */
+    /* NAN: not measured; the spread is half the distance between the quartiles */
+    double step_ns_best, step_ns_median, step_ns_spread;
     double ours_ns;   /* a baseline's: the fastest point at its peak, in the best kind of time there is */
     const char *plan; /* its JSON */
 } gcut_sweep_point;
