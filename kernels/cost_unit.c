@@ -349,7 +349,7 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
     double computing = op_ns(c, m, h->g, n, operands);
-    if (u->kind == GCUT_U_REDUCE) computing *= 2; /* elements go through a block on the stack */
+    if (u->kind == GCUT_U_REDUCE) computing *= 2; /* of wider accumulators */
     return fmax(ns, computing);
 }
 
