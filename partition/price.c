@@ -5,8 +5,8 @@
  *   class        recomputing one value costs
  *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel the longer of that and of
  *                writing it to the cache, reading it from there if that is not the nearest, and one more
- *                kernel.  A product that alone reads it computes it while packing, as often as it packs an
- *                element, where that is cheaper
+ *                kernel; where that reader is one product which packs each element once and can compute it
+ *                then, its arithmetic instead, and once more if a loop reads it too
  *   REDUCTION    arithmetic over the operand's elements, and unless it is one of rows, a pass of its own over
  *                the operand in memory; a trip of the result where a reader needs it stored
  *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
@@ -30,7 +30,7 @@ typedef struct pricing {
     const gcut_machine *m; /* of opt */
     int64_t *numel;        /* by value */
     bool *stored;          /* by value: some reader in the backward half needs it in memory */
-    int64_t *packed;       /* by value: that is one product, which packs each element so often; 0 = no */
+    double *packed;        /* by value: that is one product, and it is computed so often instead; 0 = no */
 } pricing;
 
 static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
@@ -88,29 +88,30 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
 /* Who reads a value, in one half or the other. */
 typedef struct readers {
     bool *any;        /* by value: someone */
-    uint32_t *memory; /* by value: how many whose kernels read memory (gcut_node_takes_in) */
-    int64_t *packed;  /* by value: how often the last of these packs each element, 0 = no product */
+    bool *loops;      /* by value: someone whose kernel takes it in (gcut_node_takes_in) */
+    uint32_t *memory; /* by value: how many others */
+    bool *packed;     /* by value: the last of these computes it while packing */
 } readers;
 
 static readers no_readers(gcut_arena *a, uint32_t values)
 {
-    readers r = {gcut_calloc(a, values, sizeof *r.any), gcut_calloc(a, values, sizeof *r.memory),
-                 gcut_calloc(a, values, sizeof *r.packed)};
-    return r;
+    return (readers){gcut_calloc(a, values, sizeof(bool)), gcut_calloc(a, values, sizeof(bool)),
+                     gcut_calloc(a, values, sizeof(uint32_t)), gcut_calloc(a, values, sizeof(bool))};
 }
 
-/* How often a product without batches packs each element of operand k, if it can compute it. */
-static int64_t packings(const pricing *p, const gcut_node *n, uint32_t k)
+/* Does n, a product without batches, pack each element of operand k once, and may it compute it then? */
+static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
 {
     const gcut_graph *g = p->f->g;
     const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *c = gcut_type_of(g, n->res0);
-    if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return 0;
+    if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return false;
     gcut_place place = gcut_loc_place(g->module, n->loc);
     bool turned = gcut_attr_flag(g, n, GCUT_A_ta);
     int64_t rows = dim_at(g, c->dim[0], p->opt->at, p->opt->nat, place),
-            cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place);
-    return p->opt->packings(rows, cols, dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place),
-                            turned ? rows : 1, gcut_dtype_bytes(c->dtype), (int)p->m->threads, 0, k == 1);
+            cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place),
+            steps = dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
+    return p->opt->packings(rows, cols, steps, turned ? rows : 1, gcut_dtype_bytes(c->dtype),
+                            (int)p->m->threads, 0, k == 1) == 1;
 }
 
 static void add_reader(const pricing *p, const gcut_node *n, readers *r)
@@ -119,26 +120,44 @@ static void add_reader(const pricing *p, const gcut_node *n, readers *r)
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref x = gcut_arg(p->f->g, n, k);
         r->any[x] = true;
-        if (takes) continue;
-        r->memory[x]++;
-        r->packed[x] = packings(p, n, k);
+        if (takes)
+            r->loops[x] = true;
+        else
+            r->memory[x]++, r->packed[x] = packs_once(p, n, k);
     }
 }
 
 /* Who reads a view reads its operand, from memory if it lies there in another order. */
-static void look_through(const gcut_graph *g, const gcut_node *view, readers *r)
+static void look_through(const pricing *p, const gcut_node *view, readers *r)
 {
-    if (view->nargs == 0 || !r->any[view->res0]) return;
-    gcut_ref x = gcut_arg(g, view, 0);
-    bool keeps = gcut_view_keeps_order(g, view);
+    const gcut_ref y = view->res0;
+    if (view->nargs == 0 || !r->any[y]) return;
+    gcut_ref x = gcut_arg(p->f->g, view, 0);
+    bool keeps = gcut_view_keeps_order(p->f->g, view);
+    uint32_t memory = keeps ? r->memory[y] : 1;
     r->any[x] = true;
-    r->memory[x] += keeps ? r->memory[view->res0] : 1;
-    r->packed[x] = keeps && r->memory[view->res0] ? r->packed[view->res0] : 0;
+    r->loops[x] = r->loops[x] || (keeps && r->loops[y]);
+    r->memory[x] += memory;
+    if (memory) r->packed[x] = keeps && r->packed[y] && p->numel[x] == p->numel[y];
+}
+
+static bool is_packed(const pricing *p, const readers *r, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(p->f->g, v);
+    return n && gcut_node_class(n) == GCUT_CLASS_POINTWISE && r->memory[v] == 1 && r->packed[v];
+}
+
+/* A product computes one of its operands: the first that it can. */
+static void compute_one(const pricing *p, const gcut_node *n, readers *r)
+{
+    if (n->op != GCUT_OP_matmul) return;
+    gcut_ref x = p->f->base[gcut_arg(p->f->g, n, 0)], y = p->f->base[gcut_arg(p->f->g, n, 1)];
+    if (is_packed(p, r, x) && is_packed(p, r, y)) r->packed[y] = false;
 }
 
 /* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where the
- * backward half itself does not read it, it is recomputed for the sake of forward ops that are.  A product
- * that reads it beside a loop finds it stored by that one. */
+ * backward half itself does not read it, it is recomputed for the sake of forward ops that are.  Results of a
+ * body are stored. */
 static void mark_stored(pricing *p)
 {
     const gcut_graph *g = p->f->g;
@@ -147,18 +166,23 @@ static void mark_stored(pricing *p)
         const gcut_node *n = gcut_node_at(g, i);
         if (p->f->live && !p->f->live[i]) continue;
         if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW) {
-            look_through(g, n, &back);
-            look_through(g, n, &fore);
+            look_through(p, n, &back);
+            look_through(p, n, &fore);
         } else {
             bool forward = !p->f->where || p->f->where[n->res0] == GCUT_W_FORWARD;
             add_reader(p, n, forward ? &fore : &back);
         }
     }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        compute_one(p, gcut_node_at(g, i), &back);
+        compute_one(p, gcut_node_at(g, i), &fore);
+    }
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const readers *r = back.any[v] ? &back : &fore;
         p->stored[v] = r->memory[v] > 0;
-        p->packed[v] = r->memory[v] == 1 ? r->packed[v] : 0;
+        p->packed[v] = is_packed(p, r, v) ? 1 + r->loops[v] : 0;
     }
+    for (uint32_t i = 0; !p->f->where && i < g->results.n; i++) p->packed[g->results.at[i].value] = 0;
 }
 
 static double node_price(const pricing *p, const gcut_node *n);
@@ -249,7 +273,7 @@ static double pointwise_price(const pricing *p, const gcut_node *n, double eleme
 {
     const gcut_machine *m = p->m;
     double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->f->g, n), elements),
-           packed = n->nres == 1 ? (double)p->packed[n->res0] : 0;
+           packed = n->nres == 1 ? p->packed[n->res0] : 0;
     if (!(stored_bytes > 0)) return ns;
     double stored = fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
                     gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes) -

@@ -19,8 +19,8 @@ typedef struct gcut_price {
  * far from 2^63. */
 #define GCUT_MOST_BYTES 0x1p56
 
-/* One price per value id of the graph, BACKWARD values too, at the sizes, the machine and the packings of opt.
- * Memory from `arena`.
+/* One price per value id of the graph, BACKWARD values too, at the sizes, the machine and the packings of
+ * opt.  Memory from `arena`.
  * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or there are more than GCUT_MOST_BYTES. */
 gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt);
 

@@ -146,7 +146,11 @@ static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts
 /* How many of the threads a product alone is worth. */
 static int crew(const plan *q, int threads)
 {
-    const int64_t work = q->m * q->n * gcut_rt_max(q->k, 1) * q->batches;
+    int64_t work = q->m;
+    if (__builtin_mul_overflow(work, q->n, &work) ||
+        __builtin_mul_overflow(work, gcut_rt_max(q->k, 1), &work) ||
+        __builtin_mul_overflow(work, q->batches, &work))
+        work = INT64_MAX;
     return (int)gcut_rt_max(1, gcut_rt_min(gcut_rt_threads(threads), work / THREAD_WORK));
 }
 
