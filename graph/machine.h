@@ -24,7 +24,7 @@ typedef enum gcut_window {
     GCUT_WINDOW_plain,
     GCUT_WINDOW_tiled,  /* 3x3, multiplied in tiles (Winograd's transforms) */
     GCUT_WINDOW_narrow, /* of x or of y a group has few channels */
-    GCUT_WINDOW_single, /* of one channel in all: more to write than to multiply */
+    GCUT_WINDOW_single, /* x has one channel: more to write than to multiply */
     GCUT_WINDOW_strided,
     GCUT_WINDOW_patches,   /* side by side: each element of x is in one */
     GCUT_WINDOW_depthwise, /* one channel in a group */
@@ -70,7 +70,7 @@ gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads);
 
 /* Every time below is 0 where there is nothing to do, positive, and no less for more of anything. */
 
-/* [m, k] times [k, n], `batch` times.  */
+/* [m, k] times [k, n], `batch` times. */
 double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
                             double batch);
 /* A convolution that is one of the three conv ways, or an attention one of the two. */
@@ -84,8 +84,8 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
  * with smooth transitions around their sizes. */
 double gcut_machine_move_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
                             double working_set);
-/* What it takes beyond a kernel that finds them in L2 and computes meanwhile: operands come there first,
- * results leave as they are made. */
+/* What that adds to a kernel whose rate is one with everything in L2: reading what is not there, and what
+ * writing takes longer than to L2.  0 for a working set of up to half of L2. */
 double gcut_machine_bring_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
                              double working_set);
 /* Written once to memory and read back once. */

@@ -46,14 +46,7 @@ typedef struct moved {
     double ns, bring_ns, read, written;
 } moved;
 
-static bool is_recycled(const walk *w, const gcut_touch *t, int step)
-{
-    const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
-    return b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
-}
-
-/* What a launch at that step touches; the clock goes on.  Workspace is recycled memory that it reads too; the
- * rate of a kernel contains it. */
+/* What a launch at that step touches; the clock goes on. */
 static moved move(walk *w, const gcut_machine *m, int step)
 {
     moved out = {0};
@@ -61,17 +54,18 @@ static moved move(walk *w, const gcut_machine *m, int step)
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
         all += t->read + t->written;
-        if (is_recycled(w, t, step) && t->read > 0) workspace += t->read + t->written;
+        if (t->workspace) workspace += t->read + t->written;
     }
     for (uint32_t i = 0; i < w->touches.n; i++) {
         const gcut_touch *t = &w->touches.at[i];
+        const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
         double last = w->last[whole_of(w, t->buffer)];
-        bool recycled = is_recycled(w, t, step);
+        bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
         double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
         /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
         double over = t->past ? t->written : fmin(t->read, t->written);
         out.ns += gcut_machine_move_ns(m, t->read, t->written - over / 2, all + ago);
-        if (!recycled || t->read == 0)
+        if (!t->workspace)
             out.bring_ns += gcut_machine_bring_ns(m, t->read, t->written - over / 2, all - workspace + ago);
         out.read += t->read;
         out.written += t->written;

@@ -26,6 +26,7 @@ typedef struct gcut_touch {
     uint32_t buffer;
     double read, written; /* bytes */
     bool past;            /* written past the caches: its lines are not read first */
+    bool workspace;       /* of a kernel whose rate contains that traffic */
 } gcut_touch;
 typedef GCUT_VEC(gcut_touch) gcut_touches;
 

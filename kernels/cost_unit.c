@@ -155,6 +155,12 @@ static void chain_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half 
     }
 }
 
+/* Its memory beside operands and result is not for partial sums. */
+static bool has_workspace(const gcut_unit *u)
+{
+    return u->kind == GCUT_U_CONV || u->kind == GCUT_U_ATTENTION || u->kind == GCUT_U_ATTENTION_GRAD;
+}
+
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
                        gcut_touches *out)
 {
@@ -163,6 +169,7 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
         double n = gcut_cost_size(c, c->p->buffers.at[u->partial].count);
         add(c, a, out, u->partial, n, false);
         add(c, a, out, u->partial, n, true);
+        touch(a, out, u->partial)->workspace = has_workspace(u);
     }
     if (u->kind == GCUT_U_COPY) {
         uint32_t from = u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
@@ -337,6 +344,8 @@ static bool moves_rows(const gcut_unit *u)
            u->kind == GCUT_U_FLIP;
 }
 
+#define WIDENED 2 /* times as long take reductions over any axes, which accumulate in a wider type */
+
 /* Arithmetic of a unit that is not a loop. */
 static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u,
                        double flops)
@@ -349,7 +358,7 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
     double computing = op_ns(c, m, h->g, n, operands);
-    if (u->kind == GCUT_U_REDUCE) computing *= 2; /* of wider accumulators */
+    if (u->kind == GCUT_U_REDUCE && gcut_dtype_bytes(gcut_node_widest(h->g, n)) <= 4) computing *= WIDENED;
     return fmax(ns, computing);
 }
 

@@ -168,6 +168,41 @@ static void parts(void **state)
     near(costs_of(*state, two, FAR, 1).ns, m.kernel_ns + 2 * sine + moves);
 }
 
+/* Columns come in whole vectors; a product reads what L2 does not hold on top of its rate. */
+static void columns_and_operands(void **state)
+{
+    static const char form[] =
+        "gcut 1\nfunc @f[N in 1..](input %%x: f32[N, 64], param %%w: f32[64, %d]) -> (out y: f32[N, %d]) {\n"
+        "  %%y = matmul(%%x, %%w)\n  return %%y\n}\n";
+    char text[2][256];
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    snprintf(text[0], sizeof text[0], form, 65, 65);
+    snprintf(text[1], sizeof text[1], form, 80, 80);
+    near(costs_of(*state, text[0], 16, 1).ns, costs_of(*state, text[1], 16, 1).ns);
+    near(costs_of(*state, text[1], 16, 1).ns,
+         m.kernel_ns + m.call_ns + gcut_machine_gemm_ns(&m, GCUT_f32, 16, 80, 64, 1));
+    double rows = 1 << 22, in = 4 * rows * 64, w = 4 * 64 * 80, out = 4 * rows * 80;
+    near(costs_of(*state, text[1], 1 << 22, 1).ns, m.kernel_ns + m.call_ns +
+                                                       gcut_machine_gemm_ns(&m, GCUT_f32, rows, 80, 64, 1) +
+                                                       gcut_machine_bring_ns(&m, in + w, out, INFINITY));
+}
+
+/* Of a sum over the first and the last two axes, those are one row: as long as twice the arithmetic, which is
+ * done in doubles, or as finding the rows. */
+static void rows_of_reductions(void **state)
+{
+    static const char sum[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 4, 8, 8]) -> (out y: f32[4]) {\n"
+                              "  %y = sum(%x, axes=[0, 2, 3])\n  return %y\n}\n",
+                      wide[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 4, 2, 2]) -> (out y: f32[4]) {\n"
+                               "  %y = sum(%x, axes=[0, 2, 3])\n  return %y\n}\n";
+    gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
+    double arithmetic = gcut_machine_op_ns(&m, GCUT_OP_sum, GCUT_f32, 8 * 4 * 64),
+           rows = 8 * 4 * 20 * m.op_scale;
+    near(costs_of(*state, sum, 8, 1).ns, m.kernel_ns + fmax(2 * arithmetic, rows));
+    near(costs_of(*state, wide, 8, 1).ns, m.kernel_ns + fmax(arithmetic / 8, rows));
+    assert_true(2 * arithmetic != rows && arithmetic / 8 < rows);
+}
+
 /* A convolution is priced by its window, a depthwise one by the rows that it fills. */
 static void windows(void **state)
 {
@@ -204,8 +239,9 @@ FIXTURE(world)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(products), WITH_FIXTURE(fused),   WITH_FIXTURE(loops), WITH_FIXTURE(in_place),
-        WITH_FIXTURE(parts),    WITH_FIXTURE(windows), WITH_FIXTURE(grows),
+        WITH_FIXTURE(products),           WITH_FIXTURE(fused),   WITH_FIXTURE(loops),
+        WITH_FIXTURE(in_place),           WITH_FIXTURE(parts),   WITH_FIXTURE(columns_and_operands),
+        WITH_FIXTURE(rows_of_reductions), WITH_FIXTURE(windows), WITH_FIXTURE(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,17 +93,22 @@ static void moves_grow_smoothly(void **state)
     gcut_machine shipped = gcut_machine_shipped(), wild = bumpy(2);
     for (int i = 0; i < 2; i++) {
         const gcut_machine *m = i ? &wild : &shipped;
-        double last = 0;
+        double last = 0, brought = 0;
         for (double set = 1; set < 1e12; set *= 1.01) {
-            double ns = gcut_machine_move_ns(m, 1e6, 2e6, set);
+            double ns = gcut_machine_move_ns(m, 1e6, 2e6, set),
+                   more = gcut_machine_bring_ns(m, 1e6, 2e6, set);
             assert_true(ns > 0 && ns >= last);
             if (last > 0) assert_true(ns <= last * 1.05);
+            if (set < m->level_bytes[GCUT_L2] / 2.01) assert_true(more == 0);
+            assert_true(more >= brought && more < ns);
             last = ns;
+            brought = more;
         }
         double near = 1e6 * m->read_ns_per_byte[GCUT_L2] + 2e6 * m->write_ns_per_byte[GCUT_L2];
         double far = 1e6 * m->read_ns_per_byte[GCUT_DRAM] + 2e6 * m->write_ns_per_byte[GCUT_DRAM];
         assert_true(gcut_machine_move_ns(m, 1e6, 2e6, 1) == near);
         assert_true(fabs(last / far - 1) < 1e-12);
+        assert_true(fabs(brought / (far - 2e6 * m->write_ns_per_byte[GCUT_L2]) - 1) < 1e-12);
         assert_true(gcut_machine_move_ns(m, 0, 0, 100) == 0);
         assert_true(gcut_machine_move_ns(m, 0, 0, 0) == 0);
         assert_true(gcut_machine_move_ns(m, 1e6, 2e6, 0) == near);
@@ -181,23 +186,25 @@ static void windows_body(void *arg)
         "gcut 1\n"
         "func @f[N in 0.., C in 1..](input %x: f32[N, 24, 9, 9], input %t: f32[N, C, 9, 9],\n"
         "    input %p: f32[4, 24, 1, 1], input %k: f32[24, 24, 3, 3], input %f: f32[23, 24, 3, 3],\n"
-        "    input %d: f32[24, 1, 3, 3], input %h: f32[24, 12, 3, 3], input %s: f32[24, C, 3, 3])\n"
+        "    input %d: f32[24, 1, 3, 3], input %h: f32[24, 12, 3, 3], input %s: f32[24, C, 3, 3],\n"
+        "    input %o: f32[N, 1, 9, 9], input %r: f32[9, 1, 3, 3])\n"
         "    -> (out a: f32[N, 4, 9, 9], out b: f32[N, 24, 7, 7], out c: f32[N, 24, 5, 5],\n"
         "        out e: f32[N, 23, 7, 7], out u: f32[24, 24, 3, 3], out v: f32[23, 24, 3, 3],\n"
         "        out g: f32[N, 24, 4, 4], out i: f32[N, 24, 3, 3], out j: f32[N, 24, 4, 4],\n"
-        "        out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7]) {\n"
+        "        out l: f32[N, 24, 7, 7], out q: f32[N, 24, 7, 7], out z: f32[N, 9, 7, 7]) {\n"
         "  %a = conv2d(%x, %p)\n  %b = conv2d(%x, %k)\n  %c = conv2d(%x, %k, dilation=[2, 2])\n"
         "  %e = conv2d(%x, %f)\n  %u = conv2d_weight(%x, %b, window=[3, 3])\n"
         "  %v = conv2d_weight(%x, %e, window=[3, 3])\n  %g = conv2d(%x, %k, stride=[2, 2])\n"
         "  %i = conv2d(%x, %k, stride=[3, 3])\n  %j = conv2d(%x, %d, stride=[2, 2], groups=24)\n"
         "  %l = conv2d(%x, %h, groups=2)\n  %q = conv2d(%t, %s)\n"
-        "  return %a, %b, %c, %e, %u, %v, %g, %i, %j, %l, %q\n}\n";
+        "  %z = conv2d(%o, %r)\n"
+        "  return %a, %b, %c, %e, %u, %v, %g, %i, %j, %l, %q, %z\n}\n";
     gcut_module *m = gcut_parse(w->env, w->env->arena, "w.gcut", text, strlen(text));
     const gcut_graph *g = m->graphs.at[0];
     static const gcut_window want[] = {GCUT_WINDOW_point,   GCUT_WINDOW_tiled,   GCUT_WINDOW_plain,
                                        GCUT_WINDOW_narrow,  GCUT_WINDOW_tiled,   GCUT_WINDOW_narrow,
                                        GCUT_WINDOW_strided, GCUT_WINDOW_patches, GCUT_WINDOW_depthwise,
-                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_plain};
+                                       GCUT_WINDOW_narrow,  GCUT_WINDOW_plain,   GCUT_WINDOW_single};
     uint32_t n = sizeof want / sizeof *want;
     assert_int_equal(g->nodes.n, n);
     for (uint32_t i = 0; i < n; i++) assert_int_equal(gcut_conv_window(g, gcut_node_at(g, i)), want[i]);
