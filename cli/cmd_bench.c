@@ -123,8 +123,9 @@ static void print_text(const bench *b)
     printf("step: best %.4f ms, median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, products by %s\n",
            p->best_ns / 1e6, p->median_ns / 1e6, p->p90_ns / 1e6, p->steps, p->threads,
            p->threads == 1 ? "" : "s", b->gemm);
-    printf("predicted: %.4f ms, %+.0f%% of the best, %+.0f%% of the median\n", p->predicted_ns / 1e6,
-           100 * error_of(p->predicted_ns, p->best_ns), 100 * error_of(p->predicted_ns, p->median_ns));
+    printf("predicted: %.4f ms, %+.0f%% against the best, %+.0f%% against the median\n",
+           p->predicted_ns / 1e6, 100 * error_of(p->predicted_ns, p->best_ns),
+           100 * error_of(p->predicted_ns, p->median_ns));
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
            p->peak_flops / 1e9, p->bytes / p->median_ns, p->peak_bytes / 1e9);
     print_classes(b);

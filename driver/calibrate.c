@@ -119,6 +119,7 @@ static double working_set(const calibration *c, int level, int threads)
 static void add_section(calibration *c, int s)
 {
     int t = c->threads[s];
+    static const double row_bytes[] = {4096 * sizeof(float), 2 * sizeof(float)}; /* of the streams */
     uint32_t dearest = 0;
     c->off[s] = add(c, c->rest, GCUT_NONE, t, 0);
     for (uint32_t i = 1; i < c->npoint; i++)
@@ -133,8 +134,7 @@ static void add_section(calibration *c, int s)
     c->memory[s] = c->visits.n;
     for (int l = 0; l < GCUT_NLEVELS; l++)
         for (uint32_t i = 0; i < 2; i++)
-            add(c, c->rest, c->stream + i, t,
-                (int64_t)(working_set(c, l, t) / (double)c->rest->probe[c->stream + i].on));
+            add(c, c->rest, c->stream + i, t, (int64_t)(working_set(c, l, t) / row_bytes[i]));
 }
 
 static void add_ops(calibration *c)

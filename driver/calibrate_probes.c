@@ -133,11 +133,11 @@ static const gcut_probe products[] = {
     P(matmul, 0, 0, "input %x$: @[B$, M$, K$], input %z$: @[B$, K$, N$]", "%y$ = matmul(%x$, %z$)", "@[B$, M$, N$]")
 };
 
-/* `on` is the bytes that one row takes.  Reading alone: the lanes of a row's sum, of a known width, wait for no
- * addition before. */
+/* Reading alone is a sum of rows of known width: its lanes are many enough that no addition waits for the
+ * one before. */
 static const gcut_probe streams[] = {
-    P(sum, 16384, 4096, "input %x$: @[N$, 4096]", "%y$ = sum(%x$, axes=[1])", "@[N$]")
-    P(neg, 8, 1, "input %x$: @[N$]", "%y$ = neg(%x$)", "@[N$]")
+    P(sum, 0, 4096, "input %x$: @[N$, 4096]", "%y$ = sum(%x$, axes=[1])", "@[N$]")
+    P(neg, 0, 1, "input %x$: @[N$]", "%y$ = neg(%x$)", "@[N$]")
 };
 /* clang-format on */
 

@@ -13,7 +13,7 @@
 
 /* ---- the table ---- */
 
-enum { PLAN, SAVED, PEAK, MEASURED, RECOMPUTED, STEP, STEP_BEST, STEP_MEASURED, OURS, NCOLS };
+enum { PLAN, SAVED, PEAK, MEASURED, RECOMPUTED, STEP, STEP_BEST, STEP_MEDIAN, OURS, NCOLS };
 
 static const char *time_text(gcut_arena *a, double ns)
 {
@@ -30,7 +30,7 @@ static void add_titles(gcut_table *t, const gcut_sweep *s)
                                             [RECOMPUTED] = "recomputed",
                                             [STEP] = predicted ? "step, predicted" : "cost, predicted",
                                             [STEP_BEST] = "best",
-                                            [STEP_MEASURED] = "median",
+                                            [STEP_MEDIAN] = "median",
                                             [OURS] = "ours at this peak"});
 }
 
@@ -45,7 +45,7 @@ static void add_row(gcut_table *t, const gcut_sweep_point *p)
     cell[STEP] = time_text(a, isnan(p->step_ns_predicted) ? p->cost_ns : p->step_ns_predicted);
     cell[STEP_BEST] = time_text(a, p->step_ns_best);
     if (!isnan(p->step_ns_median))
-        cell[STEP_MEASURED] =
+        cell[STEP_MEDIAN] =
             gcut_printf(a, "%s ±%s", time_text(a, p->step_ns_median), time_text(a, p->step_ns_spread));
     double ratio = p->ours_ns / gcut_sweep_point_ns(p);
     if (!isnan(p->ours_ns))

@@ -3,7 +3,7 @@
 """ship_machine.py [--memory READ,WRITE] MODEL.json… > graph/machine_shipped.c
 
 The machine model that is shipped, from what `gradcut calibrate -o` wrote on one machine.  Several runs may be given:
-other programs make measurements longer, never shorter, so the least of each figure counts.  --memory sets what one
+one that fell into slow minutes does not count, so the least of each figure is taken.  --memory sets what one
 thread gets of the memory, in GB/s, instead: on a machine that is shared with strangers it differs by a factor of two
 from hour to hour, and a plan should not count on a good one."""
 import argparse

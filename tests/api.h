@@ -90,7 +90,7 @@ static inline char *emitted(gcut_ctx *ctx, gcut_graph *g, const gcut_options *o)
     return text;
 }
 
-/* Every f32 value of two steps: |x - y| is at most allowed(its name, x). */
+/* Every value of two steps, all of them f32: |x - y| is at most allowed(its name, x). */
 static inline void assert_near(gcut_step *want, gcut_step *got, int64_t n,
                                float (*allowed)(const char *name, float x))
 {

@@ -65,6 +65,7 @@ static int64_t decided(const char *told)
     int64_t n = 0;
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
+    assert_true(child >= 0);
     if (child == 0) {
         if (told)
             setenv("GRADCUT_STREAM_BYTES", told, 1);

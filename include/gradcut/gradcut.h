@@ -582,7 +582,7 @@ typedef struct gcut_sweep {
 
 typedef struct gcut_sweep_options {
     int points; /* shown of the frontier, its ends among them; 0 = 12 */
-    int rounds; /* > 0: compile the points, run them in turn so often, and give medians */
+    int rounds; /* > 0: compile the points, run them in turn so often */
     const gcut_feed *feed;
     size_t nfeed;
     void (*progress)(void *user, const char *doing, size_t done, size_t all);

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "gradcut/rt_bits.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -347,7 +349,7 @@ typedef struct gcut_rt_fault {
     }
 
 /* i, or 0 and a note in *f when it is not 0 <= i < limit. */
-static inline int64_t gcut_rt_bounded(int64_t i, int64_t limit, int64_t at, gcut_rt_fault *f)
+GCUT_INLINE int64_t gcut_rt_bounded(int64_t i, int64_t limit, int64_t at, gcut_rt_fault *f)
 {
     if (i >= 0 && i < limit) return i;
     if (at < f->at) f->at = at, f->found = i;
@@ -414,7 +416,7 @@ void gcut_rt_pack_bits(int64_t n, const uint8_t *src, uint8_t *dst, int threads)
 /* dst (packed) = the bools of src from bit `offset` on; strides in bits. */
 void gcut_rt_unpack_bits(int rank, const int64_t *dim, const uint8_t *src, int64_t offset, const int64_t *ss,
                          uint8_t *dst, int threads);
-static inline uint8_t gcut_rt_bit(const uint8_t *p, int64_t i)
+GCUT_INLINE uint8_t gcut_rt_bit(const uint8_t *p, int64_t i)
 {
     return p[i >> 3] >> (i & 7) & 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the sums: included by sums.c once per element type and instruction set, with NAME, T,
+ * One instance of the sums: included by each_kernel.h once per element type and instruction set, with NAME, T,
  * TARGET and LANES as in small_kernel.h.
  */
 
