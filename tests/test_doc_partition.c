@@ -32,6 +32,17 @@ static const char six[] =
     "  return %loss\n"
     "}\n";
 
+static const char drop[] = "gcut 1\n"
+                           "func @drop[N in 1..](param %w: f32[256, 256], input %x: f32[N, 256], rng %k: "
+                           "i64[]) -> (out loss: f32[]) {\n"
+                           "  %h = matmul(%x, %w)\n"
+                           "  %d = dropout(%h, %k, p=0.1)\n"
+                           "  %g = gelu(%d)\n"
+                           "  %s = mul(%g, %g)\n"
+                           "  %loss = mean(%s, axes=[0, 1])\n"
+                           "  return %loss\n"
+                           "}\n";
+
 typedef struct example {
     const char *name, *graph;
     int64_t n; /* of N */
@@ -39,14 +50,16 @@ typedef struct example {
     double lambda;
     const char *save;
     bool table; /* the prices of all values are in the page too */
+    const char *save_dtype;
 } example;
 
 static const example examples[] = {
-    {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, true},
-    {"cc", cos_of_cos, 1000000, "mincut", 0.05, "a", false},
-    {"six", six, 1024, "mincut", 0.05, NULL, true},
-    {"six", six, 1024, "mincut", 1, NULL, false},
-    {"six", six, 1024, "save-all", 0.05, NULL, false},
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, NULL, true, NULL},
+    {"cc", cos_of_cos, 1000000, "mincut", 0.05, "a", false, NULL},
+    {"six", six, 1024, "mincut", 0.05, NULL, true, NULL},
+    {"six", six, 1024, "mincut", 1, NULL, false, NULL},
+    {"six", six, 1024, "save-all", 0.05, NULL, false, NULL},
+    {"drop", drop, 1024, "mincut", 0.05, NULL, false, "bf16"},
 };
 
 typedef struct world {
@@ -143,6 +156,7 @@ static void plan_example(world *w, const example *e)
     o.at = &at;
     o.nat = 1;
     o.threads = 2;
+    o.save_dtype = e->save_dtype;
     if (e->save) o.save = &e->save, o.nsave = 1;
     gcut_graph *g = gcut_load(ctx, path, NULL);
     const gcut_plan *plan = g ? gcut_plan_of(g, &o) : NULL;

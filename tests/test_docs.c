@@ -287,6 +287,37 @@ static void ops_page_is_the_table(void **state)
     must(*state, ops_page, *state);
 }
 
+/* ---- the README ---- */
+
+/* The plan that it shows is the one that test_cli checks. */
+static void readme_plan(void *arg)
+{
+    static const char path[] = GCUT_SOURCE_DIR "/README.md", fence[] = "```\n",
+                      command[] = "\n$ gradcut saved examples/mlp.gcut --at N=32\n";
+    gcut_env *env = arg;
+    gcut_arena *a = env->arena;
+    size_t n, want;
+    const char *page = gcut_file_read(a, path, 1 << 20, &n);
+    const char *plan = gcut_file_read(a, GCUT_SOURCE_DIR "/tests/golden/cli/saved.txt", 1 << 20, &want);
+    const char *at = strstr(page, command), *end = at ? strstr(at, fence) : NULL;
+    assert_non_null(end);
+    at += strlen(command);
+    if (getenv("GCUT_BLESS")) {
+        gcut_text t = {.arena = a};
+        gcut_text_addn(&t, page, (size_t)(at - page));
+        gcut_text_addn(&t, plan, want);
+        gcut_text_addn(&t, end, n - (size_t)(end - page));
+        gcut_file_write(env, path, t.at, t.n);
+    } else if ((size_t)(end - at) != want || memcmp(at, plan, want) != 0) {
+        fail_msg("README.md shows another plan than tests/golden/cli/saved.txt; GCUT_BLESS=1 copies it");
+    }
+}
+
+static void readme_shows_the_plan(void **state)
+{
+    must(*state, readme_plan, *state);
+}
+
 /* ---- fenced blocks ---- */
 
 typedef struct block {
@@ -435,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
+        cmocka_unit_test_setup_teardown(readme_shows_the_plan, setup, teardown),
         cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
