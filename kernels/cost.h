@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Predicted time, shared by cost.c (the walk through the step, and what is in which cache) and cost_unit.c
- * (one launch).
+ * Predicted time, shared by cost.c (the walk through the step, and what is in which cache), cost_unit.c (the
+ * arithmetic of one launch) and cost_traffic.c (its bytes).
  */
 #ifndef GCUT_KERNELS_COST_H
 #define GCUT_KERNELS_COST_H
@@ -34,6 +34,10 @@ typedef GCUT_VEC(gcut_touch) gcut_touches;
  * runs in the same launch, tile by tile; 0 = none. */
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
                        gcut_touches *out);
+
+/* How often chain k of a product is computed; *stored: to its room, once. */
+int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, uint32_t k,
+                           bool *stored);
 
 /* The arithmetic of a unit and what a launch takes by itself, without memory traffic. */
 typedef struct gcut_work {

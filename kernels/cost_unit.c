@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One launch: its class, its arithmetic, the bytes that it moves.
+ * One launch: its class and its arithmetic.
  */
 #include "kernels/cost.h"
 
 #include <math.h>
 
-#include "gradcut/gradcut_rt.h"
 #include "kernels/loop.h"
 
 /* ---- sizes ---- */
@@ -27,182 +26,14 @@ double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
     return n;
 }
 
-/* Different elements of storage behind v: what is repeated along an axis is there once. */
-static double elements(const gcut_cost_at *c, const gcut_half *h, gcut_ref v)
-{
-    const gcut_type *t = gcut_type_of(h->g, v);
-    double n = 1;
-    for (uint32_t d = 0; d < t->rank; d++)
-        if (h->view[v].stride[d] != 0 || t->dim[d] == 0) n *= gcut_cost_size(c, t->dim[d]);
-    return n;
-}
+/* ---- arithmetic ---- */
 
-/* ---- traffic ---- */
-
-static gcut_touch *touch(gcut_arena *a, gcut_touches *out, uint32_t buffer)
-{
-    for (uint32_t i = 0; i < out->n; i++)
-        if (out->at[i].buffer == buffer) return &out->at[i];
-    gcut_touch *t = GCUT_PUSH(a, out);
-    *t = (gcut_touch){.buffer = buffer};
-    return t;
-}
-
-/* Several parts of a buffer add up to no more than the buffer. */
-static void add(const gcut_cost_at *c, gcut_arena *a, gcut_touches *out, uint32_t buffer, double n,
-                bool write)
-{
-    if (buffer == GCUT_NONE) return;
-    const gcut_buffer *b = &c->p->buffers.at[buffer];
-    double size = (double)gcut_dtype_bytes(b->dtype), all = gcut_cost_size(c, b->count) * size;
-    gcut_touch *t = touch(a, out, buffer);
-    double *to = write ? &t->written : &t->read;
-    *to = *to + n * size < all ? *to + n * size : all;
-}
-
-/* Is it written past the caches, in rows of so many bytes?  As the step decides by the machine that it runs
- * on. */
-static bool goes_past(const gcut_cost_at *c, double bytes, double row, double least)
-{
-    return bytes >= c->m.level_bytes[GCUT_L3] && row >= least;
-}
-
-static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit,
-                      gcut_touches *out)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    double n = gcut_cost_size(c, u->numel), row = u->flat ? INFINITY : gcut_cost_size(c, u->inner);
-    if (n * (double)sizeof(double) < c->m.level_bytes[GCUT_L3]) return;
-    gcut_arena *scratch = gcut_arena_new(c->p->module->env, a);
-    gcut_loop l = gcut_loop_analyse(scratch, h, unit);
-    gcut_loop_find_streams(&l);
-    for (uint32_t i = 0; i < l.n; i++) {
-        double size = (double)gcut_dtype_bytes(gcut_loop_dtype(&l, &l.at[i]));
-        if (l.at[i].streams && goes_past(c, n * size, row * size, GCUT_STREAM_ROW))
-            touch(a, out, h->buffer[l.at[i].v])->past = true;
-    }
-    gcut_arena_free(scratch);
-}
-
-/* v by gcut_rt_copy, from where w says. */
-static bool copy_past(const gcut_cost_at *c, const gcut_half *h, gcut_ref v, const gcut_view *w)
-{
-    const gcut_type *t = gcut_type_of(h->g, v);
-    double size = (double)gcut_dtype_bytes(t->dtype);
-    if (!t->rank || w->stride[t->rank - 1] != 1 || w->widens || w->bits) return false;
-    return goes_past(c, gcut_cost_numel(c, t) * size, gcut_cost_size(c, t->dim[t->rank - 1]) * size,
-                     GCUT_RT_STREAM_ROW);
-}
-
-static bool take_past(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n)
-{
-    const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
-    double row = (double)gcut_dtype_bytes(t->dtype), size = row;
-    for (uint32_t d = (uint32_t)gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim + 1; d < t->rank; d++)
-        row *= gcut_cost_size(c, t->dim[d]);
-    return goes_past(c, gcut_cost_numel(c, gcut_type_of(h->g, n->res0)) * size, row, GCUT_RT_STREAM_ROW);
-}
-
-/* All that the concat copies, operand by operand. */
-static bool concat_past(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, const gcut_node *n)
-{
-    for (uint32_t k = 0; k < n->nargs; k++)
-        if (!gcut_concat_has(h, unit, k) &&
-            !copy_past(c, h, gcut_arg(h->g, n, k), &h->view[gcut_arg(h->g, n, k)]))
-            return false;
-    return true;
-}
-
-/* Marks the results that go past the caches. */
-static void mark_past(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
-                      gcut_touches *out)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    const gcut_node *n = u->nodes.n ? gcut_node_at(h->g, u->nodes.at[0]) : NULL;
-    bool past = false;
-    if (u->kind == GCUT_U_LOOP && !(hot && gcut_takes_columns(h, unit))) loop_past(c, a, h, unit, out);
-    if (u->kind == GCUT_U_COPY && u->copy_aside == GCUT_NONE &&
-        h->buffer[h->view[u->copy_from].root] != GCUT_NONE)
-        past = copy_past(c, h, u->copy_from, &h->view[u->copy_from]);
-    if (u->kind == GCUT_U_TAKE) past = take_past(c, h, n);
-    if (u->kind == GCUT_U_CONCAT) past = concat_past(c, h, unit, n);
-    if (past) touch(a, out, n ? h->buffer[n->res0] : u->copy_to)->past = true;
-}
-
-/* How often chain k of a product is computed; *stored: to its room, once. */
-static int64_t packings(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, uint32_t k, bool *stored)
+int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, uint32_t k, bool *stored)
 {
     int64_t times = gcut_chain_packings(h, unit, k, c->at, c->nat, c->threads);
     *stored = times == 0;
     return *stored ? 1 : times;
 }
-
-/* What the chains of a product read, and rooms that are not empty. */
-static void chain_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit,
-                          gcut_touches *out)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    gcut_cursor at = {0};
-    for (gcut_ref v; u->kind == GCUT_U_GEMM && gcut_unit_read(h, unit, &at, &v);)
-        if (at.link || at.arg) add(c, a, out, h->buffer[h->view[v].root], elements(c, h, v), false);
-    for (uint32_t k = 0; k < 2; k++) {
-        bool stored = false;
-        if (u->chain[k]) packings(c, h, unit, k, &stored);
-        if (!stored) continue;
-        double n = elements(c, h, u->chain[k]->v);
-        add(c, a, out, u->chain[k]->room, n, true);
-        add(c, a, out, u->chain[k]->room, n, false);
-    }
-}
-
-/* Its memory beside operands and result is not for partial sums. */
-static bool has_workspace(const gcut_unit *u)
-{
-    return u->kind == GCUT_U_CONV || u->kind == GCUT_U_ATTENTION || u->kind == GCUT_U_ATTENTION_GRAD;
-}
-
-void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
-                       gcut_touches *out)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    if (u->partial != GCUT_NONE) { /* partial sums, a convolution's workspace: made, and used */
-        double n = gcut_cost_size(c, c->p->buffers.at[u->partial].count);
-        add(c, a, out, u->partial, n, false);
-        add(c, a, out, u->partial, n, true);
-        touch(a, out, u->partial)->workspace = has_workspace(u);
-    }
-    if (u->kind == GCUT_U_COPY) {
-        uint32_t from = u->copy_aside == GCUT_NONE ? h->buffer[h->view[u->copy_from].root]
-                                                   : h->units.at[u->copy_aside].copy_to;
-        add(c, a, out, from, elements(c, h, u->copy_from), false);
-        add(c, a, out, u->copy_to, gcut_cost_numel(c, gcut_type_of(h->g, u->copy_from)), true);
-        mark_past(c, a, h, unit, 0, out);
-        return;
-    }
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs && (i == 0 || !u->sums); k++) { /* a sum's is the product's too */
-            gcut_ref v = gcut_arg(h->g, n, k), root = h->view[v].root;
-            bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
-            if (root == hot || (u->kind == GCUT_U_LOOP && h->unit_of[root] == unit)) continue;
-            if (gcut_concat_has(h, unit, k) || gcut_unit_chain(u, k)) continue;
-            if (u->kind == GCUT_U_TAKE && k == 0) /* the rows that are asked for, not the table */
-                add(c, a, out, copied ? h->units.at[u->operand_copy[k]].copy_to : h->buffer[root],
-                    gcut_cost_numel(c, gcut_type_of(h->g, n->res0)), false);
-            else if (copied)
-                add(c, a, out, h->units.at[u->operand_copy[k]].copy_to,
-                    gcut_cost_numel(c, gcut_type_of(h->g, v)), false);
-            else
-                add(c, a, out, h->buffer[root], elements(c, h, v), false);
-        }
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            if (h->view[v].root == v) add(c, a, out, h->buffer[v], elements(c, h, v), true);
-    }
-    mark_past(c, a, h, unit, hot, out);
-    chain_touches(c, a, h, unit, out);
-}
-
-/* ---- arithmetic ---- */
 
 static bool has_rows(const gcut_half *h, const gcut_unit *u)
 {
@@ -370,7 +201,7 @@ static double chains_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut
     for (uint32_t k = 0; k < 2; k++) {
         bool stored;
         if (!u->chain[k]) continue;
-        const double times = (double)packings(c, h, unit, k, &stored);
+        const double times = (double)gcut_cost_packings(c, h, unit, k, &stored);
         for (uint32_t i = 0; i < u->chain[k]->nodes.n; i++)
             ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, u->chain[k]->nodes.at[i]), false);
     }
