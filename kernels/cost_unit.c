@@ -175,8 +175,6 @@ static bool moves_rows(const gcut_unit *u)
            u->kind == GCUT_U_FLIP;
 }
 
-#define WIDENED 2 /* times as long take reductions over any axes, which accumulate in a wider type */
-
 /* Arithmetic of a unit that is not a loop. */
 static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u,
                        double flops)
@@ -188,9 +186,7 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
-    double computing = op_ns(c, m, h->g, n, operands);
-    if (u->kind == GCUT_U_REDUCE && gcut_dtype_bytes(gcut_node_widest(h->g, n)) <= 4) computing *= WIDENED;
-    return fmax(ns, computing);
+    return fmax(ns, op_ns(c, m, h->g, n, operands));
 }
 
 /* Of operands that a product computes. */

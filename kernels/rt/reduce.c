@@ -2,13 +2,14 @@
  *
  * Reductions over any axes.  The elements that become one are numbered in row-major order and taken through a
  * block on the stack, whose element k goes to accumulator k % LANES; these are joined pairwise.  So the order
- * of a sum is a function of its length alone, and compilers vectorise it.
+ * of a sum is a function of its length alone, whatever vectors compilers make of it.
  */
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/rt/isa.h"
 
-enum { BLOCK = 256, LANES = 16 };
+enum { BLOCK = 256, LANES = 16, AHEAD = 4096, LINE = 64 };
 
 typedef struct job {
     gcut_rt_reduction how;
@@ -99,20 +100,38 @@ MOST(int64_t)
 MOST(double)
 
 /* acc[k % LANES] takes in element k of a block, then the first accumulator the others. */
-#define FOLD(wide, how, type)                                                                                \
-    static void how##_##type##_block(const type *x, int64_t n, wide *acc)                                    \
+#define FOLD_(how, type, wide, isa, target)                                                                  \
+    target static void how##_##type##_##isa(const type *x, int64_t n, wide *acc)                             \
     {                                                                                                        \
         int64_t k = 0;                                                                                       \
         for (; k + LANES <= n; k += LANES)                                                                   \
             for (int l = 0; l < LANES; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                   \
         for (int l = 0; k + l < n; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                       \
-    }                                                                                                        \
+    }
+#ifdef __x86_64__
+#define FOLDS(how, type, wide)                                                                               \
+    FOLD_(how, type, wide, base, ) FOLD_(how, type, wide, avx2, AVX2) FOLD_(how, type, wide, avx512, AVX512)
+#else
+#define FOLDS(how, type, wide) FOLD_(how, type, wide, base, )
+#endif
+#define FOLD(wide, how, type)                                                                                \
+    FOLDS(how, type, wide)                                                                                   \
     static wide how##_##type##_join(wide *acc)                                                               \
     {                                                                                                        \
         for (int w = LANES / 2; w > 0; w /= 2)                                                               \
             for (int l = 0; l < w; l++) acc[l] = how##_##wide(acc[l], acc[l + w]);                           \
         return acc[0];                                                                                       \
     }
+
+/* The run behind element g, which is too short for the processor to see it coming. */
+static void fetch_next(const job *j, const char *x, int64_t g, size_t size)
+{
+    int64_t at, n;
+    if (g >= j->ngone) return;
+    n = run_of(j, g, &at) * (int64_t)size;
+    x += at * (int64_t)size;
+    for (int64_t b = 0; b < n && b < AHEAD; b += LINE) __builtin_prefetch(x + b);
+}
 
 #define REDUCE(name, type, wide, lowest, highest)                                                            \
     FOLD(wide, add, type)                                                                                    \
@@ -129,6 +148,7 @@ MOST(double)
         int64_t step = j->gone > 0 ? j->gstride[j->gone - 1] : 0;                                            \
         type b[BLOCK];                                                                                       \
         if (step == 1 && n >= LANES) {                                                                       \
+            if (n * (int64_t)sizeof(type) <= AHEAD) fetch_next(j, (const char *)x, g + n, sizeof(type));     \
             n -= n % LANES;                                                                                  \
             block(x + at, n, acc);                                                                           \
             return n;                                                                                        \
@@ -141,8 +161,8 @@ MOST(double)
     }                                                                                                        \
     static void part_##name(void *arg, int t, int nt)                                                        \
     {                                                                                                        \
-        static void (*const block[])(const type *, int64_t, wide *) = {                                      \
-            add_##type##_block, mul_##type##_block, max_##type##_block, min_##type##_block};                 \
+        void (*const block[])(const type *, int64_t, wide *) = {WIDEST(add_##type), WIDEST(mul_##type),      \
+                                                                WIDEST(max_##type), WIDEST(min_##type)};     \
         static wide (*const join[])(wide *) = {add_##type##_join, mul_##type##_join, max_##type##_join,      \
                                                min_##type##_join};                                           \
         const job *j = arg;                                                                                  \
