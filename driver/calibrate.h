@@ -59,7 +59,7 @@ uint32_t gcut_probes_pointwise(gcut_arena *arena, gcut_probes *out);
 uint32_t gcut_probes_others(gcut_arena *arena, gcut_probes *out);       /* reductions, moves, draws */
 uint32_t gcut_probes_contractions(gcut_arena *arena, gcut_probes *out); /* convolutions, attention */
 uint32_t gcut_probes_products(gcut_arena *arena, gcut_probes *out);     /* one: [B, M, K] times [B, K, N] */
-uint32_t gcut_probes_streams(gcut_arena *arena, gcut_probes *out);      /* two: read 4096 N, read and write N */
+uint32_t gcut_probes_streams(gcut_arena *arena, gcut_probes *out); /* two: read 4096 N, read and write N */
 
 /* driver/calibrate_host.c */
 const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
