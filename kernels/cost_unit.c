@@ -206,7 +206,7 @@ static double chains_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut
 
 #define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
 
-#define BLOCK 0.5 /* of a kernel: beginning a block of a loop, and adding up its sums */
+#define BLOCK 1.0 /* of a kernel: beginning a block of a loop, and adding up its sums */
 
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
 {
