@@ -119,7 +119,6 @@ static double working_set(const calibration *c, int level, int threads)
 static void add_section(calibration *c, int s)
 {
     int t = c->threads[s];
-    static const double row_bytes[] = {4096 * sizeof(float), 2 * sizeof(float)}; /* of the streams */
     uint32_t dearest = 0;
     c->off[s] = add(c, c->rest, GCUT_NONE, t, 0);
     for (uint32_t i = 1; i < c->npoint; i++)
@@ -134,7 +133,8 @@ static void add_section(calibration *c, int s)
     c->memory[s] = c->visits.n;
     for (int l = 0; l < GCUT_NLEVELS; l++)
         for (uint32_t i = 0; i < 2; i++)
-            add(c, c->rest, c->stream + i, t, (int64_t)(working_set(c, l, t) / row_bytes[i]));
+            add(c, c->rest, c->stream + i, t,
+                (int64_t)(working_set(c, l, t) / (c->rest->probe[c->stream + i].elements * (i ? 8 : 4))));
 }
 
 static void add_ops(calibration *c)
@@ -186,8 +186,7 @@ static void visit_all(calibration *c)
             visit *v = &c->visits.at[i];
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
             gcut_rig_only(v->rig, v->probe, v->size, v->threads);
-            double ns = gcut_rig_run(v->rig, budget);
-            v->round[r] = ns;
+            v->round[r] = gcut_rig_run(v->rig, budget);
             if (v->probe == GCUT_NONE || r > 0) continue;
             v->work = gcut_rig_work(v->rig, v->probe);
             gcut_rig_bytes(v->rig, &v->in, &v->out);

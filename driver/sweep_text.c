@@ -79,8 +79,8 @@ void gcut_sweep_text(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text
     if (info->measured)
         gcut_text_add(
             out,
-            "measured: best and median of %d rounds ± half the distance between the quartiles; ours "
-            "and theirs by their best\n",
+            "measured: best and median of %d rounds ± half the distance between the quartiles; best times "
+            "are compared\n",
             info->rounds);
     gcut_arena_free(a);
 }

@@ -127,7 +127,7 @@ static void chain_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half 
     }
 }
 
-/* Its memory beside operands and result is not for partial sums. */
+/* What it has beside operands and result is workspace, and not partial sums. */
 static bool has_workspace(const gcut_unit *u)
 {
     return u->kind == GCUT_U_CONV || u->kind == GCUT_U_ATTENTION || u->kind == GCUT_U_ATTENTION_GRAD;

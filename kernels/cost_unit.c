@@ -85,21 +85,11 @@ static bool is_parted(const gcut_half *h, const gcut_unit *u)
  */
 #define ROW_PS 20000
 
-static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_type *t)
+/* Rows are along the last axis, and along those before it that are gone with it. */
+static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_type *t, uint32_t gone)
 {
-    double n = gcut_cost_numel(c, t);
-    if (n > 0) n /= t->rank ? gcut_cost_size(c, t->dim[t->rank - 1]) : 1;
-    return n * ROW_PS / 1000 * m->op_scale;
-}
-
-/* Axes at the end that become one together are one row. */
-static double reduced_rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h,
-                              const gcut_node *n)
-{
-    const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
-    uint32_t gone = gcut_attr_axes(h->g, n);
-    double rows = 1;
     uint32_t d = t->rank ? t->rank - 1 : 0;
+    double rows = gcut_cost_numel(c, t) > 0;
     while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
     for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
     return rows * ROW_PS / 1000 * m->op_scale;
@@ -109,10 +99,11 @@ static double reduced_rows_ns(const gcut_cost_at *c, const gcut_machine *m, cons
 static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
 {
     double ns = 0;
-    if (u->kind == GCUT_U_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy_from));
+    if (u->kind == GCUT_U_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy_from), 0);
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    if (u->kind == GCUT_U_REDUCE) return reduced_rows_ns(c, m, h, n);
-    for (uint32_t k = 0; k < n->nargs; k++) ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)));
+    uint32_t gone = u->kind == GCUT_U_REDUCE ? gcut_attr_axes(h->g, n) : 0;
+    for (uint32_t k = 0; k < n->nargs; k++)
+        ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)), gone);
     return ns;
 }
 
@@ -206,8 +197,6 @@ static double chains_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut
 
 #define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
 
-#define BLOCK 1.0 /* of a kernel: beginning a block of a loop, and adding up its sums */
-
 gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
 {
     const gcut_unit *u = &h->units.at[unit];
@@ -228,7 +217,8 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t uni
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
     if (w.apart) w.fixed += c->alone.call_ns;
-    if (u->blocked) w.fixed += BLOCK * GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
+    if (u->blocked) /* to begin a block and add up its sums takes as long as a kernel */
+        w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
     return w;
 }
 

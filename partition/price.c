@@ -182,7 +182,8 @@ static void mark_stored(pricing *p)
         p->stored[v] = r->memory[v] > 0;
         p->packed[v] = is_packed(p, r, v) ? 1 + r->loops[v] : 0;
     }
-    for (uint32_t i = 0; !p->f->where && i < g->results.n; i++) p->packed[g->results.at[i].value] = 0;
+    if (!p->f->where)
+        for (uint32_t i = 0; i < g->results.n; i++) p->packed[g->results.at[i].value] = 0;
 }
 
 static double node_price(const pricing *p, const gcut_node *n);

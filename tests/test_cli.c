@@ -261,8 +261,7 @@ static void test_bench(void **state)
     (void)state;
     json_t *j = json_of(ARGV("bench", MLP, "--json", "--steps", "3", "--at", "N=8", "--threads", "1"));
     has_keys(j, "ok max_rel_error worst compile_ns step_ns step_ns_best step_ns_p90 predicted_ns rel_error "
-                "flops bytes "
-                "limit_flops_per_s limit_bytes_per_s steps threads blis classes kernels");
+                "flops bytes limit_flops_per_s limit_bytes_per_s steps threads blis classes kernels");
     assert_true(json_is_true(json_object_get(j, "ok")));
     double worst = json_number_value(json_object_get(j, "max_rel_error")), seen = 0, predicted = 0, sum = 0;
     size_t i, kernels = 0;

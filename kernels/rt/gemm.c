@@ -143,7 +143,7 @@ static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts
     }
 }
 
-/* How many of the threads a product alone is worth. */
+/* How many of the threads a product alone is worth; plans ask for sizes that no memory holds. */
 static int crew(const plan *q, int threads)
 {
     int64_t work = q->m;

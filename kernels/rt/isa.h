@@ -31,9 +31,13 @@ static inline int gcut_rt_has_avx512(void)
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
+/* F(…, name, attributes) for each. */
+#define EACH_ISA(F, ...) F(__VA_ARGS__, base, ) F(__VA_ARGS__, avx2, AVX2) F(__VA_ARGS__, avx512, AVX512)
+
 /* The instance NAME_avx512, NAME_avx2 or NAME_base of a function. */
 #define WIDEST_(f) (gcut_rt_has_avx512() ? f##_avx512 : gcut_rt_has_avx2() ? f##_avx2 : f##_base)
 #else
+#define EACH_ISA(F, ...) F(__VA_ARGS__, base, )
 #define WIDEST_(f) f##_base
 #endif
 #define WIDEST(f) WIDEST_(f)

@@ -9,7 +9,9 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
 
-enum { BLOCK = 256, LANES = 16, AHEAD = 4096, LINE = 64 };
+enum { BLOCK = 256, LANES = 16, LINE = 64 };
+/* Bytes of a run: a shorter one is not worth finding the next, in a longer one the processor sees itself. */
+enum { LEAST_RUN = 512, MOST_RUN = 4096 };
 
 typedef struct job {
     gcut_rt_reduction how;
@@ -108,14 +110,8 @@ MOST(double)
             for (int l = 0; l < LANES; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                   \
         for (int l = 0; k + l < n; l++) acc[l] = how##_##wide(acc[l], (wide)x[k + l]);                       \
     }
-#ifdef __x86_64__
-#define FOLDS(how, type, wide)                                                                               \
-    FOLD_(how, type, wide, base, ) FOLD_(how, type, wide, avx2, AVX2) FOLD_(how, type, wide, avx512, AVX512)
-#else
-#define FOLDS(how, type, wide) FOLD_(how, type, wide, base, )
-#endif
 #define FOLD(wide, how, type)                                                                                \
-    FOLDS(how, type, wide)                                                                                   \
+    EACH_ISA(FOLD_, how, type, wide)                                                                         \
     static wide how##_##type##_join(wide *acc)                                                               \
     {                                                                                                        \
         for (int w = LANES / 2; w > 0; w /= 2)                                                               \
@@ -123,14 +119,14 @@ MOST(double)
         return acc[0];                                                                                       \
     }
 
-/* The run behind element g, which is too short for the processor to see it coming. */
-static void fetch_next(const job *j, const char *x, int64_t g, size_t size)
+/* Into cache with the run that begins at element g, of so many bytes. */
+static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t size)
 {
-    int64_t at, n;
-    if (g >= j->ngone) return;
-    n = run_of(j, g, &at) * (int64_t)size;
+    int64_t at;
+    if (g >= j->ngone || bytes < LEAST_RUN || bytes > MOST_RUN) return;
+    run_of(j, g, &at);
     x += at * (int64_t)size;
-    for (int64_t b = 0; b < n && b < AHEAD; b += LINE) __builtin_prefetch(x + b);
+    for (int64_t b = 0; b < bytes; b += LINE) __builtin_prefetch(x + b);
 }
 
 #define REDUCE(name, type, wide, lowest, highest)                                                            \
@@ -148,7 +144,7 @@ static void fetch_next(const job *j, const char *x, int64_t g, size_t size)
         int64_t step = j->gone > 0 ? j->gstride[j->gone - 1] : 0;                                            \
         type b[BLOCK];                                                                                       \
         if (step == 1 && n >= LANES) {                                                                       \
-            if (n * (int64_t)sizeof(type) <= AHEAD) fetch_next(j, (const char *)x, g + n, sizeof(type));     \
+            fetch(j, (const char *)x, g + n, n * (int64_t)sizeof(type), sizeof(type));                       \
             n -= n % LANES;                                                                                  \
             block(x + at, n, acc);                                                                           \
             return n;                                                                                        \
