@@ -141,10 +141,24 @@ static gcut_ref joined(gcut_build *b, gcut_ref x, gcut_ref y)
     return gcut_shape_equal(gcut_type_of(b->g, sum), &type) ? sum : 0;
 }
 
+/* The derivative of a lookup adds rows to zeros: it may as well add them to x.  0 when y is none, or in a
+ * type of few digits, where a row added to a large sum is lost. */
+static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
+{
+    const gcut_node *n = gcut_def(b->g, y);
+    gcut_dtype t = gcut_type_of(b->g, y)->dtype;
+    if (!n || n->op != GCUT_OP_scatter_add || (t != GCUT_f32 && t != GCUT_f64)) return 0;
+    if (!gcut_is_zero(b->g, gcut_arg(b->g, n, 0))) return 0;
+    return gcut_bscatter_add(b, x, gcut_arg(b->g, n, 1), gcut_arg(b->g, n, 2),
+                             (int)gcut_attr_get(b->g, n, GCUT_A_axis)->u.dim);
+}
+
 static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y)
 {
     gcut_ref sum = joined(b, x, y);
     if (!sum) sum = joined(b, y, x);
+    if (!sum) sum = scattered(b, x, y);
+    if (!sum) sum = scattered(b, y, x);
     return sum ? sum : gcut_b2(b, GCUT_OP_add, x, y);
 }
 

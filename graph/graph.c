@@ -408,3 +408,11 @@ gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, cons
     for (uint32_t k = 0; k < node->nres; k++) names[k] = src->values.at[node->res0 + k].name;
     return copy(dst, src, n, args, loc, name, name ? NULL : names);
 }
+
+bool gcut_is_zero(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    while (n && gcut_op_get((gcut_op)n->op)->class == GCUT_CLASS_VIEW && n->nargs)
+        n = gcut_def(g, gcut_arg(g, n, 0));
+    return n && n->op == GCUT_OP_full && gcut_attr_num(g, n, GCUT_A_value) == 0;
+}

@@ -490,6 +490,8 @@ static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
 }
 /* The attribute, or its default from the op table; NULL when optional and absent. */
 const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
+/* Is v zeros: a constant 0, or a view of one? */
+bool gcut_is_zero(const gcut_graph *g, gcut_ref v);
 bool gcut_attr_flag(const gcut_graph *g, const gcut_node *n, gcut_attr_key key); /* false when absent */
 double gcut_attr_num(const gcut_graph *g, const gcut_node *n,
                      gcut_attr_key key); /* must be present or defaulted */

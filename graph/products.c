@@ -305,17 +305,11 @@ static gcut_ref make_term(const search *s, gcut_build b, const gcut_rewrite *rw,
     return gcut_breduce(&b, GCUT_OP_sum, x, axes << 1 | 1);
 }
 
-static bool is_zero(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    return n && n->op == GCUT_OP_full && gcut_attr_num(g, n, GCUT_A_value) == 0;
-}
-
 /* The last operation has the name of the carried value. */
 static gcut_ref make_sum(const search *s, gcut_rewrite *rw, uint32_t id, const gcut_ref *at, const sum *from)
 {
     gcut_ref start = gcut_arg(s->g, s->n, from->carry);
-    gcut_ref r = is_zero(s->g, start) ? 0 : gcut_rewrite_arg(rw, id, from->carry);
+    gcut_ref r = gcut_is_zero(s->g, start) ? 0 : gcut_rewrite_arg(rw, id, from->carry);
     const char *name = s->g->values.at[s->n->res0 + from->carry].name;
     for (uint32_t i = 0; i < from->terms.n; i++) {
         const term *t = &from->terms.at[i];

@@ -121,10 +121,11 @@ static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 static void single(walk *w, const gcut_half *h, uint32_t unit, const char *class)
 {
     gcut_cost *c = cost_of(w, h, unit, class);
+    c->times += w->times;
+    if (gcut_scaling_factor(h, unit)) return; /* by the cotangent, which is 1 unless bound */
     gcut_work x = gcut_cost_work(&w->c, h, unit);
     gcut_cost_touches(&w->c, w->a, h, unit, 0, &w->touches);
     launch(w, c, &x, h->units.at[unit].step);
-    c->times += w->times;
 }
 
 /* A product and its epilogue: tile by tile, when there are rows enough, else one after the other. */

@@ -133,6 +133,13 @@ static bool has_workspace(const gcut_unit *u)
     return u->kind == GCUT_U_CONV || u->kind == GCUT_U_ATTENTION || u->kind == GCUT_U_ATTENTION_GRAD;
 }
 
+/* The value of as many elements as are read of operand k, a table; 0: it is none. */
+static gcut_ref table_rows(const gcut_half *h, uint32_t unit, const gcut_node *n, uint32_t k)
+{
+    if (k == 0 && h->units.at[unit].kind == GCUT_U_TAKE) return n->res0;
+    return k == 0 && gcut_scatter_is_inplace(h, unit) ? gcut_arg(h->g, n, 2) : 0;
+}
+
 void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
                        gcut_touches *out)
 {
@@ -158,9 +165,10 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
             bool copied = u->operand_copy && u->operand_copy[k] != GCUT_NONE;
             if (root == hot || (u->kind == GCUT_U_LOOP && h->unit_of[root] == unit)) continue;
             if (gcut_concat_has(h, unit, k) || gcut_unit_chain(u, k)) continue;
-            if (u->kind == GCUT_U_TAKE && k == 0) /* the rows that are asked for, not the table */
+            gcut_ref rows = table_rows(h, unit, n, k); /* what is asked for of a table, not the table */
+            if (rows)
                 add(c, a, out, copied ? h->units.at[u->operand_copy[k]].copy_to : h->buffer[root],
-                    gcut_cost_numel(c, gcut_type_of(h->g, n->res0)), false);
+                    gcut_cost_numel(c, gcut_type_of(h->g, rows)), false);
             else if (copied)
                 add(c, a, out, h->units.at[u->operand_copy[k]].copy_to,
                     gcut_cost_numel(c, gcut_type_of(h->g, v)), false);
@@ -168,7 +176,11 @@ void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h,
                 add(c, a, out, h->buffer[root], elements(c, h, v), false);
         }
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            if (h->view[v].root == v) add(c, a, out, h->buffer[v], elements(c, h, v), true);
+            if (h->view[v].root == v)
+                add(c, a, out, h->buffer[v],
+                    gcut_scatter_is_inplace(h, unit) ? elements(c, h, gcut_arg(h->g, n, 2))
+                                                     : elements(c, h, v),
+                    true);
     }
     mark_past(c, a, h, unit, hot, out);
     chain_touches(c, a, h, unit, out);

@@ -19,8 +19,14 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
     uint32_t took = 0, f;
     e->body = &first;
     if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
+        gcut_ref factor = gcut_scaling_factor(h, e->unit);
         gcut_loop l = gcut_emit_loop(e, a, false, &f);
+        if (factor)
+            gcut_text_add(e->call, "    if (*(const %s *)(%s) != 1) { /* else it is done */\n",
+                          gcut_c_type(gcut_type_of(h->g, factor)->dtype),
+                          gcut_c_pointer(e->p, h->buffer[factor]));
         gcut_emit_loop_call(&l, f);
+        if (factor) gcut_text_add(e->call, "    }\n");
     } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
         gcut_emitter next = *e;
         gcut_tiles t = {.product = e};

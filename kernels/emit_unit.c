@@ -329,9 +329,10 @@ static void emit_scatter(unit *u)
     gcut_ref v = gcut_arg(u->g, u->n, 0);
     const gcut_type *t = gcut_type_of(u->g, v), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
     uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
-    if (gcut_root_is_const(u->h, u->h->view[v].root))
-        fill(u, gcut_c_const(u->g, u->h->view[v].root));
-    else
+    const gcut_ref root = u->h->view[v].root;
+    if (gcut_root_is_const(u->h, root))
+        fill(u, gcut_c_const(u->g, root));
+    else if (!gcut_scatter_is_inplace(u->h, u->e->unit))
         copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
     operand(u, 1, &pi);
     operand(u, 2, &pu);

@@ -258,6 +258,14 @@ void gcut_place_half(gcut_program *p, gcut_half *h);
 void gcut_place_concats(gcut_program *p, gcut_half *h);
 /* Operand k of the CONCAT unit is made where it belongs. */
 bool gcut_concat_has(const gcut_half *h, uint32_t unit, uint32_t k);
+/* update.c: what a unit adds rows to, or multiplies by a number, is made where the result will be, when
+ * nothing else reads it. */
+void gcut_place_changed(gcut_program *p, gcut_half *h);
+/* The number by which the LOOP unit multiplies what is in its result's memory already, and does no more:
+ * there is nothing to do when it is 1.  0: it is no such unit. */
+gcut_ref gcut_scaling_factor(const gcut_half *h, uint32_t unit);
+/* The SCATTER unit adds its rows to what is in its result's memory already. */
+bool gcut_scatter_is_inplace(const gcut_half *h, uint32_t unit);
 /* Nothing is left to do, and there is no launch: all operands of a concat are made where they belong. */
 bool gcut_unit_is_idle(const gcut_half *h, uint32_t unit);
 /* order.c: running order. */
@@ -291,12 +299,20 @@ uint32_t gcut_place_buffer(gcut_program *p, gcut_buffer b);
 void gcut_place_store(gcut_program *p, gcut_half *h, gcut_ref v);
 /* Result v goes to that buffer, written directly or by a copy. */
 void gcut_place_at(gcut_half *h, gcut_ref v, uint32_t to);
-/* Values that overwrite the parameters in those buffers, all at once. */
+/* update.c: values that overwrite the parameters in those buffers, all at once. */
 typedef struct gcut_update {
     gcut_ref v;
     uint32_t to;
 } gcut_update;
 void gcut_place_updates(gcut_program *p, gcut_half *h, const gcut_update *u, uint32_t n);
+/* The parameter of this half that lives in a buffer, or 0. */
+gcut_ref gcut_place_param(const gcut_half *h, uint32_t buffer);
+/* place.c, for update.c: a buffer in the arena for a value of type t. */
+uint32_t gcut_place_arena(gcut_program *p, const gcut_type *t, const char *name);
+/* The storage behind v may become a buffer: made by a unit of this half, whole, and not placed yet. */
+bool gcut_place_can_own(const gcut_half *h, gcut_ref v);
+/* A new unit that copies v there. */
+uint32_t gcut_place_copy(gcut_half *h, gcut_ref v, uint32_t to);
 
 /* ---- emission ---- */
 

@@ -41,7 +41,7 @@ static uint32_t bound(gcut_program *p, uint32_t which)
                                               .name = info->name});
 }
 
-static uint32_t arena_buffer(gcut_program *p, const gcut_type *t, const char *name)
+uint32_t gcut_place_arena(gcut_program *p, const gcut_type *t, const char *name)
 {
     return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
                                               .crew = GCUT_NONE,
@@ -85,15 +85,14 @@ static void bind_params(gcut_program *p, gcut_half *h)
 
 /* ---- results ---- */
 
-/* The storage behind v may become that buffer: made by a unit of this half, whole, and not placed yet. */
-static bool can_own(const gcut_half *h, gcut_ref v)
+bool gcut_place_can_own(const gcut_half *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE && !h->view[v].widens &&
            !h->view[v].bits && gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
 }
 
-static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
+uint32_t gcut_place_copy(gcut_half *h, gcut_ref v, uint32_t to)
 {
     uint32_t u = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
     h->units.at[u].copy_from = v;
@@ -103,57 +102,50 @@ static uint32_t copy_unit(gcut_half *h, gcut_ref v, uint32_t to)
 
 void gcut_place_at(gcut_half *h, gcut_ref v, uint32_t to)
 {
-    if (can_own(h, v))
+    if (gcut_place_can_own(h, v))
         h->buffer[h->view[v].root] = to;
     else
-        copy_unit(h, v, to);
+        gcut_place_copy(h, v, to);
 }
 
-/* A saved value: the storage that a result or parameter has anyway, else the arena. */
-static uint32_t place_saved(gcut_program *p, gcut_half *h, gcut_ref v, const char *name)
+static uint32_t result_buffer(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
 {
-    gcut_ref r = h->view[v].root;
-    const gcut_type *t = gcut_type_of(h->g, v);
-    if (h->buffer[r] != GCUT_NONE && gcut_view_whole(h->g->module, t, &h->view[v])) return h->buffer[r];
-    uint32_t b = arena_buffer(p, t, name);
-    p->buffers.at[b].saved = true;
-    gcut_place_at(h, v, b);
-    return b;
+    uint32_t which = binding(p, role, name, t);
+    p->bindings.at[which].written = true;
+    return bound(p, which);
 }
 
-static bool reads_root(const gcut_half *h, uint32_t unit, gcut_ref root)
+/* The gradient of that type which the backward half makes of a saved value, as its mark says, and nothing
+ * else is in; NULL: none. */
+static const char *gradient_of(const gcut_program *p, const gcut_result *saved, const gcut_type *t)
 {
-    const gcut_unit *u = &h->units.at[unit];
-    if (u->dead) return false;
-    if (u->kind == GCUT_U_COPY) return u->copy_aside == GCUT_NONE && h->view[u->copy_from].root == root;
-    gcut_cursor at = {0};
-    for (gcut_ref v; gcut_unit_read(h, unit, &at, &v);)
-        if (h->view[v].root == root) return true;
-    return false;
-}
-
-/* Unit u may overwrite `old` while it makes r: it reads old only at the very element it then writes. */
-static bool pointwise_over(const gcut_half *h, uint32_t unit, gcut_ref r, gcut_ref old)
-{
-    const gcut_unit *u = &h->units.at[unit];
-    if (u->kind == GCUT_U_REGION) return false; /* carries begin with a copy to their result's memory */
-    if (!reads_root(h, unit, old)) return true;
-    if (u->kind != GCUT_U_LOOP || h->level[r] != GCUT_L_FULL) return false;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref v = gcut_arg(h->g, n, k);
-            if (h->view[v].root != old) continue;
-            gcut_level l = h->level[n->res0];
-            const gcut_type *t = gcut_type_of(h->g, v);
-            if (!gcut_view_identity(h->g, t, &h->view[v])) return false;
-            if (gcut_type_numel(h->g->module, t) != u->numel) return false;
-            /* Later phases of a row would read what an earlier phase overwrote. */
-            if (l != GCUT_L_FULL) return false;
-        }
-        if (h->level[n->res0] == GCUT_L_ROW) return false;
+    const gcut_mark *m = gcut_mark_find(&saved->marks, "grad");
+    const gcut_graph *b = p->halves.at[GCUT_BACKWARD]->g;
+    for (uint32_t i = 0; m && m->nargs == 1 && i < p->bindings.n; i++)
+        if (p->bindings.at[i].role == GCUT_ROLE_grad && !strcmp(p->bindings.at[i].name, m->args[0]))
+            return NULL;
+    for (uint32_t i = 0; m && m->nargs == 1 && b && i < b->results.n; i++) {
+        const gcut_result *r = &b->results.at[i];
+        if (r->role == GCUT_ROLE_grad && !strcmp(r->name, m->args[0]) &&
+            gcut_type_equal(gcut_type_of(b, r->value), t))
+            return r->name;
     }
-    return true;
+    return NULL;
+}
+
+/* A saved value: the storage that a result or parameter has anyway, also the gradient that will be made of
+ * it, else the arena. */
+static uint32_t place_saved(gcut_program *p, gcut_half *h, const gcut_result *res)
+{
+    gcut_ref r = h->view[res->value].root;
+    const gcut_type *t = gcut_type_of(h->g, res->value);
+    const char *grad = gradient_of(p, res, t);
+    if (h->buffer[r] != GCUT_NONE && gcut_view_whole(h->g->module, t, &h->view[res->value]))
+        return h->buffer[r];
+    uint32_t b = grad ? result_buffer(p, GCUT_ROLE_grad, grad, t) : gcut_place_arena(p, t, res->name);
+    p->buffers.at[b].saved = !grad;
+    gcut_place_at(h, res->value, b);
+    return b;
 }
 
 static uint32_t next_buffer(gcut_program *p, gcut_half *h, const gcut_result *res)
@@ -164,56 +156,25 @@ static uint32_t next_buffer(gcut_program *p, gcut_half *h, const gcut_result *re
     return bound(p, which);
 }
 
-/* The parameter of this half that lives in a buffer, or 0. */
-static gcut_ref param_in(const gcut_half *h, uint32_t buffer)
+/* Of an `out` or `grad` result. */
+static uint32_t own_buffer(gcut_program *p, const gcut_half *h, const gcut_result *res)
 {
-    for (uint32_t i = 0; i < h->g->params.n; i++)
-        if (h->buffer[h->g->params.at[i].value] == buffer) return h->g->params.at[i].value;
-    return 0;
+    return result_buffer(p, res->role, res->name, gcut_type_of(h->g, res->value));
 }
 
-/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A
- * copy never reads what another `next` overwrites: a value that is itself a parameter was set aside before
- * (place_nexts). */
-static void place_next(gcut_half *h, gcut_ref v, uint32_t to, uint32_t aside)
-{
-    gcut_ref old = param_in(h, to), r = h->view[v].root;
-    uint32_t u = gcut_unit_source(h, v);
-    bool direct = aside == GCUT_NONE && can_own(h, v) && (!old || pointwise_over(h, u, r, old));
-    for (uint32_t x = 0; direct && old && x < h->units.n; x++)
-        if (x != u && reads_root(h, x, old) && gcut_unit_reaches(h, u, x, false)) direct = false;
-    if (direct) {
-        h->buffer[r] = to;
-    } else {
-        u = copy_unit(h, v, to);
-        h->units.at[u].copy_aside = aside;
-        if (aside != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = aside;
-    }
-    for (uint32_t x = 0; old && x < h->units.n; x++)
-        if (x != u && reads_root(h, x, old)) *GCUT_PUSH(h->g->module->arena, &h->units.at[u].before) = x;
-}
-
-void gcut_place_updates(gcut_program *p, gcut_half *h, const gcut_update *u, uint32_t n)
-{
-    gcut_graph *g = h->g;
-    uint32_t *aside = gcut_calloc(p->module->arena, n + 1, sizeof *aside);
-    for (uint32_t i = 0; i < n; i++) {
-        gcut_ref v = u[i].v;
-        aside[i] = GCUT_NONE;
-        if (gcut_def(g, h->view[v].root) == NULL)
-            aside[i] = copy_unit(h, v, arena_buffer(p, gcut_type_of(g, v), g->values.at[v].name));
-    }
-    for (uint32_t i = 0; i < n; i++) place_next(h, u[i].v, u[i].to, aside[i]);
-}
-
+/* `next` results, and gradients that the forward half has begun. */
 static void place_nexts(gcut_program *p, gcut_half *h)
 {
     gcut_graph *g = h->g;
     gcut_update *u = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *u);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_next)
-            u[n++] = (gcut_update){g->results.at[i].value, next_buffer(p, h, &g->results.at[i])};
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (r->role == GCUT_ROLE_next)
+            u[n++] = (gcut_update){r->value, next_buffer(p, h, r)};
+        else if (r->role == GCUT_ROLE_grad && gcut_place_param(h, own_buffer(p, h, r)))
+            u[n++] = (gcut_update){r->value, own_buffer(p, h, r)};
+    }
     gcut_place_updates(p, h, u, n);
 }
 
@@ -224,13 +185,11 @@ static void place_results(gcut_program *p, gcut_half *h)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if (r->role != GCUT_ROLE_out && r->role != GCUT_ROLE_grad) continue;
-        uint32_t b = binding(p, r->role, r->name, gcut_type_of(g, r->value));
-        p->bindings.at[b].written = true;
-        gcut_place_at(h, r->value, bound(p, b));
+        uint32_t b = own_buffer(p, h, r);
+        if (!gcut_place_param(h, b)) gcut_place_at(h, r->value, b);
     }
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved)
-            h->saved[i] = place_saved(p, h, g->results.at[i].value, g->results.at[i].name);
+        if (g->results.at[i].role == GCUT_ROLE_saved) h->saved[i] = place_saved(p, h, &g->results.at[i]);
     place_nexts(p, h);
 }
 
@@ -239,7 +198,7 @@ void gcut_place_store(gcut_program *p, gcut_half *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     if (h->buffer[r] == GCUT_NONE)
-        h->buffer[r] = arena_buffer(p, gcut_type_of(h->g, r), h->g->values.at[r].name);
+        h->buffer[r] = gcut_place_arena(p, gcut_type_of(h->g, r), h->g->values.at[r].name);
 }
 
 /* Roots that another unit reads, or that exist only after their unit, need memory. */
@@ -251,7 +210,8 @@ static void place_temporaries(gcut_program *p, gcut_half *h)
         if (w->dead) continue;
         if (w->kind == GCUT_U_COPY) {
             if (w->copy_to == GCUT_NONE)
-                w->copy_to = arena_buffer(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
+                w->copy_to =
+                    gcut_place_arena(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
             if (gcut_unit_source(h, w->copy_from) != GCUT_NONE) gcut_place_store(p, h, w->copy_from);
         }
         gcut_cursor at = {0};
@@ -346,6 +306,7 @@ void gcut_place_half(gcut_program *p, gcut_half *h)
     }
     gcut_region_carries(p, h);
     gcut_place_concats(p, h);
+    gcut_place_changed(p, h);
     place_temporaries(p, h);
     place_workspace(p, h);
 }
