@@ -41,6 +41,10 @@ void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref 
 void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_ref *v, uint32_t nx,
                   gcut_ref *hv);
 
+/* in: JOINT.  out: JOINT: the derivative of a widening last product, a loss head, for the cotangent 1, and
+ * times the cotangent behind it (autodiff/head.c).  g itself when it has no head. */
+gcut_graph *gcut_pass_head(gcut_graph *g, const char *name);
+
 typedef enum gcut_opt_kind { GCUT_OPT_NONE, GCUT_OPT_SGD, GCUT_OPT_MOMENTUM, GCUT_OPT_ADAMW } gcut_opt_kind;
 
 /* "adamw(lr=3e-4, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01)" and the like; lr here is only the

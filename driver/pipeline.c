@@ -2,8 +2,8 @@
  *
  * The pass pipeline.
  *
- *   user's graph ─copy─▶ primal ─gather, simplify─▶ ─joint─▶ ─optimize─▶ raw ─simplify─▶ ─products─▶
- *     joint ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
+ *   user's graph ─copy─▶ primal ─gather, simplify─▶ ─joint─▶ ─optimize─▶ raw ─head─▶ ─simplify─▶
+ *     ─products─▶ joint ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
  */
 #include "driver/pipeline.h"
 
@@ -141,7 +141,8 @@ static void to_joint(gcut_pipeline *p)
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
     gcut_verify(p->raw);
-    g = p->raw;
+    g = gcut_pass_head(p->raw, gcut_printf(a, "%s.head", base));
+    gcut_verify(g);
     if (has_regions(g)) { /* sums of products leave their loops before anyone plans what loops save */
         g = simplify(g, gcut_printf(a, "%s.steps", base));
         g = gcut_pass_products(g, gcut_printf(a, "%s.products", base));

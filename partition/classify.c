@@ -125,6 +125,47 @@ static void mark_reads(gcut_facts *f)
         if (f->where[v] == GCUT_W_BACKWARD) f->read[v] = false;
 }
 
+/* ---- gradients begun in the forward half ---- */
+
+static bool is_scalar_spread(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && n->op == GCUT_OP_broadcast && gcut_type_of(g, gcut_arg(g, n, 0))->rank == 0;
+}
+
+/* The result of n can be written over operand k: n scales it, or adds something to it. */
+static bool writes_over(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    if (n->op == GCUT_OP_scatter_add) return k == 0;
+    if (n->op == GCUT_OP_mul) return is_scalar_spread(g, gcut_arg(g, n, 1 - k));
+    return n->op == GCUT_OP_add;
+}
+
+/* A gradient is a value of a head, scaled and added to, which nothing else reads: the value may wait for the
+ * backward half where the gradient will be.  begun[v]: the first such value that v is made of. */
+static void find_grads(gcut_facts *f, gcut_arena *arena)
+{
+    gcut_graph *g = f->g;
+    uint32_t *uses = gcut_calloc(arena, g->values.n, sizeof *uses);
+    gcut_ref *begun = gcut_calloc(arena, g->values.n, sizeof *begun);
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (uint32_t k = 0; f->live[i] && k < gcut_node_at(g, i)->nargs; k++)
+            uses[gcut_arg(g, gcut_node_at(g, i), k)]++;
+    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        gcut_ref v = n->res0;
+        bool head = n->nres == 1 && gcut_mark_find(&n->marks, "head") && f->where[v] == GCUT_W_EITHER;
+        if (head && gcut_node_class(n) != GCUT_CLASS_VIEW) begun[v] = v;
+        for (uint32_t k = 0; n->nres == 1 && k < n->nargs && !begun[v]; k++)
+            if (uses[gcut_arg(g, n, k)] == 1 && writes_over(g, n, k)) begun[v] = begun[gcut_arg(g, n, k)];
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_ref v = begun[g->results.at[i].value];
+        if (v && v != g->results.at[i].value && g->results.at[i].role == GCUT_ROLE_grad) f->grad[v] = 1 + i;
+    }
+}
+
 gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
 {
     uint32_t nv = g->values.n;
@@ -141,6 +182,7 @@ gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
     f->out = gcut_calloc(arena, nv, sizeof *f->out);
     f->read = gcut_calloc(arena, nv, sizeof *f->read);
     f->live = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *f->live);
+    f->grad = gcut_calloc(arena, nv, sizeof *f->grad);
     for (gcut_ref v = 1; v < nv; v++) {
         f->where[v] = where_of(&s, v);
         f->base[v] = v;
@@ -152,5 +194,6 @@ gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
     }
     settle_dead(f);
     mark_reads(f);
+    find_grads(f, arena);
     return f;
 }

@@ -15,6 +15,7 @@ typedef struct gcut_facts {
     bool *out;         /* by value: a primal result of the forward half */
     bool *read;        /* by value, FORWARD and EITHER: the backward half reads it directly, or returns it */
     bool *live;        /* by node: some result depends on it */
+    uint32_t *grad; /* by value: 1 + the `grad` result whose memory it may have between the halves; 0: none */
 } gcut_facts;
 
 /* in: JOINT.  Memory from `arena`.  Throws GCUT_EPLAN when an `out` result depends on a cotangent. */

@@ -148,6 +148,7 @@ static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
     const char *why = !rounds                     ? "save_dtype of the plan is not bf16"
                       : f->p->g->is_body          ? "loops stack values as they are"
                       : l->form == GCUT_FORM_BITS ? "only bool values are bits"
+                      : l->form == GCUT_FORM_GRAD ? "no gradient is made of it"
                       : gcut_type_of(f->p->g, v)->dtype != GCUT_f32
                           ? "only f32 values are rounded"
                           : "rounding it may change more than the last bits";

@@ -10,13 +10,6 @@
 
 /* ---- what may be rounded ---- */
 
-static bool is_zero(const gcut_graph *g, gcut_ref v)
-{
-    const gcut_node *n = gcut_def(g, v);
-    while (n && gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs) n = gcut_def(g, v = gcut_arg(g, n, 0));
-    return n && n->op == GCUT_OP_full && gcut_attr_num(g, n, GCUT_A_value) == 0;
-}
-
 static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k);
 
 static bool body_steps(const gcut_graph *body)
@@ -37,7 +30,7 @@ static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
     if (n->nregs || info->class == GCUT_CLASS_VIEW) return found;
     if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* where is the largest? */
     gcut_dtype made = gcut_type_of(g, n->res0)->dtype;
-    if (made == GCUT_bool && n->nargs == 2 && is_zero(g, gcut_arg(g, n, 1 - k))) return false;
+    if (made == GCUT_bool && n->nargs == 2 && gcut_is_zero(g, gcut_arg(g, n, 1 - k))) return false;
     return !gcut_dtype_is_float(made) || gcut_op_why_zero(info) != NULL;
 }
 
@@ -71,9 +64,16 @@ static gcut_dtype dtype_of(gcut_form form, gcut_dtype plain)
 
 const char *gcut_form_name(gcut_form form)
 {
-    static const char *const names[] = {
-        [GCUT_FORM_PLAIN] = "plain", [GCUT_FORM_BF16] = "bf16", [GCUT_FORM_BITS] = "bits"};
+    static const char *const names[] = {[GCUT_FORM_PLAIN] = "plain",
+                                        [GCUT_FORM_BF16] = "bf16",
+                                        [GCUT_FORM_BITS] = "bits",
+                                        [GCUT_FORM_GRAD] = "grad"};
     return names[form];
+}
+
+bool gcut_form_packs(gcut_form form)
+{
+    return form == GCUT_FORM_BF16 || form == GCUT_FORM_BITS;
 }
 
 gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form)
@@ -89,6 +89,7 @@ gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form)
 
 gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form)
 {
+    if (form == GCUT_FORM_GRAD) return 0;
     gcut_type s = gcut_form_type(m, t, form);
     return gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, &s), gcut_dtype_bytes(s.dtype));
 }
@@ -98,6 +99,7 @@ gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form)
 int64_t gcut_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form)
 {
     int64_t plain = p->price[v].bytes;
+    if (form == GCUT_FORM_GRAD) return 0;
     return form == GCUT_FORM_BF16 ? plain / 2 : form == GCUT_FORM_BITS ? plain / 8 + (plain % 8 != 0) : plain;
 }
 
@@ -106,6 +108,7 @@ double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
 {
     const gcut_price *c = &p->price[v];
     if (form == GCUT_FORM_PLAIN) return c->trip_ns;
+    if (form == GCUT_FORM_GRAD) return 0;
     double share = c->bytes ? (double)gcut_saved_bytes(p, v, form) / (double)c->bytes : 0;
     return c->trip_ns * share + c->convert_ns;
 }
@@ -113,6 +116,7 @@ double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
 bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form)
 {
     if (form == GCUT_FORM_BITS) return gcut_type_of(p->g, v)->dtype == GCUT_bool && !p->g->is_body;
+    if (form == GCUT_FORM_GRAD) return p->facts->grad[v] != 0;
     return form == GCUT_FORM_PLAIN || p->roundable[v];
 }
 
@@ -126,6 +130,7 @@ gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
     gcut_form other = GCUT_FORM_PLAIN;
     if (gcut_form_allowed(p, v, GCUT_FORM_BITS)) other = GCUT_FORM_BITS;
     if (p->opt->save_dtype == GCUT_bf16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
+    if (gcut_form_allowed(p, v, GCUT_FORM_GRAD)) other = GCUT_FORM_GRAD;
     bool smaller = lines(gcut_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
     return smaller ? other : GCUT_FORM_PLAIN;
 }

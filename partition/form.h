@@ -6,10 +6,12 @@
  *   PLAIN   any     those of its type
  *   BF16    f32     half of them     rounding all elements and widening them, with save_dtype bf16
  *   BITS    bool    an eighth        packing and unpacking all elements
+ *   GRAD    #head   none             nothing, nor the trip: the gradient is written in any case
  *
  * BITS keeps every value.  BF16 rounds to nearest with 8 bits of significand: an element is off by at most
  * 2^-8 of itself (by 2^-134 where it is subnormal), infinities and NaN stay.  The forward half never reads a
- * rounded value, so that its results are those of the unrounded plan to the last bit.
+ * rounded value, so that its results are those of the unrounded plan to the last bit.  GRAD is for what the
+ * forward half makes of a gradient (autodiff/head.c): a `grad` result has memory from beginning to end.
  */
 #ifndef GCUT_PARTITION_FORM_H
 #define GCUT_PARTITION_FORM_H
@@ -25,8 +27,10 @@
  * it.  A comparison with 0 is harmless: rounding keeps signs.  Memory from `arena`. */
 bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f);
 
-/* The suffix of a packed value's name: "bf16", "bits"; NULL for PLAIN. */
+/* "plain", "bf16", "bits", "grad". */
 const char *gcut_form_name(gcut_form form);
+/* Does a value cross in other bytes than its own?  It is then called <name>.<form> between the halves. */
+bool gcut_form_packs(gcut_form form);
 /* The type of a value of type t in that form. */
 gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form);
 /* Its bytes, symbolic. */

@@ -77,12 +77,15 @@ static bool *forward_nodes(const sim *s)
     return run;
 }
 
-/* Results are written where they go: the storage of a result that is no reordered view is the result's. */
+/* Results are written where they go: the storage of a result that is no reordered view is the result's, and
+ * so is that of what rows are added to and nothing else reads. */
 static void find_homes(sim *s)
 {
     const gcut_graph *g = s->g;
+    uint32_t *uses = gcut_calloc(s->arena, g->values.n, sizeof *uses);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nargs; k++) uses[gcut_arg(g, n, k)]++;
         if (!is_view(n)) continue;
         gcut_ref a = gcut_arg(g, n, 0);
         s->turned[n->res0] = s->turned[a] || gcut_attr_get(g, n, GCUT_A_perm) ||
@@ -91,6 +94,11 @@ static void find_homes(sim *s)
     for (uint32_t i = 0; i < g->results.n; i++) {
         gcut_ref v = g->results.at[i].value;
         if (!s->turned[v]) s->home[s->p->facts->base[v]] = true;
+    }
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->op == GCUT_OP_scatter_add && s->home[n->res0] && uses[gcut_arg(g, n, 0)] == 1)
+            s->home[gcut_arg(g, n, 0)] = true;
     }
 }
 
@@ -181,7 +189,8 @@ static void cross(sim *s)
         uint32_t it = s->now[v];
         s->now[v] = 0;
         if (!it || !gcut_crosses(g, v, s->c->fate[v])) continue;
-        if (s->c->form[v] != GCUT_FORM_PLAIN) {
+        if (s->c->form[v] == GCUT_FORM_GRAD) s->items.at[it].resident = true;
+        if (gcut_form_packs(s->c->form[v])) {
             s->items.at[it].stored |= s->items.at[it].end < last;
             it = new_item(s, v, s->items.at[it].made, gcut_saved_bytes(s->p, v, s->c->form[v]));
         }

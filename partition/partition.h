@@ -85,7 +85,8 @@ typedef enum gcut_fate {
 typedef enum gcut_form {
     GCUT_FORM_PLAIN,
     GCUT_FORM_BF16, /* an f32 value, rounded */
-    GCUT_FORM_BITS  /* a bool value, eight in a byte */
+    GCUT_FORM_BITS, /* a bool value, eight in a byte */
+    GCUT_FORM_GRAD  /* as it is, in the memory of the `grad` result that is made of it */
 } gcut_form;
 
 /* Nodes of the joint graph in the order in which the backward half runs them (partition/schedule.h). */
@@ -101,6 +102,7 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     gcut_fate fate;
     bool forced;         /* by a mark or an option */
     gcut_form form;      /* of a SAVED value */
+    uint32_t grad;       /* in form GRAD: the result whose memory it has */
     uint32_t copies;     /* of a RECOMPUTED value: how often the backward half computes it */
     int64_t bytes;       /* storage of its alias class's base, in its form; 0 for a view */
     double recompute_ns; /* c_v; INFINITY when forbidden */

@@ -58,6 +58,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         d->where = p->facts->where[v];
         d->fate = c->fate[v];
         d->form = c->form[v];
+        d->grad = d->form == GCUT_FORM_GRAD ? p->facts->grad[v] - 1 : 0;
         d->forced = p->force[v] != GCUT_FORCE_NONE;
         d->bytes = p->facts->base[v] == v ? gcut_saved_bytes(p, v, c->form[v]) : 0;
         d->recompute_ns = p->price[v].recompute_ns;

@@ -91,7 +91,8 @@ static void write_line(gcut_json *j, const gcut_plan *plan, const gcut_problem *
     gcut_json_key_str(j, "value", g->values.at[v].name);
     gcut_json_key_str(j, "op", gcut_maker_name(g, v));
     gcut_json_key_str(j, "type", gcut_type_text(arena, g->module, gcut_type_of(g, v)));
-    gcut_json_key_int(j, "bytes", d->bytes ? d->bytes : p->price[v].bytes);
+    bool own = d->bytes || d->form == GCUT_FORM_GRAD;
+    gcut_json_key_int(j, "bytes", own ? d->bytes : p->price[v].bytes);
     gcut_json_key_str(j, "fate", gcut_fate_name(d->fate));
     if (d->fate == GCUT_F_SAVED) gcut_json_key_str(j, "form", gcut_form_name(d->form));
     gcut_json_key_real(j, "ns", line_ns(plan, p, v));
@@ -146,9 +147,9 @@ static gcut_fate read_fate(const gcut_jnode *v)
 static gcut_form read_form(const gcut_jnode *v)
 {
     if (!v || v->kind == GCUT_J_NULL) return GCUT_FORM_PLAIN;
-    for (int f = GCUT_FORM_PLAIN; f <= GCUT_FORM_BITS; f++)
+    for (int f = GCUT_FORM_PLAIN; f <= GCUT_FORM_GRAD; f++)
         if (!strcmp(gcut_jstr(v), gcut_form_name((gcut_form)f))) return (gcut_form)f;
-    gcut_jfail(v, "plain, bf16 or bits", "there is no form '%s'", gcut_jstr(v));
+    gcut_jfail(v, "plain, bf16, bits or grad", "there is no form '%s'", gcut_jstr(v));
 }
 
 static const char *text_or(const gcut_jnode *v, const char *otherwise)

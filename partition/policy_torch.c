@@ -296,21 +296,38 @@ static bool *find_banned(const gcut_torch_rules *t, gcut_torch_level level, cons
 
 /* ---- the cut ---- */
 
+/* PyTorch computes gradients in the backward half, those of a head too. */
+static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(t->g, v);
+    gcut_where where = t->p->facts->where[v];
+    return where == GCUT_W_BACKWARD || (where == GCUT_W_EITHER && n && gcut_mark_find(&n->marks, "head"));
+}
+
+static bool is_read(const gcut_torch_rules *t, gcut_ref v)
+{
+    bool read = t->p->facts->read[v];
+    for (uint32_t k = t->reader0[v]; !read && k < t->reader0[v + 1]; k++) {
+        const gcut_node *n = gcut_node_at(t->g, t->reader[k]);
+        read = n->nres && in_backward(t, n->res0);
+    }
+    return read;
+}
+
 static gcut_network *build(const gcut_torch_rules *t, const bool *banned)
 {
     const gcut_graph *g = t->g;
-    const gcut_facts *f = t->p->facts;
     gcut_network *net = gcut_network_new(t->arena, g->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (f->where[v] == GCUT_W_BACKWARD) continue;
+        if (in_backward(t, v)) continue;
         bool never = gcut_value_is(g, v, GCUT_CLASS_CONSTANT) || t->p->force[v] == GCUT_FORCE_RECOMPUTE;
         gcut_network_value(net, v, never ? INFINITY : weight_of(t, v), t->p->price[v].bytes, 1, NULL);
-        if (f->read[v]) gcut_network_read(net, v, NULL);
+        if (is_read(t, v)) gcut_network_read(net, v, NULL);
         if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (n->nres == 0 || f->where[n->res0] == GCUT_W_BACKWARD) continue;
+        if (n->nres == 0 || in_backward(t, n->res0)) continue;
         gcut_ref res[GCUT_MAX_RESULTS];
         for (uint32_t k = 0; k < n->nres; k++) res[k] = n->res0 + k;
         gcut_network_work(net, banned[i] ? INFINITY : 0, NULL, &g->args.at[n->arg0], n->nargs, res, n->nres);

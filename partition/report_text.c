@@ -27,11 +27,12 @@ static const char *flop_text(gcut_arena *a, double flops)
     return gcut_printf(a, flops < 10 && u ? "%.1f %sflop" : "%.0f %sflop", flops, unit[u]);
 }
 
-/* The type, or bf16 of f32[32,256]. */
+/* The type, or bf16 of f32[32,256], or f32[32,256] in its gradient. */
 static const char *stored_type(const gcut_report_ctx *r, gcut_ref v)
 {
     gcut_form form = r->plan->value[v].form;
     const char *plain = gcut_report_type(r, v);
+    if (form == GCUT_FORM_GRAD) return gcut_printf(r->arena, "%s in its gradient", plain);
     return form == GCUT_FORM_PLAIN ? plain : gcut_printf(r->arena, "%s of %s", gcut_form_name(form), plain);
 }
 
@@ -120,10 +121,17 @@ static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
     cell[COL_INSTEAD] = instead_text(r, v);
 }
 
+static const char *form_note(gcut_form form)
+{
+    return form == GCUT_FORM_BF16   ? ", each element off by at most 2^-8 of itself"
+           : form == GCUT_FORM_GRAD ? ", in the memory of gradients that are results"
+                                    : "";
+}
+
 /* "as bf16: 3 tensors, 5,120 bytes less, each element off by at most 2^-8 of itself" */
 static void print_forms(const gcut_report_ctx *r, gcut_text *out)
 {
-    for (gcut_form form = GCUT_FORM_BF16; form <= GCUT_FORM_BITS; form++) {
+    for (gcut_form form = GCUT_FORM_BF16; form <= GCUT_FORM_GRAD; form++) {
         uint32_t n = 0;
         int64_t less = 0;
         for (gcut_ref v = 1; v < r->g->values.n; v++) {
@@ -134,7 +142,7 @@ static void print_forms(const gcut_report_ctx *r, gcut_text *out)
         if (!n) continue;
         gcut_text_add(out, "as %s: %u tensor%s, %s less", gcut_form_name(form), n, n == 1 ? "" : "s",
                       gcut_report_size(r->arena, less));
-        gcut_text_add(out, form == GCUT_FORM_BF16 ? ", each element off by at most 2^-8 of itself\n" : "\n");
+        gcut_text_add(out, "%s\n", form_note(form));
     }
 }
 

@@ -16,6 +16,7 @@ typedef struct crossing {
     gcut_form form;
     const char *name;
     gcut_type type;
+    const char *grad; /* form GRAD: the name of the result */
 } crossing;
 
 typedef struct half {
@@ -79,11 +80,12 @@ static crossing *cross(const gcut_plan *plan, gcut_arena *arena, const bool *sav
         if (!saved[v]) continue;
         gcut_form form = plan->value[v].fate == GCUT_F_SAVED ? plan->value[v].form : GCUT_FORM_PLAIN;
         const char *name = g->values.at[v].name;
-        if (form != GCUT_FORM_PLAIN) {
+        if (gcut_form_packs(form)) {
             const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_form_name(form));
             for (uint32_t k = 1; gcut_graph_find(g, name); k++) name = gcut_printf(arena, "%s.%u", base, k);
         }
-        by[v] = (crossing){true, form, gcut_name(m, name), gcut_form_type(m, gcut_type_of(g, v), form)};
+        const char *grad = form == GCUT_FORM_GRAD ? g->results.at[plan->value[v].grad].name : NULL;
+        by[v] = (crossing){true, form, gcut_name(m, name), gcut_form_type(m, gcut_type_of(g, v), form), grad};
     }
     return by;
 }
@@ -195,7 +197,7 @@ static void take_saved(half *h, gcut_ref v)
 {
     const crossing *c = &h->by[v];
     gcut_ref r = gcut_param_new(h->dst, GCUT_ROLE_saved, c->name, &c->type);
-    *(c->form == GCUT_FORM_PLAIN ? &h->map[v] : &h->packed[v]) = r;
+    *(gcut_form_packs(c->form) ? &h->packed[v] : &h->map[v]) = r;
 }
 
 /* Parameters in the joint's order; cotangents last, and only in the backward half, where fwd is the other
@@ -263,7 +265,7 @@ static void pack(half *h, gcut_ref v)
 {
     gcut_graph *dst = h->dst;
     const crossing *c = &h->by[v];
-    if (h->backward || !c->saved || c->form == GCUT_FORM_PLAIN) return;
+    if (h->backward || !c->saved || !gcut_form_packs(c->form)) return;
     gcut_locid loc = gcut_def(h->src, v)->loc;
     gcut_attr to = gcut_attr_str(dst->module, GCUT_A_to, gcut_dtype_name(c->type.dtype));
     if (c->form == GCUT_FORM_BITS)
@@ -359,10 +361,13 @@ static void return_saved(half *h)
 {
     for (gcut_ref v = 1; v < h->src->values.n; v++) {
         if (!h->by[v].saved) continue;
-        bool plain = h->by[v].form == GCUT_FORM_PLAIN;
-        gcut_ref r = plain ? h->map[v] : h->packed[v];
+        bool packs = gcut_form_packs(h->by[v].form);
+        gcut_ref r = packs ? h->packed[v] : h->map[v];
         gcut_result_new(h->dst, GCUT_ROLE_saved, h->by[v].name, r);
-        if (plain && h->plan->value[v].fate == GCUT_F_SAVED && gcut_def(h->dst, r)) mark_saved(h, v, r);
+        if (h->by[v].grad)
+            gcut_mark_add(h->src->module, &h->dst->results.at[h->dst->results.n - 1].marks, "grad", 1,
+                          &h->by[v].grad);
+        if (!packs && h->plan->value[v].fate == GCUT_F_SAVED && gcut_def(h->dst, r)) mark_saved(h, v, r);
     }
 }
 

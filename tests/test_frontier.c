@@ -7,6 +7,8 @@
 
 #include <float.h>
 
+#include "autodiff/autodiff.h"
+#include "graph/passes.h"
 #include "joint_gen.h"
 #include "partition/frontier.h"
 #include "partition/glpk.h"
@@ -315,6 +317,21 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
     return p;
 }
 
+static gcut_frontier *check_frontier(const gcut_problem *p, const truth *t, gcut_arena *a, tally *sum)
+{
+    gcut_frontier *f = gcut_frontier_of(p, a);
+    check_points(f, t);
+    sum->corners += check_hull(f, t);
+    check_prices(f, t);
+    check_bounds(f, t);
+    sum->again += check_flips(f, a, 0);
+    check_flips(f, a, f->points.at[f->points.n / 2].from);
+    sum->off_hull += check_within(f, t, a);
+    for (uint32_t i = 0; i < f->points.n; i++) sum->between += f->points.at[i].between;
+    sum->graphs++;
+    return f;
+}
+
 static void frontier_body(void *state)
 {
     world *w = state;
@@ -325,17 +342,8 @@ static void frontier_body(void *state)
         gcut_problem *p = random_problem(w, a, seed, kind);
         truth t = truth_of(p);
         if (t.n) {
-            gcut_frontier *f = gcut_frontier_of(p, a);
-            check_points(f, &t);
-            sum.corners += check_hull(f, &t);
-            check_prices(f, &t);
-            check_bounds(f, &t);
-            sum.again += check_flips(f, a, 0);
-            check_flips(f, a, f->points.at[f->points.n / 2].from);
-            sum.off_hull += check_within(f, &t, a);
+            gcut_frontier *f = check_frontier(p, &t, a, &sum);
             if (kind == 1) check_nested(f);
-            for (uint32_t i = 0; i < f->points.n; i++) sum.between += f->points.at[i].between;
-            sum.graphs++;
         }
         free(t.all);
         gcut_arena_free(a);
@@ -348,6 +356,41 @@ static void frontiers_are_the_hull(void **state)
 {
     world *w = *state;
     must(w->env, frontier_body, w);
+}
+
+/* A loss head: its gradient in either half, and what it makes of a parameter in the memory of a gradient. */
+static void head_body(void *state)
+{
+    static const char text[] = "gcut 1\nfunc @f[N in 1..](param %w: f32[64, 64], param %e: f32[500, 64], "
+                               "input %x: f32[N, 64], input "
+                               "%k: f32[N, 500]) -> (out loss: f32[]) {\n%p = matmul(%x, %w)\n%h = relu(%p)\n"
+                               "%l = matmul(%h, %e, tb=true)\n%d = sub(%l, %k)\n%q = mul(%d, %d)\n%loss = "
+                               "sum(%q)\nreturn %loss\n}\n";
+    world *w = state;
+    gcut_module *m = gcut_parse(w->env, w->env->arena, "t.gcut", text, strlen(text));
+    gcut_graph *g = gcut_joint(m->graphs.at[0], NULL, "j");
+    g = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(gcut_pass_head(g, "h"), "f1"), "c"), "d");
+    tally sum = {0};
+    uint32_t begun = 0;
+    for (int64_t n = 1; n <= 100000; n *= 10) {
+        gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
+        gcut_dim_binding at = {g->decls.at[0].sym, n};
+        gcut_plan_options opt = {.machine = gcut_machine_shipped(), .at = &at, .nat = 1};
+        gcut_problem *p = gcut_problem_new(a, g, &opt);
+        truth t = truth_of(p);
+        assert_true(t.n > 1);
+        gcut_frontier *f = check_frontier(p, &t, a, &sum);
+        gcut_choice *c = gcut_supported_choice(f, a, &f->points.at[0]);
+        for (gcut_ref v = 1; v < g->values.n; v++) begun += c->form[v] == GCUT_FORM_GRAD;
+        free(t.all);
+        gcut_arena_free(a);
+    }
+    assert_true(begun > 0 && sum.corners > sum.graphs);
+}
+
+static void heads_have_frontiers(void **state)
+{
+    must(((world *)*state)->env, head_body, *state);
 }
 
 /* ---- certificates ---- */
@@ -594,9 +637,10 @@ static void equal_layers_have_points_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(frontiers_are_the_hull),   WITH_FIXTURE(equal_layers_have_points_between),
-        WITH_FIXTURE(cuts_have_certificates),   WITH_FIXTURE(forced_values_are_named),
-        WITH_FIXTURE(bounds_hold_for_any_plan), WITH_FIXTURE(bounds_survive_cancellation),
+        WITH_FIXTURE(frontiers_are_the_hull),           WITH_FIXTURE(heads_have_frontiers),
+        WITH_FIXTURE(equal_layers_have_points_between), WITH_FIXTURE(cuts_have_certificates),
+        WITH_FIXTURE(forced_values_are_named),          WITH_FIXTURE(bounds_hold_for_any_plan),
+        WITH_FIXTURE(bounds_survive_cancellation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,7 @@ static void replays_are_the_same(void **state)
     (void)state;
     static const char *const policies[] = {"save-all", "recompute-all", "torch"};
     static const double lambdas[] = {0, 0.05, 2};
+    bool grads = false;
     glob_t files;
     assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
     assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/loops/*.gcut", GLOB_APPEND, NULL, &files), 0);
@@ -84,12 +85,16 @@ static void replays_are_the_same(void **state)
         for (int k = 0; k < 3; k++) {
             o.lambda = lambdas[k];
             check_replay(g, &o, files.gl_pathv[i]);
+            char *text = read_plan();
+            grads |= strstr(text, "\"form\":\"grad\"") != NULL;
+            free(text);
         }
         o.policy = policies[i % 3];
         o.optimizer = "adamw(lr=0.01)";
         check_replay(g, &o, files.gl_pathv[i]);
         gcut_ctx_free(ctx);
     }
+    assert_true(grads);
     globfree(&files);
 }
 
@@ -216,6 +221,7 @@ static void edits_are_followed_or_refused(void **state)
         {"\"form\":\"plain\"", "\"form\":\"odd\"", "there is no form 'odd'"},
         {"\"form\":\"plain\"", "\"form\":\"bf16\"", "not as bf16: save_dtype of the plan is not bf16"},
         {"\"form\":\"plain\"", "\"form\":\"bits\"", "only bool values are bits"},
+        {"\"form\":\"plain\"", "\"form\":\"grad\"", "not as grad: no gradient is made of it"},
         {"\"policy\": \"mincut\"", "\"policy\": \"minkut\"", "there is no policy 'minkut'"},
         {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%db\"]", NULL},
         {"\"fate\":\"recomputed\"", "\"fate\":\"recomputed\",\"before\":[\"%a\"]",

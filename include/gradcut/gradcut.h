@@ -449,6 +449,8 @@ GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, in
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
 /* Forward, backward and updates. */
 GCUT_API gcut_status gcut_run(gcut_step *step);
+/* The forward half alone: what it returns, and of gradients what the plan makes it compute with the loss
+ * (doc/partition.md, "Loss heads").  Gradients are complete after gcut_run. */
 GCUT_API gcut_status gcut_run_forward(gcut_step *step);
 
 typedef struct gcut_value_info {

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The gradient of a loss head can be computed with the loss.
+ *
+ *   in:    JOINT
+ *   out:   the same results; what leads from the cotangent through a head is computed for the cotangent 1,
+ *          and multiplied by it where the head ends
+ *   keeps: parameters, results, run-time checks, names of all that is not inside a head; the rest is named
+ *          <name>.one
+ *
+ * A head is the last product before the loss and what lies between them, where that product widens: a
+ * language model's logits have a vocabulary of columns, of a few hundred channels.  The backward half of it
+ * is linear in the cotangent g, a scalar, so with y' the derivative of the loss by the logits
+ *
+ *     dx = (g y') w' = g (y' w')        dw = x' (g y') = g (x' y')
+ *
+ * and the right hand sides need g only when all that is wide is over.  What they multiply needs no cotangent:
+ * the partition may place it in the forward half, which then hands on dx and dw at g = 1, not the logits.
+ * Nodes of a head carry the mark #head.
+ *
+ *   H1  every value of a head is f32 or f64: a cotangent other than 1 guards narrower floats from overflow
+ *       and underflow
+ *   H2  a head is entered by the cotangent alone: every operand that depends on it comes through the head
+ *   H3  what leaves a head is a product's result, a sum or a number: whatever reads another value of it is in
+ *       the head too
+ *
+ * Where the derivative at the cotangent 1 is no finite number, the product with another cotangent is none
+ * either, also with 0.
+ */
+#include "autodiff/autodiff.h"
+#include "graph/build.h"
+#include "graph/rewrite.h"
+
+typedef struct search {
+    const gcut_graph *g;
+    gcut_ref cotan;
+    bool *tainted; /* by value: depends on the cotangent */
+    bool *data;    /* by value: depends on an input or a state, not on parameters alone */
+    bool *linear;  /* by node: it can be in a head */
+    bool *open;    /* by value: linear in the cotangent, and no product lies between */
+    bool *in;      /* by node: it is in a head */
+} search;
+
+static bool is_wide_float(gcut_dtype t)
+{
+    return t == GCUT_f32 || t == GCUT_f64;
+}
+
+/* ---- what is linear ---- */
+
+/* Operand k times a factor is the result times the factor, the other operands being as they are. */
+static bool takes(const search *s, const gcut_node *n, uint32_t k)
+{
+    bool other = n->nargs > 1 && s->tainted[gcut_arg(s->g, n, 1 - k % 2)];
+    switch (n->op) {
+    case GCUT_OP_neg:
+    case GCUT_OP_cast:
+    case GCUT_OP_reshape:
+    case GCUT_OP_transpose:
+    case GCUT_OP_broadcast:
+    case GCUT_OP_slice:
+    case GCUT_OP_sum: return true;
+    case GCUT_OP_add:
+    case GCUT_OP_sub: return other;
+    case GCUT_OP_mul:
+    case GCUT_OP_matmul: return !other;
+    case GCUT_OP_div: return k == 0 && !other;
+    case GCUT_OP_select: {
+        gcut_ref v = k == 0 ? 0 : gcut_arg(s->g, n, 3 - k);
+        return k > 0 && (s->tainted[v] || gcut_is_zero(s->g, v));
+    }
+    default: return false;
+    }
+}
+
+static void classify(search *s)
+{
+    const gcut_graph *g = s->g;
+    s->tainted[s->cotan] = s->open[s->cotan] = true;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        s->data[g->params.at[i].value] = g->params.at[i].role != GCUT_ROLE_param;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool tainted = false, data = false, linear = n->nres == 1;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            tainted |= s->tainted[gcut_arg(g, n, k)];
+            data |= s->data[gcut_arg(g, n, k)];
+        }
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref a = gcut_arg(g, n, k);
+            if (s->tainted[a]) linear &= s->open[a] && takes(s, n, k);
+        }
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->tainted[v] = tainted, s->data[v] = data;
+        if (!tainted || !linear || !is_wide_float(gcut_type_of(g, n->res0)->dtype)) continue;
+        s->linear[i] = true;
+        s->open[n->res0] = n->op != GCUT_OP_matmul;
+    }
+}
+
+/* ---- heads ---- */
+
+/* The operand of a linear product that depends on the cotangent, 0 or 1. */
+static uint32_t tainted_operand(const search *s, const gcut_node *n)
+{
+    return s->tainted[gcut_arg(s->g, n, 0)] ? 0 : 1;
+}
+
+/* It is of a product y = x w that widens, w parameters: dx = y' w' has fewer columns than it contracts, or
+ * dw = x' y' more columns than rows, either of them possibly turned. */
+static bool is_widened(const search *s, const gcut_node *n)
+{
+    const gcut_graph *g = s->g;
+    const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *r = gcut_type_of(g, n->res0);
+    if (n->op != GCUT_OP_matmul || r->rank < 2 || a->rank < 2) return false;
+    uint32_t side = tainted_operand(s, n);
+    bool dw = s->data[gcut_arg(g, n, 1 - side)];
+    gcut_dim contracted = a->dim[a->rank - (gcut_attr_flag(g, n, GCUT_A_ta) ? 2 : 1)];
+    gcut_dim wide = dw ? r->dim[r->rank - (side == 0 ? 2 : 1)] : contracted;
+    gcut_dim narrow = r->dim[r->rank - (side == 0 ? 1 : 2)];
+    return gcut_dim_known(wide) && gcut_dim_known(narrow) && wide > narrow;
+}
+
+/* Takes the node and all that leads to it from the cotangent. */
+static void take(const search *s, bool *in, uint32_t node)
+{
+    const gcut_graph *g = s->g;
+    in[node] = true;
+    for (uint32_t i = node + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; in[i] && k < n->nargs; k++) {
+            gcut_ref a = gcut_arg(g, n, k);
+            if (s->tainted[a] && gcut_def(g, a)) in[g->values.at[a].def] = true;
+        }
+    }
+}
+
+/* A value of the head that may not leave it (H3). */
+static bool stays(const search *s, const bool *in, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(s->g, v);
+    return n && in[n - s->g->nodes.at] && s->open[v] && n->op != GCUT_OP_sum &&
+           gcut_type_of(s->g, v)->rank > 0;
+}
+
+/* Closes the head over what reads such values; false if something does that cannot be in a head. */
+static bool close_over(const search *s, bool *in)
+{
+    const gcut_graph *g = s->g;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < g->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(g, i);
+            for (uint32_t k = 0; !in[i] && k < n->nargs; k++) {
+                if (!stays(s, in, gcut_arg(g, n, k))) continue;
+                if (!s->linear[i]) return false;
+                take(s, in, i);
+                more = true;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (stays(s, in, g->results.at[i].value)) return false;
+    return true;
+}
+
+static bool find_heads(search *s, gcut_arena *a)
+{
+    const gcut_graph *g = s->g;
+    bool any = false;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!s->linear[i] || s->in[i] || !is_widened(s, n)) continue;
+        bool *in = gcut_memdup(a, s->in, (size_t)g->nodes.n + 1);
+        take(s, in, i);
+        if (!close_over(s, in)) continue;
+        s->in = in;
+        any = true;
+    }
+    return any;
+}
+
+/* ---- rewriting ---- */
+
+typedef struct writer {
+    const search *s;
+    gcut_rewrite rw;
+    gcut_ref *one; /* by value of g, inside of a head: for the cotangent 1 */
+    bool *leaves;  /* by value of g: read outside of heads, or a result */
+} writer;
+
+static void find_exits(writer *w)
+{
+    const gcut_graph *g = w->s->g;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; !w->s->in[i] && k < n->nargs; k++) w->leaves[gcut_arg(g, n, k)] = true;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) w->leaves[g->results.at[i].value] = true;
+}
+
+static const char *one_name(const gcut_graph *g, gcut_ref v)
+{
+    return gcut_printf(g->module->arena, "%s.one", g->values.at[v].name);
+}
+
+/* v times the cotangent, under the name that it has had. */
+static gcut_ref scaled(writer *w, gcut_ref v, gcut_locid loc)
+{
+    const char *name = w->s->g->values.at[v].name;
+    gcut_build b = {.g = w->rw.dst, .loc = loc, .name = gcut_printf(w->s->g->module->arena, "%s.g", name)};
+    const gcut_type t = *gcut_type_of(w->s->g, v);
+    gcut_ref g = gcut_bcast(&b, w->rw.map[w->s->cotan], t.dtype);
+    if (t.rank) g = gcut_bbroadcast(&b, g, t.dim, t.rank, NULL);
+    b.name = name;
+    return gcut_b2(&b, GCUT_OP_mul, w->one[v], g);
+}
+
+static void write_node(writer *w, uint32_t i)
+{
+    const gcut_graph *g = w->s->g;
+    gcut_graph *dst = w->rw.dst;
+    const gcut_node *n = gcut_node_at(g, i);
+    gcut_ref v = n->res0, args[3];
+    GCUT_ASSERT(n->nargs <= 3);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref a = gcut_arg(g, n, k);
+        args[k] = w->s->tainted[a] ? w->one[a] : w->rw.map[a];
+    }
+    w->one[v] = gcut_node_copy(dst, g, i, args, n->loc, one_name(g, v));
+    gcut_mark_add(g->module, &dst->nodes.at[dst->nodes.n - 1].marks, "head", 0, NULL);
+    if (w->leaves[v]) gcut_rewrite_use(&w->rw, i, scaled(w, v, n->loc));
+}
+
+static gcut_graph *write_out(const search *s, const char *name)
+{
+    const gcut_graph *g = s->g;
+    writer w = {.s = s, .rw = gcut_rewrite_begin(g, name)};
+    w.one = gcut_calloc(w.rw.scratch, g->values.n, sizeof *w.one);
+    w.leaves = gcut_calloc(w.rw.scratch, g->values.n, sizeof *w.leaves);
+    find_exits(&w);
+    gcut_build b = {.g = w.rw.dst, .loc = g->loc, .name = one_name(g, s->cotan)};
+    w.one[s->cotan] = gcut_bfull(&b, gcut_type_of(g, s->cotan), 1);
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (s->in[i])
+            write_node(&w, i);
+        else
+            gcut_rewrite_copy(&w.rw, i);
+    return gcut_rewrite_end(&w.rw);
+}
+
+static gcut_ref cotangent_of(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->params.at[i].role == GCUT_ROLE_cotan) return g->params.at[i].value;
+    return 0;
+}
+
+gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
+{
+    gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
+    search s = {.g = g,
+                .cotan = cotangent_of(g),
+                .tainted = gcut_calloc(a, g->values.n, 1),
+                .data = gcut_calloc(a, g->values.n, 1),
+                .linear = gcut_calloc(a, (size_t)g->nodes.n + 1, 1),
+                .open = gcut_calloc(a, g->values.n, 1),
+                .in = gcut_calloc(a, (size_t)g->nodes.n + 1, 1)};
+    if (s.cotan && is_wide_float(gcut_type_of(g, s.cotan)->dtype)) {
+        classify(&s);
+        if (find_heads(&s, a)) g = write_out(&s, name);
+    }
+    gcut_arena_free(a);
+    return g;
+}
