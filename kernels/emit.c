@@ -159,10 +159,9 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n",
                   name);
-    gcut_text_add(c, "    *plan = (%s_plan){.threads = gcut_rt_threads(threads)", name);
+    gcut_text_add(c, "    memset(plan, 0, sizeof *plan);\n    plan->threads = gcut_rt_threads(threads);\n");
     for (uint32_t i = 0; i < ns; i++)
-        gcut_text_add(c, ", .d_%s = d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
-    gcut_text_add(c, "};\n");
+        gcut_text_add(c, "    plan->d_%s = d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));
     emit_dim_checks(p, syms, ns, c);
     emit_reals(p, syms, ns, c);
     gcut_emit_layout(p, c);
@@ -174,9 +173,9 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
 static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
 {
     gcut_text_add(c,
-                  "static void %s_halves(void *arg)\n{\n    %s_call *const x = arg;\n"
+                  "static void %s_halves(void *arg)\n{\n    %s_call *const x = (%s_call *)arg;\n"
                   "    if (x->halves & 1) x->status = %s_half0(x, x->err);\n",
-                  name, name, name);
+                  name, name, name, name);
     if (p->halves.at[GCUT_BACKWARD]->g)
         gcut_text_add(
             c, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = %s_half1(x, x->err);\n",
@@ -192,12 +191,12 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     gcut_text_add(
         c,
         "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
-        "gcut_rt_error *err)\n{\n    %s_io own = *io;\n    %s_call call = {.plan = plan, .io = &own, .arena "
-        "= arena, .halves = halves, .err = err",
+        "gcut_rt_error *err)\n{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n"
+        "    %s_io own = *io;\n    %s_call call;\n    call.plan = plan;\n    call.io = &own;\n"
+        "    call.arena = (char *)arena;\n    call.halves = halves;\n    call.err = err;\n",
         name, name, name, name, name);
     for (uint32_t i = 0; i < ns; i++)
-        gcut_text_add(c, ", .d_%s = plan->d_%s", symbol(p, &syms[i]), symbol(p, &syms[i]));
-    gcut_text_add(c, "};\n");
+        gcut_text_add(c, "    call.d_%s = plan->d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
@@ -206,8 +205,8 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
                       p->bindings.at[i].field, p->bindings.at[i].field, i);
     }
     gcut_text_add(c,
-                  "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++)\n"
-                  "        call.fault[i] = (gcut_rt_fault)GCUT_RT_NO_FAULT;\n"
+                  "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++) call.fault[i] = "
+                  "none;\n"
                   "    call.status = %s_check(&call, halves, err);\n"
                   "    if (call.status == GCUT_RT_OK) gcut_rt_team(%s_halves, &call, plan->team);\n"
                   "    return call.status;\n}\n\n",
@@ -222,18 +221,20 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     gcut_text_add(c,
                   "static gcut_rt_status %s_init_any(void *plan, const int64_t *dims, int threads, "
                   "gcut_rt_error *err)\n"
-                  "{\n    (void)dims;\n    return %s_init(plan, ",
-                  name, name);
+                  "{\n    (void)dims;\n    return %s_init((%s_plan *)plan, ",
+                  name, name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "dims[%u], ", i);
     gcut_text_add(c, "threads, err);\n}\n\n");
     gcut_text_add(
         c,
         "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *arena, int which, "
-        "gcut_rt_error *err)\n{\n    (void)values;\n    const %s_io io = {",
+        "gcut_rt_error *err)\n{\n    %s_io io;\n%s"
+        "    return %s_run((const %s_plan *)plan, &io, arena, (unsigned)which, err);\n}\n\n",
+        name, name,
+        p->bindings.n
+            ? "    memcpy(&io, values, sizeof io); /* pointers to objects of any type look the same */\n"
+            : "    (void)values;\n    io.nothing = 0;\n",
         name, name);
-    for (uint32_t i = 0; i < p->bindings.n; i++) gcut_text_add(c, "%svalues[%u]", i ? ", " : "", i);
-    if (p->bindings.n == 0) gcut_text_add(c, "0");
-    gcut_text_add(c, "};\n    return %s_run(plan, &io, arena, (unsigned)which, err);\n}\n\n", name);
     gcut_text_add(
         c,
         "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"
@@ -286,6 +287,17 @@ static void emit_ir(const gcut_program *p, gcut_text *c)
     gcut_text_add(c, " */\n");
 }
 
+/* What C has and C++ calls otherwise, or leaves to C++20. */
+static const char as_cxx[] = "#ifdef __cplusplus\n"
+                             "#define restrict __restrict\n"
+                             "#define _Alignas alignas\n"
+                             "#pragma GCC diagnostic ignored \"-Wmissing-field-initializers\"\n"
+                             "#ifdef __clang__\n"
+                             "#pragma clang diagnostic ignored \"-Wc99-designator\"\n"
+                             "#pragma clang diagnostic ignored \"-Wc++20-designator\"\n"
+                             "#endif\n"
+                             "#endif\n\n";
+
 void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
@@ -308,7 +320,7 @@ void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_te
         " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
         " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
         name);
-    gcut_text_add(c, "#include \"%s.h\"\n\n", name);
+    gcut_text_add(c, "#include \"%s.h\"\n\n%s", name, as_cxx);
     emit_ir(p, c);
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);

@@ -39,8 +39,9 @@ static void declare_pointers(gcut_loop *l)
     for (uint32_t k = 1; k <= l->nbuffers; k++)
         for (uint32_t b = 0; b < p->buffers.n; b++)
             if (l->buffer[b] == k)
-                W(l, "    %s%s *const restrict %s = %s;\n", use[b] & 2 ? "" : "const ",
-                  gcut_c_type(p->buffers.at[b].dtype), gcut_loop_buffer(l, b), gcut_c_arg(l->e, b));
+                W(l, "    %s%s *const restrict %s = (%s *)%s;\n", use[b] & 2 ? "" : "const ",
+                  gcut_c_type(p->buffers.at[b].dtype), gcut_loop_buffer(l, b),
+                  gcut_c_type(p->buffers.at[b].dtype), gcut_c_arg(l->e, b));
     gcut_arena_free(a);
 }
 
@@ -156,7 +157,8 @@ static void emit_body(gcut_loop *l)
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
 {
     gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
-    const char *any = gcut_printf(a, "    const %s_args *const args = arg;\n", e->prefix);
+    const char *any =
+        gcut_printf(a, "    const %s_args *const args = (const %s_args *)arg;\n", e->prefix, e->prefix);
     l.e = e;
     l.out = e->body;
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
@@ -200,8 +202,8 @@ uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
     l.columns = l.fill = true;
     W(&l,
       "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
-      "                   int64_t ld)\n{\n    const %s_args *const args = arg;\n",
-      e->prefix, e->prefix);
+      "                   int64_t ld)\n{\n    const %s_args *const args = (const %s_args *)arg;\n",
+      e->prefix, e->prefix, e->prefix);
     begin_call(&l);
     W(&l, "    (void)t, (void)b;\n");
     emit_body(&l);

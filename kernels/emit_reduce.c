@@ -135,7 +135,7 @@ void gcut_loop_join(gcut_loop *l)
         const char *t = gcut_c_type(dt), *buf = gcut_c_arg(l->e, l->h->buffer[x->v]);
         if (x->level == GCUT_L_COLUMN) {
             const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->inner);
-            W(l, "    %s *const restrict o%u = %s;\n", t, x->v, buf);
+            W(l, "    %s *const restrict o%u = (%s *)%s;\n", t, x->v, t, buf);
             W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
               x->v);
             W(l,

@@ -120,7 +120,22 @@ static void describe_chains(unit *u, const char *pa, const char *pb)
               gcut_chain_fills_c(u->h, u->e->unit, k), k ? pb : pa);
 }
 
-/* Declares nt and g; a, b, c are the expressions of its matrices. */
+/* ".batch = {…}, .sa = {…}, …" */
+static void describe_batch(const unit *u, const batch_axis *axis, uint32_t n)
+{
+    static const char *const fields[] = {"batch", "sa", "sb", "sc"};
+    for (uint32_t k = 0; k < 4 && n; k++) {
+        W(u, "%s.%s = {", k ? " " : "        ", fields[k]);
+        for (uint32_t i = 0; i < n; i++) {
+            const gcut_dim at[] = {axis[i].n, axis[i].a, axis[i].b, axis[i].c};
+            W(u, "%s%s", i ? ", " : "", dim(u, at[k]));
+        }
+        W(u, k < 3 ? "}," : "},\n");
+    }
+}
+
+/* Declares nt and g, whose members stand in the order of their declaration, as C++ asks; a, b, c are the
+ * expressions of its matrices. */
 static void describe_gemm(unit *u, const char **pa, const char **pb, const char **pc)
 {
     *pc = result(u);
@@ -139,13 +154,11 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
       dim(u, b.stride[fb ? r - 2 : r - 1]));
     W(u, " .rsc = %s, .csc = %s,\n", dim(u, c.stride[r - 2]), dim(u, c.stride[r - 1]));
     W(u, "        .nbatch = %u,\n", nb);
-    for (uint32_t i = 0; i < nb; i++)
-        W(u, "        .batch[%u] = %s, .sa[%u] = %s, .sb[%u] = %s, .sc[%u] = %s,\n", i, dim(u, batch[i].n), i,
-          dim(u, batch[i].a), i, dim(u, batch[i].b), i, dim(u, batch[i].c));
-    describe_chains(u, *pa, *pb);
+    describe_batch(u, batch, nb);
     if (u->u->sums)
         W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->sums == GCUT_RT_SUMS_A ? "A" : "B",
           pointer_to(u, u->h->buffer[gcut_unit_sum(u->h, u->e->unit)]));
+    describe_chains(u, *pa, *pb);
     W(u, "    };\n");
     *pa = shifted(u, *pa, a.offset);
     *pb = shifted(u, *pb, b.offset);
@@ -390,7 +403,6 @@ static void attention_sizes(const unit *u)
     W(u, "        .causal = %d, .scale = %s,\n", gcut_attr_flag(u->g, u->n, GCUT_A_causal),
       scale ? gcut_c_attr(u->g, u->n, GCUT_A_scale, GCUT_f64)
             : gcut_printf(u->m->arena, "1 / sqrt((double)(%s))", dim(u, q->dim[3])));
-    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->unit)));
 }
 
 /* Operands q, k, v[, bias][, dy], then the results: the call's pointers in the order of its arguments. */
@@ -414,6 +426,7 @@ static void emit_attention(unit *u)
         strides(u, fields[grad][k], &u->h->view[u->n->res0 + k]);
     }
     gcut_crew crew = gcut_unit_crew(u->h, u->e->unit);
+    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->unit)));
     W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "",
       gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
     for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
@@ -517,7 +530,8 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
         W(&u,
           "static void %s_f\1_tile(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)\n{\n",
           e->prefix);
-        W(&u, "    (void)c0, (void)c1;\n    %s_f%u_rows(arg, t, r0, r1);\n}\n\n", e->prefix, loop);
+        W(&u, "    (void)c0, (void)c1;\n    %s_f%u_rows((const %s_args *)arg, t, r0, r1);\n}\n\n", e->prefix,
+          loop, e->prefix);
     }
     W(&u, "static void %s_f\1(const %s_args *args)\n{\n", e->prefix, e->prefix);
     W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n", e->prefix);

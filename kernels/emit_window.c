@@ -121,12 +121,12 @@ void gcut_emit_conv(gcut_emitter *e)
     const char *type = gcut_c_type(x->dtype);
     gcut_text_add(e->body, "    const gcut_rt_conv g = {\n        .n = %s, .c = %s, .h = %s, .w = %s,\n",
                   size(&v, x->dim[0]), size(&v, x->dim[1]), size(&v, x->dim[2]), size(&v, x->dim[3]));
-    gcut_text_add(e->body, "        .o = %s, .oh = %s, .ow = %s, .kh = %s, .kw = %s, .groups = %lld",
-                  size(&v, w->dim[0]), size(&v, y->dim[2]), size(&v, y->dim[3]), size(&v, w->dim[2]),
-                  size(&v, w->dim[3]), (long long)gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim);
+    gcut_text_add(e->body, "        .o = %s, .oh = %s, .ow = %s, .kh = %s, .kw = %s", size(&v, w->dim[0]),
+                  size(&v, y->dim[2]), size(&v, y->dim[3]), size(&v, w->dim[2]), size(&v, w->dim[3]));
     pair(&v, "stride", list(&v, GCUT_A_stride));
     pair(&v, "pad", list(&v, GCUT_A_pad));
     pair(&v, "dilation", list(&v, GCUT_A_dilation));
+    gcut_text_add(e->body, ", .groups = %lld", (long long)gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim);
     if (in_tiles(&v)) gcut_text_add(e->body, ", .winograd = 1");
     gcut_text_add(e->body, ",\n    };\n");
     call(&v, work == GCUT_NONE ? ", NULL"

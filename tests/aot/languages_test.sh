@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# languages_test.sh GRADCUT SOURCE_DIR
+#
+# The emitted C of every model of the corpus, the zoo, the loops and the examples is C17 without a warning of
+# -Wall -Wextra -pedantic, and C++17 without a warning of -Wall -Wextra, for every compiler of gcc, g++, clang and
+# clang++ that is installed.
+set -eu
+gradcut=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+c= cxx=
+for compiler in gcc clang; do command -v "$compiler" >/dev/null && c="$c $compiler"; done
+for compiler in g++ clang++; do command -v "$compiler" >/dev/null && cxx="$cxx $compiler"; done
+[ -n "$c" ] || { echo "languages_test: neither gcc nor clang is installed" >&2; exit 1; }
+
+n=0
+for model in "$source"/tests/corpus/*.gcut "$source"/tests/models/*.gcut "$source"/tests/loops/*.gcut \
+    "$source"/examples/*.gcut; do
+    optimizer=none
+    case $model in
+    */corpus/split.gcut | */loops/second.gcut) continue ;; # no step: a backward half, and two losses
+    */examples/*) optimizer='adamw(lr=0.001)' ;;
+    esac
+    n=$((n + 1))
+    "$gradcut" compile "$model" -o "$work/step$n" --optimizer "$optimizer" >/dev/null
+done
+[ "$n" -gt 20 ] || { echo "languages_test: only $n models were found" >&2; exit 1; }
+
+for compiler in $c; do
+    "$compiler" -std=c17 -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$source/include" "$work"/step*.c
+done
+for compiler in $cxx; do
+    "$compiler" -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$source/include" "$work"/step*.c
+done
+echo "$n models;$c$cxx"
