@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Emitted files, and the C compiler that turns them into a shared object: run
- * with an argument vector, never through a shell, in a private folder.
+ * Emitted files, and the C compiler that turns them into a shared object.
+ *
+ * The source goes to the compiler by its standard input; object, shared object and messages are nameless
+ * files that the compiler and the linker write by their path below /proc.  Tools that cannot, such as linkers
+ * that rename what they wrote, get a private folder for their results in a second attempt.
  */
 #define _GNU_SOURCE
+#include "driver/cc.h"
+
+#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "driver/pipeline.h"
-
-extern char **environ;
+#include "base/hash.h"
+#include "driver/command.h"
+#include "driver/nameless.h"
 
 /* The last part of a path, which names the step. */
 static const char *last_part(const char *base)
@@ -44,61 +48,42 @@ void gcut_write_c(const gcut_pipeline *p, const char *base)
     gcut_arena_free(a);
 }
 
-/* ---- the compiler ---- */
-
-static void remove_folder(void *path)
+gcut_text gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
 {
-    static const char *const files[] = {"step.c", "step.h", "step.so", "log"};
-    char name[512];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(name, sizeof name, "%s/%s", (const char *)path, files[i]);
-        unlink(name);
+    static const char include[] = "#include \"step.h\"\n";
+    gcut_text c = {.arena = a}, h = {.arena = a}, out = {.arena = a};
+    emit(p, "step", &c, &h);
+    const char *at = strstr(c.at, include);
+    GCUT_ASSERT(at != NULL);
+    gcut_text_addn(&out, h.at, h.n);
+    gcut_text_addn(&out, c.at, (size_t)(at - c.at));
+    gcut_text_addn(&out, at + strlen(include), c.n - (size_t)(at - c.at) - strlen(include));
+    return out;
+}
+
+/* ---- command lines ---- */
+
+#define WORDS 96 /* of a command */
+
+typedef struct command_line {
+    gcut_arena *arena;
+    char *argv[WORDS + 1];
+    uint32_t n;
+} command_line;
+
+static void add(command_line *l, const char *word)
+{
+    if (l->n < WORDS) l->argv[l->n++] = gcut_strndup(l->arena, word, strlen(word));
+}
+
+/* Words between blanks: flags of a build, not a user's shell line. */
+static void add_words(command_line *l, const char *s)
+{
+    while (*s) {
+        size_t k = strcspn(s, " ");
+        if (k) add(l, gcut_strndup(l->arena, s, k));
+        s += k + (s[k] == ' ');
     }
-    rmdir(path);
-}
-
-static char *private_folder(gcut_env *env, gcut_arena *a)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *dir = gcut_printf(a, "%s/gradcut-XXXXXX", tmp && *tmp && strlen(tmp) < 400 ? tmp : "/tmp");
-    if (!mkdtemp(dir))
-        gcut_fail(env, GCUT_EIO, (gcut_place){.file = dir}, "set TMPDIR",
-                  "cannot create a temporary folder: %s", strerror(errno));
-    gcut_arena_defer(a, remove_folder, dir);
-    return dir;
-}
-
-static void destroy_actions(void *actions)
-{
-    posix_spawn_file_actions_destroy(actions);
-}
-
-/* Runs argv with its output going to `log`; throws GCUT_ETOOL with the log's first lines when it fails. */
-static void run(gcut_env *env, gcut_arena *a, char *const *argv, const char *log)
-{
-    posix_spawn_file_actions_t *fa = gcut_alloc(a, sizeof *fa); /* outlives a throw, as its undoing does */
-    pid_t pid;
-    int status = 0;
-    if (posix_spawn_file_actions_init(fa) != 0) gcut_throw(env, GCUT_ENOMEM);
-    gcut_arena_defer(a, destroy_actions, fa);
-    posix_spawn_file_actions_addopen(fa, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(fa, 1, 2);
-    int err = posix_spawnp(&pid, argv[0], fa, NULL, argv, environ);
-    while (err == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (err == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        gcut_arena_free(a);
-        return;
-    }
-    /* POSIX lets posix_spawn find out too late, and the child exit with 127. */
-    bool found = err == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
-    if (!found)
-        gcut_fail(env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
-                  "cannot run '%s': %s", argv[0], strerror(err ? err : ENOENT));
-    size_t n = 0;
-    char *text = gcut_file_read(env->arena, log, 1 << 20, &n);
-    if (n > 2000) text[2000] = '\0';
-    gcut_fail(env, GCUT_ETOOL, (gcut_place){0}, NULL, "the C compiler failed on the emitted step:\n%s", text);
 }
 
 static const char *setting(const char *variable, const char *built_in)
@@ -107,38 +92,203 @@ static const char *setting(const char *variable, const char *built_in)
     return s && *s ? s : built_in;
 }
 
-/* Splits words at blanks: flags of our own build, not a user's shell line. */
-static uint32_t words(gcut_arena *a, const char *s, char **out, uint32_t n, uint32_t room)
+static void begin_line(command_line *l)
 {
-    while (*s) {
-        size_t k = strcspn(s, " ");
-        if (k && n < room) out[n++] = gcut_strndup(a, s, k);
-        s += k + (s[k] == ' ');
+    add_words(l, setting("GRADCUT_CC", GRADCUT_CC));
+    add_words(l, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS));
+    add_words(l, "-std=c17 -fPIC -fvisibility=hidden -fopenmp -w");
+}
+
+static void compile_line(command_line *l, const char *object)
+{
+    begin_line(l);
+    add(l, "-pipe");
+    add(l, gcut_printf(l->arena, "-I%s", setting("GRADCUT_INCLUDE_DIR", GRADCUT_INCLUDE_DIR)));
+    add_words(l, "-x c -c - -o");
+    add(l, object);
+}
+
+static void link_line(command_line *l, const char *object, const char *shared)
+{
+    begin_line(l);
+    add_words(l, "-shared -o");
+    add(l, shared);
+    add(l, object);
+    add(l, setting("GRADCUT_RT_LIBRARY", GRADCUT_RT_LIBRARY));
+    add(l, setting("GRADCUT_BLIS_LIBRARY", GRADCUT_BLIS_LIBRARY));
+    add_words(l, "-Wl,--exclude-libs,ALL -lm");
+}
+
+/* ---- one attempt ---- */
+
+typedef struct build {
+    gcut_env *env;
+    gcut_arena *arena;
+    const char *folder; /* where results go; NULL = into the nameless files themselves */
+    const char *kept;   /* base of the files that stay, NULL = none do */
+    int source, object, shared, log;
+    gcut_ending ending; /* of the command that failed … */
+    const char *command;
+} build;
+
+static const char *result(const build *b, int fd, const char *name)
+{
+    return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_nameless_path(b->arena, fd);
+}
+
+static bool run(build *b, command_line *l)
+{
+    const int kept[] = {b->object, b->shared};
+    gcut_nameless_write(b->env, b->log, NULL, 0);
+    if (lseek(b->source, 0, SEEK_SET) != 0) gcut_throw(b->env, GCUT_EIO);
+    b->command = gcut_command_text(b->arena, l->argv);
+    b->ending = gcut_command_run(
+        b->env, &(gcut_command){.argv = l->argv, .in = b->source, .log = b->log, .kept = kept, .nkept = 2});
+    return gcut_ended_well(b->ending);
+}
+
+static bool attempt(build *b)
+{
+    const char *object = result(b, b->object, "step.o"), *shared = result(b, b->shared, "step.so");
+    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
+    compile_line(&compile, object);
+    link_line(&link, object, shared);
+    return run(b, &compile) && run(b, &link);
+}
+
+/* ---- results in a folder ---- */
+
+static void remove_folder(void *path)
+{
+    static const char *const files[] = {"step.o", "step.so"};
+    char name[4200];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(name, sizeof name, "%s/%s", (const char *)path, files[i]);
+        unlink(name);
     }
-    return n;
+    rmdir(path);
+}
+
+#define MOST_BYTES ((size_t)1 << 32) /* of an object */
+
+/* The same with results in a private folder, which is removed again.  False, with what failed before, when
+ * there can be no such folder. */
+static bool attempt_in_folder(build *b)
+{
+    gcut_arena *a = gcut_arena_new(b->env, b->arena);
+    char *folder = gcut_printf(a, "%s/gradcut-XXXXXX", gcut_temporary_folder(a));
+    if (strlen(folder) > 4096 || !mkdtemp(folder)) return false;
+    gcut_arena_defer(a, remove_folder, folder);
+    b->folder = folder;
+    bool ok = attempt(b);
+    if (ok) {
+        size_t n;
+        const char *data = gcut_file_read(a, gcut_printf(a, "%s/step.so", folder), MOST_BYTES, &n);
+        gcut_nameless_write(b->env, b->shared, data, n);
+    }
+    gcut_arena_free(a);
+    return ok;
+}
+
+/* ---- the compiler ---- */
+
+#define LOG_BYTES 4000 /* of messages that are shown */
+
+static _Noreturn void complain(build *b)
+{
+    gcut_arena *a = b->env->arena;
+    const char *cc = setting("GRADCUT_CC", GRADCUT_CC);
+    if (gcut_never_ran(b->ending))
+        gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
+                  "cannot run '%s': %s", cc, strerror(b->ending.error ? b->ending.error : ENOENT));
+    size_t n = 0;
+    const char *log = gcut_nameless_read(a, b->log, LOG_BYTES, &n);
+    while (n && log[n - 1] == '\n') n--;
+    gcut_text hint = {.arena = a};
+    gcut_text_add(&hint, "the command was\n%s\n", b->command);
+    gcut_text_add(&hint, n ? "and it said\n" : "and it said nothing\n");
+    gcut_text_addn(&hint, log, n);
+    gcut_text_add(&hint, "%s", n ? "\n" : "");
+    if (b->kept)
+        gcut_text_add(&hint, "the source is kept as %s.c", b->kept);
+    else
+        gcut_text_add(&hint, "GRADCUT_KEEP=DIR keeps the source in that folder");
+    gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, hint.at,
+              "the C compiler failed on the emitted step: %s %s", cc, gcut_ending_text(a, b->ending));
+}
+
+/* DIR/NAME-HASH, where GRADCUT_KEEP=DIR says to keep what is compiled, for debuggers and profilers; NULL =
+ * nowhere. The hash is of all that decides the object: the loader takes two objects of the same path for one.
+ */
+static const char *kept_base(const build *b, const char *name, const gcut_text *source)
+{
+    const char *folder = getenv("GRADCUT_KEEP");
+    if (!folder || !*folder) return NULL;
+    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_field(&h, source->at, source->n);
+    compile_line(&compile, "");
+    link_line(&link, "", "");
+    for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(&h, compile.argv[i]);
+    for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(&h, link.argv[i]);
+    char *plain = gcut_strndup(b->arena, name, strlen(name));
+    for (char *s = plain; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_') *s = '_';
+    char *real = realpath(folder, NULL);
+    if (real) gcut_arena_defer(b->arena, free, real);
+    return gcut_printf(b->arena, "%s/%s-%.16s", real ? real : folder, plain, gcut_hash_hex(&h, b->arena));
+}
+
+/* The source under the name that messages and debuggers are to show. */
+static void write_source(const build *b, const gcut_text *source)
+{
+    const char *file = b->kept ? gcut_printf(b->arena, "%s.c", b->kept) : "step.c";
+    gcut_text unit = {.arena = b->arena};
+    gcut_text_add(&unit, "#line 1 \"");
+    for (const char *s = file; *s; s++) { /* as in a string literal */
+        if (*s == '"' || *s == '\\') gcut_text_addn(&unit, "\\", 1);
+        if (*s != '\n') gcut_text_addn(&unit, s, 1);
+    }
+    gcut_text_add(&unit, "\"\n");
+    gcut_text_addn(&unit, source->at, source->n);
+    gcut_nameless_write(b->env, b->source, unit.at, unit.n);
+    if (b->kept) gcut_file_write(b->env, file, source->at, source->n);
+}
+
+static void copy_object(const build *b, const char *path)
+{
+    size_t n;
+    const char *data = gcut_nameless_read(b->arena, b->shared, MOST_BYTES, &n);
+    gcut_file_write(b->env, path, data, n);
+}
+
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_text *source)
+{
+    build b = {.env = env, .arena = gcut_arena_new(env, a), .shared = gcut_nameless_new(a, "gradcut-step")};
+    b.source = gcut_nameless_new(b.arena, "gradcut-source");
+    b.object = gcut_nameless_new(b.arena, "gradcut-object");
+    b.log = gcut_nameless_new(b.arena, "gradcut-messages");
+    b.kept = kept_base(&b, name, source);
+    write_source(&b, source);
+    if (!attempt(&b) && (gcut_never_ran(b.ending) || WIFSIGNALED(b.ending.status) || !attempt_in_folder(&b)))
+        complain(&b);
+    gcut_object out = {b.shared, gcut_nameless_path(a, b.shared)};
+    if (b.kept) {
+        out.path = gcut_printf(a, "%s.so", b.kept);
+        copy_object(&b, out.path);
+    }
+    gcut_arena_free(b.arena);
+    return out;
 }
 
 void gcut_build_shared(const gcut_pipeline *p, const char *so)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    const char *dir = private_folder(p->env, a);
-    gcut_text c = {.arena = a}, h = {.arena = a};
-    emit(p, "step", &c, &h);
-    const char *source = gcut_printf(a, "%s/step.c", dir), *log = gcut_printf(a, "%s/log", dir);
-    gcut_file_write(p->env, source, c.at, c.n);
-    gcut_file_write(p->env, gcut_printf(a, "%s/step.h", dir), h.at, h.n);
-    char *argv[64];
-    uint32_t n = words(a, setting("GRADCUT_CC", GRADCUT_CC), argv, 0, 8);
-    n = words(a, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS), argv, n, 32);
-    n = words(a, "-std=c17 -fPIC -shared -fvisibility=hidden -w", argv, n, 40);
-    argv[n++] = gcut_printf(a, "-I%s", setting("GRADCUT_INCLUDE_DIR", GRADCUT_INCLUDE_DIR));
-    argv[n++] = "-o";
-    argv[n++] = gcut_printf(a, "%s", so);
-    argv[n++] = gcut_printf(a, "%s", source);
-    argv[n++] = gcut_printf(a, "%s", setting("GRADCUT_RT_LIBRARY", GRADCUT_RT_LIBRARY));
-    argv[n++] = gcut_printf(a, "%s", setting("GRADCUT_BLIS_LIBRARY", GRADCUT_BLIS_LIBRARY));
-    n = words(a, "-Wl,--exclude-libs,ALL -fopenmp -lm", argv, n, 62);
-    argv[n] = NULL;
-    run(p->env, gcut_arena_new(p->env, a), argv, log);
+    gcut_text source = gcut_step_source(p, a);
+    gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source);
+    size_t n;
+    const char *data = gcut_nameless_read(a, o.fd, MOST_BYTES, &n);
+    gcut_file_write(p->env, so, data, n);
     gcut_arena_free(a);
 }

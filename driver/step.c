@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver/cc.h"
 #include "graph/init.h"
 #include "import/npy.h"
 
@@ -79,22 +80,14 @@ static void close_object(void *handle)
 {
     dlclose(handle);
 }
-static void remove_file(void *path)
-{
-    unlink(path);
-}
 
 void gcut_step_load(gcut_step *s)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *so = gcut_printf(s->arena, "%s/gradcut-step-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    int fd = mkstemp(so);
-    if (fd < 0)
-        gcut_fail(s->env, GCUT_EIO, (gcut_place){.file = so}, "set TMPDIR", "cannot create a temporary file");
-    close(fd);
-    gcut_arena_defer(s->arena, remove_file, so);
-    gcut_build_shared(s->p, so);
-    void *handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_text source = gcut_step_source(s->p, scratch);
+    gcut_object o = gcut_compile_source(s->env, s->arena, s->p->primal->name, &source);
+    gcut_arena_free(scratch);
+    void *handle = dlopen(o.path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "cannot load the compiled step: %s", dlerror());
     gcut_arena_defer(s->arena, close_object, handle);

@@ -282,11 +282,43 @@ static void missing_tools_and_folders(void **state)
     }
     unsetenv("GRADCUT_CC");
     gcut_clear_errors(ctx);
+    /* Nothing of ours needs a temporary folder. */
     setenv("TMPDIR", "/nonexistent", 1);
-    assert_null(gcut_compile(g, NULL));
-    assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
+    assert_non_null(gcut_compile(g, NULL));
+    setenv("TMPDIR", "-x", 1);
+    assert_non_null(gcut_compile(g, NULL));
     unsetenv("TMPDIR");
+    assert_int_equal(gcut_error_count(ctx), 0);
+    gcut_ctx_free(ctx);
+}
+
+/* Which command failed, how, and what it said, line by line. */
+static void compilers_that_fail(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, LINE_FIT);
+    setenv("GRADCUT_CC", "false", 1);
+    assert_null(gcut_compile(g, NULL));
+    assert_says(ctx, GCUT_ETOOL, "the C compiler failed on the emitted step: false exited with status 1\n");
+    assert_says(ctx, GCUT_ETOOL, "said nothing\n");
     gcut_clear_errors(ctx);
+    unsetenv("GRADCUT_CC");
+    setenv("GRADCUT_RT_LIBRARY", "/nonexistent/librt.a", 1);
+    setenv("GRADCUT_KEEP", in_tmp("kept"), 1);
+    assert_int_equal(mkdir(in_tmp("kept"), 0777), 0);
+    assert_null(gcut_compile(g, NULL));
+    assert_says(ctx, GCUT_ETOOL, " exited with status 1\n");
+    assert_says(ctx, GCUT_ETOOL, " -shared ");
+    assert_says(ctx, GCUT_ETOOL, "cannot find /nonexistent/librt.a");
+    assert_null(strchr(gcut_last_error(ctx), '?'));
+    const char *kept = strstr(gcut_last_error(ctx), "the source is kept as ");
+    assert_non_null(kept);
+    char path[256];
+    assert_int_equal(sscanf(kept, "the source is kept as %255s", path), 1);
+    assert_int_equal(access(path, R_OK), 0);
+    unsetenv("GRADCUT_RT_LIBRARY");
+    unsetenv("GRADCUT_KEEP");
     gcut_ctx_free(ctx);
 }
 
@@ -440,6 +472,7 @@ int main(void)
         cmocka_unit_test(not_numbers_survive),
         cmocka_unit_test(seventy_sizes),
         cmocka_unit_test(missing_tools_and_folders),
+        cmocka_unit_test(compilers_that_fail),
         cmocka_unit_test(nothing_is_left_behind),
         cmocka_unit_test(profiled),
         cmocka_unit_test(a_half_alone),

@@ -46,7 +46,7 @@ static const struct {
                {"cblas.h", {"bench/"}},
                {"immintrin.h", {"kernels/rt/"}},
                {"dlfcn.h", {"driver/"}},
-               {"spawn.h", {"driver/cc.c"}}};
+               {"spawn.h", {"driver/command.c"}}};
 
 static int problems;
 

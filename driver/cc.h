@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Emitted C, and the C compiler that makes a shared object of it.
+ */
+#ifndef GCUT_DRIVER_CC_H
+#define GCUT_DRIVER_CC_H
+
+#include "driver/pipeline.h"
+
+/* step.h and step.c of a program as one translation unit.  Memory from `a`. */
+gcut_text gcut_step_source(const gcut_pipeline *p, gcut_arena *a);
+
+/* A shared object, and the path to load it by: that of the nameless file, or of its copy that GRADCUT_KEEP
+ * keeps. */
+typedef struct gcut_object {
+    int fd; /* a nameless file (driver/nameless.h) */
+    const char *path;
+} gcut_object;
+
+/* Of that source, closed with `a`.  `name` is the function's: what is kept is called by it.  Throws GCUT_EIO;
+ * GCUT_ETOOL with the command that failed, and its messages. */
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_text *source);
+
+#endif

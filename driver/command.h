@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Running another program: by an argument vector, never through a shell.
+ */
+#ifndef GCUT_DRIVER_COMMAND_H
+#define GCUT_DRIVER_COMMAND_H
+
+#include "base/arena.h"
+
+typedef struct gcut_command {
+    char *const *argv; /* argv[0] is looked for in PATH */
+    int in;            /* its standard input; -1 = /dev/null */
+    int log;           /* its standard output and error */
+    const int *kept;   /* open in it under the same numbers */
+    uint32_t nkept;
+} gcut_command;
+
+typedef struct gcut_ending {
+    int error;  /* errno of starting it; 0 = it ran */
+    int status; /* as waitpid has it */
+} gcut_ending;
+
+/* Starts it and waits.  Where the host program ignores SIGCHLD its status is not known and taken for 0. */
+gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c);
+static inline bool gcut_ended_well(gcut_ending e)
+{
+    return !e.error && !e.status;
+}
+/* It does not exist, or cannot be executed. */
+bool gcut_never_ran(gcut_ending e);
+/* "exited with status 1", "was killed by signal 9 (Killed)". */
+const char *gcut_ending_text(gcut_arena *arena, gcut_ending e);
+/* The words, those with other than plain characters in quotes. */
+const char *gcut_command_text(gcut_arena *arena, char *const *argv);
+
+#endif
