@@ -8,19 +8,24 @@
 #include <string.h>
 
 #include "driver/offers.h"
+#include "driver/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
 #include "partition/frontier.h"
 #include "partition/report.h"
 
-/* Whatever the schedule, what is alive between the halves beside the resident bytes was saved, so the
- * frontier of saved bytes bounds the cost of every plan of that peak.  Not so where loops are planned too:
- * their plans are other graphs. */
-static double bound_of(const gcut_offers *o, const gcut_offer *of, int64_t budget)
+/* A lower bound of the cost of every plan that runs in the budget.  At most budget - resident bytes are
+ * saved: every saved value has a place of its own in the arena from the forward to the backward graph, but
+ * what waits in a gradient's buffer, which counts as no bytes (partition/form.h).  What a plan does not save
+ * it computes at least once, so its decisions are a cut, whose price is at most the cost of the plan, further
+ * copies and all, and the frontier bounds the price of every cut that saves so few bytes.  Not known where
+ * loops are planned: other plans of their bodies are other graphs. */
+static double cost_bound(const gcut_offers *o, const gcut_offer *of, int64_t budget)
 {
-    if (o->bases.n > 1) return NAN;
+    if (o->bases.n > 1 || of->base->planned != o->p->joint) return NAN;
     double bound = gcut_bound_at(gcut_frontier_of(of->base->problem, o->arena), budget - o->resident);
-    return isfinite(bound) ? fmin(fmax(bound, 0), of->cost_ns) : NAN;
+    GCUT_ASSERT(bound <= of->cost_ns * (1 + 1e-9) + 1e-9); /* false for NaN too */
+    return fmin(bound, of->cost_ns);                       /* but for the rounding of sums */
 }
 
 /* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost
@@ -84,17 +89,25 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
               gcut_report_size(a, budget), whose, gcut_report_size(a, q->peak_bytes), rest);
 }
 
+/* No candidate plan fits. */
+static _Noreturn void refuse(gcut_offers *o)
+{
+    gcut_arena *a = o->arena;
+    const gcut_offer *least = smallest(o);
+    int64_t bound = gcut_peak_bound(o->p);
+    GCUT_ASSERT(bound <= least->peak_bytes);
+    complain(gcut_offer_lower(o, least, a), o->p->opt.budget,
+             gcut_printf(a, "the %u plans tried", o->by_time.n),
+             gcut_printf(a, "; no plan at all takes less than %s", gcut_report_size(a, bound)));
+}
+
 void gcut_budget_plan(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_offers *o = gcut_offers_of(p, a);
     if (are_few(o)) gcut_offers_lower(o, NULL, NULL);
     uint32_t i = gcut_offers_fit(o, p->opt.budget);
-    if (i == GCUT_NONE)
-        complain(
-            gcut_offer_lower(o, smallest(o), a), p->opt.budget,
-            gcut_printf(a, "the %u plans tried", o->by_time.n),
-            gcut_printf(a, "; no plan at all takes less than %s", gcut_report_size(a, gcut_offers_bound(o))));
+    if (i == GCUT_NONE) refuse(o);
     const gcut_offer *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;
@@ -102,7 +115,7 @@ void gcut_budget_plan(gcut_pipeline *p)
     po.torch_budget = of->torch_budget;
     p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
     gcut_offer_sign(p->plan, of, p->opt.budget);
-    p->plan->lower_bound_ns = bound_of(o, of, p->opt.budget);
+    p->plan->lower_bound_ns = cost_bound(o, of, p->opt.budget);
     gcut_arena_free(a);
 }
 

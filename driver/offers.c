@@ -75,12 +75,18 @@ static int cheaper(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
+/* The schedule of a graph without nodes has no array, which memcmp does not take. */
+static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
+{
+    return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
+}
+
 static void add(gcut_offers *o, const gcut_offer_base *b, const gcut_choice *c, const char *label)
 {
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         const gcut_offer *x = &o->by_time.at[i];
-        if (x->base == b && x->choice->fixed_ns == c->fixed_ns && x->choice->backward.n == c->backward.n &&
-            !memcmp(x->choice->backward.node, c->backward.node, c->backward.n * sizeof *c->backward.node) &&
+        if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
+            same_schedule(&x->choice->backward, &c->backward) &&
             !memcmp(x->choice->fate, c->fate, b->planned->values.n * sizeof *c->fate))
             return;
     }
@@ -264,59 +270,4 @@ uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
         if (gcut_offer_least(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
     }
     return GCUT_NONE;
-}
-
-/* The value whose memory v is a view of, a slice too; *bytes: as much of it as has to be there. */
-static gcut_ref seen_by(const gcut_problem *p, gcut_ref v, int64_t *bytes)
-{
-    *bytes = p->price[v].bytes;
-    for (const gcut_node *n = gcut_def(p->g, v);
-         n && n->nargs && gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW; n = gcut_def(p->g, v)) {
-        v = gcut_arg(p->g, n, 0);
-        if (p->price[v].bytes < *bytes) *bytes = p->price[v].bytes;
-    }
-    return v;
-}
-
-/* Those that come from memory of their own: neither bound nor a constant nor a second view. */
-static int64_t own_bytes(const gcut_problem *p, const gcut_ref *v, uint32_t n, gcut_arena *arena)
-{
-    gcut_ref *seen = gcut_calloc(arena, n, sizeof *seen);
-    int64_t sum = 0, bytes, whole;
-    for (uint32_t i = 0; i < n; i++) {
-        gcut_ref b = seen[i] = seen_by(p, v[i], &bytes);
-        bool bound = !gcut_def(p->g, b) || gcut_value_is(p->g, b, GCUT_CLASS_CONSTANT);
-        for (uint32_t k = 0; k < p->g->results.n; k++)
-            bound |= seen_by(p, p->g->results.at[k].value, &whole) == b;
-        for (uint32_t k = 0; k < i; k++) bound |= seen[k] == b;
-        if (!bound) sum += bytes;
-    }
-    return sum;
-}
-
-/* The most that a product or convolution of the graph has to have in memory. */
-static int64_t widest(const gcut_problem *p, gcut_arena *arena)
-{
-    int64_t most = 0;
-    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(p->g, i);
-        if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION || !p->facts->live[i]) continue;
-        gcut_ref *all = gcut_calloc(arena, n->nargs + n->nres, sizeof *all);
-        uint32_t k = 0;
-        for (; k < n->nargs; k++) all[k] = gcut_arg(p->g, n, k);
-        for (uint32_t j = 0; j < n->nres; j++) all[k++] = n->res0 + j;
-        int64_t own = own_bytes(p, all, k, arena);
-        if (own > most) most = own;
-    }
-    return most;
-}
-
-int64_t gcut_offers_bound(const gcut_offers *o)
-{
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < o->bases.n; i++) {
-        int64_t own = widest(o->bases.at[i]->problem, o->arena);
-        if (own < least) least = own;
-    }
-    return o->resident + least;
 }

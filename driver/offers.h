@@ -57,8 +57,6 @@ void gcut_offer_sign(gcut_plan *plan, const gcut_offer *of, int64_t budget);
 int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of);
 /* No schedule of its plan peaks lower: between the halves all that is saved is alive at once. */
 int64_t gcut_offer_least(const gcut_offers *o, const gcut_offer *of);
-/* No plan peaks lower: what is bound lives always, and a product or convolution reads and writes memory. */
-int64_t gcut_offers_bound(const gcut_offers *o);
 /* Lowers all of them and sorts them by predicted time. */
 void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, size_t all), void *user);
 /* The first one that fits, or GCUT_NONE. */

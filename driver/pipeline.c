@@ -193,11 +193,9 @@ static bool has_no_kernel(gcut_op op)
     return gcut_op_get(op)->emit == GCUT_EMIT_EXPAND;
 }
 
-/* A half as kernels want it: no composite without a kernel, nothing shared but what is worth memory. */
-static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half)
+gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, const char *name)
 {
-    const char *name = gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", half->name);
-    gcut_graph *g = gcut_pass_expand(half, gcut_printf(p->arena, "%s.wide", name), has_no_kernel);
+    gcut_graph *g = gcut_pass_expand(graph, gcut_printf(p->arena, "%s.wide", name), has_no_kernel);
     g = gcut_pass_sink(g, gcut_printf(p->arena, "%s.sunk", name));
     g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
     g = gcut_widen(g, gcut_printf(p->arena, "%s.f32", name));
@@ -206,7 +204,14 @@ static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half)
     return g;
 }
 
-static int64_t bytes_at(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at, uint32_t nat)
+static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half)
+{
+    const char *name = gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", half->name);
+    return gcut_pipeline_kernel_graph(p, half, name);
+}
+
+int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,
+                            uint32_t nat)
 {
     int64_t n = gcut_dtype_bytes(t->dtype);
     for (uint32_t d = 0; d < t->rank; d++) {
@@ -223,10 +228,10 @@ int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *a
     const gcut_graph *g = p->joint;
     int64_t n = 0;
     for (uint32_t i = 0; i < g->params.n; i++)
-        n += bytes_at(p, gcut_type_of(g, g->params.at[i].value), at, nat);
+        n += gcut_pipeline_bytes(p, gcut_type_of(g, g->params.at[i].value), at, nat);
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role != GCUT_ROLE_next)
-            n += bytes_at(p, gcut_type_of(g, g->results.at[i].value), at, nat);
+            n += gcut_pipeline_bytes(p, gcut_type_of(g, g->results.at[i].value), at, nat);
     return n;
 }
 

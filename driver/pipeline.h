@@ -64,7 +64,13 @@ gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, c
 /* The halves of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from the halves to the program and the peak */
+/* A graph as kernels want it, under that name: no composite without a kernel, nothing shared but what is
+ * worth memory. */
+gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, const char *name);
 
+/* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */
+int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,
+                            uint32_t nat);
 /* Bytes that live through the whole step under any plan: everything bound, used or not. */
 int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat);
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */

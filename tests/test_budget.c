@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 
 #include "driver/offers.h"
+#include "driver/peak_bound.h"
 #include "driver/step.h"
 #include "graph_gen.h"
 #include "partition/frontier.h"
@@ -262,7 +263,7 @@ static void check_offers(void *arg)
     gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
     gcut_offers *o = gcut_offers_of(p, p->arena);
     gcut_offers_lower(o, NULL, NULL);
-    int64_t bound = gcut_offers_bound(o);
+    int64_t bound = gcut_peak_bound(p);
     const gcut_frontier *f = o->bases.n > 1 ? NULL : gcut_frontier_of(o->bases.at[0]->problem, o->arena);
     assert_true(o->by_time.n > 0);
     for (uint32_t i = 0; i < o->by_time.n; i++) {

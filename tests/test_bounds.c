@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Lower bounds against what is reached: every candidate plan of a budget search, random saved sets with
+ * random copies, and on small graphs every saved set, each lowered and placed.
+ *
+ *   peak of the plan  >=  gcut_peak_bound of the graph
+ *   peak of the plan  >=  resident bytes + bytes that the plan saves
+ *   cost of the plan  >=  gcut_bound_at of its peak less the resident bytes
+ *
+ * The models are those of examples/models at their tiny sizes, and at published ones those of which a bound
+ * was once above the smallest peak.
+ */
+#include "harness.h"
+
+#include "driver/offers.h"
+#include "driver/peak_bound.h"
+#include "gradcut/gradcut.h"
+#include "graph_gen.h"
+#include "models/models.h"
+#include "oracle.h"
+#include "partition/frontier.h"
+
+/* A graph with its candidate plans and its bounds. */
+typedef struct bounded {
+    const char *name;
+    uint64_t seed; /* of the random plans; part of failures */
+    gcut_env *env;
+    gcut_arena *arena;
+    gcut_pipeline *p;
+    gcut_offers *o;
+    const gcut_frontier *f; /* NULL: there is no bound of the cost */
+    int64_t bound;
+    int64_t least; /* the smallest peak seen */
+} bounded;
+
+static bounded bounded_of(const char *name, gcut_graph *g, const gcut_options *opt, gcut_arena *arena)
+{
+    bounded b = {.name = name, .seed = 1, .env = g->module->env, .least = INT64_MAX};
+    b.p = gcut_pipeline_new(g, opt, GCUT_TO_JOINT, arena);
+    b.arena = b.p->arena;
+    b.o = gcut_offers_of(b.p, b.arena);
+    b.bound = gcut_peak_bound(b.p);
+    const gcut_offer_base *base = b.o->bases.at[0];
+    if (b.o->bases.n == 1 && base->planned == b.p->joint) b.f = gcut_frontier_of(base->problem, b.arena);
+    return b;
+}
+
+static void check_plan(bounded *b, gcut_offer *of)
+{
+    int64_t peak = gcut_offer_peak(b->o, of);
+    double cost = b->f ? gcut_bound_at(b->f, peak - b->o->resident) : 0;
+    if (peak < b->bound)
+        fail_msg("%s, seed %llu, %s: peak %lld, bound %lld", b->name, (unsigned long long)b->seed, of->label,
+                 (long long)peak, (long long)b->bound);
+    if (peak < gcut_offer_least(b->o, of))
+        fail_msg("%s, seed %llu, %s: peak %lld, resident and saved %lld", b->name,
+                 (unsigned long long)b->seed, of->label, (long long)peak,
+                 (long long)gcut_offer_least(b->o, of));
+    if (cost > of->cost_ns * (1 + 1e-12))
+        fail_msg("%s, seed %llu, %s: cost %.17g, bound %.17g", b->name, (unsigned long long)b->seed,
+                 of->label, of->cost_ns, cost);
+    if (peak < b->least) b->least = peak;
+}
+
+static void check_candidates(bounded *b)
+{
+    assert_true(b->o->by_time.n > 0);
+    for (uint32_t i = 0; i < b->o->by_time.n; i++) check_plan(b, &b->o->by_time.at[i]);
+}
+
+/* ---- plans that no search finds ---- */
+
+static uint32_t below(bounded *b, uint32_t n)
+{
+    return (uint32_t)(next_unit(&b->seed) * n);
+}
+
+static gcut_offer plan_saving(const bounded *b, const bool *saved, const gcut_again *again)
+{
+    const gcut_offer_base *base = b->o->bases.at[0];
+    const gcut_choice *c = gcut_choice_saving(base->problem, b->arena, saved, again, 0);
+    return (gcut_offer){.base = base,
+                        .choice = c,
+                        .label = "a random plan",
+                        .policy = GCUT_POLICY_MINCUT,
+                        .cost_ns = base->work_ns + c->fixed_ns - b->o->least_work,
+                        .peak_bytes = -1};
+}
+
+/* A random part of all values saved, some nodes computed once more in random places. */
+static void check_random(bounded *b, uint32_t plans)
+{
+    const gcut_problem *p = b->o->bases.at[0]->problem;
+    uint32_t n;
+    gcut_backward_order(b->arena, p->facts, &n);
+    for (uint32_t k = 0; k < plans; k++) {
+        uint32_t of_eight = below(b, 9), copies = below(b, 2) ? below(b, 6) : 0;
+        bool *saved = gcut_calloc(b->arena, p->g->values.n, 1);
+        gcut_again *again = gcut_calloc(b->arena, (size_t)n + 1, sizeof *again);
+        for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = below(b, 8) < of_eight;
+        while (copies-- > 0 && p->g->nodes.n) {
+            uint32_t node = below(b, p->g->nodes.n);
+            uint32_t before = below(b, n + 1);
+            const gcut_node *x = gcut_node_at(p->g, node);
+            if (x->nres && p->facts->where[x->res0] != GCUT_W_BACKWARD)
+                *GCUT_PUSH(b->arena, &again[before]) = node;
+        }
+        gcut_offer of = plan_saving(b, saved, again);
+        check_plan(b, &of);
+    }
+}
+
+/* ---- the zoo ---- */
+
+typedef struct model_case {
+    const char *name, *size;
+    gcut_options opt;
+    int dtype;
+    uint32_t random;  /* plans */
+    double tightness; /* the smallest peak is at most the bound times this; 0: not asked */
+    gcut_env *env;
+    gcut_graph *g;
+} model_case;
+
+static void model_body(void *arg)
+{
+    model_case *c = arg;
+    bounded b = bounded_of(c->name, c->g, &c->opt, c->env->arena);
+    check_candidates(&b);
+    check_random(&b, c->random);
+    assert_true(b.bound >= b.o->resident);
+    if (c->tightness > 0 && (double)b.least > c->tightness * (double)b.bound)
+        fail_msg("%s: bound %lld, smallest peak %lld", c->name, (long long)b.bound, (long long)b.least);
+    gcut_arena_free(b.arena);
+}
+
+static void check_model(model_case c)
+{
+    const model *m = model_find(c.name);
+    int64_t parameters;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    c.opt.threads = 2;
+    c.g = model_graph(m, model_size(m, c.size), c.dtype, ctx, &parameters);
+    if (!c.g) fail_msg("%s: %s", c.name, gcut_last_error(ctx));
+    c.env = c.g->module->env;
+    must(c.env, model_body, &c);
+    gcut_ctx_free(ctx);
+}
+
+static gcut_options with(const char *optimizer, const char *save_dtype, const gcut_size *at, size_t nat)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.optimizer = optimizer;
+    o.save_dtype = save_dtype;
+    o.at = at;
+    o.nat = nat;
+    return o;
+}
+
+static void tiny_models(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < nmodels; i++) {
+        const model *m = &models[i];
+        gcut_size at[] = {{"N", 5}, {"T", 7}};
+        size_t nat = m->length ? 2 : 1;
+        check_model((model_case){.name = m->name,
+                                 .size = "tiny",
+                                 .opt = with(NULL, NULL, at, nat),
+                                 .dtype = GCUT_F32,
+                                 .random = 8});
+        check_model((model_case){
+            .name = m->name, .size = "tiny", .opt = with("adamw(lr=0.1)", NULL, at, nat), .dtype = GCUT_F32});
+        check_model((model_case){
+            .name = m->name, .size = "tiny", .opt = with("sgd(lr=0.1)", "bf16", at, nat), .dtype = GCUT_F32});
+        check_model((model_case){
+            .name = m->name, .size = "tiny", .opt = with(NULL, NULL, at, nat), .dtype = GCUT_BF16});
+    }
+}
+
+/* Bounds that were once above what is reached: part of a gradient that waits in the gradient's buffer was
+ * counted beside it, and so were operands that are computed as they are packed. */
+static void published_sizes(void **state)
+{
+    (void)state;
+    gcut_size vae[] = {{"N", 256}}, bert[] = {{"N", 8}, {"T", 128}};
+    check_model((model_case){.name = "vae",
+                             .size = "784-400-20",
+                             .opt = with(NULL, NULL, vae, 1),
+                             .dtype = GCUT_F32,
+                             .random = 8,
+                             .tightness = 1.02});
+    check_model((model_case){.name = "bert",
+                             .size = "small",
+                             .opt = with(NULL, NULL, bert, 2),
+                             .dtype = GCUT_F32,
+                             .tightness = 1.01});
+}
+
+/* ---- random graphs ---- */
+
+typedef struct graph_case {
+    gcut_env *env;
+    uint32_t index, ops;
+    bool exhaustive;
+} graph_case;
+
+enum { MOST_SAVEABLE = 8 }; /* values of which every part is tried */
+
+/* Every saved set, each value recomputed once at most. */
+static void check_every_set(bounded *b)
+{
+    const gcut_problem *p = b->o->bases.at[0]->problem;
+    gcut_ref value[MOST_SAVEABLE];
+    uint32_t n = 0;
+    const char *why;
+    for (gcut_ref v = 1; v < p->g->values.n; v++) {
+        double price = p->facts->where[v] == GCUT_W_BACKWARD ? 0 : gcut_save_price(p, v, 0, &why);
+        if (price == 0 || isinf(price)) continue;
+        if (n == MOST_SAVEABLE) return;
+        value[n++] = v;
+    }
+    for (uint32_t set = 0; set < 1u << n; set++) {
+        bool *saved = gcut_calloc(b->arena, p->g->values.n, 1);
+        for (uint32_t k = 0; k < n; k++) saved[value[k]] = set >> k & 1;
+        gcut_offer of = plan_saving(b, saved, NULL);
+        check_plan(b, &of);
+    }
+}
+
+static void graph_body(void *arg)
+{
+    graph_case *c = arg;
+    static graph_gen gen;
+    gcut_arena *a = gcut_arena_new(c->env, NULL);
+    gcut_graph *g = graph_random(&gen, gcut_module_new(c->env, a), "f", 9000 + c->index, c->ops, NULL, 0);
+    gcut_size at[] = {{"N", 96}, {"M", 16}};
+    gcut_options opt = with(c->index % 3 ? NULL : "adamw(lr=0.1)", c->index % 4 ? NULL : "bf16", at, 2);
+    opt.threads = 1 + (int)(c->index % 2);
+    bounded b = bounded_of(gcut_printf(a, "graph %u of %u ops", c->index, c->ops), g, &opt, a);
+    check_candidates(&b);
+    if (c->exhaustive)
+        check_every_set(&b);
+    else
+        check_random(&b, 8);
+    gcut_arena_free(a);
+}
+
+static void random_graphs(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    for (uint32_t i = 0; i < GRAPHS; i++)
+        must(env, graph_body, &(graph_case){.env = env, .index = i, .ops = 4 + i % 17});
+    gcut_env_free(env);
+}
+
+/* A function without ops has candidate plans too, and a bound: what is resident. */
+static void no_ops_body(void *arg)
+{
+    gcut_env *env = arg;
+    static const char source[] = "gcut 1\nfunc @f(param %w: f32[]) -> (out loss: f32[]) {\n  return %w\n}\n";
+    gcut_arena *a = gcut_arena_new(env, NULL);
+    gcut_graph *g = gcut_parse(env, a, "no ops", source, strlen(source))->graphs.at[0];
+    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    opt.budget = 1 << 20;
+    assert_true(gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->peak_bytes <= opt.budget);
+    bounded b = bounded_of("no ops", g, &opt, a);
+    check_candidates(&b);
+    assert_int_equal(b.bound, b.o->resident);
+    gcut_arena_free(a);
+}
+
+static void no_ops(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    must(env, no_ops_body, env);
+    gcut_env_free(env);
+}
+
+static void every_saved_set_of_small_graphs(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    for (uint32_t i = 0; i < GRAPHS; i++)
+        must(env, graph_body, &(graph_case){.env = env, .index = i, .ops = 1 + i % 4, .exhaustive = true});
+    gcut_env_free(env);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiny_models),   cmocka_unit_test(published_sizes),
+        cmocka_unit_test(random_graphs), cmocka_unit_test(every_saved_set_of_small_graphs),
+        cmocka_unit_test(no_ops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
