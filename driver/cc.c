@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "driver/command.h"
+#include "driver/install_paths.h"
 #include "driver/nameless.h"
 
 /* The last part of a path, which names the step. */
@@ -103,7 +104,7 @@ static void compile_line(command_line *l, const char *object)
 {
     begin_line(l);
     add(l, "-pipe");
-    add(l, gcut_printf(l->arena, "-I%s", setting("GRADCUT_INCLUDE_DIR", GRADCUT_INCLUDE_DIR)));
+    add(l, gcut_printf(l->arena, "-I%s", gcut_install_paths_find(l->arena).include_dir));
     add_words(l, "-x c -c - -o");
     add(l, object);
 }
@@ -114,8 +115,9 @@ static void link_line(command_line *l, const char *object, const char *shared)
     add_words(l, "-shared -o");
     add(l, shared);
     add(l, object);
-    add(l, setting("GRADCUT_RT_LIBRARY", GRADCUT_RT_LIBRARY));
-    add(l, setting("GRADCUT_BLIS_LIBRARY", GRADCUT_BLIS_LIBRARY));
+    gcut_install_paths at = gcut_install_paths_find(l->arena);
+    add(l, at.rt_library);
+    add(l, at.blis_library);
     add_words(l, "-Wl,--exclude-libs,ALL -lm");
 }
 
