@@ -1,17 +1,50 @@
+# SPDX-License-Identifier: MIT
+#
 # gradcut_compile(<target> <file.gcut> NAME <name> [FUNCTION <fn>] [OPTIMIZER <text>] [OPTIONS <option>...])
 #
 # A static library <target> with the training step of <file.gcut>: runs `gradcut compile` at build time, whenever the file
-# changes, and compiles the <name>.c that it writes with the flags that the file's comment asks for.  What links <target>
-# can include <name>.h and needs neither gradcut's compiler nor GLPK, only the run-time library, BLIS, OpenMP and libm.
+# changes, and compiles the <name>.c that it writes.  What links <target> can include <name>.h and needs neither gradcut's
+# compiler nor GLPK, only gradcut::rt.  It is the same in gradcut's own tree, in a project that has gradcut as a part
+# (add_subdirectory, FetchContent), and in one that found it installed (find_package).
+#
+#   GRADCUT_STEP_FLAGS  a list: the flags of steps, instead of those of gradcut_step_flags
+#   GRADCUT_COMMAND     the command to run, instead of the one that was built or installed; needed in a cross build
 
-# Flags for emitted steps.  "native" is left out where it would be another machine than the one that runs them.
-set(GRADCUT_STEP_FLAGS -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv)
-if(CMAKE_CROSSCOMPILING)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND GRADCUT_STEP_FLAGS -march=native -mprefer-vector-width=512)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  list(APPEND GRADCUT_STEP_FLAGS -mcpu=native)
-endif()
+# gradcut_step_flags(<variable>): the flags for emitted steps.  They keep results equal to the interpreter's and vectors
+# wide; "native" is left out where it would be another machine than the one that runs them.
+function(gradcut_step_flags variable)
+  if(DEFINED GRADCUT_STEP_FLAGS)
+    set(flags ${GRADCUT_STEP_FLAGS})
+  else()
+    set(flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv)
+    if(CMAKE_CROSSCOMPILING)
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      list(APPEND flags -march=native -mprefer-vector-width=512)
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+      list(APPEND flags -mcpu=native)
+    endif()
+  endif()
+  set(${variable} ${flags} PARENT_SCOPE)
+endfunction()
+
+# _gradcut_command(<variable>): what runs at build time, a target or a path.
+function(_gradcut_command variable)
+  if(NOT GRADCUT_COMMAND AND NOT CMAKE_CROSSCOMPILING)
+    foreach(target gradcut_cli gradcut::command)
+      if(TARGET ${target})
+        set(${variable} ${target} PARENT_SCOPE)
+        return()
+      endif()
+    endforeach()
+  endif()
+  find_program(GRADCUT_COMMAND gradcut NO_CMAKE_FIND_ROOT_PATH
+               DOC "the command that compiles models, of the machine that builds")
+  if(NOT GRADCUT_COMMAND)
+    message(FATAL_ERROR "gradcut_compile: no command 'gradcut' that runs on this machine: install it, or set "
+                        "GRADCUT_COMMAND to its path")
+  endif()
+  set(${variable} ${GRADCUT_COMMAND} PARENT_SCOPE)
+endfunction()
 
 function(gradcut_compile target file)
   cmake_parse_arguments(PARSE_ARGV 2 A "" "NAME;FUNCTION;OPTIMIZER" "OPTIONS")
@@ -21,12 +54,8 @@ function(gradcut_compile target file)
   if(A_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gradcut_compile(${target}): what is '${A_UNPARSED_ARGUMENTS}'?")
   endif()
-  if(TARGET gradcut_cli)
-    set(command gradcut_cli) # the command built in the same tree
-  else()
-    find_program(GRADCUT_COMMAND gradcut REQUIRED)
-    set(command ${GRADCUT_COMMAND})
-  endif()
+  _gradcut_command(command)
+  gradcut_step_flags(flags)
   get_filename_component(file ${file} ABSOLUTE)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${target}.gen)
   file(MAKE_DIRECTORY ${out})
@@ -45,8 +74,9 @@ function(gradcut_compile target file)
     COMMENT "Compiling the training step ${A_NAME}"
     VERBATIM)
   add_library(${target} STATIC ${out}/${A_NAME}.c ${out}/${A_NAME}.h)
+  set_target_properties(${target} PROPERTIES C_STANDARD 17 C_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
   # Generated code is not held to the warnings of hand-written code.
-  target_compile_options(${target} PRIVATE ${GRADCUT_STEP_FLAGS} -w)
+  target_compile_options(${target} PRIVATE ${flags} -w)
   target_include_directories(${target} PUBLIC ${out})
-  target_link_libraries(${target} PUBLIC gradcut_rt m)
+  target_link_libraries(${target} PUBLIC gradcut::rt m)
 endfunction()

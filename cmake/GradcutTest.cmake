@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
 # gradcut_test(NAME <name> COMMAND <command> [<argument>...])
 #
 # add_test, with what every test of ours is run with, whether by ctest, a preset or scripts/test.sh.  A test that needs

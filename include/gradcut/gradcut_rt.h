@@ -21,6 +21,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* The functions that are declared from here on are what a shared run-time library exports. */
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /* Before a `for`: no iteration writes memory that another one reads or writes. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -569,6 +573,9 @@ typedef struct gcut_rt_entry {
     gcut_rt_status (*run)(const void *plan, void *const *values, void *arena, int which, gcut_rt_error *err);
 } gcut_rt_entry;
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# What `cmake --install` puts where, in two components: `runtime`, what compiled steps need, all of it under the MIT licence,
+# and `compiler`, everything else.  The shared libraries belong to them with BUILD_SHARED_LIBS; without, they are a
+# component `shared` that is installed only by name.  Nothing here names a folder of the build, and all files find each
+# other by relative paths, so that a prefix can be moved.
+include(CMakePackageConfigHelpers)
+set(_cmakedir ${CMAKE_INSTALL_LIBDIR}/cmake/gradcut)
+set(_pkgconfigdir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(_generated ${CMAKE_CURRENT_BINARY_DIR}/package)
+
+# install_library(<target> <component>)
+function(install_library target component)
+  install(TARGETS ${target} EXPORT ${target}-static COMPONENT ${component})
+  install(EXPORT ${target}-static NAMESPACE gradcut:: DESTINATION ${_cmakedir} COMPONENT ${component})
+  set(when COMPONENT ${component})
+  if(NOT BUILD_SHARED_LIBS)
+    set(when COMPONENT shared EXCLUDE_FROM_ALL)
+  endif()
+  install(TARGETS ${target}_shared EXPORT ${target}-shared LIBRARY ${when})
+  install(EXPORT ${target}-shared NAMESPACE gradcut:: DESTINATION ${_cmakedir} ${when})
+endfunction()
+
+# install_pkgconfig(<name> <component> <packages> <libraries>): what a static library needs is asked for by
+# `pkg-config --static` alone, unless there is no other library.
+function(install_pkgconfig name component packages libraries)
+  set(REQUIRES " ${packages}")
+  set(LIBS " ${libraries}")
+  if(BUILD_SHARED_LIBS)
+    set(REQUIRES_PRIVATE ${REQUIRES})
+    set(LIBS_PRIVATE ${LIBS})
+    set(REQUIRES "")
+    set(LIBS "")
+  endif()
+  file(RELATIVE_PATH PREFIX ${CMAKE_INSTALL_PREFIX}/${_pkgconfigdir} ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" PREFIX ${PREFIX})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/package/${name}.pc.in ${_generated}/${name}.pc @ONLY)
+  install(FILES ${_generated}/${name}.pc DESTINATION ${_pkgconfigdir} COMPONENT ${component})
+endfunction()
+
+function(install_headers component)
+  install(FILES ${ARGN} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gradcut COMPONENT ${component})
+endfunction()
+
+# The folder of a package's documents has the package's name.
+function(install_licence package component)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/package/copyright.${component} RENAME copyright
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
+endfunction()
+
+# ---- the run-time library ----
+
+file(GLOB _headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/gradcut/*.h ${PROJECT_SOURCE_DIR}/include/gradcut/*.def)
+set(_rt_headers ${_headers})
+list(FILTER _rt_headers INCLUDE REGEX "/(gradcut_rt|rt_[a-z0-9_]+|status|version)\\.h$")
+list(REMOVE_ITEM _headers ${_rt_headers})
+install_headers(runtime ${_rt_headers})
+install_library(gradcut_rt runtime)
+get_filename_component(_blis_folder ${BLIS_LIBRARY} DIRECTORY)
+get_filename_component(_blis_file ${BLIS_LIBRARY} NAME)
+install_pkgconfig(gradcut_rt runtime "" "-L${_blis_folder} -l:${_blis_file} -fopenmp -lm")
+install_licence(libgradcut-rt-dev runtime)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/package/gradcutConfig.cmake.in
+                              ${_generated}/gradcutConfig.cmake INSTALL_DESTINATION ${_cmakedir})
+write_basic_package_version_file(${_generated}/gradcutConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${_generated}/gradcutConfig.cmake ${_generated}/gradcutConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindBLIS.cmake ${PROJECT_SOURCE_DIR}/cmake/GradcutCompile.cmake
+        DESTINATION ${_cmakedir} COMPONENT runtime)
+if(GRADCUT_RT_ONLY)
+  return()
+endif()
+
+# ---- the compiler ----
+
+install_headers(compiler ${_headers})
+install_library(gradcut compiler)
+install_pkgconfig(gradcut compiler "gradcut_rt jansson" "-lglpk -ldl -lm")
+install_licence(gradcut compiler)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSES/GPL-3.0-or-later.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gradcut
+        COMPONENT compiler)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindGLPK.cmake ${PROJECT_SOURCE_DIR}/cmake/FindJansson.cmake
+        DESTINATION ${_cmakedir} COMPONENT compiler)
+
+install(TARGETS gradcut_cli EXPORT gradcut-command COMPONENT compiler)
+install(EXPORT gradcut-command NAMESPACE gradcut:: DESTINATION ${_cmakedir} COMPONENT compiler)
+file(GLOB _pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.1)
+install(FILES ${_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT compiler)
+set(_completions ${PROJECT_SOURCE_DIR}/cli/completions)
+install(FILES ${_completions}/gradcut.bash RENAME gradcut OPTIONAL COMPONENT compiler
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${_completions}/_gradcut OPTIONAL COMPONENT compiler
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${_completions}/gradcut.zsh RENAME _gradcut OPTIONAL COMPONENT compiler
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${_completions}/gradcut.fish OPTIONAL COMPONENT compiler
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# cmake -DCOMMANDS=<compile_commands.json> -DFLAGS=<list> -P check_flags.cmake: the step is compiled with all FLAGS, and
+# with no option of optimisation after them.
+file(READ ${COMMANDS} text)
+string(JSON count LENGTH "${text}")
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  string(JSON file GET "${text}" ${i} file)
+  if(file MATCHES "net_step\\.c$")
+    string(JSON command GET "${text}" ${i} command)
+  endif()
+endforeach()
+if(NOT command)
+  message(FATAL_ERROR "${COMMANDS} has no net_step.c")
+endif()
+separate_arguments(words UNIX_COMMAND "${command}")
+foreach(flag ${FLAGS})
+  if(NOT flag IN_LIST words)
+    message(FATAL_ERROR "the step is compiled without ${flag}:\n${command}")
+  endif()
+endforeach()
+list(FILTER words INCLUDE REGEX "^(-O|-ffast-math|-ffp-contract)")
+list(REVERSE words)
+list(GET words 0 final)
+if(NOT final IN_LIST FLAGS)
+  message(FATAL_ERROR "${final} is the last word on the step:\n${command}")
+endif()
