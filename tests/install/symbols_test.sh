@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# symbols_test.sh: what the shared libraries export is what symbols/ lists (GCUT_BLESS=1 rewrites the lists), the public
+# headers declare all of it, and the functions that gradcut.h declares are all there.  doc/embedding.md says what may
+# change in a version.
+. "$SOURCE/tests/install/common.sh"
+export LC_ALL=C
+
+# check NAME HEADER
+check()
+{
+    name=$1 header=$2
+    library=$BUILD/$name.so
+    list=$here/symbols/$name.txt
+    soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')
+    major=$(sed -n 's/^#define GCUT_VERSION_MAJOR //p' "$SOURCE/include/gradcut/version.h")
+    [ "$soname" = "$name.so.$major" ] || fail "$library has the soname '$soname'"
+    nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$name"
+    [ -s "$name" ] || fail "$library exports nothing"
+    [ -z "${GCUT_BLESS-}" ] || cp "$name" "$list"
+    diff -u "$list" "$name" >"$name.diff" || {
+        cat "$name.diff" >&2
+        fail "$name exports something else; if that is meant: GCUT_BLESS=1 ctest -R install_symbols"
+    }
+    words_of "$header" >words
+    undeclared=$(comm -23 "$name" words)
+    [ -z "$undeclared" ] || fail "$name exports what no header declares: $undeclared"
+}
+
+# The words of a header after expansion: some functions are declared by macros.
+words_of()
+{
+    echo "#include \"$1\"" >all.c
+    "$CC" -E -P -I"$SOURCE/include" all.c >all.i
+    grep -oE '\b[a-zA-Z_][a-zA-Z0-9_]*\b' all.i | sort -u
+}
+
+check libgradcut_rt "$SOURCE"/include/gradcut/gradcut_rt.h
+check libgradcut "$SOURCE"/include/gradcut/gradcut.h
+
+# Every declaration marked for export, one a line.
+tr '\n' ' ' <all.i | tr ';' '\n' | sed -n 's/.*visibility("default"))) *[^(]*[ *]\(gcut_[a-zA-Z0-9_]*\) *(.*/\1/p' |
+    sort -u >declared
+[ "$(wc -l <declared)" -gt 50 ] || fail "the declarations of gradcut.h are not found"
+missing=$(comm -23 declared libgradcut)
+[ -z "$missing" ] || fail "gradcut.h declares what libgradcut does not have: $missing"
