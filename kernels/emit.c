@@ -6,6 +6,7 @@
 
 #include "graph/text.h"
 #include "kernels/lower.h"
+#include "kernels/names.h"
 
 enum { MANY = 64 }; /* launches of a half whose own instructions do not count beside the kernels' */
 
@@ -43,9 +44,22 @@ static uint32_t arena_buffers(const gcut_program *p)
 
 /* ---- the header ---- */
 
-static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
+/* A pointer of NAME_io, under both of its names. */
+static void emit_member(const gcut_program *p, const gcut_binding_info *b, gcut_text *h)
 {
     gcut_module *m = p->module;
+    const char *type =
+        gcut_printf(m->arena, "%s%s *", b->written ? "" : "const ", gcut_c_type(b->type.dtype));
+    bool kept = b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state;
+    if (*b->alias) gcut_text_add(h, "    union {\n    ");
+    gcut_text_add(h, "    %s%s; /* %s %s%s%s */\n", type, b->field, gcut_role_name(b->role),
+                  gcut_type_text(m->arena, m, &b->type), b->written && kept ? ", updated in place" : "",
+                  b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
+    if (*b->alias) gcut_text_add(h, "#ifndef %s\n        %s%s;\n#endif\n    };\n", b->alias, type, b->alias);
+}
+
+static void emit_header(const gcut_program *p, const char *file, const char *name, gcut_text *h)
+{
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);
     gcut_text_add(
@@ -64,7 +78,7 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
         " * values.  Results do not depend on threads.\n"
         " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-        name, name, name, name, name, name, name);
+        file, name, name, name, name, name, name);
     gcut_text_add(h, "typedef struct %s_plan {\n    gcut_rt_plan head;\n", name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
     uint32_t nb = arena_buffers(p);
@@ -73,15 +87,7 @@ static void emit_header(const gcut_program *p, const char *name, gcut_text *h)
                   "buffer in the arena */\n} %s_plan;\n\n",
                   nb ? nb : 1, name);
     gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
-    for (uint32_t i = 0; i < p->bindings.n; i++) {
-        const gcut_binding_info *b = &p->bindings.at[i];
-        gcut_text_add(
-            h, "    %s%s *%s; /* %s %s%s%s */\n", b->written ? "" : "const ", gcut_c_type(b->type.dtype),
-            p->bindings.at[i].field, gcut_role_name(b->role), gcut_type_text(m->arena, m, &b->type),
-            b->written && (b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state) ? ", updated in place"
-                                                                                     : "",
-            b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
-    }
+    for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], h);
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
     gcut_text_add(h, "} %s_io;\n\n", name);
     gcut_text_add(h,
@@ -298,13 +304,14 @@ static const char as_cxx[] = "#ifdef __cplusplus\n"
                              "#endif\n"
                              "#endif\n\n";
 
-void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_text *c, gcut_text *h)
+void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
+    const char *name = gcut_c_prefix(m->arena, file);
     gcut_text kernels = {.arena = m->arena}, body[2] = {{.arena = m->arena}, {.arena = m->arena}};
     uint32_t faults = 0;
     gcut_functions functions = {0};
-    emit_header(p, name, h);
+    emit_header(p, file, name, h);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         gcut_emitter e = {.p = p,
                           .prefix = name,
@@ -319,8 +326,8 @@ void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_te
         "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
         " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
         " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
-        name);
-    gcut_text_add(c, "#include \"%s.h\"\n\n%s", name, as_cxx);
+        file);
+    gcut_text_add(c, "#include \"%s.h\"\n\n%s", file, as_cxx);
     emit_ir(p, c);
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);

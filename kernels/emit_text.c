@@ -27,15 +27,6 @@ const char *gcut_c_local(gcut_dtype t)
     return t == GCUT_bool ? "int" : gcut_c_type(t);
 }
 
-/* Every name is given a prefix by its user, so a C keyword cannot come out. */
-const char *gcut_c_name(gcut_arena *a, const char *name)
-{
-    char *s = gcut_strndup(a, name, strlen(name));
-    for (char *c = s; *c; c++)
-        if (!isalnum((unsigned char)*c)) *c = '_';
-    return s;
-}
-
 const char *gcut_c_dim(gcut_module *m, gcut_dim d)
 {
     gcut_text t = {.arena = m->arena};
@@ -176,48 +167,6 @@ uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer)
     for (uint32_t i = 0; i < buffer; i++)
         slot += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
     return slot;
-}
-
-static bool is_keyword(const char *s)
-{
-    static const char *const words[] = {
-        "auto",     "break",   "case",      "char",     "const",    "continue", "default",  "do",
-        "double",   "else",    "enum",      "extern",   "float",    "for",      "goto",     "if",
-        "inline",   "int",     "long",      "register", "restrict", "return",   "short",    "signed",
-        "sizeof",   "static",  "struct",    "switch",   "typedef",  "union",    "unsigned", "void",
-        "volatile", "while",   "bool",      "class",    "delete",   "new",      "this",     "template",
-        "private",  "public",  "protected", "operator", "try",      "catch",    "throw",    "namespace",
-        "using",    "virtual", "friend",    "asm",      "typename", "and",      "or",       "not",
-        "xor",      "true",    "false",     "nullptr",  "alignas",  "alignof"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i], s)) return true;
-    return false;
-}
-
-static const char *plain_field(gcut_arena *a, const gcut_binding_info *b)
-{
-    const char *name = gcut_c_name(a, b->name);
-    if (b->role == GCUT_ROLE_grad) return gcut_printf(a, "grad_%s", name);
-    return is_keyword(name) || isdigit((unsigned char)*name) || *name == '_' ? gcut_printf(a, "v_%s", name)
-                                                                             : name;
-}
-
-static bool is_taken(const gcut_program *p, uint32_t upto, const char *name)
-{
-    for (uint32_t i = 0; i < upto; i++)
-        if (p->bindings.at[i].field && !strcmp(p->bindings.at[i].field, name)) return true;
-    return false;
-}
-
-/* Names differ in the graph; those that fall together as C identifiers are told apart by a number. */
-void gcut_c_fields(gcut_program *p)
-{
-    gcut_arena *a = p->module->arena;
-    for (uint32_t i = 0; i < p->bindings.n; i++) {
-        const char *base = plain_field(a, &p->bindings.at[i]), *name = base;
-        for (uint32_t k = 1; is_taken(p, i, name); k++) name = gcut_printf(a, "%s_%u", base, k);
-        p->bindings.at[i].field = name;
-    }
 }
 
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)

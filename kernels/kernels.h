@@ -35,7 +35,8 @@ typedef struct gcut_binding_info {
     const char *name; /* as in the graph; unique together with role */
     gcut_role role;
     gcut_type type;
-    const char *field; /* its member of NAME_io: a C identifier, unique */
+    const char *field; /* its member of NAME_io: a C identifier, unique, and never a macro of C or POSIX */
+    const char *alias; /* another name of that member, where it is no macro; "" = none */
     bool written;      /* results, and params/states with an in-place `next` */
 } gcut_binding_info;
 
@@ -97,8 +98,8 @@ typedef struct gcut_peak {
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena);
 
-/* NAME.c and NAME.h; bytes depend on the program and `name`, a C identifier, alone.  Profiled code can time
- * its launches (gcut_rt_profile), by a branch behind each. */
-void gcut_emit_c(const gcut_program *p, const char *name, bool profiled, gcut_text *c, gcut_text *h);
+/* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program and that C identifier alone.  Profiled
+ * code can time its launches (gcut_rt_profile), by a branch behind each. */
+void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_text *c, gcut_text *h);
 
 #endif
