@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/hash.h"
+#include "driver/cache.h"
 #include "driver/command.h"
 #include "driver/install_paths.h"
 #include "driver/nameless.h"
@@ -219,13 +219,14 @@ static _Noreturn void complain(build *b)
               "the C compiler failed on the emitted step: %s %s", cc, gcut_ending_text(a, b->ending));
 }
 
-/* DIR/NAME-HASH, where GRADCUT_KEEP=DIR says to keep what is compiled, for debuggers and profilers; NULL =
- * nowhere. The hash is of all that decides the object: the loader takes two objects of the same path for one.
- */
-static const char *kept_base(const build *b, const char *name, const gcut_text *source)
+/* ---- the cache ---- */
+
+static const char *const read_by_cc[] = {"CPATH",         "C_INCLUDE_PATH",  "LIBRARY_PATH",
+                                         "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS"};
+
+/* A name for the object that this source becomes here; NULL when something that decides it cannot be read. */
+static const char *object_key(const build *b, gcut_cache *c, const gcut_text *source)
 {
-    const char *folder = getenv("GRADCUT_KEEP");
-    if (!folder || !*folder) return NULL;
     command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
     gcut_hash h;
     gcut_hash_begin(&h);
@@ -234,12 +235,39 @@ static const char *kept_base(const build *b, const char *name, const gcut_text *
     link_line(&link, "", "");
     for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(&h, compile.argv[i]);
     for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(&h, link.argv[i]);
+    for (size_t i = 0; i < sizeof read_by_cc / sizeof *read_by_cc; i++)
+        gcut_hash_text(&h, getenv(read_by_cc[i]));
+    gcut_install_paths at = gcut_install_paths_find(b->arena);
+    gcut_key_processor(&h);
+    if (!gcut_key_compiler(&h, b->arena, compile.argv) ||
+        !gcut_key_headers(&h, b->arena, gcut_printf(b->arena, "%s/gradcut", at.include_dir)) ||
+        !gcut_key_library(&h, c, b->arena, compile.argv, at.rt_library) ||
+        !gcut_key_library(&h, c, b->arena, compile.argv, at.blis_library))
+        return NULL;
+    return gcut_hash_hex(&h, b->arena);
+}
+
+static void put_object(const build *b, gcut_cache *c, const char *key)
+{
+    size_t n;
+    const char *data = gcut_nameless_read(b->arena, b->shared, MOST_BYTES, &n);
+    gcut_cache_put(c, GCUT_CACHE_OBJECT, key, data, n);
+}
+
+/* ---- what is kept ---- */
+
+/* DIR/NAME-HASH, where GRADCUT_KEEP=DIR says to keep what is compiled, for debuggers and profilers; NULL =
+ * nowhere. The hash is of all that decides the object: the loader takes two objects of the same path for one.
+ */
+static const char *kept_base(const build *b, const char *folder, const char *name, const char *key)
+{
+    if (!folder || !*folder) return NULL;
     char *plain = gcut_strndup(b->arena, name, strlen(name));
     for (char *s = plain; *s; s++)
         if (!isalnum((unsigned char)*s) && *s != '_') *s = '_';
     char *real = realpath(folder, NULL);
     if (real) gcut_arena_defer(b->arena, free, real);
-    return gcut_printf(b->arena, "%s/%s-%.16s", real ? real : folder, plain, gcut_hash_hex(&h, b->arena));
+    return gcut_printf(b->arena, "%s/%s-%.16s", real ? real : folder, plain, key ? key : "unknown");
 }
 
 /* The source under the name that messages and debuggers are to show. */
@@ -271,14 +299,23 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
     b.source = gcut_nameless_new(b.arena, "gradcut-source");
     b.object = gcut_nameless_new(b.arena, "gradcut-object");
     b.log = gcut_nameless_new(b.arena, "gradcut-messages");
-    b.kept = kept_base(&b, name, source);
+    gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
+    const char *kept = getenv("GRADCUT_KEEP");
+    const char *key = cache || kept ? object_key(&b, cache, source) : NULL;
+    b.kept = kept_base(&b, kept, name, key);
+    gcut_object out = {b.shared, gcut_nameless_path(a, b.shared)};
+    if (key && !b.kept && gcut_cache_load(cache, GCUT_CACHE_OBJECT, key, b.shared)) {
+        gcut_arena_free(b.arena);
+        return out;
+    }
     write_source(&b, source);
     if (!attempt(&b) && (gcut_never_ran(b.ending) || WIFSIGNALED(b.ending.status) || !attempt_in_folder(&b)))
         complain(&b);
-    gcut_object out = {b.shared, gcut_nameless_path(a, b.shared)};
+    if (key && !b.kept) put_object(&b, cache, key);
     if (b.kept) {
-        out.path = gcut_printf(a, "%s.so", b.kept);
-        copy_object(&b, out.path);
+        const char *path = gcut_printf(a, "%s.so", b.kept);
+        copy_object(&b, path);
+        if (key) out.path = path;
     }
     gcut_arena_free(b.arena);
     return out;

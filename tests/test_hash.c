@@ -70,6 +70,32 @@ static void fields_are_apart(void **state)
     gcut_arena_free(a);
 }
 
+static const char *bulk(gcut_arena *a, const unsigned char *data, size_t n)
+{
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_bulk(&h, data, n);
+    return gcut_hash_hex(&h, a);
+}
+
+/* Every bit of the data and its length count. */
+static void bulk_sees_every_bit(void **state)
+{
+    unsigned char data[200] = {1, 2, 3};
+    for (size_t n = 0; n <= sizeof data; n += 1 + n / 3) {
+        gcut_arena *a = gcut_arena_new(*state, NULL);
+        const char *whole = bulk(a, data, n);
+        assert_string_equal(bulk(a, data, n), whole);
+        if (n) assert_string_not_equal(bulk(a, data, n - 1), whole);
+        for (size_t bit = 0; bit < 8 * n; bit++) {
+            data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            assert_string_not_equal(bulk(a, data, n), whole);
+            data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+        gcut_arena_free(a);
+    }
+}
+
 static int setup(void **state)
 {
     *state = gcut_env_new(NULL, NULL);
@@ -88,6 +114,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(agrees_with_the_reference, setup, teardown),
         cmocka_unit_test_setup_teardown(hashes_a_word, setup, teardown),
         cmocka_unit_test_setup_teardown(fields_are_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(bulk_sees_every_bit, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
