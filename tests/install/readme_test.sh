@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# readme_test.sh: the commands of README.md and doc/embedding.md that begin with `cc` or `gradcut compile model.gcut`
+# run as they stand, in a folder that looks like the tree, and so do the programs that they make.
+. "$SOURCE/tests/install/common.sh"
+command -v pkg-config >/dev/null || skip "no pkg-config"
+unset GRADCUT_INCLUDE_DIR GRADCUT_RT_LIBRARY GRADCUT_BLIS_LIBRARY
+install_moved
+ln -s "$SOURCE/include" include
+ln -s "$BUILD" build
+cp "$here/net.gcut" model.gcut
+export PATH="$prefix/bin:$PATH" PKG_CONFIG_PATH="$prefix/$LIBDIR/pkgconfig"
+
+cat >train.c <<'END'
+#include <gradcut/gradcut.h>
+#include <stdio.h>
+
+int main(void)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_step *step = gcut_compile(gcut_load(ctx, "model.gcut", NULL), NULL);
+    if (!step) fprintf(stderr, "%s\n", gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+    return !step;
+}
+END
+cat >main.c <<'END'
+#include "step.h"
+
+int main(void)
+{
+    step_plan plan;
+    gcut_rt_error e;
+    return step_init(&plan, 8, 0, &e) != GCUT_RT_OK || plan.head.arena_bytes <= 0;
+}
+END
+
+for page in README.md doc/embedding.md; do
+    programs=0
+    # A command that goes on in the next line is one.
+    sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$SOURCE/$page" |
+        grep -E '^(cc|gradcut compile model\.gcut) ' >commands || fail "$page has no commands"
+    while IFS= read -r command; do
+        rm -f train main
+        quietly sh -c "$command"
+        for program in train main; do
+            [ -x $program ] || continue
+            quietly ./$program
+            programs=$((programs + 1))
+        done
+    done <commands
+    # From the tree and from a prefix, at least.
+    [ "$programs" -ge 2 ] || fail "$page makes $programs programs"
+done
