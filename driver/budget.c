@@ -14,18 +14,16 @@
 #include "partition/frontier.h"
 #include "partition/report.h"
 
-/* A lower bound of the cost of every plan that runs in the budget.  At most budget - resident bytes are
- * saved: every saved value has a place of its own in the arena from the forward to the backward graph, but
- * what waits in a gradient's buffer, which counts as no bytes (partition/form.h).  What a plan does not save
- * it computes at least once, so its decisions are a cut, whose price is at most the cost of the plan, further
- * copies and all, and the frontier bounds the price of every cut that saves so few bytes.  Not known where
- * loops are planned: other plans of their bodies are other graphs. */
+/* A lower bound of the cost of every plan that runs in the budget.  Where saved values have buffers of their
+ * own, at most budget - resident bytes are saved (what waits in a gradient's buffer counts as no bytes). What
+ * a plan does not save it computes at least once, so its decisions are a cut, whose price is at most the cost
+ * of the plan, further copies and all; and the frontier bounds the price of every cut that saves so few
+ * bytes. NAN, not known: where loops are planned, as other plans of their bodies are other graphs. */
 static double cost_bound(const gcut_offers *o, const gcut_offer *of, int64_t budget)
 {
-    if (o->bases.n > 1 || of->base->planned != o->p->joint) return NAN;
-    double bound = gcut_bound_at(gcut_frontier_of(of->base->problem, o->arena), budget - o->resident);
-    GCUT_ASSERT(bound <= of->cost_ns * (1 + 1e-9) + 1e-9); /* false for NaN too */
-    return fmin(bound, of->cost_ns);                       /* but for the rounding of sums */
+    if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
+    return gcut_bound_below(
+        gcut_bound_at(gcut_frontier_of(of->base->problem, o->arena), budget - o->resident), of->cost_ns);
 }
 
 /* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost

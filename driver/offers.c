@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/saved_storage.h"
 #include "graph/text.h"
 #include "partition/policy.h"
 
@@ -47,6 +48,7 @@ static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double
         if (!strcmp(o->bases.at[i]->text.at, b->text.at)) return o->bases.at[i];
     b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
     b->work_ns = work_of(b->problem);
+    b->apart = gcut_saved_storage_is_apart(o->p, b->problem);
     *GCUT_PUSH(o->arena, &o->bases) = b;
     return b;
 }
@@ -260,7 +262,7 @@ void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, siz
 
 int64_t gcut_offer_least(const gcut_offers *o, const gcut_offer *of)
 {
-    return o->resident + of->choice->saved_bytes;
+    return o->resident + (of->base->apart ? of->choice->saved_bytes : 0);
 }
 
 uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)

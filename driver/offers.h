@@ -18,6 +18,7 @@ typedef struct gcut_offer_base {
     gcut_text text; /* of `planned`: what scratch copies are read from */
     gcut_problem *problem;
     double work_ns; /* of all its nodes once: tells apart what bases do inside their loops */
+    bool apart;     /* each saved value has a buffer of its own (driver/saved_storage.h) */
 } gcut_offer_base;
 
 typedef struct gcut_offer {
@@ -55,7 +56,8 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
 void gcut_offer_sign(gcut_plan *plan, const gcut_offer *of, int64_t budget);
 /* The exact peak, at the sizes and threads of the options; lowers once. */
 int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of);
-/* No schedule of its plan peaks lower: between the halves all that is saved is alive at once. */
+/* No schedule of its plan peaks lower: all that is saved is alive at once from the forward to the backward
+ * graph. */
 int64_t gcut_offer_least(const gcut_offers *o, const gcut_offer *of);
 /* Lowers all of them and sorts them by predicted time. */
 void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, size_t all), void *user);

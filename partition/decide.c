@@ -225,6 +225,12 @@ double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lamb
     return (cut->lower_bound * (1 - 0x1p-52) + forced) * (1 - 0x1p-53);
 }
 
+double gcut_bound_below(double bound_ns, double cost_ns)
+{
+    GCUT_ASSERT(bound_ns <= cost_ns * (1 + 1e-9) + 1e-9); /* false for NaN too */
+    return fmin(bound_ns, cost_ns);
+}
+
 bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network *net, const bool *side)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
@@ -243,14 +249,12 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     gcut_policy_fn *rule = gcut_policy_get(policy)->saved;
     bool *saved = rule ? rule(p, scratch) : gcut_saved_by(p, scratch, net, cut.source_side);
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
-    c->lower_bound_ns = gcut_bound_of_cut(p, &cut, lambda);
+    c->lower_bound_ns = gcut_bound_below(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);
     c->quantum_ns = cut.quantum;
     /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.
      * No plan costs less than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
     GCUT_ASSERT(rule || c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
-    GCUT_ASSERT(c->lower_bound_ns <= c->cost_ns + slack);
-    c->lower_bound_ns = fmin(c->lower_bound_ns, c->cost_ns); /* rounding of sums */
     gcut_arena_free(scratch);
     return c;
 }

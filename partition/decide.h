@@ -49,6 +49,10 @@ void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena);
  * nearest name, when there is none. */
 gcut_ref gcut_named(const gcut_graph *g, const char *name);
 
+/* A lower bound of what costs cost_ns, as it is printed beside it.  Asserts that it is one, but for the
+ * rounding of sums, which is cut off. */
+double gcut_bound_below(double bound_ns, double cost_ns);
+
 /* The choice that saves what `saved` (by value) says of whatever the backward half then needs, recomputes the
  * rest, and copies it as gcut_schedule_with does; wishes of the user come first, and a view is never saved.
  * Its lower bound is not known: 0. */

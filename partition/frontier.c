@@ -164,7 +164,7 @@ gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, co
     gcut_problem at = *f->p;
     at.form = point->form;
     gcut_choice *c = gcut_choice_saving(&at, arena, point->saved, NULL, point->from);
-    c->lower_bound_ns = fmin(c->cost_ns, gcut_cost_bound(f, point->from));
+    c->lower_bound_ns = gcut_bound_below(gcut_cost_bound(f, point->from), c->cost_ns);
     return c;
 }
 

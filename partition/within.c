@@ -399,7 +399,7 @@ gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int
     gcut_choice *c = hunt_within(f, arena, &f->points.at[i], saved_bytes);
     c->lambda = 0;
     c->cost_ns = c->fixed_ns;
-    c->lower_bound_ns = fmin(c->cost_ns, c->lower_bound_ns);
+    c->lower_bound_ns = gcut_bound_below(c->lower_bound_ns, c->cost_ns);
     return c;
 }
 

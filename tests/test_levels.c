@@ -99,6 +99,20 @@ static void find_best(const gcut_problem *p, gcut_arena *a, const gcut_level_pla
     }
 }
 
+/* The bound of the cost in the memory of j states is below what revolve takes there. */
+static void check_bound(const gcut_problem *p, gcut_arena *a, uint32_t l)
+{
+    const gcut_frontier *f = gcut_frontier_of(p, a);
+    double unit = 0; /* the dearest state */
+    for (gcut_ref v = 1; v < p->g->values.n; v++)
+        if (is_state(p, v)) unit = fmax(unit, p->price[v].recompute_ns);
+    for (uint32_t j = 1; j <= 8 && j < l; j++) {
+        double least = (double)(revolve(l, j) - (l - 1)) * unit;
+        double bound = gcut_bound_at(f, j * INT64_C(4096));
+        assert_true(bound <= least * (1 + 1e-12) && (bound > 0 || j + 1 >= l));
+    }
+}
+
 static void body_revolve(void *arg)
 {
     gcut_env *env = arg;
@@ -117,6 +131,7 @@ static void body_revolve(void *arg)
         gcut_level_plans plans = gcut_levels_of(c, a, 128);
         find_best(p, a, &plans, best);
         for (uint32_t j = 1; j <= 8 && j < l; j++) assert_int_equal(best[j], revolve(l, j) - (l - 1));
+        check_bound(p, a, l);
         gcut_arena_free(a);
     }
 }
