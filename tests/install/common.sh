@@ -4,6 +4,7 @@
 #
 #   SOURCE, BUILD      the tree and its build      CMAKE, GENERATOR, CC, CXX   what it was configured with
 #   LIBDIR             CMAKE_INSTALL_LIBDIR        STEP_FLAGS                  the flags of steps, blanks between
+#   INCLUDED           the folder of headers of the prefix that was configured
 set -eu
 here=$SOURCE/tests/install
 work=$(mktemp -d)
@@ -22,6 +23,9 @@ skip()
     echo "skipped: $*"
     exit 77
 }
+
+# Whether a search that finds nothing near the program is to fail: not where gradcut is installed on this machine.
+nowhere_else() { ! command -v gradcut >/dev/null && [ ! -e "$INCLUDED/gradcut" ]; }
 
 # quietly COMMAND…: its output only if it fails
 quietly()

@@ -31,8 +31,10 @@ if [ "$kind" = shared ]; then
 else
     (PATH=$prefix/bin:$PATH && stranger_c/build/train net.gcut) || fail "the C program"
     # Without it, the message says what to do.
-    if stranger_c/build/train net.gcut >out 2>&1; then fail "a library was found that is not there"; fi
-    grep -q 'cannot find the run-time library' out && grep -q 'set GRADCUT_INCLUDE_DIR' out || fail "$(cat out)"
+    if nowhere_else; then
+        if stranger_c/build/train net.gcut >out 2>&1; then fail "a library was found that is not there"; fi
+        grep -q 'cannot find the run-time library' out && grep -q 'set GRADCUT_INCLUDE_DIR' out || fail "$(cat out)"
+    fi
     GRADCUT_INCLUDE_DIR=$prefix/include GRADCUT_RT_LIBRARY=$prefix/$LIBDIR/libgradcut_rt.a stranger_c/build/train net.gcut ||
         fail "the environment"
 fi
