@@ -64,7 +64,7 @@ static void at_run_time(const char *file, weights w, float *losses)
     check(ctx, gcut_bind(step, "w2", w.w2, HIDDEN, CLASSES) == GCUT_OK);
     check(ctx, gcut_bind(step, "x", x, ROWS, IN) == GCUT_OK);
     check(ctx, gcut_bind(step, "t", t, ROWS) == GCUT_OK);
-    check(ctx, gcut_bind_scalar(step, "loss", &loss) == GCUT_OK);
+    check(ctx, gcut_bind_n(step, "loss", &loss, 0, NULL) == GCUT_OK);
     for (int i = 0; i < STEPS; i++) {
         check(ctx, gcut_run(step) == GCUT_OK);
         losses[i] = loss;
