@@ -29,6 +29,10 @@ if [ "$kind" = shared ]; then
     consume stranger_c -DGRADCUT_USE_STATIC_LIBS=ON
     ! readelf -d stranger_c/build/train | grep libgradcut || fail "GRADCUT_USE_STATIC_LIBS is not followed"
 else
+    # A plugin keeps the run-time library and BLIS to itself.
+    nm -D --defined-only stranger_c/build/libplugin.so >exported
+    grep -q ' plugin_bytes$' exported || fail "the plugin exports nothing"
+    ! grep -E ' (gcut_rt|bli)_' exported || fail "the plugin exports the run-time library"
     (PATH=$prefix/bin:$PATH && stranger_c/build/train net.gcut) || fail "the C program"
     # Without it, the message says what to do.
     if nowhere_else; then
