@@ -94,9 +94,8 @@ static void json_totals(gcut_json *j, const gcut_report_ctx *r)
     gcut_json_key_real(j, "gap", plan->cost_ns - plan->lower_bound_ns);
 }
 
-/* [lowest, highest] size for which no other plan is cheaper; a highest of null: however large.  null: not
- * known.
- */
+/* [lowest, highest] of the sizes around the plan's own at which no other plan is cheaper, of those that were
+ * tried; a highest of null: no end was found.  null: not searched. */
 static void json_holds(gcut_json *j, const gcut_report_ctx *r)
 {
     gcut_holds h = gcut_plan_holds(r->plan, r->arena);

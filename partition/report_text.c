@@ -255,7 +255,8 @@ static uint32_t count_recomputed(const gcut_report_ctx *r)
     return n;
 }
 
-/* The sizes for which no other plan is cheaper; of a plan file, whether one is at these. */
+/* The range of sizes in which no size was tried at which another plan is cheaper; of a plan file, whether one
+ * is at its own. */
 static void print_holds(const gcut_report_ctx *r, gcut_text *out)
 {
     gcut_holds h = gcut_plan_holds(r->plan, r->arena);
@@ -265,15 +266,13 @@ static void print_holds(const gcut_report_ctx *r, gcut_text *out)
                       gcut_report_time(r->arena, h.minimum_ns), gcut_report_time(r->arena, h.bound_ns));
     for (uint32_t i = 0; i < h.ranges.n; i++) {
         const gcut_range *x = &h.ranges.at[i];
-        gcut_text_add(out, "%s%s ", i ? ", " : "best for ", gcut_report_sym(r, x->sym));
-        if (x->unbounded)
-            gcut_text_add(out, "from %lld on (tried to %lld)", (long long)x->lo, (long long)x->hi);
-        else
-            gcut_text_add(out, "in %lld..%lld", (long long)x->lo, (long long)x->hi);
+        gcut_text_add(out, "%s %s tried from %lld to %lld", i ? "," : "best at every",
+                      gcut_report_sym(r, x->sym), (long long)x->lo, (long long)x->hi);
+        if (x->unbounded) gcut_text_add(out, " (no end found)");
         if (!x->lo_exact || (!x->hi_exact && !x->unbounded)) gcut_text_add(out, " at least");
     }
     if (h.best && h.skipped && r->plan->options.nat)
-        gcut_text_add(out, "best for other sizes: not searched, %s\n", h.skipped);
+        gcut_text_add(out, "other sizes: not tried, %s\n", h.skipped);
     if (h.ranges.n) gcut_text_add(out, "%s\n", h.ranges.n > 1 ? " (each with the others as they are)" : "");
 }
 

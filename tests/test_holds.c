@@ -120,9 +120,9 @@ static void reports_tell(void **state)
     rewind(f);
     text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);
-    const char *first = strstr(text, "\nbest for T ");
+    const char *first = strstr(text, "\nbest at every T tried from ");
     assert_non_null(first);
-    assert_null(strstr(first + 5, "best for"));
+    assert_null(strstr(first + 5, "best at every"));
     gcut_ctx_free(ctx);
 }
 
