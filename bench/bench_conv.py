@@ -48,7 +48,7 @@ def library(folder):
     include = [f"-I{p}" for p in sys.argv[2:3] or glob.glob("/usr/include/*/blis*") + ["/usr/include/blis"]]
     so = f"{folder}/rt.so"
     files = glob.glob(f"{ROOT}/kernels/rt/*.c")
-    flags = ["-O2", "-fPIC", "-shared", "-fopenmp", f"-I{ROOT}", f"-I{ROOT}/include"]
+    flags = ["-O2", "-fPIC", "-shared", "-pthread", f"-I{ROOT}", f"-I{ROOT}/include"]
     subprocess.run(["cc", *flags, *include, *files, *blis, "-lm", "-o", so], check=True)
     return ctypes.CDLL(so)
 

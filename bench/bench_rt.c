@@ -3,7 +3,7 @@
  * GF/s of matrix products, BLIS as it chooses itself (or as BLIS_ARCH_TYPE tells both) against ours, ns per
  * element of the vector math, and ms of a loop over memory that stores as usual or past the caches.
  *
- * Compile with -O3 -march=native -fno-math-errno -fno-trapping-math -fopenmp -Iinclude and the folder of
+ * Compile with -O3 -march=native -fno-math-errno -fno-trapping-math -pthread -Iinclude and the folder of
  * blis.h; link libgradcut_rt.a, libblis.a and libm.
  */
 #include <cblas.h>

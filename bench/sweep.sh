@@ -16,7 +16,6 @@ set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo} out=${OUT:-bench/results}
 threads=${THREADS:-$(nproc)} rounds=${ROUNDS:-7} points=${POINTS:-12}
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-3000}"
 for program in "$gradcut" "$zoo"; do
     [ -x "$program" ] || { echo "sweep.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
 done

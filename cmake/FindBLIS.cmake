@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
 #
-# BLIS::BLIS, the serial static library where there is one: the run-time library brings its own threads, and only the
-# static library exports bli_gks_lookup_nat_cntx.  Debian keeps each flavour in a folder of its own, below the folders of
-# the architecture that is built for.  Set BLIS_LIBRARY and BLIS_INCLUDE_DIR where it is elsewhere.
-set(_blis_flavours blis-serial blis-openmp blis-pthread)
+# BLIS::BLIS, the static library without OpenMP: the run-time library brings its own threads, and only the static library
+# exports bli_gks_lookup_nat_cntx.  Debian keeps each flavour in a folder of its own, below the folders of the architecture
+# that is built for.  Set BLIS_LIBRARY and BLIS_INCLUDE_DIR where it is elsewhere.
+set(_blis_flavours blis-serial blis-pthread)
 find_library(BLIS_LIBRARY NAMES libblis.a blis PATH_SUFFIXES ${_blis_flavours})
 find_path(BLIS_INCLUDE_DIR blis.h PATH_SUFFIXES ${_blis_flavours} blis)
+if(BLIS_LIBRARY MATCHES "\\.a$")
+  file(STRINGS ${BLIS_LIBRARY} _gomp REGEX "GOMP_parallel" LIMIT_COUNT 1)
+  if(_gomp)
+    message(FATAL_ERROR "${BLIS_LIBRARY} needs OpenMP: set BLIS_LIBRARY to one that was built without threads, such as that of "
+                        "Debian's libblis-serial-dev")
+  endif()
+endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(BLIS REQUIRED_VARS BLIS_LIBRARY BLIS_INCLUDE_DIR)
 if(BLIS_FOUND AND NOT TARGET BLIS::BLIS)

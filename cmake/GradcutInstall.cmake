@@ -66,7 +66,7 @@ foreach(_root ${CMAKE_FIND_ROOT_PATH}) # a cross build: the folder on the machin
   endif()
 endforeach()
 get_filename_component(_blis_file ${BLIS_LIBRARY} NAME)
-install_pkgconfig(gradcut_rt runtime "" "-L${_blis_folder} -l:${_blis_file} -fopenmp -lm ${GRADCUT_RT_HIDDEN}")
+install_pkgconfig(gradcut_rt runtime "" "-L${_blis_folder} -l:${_blis_file} -pthread -lm ${GRADCUT_RT_HIDDEN}")
 install_licence(libgradcut-rt-dev runtime)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/package/gradcutConfig.cmake.in

@@ -28,8 +28,8 @@ set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libgradcut-rt-dev)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libdevel)
-# What has libblis.a; the OpenMP runtime comes with the compiler.
-string(REGEX MATCH "blis-(serial|openmp|pthread)" _blis_flavour ${BLIS_LIBRARY})
+# What has libblis.a.
+string(REGEX MATCH "blis-(serial|pthread)" _blis_flavour ${BLIS_LIBRARY})
 if(NOT _blis_flavour)
   set(_blis_flavour blis)
 endif()

@@ -97,7 +97,7 @@ static void begin_line(command_line *l)
 {
     add_words(l, setting("GRADCUT_CC", GRADCUT_CC));
     add_words(l, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS));
-    add_words(l, "-std=c17 -fPIC -fvisibility=hidden -fopenmp -w");
+    add_words(l, "-std=c17 -fPIC -fvisibility=hidden -pthread -w");
 }
 
 static void compile_line(command_line *l, const char *object)

@@ -325,7 +325,7 @@ void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_te
         c,
         "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
         " * Compile it with -O3 -march=native -mprefer-vector-width=512 -fno-math-errno -fno-trapping-math\n"
-        " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS, OpenMP and libm.\n */\n",
+        " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS and libm, -pthread.\n */\n",
         file);
     gcut_text_add(c, "#include \"%s.h\"\n\n%s", file, as_cxx);
     emit_ir(p, c);

@@ -27,7 +27,4 @@ echo "building in build/"
     exit 1
 }
 rm -f "$log"
-# Waiting threads spin for 15 ms by default, on a core that somebody else may need; a tenth of a millisecond is as fast on
-# an idle machine and several times faster on a busy one.
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-3000}"
 exec build/examples/char_gpt --steps 2000 --seconds 150 "$@" "$file"

@@ -13,7 +13,6 @@ from=${GCUT_SEED:-0}
 n=${GCUT_GRAPHS:-10000}
 mkdir -p "$folder"
 export program folder
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-3000}" # two threads in each of several programs: who waits lets go of the core
 
 # A build of other sources has passed nothing.
 id=$(cksum <"$program")

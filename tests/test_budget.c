@@ -44,18 +44,6 @@ static void *same_block(const void *from, int64_t bytes, size_t align)
     return p;
 }
 
-/* What a run takes that is neither ours nor the step's: OpenMP makes itself a team, of a few hundred bytes a
- * thread, where it is not told how many threads there will be. */
-static long long taken_by_openmp(gcut_step *s)
-{
-    gcut_rt_error err = {0};
-    long long before = reset_mark();
-    assert_int_equal(s->entry->run(s->plan, s->value, s->kernel_arena, GCUT_RT_STEP, &err), GCUT_RT_OK);
-    long long most = read_mark() - before;
-    assert_true(most >= 0 && most < 4096);
-    return most;
-}
-
 /* Runs the step once more in memory of our own, block by block: the most that the process has at once beyond
  * what it had before is the predicted peak, to the byte. */
 static void weigh(run_case *c, gcut_step *s, int64_t predicted)
@@ -66,7 +54,7 @@ static void weigh(run_case *c, gcut_step *s, int64_t predicted)
     assert_true(s->nslots <= MAX_VALUES);
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
     gcut_rt_error err = {0};
-    long long openmp = taken_by_openmp(s), before = reset_mark();
+    long long before = reset_mark();
     for (uint32_t k = 0; k < s->nslots; k++) mine[k] = same_block(s->slot[k].at, s->slot[k].bytes, 0);
     void *arena = same_block(NULL, s->arena_bytes, 64);
     for (uint32_t i = 0; i < n; i++)
@@ -77,7 +65,7 @@ static void weigh(run_case *c, gcut_step *s, int64_t predicted)
                 value[i] = mine[k];
         }
     assert_int_equal(s->entry->run(s->plan, value, arena, GCUT_RT_STEP, &err), GCUT_RT_OK);
-    long long most = read_mark() - before - openmp;
+    long long most = read_mark() - before;
     CHECK(c, most == predicted, "the process allocated %lld bytes, predicted %lld", most,
           (long long)predicted);
     for (uint32_t k = 0; k < s->nslots; k++) free(mine[k]);

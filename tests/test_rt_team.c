@@ -3,18 +3,25 @@
  * Teams of threads: every part of every kernel runs once, whoever is asleep, and what one part writes the
  * code behind the kernel reads.  The memory is plain, so that a ThreadSanitizer build proves the order.
  */
+#ifdef __linux__
+#define _GNU_SOURCE
+#include <sched.h>
+#endif
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "threads.h"
 
 enum { MOST = 16 };
 
@@ -144,6 +151,90 @@ static void test_users(void **state)
     for (int i = 0; i < 4; i++) assert_true(j[i].sum >= 200);
 }
 
+/* Inside of a parallel region of OpenMP, and behind one. */
+static void test_openmp(void **state)
+{
+    (void)state;
+#ifndef _OPENMP
+    skip();
+#else
+    int64_t sum = 0;
+#pragma omp parallel num_threads(4) reduction(+ : sum)
+    {
+        job j = {.kernels = 100, .threads = 3};
+        for (int k = 0; k < 10; k++) gcut_rt_team(run_kernels, &j, 3);
+        sum += j.sum;
+    }
+    assert_true(sum >= 100);
+    gcut_rt_team(run_kernels, &(job){.kernels = 100, .threads = 3}, 3);
+#endif
+}
+
+#ifdef __linux__
+static void note_threads(void *arg)
+{
+    run_kernels(&(job){.kernels = 50, .threads = 6});
+    *(int *)arg = count_threads(NULL);
+}
+
+/* Between steps every worker comes to sleep: if one spun on, this test would never end. Steps that follow on
+ * each other share their workers. */
+static void test_idle(void **state)
+{
+    (void)state;
+    int awake, during = 0, later = 0;
+    alarm(120);
+    for (int k = 0; k < 3; k++) {
+        gcut_rt_team(note_threads, &during, 6);
+        assert_true(during >= 5);
+        do {
+            pass_time(1000000);
+            later = count_threads(&awake);
+        } while (awake);
+        assert_int_equal(later, during);
+    }
+    alarm(0);
+}
+#endif
+
+/* ---- how many threads by default ---- */
+
+static void test_default_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int threads; /* 0: as if it were not set */
+    } cases[] = {{"3", 3}, {" 5 ", 5}, {"4,2", 4}, {"4 , 2", 4}, {"", 0},
+                 {"0", 0}, {"-2", 0},  {"two", 0}, {"3x", 0},    {"99999999999999999999", 0}};
+    const char *old = getenv("OMP_NUM_THREADS");
+    char *kept = old ? strdup(old) : NULL;
+    unsetenv("OMP_NUM_THREADS");
+    int cores = gcut_rt_threads(0);
+    assert_true(cores >= 1);
+    assert_int_equal(gcut_rt_threads(7), 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("OMP_NUM_THREADS", cases[i].value, 1);
+        assert_int_equal(gcut_rt_threads(0), cases[i].threads ? cases[i].threads : cores);
+        assert_int_equal(gcut_rt_threads(-1), gcut_rt_threads(0));
+        assert_int_equal(gcut_rt_threads(2), 2);
+    }
+    unsetenv("OMP_NUM_THREADS");
+#ifdef __linux__
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
+        if (CPU_ISSET(c, &all)) CPU_SET(c, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(gcut_rt_threads(0), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(gcut_rt_threads(0), cores);
+#endif
+    if (kept) setenv("OMP_NUM_THREADS", kept, 1);
+    free(kept);
+}
+
 /* Parts that all find a bad index: the first one is kept. */
 static void find(void *arg, int t, int nt)
 {
@@ -217,10 +308,12 @@ static void test_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_sleep), cmocka_unit_test(test_no_team),
-        cmocka_unit_test(test_nested),  cmocka_unit_test(test_users), cmocka_unit_test(test_note),
-        cmocka_unit_test(test_fork),
-
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_sleep),  cmocka_unit_test(test_no_team),
+        cmocka_unit_test(test_nested),  cmocka_unit_test(test_users),  cmocka_unit_test(test_note),
+        cmocka_unit_test(test_fork),    cmocka_unit_test(test_openmp), cmocka_unit_test(test_default_threads),
+#ifdef __linux__
+        cmocka_unit_test(test_idle),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "gradcut/gradcut_rt.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -36,13 +35,6 @@ int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
                         lo, hi - 1);
     }
     return snprintf(buf, size, "%s%sunknown status %d of %s", where, colon, (int)e->status, what);
-}
-
-/* omp_get_max_threads() knows OMP_NUM_THREADS and the affinity mask. */
-int gcut_rt_threads(int asked)
-{
-    int n = asked > 0 ? asked : omp_get_max_threads();
-    return n > 0 ? n : 1;
 }
 
 void gcut_rt_lap(gcut_rt_profile *p, int k)

@@ -1,259 +1,215 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads.  A step opens one parallel region: its code runs on thread 0, and the other threads sit in the
- * region and wait for kernels.  Handing one out is a store that a waiting thread sees, some 100 ns, where a
- * region of its own costs microseconds.
+ * Threads.  The library has a pool of worker threads.  A step takes a team from it: the step's code runs on
+ * the calling thread, which leads the team, and the workers wait for kernels.  The leader writes the job into
+ * the team and advances each worker's counter `work`, which takes some 100 ns; a worker claims its part, runs
+ * it and advances its counter `done`.
  *
- * Each thread but the first has a seat.  Thread 0 writes the job into the team and moves the seat's `go`; the
- * seat's thread claims its part, runs it, and moves `done`.  When thread 0 is through with its own part it
- * claims those that nobody has, because their thread sleeps or has no core, and runs them too: which parts
- * there are does not depend on who runs them, and a machine with more to do than cores holds up no kernel
- * that has not begun.  A job's fields are read by those who claimed a part of it alone, and rewritten once
- * these are done.
+ * The leader itself runs every part that no worker has claimed by the time it has finished its own.  So the
+ * parts of a kernel do not depend on who runs them, and a worker that sleeps, has no core or could not be
+ * started delays nothing: only parts that are running are waited for.  Only threads that have claimed a part
+ * read the job; the leader rewrites it when all of these are done.
  *
- * Who waits spins for a while and then sleeps, so that a long serial kernel costs nobody else a core.
+ * A worker waits for the next kernel and for the next step alike (counter.h).
  */
+#define _POSIX_C_SOURCE 200809L
 #ifdef __linux__
 #define _GNU_SOURCE
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#else
-#define _POSIX_C_SOURCE 200809L
-#endif
-#ifdef _OPENMP
-#include <omp.h>
 #endif
 #include <pthread.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "gradcut/gradcut_rt.h"
-
-/* ---- gates ---- */
-
-/* A counter that one thread moves, by 2, and another waits for; alone on its cache line.  Odd: who waits
- * sleeps. The mover touches it once: behind that it may be gone. */
-typedef struct gate {
-    _Alignas(64) _Atomic uint32_t word;
-} gate;
-
-enum { SPIN_NS = 100000, SPINS_A_LOOK = 64 };
-
-static inline void relax(void)
-{
-#ifdef __x86_64__
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int spin(gate *g, uint32_t was)
-{
-    for (int64_t start = 0;;) {
-        for (int i = 0; i < SPINS_A_LOOK; i++) {
-            if (atomic_load_explicit(&g->word, memory_order_acquire) != was) return 1;
-            relax();
-        }
-        int64_t t = now();
-        if (!start) start = t;
-        if (t - start > SPIN_NS) return 0;
-    }
-}
-
-/* Returns once the gate is no longer at `was`: where it is then. */
-static uint32_t await(gate *g, uint32_t was)
-{
-    if (!spin(g, was)) {
-#ifdef __linux__
-        uint32_t expected = was, asleep = was | 1;
-        if (atomic_compare_exchange_strong(&g->word, &expected, asleep)) {
-            while (atomic_load(&g->word) == asleep)
-                syscall(SYS_futex, &g->word, FUTEX_WAIT_PRIVATE, asleep, NULL, NULL, 0);
-            atomic_fetch_and(&g->word, ~UINT32_C(1));
-        }
-#else
-        while (atomic_load(&g->word) == was) sched_yield();
-#endif
-    }
-    return atomic_load_explicit(&g->word, memory_order_acquire);
-}
-
-static uint32_t where(gate *g)
-{
-    return atomic_load_explicit(&g->word, memory_order_relaxed) & ~UINT32_C(1);
-}
-
-static void move(gate *g)
-{
-    uint32_t was = atomic_fetch_add(&g->word, 2);
-#ifdef __linux__
-    if (was & 1) syscall(SYS_futex, &g->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-#else
-    (void)was;
-#endif
-}
-
-/* ---- teams ---- */
+#include "kernels/rt/cores.h"
+#include "kernels/rt/counter.h"
 
 typedef void kernel_fn(void *arg, int t, int nt);
 
-typedef struct seat {
-    gate go, done;
-    _Atomic uint32_t claimed; /* where `go` was when the last part was claimed */
-} seat;
+enum { TEAM_MAX = 256, POOL_MAX = 1024 };
 
-enum { MOST = 256 };
+typedef struct worker worker;
 
 typedef struct team {
     kernel_fn *kernel; /* the job */
     void *arg;
     int nt;
-    int size; /* threads that came */
-    void (*body)(void *arg);
-    void *body_arg;
-    _Atomic int open; /* for those who enter: what was written before is theirs to read */
-    _Atomic int over; /* the next `go` is no job */
-    seat *seats;      /* of threads 1, 2, … */
+    int size;                 /* with the leader */
+    worker *worker[TEAM_MAX]; /* of threads 1, 2, … */
 } team;
 
-/* What this thread is to a step that is running. */
-static _Thread_local team *leading;
-static _Thread_local int busy; /* in a part of a kernel: what it calls runs on this thread alone */
+/* All but `work`, `done` and `claimed` is written by the leader of the team that has the worker, or under the
+ * pool's lock while it is idle. */
+struct worker {
+    counter work, done;
+    _Atomic uint32_t claimed; /* value of `work` that was claimed last */
+    int alive;                /* its thread runs */
+    int quit;                 /* the next `work` is to end it */
+    int t;                    /* number in the team */
+    team *team;
+    worker *next; /* in the list of idle ones */
+    pthread_t thread;
+};
 
-/* OpenMP keeps the threads of a region for the next one of the thread that opened it. */
-static _Thread_local int keeps; /* such threads of this one */
-static _Thread_local int alone; /* they stayed behind in the process that this one was forked from */
+/* A worker is in the list of idle ones, the last used first, or in one team, or not used yet.  Static, so
+ * that a step allocates nothing; the memory of workers that are not used is never touched. */
+static struct {
+    pthread_mutex_t lock;
+    worker *idle;
+    int used;    /* of all[] */
+    int running; /* leaders and workers in teams */
+    worker all[POOL_MAX];
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static _Thread_local team *leading; /* by this thread */
+static _Thread_local int busy;      /* in a part of a kernel: what that calls runs on this thread alone */
+
+/* ---- parts ---- */
+
+/* On the leader. */
 static void run_part(kernel_fn *kernel, void *arg, int t, int nt)
 {
-    int was = busy;
     busy = 1;
     kernel(arg, t, nt);
-    busy = was;
+    busy = 0;
 }
 
-/* True for one caller for each place of `go`.  Each is claimed before the next one is offered, so a caller
- * that comes late, with an old place, finds another claim than the one before its own. */
-static int claim(seat *s, uint32_t go)
+/* True for one caller for each value of `work`.  Each is claimed before the next one is set, so a late caller
+ * with an old value fails. */
+static int claim(worker *w, uint32_t work)
 {
-    uint32_t last = go - 2;
-    return atomic_compare_exchange_strong(&s->claimed, &last, go);
+    uint32_t last = work - 2;
+    return atomic_compare_exchange_strong(&w->claimed, &last, work);
 }
 
-/* No place of a gate between two calls: those are even. */
-enum { MINE = 1 };
+/* Stands for a value of `done`, which are even: the leader has run the part. */
+enum { RUN_HERE = 1 };
 
-/* On thread 0: parts 1..nt-1 are offered, part 0 and those that nobody has claimed by then run here.  It
- * waits for none before it has run all of these. */
-static void hand_out(team *w, kernel_fn *kernel, void *arg, int nt)
+/* On the leader.  It runs all parts that are left to it before it waits for any. */
+static void hand_out(team *m, kernel_fn *kernel, void *arg, int nt)
 {
-    uint32_t done[MOST];
-    w->kernel = kernel;
-    w->arg = arg;
-    w->nt = nt;
+    uint32_t done[TEAM_MAX];
+    m->kernel = kernel;
+    m->arg = arg;
+    m->nt = nt;
     for (int t = 1; t < nt; t++) {
-        done[t] = where(&w->seats[t - 1].done);
-        move(&w->seats[t - 1].go);
+        done[t] = counter_value(&m->worker[t]->done);
+        counter_advance(&m->worker[t]->work);
     }
     run_part(kernel, arg, 0, nt);
     for (int t = 1; t < nt; t++) {
-        if (!claim(&w->seats[t - 1], where(&w->seats[t - 1].go))) continue;
+        if (!claim(m->worker[t], counter_value(&m->worker[t]->work))) continue;
         run_part(kernel, arg, t, nt);
-        done[t] = MINE;
+        done[t] = RUN_HERE;
     }
     for (int t = 1; t < nt; t++)
-        if (done[t] != MINE) await(&w->seats[t - 1].done, done[t]);
+        if (done[t] != RUN_HERE) counter_await(&m->worker[t]->done, done[t]);
 }
 
-#ifdef _OPENMP
-/* Thread t of the region; what it reads of the team it may read once it has seen it open. */
-static void follow(team *w, int t)
+/* A worker's thread.  All that it runs are parts.  Its first `done` says that it has begun: from then on it
+ * allocates nothing, which thread-local storage of a loaded object does when first used. */
+static void *serve(void *arg)
 {
-    if (!atomic_load_explicit(&w->open, memory_order_acquire)) return;
-    seat *s = &w->seats[t - 1];
-    for (uint32_t go = 0;;) {
-        go = await(&s->go, go);
-        if (atomic_load_explicit(&w->over, memory_order_acquire)) {
-            move(&s->done);
-            return;
+    worker *w = arg;
+    busy = 1;
+    counter_advance(&w->done);
+    for (uint32_t work = 0;;) {
+        work = counter_await(&w->work, work);
+        if (!claim(w, work)) continue;
+        if (w->quit) return NULL;
+        w->team->kernel(w->team->arg, w->t, w->team->nt);
+        counter_advance(&w->done);
+    }
+}
+
+/* ---- the pool ---- */
+
+/* The process's signals are for threads that the process knows of. */
+static int start(worker *w)
+{
+    sigset_t every, old;
+    atomic_init(&w->work.value, 0);
+    atomic_init(&w->done.value, 0);
+    atomic_init(&w->claimed, 0);
+    w->quit = 0;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &old);
+    int failed = pthread_create(&w->thread, NULL, serve, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return !failed;
+}
+
+/* With the lock held. */
+static worker *take(void)
+{
+    worker *w = pool.idle;
+    if (w)
+        pool.idle = w->next;
+    else if (pool.used < POOL_MAX)
+        w = &pool.all[pool.used++];
+    return w;
+}
+
+/* The workers from t = `first` on become idle, those without a thread behind the others. */
+static void give_back(team *m, int first)
+{
+    for (int t = m->size - 1; t >= first; t--) {
+        m->worker[t]->next = pool.idle;
+        pool.idle = m->worker[t];
+    }
+    pool.running -= m->size - first;
+    m->size = first;
+}
+
+/* Fewer than so many threads come where the pool is at its end or the system starts no more, and where teams
+ * that run at the same time would have more threads than there are cores. */
+static void gather(team *m, int threads)
+{
+    pthread_mutex_lock(&pool.lock);
+    if (pool.running) {
+        int cores = gcut_rt_cores(), most = (cores > threads ? cores : threads) - pool.running;
+        if (threads > most) threads = most;
+    }
+    if (threads > TEAM_MAX) threads = TEAM_MAX;
+    for (m->size = 1; m->size < threads; m->size++)
+        if (!(m->worker[m->size] = take())) break;
+    pool.running += m->size;
+    pthread_mutex_unlock(&pool.lock);
+    for (int t = 1; t < m->size; t++) {
+        m->worker[t]->team = m;
+        m->worker[t]->t = t;
+        if (m->worker[t]->alive || start(m->worker[t])) continue;
+        pthread_mutex_lock(&pool.lock);
+        give_back(m, t);
+        pthread_mutex_unlock(&pool.lock);
+    }
+    for (int t = 1; t < m->size; t++)
+        if (!m->worker[t]->alive) {
+            counter_await(&m->worker[t]->done, 0);
+            m->worker[t]->alive = 1;
         }
-        if (!claim(s, go)) continue;
-        run_part(w->kernel, w->arg, t, w->nt);
-        move(&s->done);
-    }
 }
 
-/* Every part that was claimed has been waited for: the next move of a `done` is its last, and comes as soon
- * as its thread sees that the team is over, whether or not `go` moved for that. */
-static void dismiss(team *w)
+static void dismiss(team *m)
 {
-    uint32_t done[MOST];
-    for (int t = 1; t < w->size; t++) done[t] = where(&w->seats[t - 1].done);
-    atomic_store_explicit(&w->over, 1, memory_order_release);
-    for (int t = 1; t < w->size; t++) move(&w->seats[t - 1].go);
-    for (int t = 1; t < w->size; t++) await(&w->seats[t - 1].done, done[t]);
+    pthread_mutex_lock(&pool.lock);
+    give_back(m, 1);
+    pool.running--;
+    pthread_mutex_unlock(&pool.lock);
 }
-
-/* The runtime may give fewer threads than asked for. */
-static void lead(team *w, int size)
-{
-    w->size = size;
-    leading = w;
-    w->body(w->body_arg);
-    leading = NULL;
-    dismiss(w);
-}
-
-/* How a region of OpenMP begins, with w handed from thread 0 to the others, is ordered inside of its library,
- * which ThreadSanitizer does not see; so these few reads it does not check.  Everything behind them is
- * ordered by the team's own atomics, and checked. */
-__attribute__((no_sanitize("thread"))) static void gather(team *w, int threads)
-{
-#pragma omp parallel num_threads(threads)
-    {
-        int t = omp_get_thread_num();
-        if (t > 0)
-            follow(w, t);
-        else
-            lead(w, omp_get_num_threads());
-    }
-}
-#endif
 
 void gcut_rt_team(void (*body)(void *arg), void *arg, int threads)
 {
-#ifdef _OPENMP
-    if (threads > 1 && !leading && !busy && !alone) {
-        team w;
-        keeps = 1;
-        if (threads > MOST) threads = MOST;
-        seat seats[threads - 1]; /* all of them would be a third of a small thread's stack */
-        w.seats = seats;
-        w.body = body;
-        w.body_arg = arg;
-        for (int t = 1; t < threads; t++) {
-            atomic_init(&w.seats[t - 1].go.word, 0);
-            atomic_init(&w.seats[t - 1].done.word, 0);
-            atomic_init(&w.seats[t - 1].claimed, 0);
-        }
-        atomic_init(&w.over, 0);
-        atomic_store_explicit(&w.open, 1, memory_order_release);
-        gather(&w, threads);
+    if (threads <= 1 || leading || busy) {
+        body(arg);
         return;
     }
-#endif
-    (void)threads;
+    team m;
+    gather(&m, threads);
+    leading = &m;
     body(arg);
+    leading = NULL;
+    dismiss(&m);
 }
 
 /* ---- kernels ---- */
@@ -279,10 +235,6 @@ typedef struct launch {
 static void hand_out_one(void *arg)
 {
     launch *l = arg;
-    if (!leading) { /* no team to be had */
-        l->kernel(l->arg, 0, 1);
-        return;
-    }
     hand_out(leading, l->kernel, l->arg, l->threads < leading->size ? l->threads : leading->size);
 }
 
@@ -302,30 +254,61 @@ static atomic_flag noting = ATOMIC_FLAG_INIT;
 void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine)
 {
     if (mine->at == INT64_MAX) return;
-    while (atomic_flag_test_and_set_explicit(&noting, memory_order_acquire)) relax();
+    while (atomic_flag_test_and_set_explicit(&noting, memory_order_acquire)) counter_relax();
     if (mine->at < all->at) *all = *mine;
     atomic_flag_clear_explicit(&noting, memory_order_release);
 }
 
-/* ---- fork ---- */
+/* ---- fork, unload, exit ---- */
 
-/* A child has no thread but the one that forked, and OpenMP would wait in it for those that it has kept.  So
- * they are let go before; both processes get new ones with their next region. */
+/* Ends the threads of idle workers.  With the lock held. */
+static void end_idle(void)
+{
+    for (worker *w = pool.idle; w; w = w->next)
+        if (w->alive) {
+            w->quit = 1;
+            counter_advance(&w->work);
+        }
+    for (worker *w = pool.idle; w; w = w->next)
+        if (w->alive) {
+            pthread_join(w->thread, NULL);
+            w->alive = 0;
+        }
+}
+
+/* A child has no thread but the one that forked.  Both processes start new ones with their next step. */
 static void before_fork(void)
 {
-#if defined _OPENMP && (_OPENMP >= 201811 || (defined __GNUC__ && __GNUC__ >= 9))
-    if (keeps && !omp_in_parallel() && omp_pause_resource_all(omp_pause_soft) == 0) keeps = 0;
-#endif
+    pthread_mutex_lock(&pool.lock);
+    end_idle();
 }
 
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* Teams of other threads are not here, and no longer hold their workers. */
 static void in_child(void)
 {
-    alone |= keeps;
-    atomic_flag_clear_explicit(&noting, memory_order_relaxed); /* held by a thread that is not here */
+    for (int i = 0; i < pool.used; i++) pool.all[i].alive = 0;
+    pool.running = leading ? leading->size : 0;
+    if (!leading) pool.idle = NULL, pool.used = 0;
+    atomic_flag_clear_explicit(&noting, memory_order_relaxed); /* perhaps held by another thread */
+    pthread_mutex_unlock(&pool.lock);
 }
 
-/* Handlers go with the object that they lie in: an unloaded step leaves none. */
+/* The handlers go with the object that they lie in, so an unloaded step leaves none. */
 __attribute__((constructor)) static void watch_forks(void)
 {
-    (void)pthread_atfork(before_fork, NULL, in_child);
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* The code of the threads goes when the object is unloaded.  Here also at the end of the process, where other
+ * threads may still be in a step: their workers are left alone. */
+__attribute__((destructor)) static void end_threads(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    end_idle();
+    pthread_mutex_unlock(&pool.lock);
 }

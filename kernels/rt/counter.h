@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What threads wait on: a counter of events that one thread makes and at most one other waits for.  A wait
+ * spins for a bounded time and then sleeps on a futex.
+ */
+#ifndef KERNELS_RT_COUNTER_H
+#define KERNELS_RT_COUNTER_H
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Twice the number of events, plus 1 while the waiter sleeps; alone on its cache line.  advance() changes it
+ * as its last access, so a waiter may free the counter. */
+typedef struct counter {
+    _Alignas(64) _Atomic uint32_t value;
+} counter;
+
+/* The spin is as long as the kernels of a step keep threads apart on idle cores.  Longer ones take the core
+ * from whoever else has work for it, the waited-for thread included: bench/shared_host.sh. */
+enum { SPIN_NS = 30000, LOOKS_PER_CLOCK = 16 };
+
+static inline void counter_relax(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static inline int64_t counter_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline int counter_spin(counter *c, uint32_t old)
+{
+    for (int64_t start = 0;;) {
+        for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+            if (atomic_load_explicit(&c->value, memory_order_acquire) != old) return 1;
+            counter_relax();
+        }
+        int64_t t = counter_now();
+        if (!start) start = t;
+        if (t - start > SPIN_NS) return 0;
+    }
+}
+
+/* Returns the value once it is no longer `old`, which is even. */
+static inline uint32_t counter_await(counter *c, uint32_t old)
+{
+    if (!counter_spin(c, old)) {
+#ifdef __linux__
+        uint32_t expected = old, asleep = old | 1;
+        if (atomic_compare_exchange_strong(&c->value, &expected, asleep)) {
+            while (atomic_load(&c->value) == asleep)
+                syscall(SYS_futex, &c->value, FUTEX_WAIT_PRIVATE, asleep, NULL, NULL, 0);
+            atomic_fetch_and(&c->value, ~UINT32_C(1));
+        }
+#else
+        while (atomic_load(&c->value) == old) sched_yield();
+#endif
+    }
+    return atomic_load_explicit(&c->value, memory_order_acquire);
+}
+
+static inline uint32_t counter_value(counter *c)
+{
+    return atomic_load_explicit(&c->value, memory_order_relaxed) & ~UINT32_C(1);
+}
+
+static inline void counter_advance(counter *c)
+{
+    uint32_t old = atomic_fetch_add(&c->value, 2);
+#ifdef __linux__
+    if (old & 1) syscall(SYS_futex, &c->value, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+#else
+    (void)old;
+#endif
+}
+
+#endif
