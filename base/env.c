@@ -103,8 +103,35 @@ void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t s
     s->size = size;
 }
 
-/* The line a place names, copied without its line end; NULL when the text is not known. */
-static const char *quote(gcut_env *env, gcut_place at)
+enum {
+    QUOTED = 160,  /* bytes of a line that are quoted, about */
+    MESSAGE = 4096 /* bytes of a message at most */
+};
+
+static bool is_continuation(char c) /* of a character in UTF-8 */
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Of a longer line what is around column col, with "..." where it is cut, between characters.  A character
+ * has four bytes at most: in other bytes than UTF-8 the search for its end stops there. */
+static const char *around(gcut_arena *a, const char *line, size_t n, int *col)
+{
+    size_t at = *col > 0 ? (size_t)*col - 1 : 0, from = 0, to = n;
+    if (n <= QUOTED) return gcut_strndup(a, line, n);
+    if (at > n) at = n;
+    if (at > QUOTED / 2) from = at - QUOTED / 2;
+    if (n - from > QUOTED) to = from + QUOTED;
+    for (int k = 0; k < 3 && from > 0 && is_continuation(line[from]); k++) from--;
+    for (int k = 0; k < 3 && to < n && is_continuation(line[to]); k++) to++;
+    if (*col > 0) *col = (int)(at - from) + 1 + (from > 0 ? 3 : 0);
+    return gcut_printf(a, "%s%.*s%s", from > 0 ? "..." : "", (int)(to - from), line + from,
+                       to < n ? "..." : "");
+}
+
+/* The line a place names, copied without its line end; NULL when the text is not known.  *col is the place's
+ * column, and becomes that of what is copied. */
+static const char *quote(gcut_env *env, gcut_place at, int *col)
 {
     const gcut_source *s = at.file && at.line > 0 ? find_source(env, at.file) : NULL;
     if (!s) return NULL;
@@ -117,10 +144,27 @@ static const char *quote(gcut_env *env, gcut_place at)
     const char *stop = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
     if (!stop) stop = end;
     if (stop > p && stop[-1] == '\r') stop--;
-    return gcut_strndup(env->diag_arena, p, (size_t)(stop - p));
+    return around(env->diag_arena, p, (size_t)(stop - p), col);
 }
 
 /* ---- diagnostics ---- */
+
+/* A message may quote a name as long as its file. */
+static const char *shortened(gcut_arena *a, const char *s)
+{
+    size_t n = strlen(s);
+    if (n <= MESSAGE) return s;
+    for (n = MESSAGE; n > MESSAGE - 3 && is_continuation(s[n]);) n--;
+    return gcut_printf(a, "%.*s...", (int)n, s);
+}
+
+void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at)
+{
+    d->at = at;
+    if (at.file) d->at.file = gcut_strndup(env->diag_arena, at.file, strlen(at.file));
+    d->caret = at.col;
+    d->source = quote(env, at, &d->caret);
+}
 
 /* The diagnostics' arena exists only while there are some, so that clearing them cannot fail. */
 static void record(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
@@ -128,11 +172,10 @@ static void record(gcut_env *env, gcut_status status, gcut_place at, const char 
 {
     if (!env->diag_arena) env->diag_arena = gcut_arena_new(env, NULL);
     gcut_arena *a = env->diag_arena;
-    gcut_diag d = {.status = status, .at = at};
-    d.message = gcut_vprintf(a, fmt, ap);
+    gcut_diag d = {.status = status};
+    d.message = shortened(a, gcut_vprintf(a, fmt, ap));
     if (hint) d.hint = gcut_strndup(a, hint, strlen(hint));
-    if (at.file) d.at.file = gcut_strndup(a, at.file, strlen(at.file));
-    d.source = quote(env, at);
+    gcut_diag_locate(env, &d, at);
     env->diags = gcut_vec_room(a, env->diags, env->ndiags, &env->cap_diags, sizeof d);
     env->diags[env->ndiags++] = d;
 }
@@ -178,7 +221,7 @@ static void add_caret(gcut_text *t, const char *line, int col)
     for (int i = 0; i < col - 1 && line[i]; i++) {
         if (line[i] == '\t')
             gcut_text_addn(t, "\t", 1);
-        else if (((unsigned char)line[i] & 0xC0) != 0x80)
+        else if (!is_continuation(line[i]))
             gcut_text_addn(t, " ", 1);
     }
     gcut_text_addn(t, "^", 1);
@@ -201,9 +244,9 @@ const char *gcut_diag_text(gcut_arena *arena, const gcut_diag *diag)
         gcut_text_add(&t, "  ");
         add_line(&t, diag->source);
         gcut_text_add(&t, "\n");
-        if (at->col > 0) {
+        if (diag->caret > 0) {
             gcut_text_add(&t, "  ");
-            add_caret(&t, diag->source, at->col);
+            add_caret(&t, diag->source, diag->caret);
             gcut_text_add(&t, "\n");
         }
     }

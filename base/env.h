@@ -44,7 +44,9 @@ typedef struct gcut_diag {
     gcut_place at;
     const char *message; /* one sentence, no newline */
     const char *hint;    /* NULL or what to do about it; may have several lines */
-    const char *source;  /* NULL or the offending line, without its newline */
+    const char
+        *source; /* NULL or the offending line, without its newline; of a long one the part around at.col */
+    int caret;   /* at.col in it */
 } gcut_diag;
 
 /* Text that diagnostics quote from; registered by whoever reads a file. */
@@ -81,6 +83,8 @@ void gcut_report(gcut_env *env, gcut_status status, gcut_place at, const char *h
 /* Records a diagnostic and throws its status. hint may be NULL. */
 _Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
                          ...) GCUT_PRINTF(5, 6);
+/* Gives a recorded diagnostic its place, and the line there. */
+void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at);
 void gcut_diags_clear(gcut_env *env);
 /* Text and file name are copied. */
 void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size);

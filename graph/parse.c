@@ -106,19 +106,17 @@ static void run(void *arg)
     gcut_arena_free(p->scratch);
 }
 
-/* What the graph itself refuses (a size beyond 64 bits, say) has no line; it is the one being read. */
+/* What the graph itself refuses (a size beyond 64 bits, say) has no line; it is that of the op being built,
+ * or else the one being read. */
 static void complete_place(void *arg)
 {
     const job *j = arg;
     const gcut_parser *p = &j->parser;
     gcut_env *env = j->env;
     if (!env->ndiags || !p->lx.line || env->diags[env->ndiags - 1].at.line) return;
-    gcut_diag *d = &env->diags[env->ndiags - 1];
-    const char *eol = memchr(p->lx.line_at, '\n', (size_t)(p->lx.end - p->lx.line_at));
-    d->at = (gcut_place){gcut_strndup(env->diag_arena, j->file, strlen(j->file)), p->lx.line,
-                         p->tok.line == p->lx.line ? p->tok.col : 1};
-    d->source =
-        gcut_strndup(env->diag_arena, p->lx.line_at, (size_t)((eol ? eol : p->lx.end) - p->lx.line_at));
+    gcut_place at = {j->file, p->lx.line, p->tok.line == p->lx.line ? p->tok.col : 1};
+    if (p->building) at = gcut_loc_place(p->m, p->building);
+    gcut_diag_locate(env, &env->diags[env->ndiags - 1], at);
 }
 
 /* Catches on the way out, for two things only: to free the half-read module, which may have no parent to do

@@ -33,6 +33,7 @@ typedef struct gcut_parser {
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;
+    gcut_locid building;         /* where the op stands whose node is being made, 0 = none is */
     GCUT_VEC(gcut_token) halves; /* the functions that pairs name; they may follow */
     GCUT_VEC(gcut_loc_use) uses;
     gcut_loc_slot *slot; /* the location table, hashed by number */

@@ -369,7 +369,9 @@ static void build(gcut_parser *p, statement *s)
                            .types = typed ? types.at : NULL,
                            .names = names.at,
                            .ntypes = types.n};
+    p->building = s->own;
     gcut_node_make(p->g, &spec);
+    p->building = 0;
     uint32_t nres = p->g->nodes.at[p->g->nodes.n - 1].nres;
     if (nres != s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "'%s' has %u result%s, found names for %u",

@@ -244,6 +244,52 @@ static void test_nest(void **state)
 
 /* ---- diagnostics ---- */
 
+/* Of a line of a megabyte a part is quoted, whose characters are whole and whose caret stands where it
+ * should. */
+static void long_lines_body(void *arg)
+{
+    gcut_env *env = ((world *)arg)->env;
+    enum { N = 1 << 20 };
+    char *line = malloc(N + 1);
+    assert_non_null(line);
+    for (size_t i = 0; i < N; i += 2) memcpy(line + i, "\xC3\xA9", 2); /* each a character of two bytes */
+    gcut_source_add(env, "a.gcut", line, N);
+    static const int columns[] = {1, 81, 82, 83, 163, 5000, N - 159, N - 80, N - 1, N, N + 1, N + 50, 0};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        int col = columns[i];
+        bool inside = col > 0 && col <= N;
+        memcpy(line + (inside ? (col - 1) / 2 * 2 : 0), "!?", 2);
+        gcut_source_add(env, "a.gcut", line, N);
+        gcut_report(env, GCUT_ETYPE, (gcut_place){"a.gcut", 1, col}, NULL, "here");
+        const gcut_diag *d = &env->diags[env->ndiags - 1];
+        const char *s = d->source;
+        size_t n = strlen(s);
+        assert_true(n > 80 && n < 200);
+        assert_true(!memcmp(s, "...", 3) == (col > 82)); /* a cut is between characters */
+        for (const char *c = s; *c;) {
+            bool two = *c == '\xC3';
+            assert_true(two ? c[1] == '\xA9' : *c == '.' || *c == '!' || *c == '?');
+            c += 1 + two;
+        }
+        if (inside) assert_int_equal(s[d->caret - 1], col % 2 ? '!' : '?');
+        if (col > N) assert_true(d->caret > (int)n);
+        assert_non_null(gcut_diag_text(env->arena, d));
+        for (size_t k = 0; k < N; k += 2) memcpy(line + k, "\xC3\xA9", 2);
+    }
+    free(line);
+    gcut_report(env, GCUT_ETYPE, (gcut_place){0}, NULL, "no value %%%0*d", 100000, 7);
+    const char *m = env->diags[env->ndiags - 1].message;
+    assert_true(strlen(m) < 5000 && !strcmp(m + strlen(m) - 3, "..."));
+}
+
+static void test_long_lines(void **state)
+{
+    (void)state;
+    world w = {.env = gcut_env_new(NULL, NULL)};
+    must(w.env, long_lines_body, &w);
+    gcut_env_free(w.env);
+}
+
 static void diags_body(void *arg)
 {
     gcut_env *env = ((world *)arg)->env;
@@ -390,10 +436,10 @@ static void test_reals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),   cmocka_unit_test(test_defer), cmocka_unit_test(test_vec),
-        cmocka_unit_test(test_overflow), cmocka_unit_test(test_sweep), cmocka_unit_test(test_nest),
-        cmocka_unit_test(test_diags),    cmocka_unit_test(test_json),  cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_defer), cmocka_unit_test(test_vec),
+        cmocka_unit_test(test_overflow),   cmocka_unit_test(test_sweep), cmocka_unit_test(test_nest),
+        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_diags), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_strings),    cmocka_unit_test(test_reals),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
