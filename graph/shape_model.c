@@ -75,6 +75,7 @@ void gcut_shape_upsample(infer *s)
     for (uint32_t k = 0; k < 2; k++) {
         if (!gcut_dim_known(factor[k]) || factor[k] < 1)
             BAD(s, "'upsample': factor must be numbers >= 1, not %s", show_dim(s, factor[k]));
+        if (factor[k] > 1 && !strcmp(mode, "bilinear")) require_element(s, 0, 2 + k); /* the edge repeats */
         s->out->dim[2 + k] = dim2(s, GCUT_DIM_MUL, x->dim[2 + k], factor[k]);
     }
 }
@@ -108,7 +109,8 @@ static void attention_operands(infer *s, uint32_t nx)
     require(s, q->dim[0], k->dim[0]);
     require(s, q->dim[3], k->dim[3]);
     for (uint32_t d = 0; d < 3; d++) require(s, k->dim[d], v->dim[d]);
-    gcut_dim rest = dim2(s, GCUT_DIM_MOD, q->dim[1], k->dim[1]);
+    gcut_dim rest =
+        k->dim[1] == 0 ? q->dim[1] : dim2(s, GCUT_DIM_MOD, q->dim[1], k->dim[1]); /* no heads: of none */
     if (rest != 0) require(s, rest, 0);
     if (nx < 4) return;
     const gcut_type *b = in(s, 3);

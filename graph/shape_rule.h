@@ -79,6 +79,16 @@ static inline void require_le(infer *s, gcut_dim a, gcut_dim b)
     if (top != b) require(s, top, b);
 }
 
+/* Axis d of operand k has an element, tested at run time where it cannot be decided. */
+static inline void require_element(infer *s, uint32_t k, uint32_t d)
+{
+    gcut_dim n = in(s, k)->dim[d];
+    if (n == 0)
+        BAD(s, "'%s': axis %u of operand %u, %s, has no elements; it needs at least one", opname(s), d, k + 1,
+            show(s, in(s, k)));
+    require_le(s, 1, n);
+}
+
 static inline void same_shape(infer *s, uint32_t a, uint32_t b)
 {
     const gcut_type *x = in(s, a), *y = in(s, b);

@@ -58,8 +58,28 @@ static void declare_scratch(gcut_loop *l)
     }
 }
 
+static bool is_empty(const gcut_loop *l)
+{
+    return l->u->rows == 0 || l->u->inner == 0;
+}
+
+/* What emit_body declares, and a walk over nothing does not use. */
+static void disuse(gcut_loop *l)
+{
+    W(l, "    (void)r0, (void)r1, (void)%s;\n", l->u->flat ? "E" : "C");
+    if (l->columns) W(l, "    (void)j0, (void)j1;\n");
+    for (uint32_t k = 1; k <= l->nbuffers; k++) W(l, "    (void)p%u;\n", k - 1);
+    for (uint32_t i = 0; i < l->n; i++) {
+        const gcut_member *x = &l->at[i];
+        if (x->keep == GCUT_SCRATCH) W(l, "    (void)s%u;\n", x->v);
+        if (x->level == GCUT_L_COLUMN) W(l, "    (void)q%u;\n", x->v);
+    }
+}
+
 static void emit_rows(gcut_loop *l)
 {
+    if (is_empty(l)) disuse(l);
+    if (l->u->rows == 0) return; /* addresses in axes of size 0 would divide by it */
     bool *seen = gcut_calloc(l->m->arena, l->g->values.n, sizeof *seen);
     W(l, "    for (int64_t r = r0; r < r1; r++) {\n");
     if (l->u->flat)
@@ -67,7 +87,7 @@ static void emit_rows(gcut_loop *l)
           GCUT_CHUNK);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
-        if (x->level != GCUT_L_FULL || l->h->buffer[x->v] == GCUT_NONE) continue;
+        if (x->level != GCUT_L_FULL || l->h->buffer[x->v] == GCUT_NONE || l->u->inner == 0) continue;
         if (l->fill)
             W(l, "        %s *const o%u = (%s *)out + (r - r0) * ld;\n", gcut_c_type(gcut_loop_dtype(l, x)),
               x->v, gcut_c_type(gcut_loop_dtype(l, x)));

@@ -299,8 +299,20 @@ static void begin_strip(gcut_loop *l, const column *c)
             W(l, "        %s w%u[%d];\n", gcut_c_type(gcut_loop_dtype(l, &l->at[i])), l->at[i].v, c->strip);
 }
 
+/* Of rows that are constantly empty only the accumulators exist: an address in them would divide by 0. */
+static void emit_no_columns(gcut_loop *l, int p)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (gcut_loop_sink(l, &l->at[i], p) && l->at[i].reduces && l->at[i].level == GCUT_L_ROW)
+            gcut_loop_declare_accumulator(l, &l->at[i], "        ");
+}
+
 void gcut_loop_phase(gcut_loop *l, int p, bool *seen)
 {
+    if (l->u->inner == 0) {
+        emit_no_columns(l, p);
+        return;
+    }
     bool any = false;
     memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < l->n; i++) {
@@ -342,5 +354,7 @@ void gcut_loop_row_values(gcut_loop *l, int p)
         if (l->h->buffer[x->v] != GCUT_NONE)
             W(l, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(l, x->v), gcut_c_type(gcut_loop_dtype(l, x)),
               x->v);
+        else if (l->u->inner == 0) /* no column reads it */
+            W(l, "        (void)v%u;\n", x->v);
     }
 }

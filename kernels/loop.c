@@ -106,9 +106,11 @@ static int64_t local_bytes(const gcut_loop *l, gcut_ref v)
     return gcut_dtype_bytes(gcut_type_of(l->g, v)->dtype);
 }
 
-/* bytes of one row of v, in whole cache lines */
+/* bytes of one row of v, in whole cache lines; a row that is constantly empty has one, so that there is a
+ * buffer for what the emitted code declares */
 gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v)
 {
+    if (l->u->inner == 0) return 64;
     gcut_dim n = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, l->u->inner, local_bytes(l, v));
     return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
 }
