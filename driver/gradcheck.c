@@ -20,6 +20,7 @@
 typedef struct probe {
     gcut_trial *c;
     const gcut_graph *g; /* the primal */
+    const gcut_step *s;  /* has the sizes */
     gcut_array *in;      /* by parameter of g */
     uint32_t loss;       /* result number */
     double at_rest;      /* the loss with nothing moved */
@@ -38,7 +39,7 @@ static double loss_at(const probe *q, uint32_t k, int64_t i, double h)
         moved.u.f[i] += h;
         in[k] = moved;
     }
-    gcut_interp(q->g, GCUT_EXACT, a, in, out, NULL);
+    gcut_interp_at(q->g, GCUT_EXACT, a, in, q->s->size, q->s->nsizes, out, NULL);
     double y = out[q->loss].u.f[0];
     gcut_arena_free(a);
     return y;
@@ -170,6 +171,7 @@ static void gradcheck(void *arg)
     const gcut_graph *g = s->p->primal;
     probe q = {.c = c,
                .g = g,
+               .s = s,
                .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in),
                .loss = loss_result(c, g, o.loss)};
     for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = gcut_trial_array(c->a, &s->slot[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "driver/pipeline.h"
+#include "graph/interp.h"
 #include "graph/passes.h"
 #include "graph/text.h"
 
@@ -64,6 +65,22 @@ const char *gcut_show(gcut_graph *g, const gcut_options *opt, gcut_stage_name st
     return gcut_guard(j.env, show, &j) ? j.text : NULL;
 }
 
+/* Sizes that a run has from its options alone. */
+static void say_undetermined(const job *j, gcut_text *t)
+{
+    const gcut_graph *g = j->g;
+    gcut_arena *a = gcut_arena_new(j->env, j->env->arena);
+    gcut_dim *free = gcut_calloc(a, g->decls.n + 1, sizeof *free);
+    uint32_t n, m;
+    const gcut_dim_binding *at = gcut_default_sizes(a, g, NULL, 0, &n);
+    m = gcut_undetermined(g, at, n, free);
+    for (uint32_t i = 0; i < m; i++)
+        gcut_text_add(t, "%s%s", i ? ", " : "; no parameter's shape determines ",
+                      gcut_dim_symbol_name(g->module->dims, free[i]));
+    if (m) gcut_text_add(t, ", give %s by --at", m == 1 ? "it" : "them");
+    gcut_arena_free(a);
+}
+
 static void describe(void *arg)
 {
     job *j = arg;
@@ -82,6 +99,7 @@ static void describe(void *arg)
     if (g->checks.n)
         gcut_text_add(&t, "; %u equalit%s of sizes checked at run time", g->checks.n,
                       g->checks.n == 1 ? "y" : "ies");
+    say_undetermined(j, &t);
     j->text = t.at;
 }
 

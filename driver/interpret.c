@@ -52,7 +52,8 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
         if (!given) in[i] = load(s, a, name, g->params.at[i].role);
     }
     if (values) *values = gcut_calloc(a, g->values.n, sizeof **values);
-    gcut_interp(g, s->p->opt.exact ? GCUT_EXACT : GCUT_STATED, a, in, out, values ? *values : NULL);
+    gcut_interp_at(g, s->p->opt.exact ? GCUT_EXACT : GCUT_STATED, a, in, s->size, s->nsizes, out,
+                   values ? *values : NULL);
     return out;
 }
 

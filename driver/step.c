@@ -236,7 +236,7 @@ static void find_sizes(gcut_step *s)
                           x->name);
     }
     gcut_dim_binding *check = gcut_calloc(s->memory, g->decls.n + 1, sizeof *check);
-    gcut_bind_dims(g, dims, check, g->decls.n + 1);
+    gcut_bind_dims(g, dims, s->size, s->nsizes, check, g->decls.n + 1);
 }
 
 /* ---- what the step owns ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From concrete parameter shapes to the values of a graph's symbols.
+ * From concrete parameter shapes, and sizes given beside them, to the values of a graph's symbols.
  */
 #include "graph/eval.h"
 
@@ -113,7 +113,19 @@ static void check_params(const binder *s)
     }
 }
 
-/* Only symbols that a parameter determined: a half of a split may declare sizes it never sees. */
+/* A given size of a symbol that nothing has bound yet. */
+static bool take_given(binder *s, const gcut_dim_binding *given, uint32_t ngiven)
+{
+    for (uint32_t i = 0; i < s->g->decls.n; i++)
+        for (uint32_t k = 0; k < ngiven; k++)
+            if (given[k].sym == s->g->decls.at[i].sym && !bound(s, given[k].sym) && s->n < s->room) {
+                add(s, given[k].sym, given[k].value);
+                return true;
+            }
+    return false;
+}
+
+/* Only symbols that are bound: a half of a split may declare sizes it never sees. */
 static void check_decls(const binder *s)
 {
     const gcut_graph *g = s->g;
@@ -146,12 +158,37 @@ static void check_checks(const binder *s)
     }
 }
 
-uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, gcut_dim_binding *out, uint32_t room)
+uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, const gcut_dim_binding *given,
+                        uint32_t ngiven, gcut_dim_binding *out, uint32_t room)
 {
     binder s = {g, dims, out, 0, room};
-    solve_all(&s);
+    do {
+        solve_all(&s);
+    } while (take_given(&s, given, ngiven));
     check_params(&s);
     check_decls(&s);
     check_checks(&s);
     return s.n;
+}
+
+uint32_t gcut_undetermined(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat, gcut_dim *out)
+{
+    gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
+    const int64_t **dims = gcut_calloc(a, g->params.n + 1, sizeof *dims);
+    bool all = true;
+    for (uint32_t k = 0; k < g->params.n; k++) {
+        const gcut_type *t = gcut_type_of(g, g->params.at[k].value);
+        int64_t *d = gcut_calloc(a, t->rank + 1u, sizeof *d);
+        for (uint32_t r = 0; r < t->rank; r++)
+            all = all && gcut_dim_eval(g->module->dims, t->dim[r], at, nat, &d[r]);
+        dims[k] = d;
+    }
+    gcut_dim_binding *bind = gcut_calloc(a, g->decls.n + 2, sizeof *bind);
+    binder s = {g, dims, bind, 0, g->decls.n + 1};
+    if (all) solve_all(&s);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->decls.n && all; i++)
+        if (!bound(&s, g->decls.at[i].sym)) out[n++] = g->decls.at[i].sym;
+    gcut_arena_free(a);
+    return n;
 }

@@ -196,7 +196,7 @@ static gcut_array result_of(const gcut_eval *e, uint32_t k, gcut_arena *a)
 
 /* Throws unless the arrays have the dtype and rank of the parameters; sizes are gcut_bind_dims' to check. */
 static uint32_t bind_params(const gcut_graph *g, gcut_arena *a, const gcut_array *params,
-                            gcut_dim_binding *bind)
+                            const gcut_dim_binding *given, uint32_t ngiven, gcut_dim_binding *bind)
 {
     const int64_t **dims = gcut_calloc(a, g->params.n + 1, sizeof *dims);
     for (uint32_t k = 0; k < g->params.n; k++) {
@@ -208,7 +208,7 @@ static uint32_t bind_params(const gcut_graph *g, gcut_arena *a, const gcut_array
                       gcut_dtype_name(params[k].dtype), (unsigned)params[k].rank);
         dims[k] = params[k].dim;
     }
-    return gcut_bind_dims(g, dims, bind, g->decls.n);
+    return gcut_bind_dims(g, dims, given, ngiven, bind, g->decls.n);
 }
 
 /* Evaluates every node; all[] holds the parameters by value id, and then everything. */
@@ -252,17 +252,23 @@ void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_arr
     take_results(body, all, out, a);
 }
 
-void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
-                 gcut_array *out, gcut_array *values)
+void gcut_interp_at(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
+                    const gcut_dim_binding *given, uint32_t ngiven, gcut_array *out, gcut_array *values)
 {
     /* Intermediates that nobody asked for go when the walk is over. */
     gcut_arena *work = values ? a : gcut_arena_new(g->module->env, a);
     gcut_array *all = gcut_calloc(work, g->values.n, sizeof *all);
     gcut_dim_binding *bind = gcut_calloc(work, g->decls.n + 1, sizeof *bind);
-    uint32_t nbind = bind_params(g, work, params, bind);
+    uint32_t nbind = bind_params(g, work, params, given, ngiven, bind);
     for (uint32_t k = 0; k < g->params.n; k++) all[g->params.at[k].value] = params[k];
     walk(g, prec, bind, nbind, all, work);
     take_results(g, all, out, a);
     for (gcut_ref v = 0; values && v < g->values.n; v++) values[v] = all[v];
     if (!values) gcut_arena_free(work);
+}
+
+void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
+                 gcut_array *out, gcut_array *values)
+{
+    gcut_interp_at(g, prec, a, params, NULL, 0, out, values);
 }

@@ -41,10 +41,19 @@ typedef enum gcut_precision {
 void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
                  gcut_array *out, gcut_array *values);
 
-/* Binds g's symbols from concrete parameter shapes; returns how many, at most room.  Throws GCUT_EDIM with a
+/* The same, where no parameter's shape determines every symbol: those have their `given` sizes. */
+void gcut_interp_at(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
+                    const gcut_dim_binding *given, uint32_t ngiven, gcut_array *out, gcut_array *values);
+
+/* Binds g's symbols from concrete parameter shapes, those that no shape determines to their `given` sizes;
+ * returns how many, at most room.  Throws GCUT_EDIM with a
  * sentence (which parameter, which axis, expected, found) when shapes, ranges, multiples or checks do not
  * hold. dims[k] are the sizes of parameter k (its declared rank). */
-uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, gcut_dim_binding *out,
-                        uint32_t room);
+uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, const gcut_dim_binding *given,
+                        uint32_t ngiven, gcut_dim_binding *out, uint32_t room);
+
+/* The symbols that no parameter's shape determines, at these sizes of all of them: a run has them from its
+ * caller.  `out` has room for g's declarations; returns how many: none where a shape has no value at `at`. */
+uint32_t gcut_undetermined(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat, gcut_dim *out);
 
 #endif

@@ -394,7 +394,7 @@ static void checks_body(void *arg)
     assert_int_equal(h->checks.n, 1);
     const int64_t *dims[] = {(int64_t[]){3}, (int64_t[]){4}};
     gcut_dim_binding b[4];
-    gcut_bind_dims(h, dims, b, 4); /* throws */
+    gcut_bind_dims(h, dims, NULL, 0, b, 4); /* throws */
 }
 static void checks(void **state)
 {
