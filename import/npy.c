@@ -181,6 +181,24 @@ static const void *to_row_major(gcut_arena *arena, const gcut_npy *x, const char
     return out;
 }
 
+/* Kernels compute with a bool as with the number 0 or 1; NumPy writes no other, though it reads any byte as
+ * true. */
+static void check_bools(const reader *s, gcut_arena *arena)
+{
+    const gcut_npy *x = &s->out;
+    const unsigned char *at = x->data;
+    int64_t k = 0, index[GCUT_MAX_RANK];
+    while (k < x->n && at[k] <= 1) k++;
+    if (k == x->n) return;
+    unsigned found = at[k];
+    for (uint32_t r = x->rank; r-- > 0; k /= x->dim[r]) index[r] = k % x->dim[r];
+    gcut_text where = {.arena = arena};
+    for (uint32_t r = 0; r < x->rank; r++) gcut_text_add(&where, r ? ", %lld" : "%lld", (long long)index[r]);
+    gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = s->name}, "in Python: x.view('u1') != 0",
+              "'%s' holds bools, but its element [%s] is the byte %u, neither 0 nor 1", s->name,
+              x->rank ? where.at : "", found);
+}
+
 gcut_npy gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, size_t size)
 {
     const char *p = bytes;
@@ -204,6 +222,7 @@ gcut_npy gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, 
     s.out.n = (int64_t)n;
     s.out.data = p + start + length;
     if (s.fortran && s.out.rank > 1) s.out.data = to_row_major(arena, &s.out, s.out.data);
+    if (s.out.dtype == GCUT_bool) check_bools(&s, arena);
     return s.out;
 }
 

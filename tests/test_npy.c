@@ -97,11 +97,13 @@ static void round_trips(void **state)
     job *j = *state;
     static const int64_t shapes[][3] = {{2, 3, 4}, {0, 3, 4}, {24, 1, 1}, {5, 1, 1}, {1, 1, 1}};
     static const uint32_t ranks[] = {3, 3, 1, 1, 0};
-    unsigned char data[24 * 8], fill = 1;
-    for (size_t k = 0; k < sizeof data; k++) data[k] = fill = (unsigned char)(fill * 5 + 3);
+    unsigned char bytes[24 * 8], bools[24], fill = 1;
+    for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = fill = (unsigned char)(fill * 5 + 3);
+    for (size_t k = 0; k < sizeof bools; k++) bools[k] = bytes[k] & 1;
     for (int t = 0; t < GCUT_NDTYPES; t++)
         for (int s = 0; s < 5; s++) {
             if (t == GCUT_bf16) continue;
+            const unsigned char *data = t == GCUT_bool ? bools : bytes;
             gcut_npy x = {.dtype = (gcut_dtype)t, .rank = ranks[s], .n = 1, .data = data};
             for (uint32_t r = 0; r < ranks[s]; r++) x.n *= x.dim[r] = shapes[s][r];
             j->npy = x;
@@ -218,6 +220,23 @@ static void malformed_files(void **state)
     refuse(j, parse_body, GCUT_EIO, "cut short");
     j->bytes = "\x93NUMPY\2\0\0\0", j->size = 10;
     refuse(j, parse_body, GCUT_EIO, "cut short");
+}
+
+/* Kernels compute with a bool as with 0 or 1.  The index is that of the array, whatever the order of the
+ * file. */
+static void bools_that_are_neither_0_nor_1(void **state)
+{
+    job *j = *state;
+    static const unsigned char good[] = {0, 1, 1, 0, 1, 0}, bad[] = {0, 1, 1, 0, 255, 2};
+    parse(j, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3)}", good, 6);
+    must(j->env, parse_body, j);
+    assert_memory_equal(j->npy.data, good, 6);
+    parse(j, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3)}", bad, 6);
+    refuse(j, parse_body, GCUT_ETYPE, "element [1, 1] is the byte 255");
+    parse(j, 1, "{'descr': '|b1', 'fortran_order': True, 'shape': (2, 3)}", bad, 6);
+    refuse(j, parse_body, GCUT_ETYPE, "element [0, 2] is the byte 255");
+    parse(j, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': ()}", bad + 5, 1);
+    refuse(j, parse_body, GCUT_ETYPE, "element [] is the byte 2");
 }
 
 /* Whatever the bytes, a file is refused with one diagnostic or describes exactly the bytes it has.  Each
@@ -416,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(arrays, setup, teardown),
         cmocka_unit_test_setup_teardown(foreign_files, setup, teardown),
         cmocka_unit_test_setup_teardown(malformed_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(bools_that_are_neither_0_nor_1, setup, teardown),
         cmocka_unit_test_setup_teardown(mutants, setup, teardown),
         cmocka_unit_test_setup_teardown(whole_files, setup, teardown),
         cmocka_unit_test_setup_teardown(pipes_and_devices, setup, teardown),

@@ -435,7 +435,8 @@ GCUT_API void gcut_step_free(gcut_step *step); /* or with the context */
 GCUT_API const gcut_plan *gcut_step_plan(const gcut_step *step);
 
 /* Binds a parameter, input, state or cotangent (by its name) or a result ("loss", "grad.w") to memory of the
- * caller, packed row-major, of the declared dtype; it stays the caller's and must outlive the run.  What is
+ * caller, packed row-major, of the declared dtype; it stays the caller's and must outlive the run.  A bool is a
+ * byte 0 or 1, which runs do not check: what they compute of another byte is not defined.  What is
  * not bound the step owns: see gcut_step_value.  gcut_bind(step, "x", buf, 32, 784). */
 GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims);
 #define gcut_bind(step, name, at, ...)                                                                       \
