@@ -221,10 +221,9 @@ static const char *read_policy(gcut_arena *arena, const gcut_jnode *v)
     return s;
 }
 
-gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path)
+static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_jnode *v)
 {
     gcut_plan_file *f = gcut_calloc(arena, 1, sizeof *f);
-    const gcut_jnode *v = gcut_json_read(arena, path, FILE_LIMIT);
     f->path = gcut_strndup(arena, path, strlen(path));
     f->policy = read_policy(arena, gcut_jneed(v, "policy"));
     const gcut_jnode *lambda = gcut_jneed(v, "lambda");
@@ -251,6 +250,16 @@ gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path)
         *GCUT_PUSH(arena, &f->steps) = part;
     }
     return f;
+}
+
+gcut_plan_file *gcut_plan_file_parse(gcut_arena *arena, const char *name, const char *text, size_t n)
+{
+    return plan_of(arena, name, gcut_json_parse(arena, name, text, n));
+}
+
+gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path)
+{
+    return plan_of(arena, path, gcut_json_read(arena, path, FILE_LIMIT));
 }
 
 static bool flip_in(gcut_plan_part *part, const char *value)

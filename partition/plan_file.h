@@ -56,6 +56,7 @@ typedef struct gcut_plan_file {
 } gcut_plan_file;
 
 /* Throws GCUT_EIO, GCUT_ESYNTAX.  Memory from `arena`. */
+gcut_plan_file *gcut_plan_file_parse(gcut_arena *arena, const char *name, const char *text, size_t n);
 gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path);
 /* As if the file said the other fate of that value; nothing where it says nothing about it. */
 void gcut_plan_file_flip(gcut_plan_file *f, const char *value);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * libFuzzer entry of the text IR: what parses must print, and the print must
- * be a fixed point.  Built with -DGRADCUT_FUZZ=ON; run it as
- *     fuzz_parse corpus/ tests/corpus/
+ * be a fixed point.
  */
 #include <stdint.h>
 #include <stdlib.h>

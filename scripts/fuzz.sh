@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# fuzz.sh [SECONDS [READER…]]: fuzzes each reader of files (text npy plan machine) for SECONDS (600), one after the
+# other, at low priority.  build-fuzz/corpus/READER keeps what was found from run to run; what fails is left in
+# build-fuzz/failed/READER-… and is to become a test.  Needs clang.  GRADCUT_FUZZ_BUILD names another build folder.
+set -eu
+cd "$(dirname "$0")/.."
+build=${GRADCUT_FUZZ_BUILD:-build-fuzz}
+seconds=${1:-600}
+[ $# -gt 0 ] && shift
+[ $# -gt 0 ] || set -- text npy plan machine
+[ -d "$build" ] || cmake --preset fuzz -B "$build" >/dev/null
+cmake --build "$build" --target fuzz gradcut_cli
+mkdir -p "$build/failed"
+
+# Seeds: what the tests have, and what the command writes.
+command=$build/gradcut
+seed_text() { for f in tests/corpus/*.gcut tests/regress/*.gcut examples/*.gcut; do cp "$f" "$1/$(echo "$f" | tr / _)"; done; }
+seed_npy()
+{
+    printf 'gcut 1\nfunc @s(param %%a: f32[3, 2], param %%b: f64[], param %%c: f16[0, 4]) -> (out loss: f32[], out p: bool[3, 2], out i: i64[3]) {\n%%loss = sum(%%a) %%p = gt(%%a, %%a) %%i = argmax(%%a, axis=1) return %%loss, %%p, %%i\n}\n' >"$1/seed.gcut"
+    "$command" run "$1/seed.gcut" --backend eager --out "$1" >/dev/null
+    rm "$1/seed.gcut"
+    rm -rf "$1"/*.d
+}
+seed_plan()
+{
+    cp tests/plans/*.json "$1"
+    for policy in mincut save-all recompute-all; do
+        "$command" plan tests/plans/six.gcut --policy $policy --json >"$1/six_$policy.json"
+        "$command" plan tests/corpus/loops.gcut --policy $policy --json >"$1/loops_$policy.json" || true
+    done
+}
+seed_machine() { GCUT_FUZZ_SEED=$1/shipped.json "$build/fuzzed/fuzz_machine" -runs=0 >/dev/null 2>&1; }
+
+status=0
+for reader; do
+    corpus=$build/corpus/$reader
+    mkdir -p "$corpus"
+    rm -rf "$build/seeds"
+    mkdir -p "$build/seeds"
+    "seed_$reader" "$build/seeds"
+    echo "== $reader"
+    nice -n 19 "$build/fuzzed/fuzz_$reader" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 \
+        -print_final_stats=1 -verbosity=0 -artifact_prefix="$build/failed/$reader-" "$corpus" "$build/seeds" || status=1
+done
+exit $status
