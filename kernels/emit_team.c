@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * How many threads a step's team has: as many as its busiest kernel is worth, found by init.  A step whose
- * kernels all run on one thread has no team, and costs no parallel region.
+ * kernels all run on one thread has no team, and takes no worker from the pool.
  */
 #include <string.h>
 
@@ -16,8 +16,8 @@ static gcut_dim product(gcut_module *m, const gcut_dim *d, uint32_t n)
     return p;
 }
 
-/* Where the run-time library decides by itself, about what it will say.  A kernel that wants more threads
- * than the team has opens a region of its own, so this decides about time alone. */
+/* Where the run-time library decides by itself, about what it will say.  In a step without a
+ * team, a kernel that wants threads takes a team of its own, so this decides about time alone. */
 static const char *estimate(gcut_module *m, const gcut_half *h, const gcut_unit *u)
 {
     const gcut_type *t;

@@ -312,9 +312,9 @@ static inline void gcut_rt_share(int64_t n, int64_t grain, int t, int parts, int
     *end = gcut_rt_min(e * grain, n);
 }
 
-/* Runs body(arg), on the calling thread, with a team of so many threads at hand: gcut_rt_parallel inside of
- * it gives them work instead of opening a region.  Without a team when threads is 1 or inside of another one.
- */
+/* Runs body(arg) on the calling thread, with a team of up to so many threads, itself among them, to which
+ * gcut_rt_parallel inside of it gives work.  Without a team when threads is 1 or inside of another one.  Any
+ * thread may call this, several at once too.  The workers stay for the next team, asleep. */
 void gcut_rt_team(void (*body)(void *arg), void *arg, int threads);
 /* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt <= threads threads and waits; directly when threads is 1, or
  * inside of such a kernel. */
