@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,12 @@ static void test_users(void **state)
     for (int i = 0; i < 4; i++) assert_true(j[i].sum >= 200);
 }
 
+static void note_threads(void *arg)
+{
+    run_kernels(&(job){.kernels = 50, .threads = 6});
+    *(int *)arg = count_threads(NULL);
+}
+
 /* Inside of a parallel region of OpenMP, and behind one. */
 static void test_openmp(void **state)
 {
@@ -171,12 +179,6 @@ static void test_openmp(void **state)
 }
 
 #ifdef __linux__
-static void note_threads(void *arg)
-{
-    run_kernels(&(job){.kernels = 50, .threads = 6});
-    *(int *)arg = count_threads(NULL);
-}
-
 /* Between steps every worker comes to sleep: if one spun on, this test would never end. Steps that follow on
  * each other share their workers. */
 static void test_idle(void **state)
@@ -305,12 +307,49 @@ static void test_fork(void **state)
     }
 }
 
+/* The system refuses every refuse-th new thread; 0: none. The linker has pthread_create call this one. */
+static _Atomic int refuse;
+typedef void *thread_fn(void *arg);
+int __real_pthread_create(pthread_t *id, const pthread_attr_t *attr, thread_fn *fn, void *arg);
+int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, thread_fn *fn, void *arg);
+int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, thread_fn *fn, void *arg)
+{
+    static _Atomic int asked;
+    if (refuse && ++asked % refuse == 0) return EAGAIN;
+    return __real_pthread_create(id, attr, fn, arg);
+}
+
+static void run_refused(void *every)
+{
+    job j = {.kernels = 100, .threads = 8};
+    refuse = *(int *)every;
+    for (int k = 0; k < 10; k++) gcut_rt_team(run_kernels, &j, 8);
+    refuse = 0;
+#ifdef __linux__
+    int threads = 0;
+    gcut_rt_team(note_threads, &threads, 8);
+    if (threads < 5) _exit(1);
+#endif
+}
+
+/* Teams are smaller where threads are refused, and whole again later. */
+static void test_refused(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* see CHILD_THREADS */
+#endif
+    for (int every = 1; every <= 4; every++) run_child(run_refused, &every);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_sleep),  cmocka_unit_test(test_no_team),
-        cmocka_unit_test(test_nested),  cmocka_unit_test(test_users),  cmocka_unit_test(test_note),
-        cmocka_unit_test(test_fork),    cmocka_unit_test(test_openmp), cmocka_unit_test(test_default_threads),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_no_team), cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_users),   cmocka_unit_test(test_note),
+        cmocka_unit_test(test_fork),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_openmp),  cmocka_unit_test(test_default_threads),
 #ifdef __linux__
         cmocka_unit_test(test_idle),
 #endif
