@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "driver/contents.h"
 #include "driver/pipeline.h"
 #include "graph/text.h"
 
@@ -47,7 +48,7 @@ static void write_plan(dump *d)
 static void write_step(dump *d)
 {
     gcut_text c = {.arena = d->a}, h = {.arena = d->a};
-    gcut_emit_c(d->p->program, "step", d->p->opt.profile, &c, &h);
+    gcut_emit_c(d->p->program, gcut_pipeline_contents(d->p, d->a), "step", d->p->opt.profile, &c, &h);
     write_text(d, "step.c", &c, "the emitted kernels and entry points");
     write_text(d, "step.h", &h, "what a caller includes");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/text.h"
+#include "kernels/emit_values.h"
 #include "kernels/lower.h"
 #include "kernels/names.h"
 
@@ -102,6 +103,7 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
             h,
             "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err);\n",
             name, doors[k], name, name);
+    gcut_emit_values_header(p, name, h);
     gcut_text_add(
         h, "extern GCUT_RT_EXPORT const gcut_rt_entry %s_entry;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
         name);
@@ -165,6 +167,8 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(c, "int threads, gcut_rt_error *err)\n{\n    %s_plan *const x = plan;\n    (void)err;\n",
                   name);
+    gcut_text_add(c,
+                  "    if (gcut_rt_expect_abi(GCUT_RT_ABI, err) != GCUT_RT_OK) return GCUT_RT_EVERSION;\n");
     gcut_text_add(c, "    memset(plan, 0, sizeof *plan);\n    plan->threads = gcut_rt_threads(threads);\n");
     for (uint32_t i = 0; i < ns; i++)
         gcut_text_add(c, "    plan->d_%s = d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));
@@ -245,8 +249,8 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
         c,
         "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"
         "    .nvalues = %u,\n    .plan_size = sizeof(%s_plan),\n    .init = %s_init_any,\n    .run = "
-        "%s_run_any,\n};\n",
-        name, name, ns, p->bindings.n, name, name, name);
+        "%s_run_any,\n    .values = &%s_table,\n};\n",
+        name, name, ns, p->bindings.n, name, name, name, name);
 }
 
 /* ---- the whole ---- */
@@ -304,7 +308,8 @@ static const char as_cxx[] = "#ifdef __cplusplus\n"
                              "#endif\n"
                              "#endif\n\n";
 
-void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_text *c, gcut_text *h)
+void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool profiled,
+                 gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
     const char *name = gcut_c_prefix(m->arena, file);
@@ -328,6 +333,10 @@ void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_te
         " * -ffp-contract=off -fwrapv; link libgradcut_rt, BLIS and libm, -pthread.\n */\n",
         file);
     gcut_text_add(c, "#include \"%s.h\"\n\n%s", file, as_cxx);
+    gcut_text_add(c,
+                  "#if GCUT_RT_ABI != %d\n#error \"this step is for version %d of gradcut_rt.h: compile the "
+                  "model again\"\n#endif\n\n",
+                  GCUT_RT_ABI, GCUT_RT_ABI);
     emit_ir(p, c);
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);
@@ -360,6 +369,7 @@ void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_te
     gcut_emit_check(p, name, c);
     emit_init(p, name, c);
     emit_halves(p, name, c);
+    gcut_emit_values(p, contents, name, c);
     emit_doors(p, name, c);
 }
 

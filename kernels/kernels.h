@@ -7,6 +7,7 @@
 #ifndef GCUT_KERNELS_KERNELS_H
 #define GCUT_KERNELS_KERNELS_H
 
+#include "gradcut/gradcut_rt.h"
 #include "graph/graph.h"
 #include "graph/machine.h"
 
@@ -98,8 +99,19 @@ typedef struct gcut_peak {
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena);
 
-/* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program and that C identifier alone.  Profiled
- * code can time its launches (gcut_rt_profile), by a branch behind each. */
-void gcut_emit_c(const gcut_program *p, const char *file, bool profiled, gcut_text *c, gcut_text *h);
+/* What a value that the caller binds holds before the first step, as a row of the emitted table has it. */
+typedef struct gcut_contents {
+    gcut_rt_contents kind;
+    double number[3];
+    const double *list; /* of a dense one */
+    uint32_t n;
+    const char *file, *key; /* NULL but for GCUT_RT_FILE; key may be NULL there */
+} gcut_contents;
+
+/* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program, the contents (one for each of
+ * gcut_program_bindings) and that C identifier alone.  Profiled code can time its launches (gcut_rt_profile),
+ * by a branch behind each. */
+void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool profiled,
+                 gcut_text *c, gcut_text *h);
 
 #endif

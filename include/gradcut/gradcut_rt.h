@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "gradcut/rt_bits.h"
+#include "gradcut/rt_status.h"
+#include "gradcut/rt_values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,31 +54,6 @@ static inline void gcut_rt_expect(const void *p, int64_t bytes)
 #else
 #define GCUT_RT_ONCE
 #endif
-
-/* ---- statuses ---- */
-
-typedef enum gcut_rt_status {
-    GCUT_RT_OK,
-    GCUT_RT_ENULL,    /* a pointer that the step needs is null */
-    GCUT_RT_EDIM,     /* a size is outside of its declaration, or a checked equality fails */
-    GCUT_RT_EALIGN,   /* a buffer is not aligned to its element, the arena not to 64 bytes */
-    GCUT_RT_EOVERLAP, /* the arena overlaps a bound buffer, or two written buffers overlap */
-    GCUT_RT_EINDEX    /* an index is outside of the axis it indexes */
-} gcut_rt_status;
-
-/* What went wrong, for a message; filled by every failing call that is given one. */
-typedef struct gcut_rt_error {
-    gcut_rt_status status;
-    const char *what;      /* name of the value, size or op; static text */
-    const char *where;     /* "mlp.c:44:9" of the user's model, or "" */
-    int64_t found, lo, hi; /* EINDEX, EDIM: the value, and lo <= value < hi expected */
-} gcut_rt_error;
-
-/* Fills *e when e is not NULL; returns s. */
-gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what, const char *where,
-                            int64_t found, int64_t lo, int64_t hi);
-/* One sentence into buf (always terminated); returns what snprintf would. */
-int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size);
 
 /* ---- sizes ---- */
 
@@ -556,7 +533,6 @@ typedef struct gcut_rt_plan {
 } gcut_rt_plan;
 
 enum { GCUT_RT_FORWARD = 1, GCUT_RT_BACKWARD = 2, GCUT_RT_STEP = 3 };
-#define GCUT_RT_ABI 3
 #ifdef __GNUC__
 #define GCUT_RT_EXPORT __attribute__((visibility("default")))
 #else
@@ -571,6 +547,7 @@ typedef struct gcut_rt_entry {
     size_t plan_size;
     gcut_rt_status (*init)(void *plan, const int64_t *dims, int threads, gcut_rt_error *err);
     gcut_rt_status (*run)(const void *plan, void *const *values, void *arena, int which, gcut_rt_error *err);
+    const gcut_rt_table *values;
 } gcut_rt_entry;
 
 #ifdef __GNUC__

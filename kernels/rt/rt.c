@@ -12,6 +12,16 @@ gcut_rt_status gcut_rt_fail(gcut_rt_error *e, gcut_rt_status s, const char *what
     return s;
 }
 
+/* hi is 1 more than the axis, 0 when the value is not there at all. */
+static int other_message(const gcut_rt_error *e, char *buf, size_t size)
+{
+    static const char *const begin = "the block is of another step, or of other sizes:";
+    if (!*e->what) return snprintf(buf, size, "%s it has more values", begin);
+    if (!e->hi) return snprintf(buf, size, "%s it has no %s of this type in its place", begin, e->what);
+    return snprintf(buf, size, "%s axis %lld of %s has size %lld there, and %lld here", begin,
+                    (long long)e->hi - 1, e->what, (long long)e->found, (long long)e->lo);
+}
+
 int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
 {
     if (size > 0) *buf = '\0';
@@ -33,6 +43,18 @@ int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
     case GCUT_RT_EINDEX:
         return snprintf(buf, size, "%s%s%s: index %lld is outside of %lld..%lld", where, colon, what, found,
                         lo, hi - 1);
+    case GCUT_RT_EFILE:
+        return snprintf(buf, size, "the initial contents of %s are in the file '%s', which the caller loads",
+                        what, where);
+    case GCUT_RT_EBLOCK:
+        return hi ? snprintf(buf, size, "the block %s: %lld, not %lld", what, found, lo)
+                  : snprintf(buf, size, "the block %s", what);
+    case GCUT_RT_EOTHER: return other_message(e, buf, size);
+    case GCUT_RT_EVERSION:
+        return snprintf(buf, size,
+                        "the step was written for version %lld of gradcut_rt, and is linked with version "
+                        "%lld: compile the model again",
+                        found, lo);
     }
     return snprintf(buf, size, "%s%sunknown status %d of %s", where, colon, (int)e->status, what);
 }

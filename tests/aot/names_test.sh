@@ -102,7 +102,7 @@ takes sizes.c gnu17 $cxx
     {
         cc -std=gnu17 $posix -I"$source/include" -E all.h | tr -c 'A-Za-z0-9_' '\n'
         cat names
-    } | sed -nE 's/^([A-Za-z_][A-Za-z0-9_]*)_(plan|io|init|forward|backward|step|entry|values|init_values|save|load)$/\1/p'
+    } | sed -nE 's/^([A-Za-z_][A-Za-z0-9_]*)_(plan|io|init|forward|backward|step|entry|values|init_values|bind|block_bytes|save|load)$/\1/p'
 } | LC_ALL=C sort -u >steps
 grep -qx sem steps || fail "no header declares sem_init"
 echo 'gcut 1
