@@ -44,6 +44,9 @@ gcut_cache_use gcut_cache_ask(gcut_cache *c);
 /* Removes every entry, and starts counting anew; the number of entries. */
 int64_t gcut_cache_empty(gcut_cache *c);
 
+/* A hash of the sources that this library was built from (cmake/GradcutBuildId.cmake). */
+extern const char gcut_build_id[65];
+
 /* driver/cache_key.c: what a library holds, into a key; false when it cannot be read.  It is a path or
  * "-l:NAME", which the compiler of that command line finds. */
 bool gcut_key_library(gcut_hash *h, gcut_cache *c, gcut_arena *a, char *const *argv, const char *library);

@@ -283,8 +283,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
     return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
 }
 
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
-                                     gcut_arena *parent, const char *flip)
+static gcut_pipeline *begin(gcut_graph *user, const gcut_options *opt, gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
     if (user->failed)
@@ -300,6 +299,28 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, 
     p->machine = gcut_machine_find(a, p->opt.machine);
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;
+    return p;
+}
+
+gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, gcut_arena *parent,
+                                     const char *joint, size_t n)
+{
+    gcut_pipeline *p = begin(user, opt, parent);
+    const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
+    gcut_module *m = gcut_parse(p->env, p->arena, name, joint, n);
+    m->file = user->module->file ? gcut_name(m, user->module->file) : NULL;
+    GCUT_ASSERT(m->graphs.n > 0);
+    p->module = m;
+    p->joint = m->graphs.at[m->graphs.n - 1];
+    p->at = gcut_default_sizes(p->arena, p->joint, p->opt.at, p->opt.nat, &p->nat);
+    return p;
+}
+
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+                                     gcut_arena *parent, const char *flip)
+{
+    gcut_pipeline *p = begin(user, opt, parent);
+    gcut_arena *a = p->arena;
     gcut_pipeline_read_plan(p, flip);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);

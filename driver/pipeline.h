@@ -40,6 +40,11 @@ typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_K
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
                                  gcut_arena *parent);
 
+/* What a step needs of a pipeline that was run before, from the text of its joint graph: neither plan nor
+ * program. Throws. */
+gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, gcut_arena *parent,
+                                     const char *joint, size_t n);
+
 /* The same, following the plan file of the options with the other fate for that value. */
 gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *value);

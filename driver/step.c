@@ -53,7 +53,7 @@ static void make_slots(gcut_step *s)
                       "two values would be bound by the name '%s'", s->slot[i].name);
 }
 
-gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
+gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_calloc(a, 1, sizeof *s);
     s->env = p->env;
@@ -61,7 +61,19 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
     s->p = p;
     s->threads = gcut_rt_threads(p->opt.threads);
     make_slots(s);
-    if (p->opt.backend == GCUT_COMPILED) gcut_step_load(s);
+    return s;
+}
+
+gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
+{
+    gcut_step *s = gcut_step_begin(p, a);
+    if (p->opt.backend != GCUT_COMPILED) return s;
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_text source = gcut_step_source(p, scratch);
+    uint32_t n;
+    const uint32_t *io = gcut_step_io(s, &n);
+    gcut_step_load(s, &source, io, n);
+    gcut_arena_free(scratch);
     return s;
 }
 
@@ -81,12 +93,25 @@ static void close_object(void *handle)
     dlclose(handle);
 }
 
-void gcut_step_load(gcut_step *s)
+const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n)
 {
-    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
-    gcut_text source = gcut_step_source(s->p, scratch);
-    gcut_object o = gcut_compile_source(s->env, s->arena, s->p->primal->name, &source);
-    gcut_arena_free(scratch);
+    const gcut_binding_info *b = gcut_program_bindings(s->p->program, n);
+    uint32_t *io = gcut_calloc(s->arena, *n + 1, sizeof *io);
+    for (uint32_t i = 0; i < *n; i++) {
+        bool grad = b[i].role == GCUT_ROLE_grad;
+        const gcut_slot *x =
+            gcut_slot_find(s, grad ? gcut_printf(s->arena, "grad.%s", b[i].name) : b[i].name);
+        GCUT_ASSERT(x != NULL);
+        io[i] = (uint32_t)(x - s->slot);
+    }
+    return io;
+}
+
+void gcut_step_load(gcut_step *s, const gcut_text *source, const uint32_t *io, uint32_t nio)
+{
+    s->io = io;
+    s->nio = nio;
+    gcut_object o = gcut_compile_source(s->env, s->arena, s->p->primal->name, source);
     void *handle = dlopen(o.path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "cannot load the compiled step: %s", dlerror());
@@ -142,14 +167,7 @@ static void place_compiled(gcut_step *s)
     bool lent = s->lent && s->lent_bytes >= s->arena_bytes;
     s->kernel_arena = lent ? s->lent : gcut_step_memory(s->memory, s->arena_bytes);
     memset(s->kernel_arena, GCUT_ARENA_PAINT, (size_t)s->arena_bytes);
-    uint32_t n;
-    const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        gcut_slot *slot = gcut_slot_find(
-            s, b[i].role == GCUT_ROLE_grad ? gcut_printf(s->memory, "grad.%s", b[i].name) : b[i].name);
-        GCUT_ASSERT(slot != NULL);
-        s->value[i] = slot->at;
-    }
+    for (uint32_t i = 0; i < s->nio; i++) s->value[i] = s->slot[s->io[i]].at;
 }
 
 /* ---- binding ---- */
@@ -179,13 +197,8 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
     x->bound = x->sized = true;
     if (!s->ready || !s->entry) return;
     /* Same sizes, another address: only the pointer changes. */
-    uint32_t n;
-    const gcut_binding_info *b = gcut_program_bindings(s->p->program, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        bool grad = b[i].role == GCUT_ROLE_grad;
-        if (grad == (x->role == GCUT_ROLE_grad) && !strcmp(b[i].name, grad ? name + 5 : name))
-            s->value[i] = at;
-    }
+    for (uint32_t i = 0; i < s->nio; i++)
+        if (&s->slot[s->io[i]] == x) s->value[i] = at;
 }
 
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)

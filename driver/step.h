@@ -31,7 +31,8 @@ struct gcut_step {
     gcut_arena *arena;  /* the step and everything it owns */
     gcut_arena *memory; /* owned values and the kernel arena at the present sizes */
     gcut_pipeline *p;
-    gcut_slot *slot; /* parameters of the joint graph, then results out and grad */
+    gcut_pipeline *planned; /* of a step from the cache: what p does not have, once somebody asked for it */
+    gcut_slot *slot;        /* parameters of the joint graph, then results out and grad */
     uint32_t nslots, nparams;
     bool ready; /* prepared for what is bound now */
     gcut_dim_binding *size;
@@ -40,7 +41,9 @@ struct gcut_step {
     /* compiled backend */
     const gcut_rt_entry *entry;
     void *plan;
-    void **value; /* in the order of the entry's io */
+    uint32_t nio;
+    const uint32_t *io; /* which slot each member of the entry's io is bound to */
+    void **value;       /* in that order */
     char *kernel_arena;
     int64_t arena_bytes;
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
@@ -51,6 +54,10 @@ struct gcut_step {
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Every one of these throws. */
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt);
+/* driver/step_cache.c: the same by way of the cache, which spares passes, plan and emission too. */
+gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt);
+/* The plan of a step, made again where the step came from the cache. */
+const gcut_plan *gcut_step_planned(gcut_step *s);
 /* A step of a pipeline that went as far as its backend needs, in an arena that is the step's from now on. */
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
 /* Aligned so that big arenas can have huge pages. */
@@ -59,7 +66,11 @@ void gcut_step_prepare(gcut_step *s);
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
-void gcut_step_load(gcut_step *s);           /* compiles and opens the shared object */
+/* Its values and, for the compiled backend, its C, compiled and loaded.  io is kept. */
+gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);
+void gcut_step_load(gcut_step *s, const gcut_text *source, const uint32_t *io, uint32_t nio);
+/* io of a pipeline with a program; memory of the step. */
+const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
 
 /* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  values, if not NULL,
  * receives every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the

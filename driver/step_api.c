@@ -22,7 +22,7 @@ typedef struct job {
 static void do_make(void *arg)
 {
     job *j = arg;
-    j->s = gcut_step_make(j->g, j->opt);
+    j->s = gcut_step_open(j->g, j->opt);
 }
 
 gcut_step *gcut_compile(gcut_graph *g, const gcut_options *opt)
@@ -36,9 +36,22 @@ void gcut_step_free(gcut_step *s)
     if (s) gcut_arena_free(s->arena);
 }
 
+typedef struct plan_job {
+    gcut_step *s;
+    const gcut_plan *plan;
+} plan_job;
+
+static void do_plan(void *arg)
+{
+    plan_job *j = arg;
+    j->plan = gcut_step_planned(j->s);
+}
+
+/* To whoever has it the step stays as it is: what is added answers questions. */
 const gcut_plan *gcut_step_plan(const gcut_step *s)
 {
-    return s->p->plan;
+    plan_job j = {.s = (gcut_step *)(uintptr_t)s};
+    return gcut_guard(s->env, do_plan, &j) ? j.plan : NULL;
 }
 
 static void do_bind(void *arg)
@@ -79,7 +92,8 @@ static void do_run(void *arg)
 
 gcut_status gcut_run(gcut_step *s)
 {
-    return gcut_protect(s->env, do_run, &(job){.s = s, .which = s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD});
+    return gcut_protect(s->env, do_run,
+                        &(job){.s = s, .which = s->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP});
 }
 
 gcut_status gcut_run_forward(gcut_step *s)
@@ -157,13 +171,13 @@ gcut_stats gcut_step_stats(gcut_step *s)
                      .blis = s->entry ? gcut_rt_blis_name() : "none",
                      .gemm = s->entry ? gcut_rt_gemm_name() : "none"};
     for (uint32_t i = 0; i < s->nslots; i++) st.peak_bytes += s->slot[i].bytes;
-    if (!s->entry || !s->ready) {
-        st.predicted_bytes = st.peak_bytes;
-        return st;
-    }
+    st.predicted_bytes = st.peak_bytes;
+    if (!s->entry || !s->ready) return st;
     st.arena_bytes = s->arena_bytes;
     st.saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
     st.peak_bytes += touched(s);
-    st.predicted_bytes = gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads);
+    /* A step from the cache has the formulas of its emitted code alone. */
+    st.predicted_bytes = s->p->program ? gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads)
+                                       : st.predicted_bytes + st.arena_bytes;
     return st;
 }

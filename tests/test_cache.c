@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -264,6 +265,153 @@ static void knows_what_it_was_made_of(void **state)
     unsetenv("GRADCUT_RT_LIBRARY");
 }
 
+static int entries_of(const char *suffix)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) n += strstr(e->d_name, suffix) != NULL;
+    if (d) closedir(d);
+    return n;
+}
+
+static void compile_with(gcut_graph *g, const gcut_options *o, int more, const char *what)
+{
+    const int before = entries_of(".step");
+    gcut_step *s = gcut_compile(g, o);
+    assert_non_null(s);
+    gcut_step_free(s);
+    if (entries_of(".step") - before != more)
+        fail_msg("%s: %d new entries, not %d", what, entries_of(".step") - before, more);
+}
+
+/* Whatever changes plan or code is part of the key of a step; what does not is not. */
+static void plans_have_keys(void **state)
+{
+    (void)state;
+    static const char *const w[] = {"w"}, *const p[] = {"p"};
+    static const gcut_size at[] = {{"N", 64}};
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, graph_of(1));
+    gcut_options o = GCUT_OPTIONS_DEFAULT, plain = o;
+    compile_with(g, &o, 1, "cold");
+    compile_with(g, &o, 0, "warm");
+    compile_with(g, NULL, 0, "defaults");
+    assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
+#define OTHER(member, value)                                                                                 \
+    o = plain, o.member = (value);                                                                           \
+    compile_with(g, &o, 1, #member);                                                                         \
+    compile_with(g, &o, 0, #member " again")
+    OTHER(policy, "save-all");
+    OTHER(lambda, 0.25);
+    OTHER(budget, 1 << 20);
+    OTHER(saved_budget, 1 << 20);
+    OTHER(save_dtype, "bf16");
+    OTHER(optimizer, "sgd(lr=0.1)");
+    OTHER(optimizer, "sgd(lr=0.2)");
+    OTHER(loss, "loss");
+    OTHER(threads, 3);
+    OTHER(forward_only, true);
+    o = plain, o.wrt = w, o.nwrt = 1;
+    compile_with(g, &o, 1, "wrt");
+    o = plain, o.at = at, o.nat = 1;
+    compile_with(g, &o, 1, "at");
+    o = plain, o.save = p, o.nsave = 1;
+    compile_with(g, &o, 1, "save");
+    o = plain, o.recompute = p, o.nrecompute = 1;
+    compile_with(g, &o, 1, "recompute");
+    o = plain, o.seed = 7;
+    compile_with(g, &o, 0, "seed");
+    o = plain, o.dump = in_tmp("dump");
+    compile_with(g, &o, 0, "dump");
+    assert_int_equal(access(in_tmp("dump/plan.json"), R_OK), 0);
+    o = plain, o.plan = in_tmp("dump/plan.json");
+    compile_with(g, &o, 1, "plan");
+    char command[600];
+    snprintf(command, sizeof command, "sed -i 's/\"lambda\": 0.05/\"lambda\": 0.06/' %s/dump/plan.json", tmp);
+    assert_int_equal(system(command), 0);
+    compile_with(g, &o, 1, "another plan of that name");
+    /* A line that only moves the graph: messages name lines. */
+    char text[1200];
+    snprintf(text, sizeof text, "\n%s", graph_of(1));
+    g = graph_from(ctx, text);
+    compile_with(g, NULL, 1, "a line");
+    gcut_ctx_free(ctx);
+}
+
+static char *plan_text(const gcut_step *s)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    assert_non_null(f);
+    gcut_plan_print(gcut_step_plan(s), f);
+    gcut_saved_print(gcut_step_plan(s), f);
+    gcut_plan_print_json(gcut_step_plan(s), f);
+    fclose(f);
+    assert_true(n > 0);
+    return text;
+}
+
+/* Everything that can be seen of two steps. */
+static void assert_same(const char *path, gcut_step *a, gcut_step *b)
+{
+    size_t n[2];
+    assert_int_equal(gcut_step_value_count(a), gcut_step_value_count(b));
+    for (size_t i = 0; i < gcut_step_value_count(a); i++) {
+        gcut_value_info x = gcut_step_value_at(a, i), y = gcut_step_value_at(b, i);
+        assert_string_equal(x.name, y.name);
+        assert_string_equal(x.role, y.role);
+        assert_int_equal(x.dtype, y.dtype);
+        assert_int_equal(x.rank, y.rank);
+        assert_int_equal(x.updated, y.updated);
+        assert_memory_equal(x.dim, y.dim, (size_t)x.rank * sizeof *x.dim);
+    }
+    unsigned char *x = result_bytes(a, &n[0]), *y = result_bytes(b, &n[1]);
+    assert_int_equal(n[0], n[1]);
+    if (memcmp(x, y, n[0]) != 0) fail_msg("%s: other results", path);
+    free(x), free(y);
+    gcut_stats s = gcut_step_stats(a), t = gcut_step_stats(b);
+    assert_int_equal(s.arena_bytes, t.arena_bytes);
+    assert_int_equal(s.saved_bytes, t.saved_bytes);
+    assert_int_equal(s.peak_bytes, t.peak_bytes);
+    assert_int_equal(s.predicted_bytes, t.predicted_bytes);
+    char *p = plan_text(a), *q = plan_text(b);
+    assert_string_equal(p, q);
+    free(p), free(q);
+}
+
+static gcut_step *compile_and_run(gcut_ctx *ctx, const char *path, int from_cache)
+{
+    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    o.optimizer = "adamw(lr=0.01)";
+    const int before = runs(), steps = entries_of(".step");
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    gcut_step *s = g ? gcut_compile(g, &o) : NULL;
+    for (int i = 0; i < 2; i++) must_run(ctx, s);
+    if (runs() - before != (from_cache ? 0 : RUNS))
+        fail_msg("%s: %d runs of the compiler", path, runs() - before);
+    assert_int_equal(entries_of(".step") - steps, !from_cache);
+    return s;
+}
+
+/* The zoo: a step from the cache is in nothing to be told from one that was made. */
+static void steps_come_back_whole(void **state)
+{
+    (void)state;
+    glob_t files;
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
+    assert_true(files.gl_pathc > 10);
+    for (size_t k = 0; k < files.gl_pathc; k++) {
+        const char *path = files.gl_pathv[k];
+        gcut_ctx *cold = new_ctx(), *warm = new_ctx();
+        gcut_step *a = compile_and_run(cold, path, 0), *b = compile_and_run(warm, path, 1);
+        assert_same(path, a, b);
+        gcut_ctx_free(cold);
+        gcut_ctx_free(warm);
+    }
+    globfree(&files);
+}
+
 /* Whatever a crash or a disk did to an entry, it is dropped and made again. */
 static void drops_damaged_entries(void **state)
 {
@@ -281,6 +429,15 @@ static void drops_damaged_entries(void **state)
         expect(1, 1, "truncated");
     }
     expect(1, 0, "made again");
+    const int64_t step = size_of(entry(".step"));
+    for (int k = 0; k < 10; k++) { /* the object is still there */
+        flip(entry(".step"), (step - 1) * k / 9);
+        expect(1, 0, "a bit of the step flipped");
+        assert_int_equal(size_of(entry(".step")), step);
+        assert_int_equal(truncate(entry(".step"), step * k / 10), 0);
+        expect(1, 0, "the step truncated");
+        assert_int_equal(size_of(entry(".step")), step);
+    }
     for (int k = 0; k < 4; k++) {
         DIR *d = opendir(folder);
         for (struct dirent *e; (e = readdir(d));)
@@ -480,6 +637,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(spares_the_compiler, begin),
         cmocka_unit_test_setup(knows_what_it_was_made_of, begin),
+        cmocka_unit_test_setup(plans_have_keys, begin),
+        cmocka_unit_test_setup(steps_come_back_whole, begin),
         cmocka_unit_test_setup(drops_damaged_entries, begin),
         cmocka_unit_test_setup(knows_entries_by_their_contents, begin),
         cmocka_unit_test_setup(trusts_nobody_else, begin),
