@@ -141,30 +141,6 @@ static gcut_dim type_dim(gcut_parser *p, bool open)
     return fresh_symbol(p);
 }
 
-/* {0,2,1}: every axis once. */
-static void physical_order(gcut_parser *p, gcut_type *t)
-{
-    uint32_t seen = 0, n = 0;
-    gcut_token brace = p->tok;
-    gcut_parse_advance(p);
-    do {
-        gcut_token at = p->tok;
-        int64_t axis = gcut_parse_integer(p, GCUT_DIM_MAX, "an axis number");
-        if (axis >= t->rank)
-            GCUT_PARSE_FAIL(p, &at, NULL, "the physical order names axis %lld of a type of rank %d",
-                            (long long)axis, t->rank);
-        if (seen >> axis & 1)
-            GCUT_PARSE_FAIL(p, &at, NULL, "the physical order names axis %lld twice", (long long)axis);
-        seen |= 1u << axis;
-        t->order[n++] = (uint8_t)axis;
-    } while (gcut_parse_accept(p, ','));
-    if (n != t->rank)
-        GCUT_PARSE_FAIL(p, &brace, NULL, "the physical order must name each of the %d axes, found %u",
-                        t->rank, n);
-    gcut_parse_expect(p, '}', "',' or '}' in the physical order");
-    t->ordered = true;
-}
-
 gcut_type gcut_parse_type(gcut_parser *p, bool open)
 {
     gcut_type t = {.dtype = gcut_parse_dtype(p)};
@@ -177,7 +153,12 @@ gcut_type gcut_parse_type(gcut_parser *p, bool open)
         if (gcut_parse_at(p, ']')) gcut_parse_unexpected(p, "a size after ','");
     }
     gcut_parse_expect(p, ']', "',' or ']' after a size");
-    if (gcut_parse_at(p, '{')) physical_order(p, &t);
+    if (gcut_parse_at(p, '{'))
+        GCUT_PARSE_FAIL(
+            p, &p->tok,
+            "leave the {...} out; where the axes are wanted in another order, write the type that "
+            "way and transpose(%x, perm=[...])",
+            "a type has no physical order: every value is row-major");
     return t;
 }
 

@@ -385,7 +385,6 @@ static void canonical_forms(void **state)
          "  %y: f32[N, 2] = neg(%x) #a #b #c(1064*N, [ 1, 2 ], f32[2]{0}, \"x  y\")\n"},
         /* sizes by normal form */
         {"%y = dim(of=2-5+N+4)", "  %y: i64[] = dim(of=N+1)\n"},
-        {"%y: f32[N, 2]{1,0} = neg(%x)", "  %y: f32[N, 2]{1,0} = neg(%x)\n"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
