@@ -149,13 +149,14 @@ static const char *quote(gcut_env *env, gcut_place at, int *col)
 
 /* ---- diagnostics ---- */
 
-/* A message may quote a name as long as its file. */
+/* A message may quote a name as long as its file: what stands before it and behind it is kept. */
 static const char *shortened(gcut_arena *a, const char *s)
 {
-    size_t n = strlen(s);
+    size_t n = strlen(s), head = MESSAGE / 4 * 3, tail = n - MESSAGE / 4;
     if (n <= MESSAGE) return s;
-    for (n = MESSAGE; n > MESSAGE - 3 && is_continuation(s[n]);) n--;
-    return gcut_printf(a, "%.*s...", (int)n, s);
+    for (int k = 0; k < 3 && is_continuation(s[head]); k++) head--;
+    for (int k = 0; k < 3 && is_continuation(s[tail]); k++) tail++;
+    return gcut_printf(a, "%.*s...%s", (int)head, s, s + tail);
 }
 
 void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at)
