@@ -3,10 +3,11 @@
  * gcut_calibrate: the machine model, measured.
  *
  * Every measurement is repeated in several rounds over all of them: a disturbance of a second spoils one
- * round of some, not all rounds of one.  The least time of a round counts, since other programs make one
- * longer, never shorter, and of the rounds the median: predictions are of what is usual.  What a model
- * promises (graph/machine.h) holds whatever was measured: levels do not get faster outwards, larger products
- * do not take less time, and here, more threads do not take more.
+ * round of some, not all rounds of one.  A round that the time does not suffice for is left out, the first
+ * one excepted, and the report says how many there were.  The least time of a round counts, since other
+ * programs make one longer, never shorter, and of the rounds the median: predictions are of what is usual.
+ * What a model promises (graph/machine.h) holds whatever was measured: levels do not get faster outwards,
+ * larger products do not take less time, and here, more threads do not take more.
  *
  * Arithmetic of elementwise and like ops is measured with one thread, in L2, and divided by how much faster
  * the dearest of them gets with more; products, convolutions, attention and memory are measured with each
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -37,6 +39,7 @@ typedef struct visit {
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
     double round[ROUNDS], ns; /* the least time of each; their median */
+    uint32_t rounds;          /* so many of them */
     double work, in, out;     /* flops or elements; bytes */
 } visit;
 
@@ -54,6 +57,7 @@ typedef struct calibration {
     uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
     uint32_t point, point64, other, narrow_off, wide_off, wide_product;
     double handing_ns[SECTIONS], call_ns;
+    uint32_t rounds; /* of the visit with the fewest */
     gcut_machine_model model;
     gcut_machine at[SECTIONS];
     const char *path;
@@ -177,25 +181,59 @@ static void tell(const calibration *c, const char *what, double done)
     if (c->opt->progress) c->opt->progress(c->opt->user, what, done);
 }
 
+static double now(void) /* s */
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One visit measured once more.  The time of a round is spread over its visits; what a visit takes besides
+ * its runs, and a run that others slow down, goes off the later ones. */
+static void measure(visit *v, double seconds)
+{
+    gcut_rig_only(v->rig, v->probe, v->size, v->threads);
+    v->round[v->rounds++] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
+    if (v->probe == GCUT_NONE || v->rounds > 1) return;
+    v->work = gcut_rig_work(v->rig, v->probe);
+    gcut_rig_bytes(v->rig, &v->in, &v->out);
+}
+
+/* Nothing can be said without a visit to each.  Beyond this many times the time that was asked for, and a
+ * minute, the machine is too busy to be measured. */
+enum { PATIENCE = 10 };
+
 static void visit_all(calibration *c)
 {
-    double budget = 1e9 * c->opt->seconds / ROUNDS / (c->visits.n + 1);
+    double seconds = c->opt->seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
     int rounds = quick(c) ? 1 : ROUNDS;
     for (int r = 0; r < rounds; r++)
         for (uint32_t i = 0; i < c->visits.n; i++) {
-            visit *v = &c->visits.at[i];
+            double at = now(), left = start + seconds * (r + 1) / ROUNDS - at;
             if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
-            gcut_rig_only(v->rig, v->probe, v->size, v->threads);
-            v->round[r] = gcut_rig_run(v->rig, budget);
-            if (v->probe == GCUT_NONE || r > 0) continue;
-            v->work = gcut_rig_work(v->rig, v->probe);
-            gcut_rig_bytes(v->rig, &v->in, &v->out);
+            if (r > 0 && at > start + seconds) break;
+            if (at > latest)
+                gcut_fail(c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
+                          "measure when it does less else, or with fewer --threads; nothing was written",
+                          "after %.0f s %u of %u measurements were made: this machine is too busy",
+                          at - start, i, c->visits.n);
+            measure(&c->visits.at[i], left / (c->visits.n - i));
         }
+    c->rounds = (uint32_t)rounds;
     for (uint32_t i = 0; i < c->visits.n; i++) {
         visit *v = &c->visits.at[i];
-        gcut_sort_reals(v->round, (size_t)rounds);
-        v->ns = gcut_quantile(v->round, (size_t)rounds, 0.5);
+        if (v->rounds < c->rounds) c->rounds = v->rounds;
+        gcut_sort_reals(v->round, v->rounds);
+        v->ns = gcut_quantile(v->round, v->rounds, 0.5);
     }
+}
+
+/* What a model made in a hurry is worth. */
+static void say_rounds(const calibration *c, gcut_text *out)
+{
+    if (c->rounds == ROUNDS) return;
+    gcut_text_add(out, "measured in %u of %d rounds, for which %g s sufficed here: figures may be off\n",
+                  c->rounds, ROUNDS, c->opt->seconds);
 }
 
 /* ---- what follows from it ---- */
@@ -371,6 +409,7 @@ static void calibrate(void *arg)
     c->json.arena = c->text.arena = c->env->arena;
     gcut_machine_json(&c->model, &c->json);
     gcut_machine_table(&c->model, &c->text);
+    say_rounds(c, &c->text);
     if (!*c->path) return;
     gcut_file_write(c->env, c->path, c->json.at, c->json.n);
     gcut_text_add(&c->text, "written to %s\n", c->path);

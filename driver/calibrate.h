@@ -43,7 +43,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
                        size_t pool_bytes);
 /* Sizes of probe i, 0 for every other; i = GCUT_NONE: all off. */
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
-/* The least ns of a run, of as many as there is time for, and at least two. */
+/* The least ns of a run, of as many as there is time for, and at least one behind a first one. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);
 /* Flops of contraction i, elements of any other, as it is on now. */
 double gcut_rig_work(const gcut_rig *rig, uint32_t i);

@@ -150,7 +150,7 @@ double gcut_rig_run(gcut_rig *r, double budget_ns)
 {
     double least = INFINITY, spent = 0;
     gcut_step_run(r->step, GCUT_RT_FORWARD); /* touches its memory for the first time */
-    for (int i = 0; i < 2 || spent < budget_ns; i++) {
+    for (int i = 0; i < 1 || spent < budget_ns; i++) {
         gcut_step_run(r->step, GCUT_RT_FORWARD);
         double ns = (double)r->step->step_ns;
         spent += ns + 1;
