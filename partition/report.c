@@ -101,6 +101,15 @@ const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
     return gcut_printf(r->arena, "%s:%d %s", file, loc->line, tail_of(loc->scope));
 }
 
+const char *gcut_report_at_text(const gcut_report_ctx *r, gcut_ref v)
+{
+    const char *at = gcut_report_at(r, v);
+    char *s = gcut_strndup(r->arena, at, strlen(at));
+    for (char *c = s; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return s;
+}
+
 /* ---- who reads a value ---- */
 
 /* The node runs in the backward half of this plan. */

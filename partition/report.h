@@ -28,6 +28,8 @@ const char *gcut_report_time_to(gcut_arena *a, double ns, int digits);
 const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
 const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v); /* f32[32,256] */
 const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);   /* mlp.c:41 fc1 */
+/* The same for people: control characters of a file's name, which a terminal would obey, as '?'. */
+const char *gcut_report_at_text(const gcut_report_ctx *r, gcut_ref v);
 
 /* What the backward half makes directly from v or from a view of v, in graph order. */
 gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v);

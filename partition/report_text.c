@@ -115,7 +115,7 @@ static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
     cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
     cell[COL_TYPE] = stored_type(r, v);
     cell[COL_OP] = gcut_maker_name(r->g, v);
-    cell[COL_AT] = gcut_report_at(r, v);
+    cell[COL_AT] = gcut_report_at_text(r, v);
     cell[COL_READ] = readers_text(r, v);
     cell[COL_FLIP] = flip_text(r, v);
     cell[COL_INSTEAD] = instead_text(r, v);
@@ -219,7 +219,7 @@ static void print_loops(const gcut_report_ctx *r, gcut_text *out)
         gcut_dim_eval(r->g->module->dims, l->bytes, r->plan->options.at, r->plan->options.nat, &bytes);
         size_t before = out->n;
         gcut_text_add(out, "each step of %%%s (%s) saves %s:", r->g->values.at[l->loop].name,
-                      gcut_report_at(r, l->loop), gcut_report_size(r->arena, bytes));
+                      gcut_report_at_text(r, l->loop), gcut_report_size(r->arena, bytes));
         size_t column = out->n - before;
         for (uint32_t k = 0; k < l->saved.n; k++)
             add_item(out, &column, k, gcut_printf(r->arena, "%%%s", r->g->values.at[l->saved.at[k]].name));

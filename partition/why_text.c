@@ -58,7 +58,8 @@ static void head(const gcut_why *w, gcut_text *out)
     gcut_text_add(out, ", %s, %s, ", gcut_report_size(w->r.arena, stored_bytes(w)),
                   gcut_report_type(&w->r, w->v));
     if (gcut_def(w->r.g, w->v))
-        gcut_text_add(out, "made by %s at %s\n", gcut_maker_name(w->r.g, w->v), gcut_report_at(&w->r, w->v));
+        gcut_text_add(out, "made by %s at %s\n", gcut_maker_name(w->r.g, w->v),
+                      gcut_report_at_text(&w->r, w->v));
     else
         gcut_text_add(out, "%s of @%s\n", gcut_maker_name(w->r.g, w->v), w->r.g->name);
     if (w->fixed) gcut_text_add(out, "  %s\n", w->fixed);
@@ -136,7 +137,7 @@ static void readers(const gcut_why *w, gcut_text *out)
         gcut_text_add(out, "  %%%s %s", name_of(w, x->value), gcut_maker_name(w->r.g, x->value));
         if (x->rule_of)
             gcut_text_add(out, ", for the derivative of %%%s %s (%s)", name_of(w, x->rule_of),
-                          gcut_maker_name(w->r.g, x->rule_of), gcut_report_at(&w->r, x->rule_of));
+                          gcut_maker_name(w->r.g, x->rule_of), gcut_report_at_text(&w->r, x->rule_of));
         else if (x->again)
             gcut_text_add(out, ", computed again there");
         gcut_text_add(out, "\n");

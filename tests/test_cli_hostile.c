@@ -32,6 +32,79 @@ static void test_size_of_no_parameter(void **state)
     free(fine(ARGV("gradcheck", file, "--at", "M=3")));
 }
 
+/* What is too large to have a size is refused at once, whatever asks. */
+static void test_huge_sizes(void **state)
+{
+    (void)state;
+    static const char *const sizes[][2] = {{"N=1000000000", "M=1"},
+                                           {"N=1000000000", "M=1000000000"},
+                                           {"N=3037000500", "M=1"},
+                                           {"N=4611686018427387904", "M=2"},
+                                           {"N=9223372036854775807", "M=1"}};
+    static const char *const ways[][3] = {
+        {"plan", "--json"},    {"saved", "--json"},       {"why", "%s"},
+        {"sweep", "--json"},   {"run", "--json"},         {"run", "--backend=eager"},
+        {"compile", "-ohuge"}, {"plan", "--budget=1GiB"}, {"ladder", "--json"}};
+    write_text("huge.gcut",
+               "gcut 1\nfunc @f[N in 1.., M in 1..](param %w: f32[N, M], input %x: f32[M, N]) -> (out loss: "
+               "f32[]) {\n"
+               "  %y = matmul(%w, %x) %r = reshape(%y, shape=[N*N]) %s = tanh(%r) %loss = sum(%s)\n"
+               "  return %loss\n}\n");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+            refused(4, "huge.gcut|error: ",
+                    ARGV(ways[k][0], "huge.gcut", ways[k][1], "--at", sizes[i][0], "--at", sizes[i][1]));
+}
+
+/* ---- names of files ---- */
+
+/* They end up in messages, tables, JSON, C, SVG: nothing there ends a string or a comment, runs, or reaches a
+ * terminal as more than text. */
+static void test_names_of_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "a\n#error \"b'c\\d*%s%n$(touch owned);`touch owned`<svg>&\x1b[31m?\?'\r.gcut",
+        "\xff\xfe\x80*\xe2\x28.gcut", "--json", "-o", "tri?\?/n*"};
+    static const char *const ways[][3] = {{"check", "--json"},       {"show", "--json"},   {"plan", "--json"},
+                                          {"saved", "--json"},       {"plan", "--sym"},    {"why", "%h"},
+                                          {"compile", "-ostep"},     {"sweep", "-oswept"}, {"run", "--json"},
+                                          {"run", "--backend=eager"}};
+    char *six = slurp(GCUT_SOURCE_DIR "/tests/plans/six.gcut"), path[300];
+    assert_int_equal(mkdir("tri?\?", 0700), 0); /* a folder: "??/" is a backslash in old C */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "./%s", names[i]);
+        write_text(path, six);
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            char *out = fine(ARGV(ways[k][0], path, ways[k][1]));
+            for (const char *c = out; *c; c++)
+                if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t')
+                    fail_msg("%s %s prints the control character %d", ways[k][0], ways[k][1], *c);
+            json_t *j = strcmp(ways[k][1], "--json") ? NULL : json_loads(out, 0, NULL);
+            if (!j && !strcmp(ways[k][1], "--json")) fail_msg("%s: no JSON: %s", ways[k][0], out);
+            json_decref(j);
+            free(out);
+        }
+        assert_int_equal(system("${CC:-cc} -std=c17 -trigraphs -Wall -Wextra -Werror -Wno-unknown-pragmas "
+                                "-I" GCUT_SOURCE_DIR "/include -fsyntax-only step.c"),
+                         0);
+        char *svg = slurp("swept.svg");
+        assert_non_null(svg);
+        assert_null(strstr(svg, "<svg>"));
+        free(svg);
+    }
+    assert_int_not_equal(access("owned", F_OK), 0);
+    free(six);
+    char name[5000] = "";
+    memset(name, 'n', sizeof name - 1);
+    refused(4, "too long", ARGV("check", name));
+    name[255] = 0; /* as long as one may be */
+    write_text(
+        name, "gcut 1\nfunc @f(param %x: f32[2]) -> (out loss: f32[]) {\n  %loss = sum(%x) return %loss }\n");
+    free(fine(ARGV("plan", name)));
+    free(fine(ARGV("run", name)));
+}
+
 /* ---- bytes ---- */
 
 /* Eager and compiled code would disagree on what a bool of 2 is. */
@@ -83,6 +156,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size_of_no_parameter),
+        cmocka_unit_test(test_huge_sizes),
+        cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_bool_of_two),
         cmocka_unit_test(test_long_line),
     };
