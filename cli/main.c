@@ -55,7 +55,7 @@ int gcut_cli_failed(gcut_ctx *ctx)
 {
     size_t n = gcut_error_count(ctx);
     for (size_t i = 0; i < n; i++) print_diagnostic(gcut_error(ctx, i));
-    if (!n) print_diagnostic(gcut_last_error(ctx));
+    if (!n) gcut_cli_complain("%s", gcut_last_error(ctx)); /* memory ran out: nothing more is known */
     return code_of(gcut_last_status(ctx));
 }
 
