@@ -2,6 +2,7 @@
 #
 # cmake -DCOMMANDS=<compile_commands.json> -DFLAGS=<list> -P check_flags.cmake: the step is compiled with all FLAGS, and
 # with no option of optimisation after them.
+cmake_minimum_required(VERSION 3.25)
 file(READ ${COMMANDS} text)
 string(JSON count LENGTH "${text}")
 math(EXPR last "${count} - 1")
