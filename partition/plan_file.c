@@ -10,6 +10,7 @@
 #include "base/json_read.h"
 #include "graph/text.h"
 #include "partition/form.h"
+#include "partition/plan_lists.h"
 #include "partition/policy.h"
 #include "partition/report.h"
 
@@ -29,13 +30,18 @@ static const char *hex(uint64_t h, gcut_arena *arena)
 
 #define SEED UINT64_C(0xcbf29ce484222325)
 
+const char *gcut_plan_hash(const char *text, size_t n, gcut_arena *arena)
+{
+    uint64_t h = SEED;
+    mix(&h, text, n);
+    return hex(h, arena);
+}
+
 const char *gcut_graph_hash(const gcut_graph *g, gcut_arena *arena)
 {
     gcut_text t = {.arena = arena};
-    uint64_t h = SEED;
     gcut_print_graph(g, &(gcut_print_options){.no_loc = true}, &t);
-    mix(&h, t.at, t.n);
-    return hex(h, arena);
+    return gcut_plan_hash(t.at, t.n, arena);
 }
 
 const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena)
@@ -243,6 +249,7 @@ static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_j
         *GCUT_PUSH(arena, &f->at) = (gcut_plan_at){one->key, gcut_jint(one)};
     }
     read_part(arena, v, f->path, &f->whole);
+    gcut_plan_lists_check(v, &f->whole, arena);
     for (uint32_t i = 0, n = steps ? gcut_jcount(steps) : 0; i < n; i++) {
         const gcut_jnode *one = gcut_jat(steps, i);
         gcut_plan_part part = {.loop = bare(gcut_jstr(gcut_jneed(one, "loop")))};

@@ -9,7 +9,8 @@
  *
  * `values` has a line for each value that is saved or recomputed, in the graph's order; `before` names the
  * backward values before which one more copy is made ("results": at the end).  `steps` has the plans of the
- * steps of loops.  What else a plan's JSON has is for readers, and not read here.
+ * steps of loops.  What else a plan's JSON has is for readers, and not read here; an edit of its lists
+ * `saved` and `recomputed` is refused.
  */
 #ifndef GCUT_PARTITION_PLAN_FILE_H
 #define GCUT_PARTITION_PLAN_FILE_H
@@ -67,6 +68,9 @@ void gcut_plan_file_write(const gcut_plan *plan, const gcut_problem *p, gcut_jso
  * the same for other sizes. */
 const char *gcut_graph_hash(const gcut_graph *g, gcut_arena *arena);
 const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena);
+
+/* FNV-1a, as sixteen digits. */
+const char *gcut_plan_hash(const char *text, size_t n, gcut_arena *arena);
 
 /* partition/follow.c: gcut_plan_make under options.file, by that part of it; NULL = the whole graph.  Throws
  * GCUT_EPLAN when the part is about another graph, naming the first difference, or asks for what cannot be.

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "partition/holds.h"
-#include "partition/plan_file.h"
+#include "partition/plan_lists.h"
 #include "partition/policy.h"
 
 static void json_readers(gcut_json *j, const gcut_report_ctx *r, const char *key, gcut_ref v)
@@ -184,9 +184,14 @@ void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
     gcut_json_end(&j);
     gcut_json_key(&j, "recomputed");
     gcut_json_array(&j);
-    for (gcut_ref v = 1; v < r.g->values.n; v++)
-        if (gcut_report_recomputed(&r, v)) json_recomputed(&j, &r, v);
+    gcut_refs again = {0};
+    for (gcut_ref v = 1; v < r.g->values.n; v++) {
+        if (!gcut_report_recomputed(&r, v)) continue;
+        *GCUT_PUSH(scratch, &again) = v;
+        json_recomputed(&j, &r, v);
+    }
     gcut_json_end(&j);
+    gcut_json_key_str(&j, "lists_hash", gcut_plan_lists_hash(r.g, &s, &again, plan->value, scratch));
     json_loops(&j, &r);
     gcut_plan_file_write(plan, r.p, &j, scratch);
     json_steps(&j, plan, scratch);

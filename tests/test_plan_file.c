@@ -230,6 +230,16 @@ static void edits_are_followed_or_refused(void **state)
         {"\"lambda\": 0.05", "\"lambda\": -1", "from 0 to 1e+100"},
         {"\"lambda\": 0.05", "\"lambda\": 1e300", "from 0 to 1e+100"},
         {"\"graph_hash\"", "\"graph_hush\"", NULL}, /* the nodes' hash is there */
+        /* The lists for readers are not read, so an edit of them would be lost. */
+        {"\"value\": \"a\"", "\"value\": \"b\"", "saved[0]: %b is saved here and recomputed in values[1]"},
+        {"\"value\": \"a\"", "\"value\": \"bb\"", "saved[0]: %bb has no line in `values`"},
+        {"\"value\": \"b\"", "\"value\": \"a\"",
+         "recomputed[0]: %a is recomputed here and saved in values[0]"},
+        {"\"value\": \"b\"", "\"value\": \"c\"", "recomputed: this list, or `saved`, was edited"},
+        {"\"forced\": false", "\"forced\": true", "recomputed: this list, or `saved`, was edited"},
+        {"\"saved\": [", "\"saved\": [], \"was\": [", "saved: %a, saved in values[0], is missing"},
+        {"\"saved\": [", "\"saved\": null, \"was\": [", "saved: expected an array"},
+        {"\"lists_hash\"", "\"lists_hush\"", NULL}, /* the lists agree with the lines */
     };
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
