@@ -209,6 +209,7 @@ static bool take(gcut_cli *c, int row, char *arg)
     case GCUT_OPT_OUTPUT: c->output = arg; break;
     case GCUT_OPT_SHARED: c->shared = true; break;
     case GCUT_OPT_MODEL: c->file = arg; break;
+    case GCUT_OPT_CLEAR: c->clear = true; break;
     case GCUT_OPT_JSON: c->json = true; break;
     case GCUT_OPT_HELP: c->help = true; break;
     }
@@ -261,7 +262,8 @@ static void refuse(const gcut_command *cmd, int what, const char *word)
 
 bool gcut_cli_takes_file(const gcut_command *cmd)
 {
-    return cmd != &gcut_commands[GCUT_CMD_ops] && cmd != &gcut_commands[GCUT_CMD_calibrate];
+    return cmd != &gcut_commands[GCUT_CMD_ops] && cmd != &gcut_commands[GCUT_CMD_calibrate] &&
+           cmd != &gcut_commands[GCUT_CMD_cache];
 }
 
 /* [@function] of --model */
@@ -272,8 +274,8 @@ static bool take_function(gcut_cli *c, int n, char **word)
         c->fn = word[0] + 1;
         return true;
     }
-    if (c->cmd == &gcut_commands[GCUT_CMD_calibrate])
-        gcut_cli_complain("calibrate takes no file: what is '%s'?", word[0]);
+    if (c->cmd != &gcut_commands[GCUT_CMD_ops])
+        gcut_cli_complain("%s takes no file: what is '%s'?", c->cmd->name, word[0]);
     else
         gcut_cli_complain("%s takes --model FILE and its @function: what is '%s'?", c->cmd->name,
                           word[n > 1]);

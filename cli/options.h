@@ -43,7 +43,7 @@ struct gcut_cli {
     const char *file, *fn; /* fn NULL = the last function */
     const char *value;     /* the second operand: of why a value, without its %, of cmp a file */
     gcut_options opt;      /* its lists point to the arrays below */
-    bool help, json, csv, no_loc, shared, measure;
+    bool help, json, csv, no_loc, shared, measure, clear;
     gcut_stage_name stage;
     const char *out, *output; /* --out, -o */
     const char *svg;

@@ -596,6 +596,20 @@ typedef struct gcut_sweep_options {
  * belongs to the context. */
 GCUT_API gcut_sweep gcut_sweep_of(gcut_graph *g, const gcut_options *opt, const gcut_sweep_options *how);
 
+/* ---- the cache of compiled steps ---- */
+
+/* What $XDG_CACHE_HOME/gradcut holds; strings belong to the context. */
+typedef struct gcut_cache_info {
+    const char *folder;     /* NULL: there is no home */
+    const char *unused;     /* why it is not used, a sentence; NULL: it is */
+    int64_t steps, objects; /* entries: plans with their C, and shared objects */
+    int64_t bytes, limit;   /* of all entries together: now, and at most */
+    int64_t hits, misses;   /* look-ups since it was emptied */
+} gcut_cache_info;
+GCUT_API gcut_status gcut_cache_look(gcut_ctx *ctx, gcut_cache_info *out);
+/* Removes every entry; their number, if asked for.  Steps that run go on. */
+GCUT_API gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `gradcut cache`: what is in the cache of compiled steps, and emptying it.
+ */
+#include <inttypes.h>
+
+#include "cli/cli.h"
+
+static int clear(gcut_ctx *ctx, const gcut_cli *c)
+{
+    int64_t n;
+    if (gcut_cache_clear(ctx, &n) != GCUT_OK) return gcut_cli_failed(ctx);
+    printf(c->json ? "{\"removed\": %" PRId64 "}\n" : "%" PRId64 " entries removed\n", n);
+    return EXIT_FINE;
+}
+
+static void print_json(const gcut_cache_info *i)
+{
+    fputs("{\"folder\": ", stdout);
+    gcut_cli_json_string(stdout, i->folder);
+    fputs(", \"unused\": ", stdout);
+    gcut_cli_json_string(stdout, i->unused);
+    printf(", \"steps\": %" PRId64 ", \"objects\": %" PRId64 ", \"bytes\": %" PRId64 ", \"limit\": %" PRId64
+           ", \"hits\": %" PRId64 ", \"misses\": %" PRId64 "}\n",
+           i->steps, i->objects, i->bytes, i->limit, i->hits, i->misses);
+}
+
+int gcut_cmd_cache(gcut_ctx *ctx, const gcut_cli *c)
+{
+    gcut_cache_info i;
+    if (c->clear) return clear(ctx, c);
+    if (gcut_cache_look(ctx, &i) != GCUT_OK) return gcut_cli_failed(ctx);
+    if (c->json) {
+        print_json(&i);
+        return EXIT_FINE;
+    }
+    printf("folder   %s\n", i.folder ? i.folder : "none");
+    if (i.unused) {
+        printf("not used: %s\n", i.unused);
+        return EXIT_FINE;
+    }
+    printf("entries  %" PRId64 " steps, %" PRId64 " objects\nbytes    ", i.steps, i.objects);
+    gcut_cli_bytes(stdout, i.bytes);
+    fputs("\nlimit    ", stdout);
+    gcut_cli_bytes(stdout, i.limit);
+    printf("\nlook-ups %" PRId64 " found, %" PRId64 " not\n", i.hits, i.misses);
+    return EXIT_FINE;
+}
