@@ -35,4 +35,14 @@ done
 for compiler in $cxx; do
     "$compiler" -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$source/include" "$work"/step*.c
 done
+
+# With the header of another version of the run-time interface, no compiler takes it.
+mkdir "$work/other"
+cp -r "$source/include/gradcut" "$work/other"
+sed 's/^#define GCUT_RT_ABI .*/#define GCUT_RT_ABI 999/' "$source/include/gradcut/rt_values.h" >"$work/other/gradcut/rt_values.h"
+for compiler in $c; do
+    ! "$compiler" -std=c17 -fsyntax-only -I"$work/other" "$work/step1.c" 2>"$work/log" ||
+        { echo "languages_test: $compiler takes a header of another version" >&2; exit 1; }
+    grep -q 'compile the model again' "$work/log" || { cat "$work/log" >&2; exit 1; }
+done
 echo "$n models;$c$cxx"
