@@ -53,7 +53,7 @@ function(gradcut_fuzz reader)
   add_custom_command(
     OUTPUT ${program}
     COMMAND ${GRADCUT_CLANG} ${_fuzz_flags} -fsanitize=fuzzer,address,undefined -DGCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-            ${src} ${_fuzz_archive} $<TARGET_FILE:gradcut_rt> ${blis} ${glpk} ${JANSSON_LIBRARY} ${OpenMP_C_LIBRARIES}
+            ${src} ${_fuzz_archive} $<TARGET_FILE:gradcut_rt> ${blis} ${glpk} ${JANSSON_LIBRARY} -pthread
             -ldl -lm -o ${program}
     DEPENDS ${src} fuzz_library ${_fuzz_archive} gradcut_rt
     VERBATIM)
