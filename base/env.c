@@ -45,13 +45,19 @@ void gcut_env_free(gcut_env *env)
 
 /* ---- catching and throwing ---- */
 
-/* env and outer keep their values across the jump: nothing assigns to them after setjmp. */
+/* env, outer and before keep their values across the jump: nothing assigns to them after setjmp. */
 gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
 {
     jmp_buf here;
     jmp_buf *const outer = env->catcher;
+    const uint32_t before = env->ndiags;
     if (setjmp(here)) {
         env->catcher = outer;
+        if (!outer) {
+            env->last_first = before;
+            env->last_status = env->status;
+            env->last_text = NULL;
+        }
         return env->status;
     }
     env->catcher = &here;
@@ -72,6 +78,28 @@ _Noreturn void gcut_bug(const char *file, int line, const char *what)
 {
     fprintf(stderr, "%s:%d: gradcut bug: broken invariant: %s\n", file, line, what);
     abort();
+}
+
+/* ---- hooks ---- */
+
+void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t total)
+{
+    const gcut_hook *h = &env->hook;
+    if (h->progress && h->progress(h->user, what, done, total))
+        gcut_fail(env, GCUT_ECANCELLED, (gcut_place){0}, NULL, "cancelled by the progress hook while %s",
+                  what);
+}
+
+void gcut_env_log(gcut_env *env, const char *fmt, ...)
+{
+    if (!env->hook.log) return;
+    gcut_arena *scratch = gcut_arena_new(env, env->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    const char *sentence = gcut_vprintf(scratch, fmt, ap);
+    va_end(ap);
+    env->hook.log(env->hook.user, sentence);
+    gcut_arena_free(scratch);
 }
 
 /* ---- sources ---- */
@@ -205,6 +233,9 @@ void gcut_diags_clear(gcut_env *env)
     env->diag_arena = NULL;
     env->diags = NULL;
     env->ndiags = env->cap_diags = 0;
+    env->last_first = 0;
+    env->last_status = GCUT_OK;
+    env->last_text = NULL;
 }
 
 /* ---- as text ---- */

@@ -47,6 +47,7 @@ typedef struct gcut_diag {
     const char
         *source; /* NULL or the offending line, without its newline; of a long one the part around at.col */
     int caret;   /* at.col in it */
+    const char *text; /* the whole of it as gcut_diag_text has it; NULL until somebody asked */
 } gcut_diag;
 
 /* Text that diagnostics quote from; registered by whoever reads a file. */
@@ -57,6 +58,13 @@ typedef struct gcut_source {
     struct gcut_source *next;
 } gcut_source;
 
+/* What a user is told while work goes on; members may be NULL. */
+typedef struct gcut_hook {
+    bool (*progress)(void *user, const char *what, size_t done, size_t total);
+    void (*log)(void *user, const char *sentence);
+    void *user;
+} gcut_hook;
+
 typedef struct gcut_env {
     gcut_alloc_fn alloc;
     void *alloc_user;
@@ -66,7 +74,11 @@ typedef struct gcut_env {
     gcut_arena *diag_arena;
     gcut_diag *diags;
     uint32_t ndiags, cap_diags;
+    uint32_t last_first;     /* diags[last_first..) are of the last outermost gcut_protect that failed */
+    gcut_status last_status; /* what it returned; GCUT_OK when none failed since gcut_diags_clear */
+    const char *last_text;   /* those diagnostics as text; NULL until somebody asked */
     gcut_source *sources;
+    gcut_hook hook;
 } gcut_env;
 
 /* alloc NULL = realloc/free.  Returns NULL when memory for it is missing. */
@@ -86,6 +98,10 @@ _Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const
 /* Gives a recorded diagnostic its place, and the line there. */
 void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at);
 void gcut_diags_clear(gcut_env *env);
+/* Tells the progress hook; throws GCUT_ECANCELLED when it says so. */
+void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t total);
+/* A sentence for the log hook. */
+void gcut_env_log(gcut_env *env, const char *fmt, ...) GCUT_PRINTF(2, 3);
 /* Text and file name are copied. */
 void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size);
 

@@ -18,7 +18,7 @@ for model; do
     at=N=$(case $model in
         resnet | mobilenet | vit) echo 16 ;; unet) echo 4 ;; gpt2 | bert | llama | rnn | lstm) echo 8,T=64 ;; *) echo 64 ;;
     esac)
-    "$build/gradcut" sweep "$file/$model.gcut" --at "$at" ${MEASURE:+--measure} --csv | awk -F, -v model="$model" '
+    "$build/gradcut" frontier "$file/$model.gcut" --at "$at" ${MEASURE:+--measure} --csv | awk -F, -v model="$model" '
         $3 == 1 {
             printf "| %s | %s | %.2f | %.2f | %.3f | %.3f | %s |\n", model, $2, $5 / 1048576, $6 / 1048576, $10 / 1e6,
                 $13 / $10, $11 == "" ? "" : sprintf("%.3f", $11 / 1e6)

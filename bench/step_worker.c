@@ -42,7 +42,7 @@ static void save_values(const run *r, const char *folder)
 {
     char path[4096];
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {
-        gcut_value_info v = gcut_step_value_at(r->step, i);
+        gcut_value_info v = *gcut_step_value_at(r->step, i);
         if (strcmp(v.role, "param") != 0 && strcmp(v.role, "input") != 0) continue;
         snprintf(path, sizeof path, "%s/%s.npy", folder, v.name);
         ok(r, gcut_step_value_save(r->step, v.name, path) == GCUT_OK);
@@ -54,7 +54,7 @@ static int64_t bytes_of(const run *r, const char *role)
 {
     int64_t n = 0;
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {
-        gcut_value_info v = gcut_step_value_at(r->step, i);
+        gcut_value_info v = *gcut_step_value_at(r->step, i);
         if (!strcmp(v.role, role)) n += v.bytes;
     }
     return n;
@@ -69,7 +69,7 @@ static void describe(const run *r, double seconds)
            (long long)bytes_of(r, "state"), (long long)bytes_of(r, "input"), gcut_version());
     const char *comma = "";
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {
-        gcut_value_info v = gcut_step_value_at(r->step, i);
+        gcut_value_info v = *gcut_step_value_at(r->step, i);
         if (strcmp(v.role, "input") != 0 || !strcmp(v.name, "lr")) continue;
         printf("%s\"%s\"", comma, v.name);
         comma = ", ";
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     run r = {.ctx = gcut_ctx_new(NULL)};
     if (!r.ctx) worker_die("out of memory");
     gcut_size at[MAX_SIZES];
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = {0};
     opt.at = at;
     for (int i = 5; i < argc; i++) at[opt.nat++] = size_of(argv[i]);
     opt.optimizer = strcmp(argv[2], "none") != 0 ? argv[2] : NULL;

@@ -5,16 +5,18 @@
 #ifndef GCUT_CLI_CLI_H
 #define GCUT_CLI_CLI_H
 
+#include <stdio.h>
+
 #include "cli/options.h"
 
 enum { EXIT_FINE, EXIT_CHECK, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INPUT };
 
 /* One function for each row of commands.def; returns an exit code, its diagnostics already printed. */
-#define CMD(name, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c);
+#define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c);
 #include "cli/commands.def"
 #undef CMD
 
-/* Prints every diagnostic of ctx to stderr; returns the exit code of the first one's status. */
+/* Prints what the last failed call said to stderr; returns the exit code of its status. */
 int gcut_cli_failed(gcut_ctx *ctx);
 /* A sentence of the command line itself, to stderr. */
 void gcut_cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -29,6 +31,9 @@ const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n
 
 /* a, b and c in one string from malloc; NULL after a sentence. */
 char *gcut_cli_join(const char *a, const char *b, const char *c);
+
+/* A new text file; its exit code, after a sentence. */
+int gcut_cli_write(const char *path, const char *text);
 
 /* print.c.  A JSON string, quoted: bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
 void gcut_cli_json_string(FILE *out, const char *s);

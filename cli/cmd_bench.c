@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +22,7 @@ typedef struct class
 } class;
 
 typedef struct bench {
-    gcut_profile p;
+    const gcut_profile *p;
     double compile_ns;
     const char *blis, *gemm;
     class *at; /* the dearest first */
@@ -52,9 +53,9 @@ static int by_time(const void *a, const void *b)
 static void add_kernel(bench *b, const gcut_kernel_time *k)
 {
     size_t i = 0;
-    while (i < b->n && strcmp(b->at[i].name, k->class) != 0) i++;
+    while (i < b->n && strcmp(b->at[i].name, k->family) != 0) i++;
     class *c = &b->at[i];
-    if (i == b->n) b->n++, c->name = k->class;
+    if (i == b->n) b->n++, c->name = k->family;
     c->count++;
     c->runs += k->runs;
     c->predicted += k->predicted_ns;
@@ -101,15 +102,15 @@ static int by_kernel_time(const void *a, const void *b)
 
 static void print_kernels(const bench *b)
 {
-    const gcut_kernel_time **k = calloc(b->p.n + 1, sizeof *k);
+    const gcut_kernel_time **k = calloc(b->p->n + 1, sizeof *k);
     if (!k) return;
-    for (size_t i = 0; i < b->p.n; i++) k[i] = &b->p.at[i];
-    qsort(k, b->p.n, sizeof *k, by_kernel_time);
+    for (size_t i = 0; i < b->p->n; i++) k[i] = &b->p->at[i];
+    qsort(k, b->p->n, sizeof *k, by_kernel_time);
     printf("\n%-7s %-16s  %12s %12s  makes\n", "kernel", "class", "predicted ms", "measured ms");
-    for (size_t i = 0; i < b->p.n && i < DEAREST; i++) {
+    for (size_t i = 0; i < b->p->n && i < DEAREST; i++) {
         char name[16];
         snprintf(name, sizeof name, "k%d", k[i]->launch);
-        printf("%-7s %-16s  %12.4f %12.4f  %%%s %s%s%s%s\n", name, k[i]->class, k[i]->predicted_ns / 1e6,
+        printf("%-7s %-16s  %12.4f %12.4f  %%%s %s%s%s%s\n", name, k[i]->family, k[i]->predicted_ns / 1e6,
                k[i]->measured_ns / 1e6, k[i]->value, k[i]->op, k[i]->backward ? ", backward" : "",
                *k[i]->where ? ", " : "", k[i]->where);
     }
@@ -118,7 +119,7 @@ static void print_kernels(const bench *b)
 
 static void print_text(const bench *b)
 {
-    const gcut_profile *p = &b->p;
+    const gcut_profile *p = b->p;
     printf("compile: %.2f s\n", b->compile_ns / 1e9);
     printf("step: best %.4f ms, median %.4f ms, p90 %.4f ms of %d steps, %d thread%s, products by %s\n",
            p->best_ns / 1e6, p->median_ns / 1e6, p->p90_ns / 1e6, p->steps, p->threads,
@@ -165,10 +166,10 @@ static void json_classes(const bench *b)
 static void json_kernels(const bench *b)
 {
     fputs(", \"kernels\": [", stdout);
-    for (size_t i = 0; i < b->p.n; i++) {
-        const gcut_kernel_time *k = &b->p.at[i];
+    for (size_t i = 0; i < b->p->n; i++) {
+        const gcut_kernel_time *k = &b->p->at[i];
         printf("%s{\"kernel\": \"k%d\", \"class\": ", i ? ", " : "", k->launch);
-        gcut_cli_json_string(stdout, k->class);
+        gcut_cli_json_string(stdout, k->family);
         fputs(", \"value\": ", stdout);
         gcut_cli_json_string(stdout, k->value);
         fputs(", \"op\": ", stdout);
@@ -188,7 +189,7 @@ static void json_kernels(const bench *b)
 
 static void print_json(const bench *b)
 {
-    const gcut_profile *p = &b->p;
+    const gcut_profile *p = b->p;
     const class *w = worst(b);
     printf("{\"ok\": true, \"max_rel_error\": %.17g, \"worst\": ",
            w ? fabs(error_of(w->predicted, w->measured)) : 0.0);
@@ -214,32 +215,39 @@ static void print_json(const bench *b)
 
 /* ---- the command ---- */
 
+/* Frees p. */
+static int report(const gcut_cli *c, bench *b, gcut_profile *p)
+{
+    b->p = p;
+    b->at = calloc(p->n + 1, sizeof *b->at);
+    if (b->at) {
+        for (size_t i = 0; i < p->n; i++) add_kernel(b, &p->at[i]);
+        qsort(b->at, b->n, sizeof *b->at, by_time);
+        if (c->json)
+            print_json(b);
+        else
+            print_text(b);
+    } else
+        gcut_cli_complain("out of memory");
+    int code = b->at ? EXIT_FINE : EXIT_INPUT;
+    free(b->at);
+    gcut_free(p);
+    return code;
+}
+
 int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c)
 {
     bench b = {0};
     gcut_options opt = c->opt;
-    opt.backend = GCUT_COMPILED;
     opt.profile = true;
     gcut_graph *g = gcut_cli_load(ctx, c);
     double start = now();
     gcut_step *step = g ? gcut_compile(g, &opt) : NULL;
     b.compile_ns = now() - start;
-    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK ||
-        gcut_step_profile(step, (int)c->steps, &b.p) != GCUT_OK)
-        return gcut_cli_failed(ctx);
-    gcut_stats stats = gcut_step_stats(step);
-    b.blis = stats.blis, b.gemm = stats.gemm;
-    b.at = calloc(b.p.n + 1, sizeof *b.at);
-    if (!b.at) {
-        gcut_cli_complain("out of memory");
-        return EXIT_INPUT;
-    }
-    for (size_t i = 0; i < b.p.n; i++) add_kernel(&b, &b.p.at[i]);
-    qsort(b.at, b.n, sizeof *b.at, by_time);
-    if (c->json)
-        print_json(&b);
-    else
-        print_text(&b);
-    free(b.at);
-    return EXIT_FINE;
+    if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK) return gcut_cli_failed(ctx);
+    gcut_profile *p = gcut_step_profile(step, c->steps ? (int)c->steps : 20);
+    const gcut_stats *stats = p ? gcut_step_stats(step) : NULL;
+    if (!stats) return gcut_cli_failed(ctx);
+    b.blis = stats->blis, b.gemm = stats->gemm;
+    return report(c, &b, p);
 }

@@ -3,6 +3,7 @@
  * `gradcut cache`: what is in the cache of compiled steps, and emptying it.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "cli/cli.h"
 

@@ -2,29 +2,27 @@
  *
  * `gradcut calibrate`: measures the machine and writes its model.
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
-static void show_progress(void *user, const char *what, double done)
+static bool progress(void *user, const char *what, size_t done, size_t total)
 {
     (void)user;
-    fprintf(stderr, "\r%s %3.0f %% ", what, 100 * done);
+    fprintf(stderr, "\r%s %3zu %% ", what, total ? 100 * done / total : 0);
+    return false;
 }
 
 int gcut_cmd_calibrate(gcut_ctx *ctx, const gcut_cli *c)
 {
-    gcut_calibrate_options opt = GCUT_CALIBRATE_DEFAULT;
-    const char *text, *json;
+    gcut_calibrate_options opt = {.threads = c->opt.threads, .path = c->output, .seconds = c->seconds};
     bool terminal = isatty(STDERR_FILENO);
-    opt.threads = c->opt.threads;
-    opt.path = c->output;
-    if (c->seconds > 0) opt.seconds = c->seconds;
-    if (terminal) opt.progress = show_progress;
-    gcut_status s = gcut_calibrate(ctx, &opt, &text, &json);
+    if (terminal) gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress});
+    gcut_machine_report *r = gcut_calibrate(ctx, &opt);
     if (terminal) fputs("\r                    \r", stderr);
-    if (s != GCUT_OK) return gcut_cli_failed(ctx);
-    fputs(c->json ? json : text, stdout);
+    if (!r) return gcut_cli_failed(ctx);
+    fputs(c->json ? r->json : r->text, stdout);
+    gcut_free(r);
     return EXIT_FINE;
 }

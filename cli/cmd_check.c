@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands whose exit code is the answer: ladder, gradcheck.
+ * Commands whose exit code is the answer: crosscheck, gradcheck.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
-
-typedef gcut_check_report check(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
-                                double tol);
 
 static void print_whole_lines(const char *text)
 {
@@ -16,21 +14,24 @@ static void print_whole_lines(const char *text)
     if (n && text[n - 1] != '\n') fputc('\n', stdout);
 }
 
-static int answer(gcut_ctx *ctx, const gcut_cli *c, check *run)
+/* r NULL: the library said why not. */
+static int answer(gcut_ctx *ctx, const gcut_cli *c, gcut_check_report *r)
 {
-    gcut_graph *g = gcut_cli_load(ctx, c);
-    if (!g) return gcut_cli_failed(ctx);
-    gcut_check_report r = run(g, &c->opt, c->feed, c->nfeed, c->tol);
-    if (!r.text) return gcut_cli_failed(ctx);
-    print_whole_lines(c->json ? r.json : r.text);
-    return r.ok ? EXIT_FINE : EXIT_CHECK;
+    if (!r) return gcut_cli_failed(ctx);
+    int code = r->ok ? EXIT_FINE : EXIT_CHECK;
+    print_whole_lines(c->json ? r->json : r->text);
+    gcut_free(r);
+    return code;
 }
 
-int gcut_cmd_ladder(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_crosscheck(gcut_ctx *ctx, const gcut_cli *c)
 {
-    return answer(ctx, c, gcut_ladder);
+    gcut_graph *g = gcut_cli_load(ctx, c);
+    return answer(ctx, c, g ? gcut_crosscheck(g, &c->opt, c->feed, c->nfeed, c->tol) : NULL);
 }
+
 int gcut_cmd_gradcheck(gcut_ctx *ctx, const gcut_cli *c)
 {
-    return answer(ctx, c, gcut_gradcheck);
+    gcut_graph *g = gcut_cli_load(ctx, c);
+    return answer(ctx, c, g ? gcut_gradcheck(g, &c->opt, c->feed, c->nfeed, c->tol) : NULL);
 }

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands that run nothing: check, show, grad, plan, saved, why, cmp, compile.
+ * Commands that run nothing: check, show, grad, plan, saved, why, diff, compile, ops.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+
+/* Prints and frees a string that the library made; NULL: it said why not. */
+static int print_made(gcut_ctx *ctx, char *text)
+{
+    if (!text) return gcut_cli_failed(ctx);
+    fputs(text, stdout);
+    gcut_free(text);
+    return EXIT_FINE;
+}
 
 /* ---- check ---- */
 
@@ -20,10 +29,11 @@ int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
         fputs(", \"functions\": [", stdout);
     }
     for (size_t i = 0; c->fn ? i == 0 : (each = gcut_graph_sibling(g, i)) != NULL; i++) {
-        const char *text = gcut_describe(each);
+        char *text = gcut_describe(each);
         if (!text) return gcut_cli_failed(ctx);
         if (!c->json) {
             printf("%s\n", text);
+            gcut_free(text);
             continue;
         }
         fputs(i ? ", {\"name\": " : "{\"name\": ", stdout);
@@ -31,6 +41,7 @@ int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
         fputs(", \"text\": ", stdout);
         gcut_cli_json_string(stdout, text);
         fputs("}", stdout);
+        gcut_free(text);
     }
     if (c->json) fputs("]}\n", stdout);
     return EXIT_FINE;
@@ -41,15 +52,12 @@ int gcut_cmd_check(gcut_ctx *ctx, const gcut_cli *c)
 static int show(gcut_ctx *ctx, const gcut_cli *c, gcut_stage_name stage)
 {
     gcut_graph *g = gcut_cli_load(ctx, c);
-    const char *text = g ? gcut_show(g, &c->opt, stage, !c->no_loc) : NULL;
-    if (!text) return gcut_cli_failed(ctx);
-    if (!c->json) {
-        fputs(text, stdout);
-        return EXIT_FINE;
-    }
+    char *text = g ? gcut_show(g, &c->opt, stage, !c->no_loc) : NULL;
+    if (!text || !c->json) return print_made(ctx, text);
     printf("{\"stage\": \"%s\", \"text\": ", gcut_stage_names[stage]);
     gcut_cli_json_string(stdout, text);
     fputs("}\n", stdout);
+    gcut_free(text);
     return EXIT_FINE;
 }
 
@@ -64,41 +72,34 @@ int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c)
 
 /* ---- plan, saved ---- */
 
-/* The plan as JSON, into the file of -o. */
-static int write_plan(const gcut_plan *plan, const char *path)
+/* The plan file of -o. */
+static int write_plan(gcut_ctx *ctx, const gcut_plan *plan, const char *path)
 {
-    FILE *f = fopen(path, "w");
-    if (f) {
-        gcut_plan_print_json(plan, f);
-        bool failed = fflush(f) != 0 || ferror(f);
-        int why = errno;
-        if (fclose(f) == 0 && !failed) return EXIT_FINE;
-        if (failed) errno = why;
-    }
-    gcut_cli_complain("%s cannot be written: %s", path, strerror(errno));
-    return EXIT_INPUT;
+    char *json = gcut_plan_json(plan);
+    if (!json) return gcut_cli_failed(ctx);
+    int code = gcut_cli_write(path, json);
+    gcut_free(json);
+    return code;
 }
 
-static int print_plan(gcut_ctx *ctx, const gcut_cli *c, void (*print)(const gcut_plan *, FILE *))
+static int print_plan(gcut_ctx *ctx, const gcut_cli *c, char *(*text)(const gcut_plan *, bool))
 {
     gcut_graph *g = gcut_cli_load(ctx, c);
-    const gcut_plan *plan = g ? gcut_plan_of(g, &c->opt) : NULL;
+    gcut_plan *plan = g ? gcut_plan_new(g, &c->opt) : NULL;
     if (!plan) return gcut_cli_failed(ctx);
-    if (c->output) {
-        int code = write_plan(plan, c->output);
-        if (code) return code;
-    }
-    (c->json ? gcut_plan_print_json : print)(plan, stdout);
-    return gcut_error_count(ctx) ? gcut_cli_failed(ctx) : EXIT_FINE;
+    int code = c->output ? write_plan(ctx, plan, c->output) : EXIT_FINE;
+    if (!code) code = print_made(ctx, c->json ? gcut_plan_json(plan) : text(plan, c->symbolic));
+    gcut_plan_free(plan);
+    return code;
 }
 
 int gcut_cmd_plan(gcut_ctx *ctx, const gcut_cli *c)
 {
-    return print_plan(ctx, c, gcut_plan_print);
+    return print_plan(ctx, c, gcut_plan_text);
 }
 int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
 {
-    return print_plan(ctx, c, gcut_saved_print);
+    return print_plan(ctx, c, gcut_plan_saved_text);
 }
 
 /* ---- why ---- */
@@ -106,21 +107,16 @@ int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
 int gcut_cmd_why(gcut_ctx *ctx, const gcut_cli *c)
 {
     gcut_graph *g = gcut_cli_load(ctx, c);
-    const char *text = g ? gcut_explain(g, &c->opt, c->value, c->json) : NULL;
-    if (!text) return gcut_cli_failed(ctx);
-    fputs(text, stdout);
-    return EXIT_FINE;
+    return print_made(ctx, g ? gcut_explain(g, &c->opt, c->value, c->json) : NULL);
 }
 
-/* ---- cmp ---- */
+/* ---- diff ---- */
 
-int gcut_cmd_cmp(gcut_ctx *ctx, const gcut_cli *c)
+int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c)
 {
     bool equal;
-    const char *text = gcut_compare_plans(ctx, c->file, c->value, c->json, &equal);
-    if (!text) return gcut_cli_failed(ctx);
-    fputs(text, stdout);
-    return equal ? EXIT_FINE : EXIT_CHECK;
+    int code = print_made(ctx, gcut_diff_plans(ctx, c->file, c->value, c->json, &equal));
+    return code ? code : equal ? EXIT_FINE : EXIT_CHECK;
 }
 
 /* ---- compile ---- */
@@ -164,9 +160,6 @@ int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c)
 
 int gcut_cmd_ops(gcut_ctx *ctx, const gcut_cli *c)
 {
-    gcut_graph *g = c->file ? gcut_cli_load(ctx, c) : NULL;
-    const char *text = c->file && !g ? NULL : gcut_ops(ctx, g, c->json);
-    if (!text) return gcut_cli_failed(ctx);
-    fputs(text, stdout);
-    return EXIT_FINE;
+    gcut_graph *g = c->model ? gcut_load(ctx, c->model, c->fn) : NULL;
+    return print_made(ctx, c->model && !g ? NULL : gcut_ops(ctx, g, c->json));
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,7 +42,7 @@ static bool is_result(const gcut_value_info *v)
 static int save_results(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step)
 {
     for (size_t i = 0; i < gcut_step_value_count(step); i++) {
-        gcut_value_info v = gcut_step_value_at(step, i);
+        gcut_value_info v = *gcut_step_value_at(step, i);
         if (!is_result(&v)) continue;
         char *folder = gcut_cli_join(c->out, "/", v.name),
              *path = folder ? gcut_cli_join(folder, ".npy", "") : NULL;
@@ -61,10 +62,10 @@ static bool is_scalar_out(const gcut_value_info *v)
     return v->rank == 0 && v->at && !strcmp(v->role, "out");
 }
 
-static void print_step(const gcut_step *step, int64_t k, int64_t steps)
+static void print_step(gcut_step *step, int64_t k, int64_t steps)
 {
     for (size_t i = 0; i < gcut_step_value_count(step); i++) {
-        gcut_value_info v = gcut_step_value_at(step, i);
+        gcut_value_info v = *gcut_step_value_at(step, i);
         if (!is_scalar_out(&v)) continue;
         if (steps > 1) printf("step %" PRId64 "  ", k + 1);
         printf("%s  ", v.name);
@@ -80,9 +81,9 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Sorts ns. */
-static void print_summary(const gcut_cli *c, const gcut_stats *s, int64_t *ns)
+static void print_summary(const gcut_cli *c, const gcut_stats *s, int64_t *ns, int64_t steps)
 {
-    qsort(ns, (size_t)c->steps, sizeof *ns, by_size);
+    qsort(ns, (size_t)steps, sizeof *ns, by_size);
     printf("%s, %d thread%s", gcut_backend_names[c->opt.backend], s->threads, s->threads == 1 ? "" : "s");
     if (s->gemm) printf(", products by %s", s->gemm);
     fputs(": peak ", stdout);
@@ -91,15 +92,16 @@ static void print_summary(const gcut_cli *c, const gcut_stats *s, int64_t *ns)
     gcut_cli_bytes(stdout, s->arena_bytes);
     fputs(", saved ", stdout);
     gcut_cli_bytes(stdout, s->saved_bytes);
-    printf("; step %.3f ms%s\n", (double)ns[c->steps / 2] / 1e6, c->steps > 1 ? " (median)" : "");
+    printf("; step %.3f ms%s\n", (double)ns[steps / 2] / 1e6, steps > 1 ? " (median)" : "");
 }
 
-static void print_json(const gcut_cli *c, const gcut_step *step, const gcut_stats *s, const int64_t *ns)
+static void print_json(const gcut_cli *c, gcut_step *step, const gcut_stats *s, const int64_t *ns,
+                       int64_t steps)
 {
     const char *comma = "";
     fputs("{\"results\": {", stdout);
     for (size_t i = 0; i < gcut_step_value_count(step); i++) {
-        gcut_value_info v = gcut_step_value_at(step, i);
+        gcut_value_info v = *gcut_step_value_at(step, i);
         if (!is_scalar_out(&v)) continue;
         fputs(comma, stdout), comma = ", ";
         gcut_cli_json_string(stdout, v.name);
@@ -109,7 +111,7 @@ static void print_json(const gcut_cli *c, const gcut_step *step, const gcut_stat
     printf("}, \"peak_bytes\": %" PRId64 ", \"arena_bytes\": %" PRId64 ", \"saved_bytes\": %" PRId64
            ", \"step_ns\": [",
            s->peak_bytes, s->arena_bytes, s->saved_bytes);
-    for (int64_t k = 0; k < c->steps; k++) printf(k ? ", %" PRId64 : "%" PRId64, ns[k]);
+    for (int64_t k = 0; k < steps; k++) printf(k ? ", %" PRId64 : "%" PRId64, ns[k]);
     printf("], \"backend\": \"%s\", \"threads\": %d, \"blis\": ", gcut_backend_names[c->opt.backend],
            s->threads);
     gcut_cli_json_string(stdout, s->blis);
@@ -128,21 +130,22 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t *ns)
+static int run_steps(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step, int64_t *ns, int64_t steps)
 {
-    for (int64_t k = 0; k < c->steps; k++) {
+    for (int64_t k = 0; k < steps; k++) {
         int64_t start = now();
         if (gcut_run(step) != GCUT_OK) return gcut_cli_failed(ctx);
         ns[k] = now() - start;
-        if (!c->json) print_step(step, k, c->steps);
+        if (!c->json) print_step(step, k, steps);
     }
-    gcut_stats stats = gcut_step_stats(step);
+    const gcut_stats *stats = gcut_step_stats(step);
+    if (!stats) return gcut_cli_failed(ctx);
     int code = c->out ? save_results(ctx, c, step) : EXIT_FINE;
     if (code) return code;
     if (c->json)
-        print_json(c, step, &stats, ns);
+        print_json(c, step, stats, ns, steps);
     else
-        print_summary(c, &stats, ns);
+        print_summary(c, stats, ns, steps);
     return EXIT_FINE;
 }
 
@@ -153,12 +156,12 @@ int gcut_cmd_run(gcut_ctx *ctx, const gcut_cli *c)
     if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK || gcut_prepare(step) != GCUT_OK)
         return gcut_cli_failed(ctx);
     if (c->out && !make_folder(c->out)) return EXIT_INPUT;
-    int64_t *ns = calloc((size_t)c->steps, sizeof *ns);
+    int64_t steps = c->steps ? c->steps : 1, *ns = calloc((size_t)steps, sizeof *ns);
     if (!ns) {
         gcut_cli_complain("out of memory");
         return EXIT_INPUT;
     }
-    int code = run_steps(ctx, c, step, ns);
+    int code = run_steps(ctx, c, step, ns, steps);
     free(ns);
     return code;
 }

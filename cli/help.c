@@ -2,6 +2,7 @@
  *
  * Help texts from the two tables, and hints from any list of words.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,31 +10,43 @@
 
 #define WORD_MAX 32 /* longer words get no hint */
 
+/* What the help line says behind the help: " (bf16, …; default: 0.05)". */
+static void print_range(FILE *out, const gcut_option_row *o)
+{
+    bool words = *o->words && o->kind != GCUT_KIND_FLAG, unset = *o->unset != 0;
+    if (words || unset)
+        fprintf(out, " (%s%s%s%s)", words ? o->words : "", words && unset ? "; " : "",
+                unset ? "default: " : "", o->unset);
+}
+
 /* "  -o, --output PATH      help" */
 static void print_option(FILE *out, const gcut_option_row *o)
 {
     char left[64];
-    snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+    snprintf(left, sizeof left, "--%s%s%s", o->name, *o->argument ? " " : "", o->argument);
     if (o->letter)
-        fprintf(out, "  -%c, %-20s %s\n", o->letter, left, o->help);
+        fprintf(out, "  -%c, %-20s %s", o->letter, left, o->help);
     else
-        fprintf(out, "      %-20s %s\n", left, o->help);
+        fprintf(out, "      %-20s %s", left, o->help);
+    print_range(out, o);
+    fputc('\n', out);
 }
 
 static const char *operands_of(const gcut_command *cmd)
 {
-    if (!gcut_cli_takes_file(cmd)) return "";
-    if (cmd == &gcut_commands[GCUT_CMD_cmp]) return "A.json B.json ";
-    return cmd == &gcut_commands[GCUT_CMD_why] ? "FILE %VALUE [@function] " : "FILE [@function] ";
+    static const char *const text[] = {[GCUT_OPERANDS_MODEL] = "FILE [@function] ",
+                                       [GCUT_OPERANDS_VALUE] = "FILE %VALUE [@function] ",
+                                       [GCUT_OPERANDS_PLANS] = "A.json B.json ",
+                                       [GCUT_OPERANDS_NONE] = ""};
+    return text[cmd->operands];
 }
 
 void gcut_cli_help_command(FILE *out, const gcut_command *cmd)
 {
     fprintf(out, "usage: gradcut %s %s[option...]\n\n%s\n\noptions:\n", cmd->name, operands_of(cmd),
             cmd->does);
-    for (int i = 0; i < GCUT_NOPTS; i++)
-        if (gcut_option_rows[i].commands >> (cmd - gcut_commands) & 1)
-            print_option(out, &gcut_option_rows[i]);
+    for (int i = 0; i < GCUT_NOPTIONS; i++)
+        if (gcut_cli_takes(cmd, i)) print_option(out, &gcut_option_rows[i]);
 }
 
 void gcut_cli_help(FILE *out)
@@ -46,10 +59,10 @@ void gcut_cli_help(FILE *out)
           "\n"
           "commands:\n",
           out);
-    for (int i = 0; i < GCUT_NCMDS; i++)
+    for (int i = 0; i < GCUT_NCOMMANDS; i++)
         fprintf(out, "  %-10s %s\n", gcut_commands[i].name, gcut_commands[i].does);
     fputs("\noptions, not each for every command:\n", out);
-    for (int i = 0; i < GCUT_NOPTS; i++) print_option(out, &gcut_option_rows[i]);
+    for (int i = 0; i < GCUT_NOPTIONS; i++) print_option(out, &gcut_option_rows[i]);
     fputs("\nexit status: 0 fine, 1 a check failed, 2 wrong usage, 3 unsupported,\n"
           "             4 wrong input, or a file or tool that failed\n",
           out);

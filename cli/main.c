@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,17 @@ char *gcut_cli_join(const char *a, const char *b, const char *c)
     return out;
 }
 
+int gcut_cli_write(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    bool ok = f && fputs(text, f) >= 0;
+    int why = errno;
+    if (f && fclose(f) != 0 && ok) ok = false, why = errno;
+    if (ok) return EXIT_FINE;
+    gcut_cli_complain("%s cannot be written: %s", path, strerror(why));
+    return EXIT_INPUT;
+}
+
 static int code_of(gcut_status s)
 {
     switch (s) {
@@ -53,9 +65,7 @@ static void print_diagnostic(const char *text)
 
 int gcut_cli_failed(gcut_ctx *ctx)
 {
-    size_t n = gcut_error_count(ctx);
-    for (size_t i = 0; i < n; i++) print_diagnostic(gcut_error(ctx, i));
-    if (!n) gcut_cli_complain("%s", gcut_last_error(ctx)); /* memory ran out: nothing more is known */
+    print_diagnostic(gcut_last_error(ctx));
     return code_of(gcut_last_status(ctx));
 }
 
@@ -85,12 +95,12 @@ static int run_command(const gcut_command *cmd, int argc, char **argv)
 /* NULL after a sentence. */
 static const gcut_command *find_command(const char *name)
 {
-    const char *names[GCUT_NCMDS];
-    for (int i = 0; i < GCUT_NCMDS; i++) {
+    const char *names[GCUT_NCOMMANDS];
+    for (int i = 0; i < GCUT_NCOMMANDS; i++) {
         names[i] = gcut_commands[i].name;
         if (!strcmp(name, names[i])) return &gcut_commands[i];
     }
-    const char *near = gcut_cli_nearest(name, names, GCUT_NCMDS);
+    const char *near = gcut_cli_nearest(name, names, GCUT_NCOMMANDS);
     gcut_cli_complain("there is no command '%s'%s%s%s; see 'gradcut --help'", name,
                       near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
     return NULL;

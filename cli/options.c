@@ -2,34 +2,72 @@
  *
  * Reads a command's arguments by the table of options.def.
  */
+#define _GNU_SOURCE
 #include "cli/options.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-#define ONLY(cmd) (1u << GCUT_CMD_##cmd)
-const gcut_option_row gcut_option_rows[GCUT_NOPTS] = {
-#define OPT(id, name, letter, argument, commands, help) {name, letter, argument, commands, help},
+#define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
+#define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))
+#define PLANNED                                                                                              \
+    (ONLY(show) | ONLY(grad) | ONLY(plan) | ONLY(saved) | ONLY(why) | ONLY(frontier) | ONLY(compile) |       \
+     RUNNING)
+/* frontier tries every policy and budget itself, and writes no stage. */
+#define DECIDED (PLANNED & ~ONLY(frontier))
+#define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
+#define EVERY ((1u << GCUT_NCOMMANDS) - 1)
+
+/* Where a list's number of items is; 0 of other kinds. */
+#define COUNT_FLAG(m) 0
+#define COUNT_INT(m) 0
+#define COUNT_INT64(m) 0
+#define COUNT_UINT64(m) 0
+#define COUNT_REAL(m) 0
+#define COUNT_BYTES(m) 0
+#define COUNT_TEXT(m) 0
+#define COUNT_NAME(m) 0
+#define COUNT_FILE(m) 0
+#define COUNT_FOLDER(m) 0
+#define COUNT_CHOICE(m) 0
+#define COUNT_NAMES(m) offsetof(gcut_cli, opt.n##m)
+#define COUNT_GLOBS(m) offsetof(gcut_cli, opt.n##m)
+#define COUNT_SIZES(m) offsetof(gcut_cli, opt.n##m)
+#define COUNT_FEEDS(m) offsetof(gcut_cli, n##m)
+
+const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)             \
+    {GCUT_KIND_##kind,    name,           letter, argument, words, (double)(lo),                             \
+     (double)(hi),        (double)(zero), unset,  commands, help,  offsetof(gcut_cli, opt.member),           \
+     COUNT_##kind(member)},
+#include "gradcut/options.def"
+#undef OPTION
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)             \
+    {GCUT_KIND_##kind,    name,           letter, argument, words, (double)(lo),                             \
+     (double)(hi),        (double)(zero), unset,  commands, help,  offsetof(gcut_cli, member),               \
+     COUNT_##kind(member)},
 #include "cli/options.def"
-#undef OPT
+#undef OPTION
 };
 
-const gcut_command gcut_commands[GCUT_NCMDS] = {
-#define CMD(name, does) {#name, does, gcut_cmd_##name},
+const gcut_command gcut_commands[GCUT_NCOMMANDS] = {
+#define CMD(name, operands, does) {#name, GCUT_OPERANDS_##operands, does, gcut_cmd_##name},
 #include "cli/commands.def"
 #undef CMD
 };
 
 const char *const gcut_backend_names[4] = {
-    [GCUT_EAGER] = "eager",
-    [GCUT_JOINT_BACKEND] = "joint",
-    [GCUT_PLANNED] = "planned",
-    [GCUT_COMPILED] = "compiled",
+    [GCUT_BACKEND_COMPILED] = "compiled",
+    [GCUT_BACKEND_EAGER] = "eager",
+    [GCUT_BACKEND_JOINT] = "joint",
+    [GCUT_BACKEND_PLANNED] = "planned",
 };
 const char *const gcut_stage_names[4] = {
     [GCUT_STAGE_PRIMAL] = "primal",
@@ -41,44 +79,47 @@ const char *const gcut_stage_names[4] = {
 /* getopt's value of row i: above every letter. */
 #define VAL(i) (256 + (i))
 
-static bool takes(const gcut_command *cmd, int row)
+bool gcut_cli_takes(const gcut_command *cmd, int option)
 {
-    return gcut_option_rows[row].commands >> (cmd - gcut_commands) & 1;
+    return gcut_option_rows[option].commands >> (cmd - gcut_commands) & 1;
 }
 
 /* ---- values of options: each returns false after a sentence ---- */
 
-static bool take_int(const char *option, const char *s, int64_t lo, int64_t hi, int64_t *out)
+static bool take_integer(const gcut_option_row *o, const char *s, int64_t *out)
 {
+    /* Of a member whose 0 means something else, 0 is said by `zero`; of a range from 0 on it is itself. */
+    int64_t lo = o->zero != 0 ? 0 : (int64_t)o->lo, hi = o->hi >= 9e18 ? INT64_MAX : (int64_t)o->hi;
     char *end;
     errno = 0;
     long long n = strtoll(s, &end, 10);
     if (end != s && !*end && !errno && n >= lo && n <= hi) {
-        *out = n;
+        *out = n == 0 ? (int64_t)o->zero : n;
         return true;
     }
     if (hi == INT64_MAX)
-        gcut_cli_complain("--%s: '%s' is not a whole number of at least %lld", option, s, (long long)lo);
+        gcut_cli_complain("--%s: '%s' is not a whole number of at least %lld", o->name, s, (long long)lo);
     else
-        gcut_cli_complain("--%s: '%s' is not a whole number from %lld to %lld", option, s, (long long)lo,
+        gcut_cli_complain("--%s: '%s' is not a whole number from %lld to %lld", o->name, s, (long long)lo,
                           (long long)hi);
     return false;
 }
 
-static bool take_real(const char *option, const char *s, double *out)
+static bool take_real(const gcut_option_row *o, const char *s, double *out)
 {
     char *end;
     double x = strtod(s, &end);
-    if (end != s && !*end && isfinite(x) && x >= 0) {
-        *out = x;
+    if (end != s && !*end && isfinite(x) && ((x == 0 && o->zero != 0) || (x >= o->lo && x <= o->hi))) {
+        *out = x == 0 ? o->zero : x;
         return true;
     }
-    gcut_cli_complain("--%s: '%s' is not a finite number of at least 0", option, s);
+    gcut_cli_complain("--%s: '%s' is not a finite number of at least %g", o->name, s,
+                      o->zero != 0 ? 0 : o->lo);
     return false;
 }
 
 /* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes. */
-static bool take_size(const char *option, const char *s, int64_t *out)
+static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
 {
     static const struct {
         const char *suffix;
@@ -87,28 +128,44 @@ static bool take_size(const char *option, const char *s, int64_t *out)
                 {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
     char *end;
     double x = strtod(s, &end);
+    if (!strcmp(s, "0") && o->zero != 0) {
+        *out = (int64_t)o->zero;
+        return true;
+    }
     for (size_t i = 0; end != s && x > 0 && i < sizeof unit / sizeof *unit; i++)
         if (!strcmp(end, unit[i].suffix) && x * unit[i].bytes >= 1 && x * unit[i].bytes < 9e18) {
             *out = (int64_t)(x * unit[i].bytes);
             return true;
         }
-    gcut_cli_complain("--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB", option, s);
+    gcut_cli_complain("--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB", o->name, s);
     return false;
 }
 
-static bool take_choice(const char *option, const char *s, const char *const *names, int n, int *out)
+char *gcut_cli_word(const char *words, int i)
 {
+    while (i-- > 0 && words) {
+        words = strstr(words, ", ");
+        if (words) words += 2;
+    }
+    return words && *words ? strndup(words, strcspn(words, ",")) : NULL;
+}
+
+/* The number of the word. */
+static bool take_choice(const gcut_option_row *o, const char *s, int *out)
+{
+    char *word[16] = {0};
+    int n = 0, found = -1;
+    while (n < 16 && (word[n] = gcut_cli_word(o->words, n))) n++;
     for (int i = 0; i < n; i++)
-        if (!strcmp(s, names[i])) {
-            *out = i;
-            return true;
-        }
-    const char *near = gcut_cli_nearest(s, names, (size_t)n);
-    if (near)
-        gcut_cli_complain("--%s: there is no '%s', did you mean %s?", option, s, near);
-    else
-        gcut_cli_complain("--%s: there is no '%s'; see --help", option, s);
-    return false;
+        if (!strcmp(s, word[i])) found = i;
+    if (found < 0) {
+        const char *near = gcut_cli_nearest(s, (const char *const *)word, (size_t)n);
+        gcut_cli_complain("--%s: there is no '%s'%s%s; there are %s", o->name, s,
+                          near ? ", did you mean " : "", near ? near : "", o->words);
+    }
+    for (int i = 0; i < n; i++) free(word[i]);
+    *out = found;
+    return found >= 0;
 }
 
 static char *bare(char *name)
@@ -116,104 +173,92 @@ static char *bare(char *name)
     return name + (*name == '%');
 }
 
+/* Room for one more item at the end of a list; NULL after a sentence. */
+static void *grow(void *list, size_t *n, size_t item)
+{
+    void *old;
+    memcpy(&old, list, sizeof old); /* whatever it points to */
+    void *more = realloc(old, (*n + 1) * item);
+    if (!more) {
+        gcut_cli_complain("out of memory");
+        return NULL;
+    }
+    memcpy(list, &more, sizeof more);
+    return (char *)more + (*n)++ * item;
+}
+
 /* N=32,T=64 */
-static bool take_at(gcut_cli *c, char *list)
+static bool take_sizes(const gcut_option_row *o, char *list, gcut_size **at, size_t *n)
 {
     for (char *item; (item = strsep(&list, ","));) {
         char *eq = strchr(item, '=');
+        int64_t size;
         if (!eq || eq == item) {
-            gcut_cli_complain("--at: expected SYMBOL=SIZE, as in --at N=32, not '%s'", item);
+            gcut_cli_complain("--%s: expected SYMBOL=SIZE, as in --at N=32, not '%s'", o->name, item);
             return false;
         }
         *eq = 0;
-        int64_t n;
-        if (!take_int("at", eq + 1, 0, INT64_MAX, &n)) return false;
-        c->at[c->opt.nat++] = (gcut_size){item, n};
+        if (!take_integer(o, eq + 1, &size)) return false;
+        gcut_size *to = grow(at, n, sizeof *to);
+        if (!to) return false;
+        *to = (gcut_size){item, size};
     }
     return true;
 }
 
-static bool take_feed(gcut_cli *c, char *arg)
+static bool take_feed(const gcut_option_row *o, char *arg, gcut_feed **at, size_t *n)
 {
     char *eq = strchr(arg, '=');
     if (!eq || eq == bare(arg) || !eq[1]) {
-        gcut_cli_complain("--in: expected NAME=FILE.npy, not '%s'", arg);
+        gcut_cli_complain("--%s: expected NAME=FILE.npy, not '%s'", o->name, arg);
         return false;
     }
     *eq = 0;
-    c->feed[c->nfeed++] = (gcut_feed){bare(arg), eq + 1};
-    return true;
+    gcut_feed *to = grow(at, n, sizeof *to);
+    if (to) *to = (gcut_feed){bare(arg), eq + 1};
+    return to != NULL;
 }
 
 /* %a,%b; the % may be left out. */
-static bool take_names(const char *option, char *list, const char **names, size_t *n)
+static bool take_names(const gcut_option_row *o, char *list, const char ***at, size_t *n)
 {
     for (char *item; (item = strsep(&list, ","));) {
         if (!*bare(item)) {
-            gcut_cli_complain("--%s: expected the name of a value, as in --%s %%h", option, option);
+            gcut_cli_complain("--%s: expected the name of a value, as in --%s %%h", o->name, o->name);
             return false;
         }
-        names[(*n)++] = bare(item);
+        const char **to = grow(at, n, sizeof *to);
+        if (!to) return false;
+        *to = bare(item);
     }
     return true;
 }
 
-static bool take(gcut_cli *c, int row, char *arg)
+static bool take(gcut_cli *c, int option, char *arg)
 {
-    const char *name = gcut_option_rows[row].name;
-    gcut_options *o = &c->opt;
-    int64_t n = 0;
-    int choice = 0;
-    bool ok = true;
-    if (row == GCUT_OPT_POLICY || row == GCUT_OPT_LAMBDA || row == GCUT_OPT_SAVE_DTYPE) c->rule = name;
-    switch (row) {
-    case GCUT_OPT_WRT: ok = take_names(name, arg, c->wrt, &o->nwrt); break;
-    case GCUT_OPT_LOSS: o->loss = bare(arg); break;
-    case GCUT_OPT_FORWARD: o->forward_only = true; break;
-    case GCUT_OPT_OPTIMIZER: o->optimizer = arg; break;
-    case GCUT_OPT_POLICY: o->policy = arg; break;
-    case GCUT_OPT_LAMBDA: ok = take_real(name, arg, &o->lambda); break;
-    case GCUT_OPT_BUDGET: ok = take_size(name, arg, &o->budget); break;
-    case GCUT_OPT_SAVED_BUDGET:
-        o->saved_budget = 0;
-        ok = !strcmp(arg, "0") || take_size(name, arg, &o->saved_budget);
-        break;
-    case GCUT_OPT_PLAN: o->plan = arg; break;
-    case GCUT_OPT_SAVE_DTYPE: o->save_dtype = arg; break;
-    case GCUT_OPT_MACHINE: o->machine = arg; break;
-    case GCUT_OPT_AT: ok = take_at(c, arg); break;
-    case GCUT_OPT_SAVE: ok = take_names(name, arg, c->save, &o->nsave); break;
-    case GCUT_OPT_RECOMPUTE: ok = take_names(name, arg, c->recompute, &o->nrecompute); break;
-    case GCUT_OPT_THREADS: ok = take_int(name, arg, 1, 1024, &n), o->threads = (int)n; break;
-    case GCUT_OPT_DUMP: o->dump = arg; break;
-    case GCUT_OPT_STAGE:
-        ok = take_choice(name, arg, gcut_stage_names, 4, &choice), c->stage = (gcut_stage_name)choice;
-        break;
-    case GCUT_OPT_NO_LOC: c->no_loc = true; break;
-    case GCUT_OPT_SYM: o->symbolic = true; break;
-    case GCUT_OPT_IN: ok = take_feed(c, arg); break;
-    case GCUT_OPT_SEED: ok = take_int(name, arg, 0, INT64_MAX, &n), o->seed = (uint64_t)n; break;
-    case GCUT_OPT_BACKEND:
-        ok = take_choice(name, arg, gcut_backend_names, 4, &choice), o->backend = (gcut_backend)choice;
-        break;
-    case GCUT_OPT_EXACT: o->exact = true; break;
-    case GCUT_OPT_STEPS: ok = take_int(name, arg, 1, 1000000, &c->steps); break;
-    case GCUT_OPT_OUT: c->out = arg; break;
-    case GCUT_OPT_TOL: ok = take_real(name, arg, &c->tol); break;
-    case GCUT_OPT_SECONDS: ok = take_real(name, arg, &c->seconds); break;
-    case GCUT_OPT_MEASURE: c->measure = true; break;
-    case GCUT_OPT_ROUNDS: ok = take_int(name, arg, 1, 100000, &c->rounds); break;
-    case GCUT_OPT_POINTS: ok = take_int(name, arg, 1, 10000, &c->points); break;
-    case GCUT_OPT_CSV: c->csv = true; break;
-    case GCUT_OPT_SVG: c->svg = arg; break;
-    case GCUT_OPT_OUTPUT: c->output = arg; break;
-    case GCUT_OPT_SHARED: c->shared = true; break;
-    case GCUT_OPT_MODEL: c->file = arg; break;
-    case GCUT_OPT_CLEAR: c->clear = true; break;
-    case GCUT_OPT_JSON: c->json = true; break;
-    case GCUT_OPT_HELP: c->help = true; break;
+    const gcut_option_row *o = &gcut_option_rows[option];
+    void *to = (char *)c + o->offset;
+    size_t *n = (size_t *)((char *)c + o->count);
+    int64_t x = 0;
+    c->given[option] = true;
+    switch (o->kind) {
+    case GCUT_KIND_FLAG: return *(bool *)to = true;
+    case GCUT_KIND_INT: return take_integer(o, arg, &x) && (*(int *)to = (int)x, true);
+    case GCUT_KIND_INT64: return take_integer(o, arg, to);
+    case GCUT_KIND_UINT64: return take_integer(o, arg, &x) && (*(uint64_t *)to = (uint64_t)x, true);
+    case GCUT_KIND_REAL: return take_real(o, arg, to);
+    case GCUT_KIND_BYTES: return take_bytes(o, arg, to);
+    case GCUT_KIND_TEXT:
+    case GCUT_KIND_FILE:
+    case GCUT_KIND_FOLDER: return *(const char **)to = arg, true;
+    case GCUT_KIND_NAME: return *(const char **)to = bare(arg), true;
+    case GCUT_KIND_CHOICE: return take_choice(o, arg, to); /* an enum has the size of an int */
+    case GCUT_KIND_NAMES:
+    case GCUT_KIND_GLOBS: return take_names(o, arg, to, n);
+    case GCUT_KIND_SIZES: return take_sizes(o, arg, to, n);
+    case GCUT_KIND_FEEDS: return take_feed(o, arg, to, n);
     }
-    return ok;
+    return false;
 }
 
 /* ---- the walk ---- */
@@ -221,7 +266,7 @@ static bool take(gcut_cli *c, int row, char *arg)
 /* The row of a value of getopt_long; -1: none. */
 static int row_of(int val)
 {
-    for (int i = 0; i < GCUT_NOPTS; i++)
+    for (int i = 0; i < GCUT_NOPTIONS; i++)
         if (val && (val == VAL(i) || val == gcut_option_rows[i].letter)) return i;
     return -1;
 }
@@ -229,12 +274,12 @@ static int row_of(int val)
 /* An option that getopt_long does not know here: one of another command, or a typing mistake. */
 static void refuse_unknown(const gcut_command *cmd, const char *word)
 {
-    const char *names[GCUT_NOPTS];
+    const char *names[GCUT_NOPTIONS];
     char stem[64];
     size_t n = 0;
     snprintf(stem, sizeof stem, "%.*s", (int)strcspn(word, "="), word);
-    for (int i = 0; i < GCUT_NOPTS; i++) {
-        if (takes(cmd, i)) names[n++] = gcut_option_rows[i].name;
+    for (int i = 0; i < GCUT_NOPTIONS; i++) {
+        if (gcut_cli_takes(cmd, i)) names[n++] = gcut_option_rows[i].name;
         if (strcmp(stem, gcut_option_rows[i].name)) continue;
         gcut_cli_complain("%s has no option --%s; see 'gradcut help %s'", cmd->name, stem, cmd->name);
         return;
@@ -248,7 +293,7 @@ static void refuse_unknown(const gcut_command *cmd, const char *word)
 static void refuse(const gcut_command *cmd, int what, const char *word)
 {
     int row = row_of(optopt);
-    if (row >= 0 && takes(cmd, row)) {
+    if (row >= 0 && gcut_cli_takes(cmd, row)) {
         const gcut_option_row *o = &gcut_option_rows[row];
         if (what == ':')
             gcut_cli_complain("--%s needs a value, %s", o->name, o->argument);
@@ -260,94 +305,86 @@ static void refuse(const gcut_command *cmd, int what, const char *word)
         refuse_unknown(cmd, word + 2);
 }
 
-bool gcut_cli_takes_file(const gcut_command *cmd)
-{
-    return cmd != &gcut_commands[GCUT_CMD_ops] && cmd != &gcut_commands[GCUT_CMD_calibrate] &&
-           cmd != &gcut_commands[GCUT_CMD_cache];
-}
-
-/* [@function] of --model */
+/* Words behind the options of a command without operands: the [@function] of --model. */
 static bool take_function(gcut_cli *c, int n, char **word)
 {
     if (n == 0) return true;
-    if (n == 1 && c->file && word[0][0] == '@' && word[0][1]) {
+    if (n == 1 && c->model && word[0][0] == '@' && word[0][1]) {
         c->fn = word[0] + 1;
         return true;
     }
-    if (c->cmd != &gcut_commands[GCUT_CMD_ops])
-        gcut_cli_complain("%s takes no file: what is '%s'?", c->cmd->name, word[0]);
-    else
+    if (gcut_cli_takes(c->cmd, GCUT_OPTION_model))
         gcut_cli_complain("%s takes --model FILE and its @function: what is '%s'?", c->cmd->name,
                           word[n > 1]);
+    else
+        gcut_cli_complain("%s takes no file: what is '%s'?", c->cmd->name, word[0]);
     return false;
 }
 
-/* B of cmp A B */
+/* The second of two plans. */
 static bool take_second(gcut_cli *c, int n, char **word)
 {
     if (n == 1)
         c->value = word[0];
     else
-        gcut_cli_complain("cmp takes two plan files, as in cmp a.json b.json; see 'gradcut help cmp'");
+        gcut_cli_complain("%s takes two plan files, as in %s a.json b.json; see 'gradcut help %s'",
+                          c->cmd->name, c->cmd->name, c->cmd->name);
     return n == 1;
 }
 
-/* [%value] of why, then [@function]: what stands behind the file. */
+/* [%value], then [@function]: what stands behind the file. */
 static bool take_rest(gcut_cli *c, int n, char **word)
 {
-    bool why = c->cmd == &gcut_commands[GCUT_CMD_why];
+    bool value = c->cmd->operands == GCUT_OPERANDS_VALUE;
     int i = 0;
-    if (why && i < n && word[i][0] != '@' && *bare(word[i])) c->value = bare(word[i++]);
+    if (value && i < n && word[i][0] != '@' && *bare(word[i])) c->value = bare(word[i++]);
     if (i < n && word[i][0] == '@' && word[i][1]) c->fn = word[i++] + 1;
     if (i < n)
         gcut_cli_complain("%s takes one file%s and one @function: what is '%s'?", c->cmd->name,
-                          why ? ", one %value" : "", word[i]);
-    else if (why && !c->value)
-        gcut_cli_complain("why needs a value, as in why FILE %%h; see 'gradcut help why'");
-    return i == n && (!why || c->value);
+                          value ? ", one %value" : "", word[i]);
+    else if (value && !c->value)
+        gcut_cli_complain("%s needs a value, as in %s FILE %%h; see 'gradcut help %s'", c->cmd->name,
+                          c->cmd->name, c->cmd->name);
+    return i == n && (!value || c->value);
 }
 
 /* FILE, then the rest */
 static bool take_operands(gcut_cli *c, int n, char **word)
 {
     if (c->help) return true;
-    if (!gcut_cli_takes_file(c->cmd)) return take_function(c, n, word);
+    if (c->cmd->operands == GCUT_OPERANDS_NONE) return take_function(c, n, word);
     if (n < 1) {
         gcut_cli_complain("%s needs a file; see 'gradcut help %s'", c->cmd->name, c->cmd->name);
         return false;
     }
     c->file = word[0];
-    if (c->cmd == &gcut_commands[GCUT_CMD_cmp]) return take_second(c, n - 1, word + 1);
-    return take_rest(c, n - 1, word + 1);
+    return c->cmd->operands == GCUT_OPERANDS_PLANS ? take_second(c, n - 1, word + 1)
+                                                   : take_rest(c, n - 1, word + 1);
 }
 
-static bool make_room(gcut_cli *c, int argc, char **argv)
+/* A plan file says what these would. */
+static bool contradicts_plan(const gcut_cli *c)
 {
-    size_t n = (size_t)argc;
-    for (int i = 0; i < argc; i++)
-        for (const char *s = argv[i]; *s; s++) n += *s == ',';
-    c->at = calloc(n, sizeof *c->at);
-    c->feed = calloc(n, sizeof *c->feed);
-    c->save = calloc(n, sizeof *c->save);
-    c->recompute = calloc(n, sizeof *c->recompute);
-    c->wrt = calloc(n, sizeof *c->wrt);
-    c->opt.at = c->at;
-    c->opt.save = c->save;
-    c->opt.recompute = c->recompute;
-    c->opt.wrt = c->wrt;
-    return c->at && c->feed && c->save && c->recompute && c->wrt;
+    static const int says[] = {GCUT_OPTION_policy, GCUT_OPTION_lambda, GCUT_OPTION_save_dtype};
+    for (size_t i = 0; c->opt.plan && i < sizeof says / sizeof *says; i++) {
+        if (!c->given[says[i]]) continue;
+        gcut_cli_complain("--plan %s says what --%s would: leave one of the two out", c->opt.plan,
+                          gcut_option_rows[says[i]].name);
+        return true;
+    }
+    return false;
 }
 
 /* The options of one command, as getopt_long wants them. */
 static void list_options(const gcut_command *cmd, struct option *longs, char *letters)
 {
     *letters++ = ':'; /* tell a missing value from an unknown option */
-    for (int i = 0; i < GCUT_NOPTS; i++) {
+    for (int i = 0; i < GCUT_NOPTIONS; i++) {
         const gcut_option_row *o = &gcut_option_rows[i];
-        if (!takes(cmd, i)) continue;
-        *longs++ = (struct option){o->name, o->argument ? required_argument : no_argument, NULL, VAL(i)};
+        if (!gcut_cli_takes(cmd, i)) continue;
+        *longs++ = (struct option){o->name, *o->argument ? required_argument : no_argument, NULL, VAL(i)};
         if (o->letter) *letters++ = (char)o->letter;
-        if (o->letter && o->argument) *letters++ = ':';
+        if (o->letter && *o->argument) *letters++ = ':';
     }
     *longs = (struct option){0};
     *letters = 0;
@@ -355,15 +392,9 @@ static void list_options(const gcut_command *cmd, struct option *longs, char *le
 
 int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
 {
-    struct option longs[GCUT_NOPTS + 1];
-    char letters[2 * GCUT_NOPTS + 2];
-    *c = (gcut_cli){
-        .cmd = cmd, .opt = GCUT_OPTIONS_DEFAULT, .steps = 1, .rounds = 11, .points = 12, .tol = -1};
-    if (cmd - gcut_commands == GCUT_CMD_bench) c->steps = 20;
-    if (!make_room(c, argc, argv)) {
-        gcut_cli_complain("out of memory");
-        return EXIT_INPUT;
-    }
+    struct option longs[GCUT_NOPTIONS + 1];
+    char letters[2 * GCUT_NOPTIONS + 2];
+    *c = (gcut_cli){.cmd = cmd, .opt = {.unbound = GCUT_UNBOUND_RANDOM}};
     list_options(cmd, longs, letters);
     opterr = 0;
     for (int val; (val = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
@@ -373,18 +404,16 @@ int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
         }
         if (!take(c, row_of(val), optarg)) return EXIT_USAGE;
     }
-    if (c->opt.plan && c->rule) {
-        gcut_cli_complain("--plan %s says what --%s would: leave one of the two out", c->opt.plan, c->rule);
-        return EXIT_USAGE;
-    }
+    if (contradicts_plan(c)) return EXIT_USAGE;
     return take_operands(c, argc - optind, argv + optind) ? 0 : EXIT_USAGE;
 }
 
 void gcut_cli_free(gcut_cli *c)
 {
-    free(c->at);
-    free(c->feed);
-    free(c->save);
-    free(c->recompute);
-    free(c->wrt);
+    for (int i = 0; i < GCUT_NOPTIONS; i++)
+        if (gcut_option_rows[i].count) {
+            void *list;
+            memcpy(&list, (char *)c + gcut_option_rows[i].offset, sizeof list);
+            free(list);
+        }
 }

@@ -7,55 +7,84 @@
 
 #include "gradcut/gradcut.h"
 
-enum {
-#define CMD(name, does) GCUT_CMD_##name,
+typedef enum gcut_command_id {
+#define CMD(name, operands, does) GCUT_COMMAND_##name,
 #include "cli/commands.def"
 #undef CMD
-    GCUT_NCMDS
-};
+    GCUT_NCOMMANDS
+} gcut_command_id;
+
+typedef enum gcut_operands {
+    GCUT_OPERANDS_MODEL,
+    GCUT_OPERANDS_VALUE,
+    GCUT_OPERANDS_PLANS,
+    GCUT_OPERANDS_NONE
+} gcut_operands;
 
 typedef struct gcut_cli gcut_cli;
 
 typedef struct gcut_command {
-    const char *name, *does;
+    const char *name;
+    gcut_operands operands;
+    const char *does;
     int (*run)(gcut_ctx *ctx, const gcut_cli *c);
 } gcut_command;
-extern const gcut_command gcut_commands[GCUT_NCMDS];
+extern const gcut_command gcut_commands[GCUT_NCOMMANDS];
 
+typedef enum gcut_option_kind { /* see gradcut/options.def */
+                                GCUT_KIND_FLAG,
+                                GCUT_KIND_INT,
+                                GCUT_KIND_INT64,
+                                GCUT_KIND_UINT64,
+                                GCUT_KIND_REAL,
+                                GCUT_KIND_BYTES,
+                                GCUT_KIND_TEXT,
+                                GCUT_KIND_NAME,
+                                GCUT_KIND_FILE,
+                                GCUT_KIND_FOLDER,
+                                GCUT_KIND_CHOICE,
+                                GCUT_KIND_NAMES,
+                                GCUT_KIND_GLOBS,
+                                GCUT_KIND_SIZES,
+                                GCUT_KIND_FEEDS
+} gcut_option_kind;
+
+/* The rows of gradcut/options.def, then those of cli/options.def. */
 typedef struct gcut_option_row {
+    gcut_option_kind kind;
     const char *name;
-    int letter;           /* 0 = none */
-    const char *argument; /* NULL = a flag */
-    unsigned commands;    /* bit GCUT_CMD_x: x takes it */
+    int letter; /* 0 = none */
+    const char *argument, *words;
+    double lo, hi, zero;
+    const char *unset;
+    unsigned commands; /* bit GCUT_COMMAND_x: x takes it */
     const char *help;
+    size_t offset, count; /* of the member and, of lists, of the number of items, in gcut_cli */
 } gcut_option_row;
 
-enum {
-#define OPT(id, name, letter, argument, commands, help) GCUT_OPT_##id,
+typedef enum gcut_option_id {
+#define OPTION(member, ...) GCUT_OPTION_##member,
+#include "gradcut/options.def"
 #include "cli/options.def"
-#undef OPT
-    GCUT_NOPTS
-};
-extern const gcut_option_row gcut_option_rows[GCUT_NOPTS];
+#undef OPTION
+    GCUT_NOPTIONS
+} gcut_option_id;
+extern const gcut_option_row gcut_option_rows[GCUT_NOPTIONS];
 
 struct gcut_cli {
     const gcut_command *cmd;
     const char *file, *fn; /* fn NULL = the last function */
-    const char *value;     /* the second operand: of why a value, without its %, of cmp a file */
-    gcut_options opt;      /* its lists point to the arrays below */
-    bool help, json, csv, no_loc, shared, measure, clear;
-    gcut_stage_name stage;
-    const char *out, *output; /* --out, -o */
-    const char *svg;
-    const char *rule; /* the last option that says how to plan, which a plan file says too; or NULL */
-    int64_t steps, rounds, points;
-    double tol;     /* < 0: the check's own */
-    double seconds; /* 0: the default */
+    const char *value;     /* the second operand: a value's name without its %, or a file */
+    gcut_options opt;      /* its lists are the command line's */
+    bool given[GCUT_NOPTIONS];
 
-    /* Each has room for one item per argument and per comma, which no command line exceeds. */
-    gcut_size *at;
+    /* members of cli/options.def; 0 = not given */
+    bool help, json, csv, no_loc, symbolic, shared, measure, clear;
+    gcut_stage_name stage;
+    const char *out, *output, *svg, *model;
+    int64_t steps, rounds, points;
+    double tol, seconds;
     gcut_feed *feed;
-    const char **save, **recompute, **wrt;
     size_t nfeed;
 };
 
@@ -63,8 +92,10 @@ struct gcut_cli {
  * a sentence to stderr.  Free it in either case. */
 int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv);
 void gcut_cli_free(gcut_cli *c);
-/* Is its first operand a file? */
-bool gcut_cli_takes_file(const gcut_command *cmd);
+/* Does the command take the option? */
+bool gcut_cli_takes(const gcut_command *cmd, int option);
+/* The i-th word of "a, b, c" as a new string; NULL past the last, or when memory is short. */
+char *gcut_cli_word(const char *words, int i);
 
 extern const char *const gcut_backend_names[4];
 extern const char *const gcut_stage_names[4];

@@ -5,17 +5,36 @@
  */
 #include "driver/builder.h"
 
+typedef struct failure {
+    gcut_graph *g;
+    const gcut_diag *said;
+} failure;
+
+/* For as long as the graph: whoever uses it later is told why it was not built. */
+static void keep_failure(void *arg)
+{
+    const failure *f = arg;
+    gcut_arena *a = f->g->module->arena;
+    gcut_diag *d = gcut_memdup(a, f->said, sizeof *d);
+    d->at.file = d->at.file ? gcut_strndup(a, d->at.file, strlen(d->at.file)) : NULL;
+    d->message = gcut_strndup(a, d->message, strlen(d->message));
+    d->hint = d->hint ? gcut_strndup(a, d->hint, strlen(d->hint)) : NULL;
+    d->source = d->text = NULL;
+    f->g->failure = d;
+}
+
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
 {
     if (!g || g->failed) return false;
     gcut_env *env = g->module->env;
     uint32_t before = env->ndiags;
     if (gcut_guard(env, body, arg)) return true;
-    g->failed = true;
     if (env->ndiags > before && !env->diags[before].at.line) { /* what knows no line is the caller's */
         env->diags[before].at.file = at.file;
         env->diags[before].at.line = at.line;
     }
+    g->failed = true;
+    if (env->ndiags > before) gcut_guard(env, keep_failure, &(failure){g, &env->diags[before]});
     return false;
 }
 

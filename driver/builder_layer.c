@@ -51,7 +51,7 @@ static void do_init(void *arg)
     c->out = c->in[0].id;
 }
 
-gcut_val gcut_init_at(gcut_here at, gcut_val param, const char *contents)
+gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents)
 {
     return run(at, graph_of(&param, 1), do_init, &(call){.in = {param}, .name = contents ? contents : ""});
 }

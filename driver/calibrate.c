@@ -46,7 +46,8 @@ typedef struct visit {
 typedef struct calibration {
     const gcut_calibrate_options *opt;
     gcut_env *env;
-    gcut_arena *a;
+    gcut_arena *keep, *a; /* of the report; scratch */
+    void *made;
     int n, threads[SECTIONS];
     double level[GCUT_DRAM]; /* bytes of one L2, of L3 */
     /* elementwise ops, f64 of the same with a product behind them, everything else */
@@ -178,7 +179,7 @@ static void compile_probes(calibration *c)
 
 static void tell(const calibration *c, const char *what, double done)
 {
-    if (c->opt->progress) c->opt->progress(c->opt->user, what, done);
+    gcut_env_progress(c->env, what, (size_t)(100 * done), 100);
 }
 
 static double now(void) /* s */
@@ -391,7 +392,11 @@ static void make_file(const calibration *c)
 static void calibrate(void *arg)
 {
     calibration *c = arg;
-    c->a = gcut_arena_new(c->env, c->env->arena);
+    c->keep = gcut_made_arena(c->made);
+    c->a = gcut_arena_new(c->env, c->keep);
+    if (!(c->opt->seconds > 0) || c->opt->threads < 0)
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "calibration cannot take %g s with %d threads",
+                  c->opt->seconds, c->opt->threads);
     c->path = c->opt->path ? c->opt->path : gcut_machine_home(c->a);
     if (!c->path)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
@@ -406,7 +411,7 @@ static void calibrate(void *arg)
     c->call_ns = gcut_host_call_ns();
     visit_all(c);
     fill_model(c);
-    c->json.arena = c->text.arena = c->env->arena;
+    c->json.arena = c->text.arena = c->keep;
     gcut_machine_json(&c->model, &c->json);
     gcut_machine_table(&c->model, &c->text);
     say_rounds(c, &c->text);
@@ -415,18 +420,26 @@ static void calibrate(void *arg)
     gcut_text_add(&c->text, "written to %s\n", c->path);
 }
 
-gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options *opt, const char **text,
-                           const char **json)
+static void run(void *arg)
 {
-    static const gcut_calibrate_options defaults = GCUT_CALIBRATE_DEFAULT;
-    calibration *c = calloc(1, sizeof *c);
-    if (!c) return GCUT_ENOMEM;
-    c->env = ctx->env;
-    c->opt = opt ? opt : &defaults;
-    gcut_status s = gcut_protect(c->env, calibrate, c);
-    if (s == GCUT_OK && text) *text = c->text.at;
-    if (s == GCUT_OK && json) *json = c->json.at;
+    calibration *c = arg;
+    calibrate(c);
+    gcut_machine_report *out = c->made;
+    *out = (gcut_machine_report){.text = c->text.at, .json = c->json.at};
     gcut_arena_free(c->a);
+}
+
+gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt, size_t size)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    gcut_calibrate_options own = {0};
+    if (opt) memcpy(&own, opt, size < sizeof own ? size : sizeof own);
+    if (own.seconds == 0) own.seconds = 30;
+    calibration *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->env = ctx->env;
+    c->opt = &own;
+    gcut_machine_report *out = gcut_made_by(c->env, sizeof *out, &c->made, run, c);
     free(c);
-    return s;
+    return out;
 }

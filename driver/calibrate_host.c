@@ -6,6 +6,7 @@
 #include "driver/calibrate.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

@@ -3,7 +3,9 @@
  * Many small measurements in one compiled step.
  */
 #include "driver/calibrate.h"
+#include "driver/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/text.h"
@@ -121,15 +123,15 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     fill_pool(r, pool_bytes);
     r->size = symbols_of(r, arena);
     const char *text = text_of(r, arena);
-    gcut_module *m = gcut_parse(env, arena, "calibrate", text, strlen(text));
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_module *m = gcut_parse_module(env, arena, "calibrate", text, strlen(text));
+    gcut_options opt = gcut_options_read(env, NULL, 0);
     gcut_size *at = gcut_calloc(arena, (size_t)r->n * GCUT_PROBE_SYMBOLS, sizeof *at);
     for (uint32_t i = 0; i < r->n * GCUT_PROBE_SYMBOLS; i++)
         if (r->size[i].name) at[opt.nat++] = r->size[i];
     opt.at = at;
     opt.forward_only = true;
     opt.machine = "shipped";
-    r->step = gcut_step_make(m->graphs.at[0], &opt);
+    r->step = gcut_step_make(m->graphs.at[0], &opt, gcut_arena_new(env, arena));
     r->step->p->opt.at = at; /* the pipeline's copy could not change */
     return r;
 }

@@ -4,9 +4,13 @@
  */
 #include "driver/check.h"
 
+#include <math.h>
+
+#include "driver/options.h"
+
 gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_options *opt)
 {
-    gcut_step *s = gcut_step_make(g, opt);
+    gcut_step *s = gcut_step_make(g, opt, gcut_arena_new(c->env, c->a));
     for (size_t i = 0; i < c->nfeed; i++)
         if (gcut_slot_find(s, c->feed[i].name)) gcut_step_bind_npy(s, c->feed[i].name, c->feed[i].npy);
     gcut_step_prepare(s);
@@ -15,9 +19,9 @@ gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_option
 
 gcut_options gcut_trial_options(const gcut_trial *c, gcut_backend b)
 {
-    gcut_options o = c->opt ? *c->opt : GCUT_OPTIONS_DEFAULT;
+    gcut_options o = c->options;
     o.backend = b;
-    o.exact = b == GCUT_EAGER;
+    o.f64 = b == GCUT_BACKEND_EAGER;
     o.dump = "";
     return o;
 }
@@ -27,13 +31,30 @@ gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x)
     return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
 }
 
-gcut_check_report gcut_trial_report(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
-                                    size_t nfeed, double tol, void (*body)(void *))
+typedef struct report_job {
+    gcut_trial *c;
+    void (*body)(void *);
+    void *made;
+} report_job;
+
+static void report(void *arg)
 {
-    gcut_check_report out = {0};
-    if (!g) return out;
-    gcut_trial c = {
-        .g = g, .opt = opt, .feed = feed, .nfeed = nfeed, .tol = tol, .out = &out, .env = g->module->env};
-    if (!gcut_guard(c.env, body, &c)) return (gcut_check_report){0};
-    return out;
+    report_job *j = arg;
+    gcut_trial *c = j->c;
+    c->out = j->made;
+    c->keep = gcut_made_arena(j->made);
+    c->a = gcut_arena_new(c->env, c->keep);
+    c->options = gcut_options_read(c->env, c->opt, c->size);
+    c->options.unbound = GCUT_UNBOUND_RANDOM;
+    if (isnan(c->tol) || c->tol < 0)
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "0: by dtype", "a tolerance cannot be %g", c->tol);
+    j->body(c);
+    gcut_arena_free(c->a);
+}
+
+gcut_check_report *gcut_trial_report(gcut_trial *c, void (*body)(void *))
+{
+    report_job j = {.c = c, .body = body};
+    c->env = c->g->module->env;
+    return gcut_made_by(c->env, sizeof(gcut_check_report), &j.made, report, &j);
 }

@@ -9,13 +9,17 @@
 
 typedef struct gcut_trial {
     gcut_graph *g;
-    const gcut_options *opt;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
     const gcut_feed *feed;
     size_t nfeed;
-    double tol; /* < 0 = the check's own */
-    gcut_check_report *out;
+    double tol; /* 0 = the check's own */
+    /* set by gcut_trial_report */
+    gcut_options options;
+    gcut_check_report *out; /* which lives as long as `keep` */
+    gcut_arena *keep;
     gcut_env *env;
-    gcut_arena *a; /* scratch, made by the body */
+    gcut_arena *a; /* scratch, which the body's steps are made in too */
 } gcut_trial;
 
 /* The caller's options for one backend, without a dump. */
@@ -24,8 +28,7 @@ gcut_options gcut_trial_options(const gcut_trial *c, gcut_backend b);
 gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_options *opt);
 /* What a prepared step holds in that slot. */
 gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x);
-/* Runs body on a gcut_trial; the report is empty when it throws. */
-gcut_check_report gcut_trial_report(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
-                                    size_t nfeed, double tol, void (*body)(void *));
+/* Runs body on a trial, whose first members are set; NULL after a failure.  The caller's (gcut_free). */
+gcut_check_report *gcut_trial_report(gcut_trial *c, void (*body)(void *));
 
 #endif

@@ -4,7 +4,9 @@
  */
 #include "driver/ctx.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *plain(void *user, void *block, size_t size)
 {
@@ -35,45 +37,148 @@ void gcut_ctx_free(gcut_ctx *ctx)
     fn(user, ctx, 0);
 }
 
+gcut_status gcut_ctx_set_hooks(gcut_ctx *ctx, const gcut_hooks *hooks)
+{
+    GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
+    ctx->env->hook = hooks ? (gcut_hook){hooks->progress, hooks->log, hooks->user} : (gcut_hook){0};
+    return GCUT_OK;
+}
+
+typedef struct arena_job {
+    gcut_env *env;
+    gcut_arena **arena;
+    void (*body)(void *);
+    void *arg;
+} arena_job;
+
+static void with_arena(void *arg)
+{
+    arena_job *j = arg;
+    *j->arena = gcut_arena_new(j->env, j->env->arena);
+    j->body(j->arg);
+}
+
+bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void *arg)
+{
+    arena_job j = {env, arena, body, arg};
+    *arena = NULL;
+    if (gcut_guard(env, with_arena, &j)) return true;
+    gcut_arena_free(*arena);
+    *arena = NULL;
+    return false;
+}
+
+/* ---- errors ---- */
+
+/* What the last call of this thread said that had no context: the handle that leads to one was NULL. */
+static _Thread_local char orphan[160];
+
+/* The macro's name of a function of gradcut.h: without what the macro adds. */
+static int name_length(const char *call)
+{
+    static const char *const suffix[] = {"_sized", "_at", "_n"};
+    size_t n = strlen(call);
+    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
+        size_t k = strlen(suffix[i]);
+        if (n > k && !strcmp(call + n - k, suffix[i])) return (int)(n - k);
+    }
+    return (int)n;
+}
+
+typedef struct null_job {
+    gcut_env *env;
+    const char *call, *argument;
+} null_job;
+
+static void refuse_null(void *arg)
+{
+    null_job *j = arg;
+    gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "%.*s: its argument `%s` is NULL",
+              name_length(j->call), j->call, j->argument);
+}
+
+gcut_status gcut_refuse_null(gcut_env *env, const char *call, const char *argument)
+{
+    if (env) return gcut_protect(env, refuse_null, &(null_job){env, call, argument});
+    snprintf(orphan, sizeof orphan, "error: %.*s: its argument `%s` is NULL\n", name_length(call), call,
+             argument);
+    return GCUT_EUSAGE;
+}
+
+static const char *render(gcut_env *env, uint32_t i)
+{
+    gcut_diag *d = &env->diags[i];
+    if (!d->text) d->text = gcut_diag_text(env->diag_arena, d);
+    return d->text;
+}
+
 typedef struct text_job {
     gcut_env *env;
     size_t i;
     const char *text;
 } text_job;
 
-static void render(void *arg)
+static void render_one(void *arg)
 {
     text_job *j = arg;
-    j->text = gcut_diag_text(j->env->diag_arena, &j->env->diags[j->i]);
+    j->text = render(j->env, (uint32_t)j->i);
+}
+
+static void render_last(void *arg)
+{
+    gcut_env *env = ((text_job *)arg)->env;
+    gcut_text t = {.arena = env->diag_arena};
+    for (uint32_t i = env->last_first; i < env->ndiags; i++) gcut_text_add(&t, "%s", render(env, i));
+    env->last_text = t.at;
+}
+
+/* Rendering is no call of the user's: what it runs out of memory for leaves the last error as it was. */
+static bool quietly(gcut_env *env, void (*body)(void *), text_job *j)
+{
+    uint32_t first = env->last_first;
+    gcut_status status = env->last_status;
+    const char *text = env->last_text;
+    if (gcut_guard(env, body, j)) return true;
+    env->last_first = first;
+    env->last_status = status;
+    env->last_text = text;
+    return false;
 }
 
 size_t gcut_error_count(const gcut_ctx *ctx)
 {
-    return ctx->env->ndiags;
+    return ctx ? ctx->env->ndiags : 0;
 }
 
-const char *gcut_error(gcut_ctx *ctx, size_t i)
+const char *gcut_error(const gcut_ctx *ctx, size_t i)
 {
+    if (i >= gcut_error_count(ctx)) return "";
     text_job j = {ctx->env, i, NULL};
-    if (i >= ctx->env->ndiags) return "";
-    return gcut_guard(ctx->env, render, &j) ? j.text : gcut_status_text(GCUT_ENOMEM);
+    return quietly(ctx->env, render_one, &j) ? j.text : gcut_status_text(GCUT_ENOMEM);
 }
 
-const char *gcut_last_error(gcut_ctx *ctx)
+const char *gcut_last_error(const gcut_ctx *ctx)
 {
-    if (ctx->env->ndiags) return gcut_error(ctx, 0);
-    return ctx->env->status == GCUT_OK ? "" : gcut_status_text(ctx->env->status);
+    if (!ctx) return orphan;
+    gcut_env *env = ctx->env;
+    if (env->last_status == GCUT_OK) return "";
+    if (env->last_first >= env->ndiags) return gcut_status_text(env->last_status);
+    if (!env->last_text && !quietly(env, render_last, &(text_job){.env = env}))
+        return gcut_status_text(env->last_status);
+    return env->last_text;
 }
 
 gcut_status gcut_last_status(const gcut_ctx *ctx)
 {
-    return ctx->env->ndiags ? ctx->env->diags[0].status : ctx->env->status;
+    return ctx ? ctx->env->last_status : *orphan ? GCUT_EUSAGE : GCUT_OK;
 }
 
 void gcut_clear_errors(gcut_ctx *ctx)
 {
-    gcut_diags_clear(ctx->env);
-    ctx->env->status = GCUT_OK;
+    if (ctx)
+        gcut_diags_clear(ctx->env);
+    else
+        *orphan = 0;
 }
 
 const char *gcut_status_text(gcut_status s)
@@ -89,5 +194,66 @@ const char *gcut_status_text(gcut_status s)
 
 const char *gcut_version(void)
 {
-    return GRADCUT_VERSION;
+#define TEXT(x) #x
+#define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+    return VERSION(GCUT_VERSION_MAJOR, GCUT_VERSION_MINOR, GCUT_VERSION_PATCH);
+#undef VERSION
+#undef TEXT
+}
+
+/* ---- what the caller frees ---- */
+
+/* In front of what gcut_free takes. */
+typedef struct made_head {
+    _Alignas(16) gcut_arena *arena;
+} made_head;
+
+static void *make(gcut_env *env, gcut_arena **a, size_t size)
+{
+    *a = gcut_arena_new(env, env->arena);
+    made_head *h = gcut_calloc(*a, 1, sizeof *h + size);
+    h->arena = *a;
+    return h + 1;
+}
+
+typedef struct made_job {
+    gcut_env *env;
+    gcut_arena *a;
+    size_t size;
+    void **slot;
+    void (*body)(void *);
+    void *arg;
+} made_job;
+
+static void make_and_fill(void *arg)
+{
+    made_job *j = arg;
+    *j->slot = make(j->env, &j->a, j->size);
+    j->body(j->arg);
+}
+
+void *gcut_made_by(gcut_env *env, size_t size, void **slot, void (*body)(void *), void *arg)
+{
+    made_job j = {env, NULL, size, slot, body, arg};
+    if (gcut_guard(env, make_and_fill, &j)) return *slot;
+    gcut_arena_free(j.a);
+    return *slot = NULL;
+}
+
+gcut_arena *gcut_made_arena(void *made)
+{
+    return ((made_head *)made - 1)->arena;
+}
+
+char *gcut_made_string(gcut_env *env, const gcut_text *t)
+{
+    gcut_arena *a;
+    char *s = make(env, &a, t->n + 1);
+    if (t->n) memcpy(s, t->at, t->n);
+    return s;
+}
+
+void gcut_free(void *made)
+{
+    if (made) gcut_arena_free(gcut_made_arena(made));
 }

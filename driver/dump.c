@@ -41,7 +41,7 @@ static void write_folded(dump *d)
 static void write_plan(dump *d)
 {
     gcut_text t = {.arena = d->a};
-    gcut_plan_json(d->p->plan, &t);
+    gcut_report_json(d->p->plan, &t);
     write_text(d, "plan.json", &t, "what is saved and recomputed, and why");
 }
 

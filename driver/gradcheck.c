@@ -116,7 +116,7 @@ static verdict worst_of(const probe *q, uint32_t k, const gcut_array *grad)
 
 static const char *as_json(const gcut_trial *c)
 {
-    gcut_text js = {.arena = c->env->arena};
+    gcut_text js = {.arena = c->keep};
     gcut_json w = {.out = &js};
     gcut_json_object(&w);
     gcut_json_key_bool(&w, "ok", c->out->ok);
@@ -138,8 +138,8 @@ static uint32_t param_called(const gcut_graph *g, const char *name)
 static void compare_all(const probe *q, const gcut_graph *joint, const gcut_array *values)
 {
     gcut_trial *c = q->c;
-    double tol = c->tol >= 0 ? c->tol : 1e-5;
-    gcut_text t = {.arena = c->env->arena};
+    double tol = c->tol > 0 ? c->tol : 1e-5;
+    gcut_text t = {.arena = c->keep};
     gcut_text_add(&t, "%-16s  %-12s  %s\n", "parameter", "worst error", "at");
     c->out->ok = true;
     for (uint32_t r = 0; r < joint->results.n; r++) {
@@ -153,7 +153,7 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
         gcut_text_add(&t, "%s\n", ok ? "" : "   DIFFERS");
         if (c->out->worst && v.error <= c->out->max_rel_error) continue;
         c->out->max_rel_error = v.error;
-        c->out->worst = gcut_strndup(c->env->arena, result->name, strlen(result->name));
+        c->out->worst = gcut_strndup(c->keep, result->name, strlen(result->name));
         c->out->worst_index = v.at;
     }
     c->out->text = t.at;
@@ -163,10 +163,9 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
 static void gradcheck(void *arg)
 {
     gcut_trial *c = arg;
-    gcut_options o = gcut_trial_options(c, GCUT_JOINT_BACKEND);
-    o.exact = true;
+    gcut_options o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
+    o.f64 = true;
     o.optimizer = NULL;
-    c->a = gcut_arena_new(c->env, c->env->arena);
     gcut_step *s = gcut_trial_step(c, c->g, &o);
     const gcut_graph *g = s->p->primal;
     probe q = {.c = c,
@@ -179,12 +178,13 @@ static void gradcheck(void *arg)
     gcut_step_interpret(s, GCUT_RT_STEP, values); /* which replaces states */
     q.at_rest = loss_at(&q, 0, 0, 0);
     compare_all(&q, s->p->joint, values[0]);
-    gcut_arena_free(s->arena);
-    gcut_arena_free(c->a);
 }
 
-gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
-                                 double tol)
+gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                        const gcut_feed *feed, size_t nfeed, double tol)
 {
-    return gcut_trial_report(g, opt, feed, nfeed, tol, gradcheck);
+    GCUT_NEED(NULL, g, NULL);
+    if (nfeed) GCUT_NEED(g->module->env, feed, NULL);
+    return gcut_trial_report(
+        &(gcut_trial){.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol}, gradcheck);
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "driver/options.h"
 #include "driver/pipeline.h"
 #include "graph/interp.h"
 #include "graph/passes.h"
@@ -12,35 +13,74 @@
 typedef struct job {
     gcut_env *env;
     gcut_graph *g;
-    const gcut_options *opt;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
+    gcut_arena *a;
     gcut_stage_name stage;
     bool flag;
-    const char *path, *name;
-    const char *text;
-    const gcut_plan *plan;
+    const char *path, *name, *text;
+    size_t length;
+    char *made;
+    gcut_plan *plan;
 } job;
 
-static void load(void *arg)
+/* ---- reading ---- */
+
+/* The function called j->name of a module, the last one where that is NULL. */
+static gcut_graph *choose(const job *j, const gcut_module *m)
 {
-    job *j = arg;
-    gcut_module *m = gcut_parse_file(j->env, j->env->arena, j->path);
     gcut_verify_module(m);
     if (m->graphs.n == 0)
         gcut_fail(j->env, GCUT_ESYNTAX, (gcut_place){.file = m->file}, NULL,
                   "there is no function in this file");
-    j->g = m->graphs.at[m->graphs.n - 1];
-    if (!j->name) return;
+    if (!j->name) return m->graphs.at[m->graphs.n - 1];
     const char *name = j->name[0] == '@' ? j->name + 1 : j->name;
-    j->g = gcut_module_find(m, name);
-    if (!j->g)
-        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "there is no function @%s", name);
+    gcut_graph *g = gcut_module_find(m, name);
+    if (g) return g;
+    gcut_text t = {.arena = j->a};
+    for (uint32_t i = 0; i < m->graphs.n; i++)
+        gcut_text_add(&t, "%s@%s", i ? ", " : "there are ", m->graphs.at[i]->name);
+    gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, t.at, "there is no function @%s", name);
+}
+
+static void load(void *arg)
+{
+    job *j = arg;
+    j->g = choose(j, gcut_parse_file(j->env, j->a, j->path));
 }
 
 gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn)
 {
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, path, NULL);
     job j = {.env = ctx->env, .path = path, .name = fn};
-    return gcut_guard(ctx->env, load, &j) ? j.g : NULL;
+    return gcut_guard_in(ctx->env, &j.a, load, &j) ? j.g : NULL;
 }
+
+static void parse(void *arg)
+{
+    job *j = arg;
+    j->g = choose(j, gcut_parse_module(j->env, j->a, j->path, j->text, j->length));
+}
+
+gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const char *name, const char *fn)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    if (length) GCUT_NEED(ctx->env, text, NULL);
+    job j = {.env = ctx->env,
+             .path = name ? name : "<memory>",
+             .name = fn,
+             .text = text ? text : "",
+             .length = length == GCUT_TO_NUL ? strlen(text) : length};
+    return gcut_guard_in(ctx->env, &j.a, parse, &j) ? j.g : NULL;
+}
+
+void gcut_graph_free(gcut_graph *g)
+{
+    if (g) gcut_arena_free(g->module->arena);
+}
+
+/* ---- showing ---- */
 
 static gcut_goal goal_of(gcut_stage_name s)
 {
@@ -48,21 +88,37 @@ static gcut_goal goal_of(gcut_stage_name s)
     return goals[s];
 }
 
+static gcut_pipeline *pipeline(job *j, gcut_goal goal)
+{
+    gcut_options o = gcut_options_read(j->env, j->opt, j->size);
+    return gcut_pipeline_new(j->g, &o, goal, j->a);
+}
+
 static void show(void *arg)
 {
     job *j = arg;
-    gcut_pipeline *p = gcut_pipeline_new(j->g, j->opt, goal_of(j->stage), j->env->arena);
-    gcut_text t = {.arena = p->arena};
-    gcut_stage_text(p, j->stage, j->flag, &t);
-    j->text = gcut_strndup(j->env->arena, t.at ? t.at : "", t.n);
-    gcut_arena_free(p->arena);
+    if (j->stage < GCUT_STAGE_PRIMAL || j->stage > GCUT_STAGE_KERNEL)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "GCUT_STAGE_PRIMAL to GCUT_STAGE_KERNEL",
+                  "gcut_show: there is no stage %d", (int)j->stage);
+    gcut_text t = {.arena = j->a};
+    gcut_stage_text(pipeline(j, goal_of(j->stage)), j->stage, j->flag, &t);
+    j->made = gcut_made_string(j->env, &t);
 }
 
-const char *gcut_show(gcut_graph *g, const gcut_options *opt, gcut_stage_name stage, bool locations)
+/* The string that body makes in a scratch arena. */
+static char *made_string(job *j, void (*body)(void *))
 {
-    if (!g) return NULL;
-    job j = {.env = g->module->env, .g = g, .opt = opt, .stage = stage, .flag = locations};
-    return gcut_guard(j.env, show, &j) ? j.text : NULL;
+    bool fine = gcut_guard_in(j->env, &j->a, body, j);
+    gcut_arena_free(j->a);
+    return fine ? j->made : NULL;
+}
+
+char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_stage_name stage,
+                      bool locations)
+{
+    GCUT_NEED(NULL, g, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .stage = stage, .flag = locations};
+    return made_string(&j, show);
 }
 
 /* Sizes that a run has from its options alone. */
@@ -89,7 +145,7 @@ static void describe(void *arg)
     gcut_verify(g);
     for (uint32_t i = 0; i < g->params.n; i++) count[g->params.at[i].role]++;
     for (uint32_t i = 0; i < g->results.n; i++) count[g->results.at[i].role]++;
-    gcut_text t = {.arena = j->env->arena};
+    gcut_text t = {.arena = j->a};
     gcut_text_add(&t, "@%s: %u node%s", g->name, g->nodes.n, g->nodes.n == 1 ? "" : "s");
     for (int r = 0; r < GCUT_NROLES; r++)
         if (count[r]) gcut_text_add(&t, ", %u %s", count[r], gcut_role_name((gcut_role)r));
@@ -100,14 +156,14 @@ static void describe(void *arg)
         gcut_text_add(&t, "; %u equalit%s of sizes checked at run time", g->checks.n,
                       g->checks.n == 1 ? "y" : "ies");
     say_undetermined(j, &t);
-    j->text = t.at;
+    j->made = gcut_made_string(j->env, &t);
 }
 
-const char *gcut_describe(gcut_graph *g)
+char *gcut_describe(gcut_graph *g)
 {
-    if (!g) return NULL;
+    GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g};
-    return gcut_guard(j.env, describe, &j) ? j.text : NULL;
+    return made_string(&j, describe);
 }
 
 /* ---- plans ---- */
@@ -115,88 +171,113 @@ const char *gcut_describe(gcut_graph *g)
 static void make_plan(void *arg)
 {
     job *j = arg;
-    gcut_options opt = j->opt ? *j->opt : GCUT_OPTIONS_DEFAULT;
-    opt.forward_only = false;
-    j->plan = gcut_pipeline_new(j->g, &opt, GCUT_TO_KERNEL, j->env->arena)->plan;
+    gcut_options o = gcut_options_read(j->env, j->opt, j->size);
+    o.forward_only = false;
+    j->plan = gcut_pipeline_new(j->g, &o, GCUT_TO_KERNEL, j->a)->plan;
+    j->plan->owner = j->a;
 }
 
-const gcut_plan *gcut_plan_of(gcut_graph *g, const gcut_options *opt)
+gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t size)
 {
-    if (!g) return NULL;
-    job j = {.env = g->module->env, .g = g, .opt = opt};
-    return gcut_guard(j.env, make_plan, &j) ? j.plan : NULL;
+    GCUT_NEED(NULL, g, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size};
+    return gcut_guard_in(j.env, &j.a, make_plan, &j) ? j.plan : NULL;
 }
 
-typedef struct print_job {
+void gcut_plan_free(gcut_plan *plan)
+{
+    if (plan) gcut_arena_free(plan->owner); /* NULL: a step's */
+}
+
+typedef struct text_job {
+    gcut_env *env;
     const gcut_plan *plan;
-    FILE *out;
-    void (*print)(const gcut_plan *, gcut_text *);
-} print_job;
+    gcut_arena *a;
+    bool symbolic;
+    void (*print)(const gcut_plan *plan, bool symbolic, gcut_text *out);
+    char *made;
+} text_job;
 
 static void print(void *arg)
 {
-    print_job *j = arg;
-    gcut_arena *a = gcut_arena_new(j->plan->joint->module->env, j->plan->joint->module->arena);
-    gcut_text t = {.arena = a};
-    j->print(j->plan, &t);
-    if (t.n) fwrite(t.at, 1, t.n, j->out);
-    gcut_arena_free(a);
+    text_job *j = arg;
+    gcut_text t = {.arena = j->a};
+    j->print(j->plan, j->symbolic, &t);
+    j->made = gcut_made_string(j->env, &t);
 }
 
-static void print_with(const gcut_plan *plan, FILE *out, void (*f)(const gcut_plan *, gcut_text *))
+static char *text_of(const gcut_plan *plan, bool symbolic, void (*f)(const gcut_plan *, bool, gcut_text *))
 {
-    print_job j = {plan, out, f};
-    if (plan) gcut_guard(plan->joint->module->env, print, &j);
+    text_job j = {.env = plan->joint->module->env, .plan = plan, .symbolic = symbolic, .print = f};
+    bool fine = gcut_guard_in(j.env, &j.a, print, &j);
+    gcut_arena_free(j.a);
+    return fine ? j.made : NULL;
 }
 
-void gcut_plan_print(const gcut_plan *plan, FILE *out)
+char *gcut_plan_text(const gcut_plan *plan, bool symbolic)
 {
-    print_with(plan, out, gcut_plan_text);
+    GCUT_NEED(NULL, plan, NULL);
+    return text_of(plan, symbolic, gcut_report_plan);
 }
-void gcut_saved_print(const gcut_plan *plan, FILE *out)
+
+char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic)
 {
-    print_with(plan, out, gcut_saved_text);
+    GCUT_NEED(NULL, plan, NULL);
+    return text_of(plan, symbolic, gcut_report_saved_table);
 }
-void gcut_plan_print_json(const gcut_plan *plan, FILE *out)
+
+static void json(const gcut_plan *plan, bool symbolic, gcut_text *out)
 {
-    print_with(plan, out, gcut_plan_json);
+    (void)symbolic;
+    gcut_report_json(plan, out);
 }
+
+char *gcut_plan_json(const gcut_plan *plan)
+{
+    GCUT_NEED(NULL, plan, NULL);
+    return text_of(plan, false, json);
+}
+
 int64_t gcut_plan_saved_bytes(const gcut_plan *plan)
 {
+    GCUT_NEED(NULL, plan, -1);
     return plan->saved_bytes;
 }
+
 int64_t gcut_plan_peak_bytes(const gcut_plan *plan)
 {
+    GCUT_NEED(NULL, plan, -1);
     return plan->peak_bytes;
 }
 
 /* ---- files ---- */
 
+static bool has_suffix(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n > k && !strcmp(s + n - k, suffix);
+}
+
 static void emit_files(void *arg)
 {
     job *j = arg;
-    gcut_pipeline *p = gcut_pipeline_new(j->g, j->opt, GCUT_TO_KERNEL, j->env->arena);
-    if (j->flag)
-        gcut_build_shared(p, j->path);
-    else
+    gcut_pipeline *p = pipeline(j, GCUT_TO_KERNEL);
+    if (!j->flag)
         gcut_write_c(p, j->path);
-    gcut_arena_free(p->arena);
+    else
+        gcut_build_shared(p, has_suffix(j->path, ".so") ? j->path : gcut_printf(j->a, "%s.so", j->path));
 }
 
-static void add_suffix(void *arg)
+gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *base,
+                                  bool shared)
 {
-    job *j = arg;
-    j->path = gcut_printf(j->env->arena, "%s.so", j->path);
-}
-
-gcut_status gcut_emit_files(gcut_graph *g, const gcut_options *opt, const char *base, bool shared)
-{
-    if (!g) return GCUT_EUSAGE;
-    job j = {.env = g->module->env, .g = g, .opt = opt, .path = base, .flag = shared};
-    if (shared && strcmp(base + (strlen(base) > 3 ? strlen(base) - 3 : 0), ".so") != 0 &&
-        !gcut_guard(j.env, add_suffix, &j))
-        return GCUT_ENOMEM;
-    return gcut_protect(j.env, emit_files, &j);
+    GCUT_NEED(NULL, g, GCUT_EUSAGE);
+    gcut_env *env = g->module->env;
+    GCUT_NEED(env, base, GCUT_EUSAGE);
+    job j = {.env = env, .g = g, .opt = opt, .size = size, .path = base, .flag = shared};
+    bool fine = gcut_guard_in(env, &j.a, emit_files, &j);
+    gcut_arena_free(j.a);
+    return fine ? GCUT_OK : env->status;
 }
 
 gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i)

@@ -52,7 +52,7 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
         if (!given) in[i] = load(s, a, name, g->params.at[i].role);
     }
     if (values) *values = gcut_calloc(a, g->values.n, sizeof **values);
-    gcut_interp_at(g, s->p->opt.exact ? GCUT_EXACT : GCUT_STATED, a, in, s->size, s->nsizes, out,
+    gcut_interp_at(g, s->p->opt.f64 ? GCUT_EXACT : GCUT_STATED, a, in, s->size, s->nsizes, out,
                    values ? *values : NULL);
     return out;
 }
@@ -60,12 +60,12 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
 void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2])
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
-    bool planned = s->p->opt.backend == GCUT_PLANNED && s->p->bwd,
+    bool planned = s->p->opt.backend == GCUT_BACKEND_PLANNED && s->p->bwd,
          whole = which != GCUT_RT_FORWARD && s->p->bwd;
-    const gcut_graph *g = planned                           ? s->p->fwd
-                          : !whole                          ? s->p->folded
-                          : s->p->opt.backend == GCUT_EAGER ? s->p->raw
-                                                            : s->p->joint;
+    const gcut_graph *g = planned                                   ? s->p->fwd
+                          : !whole                                  ? s->p->folded
+                          : s->p->opt.backend == GCUT_BACKEND_EAGER ? s->p->raw
+                                                                    : s->p->joint;
     gcut_array *out = run(s, a, g, NULL, NULL, values ? &values[0] : NULL), *second = NULL;
     if (planned && whole) second = run(s, a, s->p->bwd, g, out, values ? &values[1] : NULL);
     store(s, g, out);

@@ -221,7 +221,7 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
     q->arena = a;
     q->module =
-        gcut_parse(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
+        gcut_parse_module(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
     q->module->file = b->planned->module->file ? gcut_name(q->module, b->planned->module->file) : NULL;
     q->planned = q->joint = gcut_module_find(q->module, b->planned->name);
     check_same(b->planned, q->joint);

@@ -70,7 +70,8 @@ typedef struct report {
     gcut_graph *model; /* NULL = the whole table */
     bool json;
     use of[GCUT_NOPS];
-    const char *text;
+    gcut_arena *a;
+    char *made;
 } report;
 
 /* Bodies and the functions called count where they stand. */
@@ -87,7 +88,7 @@ static void count(report *r, const gcut_graph *g)
 
 static const char *dtypes_of(const report *r, int op)
 {
-    gcut_text t = {.arena = r->env->arena};
+    gcut_text t = {.arena = r->a};
     for (int d = 0; d < GCUT_NDTYPES; d++)
         if (r->of[op].result[d]) gcut_text_add(&t, "%s%s", t.n ? " " : "", gcut_dtype_name((gcut_dtype)d));
     return t.n ? t.at : "-";
@@ -100,7 +101,7 @@ static const char *or_none(const char *s)
 
 static void as_text(report *r)
 {
-    gcut_arena *a = r->env->arena;
+    gcut_arena *a = r->a;
     gcut_text t = {.arena = a};
     gcut_text_add(&t, "%-18s", "op");
     if (r->model) gcut_text_add(&t, " %5s  %-12s", "nodes", "results");
@@ -116,12 +117,12 @@ static void as_text(report *r)
             gcut_text_add(&t, "  %-21s", or_none(kernel(a, info, columns[k].dtype)));
         gcut_text_add(&t, "  %-24s  %s\n", d.first, d.second);
     }
-    r->text = t.at;
+    r->made = gcut_made_string(r->env, &t);
 }
 
 static void as_json(report *r)
 {
-    gcut_arena *a = r->env->arena;
+    gcut_arena *a = r->a;
     gcut_text t = {.arena = a};
     gcut_json j = {.out = &t};
     gcut_json_object(&j);
@@ -149,7 +150,7 @@ static void as_json(report *r)
     gcut_json_end(&j);
     gcut_json_end(&j);
     gcut_text_add(&t, "\n");
-    r->text = t.at;
+    r->made = gcut_made_string(r->env, &t);
 }
 
 static void body(void *arg)
@@ -162,8 +163,11 @@ static void body(void *arg)
         as_text(r);
 }
 
-const char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json)
+char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json)
 {
+    GCUT_NEED(NULL, ctx, NULL);
     report r = {.env = ctx->env, .model = model, .json = json};
-    return gcut_guard(ctx->env, body, &r) ? r.text : NULL;
+    bool fine = gcut_guard_in(ctx->env, &r.a, body, &r);
+    gcut_arena_free(r.a);
+    return fine ? r.made : NULL;
 }

@@ -12,6 +12,7 @@
 
 #include "driver/budget.h"
 #include "driver/machine.h"
+#include "driver/options.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/passes.h"
 #include "graph/text.h"
@@ -45,39 +46,6 @@ static bool has_regions(const gcut_graph *g)
     return false;
 }
 
-/* ---- options ---- */
-
-static const char *copy(gcut_arena *a, const char *s)
-{
-    return s ? gcut_strndup(a, s, strlen(s)) : NULL;
-}
-
-static const char *const *copy_list(gcut_arena *a, const char *const *s, size_t n)
-{
-    const char **out = gcut_calloc(a, n + 1, sizeof *out);
-    for (size_t i = 0; i < n; i++) out[i] = copy(a, s[i]);
-    return out;
-}
-
-static gcut_options copy_options(gcut_arena *a, const gcut_options *opt)
-{
-    gcut_options o = opt ? *opt : GCUT_OPTIONS_DEFAULT;
-    o.policy = copy(a, o.policy ? o.policy : "mincut");
-    o.optimizer = copy(a, o.optimizer);
-    o.loss = copy(a, o.loss);
-    o.dump = copy(a, o.dump);
-    o.plan = copy(a, o.plan);
-    o.save_dtype = copy(a, o.save_dtype);
-    o.machine = copy(a, o.machine);
-    o.wrt = copy_list(a, o.wrt, o.nwrt);
-    o.save = copy_list(a, o.save, o.nsave);
-    o.recompute = copy_list(a, o.recompute, o.nrecompute);
-    gcut_size *at = gcut_calloc(a, o.nat + 1, sizeof *at);
-    for (size_t i = 0; i < o.nat; i++) at[i] = (gcut_size){copy(a, o.at[i].name), o.at[i].value};
-    o.at = at;
-    return o;
-}
-
 /* ---- stages ---- */
 
 /* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
@@ -86,7 +54,8 @@ static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
     gcut_text t = {.arena = a};
     gcut_print_graph(user, &(gcut_print_options){0}, &t);
     /* Under a name of its own: diagnostics quote the user's file from the user's text. */
-    gcut_module *m = gcut_parse(user->module->env, a, gcut_printf(a, "@%s, printed", user->name), t.at, t.n);
+    gcut_module *m =
+        gcut_parse_module(user->module->env, a, gcut_printf(a, "@%s, printed", user->name), t.at, t.n);
     m->file = user->module->file ? gcut_name(m, user->module->file) : NULL;
     gcut_graph *g = gcut_module_find(m, user->name);
     GCUT_ASSERT(g != NULL);
@@ -286,6 +255,9 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut
 static gcut_pipeline *begin(gcut_graph *user, const gcut_options *opt, gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
+    const gcut_diag *why = user->failure;
+    if (why)
+        gcut_fail(env, why->status, why->at, why->hint, "@%s was not built: %s", user->name, why->message);
     if (user->failed)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before",
                   user->name);
@@ -293,7 +265,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_options *opt, gcut_aren
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;
     p->arena = a;
-    p->opt = copy_options(a, opt);
+    p->opt = gcut_options_copy(a, opt);
     p->primal = clone(user, a);
     p->module = p->primal->module;
     p->machine = gcut_machine_find(a, p->opt.machine);
@@ -307,7 +279,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, 
 {
     gcut_pipeline *p = begin(user, opt, parent);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
-    gcut_module *m = gcut_parse(p->env, p->arena, name, joint, n);
+    gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
     m->file = user->module->file ? gcut_name(m, user->module->file) : NULL;
     GCUT_ASSERT(m->graphs.n > 0);
     p->module = m;
@@ -324,9 +296,16 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, 
     gcut_pipeline_read_plan(p, flip);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
-    if (goal >= GCUT_TO_JOINT) to_joint(p);
-    if (goal >= GCUT_TO_SPLIT) to_split(p);
-    if (goal >= GCUT_TO_KERNEL) to_kernel(p);
+    static const struct {
+        const char *what;
+        void (*run)(gcut_pipeline *p);
+    } parts[] = {[GCUT_TO_JOINT] = {"differentiating", to_joint},
+                 [GCUT_TO_SPLIT] = {"planning", to_split},
+                 [GCUT_TO_KERNEL] = {"lowering", to_kernel}};
+    for (gcut_goal k = GCUT_TO_JOINT; k <= goal; k++) {
+        gcut_env_progress(p->env, parts[k].what, k - GCUT_TO_JOINT, goal);
+        parts[k].run(p);
+    }
     const char *dump = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
     if (dump && *dump) gcut_dump(p, dump);
     return p;

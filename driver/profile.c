@@ -2,6 +2,8 @@
  *
  * Steps with a clock: what each kernel takes, beside what was predicted.
  */
+#include <string.h>
+
 #include "driver/quantile.h"
 #include "driver/step.h"
 
@@ -10,7 +12,7 @@
 typedef struct job {
     gcut_step *s;
     int steps;
-    gcut_profile *out;
+    void *made;
 } job;
 
 static void run(gcut_step *s)
@@ -30,12 +32,17 @@ static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
     }
 }
 
-static gcut_kernel_time kernel_of(const gcut_step *s, const gcut_cost *c)
+static const char *keep_text(gcut_arena *a, const char *s)
+{
+    return s ? gcut_strndup(a, s, strlen(s)) : "";
+}
+
+static gcut_kernel_time kernel_of(gcut_arena *keep, const gcut_cost *c)
 {
     const char *where = "";
-    if (c->place.file) where = gcut_printf(s->memory, "%s:%d", c->place.file, c->place.line);
-    return (gcut_kernel_time){.class = c->class,
-                              .value = c->value,
+    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
+    return (gcut_kernel_time){.family = c->class,
+                              .value = keep_text(keep, c->value),
                               .op = c->op,
                               .where = where,
                               .backward = c->half != 0,
@@ -53,9 +60,13 @@ static void profile(void *arg)
     if (!s->entry || !s->p->opt.profile)
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, "set options.profile of a compiled step",
                   "this step cannot time its kernels");
-    if (j->steps < 1) gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no step to measure");
+    if (j->steps < 1)
+        gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "gcut_step_profile: %d runs cannot be measured",
+                  j->steps);
     gcut_step_prepare(s);
-    gcut_arena *a = gcut_arena_new(s->env, s->arena);
+    gcut_step_check_inputs(s);
+    gcut_profile *out = j->made;
+    gcut_arena *keep = gcut_made_arena(out), *a = gcut_arena_new(s->env, keep);
     gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);
     int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
     size_t steps = (size_t)j->steps;
@@ -68,20 +79,20 @@ static void profile(void *arg)
     }
     gcut_sort_reals(ns, steps);
     run_timed(j, a, launches, each);
-    gcut_kernel_time *at = gcut_calloc(s->memory, c.n + 1, sizeof *at);
-    *j->out = (gcut_profile){.predicted_ns = c.ns,
-                             .best_ns = ns[0],
-                             .median_ns = gcut_quantile(ns, steps, 0.5),
-                             .p90_ns = gcut_quantile(ns, steps, 0.9),
-                             .flops = c.flops,
-                             .bytes = c.read + c.written,
-                             .threads = s->threads,
-                             .steps = j->steps,
-                             .n = c.n,
-                             .at = at};
-    gcut_pipeline_limits(s->p, s->threads, &j->out->peak_flops, &j->out->peak_bytes);
+    gcut_kernel_time *at = gcut_calloc(keep, c.n + 1, sizeof *at);
+    *out = (gcut_profile){.predicted_ns = c.ns,
+                          .best_ns = ns[0],
+                          .median_ns = gcut_quantile(ns, steps, 0.5),
+                          .p90_ns = gcut_quantile(ns, steps, 0.9),
+                          .flops = c.flops,
+                          .bytes = c.read + c.written,
+                          .threads = s->threads,
+                          .steps = j->steps,
+                          .n = c.n,
+                          .at = at};
+    gcut_pipeline_limits(s->p, s->threads, &out->peak_flops, &out->peak_bytes);
     for (uint32_t i = 0; i < c.n; i++) {
-        at[i] = kernel_of(s, &c.at[i]);
+        at[i] = kernel_of(keep, &c.at[i]);
         for (size_t k = 0; k < steps; k++)
             ns[k] = (double)each[k * (size_t)launches + (size_t)c.at[i].launch];
         gcut_sort_reals(ns, steps);
@@ -90,10 +101,11 @@ static void profile(void *arg)
     gcut_arena_free(a);
 }
 
-gcut_status gcut_step_profile(gcut_step *s, int steps, gcut_profile *out)
+gcut_profile *gcut_step_profile(gcut_step *step, int steps)
 {
-    *out = (gcut_profile){0};
-    gcut_status st = gcut_protect(s->env, profile, &(job){s, steps, out});
-    if (s->plan) ((gcut_rt_plan *)s->plan)->profile = NULL; /* on every way out */
-    return st;
+    GCUT_NEED(NULL, step, NULL);
+    job j = {.s = step, .steps = steps};
+    gcut_profile *out = gcut_made_by(step->env, sizeof *out, &j.made, profile, &j);
+    if (step->plan) ((gcut_rt_plan *)step->plan)->profile = NULL; /* on every way out */
+    return out;
 }

@@ -31,8 +31,11 @@ static void make_slots(gcut_step *s)
     s->slot = gcut_calloc(s->arena, g->params.n + g->results.n + 1, sizeof *s->slot);
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_value *v = &g->values.at[g->params.at[i].value];
-        s->slot[s->nslots++] = (gcut_slot){
-            .name = v->name, .role = g->params.at[i].role, .type = v->type, .marks = &g->params.at[i].marks};
+        s->slot[s->nslots++] = (gcut_slot){.name = v->name,
+                                           .role = g->params.at[i].role,
+                                           .type = v->type,
+                                           .marks = &g->params.at[i].marks,
+                                           .place = gcut_loc_place(g->module, g->loc)};
     }
     s->nparams = s->nslots;
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -67,7 +70,7 @@ gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_step_begin(p, a);
-    if (p->opt.backend != GCUT_COMPILED) return s;
+    if (p->opt.backend != GCUT_BACKEND_COMPILED) return s;
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
     gcut_text source = gcut_step_source(p, scratch);
     uint32_t n;
@@ -77,12 +80,12 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
     return s;
 }
 
-gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt)
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt, gcut_arena *a)
 {
-    gcut_arena *a = gcut_arena_new(g->module->env, g->module->env->arena);
-    gcut_options o = opt ? *opt : GCUT_OPTIONS_DEFAULT;
-    if (o.backend == GCUT_EAGER || o.backend == GCUT_JOINT_BACKEND) o.budget = 0; /* they follow no plan */
-    gcut_goal goal = o.backend == GCUT_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
+    gcut_options o = *opt;
+    if (o.backend == GCUT_BACKEND_EAGER || o.backend == GCUT_BACKEND_JOINT)
+        o.budget = 0; /* they follow no plan */
+    gcut_goal goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
     return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
 }
 
@@ -172,15 +175,30 @@ static void place_compiled(gcut_step *s)
 
 /* ---- binding ---- */
 
-void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+gcut_slot *gcut_slot_get(gcut_step *s, const char *name)
 {
     gcut_slot *x = gcut_slot_find(s, name);
-    if (!x) {
-        gcut_text t = {.arena = s->arena};
-        for (uint32_t i = 0; i < s->nslots && i < 12; i++)
-            gcut_text_add(&t, "%s%s", i ? ", " : "there are ", s->slot[i].name);
-        gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, t.at, "no value is called '%s'", name);
+    if (x) return x;
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_text t = {.arena = scratch};
+    const char *role = NULL;
+    for (uint32_t i = 0; i < s->nslots && i < 40; i++) {
+        const char *r = gcut_role_name(s->slot[i].role);
+        bool same = role && !strcmp(role, r);
+        gcut_text_add(&t, "%s%s%s%s", same || !role ? "" : "\n", same ? ", " : r, same ? "" : ": ",
+                      s->slot[i].name);
+        role = r;
     }
+    if (s->nslots > 40) gcut_text_add(&t, ", and %u more", s->nslots - 40);
+    bool grad = !strncmp(name, "grad.", 5) && s->p->optimizer.kind != GCUT_OPT_NONE && !s->p->opt.keep_grads;
+    if (grad) gcut_text_add(&t, "\nbeside an optimizer, gradients are results with options.keep_grads");
+    gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, t.at, "@%s has no value '%s' to bind or read",
+              s->p->primal->name, name);
+}
+
+void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+{
+    gcut_slot *x = gcut_slot_get(s, name);
     if (rank != x->type.rank)
         gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: it has %d axes, not %d", name,
                   gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
@@ -201,17 +219,51 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
         if (&s->slot[s->io[i]] == x) s->value[i] = at;
 }
 
+/* The copy is kept for the next call, as far as it has room. */
+void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims)
+{
+    gcut_slot *x = gcut_slot_get(s, name);
+    int64_t bytes = gcut_dtype_bytes(x->type.dtype);
+    for (int d = 0; d < rank; d++)
+        if (dims[d] < 0 || __builtin_mul_overflow(bytes, dims[d], &bytes))
+            gcut_fail(s->env, GCUT_EDIM, x->place, NULL, "'%s': its axis %d cannot have size %lld", name, d,
+                      (long long)dims[d]);
+    void *to = x->copy;
+    if (!to || x->copy_bytes < bytes) to = gcut_step_memory(s->arena, bytes);
+    gcut_step_bind(s, name, to, rank, dims);
+    x->copy = to;
+    if (x->copy_bytes < bytes) x->copy_bytes = bytes;
+    if (bytes) memcpy(to, from, (size_t)bytes);
+}
+
+void gcut_step_check_inputs(const gcut_step *s)
+{
+    if (s->p->opt.unbound == GCUT_UNBOUND_RANDOM) return;
+    for (uint32_t i = 0; i < s->nparams; i++) {
+        const gcut_slot *x = &s->slot[i];
+        bool ours =
+            !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer, which gives it a value */
+        if (x->role != GCUT_ROLE_input || x->bound || x->filled || ours) continue;
+        gcut_fail(s->env, GCUT_EUSAGE, x->place,
+                  "bind it (gcut_bind, gcut_bind_input), set it (gcut_set), write to it (gcut_fill), or ask "
+                  "for random values "
+                  "(options.unbound = GCUT_UNBOUND_RANDOM)",
+                  "the input '%s' %s was given no values", x->name,
+                  gcut_type_text(s->memory, s->p->module, &x->type));
+    }
+}
+
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
 {
-    gcut_npy x = gcut_npy_read(s->arena, path);
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_npy x = gcut_npy_read(scratch, path);
     gcut_slot *slot = gcut_slot_find(s, name);
     if (slot && slot->type.dtype != x.dtype)
         gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = path}, NULL, "'%s' is %s, the file holds %s", name,
                   gcut_type_text(s->arena, s->p->module, &slot->type), gcut_dtype_name(x.dtype));
     size_t bytes = (size_t)(x.n * gcut_dtype_bytes(x.dtype));
-    char *own = gcut_step_memory(s->arena, (int64_t)bytes);
-    if (bytes) memcpy(own, x.data, bytes);
-    gcut_step_bind(s, name, own, (int)x.rank, x.dim);
+    gcut_step_set(s, name, bytes ? x.data : NULL, (int)x.rank, x.dim);
+    gcut_arena_free(scratch);
 }
 
 /* ---- sizes ---- */
@@ -339,6 +391,7 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
             memcpy(x->at, old, (size_t)x->bytes);
             continue;
         }
+        x->filled = false;
         gcut_arena *scratch = gcut_arena_new(s->env, fresh);
         fill(s, x, scratch);
         gcut_arena_free(scratch);

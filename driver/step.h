@@ -15,13 +15,17 @@ typedef struct gcut_slot {
     gcut_role role;
     gcut_type type;
     void *at;
-    bool bound; /* memory is the caller's */
-    bool sized; /* dim[] was given by the caller */
+    bool bound;  /* memory is the caller's, or `copy` */
+    bool sized;  /* dim[] was given by the caller */
+    bool filled; /* the caller writes what is at `at`, which is the step's */
     bool updated;
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
     int64_t held;            /* bytes at `at`, when it is the step's */
+    void *copy;              /* of what gcut_set was given; NULL = none yet */
+    int64_t copy_bytes;      /* room at `copy` */
     const gcut_marks *marks; /* of the parameter, for #range */
+    gcut_place place;        /* of the function */
 } gcut_slot;
 
 #define GCUT_ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
@@ -49,13 +53,20 @@ struct gcut_step {
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
     int64_t lent_bytes;
     int64_t step_ns;
+    /* what the public functions hand out */
+    gcut_value_info *info; /* by slot; NULL until somebody asks */
+    gcut_stats stats;
 };
 
+/* NULL: there is none. */
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
+/* Throws, with a list of the names. */
+gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
 /* Every one of these throws. */
-gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt);
+/* In arena `a`, which is the step's from now on. */
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt, gcut_arena *a);
 /* driver/step_cache.c: the same by way of the cache, which spares passes, plan and emission too. */
-gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt);
+gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt, gcut_arena *a);
 /* The plan of a step, made again where the step came from the cache. */
 const gcut_plan *gcut_step_planned(gcut_step *s);
 /* A step of a pipeline that went as far as its backend needs, in an arena that is the step's from now on. */
@@ -64,7 +75,13 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
 char *gcut_step_memory(gcut_arena *a, int64_t bytes);
 void gcut_step_prepare(gcut_step *s);
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
+/* A copy of `from`, as gcut_set. */
+void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
+/* Throws unless every input is bound or filled, or the options say that the rest is random. */
+void gcut_step_check_inputs(const gcut_step *s);
+/* Brought up to date. */
+const gcut_stats *gcut_step_measure(gcut_step *s);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 /* Its values and, for the compiled backend, its C, compiled and loaded.  io is kept. */
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);

@@ -4,15 +4,20 @@
  */
 #include <string.h>
 
+#include "driver/options.h"
 #include "driver/step.h"
 #include "import/npy.h"
 
 typedef struct job {
+    gcut_env *env;
     gcut_graph *g;
     gcut_step *s;
-    const gcut_options *opt;
+    gcut_arena *a;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
     const char *name, *path;
     void *at;
+    const void *from;
     int rank, which;
     const int64_t *dims;
     const gcut_feed *feed;
@@ -22,18 +27,20 @@ typedef struct job {
 static void do_make(void *arg)
 {
     job *j = arg;
-    j->s = gcut_step_open(j->g, j->opt);
+    gcut_options o = gcut_options_read(j->env, j->opt, j->size);
+    j->s = gcut_step_open(j->g, &o, j->a);
 }
 
-gcut_step *gcut_compile(gcut_graph *g, const gcut_options *opt)
+gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size)
 {
-    job j = {.g = g, .opt = opt};
-    return g && gcut_guard(g->module->env, do_make, &j) ? j.s : NULL;
+    GCUT_NEED(NULL, g, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size};
+    return gcut_guard_in(j.env, &j.a, do_make, &j) ? j.s : NULL;
 }
 
-void gcut_step_free(gcut_step *s)
+void gcut_step_free(gcut_step *step)
 {
-    if (s) gcut_arena_free(s->arena);
+    if (step) gcut_arena_free(step->arena);
 }
 
 typedef struct plan_job {
@@ -47,108 +54,235 @@ static void do_plan(void *arg)
     j->plan = gcut_step_planned(j->s);
 }
 
-/* To whoever has it the step stays as it is: what is added answers questions. */
-const gcut_plan *gcut_step_plan(const gcut_step *s)
+const gcut_plan *gcut_step_plan(gcut_step *step)
 {
-    plan_job j = {.s = (gcut_step *)(uintptr_t)s};
-    return gcut_guard(s->env, do_plan, &j) ? j.plan : NULL;
+    GCUT_NEED(NULL, step, NULL);
+    plan_job j = {.s = step};
+    return gcut_guard(step->env, do_plan, &j) ? j.plan : NULL;
+}
+
+/* ---- values ---- */
+
+static void check_dims(const job *j)
+{
+    if (j->rank < 0 || j->rank > GCUT_MAX_RANK)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "'%s' cannot have %d axes: at most %d", j->name,
+                  j->rank, GCUT_MAX_RANK);
+    if (j->rank && !j->dims)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "'%s': its %d sizes are NULL", j->name,
+                  j->rank);
+}
+
+/* Memory of no bytes may be NULL. */
+static void check_memory(const job *j)
+{
+    bool empty = false;
+    for (int d = 0; d < j->rank; d++) empty = empty || j->dims[d] == 0;
+    if (!j->from && !empty)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "the memory for '%s' is NULL", j->name);
 }
 
 static void do_bind(void *arg)
 {
     job *j = arg;
+    check_dims(j);
+    check_memory(j);
     gcut_step_bind(j->s, j->name, j->at, j->rank, j->dims);
 }
 
-gcut_status gcut_bind_n(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+static void do_bind_input(void *arg)
 {
-    return gcut_protect(s->env, do_bind, &(job){.s = s, .name = name, .at = at, .rank = rank, .dims = dims});
+    job *j = arg;
+    const gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (x->updated || x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad)
+        gcut_fail(j->env, GCUT_EUSAGE, x->place, "use gcut_bind with memory that may be written, or gcut_set",
+                  "the step writes to '%s': it cannot be bound as an input", j->name);
+    do_bind(arg);
+}
+
+static void do_set(void *arg)
+{
+    job *j = arg;
+    check_dims(j);
+    check_memory(j);
+    gcut_step_set(j->s, j->name, j->from, j->rank, j->dims);
+}
+
+static gcut_status give(gcut_step *step, const char *name, const void *at, int rank, const int64_t *dims,
+                        void (*body)(void *))
+{
+    job j = {.env = step->env,
+             .s = step,
+             .name = name,
+             .at = (void *)(uintptr_t)at,
+             .from = at,
+             .rank = rank,
+             .dims = dims};
+    return gcut_protect(step->env, body, &j);
+}
+
+gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, at, rank, dims, do_bind);
+}
+
+gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const void *at, int rank,
+                              const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, at, rank, dims, do_bind_input);
+}
+
+gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank, const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, from, rank, dims, do_set);
+}
+
+static void do_fill(void *arg)
+{
+    job *j = arg;
+    gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (x->bound)
+        gcut_fail(j->env, GCUT_EUSAGE, x->place, "write to the memory that it is bound to, or call gcut_set",
+                  "'%s' is bound: the step has no memory of its own for it", j->name);
+    gcut_step_prepare(j->s);
+    x->filled = true;
+    j->at = x->at;
+}
+
+void *gcut_fill(gcut_step *step, const char *name)
+{
+    GCUT_NEED(NULL, step, NULL);
+    GCUT_NEED(step->env, name, NULL);
+    job j = {.env = step->env, .s = step, .name = name};
+    return gcut_guard(step->env, do_fill, &j) ? j.at : NULL;
 }
 
 static void do_feed(void *arg)
 {
     job *j = arg;
-    for (size_t i = 0; i < j->n; i++) gcut_step_bind_npy(j->s, j->feed[i].name, j->feed[i].npy);
+    for (size_t i = 0; i < j->n; i++) {
+        const gcut_feed *f = &j->feed[i];
+        if (!f->name || !f->npy)
+            gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "feed[%zu].%s is NULL", i,
+                      f->name ? "npy" : "name");
+        gcut_step_bind_npy(j->s, f->name, f->npy);
+    }
 }
 
-gcut_status gcut_step_feed(gcut_step *s, const gcut_feed *feed, size_t n)
+gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n)
 {
-    return gcut_protect(s->env, do_feed, &(job){.s = s, .feed = feed, .n = n});
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    if (n) GCUT_NEED(step->env, feed, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_feed, &(job){.env = step->env, .s = step, .feed = feed, .n = n});
 }
 
-static void do_prepare(void *arg)
+size_t gcut_step_value_count(const gcut_step *step)
 {
-    gcut_step_prepare(((job *)arg)->s);
-}
-gcut_status gcut_prepare(gcut_step *s)
-{
-    return gcut_protect(s->env, do_prepare, &(job){.s = s});
+    return step ? step->nslots : 0;
 }
 
-static void do_run(void *arg)
+static void make_infos(void *arg)
 {
-    gcut_step_run(((job *)arg)->s, ((job *)arg)->which);
+    gcut_step *s = arg;
+    s->info = gcut_calloc(s->arena, s->nslots + 1, sizeof *s->info);
 }
 
-gcut_status gcut_run(gcut_step *s)
+const gcut_value_info *gcut_step_value_at(gcut_step *step, size_t i)
 {
-    return gcut_protect(s->env, do_run,
-                        &(job){.s = s, .which = s->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP});
-}
-
-gcut_status gcut_run_forward(gcut_step *s)
-{
-    return gcut_protect(s->env, do_run, &(job){.s = s, .which = GCUT_RT_FORWARD});
-}
-
-size_t gcut_step_value_count(const gcut_step *s)
-{
-    return s->nslots;
-}
-
-gcut_value_info gcut_step_value_at(const gcut_step *s, size_t i)
-{
-    const gcut_slot *x = &s->slot[i];
-    gcut_value_info out = {.name = x->name,
-                           .role = gcut_role_name(x->role),
-                           .dtype = (int)x->type.dtype,
-                           .rank = x->type.rank,
-                           .bytes = x->bytes,
-                           .at = x->at,
-                           .bound = x->bound,
-                           .updated = x->updated};
-    memcpy(out.dim, x->dim, sizeof out.dim);
+    GCUT_NEED(NULL, step, NULL);
+    if (i >= step->nslots || (!step->info && !gcut_guard(step->env, make_infos, step))) return NULL;
+    const gcut_slot *x = &step->slot[i];
+    gcut_value_info *out = &step->info[i];
+    *out = (gcut_value_info){.name = x->name,
+                             .role = gcut_role_name(x->role),
+                             .dtype = x->type.dtype,
+                             .rank = x->type.rank,
+                             .bytes = x->bytes,
+                             .at = x->at,
+                             .bound = x->bound,
+                             .updated = x->updated};
+    memcpy(out->dim, x->dim, sizeof out->dim);
     return out;
 }
 
-bool gcut_step_value(const gcut_step *s, const char *name, gcut_value_info *out)
+static void find(void *arg)
 {
-    for (uint32_t i = 0; i < s->nslots; i++)
-        if (!strcmp(s->slot[i].name, name)) {
-            *out = gcut_step_value_at(s, i);
-            return true;
-        }
-    return false;
+    job *j = arg;
+    j->n = (size_t)(gcut_slot_get(j->s, j->name) - j->s->slot);
+}
+
+const gcut_value_info *gcut_step_value(gcut_step *step, const char *name)
+{
+    GCUT_NEED(NULL, step, NULL);
+    GCUT_NEED(step->env, name, NULL);
+    job j = {.s = step, .name = name};
+    return gcut_guard(step->env, find, &j) ? gcut_step_value_at(step, j.n) : NULL;
 }
 
 static void do_save(void *arg)
 {
     job *j = arg;
-    gcut_slot *x = gcut_slot_find(j->s, j->name);
-    if (!x || !x->at)
-        gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no value '%s' to save", j->name);
+    gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (!x->at)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "call gcut_prepare or gcut_run first",
+                  "'%s' has no memory yet", j->name);
     gcut_npy v = {.dtype = x->type.dtype,
                   .rank = x->type.rank,
                   .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
                   .data = x->at};
     memcpy(v.dim, x->dim, sizeof v.dim);
-    gcut_npy_write(j->s->env, j->path, &v);
+    gcut_npy_write(j->env, j->path, &v);
 }
 
-gcut_status gcut_step_value_save(gcut_step *s, const char *name, const char *npy)
+gcut_status gcut_step_value_save(gcut_step *step, const char *name, const char *npy)
 {
-    return gcut_protect(s->env, do_save, &(job){.s = s, .name = name, .path = npy});
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    GCUT_NEED(step->env, npy, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_save, &(job){.env = step->env, .s = step, .name = name, .path = npy});
 }
+
+/* ---- running ---- */
+
+static void do_prepare(void *arg)
+{
+    gcut_step_prepare(((job *)arg)->s);
+}
+
+gcut_status gcut_prepare(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_prepare, &(job){.s = step});
+}
+
+static void do_run(void *arg)
+{
+    job *j = arg;
+    gcut_step_prepare(j->s);
+    gcut_step_check_inputs(j->s);
+    gcut_step_run(j->s, j->which);
+}
+
+gcut_status gcut_run(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_run,
+                        &(job){.s = step, .which = step->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP});
+}
+
+gcut_status gcut_run_forward(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_run, &(job){.s = step, .which = GCUT_RT_FORWARD});
+}
+
+/* ---- statistics ---- */
 
 /* The arena was painted when it was made: what still shows paint at its end was never touched. */
 static int64_t touched(const gcut_step *s)
@@ -164,20 +298,32 @@ static int64_t touched(const gcut_step *s)
     return n;
 }
 
-gcut_stats gcut_step_stats(gcut_step *s)
+const gcut_stats *gcut_step_measure(gcut_step *s)
 {
-    gcut_stats st = {.step_ns = s->step_ns,
-                     .threads = s->threads,
-                     .blis = s->entry ? gcut_rt_blis_name() : "none",
-                     .gemm = s->entry ? gcut_rt_gemm_name() : "none"};
-    for (uint32_t i = 0; i < s->nslots; i++) st.peak_bytes += s->slot[i].bytes;
-    st.predicted_bytes = st.peak_bytes;
+    gcut_stats *st = &s->stats;
+    *st = (gcut_stats){.step_ns = s->step_ns,
+                       .threads = s->threads,
+                       .blis = s->entry ? gcut_rt_blis_name() : "none",
+                       .gemm = s->entry ? gcut_rt_gemm_name() : "none"};
+    for (uint32_t i = 0; i < s->nslots; i++) st->peak_bytes += s->slot[i].bytes;
+    st->predicted_bytes = st->peak_bytes;
     if (!s->entry || !s->ready) return st;
-    st.arena_bytes = s->arena_bytes;
-    st.saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
-    st.peak_bytes += touched(s);
+    st->arena_bytes = s->arena_bytes;
+    st->saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
+    st->peak_bytes += touched(s);
     /* A step from the cache has the formulas of its emitted code alone. */
-    st.predicted_bytes = s->p->program ? gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads)
-                                       : st.predicted_bytes + st.arena_bytes;
+    st->predicted_bytes = s->p->program ? gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads)
+                                        : st->predicted_bytes + st->arena_bytes;
     return st;
+}
+
+static void measure(void *arg)
+{
+    gcut_step_measure(arg);
+}
+
+const gcut_stats *gcut_step_stats(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, NULL);
+    return gcut_guard(step->env, measure, step) ? &step->stats : NULL;
 }

@@ -34,14 +34,14 @@ static void add_real(gcut_hash *h, double x)
 
 /* Of a new option this asks whether it changes the plan or the emitted C. */
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 184, "a new option may have to be part of the key");
+_Static_assert(sizeof(gcut_options) == 176, "a new option may have to be part of the key");
 #endif
 
-/* Not in it: seed, which fills memory; dump and profile, which go past the cache; exact, of the interpreter;
- * symbolic, of printed plans. */
+/* Not in it: seed, which fills memory; dump and profile, which go past the cache; f64, of the interpreter;
+ * unbound, of runs. */
 static void add_options(gcut_hash *h, const gcut_options *o)
 {
-    gcut_hash_text(h, o->policy ? o->policy : "mincut");
+    gcut_hash_text(h, o->policy);
     add_real(h, o->lambda);
     gcut_hash_int(h, o->budget);
     gcut_hash_int(h, o->saved_budget);
@@ -102,7 +102,8 @@ typedef struct job {
     const char *key;
     gcut_graph *g;
     const gcut_options *opt;
-    gcut_arena *arena, *scratch; /* the step's, and one that outlives the job */
+    gcut_arena *parent;          /* what the step is made in */
+    gcut_arena *arena, *scratch; /* of a step from the cache, and one that outlives the job */
     gcut_step *step;
 } job;
 
@@ -130,7 +131,7 @@ static gcut_step *got(job *j)
 {
     gcut_env *env = j->g->module->env;
     const uint32_t before = env->ndiags;
-    j->arena = gcut_arena_new(env, env->arena);
+    j->arena = gcut_arena_new(env, j->parent);
     if (gcut_protect(env, get, j) == GCUT_OK && j->step) return j->step;
     env->ndiags = before;
     gcut_arena_free(j->arena);
@@ -139,8 +140,7 @@ static gcut_step *got(job *j)
 
 static gcut_step *made(job *j)
 {
-    gcut_env *env = j->g->module->env;
-    gcut_arena *a = gcut_arena_new(env, env->arena);
+    gcut_arena *a = j->parent;
     gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_TO_KERNEL, a), a);
     gcut_text source = gcut_step_source(s->p, j->scratch);
     uint32_t n;
@@ -154,25 +154,24 @@ static gcut_step *made(job *j)
 static bool is_cached(const gcut_graph *g, const gcut_options *o)
 {
     const char *dump = o->dump ? o->dump : getenv("GRADCUT_DUMP");
-    return !g->failed && o->backend == GCUT_COMPILED && !o->profile && !(dump && *dump);
+    return !g->failed && o->backend == GCUT_BACKEND_COMPILED && !o->profile && !(dump && *dump);
 }
 
-gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt)
+gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt, gcut_arena *a)
 {
-    gcut_env *env = g->module->env;
-    gcut_options o = opt ? *opt : GCUT_OPTIONS_DEFAULT;
-    job j = {.g = g, .opt = &o, .scratch = gcut_arena_new(env, env->arena)};
-    if (is_cached(g, &o)) j.cache = gcut_cache_open(j.scratch, NULL, NULL);
-    if (j.cache) j.key = key_of(g, &o, j.scratch);
-    gcut_step *s = !j.cache ? gcut_step_make(g, &o) : got(&j);
+    job j = {.g = g, .opt = opt, .parent = a, .scratch = gcut_arena_new(g->module->env, a)};
+    if (is_cached(g, opt)) j.cache = gcut_cache_open(j.scratch, NULL, NULL);
+    if (j.cache) j.key = key_of(g, opt, j.scratch);
+    gcut_step *s = !j.cache ? gcut_step_make(g, opt, a) : got(&j);
     if (!s) s = made(&j);
+    s->arena = a;
     gcut_arena_free(j.scratch);
     return s;
 }
 
 const gcut_plan *gcut_step_planned(gcut_step *s)
 {
-    if (s->p->program || s->p->opt.backend != GCUT_COMPILED || s->p->opt.forward_only) return s->p->plan;
+    if (s->p->program || s->p->opt.backend != GCUT_BACKEND_COMPILED || s->p->opt.forward_only) return s->p->plan;
     if (!s->planned) s->planned = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
     return s->planned->plan;
 }

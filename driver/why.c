@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "driver/options.h"
 #include "driver/pipeline.h"
 #include "partition/why.h"
 
@@ -12,18 +13,22 @@ typedef struct explaining {
     gcut_env *env;
     gcut_arena *arena;
     gcut_graph *g;
+    const gcut_options *asked; /* the caller's, of `size` bytes */
+    size_t size;
     gcut_options opt;
     const char *value;
     bool json;
     const gcut_plan *plan, *flipped;
     gcut_why *why;
-    const char *refused, *text;
+    const char *refused;
+    char *made;
+    uint32_t ndiags; /* before the flip */
 } explaining;
 
 static void explain(void *arg)
 {
     explaining *e = arg;
-    e->arena = gcut_arena_new(e->env, e->env->arena);
+    e->opt = gcut_options_read(e->env, e->asked, e->size);
     e->opt.forward_only = false;
     e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_TO_KERNEL, e->arena)->plan;
     e->why = gcut_why_of(e->plan, e->value, e->arena);
@@ -61,64 +66,70 @@ static void flip(void *arg)
     e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;
 }
 
-/* What the failed flip said becomes part of the answer. */
-static void take_refusal(void *arg)
+/* What the failed flip said becomes part of the answer, and is no error of the call. */
+static void take_refusal(explaining *e)
 {
-    explaining *e = arg;
+    gcut_env *env = e->env;
     e->refused =
-        e->env->ndiags ? gcut_printf(e->arena, "%s", e->env->diags[e->env->ndiags - 1].message) : NULL;
-    gcut_diags_clear(e->env);
+        env->ndiags > e->ndiags ? gcut_printf(e->arena, "%s", env->diags[env->ndiags - 1].message) : NULL;
+    env->ndiags = e->ndiags;
 }
 
-static void print(void *arg)
+static void explain_and_print(void *arg)
 {
     explaining *e = arg;
-    gcut_text t = {.arena = e->env->arena};
+    explain(e);
+    e->ndiags = e->env->ndiags;
+    if (!e->why->fixed && !gcut_guard(e->env, flip, e)) {
+        if (e->env->status == GCUT_ENOMEM || e->env->status == GCUT_ECANCELLED)
+            gcut_throw(e->env, e->env->status);
+        take_refusal(e);
+    }
+    gcut_text t = {.arena = e->arena};
     (e->json ? gcut_why_json : gcut_why_text)(e->why, e->plan, e->flipped, e->refused, &t);
-    e->text = t.at;
+    e->made = gcut_made_string(e->env, &t);
 }
 
-const char *gcut_explain(gcut_graph *g, const gcut_options *opt, const char *value, bool json)
+char *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *value, bool json)
 {
-    if (!g) return NULL;
-    explaining e = {.env = g->module->env,
-                    .g = g,
-                    .opt = opt ? *opt : GCUT_OPTIONS_DEFAULT,
-                    .value = value,
-                    .json = json};
-    bool fine = gcut_guard(e.env, explain, &e);
-    if (fine && !e.why->fixed && !gcut_guard(e.env, flip, &e))
-        fine = e.env->status != GCUT_ENOMEM && gcut_guard(e.env, take_refusal, &e);
-    fine = fine && gcut_guard(e.env, print, &e);
+    GCUT_NEED(NULL, g, NULL);
+    gcut_env *env = g->module->env;
+    GCUT_NEED(env, value, NULL);
+    explaining e = {.env = env, .g = g, .asked = opt, .size = size, .value = value, .json = json};
+    bool fine = gcut_guard_in(env, &e.arena, explain_and_print, &e);
     gcut_arena_free(e.arena);
-    return fine ? e.text : NULL;
+    return fine ? e.made : NULL;
 }
 
 /* ---- plan files ---- */
 
 typedef struct comparing {
     gcut_env *env;
+    gcut_arena *arena;
     const char *a, *b;
     bool json, equal;
-    const char *text;
+    char *made;
 } comparing;
 
 static void compare(void *arg)
 {
     comparing *c = arg;
-    gcut_arena *scratch = gcut_arena_new(c->env, c->env->arena);
-    gcut_text t = {.arena = scratch};
-    c->equal = gcut_plan_files_compare(gcut_plan_file_read(scratch, c->a), gcut_plan_file_read(scratch, c->b),
-                                       c->json, &t);
-    c->text = gcut_strndup(c->env->arena, t.at, t.n);
-    gcut_arena_free(scratch);
+    gcut_text t = {.arena = c->arena};
+    c->equal = gcut_plan_files_compare(gcut_plan_file_read(c->arena, c->a),
+                                       gcut_plan_file_read(c->arena, c->b), c->json, &t);
+    c->made = gcut_made_string(c->env, &t);
 }
 
-const char *gcut_compare_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal)
+char *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal)
 {
+    if (equal) *equal = false;
+    GCUT_NEED(NULL, ctx, NULL);
+    GCUT_NEED(ctx->env, a, NULL);
+    GCUT_NEED(ctx->env, b, NULL);
     comparing c = {.env = ctx->env, .a = a, .b = b, .json = json};
-    *equal = false;
-    if (!gcut_guard(ctx->env, compare, &c)) return NULL;
-    *equal = c.equal;
-    return c.text;
+    bool fine = gcut_guard_in(ctx->env, &c.arena, compare, &c);
+    gcut_arena_free(c.arena);
+    if (!fine) return NULL;
+    if (equal) *equal = c.equal;
+    return c.made;
 }

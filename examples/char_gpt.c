@@ -77,7 +77,7 @@ static void make_step(run *r)
     r->graph = model_training_graph(&r->model, r->ctx);
     ok(r, r->graph != NULL);
     r->batch = (gcut_size){"B", s->batch};
-    r->opt = GCUT_OPTIONS_DEFAULT;
+    r->opt = (gcut_options){0};
     r->opt.backend = backend_of(s->backend);
     r->opt.policy = s->policy;
     r->opt.lambda = s->lambda;
@@ -92,8 +92,8 @@ static void make_step(run *r)
     r->labels = room(s->batch * s->context, sizeof *r->labels);
     ok(r, gcut_bind(r->step, "ids", r->ids, s->batch, s->context) == GCUT_OK);
     ok(r, gcut_bind(r->step, "labels", r->labels, s->batch, s->context) == GCUT_OK);
-    ok(r, gcut_bind_scalar(r->step, "lr", &r->lr) == GCUT_OK);
-    ok(r, gcut_bind_scalar(r->step, "loss", &r->loss) == GCUT_OK);
+    ok(r, gcut_bind(r->step, "lr", &r->lr) == GCUT_OK);
+    ok(r, gcut_bind(r->step, "loss", &r->loss) == GCUT_OK);
     ok(r, model_bind(&r->model, r->step) == GCUT_OK);
     ok(r, gcut_prepare(r->step) == GCUT_OK);
 }
@@ -197,7 +197,7 @@ static bool train_step(run *r, double elapsed)
 /* The plan's figure for the peak of a step against what the first step has touched. */
 static void print_memory(run *r)
 {
-    gcut_stats m = gcut_step_stats(r->step);
+    gcut_stats m = *gcut_step_stats(r->step);
     printf("peak memory: predicted %lld, measured %lld bytes (%.1f MiB); %s kernels, %d threads\n\n",
            (long long)m.predicted_bytes, (long long)m.peak_bytes, (double)m.peak_bytes / (1 << 20), m.gemm,
            m.threads);
@@ -299,6 +299,14 @@ static void write_sample(run *r)
     free(logits);
 }
 
+/* Prints and frees what the library made. */
+static void print_made(char *made)
+{
+    if (!made) die("out of memory");
+    fputs(made, stdout);
+    gcut_free(made);
+}
+
 int main(int argc, char **argv)
 {
     run r = {.s = settings_parse(argc, argv)};
@@ -322,8 +330,8 @@ int main(int argc, char **argv)
     printf("model: %lld layers, %lld heads, %lld channels, context %lld: %lld parameters; %s in %.2f s\n\n",
            (long long)s->layers, (long long)s->heads, (long long)s->channels, (long long)s->context,
            (long long)model_parameters(&r.model), s->backend, now() - start);
-    if (s->table) gcut_plan_print(gcut_step_plan(r.step), stdout);
-    gcut_saved_print(gcut_step_plan(r.step), stdout);
+    if (s->table) print_made(gcut_plan_text(gcut_step_plan(r.step), false));
+    print_made(gcut_plan_saved_text(gcut_step_plan(r.step), false));
     putchar('\n');
     fflush(stdout);
     dump_start(&r);

@@ -61,7 +61,7 @@ static void build(void)
     gcut_val loss = gcut_mse(gcut_matmul(hidden, w[2]), target);
     gcut_hvp(loss, w, 3, v, hv);
     for (int k = 0; k < 3; k++) gcut_output(g, hv_name[k], hv[k]);
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = {0};
     opt.forward_only = true;
     ok((step = gcut_compile(g, &opt)) != NULL);
     ok(gcut_bind(step, "x", x, ROWS, IN) == GCUT_OK && gcut_bind(step, "t", t, ROWS, 1) == GCUT_OK);

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     if (argc < 2) die("usage: mlp_train FILE [STEPS [BACKEND]]");
     long steps = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
     float lr = 0.1f, loss;
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = {0};
     opt.optimizer = "sgd(lr=0.1)";
     if (argc > 3) opt.backend = backend_of(argv[3]);
     ctx = gcut_ctx_new(NULL);
@@ -34,8 +34,8 @@ int main(int argc, char **argv)
     ok(gcut_bind(step, "b1", mlp.b1, HIDDEN) == GCUT_OK);
     ok(gcut_bind(step, "w2", mlp.w2, HIDDEN, CLASSES) == GCUT_OK);
     ok(gcut_bind(step, "b2", mlp.b2, CLASSES) == GCUT_OK);
-    ok(gcut_bind_scalar(step, "lr", &lr) == GCUT_OK);
-    ok(gcut_bind_scalar(step, "loss", &loss) == GCUT_OK);
+    ok(gcut_bind(step, "lr", &lr) == GCUT_OK);
+    ok(gcut_bind(step, "loss", &loss) == GCUT_OK);
     make_data();
     for (long i = 0; i < steps; i++) {
         ok(gcut_bind(step, "x", mlp.x[i % BATCHES], ROWS, FEATURES) == GCUT_OK);

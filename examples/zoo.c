@@ -136,7 +136,7 @@ static void set_options(run *r)
     r->at[0] = (gcut_size){"N", s->batch};
     r->at[1] = (gcut_size){"T", s->length};
     snprintf(r->optimizer, sizeof r->optimizer, "%s(lr=%.9g)", s->optimizer, s->rate);
-    r->opt = GCUT_OPTIONS_DEFAULT;
+    r->opt = (gcut_options){0};
     r->opt.backend = backend_of(s->backend);
     r->opt.policy = s->policy;
     r->opt.lambda = s->lambda;
@@ -148,11 +148,16 @@ static void set_options(run *r)
 
 static void print_plan(const run *r)
 {
-    const gcut_plan *plan = gcut_plan_of(r->graph, &r->opt);
+    gcut_plan *plan = gcut_plan_new(r->graph, &r->opt);
     ok(r, plan != NULL);
-    gcut_plan_print(plan, stdout);
-    gcut_saved_print(plan, stdout);
+    char *totals = gcut_plan_text(plan, false), *saved = gcut_plan_saved_text(plan, false);
+    ok(r, totals && saved);
+    fputs(totals, stdout);
+    fputs(saved, stdout);
     printf("predicted peak: %lld bytes\n", (long long)gcut_plan_peak_bytes(plan));
+    gcut_free(totals);
+    gcut_free(saved);
+    gcut_plan_free(plan);
 }
 
 /* The memory is the step's: inputs are written where it keeps them. */
@@ -161,20 +166,26 @@ static void make_step(run *r)
     double start = now();
     r->step = gcut_compile(r->graph, &r->opt);
     ok(r, r->step != NULL);
-    printf("%s in %.1f s, %lld bytes are saved for the backward half\n", r->s.backend, now() - start,
+    printf("%s in %.1f s, %lld bytes are saved for the backward graph\n", r->s.backend, now() - start,
            (long long)gcut_plan_saved_bytes(gcut_step_plan(r->step)));
     ok(r, gcut_prepare(r->step) == GCUT_OK);
 }
 
 /* ---- training ---- */
 
+static bool has_value(gcut_step *step, const char *name)
+{
+    for (size_t i = 0; i < gcut_step_value_count(step); i++)
+        if (!strcmp(gcut_step_value_at(step, i)->name, name)) return true;
+    return false;
+}
+
 /* Binding inputs of another length is all that another length takes. */
 static void set_length(run *r, int64_t length)
 {
     static const char *const names[] = {"ids", "labels", "segments"};
     for (int k = 0; k < 3; k++) {
-        gcut_value_info v;
-        if (!gcut_step_value(r->step, names[k], &v)) continue;
+        if (!has_value(r->step, names[k])) continue;
         if (!r->tokens[k]) r->tokens[k] = calloc((size_t)(r->s.batch * r->s.length), sizeof(int32_t));
         if (!r->tokens[k]) die("out of memory");
         ok(r, gcut_bind(r->step, names[k], r->tokens[k], r->s.batch, length) == GCUT_OK);
@@ -186,24 +197,24 @@ static void set_length(run *r, int64_t length)
 static void turn_keys(const run *r, int64_t i)
 {
     for (size_t k = 0; k < gcut_step_value_count(r->step); k++) {
-        gcut_value_info v = gcut_step_value_at(r->step, k);
+        gcut_value_info v = *gcut_step_value_at(r->step, k);
         if (!strcmp(v.role, "rng")) *(int64_t *)v.at = r->s.seed + i;
     }
 }
 
 static double loss_of(const run *r)
 {
-    gcut_value_info v;
-    if (!gcut_step_value(r->step, "loss", &v)) die("the model has no loss");
-    return v.dtype == GCUT_F64 ? *(double *)v.at : (double)*(float *)v.at;
+    const gcut_value_info *v = gcut_step_value(r->step, "loss");
+    if (!v) die("the model has no loss");
+    return v->dtype == GCUT_F64 ? *(double *)v->at : (double)*(float *)v->at;
 }
 
 static bool print_memory(const run *r)
 {
-    gcut_stats m = gcut_step_stats(r->step);
+    gcut_stats m = *gcut_step_stats(r->step);
     printf("peak: predicted %lld, measured %lld bytes (%.1f MiB); %d threads\n", (long long)m.predicted_bytes,
            (long long)m.peak_bytes, (double)m.peak_bytes / (1 << 20), m.threads);
-    return r->opt.backend != GCUT_COMPILED || m.predicted_bytes == m.peak_bytes;
+    return r->opt.backend != GCUT_BACKEND_COMPILED || m.predicted_bytes == m.peak_bytes;
 }
 
 static int ascending(const void *a, const void *b)

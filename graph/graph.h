@@ -228,6 +228,7 @@ typedef struct gcut_graph {
     uint32_t name_cap;
     uint32_t fresh;                  /* the last vN handed out */
     bool failed;                     /* a public builder call on it failed */
+    const gcut_diag *failure;        /* what the first one said; NULL: nothing, or memory was short */
     const char *scope;               /* of the public builder: goes into locations */
     bool is_body;                    /* of a region: not in the module's list */
     struct gcut_graph *outer;        /* a body under construction: the graph around it */

@@ -121,7 +121,8 @@ static void complete_place(void *arg)
 
 /* Catches on the way out, for two things only: to free the half-read module, which may have no parent to do
  * it, and to complete diagnostics without a place. */
-gcut_module *gcut_parse(gcut_env *env, gcut_arena *parent, const char *file, const char *text, size_t size)
+gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *file, const char *text,
+                               size_t size)
 {
     uint32_t ndiags = env->ndiags;
     job j = {.env = env, .parent = parent, .file = file, .text = text, .size = size};
@@ -166,7 +167,7 @@ gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path
     size_t size;
     gcut_arena *scratch = gcut_arena_new(env, parent ? parent : env->arena);
     char *text = gcut_file_read(scratch, in ? "/dev/stdin" : path, MAX_SIZE, &size);
-    gcut_module *m = gcut_parse(env, parent, in ? "<stdin>" : path, text, size);
+    gcut_module *m = gcut_parse_module(env, parent, in ? "<stdin>" : path, text, size);
     gcut_arena_free(scratch);
     return m;
 }

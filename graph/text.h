@@ -9,7 +9,8 @@
 
 /* Reads a whole module; file is the name for diagnostics.  Throws GCUT_ESYNTAX or GCUT_ETYPE after
  * recording a diagnostic at file:line:col.  The text need not outlive the call. */
-gcut_module *gcut_parse(gcut_env *env, gcut_arena *parent, const char *file, const char *text, size_t size);
+gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *file, const char *text,
+                               size_t size);
 /* Reads the file at path, "-" = standard input.  Throws GCUT_EIO. */
 gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path);
 

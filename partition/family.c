@@ -44,7 +44,7 @@ static void add(gcut_family *f, gcut_arena *arena, const gcut_problem *p, gcut_c
 /* Every corner if there are few, and points in equal steps otherwise. */
 static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 {
-    const gcut_frontier *h = gcut_frontier_of(p, arena);
+    const gcut_cut_frontier *h = gcut_frontier_of(p, arena);
     uint32_t n = h->points.n, corners = 0;
     for (uint32_t i = 0; i < n; i++) corners += !h->points.at[i].between;
     for (uint32_t i = 0, k = 0; i < n; i++) {

@@ -19,7 +19,7 @@
 #include "partition/ties.h"
 
 typedef struct search {
-    gcut_frontier *f;
+    gcut_cut_frontier *f;
     gcut_arena *arena, *scratch; /* of the result; of the search */
     gcut_arena *now;             /* of the lambda in hand */
     gcut_problem at;             /* in the forms of the lambda in hand */
@@ -143,9 +143,9 @@ static int by_lambda(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
+gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
 {
-    gcut_frontier *f = gcut_calloc(arena, 1, sizeof *f);
+    gcut_cut_frontier *f = gcut_calloc(arena, 1, sizeof *f);
     search s = {.f = f, .arena = arena, .scratch = gcut_arena_new(gcut_arena_env(arena), arena)};
     f->p = p;
     move_to(&s, INFINITY);
@@ -159,7 +159,7 @@ gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
 
 /* ---- questions ---- */
 
-gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point)
+gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point)
 {
     gcut_problem at = *f->p;
     at.form = point->form;
@@ -168,7 +168,7 @@ gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, co
     return c;
 }
 
-const gcut_bound *gcut_bound_of(const gcut_frontier *f, int64_t bytes_across)
+const gcut_bound *gcut_bound_of(const gcut_cut_frontier *f, int64_t bytes_across)
 {
     const gcut_bound *best = &f->bounds.at[0];
     for (uint32_t i = 1; i < f->bounds.n; i++) {
@@ -179,7 +179,7 @@ const gcut_bound *gcut_bound_of(const gcut_frontier *f, int64_t bytes_across)
     return best;
 }
 
-double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across)
+double gcut_bound_at(const gcut_cut_frontier *f, int64_t bytes_across)
 {
     if (bytes_across < f->points.at[f->points.n - 1].saved_bytes) return INFINITY;
     const gcut_bound *b = gcut_bound_of(f, bytes_across);
@@ -188,7 +188,7 @@ double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across)
 
 /* The cheapest cost is concave in lambda: between two bounds it is above the line from one to the other.
  * Behind the last breakpoint it rises by the fewest bytes possible. */
-double gcut_cost_bound(const gcut_frontier *f, double lambda)
+double gcut_cost_bound(const gcut_cut_frontier *f, double lambda)
 {
     const gcut_bound *b = f->bounds.at;
     uint32_t n = f->bounds.n;
@@ -201,7 +201,7 @@ double gcut_cost_bound(const gcut_frontier *f, double lambda)
     return b[i].cost_ns + t * (b[i + 1].cost_ns - b[i].cost_ns);
 }
 
-gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double from)
+gcut_flips *gcut_flip_prices(const gcut_cut_frontier *f, gcut_arena *arena, double from)
 {
     const gcut_problem *p = f->p;
     uint32_t nvalues = p->g->values.n;

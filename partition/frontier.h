@@ -37,37 +37,38 @@ typedef struct gcut_flips {
     const double *at; /* rising, > from; every one toggles */
 } gcut_flips;
 
-typedef struct gcut_frontier {
+typedef struct gcut_cut_frontier {
     const gcut_problem *p;
     GCUT_VEC(gcut_supported)
     points;                      /* bytes fall and fixed_ns rises from one to the next; the first is the
                                     cheapest at lambda 0, the last saves the fewest bytes possible */
     GCUT_VEC(gcut_bound) bounds; /* rising lambda, from 0 on: at least the breakpoints */
-} gcut_frontier;
+} gcut_cut_frontier;
 
 /* Memory from `arena`; `p` is kept.  Throws GCUT_EPLAN, GCUT_ENOMEM. */
-gcut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
+gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
 
 /* The plan of a point, at lambda `from`, with its lower bound there. */
-gcut_choice *gcut_supported_choice(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point);
+gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena,
+                                   const gcut_supported *point);
 
 /* No plan that keeps at most that many bytes across the boundary takes less than this at lambda 0, whatever
  * its schedule: the maximum over lambda of (cheapest cost - lambda * bytes).  INFINITY when none keeps so
  * few. */
-double gcut_bound_at(const gcut_frontier *f, int64_t bytes_across);
+double gcut_bound_at(const gcut_cut_frontier *f, int64_t bytes_across);
 /* The bound that says so; any when there is none. */
-const gcut_bound *gcut_bound_of(const gcut_frontier *f, int64_t bytes_across);
+const gcut_bound *gcut_bound_of(const gcut_cut_frontier *f, int64_t bytes_across);
 
 /* No plan costs less at lambda. */
-double gcut_cost_bound(const gcut_frontier *f, double lambda);
+double gcut_cost_bound(const gcut_cut_frontier *f, double lambda);
 
 /* By value: what the cheapest plan does with it from lambda `from` on. */
-gcut_flips *gcut_flip_prices(const gcut_frontier *f, gcut_arena *arena, double from);
+gcut_flips *gcut_flip_prices(const gcut_cut_frontier *f, gcut_arena *arena, double from);
 
 /* partition/within.c: the cheapest plan at lambda 0 that saves at most so many bytes, with its lower bound:
  * the best of the points, improved by an integer program as far as that is small enough.  Throws GCUT_EPLAN
  * when what must be saved takes more. */
-gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int64_t saved_bytes);
+gcut_choice *gcut_frontier_within(const gcut_cut_frontier *f, gcut_arena *arena, int64_t saved_bytes);
 gcut_choice *gcut_choose_within(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes);
 
 #endif

@@ -62,7 +62,6 @@ typedef struct gcut_plan_options {
     gcut_dtype save_dtype;  /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */
     gcut_loop_plans *loops; /* gcut_plan_loops adds to it, reports read it; NULL = nobody asks */
     struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
-    bool symbolic;               /* reports show types and bytes as formulas of the symbols */
 } gcut_plan_options;
 
 typedef enum gcut_where {
@@ -126,6 +125,7 @@ typedef struct gcut_plan {
     int64_t budget;        /* on the peak, that chose this plan; 0 = none, and lambda chose */
     const char *label;     /* which plan of the family the budget chose; NULL without one */
     gcut_graph *fwd, *bwd; /* after gcut_split */
+    gcut_arena *owner;     /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 
 /* Decides.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict each
@@ -147,8 +147,10 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
 void gcut_split(gcut_plan *plan, const char *base);
 
 /* partition/report.c: the plan for people and for programs. `at` sizes exact with IEC beside them. */
-void gcut_plan_text(const gcut_plan *plan, gcut_text *out);  /* totals and saved table: `gradcut plan` */
-void gcut_saved_text(const gcut_plan *plan, gcut_text *out); /* the table of `gradcut saved` */
-void gcut_plan_json(const gcut_plan *plan, gcut_text *out);  /* keys as in the design's inspection page */
+void gcut_report_plan(const gcut_plan *plan, bool symbolic,
+                      gcut_text *out); /* totals and saved table: `gradcut plan` */
+void gcut_report_saved_table(const gcut_plan *plan, bool symbolic,
+                             gcut_text *out);                 /* the table of `gradcut saved` */
+void gcut_report_json(const gcut_plan *plan, gcut_text *out); /* keys as in the design's inspection page */
 
 #endif

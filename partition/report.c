@@ -74,7 +74,7 @@ const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
         int64_t n = 0;
         gcut_dim_eval(r->g->module->dims, t->dim[i], o->at, o->nat, &n);
         gcut_text_add(&out, "%s%s", i ? "," : "",
-                      o->symbolic ? gcut_report_sym(r, t->dim[i]) : gcut_report_sym(r, n));
+                      r->symbolic ? gcut_report_sym(r, t->dim[i]) : gcut_report_sym(r, n));
     }
     gcut_text_add(&out, "]");
     return out.at;

@@ -12,8 +12,9 @@ typedef struct gcut_report_ctx {
     const gcut_graph *g;
     gcut_arena *arena;
     gcut_problem *p;
-    gcut_frontier *frontier;
+    gcut_cut_frontier *frontier;
     gcut_flips *flips; /* by value, from the plan's lambda on */
+    bool symbolic;     /* types and bytes as formulas of the symbols */
 } gcut_report_ctx;
 
 typedef GCUT_VEC(gcut_ref) gcut_refs;

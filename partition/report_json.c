@@ -169,7 +169,7 @@ static void json_steps(gcut_json *j, const gcut_plan *plan, gcut_arena *arena)
     gcut_json_end(j);
 }
 
-void gcut_plan_json(const gcut_plan *plan, gcut_text *out)
+void gcut_report_json(const gcut_plan *plan, gcut_text *out)
 {
     gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
     gcut_report_ctx r = gcut_report_open(plan, scratch);

@@ -110,7 +110,7 @@ static const char *bytes_formula(const gcut_report_ctx *r, gcut_ref v)
 static void fill_row(const gcut_report_ctx *r, gcut_ref v, const char **cell)
 {
     int64_t bytes = r->plan->value[v].bytes, all = r->plan->saved_bytes;
-    cell[COL_BYTES] = r->plan->options.symbolic ? bytes_formula(r, v) : gcut_report_exact(r->arena, bytes);
+    cell[COL_BYTES] = r->symbolic ? bytes_formula(r, v) : gcut_report_exact(r->arena, bytes);
     cell[COL_SHARE] = gcut_printf(r->arena, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
     cell[COL_VALUE] = gcut_printf(r->arena, "%%%s", r->g->values.at[v].name);
     cell[COL_TYPE] = stored_type(r, v);
@@ -237,10 +237,11 @@ static void print_loops(const gcut_report_ctx *r, gcut_text *out)
     }
 }
 
-void gcut_saved_text(const gcut_plan *plan, gcut_text *out)
+void gcut_report_saved_table(const gcut_plan *plan, bool symbolic, gcut_text *out)
 {
     gcut_arena *scratch = gcut_arena_new(plan->joint->module->env, plan->joint->module->arena);
     gcut_report_ctx r = gcut_report_open(plan, scratch);
+    r.symbolic = symbolic;
     print_saved(&r, out);
     print_alive(&r, out);
     print_recomputed(&r, out);
@@ -276,11 +277,12 @@ static void print_holds(const gcut_report_ctx *r, gcut_text *out)
     if (h.ranges.n) gcut_text_add(out, "%s\n", h.ranges.n > 1 ? " (each with the others as they are)" : "");
 }
 
-void gcut_plan_text(const gcut_plan *plan, gcut_text *out)
+void gcut_report_plan(const gcut_plan *plan, bool symbolic, gcut_text *out)
 {
     const gcut_module *m = plan->joint->module;
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
     gcut_report_ctx r = gcut_report_open(plan, a);
+    r.symbolic = symbolic;
     gcut_text_add(out, "plan of @%s: %s, ", r.g->name, gcut_policy_text(a, &plan->options));
     if (plan->budget)
         gcut_text_add(out, "budget %s, met by %s", gcut_report_size(a, plan->budget), plan->label);

@@ -350,7 +350,7 @@ static bool improve(hunt *h)
     return !proof && h->best.choice->fixed_ns < before - 1e-3 * unit && is_open(h);
 }
 
-static gcut_choice *hunt_within(const gcut_frontier *f, gcut_arena *arena, const gcut_supported *point,
+static gcut_choice *hunt_within(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point,
                                 int64_t bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
@@ -370,7 +370,7 @@ static gcut_choice *hunt_within(const gcut_frontier *f, gcut_arena *arena, const
 }
 
 /* The forced values, who are to blame: only they and what a loop carries cannot be computed again. */
-static _Noreturn void complain(const gcut_frontier *f, int64_t bytes)
+static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
 {
     const gcut_problem *p = f->p;
     const gcut_graph *g = p->g;
@@ -391,7 +391,7 @@ static _Noreturn void complain(const gcut_frontier *f, int64_t bytes)
               (long long)least->saved_bytes);
 }
 
-gcut_choice *gcut_frontier_within(const gcut_frontier *f, gcut_arena *arena, int64_t saved_bytes)
+gcut_choice *gcut_frontier_within(const gcut_cut_frontier *f, gcut_arena *arena, int64_t saved_bytes)
 {
     uint32_t i = 0;
     while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;

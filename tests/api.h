@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 static char tmp[] = "/tmp/gradcut-api-XXXXXX"; /* of the program */
 
@@ -58,7 +59,7 @@ static inline void must_run(gcut_ctx *ctx, gcut_step *s)
 
 static inline gcut_step *compile_as(gcut_graph *g, gcut_backend b, const char *optimizer)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = b;
     o.optimizer = optimizer;
     return gcut_compile(g, &o);
@@ -67,7 +68,7 @@ static inline gcut_step *compile_as(gcut_graph *g, gcut_backend b, const char *o
 /* Of a forward half alone. */
 static inline gcut_options forward_options(gcut_backend backend, int threads, const gcut_size *at, size_t nat)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = backend;
     o.forward_only = true;
     o.threads = threads;
@@ -95,8 +96,8 @@ static inline void assert_near(gcut_step *want, gcut_step *got, int64_t n,
                                float (*allowed)(const char *name, float x))
 {
     for (size_t i = 0; i < gcut_step_value_count(want); i++) {
-        gcut_value_info a = gcut_step_value_at(want, i), b;
-        assert_true(gcut_step_value(got, a.name, &b));
+        gcut_value_info a = *gcut_step_value_at(want, i), b;
+        assert_true(value_of(got, a.name, &b));
         assert_int_equal(a.bytes, b.bytes);
         const float *x = a.at, *y = b.at;
         for (int64_t k = 0; k < a.bytes / 4; k++)
@@ -106,12 +107,12 @@ static inline void assert_near(gcut_step *want, gcut_step *got, int64_t n,
 }
 
 /* Results, gradients and what is updated of a step that has run, one after the other; to be freed. */
-static inline unsigned char *result_bytes(const gcut_step *s, size_t *size)
+static inline unsigned char *result_bytes(gcut_step *s, size_t *size)
 {
     unsigned char *all = NULL;
     *size = 0;
     for (size_t i = 0; i < gcut_step_value_count(s); i++) {
-        gcut_value_info v = gcut_step_value_at(s, i);
+        gcut_value_info v = *gcut_step_value_at(s, i);
         if (strcmp(v.role, "out") != 0 && strcmp(v.role, "grad") != 0 && !v.updated) continue;
         all = realloc(all, *size + (size_t)v.bytes);
         assert_non_null(all);

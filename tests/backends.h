@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 typedef struct backend_case {
     const char *name;
@@ -26,11 +27,11 @@ typedef struct backend_case {
     bool exact;
 } backend_case;
 
-static const backend_case backends[] = {{"eager, f64", GCUT_EAGER, true},
-                                        {"eager", GCUT_EAGER, false},
-                                        {"joint", GCUT_JOINT_BACKEND, false},
-                                        {"planned", GCUT_PLANNED, false},
-                                        {"compiled", GCUT_COMPILED, false}};
+static const backend_case backends[] = {{"eager, f64", GCUT_BACKEND_EAGER, true},
+                                        {"eager", GCUT_BACKEND_EAGER, false},
+                                        {"joint", GCUT_BACKEND_JOINT, false},
+                                        {"planned", GCUT_BACKEND_PLANNED, false},
+                                        {"compiled", GCUT_BACKEND_COMPILED, false}};
 #define NBACKENDS (sizeof backends / sizeof *backends)
 
 /* The last function of a text; NULL when it is wrong. */
@@ -63,9 +64,9 @@ static inline void assert_ok(gcut_ctx *ctx, gcut_status s)
 static inline gcut_step *step_of(gcut_ctx *ctx, gcut_graph *g, const backend_case *b, bool forward,
                                  const char *optimizer)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = b->backend;
-    o.exact = b->exact;
+    o.f64 = b->exact;
     o.forward_only = forward;
     o.optimizer = optimizer;
     o.threads = 2;

@@ -42,7 +42,7 @@ static inline void run_body(void *arg)
 {
     job *j = arg;
     gcut_arena *a = j->env->arena;
-    gcut_module *m = gcut_parse(j->env, a, "t.gcut", j->text, strlen(j->text));
+    gcut_module *m = gcut_parse_module(j->env, a, "t.gcut", j->text, strlen(j->text));
     gcut_graph *g = m->graphs.at[0];
     if (j->expand) g = gcut_pass_expand(g, "expanded", NULL);
     gcut_verify(g);

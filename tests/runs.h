@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "gradcut/gradcut.h"
 #include "gradcut/gradcut_rt.h"
+#include "public.h"
 
 /* The folder of this run, from begin_runs to end_runs. */
 static char tmp[] = "/tmp/gradcut-test-XXXXXX";
@@ -150,7 +151,7 @@ static inline void collect(gcut_step *s, outcome *o)
 {
     forget(o);
     for (size_t i = 0; i < gcut_step_value_count(s); i++) {
-        gcut_value_info v = gcut_step_value_at(s, i);
+        gcut_value_info v = *gcut_step_value_at(s, i);
         if (!is_result(&v)) continue;
         assert_true(o->n < MAX_VALUES);
         o->v[o->n] = v;
@@ -165,11 +166,11 @@ static inline void collect(gcut_step *s, outcome *o)
 static inline gcut_step *compile(run_case *c, gcut_backend b, const char *policy, int threads, bool exact,
                                  const char *optimizer)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = b;
     o.policy = policy;
     o.threads = threads;
-    o.exact = exact;
+    o.f64 = exact;
     o.optimizer = optimizer;
     o.keep_grads = optimizer != NULL;
     o.seed = c->seed;
@@ -338,9 +339,9 @@ static inline void dumped(run_case *c)
                   {"50.kernels.gcut", GCUT_STAGE_KERNEL}};
     char dir[64], path[128];
     snprintf(dir, sizeof dir, "%s/dump", tmp);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.dump = dir;
-    if (!CHECK(c, gcut_plan_of(c->g, &o) && gcut_show(c->g, &o, GCUT_STAGE_KERNEL, true), "not dumped"))
+    if (!CHECK(c, gcut_plan_new(c->g, &o) && gcut_show(c->g, &o, GCUT_STAGE_KERNEL, true), "not dumped"))
         return;
     snprintf(path, sizeof path, "%s/%s", dir, stages[0].file);
     gcut_graph *again = gcut_load(c->ctx, path, NULL);

@@ -35,7 +35,7 @@ static void body_again(void *arg)
 {
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_module *m = gcut_parse(env, a, "cubes", cubes, sizeof cubes - 1);
+    gcut_module *m = gcut_parse_module(env, a, "cubes", cubes, sizeof cubes - 1);
     gcut_graph *first = gcut_joint(m->graphs.at[0], NULL, "first");
     gcut_array *at = point(a);
 
@@ -83,7 +83,7 @@ static void body_half(void *arg)
         "}\n";
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, env->arena);
-    gcut_joint(gcut_parse(env, a, "half", half, sizeof half - 1)->graphs.at[0], NULL, "j");
+    gcut_joint(gcut_parse_module(env, a, "half", half, sizeof half - 1)->graphs.at[0], NULL, "j");
 }
 
 static void a_backward_half_is_refused(void **state)

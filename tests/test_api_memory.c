@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api.h"
+#include "public.h"
 
 /* Counts blocks, and refuses one request. */
 typedef struct failing {
@@ -30,14 +31,14 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, WHY, COMPARE, SWEEP, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, WHY, COMPARE, FRONTIER, NWAYS };
 
 /* Load and plan in one of those ways; true when all of it went well. */
 static bool all_of_it(failing *f, const char *graph, int way)
 {
     gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){allocate, f});
     if (!ctx) return false;
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     bool ok = false, equal;
     gcut_graph *g = gcut_load(ctx, graph, NULL);
     if (way == PEAK) o.budget = 1 << 30;
@@ -45,16 +46,14 @@ static bool all_of_it(failing *f, const char *graph, int way)
     if (way == FOLLOW) o.plan = in_tmp("sweep.json");
     switch (g ? way : NWAYS) {
     case EMIT:
-        ok = gcut_plan_of(g, NULL) && gcut_emit_files(g, NULL, in_tmp("sweep"), false) == GCUT_OK;
+        ok = gcut_plan_new(g, NULL) && gcut_emit_files(g, NULL, in_tmp("sweep"), false) == GCUT_OK;
         break;
     case PEAK:
     case SAVED:
-    case FOLLOW: ok = gcut_plan_of(g, &o); break;
+    case FOLLOW: ok = gcut_plan_new(g, &o); break;
     case WHY: ok = gcut_explain(g, &o, "%h", true); break;
-    case COMPARE:
-        ok = gcut_compare_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json"), true, &equal);
-        break;
-    case SWEEP: ok = gcut_sweep_of(g, &o, NULL).text; break;
+    case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json"), true, &equal); break;
+    case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;
     }
     if (!ok) {
         if (gcut_last_status(ctx) != GCUT_ENOMEM)
@@ -73,7 +72,7 @@ static void write_plan(const char *graph, const char *path)
     gcut_graph *g = gcut_load(ctx, graph, NULL);
     FILE *f = fopen(path, "w");
     assert_true(g && f);
-    gcut_plan_print_json(gcut_plan_of(g, NULL), f);
+    print_text(f, gcut_plan_json(gcut_plan_new(g, NULL)));
     assert_int_equal(fclose(f), 0);
     gcut_ctx_free(ctx);
 }
@@ -85,7 +84,7 @@ static void refuse_each(const char *graph, int way)
     assert_true(all_of_it(&all, graph, way));
     assert_int_equal(all.blocks, 0);
     assert_true(all.calls > 10);
-    for (long k = 0; k <= all.calls; k += way == SWEEP && k + 29 < all.calls ? 29 : 1) {
+    for (long k = 0; k <= all.calls; k += way == FRONTIER && k + 29 < all.calls ? 29 : 1) {
         failing one = {.fail_at = k};
         bool done = all_of_it(&one, graph, way);
         if (one.blocks) fail_msg("way %d: %ld blocks are lost when request %ld fails", way, one.blocks, k);

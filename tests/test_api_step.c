@@ -16,8 +16,10 @@
 #include <sys/stat.h>
 
 #include "api.h"
+#include "public.h"
 
-static const gcut_backend backends[] = {GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED};
+static const gcut_backend backends[] = {GCUT_BACKEND_EAGER, GCUT_BACKEND_JOINT, GCUT_BACKEND_PLANNED,
+                                        GCUT_BACKEND_COMPILED};
 
 /* ---- binding ---- */
 
@@ -54,7 +56,7 @@ static void binding(void **state)
         assert_int_equal(gcut_run(s), GCUT_EDIM); /* N is 4 and 5 */
         gcut_clear_errors(ctx);
         assert_int_equal(gcut_bind(s, "w", w, 3), GCUT_OK);
-        assert_int_equal(gcut_bind_scalar(s, "loss", &loss), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "loss", &loss), GCUT_OK);
         /* Other sizes back and forth, then the same size at another address. */
         static const int sizes[] = {4, 64, 1, 33, 4};
         for (size_t i = 0; i < 5; i++) {
@@ -68,7 +70,7 @@ static void binding(void **state)
         assert_float_equal(loss, line_loss(w, x[1], y, 4), 1e-5);
         /* A result elsewhere, and forward alone. */
         float elsewhere = -1, before = loss;
-        assert_int_equal(gcut_bind_scalar(s, "loss", &elsewhere), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "loss", &elsewhere), GCUT_OK);
         loss = 77;
         assert_int_equal(gcut_run_forward(s), GCUT_OK);
         assert_float_equal(elsewhere, before, 0);
@@ -82,8 +84,8 @@ static void binding(void **state)
         assert_int_equal(gcut_run(s), GCUT_EDIM);
         gcut_clear_errors(ctx);
         gcut_value_info v;
-        assert_false(gcut_step_value(s, "nobody", &v));
-        assert_true(gcut_step_value(s, "w", &v));
+        assert_false(value_of(s, "nobody", &v));
+        assert_true(value_of(s, "w", &v));
         assert_ptr_equal(v.at, w);
         assert_true(v.bound);
         gcut_step_free(s);
@@ -99,9 +101,9 @@ static void options_are_checked(void **state)
     const char *none[] = {"nothing*"};
     const gcut_size unknown = {"K", 4}, large = {"N", 65};
     gcut_options bad[9];
-    for (size_t i = 0; i < 9; i++) bad[i] = GCUT_OPTIONS_DEFAULT;
+    for (size_t i = 0; i < 9; i++) bad[i] = TEST_OPTIONS;
     bad[0].policy = "best";
-    bad[1].lambda = -1;
+    bad[1].lambda = -2;
     bad[2].optimizer = "adam(";
     bad[3].optimizer = "adamw(learning=1)";
     bad[4].loss = "nobody";
@@ -194,7 +196,7 @@ static void not_numbers_survive(void **state)
     float x[6][5] = {{0, 1, -1, 2, 0.5f},   {nan, 1, 2, 3, 4},
                      {-inf, 1, 2, -inf, 0}, {-inf, -inf, -inf, -inf, -inf},
                      {inf, 1, -inf, 2, 0},  {1, 2, 3, -0.0f, nan}};
-    gcut_step *ref = compile_as(g, GCUT_EAGER, NULL);
+    gcut_step *ref = compile_as(g, GCUT_BACKEND_EAGER, NULL);
     assert_int_equal(gcut_bind(ref, "x", x, 6, 5), GCUT_OK);
     must_run(ctx, ref);
     for (size_t k = 1; k < 4; k++) {
@@ -202,8 +204,8 @@ static void not_numbers_survive(void **state)
         assert_int_equal(gcut_bind(s, "x", x, 6, 5), GCUT_OK);
         must_run(ctx, s);
         for (size_t i = 0; i < gcut_step_value_count(ref); i++) {
-            gcut_value_info want = gcut_step_value_at(ref, i), got;
-            assert_true(gcut_step_value(s, want.name, &got));
+            gcut_value_info want = *gcut_step_value_at(ref, i), got;
+            assert_true(value_of(s, want.name, &got));
             for (int64_t e = 0; e < want.bytes / 4; e++) {
                 float a = ((float *)got.at)[e], b = ((float *)want.at)[e];
                 bool same = isnan(b)   ? isnan(a)
@@ -242,7 +244,7 @@ static void seventy_sizes(void **state)
     gcut_step *s = gcut_compile(g, NULL);
     assert_non_null(s);
     float w = 3, x[2] = {0.5f, 0.5f};
-    gcut_bind_scalar(s, "a0", &w);
+    gcut_bind(s, "a0", &w);
     for (int i = 0; i < SIZES; i++) {
         char name[8];
         snprintf(name, sizeof name, "x%d", i);
@@ -250,7 +252,7 @@ static void seventy_sizes(void **state)
     }
     must_run(ctx, s);
     gcut_value_info loss;
-    assert_true(gcut_step_value(s, "loss", &loss));
+    assert_true(value_of(s, "loss", &loss));
     assert_true(*(float *)loss.at == 3);
     gcut_ctx_free(ctx);
 }
@@ -268,7 +270,7 @@ static void missing_tools_and_folders(void **state)
     assert_int_equal(gcut_emit_files(g, NULL, in_tmp("not-a-name"), false), GCUT_EUSAGE);
     assert_int_equal(gcut_emit_files(g, NULL, in_tmp(""), false), GCUT_EUSAGE);
     gcut_clear_errors(ctx);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.dump = in_tmp("no/such/folder");
     assert_null(gcut_compile(g, &o));
     assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
@@ -368,15 +370,15 @@ static void *work(void *arg)
     worker *w = arg;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = ctx ? gcut_load(ctx, w->file, NULL) : NULL;
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.optimizer = "adamw(lr=0.01)";
     o.threads = 2;
-    for (int i = 0; g && i < 10; i++) w->saved = gcut_plan_saved_bytes(gcut_plan_of(g, &o));
+    for (int i = 0; g && i < 10; i++) w->saved = gcut_plan_saved_bytes(gcut_plan_new(g, &o));
     gcut_step *s = g ? gcut_compile(g, &o) : NULL;
     w->ok = s != NULL;
     for (int i = 0; s && i < 3; i++) {
         gcut_value_info v;
-        w->ok = w->ok && gcut_run(s) == GCUT_OK && gcut_step_value(s, "loss", &v);
+        w->ok = w->ok && gcut_run(s) == GCUT_OK && value_of(s, "loss", &v);
         if (w->ok) w->loss[i] = *(float *)v.at;
     }
     gcut_ctx_free(ctx);
@@ -395,18 +397,21 @@ static void profiled(void **state)
                         "    %p = matmul(%a, %w)\n    %q = add(%p, %e)\n    %r = tanh(%q)\n"
                         "    yield %r\n  }\n"
                         "  %l = sum(%h)\n  return %l\n}\n");
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
-    gcut_profile p;
+    gcut_options o = TEST_OPTIONS;
     gcut_step *plain = gcut_compile(g, &o);
     must_run(ctx, plain);
-    assert_int_equal(gcut_step_profile(plain, 2, &p), GCUT_EUSAGE);
+    assert_null(gcut_step_profile(plain, 2));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
     gcut_clear_errors(ctx);
     o.profile = true;
     gcut_step *s = gcut_compile(g, &o);
     assert_non_null(s);
-    assert_int_equal(gcut_step_profile(s, 0, &p), GCUT_EUSAGE);
+    assert_null(gcut_step_profile(s, 0));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
     gcut_clear_errors(ctx);
-    assert_int_equal(gcut_step_profile(s, 3, &p), GCUT_OK);
+    gcut_profile *made = gcut_step_profile(s, 3);
+    assert_non_null(made);
+    gcut_profile p = *made;
     assert_int_equal(p.steps, 3);
     assert_true(p.n > 0 && p.best_ns > 0 && p.median_ns >= p.best_ns && p.p90_ns >= p.median_ns &&
                 p.predicted_ns > 0);
@@ -420,7 +425,7 @@ static void profiled(void **state)
     assert_true(inside && flops == p.flops && flops >= 5 * 2.0 * 3 * 8 * 8);
     must_run(ctx, s);
     gcut_value_info a, b;
-    assert_true(gcut_step_value(plain, "grad.w", &a) && gcut_step_value(s, "grad.w", &b));
+    assert_true(value_of(plain, "grad.w", &a) && value_of(s, "grad.w", &b));
     assert_memory_equal(a.at, b.at, (size_t)a.bytes);
     gcut_ctx_free(ctx);
 }
@@ -430,10 +435,10 @@ static void a_half_alone(void **state)
 {
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.forward_only = true;
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/corpus/split.gcut", "scale.bwd");
-    gcut_check_report r = gcut_ladder(g, &opt, NULL, 0, -1);
+    gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
     if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
     gcut_ctx_free(ctx);
 }

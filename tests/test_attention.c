@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 typedef struct problem {
     int64_t B, H, G, T, S, D, E;
@@ -175,13 +176,13 @@ static void run_at(gcut_ctx *ctx, run *r, const problem *p, const arrays *x)
             fail_msg("%s", gcut_last_error(ctx));
     }
     if (gcut_run(r->step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
-    gcut_stats st = gcut_step_stats(r->step);
+    gcut_stats st = *gcut_step_stats(r->step);
     assert_true(st.peak_bytes <= st.predicted_bytes);
 }
 
 static run run_new(gcut_ctx *ctx, const problem *p, const char *wrt, int threads, gcut_backend backend)
 {
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.threads = threads;
     opt.backend = backend;
     opt.loss = "loss";
@@ -228,7 +229,7 @@ static void compare(const problem *p, const run *r, const arrays *x, double tol)
         gcut_value_info v;
         double top = 1e-3;
         int64_t n = count(p, i);
-        if (!gcut_step_value(r->step, names[i], &v)) continue;
+        if (!value_of(r->step, names[i], &v)) continue;
         seen++;
         assert_int_equal(v.bytes, n * (p->f64 ? 8 : 4));
         for (int64_t k = 0; k < n; k++)
@@ -266,7 +267,7 @@ static void test_formulas(void **state)
     for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         problem p = problems[k];
-        run r = run_new(ctx, &p, k == 2 ? "qkv" : "qkvb", 2, GCUT_COMPILED);
+        run r = run_new(ctx, &p, k == 2 ? "qkv" : "qkvb", 2, GCUT_BACKEND_COMPILED);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             arrays x;
             p.T = sizes[i][0], p.S = sizes[i][1];
@@ -291,7 +292,7 @@ static void test_parts(void **state)
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         problem p = {.B = 1, .H = 2, .G = 1, .T = 35, .S = 40, .D = 4, .E = 3, .causal = true, .bias = true};
         arrays x;
-        run r = run_new(ctx, &p, wrt[k], 2, GCUT_COMPILED);
+        run r = run_new(ctx, &p, wrt[k], 2, GCUT_BACKEND_COMPILED);
         arrays_new(&p, &x);
         fill(&p, &x);
         formula(&p, &x);
@@ -311,7 +312,7 @@ static void test_extremes(void **state)
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         problem p = {.B = 1, .H = 2, .G = 2, .T = 34, .S = 50, .D = 4, .E = 4, .bias = true, .scale = 1};
         arrays x;
-        run r = run_new(ctx, &p, "qkvb", 2, GCUT_COMPILED);
+        run r = run_new(ctx, &p, "qkvb", 2, GCUT_BACKEND_COMPILED);
         arrays_new(&p, &x);
         fill(&p, &x);
         for (int64_t i = 0; i < count(&p, BIAS); i++)
@@ -336,7 +337,7 @@ static unsigned char *results(const run *r, size_t *n)
     *n = 0;
     for (int i = Y; i < NALL; i++) {
         gcut_value_info v;
-        if (!gcut_step_value(r->step, names[i], &v)) continue;
+        if (!value_of(r->step, names[i], &v)) continue;
         all = realloc(all, *n + (size_t)v.bytes + 1);
         memcpy(all + *n, v.at, (size_t)v.bytes);
         *n += (size_t)v.bytes;
@@ -355,7 +356,7 @@ static void test_threads(void **state)
     unsigned char *want = NULL;
     size_t n0 = 0;
     for (int threads = 1; threads <= 3; threads++) {
-        run r = run_new(ctx, &p, "qkv", threads, GCUT_COMPILED);
+        run r = run_new(ctx, &p, "qkv", threads, GCUT_BACKEND_COMPILED);
         size_t n;
         run_at(ctx, &r, &p, &x);
         unsigned char *got = results(&r, &n);
@@ -384,12 +385,12 @@ static void test_memory(void **state)
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         int64_t n = 2048 << k;
         gcut_size at[] = {{"T", n}, {"S", n}};
-        gcut_options opt = GCUT_OPTIONS_DEFAULT;
+        gcut_options opt = TEST_OPTIONS;
         opt.at = at;
         opt.nat = 2;
         opt.threads = 2;
         opt.loss = "loss";
-        const gcut_plan *plan = gcut_plan_of(model(ctx, &p, "qkv"), &opt);
+        const gcut_plan *plan = gcut_plan_new(model(ctx, &p, "qkv"), &opt);
         if (!plan) fail_msg("%s", gcut_last_error(ctx));
         peak[k] = gcut_plan_peak_bytes(plan);
         assert_true(peak[k] < n * n * 4);
@@ -437,8 +438,8 @@ static void test_pytorch(void **state)
                  {"everything", 1, true, true, 1.5}};
     static const double waves[NIN] = {0.7, 0.9, 1.1, 1.7, 1.3};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        for (int backend = GCUT_JOINT_BACKEND; backend <= GCUT_COMPILED;
-             backend += GCUT_COMPILED - GCUT_JOINT_BACKEND) {
+        for (int backend = GCUT_BACKEND_JOINT; backend <= GCUT_BACKEND_COMPILED;
+             backend += GCUT_BACKEND_COMPILED - GCUT_BACKEND_JOINT) {
             gcut_ctx *ctx = gcut_ctx_new(NULL);
             problem p = {1, 4, cases[c].G, 3, 5, 4, 2, true, cases[c].causal, cases[c].bias, cases[c].scale};
             arrays x;

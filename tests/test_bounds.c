@@ -12,6 +12,7 @@
  */
 #include "harness.h"
 
+#include "driver/options.h"
 #include "driver/offers.h"
 #include "driver/peak_bound.h"
 #include "gradcut/gradcut.h"
@@ -28,7 +29,7 @@ typedef struct bounded {
     gcut_arena *arena;
     gcut_pipeline *p;
     gcut_offers *o;
-    const gcut_frontier *f; /* NULL: there is no bound of the cost */
+    const gcut_cut_frontier *f; /* NULL: there is no bound of the cost */
     int64_t bound;
     int64_t least; /* the smallest peak seen */
 } bounded;
@@ -150,7 +151,7 @@ static void check_model(model_case c)
 
 static gcut_options with(const char *optimizer, const char *save_dtype, const gcut_size *at, size_t nat)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = gcut_options_read(NULL, NULL, 0);
     o.optimizer = optimizer;
     o.save_dtype = save_dtype;
     o.at = at;
@@ -262,8 +263,8 @@ static void no_ops_body(void *arg)
     gcut_env *env = arg;
     static const char source[] = "gcut 1\nfunc @f(param %w: f32[]) -> (out loss: f32[]) {\n  return %w\n}\n";
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_graph *g = gcut_parse(env, a, "no ops", source, strlen(source))->graphs.at[0];
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_graph *g = gcut_parse_module(env, a, "no ops", source, strlen(source))->graphs.at[0];
+    gcut_options opt = gcut_options_read(NULL, NULL, 0);
     opt.budget = 1 << 20;
     assert_true(gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->peak_bytes <= opt.budget);
     bounded b = bounded_of("no ops", g, &opt, a);
@@ -321,7 +322,7 @@ static void equal_values_body(void *arg)
     gcut_env *env = arg;
     static const char *const names[] = {"a1", "b1", "a2", "b2"};
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_graph *g = gcut_parse(env, a, "equal values", equal_values, strlen(equal_values))->graphs.at[0];
+    gcut_graph *g = gcut_parse_module(env, a, "equal values", equal_values, strlen(equal_values))->graphs.at[0];
     gcut_options opt = with(NULL, NULL, NULL, 0);
     opt.save = names;
     opt.nsave = 4;

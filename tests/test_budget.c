@@ -13,11 +13,13 @@
 #include <dirent.h>
 #include <dlfcn.h>
 
+#include "driver/options.h"
 #include "driver/offers.h"
 #include "driver/peak_bound.h"
 #include "driver/step.h"
 #include "graph_gen.h"
 #include "partition/frontier.h"
+#include "public.h"
 
 enum { BUDGETS = 8, THREADS = 2 };
 
@@ -27,7 +29,7 @@ static long long (*reset_mark)(void), (*read_mark)(void);
 
 static gcut_options with_budget(int64_t budget)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = gcut_options_read(NULL, NULL, 0);
     o.budget = budget;
     o.threads = THREADS;
     return o;
@@ -84,7 +86,7 @@ static void run_offer(run_case *c, const gcut_offers *o, gcut_offer *of, outcome
           (long long)q->peak_bytes);
     gcut_step_prepare(s);
     gcut_step_run(s, GCUT_RT_STEP);
-    gcut_stats st = gcut_step_stats(s);
+    gcut_stats st = *gcut_step_stats(s);
     CHECK(c, st.predicted_bytes == peak, "the step predicts %lld, the plan %lld",
           (long long)st.predicted_bytes, (long long)peak);
     CHECK(c, st.peak_bytes == peak, "measured %lld, predicted %lld", (long long)st.peak_bytes,
@@ -98,7 +100,7 @@ static void run_offer(run_case *c, const gcut_offers *o, gcut_offer *of, outcome
 static void same_plan(run_case *c, int64_t budget, const gcut_offer *of)
 {
     gcut_options o = with_budget(budget);
-    const gcut_plan *plan = gcut_plan_of(c->g, &o);
+    const gcut_plan *plan = gcut_plan_new(c->g, &o);
     if (!CHECK(c, plan, "budget %lld cannot be met", (long long)budget)) return;
     CHECK(c, plan->peak_bytes == of->peak_bytes && plan->step_ns == of->step_ns && plan->budget == budget,
           "budget %lld: peak %lld and %g ns, not %lld and %g", (long long)budget, (long long)plan->peak_bytes,
@@ -110,7 +112,7 @@ static void infeasible(run_case *c, int64_t lo)
 {
     gcut_options o = with_budget(lo - 1);
     char digits[32];
-    CHECK(c, !gcut_plan_of(c->g, &o), "a budget below the smallest peak is met");
+    CHECK(c, !gcut_plan_new(c->g, &o), "a budget below the smallest peak is met");
     CHECK(c, gcut_last_status(c->ctx) == GCUT_EPLAN, "status %d", (int)gcut_last_status(c->ctx));
     char *text = strdup(gcut_last_error(c->ctx));
     for (char *s = text, *t = text; (*t = *s); s++) t += *s != ','; /* 34,048 -> 34048 */
@@ -209,15 +211,15 @@ static void other_policies_are_held_to_it(void **state)
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/gpt2.gcut", NULL);
     gcut_options o = with_budget(0);
     o.policy = "save-all";
-    int64_t peak = gcut_plan_peak_bytes(gcut_plan_of(g, &o));
+    int64_t peak = gcut_plan_peak_bytes(gcut_plan_new(g, &o));
     o.budget = peak;
-    assert_non_null(gcut_plan_of(g, &o));
+    assert_non_null(gcut_plan_new(g, &o));
     o.budget = peak - 1;
-    assert_null(gcut_plan_of(g, &o));
+    assert_null(gcut_plan_new(g, &o));
     assert_int_equal(gcut_last_status(ctx), GCUT_EPLAN);
     gcut_clear_errors(ctx);
     o.budget = 1;
-    o.backend = GCUT_EAGER; /* follows no plan */
+    o.backend = GCUT_BACKEND_EAGER; /* follows no plan */
     gcut_step *s = gcut_compile(g, &o);
     assert_non_null(s);
     gcut_step_free(s);
@@ -245,14 +247,15 @@ static void check_offers(void *arg)
     job *j = arg;
     static graph_gen gen;
     gcut_module *m = gcut_module_new(j->env, j->arena);
-    gcut_graph *g = j->index ? graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0)
-                             : gcut_parse(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
+    gcut_graph *g = j->index
+                        ? graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0)
+                        : gcut_parse_module(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
     gcut_options opt = with_budget(0);
     gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
     gcut_offers *o = gcut_offers_of(p, p->arena);
     gcut_offers_lower(o, NULL, NULL);
     int64_t bound = gcut_peak_bound(p);
-    const gcut_frontier *f = o->bases.n > 1 ? NULL : gcut_frontier_of(o->bases.at[0]->problem, o->arena);
+    const gcut_cut_frontier *f = o->bases.n > 1 ? NULL : gcut_frontier_of(o->bases.at[0]->problem, o->arena);
     assert_true(o->by_time.n > 0);
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         gcut_offer *of = &o->by_time.at[i];

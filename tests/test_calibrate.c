@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "driver/machine.h"
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 static char folder[] = "/tmp/gradcut-calibrate-XXXXXX";
 
@@ -42,11 +43,12 @@ static void find(void *arg)
     j->model = gcut_machine_find(j->env->arena, j->named);
 }
 
-static void count_progress(void *user, const char *what, double done)
+static bool count_progress(void *user, const char *what, size_t done, size_t total)
 {
     assert_non_null(what);
-    assert_true(done >= 0 && done < 1);
+    assert_true(total == 0 || done <= total);
     ++*(int *)user;
+    return false;
 }
 
 /* Every elementwise op of floats and every contraction was measured. */
@@ -74,10 +76,11 @@ static void a_model_is_measured_written_and_found(void **state)
     unsetenv("GRADCUT_MACHINE");
     setenv("XDG_CONFIG_HOME", home, 1);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .progress = count_progress, .user = &calls};
-    const char *text = NULL, *json = NULL;
-    gcut_status s = gcut_calibrate(ctx, &opt, &text, &json);
-    if (s != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+    gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01};
+    gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = count_progress, .user = &calls});
+    gcut_machine_report *made = gcut_calibrate(ctx, &opt);
+    if (!made) fail_msg("%s", gcut_last_error(ctx));
+    const char *text = made->text, *json = made->json;
     assert_true(calls > 5);
     assert_non_null(strstr(text, "memory read, GB/s"));
     assert_non_null(strstr(text, path));
@@ -86,7 +89,7 @@ static void a_model_is_measured_written_and_found(void **state)
     must(j.env, find, &j);
     check_model(j.model);
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
-    assert_non_null(g ? gcut_plan_of(g, NULL) : NULL);
+    assert_non_null(g ? gcut_plan_new(g, NULL) : NULL);
     gcut_env_free(j.env);
     gcut_ctx_free(ctx);
 }
@@ -155,11 +158,11 @@ static void plans_go_by_the_file(void **state)
         size_t n;
         FILE *f = open_memstream(&said[i], &n);
         gcut_ctx *ctx = gcut_ctx_new(NULL);
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         setenv("OMP_NUM_THREADS", runs[i].omp, 1);
         o.threads = runs[i].threads;
         gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
-        gcut_saved_print(gcut_plan_of(g, &o), f);
+        print_text(f, gcut_plan_saved_text(gcut_plan_new(g, &o), false));
         fclose(f);
         gcut_ctx_free(ctx);
     }
@@ -173,7 +176,8 @@ static void what_cannot_be_written_is_said(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .path = "/nonexistent/m.json"};
-    assert_int_equal(gcut_calibrate(ctx, &opt, NULL, NULL), GCUT_EIO);
+    assert_null(gcut_calibrate(ctx, &opt));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
     assert_non_null(strstr(gcut_last_error(ctx), "/nonexistent/m.json"));
     gcut_ctx_free(ctx);
 }

@@ -38,7 +38,7 @@ static void test_man_page(void **state)
     int listed = 0, described = 0;
     assert_non_null(man);
     for (const char *s = strstr(help, "\ncommands:"); (s = strstr(s, "\n  ")); s++) {
-        if (sscanf(s, " --%63[a-z-]", name) == 1 || sscanf(s, " -%*c, --%63[a-z-]", name) == 1)
+        if (sscanf(s, " --%63[a-z0-9-]", name) == 1 || sscanf(s, " -%*c, --%63[a-z0-9-]", name) == 1)
             snprintf(line, sizeof line, "Fl -%s", name);
         else if (sscanf(s, " %63[a-z]", name) == 1)
             snprintf(line, sizeof line, "\n.It Ic %s", name);
@@ -48,7 +48,7 @@ static void test_man_page(void **state)
         listed++;
     }
     for (const char *s = man; (s = strstr(s, "\n.It ")); s++) {
-        if (sscanf(s, " .It Fl -%63[a-z-]", name) == 1 || sscanf(s, " .It Fl %*c , Fl -%63[a-z-]", name) == 1)
+        if (sscanf(s, " .It Fl -%63[a-z0-9-]", name) == 1 || sscanf(s, " .It Fl %*c , Fl -%63[a-z0-9-]", name) == 1)
             snprintf(line, sizeof line, "--%s ", name);
         else if (sscanf(s, " .It Ic %63[a-z]", name) == 1)
             snprintf(line, sizeof line, "\n  %s ", name);
@@ -364,7 +364,7 @@ static void test_checks(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const char *cmd = i ? "gradcheck" : "ladder";
+        const char *cmd = i ? "gradcheck" : "crosscheck";
         json_t *j = json_of(ARGV(cmd, "small.gcut", "--json"));
         assert_true(json_is_true(json_object_get(j, "ok")));
         assert_true(json_is_number(json_object_get(j, "max_rel_error")));

@@ -79,7 +79,7 @@ static void which_are_placed(void **state)
     (void)state;
     gcut_ctx *ctx = new_ctx();
     gcut_size at = {"N", 8};
-    gcut_options o = forward_options(GCUT_COMPILED, 2, &at, 1);
+    gcut_options o = forward_options(GCUT_BACKEND_COMPILED, 2, &at, 1);
     char *text = emitted(ctx, graph_from(ctx, concats), &o);
     const char *launches = strstr(text, "emitted_half0");
     assert_non_null(launches);
@@ -100,7 +100,7 @@ static float allowed(const char *name, float x)
 
 static void compare(gcut_ctx *ctx, gcut_graph *g, gcut_step *compiled, const gcut_size *at)
 {
-    gcut_options o = forward_options(GCUT_EAGER, 1, at, 1);
+    gcut_options o = forward_options(GCUT_BACKEND_EAGER, 1, at, 1);
     gcut_step *s = gcut_compile(g, &o);
     must_run(ctx, s);
     must_run(ctx, compiled);
@@ -116,7 +116,7 @@ static void results(void **state)
     for (int threads = 1; threads <= 2; threads++)
         for (int64_t n = 1; n < 300; n = 11 * n + 2) {
             gcut_size at = {"N", n};
-            gcut_options o = forward_options(GCUT_COMPILED, threads, &at, 1);
+            gcut_options o = forward_options(GCUT_BACKEND_COMPILED, threads, &at, 1);
             gcut_step *s = gcut_compile(g, &o);
             if (!s) fail_msg("not compiled: %s", gcut_last_error(ctx));
             compare(ctx, g, s, &at);

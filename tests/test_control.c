@@ -20,7 +20,7 @@ typedef struct job {
 static void parse(void *arg)
 {
     job *j = arg;
-    j->m = gcut_parse(j->env, j->env->arena, "t.gcut", j->text, strlen(j->text));
+    j->m = gcut_parse_module(j->env, j->env->arena, "t.gcut", j->text, strlen(j->text));
     gcut_verify_module(j->m);
 }
 

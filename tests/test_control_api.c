@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 typedef struct cell {
     gcut_val w, u, b; /* of the function around the loop */
@@ -38,7 +39,7 @@ static void run_rnn(int backend)
         out);
     gcut_output(g, "last", out[0]);
     gcut_output(g, "ys", out[1]);
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.backend = (gcut_backend)backend;
     opt.forward_only = true;
     gcut_step *step = gcut_compile(g, &opt);
@@ -52,7 +53,7 @@ static void run_rnn(int backend)
     gcut_bind(step, "s0", s, B, H);
     if (gcut_run_forward(step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
     gcut_value_info ys;
-    assert_true(gcut_step_value(step, "ys", &ys));
+    assert_true(value_of(step, "ys", &ys));
     double h[B][H] = {{0}};
     for (int k = 0; k < T; k++)
         for (int i = 0; i < B; i++) {
@@ -72,8 +73,8 @@ static void run_rnn(int backend)
 static void rnn_by_the_builder(void **state)
 {
     (void)state;
-    run_rnn(GCUT_EAGER);
-    run_rnn(GCUT_COMPILED);
+    run_rnn(GCUT_BACKEND_EAGER);
+    run_rnn(GCUT_BACKEND_COMPILED);
 }
 
 /* ---- while, if, call ---- */
@@ -113,15 +114,15 @@ static double by_branches(double x, gcut_backend backend)
     gcut_if(gcut_ge(in, gcut_const(g, GCUT_F64, 0)), halve_till_small, take_x, &in, &out, 1);
     gcut_call(g, f, &out, 1, &sq, 1);
     gcut_output(g, "y", sq);
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.backend = backend;
     opt.forward_only = true;
     gcut_step *step = gcut_compile(g, &opt);
     if (!step) fail_msg("%s", gcut_last_error(ctx));
-    gcut_bind_scalar(step, "x", &x);
+    gcut_bind(step, "x", &x);
     if (gcut_run_forward(step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
     gcut_value_info y;
-    assert_true(gcut_step_value(step, "y", &y));
+    assert_true(value_of(step, "y", &y));
     double r = *(double *)y.at;
     gcut_ctx_free(ctx);
     return r;
@@ -130,7 +131,8 @@ static double by_branches(double x, gcut_backend backend)
 static void branches_by_the_builder(void **state)
 {
     (void)state;
-    static const gcut_backend backends[] = {GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED};
+    static const gcut_backend backends[] = {GCUT_BACKEND_EAGER, GCUT_BACKEND_JOINT, GCUT_BACKEND_PLANNED,
+                                            GCUT_BACKEND_COMPILED};
     for (size_t k = 0; k < sizeof backends / sizeof *backends; k++) {
         assert_true(by_branches(1, backends[k]) == 0.0625 * 0.0625);
         assert_true(by_branches(-3, backends[k]) == 9);
@@ -160,8 +162,8 @@ static void lists_capture(void **state)
     gcut_scan(g, &(gcut_loop){.carry = &s, .ncarry = 1, .length = 2, .body = mix, .user = around}, &out);
     gcut_output(g, "y", out);
     gcut_output(g, "loss", gcut_sum(unread, 0));
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
-    opt.backend = GCUT_EAGER;
+    gcut_options opt = TEST_OPTIONS;
+    opt.backend = GCUT_BACKEND_EAGER;
     opt.forward_only = true;
     gcut_step *step = gcut_compile(g, &opt);
     if (!step) fail_msg("%s", gcut_last_error(ctx));
@@ -171,7 +173,7 @@ static void lists_capture(void **state)
     gcut_bind(step, "m", m, 3, 2);
     if (gcut_run_forward(step) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
     gcut_value_info y;
-    assert_true(gcut_step_value(step, "y", &y));
+    assert_true(value_of(step, "y", &y));
     assert_memory_equal(y.at, want, sizeof want);
     gcut_ctx_free(ctx);
 }

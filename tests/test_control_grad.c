@@ -145,7 +145,7 @@ typedef struct job {
 static gcut_graph *load(gcut_arena *a, const job *j)
 {
     const char *text = gcut_printf(a, "gcut 1\n%s", j->s->text);
-    gcut_module *m = gcut_parse(j->env, a, j->s->what, text, strlen(text));
+    gcut_module *m = gcut_parse_module(j->env, a, j->s->what, text, strlen(text));
     gcut_verify_module(m);
     return m->graphs.at[m->graphs.n - 1];
 }
@@ -275,7 +275,7 @@ typedef struct network {
 
 static gcut_module *read_network(gcut_arena *a, const network *n)
 {
-    if (n->text) return gcut_parse(n->env, a, n->name, n->text, strlen(n->text));
+    if (n->text) return gcut_parse_module(n->env, a, n->name, n->text, strlen(n->text));
     return gcut_parse_file(n->env, a, gcut_printf(a, "%s/tests/corpus/%s.gcut", GCUT_SOURCE_DIR, n->name));
 }
 
@@ -370,7 +370,7 @@ static void check_merged(void *arg)
 {
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_module *m = gcut_parse(env, a, "rnn", rnn, sizeof rnn - 1);
+    gcut_module *m = gcut_parse_module(env, a, "rnn", rnn, sizeof rnn - 1);
     gcut_graph *g = m->graphs.at[0];
     gcut_build b = {.g = g};
     gcut_ref loss = g->results.at[0].value, one = gcut_bconst(&b, loss, 1), x = gcut_graph_find(g, "u"), dx;

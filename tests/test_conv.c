@@ -8,6 +8,7 @@
 #include "gradcut/gradcut.h"
 #include "graph/graph.h"
 #include "partition/price.h"
+#include "public.h"
 
 /* ---- PyTorch ---- */
 
@@ -86,7 +87,7 @@ static void fill(gcut_step *s, const char *name, const char *what, int k, bool h
     char full[64];
     gcut_value_info v;
     snprintf(full, sizeof full, "%s.%s", name, what);
-    assert_true(gcut_step_value(s, full, &v));
+    assert_true(value_of(s, full, &v));
     double *at = v.at;
     for (size_t i = 0; i < (size_t)v.bytes / sizeof *at; i++) {
         at[i] = k < 0 ? cos(0.53 * (double)i) : sin(0.37 * (double)i + k);
@@ -104,7 +105,7 @@ static void check_line(FILE *f, gcut_step *s, const char *name, const char *what
     assert_int_equal(fscanf(f, "%63s %zu", read, &n), 2);
     assert_string_equal(read, full);
     snprintf(full, sizeof full, *what == 'y' ? "%s.%s" : "grad.%s.%s", name, what);
-    assert_true(gcut_step_value(s, full, &v));
+    assert_true(value_of(s, full, &v));
     assert_int_equal(v.bytes, n * sizeof(double));
     for (size_t i = 0; i < n; i++) {
         double want, got = ((const double *)v.at)[i];
@@ -117,11 +118,11 @@ static void check_line(FILE *f, gcut_step *s, const char *name, const char *what
 static void values_and_gradients_are_pytorchs(void **state)
 {
     (void)state;
-    static const gcut_backend backends[] = {GCUT_JOINT_BACKEND, GCUT_COMPILED};
+    static const gcut_backend backends[] = {GCUT_BACKEND_JOINT, GCUT_BACKEND_COMPILED};
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = every_case(ctx);
     for (int b = 0; b < 2; b++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.backend = backends[b];
         gcut_step *s = gcut_compile(g, &o);
         if (!s || gcut_prepare(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
@@ -154,7 +155,7 @@ typedef struct job {
 static void parse(void *arg)
 {
     job *j = arg;
-    j->g = gcut_parse(j->env, j->env->arena, "t.gcut", j->text, strlen(j->text))->graphs.at[0];
+    j->g = gcut_parse_module(j->env, j->env->arena, "t.gcut", j->text, strlen(j->text))->graphs.at[0];
 }
 
 static void what_does_not_fit_is_refused(void **state)
@@ -266,10 +267,10 @@ static void the_builder_and_symbolic_images(void **state)
     assert_non_null(strstr(text, "stride=[1, 1], pad=[1, 0, 0, 1])"));
     assert_non_null(strstr(text, "max_pool2d(%v5, window=[2, 1])"));
     for (int i = 0; i < 2; i++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.at = sizes[i];
         o.nat = 3;
-        gcut_check_report r = gcut_ladder(g, &o, NULL, 0, -1);
+        gcut_check_report r = crosscheck(g, &o, NULL, 0, 0);
         if (!r.ok) fail_msg("%s", r.text ? r.text : gcut_last_error(ctx));
     }
     gcut_ctx_free(ctx);

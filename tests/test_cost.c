@@ -20,7 +20,7 @@ typedef struct world {
 static void predict(void *arg)
 {
     world *w = arg;
-    gcut_module *m = gcut_parse(w->env, w->env->arena, "cost.gcut", w->text, strlen(w->text));
+    gcut_module *m = gcut_parse_module(w->env, w->env->arena, "cost.gcut", w->text, strlen(w->text));
     gcut_graph *g = m->graphs.at[m->graphs.n - 1];
     gcut_verify_module(m);
     const gcut_machine_model *machine = gcut_machine_model_shipped();

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 enum { N = 5 };
 
@@ -55,18 +56,18 @@ static void check(const fixture *f, const char *name, double (*want)(double x, d
                   bool forward)
 {
     for (int backend = 0; backend < 4; backend++) {
-        gcut_options opt = GCUT_OPTIONS_DEFAULT;
+        gcut_options opt = TEST_OPTIONS;
         opt.backend = (gcut_backend)backend;
         opt.forward_only = forward;
-        opt.exact = true;
+        opt.f64 = true;
         opt.loss = forward ? NULL : "loss";
         gcut_step *step = gcut_compile(f->g, &opt);
         if (!step) fail_msg("%s", gcut_last_error(f->ctx));
         double x[N], v[N], w[N], y[N] = {0};
         gcut_value_info info;
         bind_filled(step, "x", x, 0);
-        if (gcut_step_value(step, "v", &info)) bind_filled(step, "v", v, 1);
-        if (gcut_step_value(step, "w", &info)) bind_filled(step, "w", w, 2);
+        if (value_of(step, "v", &info)) bind_filled(step, "v", v, 1);
+        if (value_of(step, "w", &info)) bind_filled(step, "w", w, 2);
         assert_int_equal(gcut_bind(step, name, y, N), GCUT_OK);
         if (gcut_run(step) != GCUT_OK) fail_msg("%s", gcut_last_error(f->ctx));
         for (int i = 0; i < N; i++) {
@@ -123,8 +124,8 @@ static void a_gradient_penalty_can_be_trained(void **state)
     gcut_grad(square, &f.x, 1, &d);
     gcut_output(f.g, "loss", gcut_add(square, total(gcut_mul(d, d))));
     check(&f, "grad.x", penalty, false);
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
-    gcut_check_report r = gcut_gradcheck(f.g, &opt, NULL, 0, -1);
+    gcut_options opt = TEST_OPTIONS;
+    gcut_check_report r = gradcheck(f.g, &opt, NULL, 0, 0);
     assert_non_null(r.text);
     assert_true(r.ok);
     gcut_ctx_free(f.ctx);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "gradcut/gradcut.h"
 #include "partition/decide.h"
+#include "public.h"
 
 static const char cos_of_cos[] = "gcut 1\n"
                                  "func @cc[N in 1..](param %x: f32[N]) -> (out loss: f32[]) {\n"
@@ -134,7 +135,7 @@ static void must_say_why(world *w, gcut_graph *g, const gcut_options *o, const g
     assert_non_null(last);
     must_say_there(w, 0, "%a: saved, ", "```",
                    gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
-    gcut_plan_json(plan, &t);
+    gcut_report_json(plan, &t);
     for (const char *v = "ab"; *v; v++) {
         const char *start = gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v), *line = strstr(t.at, start);
         assert_non_null(line);
@@ -150,7 +151,7 @@ static void plan_example(world *w, const example *e)
     gcut_file_write(w->env, path, e->graph, strlen(e->graph));
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_size at = {"N", e->n};
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.policy = e->policy;
     o.lambda = e->lambda;
     o.at = &at;
@@ -159,12 +160,12 @@ static void plan_example(world *w, const example *e)
     o.save_dtype = e->save_dtype;
     if (e->save) o.save = &e->save, o.nsave = 1;
     gcut_graph *g = gcut_load(ctx, path, NULL);
-    const gcut_plan *plan = g ? gcut_plan_of(g, &o) : NULL;
+    const gcut_plan *plan = g ? gcut_plan_new(g, &o) : NULL;
     if (!plan) fail_msg("%s: %s", e->name, gcut_last_error(ctx));
     char *said = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&said, &n);
-    gcut_plan_print(plan, f);
+    print_text(f, gcut_plan_text(plan, false));
     fclose(f);
     must_say(w, e->graph);
     if (e->table) must_say_prices(w, plan);

@@ -21,6 +21,7 @@
 #include "gradcut/gradcut.h"
 #include "graph/passes.h"
 #include "kernels/kernels.h"
+#include "public.h"
 
 /* ---- doc/ops.md ---- */
 
@@ -354,7 +355,7 @@ typedef struct reading {
 static void read_graph(void *arg)
 {
     reading *r = arg;
-    gcut_module *m = gcut_parse(r->env, r->env->arena, "model.gcut", r->b.text, r->b.n);
+    gcut_module *m = gcut_parse_module(r->env, r->env->arena, "model.gcut", r->b.text, r->b.n);
     gcut_verify_module(m);
     gcut_text t = {.arena = r->env->arena};
     gcut_print_module(m, &(gcut_print_options){.no_loc = strstr(r->b.text, "loc !") == NULL}, &t);
@@ -380,7 +381,7 @@ static void read_wrong(reading *r, const char *want)
 static void emit_model(reading *r, const char *folder)
 {
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     size_t n = strcspn(r->b.word, " ");
     const char *base = gcut_printf(r->env->arena, "%s/%.*s", folder, (int)n, r->b.word);
     const char *path = gcut_printf(r->env->arena, "%s.gcut", base);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 static char path[] = "/tmp/gradcut-edges-XXXXXX";
 
@@ -23,7 +24,8 @@ static gcut_graph *graph_of(gcut_ctx *ctx, const char *text)
     return g;
 }
 
-static const gcut_backend backends[] = {GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED};
+static const gcut_backend backends[] = {GCUT_BACKEND_EAGER, GCUT_BACKEND_JOINT, GCUT_BACKEND_PLANNED,
+                                        GCUT_BACKEND_COMPILED};
 
 /* ---- repeated indices ---- */
 
@@ -58,7 +60,7 @@ static void repeated_indices_do_not_depend_on_threads(void **state)
     }
     void *first[4] = {0};
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.threads = threads;
         o.loss = "loss";
         gcut_step *s = gcut_compile(g, &o);
@@ -69,7 +71,7 @@ static void repeated_indices_do_not_depend_on_threads(void **state)
         assert_int_equal(gcut_run(s), GCUT_OK);
         for (int k = 0; k < 4; k++) {
             gcut_value_info v;
-            assert_true(gcut_step_value(s, names[k], &v));
+            assert_true(value_of(s, names[k], &v));
             if (threads == 1) {
                 first[k] = malloc((size_t)v.bytes);
                 assert_non_null(first[k]);
@@ -153,7 +155,7 @@ static void stray_indices_are_named(void **state)
     for (size_t k = 0; k < sizeof strays / sizeof *strays; k++)
         for (size_t b = 0; b < 4; b++) {
             gcut_ctx *ctx = gcut_ctx_new(NULL);
-            gcut_options o = GCUT_OPTIONS_DEFAULT;
+            gcut_options o = TEST_OPTIONS;
             o.backend = backends[b];
             o.threads = 1 + (int)(k % 3);
             gcut_step *s = gcut_compile(graph_of(ctx, with_z(strays[k].body)), &o);
@@ -249,13 +251,13 @@ static void empty_axes_are_computed(void **state)
         for (int64_t n = 0; n < 2; n++) {
             gcut_ctx *ctx = gcut_ctx_new(NULL);
             gcut_size at = {"N", n};
-            gcut_options o = GCUT_OPTIONS_DEFAULT;
+            gcut_options o = TEST_OPTIONS;
             o.at = &at;
             o.nat = 1;
             o.threads = 2;
             o.policy = n & 1 ? "recompute-all" : "save-all";
             size_t to = from + batch < all ? from + batch : all;
-            gcut_check_report r = gcut_ladder(several(ctx, from, to), &o, NULL, 0, -1);
+            gcut_check_report r = crosscheck(several(ctx, from, to), &o, NULL, 0, 0);
             if (!r.text || !r.ok)
                 fail_msg("N = %lld: %s\n%s", (long long)n, families[from],
                          r.text ? r.text : gcut_last_error(ctx));

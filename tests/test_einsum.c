@@ -8,6 +8,7 @@
 #include <ctype.h>
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 enum { MAX_TERMS = 6, MAX_ELEMENTS = 20000 };
 
@@ -102,7 +103,7 @@ static gcut_graph *build(gcut_ctx *ctx, const problem *p, bool symbolic)
 static void check(const problem *p, bool symbolic, gcut_backend backend, const double *want)
 {
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = backend;
     o.forward_only = true;
     gcut_graph *g = build(ctx, p, symbolic);
@@ -121,7 +122,7 @@ static void check(const problem *p, bool symbolic, gcut_backend backend, const d
     }
     if (gcut_run(s) != GCUT_OK) fail_msg("%s: %s", p->equation, gcut_last_error(ctx));
     gcut_value_info y;
-    assert_true(gcut_step_value(s, "y", &y));
+    assert_true(value_of(s, "y", &y));
     assert_int_equal(y.rank, strlen(p->output));
     for (int d = 0; d < y.rank; d++) assert_int_equal(y.dim[d], p->size[(unsigned char)p->output[d]]);
     for (int64_t i = 0, n = elements(p, p->output); i < n; i++)
@@ -150,9 +151,9 @@ static void numpys_values(void **state)
         for (int64_t i = 0; i < n; i++) assert_int_equal(fscanf(f, "%lf", &want[i]), 1);
         naive(&p, ours);
         assert_memory_equal(ours, want, (size_t)n * sizeof *want); /* our definition is NumPy's */
-        check(&p, false, GCUT_EAGER, want);
-        check(&p, true, GCUT_EAGER, want);
-        if (cases++ % 6 == 0) check(&p, true, GCUT_COMPILED, want);
+        check(&p, false, GCUT_BACKEND_EAGER, want);
+        check(&p, true, GCUT_BACKEND_EAGER, want);
+        if (cases++ % 6 == 0) check(&p, true, GCUT_BACKEND_COMPILED, want);
     }
     fclose(f);
     assert_true(cases >= 35);
@@ -195,8 +196,8 @@ static void random_equations(void **state)
         problem p;
         invent(&p, &seed);
         naive(&p, want);
-        check(&p, k & 1, GCUT_EAGER, want);
-        if (k % 100 == 7) check(&p, k & 1, GCUT_COMPILED, want);
+        check(&p, k & 1, GCUT_BACKEND_EAGER, want);
+        if (k % 100 == 7) check(&p, k & 1, GCUT_BACKEND_COMPILED, want);
     }
 }
 
@@ -221,7 +222,7 @@ static void gradients(void **state)
         }
         gcut_val y = gcut_einsum_at(GCUT_HERE, p.equation, in, p.nterms), square = gcut_mul(y, y);
         gcut_output(g, "loss", *p.output ? gcut_apply(g, "sum", &square, 1, "") : square);
-        gcut_check_report r = gcut_gradcheck(g, NULL, NULL, 0, -1);
+        gcut_check_report r = gradcheck(g, NULL, NULL, 0, 0);
         if (!r.text || !r.ok) fail_msg("%s: %s", equations[k], r.text ? r.text : gcut_last_error(ctx));
         gcut_ctx_free(ctx);
     }

@@ -12,6 +12,7 @@
 
 #include "grad_samples.h"
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 static char path[] = "/tmp/gradcut_empty_XXXXXX";
 
@@ -137,7 +138,7 @@ static gcut_graph *load(gcut_ctx *ctx, const text *t)
 
 static gcut_options options(gcut_size *at, gcut_backend backend)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.at = at;
     o.nat = 1;
     o.threads = 2;
@@ -168,10 +169,10 @@ static bool is_refused(const variant *v, int64_t size)
     gcut_graph *g = load(ctx, &t);
     if (!g && (!strstr(gcut_last_error(ctx), path) || !strstr(gcut_last_error(ctx), "^")))
         fail_msg("no place in: %s\n%s", gcut_last_error(ctx), t.at);
-    gcut_status s = g ? run_with(ctx, g, GCUT_EAGER, size) : GCUT_OK;
+    gcut_status s = g ? run_with(ctx, g, GCUT_BACKEND_EAGER, size) : GCUT_OK;
     if (s != GCUT_OK) {
         if (s != GCUT_EDIM && s != GCUT_EINDEX) fail_msg("eager gives status %d:\n%s", (int)s, t.at);
-        gcut_status other = run_with(ctx, g, GCUT_COMPILED, size);
+        gcut_status other = run_with(ctx, g, GCUT_BACKEND_COMPILED, size);
         if (other != s) fail_msg("eager gives status %d, compiled %d:\n%s", (int)s, (int)other, t.at);
     }
     gcut_ctx_free(ctx);
@@ -220,11 +221,11 @@ static void agree(const variant *v, size_t n, int64_t size)
     if (n == 0) return;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_size at = {"N", size};
-    gcut_options o = options(&at, GCUT_COMPILED);
+    gcut_options o = options(&at, GCUT_BACKEND_COMPILED);
     write_function(&t, v, n);
     gcut_graph *g = load(ctx, &t);
     gcut_check_report r = {0};
-    if (g) r = gcut_ladder(g, &o, NULL, 0, -1);
+    if (g) r = crosscheck(g, &o, NULL, 0, 0);
     if (!r.text || !r.ok)
         fail_msg("N = %lld: %s\n%s", (long long)size, r.text ? r.text : gcut_last_error(ctx), t.at);
     emit_without_warnings(ctx, g, &t);

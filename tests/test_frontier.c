@@ -163,7 +163,7 @@ static uint32_t hull_of(const truth *t, pair *out)
 
 /* ---- one frontier ---- */
 
-static void check_points(const gcut_frontier *f, const truth *t)
+static void check_points(const gcut_cut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
         const gcut_supported *x = &f->points.at[i];
@@ -182,7 +182,7 @@ static void check_points(const gcut_frontier *f, const truth *t)
     assert_true(f->points.at[0].from == 0 && isinf(f->points.at[f->points.n - 1].to));
 }
 
-static uint32_t check_hull(const gcut_frontier *f, const truth *t)
+static uint32_t check_hull(const gcut_cut_frontier *f, const truth *t)
 {
     static pair hull[TRIES];
     uint32_t n = hull_of(t, hull), k = 0;
@@ -197,7 +197,7 @@ static uint32_t check_hull(const gcut_frontier *f, const truth *t)
     return n;
 }
 
-static void check_prices(const gcut_frontier *f, const truth *t)
+static void check_prices(const gcut_cut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
         const gcut_supported *x = &f->points.at[i];
@@ -212,7 +212,7 @@ static void check_prices(const gcut_frontier *f, const truth *t)
 }
 
 /* Never above the truth, and as high as the hull lets it be. */
-static void check_bounds(const gcut_frontier *f, const truth *t)
+static void check_bounds(const gcut_cut_frontier *f, const truth *t)
 {
     const gcut_supported *last = &f->points.at[f->points.n - 1];
     for (uint32_t i = 0; i < t->n; i++)
@@ -235,7 +235,7 @@ static void check_bounds(const gcut_frontier *f, const truth *t)
 }
 
 /* The cheapest at every number of bytes at which another one gets in reach, and the proof that it is. */
-static uint32_t check_within(const gcut_frontier *f, const truth *t, gcut_arena *a)
+static uint32_t check_within(const gcut_cut_frontier *f, const truth *t, gcut_arena *a)
 {
     uint32_t off_hull = 0;
     int64_t least = f->points.at[f->points.n - 1].saved_bytes;
@@ -256,7 +256,7 @@ static uint32_t check_within(const gcut_frontier *f, const truth *t, gcut_arena 
 }
 
 /* Flip prices say where the fates of the corners change, from any lambda on. */
-static uint32_t check_flips(const gcut_frontier *f, gcut_arena *a, double from)
+static uint32_t check_flips(const gcut_cut_frontier *f, gcut_arena *a, double from)
 {
     gcut_flips *flips = gcut_flip_prices(f, a, from);
     uint32_t again = 0;
@@ -284,7 +284,7 @@ typedef struct tally {
 
 /* Without round trips dividing by lambda leaves only the recompute prices varying, all in one direction: what
  * is computed again at one lambda is so at every greater one. */
-static void check_nested(const gcut_frontier *f)
+static void check_nested(const gcut_cut_frontier *f)
 {
     for (uint32_t i = 1; i < f->points.n; i++)
         for (gcut_ref v = 1; v < f->p->g->values.n; v++)
@@ -317,9 +317,9 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
     return p;
 }
 
-static gcut_frontier *check_frontier(const gcut_problem *p, const truth *t, gcut_arena *a, tally *sum)
+static gcut_cut_frontier *check_frontier(const gcut_problem *p, const truth *t, gcut_arena *a, tally *sum)
 {
-    gcut_frontier *f = gcut_frontier_of(p, a);
+    gcut_cut_frontier *f = gcut_frontier_of(p, a);
     check_points(f, t);
     sum->corners += check_hull(f, t);
     check_prices(f, t);
@@ -342,7 +342,7 @@ static void frontier_body(void *state)
         gcut_problem *p = random_problem(w, a, seed, kind);
         truth t = truth_of(p);
         if (t.n) {
-            gcut_frontier *f = check_frontier(p, &t, a, &sum);
+            gcut_cut_frontier *f = check_frontier(p, &t, a, &sum);
             if (kind == 1) check_nested(f);
         }
         free(t.all);
@@ -367,7 +367,7 @@ static void head_body(void *state)
                                "%l = matmul(%h, %e, tb=true)\n%d = sub(%l, %k)\n%q = mul(%d, %d)\n%loss = "
                                "sum(%q)\nreturn %loss\n}\n";
     world *w = state;
-    gcut_module *m = gcut_parse(w->env, w->env->arena, "t.gcut", text, strlen(text));
+    gcut_module *m = gcut_parse_module(w->env, w->env->arena, "t.gcut", text, strlen(text));
     gcut_graph *g = gcut_joint(m->graphs.at[0], NULL, "j");
     g = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(gcut_pass_head(g, "h"), "f1"), "c"), "d");
     tally sum = {0};
@@ -379,7 +379,7 @@ static void head_body(void *state)
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         truth t = truth_of(p);
         assert_true(t.n > 1);
-        gcut_frontier *f = check_frontier(p, &t, a, &sum);
+        gcut_cut_frontier *f = check_frontier(p, &t, a, &sum);
         gcut_choice *c = gcut_supported_choice(f, a, &f->points.at[0]);
         for (gcut_ref v = 1; v < g->values.n; v++) begun += c->form[v] == GCUT_FORM_GRAD;
         free(t.all);
@@ -480,7 +480,7 @@ static void refused_body(void *what)
 {
     refusal *r = what;
     gcut_arena *a = r->w->env->arena;
-    gcut_module *m = gcut_parse(r->w->env, a, "t.gcut", chain, strlen(chain));
+    gcut_module *m = gcut_parse_module(r->w->env, a, "t.gcut", chain, strlen(chain));
     static const char *const save[] = {"%a"};
     gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 1};
     r->c = gcut_choose_within(gcut_problem_new(a, m->graphs.at[0], &opt), a, r->bytes);
@@ -502,7 +502,7 @@ static void forced_values_are_named(void **state)
 /* ---- bounds of large graphs ---- */
 
 /* No plan is cheaper than what is said of all plans of its bytes, and of its lambda. */
-static void check_plan(const gcut_frontier *f, const gcut_choice *c)
+static void check_plan(const gcut_cut_frontier *f, const gcut_choice *c)
 {
     static const double lambda[] = {0, 1e-3, 0.05, 3, 1e6, 1e12};
     assert_true(gcut_bound_at(f, c->saved_bytes) <= c->fixed_ns * (1 + 1e-12));
@@ -542,7 +542,7 @@ static void bounds_body(void *state)
             if (seed % 4 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&
                 !p->facts->out[v] && p->facts->base[v] == v && draw(&r, 5) == 0)
                 p->force[v] = draw(&r, 2) ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
-        gcut_frontier *f = gcut_frontier_of(p, a);
+        gcut_cut_frontier *f = gcut_frontier_of(p, a);
         int64_t most = f->points.at[0].saved_bytes, least = f->points.at[f->points.n - 1].saved_bytes;
         int64_t room = least + (most - least) / 7 * (int64_t)draw(&r, 8);
         const gcut_choice *within = gcut_frontier_within(f, a, room);
@@ -574,11 +574,11 @@ static void digits_body(void *state)
         "  %e = mul(%d, %a)\n  %f = mul(%e, %t)\n  %h = mul(%f, %b)\n  return %z, %h\n}\n";
     world *w = state;
     static const char *const save[] = {"%a", "%b"};
-    gcut_module *m = gcut_parse(w->env, w->env->arena, "t.gcut", text, strlen(text));
+    gcut_module *m = gcut_parse_module(w->env, w->env->arena, "t.gcut", text, strlen(text));
     gcut_graph *g = m->graphs.at[0];
     gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 2};
     gcut_problem *p = gcut_problem_new(w->env->arena, g, &opt);
-    gcut_frontier *f = gcut_frontier_of(p, w->env->arena);
+    gcut_cut_frontier *f = gcut_frontier_of(p, w->env->arena);
     assert_int_equal(f->points.n, 2); /* with the sum and without */
     assert_int_equal(f->points.at[0].saved_bytes - f->points.at[1].saved_bytes, 4);
     for (uint32_t i = 0; i < 2; i++) check_plan(f, gcut_supported_choice(f, w->env->arena, &f->points.at[i]));
@@ -613,10 +613,10 @@ static void layers_body(void *state)
     world *w = state;
     gcut_arena *a = w->env->arena;
     const char *text = layers_text(a, 12);
-    gcut_module *m = gcut_parse(w->env, a, "t.gcut", text, strlen(text));
+    gcut_module *m = gcut_parse_module(w->env, a, "t.gcut", text, strlen(text));
     gcut_plan_options opt = {.machine = gcut_machine_shipped()};
     gcut_problem *p = gcut_problem_new(a, m->graphs.at[0], &opt);
-    gcut_frontier *f = gcut_frontier_of(p, a);
+    gcut_cut_frontier *f = gcut_frontier_of(p, a);
     assert_int_equal(f->points.n, 13);
     for (uint32_t i = 0; i < 13; i++) {
         const gcut_supported *x = &f->points.at[i];

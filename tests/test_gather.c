@@ -7,6 +7,7 @@
 
 #include "autodiff/autodiff.h"
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 /* Over e f32[3, 4], w f32[4, 5], v f32[5, 4], b f32[5] and six indices i i32[N, 2, 3]; ops: what is left. */
 typedef struct row {
@@ -94,7 +95,7 @@ static gcut_graph *graph_of(const job *j)
                                    "(out r: %s, out loss: f32[]) {\n%s\n%%square = mul(%%r, %%r)\n"
                                    "%%loss = sum(%%square)\nreturn %%r, %%loss\n}\n",
                                    j->r->type, j->r->body);
-    return gcut_parse(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
+    return gcut_parse_module(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
 }
 
 /* As for so many N. */
@@ -217,7 +218,7 @@ static void named_values_stay(void **state)
     const gcut_size at[] = {{"N", 16}, {"T", 16}};
     const char *names[] = {"%v2", "%v8"};
     for (int k = 0; k < 4; k++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.at = at;
         o.nat = k == 0 ? 0 : 2;
         o.save = k == 2 ? &names[0] : &names[1];

@@ -29,7 +29,7 @@ static gcut_graph *sample_graph(gcut_env *env, gcut_arena *a, const sample *s)
     gcut_text_add(&t, "gcut 1\nfunc @f%s(", s->dims);
     add_roles(&t, s->params);
     gcut_text_add(&t, ") -> (out y: %s) { %s return %%y }\n", s->type, s->body);
-    gcut_module *m = gcut_parse(env, a, gcut_op_get(s->op)->name, t.at, t.n);
+    gcut_module *m = gcut_parse_module(env, a, gcut_op_get(s->op)->name, t.at, t.n);
     gcut_graph *g = m->graphs.at[0];
     bool uses = false;
     for (uint32_t n = 0; n < g->nodes.n; n++) uses = uses || g->nodes.at[n].op == s->op;

@@ -13,6 +13,7 @@
 #include "runs.h"
 
 #include "graph_gen.h"
+#include "public.h"
 
 /* N and M of a run: three small ones, and one as large as the graph allows. */
 #define NSIZES 4
@@ -53,7 +54,7 @@ static bool run_at(graph_case *c, gcut_step *s, int64_t n, int64_t m, outcome *o
         const gcut_value *v = &g->values.at[g->params.at[i].value];
         gcut_dim_binding at[2] = {{c->gen.sym[0], n}, {c->gen.sym[1], m}};
         gcut_value_info info;
-        assert_true(gcut_step_value(s, v->name, &info));
+        assert_true(value_of(s, v->name, &info));
         for (int d = 0; d < info.rank; d++)
             assert_true(gcut_dim_eval(g->module->dims, v->type.dim[d], at, 2, &info.dim[d]));
         info.at = memory[k++] = malloc((size_t)count(&info) * 8 + 1);
@@ -110,15 +111,15 @@ static void interpreted(graph_case *c, outcome want[NSIZES], outcome stated[NSIZ
     static const struct {
         const char *label, *policy;
         gcut_backend backend;
-    } rungs[] = {{"joint", "mincut", GCUT_JOINT_BACKEND},
-                 {"planned mincut", "mincut", GCUT_PLANNED},
-                 {"planned save-all", "save-all", GCUT_PLANNED},
-                 {"planned recompute-all", "recompute-all", GCUT_PLANNED},
-                 {"planned by another", NULL, GCUT_PLANNED}};
+    } rungs[] = {{"joint", "mincut", GCUT_BACKEND_JOINT},
+                 {"planned mincut", "mincut", GCUT_BACKEND_PLANNED},
+                 {"planned save-all", "save-all", GCUT_BACKEND_PLANNED},
+                 {"planned recompute-all", "recompute-all", GCUT_BACKEND_PLANNED},
+                 {"planned by another", NULL, GCUT_BACKEND_PLANNED}};
     static const char *const others[] = {"torch", "torch:0.3", "sqrt", "every-2nd-matmul", "attention-only"};
     static outcome got;
-    gcut_step *exact = compile(&c->run, GCUT_EAGER, "mincut", 1, true, NULL);
-    gcut_step *rounded = compile(&c->run, GCUT_EAGER, "mincut", 1, false, NULL);
+    gcut_step *exact = compile(&c->run, GCUT_BACKEND_EAGER, "mincut", 1, true, NULL);
+    gcut_step *rounded = compile(&c->run, GCUT_BACKEND_EAGER, "mincut", 1, false, NULL);
     for (size_t i = 0; exact && rounded && i < c->nreferences; i++) {
         run_at(c, exact, c->size[i][0], c->size[i][1], &want[i]);
         run_at(c, rounded, c->size[i][0], c->size[i][1], &stated[i]);
@@ -147,10 +148,10 @@ static void compiled(graph_case *c, const way *ways, size_t nways, const outcome
     for (size_t k = 0; k < nways && c->run.nwrong == 0; k++) {
         char label[64];
         snprintf(label, sizeof label, "compiled, %s, %d threads", ways[k].policy, ways[k].threads);
-        gcut_step *s = compile(&c->run, GCUT_COMPILED, ways[k].policy, ways[k].threads, false, NULL);
+        gcut_step *s = compile(&c->run, GCUT_BACKEND_COMPILED, ways[k].policy, ways[k].threads, false, NULL);
         for (size_t i = 0; s && i < NSIZES; i++) {
             if (!run_at(c, s, c->size[i][0], c->size[i][1], k ? &got : &first[i])) continue;
-            gcut_stats st = gcut_step_stats(s);
+            gcut_stats st = *gcut_step_stats(s);
             CHECK(&c->run, st.peak_bytes == st.predicted_bytes,
                   "%s at %lld: peak measured %lld, predicted %lld", label, (long long)c->size[i][0],
                   (long long)st.peak_bytes, (long long)st.predicted_bytes);

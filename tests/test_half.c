@@ -9,6 +9,7 @@
 
 #include "gradcut/gradcut.h"
 #include "gradcut/gradcut_rt.h"
+#include "public.h"
 
 static char path[] = "/tmp/gradcut-half-XXXXXX";
 
@@ -44,7 +45,7 @@ static void run(gcut_ctx *ctx, gcut_step *s)
 static gcut_value_info value(gcut_step *s, const char *name)
 {
     gcut_value_info v;
-    if (!gcut_step_value(s, name, &v)) fail_msg("no value %s", name);
+    if (!value_of(s, name, &v)) fail_msg("no value %s", name);
     return v;
 }
 
@@ -115,7 +116,7 @@ static curve train(const char *text, const char *dtype, const char *optimizer)
     curve c = {{0}, 0, 0};
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_size at = {"N", 40};
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.optimizer = optimizer;
     o.at = &at;
     o.nat = 1;
@@ -126,7 +127,7 @@ static curve train(const char *text, const char *dtype, const char *optimizer)
         gcut_value_info v = value(s, "loss");
         c.loss[k] = element(&v, 0);
     }
-    gcut_stats st = gcut_step_stats(s);
+    gcut_stats st = *gcut_step_stats(s);
     c.peak = st.peak_bytes;
     c.predicted = st.predicted_bytes;
     gcut_ctx_free(ctx);
@@ -138,11 +139,11 @@ static int64_t kept(const char *text, const char *dtype)
 {
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_size at = {"N", 40};
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.at = &at;
     o.nat = 1;
     o.policy = "save-all";
-    const gcut_plan *plan = gcut_plan_of(model(ctx, text, dtype), &o);
+    const gcut_plan *plan = gcut_plan_new(model(ctx, text, dtype), &o);
     assert_non_null(plan);
     int64_t bytes = gcut_plan_saved_bytes(plan);
     gcut_ctx_free(ctx);
@@ -187,7 +188,7 @@ static void small_steps_are_not_lost(void **state)
                                "func @f(param %w: bf16[3]) -> (out loss: f32[]) {\n"
                                "  %v = cast(%w, to=\"f32\") %loss = sum(%v) return %loss\n}\n";
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.optimizer = "sgd(lr=0.00001)";
     gcut_step *s = step_of(ctx, model(ctx, text, ""), o);
     for (int k = 0; k < 1500; k++) run(ctx, s);
@@ -210,11 +211,11 @@ typedef struct both {
 static both both_of(const char *text, const char *dtype)
 {
     both b = {.ctx = gcut_ctx_new(NULL)};
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     gcut_graph *g = model(b.ctx, text, dtype);
     o.forward_only = true;
     b.compiled = step_of(b.ctx, g, o);
-    o.backend = GCUT_EAGER;
+    o.backend = GCUT_BACKEND_EAGER;
     b.planned = step_of(b.ctx, g, o);
     return b;
 }
@@ -231,7 +232,7 @@ static void same(const both *b, bool nan_bits)
     run(b->ctx, b->compiled);
     run(b->ctx, b->planned);
     for (size_t i = 0; i < gcut_step_value_count(b->compiled); i++) {
-        gcut_value_info x = gcut_step_value_at(b->compiled, i);
+        gcut_value_info x = *gcut_step_value_at(b->compiled, i);
         if (strcmp(x.role, "out") != 0) continue;
         gcut_value_info y = value(b->planned, x.name);
         int64_t n = count(&x), size = n ? x.bytes / n : 0;
@@ -378,8 +379,8 @@ static void sums_are_rounded_once(void **state)
         for (int i = 0; i < 24; i++)
             w[i] = k ? gcut_to_f16_f32((float)(i % 3)) : gcut_to_bf16_f32((float)(i % 3));
         for (int b = 0; b < 2; b++) {
-            gcut_options o = GCUT_OPTIONS_DEFAULT;
-            o.backend = b ? GCUT_COMPILED : GCUT_PLANNED;
+            gcut_options o = TEST_OPTIONS;
+            o.backend = b ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
             o.loss = "loss";
             s[b] = step_of(ctx, g, o);
             assert_int_equal(gcut_bind(s[b], "x", x, 6, 5, 8), GCUT_OK);
@@ -388,7 +389,7 @@ static void sums_are_rounded_once(void **state)
             run(ctx, s[b]);
         }
         for (size_t i = 0; i < gcut_step_value_count(s[0]); i++) {
-            gcut_value_info a = gcut_step_value_at(s[0], i), b = gcut_step_value_at(s[1], i);
+            gcut_value_info a = *gcut_step_value_at(s[0], i), b = *gcut_step_value_at(s[1], i);
             if (!strcmp(a.role, "out") || !strcmp(a.role, "grad"))
                 for (int64_t e = 0; e < count(&a); e++)
                     if (element(&a, e) != element(&b, e))

@@ -6,6 +6,7 @@
 
 #include "gradcut/gradcut.h"
 #include "partition/holds.h"
+#include "public.h"
 
 #define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"
 
@@ -85,7 +86,7 @@ static void limits_body(void *arg)
                         "  %%d = mul(%%dy, %%y) %%dx = mul(%%d, %%s)\n"
                         "  return %%y, %%dx\n}\n",
                         heads[i]);
-        gcut_module *m = gcut_parse(env, a, "limits", text, strlen(text));
+        gcut_module *m = gcut_parse_module(env, a, "limits", text, strlen(text));
         gcut_plan *plan = plan_at(m->graphs.at[0], 16, 0.05);
         gcut_holds h = gcut_plan_holds(plan, a);
         assert_true(h.best && h.ranges.n == 1);
@@ -110,13 +111,13 @@ static void reports_tell(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     FILE *f = tmpfile();
     char text[8192];
     assert_non_null(f);
-    gcut_plan_print(gcut_plan_of(g, &o), f);
+    print_text(f, gcut_plan_text(gcut_plan_new(g, &o), false));
     o.policy = "save-all";
-    gcut_plan_print(gcut_plan_of(g, &o), f);
+    print_text(f, gcut_plan_text(gcut_plan_new(g, &o), false));
     rewind(f);
     text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);

@@ -46,7 +46,7 @@ static void check(void *arg)
 {
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_module *m = gcut_parse(env, a, "calls", text, sizeof text - 1);
+    gcut_module *m = gcut_parse_module(env, a, "calls", text, sizeof text - 1);
     gcut_graph *g = m->graphs.at[m->graphs.n - 1], *flat = gcut_pass_inline(g, "flat");
     gcut_verify_module(m);
     assert_int_equal(calls(g), 3);

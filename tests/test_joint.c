@@ -31,7 +31,7 @@ static void joint_shape_body(void *arg)
 {
     gcut_env *env = arg;
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_module *m = gcut_parse(env, a, "net.gcut", two_layers, sizeof two_layers - 1);
+    gcut_module *m = gcut_parse_module(env, a, "net.gcut", two_layers, sizeof two_layers - 1);
     gcut_graph *g = m->graphs.at[0], *j = gcut_joint(g, NULL, "net.joint");
     gcut_verify_module(m);
     assert_int_equal(m->graphs.n, 2);
@@ -88,7 +88,7 @@ static void refuse(void *arg)
                   "gcut 1\nfunc @f(param %%a: f32[4], param %%i: i32[]) -> (%s) { %%s = sum(%%a) %%p = "
                   "exp(%%s) return %s }\n",
                   r->results, r->returned);
-    gcut_joint(gcut_parse(r->env, a, "refuse", t.at, t.n)->graphs.at[0], &r->opt, "j");
+    gcut_joint(gcut_parse_module(r->env, a, "refuse", t.at, t.n)->graphs.at[0], &r->opt, "j");
 }
 
 static void bad_requests_are_refused_with_a_reason(void **state)

@@ -13,6 +13,7 @@
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"
+#include "driver/options.h"
 #include "driver/step.h"
 #include "joint_gen.h"
 #include "partition/family.h"
@@ -20,6 +21,7 @@
 #include "partition/levels.h"
 #include "partition/live.h"
 #include "stage_program.h"
+#include "public.h"
 
 static gcut_graph *chain_of(gcut_env *env, gcut_arena *a, uint32_t l)
 {
@@ -27,7 +29,7 @@ static gcut_graph *chain_of(gcut_env *env, gcut_arena *a, uint32_t l)
     gcut_text_add(&t, "gcut 1\nfunc @f(param %%h0: f32[1024]) -> (out loss: f32[]) {\n");
     for (uint32_t i = 0; i < l; i++) gcut_text_add(&t, "  %%h%u = cos(%%h%u)\n", i + 1, i);
     gcut_text_add(&t, "  %%loss = sum(%%h%u)\n  return %%loss\n}\n", l);
-    return gcut_joint(gcut_parse(env, a, "chain", t.at, t.n)->graphs.at[0], NULL, "joint");
+    return gcut_joint(gcut_parse_module(env, a, "chain", t.at, t.n)->graphs.at[0], NULL, "joint");
 }
 
 static uint64_t binomial(uint64_t n, uint64_t k)
@@ -102,7 +104,7 @@ static void find_best(const gcut_problem *p, gcut_arena *a, const gcut_level_pla
 /* The bound of the cost in the memory of j states is below what revolve takes there. */
 static void check_bound(const gcut_problem *p, gcut_arena *a, uint32_t l)
 {
-    const gcut_frontier *f = gcut_frontier_of(p, a);
+    const gcut_cut_frontier *f = gcut_frontier_of(p, a);
     double unit = 0; /* the dearest state */
     for (gcut_ref v = 1; v < p->g->values.n; v++)
         if (is_state(p, v)) unit = fmax(unit, p->price[v].recompute_ns);
@@ -234,7 +236,7 @@ typedef struct text_job {
 static void body_parse(void *arg)
 {
     const text_job *j = arg;
-    *j->out = gcut_parse(j->env, j->env->arena, "text", j->text, strlen(j->text))->graphs.at[0];
+    *j->out = gcut_parse_module(j->env, j->env->arena, "text", j->text, strlen(j->text))->graphs.at[0];
 }
 
 typedef struct bits_job {
@@ -300,11 +302,11 @@ static void body_transformer(void *arg)
 {
     bits_job *j = arg;
     gcut_arena *a = gcut_arena_new(j->env, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = gcut_options_read(NULL, NULL, 0);
     gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
     gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
     gcut_family *f = gcut_family_of(p, a);
-    const gcut_frontier *h = gcut_frontier_of(p, a);
+    const gcut_cut_frontier *h = gcut_frontier_of(p, a);
     const gcut_member *best = NULL;
     const gcut_choice *flat = NULL;
     int64_t one = INT64_MAX;
@@ -336,7 +338,7 @@ static void body_budgets(void *arg)
 {
     const bits_job *j = arg;
     gcut_arena *a = gcut_arena_new(j->env, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = gcut_options_read(NULL, NULL, 0);
     o.threads = 1;
     o.lambda = 0;
     const gcut_pipeline *fast = gcut_pipeline_new(j->user, &o, GCUT_TO_KERNEL, a);
@@ -382,7 +384,7 @@ static gcut_step *ran(gcut_pipeline *p, gcut_arena *a)
     return s;
 }
 
-static void same_bits(const bits_job *j, const char *label, const gcut_step *want, const gcut_step *got)
+static void same_bits(const bits_job *j, const char *label, gcut_step *want, gcut_step *got)
 {
     for (uint32_t k = 0; k < want->nslots; k++) {
         const gcut_slot *x = &want->slot[k];
@@ -398,17 +400,17 @@ static void body_bits(void *arg)
     const bits_job *j = arg;
     gcut_step *want[2];
     gcut_arena *a = gcut_arena_new(j->env, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = gcut_options_read(NULL, NULL, 0);
     o.policy = "save-all";
     o.optimizer = "sgd(lr=0.1)";
     o.keep_grads = true;
     o.threads = 2;
     uint32_t several = 0;
     for (int backend = 0; backend < 2; backend++) {
-        o.backend = backend ? GCUT_COMPILED : GCUT_PLANNED;
+        o.backend = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
         want[backend] = ran(gcut_pipeline_new(j->user, &o, backend ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a), a);
     }
-    o.backend = GCUT_PLANNED;
+    o.backend = GCUT_BACKEND_PLANNED;
     gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
     gcut_family *f = gcut_family_of(gcut_problem_new(a, p->planned, &p->plan->options), a);
     uint32_t n = f->by_cost.n;
@@ -419,7 +421,7 @@ static void body_bits(void *arg)
                 printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns,
                        (long long)m->model_peak);
             gcut_arena *b = gcut_arena_new(j->env, a);
-            o.backend = backend ? GCUT_COMPILED : GCUT_PLANNED;
+            o.backend = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
             gcut_pipeline *q = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, b);
             gcut_problem *mine = gcut_problem_new(b, q->planned, &q->plan->options);
             gcut_schedule_check(b, mine->facts, m->choice->fate, &m->choice->backward);

@@ -13,6 +13,7 @@
 
 #include "gradcut/gradcut.h"
 #include "graph/graph.h"
+#include "public.h"
 
 #define MOST 16 /* parameters */
 
@@ -63,7 +64,7 @@ static uint32_t bind_all(gcut_step *s, const gcut_graph *g, int64_t t, int64_t n
 static gcut_step *compile(gcut_ctx *ctx, gcut_graph *g, gcut_backend b, int threads, const char *policy,
                           bool derive)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = b;
     o.threads = threads;
     o.forward_only = !derive;
@@ -83,7 +84,7 @@ static void run(gcut_ctx *ctx, gcut_step *s, const gcut_graph *g, int64_t t, int
     gcut_status st = gcut_run(s);
     if (st != GCUT_OK) fprintf(stderr, "%s\n", gcut_last_error(ctx));
     assert_int_equal(st, GCUT_OK);
-    gcut_stats stats = gcut_step_stats(s);
+    gcut_stats stats = *gcut_step_stats(s);
     /* With no iteration, the end of the arena may stay untouched. */
     if (t)
         assert_int_equal(stats.peak_bytes, stats.predicted_bytes);
@@ -109,12 +110,12 @@ static int64_t count(const gcut_value_info *v)
 }
 
 /* Every result of both, near enough or to the last bit. */
-static void same(const char *what, int64_t t, const gcut_step *a, const gcut_step *b, bool bits)
+static void same(const char *what, int64_t t, gcut_step *a, gcut_step *b, bool bits)
 {
     for (size_t i = 0; i < gcut_step_value_count(a); i++) {
-        gcut_value_info x = gcut_step_value_at(a, i), y;
+        gcut_value_info x = *gcut_step_value_at(a, i), y;
         if (strcmp(x.role, "out") != 0 && strcmp(x.role, "grad") != 0 && !x.updated) continue;
-        assert_true(gcut_step_value(b, x.name, &y));
+        assert_true(value_of(b, x.name, &y));
         assert_int_equal(count(&x), count(&y));
         double big = 1; /* f32 values are of this size at least, or sums of such */
         for (int64_t k = 0; k < count(&x); k++) big = fmax(big, fabs(element(&x, k)));
@@ -140,14 +141,14 @@ static void check(const char *path, bool derive, bool every)
         const char *policy;
         int threads;
         bool bits; /* those of the way before */
-    } ways[] = {{GCUT_COMPILED, "mincut", 2, false},
-                {GCUT_COMPILED, "recompute-all", 1, true},
-                {GCUT_PLANNED, "mincut", 1, false},
-                {GCUT_PLANNED, "save-all", 1, false}};
+    } ways[] = {{GCUT_BACKEND_COMPILED, "mincut", 2, false},
+                {GCUT_BACKEND_COMPILED, "recompute-all", 1, true},
+                {GCUT_BACKEND_PLANNED, "mincut", 1, false},
+                {GCUT_BACKEND_PLANNED, "save-all", 1, false}};
     const char *what = strrchr(path, '/') + 1;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = load(ctx, path);
-    gcut_step *s[5] = {compile(ctx, g, derive ? GCUT_JOINT_BACKEND : GCUT_EAGER, 1, NULL, derive)};
+    gcut_step *s[5] = {compile(ctx, g, derive ? GCUT_BACKEND_JOINT : GCUT_BACKEND_EAGER, 1, NULL, derive)};
     uint32_t n = 1, way[5];
     for (uint32_t k = 0; k < (derive ? 4 : 2); k++) {
         if (ways[k].bits && !every) continue;
@@ -215,7 +216,7 @@ static void emits_clean_c(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         snprintf(path, sizeof path, "%s/tests/loops/%s.gcut", GCUT_SOURCE_DIR, names[i]);
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.forward_only = !has_loss(path);
         o.loss = o.forward_only ? NULL : "loss";
         for (int k = 0; k < 2; k++)
@@ -241,7 +242,7 @@ static void faults_are_found(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = load(ctx, GCUT_SOURCE_DIR "/tests/loops/indices.gcut");
-    gcut_step *s = compile(ctx, g, GCUT_COMPILED, 1, NULL, false);
+    gcut_step *s = compile(ctx, g, GCUT_BACKEND_COMPILED, 1, NULL, false);
     float e[7 * 2] = {0};
     int32_t t[4][4] = {{0}, {1}, {2, 7}, {9}};
     assert_int_equal(gcut_bind(s, "e", e, 7, 2), GCUT_OK);
@@ -262,7 +263,7 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
                            size_t room)
 {
     gcut_size at[] = {{"T", 100}, {"N", 64}};
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.policy = policy;
     o.lambda = lambda;
     o.at = at;
@@ -270,11 +271,11 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     o.loss = "loss";
     o.save = &forced;
     o.nsave = forced != NULL;
-    const gcut_plan *plan = gcut_plan_of(g, &o);
+    const gcut_plan *plan = gcut_plan_new(g, &o);
     if (!plan) fail_msg("%s", gcut_last_error(ctx));
     FILE *f = fmemopen(text, room, "w");
     assert_non_null(f);
-    gcut_plan_print(plan, f);
+    print_text(f, gcut_plan_text(plan, false));
     assert_int_equal(fclose(f), 0);
     return gcut_plan_saved_bytes(plan);
 }

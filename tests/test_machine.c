@@ -199,7 +199,7 @@ static void windows_body(void *arg)
         "  %l = conv2d(%x, %h, groups=2)\n  %q = conv2d(%t, %s)\n"
         "  %z = conv2d(%o, %r)\n"
         "  return %a, %b, %c, %e, %u, %v, %g, %i, %j, %l, %q, %z\n}\n";
-    gcut_module *m = gcut_parse(w->env, w->env->arena, "w.gcut", text, strlen(text));
+    gcut_module *m = gcut_parse_module(w->env, w->env->arena, "w.gcut", text, strlen(text));
     const gcut_graph *g = m->graphs.at[0];
     static const gcut_window want[] = {GCUT_WINDOW_point,   GCUT_WINDOW_tiled,   GCUT_WINDOW_plain,
                                        GCUT_WINDOW_narrow,  GCUT_WINDOW_tiled,   GCUT_WINDOW_narrow,

@@ -10,6 +10,7 @@
 
 #include "autodiff/autodiff.h"
 #include "models/models.h"
+#include "public.h"
 
 enum { BATCH = 3, LENGTH = 5 }; /* N and T, as in models.py */
 
@@ -270,7 +271,7 @@ static const gcut_size sizes[] = {{"N", BATCH}, {"T", LENGTH}};
 
 static gcut_options options_for(const model *m, gcut_backend backend, const char *policy)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.backend = backend;
     o.policy = policy;
     o.at = sizes;
@@ -293,8 +294,8 @@ static void backends_agree(void **state)
     (void)state;
     for (size_t i = 0; i < nmodels; i++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
-        gcut_options o = options_for(&models[i], GCUT_COMPILED, "mincut");
-        gcut_check_report r = gcut_ladder(load_dump(ctx, &models[i]), &o, NULL, 0, -1);
+        gcut_options o = options_for(&models[i], GCUT_BACKEND_COMPILED, "mincut");
+        gcut_check_report r = crosscheck(load_dump(ctx, &models[i]), &o, NULL, 0, 0);
         if (!r.ok) fail_msg("%s: %s%s", models[i].name, r.text ? r.text : "", gcut_last_error(ctx));
         gcut_ctx_free(ctx);
     }
@@ -302,7 +303,7 @@ static void backends_agree(void **state)
 
 static gcut_step *run_planned(gcut_ctx *ctx, gcut_graph *g, const model *m, const char *policy)
 {
-    gcut_options o = options_for(m, GCUT_PLANNED, policy);
+    gcut_options o = options_for(m, GCUT_BACKEND_PLANNED, policy);
     gcut_step *s = gcut_compile(g, &o);
     if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s: %s", m->name, gcut_last_error(ctx));
     return s;
@@ -322,8 +323,8 @@ static void policies_give_equal_gradients(void **state)
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
             gcut_step *s = run_planned(ctx, g, &models[i], others[k]);
             for (size_t v = 0; v < gcut_step_value_count(ref); v++) {
-                gcut_value_info want = gcut_step_value_at(ref, v), got;
-                assert_true(gcut_step_value(s, want.name, &got));
+                gcut_value_info want = *gcut_step_value_at(ref, v), got;
+                assert_true(value_of(s, want.name, &got));
                 if (memcmp(got.at, want.at, (size_t)want.bytes) != 0)
                     fail_msg("%s, %s: %s differs", models[i].name, others[k], want.name);
             }
@@ -350,18 +351,19 @@ static void one_compile_serves_every_length(void **state)
     const model *m = model_find("lstm");
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = load_dump(ctx, m);
-    gcut_options o = options_for(m, GCUT_COMPILED, "mincut"), e = options_for(m, GCUT_EAGER, "mincut");
+    gcut_options o = options_for(m, GCUT_BACKEND_COMPILED, "mincut"),
+                 e = options_for(m, GCUT_BACKEND_EAGER, "mincut");
     gcut_step *fast = gcut_compile(g, &o), *plain = gcut_compile(g, &e);
     if (!fast || !plain) fail_msg("%s", gcut_last_error(ctx));
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         run_length(ctx, fast, ids, labels, lengths[i]);
         run_length(ctx, plain, ids, labels, lengths[i]);
-        gcut_stats st = gcut_step_stats(fast);
+        gcut_stats st = *gcut_step_stats(fast);
         assert_int_equal(st.peak_bytes, st.predicted_bytes);
         for (size_t v = 0; v < gcut_step_value_count(plain); v++) {
-            gcut_value_info want = gcut_step_value_at(plain, v), got;
+            gcut_value_info want = *gcut_step_value_at(plain, v), got;
             if (strcmp(want.role, "grad") != 0 && strcmp(want.role, "out") != 0) continue;
-            assert_true(gcut_step_value(fast, want.name, &got));
+            assert_true(value_of(fast, want.name, &got));
             double scale = 0;
             for (int64_t k = 0; k < want.bytes / 4; k++)
                 scale = fmax(scale, fabs((double)((float *)want.at)[k]));

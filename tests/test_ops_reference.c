@@ -6,6 +6,7 @@
  */
 #include "backends.h"
 #include "graph/graph.h"
+#include "public.h"
 
 enum { MAX_VALUES = 400, MAX_ELEMENTS = 256, MAX_LINE = 1 << 15 };
 
@@ -71,7 +72,7 @@ static void fill(gcut_step *s, fill_fn *with)
 {
     int k = 0;
     for (size_t i = 0; i < gcut_step_value_count(s); i++) {
-        gcut_value_info v = gcut_step_value_at(s, i);
+        gcut_value_info v = *gcut_step_value_at(s, i);
         if (strcmp(v.role, "param") != 0 && strcmp(v.role, "input") != 0) continue;
         int64_t n = v.bytes / (v.dtype == GCUT_F64 ? 8 : 4);
         for (int64_t j = 0; j < n; j++) put(&v, j, with(k, j));
@@ -98,7 +99,7 @@ static void check(gcut_step *s, const char *backend, const expected *e, size_t n
 {
     for (size_t k = 0; k < n; k++) {
         gcut_value_info v;
-        if (!gcut_step_value(s, e[k].name, &v)) fail_msg("%s: no value %s", backend, e[k].name);
+        if (!value_of(s, e[k].name, &v)) fail_msg("%s: no value %s", backend, e[k].name);
         for (int64_t i = 0; i < e[k].n; i++)
             if (!near(element(&v, i), e[k].x[i], tol * scale_at(&e[k], i, by_row)))
                 fail_msg("%s: %s[%d] is %.17g, expected %.17g", backend, e[k].name, (int)i, element(&v, i),
@@ -240,7 +241,7 @@ static void empty_and_single(void **state)
             gcut_bind(s, "x", x, n, 4, 2, 2);
             gcut_bind(s, "p", p, 4, 2, 2);
             gcut_bind(s, "grad.g", dg, 4);
-            gcut_bind_scalar(s, "loss", &loss);
+            gcut_bind(s, "loss", &loss);
             assert_ok(ctx, gcut_run(s));
             for (int i = 0; i < 16; i++) assert_true(p[i] == (n ? x[i] : 1));
             for (int i = 0; i < 4 && n == 0; i++) assert_true(dg[i] == 0);

@@ -26,7 +26,7 @@ typedef struct values {
     void **at; /* by slot */
 } values;
 
-static values copy_values(const gcut_step *s)
+static values copy_values(gcut_step *s)
 {
     values v = {calloc(s->nslots, sizeof *v.at)};
     assert_non_null(v.at);
@@ -38,14 +38,14 @@ static values copy_values(const gcut_step *s)
     return v;
 }
 
-static void free_values(const gcut_step *s, values *v)
+static void free_values(gcut_step *s, values *v)
 {
     for (uint32_t k = 0; k < s->nslots; k++) free(v->at[k]);
     free(v->at);
 }
 
 typedef struct run {
-    const gcut_step *s;
+    gcut_step *s;
     const int64_t *dims;
     int threads;
     values v;
@@ -56,7 +56,7 @@ typedef struct run {
 static void *run_steps(void *arg)
 {
     run *r = arg;
-    const gcut_step *s = r->s;
+    gcut_step *s = r->s;
     gcut_rt_plan *plan = calloc(1, s->entry->plan_size);
     void **value = calloc((size_t)s->entry->nvalues + 1, sizeof *value), *arena = NULL;
     for (int i = 0; i < s->entry->nvalues; i++)
@@ -136,7 +136,7 @@ static int try_model(const model_case *m)
     c.at[1] = (gcut_size){"T", m->t};
     c.g = load(c.ctx, m);
     gcut_step *s = CHECK(&c, c.g, "not built")
-                       ? compile(&c, GCUT_COMPILED, "mincut", 64, false, "adamw(lr=1e-2, weight_decay=0.01)")
+                       ? compile(&c, GCUT_BACKEND_COMPILED, "mincut", 64, false, "adamw(lr=1e-2, weight_decay=0.01)")
                        : NULL;
     if (CHECK(&c, s, "not compiled") && CHECK(&c, gcut_prepare(s) == GCUT_OK, "not prepared")) {
         int64_t dims[8];

@@ -248,7 +248,7 @@ typedef struct text_case {
 static void plan_text_body(void *p)
 {
     text_case *t = p;
-    gcut_module *m = gcut_parse(t->w->env, t->w->env->arena, "t.gcut", t->text, strlen(t->text));
+    gcut_module *m = gcut_parse_module(t->w->env, t->w->env->arena, "t.gcut", t->text, strlen(t->text));
     gcut_dim_binding b = {gcut_dim_symbol(m->dims, "N"), t->n};
     gcut_plan_options o = t->opt;
     o.at = &b;
@@ -476,10 +476,10 @@ static void report_says(void **state)
     o.policy = GCUT_POLICY_SAVE_ALL;
     gcut_plan *p = plan_text(w, marked(w, "", "", ""), 1000, o);
     gcut_text t = {.arena = w->env->arena}, j = {.arena = w->env->arena};
-    gcut_saved_text(p, &t);
+    gcut_report_saved_table(p, false, &t);
     assert_non_null(strstr(t.at, "saved for backward: 2 tensors, 512,000 bytes (500.0 KiB)        512*N\n"));
     assert_non_null(strstr(t.at, "256,000  50.0%  %a     f32[1000,64]  cos      m.c:11"));
-    gcut_plan_json(p, &j);
+    gcut_report_json(p, &j);
     static const char *const keys[] = {
         "\"graph_hash\"",       "\"policy\": \"save-all\"", "\"N\": 1000", "\"saved_bytes\": 512000",
         "\"peak_bytes\": null", "\"lower_bound\"",          "\"gap\"",     "\"flip_ns_per_byte\"",

@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include "gradcut/gradcut.h"
+#include "public.h"
 
 /* One stretch with a total; a comparison crosses parts, and gradients meet in place. */
 static const char chain[] = "gcut 1\n"
@@ -63,7 +64,7 @@ static void check(const char *text, const char *loss, const char *optimizer, int
     fclose(f);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_size at = {"N", n};
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.at = &at;
     opt.nat = 1;
     opt.threads = 3;
@@ -71,7 +72,7 @@ static void check(const char *text, const char *loss, const char *optimizer, int
     opt.optimizer = optimizer;
     gcut_graph *g = gcut_load(ctx, path, NULL);
     if (!g) fail_msg("%s", gcut_last_error(ctx));
-    gcut_check_report r = gcut_ladder(g, &opt, NULL, 0, -1);
+    gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
     if (!r.ok) fail_msg("N=%lld\n%s\n%s%s", (long long)n, text, r.text ? r.text : "", gcut_last_error(ctx));
     gcut_ctx_free(ctx);
     remove(path);

@@ -85,7 +85,7 @@ static void assert_same(gcut_arena *a, const gcut_graph *g, const gcut_graph *h,
 
 static gcut_graph *parse(job *j, const char *text)
 {
-    return gcut_parse(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
+    return gcut_parse_module(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
 }
 
 /* "add neg": the ops in order. */

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "runs.h"
+#include "public.h"
 
 #include <glob.h>
 
@@ -16,9 +17,9 @@
 static void model(run_case *c, const char *optimizer)
 {
     static outcome want, stated, got;
-    gcut_step *s[3] = {compile(c, GCUT_EAGER, "mincut", 1, true, optimizer),
-                       compile(c, GCUT_EAGER, "mincut", 1, false, optimizer),
-                       compile(c, GCUT_COMPILED, "mincut", 2, false, optimizer)};
+    gcut_step *s[3] = {compile(c, GCUT_BACKEND_EAGER, "mincut", 1, true, optimizer),
+                       compile(c, GCUT_BACKEND_EAGER, "mincut", 1, false, optimizer),
+                       compile(c, GCUT_BACKEND_COMPILED, "mincut", 2, false, optimizer)};
     outcome *o[3] = {&want, &stated, &got};
     for (int k = 0; k < 3; k++) {
         for (int step = 0; s[k] && step < 3; step++)
@@ -26,7 +27,7 @@ static void model(run_case *c, const char *optimizer)
         if (s[k] && !c->nwrong) collect(s[k], o[k]);
     }
     if (!c->nwrong) {
-        gcut_stats st = gcut_step_stats(s[2]);
+        gcut_stats st = *gcut_step_stats(s[2]);
         CHECK(c, st.peak_bytes == st.predicted_bytes, "peak measured %lld, predicted %lld",
               (long long)st.peak_bytes, (long long)st.predicted_bytes);
         compare(c, optimizer ? optimizer : "no optimizer", 3, &got, &stated, &want);
@@ -81,7 +82,7 @@ static void run_sized(run_case *c, gcut_options o, int64_t n, outcome *out)
     o.at = at;
     gcut_step *s = gcut_compile(c->g, &o);
     if (CHECK(c, s && gcut_run(s) == GCUT_OK, "%s: not run at %d", o.policy, (int)n)) {
-        gcut_stats st = gcut_step_stats(s);
+        gcut_stats st = *gcut_step_stats(s);
         CHECK(c, st.peak_bytes == st.predicted_bytes, "%s at %d: peak measured %lld, predicted %lld",
               o.policy, (int)n, (long long)st.peak_bytes, (long long)st.predicted_bytes);
         collect(s, out);
@@ -94,7 +95,7 @@ static void regression(run_case *c)
     static const char *const policies[] = {"mincut", "recompute-all"};
     static outcome one, large[2];
     const char *text = gcut_show(c->g, NULL, GCUT_STAGE_PRIMAL, false);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.nat = (strstr(text, "[N in") != NULL) + (strstr(text, "M in") != NULL);
     for (int k = 0; k < 2; k++) {
         gcut_size at[2] = {{"N", k ? 1 : 5}, {"M", k ? 1 : 5}};
@@ -102,7 +103,7 @@ static void regression(run_case *c)
         o.threads = k + 1;
         o.at = at;
         compile_quickly(true);
-        gcut_check_report r = gcut_ladder(c->g, &o, NULL, 0, -1);
+        gcut_check_report r = crosscheck(c->g, &o, NULL, 0, 0);
         CHECK(c, r.text && r.ok, "%s:\n%s", o.policy, r.text ? r.text : "no ladder");
         compile_quickly(false);
         run_sized(c, o, 257, &large[k]);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "gradcut/gradcut.h"
 #include "partition/plan_file.h"
+#include "public.h"
 
 #define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"
 
@@ -35,11 +36,11 @@ static void write_text(const char *text, size_t n)
 
 static void write_plan(gcut_graph *g, const gcut_options *o)
 {
-    const gcut_plan *plan = gcut_plan_of(g, o);
+    const gcut_plan *plan = gcut_plan_new(g, o);
     FILE *f = fopen(plan_path, "wb");
     assert_non_null(f);
     assert_non_null(plan);
-    gcut_plan_print_json(plan, f);
+    print_text(f, gcut_plan_json(plan));
     assert_int_equal(fclose(f), 0);
 }
 
@@ -57,7 +58,7 @@ static char *read_plan(void)
 static void check_replay(gcut_graph *g, const gcut_options *o, const char *what)
 {
     write_plan(g, o);
-    gcut_options follow = GCUT_OPTIONS_DEFAULT;
+    gcut_options follow = TEST_OPTIONS;
     follow.loss = o->loss;
     follow.optimizer = o->optimizer;
     follow.plan = plan_path;
@@ -80,7 +81,7 @@ static void replays_are_the_same(void **state)
     for (size_t i = 0; i < files.gl_pathc; i++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_graph *g = gcut_load(ctx, files.gl_pathv[i], NULL);
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         if (strstr(files.gl_pathv[i], "/second.gcut")) o.loss = "loss";
         for (int k = 0; k < 3; k++) {
             o.lambda = lambdas[k];
@@ -108,13 +109,13 @@ static void forms_and_budgets_are_followed(void **state)
         snprintf(path, sizeof path, "%s/tests/models/%s.gcut", GCUT_SOURCE_DIR, names[i]);
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_graph *g = gcut_load(ctx, path, NULL);
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.save_dtype = "bf16";
         check_replay(g, &o, names[i]);
-        o = GCUT_OPTIONS_DEFAULT;
-        int64_t peak = gcut_plan_peak_bytes(gcut_plan_of(g, &o));
+        o = TEST_OPTIONS;
+        int64_t peak = gcut_plan_peak_bytes(gcut_plan_new(g, &o));
         o.budget = peak - peak / 20;
-        if (gcut_plan_of(g, &o)) check_replay(g, &o, names[i]);
+        if (gcut_plan_new(g, &o)) check_replay(g, &o, names[i]);
         gcut_ctx_free(ctx);
     }
 }
@@ -124,7 +125,7 @@ static void forced_values_are_followed(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.save = (const char *const[]){"h"}, o.nsave = 1; /* nothing needs it */
     o.recompute = (const char *const[]){"loss"}, o.nrecompute = 1;
     check_replay(g, &o, "six");
@@ -157,7 +158,7 @@ static void copies_body(void *arg)
             saved[v] = (seed + v) % 5 == 0 && !gcut_value_is(g, v, GCUT_CLASS_VIEW);
         gcut_plan *plan = gcut_plan_from(p, &o, gcut_choice_saving(p, a, saved, again, 0.05));
         gcut_text t = {.arena = a};
-        gcut_plan_json(plan, &t);
+        gcut_report_json(plan, &t);
         many += strstr(t.at, "\"before\"") != NULL;
         write_text(t.at, t.n);
         o.file = gcut_plan_file_read(a, plan_path);
@@ -243,12 +244,12 @@ static void edits_are_followed_or_refused(void **state)
     };
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    gcut_options o = TEST_OPTIONS, follow = o;
     follow.plan = plan_path;
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
         write_plan(g, &o);
         replace(&edits[i]);
-        const gcut_plan *plan = gcut_plan_of(g, &follow);
+        const gcut_plan *plan = gcut_plan_new(g, &follow);
         if (!edits[i].say != (plan != NULL) || (!plan && !strstr(said(ctx), edits[i].say)))
             fail_msg("%s -> %s: %s", edits[i].from, edits[i].to, plan ? "followed" : said(ctx));
     }
@@ -261,7 +262,7 @@ static void an_edit_is_a_wish(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    gcut_options o = TEST_OPTIONS, follow = o;
     o.policy = "save-all";
     write_plan(g, &o);
     replace(&(edit){saved_a,
@@ -275,7 +276,7 @@ static void an_edit_is_a_wish(void **state)
     assert_non_null(a);
     assert_string_equal(a, b);
     follow.save = (const char *const[]){"a"}, follow.nsave = 1;
-    assert_null(gcut_plan_of(g, &follow));
+    assert_null(gcut_plan_new(g, &follow));
     assert_non_null(strstr(said(ctx), "%a cannot be both saved and recomputed: \"recomputed\" in the plan "
                                       "against --save %a (" SIX ":4)"));
     gcut_ctx_free(ctx);
@@ -297,7 +298,7 @@ static void edits_of_steps_are_wishes(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
     for (int i = 0; i < 2; i++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+        gcut_options o = TEST_OPTIONS, follow = o;
         write_plan(g, &o);
         replace(&edits[i]);
         follow.plan = plan_path;
@@ -319,20 +320,20 @@ static void other_graphs_are_refused(void **state)
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
     gcut_graph *mlp = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/mlp.gcut", NULL);
     gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     write_plan(g, &o);
     o.plan = plan_path;
-    assert_null(gcut_plan_of(mlp, &o));
+    assert_null(gcut_plan_new(mlp, &o));
     assert_non_null(strstr(said(ctx),
                            "values[0]: this plan is not of @mlp.joint: there is no value %a, which "
                            "is tanh f32[N, 256] in the plan"));
     o.plan = NULL;
     write_plan(lstm, &o);
     o.plan = plan_path;
-    assert_null(gcut_plan_of(mlp, &o));
+    assert_null(gcut_plan_new(mlp, &o));
     assert_non_null(strstr(said(ctx), "this plan is not of @mlp.joint"));
     o.budget = 1 << 30;
-    assert_null(gcut_plan_of(lstm, &o));
+    assert_null(gcut_plan_new(lstm, &o));
     assert_non_null(strstr(said(ctx), "--plan and --budget"));
     gcut_ctx_free(ctx);
 }
@@ -343,13 +344,13 @@ static void sizes_come_with_the_file(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    gcut_options o = TEST_OPTIONS, follow = o;
     o.at = &(gcut_size){"N", 1024}, o.nat = 1;
     write_plan(g, &o);
     follow.plan = plan_path;
-    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_of(g, &follow)), 1024 * 1024);
+    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_new(g, &follow)), 1024 * 1024);
     follow.at = &(gcut_size){"N", 64}, follow.nat = 1;
-    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_of(g, &follow)), 64 * 1024);
+    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_new(g, &follow)), 64 * 1024);
     gcut_ctx_free(ctx);
 }
 
@@ -363,7 +364,7 @@ static void plans_of_gathers_are_followed(void **state)
     const gcut_size at[2][2] = {{{"N", 2}, {"T", 2}}, {{"N", 16}, {"T", 16}}};
     const char *name = "%v2";
     for (int k = 0; k < 3; k++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+        gcut_options o = TEST_OPTIONS, follow = o;
         o.at = at[k > 0], o.nat = 2;
         o.save = &name, o.nsave = k == 2;
         write_plan(g, &o);
@@ -389,15 +390,15 @@ static void differences_are_listed(void **state)
     snprintf(other, sizeof other, "%s.b", plan_path);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, SIX, NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     bool equal;
     write_plan(g, &o);
-    assert_non_null(gcut_compare_plans(ctx, plan_path, plan_path, false, &equal));
+    assert_non_null(gcut_diff_plans(ctx, plan_path, plan_path, false, &equal));
     assert_true(equal);
     assert_int_equal(rename(plan_path, other), 0);
     o.policy = "save-all";
     write_plan(g, &o);
-    json_t *j = json_loads(gcut_compare_plans(ctx, other, plan_path, true, &equal), 0, NULL);
+    json_t *j = json_loads(gcut_diff_plans(ctx, other, plan_path, true, &equal), 0, NULL);
     assert_false(equal);
     assert_false(json_is_true(json_object_get(j, "equal")));
     assert_true(json_is_true(json_object_get(j, "same_graph")));
@@ -411,7 +412,7 @@ static void differences_are_listed(void **state)
         assert_int_equal(json_integer_value(json_object_get(json_object_get(v, "b"), "bytes")), 4096);
     }
     json_decref(j);
-    assert_null(gcut_compare_plans(ctx, other, "/nowhere.json", false, &equal));
+    assert_null(gcut_diff_plans(ctx, other, "/nowhere.json", false, &equal));
     unlink(other);
     gcut_ctx_free(ctx);
 }
@@ -424,7 +425,7 @@ static void garbage_is_refused(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT, follow = o;
+    gcut_options o = TEST_OPTIONS, follow = o;
     follow.plan = plan_path;
     write_plan(g, &o);
     char *s = read_plan();
@@ -440,9 +441,9 @@ static void garbage_is_refused(void **state)
         if (i >= 80) t[(size_t)(r >> 9) % n] = (char)(r >> 33);
         write_text(t, len);
         bool equal;
-        const gcut_plan *plan = gcut_plan_of(g, &follow);
+        const gcut_plan *plan = gcut_plan_new(g, &follow);
         if (!plan) assert_true(gcut_last_status(ctx) != GCUT_OK);
-        gcut_compare_plans(ctx, plan_path, plan_path, false, &equal);
+        gcut_diff_plans(ctx, plan_path, plan_path, false, &equal);
         free(t);
     }
     free(s);
@@ -450,7 +451,7 @@ static void garbage_is_refused(void **state)
     assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/plans/*.json", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         follow.plan = files.gl_pathv[i];
-        assert_null(gcut_plan_of(g, &follow));
+        assert_null(gcut_plan_new(g, &follow));
         assert_true(gcut_last_status(ctx) != GCUT_OK);
     }
     globfree(&files);

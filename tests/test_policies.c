@@ -13,6 +13,7 @@
 #include "gradcut/gradcut.h"
 #include "models/models.h"
 #include "partition/policy_torch.h"
+#include "public.h"
 
 typedef struct world {
     gcut_env *env;
@@ -35,7 +36,7 @@ static void plan_body(void *arg)
     planning *p = arg;
     gcut_arena *a = p->w->env->arena;
     const char *source = gcut_printf(a, "%s%s}\n", head, p->body);
-    gcut_module *m = gcut_parse(p->w->env, a, "t.gcut", source, strlen(source));
+    gcut_module *m = gcut_parse_module(p->w->env, a, "t.gcut", source, strlen(source));
     gcut_plan_options o = {.lambda = 0.05, .machine = gcut_machine_shipped()};
     if (p->policy) {
         assert_true(gcut_policy_read(p->policy, &o));
@@ -379,12 +380,12 @@ static asked read_line(const gcut_jnode *line)
 
 static const gcut_plan *plan_of(gcut_ctx *ctx, const asked *q, const char *policy)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.policy = policy;
     o.at = q->at;
     o.nat = q->at[1].value ? 2 : 1;
     gcut_graph *g = graph_of(ctx, q->name, q->size);
-    const gcut_plan *p = g ? gcut_plan_of(g, &o) : NULL;
+    const gcut_plan *p = g ? gcut_plan_new(g, &o) : NULL;
     if (!p) fail_msg("%s %s, %s: %s", q->name, q->size, policy, gcut_last_error(ctx));
     return p;
 }

@@ -76,7 +76,7 @@ static void make(void *arg)
 {
     world *w = arg;
     gcut_arena *a = w->env->arena;
-    gcut_module *m = gcut_parse(w->env, a, "price.gcut", text, strlen(text));
+    gcut_module *m = gcut_parse_module(w->env, a, "price.gcut", text, strlen(text));
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
     gcut_verify_module(m);
     /* L2 and L3 told apart, so that reading from L3 has a price */

@@ -8,6 +8,7 @@
 
 #include "gradcut/gradcut.h"
 #include "graph/passes.h"
+#include "public.h"
 
 typedef struct row {
     const char *name, *inits, *carried, *body, *yields;
@@ -99,7 +100,7 @@ static void check_row(void *arg)
 {
     job *j = arg;
     const char *text = program(j);
-    gcut_graph *g = gcut_parse(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
+    gcut_graph *g = gcut_parse_module(j->env, j->arena, "t.gcut", text, strlen(text))->graphs.at[0];
     gcut_graph *h = gcut_pass_dce(gcut_pass_products(g, "products"), "dce");
     gcut_verify(h);
     const gcut_node *scan = find_scan(h);
@@ -155,12 +156,12 @@ static void lstm_is_lean(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *user = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
     assert_non_null(user);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.loss = "loss";
     const char *text = gcut_show(user, &o, GCUT_STAGE_JOINT, false);
     assert_non_null(text);
     job j = {.env = gcut_env_new(NULL, NULL)};
-    gcut_graph *g = gcut_parse(j.env, j.env->arena, "joint.gcut", text, strlen(text))->graphs.at[0];
+    gcut_graph *g = gcut_parse_module(j.env, j.env->arena, "joint.gcut", text, strlen(text))->graphs.at[0];
     uint32_t outside = 0, inside = 0, pads = 0;
     count_products(g, &outside, &pads);
     for (uint32_t i = 0; i < g->nodes.n; i++)

@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include "api.h"
+#include "public.h"
 
 /* The gelu and the normed rows of a transformer's second half; the batch decides whether products pack. */
 static gcut_graph *block(gcut_ctx *ctx)
@@ -31,7 +32,7 @@ static gcut_graph *block(gcut_ctx *ctx)
 
 static gcut_options options(const gcut_size *at, const char *policy, int threads)
 {
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.at = at;
     opt.nat = 1;
     opt.threads = threads;
@@ -47,7 +48,7 @@ static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, int64_t n, const cha
     gcut_options opt = options(&at, policy, threads);
     gcut_step *s = gcut_compile(g, &opt);
     if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
-    gcut_stats st = gcut_step_stats(s);
+    gcut_stats st = *gcut_step_stats(s);
     assert_int_equal(st.peak_bytes, st.predicted_bytes);
     unsigned char *all = result_bytes(s, size);
     gcut_step_free(s);
@@ -65,7 +66,7 @@ static void test_agree(void **state)
     for (size_t i = 1; i < sizeof batches / sizeof *batches; i++) {
         gcut_size at = {"N", batches[i]};
         gcut_options opt = options(&at, "mincut", 2);
-        gcut_check_report r = gcut_ladder(g, &opt, NULL, 0, -1);
+        gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
         if (!r.ok)
             fail_msg("N=%lld\n%s%s", (long long)batches[i], r.text ? r.text : "", gcut_last_error(ctx));
     }

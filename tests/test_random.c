@@ -6,6 +6,7 @@
  */
 #include "backends.h"
 #include "graph/interp.h"
+#include "public.h"
 
 /* ---- bits ---- */
 
@@ -178,17 +179,18 @@ static void recomputed_is_saved(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = graph_from(ctx, net);
     for (size_t b = 0; b < NBACKENDS; b++) {
-        if (backends[b].backend != GCUT_PLANNED && backends[b].backend != GCUT_COMPILED) continue;
+        if (backends[b].backend != GCUT_BACKEND_PLANNED && backends[b].backend != GCUT_BACKEND_COMPILED)
+            continue;
         for (int p = 0; p < 3; p++) {
             float l;
-            gcut_options o = GCUT_OPTIONS_DEFAULT;
+            gcut_options o = TEST_OPTIONS;
             o.backend = backends[b].backend;
             o.policy = policies[p];
             gcut_step *s = gcut_compile(g, &o);
             assert_non_null(s);
             gcut_bind(s, "x", x, 5, 8);
             gcut_bind(s, "grad.w", grad[p], 8, 8);
-            gcut_bind_scalar(s, "loss", &l);
+            gcut_bind(s, "loss", &l);
             assert_ok(ctx, gcut_run(s));
             loss[p] = (double)l;
             assert_true(l > 0);
@@ -207,9 +209,9 @@ static void the_ladder_and_differences_agree(void **state)
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = graph_from(ctx, net);
-    gcut_check_report r = gcut_ladder(g, NULL, NULL, 0, -1);
+    gcut_check_report r = crosscheck(g, NULL, NULL, 0, 0);
     if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
-    r = gcut_gradcheck(g, NULL, NULL, 0, -1);
+    r = gradcheck(g, NULL, NULL, 0, 0);
     if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
     gcut_ctx_free(ctx);
 }
@@ -229,7 +231,7 @@ static void a_key_is_the_callers_to_change(void **state)
         gcut_bind(s, "x", x, 4);
         gcut_bind(s, "u", first, 4);
         assert_ok(ctx, gcut_run(s));
-        assert_true(gcut_step_value(s, "k", &key));
+        assert_true(value_of(s, "k", &key));
         assert_string_equal(key.role, "rng");
         gcut_bind(s, "u", u, 4);
         assert_ok(ctx, gcut_run(s));
@@ -241,7 +243,7 @@ static void a_key_is_the_callers_to_change(void **state)
         gcut_bind(s, "x", x, 6); /* other sizes: the key is kept, and so are the first numbers */
         gcut_bind(s, "u", u, 6);
         assert_ok(ctx, gcut_run(s));
-        assert_true(gcut_step_value(s, "k", &again) && *(int64_t *)again.at == now);
+        assert_true(value_of(s, "k", &again) && *(int64_t *)again.at == now);
         assert_memory_equal(u, first, 4 * sizeof *u);
         gcut_step_free(s);
     }
@@ -255,13 +257,13 @@ static void the_first_key_comes_from_the_seed(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = graph_from(ctx, net);
     for (int i = 0; i < 3; i++) {
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         gcut_value_info v;
-        o.backend = GCUT_EAGER;
+        o.backend = GCUT_BACKEND_EAGER;
         o.seed = i == 2 ? 8 : 7;
         gcut_step *s = gcut_compile(g, &o);
         assert_ok(ctx, gcut_prepare(s));
-        assert_true(gcut_step_value(s, "key", &v));
+        assert_true(value_of(s, "key", &v));
         key[i] = *(int64_t *)v.at;
         gcut_step_free(s);
     }

@@ -7,10 +7,12 @@
  */
 #include "oracle.h"
 
+#include "driver/options.h"
 #include "driver/step.h"
 #include "graph_gen.h"
 #include "joint_gen.h"
 #include "partition/decide.h"
+#include "public.h"
 
 typedef struct world {
     gcut_env *env;
@@ -173,7 +175,7 @@ enum { SIZE_N = 7, SIZE_M = 4 };
 
 static gcut_options options_of(const world *w, const gcut_size *at, gcut_backend backend)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = gcut_options_read(NULL, NULL, 0);
     o.backend = backend;
     o.policy = "save-all";
     o.at = at;
@@ -216,7 +218,7 @@ static bool is_nan_at(const gcut_slot *x, int64_t i)
 }
 
 /* The same bits, but for which NaN it is, which no op defines. */
-static void same_bits(const world *w, const gcut_step *want, const gcut_step *got, const char *what)
+static void same_bits(const world *w, gcut_step *want, gcut_step *got, const char *what)
 {
     for (uint32_t k = 0; k < want->nslots; k++) {
         const gcut_slot *x = &want->slot[k], *y = &got->slot[k];
@@ -239,7 +241,7 @@ static gcut_step *random_step(world *w, gcut_graph *g, const gcut_options *o, co
     w->seed = seed;
     gcut_plan *plan = random_plan(w, gcut_problem_new(a, p->planned, &p->plan->options));
     gcut_pipeline_split(p, plan, gcut_printf(a, "%s.%s", p->primal->name, base));
-    if (o->backend == GCUT_COMPILED) gcut_pipeline_lower(p);
+    if (o->backend == GCUT_BACKEND_COMPILED) gcut_pipeline_lower(p);
     return gcut_step_of(p, a);
 }
 
@@ -257,7 +259,7 @@ static void compiled_case(void *arg)
     static const gcut_size at[] = {{"N", SIZE_N}, {"M", SIZE_M}};
     make(w, &gen);
     for (int backend = 0; backend < 2; backend++) {
-        gcut_options o = options_of(w, at, backend ? GCUT_COMPILED : GCUT_PLANNED);
+        gcut_options o = options_of(w, at, backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED);
         gcut_arena *a = gcut_arena_new(w->env, w->arena);
         gcut_step *want =
             gcut_step_of(gcut_pipeline_new(gen.b.g, &o, backend ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a), a);
@@ -266,7 +268,7 @@ static void compiled_case(void *arg)
             gcut_step *got = random_step(w, gen.b.g, &o, "again", w->index * 8 + k);
             run_step(&gen, got, 2);
             same_bits(w, want, got, backend ? "compiled" : "planned");
-            gcut_stats st = gcut_step_stats(got);
+            gcut_stats st = *gcut_step_stats(got);
             if (backend) assert_int_equal(st.peak_bytes, st.predicted_bytes);
             gcut_arena_free(got->arena);
         }
@@ -280,7 +282,7 @@ static void rounded_case(void *arg)
     static graph_gen gen;
     static const gcut_size at[] = {{"N", 40}, {"M", SIZE_M}};
     make(w, &gen);
-    gcut_options o = options_of(w, at, GCUT_PLANNED);
+    gcut_options o = options_of(w, at, GCUT_BACKEND_PLANNED);
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
     gcut_step *want = gcut_step_of(gcut_pipeline_new(gen.b.g, &o, GCUT_TO_SPLIT, a), a);
     run_step(&gen, want, 1);

@@ -14,6 +14,7 @@
 
 #include "api.h"
 #include "gradcut/gradcut_rt.h"
+#include "public.h"
 
 /* %b has N^4 elements: at 2^16 as many bytes as 2^66, which wrap to none. */
 static const char outer[] = "func @outer[N in 1..](input %x: f32[N]) -> (out y: f32[]) {\n"
@@ -35,15 +36,15 @@ static void test_overflow(void **state)
 {
     (void)state;
     gcut_ctx *ctx = new_ctx();
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
-    o.backend = GCUT_COMPILED;
+    gcut_options o = TEST_OPTIONS;
+    o.backend = GCUT_BACKEND_COMPILED;
     o.forward_only = true;
     gcut_step *s = gcut_compile(graph_from(ctx, outer), &o);
     if (!s) fail_msg("not compiled: %s", gcut_last_error(ctx));
     float *x = calloc(MANY, sizeof *x), y;
     assert_non_null(x);
     for (int i = 0; i < FEW; i++) x[i] = (float)(i + 1);
-    assert_int_equal(gcut_bind_scalar(s, "y", &y), GCUT_OK);
+    assert_int_equal(gcut_bind(s, "y", &y), GCUT_OK);
     assert_int_equal(gcut_bind(s, "x", x, MANY), GCUT_OK);
     assert_int_equal(gcut_run(s), GCUT_EDIM);
     assert_says(ctx, GCUT_EDIM, "bytes of a value");

@@ -209,7 +209,7 @@ static void golden_body(void *arg)
         "  %m = sum(%x, axes=[0])\n  %s2 = add(%s, %m)\n  return %y, %db, %s2\n}\n";
     world *w = arg;
     w->arena = w->env->arena;
-    gcut_module *m = gcut_parse(w->env, w->arena, "f.gcut", text, sizeof text - 1);
+    gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", text, sizeof text - 1);
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 8};
     gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
     gcut_plan *p = gcut_plan_make(m->graphs.at[0], &opt);
@@ -247,7 +247,7 @@ static void shape_only_body(void *arg)
         "  %db = sum(%d, axes=[0])\n  return %y, %db\n}\n";
     world *w = arg;
     w->arena = w->env->arena;
-    gcut_module *m = gcut_parse(w->env, w->arena, "f.gcut", text, sizeof text - 1);
+    gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", text, sizeof text - 1);
     gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 3};
     gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
     gcut_plan *p = gcut_plan_make(m->graphs.at[0], &opt);
@@ -291,7 +291,7 @@ static void several_body(void *arg)
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         w->arena = gcut_arena_new(w->env, w->env->arena);
         w->seed = 11;
-        gcut_module *m = gcut_parse(w->env, w->arena, "f.gcut", text, sizeof text - 1);
+        gcut_module *m = gcut_parse_module(w->env, w->arena, "f.gcut", text, sizeof text - 1);
         gcut_dim_binding at = {gcut_dim_symbol(m->dims, "N"), 7};
         gcut_plan_options opt = {.policy = ways[i].policy,
                                  .lambda = 0.05,

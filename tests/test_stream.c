@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "api.h"
+#include "public.h"
 
 /* In a build for the thread sanitizer the emitted code has it too. */
 #ifndef SANITIZED
@@ -53,7 +54,7 @@ static const struct {
 static bool streams(const char *text)
 {
     gcut_ctx *ctx = new_ctx();
-    gcut_options o = forward_options(GCUT_COMPILED, 2, NULL, 0);
+    gcut_options o = forward_options(GCUT_BACKEND_COMPILED, 2, NULL, 0);
     char *c = emitted(ctx, graph_from(ctx, text), &o);
     bool does = strstr(c, "gcut_rt_line(") != NULL;
     free(c);
@@ -94,8 +95,8 @@ static const char all[] =
 static void compare(gcut_step *want, gcut_step *got, int64_t n, int threads)
 {
     for (size_t i = 0; i < gcut_step_value_count(want); i++) {
-        gcut_value_info a = gcut_step_value_at(want, i), b;
-        assert_true(gcut_step_value(got, a.name, &b));
+        gcut_value_info a = *gcut_step_value_at(want, i), b;
+        assert_true(value_of(got, a.name, &b));
         assert_int_equal(a.bytes, b.bytes);
         if (memcmp(a.at, b.at, (size_t)a.bytes) != 0)
             fail_msg("N=%d, %d threads: %s", (int)n, threads, a.name);
@@ -115,8 +116,8 @@ static const char *const flags[] = {
 static void try_sizes(gcut_ctx *ctx, gcut_graph *g, int64_t n, int64_t c, int threads)
 {
     gcut_size at[] = {{"N", n}, {"C", c}};
-    gcut_options o = forward_options(GCUT_EAGER, 1, at, 2),
-                 k = forward_options(GCUT_COMPILED, threads, at, 2);
+    gcut_options o = forward_options(GCUT_BACKEND_EAGER, 1, at, 2),
+                 k = forward_options(GCUT_BACKEND_COMPILED, threads, at, 2);
     gcut_step *want = gcut_compile(g, &o), *got = gcut_compile(g, &k);
     must_run(ctx, want);
     must_run(ctx, got);

@@ -14,6 +14,7 @@
 
 #include "api.h"
 #include "gradcut/gradcut_rt.h"
+#include "public.h"
 
 static const char sums[] =
     "func @sums[N in 0..](input %x: f32[N, 40], input %d: f32[N, 24], input %e: f32[N, 3, 24], input %z: "
@@ -83,7 +84,7 @@ static void which_are_moved(void **state)
     (void)state;
     gcut_ctx *ctx = new_ctx();
     gcut_size at = {"N", 200};
-    gcut_options o = forward_options(GCUT_COMPILED, 2, &at, 1);
+    gcut_options o = forward_options(GCUT_BACKEND_COMPILED, 2, &at, 1);
     char *text = emitted(ctx, graph_from(ctx, sums), &o);
     const char *launches = strstr(text, "emitted_half0");
     assert_non_null(launches);
@@ -104,7 +105,7 @@ static float allowed(const char *name, float x)
 
 static void compare(gcut_ctx *ctx, gcut_graph *g, gcut_step *compiled, const gcut_size *at)
 {
-    gcut_options o = forward_options(GCUT_EAGER, 1, at, 1);
+    gcut_options o = forward_options(GCUT_BACKEND_EAGER, 1, at, 1);
     gcut_step *s = gcut_compile(g, &o);
     must_run(ctx, s);
     must_run(ctx, compiled);
@@ -116,7 +117,7 @@ static void compare(gcut_ctx *ctx, gcut_graph *g, gcut_step *compiled, const gcu
 static void same_bits(gcut_step *s, int64_t n)
 {
     gcut_value_info a, b, d;
-    assert_true(gcut_step_value(s, "s0", &a) && gcut_step_value(s, "s10", &b) && gcut_step_value(s, "d", &d));
+    assert_true(value_of(s, "s0", &a) && value_of(s, "s10", &b) && value_of(s, "d", &d));
     for (int c = 0; c < 24; c++) {
         float all = 0, product = ((const float *)a.at)[c], loop = ((const float *)b.at)[c];
         for (int k = 0; k < GCUT_RT_SUM_BLOCKS; k++) {
@@ -140,12 +141,12 @@ static void results(void **state)
     gcut_graph *g = graph_from(ctx, sums);
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
         gcut_size at = {"N", sizes[i]};
-        gcut_options o = forward_options(GCUT_COMPILED, 1 + i % 3, &at, 1);
+        gcut_options o = forward_options(GCUT_BACKEND_COMPILED, 1 + i % 3, &at, 1);
         gcut_step *s = gcut_compile(g, &o);
         if (!s) fail_msg("not compiled: %s", gcut_last_error(ctx));
         compare(ctx, g, s, &at);
         same_bits(s, sizes[i]);
-        gcut_stats st = gcut_step_stats(s);
+        gcut_stats st = *gcut_step_stats(s);
         assert_int_equal(st.peak_bytes, st.predicted_bytes);
         gcut_step_free(s);
     }

@@ -24,14 +24,14 @@ typedef struct round_trip {
 static void parse_print(void *arg)
 {
     round_trip *r = arg;
-    gcut_module *m = gcut_parse(r->env, r->env->arena, r->file, r->text, r->size);
+    gcut_module *m = gcut_parse_module(r->env, r->env->arena, r->file, r->text, r->size);
     gcut_print_module(m, &r->opt, &r->first);
 }
 
 static void again(void *arg)
 {
     round_trip *r = arg;
-    gcut_module *m = gcut_parse(r->env, r->env->arena, r->file, r->first.at, r->first.n);
+    gcut_module *m = gcut_parse_module(r->env, r->env->arena, r->file, r->first.at, r->first.n);
     gcut_print_module(m, &r->opt, &r->second);
 }
 
@@ -139,11 +139,11 @@ typedef struct graph_job {
 static void print_graphs(void *arg)
 {
     graph_job *j = arg;
-    gcut_module *m = gcut_parse(j->env, j->env->arena, j->in.path, j->in.text, j->in.size);
+    gcut_module *m = gcut_parse_module(j->env, j->env->arena, j->in.path, j->in.text, j->in.size);
     for (uint32_t i = 0; i < m->graphs.n; i++) {
         gcut_text one = {.arena = j->env->arena}, two = {.arena = j->env->arena};
         gcut_print_graph(m->graphs.at[i], NULL, &one);
-        gcut_module *alone = gcut_parse(j->env, j->env->arena, j->in.path, one.at, one.n);
+        gcut_module *alone = gcut_parse_module(j->env, j->env->arena, j->in.path, one.at, one.n);
         const gcut_graph *g = alone->graphs.at[alone->graphs.n - 1];
         assert_true(alone->graphs.n == 1 || m->graphs.at[i]->regions.n > 0);
         assert_string_equal(g->name, m->graphs.at[i]->name);
@@ -439,7 +439,7 @@ static void long_chain_body(void *arg)
         &text,
         "gcut 1\nfunc @f(input %%x: f32[]) -> () {\n %%a = neg(%%x) !200000\n return\n}\nloc !0 = \"a\":1\n");
     for (int i = 1; i <= 200000; i++) gcut_text_add(&text, "loc !%d = grad(!%d)\n", i, i - 1);
-    gcut_print_module(gcut_parse(env, env->arena, "t.gcut", text.at, text.n), NULL, &out);
+    gcut_print_module(gcut_parse_module(env, env->arena, "t.gcut", text.at, text.n), NULL, &out);
     assert_non_null(strstr(out.at, "loc !200001 = grad(!200000)\n"));
 }
 

@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include "api.h"
+#include "public.h"
 
 typedef struct model {
     const char *file, *size;
@@ -49,7 +50,7 @@ static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, const model *m, int 
                               size_t *size)
 {
     gcut_size at = {m->size, m->n};
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.at = &at;
     opt.nat = 1;
     opt.threads = threads;
@@ -57,7 +58,7 @@ static unsigned char *results(gcut_ctx *ctx, gcut_graph *g, const model *m, int 
     opt.optimizer = m->optimizer;
     gcut_step *s = gcut_compile(g, &opt);
     if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
-    gcut_stats st = gcut_step_stats(s);
+    gcut_stats st = *gcut_step_stats(s);
     assert_int_equal(st.peak_bytes, st.predicted_bytes);
     unsigned char *all = result_bytes(s, size);
     gcut_step_free(s);
@@ -70,12 +71,12 @@ static void test_agree(void **state)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_size at = {models[i].size, models[i].n};
-        gcut_options opt = GCUT_OPTIONS_DEFAULT;
+        gcut_options opt = TEST_OPTIONS;
         opt.at = &at;
         opt.nat = 1;
         opt.threads = 2;
         opt.optimizer = models[i].optimizer;
-        gcut_check_report r = gcut_ladder(load(ctx, &models[i]), &opt, NULL, 0, -1);
+        gcut_check_report r = crosscheck(load(ctx, &models[i]), &opt, NULL, 0, 0);
         if (!r.ok)
             fail_msg("%s at %s=%lld\n%s%s", models[i].file, models[i].size, (long long)models[i].n,
                      r.text ? r.text : "", gcut_last_error(ctx));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "backends.h"
+#include "public.h"
 #include "threads.h"
 
 /* Products in blocks for two threads, beside loops. */
@@ -34,7 +35,7 @@ static const char text[] =
 static gcut_step *new_step(gcut_ctx *ctx)
 {
     const gcut_size at[] = {{"N", 260}};
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     o.threads = 2;
     o.at = at;
     o.nat = 1;
@@ -48,7 +49,7 @@ static float loss_of(gcut_ctx *ctx, gcut_step *s)
 {
     gcut_value_info v;
     assert_ok(ctx, gcut_run(s));
-    assert_true(gcut_step_value(s, "loss", &v));
+    assert_true(value_of(s, "loss", &v));
     return *(float *)v.at;
 }
 

@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "driver/step.h"
+#include "public.h"
 
 /* Adds the elements of a value to a number, so that the step reads it. */
 #define READ(n, value)                                                                                       \
@@ -88,7 +89,7 @@ static void compare(gcut_step *s, const own *o, uint64_t seed)
         bool persists = v->role == GCUT_RT_PARAM || v->role == GCUT_RT_STATE || v->role == GCUT_RT_RNG;
         gcut_value_info info;
         if (v->role == GCUT_RT_GRAD) continue;
-        assert_true(gcut_step_value(s, v->name, &info));
+        assert_true(value_of(s, v->name, &info));
         assert_string_equal(gcut_rt_role_name(v->role), info.role);
         assert_int_equal(v->dtype, info.dtype);
         assert_int_equal(v->rank, info.rank);
@@ -112,7 +113,7 @@ static void compare(gcut_step *s, const own *o, uint64_t seed)
 
 static void same_as_the_step(gcut_graph *g, const char *optimizer, uint64_t seed, int threads)
 {
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.optimizer = optimizer;
     opt.seed = seed;
     opt.threads = threads;
@@ -154,7 +155,7 @@ static void models(void **state)
 
 static gcut_step *prepared(gcut_ctx *ctx, const char *text, gcut_size *n)
 {
-    gcut_options opt = GCUT_OPTIONS_DEFAULT;
+    gcut_options opt = TEST_OPTIONS;
     opt.optimizer = "sgd(lr=0.25)";
     opt.at = n;
     opt.nat = n ? 1 : 0;

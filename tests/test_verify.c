@@ -42,7 +42,7 @@ typedef struct job {
 static void prepare(void *arg)
 {
     job *j = arg;
-    j->m = gcut_parse(j->env, j->env->arena, "t.gcut", sound, strlen(sound));
+    j->m = gcut_parse_module(j->env, j->env->arena, "t.gcut", sound, strlen(sound));
     j->fwd = gcut_module_find(j->m, "fwd");
     j->bwd = gcut_module_find(j->m, "bwd");
     gcut_verify_module(j->m);

@@ -8,6 +8,7 @@
 
 #include "gradcut/gradcut.h"
 #include "partition/why.h"
+#include "public.h"
 
 static gcut_plan_options options(double lambda)
 {
@@ -263,15 +264,15 @@ static json_t *explain(gcut_graph *g, const gcut_options *o, const char *value)
 /* Peak and bytes of the flipped step are those of a step planned with that wish. */
 static void check_effect(gcut_graph *g, const char *value)
 {
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     json_t *j = explain(g, &o, value), *flipped = json_object_get(j, "flipped");
     bool saved = !strcmp(json_string_value(json_object_get(j, "state")), "saved");
-    int64_t peak = gcut_plan_peak_bytes(gcut_plan_of(g, &o));
+    int64_t peak = gcut_plan_peak_bytes(gcut_plan_new(g, &o));
     if (saved)
         o.recompute = &value, o.nrecompute = 1;
     else
         o.save = &value, o.nsave = 1;
-    const gcut_plan *other = gcut_plan_of(g, &o);
+    const gcut_plan *other = gcut_plan_new(g, &o);
     assert_non_null(other);
     assert_int_equal(json_integer_value(json_object_get(flipped, "peak_bytes")), gcut_plan_peak_bytes(other));
     assert_int_equal(json_integer_value(json_object_get(flipped, "peak_change")),
@@ -309,7 +310,7 @@ static void it_names_readers_and_their_rules(void **state)
 {
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = TEST_OPTIONS;
     gcut_graph *six = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/plans/six.gcut", NULL);
     expect(six, &o, "a",
            SAYS("%a: ", "%b mul, computed again there\n", "%db.1 mul, for the derivative of %b mul"));
@@ -320,7 +321,7 @@ static void it_names_readers_and_their_rules(void **state)
     expect(six, &o, "b",
            SAYS("%b: saved", "forced by --save %b", "without that wish it would be recomputed"));
     gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
-    o = GCUT_OPTIONS_DEFAULT;
+    o = TEST_OPTIONS;
     expect(lstm, &o, "gi", SAYS("in each step of %h:\n%gi: recomputed", "if saved: peak "));
     assert_null(gcut_explain(six, &o, "aa", false));
     assert_non_null(strstr(gcut_last_error(ctx), "there is no value %aa"));

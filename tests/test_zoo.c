@@ -136,7 +136,8 @@ static void compiled(run_case *c, const zoo_case *z, const outcome *stated, cons
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         outcome *o = k ? &got : &first;
         if (k == 1 && !is_native()) continue;
-        if (!train(c, compile(c, GCUT_COMPILED, ways[k].policy, ways[k].threads, false, ADAMW), o)) break;
+        if (!train(c, compile(c, GCUT_BACKEND_COMPILED, ways[k].policy, ways[k].threads, false, ADAMW), o))
+            break;
         if (z->interpreted) compare(c, ways[k].label, z->n, o, stated, want);
         if (k) same_bits(c, ways[k].label, z->n, o, &first);
     }
@@ -155,8 +156,8 @@ static int try_model(const zoo_case *z)
     c.g = load(c.ctx, z);
     if (CHECK(&c, c.g, "not built")) {
         if (z->interpreted) {
-            train(&c, compile(&c, GCUT_EAGER, "mincut", 1, true, ADAMW), &want);
-            train(&c, compile(&c, GCUT_EAGER, "mincut", 1, false, ADAMW), &stated);
+            train(&c, compile(&c, GCUT_BACKEND_EAGER, "mincut", 1, true, ADAMW), &want);
+            train(&c, compile(&c, GCUT_BACKEND_EAGER, "mincut", 1, false, ADAMW), &stated);
         }
         if (c.nwrong == 0) compiled(&c, z, &stated, &want);
     }

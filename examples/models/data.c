@@ -13,9 +13,9 @@
 
 static gcut_value_info input(gcut_step *step, const char *name)
 {
-    gcut_value_info v;
-    if (!gcut_step_value(step, name, &v) || !v.at) die("the model has no input %s", name);
-    return v;
+    const gcut_value_info *v = gcut_step_value(step, name);
+    if (!v || (!v->bound && !gcut_fill(step, name))) die("the model has no input %s", name);
+    return *gcut_step_value(step, name);
 }
 
 static int64_t count(const gcut_value_info *v)

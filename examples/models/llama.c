@@ -9,6 +9,7 @@
  * Grouped queries: Ainslie et al., EMNLP 2023.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "models.h"
 

@@ -60,7 +60,7 @@ static gcut_val make(net *n, const char *layer, const char *name, gcut_shape sha
     for (int d = 0; d < shape.rank; d++) count *= shape.dim[d];
     n->parameters += count;
     n->seed++;
-    return gcut_init(gcut_param(n->g, name_of(n, layer, name).at, n->dtype, shape), contents);
+    return gcut_initial(gcut_param(n->g, name_of(n, layer, name).at, n->dtype, shape), contents);
 }
 
 gcut_val net_normal(net *n, const char *layer, const char *name, gcut_shape shape, double deviation)
@@ -81,7 +81,7 @@ gcut_val net_state(net *n, const char *layer, const char *name, gcut_shape shape
 {
     char contents[64];
     snprintf(contents, sizeof contents, "splat(%.6g)", value);
-    return gcut_init(gcut_state(n->g, name_of(n, layer, name).at, n->dtype, shape), contents);
+    return gcut_initial(gcut_state(n->g, name_of(n, layer, name).at, n->dtype, shape), contents);
 }
 
 gcut_val net_ids(net *n, const char *name, gcut_shape shape, int64_t below)

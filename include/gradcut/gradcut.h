@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gradcut: differentiate a tensor graph, cut it into a forward and a backward
- * half, compile both for the CPU.
+ * gradcut: differentiate a tensor graph, cut it into a forward and a backward graph, compile both for the
+ * CPU.
  *
- * Objects belong to a context and die with it.  No function prints, exits or
- * aborts on wrong input: it returns NULL, a null value or a status, and the
- * context holds the sentence (gcut_last_error).  Two contexts may be used from
- * two threads; one context may not.
+ * Errors.  A function that makes something returns NULL on failure, any other a status that is not GCUT_OK,
+ * and the context holds the sentence: gcut_last_error.  No function prints, exits or aborts on wrong input,
+ * and none crashes on NULL: the error says which argument it was.  An error that no context can hold, since
+ * the handle itself was NULL, is at gcut_last_error(NULL).
+ *
+ * Ownership.  What a function makes is the caller's until its free function is called; gcut_ctx_free frees
+ * what is left of it.  A pointer to const is borrowed, and its comment says for how long.
+ *
+ * Structures that the caller fills (options) mean their defaults by zero and may grow: the macros pass their
+ * size.  Structures that the library fills are handed out by pointer and may grow at their end.
+ *
+ * Threads.  Two contexts may be used from two threads; one context, and what was made from it, may not.
  */
 #ifndef GRADCUT_H
 #define GRADCUT_H
@@ -14,9 +22,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "gradcut/status.h"
+#include "gradcut/version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,18 +45,41 @@ typedef struct gcut_allocator {
     void *user;
 } gcut_allocator;
 
-/* allocator NULL = the C library's. NULL when memory is short. */
+/* allocator NULL = the C library's.  NULL when memory is short. */
 GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
+/* Frees everything that was made from it and not freed.  NULL is allowed, as in every free function. */
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
-/* The first error since the last clear: "file:line:col: error: sentence", the line and a caret; "" when there
- * is none. */
-GCUT_API const char *gcut_last_error(gcut_ctx *ctx);
+
+/* What a context calls while it works; a member that is NULL is not called. */
+typedef struct gcut_hooks {
+    /* `done` of `total` parts of `what` are done; total 0 = not known.  Called at least once for each plan,
+     * each compiler run and each measurement.  true cancels: the call under way frees what it made and
+     * returns NULL or GCUT_ECANCELLED. */
+    bool (*progress)(void *user, const char *what, size_t done, size_t total);
+    /* A sentence for a log: the compiler's command line, what the cache of compiled steps did. */
+    void (*log)(void *user, const char *sentence);
+    void *user;
+} gcut_hooks;
+/* Copied; NULL = none. */
+GCUT_API gcut_status gcut_ctx_set_hooks(gcut_ctx *ctx, const gcut_hooks *hooks);
+
+/* What the last failed call said: "file:line:col: error: sentence", the line and a caret, for each of its
+ * errors;
+ * "" when none failed since gcut_clear_errors.  ctx NULL: what the last call of this thread said that had no
+ * context to tell.  Valid until the next call on the context. */
+GCUT_API const char *gcut_last_error(const gcut_ctx *ctx);
+/* Its status; GCUT_OK when no call failed since gcut_clear_errors. */
 GCUT_API gcut_status gcut_last_status(const gcut_ctx *ctx);
+/* Every error since gcut_clear_errors, oldest first; "" past the last.  Valid until gcut_clear_errors. */
 GCUT_API size_t gcut_error_count(const gcut_ctx *ctx);
-GCUT_API const char *gcut_error(gcut_ctx *ctx, size_t i);
+GCUT_API const char *gcut_error(const gcut_ctx *ctx, size_t i);
 GCUT_API void gcut_clear_errors(gcut_ctx *ctx);
 GCUT_API const char *gcut_status_text(gcut_status s);
+/* "1.0.0", of the library that runs; GCUT_VERSION_MAJOR, _MINOR and _PATCH are those of this header. */
 GCUT_API const char *gcut_version(void);
+
+/* Frees a string or a report that a function of this header returned as the caller's. */
+GCUT_API void gcut_free(void *made);
 
 /* ---- sizes and types ---- */
 
@@ -86,11 +117,22 @@ typedef struct gcut_val {
 } gcut_val;
 
 GCUT_API gcut_graph *gcut_graph_new(gcut_ctx *ctx, const char *name);
+/* false: a call on it failed, or g is NULL. */
 GCUT_API bool gcut_graph_ok(const gcut_graph *g);
 /* A function of a text file ("-" = standard input); fn NULL = its last one.  NULL on any error. */
 GCUT_API gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn);
+/* The same from memory: `length` bytes, or up to the first 0 for GCUT_TO_NUL.  `name` stands for the file in
+ * errors and tables; NULL = "<memory>".  Files that the text names are searched beside it: `name` may be a
+ * path. */
+#define GCUT_TO_NUL SIZE_MAX
+GCUT_API gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const char *name,
+                                const char *fn);
+/* Frees the graph with every function of its file, and those made by gcut_function; its values are then void.
+ * Steps and plans made from it stay. */
+GCUT_API void gcut_graph_free(gcut_graph *g);
 /* The i-th function of the file that g comes from, in its order; NULL past the last. */
 GCUT_API gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i);
+/* As long as the graph; "" for NULL. */
 GCUT_API const char *gcut_graph_name(const gcut_graph *g);
 
 /* Where a builder call stands; the macros below pass their own line. */
@@ -114,7 +156,7 @@ GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
 /* What a param or state begins with where nobody binds it, as `data` in the text IR: "splat(1)",
  * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")". Returns
  * it. */
-GCUT_API gcut_val gcut_init_at(gcut_here at, gcut_val param, const char *contents);
+GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
 /* An integer input takes values lo <= i < hi: what an unbound one is drawn from. Returns it. */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
 /* Of any value; rank 0 and -1 for a null value. */
@@ -136,7 +178,7 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
 #define gcut_apply_multi(g, op, in, n, attrs, out, nout)                                                     \
     gcut_apply_multi_at(GCUT_HERE, g, op, in, n, attrs, out, nout)
-#define gcut_init(param, contents) gcut_init_at(GCUT_HERE, param, contents)
+#define gcut_initial(param, contents) gcut_initial_at(GCUT_HERE, param, contents)
 #define gcut_range(input, lo, hi) gcut_range_at(GCUT_HERE, input, lo, hi)
 
 /* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
@@ -352,9 +394,20 @@ GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, cons
     gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
 #define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
 
-/* ---- what to make of it ---- */
+/* ---- options ---- */
 
-typedef enum gcut_backend { GCUT_EAGER, GCUT_JOINT_BACKEND, GCUT_PLANNED, GCUT_COMPILED } gcut_backend;
+typedef enum gcut_backend {
+    GCUT_BACKEND_COMPILED = 0, /* kernels */
+    GCUT_BACKEND_EAGER = 1,    /* the interpreter, forward with a tape: saves everything */
+    GCUT_BACKEND_JOINT = 2,    /* the joint graph, interpreted */
+    GCUT_BACKEND_PLANNED = 3   /* the forward and the backward graph, interpreted */
+} gcut_backend;
+
+/* What a run does about inputs that were not given. */
+typedef enum gcut_unbound {
+    GCUT_UNBOUND_REFUSED = 0,
+    GCUT_UNBOUND_RANDOM = 1 /* floats normal(0, 1), integers from their range, from options.seed */
+} gcut_unbound;
 
 typedef struct gcut_size { /* a symbol's size where plans are priced */
     const char *name;
@@ -363,94 +416,143 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
 
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
+#define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
+#define GCUT_SAVE_NOTHING INT64_C(-1)
 
+/* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
+ * every function that takes options.  The members, their ranges and their defaults are the rows of
+ * gradcut/options.def, which the command line reads as well. */
 typedef struct gcut_options {
     gcut_backend backend;
-    const char *policy;   /* who decides what is saved: one of GCUT_POLICIES; B is a number from 0 to 1 */
-    double lambda;        /* price of a saved byte in ns, 0 to 1e100 */
-    int64_t budget;       /* bytes that the peak of the whole step may take; 0 = no limit */
-    int64_t saved_budget; /* bytes that may be saved for the backward half; -1 = no limit. Excludes budget */
-    const char *plan;     /* a plan file to follow instead of deciding; NULL = none */
+    gcut_unbound unbound;
+    const char *policy;   /* who decides what is saved: one of GCUT_POLICIES, B from 0 to 1; NULL = mincut */
+    double lambda;        /* price of a saved byte in ns; 0 = 0.05; or GCUT_LAMBDA_FASTEST */
+    int64_t budget;       /* bytes that the peak of a training step may take; 0 = no limit */
+    int64_t saved_budget; /* bytes that may be saved; 0 = no limit; or GCUT_SAVE_NOTHING.  Excludes budget */
+    const char *plan;     /* a plan file to replay instead of deciding; NULL = none */
     const char *save_dtype; /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
-    const char *machine; /* file of a machine model or "shipped"; NULL = GRADCUT_MACHINE, else what calibrate
-                            wrote, else the shipped one */
+    const char *machine;    /* file of a machine model, or "shipped"; NULL = GRADCUT_MACHINE, else what
+                               calibrate wrote, else the shipped one */
     const char *optimizer;  /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
-    bool keep_grads;        /* results keep gradients beside an optimizer */
-    const char *loss;       /* NULL = the only scalar float out */
-    const char *const *wrt; /* globs over parameter names; NULL = every float param */
+    const char *loss;       /* the result to differentiate; NULL = the only scalar float out */
+    const char *dump;       /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
+    const char *const *wrt; /* globs over the names of what to differentiate by; none = every float param */
     size_t nwrt;
-    /* sizes to be fast at; a symbol not named takes the smallest it allows that is >= 4 */
-    const gcut_size *at;
+    const gcut_size
+        *at; /* sizes to be fast at; a symbol not named takes the smallest it allows that is >= 4 */
     size_t nat;
-    const char *const *save, *const *recompute; /* value names forced either way */
+    const char *const *save, *const *recompute; /* names of values that must be saved, or recomputed */
     size_t nsave, nrecompute;
     int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
-    bool forward_only; /* no derivative */
-    bool exact;        /* interpreted backends compute in f64 */
     uint64_t seed;     /* of what is neither bound nor declared as data */
-    const char *dump;  /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
-    bool symbolic;     /* printed plans show types and bytes as formulas of the symbols */
+    bool keep_grads;   /* results keep gradients beside an optimizer */
+    bool forward_only; /* no derivative */
+    bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
 } gcut_options;
-#define GCUT_OPTIONS_DEFAULT                                                                                 \
-    ((gcut_options){.backend = GCUT_COMPILED, .policy = "mincut", .lambda = 0.05, .saved_budget = -1})
+
+/* ---- looking at a graph ---- */
 
 typedef enum gcut_stage_name {
-    GCUT_STAGE_PRIMAL,
-    GCUT_STAGE_JOINT,
-    GCUT_STAGE_SPLIT,
-    GCUT_STAGE_KERNEL
+    GCUT_STAGE_PRIMAL = 0,
+    GCUT_STAGE_JOINT = 1,
+    GCUT_STAGE_SPLIT = 2,
+    GCUT_STAGE_KERNEL = 3
 } gcut_stage_name;
 
-/* Canonical text of a stage; opt NULL = defaults.  The string belongs to the context.  NULL on error. */
-GCUT_API const char *gcut_show(gcut_graph *g, const gcut_options *opt, gcut_stage_name stage, bool locations);
-/* What is supported: every op of the table, or with a model those in it, with its kernel for each dtype and
- * its derivatives; as a table or as JSON.  The string belongs to the context. */
-GCUT_API const char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
-/* One sentence on what is in a graph. */
-GCUT_API const char *gcut_describe(gcut_graph *g);
+/* Canonical text of a stage; opt NULL = defaults.  The caller's (gcut_free).  NULL on error. */
+GCUT_API char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_stage_name stage,
+                               bool locations);
+#define gcut_show(g, opt, stage, locations) gcut_show_sized(g, opt, sizeof(gcut_options), stage, locations)
+/* One sentence on what is in a graph.  The caller's (gcut_free). */
+GCUT_API char *gcut_describe(gcut_graph *g);
 
-GCUT_API const gcut_plan *gcut_plan_of(gcut_graph *g, const gcut_options *opt);
-GCUT_API void gcut_plan_print(const gcut_plan *plan, FILE *out);
-GCUT_API void gcut_saved_print(const gcut_plan *plan, FILE *out);
-GCUT_API void gcut_plan_print_json(const gcut_plan *plan, FILE *out);
-/* Why a value of the plan is saved or recomputed, as text or JSON: the deciding arc, the cheapest plan in
- * which it is the other way, who reads it, and what peak and time would be.  Lives as long as the context;
- * NULL after a failure, such as an unknown name. */
-GCUT_API const char *gcut_explain(gcut_graph *g, const gcut_options *opt, const char *value, bool json);
-/* Two plan files on one axis, as text or JSON: the values that they treat differently, and both totals. Lives
- * as long as the context; *equal tells whether any value differs.  NULL after a failure. */
-GCUT_API const char *gcut_compare_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal);
+/* What is supported: every op of the table, or with a model those in it, with its kernel for each dtype and
+ * its derivatives; as a table or as JSON.  The caller's (gcut_free). */
+GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
+
+/* ---- plans ---- */
+
+/* A plan at options.at.  NULL on error.  Free it with gcut_plan_free. */
+GCUT_API gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t size);
+#define gcut_plan_new(g, opt) gcut_plan_new_sized(g, opt, sizeof(gcut_options))
+/* Not of a step's plan, which the step owns. */
+GCUT_API void gcut_plan_free(gcut_plan *plan);
+/* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
+ * options.plan replays.  symbolic: types and bytes as formulas of the symbols.  The caller's (gcut_free). */
+GCUT_API char *gcut_plan_text(const gcut_plan *plan, bool symbolic);
+GCUT_API char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic);
+GCUT_API char *gcut_plan_json(const gcut_plan *plan);
+/* Bytes; -1 for NULL. */
 GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
-GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole step, predicted */
+GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole training step, predicted */
+
+/* Why a value of the plan is saved or recomputed, as text or JSON: the deciding arc, the cheapest plan in
+ * which it is the other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL
+ * after a failure, such as an unknown name. */
+GCUT_API char *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *value,
+                                  bool json);
+#define gcut_explain(g, opt, value, json) gcut_explain_sized(g, opt, sizeof(gcut_options), value, json)
+/* Two plan files on one axis, as text or JSON: the values that they treat differently, and both totals.  The
+ * caller's (gcut_free); *equal (may be NULL) tells whether no value differs.  NULL after a failure. */
+GCUT_API char *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal);
 
 /* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
-GCUT_API gcut_status gcut_emit_files(gcut_graph *g, const gcut_options *opt, const char *base, bool shared);
+GCUT_API gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                           const char *base, bool shared);
+#define gcut_emit_files(g, opt, base, shared)                                                                \
+    gcut_emit_files_sized(g, opt, sizeof(gcut_options), base, shared)
 
 /* ---- running ---- */
 
-/* NULL on error.  Sizes are not needed yet: one step serves every size its symbols allow. */
-GCUT_API gcut_step *gcut_compile(gcut_graph *g, const gcut_options *opt);
-GCUT_API void gcut_step_free(gcut_step *step); /* or with the context */
-GCUT_API const gcut_plan *gcut_step_plan(const gcut_step *step);
+/* NULL on error.  Sizes are not needed yet: one step serves every size its symbols allow.  The step stays
+ * when the graph is freed. */
+GCUT_API gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size);
+#define gcut_compile(g, opt) gcut_compile_sized(g, opt, sizeof(gcut_options))
+GCUT_API void gcut_step_free(gcut_step *step);
+/* As long as the step; NULL for a step without derivatives. */
+GCUT_API const gcut_plan *gcut_step_plan(gcut_step *step);
 
-/* Binds a parameter, input, state or cotangent (by its name) or a result ("loss", "grad.w") to memory of the
- * caller, packed row-major, of the declared dtype; it stays the caller's and must outlive the run.  A bool is a
- * byte 0 or 1, which runs do not check: what they compute of another byte is not defined.  What is
- * not bound the step owns: see gcut_step_value.  gcut_bind(step, "x", buf, 32, 784). */
+/* Binds a parameter, input, state or cotangent by its name, or a result ("loss", "grad.w"), to memory of the
+ * caller: packed row-major, of the declared dtype, aligned for it; it stays the caller's and must outlive the
+ * runs.  gcut_bind(step, "x", buffer, 32, 784); no sizes for a scalar.  Binding the same value again replaces
+ * its memory; another size places the arena anew before the next run.  A bool is a byte 0 or 1, which runs do not
+ * check: what they compute of another byte is not defined. */
 GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims);
-#define gcut_bind(step, name, at, ...)                                                                       \
-    gcut_bind_n(step, name, at, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                   \
-                (int64_t[]){__VA_ARGS__})
-#define gcut_bind_scalar(step, name, at) gcut_bind_n(step, name, at, 0, NULL)
+/* The same for what the step only reads: refused for results and for what it updates. */
+GCUT_API gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const void *at, int rank,
+                                       const int64_t *dims);
+/* The same for a copy: the step keeps one of its own, which it also updates. */
+GCUT_API gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank,
+                                const int64_t *dims);
+#ifndef __cplusplus
+/* Of a list that is never empty: its first item, and what follows. */
+#define GCUT_FIRST(first, ...) first
+#define GCUT_REST(first, ...) __VA_ARGS__
+#define GCUT_SIZES(...)                                                                                      \
+    (const int64_t[])                                                                                        \
+    {                                                                                                        \
+        GCUT_REST(__VA_ARGS__)                                                                               \
+    }
+#define GCUT_BIND(call, step, name, ...)                                                                     \
+    call(step, name, GCUT_FIRST(__VA_ARGS__), (int)(sizeof(GCUT_SIZES(__VA_ARGS__)) / sizeof(int64_t)) - 1,  \
+         GCUT_SIZES(__VA_ARGS__))
+#define gcut_bind(step, name, ...) GCUT_BIND(gcut_bind_n, step, name, __VA_ARGS__, 0)
+#define gcut_bind_input(step, name, ...) GCUT_BIND(gcut_bind_input_n, step, name, __VA_ARGS__, 0)
+#define gcut_set(step, name, ...) GCUT_BIND(gcut_set_n, step, name, __VA_ARGS__, 0)
+#endif
 
-/* Fixes the sizes from what is bound (and opt.at), places the arena, and fills what the step owns: data
+/* The step's own memory of a value that is not bound, prepared, for the caller to write: it counts as given
+ * until the sizes change.  NULL on error. */
+GCUT_API void *gcut_fill(gcut_step *step, const char *name);
+
+/* Fixes the sizes from what is bound (and options.at), places the arena, and fills what the step owns: data
  * declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents, else random from
- * the seed, keys included. gcut_run calls it when needed. */
+ * the seed, keys included.  gcut_run calls it when needed. */
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
-/* Forward, backward and updates. */
+/* Forward, backward and updates.  Refuses inputs that nobody gave (options.unbound). */
 GCUT_API gcut_status gcut_run(gcut_step *step);
-/* The forward half alone: what it returns, and of gradients what the plan makes it compute with the loss
+/* The forward graph alone: what it returns, and of gradients what the plan makes it compute with the loss
  * (doc/partition.md, "Loss heads").  Gradients are complete after gcut_run. */
 GCUT_API gcut_status gcut_run_forward(gcut_step *step);
 
@@ -459,16 +561,17 @@ typedef struct gcut_value_info {
     const char *role; /* "param", "input", "state", "rng", "cotan", "out", "grad" */
     int dtype;
     int rank;
-    int64_t dim[GCUT_MAX_RANK];
-    int64_t bytes;
-    void *at;     /* the caller's or the step's memory; NULL before gcut_prepare */
-    bool bound;   /* by the caller */
-    bool updated; /* a param or state that the step overwrites with its next value */
+    int64_t dim[GCUT_MAX_RANK]; /* valid after gcut_prepare */
+    int64_t bytes;              /* likewise */
+    void *at;                   /* the caller's or the step's memory; NULL before gcut_prepare */
+    bool bound;                 /* by the caller, or set */
+    bool updated;               /* a param or state that the step overwrites with its next value */
 } gcut_value_info;
 GCUT_API size_t gcut_step_value_count(const gcut_step *step);
-GCUT_API gcut_value_info gcut_step_value_at(const gcut_step *step, size_t i);
-/* false: no such value. */
-GCUT_API bool gcut_step_value(const gcut_step *step, const char *name, gcut_value_info *out);
+/* As long as the step; brought up to date by each call.  NULL: there is no i-th value. */
+GCUT_API const gcut_value_info *gcut_step_value_at(gcut_step *step, size_t i);
+/* The same by name; NULL, with an error that lists the names: no such value. */
+GCUT_API const gcut_value_info *gcut_step_value(gcut_step *step, const char *name);
 
 typedef struct gcut_stats {
     int64_t peak_bytes; /* measured: bytes of every bound or owned value plus the arena actually touched */
@@ -479,36 +582,37 @@ typedef struct gcut_stats {
     const char *blis; /* BLIS's kernels for this machine; "none": interpreted */
     const char *gemm; /* the register block of large products: "avx512", our own, or as blis */
 } gcut_stats;
-/* Valid after a run.  Measuring the touched arena reads all of it once. */
-GCUT_API gcut_stats gcut_step_stats(gcut_step *step);
+/* Valid after a run.  Measuring the touched arena reads all of it once.  As long as the step, brought up to
+ * date by each call; NULL for NULL. */
+GCUT_API const gcut_stats *gcut_step_stats(gcut_step *step);
 
 /* One kernel launch of the emitted code, or a matrix product with the epilogue that runs behind it.  Of every
- * run in one step together: a loop's body runs its launches many times. */
+ * run in one training step together: a loop's body runs its launches many times. */
 typedef struct gcut_kernel_time {
-    const char *class;      /* "gemm", "loop", "row loop", …: kernels that are predicted alike */
+    const char *family;     /* "gemm", "loop", "row loop", …: kernels that are predicted alike */
     const char *value, *op; /* the last value that it makes, and by which op */
     const char *where;      /* its source line, "" = unknown */
-    bool backward;          /* half */
+    bool backward;          /* of the backward graph */
     int launch;             /* k<launch> of the emitted code */
-    double runs;            /* in one step */
+    double runs;            /* in one training step */
     double predicted_ns, measured_ns;
     double flops; /* of products, convolutions and attention: two per multiply-add */
     double bytes; /* read and written */
 } gcut_kernel_time;
 
 typedef struct gcut_profile {
-    double predicted_ns;               /* of the step: the sum over kernels */
-    double best_ns, median_ns, p90_ns; /* of the steps, measured without the clock between kernels */
-    double flops, bytes;               /* of one step */
+    double predicted_ns;               /* of a training step: the sum over kernels */
+    double best_ns, median_ns, p90_ns; /* measured without the clock between kernels */
+    double flops, bytes;               /* of one training step */
     double peak_flops, peak_bytes;     /* a second, by the machine model: large products, memory */
     int threads, steps;
     size_t n;
-    const gcut_kernel_time *at; /* in running order; belongs to the step */
+    const gcut_kernel_time *at; /* in running order */
 } gcut_profile;
 /* Runs a step compiled with options.profile twice to warm up, then `steps` times as it is and as many times
- * timing each kernel, of which it takes the median.  These steps train like any others.  GCUT_EUSAGE: not
- * compiled, or without options.profile. */
-GCUT_API gcut_status gcut_step_profile(gcut_step *step, int steps, gcut_profile *out);
+ * timing each kernel, of which it takes the median.  These runs train like any others.  The caller's
+ * (gcut_free); NULL with GCUT_EUSAGE: not compiled, or without options.profile. */
+GCUT_API gcut_profile *gcut_step_profile(gcut_step *step, int steps);
 
 /* ---- checking ---- */
 
@@ -517,84 +621,90 @@ typedef struct gcut_check_report {
     double max_rel_error;
     const char *worst; /* which value */
     int64_t worst_index;
-    const char *culprit; /* ladder: the first op that differs, with its source line; else NULL */
+    const char *culprit; /* crosscheck: the first op that differs, with its source line; else NULL */
     const char *text;    /* a table for people */
     const char *json;
 } gcut_check_report;
 
-/* Binds from files the way gcut_bind does from memory; used by both checks and the command line. */
+/* A value of a step and the .npy file that it is read from. */
 typedef struct gcut_feed {
     const char *name, *npy;
 } gcut_feed;
+/* gcut_set from each file, whose dtype must be the declared one. */
 GCUT_API gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n);
 GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, const char *npy);
 
-/* Runs every backend on the same values; tol < 0 = by dtype.  NULL text on error. */
-GCUT_API gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
-                                       size_t nfeed, double tol);
-/* Gradients against central differences in f64; tol < 0 = 1e-5.  Elements where the loss has a kink are
- * counted in the text and left out. */
-GCUT_API gcut_check_report gcut_gradcheck(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed,
-                                          size_t nfeed, double tol);
+/* Runs every backend on the same values; what is not fed is random.  tol 0 = by dtype.  The caller's
+ * (gcut_free); NULL on error. */
+GCUT_API gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                                  const gcut_feed *feed, size_t nfeed, double tol);
+#define gcut_crosscheck(g, opt, feed, nfeed, tol)                                                            \
+    gcut_crosscheck_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
+/* Gradients against central differences in f64; tol 0 = 1e-5.  Elements where the loss has a kink are counted
+ * in the text and left out.  The caller's (gcut_free); NULL on error. */
+GCUT_API gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                                 const gcut_feed *feed, size_t nfeed, double tol);
+#define gcut_gradcheck(g, opt, feed, nfeed, tol)                                                             \
+    gcut_gradcheck_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
 
 /* ---- the machine model ---- */
 
 typedef struct gcut_calibrate_options {
     int threads;      /* the most that are measured; 0 = OMP_NUM_THREADS, else every core */
-    double seconds;   /* of measuring; compiling comes on top */
+    double seconds;   /* of measuring; compiling comes on top; 0 = 30 */
     const char *path; /* file to write; NULL = where models are looked for, "" = none */
-    void (*progress)(void *user, const char *what, double done); /* 0 <= done < 1; NULL = none */
-    void *user;
 } gcut_calibrate_options;
-#define GCUT_CALIBRATE_DEFAULT                                                                               \
-    {                                                                                                        \
-        .seconds = 30                                                                                        \
-    }
+
+typedef struct gcut_machine_report {
+    const char *text, *json; /* the model as a table, and as the file has it */
+} gcut_machine_report;
 
 /* Measures this machine and writes its model, by which plans are then priced.  opt NULL = defaults.  The
- * model as a table and as JSON, which may be NULL, belong to the context. */
-GCUT_API gcut_status gcut_calibrate(gcut_ctx *ctx, const gcut_calibrate_options *opt, const char **text,
-                                    const char **json);
+ * caller's (gcut_free); NULL on error. */
+GCUT_API gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt,
+                                                   size_t size);
+#define gcut_calibrate(ctx, opt) gcut_calibrate_sized(ctx, opt, sizeof(gcut_calibrate_options))
 
 /* ---- the frontier ---- */
 
-/* One plan of a sweep. */
-typedef struct gcut_sweep_point {
+/* One plan of a frontier. */
+typedef struct gcut_frontier_point {
     const char *label;  /* "lambda 0.31"; of a baseline its policy */
     const char *policy; /* "mincut" unless a baseline */
     bool baseline;
     double lambda; /* at which it was found, where that says anything */
     int64_t saved_bytes;
-    int64_t peak_predicted; /* of the whole step, exact */
+    int64_t peak_predicted; /* of the whole training step, exact */
     int64_t peak_measured;  /* -1: not measured */
-    size_t recomputed;      /* values computed in both halves */
+    size_t recomputed;      /* values computed in both graphs */
     double cost_ns;         /* of saving and recomputing, predicted */
     double step_ns_predicted;
     /* NAN: not measured; the spread is half the distance between the quartiles */
     double step_ns_best, step_ns_median, step_ns_spread;
     double ours_ns;   /* a baseline's: the fastest point at its peak, in the best kind of time there is */
-    const char *plan; /* its JSON */
-} gcut_sweep_point;
+    const char *plan; /* its plan file */
+} gcut_frontier_point;
 
-typedef struct gcut_sweep {
+typedef struct gcut_frontier {
     size_t n;
-    const gcut_sweep_point *point; /* by falling peak, then the baselines */
-    size_t plans, frontier;        /* tried; of those, how many no other beats both in peak and time */
+    const gcut_frontier_point *point; /* by falling peak, then the baselines */
+    size_t plans, frontier;           /* tried; of those, how many no other beats both in peak and time */
     const char *text, *csv, *json, *svg;
-} gcut_sweep;
+} gcut_frontier;
 
-typedef struct gcut_sweep_options {
+typedef struct gcut_frontier_options {
     int points; /* shown of the frontier, its ends among them; 0 = 12 */
     int rounds; /* > 0: compile the points, run them in turn so often */
     const gcut_feed *feed;
     size_t nfeed;
-    void (*progress)(void *user, const char *doing, size_t done, size_t all);
-    void *user;
-} gcut_sweep_options;
+} gcut_frontier_options;
 
-/* Plans from the fastest to the smallest, and the other policies beside them.  text NULL on error; everything
- * belongs to the context. */
-GCUT_API gcut_sweep gcut_sweep_of(gcut_graph *g, const gcut_options *opt, const gcut_sweep_options *how);
+/* Plans from the fastest to the smallest, and the other policies beside them.  The caller's (gcut_free); NULL
+ * on error. */
+GCUT_API gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                                const gcut_frontier_options *how, size_t how_size);
+#define gcut_frontier_new(g, opt, how)                                                                       \
+    gcut_frontier_new_sized(g, opt, sizeof(gcut_options), how, sizeof(gcut_frontier_options))
 
 /* ---- the cache of compiled steps ---- */
 
@@ -612,6 +722,19 @@ GCUT_API gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed);
 
 #ifdef __cplusplus
 }
+
+/* gcut_bind(step, "x", buffer, 32, 784) and its kind: the sizes are what follows. */
+#define GCUT_BIND(name, type)                                                                                \
+    template <typename... Sizes>                                                                             \
+    inline gcut_status name(gcut_step *step, const char *value, type at, Sizes... sizes)                     \
+    {                                                                                                        \
+        const int64_t dims[sizeof...(sizes) + 1] = {static_cast<int64_t>(sizes)..., 0};                      \
+        return name##_n(step, value, at, static_cast<int>(sizeof...(sizes)), dims);                          \
+    }
+GCUT_BIND(gcut_bind, void *)
+GCUT_BIND(gcut_bind_input, const void *)
+GCUT_BIND(gcut_set, const void *)
+#undef GCUT_BIND
 #endif
 
 #endif

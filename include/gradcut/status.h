@@ -19,7 +19,8 @@
     X(EUSAGE, "a call that the API does not allow")                                                          \
     X(EDIM, "a size does not fit its declaration")                                                           \
     X(EINDEX, "an index is out of its range")                                                                \
-    X(ECHECK, "a check failed")
+    X(ECHECK, "a check failed")                                                                              \
+    X(ECANCELLED, "cancelled by the progress hook")
 
 typedef enum gcut_status {
 #define GCUT_X(name, text) GCUT_##name,

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "gradcut/gradcut.h"
 #include "partition/plan_file.h"
+#include "public.h"
 
 typedef struct job {
     gcut_env *env;
@@ -42,9 +43,9 @@ static void follow(const uint8_t *data, size_t size)
     if (write(fd, data, size) == (ssize_t)size) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
         gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/plans/six.gcut", NULL);
-        gcut_options o = GCUT_OPTIONS_DEFAULT;
+        gcut_options o = TEST_OPTIONS;
         o.plan = path;
-        if (!gcut_plan_of(g, &o) && !gcut_error_count(ctx)) abort();
+        if (!gcut_plan_new(g, &o) && !gcut_error_count(ctx)) abort();
         gcut_ctx_free(ctx);
     }
     close(fd);

@@ -20,7 +20,7 @@ static void parse_print(void *arg)
 {
     job *j = arg;
     j->out.arena = j->env->arena;
-    gcut_print_module(gcut_parse(j->env, j->env->arena, "fuzz.gcut", j->text, j->size), NULL, &j->out);
+    gcut_print_module(gcut_parse_module(j->env, j->env->arena, "fuzz.gcut", j->text, j->size), NULL, &j->out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -49,11 +49,7 @@ static void check(gcut_ctx *ctx, bool good)
 static void at_run_time(const char *file, weights w, float *losses)
 {
     float loss = 0;
-#ifdef GCUT_OPTIONS_DEFAULT
-    gcut_options options = GCUT_OPTIONS_DEFAULT;
-#else
     gcut_options options = {0};
-#endif
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     options.optimizer = "sgd(lr=0.1)";
     gcut_graph *g = gcut_load(ctx, file, NULL);
@@ -64,7 +60,7 @@ static void at_run_time(const char *file, weights w, float *losses)
     check(ctx, gcut_bind(step, "w2", w.w2, HIDDEN, CLASSES) == GCUT_OK);
     check(ctx, gcut_bind(step, "x", x, ROWS, IN) == GCUT_OK);
     check(ctx, gcut_bind(step, "t", t, ROWS) == GCUT_OK);
-    check(ctx, gcut_bind_n(step, "loss", &loss, 0, NULL) == GCUT_OK);
+    check(ctx, gcut_bind(step, "loss", &loss) == GCUT_OK);
     for (int i = 0; i < STEPS; i++) {
         check(ctx, gcut_run(step) == GCUT_OK);
         losses[i] = loss;

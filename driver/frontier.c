@@ -3,12 +3,13 @@
  * The frontier of a graph: every offer with its exact peak, what no other offer beats, a few of those shown,
  * and the other policies beside them.
  */
-#include "driver/sweep.h"
+#include "driver/frontier.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/options.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
 #include "partition/report.h"
@@ -18,15 +19,17 @@ enum { POINTS = 12 };
 typedef struct job {
     gcut_env *env;
     gcut_graph *g;
-    const gcut_options *opt;
-    const gcut_sweep_options *how;
-    gcut_arena *a; /* scratch */
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
+    const gcut_frontier_options *how;
+    gcut_arena *keep, *a; /* of the frontier; scratch */
     gcut_pipeline *p;
     gcut_offers *offers;
     GCUT_VEC(gcut_offer *) shown; /* by falling peak */
     gcut_pipeline **lowered;      /* of every point */
-    gcut_sweep_point *point;
-    gcut_sweep *out;
+    gcut_frontier_point *point;
+    gcut_frontier *out;
+    void *made;
 } job;
 
 static double first_known(double a, double b, double c)
@@ -34,12 +37,12 @@ static double first_known(double a, double b, double c)
     return !isnan(a) ? a : !isnan(b) ? b : c;
 }
 
-double gcut_sweep_point_ns(const gcut_sweep_point *p)
+double gcut_frontier_point_ns(const gcut_frontier_point *p)
 {
     return first_known(p->step_ns_best, p->step_ns_predicted, p->cost_ns);
 }
 
-const char *gcut_sweep_time_kind(const gcut_sweep *s)
+const char *gcut_frontier_time_kind(const gcut_frontier *s)
 {
     if (s->n && !isnan(s->point[0].step_ns_median)) return "time of the step, measured";
     if (s->n && !isnan(s->point[0].step_ns_predicted)) return "time of the step, predicted";
@@ -54,7 +57,7 @@ static double predicted(const gcut_offer *of)
 static void tell(void *user, size_t done, size_t all)
 {
     const job *j = user;
-    if (j->how->progress) j->how->progress(j->how->user, "lowering", done, all);
+    gcut_env_progress(j->env, "lowering candidate plans", done, all);
 }
 
 /* ---- which points ---- */
@@ -104,33 +107,33 @@ static size_t count_recomputed(const gcut_plan *plan)
     return n;
 }
 
-static gcut_sweep_point describe(job *j, const gcut_offer *of, const gcut_pipeline *q, bool baseline)
+static gcut_frontier_point describe(job *j, const gcut_offer *of, const gcut_pipeline *q, bool baseline)
 {
-    gcut_arena *keep = j->env->arena;
+    gcut_arena *keep = j->keep;
     gcut_text json = {.arena = j->a};
-    gcut_plan_json(q->plan, &json);
+    gcut_report_json(q->plan, &json);
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
-    return (gcut_sweep_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
-                              .policy = baseline ? gcut_strndup(keep, of->label, strlen(of->label))
-                                                 : gcut_policy_name(of->policy),
-                              .baseline = baseline,
-                              .lambda = of->choice->lambda,
-                              .saved_bytes = of->choice->saved_bytes,
-                              .peak_predicted = q->peak_bytes,
-                              .peak_measured = -1,
-                              .recomputed = count_recomputed(q->plan),
-                              .cost_ns = of->cost_ns,
-                              .step_ns_predicted = q->plan->step_ns,
-                              .step_ns_best = NAN,
-                              .step_ns_median = NAN,
-                              .step_ns_spread = NAN,
-                              .ours_ns = NAN,
-                              .plan = gcut_strndup(keep, json.at, json.n)};
+    return (gcut_frontier_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
+                                 .policy = baseline ? gcut_strndup(keep, of->label, strlen(of->label))
+                                                    : gcut_policy_name(of->policy),
+                                 .baseline = baseline,
+                                 .lambda = of->choice->lambda,
+                                 .saved_bytes = of->choice->saved_bytes,
+                                 .peak_predicted = q->peak_bytes,
+                                 .peak_measured = -1,
+                                 .recomputed = count_recomputed(q->plan),
+                                 .cost_ns = of->cost_ns,
+                                 .step_ns_predicted = q->plan->step_ns,
+                                 .step_ns_best = NAN,
+                                 .step_ns_median = NAN,
+                                 .step_ns_spread = NAN,
+                                 .ours_ns = NAN,
+                                 .plan = gcut_strndup(keep, json.at, json.n)};
 }
 
 static void add_point(job *j, const gcut_offer *of, bool baseline)
 {
-    gcut_sweep *s = j->out;
+    gcut_frontier *s = j->out;
     gcut_pipeline *q = gcut_offer_lower(j->offers, of, j->a);
     j->lowered[s->n] = q;
     j->point[s->n++] = describe(j, of, q, baseline);
@@ -142,11 +145,11 @@ static void add_point(job *j, const gcut_offer *of, bool baseline)
 static void compare(job *j)
 {
     for (size_t i = 0; i < j->out->n; i++) {
-        gcut_sweep_point *b = &j->point[i];
+        gcut_frontier_point *b = &j->point[i];
         for (size_t k = 0; b->baseline && j->how->rounds > 0 && k < j->out->n; k++) {
-            const gcut_sweep_point *x = &j->point[k];
+            const gcut_frontier_point *x = &j->point[k];
             if (!x->baseline && x->peak_predicted <= b->peak_predicted)
-                b->ours_ns = fmin(b->ours_ns, gcut_sweep_point_ns(x));
+                b->ours_ns = fmin(b->ours_ns, gcut_frontier_point_ns(x));
         }
         for (uint32_t k = 0; b->baseline && j->how->rounds <= 0 && k < j->offers->by_time.n; k++) {
             const gcut_offer *x = &j->offers->by_time.at[k];
@@ -168,54 +171,58 @@ static const char *sizes_text(const job *j)
 
 static void write_forms(job *j)
 {
-    gcut_sweep_info info = {.graph = j->p->primal->name,
-                            .at = sizes_text(j),
-                            .threads = gcut_rt_threads(j->p->opt.threads),
-                            .rounds = j->how->rounds,
-                            .measured = j->how->rounds > 0};
-    gcut_text text = {.arena = j->env->arena}, csv = text, json = text, svg = text;
-    gcut_sweep_csv(j->out, &csv);
-    gcut_sweep_json(j->out, &info, &json);
-    gcut_sweep_svg(j->out, &info, &svg);
-    gcut_sweep_text(j->out, &info, &text);
+    gcut_frontier_info info = {.graph = j->p->primal->name,
+                               .at = sizes_text(j),
+                               .threads = gcut_rt_threads(j->p->opt.threads),
+                               .rounds = j->how->rounds,
+                               .measured = j->how->rounds > 0};
+    gcut_text text = {.arena = j->keep}, csv = text, json = text, svg = text;
+    gcut_frontier_csv(j->out, &csv);
+    gcut_frontier_json(j->out, &info, &json);
+    gcut_frontier_svg(j->out, &info, &svg);
+    gcut_frontier_text(j->out, &info, &text);
     j->out->csv = csv.at;
     j->out->json = json.at;
     j->out->svg = svg.at;
     j->out->text = text.at;
 }
 
-static void sweep(void *arg)
+static void trace(void *arg)
 {
     job *j = arg;
-    gcut_options opt = j->opt ? *j->opt : GCUT_OPTIONS_DEFAULT;
+    j->out = j->made;
+    j->keep = gcut_made_arena(j->made);
+    gcut_options opt = gcut_options_read(j->env, j->opt, j->size);
     opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
-    opt.backend = GCUT_COMPILED;
+    opt.backend = GCUT_BACKEND_COMPILED;
     opt.forward_only = false;
     opt.budget = 0;
     opt.saved_budget = -1;
     opt.plan = NULL;
     opt.dump = "";
-    j->a = gcut_arena_new(j->env, j->env->arena);
+    j->a = gcut_arena_new(j->env, j->keep);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
     j->offers = gcut_offers_of(j->p, j->a);
     choose_shown(j, j->how->points > 0 ? (uint32_t)j->how->points : POINTS);
     gcut_offer *baseline;
     uint32_t nbaselines = gcut_offers_policies(j->offers, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
-    j->out->point = j->point = gcut_calloc(j->env->arena, n + 1, sizeof *j->point);
+    j->out->point = j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
     for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
     for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
-    if (j->how->rounds > 0) gcut_sweep_measure(j->lowered, j->point, n, j->how, j->a);
+    if (j->how->rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, j->how, j->a);
     compare(j);
     write_forms(j);
     gcut_arena_free(j->a);
 }
 
-gcut_sweep gcut_sweep_of(gcut_graph *g, const gcut_options *opt, const gcut_sweep_options *how)
+gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                       const gcut_frontier_options *how, size_t how_size)
 {
-    gcut_sweep out = {0};
-    gcut_sweep_options plain = {0};
-    if (!g) return out;
-    job j = {.env = g->module->env, .g = g, .opt = opt, .how = how ? how : &plain, .out = &out};
-    return gcut_guard(j.env, sweep, &j) ? out : (gcut_sweep){0};
+    GCUT_NEED(NULL, g, NULL);
+    gcut_frontier_options own = {0};
+    if (how) memcpy(&own, how, how_size < sizeof own ? how_size : sizeof own);
+    if (own.nfeed) GCUT_NEED(g->module->env, own.feed, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .how = &own};
+    return gcut_made_by(j.env, sizeof(gcut_frontier), &j.made, trace, &j);
 }

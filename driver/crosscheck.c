@@ -43,7 +43,7 @@ static double *tolerances(const gcut_trial *c, const gcut_graph *g)
                 tol[n->res0 + r] = fmax(tol[n->res0 + r], tol[gcut_arg(g, n, k)]);
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (c->tol >= 0) tol[v] = c->tol;
+        if (c->tol > 0) tol[v] = c->tol;
     return tol;
 }
 
@@ -137,7 +137,8 @@ static void compare_rung(const gcut_trial *c, gcut_step *ref, rung *r)
     const gcut_graph *raw = ref->p->raw;
     const double *tol = tolerances(c, raw);
     /* What is saved rounded makes values of the backward half, and no other, as coarse as it is. */
-    bool planned = r->step->p->bwd && r->backend >= GCUT_PLANNED;
+    bool planned =
+        r->step->p->bwd && (r->backend == GCUT_BACKEND_PLANNED || r->backend == GCUT_BACKEND_COMPILED);
     const double *later = planned ? tolerances(c, r->step->p->bwd) : NULL;
     double least[2] = {0, 0}; /* of results and updated values, of gradients */
     noise n = {.floor = 0};
@@ -170,8 +171,8 @@ static const char *op_of(const gcut_trial *c, const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
     gcut_place at = gcut_loc_place(g->module, n->loc);
-    return gcut_printf(c->env->arena, "%%%s = %s at %s:%d", g->values.at[v].name,
-                       gcut_op_get((gcut_op)n->op)->name, at.file ? at.file : "?", at.line);
+    return gcut_printf(c->keep, "%%%s = %s at %s:%d", g->values.at[v].name, gcut_op_get((gcut_op)n->op)->name,
+                       at.file ? at.file : "?", at.line);
 }
 
 /* The first node of g, in its order, whose value differs from the reference's of the same name. */
@@ -193,7 +194,7 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
  * and no op is named. */
 static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw, const gcut_array *want)
 {
-    gcut_options o = gcut_trial_options(c, GCUT_COMPILED);
+    gcut_options o = gcut_trial_options(c, GCUT_BACKEND_COMPILED);
     gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_TO_JOINT, c->a);
     gcut_graph *all = p->joint;
     const double *tol = tolerances(c, raw);
@@ -219,22 +220,22 @@ static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw,
 static const char *find_culprit(const gcut_trial *c, const rung *bad)
 {
     gcut_array *want[2] = {0}, *got[2] = {0};
-    gcut_options o = gcut_trial_options(c, GCUT_EAGER);
+    gcut_options o = gcut_trial_options(c, GCUT_BACKEND_EAGER);
     gcut_step *ref = gcut_trial_step(c, c->g, &o); /* fresh parameters: the first run may have updated them */
     gcut_step_interpret(ref, GCUT_RT_STEP, want);
-    if (bad->backend == GCUT_COMPILED) return first_compiled_op(c, ref->p->raw, want[0]);
+    if (bad->backend == GCUT_BACKEND_COMPILED) return first_compiled_op(c, ref->p->raw, want[0]);
     o = gcut_trial_options(c, bad->backend);
     gcut_step *s = gcut_trial_step(c, c->g, &o);
     gcut_step_interpret(s, GCUT_RT_STEP, got);
-    const gcut_graph *first = bad->backend == GCUT_PLANNED && s->p->bwd ? s->p->fwd : s->p->joint;
+    const gcut_graph *first = bad->backend == GCUT_BACKEND_PLANNED && s->p->bwd ? s->p->fwd : s->p->joint;
     const char *op = first_op(c, ref->p->raw, want[0], first, got[0]);
     return op || !got[1] ? op : first_op(c, ref->p->raw, want[0], s->p->bwd, got[1]);
 }
 
-static void ladder_report(gcut_trial *c, rung *r, size_t n)
+static void write_report(gcut_trial *c, rung *r, size_t n)
 {
     gcut_check_report *out = c->out;
-    gcut_text t = {.arena = c->env->arena}, js = {.arena = c->env->arena};
+    gcut_text t = {.arena = c->keep}, js = {.arena = c->keep};
     gcut_text_add(&t, "%-9s  %-12s  %-10s  %s\n", "backend", "worst error", "allowed", "value");
     for (size_t i = 1; i < n; i++)
         gcut_text_add(&t, "%-9s  %-12.3g  %-10.3g  %s[%lld]%s\n", r[i].name, r[i].worst.rel, r[i].allowed,
@@ -262,16 +263,15 @@ static void ladder_report(gcut_trial *c, rung *r, size_t n)
     out->json = js.at;
 }
 
-static void ladder(void *arg)
+static void crosscheck(void *arg)
 {
     gcut_trial *c = arg;
-    rung r[] = {{.name = "eager", .backend = GCUT_EAGER},
-                {.name = "joint", .backend = GCUT_JOINT_BACKEND},
-                {.name = "planned", .backend = GCUT_PLANNED},
-                {.name = "compiled", .backend = GCUT_COMPILED}};
+    rung r[] = {{.name = "eager", .backend = GCUT_BACKEND_EAGER},
+                {.name = "joint", .backend = GCUT_BACKEND_JOINT},
+                {.name = "planned", .backend = GCUT_BACKEND_PLANNED},
+                {.name = "compiled", .backend = GCUT_BACKEND_COMPILED}};
     size_t n = sizeof r / sizeof *r, bad = 0;
     c->out->ok = true;
-    c->a = gcut_arena_new(c->env, c->env->arena);
     for (size_t i = 0; i < n; i++) {
         gcut_options o = gcut_trial_options(c, r[i].backend);
         r[i].step = gcut_trial_step(c, c->g, &o);
@@ -286,14 +286,16 @@ static void ladder(void *arg)
     }
     c->out->ok = bad == 0;
     if (bad) c->out->culprit = find_culprit(c, &r[bad]);
-    if (c->out->worst) c->out->worst = gcut_strndup(c->env->arena, c->out->worst, strlen(c->out->worst));
-    ladder_report(c, r, n);
-    for (size_t i = 0; i < n; i++) gcut_arena_free(r[i].step->arena);
-    gcut_arena_free(c->a);
+    if (c->out->worst) c->out->worst = gcut_strndup(c->keep, c->out->worst, strlen(c->out->worst));
+    write_report(c, r, n);
 }
 
-gcut_check_report gcut_ladder(gcut_graph *g, const gcut_options *opt, const gcut_feed *feed, size_t nfeed,
-                              double tol)
+gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                         const gcut_feed *feed, size_t nfeed, double tol)
 {
-    return gcut_trial_report(g, opt, feed, nfeed, tol, ladder);
+    GCUT_NEED(NULL, g, NULL);
+    if (nfeed) GCUT_NEED(g->module->env, feed, NULL);
+    return gcut_trial_report(
+        &(gcut_trial){.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol},
+        crosscheck);
 }

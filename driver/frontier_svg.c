@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "driver/sweep.h"
+#include "driver/frontier.h"
 #include "graph/text.h"
 
 enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74 };
@@ -26,7 +26,7 @@ typedef struct box {
 } box;
 
 typedef struct picture {
-    const gcut_sweep *s;
+    const gcut_frontier *s;
     gcut_text *out;
     axis x, y;
     GCUT_VEC(box) taken;
@@ -75,7 +75,7 @@ static void unit_of_time(axis *a, double most)
     a->name = names[u];
 }
 
-static double peak_of(const gcut_sweep_point *p)
+static double peak_of(const gcut_frontier_point *p)
 {
     return (double)(p->peak_measured >= 0 ? p->peak_measured : p->peak_predicted);
 }
@@ -84,7 +84,7 @@ static void set_axes(picture *p)
 {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {0, 0};
     for (size_t i = 0; i < p->s->n; i++) {
-        double at[2] = {peak_of(&p->s->point[i]), gcut_sweep_point_ns(&p->s->point[i])};
+        double at[2] = {peak_of(&p->s->point[i]), gcut_frontier_point_ns(&p->s->point[i])};
         for (int k = 0; k < 2; k++) {
             lo[k] = fmin(lo[k], at[k]);
             hi[k] = fmax(hi[k], at[k]);
@@ -146,7 +146,7 @@ static void put_axes(picture *p)
     put_text(out, (LEFT + WIDE - RIGHT) / 2.0, HIGH - BOTTOM + 46, "name", "middle",
              gcut_printf(out->arena, "peak of the step, %s", p->x.name));
     put_text(out, LEFT - 52, TOP - 16, "name", "start",
-             gcut_printf(out->arena, "%s, %s", gcut_sweep_time_kind(p->s), p->y.name));
+             gcut_printf(out->arena, "%s, %s", gcut_frontier_time_kind(p->s), p->y.name));
 }
 
 /* A budget takes the fastest point that fits: level from a point to the next larger one, then down.  What
@@ -157,11 +157,11 @@ static void put_stairs(picture *p)
     gcut_text steps = {.arena = a};
     double low = INFINITY, first = 0;
     for (size_t i = p->s->n; i-- > 0;) {
-        const gcut_sweep_point *q = &p->s->point[i];
+        const gcut_frontier_point *q = &p->s->point[i];
         if (q->baseline) continue;
         double x = place(&p->x, peak_of(q));
         if (!steps.n) first = x;
-        low = fmin(low, gcut_sweep_point_ns(q)); /* measured points may lie above the stairs */
+        low = fmin(low, gcut_frontier_point_ns(q)); /* measured points may lie above the stairs */
         gcut_text_add(&steps, " H%.1f V%.1f", x, place(&p->y, low));
     }
     if (!steps.n) return;
@@ -176,13 +176,13 @@ static const char *number(gcut_arena *a, double value, const axis *x)
 }
 
 /* What a pointer that rests on a mark is told. */
-static void put_title(picture *p, const gcut_sweep_point *q)
+static void put_title(picture *p, const gcut_frontier_point *q)
 {
     gcut_text *out = p->out;
     gcut_text_add(out, "<title>");
     escaped(out, q->label);
     gcut_text_add(out, ": peak %s, ", number(out->arena, peak_of(q), &p->x));
-    gcut_text_add(out, "%s, ", number(out->arena, gcut_sweep_point_ns(q), &p->y));
+    gcut_text_add(out, "%s, ", number(out->arena, gcut_frontier_point_ns(q), &p->y));
     gcut_text_add(out, "%lld bytes saved, %zu recomputed</title>", (long long)q->saved_bytes, q->recomputed);
 }
 
@@ -197,9 +197,9 @@ static void put_diamond(gcut_text *out, double x, double y)
                   x, y);
 }
 
-static void put_mark(picture *p, const gcut_sweep_point *q)
+static void put_mark(picture *p, const gcut_frontier_point *q)
 {
-    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_sweep_point_ns(q));
+    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_frontier_point_ns(q));
     (q->baseline ? put_diamond : put_dot)(p->out, x, y);
     gcut_text_add(p->out, ">");
     put_title(p, q);
@@ -221,10 +221,10 @@ static bool is_free(const picture *p, const box *b)
     return true;
 }
 
-static bool are_one(const picture *p, const gcut_sweep_point *a, const gcut_sweep_point *b)
+static bool are_one(const picture *p, const gcut_frontier_point *a, const gcut_frontier_point *b)
 {
     return fabs(place(&p->x, peak_of(a)) - place(&p->x, peak_of(b))) <= SAME &&
-           fabs(place(&p->y, gcut_sweep_point_ns(a)) - place(&p->y, gcut_sweep_point_ns(b))) <= SAME;
+           fabs(place(&p->y, gcut_frontier_point_ns(a)) - place(&p->y, gcut_frontier_point_ns(b))) <= SAME;
 }
 
 /* The names of all policies at the place of point i; NULL when an earlier one has said so. */
@@ -232,7 +232,7 @@ static const char *names_at(const picture *p, size_t i)
 {
     gcut_text t = {.arena = p->out->arena};
     for (size_t k = 0; k < p->s->n; k++) {
-        const gcut_sweep_point *q = &p->s->point[k];
+        const gcut_frontier_point *q = &p->s->point[k];
         if (!q->baseline || !are_one(p, q, &p->s->point[i])) continue;
         if (k < i) return NULL;
         gcut_text_add(&t, "%s%s", t.n ? ", " : "", q->label);
@@ -243,10 +243,10 @@ static const char *names_at(const picture *p, size_t i)
 /* Beside its mark, on the first free place: above or below it to the right or left, then farther away. */
 static void put_label(picture *p, size_t i)
 {
-    const gcut_sweep_point *q = &p->s->point[i];
+    const gcut_frontier_point *q = &p->s->point[i];
     const char *name = q->baseline ? names_at(p, i) : NULL;
     if (!name) return;
-    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_sweep_point_ns(q)),
+    double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_frontier_point_ns(q)),
            w = 7.4 * (double)strlen(name);
     box b = {0};
     bool left = false;
@@ -272,7 +272,7 @@ static void put_legend(gcut_text *out)
     put_text(out, diamond + 14, y + 4, "sub", "start", "what a policy does without a budget");
 }
 
-static void put_head(picture *p, const gcut_sweep_info *info)
+static void put_head(picture *p, const gcut_frontier_info *info)
 {
     gcut_text *out = p->out;
     gcut_text_add(
@@ -295,7 +295,7 @@ static void put_head(picture *p, const gcut_sweep_info *info)
     put_legend(out);
 }
 
-void gcut_sweep_svg(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text *out)
+void gcut_frontier_svg(const gcut_frontier *s, const gcut_frontier_info *info, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_text t = {.arena = a};

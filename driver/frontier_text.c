@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
-#include "driver/sweep.h"
+#include "driver/frontier.h"
 #include "graph/text.h"
 #include "partition/report.h"
 
@@ -20,7 +20,7 @@ static const char *time_text(gcut_arena *a, double ns)
     return isnan(ns) ? NULL : gcut_report_time_to(a, ns, 4);
 }
 
-static void add_titles(gcut_table *t, const gcut_sweep *s)
+static void add_titles(gcut_table *t, const gcut_frontier *s)
 {
     bool predicted = s->n && !isnan(s->point[0].step_ns_predicted);
     gcut_table_row(t, (const char *[NCOLS]){[PLAN] = "plan",
@@ -34,7 +34,7 @@ static void add_titles(gcut_table *t, const gcut_sweep *s)
                                             [OURS] = "ours at this peak"});
 }
 
-static void add_row(gcut_table *t, const gcut_sweep_point *p)
+static void add_row(gcut_table *t, const gcut_frontier_point *p)
 {
     gcut_arena *a = t->arena;
     const char *cell[NCOLS] = {[PLAN] = p->label,
@@ -47,7 +47,7 @@ static void add_row(gcut_table *t, const gcut_sweep_point *p)
     if (!isnan(p->step_ns_median))
         cell[STEP_MEDIAN] =
             gcut_printf(a, "%s ±%s", time_text(a, p->step_ns_median), time_text(a, p->step_ns_spread));
-    double ratio = p->ours_ns / gcut_sweep_point_ns(p);
+    double ratio = p->ours_ns / gcut_frontier_point_ns(p);
     if (!isnan(p->ours_ns))
         cell[OURS] = isfinite(ratio) ? gcut_printf(a, "%s (%.2fx)", time_text(a, p->ours_ns), ratio)
                                      : time_text(a, p->ours_ns);
@@ -59,7 +59,7 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
-void gcut_sweep_text(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text *out)
+void gcut_frontier_text(const gcut_frontier *s, const gcut_frontier_info *info, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_table t = {.arena = a, .ncols = NCOLS, .right = ~1u};
@@ -69,7 +69,7 @@ void gcut_sweep_text(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text
         add_row(&t, &s->point[i]);
         shown += !s->point[i].baseline;
     }
-    gcut_text_add(out, "sweep of @%s%s%s, %d thread%s: %zu %s tried, %zu on the frontier, %u shown\n",
+    gcut_text_add(out, "frontier of @%s%s%s, %d thread%s: %zu %s tried, %zu on the frontier, %u shown\n",
                   info->graph, *info->at ? " at " : "", info->at, info->threads,
                   info->threads == 1 ? "" : "s", s->plans, plural(s->plans, "plan", "plans"), s->frontier,
                   shown);
@@ -106,13 +106,13 @@ static void csv_real(gcut_text *out, double x)
     if (isfinite(x)) gcut_text_add(out, "%.0f", x);
 }
 
-void gcut_sweep_csv(const gcut_sweep *s, gcut_text *out)
+void gcut_frontier_csv(const gcut_frontier *s, gcut_text *out)
 {
     gcut_text_add(out,
                   "label,policy,baseline,lambda,saved_bytes,peak_predicted,peak_measured,recomputed,cost_ns,"
                   "step_ns_predicted,step_ns_median,step_ns_spread,ours_ns,step_ns_best\n");
     for (size_t i = 0; i < s->n; i++) {
-        const gcut_sweep_point *p = &s->point[i];
+        const gcut_frontier_point *p = &s->point[i];
         csv_string(out, p->label);
         gcut_text_add(out, ",%s,%d,%.9g,%lld,%lld,", p->policy, p->baseline, p->lambda,
                       (long long)p->saved_bytes, (long long)p->peak_predicted);
@@ -130,7 +130,7 @@ void gcut_sweep_csv(const gcut_sweep *s, gcut_text *out)
 
 /* ---- JSON ---- */
 
-static void json_point(gcut_json *j, const gcut_sweep_point *p)
+static void json_point(gcut_json *j, const gcut_frontier_point *p)
 {
     gcut_json_object(j);
     gcut_json_key_str(j, "label", p->label);
@@ -156,7 +156,7 @@ static void json_point(gcut_json *j, const gcut_sweep_point *p)
     gcut_json_end(j);
 }
 
-void gcut_sweep_json(const gcut_sweep *s, const gcut_sweep_info *info, gcut_text *out)
+void gcut_frontier_json(const gcut_frontier *s, const gcut_frontier_info *info, gcut_text *out)
 {
     gcut_json j = {.out = out};
     gcut_json_object(&j);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# sweep.sh [CASE…]: the frontiers of large models, measured, as bench/results/sweep-CASE.txt, .csv and .svg.
+# frontier_measured.sh [CASE…]: the frontiers of large models, measured, as bench/results/frontier-CASE.txt, .csv and .svg.
 #
 #   gpt2-124M        GPT-2, 4 sequences of 256 tokens
 #   resnet-18-cifar  ResNet-18, 32 images of 32 x 32
@@ -11,13 +11,13 @@
 #   THREADS  (every core)   ROUNDS  per point (7)   POINTS  shown (12)   GRADCUT, ZOO  the programs   OUT  the folder
 #
 # A quarter of an hour for the two that are run by default on two cores, which should have nothing else to do.  Results are replaced only by
-# a sweep that finished.
+# a run that finished.
 set -eu
 cd "$(dirname "$0")/.."
 gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo} out=${OUT:-bench/results}
 threads=${THREADS:-$(nproc)} rounds=${ROUNDS:-7} points=${POINTS:-12}
 for program in "$gradcut" "$zoo"; do
-    [ -x "$program" ] || { echo "sweep.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
+    [ -x "$program" ] || { echo "frontier_measured.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -33,7 +33,7 @@ describe()
     resnet-tiny) echo resnet tiny N=4 ;;
     resnet-18) echo resnet 18 N=32 ;;
     resnet-18-cifar) echo resnet 18-cifar N=32 ;;
-    *) echo "sweep.sh: there is no case '$1'" >&2; return 1 ;;
+    *) echo "frontier_measured.sh: there is no case '$1'" >&2; return 1 ;;
     esac
 }
 
@@ -44,13 +44,13 @@ for case; do
 $row
 END
     "$zoo" "$model" --size "$size" --dump "$work/model.gcut" >/dev/null
-    if ! "$gradcut" sweep "$work/model.gcut" --at "$at" --threads "$threads" --measure --rounds "$rounds" \
+    if ! "$gradcut" frontier "$work/model.gcut" --at "$at" --threads "$threads" --measure --rounds "$rounds" \
         --points "$points" -o "$work/sweep" >"$work/said"; then
-        echo "sweep.sh: $case failed" >&2
+        echo "frontier_measured.sh: $case failed" >&2
         failed=1
         continue
     fi
-    for form in txt csv svg; do mv "$work/sweep.$form" "$out/sweep-$case.$form"; done
-    cat "$out/sweep-$case.txt"
+    for form in txt csv svg; do mv "$work/sweep.$form" "$out/frontier-$case.$form"; done
+    cat "$out/frontier-$case.txt"
 done
 exit $failed

@@ -10,7 +10,7 @@
 
 #include "driver/quantile.h"
 #include "driver/step.h"
-#include "driver/sweep.h"
+#include "driver/frontier.h"
 
 static void share(gcut_step *s, const gcut_step *first)
 {
@@ -20,32 +20,33 @@ static void share(gcut_step *s, const gcut_step *first)
 }
 
 /* Prepares, runs once, and reads the peak off the arena that was painted before. */
-static void try_out(gcut_step *s, gcut_sweep_point *point)
+static void try_out(gcut_step *s, gcut_frontier_point *point)
 {
     gcut_step_prepare(s);
     gcut_step_run(s, GCUT_RT_STEP);
-    gcut_stats st = gcut_step_stats(s);
+    gcut_stats st = *gcut_step_measure(s);
     if (st.predicted_bytes != point->peak_predicted)
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, "give the sizes of the arrays with --at",
                   "the arrays have other sizes than the plans are made for");
     point->peak_measured = st.peak_bytes;
 }
 
-void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, const gcut_sweep_options *how,
-                        gcut_arena *arena)
+void gcut_frontier_measure(gcut_pipeline **p, gcut_frontier_point *point, size_t n,
+                           const gcut_frontier_options *how, gcut_arena *arena)
 {
     gcut_step **s = gcut_calloc(arena, n + 1, sizeof *s);
     size_t rounds = (size_t)how->rounds;
+    gcut_env *env = gcut_arena_env(arena);
     int64_t arena_bytes = 0;
     for (size_t i = 0; i < n; i++) {
-        if (how->progress) how->progress(how->user, "compiling", i, n);
+        gcut_env_progress(env, "compiling", i, n);
         s[i] = gcut_step_of(p[i], p[i]->arena);
         int64_t own = p[i]->peak_bytes - gcut_pipeline_resident(p[i], p[i]->at, p[i]->nat);
         if (own > arena_bytes) arena_bytes = own;
     }
     char *lent = gcut_step_memory(arena, arena_bytes);
     for (size_t i = 0; i < n; i++) {
-        if (how->progress) how->progress(how->user, "trying out", i, n);
+        gcut_env_progress(env, "trying out", i, n);
         s[i]->lent = lent;
         s[i]->lent_bytes = arena_bytes;
         for (size_t k = 0; i == 0 && k < how->nfeed; k++)
@@ -55,14 +56,14 @@ void gcut_sweep_measure(gcut_pipeline **p, gcut_sweep_point *point, size_t n, co
     }
     double *ns = gcut_calloc(arena, n * rounds + 1, sizeof *ns);
     for (size_t r = 0; r < rounds; r++) {
-        if (how->progress) how->progress(how->user, "measuring", r, rounds);
+        gcut_env_progress(env, "measuring", r, rounds);
         for (size_t k = 0; k < n; k++) {
             size_t i = (k + r) % n;
             gcut_step_run(s[i], GCUT_RT_STEP);
             ns[i * rounds + r] = (double)s[i]->step_ns;
         }
     }
-    if (how->progress) how->progress(how->user, "measuring", rounds, rounds);
+    gcut_env_progress(env, "measuring", rounds, rounds);
     for (size_t i = 0; i < n; i++) {
         double *x = &ns[i * rounds];
         gcut_sort_reals(x, rounds);

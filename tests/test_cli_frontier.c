@@ -26,7 +26,7 @@ static void test_json(void **state)
     static const char *const keys[] = {"label",       "lambda",         "policy",         "baseline",
                                        "saved_bytes", "peak_predicted", "peak_measured",  "recomputed",
                                        "cost_ns",     "step_ns_median", "step_ns_spread", "plan"};
-    json_t *j = json_of(ARGV("sweep", GPT, SIZES, "--json")), *p, *points = json_object_get(j, "points");
+    json_t *j = json_of(ARGV("frontier", GPT, SIZES, "--json")), *p, *points = json_object_get(j, "points");
     double peak = INFINITY, ns = 0;
     size_t i, ours = 0, policies = 0;
     json_array_foreach(points, i, p)
@@ -55,11 +55,11 @@ static void test_json(void **state)
     json_decref(j);
 }
 
-/* What sweep shows at a peak is what --budget of that peak chooses, and the step keeps to it. */
+/* What frontier shows at a peak is what --budget of that peak chooses, and the step keeps to it. */
 static void test_budget_is_the_point(void **state)
 {
     (void)state;
-    json_t *j = json_of(ARGV("sweep", GPT, SIZES, "--json", "--points", "3")), *p;
+    json_t *j = json_of(ARGV("frontier", GPT, SIZES, "--json", "--points", "3")), *p;
     size_t i;
     json_array_foreach(json_object_get(j, "points"), i, p)
     {
@@ -83,7 +83,8 @@ static void test_budget_is_the_point(void **state)
 static void test_measured(void **state)
 {
     (void)state;
-    json_t *j = json_of(ARGV("sweep", "small.gcut", "--json", "--measure", "--rounds", "3", "--points", "2")),
+    json_t *j = json_of(
+               ARGV("frontier", "small.gcut", "--json", "--measure", "--rounds", "3", "--points", "2")),
            *p;
     size_t i;
     json_array_foreach(json_object_get(j, "points"), i, p)
@@ -106,12 +107,12 @@ static size_t lines_of(const char *s)
 static void test_text_and_csv(void **state)
 {
     (void)state;
-    json_t *j = json_of(ARGV("sweep", GPT, SIZES, "--json"));
+    json_t *j = json_of(ARGV("frontier", GPT, SIZES, "--json"));
     size_t points = json_array_size(json_object_get(j, "points"));
-    char *csv = fine(ARGV("sweep", GPT, SIZES, "--csv")), *text = fine(ARGV("sweep", GPT, SIZES));
+    char *csv = fine(ARGV("frontier", GPT, SIZES, "--csv")), *text = fine(ARGV("frontier", GPT, SIZES));
     begins(csv, "label,policy,baseline,lambda,saved_bytes,peak_predicted,");
     assert_int_equal(lines_of(csv), points + 1);
-    begins(text, "sweep of @gpt2 at N=2, T=8, 2 threads: ");
+    begins(text, "frontier of @gpt2 at N=2, T=8, 2 threads: ");
     assert_int_equal(lines_of(text), points + 3);
     assert_non_null(strstr(text, "\nsave-all "));
     json_decref(j);
@@ -123,8 +124,8 @@ static void test_text_and_csv(void **state)
 static void test_points(void **state)
 {
     (void)state;
-    json_t *all = json_of(ARGV("sweep", GPT, SIZES, "--json", "--points", "1000"));
-    json_t *two = json_of(ARGV("sweep", GPT, SIZES, "--json", "--points", "2"));
+    json_t *all = json_of(ARGV("frontier", GPT, SIZES, "--json", "--points", "1000"));
+    json_t *two = json_of(ARGV("frontier", GPT, SIZES, "--json", "--points", "2"));
     json_t *a = json_object_get(all, "points"), *b = json_object_get(two, "points");
     size_t last = 0;
     for (size_t i = 0; i < json_array_size(a); i++)
@@ -140,8 +141,8 @@ static void test_points(void **state)
 static void test_picture(void **state)
 {
     (void)state;
-    free(fine(ARGV("sweep", GPT, SIZES, "--svg", "a.svg")));
-    free(fine(ARGV("sweep", GPT, SIZES, "--svg", "b.svg")));
+    free(fine(ARGV("frontier", GPT, SIZES, "--svg", "a.svg")));
+    free(fine(ARGV("frontier", GPT, SIZES, "--svg", "b.svg")));
     char *a = slurp("a.svg"), *b = slurp("b.svg");
     assert_string_equal(a, b);
     begins(a, "<svg xmlns=");
@@ -152,7 +153,7 @@ static void test_picture(void **state)
         strstr(a, ">save-all, attention-only</text>")); /* one mark: the op has no core in memory */
     assert_null(strstr(a, ">save-all</text>"));
     free(b);
-    char *said = fine(ARGV("sweep", GPT, SIZES, "-o", "all")), *text = slurp("all.txt");
+    char *said = fine(ARGV("frontier", GPT, SIZES, "-o", "all")), *text = slurp("all.txt");
     assert_string_equal(said, text);
     free(said);
     free(text);
@@ -164,9 +165,9 @@ static void test_picture(void **state)
     assert_true(json_is_object(j));
     json_decref(j);
     assert_int_equal(access("all.csv", R_OK), 0);
-    refused(2, "sweep has no option --policy", ARGV("sweep", GPT, "--policy", "torch"));
-    refused(2, "sweep has no option --budget", ARGV("sweep", GPT, "--budget", "1MiB"));
-    refused(4, "no/such.svg", ARGV("sweep", "small.gcut", "--svg", "no/such.svg"));
+    refused(2, "frontier has no option --policy", ARGV("frontier", GPT, "--policy", "torch"));
+    refused(2, "frontier has no option --budget", ARGV("frontier", GPT, "--budget", "1MiB"));
+    refused(4, "no/such.svg", ARGV("frontier", "small.gcut", "--svg", "no/such.svg"));
 }
 
 static void test_refusals(void **state)
@@ -175,8 +176,8 @@ static void test_refusals(void **state)
     refused(1, "budget|smallest peak|parameters|alive", ARGV("plan", GPT, SIZES, "--budget", "1000"));
     refused(1, "smallest peak", ARGV("compile", GPT, SIZES, "--budget", "1000", "-o", "never"));
     refused(1, "smallest peak", ARGV("plan", GPT, SIZES, "--budget", "1000", "--policy", "save-all"));
-    refused(2, "csv", ARGV("sweep", GPT, "--json", "--csv"));
-    refused(2, "points", ARGV("sweep", GPT, "--points", "0"));
+    refused(2, "csv", ARGV("frontier", GPT, "--json", "--csv"));
+    refused(2, "points", ARGV("frontier", GPT, "--points", "0"));
 }
 
 int main(void)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * frontier: the table to standard output, the picture to a file, progress to a terminal.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static bool progress(void *user, const char *doing, size_t done, size_t total)
+{
+    (void)user;
+    fprintf(stderr, "\r\033[K");
+    if (done < total) fprintf(stderr, "%s %zu of %zu", doing, done + 1, total);
+    fflush(stderr);
+    return false;
+}
+
+/* Every form, as NAME.txt, NAME.csv, NAME.json and NAME.svg. */
+static int write_forms(const char *name, const gcut_frontier *f)
+{
+    const char *const suffix[] = {".txt", ".csv", ".json", ".svg"};
+    const char *const text[] = {f->text, f->csv, f->json, f->svg};
+    int code = EXIT_FINE;
+    for (int i = 0; i < 4 && !code; i++) {
+        char *path = gcut_cli_join(name, suffix[i], "");
+        code = path ? gcut_cli_write(path, text[i]) : EXIT_INPUT;
+        free(path);
+    }
+    return code;
+}
+
+static int print(const gcut_cli *c, const gcut_frontier *f)
+{
+    int code = c->svg ? gcut_cli_write(c->svg, f->svg) : EXIT_FINE;
+    if (!code && c->output) code = write_forms(c->output, f);
+    if (!code) fputs(c->json ? f->json : c->csv ? f->csv : f->text, stdout);
+    return code;
+}
+
+int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c)
+{
+    if (c->json && c->csv) {
+        gcut_cli_complain("frontier prints either --json or --csv");
+        return EXIT_USAGE;
+    }
+    gcut_graph *g = gcut_cli_load(ctx, c);
+    if (!g) return gcut_cli_failed(ctx);
+    gcut_frontier_options how = {.points = (int)c->points,
+                                 .rounds = !c->measure ? 0
+                                           : c->rounds ? (int)c->rounds
+                                                       : 11,
+                                 .feed = c->feed,
+                                 .nfeed = c->nfeed};
+    if (isatty(2)) gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress});
+    gcut_frontier *f = gcut_frontier_new(g, &c->opt, &how);
+    if (isatty(2)) fprintf(stderr, "\r\033[K");
+    int code = f ? print(c, f) : gcut_cli_failed(ctx);
+    gcut_free(f);
+    return code;
+}

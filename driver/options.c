@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reads and checks options by the rows of gradcut/options.def.
+ */
+#include "driver/options.h"
+
+#include <math.h>
+#include <string.h>
+
+static _Noreturn void refuse(gcut_env *env, const char *member, const char *value, const char *range)
+{
+    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, gcut_printf(env->arena, "options.%s is %s", member, range),
+              "options.%s cannot be %s", member, value);
+}
+
+/* x is 0 (unset), the name for a zero that is meant, or in lo..hi. */
+static void check_integer(gcut_env *env, const char *member, int64_t x, int64_t lo, int64_t hi, int64_t zero)
+{
+    if (x == 0 || x == zero || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
+    refuse(env, member, gcut_printf(env->arena, "%lld", (long long)x),
+           gcut_printf(env->arena, "%lld to %lld%s, or 0: unset", (long long)lo, (long long)hi,
+                       zero ? gcut_printf(env->arena, ", or the name for %lld in gradcut.h", (long long)zero)
+                            : ""));
+}
+
+static void check_real(gcut_env *env, const char *member, double x, double lo, double hi, double zero)
+{
+    if (x == 0 || x == zero || (x >= lo && x <= hi)) return;
+    refuse(env, member, gcut_printf(env->arena, "%g", x),
+           gcut_printf(env->arena, "%g to %g, or 0: unset%s", lo, hi,
+                       zero != 0 ? ", or the name for its zero in gradcut.h" : ""));
+}
+
+static void check_list(gcut_env *env, const char *member, const void *at, size_t n)
+{
+    if (!n || at) return;
+    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s is NULL, options.n%s is %zu", member,
+              member, n);
+}
+
+static void check_strings(gcut_env *env, const char *member, const char *const *at, size_t n)
+{
+    check_list(env, member, at, n);
+    for (size_t i = 0; i < n; i++)
+        if (!at[i]) gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s[%zu] is NULL", member, i);
+}
+
+/* A range says nothing of these kinds. */
+#define CHECK_FLAG(m, lo, hi, zero)
+#define CHECK_TEXT(m, lo, hi, zero)
+#define CHECK_NAME(m, lo, hi, zero)
+#define CHECK_FILE(m, lo, hi, zero)
+#define CHECK_FOLDER(m, lo, hi, zero)
+#define CHECK_UINT64(m, lo, hi, zero)
+#define CHECK_INT(m, lo, hi, zero) check_integer(env, #m, o->m, lo, hi, zero);
+#define CHECK_BYTES(m, lo, hi, zero) check_integer(env, #m, o->m, lo, hi, zero);
+#define CHECK_CHOICE(m, lo, hi, zero) check_integer(env, #m, (int64_t)o->m, lo, hi, zero);
+#define CHECK_REAL(m, lo, hi, zero) check_real(env, #m, o->m, lo, hi, zero);
+#define CHECK_NAMES(m, lo, hi, zero) check_strings(env, #m, o->m, o->n##m);
+#define CHECK_GLOBS(m, lo, hi, zero) check_strings(env, #m, o->m, o->n##m);
+#define CHECK_SIZES(m, lo, hi, zero) check_sizes(env, o);
+
+static void check_sizes(gcut_env *env, const gcut_options *o)
+{
+    check_list(env, "at", o->at, o->nat);
+    for (size_t i = 0; i < o->nat; i++) {
+        if (!o->at[i].name)
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at[%zu].name is NULL", i);
+        if (o->at[i].value < 0)
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at: the size of %s cannot be %lld",
+                      o->at[i].name, (long long)o->at[i].value);
+    }
+}
+
+static void check(gcut_env *env, const gcut_options *o)
+{
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, default_, commands, help)          \
+    CHECK_##kind(member, lo, hi, zero)
+#include "gradcut/options.def"
+#undef OPTION
+    check_integer(env, "unbound", (int64_t)o->unbound, GCUT_UNBOUND_REFUSED, GCUT_UNBOUND_RANDOM, 0);
+}
+
+gcut_options gcut_options_read(gcut_env *env, const gcut_options *opt, size_t size)
+{
+    gcut_options o = {0};
+    if (opt) memcpy(&o, opt, size < sizeof o ? size : sizeof o);
+    for (size_t i = sizeof o; opt && i < size; i++)
+        if (((const char *)opt)[i])
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                      "the options set a member that gradcut %s does not know: byte %zu of %zu",
+                      gcut_version(), i, size);
+    check(env, &o);
+    if (!o.policy) o.policy = "mincut";
+    o.lambda = o.lambda == GCUT_LAMBDA_FASTEST ? 0 : o.lambda == 0 ? 0.05 : o.lambda;
+    o.saved_budget = o.saved_budget == GCUT_SAVE_NOTHING ? 0 : o.saved_budget == 0 ? -1 : o.saved_budget;
+    return o;
+}
+
+static const char *copy(gcut_arena *a, const char *s)
+{
+    return s ? gcut_strndup(a, s, strlen(s)) : NULL;
+}
+
+static const char *const *copy_list(gcut_arena *a, const char *const *s, size_t n)
+{
+    const char **out = gcut_calloc(a, n + 1, sizeof *out);
+    for (size_t i = 0; i < n; i++) out[i] = copy(a, s[i]);
+    return out;
+}
+
+gcut_options gcut_options_copy(gcut_arena *a, const gcut_options *opt)
+{
+    gcut_options o = *opt;
+    o.policy = copy(a, o.policy);
+    o.optimizer = copy(a, o.optimizer);
+    o.loss = copy(a, o.loss);
+    o.dump = copy(a, o.dump);
+    o.plan = copy(a, o.plan);
+    o.save_dtype = copy(a, o.save_dtype);
+    o.machine = copy(a, o.machine);
+    o.wrt = copy_list(a, o.wrt, o.nwrt);
+    o.save = copy_list(a, o.save, o.nsave);
+    o.recompute = copy_list(a, o.recompute, o.nrecompute);
+    gcut_size *at = gcut_calloc(a, o.nat + 1, sizeof *at);
+    for (size_t i = 0; i < o.nat; i++) at[i] = (gcut_size){copy(a, o.at[i].name), o.at[i].value};
+    o.at = at;
+    return o;
+}
