@@ -17,7 +17,7 @@ typedef struct settings {
     const char *model, *size, *dtype, *data, *optimizer, *policy, *backend, *dump;
     int64_t steps, batch, length, threads, every, seed;
     double rate, lambda;
-    bool vary, tiny, list, plan, check, help;
+    bool vary, tiny, list, plan, options, check, help;
 } settings;
 
 static const option options[] = {
@@ -42,6 +42,7 @@ static const option options[] = {
     {"--backend", WORD, AT(backend), 0, "eager, joint, planned, compiled (compiled)"},
     {"--dump", WORD, AT(dump), 0, "write the graph as text to this file, then stop"},
     {"--plan", FLAG, AT(plan), 0, "print the plan and the table of saved tensors, then stop"},
+    {"--options", FLAG, AT(options), 0, "print the options of `gradcut compile` for this step, then stop"},
     {"--check", FLAG, AT(check), 0, "exit with 1 unless the loss falls and the peak is the predicted one"},
     {"--help", FLAG, AT(help), 0, "this"},
 #undef AT
@@ -160,6 +161,12 @@ static void print_plan(const run *r)
     gcut_plan_free(plan);
 }
 
+static void print_options(const run *r)
+{
+    for (size_t i = 0; i < r->opt.nat; i++) printf("--at %s=%lld ", r->at[i].name, (long long)r->at[i].value);
+    printf("--policy %s --lambda %.9g --optimizer %s\n", r->opt.policy, r->opt.lambda, r->optimizer);
+}
+
 /* The memory is the step's: inputs are written where it keeps them. */
 static void make_step(run *r)
 {
@@ -276,6 +283,7 @@ int main(int argc, char **argv)
     ok(&r, r.graph != NULL);
     if (r.s.dump) return dump(&r), gcut_ctx_free(r.ctx), 0;
     set_options(&r);
+    if (r.s.options) return print_options(&r), gcut_ctx_free(r.ctx), 0;
     printf("%s %s: %lld parameters, N = %lld", r.model->name, r.model->sizes[r.size], (long long)r.parameters,
            (long long)r.s.batch);
     printf(r.model->length ? ", T = %lld\n" : "\n", (long long)r.s.length);

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# compile.sh [MODEL[:SIZE]…]: how long a step takes to be made, for models of the zoo.
+#
+# Without arguments: every model of the zoo at its first size, gpt2:124M, and a graph of one product (tiny).  Each row:
+# nodes of the graph, kernels (rows of the table of launches), functions, lines and bytes of emitted C; then ms of
+# gradcut for planning and emission, of the C compiler and linker (wall, then processor time), and of all waiting in
+# gcut_compile, each the best of ROUNDS runs.  Steps are trained by the optimizer of the zoo, for its sizes.
+#
+#   ROUNDS (3)   THREADS (every core)   GRADCUT, ZOO  the programs   MACHINE  the machine model (shipped)
+set -eu
+cd "$(dirname "$0")/.."
+gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo} rounds=${ROUNDS:-3} threads=${THREADS:-$(nproc)}
+export GRADCUT_MACHINE="${MACHINE:-shipped}" GRADCUT_CACHE=off
+for program in "$gradcut" "$zoo"; do
+    [ -x "$program" ] || { echo "compile.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ $# -eq 0 ]; then
+    for model in $("$zoo" --list | cut -d' ' -f1); do set -- "$@" "$model"; done
+    set -- "$@" gpt2:124M tiny
+fi
+
+cat >"$work/tiny.gcut" <<'END'
+gcut 1
+func @tiny[N in 1..](param %w: f32[3, 1], input %x: f32[N, 3], input %t: f32[N, 1]) -> (out loss: f32[]) {
+  %y = matmul(%x, %w)
+  %loss = mse(%y, %t)
+  return %loss
+}
+END
+
+# A C compiler that notes how long it took: wall and processor time, in ms.
+cat >"$work/cc" <<'END'
+#!/usr/bin/env python3
+import os, resource, subprocess, sys, time
+start = time.monotonic()
+status = subprocess.run([os.environ["BENCH_CC"]] + sys.argv[1:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(os.environ["BENCH_LOG"], "a") as log:
+    print(time.monotonic() - start, used.ru_utime + used.ru_stime, file=log)
+sys.exit(status)
+END
+chmod +x "$work/cc"
+
+# Wall time of a command in ms.
+ms()
+{
+    python3 -c 'import subprocess, sys, time
+start = time.monotonic()
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(1e3 * (time.monotonic() - start))' "$@"
+}
+
+least()
+{
+    sort -g | head -1
+}
+
+echo '| model | nodes | kernels | functions | lines of C | bytes | plan and emit, ms | C compiler, ms | of it processor, ms | in all, ms |'
+echo '|---|---|---|---|---|---|---|---|---|---|'
+for model; do
+    name=${model%%:*} size=${model#*:} file=$work/model.gcut
+    if [ "$name" = tiny ]; then
+        cp "$work/tiny.gcut" "$file"
+        set -- --at N=32 --optimizer 'sgd(lr=0.1)'
+    else
+        [ "$size" != "$model" ] || size=$("$zoo" --list | sed -n "s/^$name  .* [0-9][0-9][0-9][0-9]  *\([^ ]*\).*/\1/p")
+        "$zoo" "$name" --size "$size" --dump "$file" >/dev/null
+        set -- $("$zoo" "$name" --size "$size" --options)
+    fi
+    rm -f "$work"/emit "$work"/cc.ms "$work"/all
+    for round in $(seq "$rounds"); do
+        ms "$gradcut" compile "$file" -o "$work/step" --threads "$threads" "$@" >>"$work/emit"
+        ms "$gradcut" compile "$file" -o "$work/step" --shared --threads "$threads" "$@" >>"$work/all"
+        rm -f "$work/log"
+        BENCH_CC=${CC:-cc} BENCH_LOG=$work/log GRADCUT_CC=$work/cc \
+            "$gradcut" compile "$file" -o "$work/step" --shared --threads "$threads" "$@" >/dev/null
+        awk '{ wall += $1; cpu += $2 } END { print 1e3 * wall, 1e3 * cpu }' "$work/log" >>"$work/cc.ms"
+    done
+    awk -v model="$model" -v nodes="$(grep -c ' = ' "$file")" -v kernels="$(grep -c '^    [0-9].*/\* k[0-9]*: ' "$work/step.c")" \
+        -v functions="$(grep -c '^static void step_f[0-9]*(const gcut_rt_args' "$work/step.c")" \
+        -v lines="$(wc -l <"$work/step.c")" -v bytes="$(wc -c <"$work/step.c")" \
+        -v emit="$(least <"$work/emit")" -v all="$(least <"$work/all")" '
+        NR == 1 || $1 < wall { wall = $1 }
+        NR == 1 || $2 < cpu { cpu = $2 }
+        END { printf "| %s | %d | %d | %d | %d | %d | %.0f | %.0f | %.0f | %.0f |\n", model, nodes, kernels, functions,
+                     lines, bytes, emit, wall, cpu, all }' "$work/cc.ms"
+done
