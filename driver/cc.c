@@ -37,7 +37,7 @@ static void emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_te
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "'%s' is not a C identifier, so it cannot name a step", name);
-    gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.profile, c, h);
+    gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, c, h);
 }
 
 void gcut_write_c(const gcut_pipeline *p, const char *base)

@@ -9,8 +9,6 @@
 #include "kernels/lower.h"
 #include "kernels/names.h"
 
-enum { MANY = 64 }; /* launches of a half whose own instructions do not count beside the kernels' */
-
 /* Symbols of both halves, in the order of their declarations. */
 static gcut_dim_decl *symbols(const gcut_program *p, uint32_t *n)
 {
@@ -35,14 +33,6 @@ static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
     return gcut_c_name(p->module->arena, gcut_dim_symbol_name(p->module->dims, d->sym));
 }
 
-static uint32_t arena_buffers(const gcut_program *p)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < p->buffers.n; i++)
-        n += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
-    return n;
-}
-
 /* ---- the header ---- */
 
 /* A pointer of NAME_io, under both of its names. */
@@ -59,7 +49,8 @@ static void emit_member(const gcut_program *p, const gcut_binding_info *b, gcut_
     if (*b->alias) gcut_text_add(h, "#ifndef %s\n        %s%s;\n#endif\n    };\n", b->alias, type, b->alias);
 }
 
-static void emit_header(const gcut_program *p, const char *file, const char *name, gcut_text *h)
+static void emit_header(const gcut_program *p, const char *file, const char *name, const gcut_emission *all,
+                        gcut_text *h)
 {
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);
@@ -82,11 +73,11 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
         file, name, name, name, name, name, name);
     gcut_text_add(h, "typedef struct %s_plan {\n    gcut_rt_plan head;\n", name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
-    uint32_t nb = arena_buffers(p);
-    gcut_text_add(h,
-                  "    int threads, team; /* asked for; that take part */\n    int64_t off[%u]; /* of each "
-                  "buffer in the arena */\n} %s_plan;\n\n",
-                  nb ? nb : 1, name);
+    gcut_text_add(
+        h,
+        "    int threads, team; /* asked for; that take part */\n    int64_t off[%u]; /* of each "
+        "buffer in the arena */\n    int64_t size[%u]; /* that kernels are given */\n} %s_plan;\n\n",
+        all->nslots + 1, all->sizes.n + 1, name);
     gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
     for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], h);
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
@@ -159,7 +150,7 @@ static void emit_reals(const gcut_program *p, const gcut_dim_decl *syms, uint32_
                       symbol(p, &syms[i]), symbol(p, &syms[i]), symbol(p, &syms[i]));
 }
 
-static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
+static void emit_init(const gcut_program *p, const char *name, const gcut_emission *all, gcut_text *c)
 {
     uint32_t ns;
     const gcut_dim_decl *syms = symbols(p, &ns);
@@ -175,6 +166,9 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
     emit_dim_checks(p, syms, ns, c);
     emit_reals(p, syms, ns, c);
     gcut_emit_layout(p, c);
+    for (uint32_t i = 0; i < all->sizes.n; i++)
+        gcut_text_add(c, "    plan->size[%u] = %s;\n", i, all->sizes.at[i]);
+    gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
 }
 
 /* ---- the doors ---- */
@@ -183,30 +177,24 @@ static void emit_init(const gcut_program *p, const char *name, gcut_text *c)
 static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
 {
     gcut_text_add(c,
-                  "static void %s_halves(void *arg)\n{\n    %s_call *const x = (%s_call *)arg;\n"
-                  "    if (x->halves & 1) x->status = %s_half0(x, x->err);\n",
-                  name, name, name, name);
+                  "static void %s_halves(void *arg)\n{\n    gcut_rt_call *const x = (gcut_rt_call *)arg;\n"
+                  "    if (x->plan->profile) gcut_rt_lap(x->plan->profile, -1);\n"
+                  "    if (x->halves & 1) x->status = %s_half0(x);\n",
+                  name, name);
     if (p->halves.at[GCUT_BACKWARD]->g)
-        gcut_text_add(
-            c, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = %s_half1(x, x->err);\n",
-            name);
+        gcut_text_add(c, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = %s_half1(x);\n",
+                      name);
     gcut_text_add(c, "}\n\n");
 }
 
-static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
+static void emit_run(const gcut_program *p, const char *name, const gcut_emission *all, gcut_text *c)
 {
-    uint32_t ns;
-    const gcut_dim_decl *syms = symbols(p, &ns);
-    bool both = p->halves.at[GCUT_BACKWARD]->g != NULL;
-    gcut_text_add(
-        c,
-        "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned halves, "
-        "gcut_rt_error *err)\n{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n"
-        "    %s_io own = *io;\n    %s_call call;\n    call.plan = plan;\n    call.io = &own;\n"
-        "    call.arena = (char *)arena;\n    call.halves = halves;\n    call.err = err;\n",
-        name, name, name, name, name);
-    for (uint32_t i = 0; i < ns; i++)
-        gcut_text_add(c, "    call.d_%s = plan->d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));
+    gcut_text_add(c,
+                  "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned "
+                  "halves, gcut_rt_error *err)\n{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n"
+                  "    %s_io own = *io;\n    gcut_rt_call call;\n    void *at[%u], *b[%u];\n"
+                  "    int64_t n[%u];\n    gcut_rt_fault fault[%u];\n",
+                  name, name, name, name, all->nplaces + 1, all->most + 1, all->most + 1, all->nsites + 1);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
@@ -214,13 +202,28 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
                       gcut_c_type(b->type.dtype), i, gcut_c_number(p->module, 1, b->type.dtype),
                       p->bindings.at[i].field, p->bindings.at[i].field, i);
     }
-    gcut_text_add(c,
-                  "    for (unsigned i = 0; i < sizeof call.fault / sizeof *call.fault; i++) call.fault[i] = "
-                  "none;\n"
-                  "    call.status = %s_check(&call, halves, err);\n"
-                  "    if (call.status == GCUT_RT_OK) gcut_rt_team(%s_halves, &call, plan->team);\n"
-                  "    return call.status;\n}\n\n",
-                  name, name);
+    gcut_text_add(
+        c,
+        "    const gcut_rt_status ok = %s_check(plan, &own, arena, halves, err);\n"
+        "    if (ok != GCUT_RT_OK) return ok;\n"
+        "    call.plan = &plan->head;\n    call.function = %s_functions;\n    call.site = %s_site;\n"
+        "    call.size = plan->size;\n    call.at = at;\n    call.fault = fault;\n"
+        "    call.b = b;\n    call.n = n;\n    call.halves = halves;\n    call.status = ok;\n"
+        "    call.err = err;\n    for (int i = 0; i < %u; i++) fault[i] = none;\n",
+        name, name, name, all->nsites + 1);
+    if (all->nslots)
+        gcut_text_add(c, "    for (int i = 0; i < %u; i++) at[i] = (char *)arena + plan->off[i];\n",
+                      all->nslots);
+    if (p->bindings.n) /* pointers to objects of any type look the same */
+        gcut_text_add(c, "    memcpy(at + %u, &own, sizeof own);\n", all->nslots);
+    gcut_text_add(c, "    gcut_rt_team(%s_halves, &call, plan->team);\n    return call.status;\n}\n\n", name);
+}
+
+static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
+{
+    uint32_t ns;
+    symbols(p, &ns);
+    bool both = p->halves.at[GCUT_BACKWARD]->g != NULL;
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (both ? 3 : 1); k++)
         gcut_text_add(
@@ -255,46 +258,34 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 
 /* ---- the whole ---- */
 
-/* The memory plan: what each slot of the arena holds, and between which launches. */
-static void emit_memory(const gcut_program *p, gcut_text *c)
+/* The functions of launches by number; those that other functions call are not among them. */
+static void emit_functions(const gcut_emission *all, const char *name, gcut_text *c)
 {
-    uint32_t slot = 0;
-    gcut_text_add(
-        c, " * The arena (offsets are found by init; slots whose launches do not meet share memory):\n *\n");
-    for (uint32_t i = 0; i < p->buffers.n; i++) {
-        const gcut_buffer *q = &p->buffers.at[i];
-        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        gcut_text bytes = {.arena = p->module->arena};
-        gcut_dim n = gcut_dim_make(p->module->dims, GCUT_DIM_MUL, q->count, gcut_dtype_bytes(q->dtype));
-        gcut_dim_print(p->module->dims, n, &bytes);
-        gcut_text_add(c, " *   off[%u]  k%d..k%d  %s bytes%s  %s%s\n", slot++, q->birth, q->death, bytes.at,
-                      q->product             ? " unless its product computes it"
-                      : q->crew == GCUT_NONE ? ""
-                                             : " a thread",
-                      q->saved ? "saved " : "", q->name);
-    }
+    gcut_text_add(c, "static void (*const %s_functions[])(const gcut_rt_args *args) = {\n", name);
+    for (uint32_t i = 0; i < all->functions.n; i++)
+        if (all->functions.at[i].launched)
+            gcut_text_add(c, "    %s_f%u,\n", name, i);
+        else
+            gcut_text_add(c, "    NULL,\n");
+    gcut_text_add(c, "    NULL,\n};\n\n");
 }
 
-static void emit_ir(const gcut_program *p, gcut_text *c)
+/* What kernels are given: the table of launches, the functions, the index checks. */
+static void emit_tables(const gcut_emission *all, const char *name, gcut_text *c)
 {
-    gcut_text_add(c, "/*\n * The program:\n *\n");
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        if (!p->halves.at[k]->g) continue;
-        gcut_text t = {.arena = p->module->arena};
-        gcut_print_graph(p->halves.at[k]->g, &(gcut_print_options){.no_loc = true}, &t);
-        for (char *s = t.at; *s;) { /* hostile text must not end the comment */
-            size_t n = strcspn(s, "\n");
-            for (size_t i = 0; i + 1 < n; i++)
-                if (s[i] == '*' && s[i + 1] == '/') s[i] = '.';
-            gcut_text_add(c, " *%s", n ? " " : "");
-            gcut_text_addn(c, s, n);
-            gcut_text_add(c, "\n");
-            s += n + (s[n] == '\n');
-        }
-        gcut_text_add(c, " *\n");
-    }
-    emit_memory(p, c);
-    gcut_text_add(c, " */\n");
+    emit_functions(all, name, c);
+    gcut_text_add(
+        c,
+        "/* Each row a launch: its function and number, its first index check, how many; how many "
+        "functions have\n"
+        " * arguments, and of each how many buffers, which, how many numbers, these.  Buffers below "
+        "%u are slots\n"
+        " * of the arena; those from there on are the members of %s_io, then parts that loops read "
+        "and write. */\n"
+        "static const int64_t %s_code[] = {\n%s    0,\n};\n\n",
+        all->nslots, name, name, all->code.n ? all->code.at : "");
+    gcut_text_add(c, "static const gcut_rt_site %s_site[] = {\n%s    {NULL, NULL, 0},\n};\n\n", name,
+                  all->sites.n ? all->sites.at : "");
 }
 
 /* What C has and C++ calls otherwise, or leaves to C++20. */
@@ -308,24 +299,19 @@ static const char as_cxx[] = "#ifdef __cplusplus\n"
                              "#endif\n"
                              "#endif\n\n";
 
-void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool profiled,
-                 gcut_text *c, gcut_text *h)
+void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, gcut_text *c,
+                 gcut_text *h)
 {
     gcut_module *m = p->module;
     const char *name = gcut_c_prefix(m->arena, file);
-    gcut_text kernels = {.arena = m->arena}, body[2] = {{.arena = m->arena}, {.arena = m->arena}};
-    uint32_t faults = 0;
-    gcut_functions functions = {0};
-    emit_header(p, file, name, h);
+    gcut_text body[2] = {{.arena = m->arena}, {.arena = m->arena}};
+    gcut_emission all = {.c.arena = m->arena, .code.arena = m->arena, .sites.arena = m->arena};
+    gcut_number_places(p, &all);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        gcut_emitter e = {.p = p,
-                          .prefix = name,
-                          .faults = &faults,
-                          .functions = &functions,
-                          .c = &kernels,
-                          .profiled = profiled};
+        gcut_emitter e = {.p = p, .prefix = name, .all = &all};
         if (p->halves.at[k]->g) gcut_emit_half(&e, p->halves.at[k], &body[k]);
     }
+    emit_header(p, file, name, &all, h);
     gcut_text_add(
         c,
         "/* %s.c: a training step compiled by gradcut. Permission is granted to use it without restriction.\n"
@@ -337,39 +323,19 @@ void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const cha
                   "#if GCUT_RT_ABI != %d\n#error \"this step is for version %d of gradcut_rt.h: compile the "
                   "model again\"\n#endif\n\n",
                   GCUT_RT_ABI, GCUT_RT_ABI);
-    emit_ir(p, c);
-    uint32_t ns;
-    const gcut_dim_decl *syms = symbols(p, &ns);
-    gcut_text_add(
-        c,
-        "\ntypedef struct %s_call {\n    const %s_plan *plan;\n    const %s_io *io;\n    char *arena;\n"
-        "    unsigned halves;\n    gcut_rt_status status;\n    gcut_rt_error *err;\n",
-        name, name, name);
-    for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "    int64_t d_%s;\n", symbol(p, &syms[i]));
-    gcut_text_add(c,
-                  "    gcut_rt_fault fault[%u];\n} %s_call;\n\n/* What a kernel is given: the call, its "
-                  "buffers, its first index "
-                  "check. */\ntypedef struct %s_args {\n    %s_call *x;\n    void *const *b;\n    int "
-                  "fault;\n} %s_args;\n\n",
-                  faults ? faults : 1, name, name, name, name);
-    gcut_text_addn(c, kernels.at ? kernels.at : "", kernels.n);
+    gcut_text_addn(c, all.c.at ? all.c.at : "", all.c.n);
+    emit_tables(&all, name, c);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         if (!p->halves.at[k]->g) continue;
-        gcut_text_add(
-            c,
-            "%sstatic gcut_rt_status %s_half%u(%s_call *x, gcut_rt_error *err)\n{\n    const int nt "
-            "= x->plan->threads;\n    (void)nt;\n    "
-            "(void)err;\n",
-            p->halves.at[k]->order.n > MANY ? "GCUT_RT_ONCE " : "", name, k, name);
-        if (profiled)
-            gcut_text_add(c, "    if (x->plan->head.profile) gcut_rt_lap(x->plan->head.profile, -1);\n");
+        gcut_text_add(c, "static gcut_rt_status %s_half%u(gcut_rt_call *x)\n{\n    (void)x;\n", name, k);
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
     }
     gcut_emit_check(p, name, c);
-    emit_init(p, name, c);
+    emit_init(p, name, &all, c);
     emit_halves(p, name, c);
     gcut_emit_values(p, contents, name, c);
+    emit_run(p, name, &all, c);
     emit_doors(p, name, c);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The functions of operands that a matrix product computes as it packs them, and the arguments of all
- * functions of a product's launch.
+ * The functions of operands that a matrix product computes as it packs them.
  */
 #include "kernels/loop.h"
 
@@ -19,7 +18,7 @@ void gcut_emit_chains(gcut_emitter *e)
         fill.args.at = NULL;
         fill.args.n = fill.args.cap = 0;
         e->fill[k].function = gcut_emit_fill(&fill, a);
-        e->fill[k].args = gcut_c_args(&fill);
+        e->fill[k].args = gcut_launch_args(&fill);
     }
     gcut_arena_free(a);
 }
@@ -28,18 +27,4 @@ uint32_t gcut_chains(const gcut_emitter *e)
 {
     const gcut_unit *u = &e->h->units.at[e->unit];
     return (u->chain[0] != NULL) + (u->chain[1] != NULL);
-}
-
-void gcut_emit_args(const gcut_emitter *e, const gcut_emitter *epilogue)
-{
-    uint32_t n = 1;
-    gcut_text_add(e->call, "        void *const b0[] = %s;\n", gcut_c_args(e));
-    for (uint32_t k = 0; k < 2; k++)
-        if (e->h->units.at[e->unit].chain[k])
-            gcut_text_add(e->call, "        void *const b%u[] = %s;\n", n++, e->fill[k].args);
-    if (epilogue) gcut_text_add(e->call, "        void *const b%u[] = %s;\n", n++, gcut_c_args(epilogue));
-    gcut_text_add(e->call, "        const %s_args args[] = {", e->prefix);
-    for (uint32_t i = 0; i < n; i++)
-        gcut_text_add(e->call, "%s{x, b%u, %u}", i ? ", " : "", i, i == n - 1 ? *e->faults : 0);
-    gcut_text_add(e->call, "};\n");
 }

@@ -14,37 +14,34 @@
 static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
 {
     const gcut_half *h = e->h;
+    const gcut_unit *u = &h->units.at[e->unit];
     gcut_arena *a = gcut_arena_new(e->p->module->env, e->p->module->arena);
-    gcut_text first = {.arena = a}, second = {.arena = a}, third = {.arena = a};
+    gcut_text first = {.arena = a}, second = {.arena = a};
     uint32_t took = 0, f;
     e->body = &first;
-    if (h->units.at[e->unit].kind == GCUT_U_LOOP) {
-        gcut_ref factor = gcut_scaling_factor(h, e->unit);
+    if (u->kind == GCUT_U_LOOP) {
         gcut_loop l = gcut_emit_loop(e, a, false, &f);
-        if (factor)
-            gcut_text_add(e->call, "    if (*(const %s *)(%s) != 1) { /* else it is done */\n",
-                          gcut_c_type(gcut_type_of(h->g, factor)->dtype),
-                          gcut_c_pointer(e->p, h->buffer[factor]));
-        gcut_emit_loop_call(&l, f);
-        if (factor) gcut_text_add(e->call, "    }\n");
+        gcut_emit_launch(e, f, gcut_loop_checks(&l), NULL, gcut_loop_kind(&l));
+        gcut_emit_check_sites(&l);
     } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->unit, h->order.at[i + 1])) {
         gcut_emitter next = *e;
-        gcut_tiles t = {.product = e};
         next.unit = h->order.at[i + 1];
         next.number = e->number + 1;
         next.body = &second;
         gcut_emit_chains(e);
-        e->body = &first;
-        gcut_loop l = gcut_emit_loop(&next, a, true, &t.loop);
-        if (!l.columns) t.plain = gcut_emit_unit(e);
-        e->body = &third;
-        t.tiles = gcut_emit_tiles(e, &l, t.loop);
-        gcut_emit_tiled_call(&l, &t);
+        gcut_loop l = gcut_emit_loop(&next, a, true, &f);
+        gcut_emit_launch(e, gcut_emit_tiles(e, &l, f), gcut_loop_checks(&l), &next, "matrix product");
+        gcut_emit_check_sites(&l);
         took = 1;
     } else {
+        const gcut_node *n = u->nodes.n ? gcut_node_at(h->g, u->nodes.at[0]) : NULL;
         gcut_emit_chains(e);
         f = gcut_emit_unit(e);
-        gcut_emit_unit_call(e, f);
+        gcut_emit_launch(e, f, gcut_unit_indexes(u), NULL, gcut_unit_kind_name(u));
+        if (gcut_unit_indexes(u))
+            gcut_emit_check_site(
+                e, n,
+                gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim]);
     }
     gcut_arena_free(a);
     return took;
@@ -53,10 +50,13 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
 /* ---- regions ---- */
 
 /* The launches of body k, one level further in. */
-static void emit_body(const gcut_emitter *e, uint32_t k)
+static void emit_body(gcut_emitter *e, uint32_t k)
 {
     const gcut_unit *u = &e->h->units.at[e->unit];
     gcut_text inner = {.arena = e->p->module->arena};
+    for (uint32_t i = 0; i < e->p->buffers.n; i++)
+        if (e->p->buffers.at[i].kind == GCUT_P_PART && e->p->buffers.at[i].half == u->bodies.at[k])
+            gcut_text_add(&inner, "    x->at[%u] = %s;\n", e->all->place[i], gcut_c_pointer(e, i));
     gcut_emit_half(e, e->p->halves.at[u->bodies.at[k]], &inner);
     for (const char *s = inner.at; s && *s;) {
         size_t n = strcspn(s, "\n");
@@ -67,14 +67,14 @@ static void emit_body(const gcut_emitter *e, uint32_t k)
 }
 
 /* The value of a bool in that buffer, `offset` elements in. */
-static const char *truth(const gcut_emitter *e, uint32_t buffer, gcut_dim offset)
+static const char *truth(gcut_emitter *e, uint32_t buffer, gcut_dim offset)
 {
     gcut_module *m = e->p->module;
     return gcut_printf(m->arena, "*((const %s *)(%s) + %s)", gcut_c_type(GCUT_bool),
-                       gcut_c_pointer(e->p, buffer), gcut_c_dim(m, offset));
+                       gcut_c_pointer(e, buffer), gcut_call_size(e, offset));
 }
 
-static void emit_if(const gcut_emitter *e)
+static void emit_if(gcut_emitter *e)
 {
     const gcut_unit *u = &e->h->units.at[e->unit];
     gcut_ref p = gcut_arg(e->h->g, gcut_node_at(e->h->g, u->nodes.at[0]), 0);
@@ -88,14 +88,14 @@ static void emit_if(const gcut_emitter *e)
     gcut_text_add(e->call, "    }\n");
 }
 
-static void emit_while(const gcut_emitter *e)
+static void emit_while(gcut_emitter *e)
 {
     const gcut_unit *u = &e->h->units.at[e->unit];
     const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[0]);
     const gcut_attr *bound = gcut_attr_get(e->h->g, n, GCUT_A_bound);
     if (bound)
         gcut_text_add(e->call, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", e->number, e->number,
-                      gcut_c_dim(e->p->module, bound->u.dim), e->number);
+                      gcut_call_size(e, bound->u.dim), e->number);
     else
         gcut_text_add(e->call, "    for (;;) {\n");
     emit_body(e, 0);
@@ -105,10 +105,10 @@ static void emit_while(const gcut_emitter *e)
     gcut_text_add(e->call, "    }\n");
 }
 
-static void emit_scan(const gcut_emitter *e)
+static void emit_scan(gcut_emitter *e)
 {
     const gcut_node *n = gcut_node_at(e->h->g, e->h->units.at[e->unit].nodes.at[0]);
-    const char *length = gcut_c_dim(e->p->module, gcut_scan_length(e->h->g, n));
+    const char *length = gcut_call_size(e, gcut_scan_length(e->h->g, n));
     uint32_t i = e->number;
     if (gcut_attr_flag(e->h->g, n, GCUT_A_reverse))
         gcut_text_add(e->call, "    for (int64_t i%u = %s; i%u-- > 0;) {\n", i, length, i);
@@ -121,7 +121,7 @@ static void emit_scan(const gcut_emitter *e)
 static void emit_region(gcut_emitter *e)
 {
     const gcut_node *n = gcut_node_at(e->h->g, e->h->units.at[e->unit].nodes.at[0]);
-    gcut_c_comment(e, gcut_op_get((gcut_op)n->op)->name);
+    gcut_c_comment(e, gcut_op_get((gcut_op)n->op)->name, e->call);
     if (n->op == GCUT_OP_if)
         emit_if(e);
     else if (n->op == GCUT_OP_while)
@@ -132,26 +132,25 @@ static void emit_region(gcut_emitter *e)
 
 void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *call)
 {
+    gcut_emitter e = *like;
+    uint32_t from = e.all->words;
+    e.call = call;
+    e.h = h;
     for (uint32_t i = 0; i < h->order.n; i++) {
         const gcut_unit *u = &h->units.at[h->order.at[i]];
-        gcut_emitter e = *like;
-        e.h = h;
         e.unit = h->order.at[i];
         e.number = (uint32_t)u->step;
-        e.call = call;
         e.args.at = NULL;
         e.args.n = e.args.cap = 0;
         if (u->kind == GCUT_U_REGION) {
+            gcut_emit_run(&e, from);
             emit_region(&e);
-            continue;
+            from = e.all->words;
+        } else if (gcut_unit_is_idle(h, e.unit)) {
+            gcut_c_comment(&e, "concat: made in place", &e.all->code);
+        } else {
+            i += emit_kernel(&e, i);
         }
-        if (gcut_unit_is_idle(h, e.unit)) {
-            gcut_c_comment(&e, "concat: made in place");
-            continue;
-        }
-        i += emit_kernel(&e, i);
-        if (e.profiled)
-            gcut_text_add(call, "    if (x->plan->head.profile) gcut_rt_lap(x->plan->head.profile, %u);\n",
-                          e.number);
     }
+    gcut_emit_run(&e, from);
 }

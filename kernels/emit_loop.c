@@ -6,9 +6,17 @@
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
+enum { LONG_ROW = 256 }; /* columns: equal functions have the number of those of shorter rows in common */
+
 static const char *dim(const gcut_loop *l, gcut_dim d)
 {
-    return gcut_c_dim(l->m, d);
+    return d == 0 ? "0" : gcut_c_size(l->m, d);
+}
+
+static const char *columns(const gcut_loop *l)
+{
+    gcut_dim n = l->u->inner;
+    return gcut_dim_known(n) && n < LONG_ROW ? gcut_c_dim(l->m, n) : gcut_c_size(l->m, n);
 }
 
 /* ---- the kernel ---- */
@@ -111,34 +119,13 @@ static void emit_faults(gcut_loop *l, bool declare)
         if (declare)
             W(l, "    gcut_rt_fault fault%u = GCUT_RT_NO_FAULT;\n", l->at[i].v);
         else
-            W(l, "    gcut_rt_note(&x->fault[args->fault + %u], &fault%u);\n", number++, l->at[i].v);
+            W(l, "    gcut_rt_note(&args->fault[%u], &fault%u);\n", number++, l->at[i].v);
     }
-}
-
-/* The call and the buffers of args at hand. */
-static void begin_call(gcut_loop *l)
-{
-    W(l, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n    (void)x;\n",
-      l->e->prefix);
-}
-
-/* "static void NAME_f<number><suffix>(…) {" */
-static void begin_function(gcut_loop *l, const char *suffix, const char *arguments)
-{
-    W(l, "static void %s_f\1%s(%s)\n{\n", l->e->prefix, suffix, arguments);
-    begin_call(l);
-}
-
-static void emit_join(gcut_loop *l)
-{
-    begin_function(l, "_join", gcut_printf(l->m->arena, "const %s_args *args", l->e->prefix));
-    gcut_loop_join(l);
-    W(l, "}\n\n");
 }
 
 static const char *row_count(const gcut_loop *l)
 {
-    return dim(l, l->u->rows);
+    return gcut_c_named(l->m, "rows", l->u->rows);
 }
 
 /* Everything a range of rows needs, and the walk over them. */
@@ -149,7 +136,7 @@ static void emit_body(gcut_loop *l)
     gcut_loop_declare_partials(l);
     emit_faults(l, true);
     W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
-      dim(l, l->u->flat ? l->u->numel : l->u->inner));
+      l->u->flat ? gcut_c_named(l->m, "elements", l->u->numel) : columns(l));
     if (l->fill)
         W(l, "    (void)C;\n");
     else
@@ -174,41 +161,49 @@ static void emit_body(gcut_loop *l)
     W(l, "}\n\n");
 }
 
+/* "static void NAME_f<number><suffix>(arguments) {" of a function with an argument `arg`. */
+static void begin_function(gcut_loop *l, const char *suffix, const char *arguments)
+{
+    W(l, "static void %s_f\1%s(%s)\n{\n    const gcut_rt_args *const args = (const gcut_rt_args *)arg;\n\4",
+      l->e->prefix, suffix, arguments);
+}
+
+/* The function of the launch: it hands out the rows, unless the loop multiplies by 1. */
+static void emit_launcher(gcut_loop *l)
+{
+    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
+    crew.tiled = false;
+    gcut_ref factor = gcut_scaling_factor(l->h, l->unit);
+    W(l, "static void %s_f\1(const gcut_rt_args *args)\n{\n\4    const int nt = args->x->plan->threads;\n",
+      l->e->prefix);
+    if (factor)
+        W(l, "    if (*(const %s *)%s == 1) return; /* it is done */\n",
+          gcut_c_type(gcut_type_of(l->h->g, factor)->dtype), gcut_c_arg(l->e, l->h->buffer[factor]));
+    const char *threads = gcut_crew_c(l->m, &crew, gcut_c_size);
+    if (l->u->blocked)
+        W(l, "    gcut_rt_parallel(%s_f\1_part, (void *)args, %s);\n", l->e->prefix, threads);
+    else
+        W(l, "    gcut_rt_rows(%s_f\1_rows, args, %s, %s);\n", l->e->prefix, row_count(l), threads);
+    if (l->u->blocked) gcut_loop_join(l);
+    W(l, "}\n\n");
+}
+
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
 {
     gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
-    const char *any =
-        gcut_printf(a, "    const %s_args *const args = (const %s_args *)arg;\n", e->prefix, e->prefix);
     l.e = e;
     l.out = e->body;
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     l.columns = tiled && gcut_takes_columns(e->h, e->unit);
     if (!l.columns) gcut_loop_find_streams(&l);
-    if (l.columns) {
-        W(&l, "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1)\n{\n%s",
-          e->prefix, any);
-        begin_call(&l);
-        W(&l, "    (void)t;\n");
-        emit_body(&l);
-    } else if (l.u->blocked) {
-        W(&l, "static void %s_f\1(void *arg, int t, int nt)\n{\n%s", e->prefix, any);
-        begin_call(&l);
-        emit_body(&l);
-        emit_join(&l);
+    if (l.u->blocked) {
+        begin_function(&l, "_part", "void *arg, int t, int nt");
     } else {
-        begin_function(&l, "_rows",
-                       gcut_printf(a, "const %s_args *args, int t, int64_t r0, int64_t r1", e->prefix));
-        W(&l, "    (void)t;\n");
-        emit_body(&l);
-        W(&l,
-          "static void %s_f\1(void *arg, int t, int nt)\n{\n%s    %s_call *const x = args->x;\n    int64_t "
-          "r0, r1;\n",
-          e->prefix, any, e->prefix);
-        W(&l,
-          "    (void)x;\n    gcut_rt_share(%s, 1, t, nt, &r0, &r1);\n    %s_f\1_rows(args, t, r0, "
-          "r1);\n}\n\n",
-          row_count(&l), e->prefix);
+        begin_function(&l, "_rows", "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1");
+        W(&l, l.columns ? "    (void)t;\n" : "    (void)t, (void)j0, (void)j1;\n");
     }
+    emit_body(&l);
+    if (!tiled) emit_launcher(&l);
     *function = gcut_c_function(e);
     return l;
 }
@@ -220,65 +215,35 @@ uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
     l.out = e->body;
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     l.columns = l.fill = true;
-    W(&l,
-      "static void %s_f\1(void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
-      "                   int64_t ld)\n{\n    const %s_args *const args = (const %s_args *)arg;\n",
-      e->prefix, e->prefix, e->prefix);
-    begin_call(&l);
-    W(&l, "    (void)t, (void)b;\n");
+    begin_function(&l, "",
+                   "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
+                   "                   int64_t ld");
+    W(&l, "    (void)t;\n");
     emit_body(&l);
     return gcut_c_function(e);
 }
 
-static void emit_launch(const gcut_loop *l, uint32_t function, const char *args, const char *indent)
+uint32_t gcut_loop_checks(const gcut_loop *l)
 {
-    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
-    crew.tiled = false; /* the tiled launch is written by its caller */
-    gcut_text_add(l->e->call, "%sgcut_rt_parallel(%s_f%u, (void *)%s, %s);\n", indent, l->e->prefix, function,
-                  args, gcut_crew_c(l->m, &crew));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->n; i++) n += gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node));
+    return n;
 }
 
-static void emit_fault_checks(const gcut_loop *l)
+void gcut_emit_check_sites(const gcut_loop *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *node = gcut_node_at(l->g, l->at[i].node);
-        if (gcut_loop_is_bounded(node)) gcut_c_fault(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
+        if (gcut_loop_is_bounded(node))
+            gcut_emit_check_site(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
     }
 }
 
-void gcut_emit_loop_call(const gcut_loop *l, uint32_t function)
+const char *gcut_loop_kind(const gcut_loop *l)
 {
-    gcut_text *c = l->e->call;
-    gcut_c_comment(l->e, gcut_printf(l->m->arena, l->u->flat ? "loop over %s elements" : "%s rows of %s",
-                                     l->u->flat ? dim(l, l->u->numel) : row_count(l), dim(l, l->u->inner)));
-    gcut_text_add(c, "    {\n        void *const b[] = %s;\n        const %s_args args = {x, b, %u};\n",
-                  gcut_c_args(l->e), l->e->prefix, *l->e->faults);
-    emit_launch(l, function, "&args", "        ");
-    if (l->u->blocked) gcut_text_add(c, "        %s_f%u_join(&args);\n", l->e->prefix, function);
-    gcut_text_add(c, "    }\n");
-    emit_fault_checks(l);
-}
-
-void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t)
-{
-    const char *pre = l->e->prefix;
-    gcut_text *c = l->e->call;
-    gcut_c_comment(t->product, "matrix product");
-    gcut_c_comment(l->e, l->columns
-                             ? "its epilogue: on tiles in cache"
-                             : "its epilogue: on tiles of rows in cache when there are enough of them");
-    gcut_text_add(c, "    {\n");
-    gcut_emit_args(t->product, l->e);
-    if (l->columns) {
-        gcut_text_add(c, "        %s_f%u(args);\n    }\n", pre, t->tiles);
-    } else {
-        gcut_text_add(c,
-                      "        if (gcut_rt_tiles(%s, nt)) {\n            %s_f%u(args);\n        } else {\n"
-                      "            %s_f%u(args);\n",
-                      row_count(l), pre, t->tiles, pre, t->plain);
-        emit_launch(l, t->loop, gcut_printf(l->m->arena, "&args[%u]", 1 + gcut_chains(t->product)),
-                    "            ");
-        gcut_text_add(c, "        }\n    }\n");
-    }
-    emit_fault_checks(l);
+    gcut_text t = {.arena = l->m->arena};
+    gcut_dim_print(l->m->dims, l->u->flat ? l->u->numel : l->u->rows, &t);
+    gcut_text_add(&t, l->u->flat ? " elements" : " rows of ");
+    if (!l->u->flat) gcut_dim_print(l->m->dims, l->u->inner, &t);
+    return t.at;
 }

@@ -9,13 +9,34 @@
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
+/* Of what changes from element to element equal functions have all sizes in common. */
 static const char *dim(const gcut_loop *l, gcut_dim d)
 {
-    return gcut_c_dim(l->m, d);
+    return gcut_c_kept(l->m, d);
+}
+
+static const char *offset_of(const gcut_loop *l, gcut_ref v)
+{
+    gcut_dim d = l->h->view[v].offset;
+    return d == 0 ? "0" : gcut_c_size(l->m, d);
+}
+
+/* at / below % size; by_rows: it changes from row to row alone. */
+static const char *coordinate(const gcut_loop *l, const char *at, bool by_rows, gcut_dim below, bool top,
+                              gcut_dim size)
+{
+    gcut_arena *a = l->m->arena;
+    if (below != 1)
+        at = by_rows ? gcut_printf(a, "gcut_rt_quotient(%s, %s)", at, gcut_c_divisor(l->m, below))
+                     : gcut_printf(a, "%s / (%s)", at, dim(l, below));
+    if (top) return at;
+    return by_rows ? gcut_printf(a, "gcut_rt_remainder(%s, %s)", at, gcut_c_divisor(l->m, size))
+                   : gcut_printf(a, "(%s) %% (%s)", at, dim(l, size));
 }
 
 /* The address of element number `at` (a C expression) of axes begin..end of v, taken row-major. */
-static const char *address(const gcut_loop *l, gcut_ref v, uint32_t begin, uint32_t end, const char *at)
+static const char *address(const gcut_loop *l, gcut_ref v, uint32_t begin, uint32_t end, const char *at,
+                           bool by_rows)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const gcut_view *w = &l->h->view[v];
@@ -34,10 +55,10 @@ static const char *address(const gcut_loop *l, gcut_ref v, uint32_t begin, uint3
         bool top = true;
         for (uint32_t d = begin; d < from; d++) top = top && t->dim[d] == 1;
         if (stride != 0 && size != 1) {
-            const char *q = below == 1 ? at : gcut_printf(l->m->arena, "%s / (%s)", at, dim(l, below));
-            if (!top) q = gcut_printf(l->m->arena, "(%s) %% (%s)", q, dim(l, size));
+            const char *q = coordinate(l, at, by_rows, below, top, size);
+            const char *by = by_rows ? gcut_c_size(l->m, stride) : dim(l, stride);
             gcut_text_add(&s, "%s(%s)%s%s", s.n ? " + " : "", q, stride == 1 ? "" : " * ",
-                          stride == 1 ? "" : gcut_printf(l->m->arena, "(%s)", dim(l, stride)));
+                          stride == 1 ? "" : gcut_printf(l->m->arena, "(%s)", by));
         }
         below = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, below, size);
         end = from;
@@ -65,10 +86,10 @@ static lane lane_of(const gcut_loop *l, gcut_ref v)
 static const char *offset_in(const gcut_loop *l, gcut_ref v, const lane *s, const char *row)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
-    const char *off = dim(l, l->h->view[v].offset);
+    const char *off = offset_of(l, v);
     if (l->u->flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
     return gcut_printf(l->m->arena, "%s + %s", off,
-                       address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), row));
+                       address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), row, true));
 }
 
 static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
@@ -84,7 +105,7 @@ static void expect_next(const gcut_loop *l, gcut_ref v, const lane *s)
     if (!l->fill || !s->one || !strcmp(next, row_offset(l, v, s))) return;
     const char *p = gcut_loop_pointer(l, l->h->view[v].root);
     W(l, "        if (r + 1 < %s) gcut_rt_expect(&%s[%s + j0], (j1 - j0) * (int64_t)sizeof *%s);\n",
-      dim(l, l->u->rows), p, next, p);
+      gcut_c_named(l->m, "rows", l->u->rows), p, next, p);
 }
 
 const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
@@ -166,8 +187,8 @@ static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
     gcut_arena *a = l->m->arena;
     if (!s.stride) {
         const char *e =
-            address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)");
-        e = gcut_printf(a, "%s + %s", dim(l, l->h->view[v].offset), e);
+            address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)", false);
+        e = gcut_printf(a, "%s + %s", offset_of(l, v), e);
         if (!iota) return element(l, v, e);
         return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(l->g, v)->dtype), e);
     }
@@ -185,7 +206,7 @@ static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const char *e =
-        gcut_printf(l->m->arena, "%s + %s", dim(l, l->h->view[v].offset), address(l, v, 0, t->rank, "r"));
+        gcut_printf(l->m->arena, "%s + %s", offset_of(l, v), address(l, v, 0, t->rank, "r", true));
     if (iota) return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
     return element(l, v, e);
 }

@@ -33,7 +33,7 @@ typedef struct column {
 
 static const char *dim(const gcut_loop *l, gcut_dim d)
 {
-    return gcut_c_dim(l->m, d);
+    return gcut_c_size(l->m, d);
 }
 
 /* ---- statements ---- */

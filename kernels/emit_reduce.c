@@ -16,7 +16,7 @@
 
 static const char *dim(const gcut_loop *l, gcut_dim d)
 {
-    return gcut_c_dim(l->m, d);
+    return d == 0 ? "0" : gcut_c_size(l->m, d);
 }
 
 /* Float reductions along a row that is long or of unknown length use lanes. */

@@ -40,11 +40,12 @@ static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
     const char *bytes = gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
     if (q->product) /* empty when the product computes the operand as it packs it */
         return gcut_printf(a, "%s ? 0 : %s",
-                           gcut_chain_fills_c(p->halves.at[q->half], q->product - 1, q->operand), bytes);
+                           gcut_chain_fills_c(p->halves.at[q->half], q->product - 1, q->operand, gcut_c_dim),
+                           bytes);
     if (q->crew == GCUT_NONE) return bytes;
     gcut_crew crew = gcut_unit_crew(p->halves.at[q->half], q->crew);
     return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
-                       gcut_crew_c(p->module, &crew));
+                       gcut_crew_c(p->module, &crew, gcut_c_dim));
 }
 
 static const char *real(const gcut_program *p, gcut_dim d)
@@ -89,15 +90,18 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        gcut_text_add(&rows, "        {%u, %d, %d, %d}, /* %u: %s%s */\n", number_of(&s, bytes_of(p, q)),
-                      q->birth, q->death, q->saved, n, q->saved ? "saved " : "", gcut_c_name(a, q->name));
+        gcut_text_add(&rows, "%s{%u, %d, %d, %d}, /* %u: %s%s%s%s */%s", n % 3 ? " " : "        ",
+                      number_of(&s, bytes_of(p, q)), q->birth, q->death, q->saved, n,
+                      q->saved ? "saved " : "", gcut_c_name(a, q->name),
+                      q->product ? ", unless its product computes it" : "",
+                      q->crew == GCUT_NONE ? "" : ", of each thread", n % 3 == 2 ? "\n" : "");
         n++;
     }
     gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n");
     emit_fits(p, c);
     emit_sizes(&s, c);
-    gcut_text_add(c, "    static const gcut_rt_slot slot[] = {\n%s    };\n",
-                  n ? rows.at : "        {0, 0, 0, 0}\n");
+    gcut_text_add(c, "    static const gcut_rt_slot slot[] = {\n%s%s    };\n",
+                  n ? rows.at : "        {0, 0, 0, 0}", n % 3 || !n ? "\n" : "");
     gcut_text_add(
         c,
         "    gcut_rt_buffer b[%u];\n    plan->head.saved_bytes = gcut_rt_slots(slot, %u, size, b);\n"
@@ -107,8 +111,7 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
     gcut_text_add(c,
                   "    plan->head.threads = nt;\n"
                   "    plan->head.stream_bytes = gcut_rt_stream_bytes();\n"
-                  "    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n"
-                  "    return GCUT_RT_OK;\n}\n\n",
+                  "    for (int i = 0; i < %u; i++) plan->off[i] = b[i].offset;\n",
                   n);
 }
 
@@ -139,18 +142,21 @@ void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c)
         const char *type = gcut_c_type(b->type.dtype);
         const char *bytes =
             gcut_printf(a, "(%s) * (int64_t)sizeof(%s)", dim(p, gcut_type_numel(p->module, &b->type)), type);
-        gcut_text_add(&rows, "        {\"%s\", offsetof(%s_io, %s), %u, sizeof(%s), %d, %u},\n", b->field,
-                      name, b->field, number_of(&s, bytes), type, b->written, used);
+        gcut_text_add(&rows, "%s{\"%s\", offsetof(%s_io, %s), %u, sizeof(%s), %d, %u},%s",
+                      n % 2 ? " " : "        ", b->field, name, b->field, number_of(&s, bytes), type,
+                      b->written, used, n % 2 ? "\n" : "");
         n++;
     }
-    gcut_text_add(c, "static gcut_rt_status %s_check(%s_call *x, unsigned halves, gcut_rt_error *err)\n{\n",
-                  name, name);
+    gcut_text_add(c,
+                  "static gcut_rt_status %s_check(const %s_plan *x, const %s_io *io, const void *arena, "
+                  "unsigned halves, gcut_rt_error *err)\n{\n    (void)x;\n",
+                  name, name, name);
     emit_sizes(&s, c);
-    gcut_text_add(c, "    static const gcut_rt_argument argument[] = {\n%s    };\n",
-                  n ? rows.at : "        {\"\", 0, 0, 1, 0, 0}\n");
+    gcut_text_add(c, "    static const gcut_rt_argument argument[] = {\n%s%s    };\n",
+                  n ? rows.at : "        {\"\", 0, 0, 1, 0, 0}", n % 2 || !n ? "\n" : "");
     gcut_text_add(
         c,
-        "    gcut_rt_span s[%u];\n    const int n = gcut_rt_spans(argument, %u, size, x->io, halves, s);\n"
-        "    return gcut_rt_check(s, n, x->arena, x->plan->head.arena_bytes, err);\n}\n\n",
+        "    gcut_rt_span s[%u];\n    const int n = gcut_rt_spans(argument, %u, size, io, halves, s);\n"
+        "    return gcut_rt_check(s, n, arena, x->head.arena_bytes, err);\n}\n\n",
         n ? n : 1, n);
 }

@@ -50,7 +50,7 @@ static const char *crew_of(const gcut_program *p, const gcut_half *h, uint32_t u
     case GCUT_U_ATTENTION:
     case GCUT_U_ATTENTION_GRAD: {
         gcut_crew c = gcut_unit_crew(h, unit);
-        return gcut_crew_c(p->module, &c);
+        return gcut_crew_c(p->module, &c, gcut_c_dim);
     }
     default: return estimate(p->module, h, u);
     }

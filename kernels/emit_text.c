@@ -35,6 +35,34 @@ const char *gcut_c_dim(gcut_module *m, gcut_dim d)
     return t.at;
 }
 
+/* Between the marks of a number that a function is given. */
+static const char *marked(gcut_module *m, int mark, gcut_dim d)
+{
+    if (gcut_dim_known(d)) return gcut_printf(m->arena, "%c%lld\3", mark, (long long)d);
+    return gcut_printf(m->arena, "%c%s\3", mark, gcut_c_dim(m, d));
+}
+
+const char *gcut_c_size(gcut_module *m, gcut_dim d)
+{
+    return marked(m, 2, d);
+}
+
+const char *gcut_c_named(gcut_module *m, const char *name, gcut_dim d)
+{
+    return gcut_printf(m->arena, "\2%s:%s\3", name,
+                       gcut_dim_known(d) ? gcut_printf(m->arena, "%lld", (long long)d) : gcut_c_dim(m, d));
+}
+
+const char *gcut_c_divisor(gcut_module *m, gcut_dim d)
+{
+    return marked(m, 5, d);
+}
+
+const char *gcut_c_kept(gcut_module *m, gcut_dim d)
+{
+    return gcut_dim_known(d) ? gcut_c_dim(m, d) : gcut_c_size(m, d);
+}
+
 const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
 {
     if (!gcut_dtype_is_float(t)) {
@@ -96,7 +124,7 @@ static const char *attribute(const gcut_graph *g, const gcut_node *n, const char
     bool known = gcut_attr_parse(name, len, &key);
     GCUT_ASSERT(known);
     const gcut_attr *a = gcut_attr_get(g, n, key);
-    if (a && a->kind == GCUT_K_DIM) return gcut_c_dim(g->module, a->u.dim);
+    if (a && a->kind == GCUT_K_DIM) return gcut_c_kept(g->module, a->u.dim);
     if (a && a->kind == GCUT_K_STR)
         return strcmp(a->u.str, "none") ? gcut_printf(g->module->arena, "_%s", a->u.str) : "";
     return key == GCUT_A_lo || key == GCUT_A_hi ? bound(g, n, key, t) : gcut_c_attr(g, n, key, t);
@@ -161,14 +189,6 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
     return out.at;
 }
 
-uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer)
-{
-    uint32_t slot = 0;
-    for (uint32_t i = 0; i < buffer; i++)
-        slot += p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0;
-    return slot;
-}
-
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)
 {
     uint32_t k = 0;
@@ -177,42 +197,12 @@ const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer)
     return gcut_printf(e->p->module->arena, "b[%u]", k);
 }
 
-const char *gcut_c_pointer(const gcut_program *p, uint32_t buffer)
-{
-    gcut_module *m = p->module;
-    const gcut_buffer *b = &p->buffers.at[buffer];
-    if (b->kind == GCUT_P_BOUND)
-        return gcut_printf(m->arena, "(void *)x->io->%s", p->bindings.at[b->binding].field);
-    if (b->kind == GCUT_P_ARENA)
-        return gcut_printf(m->arena, "x->arena + x->plan->off[%u]", gcut_c_slot(p, buffer));
-    const gcut_half *body = p->halves.at[b->half];
-    const gcut_unit *loop = &p->halves.at[body->parent]->units.at[body->owner];
-    gcut_dim size = gcut_dtype_bytes(b->dtype), start = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->start, size);
-    gcut_dim step = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->step, size);
-    gcut_text t = {.arena = m->arena};
-    gcut_text_add(&t, "(char *)%s", gcut_c_pointer(p, b->whole));
-    if (start != 0) gcut_text_add(&t, " + (%s)", gcut_c_dim(m, start));
-    if (step != 0) gcut_text_add(&t, " + i%d * (%s)", loop->step, gcut_c_dim(m, step));
-    return t.at;
-}
-
-const char *gcut_c_args(const gcut_emitter *e)
-{
-    gcut_text t = {.arena = e->p->module->arena};
-    for (uint32_t k = 0; k < e->args.n; k++) {
-        gcut_text_add(&t, k ? ", " : "{");
-        gcut_text_add(&t, "%s", gcut_c_pointer(e->p, e->args.at[k]));
-    }
-    gcut_text_add(&t, e->args.n ? "}" : "{0}");
-    return t.at;
-}
-
 /* ---- one function for equal kernels ---- */
 
 /* Is it one of ours: a class of variable followed by the number of a value, as in v12 or acc7? */
 static size_t numbered(const char *s, size_t n)
 {
-    static const char *const classes[] = {"v", "a", "o", "s", "q", "acc", "part", "sum", "fault"};
+    static const char *const classes[] = {"v", "a", "o", "s", "q", "w", "y", "acc", "part", "sum", "fault"};
     size_t k = n;
     while (k > 0 && isdigit((unsigned char)s[k - 1])) k--;
     for (size_t i = 0; k > 0 && k < n && i < sizeof classes / sizeof *classes; i++)
@@ -249,23 +239,6 @@ static uint64_t hash_of(const char *s) /* FNV-1a */
     return h;
 }
 
-uint32_t gcut_c_function(gcut_emitter *e)
-{
-    gcut_arena *a = e->p->module->arena;
-    const char *text = renumber(a, e->h->g->values.n, e->body->at);
-    uint64_t hash = hash_of(text);
-    for (uint32_t i = 0; i < e->functions->n; i++)
-        if (e->functions->at[i].hash == hash && !strcmp(e->functions->at[i].text, text)) return i;
-    uint32_t number = e->functions->n;
-    *GCUT_PUSH(a, e->functions) = (gcut_function){text, hash};
-    for (const char *s = text; *s; s++)
-        if (*s == 1)
-            gcut_text_add(e->c, "%u", number);
-        else
-            gcut_text_addn(e->c, s, 1);
-    return number;
-}
-
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc)
 {
     gcut_place at = gcut_loc_place(g->module, loc);
@@ -277,45 +250,112 @@ const char *gcut_c_place(const gcut_graph *g, gcut_locid loc)
     return t.at;
 }
 
-void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
+/* What a function of e's text, behind its \4 or \6, takes: its buffers, and numbers as variables (\4) or,
+ * where each stands in one place alone, as n[0], n[1], … (\6). */
+typedef struct scope {
+    int mark; /* 0: before the first function */
+    gcut_text text;
+    GCUT_VEC(uint32_t) numbers, divisors;
+} scope;
+
+static void end_scope(gcut_arena *a, scope *s, gcut_text *out)
 {
-    const gcut_graph *g = e->h->g;
-    const char *name = g->values.at[n->res0].name, *op = gcut_op_get((gcut_op)n->op)->name;
-    size_t all = strlen(name), tail = strlen(op) + 1;
-    /* What an expansion made is called <value>.<op>: its user knows the value alone.  Names need no escapes.
-     */
-    bool inner = all > tail && name[all - tail] == '.' && !strcmp(name + all - tail + 1, op);
-    gcut_text_add(e->call,
-                  "    if (x->fault[%u].at != INT64_MAX)\n"
-                  "        return gcut_rt_fail(err, GCUT_RT_EINDEX, \"%s%s%%%.*s\", \"%s\", "
-                  "x->fault[%u].found, 0, %s);\n",
-                  *e->faults, inner ? "" : op, inner ? "" : " ", (int)(inner ? all - tail : all), name,
-                  gcut_c_place(g, n->loc), *e->faults, gcut_c_dim(g->module, limit));
-    ++*e->faults;
+    const char *text = s->text.at ? s->text.at : "";
+    if (s->mark && strstr(text, "b[")) gcut_text_add(out, "    void *const *const b = args->b;\n");
+    if (s->mark == 6 && s->numbers.n) gcut_text_add(out, "    const int64_t *const n = args->n;\n");
+    for (uint32_t i = 0; s->mark == 4 && i < s->numbers.n; i++)
+        gcut_text_add(out, "%sn%u = args->n[%u]%s", i ? ", " : "    const int64_t ", s->numbers.at[i],
+                      s->numbers.at[i], i + 1 < s->numbers.n ? "" : ";\n");
+    for (uint32_t i = 0; i < s->divisors.n; i++)
+        gcut_text_add(out, "    const gcut_rt_divisor d%u = gcut_rt_divide_by(args->n[%u]);\n",
+                      s->divisors.at[i], s->divisors.at[i]);
+    gcut_text_addn(out, text, s->text.n);
+    *s = (scope){.text.arena = a};
 }
 
-static void comment_nodes(gcut_emitter *e, const uint32_t *node, uint32_t count)
+/* The number of an expression among those that e's function is given.  A divisor is prepared once, and what
+ * has a name ("rows:…") is the same number wherever it stands. */
+static uint32_t number_of(gcut_emitter *e, gcut_strings *known, bool divides, const char *expression)
+{
+    gcut_arena *a = e->p->module->arena;
+    const char *value = strchr(expression, ':');
+    const char *once = divides || value ? gcut_printf(a, "%d%s", divides, expression) : "";
+    for (uint32_t i = 0; *once && i < known->n; i++)
+        if (!strcmp(known->at[i], once)) return i;
+    *GCUT_PUSH(a, &e->numbers) = value ? value + 1 : expression;
+    *GCUT_PUSH(a, known) = once;
+    return e->numbers.n - 1;
+}
+
+static void take_number(gcut_arena *a, scope *s, bool divides, uint32_t k)
+{
+    if (s->mark == 6 && !divides)
+        gcut_text_add(&s->text, "n[%u]", k);
+    else
+        gcut_text_add(&s->text, "%s%u", divides ? "d" : "n", k);
+    for (uint32_t i = 0; i < (divides ? s->divisors.n : s->numbers.n); i++)
+        if ((divides ? s->divisors.at : s->numbers.at)[i] == k) return;
+    if (divides)
+        *GCUT_PUSH(a, &s->divisors) = k;
+    else
+        *GCUT_PUSH(a, &s->numbers) = k;
+}
+
+/* The text with its marks replaced; e->numbers: what the function is given. */
+static const char *number_sizes(gcut_emitter *e, const char *s)
+{
+    gcut_arena *a = e->p->module->arena;
+    gcut_text out = {.arena = a};
+    scope now = {.text.arena = a};
+    gcut_strings known = {0};
+    e->numbers = (gcut_strings){0};
+    for (; *s; s++) {
+        if (*s == 4 || *s == 6) {
+            end_scope(a, &now, &out);
+            now.mark = *s;
+        } else if (*s == 2 || *s == 5) {
+            const char *end = strchr(s, 3);
+            const char *expression = gcut_strndup(a, s + 1, (size_t)(end - s - 1));
+            take_number(a, &now, *s == 5, number_of(e, &known, *s == 5, expression));
+            s = end;
+        } else {
+            gcut_text_addn(&now.text, s, 1);
+        }
+    }
+    end_scope(a, &now, &out);
+    return out.at;
+}
+
+static void comment_nodes(const gcut_half *h, const uint32_t *node, uint32_t count, gcut_text *out)
 {
     for (uint32_t i = 0; i < count; i++) {
-        gcut_text line = {.arena = e->p->module->arena};
-        const gcut_node *n = gcut_node_at(e->h->g, node[i]);
-        gcut_print_node(e->h->g, node[i], &line);
+        gcut_text line = {.arena = h->g->module->arena};
+        gcut_print_node(h->g, node[i], &line);
         for (char *s = line.at; *s; s++) /* hostile text must not end the comment */
             if (*s == '*' && s[1] == '/') *s = '.';
-        gcut_text_add(e->call, "     *   %s   %s\n", line.at, gcut_c_place(e->h->g, n->loc));
+        gcut_text_add(out, " *   %s   %s\n", line.at, gcut_c_place(h->g, gcut_node_at(h->g, node[i])->loc));
     }
 }
 
-void gcut_c_comment(gcut_emitter *e, const char *kind)
+uint32_t gcut_c_function(gcut_emitter *e)
 {
+    gcut_arena *a = e->p->module->arena;
     const gcut_unit *u = &e->h->units.at[e->unit];
-    gcut_text_add(e->call, "    /* k%u: %s\n", e->number, kind);
-    for (uint32_t k = 0; k < 2; k++) {
-        if (!u->chain[k]) continue;
-        gcut_text_add(e->call, "     * its %s operand, computed while it is packed:\n", k ? "right" : "left");
-        comment_nodes(e, u->chain[k]->nodes.at, u->chain[k]->nodes.n);
-        gcut_text_add(e->call, "     * the product:\n");
-    }
-    comment_nodes(e, u->nodes.at, u->nodes.n);
-    gcut_text_add(e->call, "     */\n");
+    const char *text = number_sizes(e, renumber(a, e->h->g->values.n, e->body->at));
+    uint64_t hash = hash_of(text);
+    gcut_functions *f = &e->all->functions;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->at[i].hash == hash && !strcmp(f->at[i].text, text)) return i;
+    uint32_t number = f->n;
+    *GCUT_PUSH(a, f) = (gcut_function){.text = text, .hash = hash};
+    gcut_text *c = &e->all->c;
+    gcut_text_add(c, "/* f%u: of k%u and its like\n", number, e->number);
+    comment_nodes(e->h, u->nodes.at, u->nodes.n, c);
+    gcut_text_add(c, " */\n");
+    for (const char *s = text; *s; s++)
+        if (*s == 1)
+            gcut_text_add(c, "%u", number);
+        else
+            gcut_text_addn(c, s, 1);
+    return number;
 }

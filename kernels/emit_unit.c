@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The C of every unit that is not a loop: each is a function that describes
- * strides and calls the run-time library.
+ * strides and calls the run-time library.  It is given every size, so that one
+ * stands for all units of a kind and form.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ typedef struct unit {
 
 static const char *dim(const unit *u, gcut_dim d)
 {
-    return gcut_c_dim(u->m, d);
+    return gcut_c_size(u->m, d);
 }
 
 /* (float *)b[1] */
@@ -117,7 +118,7 @@ static void describe_chains(unit *u, const char *pa, const char *pb)
               "        .from_%c = {%s_f%u, (void *)(args + %u), %d,\n"
               "                   %s ? NULL : (void *)(%s)},\n",
               k ? 'b' : 'a', u->e->prefix, u->e->fill[k].function, at++, (k == 0) != turned[k],
-              gcut_chain_fills_c(u->h, u->e->unit, k), k ? pb : pa);
+              gcut_chain_fills_c(u->h, u->e->unit, k, gcut_c_size), k ? pb : pa);
 }
 
 /* ".batch = {…}, .sa = {…}, …" */
@@ -145,7 +146,7 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
              fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
     batch_axis batch[GCUT_MAX_RANK];
     uint32_t nb = batch_axes(u, &a, &b, &c, batch);
-    W(u, "    const int nt = x->plan->threads;\n    const gcut_rt_gemm g = {\n");
+    W(u, "    const gcut_rt_gemm g = {\n");
     W(u, "        .m = %s, .n = %s, .k = %s,\n", dim(u, tc->dim[r - 2]), dim(u, tc->dim[r - 1]),
       dim(u, ta->dim[fa ? r - 2 : r - 1]));
     W(u, "        .rsa = %s, .csa = %s,", dim(u, a.stride[fa ? r - 1 : r - 2]),
@@ -185,7 +186,7 @@ static void copy_into(unit *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
     list(u, "dim", t->dim, t->rank);
     list(u, "from", v.stride, t->rank);
     list(u, "to", dst, t->rank);
-    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n    }\n", t->rank,
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n    }\n", t->rank,
       gcut_c_type(t->dtype), shifted(u, src, v.offset), shifted(u, result(u), offset));
 }
 
@@ -246,7 +247,7 @@ static void emit_flip(unit *u)
     W(u, t->rank ? "};\n" : "0};\n");
     for (uint32_t d = 0; d < t->rank; d++)
         if (mask >> d & 1) W(u, "    at += (%s - 1) * (%s);\n", dim(u, t->dim[d]), dim(u, c.stride[d]));
-    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s + at, to, x->plan->threads);\n", t->rank,
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s + at, to, nt);\n", t->rank,
       gcut_c_type(t->dtype), shifted(u, src, v.offset), result(u));
 }
 
@@ -275,18 +276,18 @@ static void emit_copy(unit *u)
         return;
     }
     if (w->widens) {
-        W(u, "    gcut_rt_widen_%s(%u, dim, %s, from, %s, x->plan->threads);\n",
+        W(u, "    gcut_rt_widen_%s(%u, dim, %s, from, %s, nt);\n",
           gcut_dtype_name(gcut_type_of(u->g, root)->dtype), t->rank,
           shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
         return;
     }
     if (w->bits) {
-        W(u, "    gcut_rt_unpack_bits(%u, dim, %s, %s, from, %s, x->plan->threads);\n", t->rank,
+        W(u, "    gcut_rt_unpack_bits(%u, dim, %s, %s, from, %s, nt);\n", t->rank,
           pointer_to(u, u->h->buffer[root]), dim(u, w->offset), to);
         return;
     }
     list(u, "to", c.stride, t->rank);
-    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, x->plan->threads);\n", t->rank, type,
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n", t->rank, type,
       shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
 }
 
@@ -297,7 +298,7 @@ static void emit_pack(unit *u)
     const char *src;
     gcut_view v = operand(u, 0, &src);
     GCUT_ASSERT(v.offset == 0);
-    W(u, "    gcut_rt_pack_bits(%s, %s, %s, x->plan->threads);\n",
+    W(u, "    gcut_rt_pack_bits(%s, %s, %s, nt);\n",
       dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)))), src, result(u));
 }
 
@@ -306,9 +307,9 @@ static void emit_unpack(unit *u)
     const char *src;
     gcut_view v = operand(u, 0, &src);
     GCUT_ASSERT(v.offset == 0);
-    W(u, "    const int64_t n = %s, one = 1;\n",
+    W(u, "    const int64_t count = %s, one = 1;\n",
       dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, u->n->res0))));
-    W(u, "    gcut_rt_unpack_bits(1, &n, %s, 0, &one, %s, x->plan->threads);\n", src, result(u));
+    W(u, "    gcut_rt_unpack_bits(1, &count, %s, 0, &one, %s, nt);\n", src, result(u));
 }
 
 /* ---- index ---- */
@@ -329,8 +330,8 @@ static void emit_take(unit *u)
     uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     GCUT_ASSERT(x.offset == 0 && i.offset == 0);
     W(u,
-      "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], "
-      "x->plan->threads);\n",
+      "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
+      "nt);\n",
       gcut_c_type(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
       dim(u, product(u, t, axis + 1, t->rank)), px, pi, (int)gcut_dtype_bytes(ti->dtype),
       dim(u, gcut_type_numel(u->m, ti)), result(u));
@@ -350,8 +351,8 @@ static void emit_scatter(unit *u)
     operand(u, 1, &pi);
     operand(u, 2, &pu);
     W(u,
-      "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, &x->fault[args->fault], "
-      "x->plan->threads);\n",
+      "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
+      "nt);\n",
       gcut_dtype_name(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
       dim(u, product(u, t, axis + 1, t->rank)), result(u), pi, (int)gcut_dtype_bytes(ti->dtype),
       dim(u, gcut_type_numel(u->m, ti)), pu);
@@ -364,9 +365,9 @@ static void emit_reduce(unit *u)
     const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0));
     list(u, "dim", t->dim, t->rank);
     list(u, "from", v.stride, t->rank);
-    W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, x->plan->threads);\n",
-      gcut_dtype_name(t->dtype), gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n),
-      shifted(u, src, v.offset), result(u));
+    W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
+      gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset),
+      result(u));
 }
 
 static void emit_cumsum(unit *u)
@@ -376,7 +377,7 @@ static void emit_cumsum(unit *u)
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     GCUT_ASSERT(v.offset == 0);
-    W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, x->plan->threads);\n", gcut_dtype_name(t->dtype),
+    W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
       dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]), dim(u, product(u, t, axis + 1, t->rank)),
       gcut_attr_flag(u->g, u->n, GCUT_A_reverse), src, result(u));
 }
@@ -413,7 +414,7 @@ static void emit_attention(unit *u)
     bool grad = u->u->kind == GCUT_U_ATTENTION_GRAD;
     uint32_t nx = u->n->nargs - grad;
     const char *at[9] = {"NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL"};
-    W(u, "    const int nt = x->plan->threads;\n    (void)nt;\n    const gcut_rt_attention of = {\n");
+    W(u, "    const gcut_rt_attention of = {\n");
     attention_sizes(u);
     for (uint32_t k = 0; k < u->n->nargs; k++) {
         uint32_t slot = k < nx ? k : 4;
@@ -431,7 +432,7 @@ static void emit_attention(unit *u)
       gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
     for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
     W(u, ",\n        %s, %s);\n", u->u->scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->scratch),
-      gcut_crew_c(u->m, &crew));
+      gcut_crew_c(u->m, &crew, gcut_c_size));
 }
 
 /* ---- windows ---- */
@@ -491,13 +492,22 @@ static const struct {
     [GCUT_U_COPY] = {"copy", emit_copy, false},
 };
 
+const char *gcut_unit_kind_name(const gcut_unit *u)
+{
+    return kinds[u->kind].name;
+}
+
+bool gcut_unit_indexes(const gcut_unit *u)
+{
+    return kinds[u->kind].indexes;
+}
+
 static void begin_function(const unit *u)
 {
     W(u,
-      "static void %s_f\1(const %s_args *args)\n{\n    %s_call *const x = args->x;\n    void *const *const b "
-      "= args->b;\n",
-      u->e->prefix, u->e->prefix, u->e->prefix);
-    W(u, "    (void)x;\n");
+      "static void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
+      "    (void)nt;\n",
+      u->e->prefix);
 }
 
 uint32_t gcut_emit_unit(gcut_emitter *e)
@@ -509,36 +519,25 @@ uint32_t gcut_emit_unit(gcut_emitter *e)
     return gcut_c_function(e);
 }
 
-void gcut_emit_unit_call(gcut_emitter *e, uint32_t function)
-{
-    unit u = unit_of(e);
-    gcut_c_comment(e, kinds[u.u->kind].name);
-    gcut_text_add(e->call, "    {\n");
-    gcut_emit_args(e, NULL);
-    gcut_text_add(e->call, "        %s_f%u(args);\n    }\n", e->prefix, function);
-    if (!kinds[u.u->kind].indexes) return;
-    uint32_t axis = (uint32_t)gcut_attr_get(u.g, u.n, GCUT_A_axis)->u.dim;
-    gcut_c_fault(e, u.n, gcut_type_of(u.g, gcut_arg(u.g, u.n, 0))->dim[axis]);
-}
-
 uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
 {
     unit u = unit_of(e);
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
+    uint32_t last = 1 + gcut_chains(e);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
-    if (!l->columns) {
-        W(&u,
-          "static void %s_f\1_tile(void *arg, int t, int64_t r0, int64_t r1, int64_t c0, int64_t c1)\n{\n",
-          e->prefix);
-        W(&u, "    (void)c0, (void)c1;\n    %s_f%u_rows((const %s_args *)arg, t, r0, r1);\n}\n\n", e->prefix,
-          loop, e->prefix);
-    }
-    W(&u, "static void %s_f\1(const %s_args *args)\n{\n", e->prefix, e->prefix);
-    W(&u, "    %s_call *const x = args->x;\n    void *const *const b = args->b;\n", e->prefix);
+    const char *threads = gcut_crew_c(u.m, &crew, gcut_c_size);
+    begin_function(&u);
     describe_gemm(&u, &pa, &pb, &pc);
-    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s, (void *)(args + %u), %d, %s);\n}\n\n", t, pa, pb, pc,
-      l->columns ? gcut_printf(u.m->arena, "%s_f%u", e->prefix, loop)
-                 : gcut_printf(u.m->arena, "%s_f\1_tile", e->prefix),
-      1 + gcut_chains(e), !l->columns, gcut_crew_c(u.m, &crew));
+    if (!l->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, l->u->rows));
+    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%u_rows, (void *)(args + %u), %d, %s);\n", t, pa, pb,
+      pc, e->prefix, loop, last, !l->columns, threads);
+    if (!l->columns) {
+        crew.tiled = false;
+        W(&u,
+          "    } else {\n    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n"
+          "    gcut_rt_rows(%s_f%u_rows, args + %u, %s, %s);\n    }\n",
+          t, pa, pb, pc, e->prefix, loop, last, dim(&u, l->u->rows), gcut_crew_c(u.m, &crew, gcut_c_size));
+    }
+    W(&u, "}\n\n");
     return gcut_c_function(e);
 }

@@ -36,10 +36,15 @@ static char result_letter(const window *v)
     return v->function[strlen(v->function) - 1];
 }
 
+static const char *size(const window *v, gcut_dim d)
+{
+    return gcut_c_size(v->g->module, d);
+}
+
 /* ", .name = {a, b}" of the first two items of a list */
 static void pair(const window *v, const char *name, const gcut_dim *d)
 {
-    gcut_text_add(v->e->body, ", .%s = {%lld, %lld}", name, (long long)d[0], (long long)d[1]);
+    gcut_text_add(v->e->body, ", .%s = {%s, %s}", name, size(v, d[0]), size(v, d[1]));
 }
 
 static const gcut_dim *list(const window *v, gcut_attr_key key)
@@ -48,18 +53,13 @@ static const gcut_dim *list(const window *v, gcut_attr_key key)
     return a ? a->u.dims : NULL;
 }
 
-static const char *size(const window *v, gcut_dim d)
-{
-    return gcut_c_dim(v->g->module, d);
-}
-
 /* The call: operands, result, and `more` arguments. */
 static void call(const window *v, const char *more)
 {
     gcut_text_add(v->e->body, "    gcut_rt_%.*s_%s(&g", (int)strcspn(v->function, ":"), v->function,
                   gcut_dtype_name(gcut_type_of(v->g, v->n->res0)->dtype));
     for (uint32_t k = 0; k < v->n->nargs; k++) gcut_text_add(v->e->body, ", %s", gcut_emit_operand(v->e, k));
-    gcut_text_add(v->e->body, ", %s%s, x->plan->threads);\n", gcut_emit_result(v->e), more);
+    gcut_text_add(v->e->body, ", %s%s, nt);\n", gcut_emit_result(v->e), more);
 }
 
 /* Does the run-time library multiply in tiles? */
@@ -126,7 +126,7 @@ void gcut_emit_conv(gcut_emitter *e)
     pair(&v, "stride", list(&v, GCUT_A_stride));
     pair(&v, "pad", list(&v, GCUT_A_pad));
     pair(&v, "dilation", list(&v, GCUT_A_dilation));
-    gcut_text_add(e->body, ", .groups = %lld", (long long)gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim);
+    gcut_text_add(e->body, ", .groups = %s", size(&v, gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim));
     if (in_tiles(&v)) gcut_text_add(e->body, ", .winograd = 1");
     gcut_text_add(e->body, ",\n    };\n");
     call(&v, work == GCUT_NONE ? ", NULL"

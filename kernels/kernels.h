@@ -109,9 +109,9 @@ typedef struct gcut_contents {
 } gcut_contents;
 
 /* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program, the contents (one for each of
- * gcut_program_bindings) and that C identifier alone.  Profiled code can time its launches (gcut_rt_profile),
- * by a branch behind each. */
-void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool profiled,
-                 gcut_text *c, gcut_text *h);
+ * gcut_program_bindings) and that C identifier alone.  A plan with a profile has its launches timed
+ * (gcut_rt_profile). */
+void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, gcut_text *c,
+                 gcut_text *h);
 
 #endif

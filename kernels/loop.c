@@ -181,15 +181,17 @@ int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at,
     return gcut_rt_crew(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
 }
 
-const char *gcut_crew_c(gcut_module *m, const gcut_crew *c)
+const char *gcut_crew_c(gcut_module *m, const gcut_crew *c, gcut_size_c *size)
 {
-    const char *n = gcut_c_dim(m, c->n), *rows = gcut_c_dim(m, c->rows);
+    bool once = size == gcut_c_size;
+    const char *n = once ? gcut_c_named(m, "elements", c->n) : size(m, c->n);
+    const char *rows = once ? gcut_c_named(m, "rows", c->rows) : size(m, c->rows);
     if (c->tiled && c->columns)
         return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps,
-                           GCUT_MADD_PS, gcut_c_dim(m, c->k));
+                           GCUT_MADD_PS, size(m, c->k));
     if (c->tiled)
         return gcut_printf(m->arena, "gcut_rt_epilogue_crew(nt, %s, %lld, %s, %lld + %d * (%s))", n,
-                           (long long)c->ps, rows, (long long)c->ps, GCUT_MADD_PS, gcut_c_dim(m, c->k));
+                           (long long)c->ps, rows, (long long)c->ps, GCUT_MADD_PS, size(m, c->k));
     const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
     return gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
 }

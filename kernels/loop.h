@@ -117,20 +117,16 @@ void gcut_loop_stream_bounds(gcut_loop *l, int p);
 void gcut_loop_stream_arrays(gcut_loop *l, int p);
 void gcut_loop_stream_lines(gcut_loop *l, int p);
 
-/* emit_loop.c: the function, then its launch; or its launch behind a matrix product that it is the epilogue
- * of (tiled): on tiles of the product while they are in cache or, when it takes whole rows and there are few,
- * after all of it. */
+/* emit_loop.c: the function.  tiled: that of an epilogue, of type gcut_rt_tile_fn, which runs on tiles of the
+ * product while they are in cache or, when it takes whole rows and there are few, after all of it. */
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function);
-void gcut_emit_loop_call(const gcut_loop *l, uint32_t function);
+/* How many index checks it has, and their rows in NAME_site. */
+uint32_t gcut_loop_checks(const gcut_loop *l);
+void gcut_emit_check_sites(const gcut_loop *l);
+const char *gcut_loop_kind(const gcut_loop *l); /* "32*N rows of 64" */
 /* The gcut_rt_fill_fn of a loop unit that is a chain (gcut_chain_half). */
 uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a);
-typedef struct gcut_tiles {
-    gcut_emitter *product;
-    uint32_t plain, tiles, loop; /* functions: the product alone (for whole rows), both on tiles, the loop */
-} gcut_tiles;
-void gcut_emit_tiled_call(const gcut_loop *l, const gcut_tiles *t);
-/* emit_unit.c: the function that computes a product and runs its epilogue, function number `loop`, on tiles.
- */
+/* emit_unit.c: the function that computes a product and runs its epilogue, function number `loop`. */
 uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop);
 
 /* emit_operand.c */

@@ -111,6 +111,9 @@ typedef struct gcut_buffer {
     const char *name;
 } gcut_buffer;
 
+/* How a size is written: gcut_c_dim, gcut_c_size, … */
+typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
+
 typedef struct gcut_half {
     uint32_t index;    /* among the program's */
     gcut_graph *g;     /* NULL: there is none */
@@ -226,7 +229,7 @@ gcut_product gcut_product_of(const gcut_half *h, uint32_t unit);
 int64_t gcut_chain_packings(const gcut_half *h, uint32_t unit, uint32_t k, const gcut_dim_binding *at,
                             uint32_t nat, int threads);
 /* Is the room empty?  Over x->d_<symbol> and nt. */
-const char *gcut_chain_fills_c(const gcut_half *h, uint32_t unit, uint32_t k);
+const char *gcut_chain_fills_c(const gcut_half *h, uint32_t unit, uint32_t k, gcut_size_c *size);
 
 /* How `v`, operand of a member of loop unit u, is read there. */
 typedef enum gcut_access {
@@ -316,33 +319,51 @@ uint32_t gcut_place_copy(gcut_half *h, gcut_ref v, uint32_t to);
 
 /* ---- emission ---- */
 
-/* A kernel is a function of the buffers it is given, so that units that differ in nothing else (the layers of
- * a transformer) share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order.
- */
+/* A kernel is a function of the buffers and the numbers (sizes, strides, offsets) that it is given, so that
+ * units that differ in nothing else (the layers of a transformer, the stages of a convolutional network)
+ * share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order; each is a row
+ * of the table NAME_code, which gcut_rt_launch runs.
+ *
+ * A number that a function takes stands in its text as \2<expression>\3, or \5<expression>\3 where it divides
+ * what changes from row to row; \4 is where the function declares what it takes.  gcut_c_function replaces
+ * them, numbers counted in order of appearance. */
 typedef struct gcut_function {
     const char *text; /* with \1 where the number goes */
     uint64_t hash;
+    bool launched; /* not only called by another one */
 } gcut_function;
 
 typedef GCUT_VEC(gcut_function) gcut_functions;
+typedef GCUT_VEC(const char *) gcut_strings;
+
+/* What all kernels of a program are emitted into. */
+typedef struct gcut_emission {
+    gcut_functions functions; /* emitted so far */
+    gcut_text c;              /* their C */
+    gcut_text code;           /* the rows of NAME_code */
+    gcut_text sites;          /* the rows of NAME_site, one for each index check */
+    uint32_t words, nsites;   /* so many numbers, and rows, so far */
+    uint32_t most;            /* numbers of a row, at most */
+    gcut_strings sizes;       /* the expressions of GCUT_RT_SIZE(0), … over x->d_<symbol> */
+    uint32_t *place;          /* by buffer: its index in gcut_rt_call.at */
+    uint32_t nslots, nplaces; /* places of the arena's buffers, which come first; all of them */
+} gcut_emission;
 
 typedef struct gcut_emitter {
     const gcut_program *p;
     const gcut_half *h;
     uint32_t unit;
-    uint32_t number;           /* of the launch: k<number> */
-    bool profiled;             /* launches can be timed */
-    const char *prefix;        /* the program's name as a C identifier */
-    uint32_t *faults;          /* index checks emitted so far */
-    gcut_functions *functions; /* emitted so far */
-    gcut_text *c;              /* all functions */
-    gcut_text *body;           /* the function being written */
-    gcut_text *call;           /* the body of NAME_half<k>, or of a region inside it */
-    GCUT_VEC(uint32_t) args;   /* the buffers behind b[0], b[1], … of this launch */
+    uint32_t number;    /* of the launch: k<number> */
+    const char *prefix; /* the program's name as a C identifier */
+    gcut_emission *all;
+    gcut_text *body;         /* the function being written */
+    gcut_text *call;         /* the body of NAME_half<k>, or of a region inside it */
+    GCUT_VEC(uint32_t) args; /* the buffers behind b[0], b[1], … of this launch */
+    gcut_strings numbers;    /* the expressions behind n[0], n[1], …, once its function is emitted */
     struct {
         uint32_t function;
-        const char *args;
-    } fill[2]; /* a product's chains, by operand */
+        const char *args; /* as the launch's row has them */
+    } fill[2];            /* a product's chains, by operand */
 } gcut_emitter;
 
 /* loop.c: row scratch (bytes per thread) and partial results (bytes in all) of a LOOP unit; 0 = none. */
@@ -365,7 +386,7 @@ gcut_crew gcut_attention_crew(const gcut_half *h, uint32_t unit);
 /* Of whichever kind the unit is. */
 gcut_crew gcut_unit_crew(const gcut_half *h, uint32_t unit);
 int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads);
-const char *gcut_crew_c(gcut_module *m, const gcut_crew *c); /* over x->d_<symbol> and nt */
+const char *gcut_crew_c(gcut_module *m, const gcut_crew *c, gcut_size_c *size); /* over nt, too */
 /* epilogue.c */
 /* Row r of the loop unit reads row r of the product and no other: it can run tile by tile right behind it. */
 bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
@@ -373,15 +394,14 @@ bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit);
 bool gcut_takes_columns(const gcut_half *h, uint32_t unit);
 /* Flat loops behind a product of their shape get its rows, so that they can be its epilogue; once ordered. */
 void gcut_shape_epilogues(gcut_half *h);
-/* emit_unit.c: every kind but LOOP: the function, whose number it returns, then the launch. */
+/* emit_unit.c: every kind but LOOP: the function, whose number it returns. */
 uint32_t gcut_emit_unit(gcut_emitter *e);
-void gcut_emit_unit_call(gcut_emitter *e, uint32_t function);
+/* What it is called, for comments; whether it checks indexes. */
+const char *gcut_unit_kind_name(const gcut_unit *u);
+bool gcut_unit_indexes(const gcut_unit *u);
 /* The functions of a product's chains, first of all; how many there are. */
 void gcut_emit_chains(gcut_emitter *e);
 uint32_t gcut_chains(const gcut_emitter *e);
-/* Declares args[]: of a unit, of its chains, of its epilogue, when there is one.  Only the last one of them
- * checks indexes. */
-void gcut_emit_args(const gcut_emitter *e, const gcut_emitter *epilogue);
 /* The pointer to operand k as the unit reads it, packed; and to its result. */
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);
 const char *gcut_emit_result(gcut_emitter *e);
@@ -399,14 +419,41 @@ void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c);
 /* emit_team.c: the statements of init that set plan->team, over x->d_<symbol> and nt. */
 void gcut_emit_team(const gcut_program *p, gcut_text *c);
 
-/* emit_half.c: all units of a half in their order: functions into e->c, launches into `call`. */
+/* emit_half.c: all units of a half in their order: functions and rows into e->all, what runs these into
+ * `call`. */
 void gcut_emit_half(const gcut_emitter *like, const gcut_half *h, gcut_text *call);
+
+/* emit_launch.c: the table of launches. */
+/* Numbers the places of all buffers. */
+void gcut_number_places(const gcut_program *p, gcut_emission *all);
+/* "4, 48, 49, 50, 53, 1, 32": the buffers and the numbers of e, as a row has them. */
+const char *gcut_launch_args(gcut_emitter *e);
+/* The row of a launch of that function, with the arguments of e, of its chains and of its epilogue, when
+ * there is one; so many rows of NAME_site follow for its index checks. */
+void gcut_emit_launch(gcut_emitter *e, uint32_t function, uint32_t checks, gcut_emitter *epilogue,
+                      const char *kind);
+/* The row of NAME_site for an index check of node n. */
+void gcut_emit_check_site(gcut_emitter *e, const gcut_node *n, gcut_dim limit);
+/* A comment of one line: the unit's number, kind, results and place. */
+void gcut_c_comment(gcut_emitter *e, const char *kind, gcut_text *out);
+/* The statement that runs the launches from that word of the table on, if there are any. */
+void gcut_emit_run(gcut_emitter *e, uint32_t from);
+/* A size where `call` is at: a number or x->size[k]. */
+const char *gcut_call_size(gcut_emitter *e, gcut_dim d);
+/* The number of an expression over x->d_<symbol> among the sizes of the call. */
+uint32_t gcut_size_number(gcut_emission *all, gcut_arena *a, const char *expression);
 
 /* emit_text.c: pieces of C. */
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
 const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool is int */
 const char *gcut_c_name(gcut_arena *a, const char *name); /* a C identifier */
 const char *gcut_c_dim(gcut_module *m, gcut_dim d);       /* over x->d_<symbol> */
+/* In the function of a kernel: a number that it is given; a divisor, of type gcut_rt_divisor; a number that
+ * equal functions have in common, where it is known. */
+const char *gcut_c_size(gcut_module *m, gcut_dim d);
+const char *gcut_c_named(gcut_module *m, const char *name, gcut_dim d); /* once, wherever it stands */
+const char *gcut_c_divisor(gcut_module *m, gcut_dim d);
+const char *gcut_c_kept(gcut_module *m, gcut_dim d);
 const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t);
 /* A NUM attribute of node n, which has it, as a constant of dtype t. */
 const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t);
@@ -416,21 +463,13 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root);
 const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg);
 /* b[k], the argument of this launch that stands for a buffer. */
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
-/* Where a buffer is when its unit runs: a `char *`, or a `void *` of the caller's. */
-const char *gcut_c_pointer(const gcut_program *p, uint32_t buffer);
-/* "{…}": what b[] holds at the launch. */
-const char *gcut_c_args(const gcut_emitter *e);
+/* Where a buffer is when its unit runs: a `void *`, or a `char *` for a part of one. */
+const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer);
 /* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an
  * equal one exists. Returns its number; \1 in the text stands for it. */
 uint32_t gcut_c_function(gcut_emitter *e);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
-/* After the kernel's call: returns GCUT_RT_EINDEX when the next fault slot was hit; takes the slot. */
-void gcut_c_fault(gcut_emitter *e, const gcut_node *n, gcut_dim limit);
-/* The comment over a launch: its IR lines and where they come from. */
-void gcut_c_comment(gcut_emitter *e, const char *kind);
-/* The arena slot of a buffer in NAME_plan.off: its rank among arena buffers in use. */
-uint32_t gcut_c_slot(const gcut_program *p, uint32_t buffer);
 /* Gives every binding its member name of NAME_io. */
 void gcut_c_fields(gcut_program *p);
 

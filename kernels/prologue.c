@@ -68,14 +68,13 @@ int64_t gcut_chain_packings(const gcut_half *h, uint32_t unit, uint32_t k, const
     return times <= c->most ? times : 0;
 }
 
-const char *gcut_chain_fills_c(const gcut_half *h, uint32_t unit, uint32_t k)
+const char *gcut_chain_fills_c(const gcut_half *h, uint32_t unit, uint32_t k, gcut_size_c *size)
 {
     gcut_module *m = h->g->module;
     const gcut_chain *c = h->units.at[unit].chain[k];
     gcut_product q = gcut_product_of(h, unit);
-    return gcut_printf(m->arena, "gcut_rt_gemm_fills(%s, %s, %s, %s, %d, nt, %d, %u, %lld)",
-                       gcut_c_dim(m, q.m), gcut_c_dim(m, q.n), gcut_c_dim(m, q.k), gcut_c_dim(m, q.csa),
-                       q.size, c->ends_rows, k, (long long)c->most);
+    return gcut_printf(m->arena, "gcut_rt_gemm_fills(%s, %s, %s, %s, %d, nt, %d, %u, %s)", size(m, q.m),
+                       size(m, q.n), size(m, q.k), size(m, q.csa), q.size, c->ends_rows, k, size(m, c->most));
 }
 
 /* ---- the chain ---- */

@@ -139,8 +139,8 @@ void gcut_loop_stream_declare(gcut_loop *l)
     for (int p = 0; p < l->phases; p++) {
         int line = gcut_loop_stream_line(l, p);
         if (!line) continue;
-        W(l, "    const int past%d = (%s) * %d >= x->plan->head.stream_bytes", p,
-          gcut_c_dim(l->m, l->u->numel), LINE / line);
+        W(l, "    const int past%d = (%s) * %d >= args->x->plan->stream_bytes", p,
+          gcut_c_named(l->m, "elements", l->u->numel), LINE / line);
         if (!l->u->flat && !gcut_dim_known(l->u->inner))
             W(l, " && C * %d >= %d", LINE / line, GCUT_STREAM_ROW);
         W(l, ";\n");

@@ -48,13 +48,6 @@ static inline void gcut_rt_expect(const void *p, int64_t bytes)
 #endif
 }
 
-/* Before a function of many lines that each run once: made small, which takes the compiler less time too. */
-#ifdef __GNUC__
-#define GCUT_RT_ONCE __attribute__((cold))
-#else
-#define GCUT_RT_ONCE
-#endif
-
 /* ---- sizes ---- */
 
 static inline int64_t gcut_rt_floordiv(int64_t a, int64_t b)
@@ -77,6 +70,35 @@ static inline int64_t gcut_rt_min(int64_t a, int64_t b)
 static inline int64_t gcut_rt_max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* Division of numbers from 0 on by n >= 1, a multiplication once the divisor is prepared.  With
+ * m = floor((2^64 - 1) / n), the high word of a m is the quotient or 1 less. */
+typedef struct gcut_rt_divisor {
+    int64_t n;
+    uint64_t m;
+} gcut_rt_divisor;
+
+static inline gcut_rt_divisor gcut_rt_divide_by(int64_t n)
+{
+    gcut_rt_divisor d;
+    d.n = n;
+    d.m = n > 0 ? UINT64_MAX / (uint64_t)n : 0;
+    return d;
+}
+static inline int64_t gcut_rt_quotient(int64_t a, gcut_rt_divisor d)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 gcut_rt_double_word;
+    const uint64_t q = (uint64_t)((gcut_rt_double_word)(uint64_t)a * d.m >> 64);
+    return (int64_t)(q + ((uint64_t)a - q * (uint64_t)d.n >= (uint64_t)d.n));
+#else
+    return a / d.n;
+#endif
+}
+static inline int64_t gcut_rt_remainder(int64_t a, gcut_rt_divisor d)
+{
+    return a - gcut_rt_quotient(a, d) * d.n;
 }
 
 /* The same of sizes that an int64_t may not hold. */
@@ -531,6 +553,52 @@ typedef struct gcut_rt_plan {
     gcut_rt_profile *profile; /* NULL, as init leaves it: launches are not timed */
     int64_t stream_bytes;     /* results of loops with at least so many are written past the caches */
 } gcut_rt_plan;
+
+/* ---- launches ---- */
+
+struct gcut_rt_call;
+
+/* What one function of a launch is given. */
+typedef struct gcut_rt_args {
+    struct gcut_rt_call *x;
+    void *const *b;       /* its buffers */
+    const int64_t *n;     /* its numbers: sizes, strides, offsets, that equal functions differ in */
+    gcut_rt_fault *fault; /* its index checks */
+} gcut_rt_args;
+
+/* An index check: what is to be said of a bad index. */
+typedef struct gcut_rt_site {
+    const char *what, *where;
+    int64_t limit; /* of the axis, or GCUT_RT_SIZE(k) */
+} gcut_rt_site;
+
+/* A call of a step while it runs. */
+typedef struct gcut_rt_call {
+    const gcut_rt_plan *plan;
+    void (*const *function)(const gcut_rt_args *args);
+    const gcut_rt_site *site;
+    const int64_t *size; /* the values of GCUT_RT_SIZE(0), GCUT_RT_SIZE(1), … */
+    void **at;           /* every buffer */
+    gcut_rt_fault *fault;
+    void **b; /* room for the buffers and the numbers of one launch */
+    int64_t *n;
+    unsigned halves;
+    gcut_rt_status status;
+    gcut_rt_error *err;
+} gcut_rt_call;
+
+/* In place of a number: size k of the call. */
+#define GCUT_RT_SIZE(k) (INT64_MIN + (k))
+/* At most so many functions of a launch have arguments: a product, two operands, an epilogue. */
+#define GCUT_RT_LAUNCH 4
+
+/* Runs the launches in code..end, one after the other.  A launch is a list of numbers: the function, the
+ * launch's own number, that of its first index check, how many of them; how many functions have arguments;
+ * then for each of these: how many buffers, which of x->at they are; how many numbers, and these.  Returns
+ * GCUT_RT_EINDEX behind the first launch that met a bad index. */
+gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_t *end);
+/* Runs kernel(args, t, r0, r1, 0, 0) on parts of 0..rows, one for each of so many threads. */
+void gcut_rt_rows(gcut_rt_tile_fn *kernel, const gcut_rt_args *args, int64_t rows, int threads);
 
 enum { GCUT_RT_FORWARD = 1, GCUT_RT_BACKWARD = 2, GCUT_RT_STEP = 3 };
 #ifdef __GNUC__
