@@ -49,6 +49,7 @@ typedef struct graph_gen {
     gen_bound bound[GEN_LEAVES];
     uint32_t nbounds, nleaves;
     bool kinked;
+    bool empties; /* one graph in 13: leaves and constants may have axes of no elements */
 } graph_gen;
 
 /* A graph of `ops` random ops after one each of first[0..nfirst).  Appended to m.  Throws what building

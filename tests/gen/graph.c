@@ -65,6 +65,7 @@ gcut_graph *graph_random(graph_gen *r, gcut_module *m, const char *name, uint64_
 {
     memset(r, 0, sizeof *r);
     r->seed = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    r->empties = seed % 13 == 5;
     r->b.g = gcut_graph_create(m, name);
     r->sym[0] = gcut_dim_symbol(m->dims, "N");
     r->sym[1] = gcut_dim_symbol(m->dims, "M");

@@ -66,7 +66,7 @@ void make_broadcast(graph_gen *r, gcut_op op)
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 0, false);
     gcut_type t = gen_type_of(r, r->item[x].v), to = {.dtype = t.dtype};
     gcut_dim axes[GCUT_MAX_RANK];
-    int64_t cap = (int64_t)(GEN_CAP / gen_elements(r, &t));
+    int64_t cap = (int64_t)(GEN_CAP / fmax(1, gen_elements(r, &t)));
     for (uint32_t d = 0; d <= t.rank; d++) {
         if (to.rank + (t.rank - d) < 5 && gen_draw(r, 3) == 0) {
             to.dim[to.rank] = gen_any_dim(r, cap < 1 ? 1 : cap);

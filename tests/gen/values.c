@@ -78,8 +78,9 @@ gcut_type gen_any_type(graph_gen *r, gcut_dtype dtype, uint32_t lo_rank)
     gcut_type t = {.dtype = dtype, .rank = (uint8_t)(lo_rank + gen_draw(r, 5 - lo_rank))};
     int64_t cap = GEN_CAP;
     for (uint32_t d = 0; d < t.rank; d++) {
-        t.dim[d] = gen_any_dim(r, cap);
-        cap /= gen_nominal(r, t.dim[d]);
+        bool empty = r->empties && gen_draw(r, 6) == 0;
+        t.dim[d] = empty ? 0 : gen_any_dim(r, cap);
+        if (!empty) cap /= gen_nominal(r, t.dim[d]);
     }
     return t;
 }

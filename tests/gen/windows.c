@@ -42,6 +42,12 @@ typedef struct window {
     gcut_dim k[2], pad[4], stride[2], dilation[2], groups;
 } window;
 
+/* A window lies on an element at least. */
+static bool has_no_pixels(const graph_gen *r, const gcut_type *x)
+{
+    return gen_may_be_empty(r, x->dim[2]) || gen_may_be_empty(r, x->dim[3]);
+}
+
 static window any_window(graph_gen *r, gcut_type x, bool dilates)
 {
     window w = {.x = x, .y = x, .groups = 1};
@@ -82,7 +88,7 @@ static conv any_conv(graph_gen *r, gcut_type x)
 {
     conv c = {.w = any_window(r, x, true)};
     gcut_dim channels = x.dim[1], each = 1 + gen_draw(r, 3);
-    if (gcut_dim_known(channels) && gen_coin(r)) c.w.groups = channels;
+    if (gcut_dim_known(channels) && channels > 0 && gen_coin(r)) c.w.groups = channels;
     if (channels == 8 && gen_coin(r)) c.w.groups = 4;
     gcut_dim in = gen_combine(r, GCUT_DIM_DIV, channels, c.w.groups);
     c.w.y.dim[1] = each * c.w.groups;
@@ -100,7 +106,9 @@ static void keep_sum(graph_gen *r, gcut_ref v, double mag, double terms)
 void make_conv2d(graph_gen *r, gcut_op op)
 {
     uint32_t x = gen_image(r, gcut_op_get(op)->dtypes, false);
-    conv c = any_conv(r, gen_type_of(r, r->item[x].v));
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    if (has_no_pixels(r, &t)) return;
+    conv c = any_conv(r, t);
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_leaf(r, &c.weight))};
     gcut_attr a[4];
     if (gen_elements(r, &c.w.y) > 4 * GEN_CAP) return;
@@ -110,6 +118,7 @@ void make_conv2d(graph_gen *r, gcut_op op)
 void make_conv2d_input(graph_gen *r, gcut_op op)
 {
     gcut_type x = gen_any_type(r, gen_any_real(r), 4);
+    if (has_no_pixels(r, &x)) return;
     conv c = any_conv(r, x);
     if (gen_elements(r, &c.w.y) > GEN_CAP) return;
     uint32_t y = gen_coin(r) ? gen_leaf(r, &c.w.y) : gen_repeated(r, &c.w.y);
@@ -124,7 +133,9 @@ void make_conv2d_input(graph_gen *r, gcut_op op)
 void make_conv2d_weight(graph_gen *r, gcut_op op)
 {
     uint32_t x = gen_image(r, gcut_op_get(op)->dtypes, false);
-    conv c = any_conv(r, gen_type_of(r, r->item[x].v));
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    if (has_no_pixels(r, &t)) return;
+    conv c = any_conv(r, t);
     if (gen_elements(r, &c.w.y) > GEN_CAP) return;
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_coin(r) ? gen_leaf(r, &c.w.y) : gen_repeated(r, &c.w.y))};
     gcut_attr a[5];
@@ -169,7 +180,9 @@ void make_pool(graph_gen *r, gcut_op op)
 {
     bool steps = gen_has_kink(op) || gen_has_step(op);
     uint32_t x = gen_image(r, gcut_op_get(op)->dtypes, steps), n = gcut_op_get(op)->lo;
-    window w = any_window(r, gen_type_of(r, r->item[x].v), false);
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    if (has_no_pixels(r, &t)) return;
+    window w = any_window(r, t, false);
     gcut_ref in[2] = {gen_use(r, x), n == 2 ? gen_use(r, gen_matching(r, x, false)) : 0};
     gcut_attr a[3];
     gen_keep(r, gen_node(r, op, in, n, a, pool_attrs(r, &w, a)), n == 2 ? 4 : r->item[x].mag, false);
@@ -178,7 +191,9 @@ void make_pool(graph_gen *r, gcut_op op)
 void make_pool_grad(graph_gen *r, gcut_op op)
 {
     uint32_t x = gen_image(r, gcut_op_get(op)->dtypes, true);
-    window w = any_window(r, gen_type_of(r, r->item[x].v), false);
+    gcut_type t = gen_type_of(r, r->item[x].v);
+    if (has_no_pixels(r, &t)) return;
+    window w = any_window(r, t, false);
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_coin(r) ? gen_leaf(r, &w.y) : gen_repeated(r, &w.y))};
     gcut_attr a[3];
     gen_keep(r, gen_node(r, op, in, 2, a, pool_attrs(r, &w, a)), 9, false);
@@ -187,6 +202,7 @@ void make_pool_grad(graph_gen *r, gcut_op op)
 void make_unpool(graph_gen *r, gcut_op op)
 {
     gcut_type x = gen_any_type(r, gen_any_real(r), 4);
+    if (has_no_pixels(r, &x)) return;
     window w = any_window(r, x, false);
     gcut_ref in = gen_use(r, gen_coin(r) ? gen_leaf(r, &w.y) : gen_repeated(r, &w.y));
     gcut_attr a[4];
