@@ -265,10 +265,103 @@ static void every_op_takes_an_empty_axis(void **state)
     compile_quickly(false);
 }
 
+/* ---- control flow ---- */
+
+/* Iterations of none, and bodies over nothing; behind the name of the function. */
+static const char *const loops[] = {
+    "(param %c0: f32[4], param %xs: f32[4, N], param %k: f32[4]) -> (out loss: f32[], out ys: f32[4, N]) {\n"
+    "  %c, %ys = scan(%c0, %xs, carries=1, axis=1) body(%before, %x) {\n"
+    "    %sum = add(%before, %x)\n"
+    "    %next = sin(%sum)\n"
+    "    %y = mul(%next, %k)\n"
+    "    yield %next, %y\n"
+    "  }\n"
+    "  %q = mul(%c, %c)\n"
+    "  %s = sum(%q)\n"
+    "  %t = sum(%ys)\n"
+    "  %loss = add(%s, %t)\n"
+    "  return %loss, %ys\n"
+    "}\n",
+    "(param %c0: f32[4], param %k: f32[4]) -> (out loss: f32[]) {\n"
+    "  %c = scan(%c0, carries=1, length=N) body(%before) {\n"
+    "    %sum = mul(%before, %k)\n"
+    "    %next = sin(%sum)\n"
+    "    yield %next\n"
+    "  }\n"
+    "  %q = mul(%c, %c)\n"
+    "  %loss = sum(%q)\n"
+    "  return %loss\n"
+    "}\n",
+    "(param %c0: f32[N, 3], param %k: f32[N, 3], param %xs: f32[5, N, 3]) -> (out loss: f32[]) {\n"
+    "  %c, %ys = scan(%c0, %xs, carries=1) body(%before, %x) {\n"
+    "    %a = mul(%before, %k)\n"
+    "    %b = softmax(%a, axis=0)\n"
+    "    %next = add(%b, %x)\n"
+    "    %y = sum(%next, axes=[0])\n"
+    "    yield %next, %y\n"
+    "  }\n"
+    "  %q = sum(%c)\n"
+    "  %r = sum(%ys)\n"
+    "  %loss = add(%q, %r)\n"
+    "  return %loss\n"
+    "}\n",
+    "(param %x: f32[3], param %e: f32[3, N]) -> (out loss: f32[], out d: f32[3, N]) {\n"
+    "  %i0 = full(shape=[], value=0, dtype=\"i32\")\n"
+    "  %i, %v, %f = while(%i0, %x, %e, bound=N) cond(%a, %b, %g) {\n"
+    "    %lim = full(shape=[], value=5, dtype=\"i32\")\n"
+    "    %go = lt(%a, %lim)\n"
+    "    yield %go\n"
+    "  } body(%aa, %bb, %gg) {\n"
+    "    %one = full(shape=[], value=1, dtype=\"i32\")\n"
+    "    %n = add(%aa, %one)\n"
+    "    %w = tanh(%bb)\n"
+    "    %h = exp(%gg)\n"
+    "    yield %n, %w, %h\n"
+    "  }\n"
+    "  %p = gt(%i, %i0)\n"
+    "  %y, %d = if(%p) then {\n"
+    "    %z = mul(%v, %v)\n"
+    "    yield %z, %f\n"
+    "  } else {\n"
+    "    %m = sin(%f)\n"
+    "    yield %v, %m\n"
+    "  }\n"
+    "  %u = sum(%d)\n"
+    "  %t = sum(%y)\n"
+    "  %loss = add(%t, %u)\n"
+    "  return %loss, %d\n"
+    "}\n",
+};
+
+static void loops_over_nothing_agree(void **state)
+{
+    (void)state;
+    static text t;
+    compile_quickly(true);
+    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
+        for (int way = 0; way < 3; way++) { /* N = 0 as a constant and as a size, N = 2 */
+            t.n = 0;
+            add(&t, "gcut 1\nfunc @f%s", way ? "[N in 0..]" : "");
+            add_changed(&t, loops[k], way ? NULL : "N", k);
+            gcut_ctx *ctx = gcut_ctx_new(NULL);
+            gcut_size at = {"N", way == 2 ? 2 : 0};
+            gcut_options o = options(&at, GCUT_BACKEND_COMPILED);
+            o.nat = way > 0;
+            gcut_graph *g = load(ctx, &t);
+            gcut_check_report r = {0};
+            if (g) r = crosscheck(g, &o, NULL, 0, 0);
+            if (!r.text || !r.ok) fail_msg("%s\n%s", r.text ? r.text : gcut_last_error(ctx), t.at);
+            emit_without_warnings(ctx, g, &t);
+            gcut_ctx_free(ctx);
+        }
+    compile_quickly(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_takes_an_empty_axis),
+        cmocka_unit_test(loops_over_nothing_agree),
     };
     int fd = mkstemp(path);
     if (fd < 0) return 1;
