@@ -65,7 +65,10 @@ static void print_diagnostic(const char *text)
 
 int gcut_cli_failed(gcut_ctx *ctx)
 {
-    print_diagnostic(gcut_last_error(ctx));
+    if (gcut_error_count(ctx))
+        print_diagnostic(gcut_last_error(ctx));
+    else /* memory ran out: nothing more is known */
+        gcut_cli_complain("%s", gcut_last_error(ctx));
     return code_of(gcut_last_status(ctx));
 }
 

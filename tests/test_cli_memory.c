@@ -96,13 +96,15 @@ static const char *const commands[][10] = {
     {"gradcut", "show", "small.gcut", "--stage", "kernel"},
     {"gradcut", "grad", LOOPS},
     {"gradcut", "why", SIX, "%h"},
-    {"gradcut", "cmp", "plan.json", "plan.json"},
+    {"gradcut", "diff", "plan.json", "plan.json"},
     {"gradcut", "ops", "--model", "small.gcut"},
     {"gradcut", "compile", "small.gcut", "-o", "step"},
     {"gradcut", "run", "small.gcut", "--backend", "eager"},
     {"gradcut", "run", "small.gcut", "--backend", "planned", "--json"},
     {"gradcut", "gradcheck", "small.gcut"},
-    {"gradcut", "sweep", "small.gcut"},
+    {"gradcut", "frontier", "small.gcut"},
+    {"gradcut", "plan", SIX},
+    {"gradcut", "saved", SIX, "--json"},
 };
 
 /* `run` ends with how long it took. */
