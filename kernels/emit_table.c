@@ -90,18 +90,18 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
         if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        gcut_text_add(&rows, "%s{%u, %d, %d, %d}, /* %u: %s%s%s%s */%s", n % 3 ? " " : "        ",
+        gcut_text_add(&rows, "%s{%u, %d, %d, %d}, /* %u: %s%s%s%s */%s", n % 4 ? " " : "        ",
                       number_of(&s, bytes_of(p, q)), q->birth, q->death, q->saved, n,
                       q->saved ? "saved " : "", gcut_c_name(a, q->name),
                       q->product ? ", unless its product computes it" : "",
-                      q->crew == GCUT_NONE ? "" : ", of each thread", n % 3 == 2 ? "\n" : "");
+                      q->crew == GCUT_NONE ? "" : ", of each thread", n % 4 == 3 ? "\n" : "");
         n++;
     }
     gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n");
     emit_fits(p, c);
     emit_sizes(&s, c);
     gcut_text_add(c, "    static const gcut_rt_slot slot[] = {\n%s%s    };\n",
-                  n ? rows.at : "        {0, 0, 0, 0}", n % 3 || !n ? "\n" : "");
+                  n ? rows.at : "        {0, 0, 0, 0}", n % 4 || !n ? "\n" : "");
     gcut_text_add(
         c,
         "    gcut_rt_buffer b[%u];\n    plan->head.saved_bytes = gcut_rt_slots(slot, %u, size, b);\n"
