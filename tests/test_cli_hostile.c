@@ -28,7 +28,7 @@ static void test_size_of_no_parameter(void **state)
         json_decref(j);
     }
     free(first);
-    free(fine(ARGV("ladder", file, "--at", "M=3")));
+    free(fine(ARGV("crosscheck", file, "--at", "M=3")));
     free(fine(ARGV("gradcheck", file, "--at", "M=3")));
 }
 
@@ -42,9 +42,9 @@ static void test_huge_sizes(void **state)
                                            {"N=4611686018427387904", "M=2"},
                                            {"N=9223372036854775807", "M=1"}};
     static const char *const ways[][3] = {
-        {"plan", "--json"},    {"saved", "--json"},       {"why", "%s"},
-        {"sweep", "--json"},   {"run", "--json"},         {"run", "--backend=eager"},
-        {"compile", "-ohuge"}, {"plan", "--budget=1GiB"}, {"ladder", "--json"}};
+        {"plan", "--json"},     {"saved", "--json"},       {"why", "%s"},
+        {"frontier", "--json"}, {"run", "--json"},         {"run", "--backend=eager"},
+        {"compile", "-ohuge"},  {"plan", "--budget=1GiB"}, {"crosscheck", "--json"}};
     write_text("huge.gcut",
                "gcut 1\nfunc @f[N in 1.., M in 1..](param %w: f32[N, M], input %x: f32[M, N]) -> (out loss: "
                "f32[]) {\n"
@@ -66,10 +66,11 @@ static void test_names_of_files(void **state)
     static const char *const names[] = {
         "a\n#error \"b'c\\d*%s%n$(touch owned);`touch owned`<svg>&\x1b[31m?\?'\r.gcut",
         "\xff\xfe\x80*\xe2\x28.gcut", "--json", "-o", "tri?\?/n*"};
-    static const char *const ways[][3] = {{"check", "--json"},       {"show", "--json"},   {"plan", "--json"},
-                                          {"saved", "--json"},       {"plan", "--sym"},    {"why", "%h"},
-                                          {"compile", "-ostep"},     {"sweep", "-oswept"}, {"run", "--json"},
-                                          {"run", "--backend=eager"}};
+    static const char *const ways[][3] = {{"check", "--json"},   {"show", "--json"},
+                                          {"plan", "--json"},    {"saved", "--json"},
+                                          {"plan", "--sym"},     {"why", "%h"},
+                                          {"compile", "-ostep"}, {"frontier", "-oswept"},
+                                          {"run", "--json"},     {"run", "--backend=eager"}};
     char *six = slurp(GCUT_SOURCE_DIR "/tests/plans/six.gcut"), path[300];
     assert_int_equal(mkdir("tri?\?", 0700), 0); /* a folder: "??/" is a backslash in old C */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
