@@ -147,7 +147,7 @@ static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
 {
     const gcut_node *n = gcut_def(b->g, y);
     gcut_dtype t = gcut_type_of(b->g, y)->dtype;
-    if (!n || n->op != GCUT_OP_scatter_add || (t != GCUT_f32 && t != GCUT_f64)) return 0;
+    if (!n || n->op != GCUT_OP_scatter_add || (t != GCUT_F32 && t != GCUT_F64)) return 0;
     if (!gcut_is_zero(b->g, gcut_arg(b->g, n, 0))) return 0;
     return gcut_bscatter_add(b, x, gcut_arg(b->g, n, 1), gcut_arg(b->g, n, 2),
                              (int)gcut_attr_get(b->g, n, GCUT_A_axis)->u.dim);
@@ -244,7 +244,7 @@ static bool computes_wide(const gcut_graph *g, const gcut_node *n)
 
 static gcut_ref wide(gcut_vjp *c, gcut_ref v)
 {
-    return gcut_dtype_is_half(gcut_type_of(c->b.g, v)->dtype) ? gcut_bcast(&c->b, v, GCUT_f32) : v;
+    return gcut_dtype_is_half(gcut_type_of(c->b.g, v)->dtype) ? gcut_bcast(&c->b, v, GCUT_F32) : v;
 }
 
 static void widen(gcut_sweep *s, gcut_vjp *c)

@@ -43,7 +43,7 @@ typedef struct search {
 
 static bool is_wide_float(gcut_dtype t)
 {
-    return t == GCUT_f32 || t == GCUT_f64;
+    return t == GCUT_F32 || t == GCUT_F64;
 }
 
 /* ---- what is linear ---- */

@@ -168,7 +168,7 @@ static gcut_ref mul(update *u, gcut_ref x, gcut_ref y)
 
 static gcut_dtype computing(gcut_dtype t)
 {
-    return t == GCUT_f64 ? GCUT_f64 : GCUT_f32;
+    return t == GCUT_F64 ? GCUT_F64 : GCUT_F32;
 }
 
 /* 1 - beta^t.  As -expm1(t ln beta): with beta = 0.999 in f32 the plain difference has lost four digits at
@@ -185,10 +185,10 @@ static const scalars *scalars_of(update *u)
     const gcut_optimizer *o = u->opt;
     gcut_build at_hand = u->b;
     gcut_dtype dtype = computing(u->dtype);
-    scalars *s = &u->at[dtype == GCUT_f64];
+    scalars *s = &u->at[dtype == GCUT_F64];
     if (s->step) return s;
     B->loc = 0;
-    B->name = dtype == GCUT_f64 ? "opt64" : "opt";
+    B->name = dtype == GCUT_F64 ? "opt64" : "opt";
     gcut_ref lr = gcut_bcast(B, u->lr, dtype);
     s->step = lr;
     if (o->kind == GCUT_OPT_ADAMW) {
@@ -327,7 +327,7 @@ static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
         if (half) of[i].rest = gcut_param_new(g, GCUT_ROLE_state, name_of(u, "rest"), &t);
     }
     if (u->opt->kind != GCUT_OPT_ADAMW) return 0;
-    return gcut_param_new(g, GCUT_ROLE_state, "adamw.t", &(gcut_type){.dtype = GCUT_f32});
+    return gcut_param_new(g, GCUT_ROLE_state, "adamw.t", &(gcut_type){.dtype = GCUT_F32});
 }
 
 static void update_one(update *u, const char *name, gcut_ref w, gcut_ref g, const states *s)
@@ -374,7 +374,7 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
     copy_params(joint, g, map);
     gcut_ref t = 0;
     if (opt->kind != GCUT_OPT_NONE) {
-        u.lr = gcut_param_new(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_f32});
+        u.lr = gcut_param_new(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_F32});
         t = add_states(&u, joint, of);
     }
     gcut_rewrite_append(g, joint, map);

@@ -120,7 +120,7 @@ void gcut_vjp_prod(gcut_vjp *c)
     gcut_type t = *gcut_vjp_type(c, c->x[0]), moved = {.rank = t.rank};
     gcut_dim perm[GCUT_MAX_RANK], back[GCUT_MAX_RANK], rows[2];
     gcut_ref x = rows_of(c, c->x[0], axes_mask(c), perm, rows);
-    gcut_type wide = {.dtype = GCUT_i64, .rank = 3, .dim = {rows[0], rows[1], rows[1]}};
+    gcut_type wide = {.dtype = GCUT_I64, .rank = 3, .dim = {rows[0], rows[1], rows[1]}};
     gcut_ref all = gcut_bbroadcast(B, x, wide.dim, 3, (gcut_dim[]){0, 2});
     gcut_ref column = gcut_biota(B, &wide, 2), row = gcut_biota(B, &wide, 1);
     gcut_ref self = gcut_b2(B, GCUT_OP_eq, row, column);

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = argc == 2 && ctx ? gcut_load(ctx, argv[1], NULL) : NULL;
     double begun = elapsed_ms(), used = used_ms(RUSAGE_SELF) + used_ms(RUSAGE_CHILDREN);
-    gcut_options o = GCUT_OPTIONS_DEFAULT;
+    gcut_options o = {0};
     o.optimizer = "adamw(lr=3e-4)";
     gcut_step *s = g ? gcut_compile(g, &o) : NULL;
     if (!s) {

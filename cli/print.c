@@ -119,6 +119,7 @@ void gcut_cli_scalar(FILE *out, const gcut_value_info *v, bool json)
         REAL(GCUT_BF16, uint16_t, read_bf16, false)
         REAL(GCUT_F32, float, (double), false)
         REAL(GCUT_F64, double, (double), true)
+    case GCUT_NO_DTYPE: break;
     }
 #undef INTEGER
 #undef REAL

@@ -16,7 +16,8 @@ typedef struct call {
     gcut_here at;
     gcut_build b;
     gcut_val in[4];
-    int op, dtype, axis;
+    int op, axis;
+    gcut_dtype dtype;
     gcut_shape shape;
     bool flag[2];
     double number;
@@ -50,13 +51,20 @@ static inline _Noreturn void usage(const call *c, const char *what)
     gcut_fail(c->b.g->module->env, GCUT_EUSAGE, (gcut_place){c->at.file, c->at.line, 0}, NULL, "%s", what);
 }
 
-/* Where an op on these operands goes: the innermost of their graphs, if it sees all the others.  NULL when an
- * operand is null, or the graphs are not nested. */
-gcut_graph *gcut_builder_graph(const gcut_val *in, int n);
-static inline gcut_graph *graph_of(const gcut_val *in, int n)
-{
-    return gcut_builder_graph(in, n);
-}
+/* Where an op on these operands goes: the innermost of their graphs, if it sees all the others.  NULL,
+ * quietly, when all are null or one's graph has failed; else NULL and an error at `at` that names the
+ * operand: null, no value of its graph, or of a graph that does not see the others. */
+gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *in, int n);
+/* All n are values that g sees. */
+bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n);
+/* "%x f32[3, 4]" */
+const char *gcut_builder_show(const gcut_graph *g, gcut_ref v);
+/* Throws unless d is a number from 0 on, or symbolic; kind and name say whose size it is: "op" "iota". */
+void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, const char *name, gcut_dim d);
+/* The axis of x counted from 0; below zero it counts from the end.  Throws when x has none of that number. */
+int gcut_builder_axis(gcut_graph *g, gcut_here at, const char *op, gcut_ref x, int64_t axis);
+/* The n operands of an elementwise op in one shape, as in NumPy; throws, naming two that have none. */
+void gcut_builder_broadcast(gcut_build *b, const char *op, gcut_ref *x, int n);
 
 /* Letters, digits, _ and . as in the text IR. */
 static inline bool is_name(const char *s)
@@ -65,12 +73,9 @@ static inline bool is_name(const char *s)
     return s && *s && strspn(s, letters) == strlen(s);
 }
 
-/* Axis numbers below zero count from the end. */
-static inline int axis_of(const call *c, gcut_ref x, int64_t axis)
+static inline bool is_dtype(gcut_dtype t)
 {
-    int rank = gcut_type_of(c->b.g, x)->rank;
-    if (axis < -rank || axis >= rank) usage(c, "not an axis of the operand");
-    return (int)(axis < 0 ? axis + rank : axis);
+    return (int)t >= 0 && (int)t < GCUT_NDTYPES;
 }
 
 #endif

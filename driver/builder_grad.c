@@ -22,22 +22,23 @@ static void check_floats(const grad_call *c, const gcut_ref *v, int n)
 {
     for (int k = 0; k < n; k++)
         if (!gcut_dtype_is_float(gcut_type_of(c->g, v[k])->dtype))
-            refuse(c, "only float values have derivatives");
+            refuse(c, gcut_printf(c->g->module->arena, "%s: only float values have derivatives",
+                                  gcut_builder_show(c->g, v[k])));
 }
 
 static void check_types(const grad_call *c, const gcut_ref *v, const gcut_ref *of, int n)
 {
     for (int k = 0; k < n; k++)
         if (!gcut_type_equal(gcut_type_of(c->g, v[k]), gcut_type_of(c->g, of[k])))
-            refuse(c,
-                   gcut_printf(c->g->module->arena, "%s is not of the type of its value, %s",
-                               gcut_type_text(c->g->module->arena, c->g->module, gcut_type_of(c->g, v[k])),
-                               gcut_type_text(c->g->module->arena, c->g->module, gcut_type_of(c->g, of[k]))));
+            refuse(c, gcut_printf(c->g->module->arena, "%s is not of the type of its value, %s",
+                                  gcut_builder_show(c->g, v[k]), gcut_builder_show(c->g, of[k])));
 }
 
 static void check_loss(const grad_call *c)
 {
-    if (gcut_type_of(c->g, c->y[0])->rank) refuse(c, "a loss is a scalar: reduce it with sum or mean first");
+    if (gcut_type_of(c->g, c->y[0])->rank)
+        refuse(c, gcut_printf(c->g->module->arena, "%s: a loss is a scalar: reduce it with sum or mean first",
+                              gcut_builder_show(c->g, c->y[0])));
 }
 
 /* No dependence is a derivative of 0. */

@@ -42,8 +42,7 @@ static gcut_type slice_of(const region_job *j, const gcut_type *t)
 /* Throws on a size below zero that is none of the graph's. */
 static void check_size(const region_job *j, gcut_dim d)
 {
-    gcut_text scratch = {.arena = j->g->module->arena};
-    gcut_dim_print(j->g->module->dims, d, &scratch);
+    gcut_builder_check_size(j->g, j->at, "op", gcut_op_get(j->op)->name, d);
 }
 
 /* Empty bodies with their arguments. */
@@ -121,9 +120,7 @@ static void close_bodies(void *arg)
 static bool visible(gcut_graph *g, const gcut_val *in, int n)
 {
     if (!g || !in) return g && n <= 0;
-    for (int k = 0; k < n; k++)
-        if (!in[k].id || gcut_builder_graph((gcut_val[]){{g, 1}, in[k]}, 2) != g) return false;
-    return true;
+    return gcut_builder_sees(g, in, n);
 }
 
 /* The caller's functions fill yields[]; then everything becomes a node. */

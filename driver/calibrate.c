@@ -170,9 +170,9 @@ static void compile_probes(calibration *c)
     c->contractions = gcut_probes_contractions(c->a, rest);
     c->product = gcut_probes_products(c->a, rest);
     c->stream = gcut_probes_streams(c->a, rest);
-    c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_f32, SMALL_POOL);
-    c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_f64, SMALL_POOL);
-    c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_f32, (size_t)pool);
+    c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
+    c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
+    c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_F32, (size_t)pool);
 }
 
 /* ---- the rounds ---- */
@@ -350,7 +350,7 @@ static void compare_threads(gcut_machine *m)
 /* What the grid, measured in calls of many products, says of one of them. */
 static double smallest_ns(const gcut_machine *m)
 {
-    return gcut_machine_gemm_ns(m, GCUT_f32, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0], 1);
+    return gcut_machine_gemm_ns(m, GCUT_F32, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0], 1);
 }
 
 static void fill_model(calibration *c)

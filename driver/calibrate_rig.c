@@ -67,7 +67,7 @@ static void fill_pool(gcut_rig *r, size_t bytes)
         uint32_t mixed = (uint32_t)i * 2654435761u;
         mixed = (mixed ^ mixed >> 15) * 2246822519u;
         double x = 0.5 + (double)(mixed >> 16) / 65536; /* without a pattern that branches would follow */
-        if (r->dtype == GCUT_f64)
+        if (r->dtype == GCUT_F64)
             ((double *)r->pool)[i] = x;
         else
             ((float *)r->pool)[i] = (float)x;

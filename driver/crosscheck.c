@@ -23,10 +23,10 @@
 static double tolerance_of(gcut_dtype t)
 {
     switch (t) {
-    case GCUT_f64: return TOL_F64;
-    case GCUT_f32: return TOL_F32;
-    case GCUT_f16: return TOL_F16;
-    case GCUT_bf16: return TOL_BF16;
+    case GCUT_F64: return TOL_F64;
+    case GCUT_F32: return TOL_F32;
+    case GCUT_F16: return TOL_F16;
+    case GCUT_BF16: return TOL_BF16;
     default: return 0;
     }
 }

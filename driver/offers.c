@@ -183,7 +183,7 @@ gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
 void gcut_offer_sign(gcut_plan *plan, const gcut_offer *of, int64_t budget)
 {
     plan->budget = budget;
-    plan->label = gcut_name(plan->joint->module, of->label);
+    plan->label = gcut_intern_name(plan->joint->module, of->label);
     plan->lower_bound_ns = NAN;
     plan->quantum_ns = 0;
     plan->cost_ns = of->cost_ns;
@@ -222,7 +222,7 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     q->arena = a;
     q->module =
         gcut_parse_module(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
-    q->module->file = b->planned->module->file ? gcut_name(q->module, b->planned->module->file) : NULL;
+    q->module->file = b->planned->module->file ? gcut_intern_name(q->module, b->planned->module->file) : NULL;
     q->planned = q->joint = gcut_module_find(q->module, b->planned->name);
     check_same(b->planned, q->joint);
     sizes_for(o->p, q, q->joint);

@@ -22,7 +22,7 @@ static bool allows(const gcut_op_info *info, gcut_dtype t)
     case 'B': return !real;
     case 'I': return whole;
     case 'K': return real;                                          /* of its result */
-    case '-': return strstr(info->attrs, "dtype") || t == GCUT_i64; /* of its result */
+    case '-': return strstr(info->attrs, "dtype") || t == GCUT_I64; /* of its result */
     default: return true;
     }
 }
@@ -57,7 +57,7 @@ static derivative derivative_of(gcut_arena *a, const gcut_op_info *info)
 static const struct {
     const char *title;
     gcut_dtype dtype;
-} columns[] = {{"f64 f32", GCUT_f32}, {"bf16 f16", GCUT_bf16}, {"integers", GCUT_i64}, {"bool", GCUT_bool}};
+} columns[] = {{"f64 f32", GCUT_F32}, {"bf16 f16", GCUT_BF16}, {"integers", GCUT_I64}, {"bool", GCUT_BOOL}};
 enum { NCOLUMNS = sizeof columns / sizeof *columns };
 
 typedef struct use {

@@ -113,8 +113,8 @@ static int64_t stored_bytes(const bounding *b, gcut_ref v)
 {
     gcut_dtype t = gcut_type_of(b->g, v)->dtype;
     if (b->bound[v]) return 0;
-    if (t == GCUT_bool) return (b->bytes[v] + 7) / 8;
-    if (t == GCUT_f32 && b->rounds) return (b->bytes[v] + 1) / 2;
+    if (t == GCUT_BOOL) return (b->bytes[v] + 7) / 8;
+    if (t == GCUT_F32 && b->rounds) return (b->bytes[v] + 1) / 2;
     return b->bytes[v];
 }
 
@@ -216,7 +216,7 @@ static event *find_events(const bounding *b, uint32_t *n)
 int64_t gcut_peak_bound(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    bounding b = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_bf16};
+    bounding b = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
     b.g = gcut_pipeline_kernel_graph(p, p->joint, gcut_printf(a, "%s.bound", p->joint->name));
     b.bytes = gcut_calloc(a, b.g->values.n, sizeof *b.bytes);
     for (gcut_ref v = 1; v < b.g->values.n; v++)

@@ -21,8 +21,9 @@
 static gcut_graph *rename_to(gcut_graph *g, const char *name)
 {
     gcut_graph *old = gcut_module_find(g->module, name);
-    if (old && old != g) old->name = gcut_name(g->module, gcut_printf(g->module->arena, "%s.was", name));
-    g->name = gcut_name(g->module, name);
+    if (old && old != g)
+        old->name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.was", name));
+    g->name = gcut_intern_name(g->module, name);
     return g;
 }
 
@@ -56,7 +57,7 @@ static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
     /* Under a name of its own: diagnostics quote the user's file from the user's text. */
     gcut_module *m =
         gcut_parse_module(user->module->env, a, gcut_printf(a, "@%s, printed", user->name), t.at, t.n);
-    m->file = user->module->file ? gcut_name(m, user->module->file) : NULL;
+    m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
     gcut_graph *g = gcut_module_find(m, user->name);
     GCUT_ASSERT(g != NULL);
     return g;
@@ -224,7 +225,7 @@ void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, do
 {
     const gcut_machine m = gcut_machine_at(p->machine, threads);
     const double n = 2048; /* of a large product */
-    *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_f32, n, n, n, 1);
+    *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_F32, n, n, n, 1);
     *bytes = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
 }
 
@@ -280,7 +281,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, 
     gcut_pipeline *p = begin(user, opt, parent);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
     gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
-    m->file = user->module->file ? gcut_name(m, user->module->file) : NULL;
+    m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
     GCUT_ASSERT(m->graphs.n > 0);
     p->module = m;
     p->joint = m->graphs.at[m->graphs.n - 1];

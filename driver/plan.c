@@ -42,7 +42,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .nrecompute = (uint32_t)p->opt.nrecompute,
                                .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
                                .file = p->file,
-                               .save_dtype = p->opt.save_dtype ? GCUT_bf16 : 0};
+                               .save_dtype = p->opt.save_dtype ? GCUT_BF16 : 0};
 }
 
 static bool is_given(const gcut_pipeline *p, const char *symbol)

@@ -91,7 +91,8 @@ static gcut_val attention(build *b, gcut_val x, double residual)
     gcut_val q = split_heads(b, linear(b, x, "wq", "bq", c, c, STD));
     gcut_val k = split_heads(b, linear(b, x, "wk", "bk", c, c, STD));
     gcut_val v = split_heads(b, linear(b, x, "wv", "bv", c, c, STD));
-    gcut_val y = gcut_transpose(gcut_attention(q, k, v, true), 0, 2, 1, 3);
+    gcut_val y =
+        gcut_transpose(gcut_attention(q, k, v, (gcut_attention_options){.causal = true}), 0, 2, 1, 3);
     return linear(b, gcut_reshape(y, b->rows, c), "wo", "bo", c, c, residual);
 }
 

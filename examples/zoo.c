@@ -80,11 +80,11 @@ static double now(void)
 
 /* ---- options ---- */
 
-static int dtype_of(const char *name)
+static gcut_dtype dtype_of(const char *name)
 {
     static const struct {
         const char *name;
-        int dtype;
+        gcut_dtype dtype;
     } all[] = {{"f32", GCUT_F32}, {"f64", GCUT_F64}, {"bf16", GCUT_BF16}, {"f16", GCUT_F16}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, name)) return all[i].dtype;

@@ -58,7 +58,7 @@ gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i)
 
 gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_STR, .u.str = gcut_name(m, s)};
+    return (gcut_attr){.key = k, .kind = GCUT_K_STR, .u.str = gcut_intern_name(m, s)};
 }
 
 /* Numbers are equal by bits (0.0 is not -0.0, a NaN equals itself), 2 and 2.0 are equal. */

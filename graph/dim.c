@@ -135,7 +135,7 @@ gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name)
     gcut_dim_poly p = {.n = 1};
     p.at[0] = (gcut_dim_term){1, gcut_dim_mono_of(t, atom_intern(t, &a))};
     uint32_t known = t->exprs.n;
-    gcut_dim sym = -(gcut_dim)expr_intern(t, &p, 2) - 1;
+    gcut_dim sym = GCUT_DIM_EXPR((gcut_dim)expr_intern(t, &p, 2));
     if (t->exprs.n > known) *GCUT_PUSH(t->arena, &t->symbols) = sym;
     return sym;
 }
@@ -185,11 +185,14 @@ int gcut_dim_order(const gcut_dims *t, gcut_dim a, gcut_dim b)
 
 /* ---- polynomials ---- */
 
-void gcut_dim_stranger(const gcut_dims *t)
+void gcut_dim_stranger(const gcut_dims *t, gcut_dim d)
 {
-    gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0},
-              "make sizes with gcut_dim_sym and its kin",
-              "a size below zero that is no symbolic size of this graph");
+    const char *hint = "a size is a number from 0 on, or made by gcut_dim_sym and its kin";
+    if (d >= -(INT64_C(1) << 32))
+        gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, hint, "the size %lld is negative",
+                  (long long)d);
+    gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, hint,
+              "a size that is no symbolic size of this graph");
 }
 
 void gcut_dim_load(const gcut_dims *t, gcut_dim d, gcut_dim_poly *out)
@@ -213,7 +216,7 @@ gcut_dim_error gcut_dim_store(gcut_dims *t, const gcut_dim_poly *p, gcut_dim *ou
         weight += t->monos.at[p->at[i].mono].weight;
         if (weight > GCUT_DIM_MAX_WEIGHT) return too_large;
     }
-    *out = -(gcut_dim)expr_intern(t, p, weight) - 1;
+    *out = GCUT_DIM_EXPR((gcut_dim)expr_intern(t, p, weight));
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Symbolic dimensions.  A gcut_dim >= 0 is that size; a gcut_dim < 0 names an
- * expression in the module's table.  Expressions are kept in normal form (a
+ * Symbolic dimensions.  A gcut_dim >= 0 is that size; one below -2^62 names an
+ * expression in the module's table; those between are never sizes.  Expressions are kept in normal form (a
  * polynomial over symbols and opaque div/ceildiv/mod/min/max terms, monomials
  * sorted) and hash-consed, so equal normal form <=> equal gcut_dim.
  *

@@ -2,7 +2,7 @@
  *
  * Inside the dimension table; included by graph/dim*.c only.
  *
- *   poly   sum of terms, sorted by monomial, no zero coefficient    <-> gcut_dim -(id + 1)
+ *   poly   sum of terms, sorted by monomial, no zero coefficient    <-> gcut_dim GCUT_DIM_EXPR(id)
  *   mono   product of atoms, sorted, repeated for powers; mono 0 is the empty product
  *   atom   a symbol, or an opaque op of two dims
  *
@@ -20,6 +20,9 @@
 
 #define GCUT_DIM_MAX_TERMS 256
 #define GCUT_DIM_MAX_WEIGHT 2048
+
+/* Expressions are numbered downwards from below -2^62, so that no small number below 0 is taken for one. */
+#define GCUT_DIM_EXPR(id) (-(INT64_C(1) << 62) - 1 - (id))
 
 typedef struct gcut_dim_term {
     int64_t coef; /* never 0, never INT64_MIN */
@@ -67,12 +70,13 @@ struct gcut_dims {
 };
 
 /* Throws: d is not of this table.  A caller of the public API can pass any number. */
-_Noreturn void gcut_dim_stranger(const gcut_dims *t);
+_Noreturn void gcut_dim_stranger(const gcut_dims *t, gcut_dim d);
 
 static inline const gcut_dim_expr *gcut_dim_expr_of(const gcut_dims *t, gcut_dim d)
 {
-    if (-(d + 1) >= (gcut_dim)t->exprs.n) gcut_dim_stranger(t);
-    return &t->exprs.at[-(d + 1)];
+    gcut_dim id = GCUT_DIM_EXPR(d); /* its own inverse */
+    if (id < 0 || id >= (gcut_dim)t->exprs.n) gcut_dim_stranger(t, d);
+    return &t->exprs.at[id];
 }
 
 /* Why the arithmetic below could not be done; NULL = it was. */

@@ -157,7 +157,7 @@ static void take_diagonals(einsum *e, term *t)
         for (uint32_t k = t->rank; k-- > d + 1;) {
             if (t->axis[k] != t->axis[d]) continue;
             gcut_type index = *gcut_type_of(e->b->g, t->v);
-            index.dtype = GCUT_i64;
+            index.dtype = GCUT_I64;
             index.dim[k] = index.dim[d];
             gcut_ref column = gcut_biota(e->b, &index, (int)k), row = gcut_biota(e->b, &index, (int)d);
             gcut_ref on = gcut_b2(e->b, GCUT_OP_eq, row, column);

@@ -25,9 +25,9 @@ static double nearest(double x, int prec, int emin, double largest)
 double gcut_round_to(double x, gcut_dtype t)
 {
     switch (t) {
-    case GCUT_f16: return nearest(x, 11, -14, 65504.0);
-    case GCUT_bf16: return nearest(x, 8, -126, 0x1.fep127);
-    case GCUT_f32: return (double)(float)x;
+    case GCUT_F16: return nearest(x, 11, -14, 65504.0);
+    case GCUT_BF16: return nearest(x, 8, -126, 0x1.fep127);
+    case GCUT_F32: return (double)(float)x;
     default: return x;
     }
 }
@@ -35,19 +35,19 @@ double gcut_round_to(double x, gcut_dtype t)
 void gcut_eval_bounds(gcut_dtype t, int64_t *lo, int64_t *hi)
 {
     int bits = (int)gcut_dtype_bytes(t) * 8;
-    bool is_signed = gcut_dtype_is_int(t) && t != GCUT_u8;
-    *hi = t == GCUT_bool ? 1 : INT64_MAX >> (64 - bits - (is_signed ? 0 : 1));
+    bool is_signed = gcut_dtype_is_int(t) && t != GCUT_U8;
+    *hi = t == GCUT_BOOL ? 1 : INT64_MAX >> (64 - bits - (is_signed ? 0 : 1));
     *lo = is_signed ? -*hi - 1 : 0;
 }
 
 int64_t gcut_eval_wrap(int64_t x, gcut_dtype t)
 {
     switch (t) {
-    case GCUT_bool: return x & 1;
-    case GCUT_i8: return (int8_t)(uint8_t)x;
-    case GCUT_i16: return (int16_t)(uint16_t)x;
-    case GCUT_i32: return (int32_t)(uint32_t)x;
-    case GCUT_u8: return (uint8_t)x;
+    case GCUT_BOOL: return x & 1;
+    case GCUT_I8: return (int8_t)(uint8_t)x;
+    case GCUT_I16: return (int16_t)(uint16_t)x;
+    case GCUT_I32: return (int32_t)(uint32_t)x;
+    case GCUT_U8: return (uint8_t)x;
     default: return x;
     }
 }
@@ -119,17 +119,17 @@ gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int
 {
     gcut_array x = gcut_array_new(a, t, rank, dim);
     for (int64_t k = 0; k < x.n; k++) switch (t) {
-        case GCUT_bool: LOAD(uint8_t, i, v != 0)
-        case GCUT_i8: LOAD(int8_t, i, v)
-        case GCUT_i16: LOAD(int16_t, i, v)
-        case GCUT_i32: LOAD(int32_t, i, v)
-        case GCUT_i64: LOAD(int64_t, i, v)
-        case GCUT_u8: LOAD(uint8_t, i, v)
-        case GCUT_f16: LOAD(uint16_t, f, unpack_half(v, 10, -14))
-        case GCUT_bf16: LOAD(uint16_t, f, unpack_half(v, 7, -126))
-        case GCUT_f32: LOAD(float, f, (double)v)
-        case GCUT_f64: LOAD(double, f, v)
-        case GCUT_NDTYPES: break;
+        case GCUT_BOOL: LOAD(uint8_t, i, v != 0)
+        case GCUT_I8: LOAD(int8_t, i, v)
+        case GCUT_I16: LOAD(int16_t, i, v)
+        case GCUT_I32: LOAD(int32_t, i, v)
+        case GCUT_I64: LOAD(int64_t, i, v)
+        case GCUT_U8: LOAD(uint8_t, i, v)
+        case GCUT_F16: LOAD(uint16_t, f, unpack_half(v, 10, -14))
+        case GCUT_BF16: LOAD(uint16_t, f, unpack_half(v, 7, -126))
+        case GCUT_F32: LOAD(float, f, (double)v)
+        case GCUT_F64: LOAD(double, f, v)
+        case GCUT_NO_DTYPE: break;
         }
     return x;
 }
@@ -144,17 +144,17 @@ gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int
 void gcut_array_store(const gcut_array *x, void *packed)
 {
     for (int64_t k = 0; k < x->n; k++) switch (x->dtype) {
-        case GCUT_bool: STORE(uint8_t, x->u.i[k] != 0)
-        case GCUT_i8: STORE(int8_t, x->u.i[k])
-        case GCUT_i16: STORE(int16_t, x->u.i[k])
-        case GCUT_i32: STORE(int32_t, x->u.i[k])
-        case GCUT_i64: STORE(int64_t, x->u.i[k])
-        case GCUT_u8: STORE(uint8_t, x->u.i[k])
-        case GCUT_f16: STORE(uint16_t, pack_half(gcut_round_to(x->u.f[k], GCUT_f16), 10, -14))
-        case GCUT_bf16: STORE(uint16_t, pack_half(gcut_round_to(x->u.f[k], GCUT_bf16), 7, -126))
-        case GCUT_f32: STORE(float, x->u.f[k])
-        case GCUT_f64: STORE(double, x->u.f[k])
-        case GCUT_NDTYPES: break;
+        case GCUT_BOOL: STORE(uint8_t, x->u.i[k] != 0)
+        case GCUT_I8: STORE(int8_t, x->u.i[k])
+        case GCUT_I16: STORE(int16_t, x->u.i[k])
+        case GCUT_I32: STORE(int32_t, x->u.i[k])
+        case GCUT_I64: STORE(int64_t, x->u.i[k])
+        case GCUT_U8: STORE(uint8_t, x->u.i[k])
+        case GCUT_F16: STORE(uint16_t, pack_half(gcut_round_to(x->u.f[k], GCUT_F16), 10, -14))
+        case GCUT_BF16: STORE(uint16_t, pack_half(gcut_round_to(x->u.f[k], GCUT_BF16), 7, -126))
+        case GCUT_F32: STORE(float, x->u.f[k])
+        case GCUT_F64: STORE(double, x->u.f[k])
+        case GCUT_NO_DTYPE: break;
         }
 }
 

@@ -36,7 +36,7 @@ void gcut_eval_cast(gcut_eval *e)
     gcut_dtype to = e->out.dtype;
     bool from_float = gcut_dtype_is_float(x->dtype);
     for (int64_t k = 0; k < x->n; k++) {
-        if (to == GCUT_bool)
+        if (to == GCUT_BOOL)
             e->out.u.i[k] = from_float ? x->u.f[k] != 0 : x->u.i[k] != 0;
         else if (!gcut_dtype_is_float(to))
             e->out.u.i[k] = from_float ? gcut_eval_truncate(x->u.f[k], to) : x->u.i[k];
@@ -44,7 +44,7 @@ void gcut_eval_cast(gcut_eval *e)
             e->out.u.f[k] = x->u.f[k];
         else if (gcut_dtype_is_half(to) && e->prec == GCUT_STATED)
             e->out.u.f[k] = sticky(x->u.i[k]);
-        else if (to == GCUT_f32 && e->prec == GCUT_STATED)
+        else if (to == GCUT_F32 && e->prec == GCUT_STATED)
             e->out.u.f[k] = (double)(float)x->u.i[k]; /* directly: through double it would round twice */
         else
             e->out.u.f[k] = (double)x->u.i[k];

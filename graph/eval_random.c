@@ -35,9 +35,9 @@ void gcut_eval_random(gcut_eval *e)
 {
     for (int64_t i = 0; i < e->out.n; i++) {
         uint64_t bits = threefry((uint64_t)e->arg[0].u.i[i], (uint64_t)e->arg[1].u.i[i]);
-        if (e->out.dtype == GCUT_f32)
+        if (e->out.dtype == GCUT_F32)
             e->out.u.f[i] = ldexp((double)(((uint32_t)(bits >> 32) ^ (uint32_t)bits) >> 8), -24);
-        else if (e->out.dtype == GCUT_f64)
+        else if (e->out.dtype == GCUT_F64)
             e->out.u.f[i] = ldexp((double)(bits >> 11), -53);
         else
             e->out.u.i[i] = (int64_t)bits;

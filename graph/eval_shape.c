@@ -63,7 +63,7 @@ static void fill(gcut_array *out, gcut_num value)
     for (int64_t k = 0; k < out->n; k++) {
         if (gcut_dtype_is_float(out->dtype))
             out->u.f[k] = value.f;
-        else if (out->dtype == GCUT_bool)
+        else if (out->dtype == GCUT_BOOL)
             out->u.i[k] = value.f != 0;
         else
             out->u.i[k] = value.is_int ? value.i : gcut_eval_truncate(value.f, out->dtype);

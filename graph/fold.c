@@ -84,7 +84,7 @@ gcut_ref gcut_fold_same(const gcut_fold *f, gcut_ref v)
 static gcut_num number(gcut_num x, gcut_dtype t)
 {
     if (gcut_dtype_is_float(t)) return (gcut_num){.f = gcut_round_to(x.f, t)};
-    int64_t i = t == GCUT_bool ? x.f != 0 : x.is_int ? x.i : gcut_eval_truncate(x.f, t);
+    int64_t i = t == GCUT_BOOL ? x.f != 0 : x.is_int ? x.i : gcut_eval_truncate(x.f, t);
     i = gcut_eval_wrap(i, t);
     return (gcut_num){true, i, (double)i};
 }

@@ -94,7 +94,7 @@ static bool holds(gcut_dtype wide, gcut_dtype narrow)
     int64_t a = gcut_dtype_bytes(wide), b = gcut_dtype_bytes(narrow);
     if (wide == narrow) return true;
     if (gcut_dtype_is_float(wide)) return gcut_dtype_is_float(narrow) && a > b;
-    return gcut_dtype_is_int(wide) && gcut_dtype_is_int(narrow) && a > b && wide != GCUT_u8;
+    return gcut_dtype_is_int(wide) && gcut_dtype_is_int(narrow) && a > b && wide != GCUT_U8;
 }
 
 /* The interpreter's conversions.  An integer beyond 2^53 is left alone: it would round twice. */
@@ -105,7 +105,7 @@ static gcut_ref cast_constant(gcut_fold *f, gcut_num c)
         bool exact = !c.is_int || (c.i >= -(INT64_C(1) << 53) && c.i <= INT64_C(1) << 53);
         return exact ? real(f, c.f) : 0;
     }
-    if (to == GCUT_bool) return integer(f, c.is_int ? c.i != 0 : c.f != 0);
+    if (to == GCUT_BOOL) return integer(f, c.is_int ? c.i != 0 : c.f != 0);
     return integer(f, c.is_int ? c.i : gcut_eval_truncate(c.f, to));
 }
 

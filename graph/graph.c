@@ -23,7 +23,7 @@ gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent)
     return m;
 }
 
-const char *gcut_name(gcut_module *m, const char *s)
+const char *gcut_intern_name(gcut_module *m, const char *s)
 {
     return gcut_intern(&m->names, s, strlen(s));
 }
@@ -41,7 +41,7 @@ gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
         gcut_fail(m->env, GCUT_ETYPE, (gcut_place){0}, NULL, "there is already a function @%s", name);
     gcut_graph *g = gcut_calloc(m->arena, 1, sizeof *g);
     g->module = m;
-    g->name = gcut_name(m, name);
+    g->name = gcut_intern_name(m, name);
     *GCUT_PUSH(m->arena, &g->values) = (gcut_value){0};
     *GCUT_PUSH(m->arena, &m->graphs) = g;
     return g;
@@ -56,17 +56,31 @@ static uint32_t slot_of(const char *name, uint32_t cap)
     return (uint32_t)(h >> 32) & (cap - 1);
 }
 
-static void name_insert(gcut_graph *g, gcut_ref v)
+static void slot_put(gcut_graph *g, gcut_ref v)
 {
-    if (2 * g->values.n >= g->name_cap) {
-        g->name_cap = g->name_cap ? 2 * g->name_cap : 64;
-        g->name_slot = gcut_calloc(g->module->arena, g->name_cap, sizeof *g->name_slot);
-        for (gcut_ref u = 1; u < g->values.n; u++)
-            if (u != v) name_insert(g, u);
-    }
     uint32_t k = slot_of(g->values.at[v].name, g->name_cap);
     while (g->name_slot[k]) k = (k + 1) & (g->name_cap - 1);
     g->name_slot[k] = v;
+    g->name_used++;
+}
+
+/* A slot whose value was renamed since is used, but found by nobody; growing drops it. */
+static void name_insert(gcut_graph *g, gcut_ref v)
+{
+    if (2 * g->name_used >= g->name_cap) {
+        g->name_cap = g->name_cap ? 2 * g->name_cap : 64;
+        g->name_slot = gcut_calloc(g->module->arena, g->name_cap, sizeof *g->name_slot);
+        g->name_used = 0;
+        for (gcut_ref u = 1; u < g->values.n; u++)
+            if (u != v) slot_put(g, u);
+    }
+    slot_put(g, v);
+}
+
+void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
+{
+    g->values.at[v].name = gcut_intern_name(g->module, name);
+    name_insert(g, v);
 }
 
 static gcut_ref find_interned(const gcut_graph *g, const char *name)
@@ -80,15 +94,15 @@ static gcut_ref find_interned(const gcut_graph *g, const char *name)
 
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
 {
-    return find_interned(g, gcut_name(g->module, name));
+    return find_interned(g, gcut_intern_name(g->module, name));
 }
 
 const char *gcut_name_fresh(gcut_graph *g, const char *base)
 {
-    const char *name = gcut_name(g->module, base);
+    const char *name = gcut_intern_name(g->module, base);
     if (!find_interned(g, name)) return name;
     for (uint32_t i = 1;; i++) {
-        name = gcut_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, i));
+        name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, i));
         if (!find_interned(g, name)) return name;
     }
 }
@@ -125,14 +139,16 @@ static gcut_locid loc_add(gcut_module *m, const gcut_loc *l)
 
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope)
 {
-    gcut_loc l = {
-        .name = gcut_name(m, file), .line = line, .col = col, .scope = scope ? gcut_name(m, scope) : NULL};
+    gcut_loc l = {.name = gcut_intern_name(m, file),
+                  .line = line,
+                  .col = col,
+                  .scope = scope ? gcut_intern_name(m, scope) : NULL};
     return loc_add(m, &l);
 }
 
 gcut_locid gcut_loc_call(gcut_module *m, const char *fn, const gcut_locid *args, uint32_t n)
 {
-    gcut_loc l = {.call = true, .name = gcut_name(m, fn), .nargs = n, .args = args};
+    gcut_loc l = {.call = true, .name = gcut_intern_name(m, fn), .nargs = n, .args = args};
     return loc_add(m, &l);
 }
 
@@ -148,7 +164,7 @@ gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc)
 
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)
 {
-    name = gcut_name(g->module, name);
+    name = gcut_intern_name(g->module, name);
     if (find_interned(g, name))
         gcut_fail(g->module->env, GCUT_ETYPE, (gcut_place){.file = g->module->file},
                   "give one of them another name", "there is already a value %%%s in @%s", name, g->name);
@@ -161,7 +177,7 @@ gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const g
 void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref value)
 {
     *GCUT_PUSH(g->module->arena, &g->results) =
-        (gcut_result){.role = role, .name = gcut_name(g->module, name), .value = value};
+        (gcut_result){.role = role, .name = gcut_intern_name(g->module, name), .value = value};
 }
 
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl)
@@ -213,8 +229,8 @@ void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t
     gcut_mark *at = gcut_calloc(m->arena, marks->n + 1, sizeof *at);
     if (marks->n) memcpy(at, marks->at, marks->n * sizeof *at);
     const char **copy = gcut_calloc(m->arena, nargs + 1, sizeof *copy);
-    for (uint32_t i = 0; i < nargs; i++) copy[i] = gcut_name(m, args[i]);
-    at[marks->n] = (gcut_mark){gcut_name(m, name), nargs, copy};
+    for (uint32_t i = 0; i < nargs; i++) copy[i] = gcut_intern_name(m, args[i]);
+    at[marks->n] = (gcut_mark){gcut_intern_name(m, name), nargs, copy};
     *marks = (gcut_marks){marks->n + 1, at};
 }
 
@@ -267,7 +283,7 @@ static const char *result_name(gcut_graph *g, const char *name, uint32_t k)
     if (!name) {
         do snprintf(buf, sizeof buf, "v%u", ++g->fresh);
         while (gcut_graph_find(g, buf));
-        return gcut_name(g->module, buf);
+        return gcut_intern_name(g->module, buf);
     }
     return gcut_name_fresh(g, k == 0 ? name : gcut_printf(g->module->arena, "%s.r%u", name, k));
 }

@@ -43,14 +43,8 @@
 #ifndef GCUT_GRAPH_GRAPH_H
 #define GCUT_GRAPH_GRAPH_H
 
+#include "gradcut/dtype.h"
 #include "graph/dim.h"
-
-typedef enum gcut_dtype {
-#define DTYPE(name, bytes, class, ctype, npy) GCUT_##name,
-#include "graph/dtype.def"
-#undef DTYPE
-    GCUT_NDTYPES
-} gcut_dtype;
 
 const char *gcut_dtype_name(gcut_dtype t);
 int64_t gcut_dtype_bytes(gcut_dtype t);
@@ -77,7 +71,7 @@ typedef enum gcut_op {
 } gcut_op;
 
 typedef enum gcut_attr_key {
-#define ATTR(name, kind) GCUT_A_##name,
+#define ATTR(name, ...) GCUT_A_##name,
 #include "graph/attrs.def"
 #undef ATTR
     GCUT_NATTRS
@@ -225,7 +219,7 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_region) regions;
     GCUT_VEC(gcut_dim_check) checks;
     uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
-    uint32_t name_cap;
+    uint32_t name_cap, name_used;
     uint32_t fresh;                  /* the last vN handed out */
     bool failed;                     /* a public builder call on it failed */
     const gcut_diag *failure;        /* what the first one said; NULL: nothing, or memory was short */
@@ -349,6 +343,9 @@ typedef struct gcut_op_info {
     const char *cexpr;
     const char *shape_rule, *vjp_rule, *kernel; /* the columns shape, vjp and emit as they are written */
     const char *doc;
+    const char
+        *c_name; /* "" its function in C is gcut_<name>, "other" gcut_<other>; NULL: none is generated */
+    const char *c_operands; /* what that calls its operands, "x, i"; of others "HAND" or "INTERNAL" */
 } gcut_op_info;
 
 const gcut_op_info *gcut_op_get(gcut_op op);
@@ -368,7 +365,22 @@ gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
 /* Half a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
 const char *gcut_op_why_zero(const gcut_op_info *info);
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */
+/* The op whose name is most like this one; NULL when none is. */
+const char *gcut_op_nearest(const char *name);
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
+/* What an attribute is in C, graph/attrs.def. */
+typedef enum gcut_attr_form {
+    GCUT_FORM_AXIS,
+    GCUT_FORM_AXES,
+    GCUT_FORM_SIZE,
+    GCUT_FORM_SIZES,
+    GCUT_FORM_NUMBER,
+    GCUT_FORM_FLAG,
+    GCUT_FORM_TEXT,
+    GCUT_FORM_DTYPE
+} gcut_attr_form;
+gcut_attr_form gcut_attr_form_of(gcut_attr_key key);
+bool gcut_attr_always_asked(gcut_attr_key key);
 const char *gcut_attr_name(gcut_attr_key key);
 bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
 
@@ -381,8 +393,10 @@ gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to 
 gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
 gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
 const char *gcut_name_fresh(gcut_graph *g, const char *base);
-const char *gcut_name(gcut_module *m, const char *s);            /* interned */
+const char *gcut_intern_name(gcut_module *m, const char *s);     /* interned */
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name); /* 0 = none */
+/* No other value of g has that name. */
+void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
 
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
 /* grad(!1), remat(!1), fused(!1,!2). Equal locations share an id. */

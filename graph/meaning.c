@@ -40,7 +40,7 @@ void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_r
     GCUT_ASSERT(meanings[node.op] != NULL && node.nargs <= MAX_OPERANDS);
     for (uint32_t k = 0; k < node.nargs; k++)
         wide[k] =
-            computes_in_f32(&node, type_of(b, args[k]).dtype) ? gcut_bcast(b, args[k], GCUT_f32) : args[k];
+            computes_in_f32(&node, type_of(b, args[k]).dtype) ? gcut_bcast(b, args[k], GCUT_F32) : args[k];
     at.more = out + 1;
     out[0] = meanings[node.op](&at, src, &node, wide);
     for (uint32_t k = 0; k < node.nres; k++)

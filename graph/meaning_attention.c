@@ -33,7 +33,7 @@ static gcut_ref size_like(gcut_build *b, gcut_dim size, const gcut_type *t)
 static gcut_ref mask_future(gcut_build *b, gcut_ref x, double fill)
 {
     gcut_type t = type_of(b, x);
-    t.dtype = GCUT_i64;
+    t.dtype = GCUT_I64;
     gcut_ref query = gcut_biota(b, &t, 2), key = gcut_biota(b, &t, 3);
     if (t.dim[2] != t.dim[3]) {
         query = gcut_b2(b, GCUT_OP_add, query, size_like(b, t.dim[3], &t));

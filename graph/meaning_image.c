@@ -57,7 +57,7 @@ static gcut_ref bilinear(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim fact
     gcut_ref before = phases(b, neighbour(b, x, axis, false), axis, factor, &wide);
     gcut_ref after = phases(b, neighbour(b, x, axis, true), axis, factor, &wide);
     gcut_type index = wide;
-    index.dtype = GCUT_i64;
+    index.dtype = GCUT_I64;
     gcut_ref k = gcut_biota(b, &index, (int)axis + 1);
     gcut_ref half = gcut_bconst(b, k, (double)(factor - 1));
     gcut_ref low = gcut_b2(b, GCUT_OP_lt, gcut_bscale(b, k, 2), half);

@@ -21,7 +21,7 @@ static gcut_ref random_bits(gcut_build *b, gcut_ref key, gcut_ref counter, gcut_
 /* Row-major indices of shape t, as i64. */
 static gcut_ref indices(gcut_build *b, const gcut_type *t)
 {
-    gcut_type flat = {.dtype = GCUT_i64, .rank = 1, .dim = {gcut_type_numel(b->g->module, t)}};
+    gcut_type flat = {.dtype = GCUT_I64, .rank = 1, .dim = {gcut_type_numel(b->g->module, t)}};
     gcut_ref i = gcut_biota(b, &flat, 0);
     return t->rank == 1 ? i : gcut_breshape(b, i, t->dim, t->rank);
 }
@@ -33,16 +33,16 @@ static gcut_type drawn(const gcut_graph *src, const gcut_node *node)
     const gcut_attr *shape = gcut_attr_get(src, node, GCUT_A_shape);
     gcut_type t = {.dtype = gcut_type_of(src, node->res0)->dtype, .rank = (uint8_t)shape->n};
     for (uint32_t d = 0; d < shape->n; d++) t.dim[d] = shape->u.dims[d];
-    if (gcut_dtype_is_half(t.dtype)) t.dtype = GCUT_f32;
+    if (gcut_dtype_is_half(t.dtype)) t.dtype = GCUT_F32;
     return t;
 }
 
 /* The largest value of dtype t below hi; halves have 11 (f16) or 8 bits of fraction. */
 static double below(double hi, double lo, gcut_dtype t)
 {
-    if (t == GCUT_f64) return nextafter(hi, lo);
-    if (t == GCUT_f32) return (double)nextafterf((float)hi, (float)lo);
-    int e, bits = t == GCUT_f16 ? 11 : 8, least = t == GCUT_f16 ? -24 : -133;
+    if (t == GCUT_F64) return nextafter(hi, lo);
+    if (t == GCUT_F32) return (double)nextafterf((float)hi, (float)lo);
+    int e, bits = t == GCUT_F16 ? 11 : 8, least = t == GCUT_F16 ? -24 : -133;
     double x = gcut_round_to(hi, t);
     if (x < hi) return x;
     if (frexp(x, &e) == 0.5) e--; /* under a power of two the numbers lie twice as dense */
@@ -81,8 +81,8 @@ gcut_ref gcut_meaning_normal(gcut_build *b, const gcut_graph *src, const gcut_no
 gcut_ref gcut_meaning_key_split(gcut_build *b, const gcut_graph *src, const gcut_node *node,
                                 const gcut_ref *x)
 {
-    gcut_type t = {.dtype = GCUT_i64, .rank = 1, .dim = {gcut_attr_get(src, node, GCUT_A_n)->u.dim}};
-    return random_bits(b, x[0], indices(b, &t), GCUT_i64);
+    gcut_type t = {.dtype = GCUT_I64, .rank = 1, .dim = {gcut_attr_get(src, node, GCUT_A_n)->u.dim}};
+    return random_bits(b, x[0], indices(b, &t), GCUT_I64);
 }
 
 /* y = u >= p ? x / (1 - p) : 0, u uniform in f32 */
@@ -91,7 +91,7 @@ gcut_ref gcut_meaning_dropout(gcut_build *b, const gcut_graph *src, const gcut_n
     double p = gcut_attr_num(src, node, GCUT_A_p);
     gcut_type t = type_of(b, x[0]);
     if (p == 0) return x[0];
-    gcut_ref u = random_bits(b, x[1], indices(b, &t), GCUT_f32);
+    gcut_ref u = random_bits(b, x[1], indices(b, &t), GCUT_F32);
     gcut_ref kept = gcut_b2(b, GCUT_OP_ge, u, gcut_bconst(b, u, p));
     gcut_ref zero = gcut_bconst(b, x[0], 0);
     return gcut_bselect(b, kept, gcut_bscale(b, x[0], 1 / (1 - p)), zero);

@@ -73,7 +73,7 @@ static gcut_ref first_best(gcut_build *b, const gcut_graph *src, const gcut_node
     gcut_ref top = gcut_bexpand(b, gcut_breduce(b, best, x, mask), x, mask);
     gcut_ref hit = gcut_b2(b, GCUT_OP_eq, x, top);
     if (gcut_dtype_is_float(t.dtype)) hit = gcut_b2(b, GCUT_OP_or, hit, gcut_b1(b, GCUT_OP_isnan, x));
-    t.dtype = GCUT_i64;
+    t.dtype = GCUT_I64;
     gcut_ref i = gcut_biota(b, &t, (int)gcut_attr_get(src, node, GCUT_A_axis)->u.dim);
     gcut_attr none[] = {gcut_attr_dims(b->g->module, GCUT_A_shape, t.dim, t.rank),
                         gcut_attr_int(GCUT_A_value, INT64_MAX),
@@ -96,7 +96,7 @@ gcut_ref gcut_meaning_argmin(gcut_build *b, const gcut_graph *src, const gcut_no
  * [o, i, in, j]. */
 gcut_ref gcut_meaning_cumprod(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
-    gcut_type t = type_of(b, x[0]), index = {.dtype = GCUT_i64, .rank = 4, .dim = {1, 1, 1, 1}};
+    gcut_type t = type_of(b, x[0]), index = {.dtype = GCUT_I64, .rank = 4, .dim = {1, 1, 1, 1}};
     uint32_t axis = (uint32_t)gcut_attr_get(src, node, GCUT_A_axis)->u.dim;
     bool reverse = gcut_attr_flag(src, node, GCUT_A_reverse);
     gcut_dims *ds = b->g->module->dims;

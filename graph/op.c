@@ -24,7 +24,14 @@
 #define COUNTER(...) COUNTER_(__VA_ARGS__)
 #define MANY 255
 
-#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, torched, cost, emitter, c, meaning)     \
+/* What an api cell says: (name of the C function, its operands). */
+#define API(...) "", #__VA_ARGS__
+#define AS(other, ...) #other, #__VA_ARGS__
+#define HAND NULL, "HAND"
+#define INTERNAL NULL, "INTERNAL"
+
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, torched, cost, emitter, c, meaning,     \
+           api)                                                                                              \
     [GCUT_OP_##id] = {.name = #id,                                                                           \
                       operands,                                                                              \
                       .dtypes = #types[0],                                                                   \
@@ -40,7 +47,8 @@
                       .shape_rule = #shape,                                                                  \
                       .vjp_rule = #vjp,                                                                      \
                       .kernel = #emitter,                                                                    \
-                      .doc = meaning},
+                      .doc = meaning,                                                                        \
+                      .c_name = api},
 static const gcut_op_info infos[GCUT_NOPS] = {
 #include "graph/ops.def"
 };
@@ -72,11 +80,25 @@ bool gcut_op_parse(const char *name, size_t n, gcut_op *out)
 static const struct {
     const char *name;
     gcut_attr_kind kind;
+    gcut_attr_form form;
+    bool always_asked;
 } keys[GCUT_NATTRS] = {
-#define ATTR(id, k) {#id, GCUT_K_##k},
+#define ALWAYS true
+#define IF_REQUIRED false
+#define ATTR(id, k, form, asked) {#id, GCUT_K_##k, GCUT_FORM_##form, asked},
 #include "graph/attrs.def"
 #undef ATTR
 };
+
+gcut_attr_form gcut_attr_form_of(gcut_attr_key key)
+{
+    return keys[key].form;
+}
+
+bool gcut_attr_always_asked(gcut_attr_key key)
+{
+    return keys[key].always_asked;
+}
 
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key)
 {
@@ -99,10 +121,22 @@ static const struct {
     int bytes;
     char kind;
 } dtypes[GCUT_NDTYPES] = {
-#define DTYPE(id, size, class, ctype, npy) {#id, size, #class[0]},
+#define DTYPE(id, text, size, class, ctype, npy) [GCUT_##id] = {text, size, #class[0]},
 #include "graph/dtype.def"
 #undef DTYPE
 };
+
+enum {
+#define DTYPE(id, ...) ROW_##id,
+#include "graph/dtype.def"
+#undef DTYPE
+    ROWS
+};
+#define DTYPE(id, ...)                                                                                       \
+    _Static_assert((int)ROW_##id == (int)GCUT_##id, "graph/dtype.def is in the order of gradcut/dtype.h");
+#include "graph/dtype.def"
+#undef DTYPE
+_Static_assert(ROWS == GCUT_NDTYPES, "graph/dtype.def has a row for each dtype");
 
 const char *gcut_dtype_name(gcut_dtype t)
 {

@@ -96,7 +96,7 @@ static void run(void *arg)
     gcut_parser *p = &j->parser;
     p->env = j->env;
     p->m = gcut_module_new(j->env, j->parent);
-    p->m->file = gcut_name(p->m, j->file);
+    p->m->file = gcut_intern_name(p->m, j->file);
     p->scratch = gcut_arena_new(j->env, p->m->arena);
     gcut_source_add(j->env, j->file, j->text, j->size);
     if (j->size > MAX_SIZE)
@@ -136,7 +136,7 @@ gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *fi
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n)
 {
     gcut_module *m = g->module;
-    const char *file = gcut_name(m, gcut_printf(m->arena, "attributes at %s:%d", at.file, at.line));
+    const char *file = gcut_intern_name(m, gcut_printf(m->arena, "attributes at %s:%d", at.file, at.line));
     gcut_parser p = {.env = m->env, .m = m, .g = g, .scratch = gcut_arena_new(m->env, m->arena)};
     gcut_source_add(m->env, file, text, strlen(text));
     gcut_lex_start(&p.lx, m->env, file, text, strlen(text));
@@ -149,9 +149,9 @@ gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char
 void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,
                           const char *contents)
 {
-    const char *file = gcut_name(m, gcut_printf(m->arena, "data at %s:%d", at.file, at.line));
+    const char *file = gcut_intern_name(m, gcut_printf(m->arena, "data at %s:%d", at.file, at.line));
     gcut_parser p = {.env = m->env, .m = m, .scratch = gcut_arena_new(m->env, m->arena)};
-    gcut_data d = {.name = gcut_name(m, name), .type = *type};
+    gcut_data d = {.name = gcut_intern_name(m, name), .type = *type};
     gcut_source_add(m->env, file, contents, strlen(contents));
     gcut_lex_start(&p.lx, m->env, file, contents, strlen(contents));
     gcut_parse_advance(&p);

@@ -101,14 +101,20 @@ static void read_binds(gcut_parser *p, statement *s)
         p, '=', s->binds.at[s->binds.n - 1].typed ? "'=' and an op" : "':' and a type, or '=' and an op");
 }
 
+const char *gcut_op_nearest(const char *name)
+{
+    gcut_nearest near = gcut_nearest_start(name);
+    for (int op = 0; op < GCUT_NOPS; op++) gcut_nearest_offer(&near, gcut_op_get((gcut_op)op)->name);
+    return near.best;
+}
+
 static void read_op_name(gcut_parser *p, statement *s)
 {
     s->name = gcut_parse_take(p, GCUT_TOK_IDENT, "the name of an op, such as add");
     if (!gcut_op_parse(s->name.at, s->name.n, &s->op)) {
         const char *name = gcut_parse_name(p, &s->name);
-        gcut_nearest near = gcut_nearest_start(name);
-        for (int op = 0; op < GCUT_NOPS; op++) gcut_nearest_offer(&near, gcut_op_get((gcut_op)op)->name);
-        const char *hint = gcut_nearest_hint(p, &near, "");
+        const char *best = gcut_op_nearest(name);
+        const char *hint = best ? gcut_printf(p->scratch, "did you mean '%s'?", best) : NULL;
         GCUT_PARSE_FAIL(p, &s->name, hint ? hint : "doc/ops.md lists them all", "there is no op '%s'", name);
     }
     s->own = gcut_loc_file(p->m, p->lx.file, s->name.line, s->name.col, NULL);

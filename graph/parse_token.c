@@ -75,7 +75,7 @@ const char *gcut_parse_name(gcut_parser *p, const gcut_token *t)
 
 const char *gcut_parse_text(gcut_parser *p, const gcut_token *t)
 {
-    return gcut_name(p->m, gcut_lex_string(p->scratch, t));
+    return gcut_intern_name(p->m, gcut_lex_string(p->scratch, t));
 }
 
 void gcut_parse_deeper(gcut_parser *p)

@@ -202,8 +202,8 @@ void gcut_parse_check_number(gcut_parser *p, const gcut_token *where, const gcut
     if (gcut_dtype_is_float(t)) return;
     if (!x->is_int)
         GCUT_PARSE_FAIL(p, where, NULL, "expected an integer for %s, found a float", gcut_dtype_name(t));
-    int bits = t == GCUT_bool ? 1 : (int)gcut_dtype_bytes(t) * 8;
-    bool sign = t != GCUT_bool && t != GCUT_u8;
+    int bits = t == GCUT_BOOL ? 1 : (int)gcut_dtype_bytes(t) * 8;
+    bool sign = t != GCUT_BOOL && t != GCUT_U8;
     int64_t hi = (int64_t)(UINT64_MAX >> (64 - bits + sign)), lo = sign ? -hi - 1 : 0;
     if (x->i < lo || x->i > hi)
         GCUT_PARSE_FAIL(p, where, NULL,

@@ -149,7 +149,7 @@ static void put_num(gcut_text *out, const gcut_num *x)
     if (x->is_int)
         gcut_text_add(out, "%" PRId64, x->i);
     else
-        gcut_print_double(x->f, GCUT_f64, out);
+        gcut_print_double(x->f, GCUT_F64, out);
 }
 
 static void put_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
@@ -292,7 +292,7 @@ static void put_data(printer *p, const gcut_data *d)
     for (uint32_t i = 0; i < d->nnums; i++) {
         if (i) gcut_text_add(out, ", ");
         /* A seed is an integer, what scales it is used in f64; everything else is an element. */
-        gcut_print_double(d->nums[i], seeded ? (i ? GCUT_f64 : GCUT_i64) : d->type.dtype, out);
+        gcut_print_double(d->nums[i], seeded ? (i ? GCUT_F64 : GCUT_I64) : d->type.dtype, out);
     }
     if (d->file) gcut_lex_quote(out, d->file);
     if (d->file && d->key) gcut_text_add(out, ", ");

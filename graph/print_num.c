@@ -22,9 +22,9 @@ static double round_bits(double x, int bits, int low, double largest)
 
 static double round_to(double x, gcut_dtype t)
 {
-    if (t == GCUT_f32) return (double)(float)x;
-    if (t == GCUT_f16) return round_bits(x, 11, -13, 65504);
-    if (t == GCUT_bf16) return round_bits(x, 8, -125, 0x1.fep127);
+    if (t == GCUT_F32) return (double)(float)x;
+    if (t == GCUT_F16) return round_bits(x, 11, -13, 65504);
+    if (t == GCUT_BF16) return round_bits(x, 8, -125, 0x1.fep127);
     return x;
 }
 

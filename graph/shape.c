@@ -25,7 +25,7 @@ void gcut_shape_same(infer *s)
 void gcut_shape_test(infer *s)
 {
     gcut_shape_same(s);
-    s->out->dtype = GCUT_bool;
+    s->out->dtype = GCUT_BOOL;
 }
 
 void gcut_shape_cast(infer *s)
@@ -36,7 +36,7 @@ void gcut_shape_cast(infer *s)
 
 void gcut_shape_select(infer *s)
 {
-    if (in(s, 0)->dtype != GCUT_bool) BAD(s, "'select': operand 1 must be bool, not %s", show(s, in(s, 0)));
+    if (in(s, 0)->dtype != GCUT_BOOL) BAD(s, "'select': operand 1 must be bool, not %s", show(s, in(s, 0)));
     same_dtype(s, 1, 2);
     same_shape(s, 1, 2);
     same_shape(s, 1, 0);
@@ -62,7 +62,7 @@ static bool dtype_fits(char want, gcut_dtype t)
     switch (want) {
     case 'F': return gcut_dtype_is_float(t);
     case 'N': return gcut_dtype_is_float(t) || gcut_dtype_is_int(t);
-    case 'B': return t == GCUT_bool || gcut_dtype_is_int(t);
+    case 'B': return t == GCUT_BOOL || gcut_dtype_is_int(t);
     case 'K':
     case 'I': return gcut_dtype_is_int(t);
     default: return true;
@@ -94,7 +94,8 @@ static void check_operands(infer *s)
     if (s->nargs && !dtype_fits(info->dtypes, in(s, 0)->dtype))
         for (size_t i = 0; i < sizeof want / sizeof *want; i++)
             if (want[i].letter == info->dtypes)
-                BAD(s, "'%s': operand 1 must be %s, not %s", info->name, want[i].text, show(s, in(s, 0)));
+                BAD(s, "'%s': operand 1 must be %s, not %s (cast converts)", info->name, want[i].text,
+                    show(s, in(s, 0)));
 }
 
 static void check_attrs(infer *s)

@@ -23,7 +23,8 @@ void gcut_shape_transpose(infer *s)
     *s->out = (gcut_type){.dtype = x->dtype, .rank = x->rank};
     for (uint32_t d = 0; d < x->rank; d++) {
         if (!gcut_dim_known(perm[d]) || perm[d] >= x->rank || seen >> perm[d] & 1)
-            BAD(s, "'transpose': perm must name every axis of %s once", show(s, x));
+            BAD(s, "'transpose' of %s: perm names every axis once, and axis %s %s", show(s, x),
+                show_dim(s, perm[d]), gcut_dim_known(perm[d]) && perm[d] < x->rank ? "twice" : "is none");
         seen |= 1u << perm[d];
         s->out->dim[d] = x->dim[perm[d]];
     }
@@ -63,7 +64,7 @@ void gcut_shape_slice(infer *s)
 /* A bool of 2 would be true to one reader and not to another. */
 static void bool_value(infer *s, gcut_dtype t)
 {
-    double v = t == GCUT_bool ? attr(s, GCUT_A_value)->u.num.f : 0;
+    double v = t == GCUT_BOOL ? attr(s, GCUT_A_value)->u.num.f : 0;
     if (v != 0 && v != 1) BAD(s, "'%s': a bool is 0 or 1, not %g", opname(s), v);
 }
 
@@ -112,25 +113,25 @@ void gcut_shape_flip(infer *s)
 
 void gcut_shape_pack_bits(infer *s)
 {
-    if (in(s, 0)->dtype != GCUT_bool)
+    if (in(s, 0)->dtype != GCUT_BOOL)
         BAD(s, "'pack_bits': operand 1 must be bool, not %s", show(s, in(s, 0)));
     gcut_dim n = gcut_type_numel(s->g->module, in(s, 0));
-    *s->out = (gcut_type){.dtype = GCUT_u8, .rank = 1, .dim = {dim2(s, GCUT_DIM_CEILDIV, n, 8)}};
+    *s->out = (gcut_type){.dtype = GCUT_U8, .rank = 1, .dim = {dim2(s, GCUT_DIM_CEILDIV, n, 8)}};
 }
 
 void gcut_shape_unpack_bits(infer *s)
 {
     const gcut_type *x = in(s, 0);
-    if (x->dtype != GCUT_u8 || x->rank != 1)
+    if (x->dtype != GCUT_U8 || x->rank != 1)
         BAD(s, "'unpack_bits': operand 1 must be u8 with one axis, not %s", show(s, x));
-    *s->out = (gcut_type){.dtype = GCUT_bool};
+    *s->out = (gcut_type){.dtype = GCUT_BOOL};
     shape_from(s, GCUT_A_shape);
     require(s, x->dim[0], dim2(s, GCUT_DIM_CEILDIV, gcut_type_numel(s->g->module, s->out), 8));
 }
 
 void gcut_shape_dim(infer *s)
 {
-    *s->out = (gcut_type){.dtype = GCUT_i64};
+    *s->out = (gcut_type){.dtype = GCUT_I64};
 }
 
 void gcut_shape_full(infer *s)
@@ -140,6 +141,6 @@ void gcut_shape_full(infer *s)
     if (s->op == GCUT_OP_full) bool_value(s, s->out->dtype);
     if (s->op == GCUT_OP_iota) {
         axis_of(s, GCUT_A_axis, s->out->rank);
-        if (s->out->dtype == GCUT_bool) BAD(s, "'iota': dtype must be a number, not bool");
+        if (s->out->dtype == GCUT_BOOL) BAD(s, "'iota': dtype must be a number, not bool");
     }
 }

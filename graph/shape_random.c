@@ -16,20 +16,20 @@ static double number(infer *s, gcut_attr_key key)
 static void key_operand(infer *s, uint32_t k)
 {
     const gcut_type *t = in(s, k);
-    if (t->dtype != GCUT_i64 || t->rank != 0)
+    if (t->dtype != GCUT_I64 || t->rank != 0)
         BAD(s, "'%s': operand %u is a key and must be i64[], not %s", opname(s), k + 1, show(s, t));
 }
 
 void gcut_shape_random(infer *s)
 {
     for (uint32_t k = 0; k < 2; k++)
-        if (in(s, k)->dtype != GCUT_i64)
+        if (in(s, k)->dtype != GCUT_I64)
             BAD(s, "'random': key and counter must be i64, operand %u is %s", k + 1, show(s, in(s, k)));
     same_shape(s, 0, 1);
     *s->out = *in(s, 0);
     s->out->ordered = false;
     s->out->dtype = dtype_of(s, GCUT_A_dtype);
-    if (s->out->dtype != GCUT_f32 && s->out->dtype != GCUT_f64 && s->out->dtype != GCUT_i64)
+    if (s->out->dtype != GCUT_F32 && s->out->dtype != GCUT_F64 && s->out->dtype != GCUT_I64)
         BAD(s, "'random': dtype must be f32, f64 or i64, not %s", gcut_dtype_name(s->out->dtype));
 }
 
@@ -50,7 +50,7 @@ void gcut_shape_draw(infer *s)
 void gcut_shape_key_split(infer *s)
 {
     key_operand(s, 0);
-    *s->out = (gcut_type){.dtype = GCUT_i64, .rank = 1, .dim = {attr(s, GCUT_A_n)->u.dim}};
+    *s->out = (gcut_type){.dtype = GCUT_I64, .rank = 1, .dim = {attr(s, GCUT_A_n)->u.dim}};
 }
 
 void gcut_shape_dropout(infer *s)

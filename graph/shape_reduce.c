@@ -21,7 +21,7 @@ void gcut_shape_arg(infer *s)
     const gcut_type *x = in(s, 0);
     uint32_t axis = axis_of(s, GCUT_A_axis, x->rank);
     require_element(s, 0, axis);
-    *s->out = (gcut_type){.dtype = GCUT_i64};
+    *s->out = (gcut_type){.dtype = GCUT_I64};
     for (uint32_t d = 0; d < x->rank; d++)
         if (d != axis) s->out->dim[s->out->rank++] = x->dim[d];
 }

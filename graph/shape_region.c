@@ -85,7 +85,7 @@ static void infer_if(rule *r)
 {
     const gcut_type *p = operand(r, 0);
     uint32_t n = body(r, 0)->results.n;
-    if (p->dtype != GCUT_bool || p->rank != 0)
+    if (p->dtype != GCUT_BOOL || p->rank != 0)
         BAD(r, "'if': the condition is %s, expected bool[]", show(r, p));
     interface(r, 0, 0, n);
     interface(r, 1, 0, n);
@@ -108,7 +108,7 @@ static void infer_while(rule *r)
     interface(r, 0, r->nargs, 1);
     interface(r, 1, r->nargs, r->nargs);
     const gcut_type *more = yielded(body(r, 0), 0);
-    if (more->dtype != GCUT_bool || more->rank != 0)
+    if (more->dtype != GCUT_BOOL || more->rank != 0)
         BAD(r, "'while': the region 'cond' yields %s, expected bool[]", show(r, more));
     for (uint32_t k = 0; k < r->nargs; k++) {
         agree(r, taken(body(r, 0), k), operand(r, k), "the argument of 'cond'", k);

@@ -35,9 +35,14 @@ static inline const gcut_type *in(const infer *s, uint32_t k)
 {
     return gcut_type_of(s->g, s->args[k]);
 }
+/* A type, with the name of the operand where t is one's. */
 static inline const char *show(const infer *s, const gcut_type *t)
 {
-    return gcut_type_text(s->g->module->arena, s->g->module, t);
+    gcut_arena *a = s->g->module->arena;
+    const char *type = gcut_type_text(a, s->g->module, t);
+    for (uint32_t k = 0; k < s->nargs; k++)
+        if (t == in(s, k)) return gcut_printf(a, "%%%s %s", s->g->values.at[s->args[k]].name, type);
+    return type;
 }
 
 static inline const char *show_dim(const infer *s, gcut_dim d)
@@ -62,8 +67,26 @@ static inline gcut_dim dim2(infer *s, gcut_dim_op op, gcut_dim a, gcut_dim b)
     return gcut_dim_make(s->g->module->dims, op, a, b);
 }
 
+/* " of %x f32[3, 4], %y f32[5]": what the op got. */
+static inline const char *operands(const infer *s)
+{
+    gcut_text t = {.arena = s->g->module->arena};
+    for (uint32_t k = 0; k < s->nargs && k < 6; k++)
+        gcut_text_add(&t, "%s%s", k ? ", " : " of ", show(s, in(s, k)));
+    return s->nargs ? t.at : "";
+}
+
+static inline bool differ(const infer *s, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS;
+}
+
 static inline void require(infer *s, gcut_dim a, gcut_dim b)
 {
+    if (a == b) return;
+    if (differ(s, a, b))
+        BAD(s, "'%s'%s: sizes %s and %s can never be equal", opname(s), operands(s), show_dim(s, a),
+            show_dim(s, b));
     gcut_dim_require(s->g, a, b, s->loc, opname(s));
 }
 
@@ -72,7 +95,9 @@ static inline void require_le(infer *s, gcut_dim a, gcut_dim b)
 {
     if (a == b || a == 0) return;
     if (gcut_dim_known(a) && gcut_dim_known(b)) {
-        if (a > b) BAD(s, "'%s': %lld is beyond the size %lld", opname(s), (long long)a, (long long)b);
+        if (a > b)
+            BAD(s, "'%s' of %s: %lld is beyond the size %lld", opname(s),
+                s->nargs ? show(s, in(s, 0)) : "sizes", (long long)a, (long long)b);
         return;
     }
     gcut_dim top = dim2(s, GCUT_DIM_MAXOF, a, b);
@@ -115,19 +140,21 @@ static inline void same_dtype(infer *s, uint32_t a, uint32_t b)
 static inline void index_operand(infer *s, uint32_t k)
 {
     gcut_dtype t = in(s, k)->dtype;
-    if (t != GCUT_i32 && t != GCUT_i64)
+    if (t != GCUT_I32 && t != GCUT_I64)
         BAD(s, "'%s': operand %u holds indices and must be i32 or i64, not %s", opname(s), k + 1,
             show(s, in(s, k)));
 }
 
-/* A constant axis number below rank. */
+/* A constant axis number below rank, of the first operand, or without any of the result. */
 static inline uint32_t axis_of(infer *s, gcut_attr_key key, uint32_t rank)
 {
     gcut_dim a = attr(s, key)->u.dim;
-    if (!gcut_dim_known(a) || a >= rank)
-        BAD(s, "'%s': %s=%s is not an axis of a value of rank %u", opname(s), gcut_attr_name(key),
-            show_dim(s, a), rank);
-    return (uint32_t)a;
+    const char *of = s->nargs ? show(s, in(s, 0)) : "the result";
+    if (!gcut_dim_known(a))
+        BAD(s, "'%s': %s=%s is no number", opname(s), gcut_attr_name(key), show_dim(s, a));
+    if (a < rank) return (uint32_t)a;
+    if (rank == 0) BAD(s, "'%s': axis %lld of %s: it has no axes", opname(s), (long long)a, of);
+    BAD(s, "'%s': axis %lld of %s: the axes are 0 to %u", opname(s), (long long)a, of, rank - 1);
 }
 
 /* The list attribute, checked to have n items; NULL when absent. */
@@ -136,8 +163,8 @@ static inline const gcut_dim *list_of(infer *s, gcut_attr_key key, uint32_t n)
     const gcut_attr *a = attr(s, key);
     if (!a) return NULL;
     if (a->n != n)
-        BAD(s, "'%s': %s has %u item%s, expected %u (one per axis)", opname(s), gcut_attr_name(key), a->n,
-            a->n == 1 ? "" : "s", n);
+        BAD(s, "'%s'%s: %s has %u item%s, expected %u (one per axis)", opname(s), operands(s),
+            gcut_attr_name(key), a->n, a->n == 1 ? "" : "s", n);
     return a->u.dims;
 }
 
@@ -168,7 +195,8 @@ static inline uint32_t axes_of(infer *s, uint32_t rank)
         gcut_dim d = a->u.dims[i];
         if (!gcut_dim_known(d) || d >= rank)
             BAD(s, "'%s': axis %s is not an axis of %s", opname(s), show_dim(s, d), show(s, in(s, 0)));
-        if (mask >> d & 1) BAD(s, "'%s': axis %lld is named twice", opname(s), (long long)d);
+        if (mask >> d & 1)
+            BAD(s, "'%s': axis %lld of %s is named twice", opname(s), (long long)d, show(s, in(s, 0)));
         mask |= 1u << d;
     }
     return mask;

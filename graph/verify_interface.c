@@ -31,7 +31,7 @@ static bool is_backward_half(const gcut_check *c)
 
 static bool is_key(const gcut_type *t)
 {
-    return t->dtype == GCUT_i64 && t->rank <= 1;
+    return t->dtype == GCUT_I64 && t->rank <= 1;
 }
 
 static bool param_ids_hold(gcut_check *c)

@@ -17,7 +17,7 @@ static const struct {
     const char *descr;
     size_t bytes;
 } formats[GCUT_NDTYPES] = {
-#define DTYPE(name, size, class, ctype, npy) {npy, size},
+#define DTYPE(id, text, size, class, ctype, npy) {npy, size},
 #include "graph/dtype.def"
 #undef DTYPE
 };
@@ -222,7 +222,7 @@ gcut_npy gcut_npy_parse(gcut_arena *arena, const char *name, const void *bytes, 
     s.out.n = (int64_t)n;
     s.out.data = p + start + length;
     if (s.fortran && s.out.rank > 1) s.out.data = to_row_major(arena, &s.out, s.out.data);
-    if (s.out.dtype == GCUT_bool) check_bools(&s, arena);
+    if (s.out.dtype == GCUT_BOOL) check_bools(&s, arena);
     return s.out;
 }
 

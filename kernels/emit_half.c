@@ -70,7 +70,7 @@ static void emit_body(gcut_emitter *e, uint32_t k)
 static const char *truth(gcut_emitter *e, uint32_t buffer, gcut_dim offset)
 {
     gcut_module *m = e->p->module;
-    return gcut_printf(m->arena, "*((const %s *)(%s) + %s)", gcut_c_type(GCUT_bool),
+    return gcut_printf(m->arena, "*((const %s *)(%s) + %s)", gcut_c_type(GCUT_BOOL),
                        gcut_c_pointer(e, buffer), gcut_call_size(e, offset));
 }
 

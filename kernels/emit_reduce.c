@@ -47,7 +47,7 @@ static const char *neutral(const gcut_loop *l, const gcut_member *x)
     if (!strcmp(how, "mul")) return "1";
     bool max = !strcmp(how, "max");
     if (gcut_dtype_is_float(t)) return max ? "-INFINITY" : "INFINITY";
-    if (t == GCUT_u8) return max ? "0" : "UINT8_MAX";
+    if (t == GCUT_U8) return max ? "0" : "UINT8_MAX";
     const char *bits = gcut_dtype_name(t) + 1;
     return gcut_printf(l->m->arena, "INT%s_%s", bits, max ? "MIN" : "MAX");
 }

@@ -15,7 +15,7 @@
 const char *gcut_c_type(gcut_dtype t)
 {
     static const char *const names[GCUT_NDTYPES] = {
-#define DTYPE(id, size, class, ctype, npy) [GCUT_##id] = #ctype,
+#define DTYPE(id, text, size, class, ctype, npy) [GCUT_##id] = #ctype,
 #include "graph/dtype.def"
 #undef DTYPE
     };
@@ -24,7 +24,7 @@ const char *gcut_c_type(gcut_dtype t)
 
 const char *gcut_c_local(gcut_dtype t)
 {
-    return t == GCUT_bool ? "int" : gcut_c_type(t);
+    return t == GCUT_BOOL ? "int" : gcut_c_type(t);
 }
 
 const char *gcut_c_dim(gcut_module *m, gcut_dim d)
@@ -67,17 +67,17 @@ const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
 {
     if (!gcut_dtype_is_float(t)) {
         if (x == (double)INT64_MIN) return "INT64_MIN";
-        return gcut_printf(m->arena, t == GCUT_i64 ? "INT64_C(%lld)" : "%lld", (long long)x);
+        return gcut_printf(m->arena, t == GCUT_I64 ? "INT64_C(%lld)" : "%lld", (long long)x);
     }
-    if (t == GCUT_f16) return gcut_printf(m->arena, "%#x", gcut_to_f16_f64(x));
-    if (t == GCUT_bf16) return gcut_printf(m->arena, "%#x", gcut_to_bf16_f64(x));
-    const char *suffix = t == GCUT_f32 ? "f" : "";
+    if (t == GCUT_F16) return gcut_printf(m->arena, "%#x", gcut_to_f16_f64(x));
+    if (t == GCUT_BF16) return gcut_printf(m->arena, "%#x", gcut_to_bf16_f64(x));
+    const char *suffix = t == GCUT_F32 ? "f" : "";
     if (isnan(x)) return "NAN";
-    if (isinf(x) || (t == GCUT_f32 && isinf((float)x))) return x > 0 ? "INFINITY" : "-INFINITY";
+    if (isinf(x) || (t == GCUT_F32 && isinf((float)x))) return x > 0 ? "INFINITY" : "-INFINITY";
     char buf[40];
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(buf, sizeof buf, "%.*g", digits, x);
-        if (t == GCUT_f32 ? strtof(buf, NULL) == (float)x : strtod(buf, NULL) == x) break;
+        if (t == GCUT_F32 ? strtof(buf, NULL) == (float)x : strtod(buf, NULL) == x) break;
     }
     return gcut_printf(m->arena, "%s%s%s", buf, strpbrk(buf, ".e") ? "" : ".0", suffix);
 }
@@ -85,7 +85,7 @@ const char *gcut_c_number(gcut_module *m, double x, gcut_dtype t)
 const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
 {
     const gcut_attr *a = gcut_attr_get(g, n, key);
-    if (t == GCUT_i64 && a->u.num.is_int && a->u.num.i != INT64_MIN)
+    if (t == GCUT_I64 && a->u.num.is_int && a->u.num.i != INT64_MIN)
         return gcut_printf(g->module->arena, "INT64_C(%lld)", (long long)a->u.num.i);
     return gcut_c_number(g->module, a->u.num.f, t);
 }
@@ -96,10 +96,10 @@ static int64_t saturated(const gcut_num *x, bool up, gcut_dtype t)
     double f = up ? ceil(x->f) : floor(x->f);
     int64_t i = x->is_int ? x->i : gcut_to_i64(f);
     switch (t) {
-    case GCUT_i8: return gcut_clamp_i64(i, INT8_MIN, INT8_MAX);
-    case GCUT_i16: return gcut_clamp_i64(i, INT16_MIN, INT16_MAX);
-    case GCUT_i32: return gcut_clamp_i64(i, INT32_MIN, INT32_MAX);
-    case GCUT_u8: return gcut_clamp_i64(i, 0, UINT8_MAX);
+    case GCUT_I8: return gcut_clamp_i64(i, INT8_MIN, INT8_MAX);
+    case GCUT_I16: return gcut_clamp_i64(i, INT16_MIN, INT16_MAX);
+    case GCUT_I32: return gcut_clamp_i64(i, INT32_MIN, INT32_MAX);
+    case GCUT_U8: return gcut_clamp_i64(i, 0, UINT8_MAX);
     default: return i;
     }
 }
@@ -146,15 +146,15 @@ static const char *conversion(gcut_arena *a, gcut_dtype from, gcut_dtype to, con
     if (from == to) return x;
     if (gcut_dtype_is_half(from)) {
         x = gcut_printf(a, "gcut_from_%s(%s)", gcut_dtype_name(from), x);
-        from = GCUT_f32;
+        from = GCUT_F32;
     }
     if (gcut_dtype_is_half(to)) {
-        if (from == GCUT_i64) x = gcut_printf(a, "gcut_odd_f64(%s)", x);
-        bool wide = from == GCUT_f64 || (!gcut_dtype_is_float(from) && gcut_dtype_bytes(from) > 2);
+        if (from == GCUT_I64) x = gcut_printf(a, "gcut_odd_f64(%s)", x);
+        bool wide = from == GCUT_F64 || (!gcut_dtype_is_float(from) && gcut_dtype_bytes(from) > 2);
         return gcut_printf(a, "gcut_to_%s_%s((%s)(%s))", gcut_dtype_name(to), wide ? "f64" : "f32",
                            wide ? "double" : "float", x);
     }
-    if (to == GCUT_bool) return gcut_printf(a, "(%s != 0)", x);
+    if (to == GCUT_BOOL) return gcut_printf(a, "(%s != 0)", x);
     if (gcut_dtype_is_float(from) && gcut_dtype_is_int(to))
         return gcut_printf(a, "gcut_to_%s(%s)", gcut_dtype_name(to), x);
     return gcut_printf(a, "((%s)(%s))", gcut_c_type(to), x);

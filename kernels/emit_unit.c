@@ -402,7 +402,7 @@ static void attention_sizes(const unit *u)
     W(u, "        .t = %s, .s = %s, .d = %s, .e = %s,\n", dim(u, q->dim[2]), dim(u, v->dim[2]),
       dim(u, q->dim[3]), dim(u, v->dim[3]));
     W(u, "        .causal = %d, .scale = %s,\n", gcut_attr_flag(u->g, u->n, GCUT_A_causal),
-      scale ? gcut_c_attr(u->g, u->n, GCUT_A_scale, GCUT_f64)
+      scale ? gcut_c_attr(u->g, u->n, GCUT_A_scale, GCUT_F64)
             : gcut_printf(u->m->arena, "1 / sqrt((double)(%s))", dim(u, q->dim[3])));
 }
 

@@ -63,7 +63,7 @@ static const char *upper(gcut_arena *a, const char *s)
 
 static const char *number(const gcut_program *p, double x)
 {
-    return gcut_c_number(p->module, x, GCUT_f64);
+    return gcut_c_number(p->module, x, GCUT_F64);
 }
 
 /* A known size, or -1 - k for size number k, which becomes a case of the function of sizes. */

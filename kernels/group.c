@@ -319,7 +319,7 @@ static void place_cast(gcut_half *h, uint32_t node, const bool *reads_memory)
     const gcut_node *n = gcut_node_at(h->g, node);
     gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
     bool widens = gcut_dtype_is_half(gcut_type_of(h->g, x)->dtype) &&
-                  gcut_type_of(h->g, n->res0)->dtype == GCUT_f32 && !reads_memory[n->res0];
+                  gcut_type_of(h->g, n->res0)->dtype == GCUT_F32 && !reads_memory[n->res0];
     if (!widens || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
         place_point(h, node);
         return;

@@ -236,7 +236,7 @@ static uint32_t shares(gcut_program *p, const gcut_half *h, uint32_t u, gcut_dim
 {
     if (bytes == 0) return GCUT_NONE;
     return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                              .dtype = GCUT_u8,
+                                              .dtype = GCUT_U8,
                                               .count = bytes,
                                               .crew = u,
                                               .half = h->index,
@@ -290,7 +290,7 @@ static void place_workspace(gcut_program *p, gcut_half *h)
         if (partial != 0)
             w->partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
                                                             .crew = GCUT_NONE,
-                                                            .dtype = GCUT_u8,
+                                                            .dtype = GCUT_U8,
                                                             .count = partial,
                                                             .name = "partial sums"});
     }

@@ -130,7 +130,7 @@ static void place_condition(gcut_program *p, gcut_half *body)
     body->saved = gcut_calloc(p->module->arena, 1, sizeof *body->saved);
     body->saved[0] = gcut_place_buffer(
         p, (gcut_buffer){
-               .kind = GCUT_P_ARENA, .crew = GCUT_NONE, .dtype = GCUT_bool, .count = 1, .name = "condition"});
+               .kind = GCUT_P_ARENA, .crew = GCUT_NONE, .dtype = GCUT_BOOL, .count = 1, .name = "condition"});
     gcut_place_at(body, v, body->saved[0]);
 }
 

@@ -41,7 +41,7 @@ static bool columns_of(const gcut_half *h, const gcut_node *n, columns *out)
     uint32_t rows = 0;
     gcut_dim step;
     if (!is_sum(n) || gcut_axes_lie(t, mask) != GCUT_LEADING || v->widens || v->bits) return false;
-    if (t->dtype != GCUT_f32 && t->dtype != GCUT_f64) return false;
+    if (t->dtype != GCUT_F32 && t->dtype != GCUT_F64) return false;
     while (mask >> rows & 1) rows++;
     *out = (columns){.root = v->root, .offset = v->offset};
     return gcut_view_collapse(m, t, v, 0, rows, &out->k, &out->along_k) &&

@@ -178,6 +178,6 @@ gcut_ref gcut_scaling_factor(const gcut_half *h, uint32_t unit)
     const gcut_node *n = gcut_node_at(h->g, h->units.at[unit].nodes.at[0]);
     gcut_ref factor = h->view[gcut_arg(h->g, n, 1 - k)].root;
     gcut_dtype t = gcut_type_of(h->g, factor)->dtype;
-    bool plain = h->buffer[factor] != GCUT_NONE && (t == GCUT_f32 || t == GCUT_f64);
+    bool plain = h->buffer[factor] != GCUT_NONE && (t == GCUT_F32 || t == GCUT_F64);
     return plain && is_inplace(h, gcut_arg(h->g, n, k), n->res0) ? factor : 0;
 }

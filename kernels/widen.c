@@ -78,7 +78,7 @@ static gcut_ref wide_constant(widener *w, gcut_ref v)
     const gcut_attr *value = gcut_attr_get(dst, n, GCUT_A_value);
     gcut_attr a[] = {gcut_attr_dims(dst->module, GCUT_A_shape, t.dim, t.rank),
                      gcut_attr_real(GCUT_A_value, gcut_round_to(value->u.num.f, t.dtype)),
-                     gcut_attr_str(dst->module, GCUT_A_dtype, gcut_dtype_name(GCUT_f32))};
+                     gcut_attr_str(dst->module, GCUT_A_dtype, gcut_dtype_name(GCUT_F32))};
     return gcut_node_new(dst, (gcut_op)n->op, NULL, 0, a, 3, n->loc, NULL);
 }
 
@@ -97,7 +97,7 @@ static gcut_ref widened(widener *w, gcut_ref v, int reader, gcut_locid loc)
     if (def && emit_of(def) == GCUT_EMIT_CONST)
         *out = wide_constant(w, x);
     else
-        *out = cast(w, x, GCUT_f32, loc, named(w, w->rw.src->values.at[v].name, "f32"));
+        *out = cast(w, x, GCUT_F32, loc, named(w, w->rw.src->values.at[v].name, "f32"));
     return *out;
 }
 
@@ -128,7 +128,7 @@ static void compute_wide(widener *w, uint32_t i)
         gcut_ref v = gcut_arg(g, n, k);
         args[k] = is_half(g, v) ? widened(w, v, reader, n->loc) : w->rw.map[v];
     }
-    const gcut_attr *attrs = attributes(w, n, e == GCUT_EMIT_IOTA ? GCUT_i64 : GCUT_f32);
+    const gcut_attr *attrs = attributes(w, n, e == GCUT_EMIT_IOTA ? GCUT_I64 : GCUT_F32);
     const char *name = g->values.at[n->res0].name;
     bool same = true;
     for (uint32_t k = 0; k < n->nres; k++) same = same && !is_half(g, n->res0 + k);

@@ -143,13 +143,13 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
 static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
     if (l->fate != GCUT_F_SAVED || !l->formed) return;
-    bool rounds = l->form != GCUT_FORM_BF16 || f->p->opt->save_dtype == GCUT_bf16;
+    bool rounds = l->form != GCUT_FORM_BF16 || f->p->opt->save_dtype == GCUT_BF16;
     if (rounds && gcut_form_allowed(f->p, v, l->form)) return;
     const char *why = !rounds                     ? "save_dtype of the plan is not bf16"
                       : f->p->g->is_body          ? "loops stack values as they are"
                       : l->form == GCUT_FORM_BITS ? "only bool values are bits"
                       : l->form == GCUT_FORM_GRAD ? "no gradient is made of it"
-                      : gcut_type_of(f->p->g, v)->dtype != GCUT_f32
+                      : gcut_type_of(f->p->g, v)->dtype != GCUT_F32
                           ? "only f32 values are rounded"
                           : "rounding it may change more than the last bits";
     impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_form_name(l->form), why));

@@ -30,7 +30,7 @@ static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
     if (n->nregs || info->class == GCUT_CLASS_VIEW) return found;
     if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* where is the largest? */
     gcut_dtype made = gcut_type_of(g, n->res0)->dtype;
-    if (made == GCUT_bool && n->nargs == 2 && gcut_is_zero(g, gcut_arg(g, n, 1 - k))) return false;
+    if (made == GCUT_BOOL && n->nargs == 2 && gcut_is_zero(g, gcut_arg(g, n, 1 - k))) return false;
     return !gcut_dtype_is_float(made) || gcut_op_why_zero(info) != NULL;
 }
 
@@ -51,7 +51,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
     }
     for (gcut_ref v = g->values.n; v-- > 1;) exact[f->base[v]] |= exact[v];
     for (gcut_ref v = 1; v < g->values.n; v++)
-        exact[v] = !exact[v] && gcut_type_of(g, v)->dtype == GCUT_f32 && !g->is_body;
+        exact[v] = !exact[v] && gcut_type_of(g, v)->dtype == GCUT_F32 && !g->is_body;
     return exact;
 }
 
@@ -59,7 +59,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
 
 static gcut_dtype dtype_of(gcut_form form, gcut_dtype plain)
 {
-    return form == GCUT_FORM_BF16 ? GCUT_bf16 : form == GCUT_FORM_BITS ? GCUT_u8 : plain;
+    return form == GCUT_FORM_BF16 ? GCUT_BF16 : form == GCUT_FORM_BITS ? GCUT_U8 : plain;
 }
 
 const char *gcut_form_name(gcut_form form)
@@ -81,7 +81,7 @@ gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form)
     gcut_type out = *t;
     out.dtype = dtype_of(form, t->dtype);
     if (form == GCUT_FORM_BITS)
-        out = (gcut_type){.dtype = GCUT_u8,
+        out = (gcut_type){.dtype = GCUT_U8,
                           .rank = 1,
                           .dim = {gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, t), 8)}};
     return out;
@@ -115,7 +115,7 @@ double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
 
 bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form)
 {
-    if (form == GCUT_FORM_BITS) return gcut_type_of(p->g, v)->dtype == GCUT_bool && !p->g->is_body;
+    if (form == GCUT_FORM_BITS) return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && !p->g->is_body;
     if (form == GCUT_FORM_GRAD) return p->facts->grad[v] != 0;
     return form == GCUT_FORM_PLAIN || p->roundable[v];
 }
@@ -129,7 +129,7 @@ gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
 {
     gcut_form other = GCUT_FORM_PLAIN;
     if (gcut_form_allowed(p, v, GCUT_FORM_BITS)) other = GCUT_FORM_BITS;
-    if (p->opt->save_dtype == GCUT_bf16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
+    if (p->opt->save_dtype == GCUT_BF16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
     if (gcut_form_allowed(p, v, GCUT_FORM_GRAD)) other = GCUT_FORM_GRAD;
     bool smaller = lines(gcut_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
     return smaller ? other : GCUT_FORM_PLAIN;

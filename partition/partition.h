@@ -59,7 +59,7 @@ typedef struct gcut_plan_options {
                         int whole_rows, int of_b);
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
-    gcut_dtype save_dtype;  /* GCUT_bf16: f32 values may be saved rounded to it; 0 = every value as it is */
+    gcut_dtype save_dtype;  /* GCUT_BF16: f32 values may be saved rounded to it; 0 = every value as it is */
     gcut_loop_plans *loops; /* gcut_plan_loops adds to it, reports read it; NULL = nobody asks */
     struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
 } gcut_plan_options;

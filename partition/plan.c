@@ -13,7 +13,7 @@
 static const char *const *copy_names(gcut_module *m, const char *const *names, uint32_t n)
 {
     const char **copy = gcut_calloc(m->arena, (size_t)n + 1, sizeof *copy);
-    for (uint32_t i = 0; i < n; i++) copy[i] = gcut_name(m, names[i]);
+    for (uint32_t i = 0; i < n; i++) copy[i] = gcut_intern_name(m, names[i]);
     return copy;
 }
 

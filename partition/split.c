@@ -85,7 +85,8 @@ static crossing *cross(const gcut_plan *plan, gcut_arena *arena, const bool *sav
             for (uint32_t k = 1; gcut_graph_find(g, name); k++) name = gcut_printf(arena, "%s.%u", base, k);
         }
         const char *grad = form == GCUT_FORM_GRAD ? g->results.at[plan->value[v].grad].name : NULL;
-        by[v] = (crossing){true, form, gcut_name(m, name), gcut_form_type(m, gcut_type_of(g, v), form), grad};
+        by[v] = (crossing){true, form, gcut_intern_name(m, name), gcut_form_type(m, gcut_type_of(g, v), form),
+                           grad};
     }
     return by;
 }
@@ -376,7 +377,7 @@ static void add_pair(gcut_plan *plan, const char *base)
     gcut_module *m = plan->joint->module;
     gcut_mark_add(m, &plan->fwd->marks, "fwd", 0, NULL);
     gcut_mark_add(m, &plan->bwd->marks, "bwd", 0, NULL);
-    gcut_pair pair = {.name = gcut_name(m, gcut_printf(m->arena, "%s.step", base)),
+    gcut_pair pair = {.name = gcut_intern_name(m, gcut_printf(m->arena, "%s.step", base)),
                       .fwd = plan->fwd->name,
                       .bwd = plan->bwd->name};
     const char *policy = gcut_printf(m->arena, "\"%s\"", gcut_policy_text(m->arena, &plan->options));

@@ -109,9 +109,9 @@ static inline gcut_graph *joint_random(gcut_module *m, uint64_t seed, uint32_t f
     joint_gen r = {.b = {.g = g}, .seed = seed * UINT64_C(0x9E3779B97F4A7C15) + 1, .cols = cols};
     r.rows = rows ? rows : gcut_dim_symbol(m->dims, "N");
     if (!rows) gcut_decl_add(g, (gcut_dim_decl){r.rows, 1, GCUT_DIM_MAX, 1});
-    gcut_type mat = {.dtype = GCUT_f32, .rank = 2, .dim = {r.rows, cols}};
-    gcut_type square = {.dtype = GCUT_f32, .rank = 2, .dim = {cols, cols}};
-    gcut_type row = {.dtype = GCUT_f32, .rank = 1, .dim = {r.rows}};
+    gcut_type mat = {.dtype = GCUT_F32, .rank = 2, .dim = {r.rows, cols}};
+    gcut_type square = {.dtype = GCUT_F32, .rank = 2, .dim = {cols, cols}};
+    gcut_type row = {.dtype = GCUT_F32, .rank = 1, .dim = {r.rows}};
     for (int k = 0; k < 8; k++) draw(&r, 2);
     r.weight = gcut_param_new(g, GCUT_ROLE_param, "w", &square);
     r.mat[r.nmat++] = gcut_param_new(g, GCUT_ROLE_input, "x", &mat);

@@ -81,7 +81,7 @@ static inline uint64_t next_word(uint64_t *s)
     return (*s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407)) >> 33;
 }
 
-static inline void put(int dtype, void *at, int64_t i, double x)
+static inline void put(gcut_dtype dtype, void *at, int64_t i, double x)
 {
     switch (dtype) {
     case GCUT_F16: ((uint16_t *)at)[i] = gcut_to_f16_f64(x); break;
@@ -96,7 +96,7 @@ static inline void put(int dtype, void *at, int64_t i, double x)
     }
 }
 
-static inline double get(int dtype, const void *at, int64_t i)
+static inline double get(gcut_dtype dtype, const void *at, int64_t i)
 {
     switch (dtype) {
     case GCUT_F16: return (double)gcut_from_f16(((const uint16_t *)at)[i]);
@@ -118,7 +118,7 @@ static inline int64_t count(const gcut_value_info *v)
     return n;
 }
 
-static inline bool is_float(int dtype)
+static inline bool is_float(gcut_dtype dtype)
 {
     return dtype == GCUT_F32 || dtype == GCUT_F64 || dtype == GCUT_F16 || dtype == GCUT_BF16;
 }

@@ -23,9 +23,9 @@ static const gcut_array *result(gcut_arena *a, const gcut_graph *g, const gcut_a
 static gcut_array *point(gcut_arena *a)
 {
     gcut_array *at = gcut_calloc(a, 3, sizeof *at);
-    at[0] = gcut_array_new(a, GCUT_f64, 1, (int64_t[]){3});
-    at[1] = gcut_array_new(a, GCUT_f64, 0, NULL);
-    at[2] = gcut_array_new(a, GCUT_f64, 0, NULL);
+    at[0] = gcut_array_new(a, GCUT_F64, 1, (int64_t[]){3});
+    at[1] = gcut_array_new(a, GCUT_F64, 0, NULL);
+    at[2] = gcut_array_new(a, GCUT_F64, 0, NULL);
     for (int i = 0; i < 3; i++) at[0].u.f[i] = i + 1;
     at[1].u.f[0] = 5;
     return at;

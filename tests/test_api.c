@@ -286,29 +286,6 @@ static void gradcheck_with_a_state(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* The lists of elementwise ops and the macros that pass the caller's line: each has the other. */
-static void elementwise_ops_have_macros(void **state)
-{
-    (void)state;
-    gcut_ctx *ctx = new_ctx();
-    gcut_graph *g = gcut_graph_new(ctx, "g");
-    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(2)), p = gcut_ge(x, x), y;
-#define GCUT_X(op)                                                                                           \
-    y = gcut_##op(!strcmp(#op, "not") ? p : x);                                                              \
-    if (!y.id) fail_msg("%s: %s", #op, gcut_last_error(ctx));
-    GCUT_UNARY(GCUT_X)
-#undef GCUT_X
-#define GCUT_X(op)                                                                                           \
-    {                                                                                                        \
-        bool logical = !strcmp(#op, "and") || !strcmp(#op, "or") || !strcmp(#op, "xor");                     \
-        y = gcut_##op(logical ? p : x, logical ? p : x);                                                     \
-        if (!y.id) fail_msg("%s: %s", #op, gcut_last_error(ctx));                                            \
-    }
-    GCUT_BINARY(GCUT_X)
-#undef GCUT_X
-    gcut_ctx_free(ctx);
-}
-
 /* The loss does not depend on b: its gradient is rounding alone, of which AdamW makes a whole step. */
 static void ladder_of_a_step_from_noise(void **state)
 {
@@ -407,7 +384,6 @@ int main(void)
         cmocka_unit_test(names_of_results_are_taken),
         cmocka_unit_test(locations_have_scopes),
         cmocka_unit_test(broadcasting),
-        cmocka_unit_test(elementwise_ops_have_macros),
         cmocka_unit_test(ladder_of_a_step_from_noise),
         cmocka_unit_test(gradcheck_near_kinks),
         cmocka_unit_test(gradcheck_with_a_state),

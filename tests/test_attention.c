@@ -140,7 +140,7 @@ static gcut_graph *model(gcut_ctx *ctx, const problem *p, const char *wrt)
              p->causal ? "true" : "false", p->scale);
     gcut_val y = gcut_apply(g, "attention", in, p->bias ? 4 : 3, attrs);
     gcut_output(g, "y", y);
-    gcut_output(g, "loss", gcut_sum_at(GCUT_HERE, gcut_mul(y, in[SEED]), GCUT_SHAPE(0, 1, 2, 3)));
+    gcut_output(g, "loss", gcut_sum(gcut_mul(y, in[SEED])));
     if (!gcut_graph_ok(g)) fail_msg("%s", gcut_last_error(ctx));
     return g;
 }

@@ -56,14 +56,14 @@ static void passes(void *arg)
 
 static gcut_array floats(gcut_env *env, uint32_t rank, const int64_t *dim, const double *x)
 {
-    gcut_array a = gcut_array_new(env->arena, GCUT_f64, rank, dim);
+    gcut_array a = gcut_array_new(env->arena, GCUT_F64, rank, dim);
     for (int64_t k = 0; k < a.n; k++) a.u.f[k] = x[k];
     return a;
 }
 
 static gcut_array truth(gcut_env *env, bool b)
 {
-    gcut_array a = gcut_array_new(env->arena, GCUT_bool, 0, NULL);
+    gcut_array a = gcut_array_new(env->arena, GCUT_BOOL, 0, NULL);
     a.u.i[0] = b;
     return a;
 }

@@ -163,7 +163,7 @@ static void parts(void **state)
                       two[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N]) -> (out y: f32[N]) {\n"
                               "  %s = sin(%x)\n  %y = sin(%s)\n  return %y\n}\n";
     gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
-    double sine = gcut_machine_op_ns(&m, GCUT_OP_sin, GCUT_f32, FAR), moves = memory_ns(&m, 1, 1);
+    double sine = gcut_machine_op_ns(&m, GCUT_OP_sin, GCUT_F32, FAR), moves = memory_ns(&m, 1, 1);
     near(costs_of(*state, one, FAR, 1).ns, m.kernel_ns + fmax(sine, moves));
     near(costs_of(*state, two, FAR, 1).ns, m.kernel_ns + 2 * sine + moves);
 }
@@ -180,10 +180,10 @@ static void columns_and_operands(void **state)
     snprintf(text[1], sizeof text[1], form, 80, 80);
     near(costs_of(*state, text[0], 16, 1).ns, costs_of(*state, text[1], 16, 1).ns);
     near(costs_of(*state, text[1], 16, 1).ns,
-         m.kernel_ns + m.call_ns + gcut_machine_gemm_ns(&m, GCUT_f32, 16, 80, 64, 1));
+         m.kernel_ns + m.call_ns + gcut_machine_gemm_ns(&m, GCUT_F32, 16, 80, 64, 1));
     double rows = 1 << 22, in = 4 * rows * 64, w = 4 * 64 * 80, out = 4 * rows * 80;
     near(costs_of(*state, text[1], 1 << 22, 1).ns, m.kernel_ns + m.call_ns +
-                                                       gcut_machine_gemm_ns(&m, GCUT_f32, rows, 80, 64, 1) +
+                                                       gcut_machine_gemm_ns(&m, GCUT_F32, rows, 80, 64, 1) +
                                                        gcut_machine_bring_ns(&m, in + w, out, INFINITY));
 }
 
@@ -197,7 +197,7 @@ static void rows_of_reductions(void **state)
                       small[] = "gcut 1\nfunc @f[N in 1..](input %x: f32[N, 4, 2, 2]) -> (out y: f32[4]) {\n"
                                 "  %y = sum(%x, axes=[0, 2, 3])\n  return %y\n}\n";
     gcut_machine m = gcut_machine_at(gcut_machine_model_shipped(), 1);
-    double arithmetic = gcut_machine_op_ns(&m, GCUT_OP_sum, GCUT_f32, 8 * 4 * 1024),
+    double arithmetic = gcut_machine_op_ns(&m, GCUT_OP_sum, GCUT_F32, 8 * 4 * 1024),
            rows = 8 * 4 * 20 * m.op_scale;
     near(costs_of(*state, large, 8, 1).ns, m.kernel_ns + arithmetic);
     near(costs_of(*state, small, 8, 1).ns, m.kernel_ns + rows);
@@ -217,9 +217,9 @@ static void windows(void **state)
     double flops = 2.0 * 32 * 7 * 7 * 32 * 9, fixed = m.kernel_ns + m.call_ns,
            rows = 2.0 * 32 * 4 * 28 * 9; /* of 28, as measured */
     near(costs_of(*state, tiled, 1, 1).ns,
-         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_tiled, GCUT_f32, flops));
+         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_tiled, GCUT_F32, flops));
     near(costs_of(*state, depthwise, 1, 1).ns,
-         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_depthwise, GCUT_f32, rows));
+         fixed + gcut_machine_conv_ns(&m, GCUT_WAY_conv_y, GCUT_WINDOW_depthwise, GCUT_F32, rows));
 }
 
 static void grows(void **state)

@@ -299,7 +299,7 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
     gcut_graph *g = joint_random(m, seed, n, sizes[seed % 4][0], sizes[seed % 4][1], "j");
     gcut_plan_options *opt = gcut_calloc(a, 1, sizeof *opt);
     opt->machine = gcut_machine_shipped();
-    if (seed % 5 == 0) opt->save_dtype = GCUT_bf16;
+    if (seed % 5 == 0) opt->save_dtype = GCUT_BF16;
     gcut_problem *p = gcut_problem_new(a, g, opt);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_price *c = &p->price[v];
@@ -536,7 +536,7 @@ static void bounds_body(void *state)
             joint_random(m, seed, 20 + (uint32_t)seed / 2, rows[seed % 3], seed % 5 ? 64 : 0, "j");
         joint_gen r = {.seed = seed * UINT64_C(0x9E3779B97F4A7C15)};
         gcut_plan_options opt = {.lambda = 0.05, .machine = gcut_machine_shipped()};
-        if (seed % 2) opt.save_dtype = GCUT_bf16;
+        if (seed % 2) opt.save_dtype = GCUT_BF16;
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
             if (seed % 4 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&

@@ -103,7 +103,7 @@ static void check_point(void *arg)
     add_body(&t, j->p->body);
     gcut_text_add(&t, " %%loss = sum(%%y) return %%loss }\n");
     gcut_graph *joint = gcut_joint(gcut_parse_module(j->env, a, "point", t.at, t.n)->graphs.at[0], NULL, "j");
-    gcut_array at = gcut_array_new(a, GCUT_f32, 1, (int64_t[]){4});
+    gcut_array at = gcut_array_new(a, GCUT_F32, 1, (int64_t[]){4});
     memcpy(at.u.f, j->p->a, sizeof j->p->a);
     gcut_array *out = run_graph(a, joint, GCUT_EXACT, with_cotangent(a, joint, &at));
     const double *got = out[find_result(joint, GCUT_ROLE_grad, "a")].u.f;

@@ -50,7 +50,7 @@ static void normal_moments(void **state)
 {
     gcut_env *env = *state;
     double mean, var, cross = 0, tail = 0;
-    gcut_array x = gcut_random_array(env->arena, GCUT_f64, 1, (int64_t[]){N}, 1, "x", 0, 0);
+    gcut_array x = gcut_random_array(env->arena, GCUT_F64, 1, (int64_t[]){N}, 1, "x", 0, 0);
     moments(&x, &mean, &var);
     assert_true(fabs(mean) < 5 / sqrt(N));
     assert_true(fabs(var - 1) < 5 * sqrt(2.0 / N));
@@ -64,10 +64,10 @@ static void streams(void **state)
 {
     gcut_env *env = *state;
     int64_t n = 1000;
-    gcut_array a = gcut_random_array(env->arena, GCUT_f32, 1, &n, 1, "x", 0, 0);
-    gcut_array b = gcut_random_array(env->arena, GCUT_f32, 2, (int64_t[]){10, 50}, 1, "x", 0, 0);
-    gcut_array c = gcut_random_array(env->arena, GCUT_f32, 1, &n, 1, "y", 0, 0);
-    gcut_array d = gcut_random_array(env->arena, GCUT_f32, 1, &n, 2, "x", 0, 0);
+    gcut_array a = gcut_random_array(env->arena, GCUT_F32, 1, &n, 1, "x", 0, 0);
+    gcut_array b = gcut_random_array(env->arena, GCUT_F32, 2, (int64_t[]){10, 50}, 1, "x", 0, 0);
+    gcut_array c = gcut_random_array(env->arena, GCUT_F32, 1, &n, 1, "y", 0, 0);
+    gcut_array d = gcut_random_array(env->arena, GCUT_F32, 1, &n, 2, "x", 0, 0);
     int same_name = 0, same_seed = 0;
     for (int k = 0; k < 1000; k++) {
         if (k < 500) assert_true(a.u.f[k] == b.u.f[k]); /* neither shape nor length matters */
@@ -82,26 +82,26 @@ static void integers(void **state)
 {
     gcut_env *env = *state;
     int64_t n = 60000, count[6] = {0};
-    gcut_array x = gcut_random_array(env->arena, GCUT_i32, 1, &n, 7, "t", -2, 4);
+    gcut_array x = gcut_random_array(env->arena, GCUT_I32, 1, &n, 7, "t", -2, 4);
     for (int64_t k = 0; k < n; k++) {
         assert_in_range(x.u.i[k] + 2, 0, 5);
         count[x.u.i[k] + 2]++;
     }
     for (int k = 0; k < 6; k++) assert_true(llabs(count[k] - 10000) < 5 * 92); /* sqrt(60000 5/36) < 92 */
-    x = gcut_random_array(env->arena, GCUT_u8, 1, &n, 7, "t", -5, 1000);
+    x = gcut_random_array(env->arena, GCUT_U8, 1, &n, 7, "t", -5, 1000);
     for (int64_t k = 0; k < n; k++) assert_true(x.u.i[k] >= 0 && x.u.i[k] <= 255);
-    x = gcut_random_array(env->arena, GCUT_bool, 1, &n, 7, "t", 0, 0);
+    x = gcut_random_array(env->arena, GCUT_BOOL, 1, &n, 7, "t", 0, 0);
     int64_t ones = 0;
     for (int64_t k = 0; k < n; k++) {
         assert_true(x.u.i[k] == 0 || x.u.i[k] == 1);
         ones += x.u.i[k];
     }
     assert_true(llabs(ones - n / 2) < 5 * 123);
-    x = gcut_random_array(env->arena, GCUT_i64, 1, &n, 7, "t", INT64_MIN, INT64_MAX);
+    x = gcut_random_array(env->arena, GCUT_I64, 1, &n, 7, "t", INT64_MIN, INT64_MAX);
     int64_t negative = 0;
     for (int64_t k = 0; k < n; k++) negative += x.u.i[k] < 0;
     assert_true(llabs(negative - n / 2) < 5 * 123);
-    x = gcut_random_array(env->arena, GCUT_i64, 1, &n, 7, "t", INT64_MAX - 1, INT64_MAX);
+    x = gcut_random_array(env->arena, GCUT_I64, 1, &n, 7, "t", INT64_MAX - 1, INT64_MAX);
     for (int64_t k = 0; k < n; k++) assert_true(x.u.i[k] == INT64_MAX - 1);
 }
 
@@ -141,10 +141,10 @@ static void refuse(gcut_env *env, gcut_data d, gcut_status status, const char *w
 static void constants(void **state)
 {
     job j = {.env = *state,
-             .d = {.type = vector(GCUT_f32, 3), .kind = "splat", .nnums = 1, .nums = (double[]){0.1}}};
+             .d = {.type = vector(GCUT_F32, 3), .kind = "splat", .nnums = 1, .nums = (double[]){0.1}}};
     must(*state, data_body, &j);
     for (int k = 0; k < 3; k++) assert_true(j.out.u.f[k] == (double)0.1f);
-    j.d = (gcut_data){.type = vector(GCUT_i8, 2), .kind = "dense", .nnums = 2, .nums = (double[]){-128, 127}};
+    j.d = (gcut_data){.type = vector(GCUT_I8, 2), .kind = "dense", .nnums = 2, .nums = (double[]){-128, 127}};
     must(*state, data_body, &j);
     assert_true(j.out.u.i[0] == -128 && j.out.u.i[1] == 127);
 }
@@ -153,13 +153,13 @@ static void distributions(void **state)
 {
     double mean, var;
     job j = {.env = *state,
-             .d = {.type = vector(GCUT_f32, N), .kind = "normal", .nnums = 2, .nums = (double[]){3, 0.5}}};
+             .d = {.type = vector(GCUT_F32, N), .kind = "normal", .nnums = 2, .nums = (double[]){3, 0.5}}};
     must(*state, data_body, &j);
     moments(&j.out, &mean, &var);
     assert_true(fabs(mean) < 5 * 0.5 / sqrt(N));
     assert_true(fabs(var - 0.25) < 5 * 0.25 * sqrt(2.0 / N));
     j.d =
-        (gcut_data){.type = vector(GCUT_f64, N), .kind = "uniform", .nnums = 3, .nums = (double[]){3, -1, 3}};
+        (gcut_data){.type = vector(GCUT_F64, N), .kind = "uniform", .nnums = 3, .nums = (double[]){3, -1, 3}};
     must(*state, data_body, &j);
     moments(&j.out, &mean, &var);
     for (int k = 0; k < N; k++) assert_true(j.out.u.f[k] >= -1 && j.out.u.f[k] < 3);
@@ -180,14 +180,14 @@ static gcut_array from_file(void *user, gcut_arena *arena, const gcut_module *m,
 static void files(void **state)
 {
     gcut_env *env = *state;
-    gcut_dtype t = GCUT_f32;
+    gcut_dtype t = GCUT_F32;
     job j = {.env = env,
-             .d = {.type = vector(GCUT_f32, 2), .kind = "file", .file = "w.npy"},
+             .d = {.type = vector(GCUT_F32, 2), .kind = "file", .file = "w.npy"},
              .file = from_file,
              .user = &t};
     must(env, data_body, &j);
     assert_true(j.out.u.f[1] == 5);
-    t = GCUT_f64;
+    t = GCUT_F64;
     assert_int_equal(gcut_protect(env, data_body, &j), GCUT_ETYPE);
     gcut_diags_clear(env);
     j.file = NULL;
@@ -196,26 +196,26 @@ static void files(void **state)
 
 static void no_integer_body(void *arg)
 {
-    gcut_random_array(((gcut_env *)arg)->arena, GCUT_u8, 0, NULL, 1, "t", -5, 0);
+    gcut_random_array(((gcut_env *)arg)->arena, GCUT_U8, 0, NULL, 1, "t", -5, 0);
 }
 
 static void misfits(void **state)
 {
     gcut_env *env = *state;
     double bad[] = {1.5, 300, 1};
-    refuse(env, (gcut_data){.type = vector(GCUT_i32, 1), .kind = "splat", .nnums = 1, .nums = bad},
+    refuse(env, (gcut_data){.type = vector(GCUT_I32, 1), .kind = "splat", .nnums = 1, .nums = bad},
            GCUT_ETYPE, "1.5");
-    refuse(env, (gcut_data){.type = vector(GCUT_i8, 1), .kind = "splat", .nnums = 1, .nums = bad + 1},
+    refuse(env, (gcut_data){.type = vector(GCUT_I8, 1), .kind = "splat", .nnums = 1, .nums = bad + 1},
            GCUT_ETYPE, "300");
-    refuse(env, (gcut_data){.type = vector(GCUT_f32, 2), .kind = "dense", .nnums = 3, .nums = bad},
+    refuse(env, (gcut_data){.type = vector(GCUT_F32, 2), .kind = "dense", .nnums = 3, .nums = bad},
            GCUT_ETYPE, "3 numbers for 2 elements");
-    refuse(env, (gcut_data){.type = vector(GCUT_f32, 2), .kind = "normal", .nnums = 2, .nums = bad},
+    refuse(env, (gcut_data){.type = vector(GCUT_F32, 2), .kind = "normal", .nnums = 2, .nums = bad},
            GCUT_ETYPE, "seed");
-    refuse(env, (gcut_data){.type = vector(GCUT_f32, 2), .kind = "normal", .nnums = 1, .nums = bad},
+    refuse(env, (gcut_data){.type = vector(GCUT_F32, 2), .kind = "normal", .nnums = 1, .nums = bad},
            GCUT_ETYPE, "normal(seed, std)");
-    refuse(env, (gcut_data){.type = vector(GCUT_i32, 2), .kind = "uniform", .nnums = 3, .nums = bad},
+    refuse(env, (gcut_data){.type = vector(GCUT_I32, 2), .kind = "uniform", .nnums = 3, .nums = bad},
            GCUT_ETYPE, "floats");
-    refuse(env, (gcut_data){.type = vector(GCUT_i32, 2), .kind = "banana"}, GCUT_ETYPE, "banana");
+    refuse(env, (gcut_data){.type = vector(GCUT_I32, 2), .kind = "banana"}, GCUT_ETYPE, "banana");
     assert_int_equal(gcut_protect(env, no_integer_body, env), GCUT_EUSAGE);
 }
 

@@ -86,7 +86,7 @@ static void check_half(gcut_env *env, gcut_dtype t, int fraction_bits, int bias)
         uint16_t packed = (uint16_t)bits, back;
         gcut_array x = gcut_array_load(env->arena, t, 0, NULL, &packed);
         double v = half_value(bits, fraction_bits, bias);
-        if (t == GCUT_bf16) {
+        if (t == GCUT_BF16) {
             uint32_t wide = bits << 16;
             float f;
             memcpy(&f, &wide, sizeof f);
@@ -116,8 +116,8 @@ static void check_half(gcut_env *env, gcut_dtype t, int fraction_bits, int bias)
 
 static void halves(void **state)
 {
-    check_half(*state, GCUT_f16, 10, 15);
-    check_half(*state, GCUT_bf16, 7, 127);
+    check_half(*state, GCUT_F16, 10, 15);
+    check_half(*state, GCUT_BF16, 7, 127);
 }
 
 int main(void)

@@ -50,9 +50,9 @@ static uint32_t bind_all(gcut_step *s, const gcut_graph *g, int64_t t, int64_t n
         for (int64_t k = 0; k < count; k++) {
             double r = sample(v->name, k);
             switch (v->type.dtype) {
-            case GCUT_f32: ((float *)x)[k] = (float)r; break;
-            case GCUT_f64: ((double *)x)[k] = r; break;
-            case GCUT_i32: ((int32_t *)x)[k] = (int32_t)(3.4 * r + 3.45); break;
+            case GCUT_F32: ((float *)x)[k] = (float)r; break;
+            case GCUT_F64: ((double *)x)[k] = r; break;
+            case GCUT_I32: ((int32_t *)x)[k] = (int32_t)(3.4 * r + 3.45); break;
             default: ((uint8_t *)x)[k] = r > 0;
             }
         }

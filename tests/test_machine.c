@@ -40,7 +40,7 @@ static gcut_machine bumpy(double threads)
 
 static double gemm(const gcut_machine *m, const double d[4])
 {
-    return gcut_machine_gemm_ns(m, GCUT_f32, d[0], d[1], d[2], d[3]);
+    return gcut_machine_gemm_ns(m, GCUT_F32, d[0], d[1], d[2], d[3]);
 }
 
 /* The definition at the points of the grid, and the same to and fro. */
@@ -54,14 +54,14 @@ static void products_at_the_grid(void **state)
                 double a = gcut_gemm_lo[l], b = gcut_gemm_hi[h], c = gcut_gemm_k[k];
                 if (a > b) continue;
                 double want = 2 * a * b * c * 3 * m.gemm_ns_per_flop[l][h][k];
-                assert_true(fabs(gcut_machine_gemm_ns(&m, GCUT_f32, a, b, c, 3) / want - 1) < 1e-12);
-                assert_true(gcut_machine_gemm_ns(&m, GCUT_f32, b, a, c, 3) ==
-                            gcut_machine_gemm_ns(&m, GCUT_f32, a, b, c, 3));
-                assert_true(fabs(gcut_machine_gemm_ns(&m, GCUT_f64, a, b, c, 3) / want - m.f64_factor) <
+                assert_true(fabs(gcut_machine_gemm_ns(&m, GCUT_F32, a, b, c, 3) / want - 1) < 1e-12);
+                assert_true(gcut_machine_gemm_ns(&m, GCUT_F32, b, a, c, 3) ==
+                            gcut_machine_gemm_ns(&m, GCUT_F32, a, b, c, 3));
+                assert_true(fabs(gcut_machine_gemm_ns(&m, GCUT_F64, a, b, c, 3) / want - m.f64_factor) <
                             1e-9);
             }
-    assert_true(gcut_machine_gemm_ns(&m, GCUT_f32, 0, 5, 5, 1) == 0);
-    assert_true(gcut_machine_gemm_ns(&m, GCUT_f32, 5, 5, 5, 0) == 0);
+    assert_true(gcut_machine_gemm_ns(&m, GCUT_F32, 0, 5, 5, 1) == 0);
+    assert_true(gcut_machine_gemm_ns(&m, GCUT_F32, 5, 5, 5, 0) == 0);
 }
 
 /* Along each size from 1 to 10,000, at several others: never less, and no jump: 1 % more of a size is at most
@@ -125,14 +125,14 @@ static void every_op_has_a_price(void **state)
         for (int k = 0; k < GCUT_NOPS; k++) {
             gcut_op op = (gcut_op)k;
             const gcut_op_info *info = gcut_op_get(op);
-            double f32 = gcut_machine_op_ns(&model->at[i], op, GCUT_f32, 100);
-            double f64 = gcut_machine_op_ns(&model->at[i], op, GCUT_f64, 100);
+            double f32 = gcut_machine_op_ns(&model->at[i], op, GCUT_F32, 100);
+            double f64 = gcut_machine_op_ns(&model->at[i], op, GCUT_F64, 100);
             bool free = info->class == GCUT_CLASS_VIEW || info->class == GCUT_CLASS_CONSTANT ||
                         info->class == GCUT_CLASS_CONTROL;
             if (!free && !(f32 > 0 && f64 > 0 && f32 < 1e5 && f64 < 1e5))
                 fail_msg("%s takes %g and %g ns", info->name, f32, f64);
-            assert_true(gcut_machine_op_ns(&model->at[i], op, GCUT_i32, 100) == f32);
-            assert_true(gcut_machine_op_ns(&model->at[i], op, GCUT_f32, 0) == 0);
+            assert_true(gcut_machine_op_ns(&model->at[i], op, GCUT_I32, 100) == f32);
+            assert_true(gcut_machine_op_ns(&model->at[i], op, GCUT_F32, 0) == 0);
         }
 }
 
@@ -144,11 +144,11 @@ static void what_is_not_measured_comes_from_the_table(void **state)
     m.op_ns[GCUT_OP_exp][0] = 7;
     m.op_ns[GCUT_OP_exp][1] = 0;
     double table = gcut_op_get(GCUT_OP_exp)->cost_ps / 1000.0;
-    assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_bf16, 3) == 21);
-    assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f64, 4) == 56);
+    assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_BF16, 3) == 21);
+    assert_true(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_F64, 4) == 56);
     m.op_ns[GCUT_OP_exp][0] = 0;
-    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f32, 4) - table) < 1e-9);
-    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f64, 4) - 2 * table) < 1e-9);
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_F32, 4) - table) < 1e-9);
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_F64, 4) - 2 * table) < 1e-9);
 }
 
 /* ---- sections ---- */
@@ -169,8 +169,8 @@ static void sections_by_threads(void **state)
     m = gcut_machine_at(&model, 4); /* halfway between 2 and 8 */
     assert_true(m.threads == 4);
     assert_true(fabs(m.kernel_ns / sqrt(at[1].kernel_ns * at[2].kernel_ns) - 1) < 1e-12);
-    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_f32, 1) /
-                         gcut_machine_op_ns(&at[1], GCUT_OP_exp, GCUT_f32, 1) -
+    assert_true(fabs(gcut_machine_op_ns(&m, GCUT_OP_exp, GCUT_F32, 1) /
+                         gcut_machine_op_ns(&at[1], GCUT_OP_exp, GCUT_F32, 1) -
                      1) < 1e-12);
     m = gcut_machine_at(&(gcut_machine_model){"m", 1, 1, at + 1}, 1);
     assert_memory_equal(&m, &at[1], sizeof m);

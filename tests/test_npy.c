@@ -102,8 +102,8 @@ static void round_trips(void **state)
     for (size_t k = 0; k < sizeof bools; k++) bools[k] = bytes[k] & 1;
     for (int t = 0; t < GCUT_NDTYPES; t++)
         for (int s = 0; s < 5; s++) {
-            if (t == GCUT_bf16) continue;
-            const unsigned char *data = t == GCUT_bool ? bools : bytes;
+            if (t == GCUT_BF16) continue;
+            const unsigned char *data = t == GCUT_BOOL ? bools : bytes;
             gcut_npy x = {.dtype = (gcut_dtype)t, .rank = ranks[s], .n = 1, .data = data};
             for (uint32_t r = 0; r < ranks[s]; r++) x.n *= x.dim[r] = shapes[s][r];
             j->npy = x;
@@ -124,13 +124,13 @@ static void round_trips(void **state)
 static void arrays(void **state)
 {
     job *j = *state;
-    j->array = gcut_array_new(j->env->arena, GCUT_f16, 2, (int64_t[]){1, 3});
+    j->array = gcut_array_new(j->env->arena, GCUT_F16, 2, (int64_t[]){1, 3});
     j->array.u.f[0] = 1.5, j->array.u.f[1] = -65504, j->array.u.f[2] = 0x1p-24;
     must(j->env, write_array_body, j);
     must(j->env, read_array_body, j);
-    assert_int_equal(j->array.dtype, GCUT_f16);
+    assert_int_equal(j->array.dtype, GCUT_F16);
     assert_true(j->array.u.f[0] == 1.5 && j->array.u.f[1] == -65504 && j->array.u.f[2] == 0x1p-24);
-    j->array.dtype = GCUT_bf16;
+    j->array.dtype = GCUT_BF16;
     refuse(j, write_array_body, GCUT_ETYPE, "bf16");
 }
 
@@ -170,7 +170,7 @@ static void foreign_files(void **state)
     assert_int_equal(j->npy.dim[0], 6);
     parse(j, 1, "{'descr': '<u1', 'fortran_order': False, 'shape': ()}", want, 1);
     must(j->env, parse_body, j);
-    assert_int_equal(j->npy.dtype, GCUT_u8);
+    assert_int_equal(j->npy.dtype, GCUT_U8);
     assert_int_equal(j->npy.n, 1);
     parse(j, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", want, 0);
     must(j->env, parse_body, j);
@@ -363,7 +363,7 @@ static void failing_writes(void **state)
     job *j = *state;
     char path[sizeof j->path];
     strcpy(path, j->path);
-    j->npy = (gcut_npy){.dtype = GCUT_u8, .rank = 1, .dim = {3}, .n = 3, .data = "abc"};
+    j->npy = (gcut_npy){.dtype = GCUT_U8, .rank = 1, .dim = {3}, .n = 3, .data = "abc"};
     strcpy(j->path, "/dev/full");
     refuse(j, write_body, GCUT_EIO, "No space left on device");
     struct stat st;
@@ -415,7 +415,7 @@ static void every_allocation_may_fail(void **state)
     for (int k = 0; status != GCUT_OK; k++) {
         int left = -1;
         j->env = gcut_env_new(limited, &left);
-        j->array = gcut_array_new(j->env->arena, GCUT_f32, 2, (int64_t[]){100, 300});
+        j->array = gcut_array_new(j->env->arena, GCUT_F32, 2, (int64_t[]){100, 300});
         left = k;
         status = gcut_protect(j->env, write_and_read_body, j);
         failures += status != GCUT_OK;

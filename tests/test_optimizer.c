@@ -69,7 +69,7 @@ static training begin(gcut_env *env, gcut_arena *a, const char *optimizer, gcut_
         t.at[k] = array_for(a, t.g, gcut_type_of(t.g, v), 0);
         for (int64_t i = 0; i < t.at[k].n; i++) {
             double x = start(t.g->values.at[v].name, i, lr);
-            t.at[k].u.f[i] = p == GCUT_STATED ? gcut_round_to(x, GCUT_f32) : x;
+            t.at[k].u.f[i] = p == GCUT_STATED ? gcut_round_to(x, GCUT_F32) : x;
         }
     }
     return t;
@@ -224,7 +224,7 @@ static void graph_body(void *arg)
     assert_int_equal(with_role(g, GCUT_ROLE_next), 3 * 3 + 1 + 1);
     assert_int_equal(g->params.n, 5 + 1 + 1 + 2 * 3 + 1 + 1);
     const gcut_type *v = gcut_type_of(g, g->params.at[find_param(g, "b.v")].value);
-    assert_int_equal(v->dtype, GCUT_f32);
+    assert_int_equal(v->dtype, GCUT_F32);
     find_result(g, GCUT_ROLE_next, "b.rest");
     assert_int_equal(gcut_type_of(g, g->params.at[find_param(g, "adamw.t")].value)->rank, 0);
     const char *made = g->values.at[g->results.at[find_result(g, GCUT_ROLE_next, "adamw.t")].value].name;

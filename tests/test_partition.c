@@ -113,10 +113,10 @@ static score store(const oracle *o, gcut_ref v, double lambda)
     for (uint32_t d = 0; d < t->rank; d++) n *= t->dim[d];
     score plain = {byte * (double)(n * gcut_dtype_bytes(t->dtype)), n * gcut_dtype_bytes(t->dtype), 1};
     score bits = {byte * (double)((n + 7) / 8) +
-                      gcut_machine_op_ns(m, GCUT_OP_pack_bits, GCUT_bool, (double)n) +
-                      gcut_machine_op_ns(m, GCUT_OP_unpack_bits, GCUT_bool, (double)n),
+                      gcut_machine_op_ns(m, GCUT_OP_pack_bits, GCUT_BOOL, (double)n) +
+                      gcut_machine_op_ns(m, GCUT_OP_unpack_bits, GCUT_BOOL, (double)n),
                   (n + 7) / 8, 1};
-    return t->dtype == GCUT_bool && n > GCUT_LINE && bits.cost < plain.cost ? bits : plain;
+    return t->dtype == GCUT_BOOL && n > GCUT_LINE && bits.cost < plain.cost ? bits : plain;
 }
 
 /* The cost of saving exactly the set `mask`: the backward half computes what it needs and is not given,

@@ -38,10 +38,10 @@ static gcut_array *special_params(gcut_arena *a, const gcut_graph *g, int64_t n,
             if (gcut_dtype_is_float(in[k].dtype))
                 in[k].u.f[i] =
                     gcut_round_to(specials[at % (sizeof specials / sizeof *specials)], in[k].dtype);
-            else if (in[k].dtype == GCUT_bool)
+            else if (in[k].dtype == GCUT_BOOL)
                 in[k].u.i[i] = at % 2;
             else
-                in[k].u.i[i] = in[k].dtype == GCUT_i8 ? (int8_t)wholes[at % 9] : wholes[at % 9];
+                in[k].u.i[i] = in[k].dtype == GCUT_I8 ? (int8_t)wholes[at % 9] : wholes[at % 9];
         }
     }
     return in;
@@ -475,7 +475,7 @@ static gcut_ref random_node(gcut_build *b, uint64_t *seed)
     gcut_graph *g = b->g;
     gcut_ref x, y = 0;
     do x = 1 + roll(seed, g->values.n - 1);
-    while (gcut_type_of(g, x)->dtype != GCUT_f32);
+    while (gcut_type_of(g, x)->dtype != GCUT_F32);
     gcut_type t = *gcut_type_of(g, x);
     for (int tries = 0; tries < 20 && !y; tries++) {
         gcut_ref v = 1 + roll(seed, g->values.n - 1);
@@ -516,9 +516,9 @@ static void random_body(void *arg)
     gcut_module *m = gcut_module_new(j->env, j->arena);
     gcut_graph *g = gcut_graph_create(m, "f");
     gcut_build b = {.g = g};
-    const gcut_type types[] = {{.dtype = GCUT_f32, .rank = 2, .dim = {2, 3}},
-                               {.dtype = GCUT_f32, .rank = 1, .dim = {3}},
-                               {.dtype = GCUT_f32}};
+    const gcut_type types[] = {{.dtype = GCUT_F32, .rank = 2, .dim = {2, 3}},
+                               {.dtype = GCUT_F32, .rank = 1, .dim = {3}},
+                               {.dtype = GCUT_F32}};
     for (int k = 0; k < 3; k++)
         gcut_param_new(g, GCUT_ROLE_input, gcut_printf(j->arena, "p%d", k), &types[k]);
     for (int k = 0; k < 30; k++) {

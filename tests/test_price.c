@@ -105,20 +105,20 @@ static void where_consumed(void **state)
     const gcut_machine *m = &w->p->opt->machine;
     double n = N * COLUMNS, writing = gcut_machine_move_ns(m, 0, BYTES, BYTES);
     double reading = gcut_machine_move_ns(m, BYTES, 0, BYTES) - gcut_machine_move_ns(m, BYTES, 0, 0);
-    double product = gcut_machine_gemm_ns(m, GCUT_f32, N, COLUMNS, COLUMNS, 1);
-    near(price_of(w, "a"), gcut_machine_op_ns(m, GCUT_OP_tanh, GCUT_f32, n));
+    double product = gcut_machine_gemm_ns(m, GCUT_F32, N, COLUMNS, COLUMNS, 1);
+    near(price_of(w, "a"), gcut_machine_op_ns(m, GCUT_OP_tanh, GCUT_F32, n));
     near(price_of(w, "b"),
-         fmax(gcut_machine_op_ns(m, GCUT_OP_exp, GCUT_f32, n), writing) + reading + m->kernel_ns);
+         fmax(gcut_machine_op_ns(m, GCUT_OP_exp, GCUT_F32, n), writing) + reading + m->kernel_ns);
     near(price_of(w, "c"),
-         fmax(gcut_machine_op_ns(m, GCUT_OP_sin, GCUT_f32, n), writing) + reading + m->kernel_ns);
+         fmax(gcut_machine_op_ns(m, GCUT_OP_sin, GCUT_F32, n), writing) + reading + m->kernel_ns);
     assert_int_equal(gcut_rt_gemm_packings(256, 256, 4096, 256, 4, (int)m->threads, 0, 1), 1);
     assert_true(reading > 0);
-    near(price_of(w, "s"), gcut_machine_op_ns(m, GCUT_OP_relu, GCUT_f32, n));
-    near(price_of(w, "t"), 2 * gcut_machine_op_ns(m, GCUT_OP_neg, GCUT_f32, n));
+    near(price_of(w, "s"), gcut_machine_op_ns(m, GCUT_OP_relu, GCUT_F32, n));
+    near(price_of(w, "t"), 2 * gcut_machine_op_ns(m, GCUT_OP_neg, GCUT_F32, n));
     near(price_of(w, "u"),
-         fmax(gcut_machine_op_ns(m, GCUT_OP_abs, GCUT_f32, n), writing) + reading + m->kernel_ns);
-    near(price_of(w, "r"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_f32, n));
-    near(price_of(w, "e"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_f32, n) +
+         fmax(gcut_machine_op_ns(m, GCUT_OP_abs, GCUT_F32, n), writing) + reading + m->kernel_ns);
+    near(price_of(w, "r"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_F32, n));
+    near(price_of(w, "e"), gcut_machine_op_ns(m, GCUT_OP_sum, GCUT_F32, n) +
                                gcut_machine_move_ns(m, BYTES, 0, INFINITY) + m->kernel_ns);
     assert_true(price_of(w, "f") == 0);
     near(price_of(w, "p"), product + m->kernel_ns + m->call_ns + gcut_machine_move_ns(m, BYTES, 0, 0));

@@ -143,13 +143,13 @@ static void halves_are_rounded(void **state)
         gcut_bind(s, "n", n, N);
         assert_ok(ctx, gcut_run(s));
         for (int i = 0; i < N; i++) {
-            double want = gcut_round_to(u[i], GCUT_bf16), got, of_z;
+            double want = gcut_round_to(u[i], GCUT_BF16), got, of_z;
             uint32_t bits = (uint32_t)h[i] << 16, nbits = (uint32_t)n[i] << 16;
             float f;
             memcpy(&f, &bits, sizeof f), got = f;
             memcpy(&f, &nbits, sizeof f), of_z = f;
             assert_true(got == (want == 1 ? 1 - 0x1p-8 : want));
-            assert_true(of_z == gcut_round_to(z[i], GCUT_bf16));
+            assert_true(of_z == gcut_round_to(z[i], GCUT_BF16));
             tops += want == 1;
         }
         assert_true(tops > 50 && tops < 250);

@@ -212,8 +212,8 @@ static void run_step(const graph_gen *gen, gcut_step *s, int runs)
 
 static bool is_nan_at(const gcut_slot *x, int64_t i)
 {
-    if (x->type.dtype == GCUT_f64) return isnan(((const double *)x->at)[i]) != 0;
-    if (x->type.dtype == GCUT_f32) return isnan(((const float *)x->at)[i]) != 0;
+    if (x->type.dtype == GCUT_F64) return isnan(((const double *)x->at)[i]) != 0;
+    if (x->type.dtype == GCUT_F32) return isnan(((const float *)x->at)[i]) != 0;
     return gcut_dtype_is_float(x->type.dtype); /* of halves by their bits: not told apart here */
 }
 

@@ -35,7 +35,7 @@ static gcut_array *inputs(world *w, const gcut_graph *g)
         int64_t dim[GCUT_MAX_RANK];
         for (uint32_t k = 0; k < t->rank; k++) dim[k] = gcut_dim_known(t->dim[k]) ? t->dim[k] : ROWS;
         in[i] = gcut_array_new(w->arena, t->dtype, t->rank, dim);
-        for (int64_t k = 0; k < in[i].n; k++) in[i].u.f[k] = gcut_round_to(uniform(&w->seed), GCUT_f32);
+        for (int64_t k = 0; k < in[i].n; k++) in[i].u.f[k] = gcut_round_to(uniform(&w->seed), GCUT_F32);
     }
     return in;
 }
@@ -255,9 +255,9 @@ static void shape_only_body(void *arg)
     assert_int_equal(p->bwd->params.n, 2);
     assert_string_equal(param_name(p->bwd, 0), "x");
     int64_t dims[4] = {6, 4, 4, 0};
-    gcut_array in[3] = {gcut_array_new(w->arena, GCUT_f32, 1, dims + 1),
-                        gcut_array_new(w->arena, GCUT_f32, 2, dims),
-                        gcut_array_new(w->arena, GCUT_f32, 1, dims + 1)};
+    gcut_array in[3] = {gcut_array_new(w->arena, GCUT_F32, 1, dims + 1),
+                        gcut_array_new(w->arena, GCUT_F32, 2, dims),
+                        gcut_array_new(w->arena, GCUT_F32, 1, dims + 1)};
     gcut_array out[1];
     in[2].u.f[1] = 0.5;
     gcut_interp(p->bwd, GCUT_STATED, w->arena, (gcut_array[]){in[1], in[2]}, out, NULL);

@@ -269,7 +269,7 @@ static void exact_body(void *arg)
         gcut_step_run(s, GCUT_RT_STEP);
         const float *dv = gcut_slot_find(s, "grad.v")->at;
         for (int i = 0; i < 1000; i++) {
-            double want = gcut_round_to(-(double)x[i], GCUT_bf16);
+            double want = gcut_round_to(-(double)x[i], GCUT_BF16);
             if (isnan(x[i])) {
                 assert_true(isnan(dv[i]));
                 continue;

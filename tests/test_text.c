@@ -467,29 +467,29 @@ static void shortest_body(void *arg)
         double x;
         gcut_dtype t;
         const char *text;
-    } cases[] = {{0.1, GCUT_f64, "0.1"},
-                 {(double)0.1f, GCUT_f32, "0.1"},
-                 {0.1, GCUT_f16, "0.1"},
-                 {0.1, GCUT_bf16, "0.1"},
-                 {(double)0.1f, GCUT_f64, "0.10000000149011612"},
-                 {1, GCUT_f32, "1.0"},
-                 {-0.0, GCUT_f32, "-0.0"},
-                 {1e-5, GCUT_f32, "1e-5"},
-                 {0.0001, GCUT_f64, "0.0001"},
-                 {1e15, GCUT_f64, "1000000000000000.0"},
-                 {1e16, GCUT_f64, "1e16"},
-                 {1.25e16, GCUT_f64, "1.25e16"},
-                 {123456.5, GCUT_f64, "123456.5"},
-                 {65504, GCUT_f16, "65500.0"},
-                 {65520, GCUT_f16, "inf"},
-                 {-1e300, GCUT_f32, "-inf"},
-                 {(double)NAN, GCUT_f32, "nan"},
-                 {5e-324, GCUT_f64, "5e-324"},
-                 {1e-45, GCUT_f32, "1e-45"},
-                 {6e-8, GCUT_f16, "6e-8"},
-                 {0x1.fep127, GCUT_bf16, "3.39e38"},
-                 {-7, GCUT_i32, "-7"},
-                 {1, GCUT_bool, "1"}};
+    } cases[] = {{0.1, GCUT_F64, "0.1"},
+                 {(double)0.1f, GCUT_F32, "0.1"},
+                 {0.1, GCUT_F16, "0.1"},
+                 {0.1, GCUT_BF16, "0.1"},
+                 {(double)0.1f, GCUT_F64, "0.10000000149011612"},
+                 {1, GCUT_F32, "1.0"},
+                 {-0.0, GCUT_F32, "-0.0"},
+                 {1e-5, GCUT_F32, "1e-5"},
+                 {0.0001, GCUT_F64, "0.0001"},
+                 {1e15, GCUT_F64, "1000000000000000.0"},
+                 {1e16, GCUT_F64, "1e16"},
+                 {1.25e16, GCUT_F64, "1.25e16"},
+                 {123456.5, GCUT_F64, "123456.5"},
+                 {65504, GCUT_F16, "65500.0"},
+                 {65520, GCUT_F16, "inf"},
+                 {-1e300, GCUT_F32, "-inf"},
+                 {(double)NAN, GCUT_F32, "nan"},
+                 {5e-324, GCUT_F64, "5e-324"},
+                 {1e-45, GCUT_F32, "1e-45"},
+                 {6e-8, GCUT_F16, "6e-8"},
+                 {0x1.fep127, GCUT_BF16, "3.39e38"},
+                 {-7, GCUT_I32, "-7"},
+                 {1, GCUT_BOOL, "1"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gcut_text t = {.arena = env->arena};
         gcut_print_double(cases[i].x, cases[i].t, &t);
@@ -507,8 +507,8 @@ static void shortest_body(void *arg)
         memcpy(&d, &bits, sizeof d);
         memcpy(&f, &bits, sizeof f);
         if (!isfinite(d) || !isfinite(f)) continue;
-        gcut_print_double(d, GCUT_f64, &td);
-        gcut_print_double((double)f, GCUT_f32, &tf);
+        gcut_print_double(d, GCUT_F64, &td);
+        gcut_print_double((double)f, GCUT_F32, &tf);
         assert_true(strtod(td.at, NULL) == d);
         assert_true(strtof(tf.at, NULL) == f);
         int digits = 0;

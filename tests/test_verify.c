@@ -142,7 +142,7 @@ static void wild_attrs(job *j)
 
 static void wrong_dtype(job *j)
 {
-    value(j, "s")->type.dtype = GCUT_f64;
+    value(j, "s")->type.dtype = GCUT_F64;
 }
 static void wrong_dim(job *j)
 {
@@ -163,7 +163,7 @@ static void wrong_def(job *j)
 /* 3 and N may be equal, but no check says so. */
 static void lost_check(job *j)
 {
-    gcut_type t = {.dtype = GCUT_f32, .rank = 1, .dim = {gcut_dim_symbol(j->m->dims, "N")}};
+    gcut_type t = {.dtype = GCUT_F32, .rank = 1, .dim = {gcut_dim_symbol(j->m->dims, "N")}};
     *arg_of(j, 4, 1) = gcut_param_new(j->fwd, GCUT_ROLE_input, "z", &t);
 }
 
@@ -226,7 +226,7 @@ static void result_role(job *j)
 }
 static void next_of_input(job *j)
 {
-    j->fwd->results.at[2].name = gcut_name(j->m, "x");
+    j->fwd->results.at[2].name = gcut_intern_name(j->m, "x");
 }
 static void next_type(job *j)
 {
@@ -235,7 +235,7 @@ static void next_type(job *j)
 static void grad_of_none(job *j)
 {
     j->fwd->results.at[0].role = GCUT_ROLE_grad;
-    j->fwd->results.at[0].name = gcut_name(j->m, "none");
+    j->fwd->results.at[0].name = gcut_intern_name(j->m, "none");
 }
 
 static void wild_loc(job *j)
@@ -286,7 +286,7 @@ static void missing_region(job *j)
 static void circular_body(job *j)
 {
     gcut_graph *body[2] = {gcut_body_new(j->fwd), gcut_body_new(j->fwd)};
-    gcut_type t = {.dtype = GCUT_bool};
+    gcut_type t = {.dtype = GCUT_BOOL};
     with_region(j, GCUT_OP_while, "cond", body[0])->nargs = 1;
     for (int k = 0; k < 2; k++) {
         gcut_ref v = gcut_param_new(body[k], GCUT_ROLE_input, "p", &t);
@@ -307,7 +307,7 @@ static void saved_type(job *j)
 }
 static void saved_unknown(job *j)
 {
-    j->fwd->results.at[1].name = gcut_name(j->m, "other");
+    j->fwd->results.at[1].name = gcut_intern_name(j->m, "other");
 }
 static void saved_missing(job *j)
 {
@@ -315,7 +315,7 @@ static void saved_missing(job *j)
 }
 static void bwd_grad(job *j)
 {
-    j->bwd->results.at[0].name = gcut_name(j->m, "nobody");
+    j->bwd->results.at[0].name = gcut_intern_name(j->m, "nobody");
 }
 static void no_half(job *j)
 {

@@ -65,7 +65,7 @@ static gcut_val attention(net *n, gcut_val x, const shape *s, rotary r)
     gcut_val v = net_split_heads(net_linear_plain(n, "attn.v", x, shared, DEVIATION), s->groups);
     q = rotate(q, r);
     k = rotate(k, r);
-    gcut_val y = net_join_heads(gcut_attention(q, k, v, true));
+    gcut_val y = net_join_heads(gcut_attention(q, k, v, (gcut_attention_options){.causal = true}));
     return net_linear_plain(n, "attn.out", y, s->channels, DEVIATION);
 }
 

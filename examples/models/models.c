@@ -39,7 +39,7 @@ int model_size(const model *m, const char *size)
     return -1;
 }
 
-gcut_graph *model_graph(const model *m, int size, int dtype, gcut_ctx *ctx, int64_t *parameters)
+gcut_graph *model_graph(const model *m, int size, gcut_dtype dtype, gcut_ctx *ctx, int64_t *parameters)
 {
     net n = net_new(ctx, m->name, dtype);
     if (!n.g) return NULL;

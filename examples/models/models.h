@@ -27,7 +27,7 @@ int model_size(const model *m, const char *size); /* -1: none */
 
 /* Builds into a new graph of ctx, parameters and activations of that dtype; NULL on any error
  * (gcut_last_error). */
-gcut_graph *model_graph(const model *m, int size, int dtype, gcut_ctx *ctx, int64_t *parameters);
+gcut_graph *model_graph(const model *m, int size, gcut_dtype dtype, gcut_ctx *ctx, int64_t *parameters);
 
 #define MODEL(name) void name##_build(net *n, int size);
 MODEL(mlp)

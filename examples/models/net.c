@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-net net_new(gcut_ctx *ctx, const char *name, int dtype)
+net net_new(gcut_ctx *ctx, const char *name, gcut_dtype dtype)
 {
     net n = {.g = gcut_graph_new(ctx, name), .dtype = dtype, .seed = 1};
     if (n.g) n.batch = gcut_dim_sym(n.g, "N", 1, GCUT_DIM_MAX);
@@ -158,7 +158,7 @@ gcut_val net_conv_transpose(net *n, const char *layer, gcut_val x, int64_t out, 
 gcut_val net_batch_norm(net *n, const char *layer, gcut_val x)
 {
     gcut_shape c = GCUT_SHAPE(gcut_shape_of(x).dim[1]);
-    int dtype = n->dtype;
+    gcut_dtype dtype = n->dtype;
     if (dtype != GCUT_F64)
         n->dtype = GCUT_F32; /* running statistics move by less than a half float can say */
     x = gcut_cast(x, n->dtype);
@@ -198,7 +198,8 @@ gcut_val net_self_attention(net *n, gcut_val x, int64_t heads, bool causal, doub
     int64_t c = last_size(x);
     gcut_val qkv = net_linear(n, "attn.qkv", x, 3 * c, deviation), part[3];
     for (int k = 0; k < 3; k++) part[k] = net_split_heads(gcut_slice(qkv, -1, k * c, (k + 1) * c), heads);
-    gcut_val y = net_join_heads(gcut_attention(part[0], part[1], part[2], causal));
+    gcut_val y =
+        net_join_heads(gcut_attention(part[0], part[1], part[2], (gcut_attention_options){.causal = causal}));
     return net_linear(n, "attn.out", y, c, last);
 }
 

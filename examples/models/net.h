@@ -16,14 +16,14 @@
 typedef struct net {
     gcut_graph *g;
     gcut_dim batch;     /* N, a symbol */
-    int dtype;          /* of parameters and activations */
+    gcut_dtype dtype;   /* of parameters and activations */
     char scope[48];     /* "block3": prefix of what is made next; "" at the top */
     int64_t parameters; /* numbers in all param values so far */
     int64_t seed;       /* of the next one */
 } net;
 
 /* A graph with the symbol N in 1... */
-net net_new(gcut_ctx *ctx, const char *name, int dtype);
+net net_new(gcut_ctx *ctx, const char *name, gcut_dtype dtype);
 
 /* The input f32 "x" in the net's dtype. */
 gcut_val net_x(net *n, gcut_shape shape);

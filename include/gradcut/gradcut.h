@@ -24,18 +24,16 @@
 #include <stdint.h>
 
 #include "gradcut/status.h"
+#include "gradcut/value.h"
 #include "gradcut/version.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define GCUT_API __attribute__((visibility("default")))
-
 typedef struct gcut_ctx gcut_ctx;
-typedef struct gcut_graph gcut_graph; /* one function */
-typedef struct gcut_step gcut_step;   /* a function made ready to run */
-typedef struct gcut_plan gcut_plan;   /* what is saved, what is recomputed */
+typedef struct gcut_step gcut_step; /* a function made ready to run */
+typedef struct gcut_plan gcut_plan; /* what is saved, what is recomputed */
 
 /* ---- context and errors ---- */
 
@@ -81,23 +79,7 @@ GCUT_API const char *gcut_version(void);
 /* Frees a string or a report that a function of this header returned as the caller's. */
 GCUT_API void gcut_free(void *made);
 
-/* ---- sizes and types ---- */
-
-/* A size: >= 0 is that many; < 0 names a symbolic expression of its graph. */
-typedef int64_t gcut_dim;
-#define GCUT_DIM_MAX INT64_MAX
-#define GCUT_MAX_RANK 8
-
-enum { GCUT_BOOL, GCUT_I8, GCUT_I16, GCUT_I32, GCUT_I64, GCUT_U8, GCUT_F16, GCUT_BF16, GCUT_F32, GCUT_F64 };
-
-typedef struct gcut_shape {
-    int rank;
-    gcut_dim dim[GCUT_MAX_RANK];
-} gcut_shape;
-/* GCUT_SHAPE(N, 784), GCUT_SCALAR */
-#define GCUT_SHAPE(...)                                                                                      \
-    ((gcut_shape){(int)(sizeof((gcut_dim[]){__VA_ARGS__}) / sizeof(gcut_dim)), {__VA_ARGS__}})
-#define GCUT_SCALAR ((gcut_shape){0, {0}})
+/* ---- sizes; their type, shapes and dtypes are in gradcut/value.h ---- */
 
 /* A symbol with lo <= size <= hi, both included. */
 GCUT_API gcut_dim gcut_dim_sym(gcut_graph *g, const char *name, int64_t lo, int64_t hi);
@@ -107,14 +89,6 @@ GCUT_API gcut_dim gcut_dim_mul(gcut_graph *g, gcut_dim a, gcut_dim b);
 GCUT_API gcut_dim gcut_dim_div(gcut_graph *g, gcut_dim a, gcut_dim b); /* floor */
 
 /* ---- building a graph ---- */
-
-/* A value of a graph; id 0 is null.  Calls on a null value return null and stay quiet, so a chain needs one
- * check at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file and line.
- */
-typedef struct gcut_val {
-    gcut_graph *graph;
-    uint32_t id;
-} gcut_val;
 
 GCUT_API gcut_graph *gcut_graph_new(gcut_ctx *ctx, const char *name);
 /* false: a call on it failed, or g is NULL. */
@@ -135,18 +109,15 @@ GCUT_API gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i);
 /* As long as the graph; "" for NULL. */
 GCUT_API const char *gcut_graph_name(const gcut_graph *g);
 
-/* Where a builder call stands; the macros below pass their own line. */
-typedef struct gcut_here {
-    const char *file;
-    int line;
-} gcut_here;
-#define GCUT_HERE ((gcut_here){__FILE__, __LINE__})
 /* Names what follows in tables and reports: "block0/attention"; NULL ends it. */
 GCUT_API void gcut_scope(gcut_graph *g, const char *scope);
 
-GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
-GCUT_API gcut_val gcut_param_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
-GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, int dtype, gcut_shape shape);
+GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
+                                gcut_shape shape);
+GCUT_API gcut_val gcut_param_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
+                                gcut_shape shape);
+GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
+                                gcut_shape shape);
 /* A key for the random ops, i64[].  What is drawn from it is a pure function of it: the caller writes another
  * before each step that shall draw other numbers (gcut_step_value gives its place; adding 1 is enough). */
 GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
@@ -159,9 +130,9 @@ GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
 /* An integer input takes values lo <= i < hi: what an unbound one is drawn from. Returns it. */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
-/* Of any value; rank 0 and -1 for a null value. */
+/* Of any value; rank 0 and GCUT_NO_DTYPE for a null value. */
 GCUT_API gcut_shape gcut_shape_of(gcut_val v);
-GCUT_API int gcut_dtype_of(gcut_val v);
+GCUT_API gcut_dtype gcut_dtype_of(gcut_val v);
 /* Any op of the table by name, with its attributes as in the text IR: gcut_apply(g, "softmax", v, 1,
  * "axis=1"). */
 GCUT_API gcut_val gcut_apply_at(gcut_here at, gcut_graph *g, const char *op, const gcut_val *in, int n,
@@ -181,158 +152,9 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #define gcut_initial(param, contents) gcut_initial_at(GCUT_HERE, param, contents)
 #define gcut_range(input, lo, hi) gcut_range_at(GCUT_HERE, input, lo, hi)
 
-/* Elementwise; operands of binary ones are broadcast as in NumPy, except that a symbol never broadcasts. */
-/* clang-format off */
-#define GCUT_UNARY(X) \
-    X(neg) X(abs) X(sign) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(sin) X(cos) X(tanh) X(sigmoid) \
-    X(erf) X(relu) X(gelu) X(silu) X(softplus) X(elu) X(leaky_relu) X(hardsigmoid) X(hardswish) X(mish) X(tan) \
-    X(floor) X(ceil) X(round) X(not) X(isnan) X(stop_gradient)
-#define GCUT_BINARY(X) \
-    X(add) X(sub) X(mul) X(div) X(pow) X(max) X(min) X(mod) X(and) X(or) X(xor) X(eq) X(ne) X(lt) X(le) X(gt) \
-    X(ge)
-/* clang-format on */
-#define GCUT_X(op) GCUT_API gcut_val gcut_##op##_at(gcut_here at, gcut_val x);
-GCUT_UNARY(GCUT_X)
-#undef GCUT_X
-#define GCUT_X(op) GCUT_API gcut_val gcut_##op##_at(gcut_here at, gcut_val a, gcut_val b);
-GCUT_BINARY(GCUT_X)
-#undef GCUT_X
-#define gcut_neg(x) gcut_neg_at(GCUT_HERE, x)
-#define gcut_abs(x) gcut_abs_at(GCUT_HERE, x)
-#define gcut_sign(x) gcut_sign_at(GCUT_HERE, x)
-#define gcut_exp(x) gcut_exp_at(GCUT_HERE, x)
-#define gcut_expm1(x) gcut_expm1_at(GCUT_HERE, x)
-#define gcut_log(x) gcut_log_at(GCUT_HERE, x)
-#define gcut_log1p(x) gcut_log1p_at(GCUT_HERE, x)
-#define gcut_sqrt(x) gcut_sqrt_at(GCUT_HERE, x)
-#define gcut_rsqrt(x) gcut_rsqrt_at(GCUT_HERE, x)
-#define gcut_sin(x) gcut_sin_at(GCUT_HERE, x)
-#define gcut_cos(x) gcut_cos_at(GCUT_HERE, x)
-#define gcut_tanh(x) gcut_tanh_at(GCUT_HERE, x)
-#define gcut_sigmoid(x) gcut_sigmoid_at(GCUT_HERE, x)
-#define gcut_erf(x) gcut_erf_at(GCUT_HERE, x)
-#define gcut_relu(x) gcut_relu_at(GCUT_HERE, x)
-#define gcut_gelu(x) gcut_gelu_at(GCUT_HERE, x)
-#define gcut_silu(x) gcut_silu_at(GCUT_HERE, x)
-#define gcut_softplus(x) gcut_softplus_at(GCUT_HERE, x)
-#define gcut_elu(x) gcut_elu_at(GCUT_HERE, x)
-#define gcut_leaky_relu(x) gcut_leaky_relu_at(GCUT_HERE, x)
-#define gcut_hardsigmoid(x) gcut_hardsigmoid_at(GCUT_HERE, x)
-#define gcut_hardswish(x) gcut_hardswish_at(GCUT_HERE, x)
-#define gcut_mish(x) gcut_mish_at(GCUT_HERE, x)
-#define gcut_tan(x) gcut_tan_at(GCUT_HERE, x)
-#define gcut_floor(x) gcut_floor_at(GCUT_HERE, x)
-#define gcut_ceil(x) gcut_ceil_at(GCUT_HERE, x)
-#define gcut_round(x) gcut_round_at(GCUT_HERE, x)
-#define gcut_not(x) gcut_not_at(GCUT_HERE, x)
-#define gcut_isnan(x) gcut_isnan_at(GCUT_HERE, x)
-#define gcut_stop_gradient(x) gcut_stop_gradient_at(GCUT_HERE, x)
-#define gcut_add(a, b) gcut_add_at(GCUT_HERE, a, b)
-#define gcut_sub(a, b) gcut_sub_at(GCUT_HERE, a, b)
-#define gcut_mul(a, b) gcut_mul_at(GCUT_HERE, a, b)
-#define gcut_div(a, b) gcut_div_at(GCUT_HERE, a, b)
-#define gcut_pow(a, b) gcut_pow_at(GCUT_HERE, a, b)
-#define gcut_max(a, b) gcut_max_at(GCUT_HERE, a, b)
-#define gcut_min(a, b) gcut_min_at(GCUT_HERE, a, b)
-#define gcut_mod(a, b) gcut_mod_at(GCUT_HERE, a, b)
-#define gcut_and(a, b) gcut_and_at(GCUT_HERE, a, b)
-#define gcut_or(a, b) gcut_or_at(GCUT_HERE, a, b)
-#define gcut_xor(a, b) gcut_xor_at(GCUT_HERE, a, b)
-#define gcut_eq(a, b) gcut_eq_at(GCUT_HERE, a, b)
-#define gcut_ne(a, b) gcut_ne_at(GCUT_HERE, a, b)
-#define gcut_lt(a, b) gcut_lt_at(GCUT_HERE, a, b)
-#define gcut_le(a, b) gcut_le_at(GCUT_HERE, a, b)
-#define gcut_gt(a, b) gcut_gt_at(GCUT_HERE, a, b)
-#define gcut_ge(a, b) gcut_ge_at(GCUT_HERE, a, b)
-
-GCUT_API gcut_val gcut_const_at(gcut_here at, gcut_graph *g, int dtype, double value); /* a scalar */
-GCUT_API gcut_val gcut_scale_at(gcut_here at, gcut_val x, double factor);
-GCUT_API gcut_val gcut_select_at(gcut_here at, gcut_val p, gcut_val a, gcut_val b);
-GCUT_API gcut_val gcut_cast_at(gcut_here at, gcut_val x, int dtype);
-GCUT_API gcut_val gcut_reshape_at(gcut_here at, gcut_val x, gcut_shape shape);
-GCUT_API gcut_val gcut_transpose_at(gcut_here at, gcut_val x, gcut_shape perm);
-/* One negative axis counts from the end. */
-GCUT_API gcut_val gcut_sum_at(gcut_here at, gcut_val x, gcut_shape axes);
-GCUT_API gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes);
-GCUT_API gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis);
-GCUT_API gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis);
-/* Elements from <= i < to along one axis. */
-GCUT_API gcut_val gcut_slice_at(gcut_here at, gcut_val x, int axis, gcut_dim from, gcut_dim to);
-GCUT_API gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis);
-/* Leading axes are equal batch; a matrix b multiplies every row of an a of higher rank. */
-GCUT_API gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb);
-GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
-GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
-GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps);
-/* x [N, C, ...]; mean and var are the running statistics [C]: states, whose new values go to next[0] and
- * next[1], for gcut_next. */
-GCUT_API gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,
-                                     gcut_val var, double eps, double momentum, gcut_val next[2]);
-GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels);
-GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
-/* q [B,H,T,D], k and v [B,G,S,D]; scores scaled by 1/sqrt(D). */
-GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, bool causal);
-/* Random values; dtype GCUT_F32 or GCUT_F64.  Values drawn from one key and of one shape are the same: a
- * graph that draws twice splits its key. */
-GCUT_API gcut_val gcut_uniform_at(gcut_here at, gcut_val key, int dtype, gcut_shape shape, double lo,
-                                  double hi);
-GCUT_API gcut_val gcut_normal_at(gcut_here at, gcut_val key, int dtype, gcut_shape shape, double mean,
-                                 double std);
-GCUT_API gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p);
-GCUT_API gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n); /* i64[n] */
-GCUT_API gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i);        /* one of them */
-/* How a window lies on an image [N,C,H,W]; everything left 0 is its default: stride and dilation 1 (in both
- * directions when only the first is given), one group, for a pool stride = window. */
-typedef struct gcut_conv {
-    int64_t stride[2], pad[4], dilation[2], groups; /* pad: top, left, bottom, right */
-    int64_t output_pad[2];                          /* of the transpose alone */
-} gcut_conv;
-typedef struct gcut_pool {
-    int64_t window[2], stride[2], pad[4];
-} gcut_pool;
-/* w [O,C/groups,KH,KW]; for the transpose [C,O/groups,KH,KW]. */
-GCUT_API gcut_val gcut_conv2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how);
-GCUT_API gcut_val gcut_conv_transpose2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how);
-GCUT_API gcut_val gcut_max_pool2d_at(gcut_here at, gcut_val x, gcut_pool how);
-GCUT_API gcut_val gcut_avg_pool2d_at(gcut_here at, gcut_val x, gcut_pool how);
-/* Einstein's summation in NumPy's notation, gcut_einsum("bhqd,bhkd->bhqk", q, k): products are taken from
- * left to right; no ellipsis; a letter has one size wherever it stands. */
-GCUT_API gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, int n);
-#define gcut_einsum(equation, ...)                                                                           \
-    gcut_einsum_at(GCUT_HERE, equation, (const gcut_val[]){__VA_ARGS__},                                     \
-                   (int)(sizeof((const gcut_val[]){__VA_ARGS__}) / sizeof(gcut_val)))
-#define gcut_const(g, dtype, value) gcut_const_at(GCUT_HERE, g, dtype, value)
-#define gcut_scale(x, factor) gcut_scale_at(GCUT_HERE, x, factor)
-#define gcut_select(p, a, b) gcut_select_at(GCUT_HERE, p, a, b)
-#define gcut_cast(x, dtype) gcut_cast_at(GCUT_HERE, x, dtype)
-#define gcut_reshape(x, ...) gcut_reshape_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
-#define gcut_transpose(x, ...) gcut_transpose_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
-#define gcut_sum(x, ...) gcut_sum_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
-#define gcut_mean(x, ...) gcut_mean_at(GCUT_HERE, x, GCUT_SHAPE(__VA_ARGS__))
-#define gcut_softmax(x, axis) gcut_softmax_at(GCUT_HERE, x, axis)
-#define gcut_log_softmax(x, axis) gcut_log_softmax_at(GCUT_HERE, x, axis)
-#define gcut_slice(x, axis, from, to) gcut_slice_at(GCUT_HERE, x, axis, from, to)
-#define gcut_concat(in, n, axis) gcut_concat_at(GCUT_HERE, in, n, axis)
-#define gcut_matmul(a, b) gcut_matmul_at(GCUT_HERE, a, b, false, false)
-#define gcut_matmul_t(a, b, ta, tb) gcut_matmul_at(GCUT_HERE, a, b, ta, tb)
-#define gcut_take(x, i, axis) gcut_take_at(GCUT_HERE, x, i, axis)
-#define gcut_layer_norm(x, g, b, eps) gcut_layer_norm_at(GCUT_HERE, x, g, b, eps)
-#define gcut_rms_norm(x, g, eps) gcut_rms_norm_at(GCUT_HERE, x, g, eps)
-#define gcut_batch_norm(x, g, b, mean, var, eps, momentum, next)                                             \
-    gcut_batch_norm_at(GCUT_HERE, x, g, b, mean, var, eps, momentum, next)
-#define gcut_cross_entropy(logits, labels) gcut_cross_entropy_at(GCUT_HERE, logits, labels)
-#define gcut_mse(a, b) gcut_mse_at(GCUT_HERE, a, b)
-#define gcut_attention(q, k, v, causal) gcut_attention_at(GCUT_HERE, q, k, v, causal)
-/* gcut_conv2d(x, w, (gcut_conv){.stride = {2, 2}, .pad = {1, 1, 1, 1}}) */
-#define gcut_conv2d(x, w, ...) gcut_conv2d_at(GCUT_HERE, x, w, __VA_ARGS__)
-#define gcut_conv_transpose2d(x, w, ...) gcut_conv_transpose2d_at(GCUT_HERE, x, w, __VA_ARGS__)
-#define gcut_max_pool2d(x, ...) gcut_max_pool2d_at(GCUT_HERE, x, __VA_ARGS__)
-#define gcut_avg_pool2d(x, ...) gcut_avg_pool2d_at(GCUT_HERE, x, __VA_ARGS__)
-#define gcut_uniform(key, dtype, shape, lo, hi) gcut_uniform_at(GCUT_HERE, key, dtype, shape, lo, hi)
-#define gcut_normal(key, dtype, shape, mean, std) gcut_normal_at(GCUT_HERE, key, dtype, shape, mean, std)
-#define gcut_dropout(x, key, p) gcut_dropout_at(GCUT_HERE, x, key, p)
-#define gcut_key_split(key, n) gcut_key_split_at(GCUT_HERE, key, n)
-#define gcut_key_of(keys, i) gcut_key_of_at(GCUT_HERE, keys, i)
+/* The ops: one function each, and shorter forms of some. */
+#include "gradcut/ops.h"
+#include "gradcut/shorthand.h"
 
 /* Derivatives as ordinary values of the same graph, which can be computed with, returned and differentiated
  * again.  What nothing depends on gets zeros.  The values by which is differentiated may be any, not only
@@ -559,7 +381,7 @@ GCUT_API gcut_status gcut_run_forward(gcut_step *step);
 typedef struct gcut_value_info {
     const char *name; /* results: "loss", "grad.w" */
     const char *role; /* "param", "input", "state", "rng", "cotan", "out", "grad" */
-    int dtype;
+    gcut_dtype dtype;
     int rank;
     int64_t dim[GCUT_MAX_RANK]; /* valid after gcut_prepare */
     int64_t bytes;              /* likewise */

@@ -18,7 +18,7 @@ static gcut_ref term(graph_gen *r, uint32_t k)
 {
     gcut_ref v = r->item[k].v;
     if (!gen_is_real(r, v)) {
-        double scale = gen_type_of(r, v).dtype == GCUT_bool ? 1 : 1 / fmax(1, r->item[k].mag);
+        double scale = gen_type_of(r, v).dtype == GCUT_BOOL ? 1 : 1 / fmax(1, r->item[k].mag);
         v = gcut_bscale(&r->b, gcut_bcast(&r->b, v, r->real), scale);
     } else if (r->item[k].mag > 1.5 || gen_coin(r)) {
         v = gcut_b1(&r->b, GCUT_OP_tanh, v);
@@ -72,8 +72,8 @@ gcut_graph *graph_random(graph_gen *r, gcut_module *m, const char *name, uint64_
     gcut_decl_add(r->b.g, (gcut_dim_decl){r->sym[0], 1, GCUT_DIM_MAX, 1});
     gcut_decl_add(r->b.g, (gcut_dim_decl){r->sym[1], 2, GCUT_DIM_MAX, 2});
     for (int k = 0; k < 8; k++) gen_draw(r, 2);
-    r->real = r->half = gen_draw(r, 4) ? GCUT_f32 : GCUT_f64;
-    if (r->real == GCUT_f32 && gen_draw(r, 4) == 0) r->half = gen_coin(r) ? GCUT_bf16 : GCUT_f16;
+    r->real = r->half = gen_draw(r, 4) ? GCUT_F32 : GCUT_F64;
+    if (r->real == GCUT_F32 && gen_draw(r, 4) == 0) r->half = gen_coin(r) ? GCUT_BF16 : GCUT_F16;
     if (gen_draw(r, 3) == 0) state(r);
     gcut_type t = gen_any_type(r, r->half, 2);
     t.dim[0] = r->sym[0];

@@ -98,7 +98,7 @@ static uint32_t point_attrs(graph_gen *r, gcut_op op, gcut_attr *out)
 /* An operand of indices below `below`. */
 gcut_ref gen_indices(graph_gen *r, uint32_t rank, const gcut_dim *shape, gcut_dim below)
 {
-    gcut_type t = {.dtype = gen_coin(r) ? GCUT_i32 : GCUT_i64, .rank = (uint8_t)rank};
+    gcut_type t = {.dtype = gen_coin(r) ? GCUT_I32 : GCUT_I64, .rank = (uint8_t)rank};
     memcpy(t.dim, shape, rank * sizeof *shape);
     gcut_ref v = gen_new_leaf(r, &t, 0, below);
     if (gcut_dim_known(below) && gen_coin(r)) {
@@ -111,7 +111,7 @@ gcut_ref gen_indices(graph_gen *r, uint32_t rank, const gcut_dim *shape, gcut_di
 
 static void make_bounded(graph_gen *r)
 {
-    gcut_type t = gen_any_type(r, GCUT_i32, 0);
+    gcut_type t = gen_any_type(r, GCUT_I32, 0);
     gcut_attr of = gcut_attr_dim(GCUT_A_of, gen_any_dim(r, 64));
     gcut_ref i = gen_indices(r, t.rank, t.dim, of.u.dim);
     gen_add(r, gen_node(r, GCUT_OP_bounded, &i, 1, &of, 1), 64, true);
@@ -128,7 +128,7 @@ void make_same(graph_gen *r, gcut_op op)
     uint32_t arg[3];
     arg[0] = gen_operand(r, info->dtypes, 0, exact);
     for (uint32_t k = 1; k < info->lo; k++) arg[k] = gen_matching(r, arg[0], exact);
-    bool bits = gen_type_of(r, r->item[arg[0]].v).dtype == GCUT_bool;
+    bool bits = gen_type_of(r, r->item[arg[0]].v).dtype == GCUT_BOOL;
     if (facts[op] & FIRST_POSITIVE) arg[0] = gen_positive(r, arg[0], exact);
     if (facts[op] & SMALL) arg[0] = gen_add(r, gcut_b1(&r->b, GCUT_OP_tanh, gen_use(r, arg[0])), 1, false);
     if (facts[op] & SECOND_POSITIVE && !bits) arg[1] = gen_positive(r, arg[1], exact);
@@ -156,12 +156,12 @@ void make_test(graph_gen *r, gcut_op op)
 
 void make_cast(graph_gen *r, gcut_op op)
 {
-    static const gcut_dtype to[] = {GCUT_f32,  GCUT_f64, GCUT_i32, GCUT_i64,
-                                    GCUT_bool, GCUT_i8,  GCUT_u8,  GCUT_f32};
+    static const gcut_dtype to[] = {GCUT_F32,  GCUT_F64, GCUT_I32, GCUT_I64,
+                                    GCUT_BOOL, GCUT_I8,  GCUT_U8,  GCUT_F32};
     gcut_dtype t = to[gen_draw(r, 8)];
     uint32_t x = gen_operand(r, 'X', 0, !gcut_dtype_is_float(t));
     gcut_ref in = gen_use(r, x);
-    if (t == GCUT_u8 && gen_is_real(r, in))
+    if (t == GCUT_U8 && gen_is_real(r, in))
         in = gcut_b1(&r->b, GCUT_OP_abs, in); /* negative to unsigned means nothing */
     gcut_attr a = gcut_attr_str(gen_module_of(r), GCUT_A_to, gcut_dtype_name(t));
     bool real = gen_is_real(r, in);
@@ -174,10 +174,10 @@ void make_select(graph_gen *r, gcut_op op)
     uint32_t x = gen_operand(r, 'X', 0, false), y = gen_matching(r, x, false);
     gcut_type t = gen_type_of(r, r->item[x].v);
     gcut_ref p = 0;
-    if (r->item[x].exact && gen_coin(r) && t.dtype != GCUT_bool) {
+    if (r->item[x].exact && gen_coin(r) && t.dtype != GCUT_BOOL) {
         p = gcut_b2(&r->b, GCUT_OP_lt, r->item[x].v, gcut_bconst(&r->b, r->item[x].v, 0));
     } else {
-        t.dtype = GCUT_bool;
+        t.dtype = GCUT_BOOL;
         p = gen_use(r, gen_coin(r) ? gen_leaf(r, &t) : gen_repeated(r, &t));
     }
     gcut_ref in[3] = {p, gen_use(r, x), gen_use(r, y)};

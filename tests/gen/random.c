@@ -7,13 +7,13 @@
 /* A key: a leaf, whose bound makes it an integer from 0 to 8. */
 static gcut_ref key(graph_gen *r)
 {
-    return gen_new_leaf(r, &(gcut_type){.dtype = GCUT_i64}, 0, 9);
+    return gen_new_leaf(r, &(gcut_type){.dtype = GCUT_I64}, 0, 9);
 }
 
 void make_random(graph_gen *r, gcut_op op)
 {
     static const char *const to[] = {"f32", "f64", "i64"};
-    uint32_t i = gen_value(r, GCUT_i64, 0, true), k = gen_matching(r, i, true), t = gen_draw(r, 3);
+    uint32_t i = gen_value(r, GCUT_I64, 0, true), k = gen_matching(r, i, true), t = gen_draw(r, 3);
     gcut_attr a = gcut_attr_str(gen_module_of(r), GCUT_A_dtype, to[t]);
     gcut_ref in[2] = {gen_use(r, k), gen_use(r, i)};
     gen_keep(r, gen_node(r, op, in, 2, &a, 1), t == 2 ? 0x1p63 : 1, t == 2);

@@ -40,7 +40,7 @@ static void yields(gcut_graph *body, const char *name, gcut_ref v)
 /* An integer scalar that decides: exact in every precision. */
 static gcut_ref decider(graph_gen *r)
 {
-    return gen_new_leaf(r, &(gcut_type){.dtype = GCUT_i32}, 0, 5);
+    return gen_new_leaf(r, &(gcut_type){.dtype = GCUT_I32}, 0, 5);
 }
 
 /* The type of a slice of t without that axis. */

@@ -137,7 +137,7 @@ void make_pad(graph_gen *r, gcut_op op)
     gcut_attr a[4] = {gen_dims(r, GCUT_A_low, low, t.rank), gen_dims(r, GCUT_A_high, high, t.rank)};
     uint32_t n = 2;
     if (gen_coin(r))
-        a[n++] = gcut_attr_int(GCUT_A_value, t.dtype == GCUT_bool ? gen_draw(r, 2) : gen_draw(r, 3));
+        a[n++] = gcut_attr_int(GCUT_A_value, t.dtype == GCUT_BOOL ? gen_draw(r, 2) : gen_draw(r, 3));
     if (gen_draw(r, 3)) a[n++] = gen_dims(r, GCUT_A_interior, inner, t.rank);
     gcut_ref in = gen_use(r, x);
     gen_keep(r, gen_node(r, op, &in, 1, a, n), fmax(r->item[x].mag, 2), r->item[x].exact);
@@ -190,7 +190,7 @@ static gcut_ref packed(graph_gen *r, gcut_ref mask)
 
 void make_pack_bits(graph_gen *r, gcut_op op)
 {
-    gcut_type t = gen_any_type(r, GCUT_bool, 0);
+    gcut_type t = gen_any_type(r, GCUT_BOOL, 0);
     (void)op;
     gen_add(r, packed(r, gen_use(r, gen_coin(r) ? gen_leaf(r, &t) : gen_repeated(r, &t))), 255, true);
 }
@@ -200,7 +200,7 @@ void make_pack_bits(graph_gen *r, gcut_op op)
  */
 void make_unpack_bits(graph_gen *r, gcut_op op)
 {
-    gcut_type t = gen_any_type(r, GCUT_bool, 0), u = {.dtype = GCUT_u8, .rank = 1};
+    gcut_type t = gen_any_type(r, GCUT_BOOL, 0), u = {.dtype = GCUT_U8, .rank = 1};
     gcut_module *m = gen_module_of(r);
     u.dim[0] = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, &t), 8);
     gcut_ref x = gen_coin(r) ? gen_use(r, gen_leaf(r, &u)) : packed(r, gen_use(r, gen_leaf(r, &t)));
@@ -225,7 +225,7 @@ void make_full(graph_gen *r, gcut_op op)
 {
     bool counts = op == GCUT_OP_iota;
     gcut_type t = gen_any_type(r, gen_any_dtype(r, counts ? 'N' : 'X'), counts);
-    if (counts && gcut_dtype_bytes(t.dtype) == 1) t.dtype = GCUT_i32; /* 8 bits do not count to 130 */
+    if (counts && gcut_dtype_bytes(t.dtype) == 1) t.dtype = GCUT_I32; /* 8 bits do not count to 130 */
     uint32_t axis = counts ? gen_draw(r, t.rank) : 0;
     gcut_attr a[3] = {gen_dims(r, GCUT_A_shape, t.dim, t.rank),
                       gcut_attr_str(gen_module_of(r), GCUT_A_dtype, gcut_dtype_name(t.dtype)),

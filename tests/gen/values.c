@@ -112,7 +112,7 @@ uint32_t gen_add(graph_gen *r, gcut_ref v, double mag, bool exact)
 /* The same, brought back to a moderate size first. */
 uint32_t gen_keep(graph_gen *r, gcut_ref v, double mag, bool exact)
 {
-    if (gen_type_of(r, v).dtype != GCUT_bool && !gen_is_real(r, v) && mag > 1e6)
+    if (gen_type_of(r, v).dtype != GCUT_BOOL && !gen_is_real(r, v) && mag > 1e6)
         return gen_add(r, gcut_b2(&r->b, GCUT_OP_mod, v, gcut_bconst(&r->b, v, 16)), 16, true);
     if (!gen_is_real(r, v) || mag <= 4) return gen_add(r, v, mag, exact);
     v = gcut_bscale(&r->b, v, ldexp(1, -ilogb(mag)));
@@ -150,20 +150,20 @@ uint32_t gen_leaf(graph_gen *r, const gcut_type *t)
 {
     gcut_dtype d = t->dtype;
     if (gcut_dtype_is_float(d)) return gen_add(r, gen_new_leaf(r, t, 0, 0), 1, true);
-    return gen_add(r, gen_new_leaf(r, t, d == GCUT_bool || d == GCUT_u8 ? 0 : -8, d == GCUT_bool ? 2 : 9), 9,
+    return gen_add(r, gen_new_leaf(r, t, d == GCUT_BOOL || d == GCUT_U8 ? 0 : -8, d == GCUT_BOOL ? 2 : 9), 9,
                    true);
 }
 
 static gcut_dtype any_int(graph_gen *r)
 {
-    static const gcut_dtype ints[] = {GCUT_i32, GCUT_i64, GCUT_i32, GCUT_i64, GCUT_i8, GCUT_i16, GCUT_u8};
+    static const gcut_dtype ints[] = {GCUT_I32, GCUT_I64, GCUT_I32, GCUT_I64, GCUT_I8, GCUT_I16, GCUT_U8};
     return ints[gen_draw(r, 7)];
 }
 
 gcut_dtype gen_any_real(graph_gen *r)
 {
     if (gen_draw(r, 8)) return r->half;
-    return r->half != r->real || r->real == GCUT_f64 ? GCUT_f32 : GCUT_f64;
+    return r->half != r->real || r->real == GCUT_F64 ? GCUT_F32 : GCUT_F64;
 }
 
 /* A dtype that fits the op table's letter. */
@@ -173,9 +173,9 @@ gcut_dtype gen_any_dtype(graph_gen *r, char letter)
     switch (letter) {
     case 'F': return gen_any_real(r);
     case 'N': return k < 17 ? gen_any_real(r) : any_int(r);
-    case 'B': return k < 12 ? GCUT_bool : any_int(r);
+    case 'B': return k < 12 ? GCUT_BOOL : any_int(r);
     case 'I': return any_int(r);
-    default: return k < 15 ? gen_any_real(r) : k < 18 ? any_int(r) : GCUT_bool;
+    default: return k < 15 ? gen_any_real(r) : k < 18 ? any_int(r) : GCUT_BOOL;
     }
 }
 
@@ -233,7 +233,7 @@ uint32_t gen_matching(graph_gen *r, uint32_t i, bool exact)
     case 2:
     case 3: return gen_repeated(r, &t);
     case 4:
-        return gen_add(r, gcut_bconst(&r->b, r->item[i].v, gen_draw(r, t.dtype == GCUT_bool ? 2 : 3)), 2,
+        return gen_add(r, gcut_bconst(&r->b, r->item[i].v, gen_draw(r, t.dtype == GCUT_BOOL ? 2 : 3)), 2,
                        true);
     default: break;
     }

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One function for each op, written by tests/test_ops_header.c from graph/ops.def: do not edit.
+ *
+ * gcut_exp(x) is gcut_exp_at with the caller's file and line.  Attributes are parameters; those with a
+ * default are last and may be left out: gcut_gelu(x), gcut_gelu(x, "tanh").  Where there are several they
+ * are one struct, whose zeros are the defaults: gcut_cross_entropy(z, t),
+ * gcut_cross_entropy(z, t, (gcut_cross_entropy_options){.smooth = 0.1}).
+ *
+ * Axes below 0 count from the last.  Operands of elementwise ops are broadcast as in NumPy, except that a
+ * symbol never broadcasts.  Reductions over no axes are over all: gcut_sum(x); gcut_sum(x, 0, 2);
+ * gcut_sum_keep(x, -1) keeps the axis, with size 1.  gcut_reshape(x, N, -1) infers one size.
+ * Values drawn from one key and of one shape are the same: a graph that draws twice splits its key.
+ *
+ * Each returns a null value when it fails, or is given one: see gcut_val. */
+#ifndef GRADCUT_OPS_H
+#define GRADCUT_OPS_H
+
+#include "gradcut/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+
+/* neg: -x */
+GCUT_API gcut_val gcut_neg_at(gcut_here at, gcut_val x);
+#define gcut_neg(...) gcut_neg_at(GCUT_HERE, __VA_ARGS__)
+
+/* abs: |x| */
+GCUT_API gcut_val gcut_abs_at(gcut_here at, gcut_val x);
+#define gcut_abs(...) gcut_abs_at(GCUT_HERE, __VA_ARGS__)
+
+/* sign: -1, 0 or 1; NaN stays NaN */
+GCUT_API gcut_val gcut_sign_at(gcut_here at, gcut_val x);
+#define gcut_sign(...) gcut_sign_at(GCUT_HERE, __VA_ARGS__)
+
+/* exp: e^x */
+GCUT_API gcut_val gcut_exp_at(gcut_here at, gcut_val x);
+#define gcut_exp(...) gcut_exp_at(GCUT_HERE, __VA_ARGS__)
+
+/* expm1: e^x - 1, accurate near 0 */
+GCUT_API gcut_val gcut_expm1_at(gcut_here at, gcut_val x);
+#define gcut_expm1(...) gcut_expm1_at(GCUT_HERE, __VA_ARGS__)
+
+/* log: natural logarithm */
+GCUT_API gcut_val gcut_log_at(gcut_here at, gcut_val x);
+#define gcut_log(...) gcut_log_at(GCUT_HERE, __VA_ARGS__)
+
+/* log1p: log(1 + x), accurate near 0 */
+GCUT_API gcut_val gcut_log1p_at(gcut_here at, gcut_val x);
+#define gcut_log1p(...) gcut_log1p_at(GCUT_HERE, __VA_ARGS__)
+
+/* sqrt: square root */
+GCUT_API gcut_val gcut_sqrt_at(gcut_here at, gcut_val x);
+#define gcut_sqrt(...) gcut_sqrt_at(GCUT_HERE, __VA_ARGS__)
+
+/* rsqrt: 1 / sqrt(x) */
+GCUT_API gcut_val gcut_rsqrt_at(gcut_here at, gcut_val x);
+#define gcut_rsqrt(...) gcut_rsqrt_at(GCUT_HERE, __VA_ARGS__)
+
+/* sin: sine */
+GCUT_API gcut_val gcut_sin_at(gcut_here at, gcut_val x);
+#define gcut_sin(...) gcut_sin_at(GCUT_HERE, __VA_ARGS__)
+
+/* cos: cosine */
+GCUT_API gcut_val gcut_cos_at(gcut_here at, gcut_val x);
+#define gcut_cos(...) gcut_cos_at(GCUT_HERE, __VA_ARGS__)
+
+/* tanh: hyperbolic tangent */
+GCUT_API gcut_val gcut_tanh_at(gcut_here at, gcut_val x);
+#define gcut_tanh(...) gcut_tanh_at(GCUT_HERE, __VA_ARGS__)
+
+/* sigmoid: 1 / (1 + e^-x) */
+GCUT_API gcut_val gcut_sigmoid_at(gcut_here at, gcut_val x);
+#define gcut_sigmoid(...) gcut_sigmoid_at(GCUT_HERE, __VA_ARGS__)
+
+/* erf: error function */
+GCUT_API gcut_val gcut_erf_at(gcut_here at, gcut_val x);
+#define gcut_erf(...) gcut_erf_at(GCUT_HERE, __VA_ARGS__)
+
+/* relu: max(x, 0); derivative 0 at 0 */
+GCUT_API gcut_val gcut_relu_at(gcut_here at, gcut_val x);
+#define gcut_relu(...) gcut_relu_at(GCUT_HERE, __VA_ARGS__)
+
+/* gelu: x * Phi(x), or its tanh approximation */
+GCUT_API gcut_val gcut_gelu_at(gcut_here at, gcut_val x, const char *approx GCUT_ELSE_("none"));
+#ifdef __cplusplus
+#define gcut_gelu(...) gcut_gelu_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_gelu(...) gcut_gelu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(const char *, "none", GCUT_AFTER_1_(__VA_ARGS__, )))
+#endif
+
+/* silu: x * sigmoid(x) */
+GCUT_API gcut_val gcut_silu_at(gcut_here at, gcut_val x);
+#define gcut_silu(...) gcut_silu_at(GCUT_HERE, __VA_ARGS__)
+
+/* softplus: log(1 + e^x) */
+GCUT_API gcut_val gcut_softplus_at(gcut_here at, gcut_val x);
+#define gcut_softplus(...) gcut_softplus_at(GCUT_HERE, __VA_ARGS__)
+
+/* elu: x > 0 ? x : alpha (e^x - 1); derivative alpha at 0 */
+GCUT_API gcut_val gcut_elu_at(gcut_here at, gcut_val x, double alpha GCUT_ELSE_(1));
+#ifdef __cplusplus
+#define gcut_elu(...) gcut_elu_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_elu(...) gcut_elu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 1, GCUT_AFTER_1_(__VA_ARGS__, )))
+#endif
+
+/* leaky_relu: x > 0 ? x : slope x; derivative slope at 0 */
+GCUT_API gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope GCUT_ELSE_(0.01));
+#ifdef __cplusplus
+#define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_leaky_relu(...) gcut_leaky_relu_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, ), GCUT_LAST_(double , 0.01, GCUT_AFTER_1_(__VA_ARGS__, )))
+#endif
+
+/* hardsigmoid: x / 6 + 1 / 2 in -3 < x < 3, 0 or 1 outside; derivative 0 at -3 and 3 */
+GCUT_API gcut_val gcut_hardsigmoid_at(gcut_here at, gcut_val x);
+#define gcut_hardsigmoid(...) gcut_hardsigmoid_at(GCUT_HERE, __VA_ARGS__)
+
+/* hardswish: x hardsigmoid(x), 0 at -inf; derivative 0 at -3, 1 at 3 */
+GCUT_API gcut_val gcut_hardswish_at(gcut_here at, gcut_val x);
+#define gcut_hardswish(...) gcut_hardswish_at(GCUT_HERE, __VA_ARGS__)
+
+/* mish: x tanh(softplus(x)) */
+GCUT_API gcut_val gcut_mish_at(gcut_here at, gcut_val x);
+#define gcut_mish(...) gcut_mish_at(GCUT_HERE, __VA_ARGS__)
+
+/* tan: sin x / cos x */
+GCUT_API gcut_val gcut_tan_at(gcut_here at, gcut_val x);
+#define gcut_tan(...) gcut_tan_at(GCUT_HERE, __VA_ARGS__)
+
+/* floor: largest integer <= x */
+GCUT_API gcut_val gcut_floor_at(gcut_here at, gcut_val x);
+#define gcut_floor(...) gcut_floor_at(GCUT_HERE, __VA_ARGS__)
+
+/* ceil: smallest integer >= x */
+GCUT_API gcut_val gcut_ceil_at(gcut_here at, gcut_val x);
+#define gcut_ceil(...) gcut_ceil_at(GCUT_HERE, __VA_ARGS__)
+
+/* round: nearest integer, ties to even */
+GCUT_API gcut_val gcut_round_at(gcut_here at, gcut_val x);
+#define gcut_round(...) gcut_round_at(GCUT_HERE, __VA_ARGS__)
+
+/* not: logical (bool) or bitwise (int) complement */
+GCUT_API gcut_val gcut_not_at(gcut_here at, gcut_val x);
+#define gcut_not(...) gcut_not_at(GCUT_HERE, __VA_ARGS__)
+
+/* isnan: is it NaN */
+GCUT_API gcut_val gcut_isnan_at(gcut_here at, gcut_val x);
+#define gcut_isnan(...) gcut_isnan_at(GCUT_HERE, __VA_ARGS__)
+
+/* cast: value in another dtype */
+GCUT_API gcut_val gcut_cast_at(gcut_here at, gcut_val x, gcut_dtype to);
+#define gcut_cast(...) gcut_cast_at(GCUT_HERE, __VA_ARGS__)
+
+/* stop_gradient: x, with derivative 0 */
+GCUT_API gcut_val gcut_stop_gradient_at(gcut_here at, gcut_val x);
+#define gcut_stop_gradient(...) gcut_stop_gradient_at(GCUT_HERE, __VA_ARGS__)
+
+/* add: a + b */
+GCUT_API gcut_val gcut_add_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_add(...) gcut_add_at(GCUT_HERE, __VA_ARGS__)
+
+/* sub: a - b */
+GCUT_API gcut_val gcut_sub_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_sub(...) gcut_sub_at(GCUT_HERE, __VA_ARGS__)
+
+/* mul: a * b */
+GCUT_API gcut_val gcut_mul_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_mul(...) gcut_mul_at(GCUT_HERE, __VA_ARGS__)
+
+/* div: a / b; integers floor */
+GCUT_API gcut_val gcut_div_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_div(...) gcut_div_at(GCUT_HERE, __VA_ARGS__)
+
+/* pow: a^b */
+GCUT_API gcut_val gcut_pow_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_pow(...) gcut_pow_at(GCUT_HERE, __VA_ARGS__)
+
+/* max: larger; NaN wins; a tie shares the derivative */
+GCUT_API gcut_val gcut_max_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_max(...) gcut_max_at(GCUT_HERE, __VA_ARGS__)
+
+/* min: smaller; NaN wins; a tie shares the derivative */
+GCUT_API gcut_val gcut_min_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_min(...) gcut_min_at(GCUT_HERE, __VA_ARGS__)
+
+/* mod: a - floor(a / b) * b */
+GCUT_API gcut_val gcut_mod_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_mod(...) gcut_mod_at(GCUT_HERE, __VA_ARGS__)
+
+/* and: logical or bitwise and */
+GCUT_API gcut_val gcut_and_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_and(...) gcut_and_at(GCUT_HERE, __VA_ARGS__)
+
+/* or: logical or bitwise or */
+GCUT_API gcut_val gcut_or_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_or(...) gcut_or_at(GCUT_HERE, __VA_ARGS__)
+
+/* xor: logical or bitwise exclusive or */
+GCUT_API gcut_val gcut_xor_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_xor(...) gcut_xor_at(GCUT_HERE, __VA_ARGS__)
+
+/* eq: a == b */
+GCUT_API gcut_val gcut_eq_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_eq(...) gcut_eq_at(GCUT_HERE, __VA_ARGS__)
+
+/* ne: a != b */
+GCUT_API gcut_val gcut_ne_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_ne(...) gcut_ne_at(GCUT_HERE, __VA_ARGS__)
+
+/* lt: a < b */
+GCUT_API gcut_val gcut_lt_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_lt(...) gcut_lt_at(GCUT_HERE, __VA_ARGS__)
+
+/* le: a <= b */
+GCUT_API gcut_val gcut_le_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_le(...) gcut_le_at(GCUT_HERE, __VA_ARGS__)
+
+/* gt: a > b */
+GCUT_API gcut_val gcut_gt_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_gt(...) gcut_gt_at(GCUT_HERE, __VA_ARGS__)
+
+/* ge: a >= b */
+GCUT_API gcut_val gcut_ge_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_ge(...) gcut_ge_at(GCUT_HERE, __VA_ARGS__)
+
+/* select: p ? a : b, elementwise */
+GCUT_API gcut_val gcut_select_at(gcut_here at, gcut_val p, gcut_val a, gcut_val b);
+#define gcut_select(...) gcut_select_at(GCUT_HERE, __VA_ARGS__)
+
+/* clamp: min(max(x, lo), hi); derivative passes at the bounds */
+GCUT_API gcut_val gcut_clamp_at(gcut_here at, gcut_val x, double lo, double hi);
+#define gcut_clamp(...) gcut_clamp_at(GCUT_HERE, __VA_ARGS__)
+
+/* reshape: same elements, another shape, row-major */
+GCUT_API gcut_val gcut_reshape_at(gcut_here at, gcut_val x, gcut_shape shape);
+#define gcut_reshape(...) gcut_reshape_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
+
+/* transpose: result axis k is operand axis perm[k] */
+GCUT_API gcut_val gcut_transpose_at(gcut_here at, gcut_val x, gcut_shape perm);
+#define gcut_transpose(...) gcut_transpose_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
+
+/* broadcast: operand axis k lands on result axis axes[k]; others repeat */
+GCUT_API gcut_val gcut_broadcast_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_shape axes);
+#define gcut_broadcast(...) gcut_broadcast_at(GCUT_HERE, __VA_ARGS__)
+
+/* slice: elements start, start+step, … below limit */
+GCUT_API gcut_val gcut_slice_all_at(gcut_here at, gcut_val x, gcut_shape start, gcut_shape limit, gcut_shape step GCUT_ELSE_(gcut_shape()));
+#ifdef __cplusplus
+#define gcut_slice_all(...) gcut_slice_all_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_slice_all(...) gcut_slice_all_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_shape , {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
+#endif
+
+/* pad: surround, and space out by interior, with value */
+typedef struct gcut_pad_options {
+    double value;
+    gcut_shape interior; /* 0 = not given */
+} gcut_pad_options;
+GCUT_API gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high, gcut_pad_options how GCUT_ELSE_(gcut_pad_options()));
+#ifdef __cplusplus
+#define gcut_pad(...) gcut_pad_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_pad(...) gcut_pad_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_pad_options, {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
+#endif
+
+/* flip: reverse along axes */
+GCUT_API gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes);
+#define gcut_flip(...) gcut_flip_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)))
+
+/* dim: the size as an i64 scalar */
+GCUT_API gcut_val gcut_dim_of_at(gcut_here at, gcut_graph *g, gcut_dim of);
+#define gcut_dim_of(...) gcut_dim_of_at(GCUT_HERE, __VA_ARGS__)
+
+/* full: every element is value */
+GCUT_API gcut_val gcut_full_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, gcut_shape shape, double value);
+#define gcut_full(...) gcut_full_at(GCUT_HERE, __VA_ARGS__)
+
+/* iota: the element's index along axis */
+GCUT_API gcut_val gcut_iota_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, gcut_shape shape, int axis);
+#define gcut_iota(...) gcut_iota_at(GCUT_HERE, __VA_ARGS__)
+
+/* sum: sum over axes */
+GCUT_API gcut_val gcut_sum_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
+#define gcut_sum(...) gcut_sum_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
+#define gcut_sum_keep(...) gcut_sum_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
+
+/* mean: sum over axes divided by their size */
+GCUT_API gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
+#define gcut_mean(...) gcut_mean_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
+#define gcut_mean_keep(...) gcut_mean_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
+
+/* max_reduce: largest over axes; NaN wins; ties share the derivative */
+GCUT_API gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
+#define gcut_max_reduce(...) gcut_max_reduce_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
+#define gcut_max_reduce_keep(...) gcut_max_reduce_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
+
+/* min_reduce: smallest over axes; NaN wins; ties share the derivative */
+GCUT_API gcut_val gcut_min_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
+#define gcut_min_reduce(...) gcut_min_reduce_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
+#define gcut_min_reduce_keep(...) gcut_min_reduce_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
+
+/* prod: product over axes */
+GCUT_API gcut_val gcut_prod_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
+#define gcut_prod(...) gcut_prod_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
+#define gcut_prod_keep(...) gcut_prod_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
+
+/* argmax: index of the first largest element along axis; NaN wins */
+GCUT_API gcut_val gcut_argmax_at(gcut_here at, gcut_val x, int axis);
+#define gcut_argmax(...) gcut_argmax_at(GCUT_HERE, __VA_ARGS__)
+
+/* argmin: index of the first smallest element along axis; NaN wins */
+GCUT_API gcut_val gcut_argmin_at(gcut_here at, gcut_val x, int axis);
+#define gcut_argmin(...) gcut_argmin_at(GCUT_HERE, __VA_ARGS__)
+
+/* cumsum: sum of the elements up to each along axis, or from it on if reverse */
+GCUT_API gcut_val gcut_cumsum_at(gcut_here at, gcut_val x, int axis, bool reverse GCUT_ELSE_(false));
+#ifdef __cplusplus
+#define gcut_cumsum(...) gcut_cumsum_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_cumsum(...) gcut_cumsum_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* cumprod: product of the elements up to each along axis, or from it on if reverse; takes n^2 steps, and n^3 backwards */
+GCUT_API gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool reverse GCUT_ELSE_(false));
+#ifdef __cplusplus
+#define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_cumprod(...) gcut_cumprod_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(bool , false, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* take: rows of x along axis at the indices i: result shape x[:axis] + i + x[axis+1:] */
+GCUT_API gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis);
+#define gcut_take(...) gcut_take_at(GCUT_HERE, __VA_ARGS__)
+
+/* pick: one element of x along axis for each index: i has x's shape without axis */
+GCUT_API gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis);
+#define gcut_pick(...) gcut_pick_at(GCUT_HERE, __VA_ARGS__)
+
+/* bounded: the index itself; one outside of 0 <= i < of is reported, with its source line */
+GCUT_API gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of);
+#define gcut_bounded(...) gcut_bounded_at(GCUT_HERE, __VA_ARGS__)
+
+/* scatter_add: x with u added at the indices i along axis: the transpose of take */
+GCUT_API gcut_val gcut_scatter_add_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis);
+#define gcut_scatter_add(...) gcut_scatter_add_at(GCUT_HERE, __VA_ARGS__)
+
+/* softmax: exp(x - max) / sum exp(x - max) along axis */
+GCUT_API gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis);
+#define gcut_softmax(...) gcut_softmax_at(GCUT_HERE, __VA_ARGS__)
+
+/* log_softmax: x - logsumexp(x) along axis */
+GCUT_API gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis);
+#define gcut_log_softmax(...) gcut_log_softmax_at(GCUT_HERE, __VA_ARGS__)
+
+/* logsumexp: log sum exp over axes, stable */
+GCUT_API gcut_val gcut_logsumexp_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep);
+#define gcut_logsumexp(...) gcut_logsumexp_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), false)
+#define gcut_logsumexp_keep(...) gcut_logsumexp_at(GCUT_HERE, GCUT_FIRST_1_(__VA_ARGS__, 0), GCUT_BEFORE_LAST_(GCUT_AFTER_1_(__VA_ARGS__, 0)), true)
+
+/* layer_norm: (x - mean) / sqrt(var + eps) * g + b over the last axis */
+GCUT_API gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
+#define gcut_layer_norm(...) gcut_layer_norm_at(GCUT_HERE, __VA_ARGS__)
+
+/* rms_norm: x / sqrt(mean x^2 + eps) * g over the last axis */
+GCUT_API gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps);
+#define gcut_rms_norm(...) gcut_rms_norm_at(GCUT_HERE, __VA_ARGS__)
+
+/* group_norm: (x - mean) / sqrt(var + eps) * g + b over groups of channels of each sample */
+GCUT_API gcut_val gcut_group_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_dim groups, double eps);
+#define gcut_group_norm(...) gcut_group_norm_at(GCUT_HERE, __VA_ARGS__)
+
+/* instance_norm: (x - mean) / sqrt(var + eps) * g + b over each channel of each sample */
+GCUT_API gcut_val gcut_instance_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps);
+#define gcut_instance_norm(...) gcut_instance_norm_at(GCUT_HERE, __VA_ARGS__)
+
+/* cross_entropy: mean over the rows not ignored of -log softmax(logits)[label] */
+typedef struct gcut_cross_entropy_options {
+    double ignore; /* 0 = -100; GCUT_ZERO = 0 */
+    double smooth;
+} gcut_cross_entropy_options;
+GCUT_API gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels, gcut_cross_entropy_options how GCUT_ELSE_(gcut_cross_entropy_options()));
+#ifdef __cplusplus
+#define gcut_cross_entropy(...) gcut_cross_entropy_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_cross_entropy(...) gcut_cross_entropy_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(gcut_cross_entropy_options, {0}, GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* mse: mean of (a - b)^2 */
+GCUT_API gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b);
+#define gcut_mse(...) gcut_mse_at(GCUT_HERE, __VA_ARGS__)
+
+/* attention: softmax(q k' scale + bias) v; q [B,H,T,D], k v [B,G,S,D], G divides H */
+typedef struct gcut_attention_options {
+    bool causal;
+    double scale; /* 0 = not given */
+    gcut_val bias; /* {0} = not given */
+} gcut_attention_options;
+GCUT_API gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcut_attention_options how GCUT_ELSE_(gcut_attention_options()));
+#ifdef __cplusplus
+#define gcut_attention(...) gcut_attention_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_attention(...) gcut_attention_at(GCUT_HERE, GCUT_FIRST_3_(__VA_ARGS__, ), GCUT_LAST_(gcut_attention_options, {0}, GCUT_AFTER_3_(__VA_ARGS__, )))
+#endif
+
+/* upsample: [N, C, H, W] enlarged by two whole factors: each pixel repeated, or "bilinear" between centres */
+GCUT_API gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, const char *mode GCUT_ELSE_("nearest"));
+#ifdef __cplusplus
+#define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, __VA_ARGS__)
+#else
+#define gcut_upsample(...) gcut_upsample_at(GCUT_HERE, GCUT_FIRST_2_(__VA_ARGS__, ), GCUT_LAST_(const char *, "nearest", GCUT_AFTER_2_(__VA_ARGS__, )))
+#endif
+
+/* random: bits of Threefry-2x32 of the counter i under the key: f32, f64 in [0, 1); i64 all of them */
+GCUT_API gcut_val gcut_random_at(gcut_here at, gcut_val key, gcut_val counter, gcut_dtype dtype);
+#define gcut_random(...) gcut_random_at(GCUT_HERE, __VA_ARGS__)
+
+/* uniform: uniform in [lo, hi) */
+GCUT_API gcut_val gcut_uniform_at(gcut_here at, gcut_val key, gcut_dtype dtype, gcut_shape shape, double lo, double hi);
+#define gcut_uniform(...) gcut_uniform_at(GCUT_HERE, __VA_ARGS__)
+
+/* normal: normally distributed */
+GCUT_API gcut_val gcut_normal_at(gcut_here at, gcut_val key, gcut_dtype dtype, gcut_shape shape, double mean, double std);
+#define gcut_normal(...) gcut_normal_at(GCUT_HERE, __VA_ARGS__)
+
+/* key_split: n keys of one */
+GCUT_API gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n);
+#define gcut_key_split(...) gcut_key_split_at(GCUT_HERE, __VA_ARGS__)
+
+/* dropout: x / (1 - p), or 0 with probability p */
+GCUT_API gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p);
+#define gcut_dropout(...) gcut_dropout_at(GCUT_HERE, __VA_ARGS__)
+
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

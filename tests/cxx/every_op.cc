@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The builder from C++17: every function of tests/every_op.h, and the text of a small model made with them.
+ */
+#include <cstdio>
+#include <cstring>
+
+#include "every_op.h"
+
+static int failures;
+
+static void check(void *user, gcut_val made, const char *op, const gcut_val *, int, const char *)
+{
+    if (made.id) return;
+    std::fprintf(stderr, "%s: %s\n", op, gcut_last_error(static_cast<gcut_ctx *>(user)));
+    failures++;
+}
+
+/* What the text IR has to show, in its order. */
+static const char *const lines[] = {"%x: f32[N, 8]", "matmul(%x, %w)", "broadcast(%b, shape=[N, 4], axes=[1])",
+                                    "%hidden: f32[N, 4] = gelu(", "axes=[1]", "reshape("};
+
+int main()
+{
+    gcut_ctx *ctx = gcut_ctx_new(nullptr);
+    gcut_graph *all = gcut_graph_new(ctx, "all"), *g = gcut_graph_new(ctx, "model");
+    every_op(all, check, ctx);
+
+    gcut_dim N = gcut_dim_sym(g, "N", 1, GCUT_DIM_MAX);
+    size_t width = 8; /* sizes of any integer type */
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(N, width));
+    gcut_val w = gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(width, 4)), b = gcut_param(g, "b", GCUT_F32, GCUT_SHAPE(4));
+    gcut_val h = gcut_name(gcut_gelu(gcut_add(gcut_matmul(x, w), b)), "hidden");
+    gcut_val y = gcut_einsum("nk,nk->n", h, h);
+    gcut_val s = gcut_add(gcut_mean(y), gcut_sum(gcut_reshape(gcut_max_reduce(h, 1), -1, 1), 0, 1));
+    gcut_output(g, "loss", s);
+    const char *text = gcut_show(g, nullptr, GCUT_STAGE_PRIMAL, false), *at = text;
+    for (size_t i = 0; text && i < sizeof lines / sizeof *lines; i++) {
+        at = std::strstr(at, lines[i]);
+        if (at) continue;
+        std::fprintf(stderr, "'%s' is not in:\n%s", lines[i], text);
+        failures++;
+        break;
+    }
+    if (!text || !gcut_graph_ok(all)) std::fprintf(stderr, "%s\n", gcut_last_error(ctx)), failures++;
+    gcut_ctx_free(ctx);
+    return failures != 0;
+}
