@@ -45,6 +45,13 @@ fi
 if [ -n "$CXX" ]; then
     consume stranger_cxx
     stranger_cxx/build/train || fail "the C++ program"
+    (PATH=$prefix/bin:$PATH && stranger_cxx/build/graph) || fail "the C++ program that builds a graph"
+    # The headers are C++17 to the other compiler too.
+    for other in g++ clang++; do
+        command -v $other >/dev/null || continue
+        quietly $other -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$prefix/include" \
+            stranger_cxx/graph.cpp
+    done
 fi
 
 # pkg-config
@@ -62,4 +69,8 @@ if [ -n "$CXX" ]; then
     # shellcheck disable=SC2046
     quietly "$CXX" -std=c++17 -I. stranger_cxx/train.cpp net_step.o $(pkg-config --cflags --libs gradcut_rt) -o train_cxx
     LD_LIBRARY_PATH=$prefix/$LIBDIR ./train_cxx || fail "the C++ program of pkg-config"
+    # shellcheck disable=SC2046
+    quietly "$CXX" -std=c++17 stranger_cxx/graph.cpp $(pkg-config --cflags --libs gradcut) -o graph_cxx
+    (PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/$LIBDIR && export PATH LD_LIBRARY_PATH && ./graph_cxx) ||
+        fail "the C++ program of pkg-config that builds a graph"
 fi
