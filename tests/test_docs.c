@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pages of doc/ against the code: doc/ops.md is what the op table says (GCUT_BLESS=1 rewrites it), every
- * graph printed in a page is read, and every C program printed there compiles.
+ * README.md and the pages of doc/ against the code: doc/ops.md is what the op table says (GCUT_BLESS=1
+ * rewrites it), every graph printed in a page is read, and every C program printed there compiles.
  *
  * A fenced block says in its first line what is to become of it:
  *
@@ -9,7 +9,7 @@
  *   gcut canonical   and is its own canonical text
  *   gcut wrong       is refused; the next block of kind `text` is the diagnostics
  *   gcut NAME [OPTIMIZER]   and is the model of the C programs after it, emitted as NAME.c and NAME.h
- *   c                a C program that includes NAME.h: compiles without a warning
+ *   c                a C program, which may include NAME.h: compiles without a warning
  */
 #include "harness.h"
 
@@ -413,7 +413,7 @@ static void read_page(void *arg)
     reading *r = arg;
     size_t n;
     const char *at = gcut_file_read(
-        r->env->arena, gcut_printf(r->env->arena, "%s/doc/%s", GCUT_SOURCE_DIR, r->page), 1 << 20, &n);
+        r->env->arena, gcut_printf(r->env->arena, "%s/%s", GCUT_SOURCE_DIR, r->page), 1 << 20, &n);
     char folder[] = "/tmp/gradcut-docs-XXXXXX";
     assert_non_null(mkdtemp(folder));
     while (next_block(r->env->arena, &at, &r->b)) {
@@ -442,7 +442,8 @@ static void examples_are_read(void **state)
     static const struct {
         const char *page;
         uint32_t graphs, programs; /* at least */
-    } pages[] = {{"ir.md", 5, 0}, {"partition.md", 2, 0}, {"kernels.md", 1, 1}};
+    } pages[] = {
+        {"README.md", 0, 2}, {"doc/ir.md", 5, 0}, {"doc/partition.md", 2, 0}, {"doc/kernels.md", 1, 1}};
     gcut_env *env = *state;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         reading r = {.env = env, .page = pages[i].page};

@@ -12,19 +12,9 @@ ln -s "$BUILD" build
 cp "$here/net.gcut" model.gcut
 export PATH="$prefix/bin:$PATH" PKG_CONFIG_PATH="$prefix/$LIBDIR/pkgconfig"
 
-cat >train.c <<'END'
-#include <gradcut/gradcut.h>
-#include <stdio.h>
-
-int main(void)
-{
-    gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_step *step = gcut_compile(gcut_load(ctx, "model.gcut", NULL), NULL);
-    if (!step) fprintf(stderr, "%s\n", gcut_last_error(ctx));
-    gcut_ctx_free(ctx);
-    return !step;
-}
-END
+# The first program that README.md prints.
+sed -n '/^```c$/,/^```$/p' "$SOURCE/README.md" | sed -e 1d -e '/^```$/q' | sed '$d' >train.c
+grep -q '^int main' train.c || fail "README.md has no program"
 cat >main.c <<'END'
 #include "step.h"
 
