@@ -29,6 +29,10 @@ void gcut_cli_help_command(FILE *out, const gcut_command *cmd);
 /* The word of the list that a typing mistake most likely meant; NULL when none is near. */
 const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n);
 
+/* completion.c.  The completion script of a shell (bash, zsh or fish); an exit code, after a sentence when it
+ * is not 0. */
+int gcut_cli_completion(FILE *out, const char *shell);
+
 /* a, b and c in one string from malloc; NULL after a sentence. */
 char *gcut_cli_join(const char *a, const char *b, const char *c);
 

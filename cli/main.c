@@ -109,12 +109,15 @@ static const gcut_command *find_command(const char *name)
     return NULL;
 }
 
-static int help(const char *about)
+/* Of `gradcut help`: a command, or --completion and a shell, or nothing. */
+static int help(char **argv)
 {
+    const char *about = argv[0];
     if (!about) {
         gcut_cli_help(stdout);
         return EXIT_FINE;
     }
+    if (!strcmp(about, "--completion")) return gcut_cli_completion(stdout, argv[1]);
     const gcut_command *cmd = find_command(about);
     if (!cmd) return EXIT_USAGE;
     gcut_cli_help_command(stdout, cmd);
@@ -128,8 +131,8 @@ static int dispatch(int argc, char **argv)
         return EXIT_USAGE;
     }
     const char *word = argv[1];
-    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return help(NULL);
-    if (!strcmp(word, "help")) return help(argv[2]);
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return help(argv + argc);
+    if (!strcmp(word, "help")) return help(argv + 2);
     if (!strcmp(word, "--version")) {
         printf("gradcut %s\n", gcut_version());
         return EXIT_FINE;

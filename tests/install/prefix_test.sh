@@ -12,7 +12,8 @@ esac
 unset GRADCUT_INCLUDE_DIR GRADCUT_RT_LIBRARY GRADCUT_BLIS_LIBRARY
 
 [ "$("$prefix/bin/gradcut" --version)" ] || fail "the command does not run"
-for file in share/man/man1/gradcut.1 share/doc/gradcut/copyright share/doc/libgradcut-rt-dev/copyright; do
+for file in share/man/man1/gradcut.1 share/doc/gradcut/copyright share/doc/libgradcut-rt-dev/copyright \
+    share/bash-completion/completions/gradcut share/zsh/site-functions/_gradcut share/fish/vendor_completions.d/gradcut.fish; do
     [ -s "$prefix/$file" ] || fail "no $file"
 done
 # The installed command finds what its steps need.

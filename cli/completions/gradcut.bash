@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Written by `gradcut help --completion bash`; tests/test_completion.c compares.
+
+# Sets COMPREPLY to what `compgen` with these options says of the word at the cursor.
+_gradcut_reply()
+{
+    [[ $1 == -W ]] || compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen "$@" -- "$cur")
+}
+
+_gradcut()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' files=''
+    local commands='check show grad plan saved why diff frontier compile run bench crosscheck gradcheck ops cache calibrate'
+    COMPREPLY=()
+    case $COMP_CWORD:${COMP_WORDS[1]} in
+    1:*) _gradcut_reply -W "$commands help --help --version"; return ;;
+    2:help) _gradcut_reply -W "$commands"; return ;;
+    esac
+    # The '=' of --name=value is a word of its own; that of NAME=VALUE belongs to a value.
+    if [[ $cur == '=' ]]; then
+        cur=''
+    elif [[ $prev == '=' ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+        [[ $prev == -* ]] || return
+    fi
+    case $prev in
+    --wrt) return ;;
+    --loss) return ;;
+    --optimizer) return ;;
+    --policy) _gradcut_reply -W 'mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only'; return ;;
+    --lambda) return ;;
+    --budget) return ;;
+    --saved-budget) return ;;
+    --plan) _gradcut_reply -f; return ;;
+    --save-dtype) _gradcut_reply -W 'bf16'; return ;;
+    --machine) _gradcut_reply -f; return ;;
+    --at) return ;;
+    --save) return ;;
+    --recompute) return ;;
+    --threads) return ;;
+    --dump) _gradcut_reply -d; return ;;
+    --seed) return ;;
+    --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
+    --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
+    --in) return ;;
+    --steps) return ;;
+    --out) _gradcut_reply -d; return ;;
+    --tol) return ;;
+    --rounds) return ;;
+    --points) return ;;
+    --svg) _gradcut_reply -f; return ;;
+    -o | --output) _gradcut_reply -f; return ;;
+    --seconds) return ;;
+    --model) _gradcut_reply -f; return ;;
+    esac
+    case ${COMP_WORDS[1]} in
+    check) files='*.gcut' options='--json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --stage --no-loc --json --help -h' ;;
+    grad) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --no-loc --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --symbolic --output -o --json --help -h' ;;
+    saved) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --symbolic --json --help -h' ;;
+    why) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --json --help -h' ;;
+    diff) files='*.json' options='--json --help -h' ;;
+    frontier) files='*.gcut' options='--wrt --loss --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
+    compile) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --output -o --shared --json --help -h' ;;
+    run) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --keep-grads --in --steps --out --json --help -h' ;;
+    bench) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --keep-grads --in --steps --json --help -h' ;;
+    crosscheck) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --keep-grads --in --tol --json --help -h' ;;
+    gradcheck) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --in --tol --json --help -h' ;;
+    ops) files='' options='--model --json --help -h' ;;
+    cache) files='' options='--clear --json --help -h' ;;
+    calibrate) files='' options='--threads --output -o --seconds --json --help -h' ;;
+    esac
+    if [[ $cur == -* ]]; then
+        _gradcut_reply -W "$options"
+    elif [[ $files ]]; then
+        _gradcut_reply -f -X "!$files" -o plusdirs
+    fi
+} &&
+    complete -F _gradcut gradcut

@@ -1,0 +1,96 @@
+#compdef gradcut
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Written by `gradcut help --completion zsh`; tests/test_completion.c compares.
+
+_gradcut()
+{
+    local -a subcommands specs
+    subcommands=(
+        'check:parse, verify, and say what is in each function'
+        'show:the canonical text of a stage'
+        'grad:the joint graph\: forward and gradients (show --stage joint)'
+        'plan:what is saved and what is recomputed\: totals and tables'
+        'saved:one line for each tensor saved for the backward graph'
+        'why:why one value is saved or recomputed, and what the other way would cost'
+        'diff:two plan files on one axis\: which values differ, and what it makes'
+        'frontier:the frontier of peak and time\: plans for every budget, and the policies beside them'
+        'compile:write the step as C (NAME.c and NAME.h) or as NAME.so'
+        'run:execute the step on arrays from files, or on seeded ones'
+        'bench:compile time, step time and its prediction, kernel class by kernel class'
+        'crosscheck:run every backend on the same values and compare'
+        'gradcheck:compare the gradients with central differences in f64'
+        'ops:what is supported\: every op, or those of --model, by dtype'
+        'cache:what is in the cache of compiled steps; --clear empties it'
+        'calibrate:measure this machine and write the model that prices come from'
+        'help:print the options of a command'
+    )
+    if ((CURRENT == 2)); then
+        _describe -t commands command subcommands
+        _arguments '--help[print the commands]' '--version[print the version]'
+        return
+    fi
+    shift words
+    ((CURRENT--))
+    local subcommand=$words[1]
+    if [[ $subcommand == help ]]; then
+        ((CURRENT == 2)) && _describe -t commands command subcommands
+        return
+    fi
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--loss=[differentiate this result]:NAME: ') ;; esac
+    case $subcommand in (show|compile|run|bench|crosscheck) specs+=('--forward[no derivative]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the fastest plan]:NS: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000]:SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, as above or 0]:SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--save-dtype=[f32 values may be saved rounded to this type]:TYPE:(bf16)') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--machine=[machine model for prices, or shipped]:FILE:_files') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--at=[size of a symbol, N=32,T=64 (repeatable)]:SYM=SIZE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--dump=[write every stage into this folder]:DIR:_files -/') ;; esac
+    case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared]:N: ') ;; esac
+    case $subcommand in (run) specs+=('--backend=[what runs the step]:NAME:(compiled eager joint planned)') ;; esac
+    case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
+    case $subcommand in (show) specs+=('--stage=[which text]:NAME:(primal joint split kernel)') ;; esac
+    case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
+    case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
+    case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
+    case $subcommand in (run|bench) specs+=('--steps=[so many training steps]:K: ') ;; esac
+    case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
+    case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[relative error to pass]:X: ') ;; esac
+    case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in turn, for measured peaks and times]') ;; esac
+    case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
+    case $subcommand in (frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac
+    case $subcommand in (frontier) specs+=('--csv[print CSV]') ;; esac
+    case $subcommand in (frontier) specs+=('--svg=[write the picture too]:FILE:_files') ;; esac
+    case $subcommand in (plan|frontier|compile|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files') ;; esac
+    case $subcommand in (calibrate) specs+=('--seconds=[measure for so long, beside compiling]:X: ') ;; esac
+    case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
+    case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
+    case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|diff|frontier|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
+    case $subcommand in (check|show|grad|plan|saved|why|diff|frontier|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
+    case $subcommand in
+    check) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    show) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    grad) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    plan) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    saved) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    why) specs+=('1:FILE:_files -g "*.gcut"' '2:VALUE: ' '3:@function: ') ;;
+    diff) specs+=('1:FILE:_files -g "*.json"' '2:FILE:_files -g "*.json"') ;;
+    frontier) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    compile) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    run) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    bench) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    crosscheck) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    gradcheck) specs+=('1:FILE:_files -g "*.gcut"' '2:@function: ') ;;
+    esac
+    _arguments -s $specs
+}
+
+_gradcut "$@"
