@@ -325,6 +325,14 @@ static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)
     return NULL;
 }
 
+/* A file that data names stands beside the text that names it, unless its path is absolute.  Text without a
+ * folder (standard input, memory, the builder) has the current one. */
+static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name)
+{
+    const char *slash = m->file && *name != '/' ? strrchr(m->file, '/') : NULL;
+    return slash ? gcut_printf(a, "%.*s/%s", (int)(slash - m->file), m->file, name) : name;
+}
+
 static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, const gcut_data *d,
                             const int64_t *dims)
 {
@@ -333,7 +341,7 @@ static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, con
     if (strlen(d->file) < 5 || strcmp(d->file + strlen(d->file) - 4, ".npy") != 0)
         gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy",
                   "@%s: only .npy files can be read", d->name);
-    return gcut_npy_read_array(a, d->file);
+    return gcut_npy_read_array(a, path_of(a, m, d->file));
 }
 
 /* A key, or several, from the seed and the name: the same in every run until the caller writes another. */

@@ -125,8 +125,8 @@ GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
                            gcut_val v); /* new value of a state */
 /* What a param or state begins with where nobody binds it, as `data` in the text IR: "splat(1)",
- * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")". Returns
- * it. */
+ * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")", which
+ * is looked for beside the file that the graph was read from, else in the current folder.  Returns it. */
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
 /* An integer input takes values lo <= i < hi: what an unbound one is drawn from. Returns it. */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
@@ -338,8 +338,8 @@ GCUT_API const gcut_plan *gcut_step_plan(gcut_step *step);
 /* Binds a parameter, input, state or cotangent by its name, or a result ("loss", "grad.w"), to memory of the
  * caller: packed row-major, of the declared dtype, aligned for it; it stays the caller's and must outlive the
  * runs.  gcut_bind(step, "x", buffer, 32, 784); no sizes for a scalar.  Binding the same value again replaces
- * its memory; another size places the arena anew before the next run.  A bool is a byte 0 or 1, which runs do not
- * check: what they compute of another byte is not defined. */
+ * its memory; another size places the arena anew before the next run.  A bool is a byte 0 or 1, which runs do
+ * not check: what they compute of another byte is not defined. */
 GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims);
 /* The same for what the step only reads: refused for results and for what it updates. */
 GCUT_API gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const void *at, int rank,
