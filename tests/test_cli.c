@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include "gradcut/gradcut.h"
+
 /* ---- goldens and help ---- */
 
 static void golden(const char *name, const char *const *argv)
@@ -48,7 +50,8 @@ static void test_man_page(void **state)
         listed++;
     }
     for (const char *s = man; (s = strstr(s, "\n.It ")); s++) {
-        if (sscanf(s, " .It Fl -%63[a-z0-9-]", name) == 1 || sscanf(s, " .It Fl %*c , Fl -%63[a-z0-9-]", name) == 1)
+        if (sscanf(s, " .It Fl -%63[a-z0-9-]", name) == 1 ||
+            sscanf(s, " .It Fl %*c , Fl -%63[a-z0-9-]", name) == 1)
             snprintf(line, sizeof line, "--%s ", name);
         else if (sscanf(s, " .It Ic %63[a-z]", name) == 1)
             snprintf(line, sizeof line, "\n  %s ", name);
@@ -61,6 +64,65 @@ static void test_man_page(void **state)
     assert_int_equal(listed, described);
     free(man);
     free(help);
+}
+
+/* Is the word in text[0 .. n), with nothing around it that a word could go on with? */
+static bool says(const char *text, size_t n, const char *word, size_t nword)
+{
+    for (size_t i = 1; i + nword < n; i++)
+        if (!memcmp(text + i, word, nword) && strchr(" \n", text[i - 1]) &&
+            (strchr(" \n,;", text[i + nword]) || !memcmp(text + i + nword, ".\n", 2)))
+            return true;
+    return false;
+}
+
+/* The option's paragraph of the man page has each of its words and, of its default, each number and
+ * environment variable.  Returns how many that are. */
+static int describes(const char *man, const char *name, const char *words, const char *unset)
+{
+    char head[64];
+    int n = 0;
+    snprintf(head, sizeof head, "Fl -%s", name);
+    const char *at = strstr(man, "\n.Sh OPTIONS");
+    while (at && (at = strstr(at + 1, "\n.It ")) &&
+           !says(at, strcspn(at + 1, "\n") + 2, head, strlen(head))) {
+    }
+    if (!at) fail_msg("--%s has no paragraph in the man page", name);
+    const char *next = strstr(at + 1, "\n.It "), *list = strstr(at, "\n.El");
+    size_t length = (size_t)((next && next < list ? next : list) - at) + 1;
+    for (size_t k; *words; words += k, words += strspn(words, ", "), n++)
+        if (k = strcspn(words, ","), !says(at, length, words, k))
+            fail_msg("'%.*s' is not said of --%s in the man page:%.*s", (int)k, words, name, (int)length, at);
+    for (size_t k; *unset; unset += k, unset += strspn(unset, ", ")) {
+        k = strcspn(unset, ", ");
+        if (strcspn(unset, "0123456789_") >= k) continue;
+        if (!says(at, length, unset, k))
+            fail_msg("the default '%.*s' of --%s is not in the man page:%.*s", (int)k, unset, name,
+                     (int)length, at);
+        n++;
+    }
+    return n;
+}
+
+static void test_man_page_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *words, *unset;
+    } rows[] = {
+#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, unset, commands, help)             \
+    {name, words, unset},
+#include "cli/options.def"
+#include "gradcut/options.def"
+#undef OPTION
+    };
+    char *man = slurp(GCUT_SOURCE_DIR "/doc/gradcut.1");
+    int n = 0;
+    assert_non_null(man);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        n += describes(man, rows[i].name, rows[i].words, rows[i].unset);
+    assert_true(n > 25);
+    free(man);
 }
 
 static void test_help_forms(void **state)
@@ -405,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_man_page),
+        cmocka_unit_test(test_man_page_values),
         cmocka_unit_test(test_help_forms),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_ops),
