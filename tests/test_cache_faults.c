@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The cache: what it never loads, and that nothing about it can make a step fail.
+ */
+#define _GNU_SOURCE
+#include "cache.h"
+
+/* Whatever a crash or a disk did to an entry, it is dropped and made again. */
+static void drops_damaged_entries(void **state)
+{
+    (void)state;
+    expect(1, 1, "cold");
+    const int64_t size = size_of(entry(".object"));
+    for (int k = 0; k < 10; k++) { /* one bit, from the first byte to the last of the trailer */
+        flip(entry(".object"), (size - 1) * k / 9);
+        expect(1, 1, "a bit flipped");
+        expect(1, 0, "made again");
+    }
+    const int64_t lengths[] = {0, 1, 47, 48, size / 2, size - 49, size - 1, size + 1};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        assert_int_equal(truncate(entry(".object"), lengths[k]), 0);
+        expect(1, 1, "truncated");
+    }
+    expect(1, 0, "made again");
+    const int64_t step = size_of(entry(".step"));
+    for (int k = 0; k < 10; k++) { /* the object is still there */
+        flip(entry(".step"), (step - 1) * k / 9);
+        expect(1, 0, "a bit of the step flipped");
+        assert_int_equal(size_of(entry(".step")), step);
+        assert_int_equal(truncate(entry(".step"), step * k / 10), 0);
+        expect(1, 0, "the step truncated");
+        assert_int_equal(size_of(entry(".step")), step);
+    }
+    for (int k = 0; k < 4; k++) {
+        DIR *d = opendir(folder);
+        for (struct dirent *e; (e = readdir(d));)
+            if (strstr(e->d_name, ".digest") || !strcmp(e->d_name, "counters")) {
+                char path[512];
+                snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+                if (k < 3)
+                    flip(path, (size_of(path) - 1) * k / 2);
+                else
+                    assert_int_equal(truncate(path, 0), 0);
+            }
+        closedir(d);
+        expect(1, 0, "other files damaged");
+    }
+}
+
+/* An entry under another's name is not taken for it. */
+static void knows_entries_by_their_contents(void **state)
+{
+    (void)state;
+    char one[512];
+    expect(1, 1, "one");
+    snprintf(one, sizeof one, "%s", entry(".object"));
+    assert_int_equal(rename(one, in_tmp("one")), 0);
+    expect(2, 1, "two");
+    assert_int_equal(rename(in_tmp("one"), entry(".object")), 0);
+    expect(2, 1, "one as two");
+}
+
+static void trusts_nobody_else(void **state)
+{
+    (void)state;
+    expect(1, 1, "cold");
+    assert_int_equal(chmod(folder, 0755), 0);
+    expect(1, 1, "a folder that others read");
+    assert_int_equal(chmod(folder, 0770), 0);
+    expect(1, 1, "a folder that others write");
+    assert_int_equal(chmod(folder, 0700), 0);
+    expect(1, 0, "a private folder");
+    assert_int_equal(chmod(entry(".object"), 0620), 0);
+    expect(1, 1, "an entry that others write");
+    char path[512], kept[512];
+    snprintf(path, sizeof path, "%s", entry(".object"));
+    snprintf(kept, sizeof kept, "%s/elsewhere", tmp);
+    assert_int_equal(rename(path, kept), 0);
+    assert_int_equal(symlink(kept, path), 0);
+    expect(1, 1, "a link instead of an entry");
+    expect(1, 0, "made again");
+    snprintf(kept, sizeof kept, "%s/elsewhere-too", tmp);
+    assert_int_equal(rename(folder, kept), 0);
+    assert_int_equal(symlink(kept, folder), 0);
+    expect(1, 1, "a link instead of the folder");
+    assert_int_equal(unlink(folder), 0);
+    write_text(folder, "", 0600);
+    expect(1, 1, "a file instead of the folder");
+    assert_int_equal(unlink(folder), 0);
+    assert_int_equal(rename(kept, folder), 0);
+    if (geteuid() != 0) return;
+    assert_int_equal(chown(entry(".object"), 65534, 65534), 0);
+    expect(1, 1, "an entry of another user");
+    assert_int_equal(chown(folder, 65534, 65534), 0);
+    expect(1, 1, "a folder of another user");
+    assert_int_equal(chown(folder, 0, 0), 0);
+}
+
+static void needs_no_folder(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", "/proc/no/such/folder", 1);
+    expect(1, 1, "a folder that cannot be made");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", in_tmp("home"), 1); /* made with .cache by the next line, were it not for its parent */
+    expect(1, 1, "no home");
+    assert_int_equal(mkdir(in_tmp("home"), 0700), 0);
+    expect(1, 1, "a new home");
+    expect(1, 0, "that home");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    expect(1, 1, "nowhere");
+    setenv("XDG_CACHE_HOME", in_tmp("home"), 1);
+}
+
+/* Least recently used first, and never more bytes than the limit. */
+static void keeps_within_its_size(void **state)
+{
+    (void)state;
+    int count;
+    char limit[64];
+    expect(1, 1, "one");
+    const int64_t one = size_of(entry(".object"));
+    expect(2, 1, "two");
+    const int64_t two = bytes_of_all(&count);
+    snprintf(limit, sizeof limit, "%lld", (long long)(two + one / 2)); /* two fit, three do not */
+    setenv("GRADCUT_CACHE_SIZE", limit, 1);
+    nanosleep(&(struct timespec){0, 20000000}, NULL); /* times of files have a grain */
+    expect(1, 0, "one is used");
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    expect(3, 1, "three takes the place of two");
+    assert_true(bytes_of_all(&count) <= two + one / 2);
+    expect(1, 0, "one stayed");
+    expect(3, 0, "three is there");
+    expect(2, 1, "two had to go");
+    assert_true(bytes_of_all(&count) <= two + one / 2);
+    setenv("GRADCUT_CACHE_SIZE", "1KiB", 1);
+    expect(4, 1, "too small for any object");
+    expect(4, 1, "too small still");
+    assert_true(bytes_of_all(&count) <= two + one / 2);
+    setenv("GRADCUT_CACHE_SIZE", "0", 1);
+    expect(5, 1, "nothing is stored");
+}
+
+/* A file size limit, which answers by a signal, in a child. */
+static void survives_a_limit(void **state)
+{
+    (void)state;
+    int count;
+    expect(1, 1, "to learn sizes");
+    const int64_t one = size_of(entry(".object"));
+    begin(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        /* Objects are files too: of this limit the object itself keeps free, but not with its trailer. */
+        const struct rlimit most = {(rlim_t)one - 1, (rlim_t)one - 1};
+        setrlimit(RLIMIT_FSIZE, &most);
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_step *s = compile_as(graph_from(ctx, graph_of(1)), GCUT_BACKEND_COMPILED, "sgd(lr=0.1)");
+        _exit(s && gcut_run(s) == GCUT_OK ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_null(entry(".object"));
+    (void)bytes_of_all(&count);
+}
+
+/* Of the full file system, also after a failure. */
+static int leave_file_system(void **state)
+{
+    (void)state;
+    umount2(in_tmp("home"), MNT_DETACH);
+    return 0;
+}
+
+/* As root, on a file system of 1 MiB of its own. */
+static void survives_a_full_disk(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in_tmp("home"), 0700), 0);
+    if (mount("none", in_tmp("home"), "tmpfs", 0, "size=1m,mode=0700") != 0) {
+        print_message("no file system of our own: %s\n", strerror(errno));
+        skip();
+    }
+    expect(1, 1, "a full disk");
+    assert_null(entry(".object"));
+    expect(1, 1, "a full disk still");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(drops_damaged_entries, begin),
+        cmocka_unit_test_setup(knows_entries_by_their_contents, begin),
+        cmocka_unit_test_setup(trusts_nobody_else, begin),
+        cmocka_unit_test_setup(needs_no_folder, begin),
+        cmocka_unit_test_setup(keeps_within_its_size, begin),
+        cmocka_unit_test_setup(survives_a_limit, begin),
+        cmocka_unit_test_setup_teardown(survives_a_full_disk, begin, leave_file_system),
+    };
+    return cmocka_run_group_tests(tests, make, remove_folder);
+}
