@@ -117,7 +117,7 @@ static void compare(gcut_ctx *ctx, gcut_graph *g, gcut_step *compiled, const gcu
 /* s0 adds up what s10, which stays a loop, does. */
 static void same_bits(gcut_step *s, int64_t n)
 {
-    gcut_value_info a, b, d;
+    gcut_value_info a = {0}, b = {0}, d = {0};
     assert_true(value_of(s, "s0", &a) && value_of(s, "s10", &b) && value_of(s, "d", &d));
     for (int c = 0; c < 24; c++) {
         float all = 0, product = ((const float *)a.at)[c], loop = ((const float *)b.at)[c];
