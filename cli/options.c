@@ -113,8 +113,8 @@ static bool take_real(const gcut_option_row *o, const char *s, double *out)
         *out = x == 0 ? o->zero : x;
         return true;
     }
-    gcut_cli_complain("--%s: '%s' is not a finite number of at least %g", o->name, s,
-                      o->zero != 0 ? 0 : o->lo);
+    gcut_cli_complain("--%s: '%s' is not a number from %g to %g", o->name, s, o->zero != 0 ? 0 : o->lo,
+                      o->hi);
     return false;
 }
 
@@ -160,8 +160,8 @@ static bool take_choice(const gcut_option_row *o, const char *s, int *out)
         if (!strcmp(s, word[i])) found = i;
     if (found < 0) {
         const char *near = gcut_cli_nearest(s, (const char *const *)word, (size_t)n);
-        gcut_cli_complain("--%s: there is no '%s'%s%s; there are %s", o->name, s,
-                          near ? ", did you mean " : "", near ? near : "", o->words);
+        gcut_cli_complain("--%s: there is no '%s'%s%s%s there are %s", o->name, s,
+                          near ? ", did you mean " : "", near ? near : "", near ? "?" : ";", o->words);
     }
     for (int i = 0; i < n; i++) free(word[i]);
     *out = found;
