@@ -12,6 +12,7 @@ typedef struct gcut_joint_options {
     const char *loss;       /* result to differentiate; NULL = the only scalar float `out` */
     const char *const *wrt; /* globs over parameter names (*, ?); NULL = every float `param` */
     uint32_t nwrt;
+    bool strict; /* refuse a loss that none of them reaches */
 } gcut_joint_options;
 
 /* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus `cotan %d<loss>` of the loss's type; g's results

@@ -121,6 +121,32 @@ static void choose(sweep *s, const gcut_joint_options *opt)
     }
 }
 
+/* A loss that no chosen parameter reaches is a mistake of the model's.  One reached only through ops whose
+ * derivative is 0 is not refused. */
+static void refuse_no_dependence(const sweep *s)
+{
+    const gcut_graph *g = s->primal;
+    bool *reached = gcut_calloc(s->tmp, g->values.n, sizeof *reached);
+    gcut_text names = {.arena = s->tmp};
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref w = g->params.at[i].value;
+        reached[w] = s->chosen[i];
+        if (s->chosen[i]) gcut_text_add(&names, "%s%%%s", names.n ? ", " : "", g->values.at[w].name);
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nargs; k++) any = any || reached[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) reached[n->res0 + k] = any;
+    }
+    if (reached[g->results.at[s->loss_at].value]) return;
+    gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc),
+              names.n ? gcut_printf(s->tmp, "they are %s: is another result the loss?", names.at)
+                      : "compile it without derivatives: --forward, options.forward_only",
+              "the loss '%s' of @%s depends on none of the parameters that it is differentiated by", s->loss,
+              g->name);
+}
+
 /* ---- the primal, twice ---- */
 
 static const char *unused_graph(gcut_module *m, const char *base, const char *suffix)
@@ -366,6 +392,7 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
     open_up(&s);
     find_loss(&s, opt ? opt->loss : NULL);
     choose(&s, opt);
+    if (opt && opt->strict) refuse_no_dependence(&s);
     decompose(&s);
     s.seed_name = gcut_name_fresh(s.primal, gcut_printf(m->arena, "d%s", s.loss));
     s.map = gcut_calloc(s.tmp, s.primal->values.n, sizeof *s.map);

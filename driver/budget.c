@@ -79,7 +79,7 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
 /* whose: plan or plans this is the smallest peak of; rest: what else is to be said. */
 static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *whose, const char *rest)
 {
-    gcut_arena *a = q->env->arena;
+    gcut_arena *a = q->arena;
     gcut_text t = {.arena = a};
     holders_text(q, &t);
     gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,

@@ -199,7 +199,7 @@ static bool attempt_in_folder(build *b)
 
 static _Noreturn void complain(build *b)
 {
-    gcut_arena *a = b->env->arena;
+    gcut_arena *a = b->arena;
     const char *cc = setting("GRADCUT_CC", GRADCUT_CC);
     if (gcut_never_ran(b->ending))
         gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",

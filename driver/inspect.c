@@ -43,10 +43,20 @@ static gcut_graph *choose(const job *j, const gcut_module *m)
     gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, t.at, "there is no function @%s", name);
 }
 
+/* The module that body made is freed where it has not the function. */
+static gcut_graph *read_module(job *j, void (*body)(void *))
+{
+    if (gcut_guard(j->env, body, j)) return j->g;
+    gcut_arena_free(j->a);
+    return NULL;
+}
+
 static void load(void *arg)
 {
     job *j = arg;
-    j->g = choose(j, gcut_parse_file(j->env, j->a, j->path));
+    const gcut_module *m = gcut_parse_file(j->env, j->env->arena, j->path);
+    j->a = m->arena;
+    j->g = choose(j, m);
 }
 
 gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn)
@@ -54,13 +64,15 @@ gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn)
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, path, NULL);
     job j = {.env = ctx->env, .path = path, .name = fn};
-    return gcut_guard_in(ctx->env, &j.a, load, &j) ? j.g : NULL;
+    return read_module(&j, load);
 }
 
 static void parse(void *arg)
 {
     job *j = arg;
-    j->g = choose(j, gcut_parse_module(j->env, j->a, j->path, j->text, j->length));
+    const gcut_module *m = gcut_parse_module(j->env, j->env->arena, j->path, j->text, j->length);
+    j->a = m->arena;
+    j->g = choose(j, m);
 }
 
 gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const char *name, const char *fn)
@@ -72,7 +84,7 @@ gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const cha
              .name = fn,
              .text = text ? text : "",
              .length = length == GCUT_TO_NUL ? strlen(text) : length};
-    return gcut_guard_in(ctx->env, &j.a, parse, &j) ? j.g : NULL;
+    return read_module(&j, parse);
 }
 
 void gcut_graph_free(gcut_graph *g)

@@ -4,31 +4,37 @@
  */
 #include "driver/options.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { WORDS = 128 }; /* of a range in a message */
 
 static _Noreturn void refuse(gcut_env *env, const char *member, const char *value, const char *range)
 {
-    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, gcut_printf(env->arena, "options.%s is %s", member, range),
-              "options.%s cannot be %s", member, value);
+    char hint[2 * WORDS];
+    snprintf(hint, sizeof hint, "options.%s is %s", member, range);
+    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, hint, "options.%s cannot be %s", member, value);
 }
 
 /* x is 0 (unset), the name for a zero that is meant, or in lo..hi. */
 static void check_integer(gcut_env *env, const char *member, int64_t x, int64_t lo, int64_t hi, int64_t zero)
 {
+    char value[WORDS], range[WORDS];
     if (x == 0 || x == zero || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
-    refuse(env, member, gcut_printf(env->arena, "%lld", (long long)x),
-           gcut_printf(env->arena, "%lld to %lld%s, or 0: unset", (long long)lo, (long long)hi,
-                       zero ? gcut_printf(env->arena, ", or the name for %lld in gradcut.h", (long long)zero)
-                            : ""));
+    snprintf(value, sizeof value, "%lld", (long long)x);
+    snprintf(range, sizeof range, "%lld to %lld, 0 (unset)%s", (long long)lo, (long long)hi,
+             zero ? ", or what gradcut.h names for its zero" : "");
+    refuse(env, member, value, range);
 }
 
 static void check_real(gcut_env *env, const char *member, double x, double lo, double hi, double zero)
 {
+    char value[WORDS], range[WORDS];
     if (x == 0 || x == zero || (x >= lo && x <= hi)) return;
-    refuse(env, member, gcut_printf(env->arena, "%g", x),
-           gcut_printf(env->arena, "%g to %g, or 0: unset%s", lo, hi,
-                       zero != 0 ? ", or the name for its zero in gradcut.h" : ""));
+    snprintf(value, sizeof value, "%g", x);
+    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s", lo, hi,
+             zero != 0 ? ", or what gradcut.h names for its zero" : "");
+    refuse(env, member, value, range);
 }
 
 static void check_list(gcut_env *env, const char *member, const void *at, size_t n)
@@ -54,7 +60,8 @@ static void check_strings(gcut_env *env, const char *member, const char *const *
 #define CHECK_UINT64(m, lo, hi, zero)
 #define CHECK_INT(m, lo, hi, zero) check_integer(env, #m, o->m, lo, hi, zero);
 #define CHECK_BYTES(m, lo, hi, zero) check_integer(env, #m, o->m, lo, hi, zero);
-#define CHECK_CHOICE(m, lo, hi, zero) check_integer(env, #m, (int64_t)o->m, lo, hi, zero);
+#define CHECK_CHOICE(m, lo, hi, zero)                                                                        \
+    check_integer(env, #m, (int)o->m, lo, hi, zero); /* an enum may be unsigned */
 #define CHECK_REAL(m, lo, hi, zero) check_real(env, #m, o->m, lo, hi, zero);
 #define CHECK_NAMES(m, lo, hi, zero) check_strings(env, #m, o->m, o->n##m);
 #define CHECK_GLOBS(m, lo, hi, zero) check_strings(env, #m, o->m, o->n##m);

@@ -106,7 +106,7 @@ static void to_joint(gcut_pipeline *p)
         p->joint = p->folded;
         return;
     }
-    gcut_joint_options jo = {p->opt.loss, p->opt.nwrt ? p->opt.wrt : NULL, (uint32_t)p->opt.nwrt};
+    gcut_joint_options jo = {p->opt.loss, p->opt.nwrt ? p->opt.wrt : NULL, (uint32_t)p->opt.nwrt, true};
     p->raw = gcut_joint(p->folded, &jo, gcut_printf(a, "%s.raw", base));
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));

@@ -344,7 +344,7 @@ static void nothing_is_left_behind(void **state)
     gcut_ctx *ctx = new_ctx();
     gcut_graph *g = graph_from(ctx, LINE_FIT);
     setenv("TMPDIR", dir, 1);
-    gcut_step *s = gcut_compile(g, NULL);
+    gcut_step *s = gcut_compile(g, &TEST_OPTIONS);
     must_run(ctx, s);
     gcut_step_free(s);
     assert_int_equal(entries(dir), 0);

@@ -322,7 +322,8 @@ static void equal_values_body(void *arg)
     gcut_env *env = arg;
     static const char *const names[] = {"a1", "b1", "a2", "b2"};
     gcut_arena *a = gcut_arena_new(env, NULL);
-    gcut_graph *g = gcut_parse_module(env, a, "equal values", equal_values, strlen(equal_values))->graphs.at[0];
+    gcut_graph *g =
+        gcut_parse_module(env, a, "equal values", equal_values, strlen(equal_values))->graphs.at[0];
     gcut_options opt = with(NULL, NULL, NULL, 0);
     opt.save = names;
     opt.nsave = 4;

@@ -273,7 +273,7 @@ static void wrong_requests_name_the_callers_line(void **state)
     gcut_val half = gcut_cast(f.x, GCUT_F32), y = gcut_exp(f.x);
     const int type = __LINE__ + 1;
     gcut_jvp(&y, 1, &f.x, &half, 1, &d);
-    assert_refused(&f, type, "f32[N] is not of the type of its value, f64[N]");
+    assert_refused(&f, type, "f32[N] is not of the type of its value, %x f64[N]");
 }
 
 /* ---- within loops ---- */

@@ -73,7 +73,7 @@ static gcut_step *step_of(world *w, gcut_graph *g, way how, int64_t n)
     gcut_options o = gcut_options_read(NULL, NULL, 0);
     gcut_size at = {"N", n};
     o.backend = how.backend;
-    o.policy = how.policy;
+    if (how.policy) o.policy = how.policy;
     o.optimizer = how.optimizer;
     o.keep_grads = how.keep_grads;
     o.forward_only = how.forward;

@@ -62,7 +62,7 @@ static _Noreturn void child(ending how)
     setenv("GRADCUT_STEP_FLAGS", "-O0", 1);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = ctx ? graph_from(ctx, LINE_FIT) : NULL;
-    gcut_step *s = g ? gcut_compile(g, NULL) : NULL;
+    gcut_step *s = g ? gcut_compile(g, &TEST_OPTIONS) : NULL;
     if (!s || gcut_run(s) != GCUT_OK) _exit(9);
     if (write(PIPE, "r", 1) != 1) _exit(8);
     switch (how) {
@@ -178,11 +178,11 @@ static void after_a_folder(void **state)
     setenv("TMPDIR", folder, 1);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = graph_from(ctx, LINE_FIT);
-    gcut_step *s = gcut_compile(g, NULL);
+    gcut_step *s = gcut_compile(g, &TEST_OPTIONS);
     assert_empty("compiling in a folder");
     if (!s || gcut_run(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
     setenv("GRADCUT_CC", "false", 1);
-    assert_null(gcut_compile(g, NULL));
+    assert_null(gcut_compile(g, &TEST_OPTIONS));
     assert_empty("a compiler that fails");
     gcut_ctx_free(ctx);
     unsetenv("GRADCUT_CC");

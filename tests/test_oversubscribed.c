@@ -135,9 +135,9 @@ static int try_model(const model_case *m)
     c.at[0] = (gcut_size){"N", m->n};
     c.at[1] = (gcut_size){"T", m->t};
     c.g = load(c.ctx, m);
-    gcut_step *s = CHECK(&c, c.g, "not built")
-                       ? compile(&c, GCUT_BACKEND_COMPILED, "mincut", 64, false, "adamw(lr=1e-2, weight_decay=0.01)")
-                       : NULL;
+    gcut_step *s = CHECK(&c, c.g, "not built") ? compile(&c, GCUT_BACKEND_COMPILED, "mincut", 64, false,
+                                                         "adamw(lr=1e-2, weight_decay=0.01)")
+                                               : NULL;
     if (CHECK(&c, s, "not compiled") && CHECK(&c, gcut_prepare(s) == GCUT_OK, "not prepared")) {
         int64_t dims[8];
         assert_in_range(s->nsizes, 1, 8);

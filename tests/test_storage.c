@@ -45,7 +45,7 @@ static gcut_step *step_of(world *w, gcut_graph *g, gcut_backend backend, const c
     gcut_options o = gcut_options_read(NULL, NULL, 0);
     gcut_size at = {"N", n};
     o.backend = backend;
-    o.policy = policy;
+    if (policy) o.policy = policy;
     o.save_dtype = as;
     o.at = &at;
     o.nat = 1;

@@ -29,7 +29,8 @@ typedef enum gcut_rt_role {
     GCUT_RT_INPUT,
     GCUT_RT_COTAN, /* the derivative of the objective by a result; NULL is 1 for scalars */
     GCUT_RT_OUT,
-    GCUT_RT_GRAD
+    GCUT_RT_GRAD,
+    GCUT_RT_SAVED /* of a backward graph compiled alone: what its forward graph saved */
 } gcut_rt_role;
 
 typedef enum gcut_rt_dtype {

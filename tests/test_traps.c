@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Misuse of the public API: nothing crashes, nothing is silently wrong, and the context (or, where the handle
+ * itself is NULL, the thread) holds a sentence that names the call and the argument.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "api.h"
+
+#define MODEL                                                                                                \
+    "func @line[N in 1..64](param %w: f32[3, 1], input %x: f32[N, 3], input %y: f32[N, 1]) -> (out loss: "   \
+    "f32[]) {\n"                                                                                             \
+    "  %p = matmul(%x, %w)\n"                                                                                \
+    "  %loss = mse(%p, %y)\n"                                                                                \
+    "  return %loss\n"                                                                                       \
+    "}\n"
+
+static gcut_graph *model(gcut_ctx *ctx)
+{
+    gcut_graph *g = gcut_parse(ctx, "gcut 1\n" MODEL, GCUT_TO_NUL, "model.gcut", NULL);
+    if (!g) fail_msg("%s", gcut_last_error(ctx));
+    return g;
+}
+
+static void says(const gcut_ctx *ctx, const char *what)
+{
+    const char *said = gcut_last_error(ctx);
+    if (!strstr(said, what)) fail_msg("'%s' is not in: %s", what, said);
+}
+
+/* ---- NULL handles: the thread's sentence ---- */
+
+#define ORPHAN(failure, call, name, argument)                                                                \
+    do {                                                                                                     \
+        gcut_clear_errors(NULL);                                                                             \
+        assert_true((call) == (failure));                                                                    \
+        says(NULL, name ": its argument `" argument "` is NULL");                                            \
+        assert_int_equal(gcut_last_status(NULL), GCUT_EUSAGE);                                               \
+    } while (0)
+
+static void null_handles(void **state)
+{
+    (void)state;
+    float x = 0;
+    const gcut_feed feed = {"x", "x.npy"};
+    ORPHAN(NULL, gcut_load(NULL, "x.gcut", NULL), "gcut_load", "ctx");
+    ORPHAN(NULL, gcut_parse(NULL, "", 0, NULL, NULL), "gcut_parse", "ctx");
+    ORPHAN(NULL, gcut_ops(NULL, NULL, false), "gcut_ops", "ctx");
+    ORPHAN(NULL, gcut_diff_plans(NULL, "a", "b", false, NULL), "gcut_diff_plans", "ctx");
+    ORPHAN(NULL, gcut_calibrate(NULL, NULL), "gcut_calibrate", "ctx");
+    ORPHAN(GCUT_EUSAGE, gcut_ctx_set_hooks(NULL, NULL), "gcut_ctx_set_hooks", "ctx");
+    ORPHAN(NULL, gcut_show(NULL, NULL, GCUT_STAGE_JOINT, true), "gcut_show", "g");
+    ORPHAN(NULL, gcut_describe(NULL), "gcut_describe", "g");
+    ORPHAN(NULL, gcut_plan_new(NULL, NULL), "gcut_plan_new", "g");
+    ORPHAN(NULL, gcut_explain(NULL, NULL, "x", false), "gcut_explain", "g");
+    ORPHAN(GCUT_EUSAGE, gcut_emit_files(NULL, NULL, "x", false), "gcut_emit_files", "g");
+    ORPHAN(NULL, gcut_compile(NULL, NULL), "gcut_compile", "g");
+    ORPHAN(NULL, gcut_crosscheck(NULL, NULL, NULL, 0, 0), "gcut_crosscheck", "g");
+    ORPHAN(NULL, gcut_gradcheck(NULL, NULL, NULL, 0, 0), "gcut_gradcheck", "g");
+    ORPHAN(NULL, gcut_frontier_new(NULL, NULL, NULL), "gcut_frontier_new", "g");
+    ORPHAN(NULL, gcut_plan_text(NULL, false), "gcut_plan_text", "plan");
+    ORPHAN(NULL, gcut_plan_saved_text(NULL, false), "gcut_plan_saved_text", "plan");
+    ORPHAN(NULL, gcut_plan_json(NULL), "gcut_plan_json", "plan");
+    ORPHAN(-1, gcut_plan_saved_bytes(NULL), "gcut_plan_saved_bytes", "plan");
+    ORPHAN(-1, gcut_plan_peak_bytes(NULL), "gcut_plan_peak_bytes", "plan");
+    ORPHAN(NULL, gcut_step_plan(NULL), "gcut_step_plan", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_bind(NULL, "x", &x), "gcut_bind", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_bind_input(NULL, "x", &x), "gcut_bind_input", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_set(NULL, "x", &x), "gcut_set", "step");
+    ORPHAN(NULL, gcut_fill(NULL, "x"), "gcut_fill", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_prepare(NULL), "gcut_prepare", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_run(NULL), "gcut_run", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_run_forward(NULL), "gcut_run_forward", "step");
+    ORPHAN(NULL, gcut_step_value_at(NULL, 0), "gcut_step_value_at", "step");
+    ORPHAN(NULL, gcut_step_value(NULL, "x"), "gcut_step_value", "step");
+    ORPHAN(NULL, gcut_step_stats(NULL), "gcut_step_stats", "step");
+    ORPHAN(NULL, gcut_step_profile(NULL, 3), "gcut_step_profile", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_step_feed(NULL, &feed, 1), "gcut_step_feed", "step");
+    ORPHAN(GCUT_EUSAGE, gcut_step_value_save(NULL, "x", "x.npy"), "gcut_step_value_save", "step");
+    assert_int_equal(gcut_step_value_count(NULL), 0);
+    assert_int_equal(gcut_error_count(NULL), 0);
+    assert_false(gcut_graph_ok(NULL));
+    assert_null(gcut_graph_sibling(NULL, 0));
+    assert_string_equal(gcut_graph_name(NULL), "");
+    gcut_free(NULL);
+    gcut_plan_free(NULL);
+    gcut_step_free(NULL);
+    gcut_graph_free(NULL);
+    gcut_ctx_free(NULL);
+}
+
+/* ---- other arguments: the context's sentence ---- */
+
+#define REFUSED(failure, call, what)                                                                         \
+    do {                                                                                                     \
+        gcut_clear_errors(ctx);                                                                              \
+        assert_true((call) == (failure));                                                                    \
+        says(ctx, what);                                                                                     \
+        assert_int_not_equal(gcut_last_status(ctx), GCUT_OK);                                                \
+    } while (0)
+
+static void other_arguments(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = model(ctx);
+    gcut_step *s = gcut_compile(g, NULL);
+    float x[12] = {0};
+    assert_non_null(s);
+    REFUSED(NULL, gcut_load(ctx, NULL, NULL), "gcut_load: its argument `path` is NULL");
+    REFUSED(NULL, gcut_parse(ctx, NULL, 3, NULL, NULL), "gcut_parse: its argument `text` is NULL");
+    REFUSED(NULL, gcut_parse(ctx, "gcut 1\n" MODEL, GCUT_TO_NUL, "m.gcut", "@lime"), "there are @line");
+    REFUSED(NULL, gcut_show(g, NULL, (gcut_stage_name)99, true), "there is no stage 99");
+    REFUSED(NULL, gcut_explain(g, NULL, NULL, false), "gcut_explain: its argument `value` is NULL");
+    REFUSED(GCUT_EUSAGE, gcut_emit_files(g, NULL, NULL, false),
+            "gcut_emit_files: its argument `base` is NULL");
+    REFUSED(GCUT_EUSAGE, gcut_bind(s, NULL, x, 4, 3), "gcut_bind: its argument `name` is NULL");
+    REFUSED(GCUT_EUSAGE, gcut_bind(s, "z", x, 4, 3), "@line has no value 'z'");
+    says(ctx, "input: x, y");
+    REFUSED(GCUT_EUSAGE, gcut_bind(s, "x", NULL, 4, 3), "the memory for 'x' is NULL");
+    REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, 2, NULL), "'x': its 2 sizes are NULL");
+    REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, 99, NULL), "'x' cannot have 99 axes");
+    REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, -1, NULL), "'x' cannot have -1 axes");
+    REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 12), "it has 2 axes, not 1");
+    REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 4, 4), "axis 1 has size 3, not 4");
+    REFUSED(GCUT_EDIM, gcut_set(s, "x", x, -4, 3), "axis 0 cannot have size -4");
+    REFUSED(GCUT_EUSAGE, gcut_bind_input(s, "loss", x), "the step writes to 'loss'");
+    REFUSED(NULL, gcut_step_value(s, "nobody"), "@line has no value 'nobody'");
+    REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", NULL), "its argument `npy` is NULL");
+    REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", "w.npy"), "call gcut_prepare or gcut_run first");
+    REFUSED(NULL, gcut_diff_plans(ctx, "a.json", NULL, false, NULL), "its argument `b` is NULL");
+    REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 2, 0), "its argument `feed` is NULL");
+    REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 0, -1), "a tolerance cannot be -1");
+    assert_null(gcut_step_value_at(s, 99999));
+    gcut_ctx_free(ctx);
+}
+
+/* ---- options ---- */
+
+static void options_out_of_range(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = model(ctx);
+    const gcut_options bad[] = {
+        {.budget = -5},
+        {.saved_budget = -2},
+        {.threads = -3},
+        {.threads = 5000},
+        {.backend = (gcut_backend)77},
+        {.backend = (gcut_backend)-1},
+        {.unbound = (gcut_unbound)2},
+        {.lambda = -3},
+        {.lambda = (double)NAN},
+        {.lambda = 1e300},
+        {.nwrt = 1},
+        {.nat = 2},
+        {.at = &(gcut_size){NULL, 4}, .nat = 1},
+        {.at = &(gcut_size){"N", -1}, .nat = 1},
+        {.save = (const char *const[]){NULL}, .nsave = 1},
+    };
+    const char *const what[] = {"options.budget cannot be -5",  "options.saved_budget cannot be -2",
+                                "options.threads cannot be -3", "options.threads cannot be 5000",
+                                "options.backend cannot be 77", "options.backend cannot be -1",
+                                "options.unbound cannot be 2",  "options.lambda cannot be -3",
+                                "options.lambda cannot be",     "options.lambda cannot be 1e+300",
+                                "options.wrt is NULL",          "options.at is NULL",
+                                "options.at[0].name is NULL",   "the size of N cannot be -1",
+                                "options.save[0] is NULL"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        gcut_clear_errors(ctx);
+        if (gcut_compile(g, &bad[i])) fail_msg("accepted: %s", what[i]);
+        says(ctx, what[i]);
+        assert_int_equal(gcut_last_status(ctx), GCUT_EUSAGE);
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* Options of a program that was built with another version: shorter ones are filled up with defaults, longer
+ * ones are refused when they ask for something. */
+static void options_of_other_versions(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = model(ctx);
+    struct {
+        gcut_options known;
+        int64_t later;
+    } longer = {.later = 0};
+    gcut_options zero = {0};
+    gcut_plan *plan = gcut_plan_new(g, &zero),
+              *few = gcut_plan_new_sized(g, &zero, offsetof(gcut_options, lambda)),
+              *more = gcut_plan_new_sized(g, &longer.known, sizeof longer);
+    assert_true(plan && few && more);
+    char *a = gcut_plan_json(plan), *b = gcut_plan_json(few), *c = gcut_plan_json(more);
+    assert_string_equal(a, b);
+    assert_string_equal(a, c);
+    longer.later = 1;
+    assert_null(gcut_plan_new_sized(g, &longer.known, sizeof longer));
+    says(ctx, "a member that gradcut");
+    gcut_ctx_free(ctx);
+}
+
+/* {0} is compiled, mincut at 0.05 ns a byte, without a budget. */
+static void zeroed_options(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = model(ctx);
+    gcut_options zero = {0}, named = {.policy = "mincut", .lambda = 0.05, .unbound = GCUT_UNBOUND_RANDOM};
+    char *a = gcut_plan_json(gcut_plan_new(g, &zero)), *b = gcut_plan_json(gcut_plan_new(g, &named));
+    assert_string_equal(a, b);
+    assert_true(strstr(a, "\"policy\": \"mincut\"") && strstr(a, "\"lambda\": 0.05,"));
+    gcut_step *s = gcut_compile(g, &named);
+    assert_int_equal(gcut_run(s), GCUT_OK);
+    assert_string_not_equal(gcut_step_stats(s)->blis, "none"); /* not interpreted */
+    named.lambda = GCUT_LAMBDA_FASTEST;
+    char *c = gcut_plan_json(gcut_plan_new(g, &named));
+    assert_non_null(strstr(c, "\"lambda\": 0,"));
+    gcut_ctx_free(ctx);
+}
+
+/* ---- inputs that nobody gave ---- */
+
+static void inputs_are_given(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = model(ctx);
+    gcut_step *s = gcut_compile(g, NULL);
+    const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, y[4] = {0};
+    assert_int_equal(gcut_run(s), GCUT_EUSAGE);
+    says(ctx, "the input 'x' f32[N, 3] was given no values");
+    assert_int_equal(gcut_bind_input(s, "x", x, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_run(s), GCUT_EUSAGE);
+    says(ctx, "the input 'y' f32[N, 1] was given no values");
+    assert_int_equal(gcut_run_forward(s), GCUT_EUSAGE);
+    float *into = gcut_fill(s, "y");
+    assert_non_null(into);
+    memcpy(into, y, sizeof y);
+    assert_int_equal(gcut_run(s), GCUT_OK);
+    const float first = *(const float *)gcut_step_value(s, "loss")->at;
+    /* Another size: what was filled is gone with the memory. */
+    assert_int_equal(gcut_bind_input(s, "x", x, 2, 3), GCUT_OK);
+    assert_int_equal(gcut_run(s), GCUT_EUSAGE);
+    /* Copies are the step's: the caller's memory may change. */
+    float mine[12];
+    memcpy(mine, x, sizeof mine);
+    assert_int_equal(gcut_set(s, "x", mine, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "y", y, 4, 1), GCUT_OK);
+    memset(mine, 0, sizeof mine);
+    assert_int_equal(gcut_run(s), GCUT_OK);
+    assert_true(*(const float *)gcut_step_value(s, "loss")->at == first);
+    REFUSED(NULL, gcut_fill(s, "x"), "'x' is bound");
+    gcut_ctx_free(ctx);
+}
+
+/* ---- errors ---- */
+
+static void the_last_error(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    assert_string_equal(gcut_last_error(ctx), "");
+    assert_int_equal(gcut_last_status(ctx), GCUT_OK);
+    assert_null(gcut_load(ctx, "/no/such.gcut", NULL));
+    says(ctx, "/no/such.gcut");
+    assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
+    assert_null(gcut_parse(ctx, "gcut 1\nfunc", GCUT_TO_NUL, "half.gcut", NULL));
+    says(ctx, "half.gcut:2:");
+    assert_null(strstr(gcut_last_error(ctx), "/no/such.gcut"));
+    assert_int_equal(gcut_last_status(ctx), GCUT_ESYNTAX);
+    assert_int_equal(gcut_error_count(ctx), 2);
+    assert_non_null(strstr(gcut_error(ctx, 0), "/no/such.gcut"));
+    assert_string_equal(gcut_error(ctx, 2), "");
+    gcut_clear_errors(ctx);
+    assert_string_equal(gcut_last_error(ctx), "");
+    gcut_ctx_free(ctx);
+}
+
+/* A loss of no parameter, and a graph that was not built, say so where they are used. */
+static void losses_without_parameters(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_graph_new(ctx, "apart");
+    gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(4)), w = gcut_param(g, "w", GCUT_F32, GCUT_SHAPE(4));
+    gcut_output(g, "loss", gcut_sum(x));
+    gcut_output(g, "other", gcut_mul(w, x));
+    REFUSED(NULL, gcut_compile(g, NULL), "depends on none of the parameters");
+    gcut_graph *broken = gcut_graph_new(ctx, "broken");
+    gcut_add(gcut_input(broken, "a", GCUT_F32, GCUT_SHAPE(4)),
+             gcut_input(broken, "b", GCUT_F32, GCUT_SHAPE(5)));
+    gcut_clear_errors(ctx);
+    REFUSED(NULL, gcut_plan_new(broken, NULL), "@broken was not built: ");
+    says(ctx, "test_traps.c:");
+    gcut_ctx_free(ctx);
+}
+
+/* ---- lives ---- */
+
+typedef struct counter {
+    size_t blocks;
+} counter;
+
+static void *count(void *user, void *block, size_t size)
+{
+    counter *c = user;
+    if (!size) {
+        c->blocks -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    c->blocks += block == NULL;
+    return realloc(block, size);
+}
+
+/* Everything that is made and freed leaves the context as it was, also after failures. */
+static void nothing_accumulates(void **state)
+{
+    (void)state;
+    counter c = {0};
+    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count, &c});
+    size_t before = 0;
+    for (int i = 0; i < 6; i++) {
+        gcut_graph *g = model(ctx);
+        gcut_plan *plan = gcut_plan_new(g, NULL);
+        char *text = gcut_plan_text(plan, true), *json = gcut_plan_json(plan);
+        char *shown = gcut_show(g, NULL, GCUT_STAGE_SPLIT, true), *why = gcut_explain(g, NULL, "p", false);
+        gcut_check_report *r = gcut_crosscheck(g, &(gcut_options){.forward_only = true}, NULL, 0, 0);
+        gcut_frontier *f = gcut_frontier_new(g, NULL, NULL);
+        gcut_step *s = gcut_compile(g, &TEST_OPTIONS);
+        assert_true(text && json && shown && why && r && f && s);
+        gcut_graph_free(g);
+        assert_int_equal(gcut_run(s), GCUT_OK); /* the step stays */
+        assert_true(gcut_plan_peak_bytes(plan) > 0);
+        void *const made[] = {text, json, shown, why, r, f};
+        for (size_t k = 0; k < sizeof made / sizeof *made; k++) gcut_free(made[k]);
+        gcut_plan_free(plan);
+        gcut_step_free(s);
+        gcut_graph *again = model(ctx);
+        assert_null(gcut_plan_new(again, &(gcut_options){.budget = 1}));
+        assert_null(gcut_parse(ctx, "gcut 1\nfunc @f(", GCUT_TO_NUL, "x.gcut", NULL));
+        gcut_graph_free(again);
+        gcut_clear_errors(ctx);
+        if (i == 2) before = c.blocks;
+    }
+    assert_int_equal(c.blocks, before);
+    gcut_ctx_free(ctx);
+    assert_int_equal(c.blocks, 0);
+}
+
+/* ---- hooks ---- */
+
+typedef struct calls {
+    int n, cancel_at;
+} calls;
+
+static bool progress(void *user, const char *what, size_t done, size_t total)
+{
+    calls *c = user;
+    assert_non_null(what);
+    assert_true(total == 0 || done <= total);
+    return c->n++ == c->cancel_at;
+}
+
+/* Cancelled at each call of the hook in turn. */
+static void cancelled(void **state)
+{
+    (void)state;
+    counter count_of = {0};
+    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count, &count_of});
+    gcut_graph *g = model(ctx);
+    calls all = {.cancel_at = -1};
+    gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress, .user = &all});
+    gcut_plan *plan = gcut_plan_new(g, &(gcut_options){.budget = 100000});
+    assert_non_null(plan);
+    gcut_plan_free(plan);
+    assert_true(all.n >= 3);
+    size_t blocks = count_of.blocks;
+    for (int k = 0; k < all.n; k++) {
+        calls one = {.cancel_at = k};
+        gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress, .user = &one});
+        assert_null(gcut_plan_new(g, &(gcut_options){.budget = 100000}));
+        assert_int_equal(gcut_last_status(ctx), GCUT_ECANCELLED);
+        says(ctx, "cancelled by the progress hook");
+        gcut_clear_errors(ctx);
+        assert_int_equal(count_of.blocks, blocks);
+    }
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(null_handles),         cmocka_unit_test(other_arguments),
+        cmocka_unit_test(options_out_of_range), cmocka_unit_test(options_of_other_versions),
+        cmocka_unit_test(zeroed_options),       cmocka_unit_test(inputs_are_given),
+        cmocka_unit_test(the_last_error),       cmocka_unit_test(losses_without_parameters),
+        cmocka_unit_test(nothing_accumulates),  cmocka_unit_test(cancelled),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
