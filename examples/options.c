@@ -50,8 +50,14 @@ void options_parse(const option *table, size_t n, void *settings, const char **o
 
 gcut_backend backend_of(const char *name)
 {
-    static const char *const names[] = {"eager", "joint", "planned", "compiled"};
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(names[i], name)) return (gcut_backend)i;
+    static const struct {
+        const char *name;
+        gcut_backend backend;
+    } all[] = {{"eager", GCUT_BACKEND_EAGER},
+               {"joint", GCUT_BACKEND_JOINT},
+               {"planned", GCUT_BACKEND_PLANNED},
+               {"compiled", GCUT_BACKEND_COMPILED}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(all[i].name, name)) return all[i].backend;
     die("the backend is one of eager, joint, planned, compiled, not %s", name);
 }
