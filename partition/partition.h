@@ -125,6 +125,7 @@ typedef struct gcut_plan {
     int64_t budget;        /* on the peak, that chose this plan; 0 = none, and lambda chose */
     const char *label;     /* which plan of the family the budget chose; NULL without one */
     gcut_graph *fwd, *bwd; /* after gcut_split */
+    const void *info;      /* what gcut_plan_look handed out; NULL until then */
     gcut_arena *owner;     /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 

@@ -64,6 +64,7 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_crosscheck(NULL, NULL, NULL, 0, 0), "gcut_crosscheck", "g");
     ORPHAN(NULL, gcut_gradcheck(NULL, NULL, NULL, 0, 0), "gcut_gradcheck", "g");
     ORPHAN(NULL, gcut_frontier_new(NULL, NULL, NULL), "gcut_frontier_new", "g");
+    ORPHAN(NULL, gcut_plan_look(NULL), "gcut_plan_look", "plan");
     ORPHAN(NULL, gcut_plan_text(NULL, false), "gcut_plan_text", "plan");
     ORPHAN(NULL, gcut_plan_saved_text(NULL, false), "gcut_plan_saved_text", "plan");
     ORPHAN(NULL, gcut_plan_json(NULL), "gcut_plan_json", "plan");

@@ -309,6 +309,52 @@ GCUT_API char *gcut_plan_json(const gcut_plan *plan);
 GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
 GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole training step, predicted */
 
+typedef enum gcut_plan_decision {
+    GCUT_PLAN_SAVED = 0,      /* crosses from the forward to the backward graph */
+    GCUT_PLAN_RECOMPUTED = 1, /* computed by the forward graph and again by the backward graph */
+    GCUT_PLAN_ALIVE =
+        2 /* a param, input, state or result that the backward graph reads: takes nothing more */
+} gcut_plan_decision;
+
+typedef struct gcut_plan_reader {
+    const char *name, *op;
+    bool recomputed; /* it is computed again by the backward graph itself */
+} gcut_plan_reader;
+
+typedef struct gcut_plan_value {
+    const char *name, *type, *op; /* "h2", "f32[32,256]", "relu"; of a parameter its role */
+    const char *where;            /* "mlp.c:42 act": source line and scope; "" = unknown */
+    gcut_plan_decision decision;
+    const char *storage; /* of a saved one: "plain", "bf16", "bits", or "grad": in the memory of a gradient */
+    bool forced;         /* by a mark or an option */
+    int copies;          /* of a recomputed one: how often the backward graph computes it */
+    int64_t bytes;       /* as stored */
+    double save_ns;      /* what saving it was priced at; INFINITY: it cannot be saved */
+    double recompute_ns; /* what computing it again was priced at; INFINITY: it cannot be */
+    const double *flips; /* prices of a saved byte, rising, in ns, at which its decision changes */
+    size_t nflips;
+    const gcut_plan_reader *readers; /* in the backward graph, in its order */
+    size_t nreaders;
+} gcut_plan_value;
+
+typedef struct gcut_plan_info {
+    const char *graph, *policy;
+    double lambda;        /* ns a saved byte */
+    int64_t budget;       /* on the peak, that chose the plan; 0 = none */
+    int64_t saved_budget; /* -1 = none */
+    const gcut_size *at;  /* the sizes that it was priced at */
+    size_t nat;
+    int64_t saved_bytes, peak_bytes; /* as gcut_plan_saved_bytes, gcut_plan_peak_bytes */
+    double step_ns;                  /* predicted */
+    double recompute_ns, cost_ns;    /* of the recomputed values; of saving and recomputing */
+    double lower_bound_ns;           /* of cost_ns, for any plan; NAN: none is proved */
+    const gcut_plan_value
+        *value; /* saved ones, largest first; recomputed; alive: each in the graph's order */
+    size_t n;
+} gcut_plan_info;
+/* The plan as data.  As long as the plan; NULL on error. */
+GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
+
 /* Why a value of the plan is saved or recomputed, as text or JSON: the deciding arc, the cheapest plan in
  * which it is the other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL
  * after a failure, such as an unknown name. */
