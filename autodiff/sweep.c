@@ -139,10 +139,9 @@ static void refuse_no_dependence(const sweep *s)
         for (uint32_t k = 0; k < n->nargs; k++) any = any || reached[gcut_arg(g, n, k)];
         for (uint32_t k = 0; k < n->nres; k++) reached[n->res0 + k] = any;
     }
-    if (reached[g->results.at[s->loss_at].value]) return;
+    if (!names.n || reached[g->results.at[s->loss_at].value]) return;
     gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc),
-              names.n ? gcut_printf(s->tmp, "they are %s: is another result the loss?", names.at)
-                      : "compile it without derivatives: --forward, options.forward_only",
+              gcut_printf(s->tmp, "they are %s: is another result the loss?", names.at),
               "the loss '%s' of @%s depends on none of the parameters that it is differentiated by", s->loss,
               g->name);
 }

@@ -264,7 +264,7 @@ static void emit_functions(const gcut_emission *all, const char *name, gcut_text
     gcut_text_add(c, "static void (*const %s_functions[])(const gcut_rt_args *args) = {\n", name);
     for (uint32_t i = 0; i < all->functions.n; i++)
         if (all->functions.at[i].launched)
-            gcut_text_add(c, "    %s_f%u,\n", name, i);
+            gcut_text_add(c, "    %s_f%s,\n", name, all->functions.at[i].label);
         else
             gcut_text_add(c, "    NULL,\n");
     gcut_text_add(c, "    NULL,\n};\n\n");

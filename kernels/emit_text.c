@@ -337,6 +337,19 @@ static void comment_nodes(const gcut_half *h, const uint32_t *node, uint32_t cou
     }
 }
 
+enum { LABEL = 40 }; /* bytes of a value's name in a label */
+
+/* Letters of other than C's names become _: the number tells labels apart. */
+static const char *label_of(gcut_arena *a, uint32_t number, const gcut_graph *g, const gcut_unit *u)
+{
+    const char *value =
+        u->nodes.n ? g->values.at[gcut_node_at(g, u->nodes.at[u->nodes.n - 1])->res0].name : "copy";
+    char *label = gcut_printf(a, "%u_%.*s", number, LABEL, value);
+    for (char *s = label; *s; s++)
+        if (!isalnum((unsigned char)*s)) *s = '_';
+    return label;
+}
+
 uint32_t gcut_c_function(gcut_emitter *e)
 {
     gcut_arena *a = e->p->module->arena;
@@ -347,14 +360,15 @@ uint32_t gcut_c_function(gcut_emitter *e)
     for (uint32_t i = 0; i < f->n; i++)
         if (f->at[i].hash == hash && !strcmp(f->at[i].text, text)) return i;
     uint32_t number = f->n;
-    *GCUT_PUSH(a, f) = (gcut_function){.text = text, .hash = hash};
+    const char *label = label_of(a, number, e->h->g, u);
+    *GCUT_PUSH(a, f) = (gcut_function){.text = text, .label = label, .hash = hash};
     gcut_text *c = &e->all->c;
-    gcut_text_add(c, "/* f%u: of k%u and its like\n", number, e->number);
+    gcut_text_add(c, "/* f%s: of k%u and its like\n", label, e->number);
     comment_nodes(e->h, u->nodes.at, u->nodes.n, c);
     gcut_text_add(c, " */\n");
     for (const char *s = text; *s; s++)
         if (*s == 1)
-            gcut_text_add(c, "%u", number);
+            gcut_text_add(c, "%s", label);
         else
             gcut_text_addn(c, s, 1);
     return number;

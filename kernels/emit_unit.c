@@ -115,10 +115,10 @@ static void describe_chains(unit *u, const char *pa, const char *pb)
     for (uint32_t k = 0; k < 2; k++)
         if (u->u->chain[k])
             W(u,
-              "        .from_%c = {%s_f%u, (void *)(args + %u), %d,\n"
+              "        .from_%c = {%s_f%s, (void *)(args + %u), %d,\n"
               "                   %s ? NULL : (void *)(%s)},\n",
-              k ? 'b' : 'a', u->e->prefix, u->e->fill[k].function, at++, (k == 0) != turned[k],
-              gcut_chain_fills_c(u->h, u->e->unit, k, gcut_c_size), k ? pb : pa);
+              k ? 'b' : 'a', u->e->prefix, u->e->all->functions.at[u->e->fill[k].function].label, at++,
+              (k == 0) != turned[k], gcut_chain_fills_c(u->h, u->e->unit, k, gcut_c_size), k ? pb : pa);
 }
 
 /* ".batch = {…}, .sa = {…}, …" */
@@ -525,18 +525,19 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
     uint32_t last = 1 + gcut_chains(e);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
+    const char *rows = e->all->functions.at[loop].label;
     const char *threads = gcut_crew_c(u.m, &crew, gcut_c_size);
     begin_function(&u);
     describe_gemm(&u, &pa, &pb, &pc);
     if (!l->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, l->u->rows));
-    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%u_rows, (void *)(args + %u), %d, %s);\n", t, pa, pb,
-      pc, e->prefix, loop, last, !l->columns, threads);
+    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%s_rows, (void *)(args + %u), %d, %s);\n", t, pa, pb,
+      pc, e->prefix, rows, last, !l->columns, threads);
     if (!l->columns) {
         crew.tiled = false;
         W(&u,
           "    } else {\n    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n"
-          "    gcut_rt_rows(%s_f%u_rows, args + %u, %s, %s);\n    }\n",
-          t, pa, pb, pc, e->prefix, loop, last, dim(&u, l->u->rows), gcut_crew_c(u.m, &crew, gcut_c_size));
+          "    gcut_rt_rows(%s_f%s_rows, args + %u, %s, %s);\n    }\n",
+          t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->rows), gcut_crew_c(u.m, &crew, gcut_c_size));
     }
     W(&u, "}\n\n");
     return gcut_c_function(e);

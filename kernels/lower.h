@@ -328,7 +328,8 @@ uint32_t gcut_place_copy(gcut_half *h, gcut_ref v, uint32_t to);
  * what changes from row to row; \4 is where the function declares what it takes.  gcut_c_function replaces
  * them, numbers counted in order of appearance. */
 typedef struct gcut_function {
-    const char *text; /* with \1 where the number goes */
+    const char *text;  /* with \1 where the label goes */
+    const char *label; /* "3_h2": its number and the last value that its first kernel makes */
     uint64_t hash;
     bool launched; /* not only called by another one */
 } gcut_function;
@@ -466,7 +467,7 @@ const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
 /* Where a buffer is when its unit runs: a `void *`, or a `char *` for a part of one. */
 const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer);
 /* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an
- * equal one exists. Returns its number; \1 in the text stands for it. */
+ * equal one exists. Returns its number; \1 in the text stands for its label. */
 uint32_t gcut_c_function(gcut_emitter *e);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
