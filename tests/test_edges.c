@@ -107,7 +107,9 @@ static const stray strays[] = {
     STRAY("take", "i64[5]", "  %y = take(%a, %i)"),
     STRAY("scatter_add", "i32[5]", "  %u = take(%a, %z) %y = scatter_add(%a, %i, %u)"),
     STRAY("scatter_add", "i64[5]", "  %u = take(%a, %z) %y = scatter_add(%a, %i, %u)"),
-    STRAY("bounded", "i32[5]", "  %j = bounded(%i, of=6) %y = cast(%j, to=\"f32\")"),
+    STRAY("bounded", "i32[5]",
+          "  %j = bounded(%i, of=6) %c = cast(%j, to=\"f32\") %s = sum(%a) "
+          "%r = broadcast(%s, shape=[5], axes=[]) %y = add(%c, %r)"),
     STRAY("pick", "i32[6]", "  %y = pick(%a, %i, axis=1)"),
     STRAY("cross_entropy", "i64[6]", "  %y = cross_entropy(%a, %i)"),
 };
