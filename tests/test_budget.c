@@ -29,10 +29,16 @@ static long long (*reset_mark)(void), (*read_mark)(void);
 
 static gcut_options with_budget(int64_t budget)
 {
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_options o = {0};
     o.budget = budget;
     o.threads = THREADS;
     return o;
+}
+
+/* As the library works with them: what takes a pipeline takes these. */
+static gcut_options read_options(gcut_options o)
+{
+    return gcut_options_read(NULL, &o, sizeof o);
 }
 
 /* ---- the process's own allocations ---- */
@@ -113,8 +119,9 @@ static void infeasible(run_case *c, int64_t lo)
     gcut_options o = with_budget(lo - 1);
     char digits[32];
     CHECK(c, !gcut_plan_new(c->g, &o), "a budget below the smallest peak is met");
-    CHECK(c, gcut_last_status(c->ctx) == GCUT_EPLAN, "status %d", (int)gcut_last_status(c->ctx));
-    char *text = strdup(gcut_last_error(c->ctx));
+    const gcut_env *env = c->g->module->env; /* gcut_last_error is of calls from outside of gcut_protect */
+    CHECK(c, env->status == GCUT_EPLAN, "status %d", (int)env->status);
+    char *text = strdup(gcut_error(c->ctx, gcut_error_count(c->ctx) - 1));
     for (char *s = text, *t = text; (*t = *s); s++) t += *s != ','; /* 34,048 -> 34048 */
     snprintf(digits, sizeof digits, " %lld bytes", (long long)lo);
     CHECK(c, strstr(text, digits) && strstr(text, "alive") && strstr(text, "parameters"), "it says %s", text);
@@ -138,7 +145,7 @@ static void check_model(void *arg)
 {
     run_case *c = arg;
     static outcome want, got;
-    gcut_options opt = with_budget(0);
+    gcut_options opt = read_options(with_budget(0));
     gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_TO_JOINT, c->g->module->env->arena);
     gcut_offers *o = gcut_offers_of(p, gcut_arena_new(p->env, p->arena));
     gcut_offers_lower(o, NULL, NULL);
@@ -250,7 +257,7 @@ static void check_offers(void *arg)
     gcut_graph *g = j->index
                         ? graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0)
                         : gcut_parse_module(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
-    gcut_options opt = with_budget(0);
+    gcut_options opt = read_options(with_budget(0));
     gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
     gcut_offers *o = gcut_offers_of(p, p->arena);
     gcut_offers_lower(o, NULL, NULL);
