@@ -32,15 +32,16 @@ static gcut_graph *all_saved(const gcut_problem *problem, gcut_arena *scratch, c
     all->results.n = 0;
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_out)
-            gcut_result_new(all, GCUT_ROLE_out, gcut_intern_name(g->module, gcut_printf(scratch, "out.%u", i)),
+            gcut_result_new(all, GCUT_ROLE_out,
+                            gcut_intern_name(g->module, gcut_printf(scratch, "out.%u", i)),
                             map[g->results.at[i].value]);
     *nout = all->results.n;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (problem->facts->where[v] == GCUT_W_BACKWARD) continue;
         double price = gcut_save_price(problem, v, 1, &why);
         if (price > 0 && !isinf(price))
-            gcut_result_new(all, GCUT_ROLE_out, gcut_intern_name(g->module, gcut_printf(scratch, "saved.%u", v)),
-                            map[v]);
+            gcut_result_new(all, GCUT_ROLE_out,
+                            gcut_intern_name(g->module, gcut_printf(scratch, "saved.%u", v)), map[v]);
     }
     return all;
 }

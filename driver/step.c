@@ -133,8 +133,7 @@ static gcut_place place_of(const gcut_step *s, const char *where)
     const char *col = strrchr(where, ':'), *line = col;
     while (line && line > where && *--line != ':') continue;
     if (!col || line == where) return (gcut_place){0};
-    return (gcut_place){gcut_strndup(s->arena, where, (size_t)(line - where)), atoi(line + 1),
-                        atoi(col + 1)};
+    return (gcut_place){gcut_strndup(s->arena, where, (size_t)(line - where)), atoi(line + 1), atoi(col + 1)};
 }
 
 static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)

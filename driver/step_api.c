@@ -272,8 +272,9 @@ static void do_run(void *arg)
 gcut_status gcut_run(gcut_step *step)
 {
     GCUT_NEED(NULL, step, GCUT_EUSAGE);
-    return gcut_protect(step->env, do_run,
-                        &(job){.s = step, .which = step->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP});
+    return gcut_protect(
+        step->env, do_run,
+        &(job){.s = step, .which = step->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP});
 }
 
 gcut_status gcut_run_forward(gcut_step *step)

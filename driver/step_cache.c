@@ -171,7 +171,8 @@ gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt, gcut_arena *a)
 
 const gcut_plan *gcut_step_planned(gcut_step *s)
 {
-    if (s->p->program || s->p->opt.backend != GCUT_BACKEND_COMPILED || s->p->opt.forward_only) return s->p->plan;
+    if (s->p->program || s->p->opt.backend != GCUT_BACKEND_COMPILED || s->p->opt.forward_only)
+        return s->p->plan;
     if (!s->planned) s->planned = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
     return s->planned->plan;
 }

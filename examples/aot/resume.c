@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Trains mlp.gcut with AdamW, from the initial values of the model or where FILE stopped: mlp_resume FILE STEPS.
+ * Trains mlp.gcut with AdamW, from the initial values of the model or where FILE stopped: mlp_resume FILE
+ * STEPS.
  */
 #include <stdio.h>
 #include <stdlib.h>
