@@ -327,7 +327,7 @@ static int by_age(const void *x, const void *y)
 
 #define ABANDONED 3600 /* seconds: nobody writes an entry for so long */
 
-/* Under the lock: so many bytes more will fit. */
+/* Under the lock: makes room for that many more bytes. */
 static bool make_room(const gcut_cache *c, int64_t bytes)
 {
     if (bytes > c->limit) return false;

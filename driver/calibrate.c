@@ -39,7 +39,7 @@ typedef struct visit {
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
     double round[ROUNDS], ns; /* the least time of each; their median */
-    uint32_t rounds;          /* so many of them */
+    uint32_t rounds;          /* how many of them were measured */
     double work, in, out;     /* flops or elements; bytes */
 } visit;
 

@@ -145,6 +145,7 @@ static bool run(build *b, command_line *l)
     gcut_nameless_write(b->env, b->log, NULL, 0);
     if (lseek(b->source, 0, SEEK_SET) != 0) gcut_throw(b->env, GCUT_EIO);
     b->command = gcut_command_text(b->arena, l->argv);
+    gcut_env_log(b->env, "%s", b->command);
     b->ending = gcut_command_run(
         b->env, &(gcut_command){.argv = l->argv, .in = b->source, .log = b->log, .kept = kept, .nkept = 2});
     return gcut_ended_well(b->ending);

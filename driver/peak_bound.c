@@ -56,7 +56,7 @@ typedef struct bounding {
     bool *once;     /* by value: it depends on a cotangent */
 } bounding;
 
-typedef struct event { /* a contraction, and at most so many bytes */
+typedef struct event { /* a contraction, and the most bytes that it may need */
     uint32_t node;
     int64_t most;
 } event;

@@ -48,7 +48,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from show' -l stage -x -a 'primal
 complete -c gradcut -n '__fish_seen_subcommand_from show grad' -l no-loc -d 'leave the locations out'
 complete -c gradcut -n '__fish_seen_subcommand_from plan saved' -l symbolic -d 'sizes as formulas of the symbols'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier run bench crosscheck gradcheck' -l in -x -d 'value of a param, input, state or cotangent, a .npy file (repeatable)'
-complete -c gradcut -n '__fish_seen_subcommand_from run bench' -l steps -x -d 'so many training steps'
+complete -c gradcut -n '__fish_seen_subcommand_from run bench' -l steps -x -d 'number of training steps'
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l out -x -a '(__fish_complete_directories)' -d 'write results and gradients as .npy into this folder'
 complete -c gradcut -n '__fish_seen_subcommand_from crosscheck gradcheck' -l tol -x -d 'relative error to pass'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l measure -d 'compile the plans and run them, in turn, for measured peaks and times'

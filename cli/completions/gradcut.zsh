@@ -60,7 +60,7 @@ _gradcut()
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
-    case $subcommand in (run|bench) specs+=('--steps=[so many training steps]:K: ') ;; esac
+    case $subcommand in (run|bench) specs+=('--steps=[number of training steps]:K: ') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[relative error to pass]:X: ') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in turn, for measured peaks and times]') ;; esac
