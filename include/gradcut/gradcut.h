@@ -50,9 +50,9 @@ GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
 
 /* What a context calls while it works; a member that is NULL is not called. */
 typedef struct gcut_hooks {
-    /* `done` of `total` parts of `what` are done; total 0 = not known.  Called before each stage of a plan, for
-     * each candidate plan and for each measurement.  true cancels: the call under way frees what it made and
-     * returns NULL or GCUT_ECANCELLED. */
+    /* `done` of `total` parts of `what` are done; total 0 = not known.  Called before each stage of a plan,
+     * for each candidate plan and for each measurement.  true cancels: the call under way frees what it made
+     * and returns NULL or GCUT_ECANCELLED. */
     bool (*progress)(void *user, const char *what, size_t done, size_t total);
     /* A line for a log: the command line of each run of the C compiler and linker. */
     void (*log)(void *user, const char *sentence);
@@ -62,8 +62,8 @@ typedef struct gcut_hooks {
 GCUT_API gcut_status gcut_ctx_set_hooks(gcut_ctx *ctx, const gcut_hooks *hooks);
 
 /* What the last failed call said: "file:line:col: error: sentence", the line and a caret, for each of its
- * errors; "" when none failed since gcut_clear_errors.  ctx NULL: what the last call of this thread said that had no
- * context to tell.  Valid until the next call on the context. */
+ * errors; "" when none failed since gcut_clear_errors.  ctx NULL: what the last call of this thread said that
+ * had no context to tell.  Valid until the next call on the context. */
 GCUT_API const char *gcut_last_error(const gcut_ctx *ctx);
 /* Its status; GCUT_OK when no call failed since gcut_clear_errors. */
 GCUT_API gcut_status gcut_last_status(const gcut_ctx *ctx);
