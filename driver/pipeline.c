@@ -193,21 +193,32 @@ int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gc
     return n;
 }
 
+/* Fails with GCUT_EDIM where the sum of two numbers of bytes is none. */
+static int64_t sum(const gcut_pipeline *p, int64_t a, int64_t b)
+{
+    int64_t n;
+    if (__builtin_add_overflow(a, b, &n))
+        gcut_fail(p->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
+                  "the values of a step take more than 2^63 - 1 bytes together");
+    return n;
+}
+
 int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat)
 {
     const gcut_graph *g = p->joint;
     int64_t n = 0;
     for (uint32_t i = 0; i < g->params.n; i++)
-        n += gcut_pipeline_bytes(p, gcut_type_of(g, g->params.at[i].value), at, nat);
+        n = sum(p, n, gcut_pipeline_bytes(p, gcut_type_of(g, g->params.at[i].value), at, nat));
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role != GCUT_ROLE_next)
-            n += gcut_pipeline_bytes(p, gcut_type_of(g, g->results.at[i].value), at, nat);
+            n = sum(p, n, gcut_pipeline_bytes(p, gcut_type_of(g, g->results.at[i].value), at, nat));
     return n;
 }
 
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
-    return gcut_program_memory(p->program, at, nat, threads).arena_bytes + gcut_pipeline_resident(p, at, nat);
+    return sum(p, gcut_program_memory(p->program, at, nat, threads).arena_bytes,
+               gcut_pipeline_resident(p, at, nat));
 }
 
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
