@@ -42,10 +42,10 @@ static void save_values(const run *r, const char *folder)
 {
     char path[4096];
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {
-        gcut_value_info v = *gcut_step_value_at(r->step, i);
-        if (strcmp(v.role, "param") != 0 && strcmp(v.role, "input") != 0) continue;
-        snprintf(path, sizeof path, "%s/%s.npy", folder, v.name);
-        ok(r, gcut_step_value_save(r->step, v.name, path) == GCUT_OK);
+        const gcut_value_info *v = gcut_step_value_at(r->step, i);
+        if (strcmp(v->role, "param") != 0 && strcmp(v->role, "input") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s.npy", folder, v->name);
+        ok(r, gcut_step_value_save(r->step, v->name, path) == GCUT_OK);
     }
 }
 
@@ -54,8 +54,8 @@ static int64_t bytes_of(const run *r, const char *role)
 {
     int64_t n = 0;
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {
-        gcut_value_info v = *gcut_step_value_at(r->step, i);
-        if (!strcmp(v.role, role)) n += v.bytes;
+        const gcut_value_info *v = gcut_step_value_at(r->step, i);
+        if (!strcmp(v->role, role)) n += v->bytes;
     }
     return n;
 }
@@ -69,9 +69,9 @@ static void describe(const run *r, double seconds)
            (long long)bytes_of(r, "state"), (long long)bytes_of(r, "input"), gcut_version());
     const char *comma = "";
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {
-        gcut_value_info v = *gcut_step_value_at(r->step, i);
-        if (strcmp(v.role, "input") != 0 || !strcmp(v.name, "lr")) continue;
-        printf("%s\"%s\"", comma, v.name);
+        const gcut_value_info *v = gcut_step_value_at(r->step, i);
+        if (strcmp(v->role, "input") != 0 || !strcmp(v->name, "lr")) continue;
+        printf("%s\"%s\"", comma, v->name);
         comma = ", ";
     }
     printf("]}\n");
@@ -91,10 +91,10 @@ static double step(void *arg)
 static void loss(void *arg)
 {
     const run *r = arg;
-    gcut_value_info v;
-    if (!gcut_step_value(r->step, "loss", &v)) worker_die("step_worker: the model has no loss");
+    const gcut_value_info *v = gcut_step_value(r->step, "loss");
+    if (!v) worker_die("step_worker: the model has no loss");
     printf("{\"loss\": ");
-    worker_number((double)*(float *)v.at);
+    worker_number((double)*(float *)v->at);
     printf("}\n");
 }
 
@@ -111,6 +111,7 @@ int main(int argc, char **argv)
     opt.optimizer = strcmp(argv[2], "none") != 0 ? argv[2] : NULL;
     opt.threads = atoi(argv[3]);
     opt.seed = 1;
+    opt.unbound = GCUT_UNBOUND_RANDOM;
     gcut_graph *g = gcut_load(r.ctx, argv[1], NULL);
     ok(&r, g != NULL);
     double start = worker_now();
