@@ -37,7 +37,7 @@ static void emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_te
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "'%s' is not a C identifier, so it cannot name a step", name);
-    gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, c, h);
+    gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
 }
 
 void gcut_write_c(const gcut_pipeline *p, const char *base)
@@ -59,6 +59,11 @@ gcut_text gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
     GCUT_ASSERT(at != NULL);
     gcut_text_addn(&out, h.at, h.n);
     gcut_text_addn(&out, c.at, (size_t)(at - c.at));
+    if (p->opt.line) { /* which are numbered as those of step.c */
+        unsigned line = 2;
+        for (const char *s = c.at; s < at; s++) line += *s == '\n';
+        gcut_text_add(&out, "#line %u \"step.c\"\n", line);
+    }
     gcut_text_addn(&out, at + strlen(include), c.n - (size_t)(at - c.at) - strlen(include));
     return out;
 }

@@ -48,7 +48,7 @@ static void write_plan(dump *d)
 static void write_step(dump *d)
 {
     gcut_text c = {.arena = d->a}, h = {.arena = d->a};
-    gcut_emit_c(d->p->program, gcut_pipeline_contents(d->p, d->a), "step", &c, &h);
+    gcut_emit_c(d->p->program, gcut_pipeline_contents(d->p, d->a), "step", d->p->opt.line, &c, &h);
     write_text(d, "step.c", &c, "the emitted kernels and entry points");
     write_text(d, "step.h", &h, "what a caller includes");
 }

@@ -58,6 +58,7 @@ static void add_options(gcut_hash *h, const gcut_options *o)
         gcut_hash_int(h, o->at[i].value);
     }
     gcut_hash_int(h, o->forward_only);
+    gcut_hash_int(h, o->line);
     gcut_hash_int(h, o->threads);
     gcut_hash_int(h, gcut_rt_threads(o->threads)); /* a budget holds for as many as there are */
 }

@@ -299,13 +299,14 @@ static const char as_cxx[] = "#ifdef __cplusplus\n"
                              "#endif\n"
                              "#endif\n\n";
 
-void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, gcut_text *c,
-                 gcut_text *h)
+void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
+                 gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
     const char *name = gcut_c_prefix(m->arena, file);
-    gcut_text body[2] = {{.arena = m->arena}, {.arena = m->arena}};
-    gcut_emission all = {.c.arena = m->arena, .code.arena = m->arena, .sites.arena = m->arena};
+    gcut_text body[2] = {{.arena = m->arena}, {.arena = m->arena}}, marked = {.arena = m->arena}, *out = c;
+    gcut_emission all = {.c.arena = m->arena, .code.arena = m->arena, .sites.arena = m->arena, .line = line};
+    if (line) c = &marked;
     gcut_number_places(p, &all);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         gcut_emitter e = {.p = p, .prefix = name, .all = &all};
@@ -337,6 +338,7 @@ void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const cha
     gcut_emit_values(p, contents, name, c);
     emit_run(p, name, &all, c);
     emit_doors(p, name, c);
+    if (line) gcut_emit_lines(&all, file, &marked, out);
 }
 
 void gcut_program_mark(const gcut_program *p)

@@ -74,6 +74,19 @@ static const char *truth(gcut_emitter *e, uint32_t buffer, gcut_dim offset)
                        gcut_c_pointer(e, buffer), gcut_call_size(e, offset));
 }
 
+/* The mark of the region's own line. */
+static const char *line_of(const gcut_emitter *e)
+{
+    return gcut_c_line(e, gcut_node_at(e->h->g, e->h->units.at[e->unit].nodes.at[0])->loc);
+}
+
+/* A statement of the region's own: it counts, or asks the condition. */
+static void add_control(gcut_emitter *e, const char *statement)
+{
+    gcut_text_add(e->call, "%s", line_of(e));
+    gcut_text_add(e->call, "%s%s", statement, gcut_c_line(e, 0));
+}
+
 static void emit_if(gcut_emitter *e)
 {
     const gcut_unit *u = &e->h->units.at[e->unit];
@@ -81,7 +94,8 @@ static void emit_if(gcut_emitter *e)
     const gcut_view *v = &e->h->view[p];
     bool copied = u->operand_copy[0] != GCUT_NONE;
     uint32_t buffer = copied ? e->h->units.at[u->operand_copy[0]].copy_to : e->h->buffer[v->root];
-    gcut_text_add(e->call, "    if (%s) {\n", truth(e, buffer, copied ? 0 : v->offset));
+    gcut_arena *a = e->p->module->arena;
+    add_control(e, gcut_printf(a, "    if (%s) {\n", truth(e, buffer, copied ? 0 : v->offset)));
     emit_body(e, 0);
     gcut_text_add(e->call, "    } else {\n");
     emit_body(e, 1);
@@ -93,14 +107,14 @@ static void emit_while(gcut_emitter *e)
     const gcut_unit *u = &e->h->units.at[e->unit];
     const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[0]);
     const gcut_attr *bound = gcut_attr_get(e->h->g, n, GCUT_A_bound);
-    if (bound)
-        gcut_text_add(e->call, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", e->number, e->number,
-                      gcut_call_size(e, bound->u.dim), e->number);
-    else
-        gcut_text_add(e->call, "    for (;;) {\n");
+    gcut_arena *a = e->p->module->arena;
+    uint32_t i = e->number;
+    add_control(e, bound ? gcut_printf(a, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", i, i,
+                                       gcut_call_size(e, bound->u.dim), i)
+                         : "    for (;;) {\n");
     emit_body(e, 0);
-    gcut_text_add(e->call, "        if (!%s) break;\n",
-                  truth(e, e->p->halves.at[u->bodies.at[0]]->saved[0], 0));
+    add_control(e, gcut_printf(a, "        if (!%s) break;\n",
+                               truth(e, e->p->halves.at[u->bodies.at[0]]->saved[0], 0)));
     emit_body(e, 1);
     gcut_text_add(e->call, "    }\n");
 }
@@ -110,10 +124,10 @@ static void emit_scan(gcut_emitter *e)
     const gcut_node *n = gcut_node_at(e->h->g, e->h->units.at[e->unit].nodes.at[0]);
     const char *length = gcut_call_size(e, gcut_scan_length(e->h->g, n));
     uint32_t i = e->number;
-    if (gcut_attr_flag(e->h->g, n, GCUT_A_reverse))
-        gcut_text_add(e->call, "    for (int64_t i%u = %s; i%u-- > 0;) {\n", i, length, i);
-    else
-        gcut_text_add(e->call, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", i, i, length, i);
+    gcut_arena *a = e->p->module->arena;
+    add_control(e, gcut_attr_flag(e->h->g, n, GCUT_A_reverse)
+                       ? gcut_printf(a, "    for (int64_t i%u = %s; i%u-- > 0;) {\n", i, length, i)
+                       : gcut_printf(a, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", i, i, length, i));
     emit_body(e, 0);
     gcut_text_add(e->call, "    }\n");
 }

@@ -38,6 +38,17 @@ static const char *dim(const gcut_loop *l, gcut_dim d)
 
 /* ---- statements ---- */
 
+static const char *line_of(const gcut_loop *l, const gcut_member *x)
+{
+    return gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc);
+}
+
+/* The end of what has a source line. */
+static const char *own_line(const gcut_loop *l)
+{
+    return gcut_c_line(l->e, 0);
+}
+
 static const char *expression(const gcut_loop *l, const gcut_member *x)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
@@ -175,7 +186,8 @@ static void emit_values(gcut_loop *l, const column *c, int part)
         else if (!here)
             W(l, "            const %s v%u = w%u[c - c0];\n", type, x->v, x->v);
         else
-            W(l, "            const %s v%u = %s;\n", type, x->v, expression(l, x));
+            W(l, "%s            const %s v%u = %s;\n%s", line_of(l, x), type, x->v, expression(l, x),
+              own_line(l));
         if (here && c->kept[x - l->at])
             W(l, "            w%u[c - c0] = (%s)v%u;\n", x->v, gcut_c_type(gcut_loop_dtype(l, x)), x->v);
     }
@@ -208,7 +220,9 @@ static void emit_column(gcut_loop *l, const column *c, int part)
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
         if (!gcut_loop_sink(l, x, c->phase) || part_of(l, c, x) != part) continue;
         if (x->reduces) {
+            W(l, "%s", line_of(l, x));
             gcut_loop_accumulate(l, x, "            ");
+            W(l, "%s", own_line(l));
             continue;
         }
         if (l->lines && x->streams)
@@ -339,18 +353,18 @@ void gcut_loop_row_values(gcut_loop *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
-        if (x->phase != p) continue;
-        if (x->reduces && x->level == GCUT_L_ROW) {
+        if (x->phase != p || x->level != GCUT_L_ROW) continue;
+        W(l, "%s", line_of(l, x));
+        if (x->reduces) {
             if (gcut_loop_in_lanes(l, x))
                 W(l, "        const %s v%u = %s;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v,
                   gcut_loop_lanes_call(l, x));
             else
                 W(l, "        const %s v%u = acc%u;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v, x->v);
-        } else if (x->level == GCUT_L_ROW) {
-            W(l, "        const %s v%u = %s;\n", gcut_c_local(gcut_loop_dtype(l, x)), x->v, expression(l, x));
         } else {
-            continue;
+            W(l, "        const %s v%u = %s;\n", gcut_c_local(gcut_loop_dtype(l, x)), x->v, expression(l, x));
         }
+        W(l, "%s", own_line(l));
         if (l->h->buffer[x->v] != GCUT_NONE)
             W(l, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(l, x->v), gcut_c_type(gcut_loop_dtype(l, x)),
               x->v);

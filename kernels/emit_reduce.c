@@ -131,6 +131,7 @@ void gcut_loop_join(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
+        W(l, "%s", gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc));
         gcut_dtype dt = gcut_loop_dtype(l, x);
         const char *t = gcut_c_type(dt), *buf = gcut_c_arg(l->e, l->h->buffer[x->v]);
         if (x->level == GCUT_L_COLUMN) {
@@ -157,5 +158,6 @@ void gcut_loop_join(gcut_loop *l)
             W(l, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, w, e);
             W(l, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
         }
+        W(l, "%s", gcut_c_line(l->e, 0));
     }
 }

@@ -210,10 +210,28 @@ static size_t numbered(const char *s, size_t n)
     return 0;
 }
 
-/* Value numbers become 0, 1, … in order of appearance, so that equal kernels have equal text. */
-static const char *renumber(gcut_arena *a, uint32_t nvalues, const char *s)
+/* "_<name>" as an identifier; "_<name>_2", … where another value of the function is called so. */
+static const char *named(gcut_arena *a, const char *name, gcut_strings *used)
 {
-    uint32_t *local = gcut_calloc(a, nvalues + 1, sizeof *local), next = 0;
+    const char *base = gcut_c_name(a, name), *s = gcut_printf(a, "_%s", base);
+    for (uint32_t k = 2, i = 0; i < used->n; i++) {
+        if (strcmp(used->at[i], s) != 0) continue;
+        s = gcut_printf(a, "_%s_%u", base, k++);
+        i = UINT32_MAX; /* which the loop makes 0 */
+    }
+    *GCUT_PUSH(a, used) = s;
+    return s;
+}
+
+/* Value numbers become 0, 1, … in order of appearance, so that equal kernels have equal text; or, with the
+ * lines of the model, the values' names. */
+static const char *renumber(const gcut_emitter *e, const char *s)
+{
+    gcut_arena *a = e->p->module->arena;
+    const gcut_graph *g = e->h->g;
+    uint32_t next = 0;
+    const char **local = gcut_calloc(a, g->values.n + 1, sizeof *local);
+    gcut_strings used = {0};
     gcut_text out = {.arena = a};
     while (*s) {
         size_t n = 0;
@@ -221,9 +239,11 @@ static const char *renumber(gcut_arena *a, uint32_t nvalues, const char *s)
         size_t k = n ? numbered(s, n) : 0;
         if (k) {
             unsigned long v = strtoul(s + k, NULL, 10);
-            GCUT_ASSERT(v < nvalues);
-            if (!local[v]) local[v] = ++next;
-            gcut_text_add(&out, "%.*s%u", (int)k, s, local[v] - 1);
+            GCUT_ASSERT(v < g->values.n);
+            if (!local[v])
+                local[v] =
+                    e->all->line ? named(a, g->values.at[v].name, &used) : gcut_printf(a, "%u", next++);
+            gcut_text_add(&out, "%.*s%s", (int)k, s, local[v]);
         } else {
             gcut_text_addn(&out, s, n ? n : 1);
         }
@@ -354,7 +374,7 @@ uint32_t gcut_c_function(gcut_emitter *e)
 {
     gcut_arena *a = e->p->module->arena;
     const gcut_unit *u = &e->h->units.at[e->unit];
-    const char *text = number_sizes(e, renumber(a, e->h->g->values.n, e->body->at));
+    const char *text = number_sizes(e, renumber(e, e->body->at));
     uint64_t hash = hash_of(text);
     gcut_functions *f = &e->all->functions;
     for (uint32_t i = 0; i < f->n; i++)

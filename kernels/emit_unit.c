@@ -34,22 +34,26 @@ static const char *pointer_to(const unit *u, uint32_t buffer)
 }
 
 /* Operand k as this unit reads it: from its own storage, from the copy made for the unit, or from the room
- * for one that is computed. */
-static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
+ * for one that is computed.  The buffer may be GCUT_NONE, of a constant. */
+static gcut_view operand_in(const unit *u, uint32_t k, uint32_t *buffer)
 {
     gcut_ref v = gcut_arg(u->g, u->n, k);
     const gcut_chain *chain = gcut_unit_chain(u->u, k);
-    if (chain) {
-        *pointer = pointer_to(u, chain->room);
-        return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
-    }
     uint32_t copy = u->u->operand_copy ? u->u->operand_copy[k] : GCUT_NONE;
-    if (copy != GCUT_NONE) {
-        *pointer = pointer_to(u, u->h->units.at[copy].copy_to);
+    if (chain || copy != GCUT_NONE) {
+        *buffer = chain ? chain->room : u->h->units.at[copy].copy_to;
         return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
     }
-    *pointer = pointer_to(u, u->h->buffer[u->h->view[v].root]);
+    *buffer = u->h->buffer[u->h->view[v].root];
     return u->h->view[v];
+}
+
+static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
+{
+    uint32_t buffer;
+    gcut_view v = operand_in(u, k, &buffer);
+    *pointer = pointer_to(u, buffer);
+    return v;
 }
 
 /* NULL for a result that is left out. */
@@ -502,12 +506,51 @@ bool gcut_unit_indexes(const gcut_unit *u)
     return kinds[u->kind].indexes;
 }
 
+/* For a debugger: <letter><v> points to the first element of v as the kernel finds it. */
+static void name_buffer(const unit *u, char letter, gcut_ref v, uint32_t buffer, const gcut_view *view)
+{
+    if (buffer == GCUT_NONE) return;
+    const gcut_buffer *b = &u->e->p->buffers.at[buffer];
+    if (b->kind == GCUT_P_ARENA && b->birth < 0) return; /* nothing reads it */
+    const char *at = pointer_to(u, buffer);
+    W(u, "    %s *const %c%u = %s;\n    (void)%c%u;\n", gcut_c_type(b->dtype), letter, v,
+      view->bits ? at : shifted(u, at, view->offset), letter, v);
+}
+
+static void name_buffers(const unit *u)
+{
+    for (uint32_t k = 0; u->n && k < u->n->nargs; k++) {
+        uint32_t buffer, i = 0;
+        gcut_view view = operand_in(u, k, &buffer);
+        while (gcut_arg(u->g, u->n, i) != gcut_arg(u->g, u->n, k)) i++;
+        if (i == k) name_buffer(u, 'a', gcut_arg(u->g, u->n, k), buffer, &view);
+    }
+    for (uint32_t k = 0; u->n && k < u->n->nres; k++) {
+        const gcut_view *view = &u->h->view[u->n->res0 + k];
+        if (!(u->u->left_out >> k & 1)) name_buffer(u, 'o', u->n->res0 + k, u->h->buffer[view->root], view);
+    }
+    if (!u->n) name_buffer(u, 'o', u->u->copy_from, u->u->copy_to, &(gcut_view){0});
+}
+
+static gcut_locid loc_of(const unit *u)
+{
+    const gcut_node *n = u->n ? u->n : gcut_def(u->g, u->u->copy_from);
+    return n ? n->loc : 0;
+}
+
 static void begin_function(const unit *u)
 {
     W(u,
       "static void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
       "    (void)nt;\n",
       u->e->prefix);
+    if (u->e->all->line) name_buffers(u);
+    W(u, "%s", gcut_c_line(u->e, loc_of(u)));
+}
+
+static void end_function(const unit *u)
+{
+    W(u, "%s}\n\n", gcut_c_line(u->e, 0));
 }
 
 uint32_t gcut_emit_unit(gcut_emitter *e)
@@ -515,7 +558,7 @@ uint32_t gcut_emit_unit(gcut_emitter *e)
     unit u = unit_of(e);
     begin_function(&u);
     kinds[u.u->kind].emit(&u);
-    W(&u, "}\n\n");
+    end_function(&u);
     return gcut_c_function(e);
 }
 
@@ -539,6 +582,6 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
           "    gcut_rt_rows(%s_f%s_rows, args + %u, %s, %s);\n    }\n",
           t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->rows), gcut_crew_c(u.m, &crew, gcut_c_size));
     }
-    W(&u, "}\n\n");
+    end_function(&u);
     return gcut_c_function(e);
 }

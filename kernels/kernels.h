@@ -109,9 +109,11 @@ typedef struct gcut_contents {
 } gcut_contents;
 
 /* NAME.c and NAME.h, where `file` is NAME; bytes depend on the program, the contents (one for each of
- * gcut_program_bindings) and that C identifier alone.  A plan with a profile has its launches timed
- * (gcut_rt_profile). */
-void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, gcut_text *c,
-                 gcut_text *h);
+ * gcut_program_bindings), that C identifier and `line` alone.  A plan with a profile has its launches timed
+ * (gcut_rt_profile).  line: #line directives give what computes a value the source line of that value, and
+ * every other line its number in NAME.c; variables are called by their values, so kernels of other values
+ * share no function. */
+void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
+                 gcut_text *c, gcut_text *h);
 
 #endif

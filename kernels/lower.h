@@ -348,6 +348,8 @@ typedef struct gcut_emission {
     gcut_strings sizes;       /* the expressions of GCUT_RT_SIZE(0), … over x->d_<symbol> */
     uint32_t *place;          /* by buffer: its index in gcut_rt_call.at */
     uint32_t nslots, nplaces; /* places of the arena's buffers, which come first; all of them */
+    bool line;                /* lines have marks of the source lines in `lines`, emit_line.c */
+    GCUT_VEC(gcut_place) lines;
 } gcut_emission;
 
 typedef struct gcut_emitter {
@@ -444,6 +446,12 @@ const char *gcut_call_size(gcut_emitter *e, gcut_dim d);
 /* The number of an expression over x->d_<symbol> among the sizes of the call. */
 uint32_t gcut_size_number(gcut_emission *all, gcut_arena *a, const char *expression);
 
+/* emit_line.c: the mark, a line of its own, before C that computes a value of the source line behind loc, or,
+ * loc 0, that computes none; "" where no lines are asked for. */
+const char *gcut_c_line(const gcut_emitter *e, gcut_locid loc);
+/* NAME.c from its marked text: #line directives in the place of marks. */
+void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text *marked, gcut_text *c);
+
 /* emit_text.c: pieces of C. */
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
 const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool is int */
@@ -466,8 +474,9 @@ const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *con
 const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
 /* Where a buffer is when its unit runs: a `void *`, or a `char *` for a part of one. */
 const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer);
-/* Ends the function in e->body: numbers its variables from 0 in order of appearance, and emits it unless an
- * equal one exists. Returns its number; \1 in the text stands for its label. */
+/* Ends the function in e->body: numbers its variables from 0 in order of appearance, or with lines calls them
+ * by their values, and emits it unless an equal one exists. Returns its number; \1 in the text stands for its
+ * label. */
 uint32_t gcut_c_function(gcut_emitter *e);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);

@@ -12,7 +12,7 @@
 # The last line is the totals of all of it.
 set -eu
 cd "$(dirname "$0")/.."
-scripts/deps.sh valgrind libc6-dbg g++ dpkg-dev
+scripts/deps.sh valgrind gdb libc6-dbg g++ dpkg-dev
 jobs=$(nproc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -110,6 +110,7 @@ static void plans_have_keys(void **state)
     OTHER(loss, "loss");
     OTHER(threads, 3);
     OTHER(forward_only, true);
+    OTHER(line, true);
     o = plain, o.wrt = w, o.nwrt = 1;
     compile_with(g, &o, 1, "wrt");
     o = plain, o.at = at, o.nat = 1;

@@ -86,9 +86,13 @@ static void test_names_of_files(void **state)
             json_decref(j);
             free(out);
         }
-        assert_int_equal(system("${CC:-cc} -std=c17 -trigraphs -Wall -Wextra -Werror -Wno-unknown-pragmas "
-                                "-I" GCUT_SOURCE_DIR "/include -fsyntax-only step.c"),
-                         0);
+        for (int line = 0; line < 2; line++) {
+            if (line) free(fine(ARGV("compile", path, "-ostep", "--line")));
+            assert_int_equal(
+                system("${CC:-cc} -std=c17 -trigraphs -Wall -Wextra -Werror -Wno-unknown-pragmas "
+                       "-I" GCUT_SOURCE_DIR "/include -fsyntax-only step.c"),
+                0);
+        }
         char *svg = slurp("swept.svg");
         assert_non_null(svg);
         assert_null(strstr(svg, "<svg>"));

@@ -63,7 +63,7 @@ _gradcut()
     why) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
     frontier) files='*.gcut' options='--wrt --loss --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
-    compile) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --output -o --shared --json --help -h' ;;
+    compile) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --keep-grads --output -o --shared --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --keep-grads --in --steps --out --json --help -h' ;;
     bench) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --keep-grads --in --steps --json --help -h' ;;
     crosscheck) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --keep-grads --in --tol --json --help -h' ;;

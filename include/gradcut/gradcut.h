@@ -270,6 +270,8 @@ typedef struct gcut_options {
     bool forward_only; /* no derivative */
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
+    bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
+                          the calls that built the graph; variables are called by their values */
 } gcut_options;
 
 /* ---- looking at a graph ---- */

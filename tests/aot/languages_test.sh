@@ -3,9 +3,9 @@
 #
 # languages_test.sh GRADCUT SOURCE_DIR
 #
-# The emitted C of every model of the corpus, the zoo, the loops and the examples is C17 without a warning of
-# -Wall -Wextra -pedantic, and C++17 without a warning of -Wall -Wextra, for every compiler of gcc, g++, clang and
-# clang++ that is installed.
+# The emitted C of every model of the corpus, the zoo, the loops and the examples, without and with the lines of the
+# model, is C17 without a warning of -Wall -Wextra -pedantic, and C++17 without a warning of -Wall -Wextra, for every
+# compiler of gcc, g++, clang and clang++ that is installed.
 set -eu
 gradcut=$1 source=$2
 work=$(mktemp -d)
@@ -26,6 +26,7 @@ for model in "$source"/tests/corpus/*.gcut "$source"/tests/models/*.gcut "$sourc
     esac
     n=$((n + 1))
     "$gradcut" compile "$model" -o "$work/step$n" --optimizer "$optimizer" >/dev/null
+    "$gradcut" compile "$model" -o "$work/step${n}_lines" --optimizer "$optimizer" --line >/dev/null
 done
 [ "$n" -gt 20 ] || { echo "languages_test: only $n models were found" >&2; exit 1; }
 
