@@ -107,16 +107,23 @@ int gcut_cmd_saved(gcut_ctx *ctx, const gcut_cli *c)
 int gcut_cmd_why(gcut_ctx *ctx, const gcut_cli *c)
 {
     gcut_graph *g = gcut_cli_load(ctx, c);
-    return print_made(ctx, g ? gcut_explain(g, &c->opt, c->value, c->json) : NULL);
+    gcut_explanation *e = g ? gcut_explain(g, &c->opt, c->value) : NULL;
+    if (!e) return gcut_cli_failed(ctx);
+    fputs(c->json ? e->json : e->text, stdout);
+    gcut_free(e);
+    return EXIT_FINE;
 }
 
 /* ---- diff ---- */
 
 int gcut_cmd_diff(gcut_ctx *ctx, const gcut_cli *c)
 {
-    bool equal;
-    int code = print_made(ctx, gcut_diff_plans(ctx, c->file, c->value, c->json, &equal));
-    return code ? code : equal ? EXIT_FINE : EXIT_CHECK;
+    gcut_plan_diff *d = gcut_diff_plans(ctx, c->file, c->value);
+    if (!d) return gcut_cli_failed(ctx);
+    fputs(c->json ? d->json : d->text, stdout);
+    int code = d->equal ? EXIT_FINE : EXIT_CHECK;
+    gcut_free(d);
+    return code;
 }
 
 /* ---- compile ---- */

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "driver/offers.h"
 #include "driver/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
 #include "partition/frontier.h"
-#include "partition/report.h"
 
 /* A lower bound of the cost of every plan that runs in the budget.  Where saved values have buffers of their
  * own, at most budget - resident bytes are saved (what waits in a gradient's buffer counts as no bytes). What
@@ -62,18 +62,18 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     gcut_text_add(t, "it is reached in the %s half, at %s, where these are alive:",
                   peak.backward ? "backward" : "forward", peak.at);
     gcut_text_add(t, "\n%s  parameters, states, inputs and results",
-                  gcut_report_size(a, gcut_pipeline_resident(q, q->at, q->nat)));
+                  gcut_bytes_text(a, gcut_pipeline_resident(q, q->at, q->nat)));
     for (uint32_t i = 0; i < peak.n; i++) {
         const gcut_holder *h = &peak.holder[i];
         if (i >= HOLDERS) rest += h->bytes;
         if (i >= HOLDERS) continue;
-        gcut_text_add(t, "\n%s  %s%s%s, from %s to %s", gcut_report_size(a, h->bytes),
+        gcut_text_add(t, "\n%s  %s%s%s, from %s to %s", gcut_bytes_text(a, h->bytes),
                       strchr(h->name, ' ') ? "" : "%", h->name, h->saved ? " (saved)" : "", h->made_by,
                       h->last_read_by);
     }
-    if (rest) gcut_text_add(t, "\n%s  %u more", gcut_report_size(a, rest), peak.n - HOLDERS);
+    if (rest) gcut_text_add(t, "\n%s  %u more", gcut_bytes_text(a, rest), peak.n - HOLDERS);
     int64_t gaps = q->peak_bytes - gcut_pipeline_resident(q, q->at, q->nat) - peak.alive_bytes;
-    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_report_size(a, gaps));
+    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_bytes_text(a, gaps));
 }
 
 /* whose: plan or plans this is the smallest peak of; rest: what else is to be said. */
@@ -84,7 +84,7 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
     holders_text(q, &t);
     gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
               "@%s does not run in the budget of %s: the smallest peak of %s is %s%s", q->primal->name,
-              gcut_report_size(a, budget), whose, gcut_report_size(a, q->peak_bytes), rest);
+              gcut_bytes_text(a, budget), whose, gcut_bytes_text(a, q->peak_bytes), rest);
 }
 
 /* No candidate plan fits. */
@@ -96,7 +96,7 @@ static _Noreturn void refuse(gcut_offers *o)
     GCUT_ASSERT(bound <= least->peak_bytes);
     complain(gcut_offer_lower(o, least, a), o->p->opt.budget,
              gcut_printf(a, "the %u plans tried", o->by_time.n),
-             gcut_printf(a, "; no plan at all takes less than %s", gcut_report_size(a, bound)));
+             gcut_printf(a, "; no plan at all takes less than %s", gcut_bytes_text(a, bound)));
 }
 
 void gcut_budget_plan(gcut_pipeline *p)

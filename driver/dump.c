@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "driver/contents.h"
 #include "driver/pipeline.h"
+#include "driver/plan_info.h"
 #include "graph/text.h"
 
 typedef struct dump {
@@ -41,7 +42,7 @@ static void write_folded(dump *d)
 static void write_plan(dump *d)
 {
     gcut_text t = {.arena = d->a};
-    gcut_report_json(d->p->plan, &t);
+    gcut_plan_file_text(d->p->plan, &t);
     write_text(d, "plan.json", &t, "what is saved and recomputed, and why");
 }
 

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "driver/options.h"
+#include "driver/plan_info.h"
 #include "gradcut/gradcut_rt.h"
-#include "graph/text.h"
 #include "partition/report.h"
+#include "report/report.h"
 
 enum { POINTS = 12 };
 
@@ -32,26 +33,14 @@ typedef struct job {
     void *made;
 } job;
 
-static double first_known(double a, double b, double c)
+static double first_known(double a, double b)
 {
-    return !isnan(a) ? a : !isnan(b) ? b : c;
-}
-
-double gcut_frontier_point_ns(const gcut_frontier_point *p)
-{
-    return first_known(p->step_ns_best, p->step_ns_predicted, p->cost_ns);
-}
-
-const char *gcut_frontier_time_kind(const gcut_frontier *s)
-{
-    if (s->n && !isnan(s->point[0].step_ns_median)) return "time of the step, measured";
-    if (s->n && !isnan(s->point[0].step_ns_predicted)) return "time of the step, predicted";
-    return "saving and recomputing, predicted";
+    return !isnan(a) ? a : !isnan(b) ? b : 0;
 }
 
 static double predicted(const gcut_offer *of)
 {
-    return first_known(of->step_ns, of->cost_ns, 0);
+    return first_known(of->step_ns, of->cost_ns);
 }
 
 static void tell(void *user, size_t done, size_t all)
@@ -111,7 +100,7 @@ static gcut_frontier_point describe(job *j, const gcut_offer *of, const gcut_pip
 {
     gcut_arena *keep = j->keep;
     gcut_text json = {.arena = j->a};
-    gcut_report_json(q->plan, &json);
+    gcut_plan_file_text(q->plan, &json);
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
     return (gcut_frontier_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
                                  .policy = baseline ? gcut_strndup(keep, of->label, strlen(of->label))
@@ -158,33 +147,45 @@ static void compare(job *j)
     }
 }
 
-static const char *sizes_text(const job *j)
+static const gcut_size *sizes_of(const job *j)
 {
-    gcut_text t = {.arena = j->a};
-    gcut_text_add(&t, "%s", "");
-    for (uint32_t i = 0; i < j->p->nat; i++)
-        gcut_text_add(&t, "%s%s=%lld", i ? ", " : "",
-                      gcut_dim_symbol_name(j->p->module->dims, j->p->at[i].sym),
-                      (long long)j->p->at[i].value);
-    return t.at;
+    gcut_size *at = gcut_calloc(j->keep, j->p->nat + 1, sizeof *at);
+    for (uint32_t i = 0; i < j->p->nat; i++) {
+        const char *name = gcut_dim_symbol_name(j->p->module->dims, j->p->at[i].sym);
+        at[i] = (gcut_size){gcut_strndup(j->keep, name, strlen(name)), j->p->at[i].value};
+    }
+    return at;
+}
+
+static void say_of_what(job *j)
+{
+    const char *name = j->p->primal->name;
+    j->out->graph = gcut_strndup(j->keep, name, strlen(name));
+    j->out->at = sizes_of(j);
+    j->out->nat = j->p->nat;
+    j->out->threads = gcut_rt_threads(j->p->opt.threads);
+    j->out->rounds = j->how->rounds > 0 ? j->how->rounds : 0;
 }
 
 static void write_forms(job *j)
 {
-    gcut_frontier_info info = {.graph = j->p->primal->name,
-                               .at = sizes_text(j),
-                               .threads = gcut_rt_threads(j->p->opt.threads),
-                               .rounds = j->how->rounds,
-                               .measured = j->how->rounds > 0};
     gcut_text text = {.arena = j->keep}, csv = text, json = text, svg = text;
-    gcut_frontier_csv(j->out, &csv);
-    gcut_frontier_json(j->out, &info, &json);
-    gcut_frontier_svg(j->out, &info, &svg);
-    gcut_frontier_text(j->out, &info, &text);
+    gcut_write_frontier_csv(j->out, &csv);
+    gcut_write_frontier_json(j->out, &json);
+    gcut_write_frontier_svg(j->out, &svg);
+    gcut_write_frontier_text(j->out, &text);
     j->out->csv = csv.at;
     j->out->json = json.at;
     j->out->svg = svg.at;
     j->out->text = text.at;
+}
+
+/* The list of pointers that the caller gets. */
+static const gcut_frontier_point *const *list(const job *j, uint32_t n)
+{
+    const gcut_frontier_point **at = gcut_calloc(j->keep, n + 1, sizeof *at);
+    for (uint32_t i = 0; i < n; i++) at[i] = &j->point[i];
+    return at;
 }
 
 static void trace(void *arg)
@@ -207,7 +208,9 @@ static void trace(void *arg)
     gcut_offer *baseline;
     uint32_t nbaselines = gcut_offers_policies(j->offers, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
-    j->out->point = j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
+    j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
+    j->out->point = list(j, n);
+    say_of_what(j);
     for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
     for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
     if (j->how->rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, j->how, j->a);

@@ -6,9 +6,11 @@
 
 #include "driver/options.h"
 #include "driver/pipeline.h"
+#include "driver/plan_info.h"
 #include "graph/interp.h"
 #include "graph/passes.h"
 #include "graph/text.h"
+#include "report/report.h"
 
 typedef struct job {
     gcut_env *env;
@@ -206,48 +208,57 @@ typedef struct text_job {
     const gcut_plan *plan;
     gcut_arena *a;
     bool symbolic;
-    void (*print)(const gcut_plan *plan, bool symbolic, gcut_text *out);
+    void (*write)(const struct text_job *j, gcut_text *out);
     char *made;
 } text_job;
 
-static void print(void *arg)
+static void write_text(void *arg)
 {
     text_job *j = arg;
     gcut_text t = {.arena = j->a};
-    j->print(j->plan, j->symbolic, &t);
+    j->write(j, &t);
     j->made = gcut_made_string(j->env, &t);
 }
 
-static char *text_of(const gcut_plan *plan, bool symbolic, void (*f)(const gcut_plan *, bool, gcut_text *))
+static char *text_of(const gcut_plan *plan, bool symbolic, void (*f)(const text_job *, gcut_text *))
 {
-    text_job j = {.env = plan->joint->module->env, .plan = plan, .symbolic = symbolic, .print = f};
-    bool fine = gcut_guard_in(j.env, &j.a, print, &j);
+    text_job j = {.env = plan->joint->module->env, .plan = plan, .symbolic = symbolic, .write = f};
+    bool fine = gcut_guard_in(j.env, &j.a, write_text, &j);
     gcut_arena_free(j.a);
     return fine ? j.made : NULL;
+}
+
+static void whole_text(const text_job *j, gcut_text *out)
+{
+    gcut_write_plan_text(gcut_plan_info_of(j->plan), gcut_plan_validity_of(j->plan), j->symbolic, out);
 }
 
 char *gcut_plan_text(const gcut_plan *plan, bool symbolic)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(plan, symbolic, gcut_report_plan);
+    return text_of(plan, symbolic, whole_text);
+}
+
+static void saved_text(const text_job *j, gcut_text *out)
+{
+    gcut_write_saved_text(gcut_plan_info_of(j->plan), j->symbolic, out);
 }
 
 char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(plan, symbolic, gcut_report_saved_table);
+    return text_of(plan, symbolic, saved_text);
 }
 
-static void json(const gcut_plan *plan, bool symbolic, gcut_text *out)
+static void file_text(const text_job *j, gcut_text *out)
 {
-    (void)symbolic;
-    gcut_report_json(plan, out);
+    gcut_plan_file_text(j->plan, out);
 }
 
 char *gcut_plan_json(const gcut_plan *plan)
 {
     GCUT_NEED(NULL, plan, NULL);
-    return text_of(plan, false, json);
+    return text_of(plan, false, file_text);
 }
 
 int64_t gcut_plan_saved_bytes(const gcut_plan *plan)

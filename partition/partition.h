@@ -120,13 +120,13 @@ typedef struct gcut_plan {
     double recompute_ns;   /* sum of c_v over recomputed values */
     int64_t saved_bytes;   /* at options.at */
     gcut_dim saved_bytes_sym;
-    int64_t peak_bytes;    /* of the whole step; set by whoever placed the arena, else -1 */
-    double step_ns;        /* predicted; set by whoever priced the kernels, else NAN */
-    int64_t budget;        /* on the peak, that chose this plan; 0 = none, and lambda chose */
-    const char *label;     /* which plan of the family the budget chose; NULL without one */
-    gcut_graph *fwd, *bwd; /* after gcut_split */
-    const void *info;      /* what gcut_plan_look handed out; NULL until then */
-    gcut_arena *owner;     /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
+    int64_t peak_bytes;          /* of the whole step; set by whoever placed the arena, else -1 */
+    double step_ns;              /* predicted; set by whoever priced the kernels, else NAN */
+    int64_t budget;              /* on the peak, that chose this plan; 0 = none, and lambda chose */
+    const char *label;           /* which plan of the family the budget chose; NULL without one */
+    gcut_graph *fwd, *bwd;       /* after gcut_split */
+    const void *info, *validity; /* what gcut_plan_look and gcut_plan_valid_at handed out; NULL until then */
+    gcut_arena *owner;           /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 
 /* Decides.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict each
@@ -146,12 +146,5 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
  * given.  What is saved in another form than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed as soon
  * as it is there, unpacked just before its first reader. */
 void gcut_split(gcut_plan *plan, const char *base);
-
-/* partition/report.c: the plan for people and for programs. `at` sizes exact with IEC beside them. */
-void gcut_report_plan(const gcut_plan *plan, bool symbolic,
-                      gcut_text *out); /* totals and saved table: `gradcut plan` */
-void gcut_report_saved_table(const gcut_plan *plan, bool symbolic,
-                             gcut_text *out);                 /* the table of `gradcut saved` */
-void gcut_report_json(const gcut_plan *plan, gcut_text *out); /* keys as in the design's inspection page */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plan files, written and read.
+ * The lines of plan files: of a plan, and read.
  */
 #include "partition/plan_file.h"
 
@@ -59,7 +59,7 @@ const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena)
     return hex(h, arena);
 }
 
-/* ---- writing ---- */
+/* ---- the lines of a plan ---- */
 
 /* By node: the BACKWARD values before which one more copy is made, NULL for the results. */
 typedef GCUT_VEC(const char *) names;
@@ -74,8 +74,7 @@ static names *places(const gcut_plan *plan, const gcut_problem *p, gcut_arena *a
     for (uint32_t i = 0; i <= n; i++)
         for (uint32_t k = 0; k < again[i].n; k++)
             *GCUT_PUSH(arena, &out[again[i].at[k]]) =
-                i < n ? gcut_printf(arena, "%%%s", g->values.at[gcut_node_at(g, order[i])->res0].name)
-                      : "results";
+                i < n ? g->values.at[gcut_node_at(g, order[i])->res0].name : NULL;
     return out;
 }
 
@@ -87,30 +86,23 @@ static double line_ns(const gcut_plan *plan, const gcut_problem *p, gcut_ref v)
     return p->price[v].recompute_ns * (d->copies ? d->copies : 1);
 }
 
-static void write_line(gcut_json *j, const gcut_plan *plan, const gcut_problem *p, gcut_ref v,
-                       const names *before, gcut_arena *arena)
+static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut_ref v, const names *before,
+                              gcut_arena *arena)
 {
     const gcut_graph *g = plan->joint;
     const gcut_decision *d = &plan->value[v];
-    gcut_json_object(j);
-    j->compact = true; /* one line for each value */
-    gcut_json_key_str(j, "value", g->values.at[v].name);
-    gcut_json_key_str(j, "op", gcut_maker_name(g, v));
-    gcut_json_key_str(j, "type", gcut_type_text(arena, g->module, gcut_type_of(g, v)));
     bool own = d->bytes || d->form == GCUT_FORM_GRAD;
-    gcut_json_key_int(j, "bytes", own ? d->bytes : p->price[v].bytes);
-    gcut_json_key_str(j, "fate", gcut_fate_name(d->fate));
-    if (d->fate == GCUT_F_SAVED) gcut_json_key_str(j, "form", gcut_form_name(d->form));
-    gcut_json_key_real(j, "ns", line_ns(plan, p, v));
-    if (d->forced) gcut_json_key_bool(j, "forced", true);
-    if (before && before->n) {
-        gcut_json_key(j, "before");
-        gcut_json_array(j);
-        for (uint32_t k = 0; k < before->n; k++) gcut_json_str(j, before->at[k]);
-        gcut_json_end(j);
-    }
-    gcut_json_end(j);
-    j->compact = false;
+    return (gcut_plan_line){.value = g->values.at[v].name,
+                            .op = gcut_maker_name(g, v),
+                            .type = gcut_type_text(arena, g->module, gcut_type_of(g, v)),
+                            .fate = d->fate,
+                            .formed = d->fate == GCUT_F_SAVED,
+                            .form = d->form,
+                            .forced = d->forced,
+                            .bytes = own ? d->bytes : p->price[v].bytes,
+                            .ns = line_ns(plan, p, v),
+                            .before = before ? before->at : NULL,
+                            .nbefore = before ? before->n : 0};
 }
 
 /* Views have a line only where it says something: how often they are made. */
@@ -121,18 +113,17 @@ static bool has_line(const gcut_plan *plan, gcut_ref v, const names *before)
     return !gcut_value_is(plan->joint, v, GCUT_CLASS_VIEW) || (before && before->n);
 }
 
-void gcut_plan_file_write(const gcut_plan *plan, const gcut_problem *p, gcut_json *j, gcut_arena *arena)
+gcut_plan_lines gcut_plan_lines_of(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = plan->joint;
     const names *before = places(plan, p, arena);
-    gcut_json_key(j, "values");
-    gcut_json_array(j);
+    gcut_plan_lines out = {0};
     for (gcut_ref v = 1; v < g->values.n; v++) {
         const gcut_node *n = gcut_def(g, v);
         const names *b = n && n->res0 == v ? &before[g->values.at[v].def] : NULL;
-        if (has_line(plan, v, b)) write_line(j, plan, p, v, b, arena);
+        if (has_line(plan, v, b)) *GCUT_PUSH(arena, &out) = line_of(plan, p, v, b, arena);
     }
-    gcut_json_end(j);
+    return out;
 }
 
 /* ---- reading ---- */

@@ -15,7 +15,6 @@
 #ifndef GCUT_PARTITION_PLAN_FILE_H
 #define GCUT_PARTITION_PLAN_FILE_H
 
-#include "base/json.h"
 #include "partition/decide.h"
 
 typedef struct gcut_plan_line {
@@ -28,14 +27,15 @@ typedef struct gcut_plan_line {
     double ns;                 /* of saving or of all its copies, at lambda 0 */
     const char *const *before; /* names of backward values, NULL for the end; nbefore of them */
     uint32_t nbefore;
-    const char *where; /* "values[3]" */
+    const char *where; /* "values[3]" of a file */
 } gcut_plan_line;
+typedef GCUT_VEC(gcut_plan_line) gcut_plan_lines;
 
 typedef struct gcut_plan_part {
     const char *path;
     const char *loop; /* a step of it; NULL = the whole graph */
     const char *graph_hash, *nodes_hash;
-    GCUT_VEC(gcut_plan_line) lines;
+    gcut_plan_lines lines;
     bool taken; /* a step: some loop follows it already */
 } gcut_plan_part;
 
@@ -62,8 +62,8 @@ gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path);
 /* As if the file said the other fate of that value; nothing where it says nothing about it. */
 void gcut_plan_file_flip(gcut_plan_file *f, const char *value);
 
-/* The keys of a part, into an open object. */
-void gcut_plan_file_write(const gcut_plan *plan, const gcut_problem *p, gcut_json *j, gcut_arena *arena);
+/* The lines that a plan's file has, in the graph's order.  Memory from `arena`. */
+gcut_plan_lines gcut_plan_lines_of(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena);
 /* FNV-1a over the canonical text of a graph without locations; and over its nodes, operands and names alone:
  * the same for other sizes. */
 const char *gcut_graph_hash(const gcut_graph *g, gcut_arena *arena);
@@ -79,7 +79,17 @@ gcut_plan *gcut_plan_follow(gcut_graph *joint, const gcut_plan_options *opt, con
 /* The plan of a step of that loop which no other loop took; NULL = the file has none. */
 gcut_plan_part *gcut_plan_file_step(gcut_plan_file *f, const char *loop);
 
-/* partition/cmp.c: two plan files as one table, or as JSON.  True when they say the same. */
-bool gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b, bool json, gcut_text *out);
+/* A value that two plan files treat differently; a or b NULL: it has no line there. */
+typedef struct gcut_plan_lines_differ {
+    const char *loop; /* of whose iteration it is a value; NULL: of the whole graph */
+    const gcut_plan_line *a, *b;
+} gcut_plan_lines_differ;
+typedef struct gcut_plan_files_differ {
+    bool same_graph;
+    GCUT_VEC(gcut_plan_lines_differ) values;
+} gcut_plan_files_differ;
+/* partition/cmp.c.  Lines are those of the files. */
+gcut_plan_files_differ gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b,
+                                               gcut_arena *arena);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What reports say: numbers and places as text, who reads what, what is saved and recomputed.
+ * What is asked of a plan.
  */
 #include "partition/report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
@@ -22,40 +21,6 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 
 /* ---- pieces of text ---- */
 
-const char *gcut_report_exact(gcut_arena *a, int64_t n)
-{
-    char digits[32], out[48];
-    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
-    for (int i = 0; i < len; i++) {
-        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-') out[k++] = ',';
-        out[k++] = digits[i];
-    }
-    return gcut_strndup(a, out, (size_t)k);
-}
-
-const char *gcut_report_size(gcut_arena *a, int64_t n)
-{
-    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double x = (double)n;
-    int u = 0;
-    while (x >= 1024 && u < 6) x /= 1024, u++;
-    if (!u) return gcut_printf(a, "%s bytes", gcut_report_exact(a, n));
-    return gcut_printf(a, "%s bytes (%.1f %s)", gcut_report_exact(a, n), x, unit[u]);
-}
-
-const char *gcut_report_time_to(gcut_arena *a, double ns, int digits)
-{
-    static const char *const unit[] = {"ns", "us", "ms", "s"};
-    int u = 0;
-    while (u < 3 && ns >= 1e3) ns /= 1e3, u++;
-    return gcut_printf(a, "%.*g %s", digits, ns, unit[u]);
-}
-
-const char *gcut_report_time(gcut_arena *a, double ns)
-{
-    return gcut_report_time_to(a, ns, ns < 1e9 ? 3 : 4);
-}
-
 const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d)
 {
     gcut_text t = {.arena = r->arena};
@@ -64,7 +29,7 @@ const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d)
 }
 
 /* f32[32,256], or f32[N,256] */
-const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
+const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v, bool symbolic)
 {
     const gcut_type *t = gcut_type_of(r->g, v);
     const gcut_plan_options *o = &r->plan->options;
@@ -73,8 +38,7 @@ const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v)
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t n = 0;
         gcut_dim_eval(r->g->module->dims, t->dim[i], o->at, o->nat, &n);
-        gcut_text_add(&out, "%s%s", i ? "," : "",
-                      r->symbolic ? gcut_report_sym(r, t->dim[i]) : gcut_report_sym(r, n));
+        gcut_text_add(&out, "%s%s", i ? "," : "", gcut_report_sym(r, symbolic ? t->dim[i] : n));
     }
     gcut_text_add(&out, "]");
     return out.at;
@@ -99,15 +63,6 @@ const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
     const char *file = tail_of(loc->name);
     if (!loc->scope) return gcut_printf(r->arena, "%s:%d", file, loc->line);
     return gcut_printf(r->arena, "%s:%d %s", file, loc->line, tail_of(loc->scope));
-}
-
-const char *gcut_report_at_text(const gcut_report_ctx *r, gcut_ref v)
-{
-    const char *at = gcut_report_at(r, v);
-    char *s = gcut_strndup(r->arena, at, strlen(at));
-    for (char *c = s; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-    return s;
 }
 
 /* ---- who reads a value ---- */
@@ -176,6 +131,27 @@ bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v)
 {
     return r->plan->value[v].fate == GCUT_F_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
            !is_view(r, v);
+}
+
+gcut_instead gcut_report_instead(const gcut_report_ctx *r, gcut_ref v, gcut_arena *scratch)
+{
+    const gcut_graph *g = r->g;
+    bool *need = gcut_calloc(scratch, g->values.n, 1);
+    double slowest_ns = -1;
+    gcut_instead out = {0};
+    need[v] = true;
+    for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool here = false;
+        for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
+            here |= need[u] && (u == v || r->plan->value[u].fate == GCUT_F_UNUSED);
+        if (!here) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+        double ns = r->p->price[n->res0].recompute_ns;
+        out.ns += ns;
+        if (ns > slowest_ns) slowest_ns = ns, out.slowest = n;
+    }
+    return out;
 }
 
 /* ---- loops ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What reports are made of: text (report_text.c), JSON (report_json.c), why, comparisons, sweeps.
+ * What is asked of a plan: who reads what, what is saved, recomputed and kept by loops.
  */
 #ifndef GCUT_PARTITION_REPORT_H
 #define GCUT_PARTITION_REPORT_H
@@ -14,7 +14,6 @@ typedef struct gcut_report_ctx {
     gcut_problem *p;
     gcut_cut_frontier *frontier;
     gcut_flips *flips; /* by value, from the plan's lambda on */
-    bool symbolic;     /* types and bytes as formulas of the symbols */
 } gcut_report_ctx;
 
 typedef GCUT_VEC(gcut_ref) gcut_refs;
@@ -22,15 +21,10 @@ typedef GCUT_VEC(gcut_ref) gcut_refs;
 /* Solves for the flip prices; memory, also of every text below, from `arena`. */
 gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena);
 
-const char *gcut_report_exact(gcut_arena *a, int64_t n);    /* 34,048 */
-const char *gcut_report_size(gcut_arena *a, int64_t bytes); /* 34,048 bytes (33.3 KiB) */
-const char *gcut_report_time(gcut_arena *a, double ns);     /* 1.23 us */
-const char *gcut_report_time_to(gcut_arena *a, double ns, int digits);
 const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
-const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v); /* f32[32,256] */
-const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v);   /* mlp.c:41 fc1 */
-/* The same for people: control characters of a file's name, which a terminal would obey, as '?'. */
-const char *gcut_report_at_text(const gcut_report_ctx *r, gcut_ref v);
+/* f32[32,256], or f32[N,256] */
+const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v, bool symbolic);
+const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v); /* mlp.c:41 fc1 */
 
 /* What the backward half makes directly from v or from a view of v, in graph order. */
 gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v);
@@ -48,5 +42,12 @@ gcut_report_loops gcut_report_loops_of(const gcut_report_ctx *r);
 gcut_refs gcut_report_saved(const gcut_report_ctx *r);
 /* Computed by the forward half and again by the backward half; views are not listed. */
 bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v);
+
+/* What would have to run in the backward half if v were not saved and all else stayed. */
+typedef struct gcut_instead {
+    const gcut_node *slowest;
+    double ns; /* of all of it */
+} gcut_instead;
+gcut_instead gcut_report_instead(const gcut_report_ctx *r, gcut_ref v, gcut_arena *scratch);
 
 #endif

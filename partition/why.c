@@ -133,6 +133,30 @@ static void find_other(gcut_why *w, gcut_arena *a)
     w->other = decide(w, &p, a);
 }
 
+int64_t gcut_why_bytes(const gcut_why *w)
+{
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    return gcut_saved_bytes(w->r.p, w->v, d->fate == GCUT_F_SAVED ? d->form : GCUT_FORM_PLAIN);
+}
+
+double gcut_why_arc(const gcut_why *w)
+{
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    const gcut_price *own = &w->r.p->price[w->v];
+    bool saved = d->fate == GCUT_F_SAVED;
+    double price = saved ? d->save_ns : d->recompute_ns;
+    return !isinf(price) ? price : saved ? own->trip_ns : own->recompute_ns;
+}
+
+gcut_refs gcut_why_changes(const gcut_why *w)
+{
+    gcut_refs out = {0};
+    for (gcut_ref v = 1; w->other && v < w->r.g->values.n; v++)
+        if (v != w->v && w->now->fate[v] != w->other->fate[v] && !gcut_value_is(w->r.g, v, GCUT_CLASS_VIEW))
+            *GCUT_PUSH(w->r.arena, &out) = v;
+    return out;
+}
+
 /* ---- the chain ---- */
 
 /* What has to run to compute v again in the plan in which it is recomputed: this one or the other. */

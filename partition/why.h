@@ -38,11 +38,12 @@ bool gcut_why_is_minimum(const gcut_plan *plan);
 /* The fate that v does not have; RECOMPUTED for what is saved, SAVED for what is recomputed. */
 gcut_fate gcut_why_flip(const gcut_why *w);
 
-/* partition/why_text.c.  `flipped`: the plan of the whole step made anew with v the other way, both with
- * their peaks; NULL with the reason in `refused` where that was not possible. */
-void gcut_why_text(const gcut_why *w, const gcut_plan *plan, const gcut_plan *flipped, const char *refused,
-                   gcut_text *out);
-void gcut_why_json(const gcut_why *w, const gcut_plan *plan, const gcut_plan *flipped, const char *refused,
-                   gcut_text *out);
+/* In the form in which it is saved, if it is. */
+int64_t gcut_why_bytes(const gcut_why *w);
+/* The price of its arc in the cut: of being saved, or of being recomputed. */
+double gcut_why_arc(const gcut_why *w);
+/* Values of the forward half whose fate differs in the other plan, but for v itself.  Memory from the
+ * arena. */
+gcut_refs gcut_why_changes(const gcut_why *w);
 
 #endif

@@ -130,14 +130,15 @@ static void must_say_prices(world *w, const gcut_plan *plan)
 /* Reasons, but for the whole step's, and lines of the plan file. */
 static void must_say_why(world *w, gcut_graph *g, const gcut_options *o, const gcut_plan *plan)
 {
-    gcut_text t = {.arena = w->env->arena};
-    const char *why = gcut_explain(g, o, "a", false), *last = why ? strstr(why, "\nif recomputed") : NULL;
+    const gcut_explanation *e = gcut_explain(g, o, "a");
+    const char *why = e ? e->text : NULL, *last = why ? strstr(why, "\nif recomputed") : NULL;
     assert_non_null(last);
     must_say_there(w, 0, "%a: saved, ", "```",
                    gcut_printf(w->env->arena, "%.*s", (int)(last + 1 - why), why));
-    gcut_report_json(plan, &t);
+    const char *json = gcut_plan_json(plan);
+    assert_non_null(json);
     for (const char *v = "ab"; *v; v++) {
-        const char *start = gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v), *line = strstr(t.at, start);
+        const char *start = gcut_printf(w->env->arena, "{\"value\":\"%c\"", *v), *line = strstr(json, start);
         assert_non_null(line);
         must_say_there(w, 0, start, "\n",
                        gcut_printf(w->env->arena, "%.*s", (int)(strchr(line, '}') + 1 - line), line));

@@ -52,19 +52,20 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_load(NULL, "x.gcut", NULL), "gcut_load", "ctx");
     ORPHAN(NULL, gcut_parse(NULL, "", 0, NULL, NULL), "gcut_parse", "ctx");
     ORPHAN(NULL, gcut_ops(NULL, NULL, false), "gcut_ops", "ctx");
-    ORPHAN(NULL, gcut_diff_plans(NULL, "a", "b", false, NULL), "gcut_diff_plans", "ctx");
+    ORPHAN(NULL, gcut_diff_plans(NULL, "a", "b"), "gcut_diff_plans", "ctx");
     ORPHAN(NULL, gcut_calibrate(NULL, NULL), "gcut_calibrate", "ctx");
     ORPHAN(GCUT_EUSAGE, gcut_ctx_set_hooks(NULL, NULL), "gcut_ctx_set_hooks", "ctx");
     ORPHAN(NULL, gcut_show(NULL, NULL, GCUT_STAGE_JOINT, true), "gcut_show", "g");
     ORPHAN(NULL, gcut_describe(NULL), "gcut_describe", "g");
     ORPHAN(NULL, gcut_plan_new(NULL, NULL), "gcut_plan_new", "g");
-    ORPHAN(NULL, gcut_explain(NULL, NULL, "x", false), "gcut_explain", "g");
+    ORPHAN(NULL, gcut_explain(NULL, NULL, "x"), "gcut_explain", "g");
     ORPHAN(GCUT_EUSAGE, gcut_emit_files(NULL, NULL, "x", false), "gcut_emit_files", "g");
     ORPHAN(NULL, gcut_compile(NULL, NULL), "gcut_compile", "g");
     ORPHAN(NULL, gcut_crosscheck(NULL, NULL, NULL, 0, 0), "gcut_crosscheck", "g");
     ORPHAN(NULL, gcut_gradcheck(NULL, NULL, NULL, 0, 0), "gcut_gradcheck", "g");
     ORPHAN(NULL, gcut_frontier_new(NULL, NULL, NULL), "gcut_frontier_new", "g");
     ORPHAN(NULL, gcut_plan_look(NULL), "gcut_plan_look", "plan");
+    ORPHAN(NULL, gcut_plan_valid_at(NULL), "gcut_plan_valid_at", "plan");
     ORPHAN(NULL, gcut_plan_text(NULL, false), "gcut_plan_text", "plan");
     ORPHAN(NULL, gcut_plan_saved_text(NULL, false), "gcut_plan_saved_text", "plan");
     ORPHAN(NULL, gcut_plan_json(NULL), "gcut_plan_json", "plan");
@@ -118,7 +119,7 @@ static void other_arguments(void **state)
     REFUSED(NULL, gcut_parse(ctx, NULL, 3, NULL, NULL), "gcut_parse: its argument `text` is NULL");
     REFUSED(NULL, gcut_parse(ctx, "gcut 1\n" MODEL, GCUT_TO_NUL, "m.gcut", "@lime"), "there are @line");
     REFUSED(NULL, gcut_show(g, NULL, (gcut_stage_name)99, true), "there is no stage 99");
-    REFUSED(NULL, gcut_explain(g, NULL, NULL, false), "gcut_explain: its argument `value` is NULL");
+    REFUSED(NULL, gcut_explain(g, NULL, NULL), "gcut_explain: its argument `value` is NULL");
     REFUSED(GCUT_EUSAGE, gcut_emit_files(g, NULL, NULL, false),
             "gcut_emit_files: its argument `base` is NULL");
     REFUSED(GCUT_EUSAGE, gcut_bind(s, NULL, x, 4, 3), "gcut_bind: its argument `name` is NULL");
@@ -135,7 +136,7 @@ static void other_arguments(void **state)
     REFUSED(NULL, gcut_step_value(s, "nobody"), "@line has no value 'nobody'");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", NULL), "its argument `npy` is NULL");
     REFUSED(GCUT_EUSAGE, gcut_step_value_save(s, "w", "w.npy"), "call gcut_prepare or gcut_run first");
-    REFUSED(NULL, gcut_diff_plans(ctx, "a.json", NULL, false, NULL), "its argument `b` is NULL");
+    REFUSED(NULL, gcut_diff_plans(ctx, "a.json", NULL), "its argument `b` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 2, 0), "its argument `feed` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 0, -1), "a tolerance cannot be -1");
     assert_null(gcut_step_value_at(s, 99999));
@@ -333,7 +334,8 @@ static void nothing_accumulates(void **state)
         gcut_graph *g = model(ctx);
         gcut_plan *plan = gcut_plan_new(g, NULL);
         char *text = gcut_plan_text(plan, true), *json = gcut_plan_json(plan);
-        char *shown = gcut_show(g, NULL, GCUT_STAGE_SPLIT, true), *why = gcut_explain(g, NULL, "p", false);
+        char *shown = gcut_show(g, NULL, GCUT_STAGE_SPLIT, true);
+        gcut_explanation *why = gcut_explain(g, NULL, "p");
         gcut_check_report *r = gcut_crosscheck(g, &(gcut_options){.forward_only = true}, NULL, 0, 0);
         gcut_frontier *f = gcut_frontier_new(g, NULL, NULL);
         gcut_step *s = gcut_compile(g, &TEST_OPTIONS);

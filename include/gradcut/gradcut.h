@@ -12,7 +12,8 @@
  * what is left of it.  A pointer to const is borrowed, and its comment says for how long.
  *
  * Structures that the caller fills (options) mean their defaults by zero and may grow: the macros pass their
- * size.  Structures that the library fills are handed out by pointer and may grow at their end.
+ * size.  Structures that the library fills are handed out by pointer, in lists too, and may grow at their
+ * end; those that are members of others, or listed by value, stay as they are in 1.x.
  *
  * Threads.  Two contexts may be used from two threads; one context, and what was made from it, may not.
  */
@@ -23,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gradcut/plan.h"
 #include "gradcut/status.h"
 #include "gradcut/value.h"
 #include "gradcut/version.h"
@@ -230,11 +232,6 @@ typedef enum gcut_unbound {
     GCUT_UNBOUND_RANDOM = 1 /* floats normal(0, 1), integers from their range, from options.seed */
 } gcut_unbound;
 
-typedef struct gcut_size { /* a symbol's size where plans are priced */
-    const char *name;
-    int64_t value;
-} gcut_size;
-
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
 #define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
@@ -302,7 +299,8 @@ GCUT_API gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, 
 /* Not of a step's plan, which the step owns. */
 GCUT_API void gcut_plan_free(gcut_plan *plan);
 /* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
- * options.plan replays.  symbolic: types and bytes as formulas of the symbols.  The caller's (gcut_free). */
+ * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  symbolic: types and bytes as
+ * formulas of the symbols.  The caller's (gcut_free). */
 GCUT_API char *gcut_plan_text(const gcut_plan *plan, bool symbolic);
 GCUT_API char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic);
 GCUT_API char *gcut_plan_json(const gcut_plan *plan);
@@ -310,61 +308,23 @@ GCUT_API char *gcut_plan_json(const gcut_plan *plan);
 GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
 GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole training step, predicted */
 
-typedef enum gcut_plan_decision {
-    GCUT_PLAN_SAVED = 0,      /* crosses from the forward to the backward graph */
-    GCUT_PLAN_RECOMPUTED = 1, /* computed by the forward graph and again by the backward graph */
-    GCUT_PLAN_ALIVE =
-        2 /* a param, input, state or result that the backward graph reads: takes nothing more */
-} gcut_plan_decision;
-
-typedef struct gcut_plan_reader {
-    const char *name, *op;
-    bool recomputed; /* it is computed again by the backward graph itself */
-} gcut_plan_reader;
-
-typedef struct gcut_plan_value {
-    const char *name, *type, *op; /* "h2", "f32[32,256]", "relu"; of a parameter its role */
-    const char *where;            /* "mlp.c:42 act": source line and scope; "" = unknown */
-    gcut_plan_decision decision;
-    const char *storage; /* of a saved one: "plain", "bf16", "bits", or "grad": in the memory of a gradient */
-    bool forced;         /* by a mark or an option */
-    int copies;          /* of a recomputed one: how often the backward graph computes it */
-    int64_t bytes;       /* as stored */
-    double save_ns;      /* what saving it was priced at; INFINITY: it cannot be saved */
-    double recompute_ns; /* what computing it again was priced at; INFINITY: it cannot be */
-    const double *flips; /* prices of a saved byte, rising, in ns, at which its decision changes */
-    size_t nflips;
-    const gcut_plan_reader *readers; /* in the backward graph, in its order */
-    size_t nreaders;
-} gcut_plan_value;
-
-typedef struct gcut_plan_info {
-    const char *graph, *policy;
-    double lambda;        /* ns a saved byte */
-    int64_t budget;       /* on the peak, that chose the plan; 0 = none */
-    int64_t saved_budget; /* -1 = none */
-    const gcut_size *at;  /* the sizes that it was priced at */
-    size_t nat;
-    int64_t saved_bytes, peak_bytes; /* as gcut_plan_saved_bytes, gcut_plan_peak_bytes */
-    double step_ns;                  /* predicted */
-    double recompute_ns, cost_ns;    /* of the recomputed values; of saving and recomputing */
-    double lower_bound_ns;           /* of cost_ns, for any plan; NAN: none is proved */
-    const gcut_plan_value
-        *value; /* saved ones, largest first; recomputed; alive: each in the graph's order */
-    size_t n;
-} gcut_plan_info;
 /* The plan as data.  As long as the plan; NULL on error. */
 GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
 
-/* Why a value of the plan is saved or recomputed, as text or JSON: the deciding arc, the cheapest plan in
- * which it is the other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL
- * after a failure, such as an unknown name. */
-GCUT_API char *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *value,
-                                  bool json);
-#define gcut_explain(g, opt, value, json) gcut_explain_sized(g, opt, sizeof(gcut_options), value, json)
-/* Two plan files on one axis, as text or JSON: the values that they treat differently, and both totals.  The
- * caller's (gcut_free); *equal (may be NULL) tells whether no value differs.  NULL after a failure. */
-GCUT_API char *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b, bool json, bool *equal);
+/* For which sizes the plan stays the cheapest.  The first call on a plan searches: up to some forty cuts for
+ * each symbol.  As long as the plan; NULL on error. */
+GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);
+
+/* Why a value of the plan is saved or recomputed: the deciding arc, the cheapest plan in which it is the
+ * other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL after a failure,
+ * such as an unknown name. */
+GCUT_API gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                              const char *value);
+#define gcut_explain(g, opt, value) gcut_explain_sized(g, opt, sizeof(gcut_options), value)
+
+/* Two plan files on one axis: the values that they treat differently, and both totals.  The caller's
+ * (gcut_free); NULL after a failure. */
+GCUT_API gcut_plan_diff *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b);
 
 /* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
 GCUT_API gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *opt, size_t size,
@@ -535,31 +495,6 @@ GCUT_API gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_cal
 #define gcut_calibrate(ctx, opt) gcut_calibrate_sized(ctx, opt, sizeof(gcut_calibrate_options))
 
 /* ---- the frontier ---- */
-
-/* One plan of a frontier. */
-typedef struct gcut_frontier_point {
-    const char *label;  /* "lambda 0.31"; of a baseline its policy */
-    const char *policy; /* "mincut" unless a baseline */
-    bool baseline;
-    double lambda; /* at which it was found, where that says anything */
-    int64_t saved_bytes;
-    int64_t peak_predicted; /* of the whole training step, exact */
-    int64_t peak_measured;  /* -1: not measured */
-    size_t recomputed;      /* values computed in both graphs */
-    double cost_ns;         /* of saving and recomputing, predicted */
-    double step_ns_predicted;
-    /* NAN: not measured; the spread is half the distance between the quartiles */
-    double step_ns_best, step_ns_median, step_ns_spread;
-    double ours_ns;   /* a baseline's: the fastest point at its peak, in the best kind of time there is */
-    const char *plan; /* its plan file */
-} gcut_frontier_point;
-
-typedef struct gcut_frontier {
-    size_t n;
-    const gcut_frontier_point *point; /* by falling peak, then the baselines */
-    size_t plans, frontier;           /* tried; of those, how many no other beats both in peak and time */
-    const char *text, *csv, *json, *svg;
-} gcut_frontier;
 
 typedef struct gcut_frontier_options {
     int points; /* shown of the frontier, its ends among them; 0 = 12 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A sweep as a picture: time over peak, our points joined by the stairs that a budget walks down, the
+ * A frontier as a picture: time over peak, our points joined by the stairs that a budget walks down, the
  * policies as labelled diamonds; those that fall on one place share a diamond and a label.  One file without
  * scripts, fonts or links; what a mark is shows in its shape, not in its colour alone.
  */
@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "driver/frontier.h"
-#include "graph/text.h"
+#include "report/report.h"
 
 enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74 };
 #define SAME 1.5 /* marks no farther apart than so many pixels are one */
@@ -84,7 +83,7 @@ static void set_axes(picture *p)
 {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {0, 0};
     for (size_t i = 0; i < p->s->n; i++) {
-        double at[2] = {peak_of(&p->s->point[i]), gcut_frontier_point_ns(&p->s->point[i])};
+        double at[2] = {peak_of(p->s->point[i]), gcut_frontier_point_ns(p->s->point[i])};
         for (int k = 0; k < 2; k++) {
             lo[k] = fmin(lo[k], at[k]);
             hi[k] = fmax(hi[k], at[k]);
@@ -128,6 +127,14 @@ static const char *tick_text(gcut_arena *a, double value, double step)
     return gcut_printf(a, "%.*f", digits, value);
 }
 
+/* What the times of the points are. */
+static const char *time_kind(const gcut_frontier *s)
+{
+    if (s->n && !isnan(s->point[0]->step_ns_median)) return "time of the step, measured";
+    if (s->n && !isnan(s->point[0]->step_ns_predicted)) return "time of the step, predicted";
+    return "saving and recomputing, predicted";
+}
+
 static void put_axes(picture *p)
 {
     gcut_text *out = p->out;
@@ -146,7 +153,7 @@ static void put_axes(picture *p)
     put_text(out, (LEFT + WIDE - RIGHT) / 2.0, HIGH - BOTTOM + 46, "name", "middle",
              gcut_printf(out->arena, "peak of the step, %s", p->x.name));
     put_text(out, LEFT - 52, TOP - 16, "name", "start",
-             gcut_printf(out->arena, "%s, %s", gcut_frontier_time_kind(p->s), p->y.name));
+             gcut_printf(out->arena, "%s, %s", time_kind(p->s), p->y.name));
 }
 
 /* A budget takes the fastest point that fits: level from a point to the next larger one, then down.  What
@@ -157,7 +164,7 @@ static void put_stairs(picture *p)
     gcut_text steps = {.arena = a};
     double low = INFINITY, first = 0;
     for (size_t i = p->s->n; i-- > 0;) {
-        const gcut_frontier_point *q = &p->s->point[i];
+        const gcut_frontier_point *q = p->s->point[i];
         if (q->baseline) continue;
         double x = place(&p->x, peak_of(q));
         if (!steps.n) first = x;
@@ -232,8 +239,8 @@ static const char *names_at(const picture *p, size_t i)
 {
     gcut_text t = {.arena = p->out->arena};
     for (size_t k = 0; k < p->s->n; k++) {
-        const gcut_frontier_point *q = &p->s->point[k];
-        if (!q->baseline || !are_one(p, q, &p->s->point[i])) continue;
+        const gcut_frontier_point *q = p->s->point[k];
+        if (!q->baseline || !are_one(p, q, p->s->point[i])) continue;
         if (k < i) return NULL;
         gcut_text_add(&t, "%s%s", t.n ? ", " : "", q->label);
     }
@@ -243,7 +250,7 @@ static const char *names_at(const picture *p, size_t i)
 /* Beside its mark, on the first free place: above or below it to the right or left, then farther away. */
 static void put_label(picture *p, size_t i)
 {
-    const gcut_frontier_point *q = &p->s->point[i];
+    const gcut_frontier_point *q = p->s->point[i];
     const char *name = q->baseline ? names_at(p, i) : NULL;
     if (!name) return;
     double x = place(&p->x, peak_of(q)), y = place(&p->y, gcut_frontier_point_ns(q)),
@@ -272,7 +279,7 @@ static void put_legend(gcut_text *out)
     put_text(out, diamond + 14, y + 4, "sub", "start", "what a policy does without a budget");
 }
 
-static void put_head(picture *p, const gcut_frontier_info *info)
+static void put_head(picture *p)
 {
     gcut_text *out = p->out;
     gcut_text_add(
@@ -289,25 +296,27 @@ static void put_head(picture *p, const gcut_frontier_info *info)
         ".other{fill:#fff;stroke:#b3541e;stroke-width:2}\n</style>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
         WIDE, HIGH, WIDE, HIGH, WIDE, HIGH);
-    put_text(out, 32, 28, "head", "start",
-             gcut_printf(out->arena, "@%s%s%s, %d thread%s", info->graph, *info->at ? " at " : "", info->at,
-                         info->threads, info->threads == 1 ? "" : "s"));
+    gcut_text title = {.arena = out->arena};
+    gcut_text_add(&title, "@%s", p->s->graph);
+    gcut_write_sizes(p->s->at, p->s->nat, " at ", &title);
+    gcut_text_add(&title, ", %d thread%s", p->s->threads, p->s->threads == 1 ? "" : "s");
+    put_text(out, 32, 28, "head", "start", title.at);
     put_legend(out);
 }
 
-void gcut_frontier_svg(const gcut_frontier *s, const gcut_frontier_info *info, gcut_text *out)
+void gcut_write_frontier_svg(const gcut_frontier *s, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_text t = {.arena = a};
     picture p = {.s = s, .out = &t};
     set_axes(&p);
-    put_head(&p, info);
+    put_head(&p);
     put_axes(&p);
     put_stairs(&p);
     for (size_t i = 0; i < s->n; i++)
-        if (s->point[i].baseline) put_mark(&p, &s->point[i]);
+        if (s->point[i]->baseline) put_mark(&p, s->point[i]);
     for (size_t i = 0; i < s->n; i++) /* on top: a dot is smaller */
-        if (!s->point[i].baseline) put_mark(&p, &s->point[i]);
+        if (!s->point[i]->baseline) put_mark(&p, s->point[i]);
     for (size_t i = 0; i < s->n; i++) put_label(&p, i);
     gcut_text_add(&t, "</svg>\n");
     gcut_text_addn(out, t.at, t.n);

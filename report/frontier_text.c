@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A sweep as a table, as CSV and as JSON.
+ * A frontier as a table, as CSV and as JSON.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/table.h"
-#include "driver/frontier.h"
-#include "graph/text.h"
-#include "partition/report.h"
+#include "base/units.h"
+#include "report/report.h"
+
+static double first_known(double a, double b, double c)
+{
+    return !isnan(a) ? a : !isnan(b) ? b : c;
+}
+
+double gcut_frontier_point_ns(const gcut_frontier_point *p)
+{
+    return first_known(p->step_ns_best, p->step_ns_predicted, p->cost_ns);
+}
 
 /* ---- the table ---- */
 
@@ -17,12 +26,12 @@ enum { PLAN, SAVED, PEAK, MEASURED, RECOMPUTED, STEP, STEP_BEST, STEP_MEDIAN, OU
 
 static const char *time_text(gcut_arena *a, double ns)
 {
-    return isnan(ns) ? NULL : gcut_report_time_to(a, ns, 4);
+    return isnan(ns) ? NULL : gcut_time_text_to(a, ns, 4);
 }
 
 static void add_titles(gcut_table *t, const gcut_frontier *s)
 {
-    bool predicted = s->n && !isnan(s->point[0].step_ns_predicted);
+    bool predicted = s->n && !isnan(s->point[0]->step_ns_predicted);
     gcut_table_row(t, (const char *[NCOLS]){[PLAN] = "plan",
                                             [SAVED] = "saved",
                                             [PEAK] = "peak",
@@ -38,10 +47,10 @@ static void add_row(gcut_table *t, const gcut_frontier_point *p)
 {
     gcut_arena *a = t->arena;
     const char *cell[NCOLS] = {[PLAN] = p->label,
-                               [SAVED] = gcut_report_exact(a, p->saved_bytes),
-                               [PEAK] = gcut_report_exact(a, p->peak_predicted),
+                               [SAVED] = gcut_count_text(a, p->saved_bytes),
+                               [PEAK] = gcut_count_text(a, p->peak_predicted),
                                [RECOMPUTED] = gcut_printf(a, "%zu", p->recomputed)};
-    if (p->peak_measured >= 0) cell[MEASURED] = gcut_report_exact(a, p->peak_measured);
+    if (p->peak_measured >= 0) cell[MEASURED] = gcut_count_text(a, p->peak_measured);
     cell[STEP] = time_text(a, isnan(p->step_ns_predicted) ? p->cost_ns : p->step_ns_predicted);
     cell[STEP_BEST] = time_text(a, p->step_ns_best);
     if (!isnan(p->step_ns_median))
@@ -59,29 +68,30 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
-void gcut_frontier_text(const gcut_frontier *s, const gcut_frontier_info *info, gcut_text *out)
+void gcut_write_frontier_text(const gcut_frontier *s, gcut_text *out)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(out->arena), out->arena);
     gcut_table t = {.arena = a, .ncols = NCOLS, .right = ~1u};
     uint32_t shown = 0;
     add_titles(&t, s);
     for (size_t i = 0; i < s->n; i++) {
-        add_row(&t, &s->point[i]);
-        shown += !s->point[i].baseline;
+        add_row(&t, s->point[i]);
+        shown += !s->point[i]->baseline;
     }
-    gcut_text_add(out, "frontier of @%s%s%s, %d thread%s: %zu %s tried, %zu on the frontier, %u shown\n",
-                  info->graph, *info->at ? " at " : "", info->at, info->threads,
-                  info->threads == 1 ? "" : "s", s->plans, plural(s->plans, "plan", "plans"), s->frontier,
+    gcut_text_add(out, "frontier of @%s", s->graph);
+    gcut_write_sizes(s->at, s->nat, " at ", out);
+    gcut_text_add(out, ", %d thread%s: %zu %s tried, %zu on the frontier, %u shown\n", s->threads,
+                  s->threads == 1 ? "" : "s", s->plans, plural(s->plans, "plan", "plans"), s->frontier,
                   shown);
     gcut_table_print(&t, 0, 1 + shown, "", out);
     gcut_text_add(out, "without a budget, by policy\n");
     gcut_table_print(&t, 1 + shown, t.nrows, "", out);
-    if (info->measured)
+    if (s->rounds)
         gcut_text_add(
             out,
             "measured: best and median of %d rounds ± half the distance between the quartiles; best times "
             "are compared\n",
-            info->rounds);
+            s->rounds);
     gcut_arena_free(a);
 }
 
@@ -106,13 +116,13 @@ static void csv_real(gcut_text *out, double x)
     if (isfinite(x)) gcut_text_add(out, "%.0f", x);
 }
 
-void gcut_frontier_csv(const gcut_frontier *s, gcut_text *out)
+void gcut_write_frontier_csv(const gcut_frontier *s, gcut_text *out)
 {
     gcut_text_add(out,
                   "label,policy,baseline,lambda,saved_bytes,peak_predicted,peak_measured,recomputed,cost_ns,"
                   "step_ns_predicted,step_ns_median,step_ns_spread,ours_ns,step_ns_best\n");
     for (size_t i = 0; i < s->n; i++) {
-        const gcut_frontier_point *p = &s->point[i];
+        const gcut_frontier_point *p = s->point[i];
         csv_string(out, p->label);
         gcut_text_add(out, ",%s,%d,%.9g,%lld,%lld,", p->policy, p->baseline, p->lambda,
                       (long long)p->saved_bytes, (long long)p->peak_predicted);
@@ -139,11 +149,7 @@ static void json_point(gcut_json *j, const gcut_frontier_point *p)
     gcut_json_key_real(j, "lambda", p->lambda);
     gcut_json_key_int(j, "saved_bytes", p->saved_bytes);
     gcut_json_key_int(j, "peak_predicted", p->peak_predicted);
-    gcut_json_key(j, "peak_measured");
-    if (p->peak_measured >= 0)
-        gcut_json_int(j, p->peak_measured);
-    else
-        gcut_json_null(j);
+    gcut_json_key_known(j, "peak_measured", p->peak_measured);
     gcut_json_key_int(j, "recomputed", (int64_t)p->recomputed);
     gcut_json_key_real(j, "cost_ns", p->cost_ns);
     gcut_json_key_real(j, "step_ns_predicted", p->step_ns_predicted);
@@ -156,19 +162,21 @@ static void json_point(gcut_json *j, const gcut_frontier_point *p)
     gcut_json_end(j);
 }
 
-void gcut_frontier_json(const gcut_frontier *s, const gcut_frontier_info *info, gcut_text *out)
+void gcut_write_frontier_json(const gcut_frontier *s, gcut_text *out)
 {
     gcut_json j = {.out = out};
+    gcut_text at = {.arena = out->arena};
+    gcut_write_sizes(s->at, s->nat, "", &at);
     gcut_json_object(&j);
-    gcut_json_key_str(&j, "graph", info->graph);
-    gcut_json_key_str(&j, "at", info->at);
-    gcut_json_key_int(&j, "threads", info->threads);
-    gcut_json_key_int(&j, "rounds", info->rounds);
+    gcut_json_key_str(&j, "graph", s->graph);
+    gcut_json_key_str(&j, "at", at.at ? at.at : "");
+    gcut_json_key_int(&j, "threads", s->threads);
+    gcut_json_key_int(&j, "rounds", s->rounds);
     gcut_json_key_int(&j, "plans", (int64_t)s->plans);
     gcut_json_key_int(&j, "frontier", (int64_t)s->frontier);
     gcut_json_key(&j, "points");
     gcut_json_array(&j);
-    for (size_t i = 0; i < s->n; i++) json_point(&j, &s->point[i]);
+    for (size_t i = 0; i < s->n; i++) json_point(&j, s->point[i]);
     gcut_json_end(&j);
     gcut_json_end(&j);
     gcut_text_add(out, "\n");

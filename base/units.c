@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Numbers with their units.
+ */
+#include "base/units.h"
+
+#include <stdio.h>
+
+const char *gcut_count_text(gcut_arena *a, int64_t n)
+{
+    char digits[32], out[48];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-') out[k++] = ',';
+        out[k++] = digits[i];
+    }
+    return gcut_strndup(a, out, (size_t)k);
+}
+
+const char *gcut_bytes_text(gcut_arena *a, int64_t n)
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double x = (double)n;
+    int u = 0;
+    while (x >= 1024 && u < 6) x /= 1024, u++;
+    if (!u) return gcut_printf(a, "%s bytes", gcut_count_text(a, n));
+    return gcut_printf(a, "%s bytes (%.1f %s)", gcut_count_text(a, n), x, unit[u]);
+}
+
+const char *gcut_time_text_to(gcut_arena *a, double ns, int digits)
+{
+    static const char *const unit[] = {"ns", "us", "ms", "s"};
+    int u = 0;
+    while (u < 3 && ns >= 1e3) ns /= 1e3, u++;
+    return gcut_printf(a, "%.*g %s", digits, ns, unit[u]);
+}
+
+const char *gcut_time_text(gcut_arena *a, double ns)
+{
+    return gcut_time_text_to(a, ns, ns < 1e9 ? 3 : 4);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Counts, bytes and times as people read them.  Memory from `a`.
+ */
+#ifndef GCUT_BASE_UNITS_H
+#define GCUT_BASE_UNITS_H
+
+#include "base/arena.h"
+
+const char *gcut_count_text(gcut_arena *a, int64_t n);     /* 34,048 */
+const char *gcut_bytes_text(gcut_arena *a, int64_t bytes); /* 34,048 bytes (33.3 KiB) */
+const char *gcut_time_text(gcut_arena *a, double ns);      /* 1.23 us */
+const char *gcut_time_text_to(gcut_arena *a, double ns, int digits);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans as data: what the functions on plans of gradcut.h hand out.  Whatever our own tables, JSON, CSV and
+ * pictures say is made from these structures alone.
+ *
+ * They may grow at their end, so lists of them are lists of pointers; gcut_size, gcut_plan_reader,
+ * gcut_plan_op and gcut_explained_step, which are listed or held by value, stay as they are.  Strings and
+ * lists live as long as the structure that leads to them.
+ */
+#ifndef GRADCUT_PLAN_H
+#define GRADCUT_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gcut_size { /* a symbol's size where plans are priced */
+    const char *name;
+    int64_t value;
+} gcut_size;
+
+/* ---- a plan ---- */
+
+typedef enum gcut_plan_decision {
+    GCUT_PLAN_SAVED = 0,      /* crosses from the forward to the backward graph */
+    GCUT_PLAN_RECOMPUTED = 1, /* computed by the forward graph and again by the backward graph */
+    GCUT_PLAN_ALIVE = 2,      /* a param, input, state or result that the backward graph reads, or a constant:
+                                 takes nothing more */
+    GCUT_PLAN_UNUSED = 3,     /* the backward graph does without it */
+    GCUT_PLAN_BACKWARD = 4    /* depends on a gradient: the backward graph alone computes it */
+} gcut_plan_decision;
+
+typedef struct gcut_plan_reader {
+    const char *name, *op;
+    bool recomputed; /* it is computed again by the backward graph itself */
+} gcut_plan_reader;
+
+typedef struct gcut_plan_value {
+    const char *name, *type, *op; /* "h2", "f32[32,256]", "relu"; of a parameter its role */
+    const char *type_formula;     /* "f32[N,256]" */
+    const char *where;            /* "mlp.c:42 act": source line and scope; "-" = unknown */
+    gcut_plan_decision decision;
+    bool result;         /* of the forward graph */
+    const char *storage; /* of a saved one: "plain", "bf16", "bits", or "grad": in the memory of a gradient */
+    double relative_error; /* by which storage may change an element: 2^-8 of bf16, else 0 */
+    bool forced;           /* by a mark, an option or a plan file */
+    int copies;            /* of a recomputed one: how often the backward graph computes it */
+    int64_t bytes;         /* as stored */
+    const char *bytes_formula;
+    int64_t plain_bytes; /* in its own type */
+    double save_ns;      /* what saving it was priced at; INFINITY: it cannot be saved */
+    double recompute_ns; /* what computing it again was priced at; INFINITY: it cannot be */
+    bool flips_saved;    /* the minimum cut saves it at prices below the first flip */
+    const double *flips; /* prices of a saved byte, rising, in ns, at which its decision there changes */
+    size_t nflips;
+    const char *instead_op; /* of a saved one that nothing forced: were it recomputed and all else as it is,
+                               the slowest op of what would run again; NULL: not of this one */
+    double instead_flops;   /* of that op */
+    double instead_ns;      /* of everything that would run again */
+    const gcut_plan_reader *readers; /* in the backward graph, in its order */
+    size_t nreaders;
+} gcut_plan_value;
+
+typedef struct gcut_plan_op {
+    const char *name, *op;
+} gcut_plan_op;
+
+/* What each iteration of a loop saves for its backward loop, and recomputes there. */
+typedef struct gcut_plan_loop {
+    const char *name, *where; /* its first result; as of a value */
+    int64_t step_bytes;       /* that one iteration saves */
+    const char *const *saved; /* names */
+    const gcut_plan_op *recomputed;
+    size_t nsaved, nrecomputed;
+} gcut_plan_loop;
+
+/* A line of a plan file: the decision about one value, for whoever replays it. */
+typedef struct gcut_replay_line {
+    const char *name, *op;
+    const char *type;            /* in symbols; "" in a comparison of plan files, which may lack it */
+    gcut_plan_decision decision; /* GCUT_PLAN_SAVED or GCUT_PLAN_RECOMPUTED */
+    const char *storage;         /* of a saved one, as above; else NULL */
+    bool forced;
+    int64_t bytes;
+    double ns;                 /* of saving it, or of all its copies, where saved bytes cost nothing */
+    const char *const *before; /* of a recomputed one: the backward values before which one more copy is made;
+                                  NULL: before the results */
+    size_t nbefore;
+} gcut_replay_line;
+
+/* The lines about a graph, or about an iteration of a loop: values in their order there.  Views are only
+ * among them where more than one copy is made. */
+typedef struct gcut_replay_part {
+    const char *loop; /* its first result; NULL: the whole graph */
+    const gcut_replay_line *const *line;
+    size_t n;
+} gcut_replay_part;
+
+typedef struct gcut_plan_info {
+    const char *graph, *policy;
+    double lambda;        /* ns a saved byte */
+    int64_t budget;       /* on the peak, that chose the plan; 0 = none */
+    const char *label;    /* of the plan that the budget chose; NULL: none */
+    int64_t saved_budget; /* -1 = none */
+    const gcut_size *at;  /* the sizes that it was priced at */
+    size_t nat;
+    const char *save_dtype;          /* NULL = none */
+    int64_t saved_bytes, peak_bytes; /* as gcut_plan_saved_bytes, gcut_plan_peak_bytes; peak -1: not known */
+    const char *saved_bytes_formula; /* NULL: they depend on no symbol */
+    double step_ns;                  /* predicted; NAN: not known */
+    double recompute_ns, cost_ns;    /* of the recomputed values; of saving and recomputing */
+    double lower_bound_ns;           /* of cost_ns, for any plan; NAN: none is proved */
+    const char *graph_hash, *nodes_hash, *lists_hash; /* of the plan file: what it was made for */
+    const gcut_plan_value *const
+        *value; /* saved ones, largest first; recomputed; alive: each in the graph's order */
+    size_t n;
+    const gcut_plan_loop *const *loop;
+    size_t nloops;
+    const gcut_replay_part *const
+        *part; /* the whole graph's; those of iterations, as the plan file has them */
+    size_t nparts;
+} gcut_plan_info;
+/* The sizes of one symbol around the plan's own, the others as they are, at which no plan is cheaper. */
+typedef struct gcut_valid_range {
+    const char *symbol;
+    int64_t lo, hi;          /* it is the cheapest at both, and at every size between them that was tried */
+    bool lo_exact, hi_exact; /* the next size is not allowed, or another plan is cheaper there */
+    bool unbounded;          /* cheapest as far as was looked, and the symbol has no upper limit */
+} gcut_valid_range;
+
+typedef struct gcut_plan_validity {
+    const char *skipped; /* why no range was searched; NULL */
+    bool best;           /* no plan is cheaper at the plan's own sizes */
+    double above_ns;     /* else: by how much this one is dearer than the cheapest cut that was found */
+    double minimum_ns, bound_ns; /* that cut's cost, 0: not searched; no plan costs less than the bound */
+    const gcut_valid_range *const *range; /* where best: one for each symbol */
+    size_t n;
+} gcut_plan_validity;
+/* ---- one decision explained ---- */
+
+/* A value that the backward graph computes from the explained one. */
+typedef struct gcut_explained_reader {
+    const char *name, *op;
+    bool recomputed;                            /* it is computed again there itself */
+    const char *rule_of, *rule_op, *rule_where; /* the forward value whose derivative rule asked for it;
+                                                   NULL: no rule did, or none that is known */
+} gcut_explained_reader;
+
+typedef struct gcut_explained_change {
+    const char *name;
+    gcut_plan_decision from, to;
+} gcut_explained_change;
+
+/* An op that runs to compute the explained value again. */
+typedef struct gcut_explained_op {
+    const char *name, *op;
+    double ns;
+} gcut_explained_op;
+
+/* The cheapest plan in which the value is the other way; under another policy than mincut, a budget or a plan
+ * file, this plan with that one change. */
+typedef struct gcut_explained_other {
+    gcut_plan_decision decision;
+    double cost_ns, recompute_ns;
+    int64_t saved_bytes;
+    const gcut_explained_change *const *change; /* of the other values of the forward graph */
+    size_t nchanges;
+} gcut_explained_other;
+
+/* The whole training step, planned again with the value the other way. */
+typedef struct gcut_explained_step {
+    int64_t peak_bytes, saved_bytes;
+    double time_ns;
+} gcut_explained_step;
+
+typedef struct gcut_explanation {
+    const char *asked, *name; /* name: the value whose storage the one asked for is, where that is a view */
+    const char *graph;        /* in which both are */
+    const char *loop;         /* first result of the loop whose iteration the plan is for; NULL: no loop's */
+    const char *type, *op, *where; /* as of gcut_plan_value */
+    bool made;                     /* by an op; else `op` is its role */
+    gcut_plan_decision decision;
+    const char *storage;         /* of a saved one; else NULL */
+    int copies;                  /* of a recomputed one: how often the backward graph computes it */
+    int64_t bytes;               /* as stored */
+    const char *fixed;           /* why it can be no other way; NULL: it can */
+    const char *reason;          /* why a price is 0 or infinite; NULL: none is */
+    const char *forced_by;       /* the mark, option or plan file, with its line; NULL: nothing */
+    gcut_plan_decision unforced; /* forced_by: what it would be otherwise */
+    bool flips_saved;            /* as of gcut_plan_value, from a price of 0 on */
+    const double *flips;
+    size_t nflips;
+    double save_ns, recompute_ns; /* prices; INFINITY: not possible */
+    double arc_ns;                /* of its arc in the cut: of being saved, or of being recomputed */
+    bool minimum;                 /* the plan is a minimum cut, and `other` one under a constraint */
+    double cost_ns;               /* of the plan; of all recomputed values in it; its saved bytes */
+    double all_recompute_ns;
+    int64_t saved_bytes;
+    const gcut_explained_other *other;     /* NULL: fixed */
+    const gcut_explained_op *const *chain; /* what runs to compute it again, in its order */
+    double chain_ns;
+    const gcut_explained_reader *const *reader;
+    size_t nchain, nreaders;
+    gcut_explained_step now;            /* the training step as it is planned */
+    const gcut_explained_step *flipped; /* NULL: fixed, or refused */
+    const char *refused;                /* why there is none, a sentence; NULL */
+    const char *text, *json;            /* all of it */
+} gcut_explanation;
+/* ---- two plan files compared ---- */
+
+/* One of two plan files that are compared. */
+typedef struct gcut_plan_side {
+    const char *file, *policy;
+    double lambda;
+    const gcut_size *at;
+    size_t nat;
+    int64_t saved_bytes, peak_bytes; /* peak -1: not known */
+    double recompute_ns, cost_ns;
+    double step_ns; /* NAN: not known */
+} gcut_plan_side;
+
+/* A value that they treat differently. */
+typedef struct gcut_plan_difference {
+    const char *loop;              /* of whose iteration it is a value; NULL: of the whole graph */
+    const gcut_replay_line *a, *b; /* NULL: it has no line there */
+} gcut_plan_difference;
+
+typedef struct gcut_plan_diff {
+    bool equal;      /* plans of one graph, in which no value differs */
+    bool same_graph; /* by its ops and names, or not decided: there are plans of iterations */
+    const gcut_plan_side *a, *b;
+    const gcut_plan_difference *const *difference;
+    size_t n;
+    const char *text, *json;
+} gcut_plan_diff;
+/* ---- a frontier ---- */
+
+/* One plan of a frontier. */
+typedef struct gcut_frontier_point {
+    const char *label;  /* "lambda 0.31"; of a baseline its policy */
+    const char *policy; /* "mincut" unless a baseline */
+    bool baseline;
+    double lambda; /* at which it was found, where that says anything */
+    int64_t saved_bytes;
+    int64_t peak_predicted; /* of the whole training step, exact */
+    int64_t peak_measured;  /* -1: not measured */
+    size_t recomputed;      /* values computed in both graphs */
+    double cost_ns;         /* of saving and recomputing, predicted */
+    double step_ns_predicted;
+    /* NAN: not measured; the spread is half the distance between the quartiles */
+    double step_ns_best, step_ns_median, step_ns_spread;
+    double ours_ns;   /* a baseline's: the fastest point at its peak, in the best kind of time there is */
+    const char *plan; /* its plan file */
+} gcut_frontier_point;
+
+typedef struct gcut_frontier {
+    const char *graph;
+    const gcut_size *at; /* the sizes of the plans */
+    size_t nat;
+    int threads, rounds;                     /* rounds 0: not measured */
+    const gcut_frontier_point *const *point; /* by falling peak, then the baselines */
+    size_t n;
+    size_t plans, frontier; /* tried; of those, how many no other beats both in peak and time */
+    const char *text, *csv, *json, *svg;
+} gcut_frontier;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One decision in words.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/report.h"
+
+static void head(const gcut_explanation *e, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    if (strcmp(e->asked, e->name) != 0)
+        gcut_text_add(out, "%%%s is a view: its storage is that of %%%s\n", e->asked, e->name);
+    if (e->loop) gcut_text_add(out, "in each step of %%%s:\n", e->loop);
+    gcut_text_add(out, "%%%s: %s", e->name, gcut_decision_word(e->decision));
+    if (e->storage && strcmp(e->storage, "plain") != 0) gcut_text_add(out, " as %s", e->storage);
+    if (e->copies > 1) gcut_text_add(out, ", %d times", e->copies);
+    gcut_text_add(out, ", %s, %s, ", gcut_bytes_text(a, e->bytes), e->type);
+    if (e->made)
+        gcut_text_add(out, "made by %s at %s\n", e->op, gcut_place_text(a, e->where));
+    else
+        gcut_text_add(out, "%s of @%s\n", e->op, e->graph);
+    if (e->fixed) gcut_text_add(out, "  %s\n", e->fixed);
+    if (e->forced_by)
+        gcut_text_add(out, "  forced by %s; without that wish it would be %s\n", e->forced_by,
+                      gcut_decision_word(e->unforced));
+}
+
+static void flips(const gcut_explanation *e, gcut_text *out)
+{
+    if (e->fixed || e->forced_by) return;
+    gcut_text_add(out, "flips: the minimum cut %s at %s", e->flips_saved ? "saves it" : "does not save it",
+                  e->nflips ? "0 ns/B" : "any price");
+    for (size_t i = 0; i < e->nflips; i++)
+        gcut_text_add(out, ", %s from %.4g on", (i % 2 == 0) == e->flips_saved ? "not" : "again",
+                      e->flips[i]);
+    gcut_text_add(out, "\n");
+}
+
+static void changes(const gcut_explained_other *o, gcut_text *out)
+{
+    for (size_t i = 0; i < o->nchanges; i++)
+        gcut_text_add(out, "%s %%%s %s -> %s", i ? "," : "  with it:", o->change[i]->name,
+                      gcut_decision_word(o->change[i]->from), gcut_decision_word(o->change[i]->to));
+    if (o->nchanges) gcut_text_add(out, "\n");
+}
+
+static void against(const gcut_explanation *e, gcut_text *out)
+{
+    const gcut_explained_other *o = e->other;
+    gcut_arena *a = out->arena;
+    bool saved = e->decision == GCUT_PLAN_SAVED;
+    double rival = saved ? e->recompute_ns : e->save_ns;
+    if (e->fixed) return;
+    gcut_text_add(out, "decided by: the arc %s, %s, is in the cut of %s\n",
+                  saved ? "in -> out (save)" : "source -> in (recompute)", gcut_time_text(a, e->arc_ns),
+                  gcut_time_text(a, e->cost_ns));
+    if (e->reason && !e->forced_by) gcut_text_add(out, "  %s\n", e->reason);
+    if (!isinf(rival))
+        gcut_text_add(out, "  its own %s arc: %s\n", saved ? "recompute" : "save", gcut_time_text(a, rival));
+    if (!o) return;
+    double more = o->cost_ns - e->cost_ns, longer = o->recompute_ns - e->all_recompute_ns;
+    gcut_text_add(out, "against: %s in which it is %s costs %s, %s %s\n",
+                  e->minimum ? "the cheapest plan" : "this plan", gcut_decision_word(o->decision),
+                  gcut_time_text(a, o->cost_ns), gcut_time_text(a, fabs(more)), more < 0 ? "less" : "more");
+    gcut_text_add(out, "  saved bytes %+lld, recompute %s%s\n", (long long)(o->saved_bytes - e->saved_bytes),
+                  longer < 0 ? "-" : "+", gcut_time_text(a, fabs(longer)));
+    changes(o, out);
+}
+
+static void chain(const gcut_explanation *e, gcut_text *out)
+{
+    if (!e->nchain) return;
+    gcut_text_add(out, "  to compute it again:");
+    for (size_t i = 0; i < e->nchain; i++)
+        gcut_text_add(out, "%s %%%s %s %s", i ? "," : "", e->chain[i]->name, e->chain[i]->op,
+                      gcut_time_text(out->arena, e->chain[i]->ns));
+    gcut_text_add(out, "; %s in all\n", gcut_time_text(out->arena, e->chain_ns));
+}
+
+static void readers(const gcut_explanation *e, gcut_text *out)
+{
+    gcut_text_add(out, e->nreaders ? "read in the backward half by:\n"
+                                   : "read in the backward half by: nothing\n");
+    for (size_t i = 0; i < e->nreaders; i++) {
+        const gcut_explained_reader *x = e->reader[i];
+        gcut_text_add(out, "  %%%s %s", x->name, x->op);
+        if (x->rule_of)
+            gcut_text_add(out, ", for the derivative of %%%s %s (%s)", x->rule_of, x->rule_op,
+                          gcut_place_text(out->arena, x->rule_where));
+        else if (x->recomputed)
+            gcut_text_add(out, ", computed again there");
+        gcut_text_add(out, "\n");
+    }
+}
+
+static void effect(const gcut_explanation *e, gcut_text *out)
+{
+    const gcut_explained_step *x = e->flipped;
+    if (e->fixed) return;
+    const char *to =
+        gcut_decision_word(e->decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED);
+    if (!x) {
+        gcut_text_add(out, "if %s: %s\n", to, e->refused ? e->refused : "not solved");
+        return;
+    }
+    double dt = x->time_ns - e->now.time_ns;
+    gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s%s\n", to,
+                  (long long)(x->peak_bytes - e->now.peak_bytes), gcut_bytes_text(out->arena, x->peak_bytes),
+                  dt < 0 ? "-" : "+", gcut_time_text(out->arena, fabs(dt)));
+}
+
+void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out)
+{
+    head(e, out);
+    flips(e, out);
+    against(e, out);
+    chain(e, out);
+    readers(e, out);
+    effect(e, out);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Two plan files on one axis, as text and as JSON.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "base/units.h"
+#include "report/report.h"
+
+static int64_t line_bytes(const gcut_replay_line *l)
+{
+    return l && l->decision == GCUT_PLAN_SAVED ? l->bytes : 0;
+}
+
+/* ---- text ---- */
+
+enum { COL_VALUE, COL_OP, COL_A, COL_B, COL_BYTES_A, COL_BYTES_B, COL_NS_A, COL_NS_B, NCOLS };
+static const char *const titles[NCOLS] = {"value", "op", "A", "B", "bytes A", "bytes B", "time A", "time B"};
+
+static const char *decision_text(gcut_arena *a, const gcut_replay_line *l)
+{
+    if (!l) return "-";
+    const char *word = gcut_decision_word(l->decision);
+    if (l->storage && strcmp(l->storage, "plain") != 0) return gcut_printf(a, "%s as %s", word, l->storage);
+    return l->nbefore ? gcut_printf(a, "%s %zu times", word, l->nbefore + 1) : word;
+}
+
+static void fill_row(gcut_arena *a, const gcut_plan_difference *d, const char **cell)
+{
+    const gcut_replay_line *any = d->a ? d->a : d->b;
+    cell[COL_VALUE] = d->loop ? gcut_printf(a, "%%%s in a step of %%%s", any->name, d->loop)
+                              : gcut_printf(a, "%%%s", any->name);
+    cell[COL_OP] = d->a && d->b && strcmp(d->a->op, d->b->op) != 0
+                       ? gcut_printf(a, "%s against %s", d->a->op, d->b->op)
+                       : any->op;
+    cell[COL_A] = decision_text(a, d->a);
+    cell[COL_B] = decision_text(a, d->b);
+    cell[COL_BYTES_A] = gcut_count_text(a, line_bytes(d->a));
+    cell[COL_BYTES_B] = gcut_count_text(a, line_bytes(d->b));
+    cell[COL_NS_A] = d->a ? gcut_time_text(a, d->a->ns) : "-";
+    cell[COL_NS_B] = d->b ? gcut_time_text(a, d->b->ns) : "-";
+}
+
+static void print_table(const gcut_plan_diff *d, gcut_text *out)
+{
+    gcut_table t = {.arena = out->arena, .ncols = NCOLS, .right = ~0u << COL_BYTES_A};
+    gcut_table_row(&t, titles);
+    for (size_t i = 0; i < d->n; i++) {
+        const char *cell[NCOLS];
+        fill_row(out->arena, d->difference[i], cell);
+        gcut_table_row(&t, cell);
+    }
+    gcut_table_print(&t, 0, t.nrows, "  ", out);
+}
+
+static void print_head(const char *which, const gcut_plan_side *s, gcut_text *out)
+{
+    gcut_text_add(out, "%s: %s, %s, lambda %g ns/B", which, s->file, s->policy, s->lambda);
+    gcut_write_sizes(s->at, s->nat, ", at ", out);
+    gcut_text_add(out, "\n");
+}
+
+static void print_bytes(const char *what, int64_t a, int64_t b, gcut_text *out)
+{
+    if (a < 0 || b < 0) return;
+    gcut_text_add(out, "%s: %lld, %lld (%+lld)\n", what, (long long)a, (long long)b, (long long)(b - a));
+}
+
+static void print_time(const char *what, double a, double b, gcut_text *out)
+{
+    if (isnan(a) || isnan(b)) return;
+    gcut_text_add(out, "%s: %s, %s (%s%s)\n", what, gcut_time_text(out->arena, a),
+                  gcut_time_text(out->arena, b), b < a ? "-" : "+", gcut_time_text(out->arena, fabs(b - a)));
+}
+
+void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out)
+{
+    print_head("A", d->a, out);
+    print_head("B", d->b, out);
+    if (!d->same_graph) gcut_text_add(out, "they are plans of different graphs\n");
+    if (d->n == 0)
+        gcut_text_add(out, "every value has the same fate\n");
+    else
+        gcut_text_add(out, "%zu value%s differ%s:\n", d->n, d->n == 1 ? "" : "s", d->n == 1 ? "s" : "");
+    if (d->n) print_table(d, out);
+    print_bytes("saved bytes", d->a->saved_bytes, d->b->saved_bytes, out);
+    print_bytes("peak bytes", d->a->peak_bytes, d->b->peak_bytes, out);
+    print_time("recompute", d->a->recompute_ns, d->b->recompute_ns, out);
+    print_time("cost", d->a->cost_ns, d->b->cost_ns, out);
+    print_time("step", d->a->step_ns, d->b->step_ns, out);
+}
+
+/* ---- JSON ---- */
+
+static void json_line(gcut_json *j, const char *key, const gcut_replay_line *l)
+{
+    gcut_json_key(j, key);
+    if (!l) {
+        gcut_json_null(j);
+        return;
+    }
+    gcut_json_object(j);
+    gcut_json_key_str(j, "fate", gcut_decision_word(l->decision));
+    gcut_json_key_str(j, "form", l->storage);
+    gcut_json_key_int(j, "bytes", line_bytes(l));
+    gcut_json_key_real(j, "ns", l->ns);
+    gcut_json_key_int(j, "copies", l->decision == GCUT_PLAN_SAVED ? 0 : (int64_t)l->nbefore + 1);
+    gcut_json_end(j);
+}
+
+static void json_side(gcut_json *j, const char *key, const gcut_plan_side *s)
+{
+    gcut_json_key(j, key);
+    gcut_json_object(j);
+    gcut_json_key_str(j, "file", s->file);
+    gcut_json_key_str(j, "policy", s->policy);
+    gcut_json_key_real(j, "lambda", s->lambda);
+    gcut_json_key_int(j, "saved_bytes", s->saved_bytes);
+    gcut_json_key_known(j, "peak_bytes", s->peak_bytes);
+    gcut_json_key_real(j, "recompute_ns", s->recompute_ns);
+    gcut_json_key_real(j, "cost_ns", s->cost_ns);
+    gcut_json_key_real(j, "step_ns", s->step_ns);
+    gcut_json_end(j);
+}
+
+void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out)
+{
+    gcut_json j = {.out = out};
+    gcut_json_object(&j);
+    gcut_json_key_bool(&j, "equal", d->equal);
+    gcut_json_key_bool(&j, "same_graph", d->same_graph);
+    json_side(&j, "a", d->a);
+    json_side(&j, "b", d->b);
+    gcut_json_key(&j, "values");
+    gcut_json_array(&j);
+    for (size_t i = 0; i < d->n; i++) {
+        const gcut_plan_difference *x = d->difference[i];
+        gcut_json_object(&j);
+        gcut_json_key_str(&j, "value", (x->a ? x->a : x->b)->name);
+        gcut_json_key_str(&j, "op", (x->a ? x->a : x->b)->op);
+        gcut_json_key_str(&j, "loop", x->loop);
+        json_line(&j, "a", x->a);
+        json_line(&j, "b", x->b);
+        gcut_json_end(&j);
+    }
+    gcut_json_end(&j);
+    gcut_json_end(&j);
+    gcut_text_add(out, "\n");
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A plan as JSON, which is its plan file; the keys are a promise to other programs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "report/report.h"
+
+static void json_readers(gcut_json *j, const char *key, const gcut_plan_value *v)
+{
+    gcut_json_key(j, key);
+    gcut_json_array(j);
+    for (size_t i = 0; i < v->nreaders; i++) gcut_json_str(j, v->readers[i].name);
+    gcut_json_end(j);
+}
+
+static void json_saved(gcut_json *j, const gcut_plan_value *v)
+{
+    gcut_json_object(j);
+    gcut_json_key_str(j, "value", v->name);
+    gcut_json_key_int(j, "bytes", v->bytes);
+    gcut_json_key_str(j, "type", v->type);
+    gcut_json_key(j, "stored");
+    if (strcmp(v->storage, "plain") != 0)
+        gcut_json_str(j, v->storage);
+    else
+        gcut_json_strn(j, v->type, strcspn(v->type, "[")); /* its own dtype */
+    gcut_json_key_real(j, "relative_error", v->relative_error);
+    gcut_json_key_str(j, "op", v->op);
+    gcut_json_key_str(j, "loc", v->where);
+    json_readers(j, "readers", v);
+    gcut_json_key(j, "flip_ns_per_byte");
+    if (!v->flips_saved && !v->forced)
+        gcut_json_real(j, 0);
+    else if (v->nflips)
+        gcut_json_real(j, v->flips[0]);
+    else
+        gcut_json_null(j); /* never */
+    gcut_json_key_bool(j, "forced", v->forced);
+    gcut_json_end(j);
+}
+
+static void json_recomputed(gcut_json *j, const gcut_plan_value *v)
+{
+    gcut_json_object(j);
+    gcut_json_key_str(j, "value", v->name);
+    gcut_json_key_str(j, "op", v->op);
+    gcut_json_key_real(j, "ns", v->recompute_ns);
+    json_readers(j, "into", v);
+    gcut_json_key_int(j, "copies", v->copies);
+    gcut_json_end(j);
+}
+
+static void json_values(gcut_json *j, const char *key, const gcut_plan_info *p, gcut_plan_decision d,
+                        void (*write)(gcut_json *, const gcut_plan_value *))
+{
+    gcut_json_key(j, key);
+    gcut_json_array(j);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->value[i]->decision == d) write(j, p->value[i]);
+    gcut_json_end(j);
+}
+
+static void json_totals(gcut_json *j, const gcut_plan_info *p)
+{
+    gcut_json_key_str(j, "graph_hash", p->graph_hash);
+    gcut_json_key_str(j, "nodes_hash", p->nodes_hash);
+    gcut_json_key_str(j, "policy", p->policy);
+    gcut_json_key_real(j, "lambda", p->lambda);
+    gcut_json_key_known(j, "budget", p->budget ? p->budget : -1);
+    gcut_json_key_known(j, "saved_budget", p->saved_budget);
+    gcut_json_key(j, "at");
+    gcut_json_object(j);
+    for (size_t i = 0; i < p->nat; i++) gcut_json_key_int(j, p->at[i].name, p->at[i].value);
+    gcut_json_end(j);
+    gcut_json_key_str(j, "save_dtype", p->save_dtype);
+    gcut_json_key_int(j, "saved_bytes", p->saved_bytes);
+    gcut_json_key_known(j, "peak_bytes", p->peak_bytes);
+    gcut_json_key_real(j, "recompute_ns", p->recompute_ns);
+    gcut_json_key_real(j, "step_ns", p->step_ns);
+    gcut_json_key_real(j, "cost_ns", p->cost_ns);
+    gcut_json_key_real(j, "lower_bound", p->lower_bound_ns);
+    gcut_json_key_real(j, "gap", p->cost_ns - p->lower_bound_ns);
+}
+
+/* [lowest, highest] of the sizes around the plan's own at which no other plan is cheaper, of those that were
+ * tried; a highest of null: no end was found.  null: not searched. */
+static void json_validity(gcut_json *j, const gcut_plan_validity *v)
+{
+    gcut_json_key(j, "holds");
+    if (!v->best || v->skipped) {
+        gcut_json_null(j);
+    } else {
+        gcut_json_object(j);
+        for (size_t i = 0; i < v->n; i++) {
+            gcut_json_key(j, v->range[i]->symbol);
+            gcut_json_array(j);
+            gcut_json_int(j, v->range[i]->lo);
+            if (v->range[i]->unbounded)
+                gcut_json_null(j);
+            else
+                gcut_json_int(j, v->range[i]->hi);
+            gcut_json_end(j);
+        }
+        gcut_json_end(j);
+    }
+    gcut_json_key_real(j, "above_minimum_ns", v->best ? 0 : v->minimum_ns > 0 ? v->above_ns : NAN);
+}
+
+static void json_loop(gcut_json *j, const gcut_plan_loop *l)
+{
+    gcut_json_object(j);
+    gcut_json_key_str(j, "value", l->name);
+    gcut_json_key_str(j, "loc", l->where);
+    gcut_json_key_int(j, "step_bytes", l->step_bytes);
+    gcut_json_key(j, "saved");
+    gcut_json_array(j);
+    for (size_t k = 0; k < l->nsaved; k++) gcut_json_str(j, l->saved[k]);
+    gcut_json_end(j);
+    gcut_json_key(j, "recomputed");
+    gcut_json_array(j);
+    for (size_t k = 0; k < l->nrecomputed; k++) gcut_json_str(j, l->recomputed[k].name);
+    gcut_json_end(j);
+    gcut_json_end(j);
+}
+
+/* A plan without loops has no such key. */
+static void json_loops(gcut_json *j, const gcut_plan_info *p)
+{
+    if (!p->nloops) return;
+    gcut_json_key(j, "loops");
+    gcut_json_array(j);
+    for (size_t i = 0; i < p->nloops; i++) json_loop(j, p->loop[i]);
+    gcut_json_end(j);
+}
+
+/* ---- for whoever replays it ---- */
+
+static void json_line(gcut_json *j, const gcut_replay_line *l)
+{
+    gcut_json_object(j);
+    j->compact = true; /* one line for each value */
+    gcut_json_key_str(j, "value", l->name);
+    gcut_json_key_str(j, "op", l->op);
+    gcut_json_key_str(j, "type", l->type);
+    gcut_json_key_int(j, "bytes", l->bytes);
+    gcut_json_key_str(j, "fate", gcut_decision_word(l->decision));
+    if (l->storage) gcut_json_key_str(j, "form", l->storage);
+    gcut_json_key_real(j, "ns", l->ns);
+    if (l->forced) gcut_json_key_bool(j, "forced", true);
+    if (l->nbefore) {
+        gcut_json_key(j, "before");
+        gcut_json_array(j);
+        for (size_t k = 0; k < l->nbefore; k++)
+            gcut_json_str(j, l->before[k] ? gcut_printf(j->out->arena, "%%%s", l->before[k]) : "results");
+        gcut_json_end(j);
+    }
+    gcut_json_end(j);
+    j->compact = false;
+}
+
+static void json_part(gcut_json *j, const gcut_replay_part *part)
+{
+    gcut_json_key(j, "values");
+    gcut_json_array(j);
+    for (size_t i = 0; i < part->n; i++) json_line(j, part->line[i]);
+    gcut_json_end(j);
+}
+
+/* The plans of iterations of loops. */
+static void json_steps(gcut_json *j, const gcut_plan_info *p)
+{
+    if (p->nparts < 2) return;
+    gcut_json_key(j, "steps");
+    gcut_json_array(j);
+    for (size_t i = 1; i < p->nparts; i++) {
+        gcut_json_object(j);
+        gcut_json_key_str(j, "loop", p->part[i]->loop);
+        json_part(j, p->part[i]);
+        gcut_json_end(j);
+    }
+    gcut_json_end(j);
+}
+
+void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, gcut_text *out)
+{
+    gcut_json j = {.out = out};
+    gcut_json_object(&j);
+    json_totals(&j, p);
+    json_validity(&j, v);
+    json_values(&j, "saved", p, GCUT_PLAN_SAVED, json_saved);
+    json_values(&j, "recomputed", p, GCUT_PLAN_RECOMPUTED, json_recomputed);
+    gcut_json_key_str(&j, "lists_hash", p->lists_hash);
+    json_loops(&j, p);
+    json_part(&j, p->part[0]);
+    json_steps(&j, p);
+    gcut_json_end(&j);
+    gcut_text_add(out, "\n");
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A plan as text.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/report.h"
+
+/* Less than a millionth of a nanosecond of rounding is told as such: its digits say nothing. */
+static const char *gap_text(gcut_arena *a, double ns)
+{
+    return ns > 0 && ns < 1e-6 ? "< 1e-06 ns" : gcut_time_text(a, ns);
+}
+
+/* ---- lists ---- */
+
+#define WIDTH 110
+
+/* Adds one item of a list, on a new line when this one is full. *column is where the line stands. */
+static void add_item(gcut_text *out, size_t *column, size_t number, const char *item)
+{
+    size_t n = strlen(item);
+    bool fresh = number && *column + n + 3 > WIDTH;
+    gcut_text_add(out, "%s%s%s", number ? ";" : "", fresh ? "\n  " : " ", item);
+    *column = (fresh ? 2 : *column + 2) + n;
+}
+
+/* Parameters and results that the backward graph reads, with their bytes. */
+static void print_alive(const gcut_plan_info *p, gcut_text *out)
+{
+    size_t n = 0, column = strlen("alive anyway:");
+    gcut_text_add(out, "alive anyway:");
+    for (size_t i = 0; i < p->n; i++) {
+        const gcut_plan_value *v = p->value[i];
+        if (v->decision == GCUT_PLAN_ALIVE)
+            add_item(out, &column, n++,
+                     gcut_printf(out->arena, "%%%s %s %s", v->name, v->result ? "result" : v->op,
+                                 gcut_count_text(out->arena, v->bytes)));
+    }
+    gcut_text_add(out, n ? "\n" : " nothing\n");
+}
+
+static void print_recomputed(const gcut_plan_info *p, gcut_text *out)
+{
+    size_t n = 0, column = strlen("recomputed:");
+    gcut_text_add(out, "recomputed:");
+    for (size_t i = 0; i < p->n; i++) {
+        const gcut_plan_value *v = p->value[i];
+        if (v->decision == GCUT_PLAN_RECOMPUTED)
+            add_item(out, &column, n++,
+                     gcut_printf(out->arena, "%%%s %s (for %s)", v->name, v->op,
+                                 gcut_readers_text(out->arena, v)));
+    }
+    gcut_text_add(out, n ? "\n" : " nothing\n");
+}
+
+static void print_loop(const gcut_plan_loop *l, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    size_t before = out->n;
+    gcut_text_add(out, "each step of %%%s (%s) saves %s:", l->name, gcut_place_text(a, l->where),
+                  gcut_bytes_text(a, l->step_bytes));
+    size_t column = out->n - before;
+    for (size_t k = 0; k < l->nsaved; k++) add_item(out, &column, k, gcut_printf(a, "%%%s", l->saved[k]));
+    gcut_text_add(out, "%s\n  and recomputes:", l->nsaved ? "" : " nothing");
+    column = strlen("  and recomputes:");
+    for (size_t k = 0; k < l->nrecomputed; k++)
+        add_item(out, &column, k, gcut_printf(a, "%%%s %s", l->recomputed[k].name, l->recomputed[k].op));
+    gcut_text_add(out, l->nrecomputed ? "\n" : " nothing\n");
+}
+
+void gcut_write_saved_text(const gcut_plan_info *p, bool symbolic, gcut_text *out)
+{
+    gcut_write_saved_table(p, symbolic, out);
+    print_alive(p, out);
+    print_recomputed(p, out);
+    for (size_t i = 0; i < p->nloops; i++) print_loop(p->loop[i], out);
+}
+
+/* ---- totals ---- */
+
+static void print_head(const gcut_plan_info *p, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    gcut_text_add(out, "plan of @%s: %s, ", p->graph, p->policy);
+    if (p->budget)
+        gcut_text_add(out, "budget %s, met by %s", gcut_bytes_text(a, p->budget), p->label);
+    else if (p->saved_budget >= 0)
+        gcut_text_add(out, "at most %s saved", gcut_bytes_text(a, p->saved_budget));
+    else
+        gcut_text_add(out, "lambda %g ns/B", p->lambda);
+    gcut_write_sizes(p->at, p->nat, ", at ", out);
+    gcut_text_add(out, "\n");
+}
+
+static void print_totals(const gcut_plan_info *p, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) n += p->value[i]->decision == GCUT_PLAN_RECOMPUTED;
+    if (p->peak_bytes >= 0) gcut_text_add(out, "peak: %s\n", gcut_bytes_text(a, p->peak_bytes));
+    if (!isnan(p->step_ns)) gcut_text_add(out, "step: %s predicted\n", gcut_time_text(a, p->step_ns));
+    gcut_text_add(out, "recompute: %s, %zu value%s\n", gcut_time_text(a, p->recompute_ns), n,
+                  n == 1 ? "" : "s");
+    gcut_text_add(out, "cost: %s", gcut_time_text(a, p->cost_ns));
+    if (!isnan(p->lower_bound_ns))
+        gcut_text_add(out, ", lower bound %s, gap %s", gcut_time_text(a, p->lower_bound_ns),
+                      gap_text(a, p->cost_ns - p->lower_bound_ns));
+    gcut_text_add(out, "%s\n", p->nparts > 1 ? ", loops left as they are" : "");
+}
+
+/* The range of sizes in which no size was tried at which another plan is cheaper; of a plan file, whether one
+ * is at its own. */
+static void print_validity(const gcut_plan_info *p, const gcut_plan_validity *v, gcut_text *out)
+{
+    gcut_arena *a = out->arena;
+    if (v->minimum_ns > 0 && !v->best)
+        gcut_text_add(out, "not the cheapest here: %s (%.3g%%) above %s, of which no plan is below %s\n",
+                      gcut_time_text(a, v->above_ns), 100 * v->above_ns / v->minimum_ns,
+                      gcut_time_text(a, v->minimum_ns), gcut_time_text(a, v->bound_ns));
+    for (size_t i = 0; i < v->n; i++) {
+        const gcut_valid_range *x = v->range[i];
+        gcut_text_add(out, "%s %s tried from %lld to %lld", i ? "," : "best at every", x->symbol,
+                      (long long)x->lo, (long long)x->hi);
+        if (x->unbounded) gcut_text_add(out, " (no end found)");
+        if (!x->lo_exact || (!x->hi_exact && !x->unbounded)) gcut_text_add(out, " at least");
+    }
+    if (v->best && v->skipped && p->nat) gcut_text_add(out, "other sizes: not tried, %s\n", v->skipped);
+    if (v->n) gcut_text_add(out, "%s\n", v->n > 1 ? " (each with the others as they are)" : "");
+}
+
+void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, bool symbolic, gcut_text *out)
+{
+    print_head(p, out);
+    print_totals(p, out);
+    print_validity(p, v, out);
+    gcut_write_saved_text(p, symbolic, out);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans, explanations, comparisons and frontiers as text, JSON, CSV and SVG: pure functions of the structs of
+ * gradcut/plan.h, which have everything that is printed.  Same struct, same bytes.
+ */
+#ifndef GCUT_REPORT_REPORT_H
+#define GCUT_REPORT_REPORT_H
+
+#include "base/json.h"
+#include "gradcut/plan.h"
+
+/* report/plan_text.c: totals and saved table: `gradcut plan`; the table alone: `gradcut saved`. */
+void gcut_write_plan_text(const gcut_plan_info *p, const gcut_plan_validity *v, bool symbolic,
+                          gcut_text *out);
+void gcut_write_saved_text(const gcut_plan_info *p, bool symbolic, gcut_text *out);
+/* report/saved_table.c: its first part, the saved values. */
+void gcut_write_saved_table(const gcut_plan_info *p, bool symbolic, gcut_text *out);
+/* "%h2' relu, %mask gt": a prime marks what is itself recomputed; long lists are cut short. */
+const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v);
+/* report/plan_json.c: the plan file. */
+void gcut_write_plan_json(const gcut_plan_info *p, const gcut_plan_validity *v, gcut_text *out);
+
+/* report/explanation_text.c, report/explanation_json.c */
+void gcut_write_explanation_text(const gcut_explanation *e, gcut_text *out);
+void gcut_write_explanation_json(const gcut_explanation *e, gcut_text *out);
+
+/* report/plan_diff.c */
+void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out);
+void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out);
+
+/* report/frontier_text.c, report/frontier_svg.c */
+void gcut_write_frontier_text(const gcut_frontier *f, gcut_text *out);
+void gcut_write_frontier_csv(const gcut_frontier *f, gcut_text *out);
+void gcut_write_frontier_json(const gcut_frontier *f, gcut_text *out);
+void gcut_write_frontier_svg(const gcut_frontier *f, gcut_text *out);
+/* The best time there is of a point: the best of those measured, since other programs lengthen the others,
+ * else predicted, else what saving and recomputing costs. */
+double gcut_frontier_point_ns(const gcut_frontier_point *p);
+
+/* ---- words ---- */
+
+/* "saved", "recomputed", "free", "unused", "backward" */
+const char *gcut_decision_word(gcut_plan_decision d);
+/* A source location for people: control characters of a file's name, which a terminal would obey, as '?'. */
+const char *gcut_place_text(gcut_arena *a, const char *where);
+/* ", at N=4, T=8" with `first` before the first of them; "" for none. */
+void gcut_write_sizes(const gcut_size *at, size_t n, const char *first, gcut_text *out);
+/* A number, or null where it is negative: not known. */
+void gcut_json_key_known(gcut_json *j, const char *key, int64_t n);
+
+#endif
