@@ -79,6 +79,7 @@ typedef struct gcut_env {
     const char *last_text;   /* those diagnostics as text; NULL until somebody asked */
     gcut_source *sources;
     gcut_hook hook;
+    uint32_t serial; /* numbers handed out to what must be told apart within the environment */
 } gcut_env;
 
 /* alloc NULL = realloc/free.  Returns NULL when memory for it is missing. */

@@ -129,14 +129,17 @@ bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n)
 
 void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, const char *name, gcut_dim d)
 {
-    gcut_text scratch = {.arena = g->module->arena};
     gcut_place place = {at.file, at.line, 0};
     if (d < 0 && d >= -(INT64_C(1) << 32))
         gcut_fail(g->module->env, GCUT_EUSAGE, place,
                   "a size is a number from 0 on, or made by gcut_dim_sym and its kin; -1 is inferred by "
                   "gcut_reshape alone",
                   "%s '%s': the size %lld is negative", kind, name, (long long)d);
-    if (d < 0) gcut_dim_print(g->module->dims, d, &scratch); /* throws on a stranger */
+    if (!gcut_dim_is_of(g->module->dims, d))
+        gcut_fail(g->module->env, GCUT_EUSAGE, place,
+                  gcut_printf(g->module->arena,
+                              "make it with gcut_dim_sym on @%s: each graph has symbols of its own", g->name),
+                  "%s '%s': the size is of another graph", kind, name);
 }
 
 /* ---- broadcasting ---- */

@@ -110,6 +110,7 @@ gcut_dims *gcut_dims_new(gcut_arena *arena)
     gcut_dims *t = gcut_calloc(arena, 1, sizeof *t);
     t->arena = arena;
     t->names.arena = arena;
+    t->first = (int64_t)(gcut_arena_env(arena)->serial++ & 0x1fffffff) << 32;
     mono_intern(t, NULL, 0);
     return t;
 }
@@ -135,7 +136,7 @@ gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name)
     gcut_dim_poly p = {.n = 1};
     p.at[0] = (gcut_dim_term){1, gcut_dim_mono_of(t, atom_intern(t, &a))};
     uint32_t known = t->exprs.n;
-    gcut_dim sym = GCUT_DIM_EXPR((gcut_dim)expr_intern(t, &p, 2));
+    gcut_dim sym = gcut_dim_numbered(t, expr_intern(t, &p, 2));
     if (t->exprs.n > known) *GCUT_PUSH(t->arena, &t->symbols) = sym;
     return sym;
 }
@@ -185,14 +186,22 @@ int gcut_dim_order(const gcut_dims *t, gcut_dim a, gcut_dim b)
 
 /* ---- polynomials ---- */
 
+bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d)
+{
+    int64_t id = d < 0 ? GCUT_DIM_EXPR(d) - t->first : 0;
+    return d >= 0 || (id >= 0 && id < (int64_t)t->exprs.n);
+}
+
 void gcut_dim_stranger(const gcut_dims *t, gcut_dim d)
 {
     const char *hint = "a size is a number from 0 on, or made by gcut_dim_sym and its kin";
     if (d >= -(INT64_C(1) << 32))
         gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, hint, "the size %lld is negative",
                   (long long)d);
+    hint =
+        "make it with gcut_dim_sym and its kin on the graph that uses it: each graph has symbols of its own";
     gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, hint,
-              "a size that is no symbolic size of this graph");
+              "a size that is no symbolic size of this graph, but of another one");
 }
 
 void gcut_dim_load(const gcut_dims *t, gcut_dim d, gcut_dim_poly *out)
@@ -216,7 +225,7 @@ gcut_dim_error gcut_dim_store(gcut_dims *t, const gcut_dim_poly *p, gcut_dim *ou
         weight += t->monos.at[p->at[i].mono].weight;
         if (weight > GCUT_DIM_MAX_WEIGHT) return too_large;
     }
-    *out = GCUT_DIM_EXPR((gcut_dim)expr_intern(t, p, weight));
+    *out = gcut_dim_numbered(t, expr_intern(t, p, weight));
     return NULL;
 }
 

@@ -46,6 +46,8 @@ static inline bool gcut_dim_known(gcut_dim d)
 {
     return d >= 0;
 }
+/* A number, or an expression of this table. */
+bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
 /* NULL unless d is a bare symbol. */
 const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
 /* Appends the bare symbols of d, each once, in order of first interning. */

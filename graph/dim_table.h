@@ -21,8 +21,10 @@
 #define GCUT_DIM_MAX_TERMS 256
 #define GCUT_DIM_MAX_WEIGHT 2048
 
-/* Expressions are numbered downwards from below -2^62, so that no small number below 0 is taken for one. */
-#define GCUT_DIM_EXPR(id) (-(INT64_C(1) << 62) - 1 - (id))
+/* Expressions are numbered downwards from below -2^62, so that no small number below 0 is taken for one, and
+ * by table: an expression of another table of the environment is refused.  Its own inverse; a table's
+ * expressions are those from `first` to first + exprs.n - 1. */
+#define GCUT_DIM_EXPR(number) (-(INT64_C(1) << 62) - 1 - (number))
 
 typedef struct gcut_dim_term {
     int64_t coef; /* never 0, never INT64_MIN */
@@ -67,16 +69,21 @@ struct gcut_dims {
     GCUT_VEC(gcut_dim_expr) exprs;
     GCUT_VEC(gcut_dim) symbols; /* in order of first interning */
     gcut_dim_index atom_index, mono_index, expr_index;
+    int64_t first; /* number of its first expression: a multiple of 2^32 below 2^61 */
 };
+
+static inline gcut_dim gcut_dim_numbered(const gcut_dims *t, uint32_t id)
+{
+    return GCUT_DIM_EXPR(t->first + id);
+}
 
 /* Throws: d is not of this table.  A caller of the public API can pass any number. */
 _Noreturn void gcut_dim_stranger(const gcut_dims *t, gcut_dim d);
 
 static inline const gcut_dim_expr *gcut_dim_expr_of(const gcut_dims *t, gcut_dim d)
 {
-    gcut_dim id = GCUT_DIM_EXPR(d); /* its own inverse */
-    if (id < 0 || id >= (gcut_dim)t->exprs.n) gcut_dim_stranger(t, d);
-    return &t->exprs.at[id];
+    if (d >= 0 || !gcut_dim_is_of(t, d)) gcut_dim_stranger(t, d);
+    return &t->exprs.at[GCUT_DIM_EXPR(d) - t->first];
 }
 
 /* Why the arithmetic below could not be done; NULL = it was. */

@@ -15,7 +15,7 @@
 typedef struct scene {
     gcut_ctx *ctx;
     gcut_graph *g, *other;
-    gcut_dim N;
+    gcut_dim N, M;          /* a symbol of each graph, the first that it has */
     gcut_val x, y, w, t, s; /* f32[N, 4], f32[3, 4], a param f32[5, 6], i32[N], a state f32[4] */
     gcut_val foreign;       /* f32[3, 4] of `other` */
     int line;               /* of the mistake, set by AT */
@@ -103,6 +103,26 @@ static void negative_size(scene *c)
 static void negative_iota(scene *c)
 {
     AT(c), gcut_iota(c->g, GCUT_I32, GCUT_SHAPE(-2), 0);
+}
+static void size_of_another_graph(scene *c)
+{
+    AT(c), gcut_input(c->g, "z", GCUT_F32, GCUT_SHAPE(c->M, 4));
+}
+static void reshape_by_another_graph(scene *c)
+{
+    AT(c), gcut_reshape(c->x, gcut_dim_mul(c->other, c->M, 2), 2);
+}
+static void full_of_another_graph(scene *c)
+{
+    AT(c), gcut_full(c->g, GCUT_F32, GCUT_SHAPE(c->M), 0);
+}
+static void slice_by_another_graph(scene *c)
+{
+    AT(c), gcut_slice(c->x, 0, 0, c->M);
+}
+static void dim_of_another_graph(scene *c)
+{
+    AT(c), gcut_dim_of(c->g, c->M);
 }
 static void rank_nine(scene *c)
 {
@@ -272,6 +292,12 @@ static const struct row {
     ROW(reshape_negative, "op 'reshape': the size -3 is negative"),
     ROW(negative_size, "input 'z': the size -1 is negative", "gcut_dim_sym"),
     ROW(negative_iota, "op 'iota': the size -2 is negative"),
+    ROW(size_of_another_graph, "input 'z': the size is of another graph",
+        "each graph has symbols of its own"),
+    ROW(reshape_by_another_graph, "op 'reshape': the size is of another graph", "gcut_dim_sym"),
+    ROW(full_of_another_graph, "op 'full': the size is of another graph", "gcut_dim_sym"),
+    ROW(slice_by_another_graph, "op 'slice': the size is of another graph", "gcut_dim_sym"),
+    ROW(dim_of_another_graph, "op 'dim': the size is of another graph", "gcut_dim_sym"),
     ROW(rank_nine, "input 'z': a rank of 9; at most 8"),
     ROW(no_dtype, "input 'z': 77 is no dtype", "GCUT_BOOL to GCUT_F64"),
     ROW(cast_to_nothing, "'cast': to is -5, which is no dtype"),
@@ -312,6 +338,7 @@ static void set_scene(scene *c)
     c->g = gcut_graph_new(c->ctx, "g");
     c->other = gcut_graph_new(c->ctx, "other");
     c->N = gcut_dim_sym(c->g, "N", 1, GCUT_DIM_MAX);
+    c->M = gcut_dim_sym(c->other, "M", 1, GCUT_DIM_MAX);
     c->x = gcut_input(c->g, "x", GCUT_F32, GCUT_SHAPE(c->N, 4));
     c->y = gcut_input(c->g, "y", GCUT_F32, GCUT_SHAPE(3, 4));
     c->w = gcut_param(c->g, "w", GCUT_F32, GCUT_SHAPE(5, 6));
