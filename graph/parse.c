@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "graph/parse.h"
+#include "graph/verify.h"
 
 #define VERSION 1
 #define MAX_SIZE ((size_t)1 << 30)
@@ -47,6 +48,20 @@ static void read_pair(gcut_parser *p)
     gcut_parse_expect(p, ')', "')'");
     gcut_parse_marks(p, &pair.marks);
     *GCUT_PUSH(p->m->arena, &p->m->pairs) = pair;
+    *GCUT_PUSH(p->scratch, &p->pairs) = name;
+}
+
+static void check_pairs(gcut_parser *p)
+{
+    for (uint32_t i = 0; i < p->pairs.n; i++) {
+        const gcut_pair *pair = &p->m->pairs.at[i];
+        const char *fault =
+            gcut_pair_fault(p->scratch, gcut_module_find(p->m, pair->fwd), gcut_module_find(p->m, pair->bwd));
+        if (fault)
+            gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &p->pairs.at[i]),
+                      "a backward half takes every `saved` result of its forward half as a `saved` parameter",
+                      "pair @%s: %s", pair->name, fault);
+    }
 }
 
 static void check_halves(gcut_parser *p)
@@ -79,6 +94,8 @@ static void read_module(gcut_parser *p)
         items[k].read(p);
     }
     check_halves(p);
+    gcut_parse_check_targets(p);
+    check_pairs(p);
     gcut_parse_locs_resolve(p);
 }
 

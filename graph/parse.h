@@ -25,6 +25,13 @@ typedef struct gcut_loc_slot {
     gcut_locid id; /* 0 = free */
 } gcut_loc_slot;
 
+/* A result that names a parameter: whether it may is known once all functions and pairs are read. */
+typedef struct gcut_target_use {
+    const gcut_graph *g;
+    uint32_t result;
+    gcut_token name;
+} gcut_target_use;
+
 typedef struct gcut_parser {
     gcut_env *env;
     gcut_arena *scratch; /* freed when the parser is done */
@@ -34,7 +41,9 @@ typedef struct gcut_parser {
     gcut_token tok; /* the next token */
     int depth;
     gcut_locid building;         /* where the op stands whose node is being made, 0 = none is */
-    GCUT_VEC(gcut_token) halves; /* the functions that pairs name; they may follow */
+    GCUT_VEC(gcut_token) pairs;  /* the names of all pairs */
+    GCUT_VEC(gcut_token) halves; /* the functions that they name, two each; they may follow */
+    GCUT_VEC(gcut_target_use) targets;
     GCUT_VEC(gcut_loc_use) uses;
     gcut_loc_slot *slot; /* the location table, hashed by number */
     uint32_t nslots, cap_slots;
@@ -110,6 +119,8 @@ void gcut_parse_op_regions(gcut_parser *p, gcut_op op, const gcut_ref *args, uin
 
 /* ---- parse_func.c ---- */
 void gcut_parse_func(gcut_parser *p);
+/* Throws unless each `next` and `grad` names a parameter that it can be of. */
+void gcut_parse_check_targets(gcut_parser *p);
 
 /* ---- parse_loc.c: the location table ---- */
 /* Takes a !n if there is one. */

@@ -3,6 +3,7 @@
  * func @f[dims](params) -> (results) { ... }
  */
 #include "graph/parse.h"
+#include "graph/verify.h"
 
 #include <string.h>
 
@@ -10,6 +11,7 @@
 typedef struct header_result {
     gcut_role role;
     const char *name;
+    gcut_token at; /* the name's */
     gcut_type type;
     gcut_marks marks;
 } header_result;
@@ -81,7 +83,10 @@ static void params(gcut_parser *p)
         gcut_type type = gcut_parse_type(p, true);
         gcut_parse_define(p, &t, name);
         gcut_param_new(p->g, r, name, &type);
-        gcut_parse_marks(p, &p->g->params.at[p->g->params.n - 1].marks);
+        gcut_param *made = &p->g->params.at[p->g->params.n - 1];
+        const char *fault = gcut_param_fault(p->scratch, p->g, made);
+        if (fault) gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &t), NULL, "%s", fault);
+        gcut_parse_marks(p, &made->marks);
     } while (gcut_parse_accept(p, ','));
     gcut_parse_expect(p, ')', "',' or ')' after a parameter");
 }
@@ -98,6 +103,7 @@ static void results(gcut_parser *p, header_results *out)
         if (t.kind != GCUT_TOK_IDENT) gcut_parse_unexpected(p, "the name of a result, without a sigil");
         gcut_parse_advance(p);
         r.name = gcut_parse_name(p, &t);
+        r.at = t;
         for (uint32_t i = 0; i < out->all.n; i++)
             if (out->all.at[i].role == r.role && out->all.at[i].name == r.name)
                 GCUT_PARSE_FAIL(p, &t, "give one of them another name", "there is already a result '%s %s'",
@@ -127,6 +133,8 @@ static void read_return(gcut_parser *p, const gcut_token *kw, const header_resul
                           gcut_type_text(p->scratch, p->m, gcut_type_of(p->g, v)));
             gcut_result_new(p->g, r->role, r->name, v);
             p->g->results.at[n].marks = r->marks;
+            if (r->role == GCUT_ROLE_next || r->role == GCUT_ROLE_grad)
+                *GCUT_PUSH(p->scratch, &p->targets) = (gcut_target_use){p->g, n, r->at};
         }
         n++;
         if (!gcut_parse_accept(p, ',')) break;
@@ -179,4 +187,38 @@ void gcut_parse_func(gcut_parser *p)
     gcut_parse_loc_use(p, p->g, 0);
     body(p, &want);
     p->g = NULL;
+}
+
+/* What to write instead: another name, another role, or another type. */
+static const char *target_hint(gcut_parser *p, const gcut_graph *g, const gcut_result *r)
+{
+    gcut_nearest near = gcut_nearest_start(r->name);
+    bool next = r->role == GCUT_ROLE_next;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const gcut_param *q = &g->params.at[i];
+        const char *name = g->values.at[q->value].name;
+        bool target =
+            q->role == GCUT_ROLE_param || q->role == GCUT_ROLE_state || (!next && q->role == GCUT_ROLE_input);
+        if (!strcmp(name, r->name))
+            return target ? gcut_printf(p->scratch, "the %s of %%%s has its type",
+                                        next ? "next value" : "gradient", name)
+                          : gcut_printf(p->scratch, "declare `state %%%s`, or return it as `out`", name);
+        if (target) gcut_nearest_offer(&near, name);
+    }
+    const char *meant = gcut_nearest_hint(p, &near, "");
+    if (meant) return meant;
+    return gcut_printf(p->scratch, "`%s w` is of the parameter %%w; any other result is `out`",
+                       gcut_role_name(r->role));
+}
+
+void gcut_parse_check_targets(gcut_parser *p)
+{
+    for (uint32_t i = 0; i < p->targets.n; i++) {
+        const gcut_target_use *u = &p->targets.at[i];
+        const gcut_result *r = &u->g->results.at[u->result];
+        const char *fault = gcut_result_fault(p->scratch, u->g, r);
+        if (fault)
+            gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &u->name), target_hint(p, u->g, r), "%s",
+                      fault);
+    }
 }

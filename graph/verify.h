@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between graph/verify.c and graph/verify_interface.c.
+ * Between graph/verify.c, graph/verify_interface.c and the parser, which knows where in a text a fault
+ * stands.
  */
 #ifndef GCUT_GRAPH_VERIFY_H
 #define GCUT_GRAPH_VERIFY_H
@@ -24,6 +25,12 @@ bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user);
 
 void gcut_check_interface(gcut_check *c);       /* G6 */
 void gcut_check_pairs(gcut_check *c, bool all); /* G9: of the pairs that name c->g, or of all */
+
+/* What is wrong with a function's parameter, with a result that names one, with two halves: a sentence in a,
+ * or NULL. */
+const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p);
+const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r);
+const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd);
 
 static inline bool gcut_check_is_value(const gcut_check *c, gcut_ref v)
 {

@@ -22,16 +22,20 @@ static bool has_saved_param(const gcut_graph *g)
     return false;
 }
 
-static bool is_backward_half(const gcut_check *c)
+static bool is_backward_half(const gcut_graph *g)
 {
-    for (uint32_t i = 0; i < c->m->pairs.n; i++)
-        if (!strcmp(c->m->pairs.at[i].bwd, c->g->name)) return true;
-    return has_saved_param(c->g) || gcut_mark_find(&c->g->marks, "bwd");
+    const gcut_module *m = g->module;
+    for (uint32_t i = 0; i < m->pairs.n; i++)
+        if (!strcmp(m->pairs.at[i].bwd, g->name)) return true;
+    return has_saved_param(g) || gcut_mark_find(&g->marks, "bwd");
 }
 
-static bool is_key(const gcut_type *t)
+const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p)
 {
-    return t->dtype == GCUT_I64 && t->rank <= 1;
+    const gcut_type *t = gcut_type_of(g, p->value);
+    if (p->role != GCUT_ROLE_rng || (t->dtype == GCUT_I64 && t->rank <= 1)) return NULL;
+    return gcut_printf(a, "rng %%%s is %s: a key is i64[], several are i64[n]", g->values.at[p->value].name,
+                       gcut_type_text(a, g->module, t));
 }
 
 static bool param_ids_hold(gcut_check *c)
@@ -45,10 +49,8 @@ static bool param_ids_hold(gcut_check *c)
             gcut_check_report(c, g->loc, "G6", "parameter %u has no value of its own", i + 1);
         else if (!g->values.at[p->value].name)
             gcut_check_report(c, g->loc, "G6", "parameter %u has no name", i + 1);
-        else if (p->role == GCUT_ROLE_rng && !is_key(gcut_type_of(g, p->value)))
-            gcut_check_report(c, g->loc, "G6", "rng %%%s is %s: a key is i64[], several are i64[n]",
-                              gcut_check_name(c, p->value),
-                              gcut_type_text(c->scratch, c->m, gcut_type_of(g, p->value)));
+        else if (gcut_param_fault(c->scratch, g, p))
+            gcut_check_report(c, g->loc, "G6", "%s", gcut_param_fault(c->scratch, g, p));
         else if ((uint32_t)p->role > GCUT_ROLE_saved)
             gcut_check_report(c, g->loc, "G6", "parameter %%%s has the role of a result",
                               gcut_check_name(c, p->value));
@@ -58,22 +60,24 @@ static bool param_ids_hold(gcut_check *c)
 
 /* A backward half takes only the parameters it reads, so a gradient there may name one of its forward half:
  * G9. */
-static void result_target(gcut_check *c, const gcut_result *r)
+const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r)
 {
     bool next = r->role == GCUT_ROLE_next;
-    if (!next && r->role != GCUT_ROLE_grad) return;
+    if (!next && r->role != GCUT_ROLE_grad) return NULL;
     const char *role = gcut_role_name(r->role);
-    const gcut_param *p = find_param(c->g, r->name);
-    if (!p && !next && is_backward_half(c)) return;
-    bool right = p && (p->role == GCUT_ROLE_param || p->role == GCUT_ROLE_state ||
-                       (!next && p->role == GCUT_ROLE_input));
-    if (!right)
-        gcut_check_report(c, c->g->loc, "G6", "'%s %s' names no %s", role, r->name,
-                          next ? "param or state" : "param, input or state");
-    else if (!gcut_type_equal(gcut_type_of(c->g, p->value), gcut_type_of(c->g, r->value)))
-        gcut_check_report(c, c->g->loc, "G6", "'%s %s' is %s, but %%%s is %s", role, r->name,
-                          gcut_type_text(c->scratch, c->m, gcut_type_of(c->g, r->value)), r->name,
-                          gcut_type_text(c->scratch, c->m, gcut_type_of(c->g, p->value)));
+    const gcut_param *p = find_param(g, r->name);
+    if (!p && !next && is_backward_half(g)) return NULL;
+    if (!p)
+        return gcut_printf(a, "%s '%s': @%s has no param%s or state of that name", role, r->name, g->name,
+                           next ? "" : ", input");
+    if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_state && (next || p->role != GCUT_ROLE_input))
+        return gcut_printf(a, "%s '%s': %%%s is declared `%s`; only params%s and states have a %s", role,
+                           r->name, r->name, gcut_role_name(p->role), next ? "" : ", inputs",
+                           next ? "next value" : "gradient");
+    const gcut_type *old = gcut_type_of(g, p->value), *new = gcut_type_of(g, r->value);
+    if (gcut_type_equal(old, new)) return NULL;
+    return gcut_printf(a, "%s '%s' is %s, but %%%s is %s", role, r->name, gcut_type_text(a, g->module, new),
+                       r->name, gcut_type_text(a, g->module, old));
 }
 
 void gcut_check_interface(gcut_check *c)
@@ -96,7 +100,8 @@ void gcut_check_interface(gcut_check *c)
                 !strcmp(g->results.at[k].name, r->name))
                 gcut_check_report(c, g->loc, "G6", "there are two results '%s %s'", gcut_role_name(r->role),
                                   r->name);
-        result_target(c, r);
+        const char *fault = gcut_result_fault(c->scratch, g, r);
+        if (fault) gcut_check_report(c, g->loc, "G6", "%s", fault);
     }
 }
 
@@ -110,44 +115,51 @@ static const gcut_result *find_saved(const gcut_graph *g, const char *name)
     return NULL;
 }
 
+/* Where a parameter of the backward half comes from, and that it is the same there. */
+static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd,
+                               const gcut_param *p)
+{
+    const char *name = bwd->values.at[p->value].name;
+    const gcut_type *have = NULL, *want = gcut_type_of(bwd, p->value);
+    if (p->role == GCUT_ROLE_saved) {
+        const gcut_result *r = find_saved(fwd, name);
+        have = r ? gcut_type_of(fwd, r->value) : NULL;
+    } else if (p->role == GCUT_ROLE_cotan) {
+        return NULL;
+    } else {
+        const gcut_param *q = find_param(fwd, name);
+        if (!q) return NULL; /* each half takes only what it reads */
+        have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
+    }
+    if (have && gcut_type_equal(have, want)) return NULL;
+    return gcut_printf(a, "'%s %s' of @%s, %s, is not what @%s gives%s%s", gcut_role_name(p->role), name,
+                       bwd->name, gcut_type_text(a, bwd->module, want), fwd->name, have ? ": " : "",
+                       have ? gcut_type_text(a, fwd->module, have) : "");
+}
+
 /* By name and type: each saved result has its parameter, and the halves agree on the parameters they share.
  */
-static void halves(gcut_check *c, const gcut_pair *pair, const gcut_graph *fwd, const gcut_graph *bwd)
+const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
 {
     for (uint32_t i = 0; i < fwd->results.n; i++) {
         const gcut_result *r = &fwd->results.at[i];
         if (r->role != GCUT_ROLE_saved) continue;
         const gcut_param *p = find_param(bwd, r->name);
         if (!p || p->role != GCUT_ROLE_saved)
-            gcut_check_report(c, fwd->loc, "G9", "pair @%s: @%s does not take the saved value '%s'",
-                              pair->name, bwd->name, r->name);
+            return gcut_printf(a, "@%s does not take the saved value '%s'", bwd->name, r->name);
     }
     for (uint32_t i = 0; i < bwd->params.n; i++) {
-        const gcut_param *p = &bwd->params.at[i];
-        const char *name = bwd->values.at[p->value].name;
-        const gcut_type *have = NULL;
-        if (p->role == GCUT_ROLE_saved) {
-            const gcut_result *r = find_saved(fwd, name);
-            have = r ? gcut_type_of(fwd, r->value) : NULL;
-        } else if (p->role == GCUT_ROLE_cotan) {
-            continue;
-        } else {
-            const gcut_param *q = find_param(fwd, name);
-            if (!q) continue; /* each half takes only what it reads */
-            have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
-        }
-        if (!have || !gcut_type_equal(have, gcut_type_of(bwd, p->value)))
-            gcut_check_report(c, bwd->loc, "G9", "pair @%s: '%s %s' of @%s is not what @%s gives", pair->name,
-                              gcut_role_name(p->role), name, bwd->name, fwd->name);
+        const char *fault = taken_fault(a, fwd, bwd, &bwd->params.at[i]);
+        if (fault) return fault;
     }
     for (uint32_t i = 0; i < bwd->results.n; i++) {
         const gcut_result *r = &bwd->results.at[i];
         if (r->role != GCUT_ROLE_grad || find_param(bwd, r->name)) continue; /* G6 has seen it */
         const gcut_param *p = find_param(fwd, r->name);
         if (!p || !gcut_type_equal(gcut_type_of(fwd, p->value), gcut_type_of(bwd, r->value)))
-            gcut_check_report(c, bwd->loc, "G9", "pair @%s: 'grad %s' is of no parameter of @%s", pair->name,
-                              r->name, fwd->name);
+            return gcut_printf(a, "'grad %s' is of no parameter of @%s", r->name, fwd->name);
     }
+    return NULL;
 }
 
 /* Pairs that name the graph; with `all`, a pair must name graphs that exist. */
@@ -157,9 +169,11 @@ void gcut_check_pairs(gcut_check *c, bool all)
         const gcut_pair *p = &c->m->pairs.at[i];
         if (!all && strcmp(p->fwd, c->g->name) != 0 && strcmp(p->bwd, c->g->name) != 0) continue;
         const gcut_graph *fwd = gcut_module_find(c->m, p->fwd), *bwd = gcut_module_find(c->m, p->bwd);
+        const char *fault = NULL;
         if (fwd && bwd)
-            halves(c, p, fwd, bwd);
+            fault = gcut_pair_fault(c->scratch, fwd, bwd);
         else if (all)
-            gcut_check_report(c, 0, "G9", "pair @%s: there is no @%s", p->name, fwd ? p->bwd : p->fwd);
+            fault = gcut_printf(c->scratch, "there is no @%s", fwd ? p->bwd : p->fwd);
+        if (fault) gcut_check_report(c, fwd ? fwd->loc : 0, "G9", "pair @%s: %s", p->name, fault);
     }
 }
