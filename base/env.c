@@ -116,12 +116,16 @@ static gcut_source *find_source(const gcut_env *env, const char *file)
 void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size)
 {
     gcut_source *s = find_source(env, file);
-    if (s && size <= s->size) {
+    if (s && size <= s->room) {
         if (size) memmove((char *)s->text, text, size);
         s->size = size;
         return;
     }
-    char *copy = gcut_strndup(env->arena, text, size);
+    /* At least doubled, so that what texts of any sizes under one name leave behind is bounded by
+     * the largest of them. */
+    size_t room = s && size < 2 * s->room ? 2 * s->room : size;
+    char *copy = gcut_alloc(env->arena, room + 1);
+    if (size) memcpy(copy, text, size);
     if (!s) {
         s = gcut_alloc(env->arena, sizeof *s);
         *s = (gcut_source){.file = gcut_strndup(env->arena, file, strlen(file)), .next = env->sources};
@@ -129,6 +133,7 @@ void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t s
     }
     s->text = copy;
     s->size = size;
+    s->room = room;
 }
 
 enum {

@@ -54,7 +54,7 @@ typedef struct gcut_diag {
 typedef struct gcut_source {
     const char *file;
     const char *text;
-    size_t size;
+    size_t size, room; /* of text: bytes, and what there is memory for */
     struct gcut_source *next;
 } gcut_source;
 

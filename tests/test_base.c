@@ -244,6 +244,40 @@ static void test_nest(void **state)
 
 /* ---- diagnostics ---- */
 
+static size_t requested;
+
+static void *add_requests(void *user, void *block, size_t size)
+{
+    (void)user;
+    requested += size;
+    if (size) return realloc(block, size);
+    free(block);
+    return NULL;
+}
+
+static void same_name_body(void *arg)
+{
+    gcut_env *env = ((world *)arg)->env;
+    enum { N = 1 << 16, TIMES = 200 };
+    char *text = calloc(1, N);
+    assert_non_null(text);
+    requested = 0;
+    for (size_t i = 0; i < TIMES; i++) gcut_source_add(env, "a.gcut", text, i % 2 ? N : 100);
+    assert_true(requested < 2 * N);
+    for (size_t i = 0; i < TIMES; i++) gcut_source_add(env, "b.gcut", text, (i + 1) * (N / TIMES));
+    assert_true(requested < 8 * N);
+    free(text);
+}
+
+/* Texts of one name, small and large in turn or ever larger, take no more than a few of the largest. */
+static void test_same_name(void **state)
+{
+    (void)state;
+    world w = {.env = gcut_env_new(add_requests, NULL)};
+    must(w.env, same_name_body, &w);
+    gcut_env_free(w.env);
+}
+
 /* Of a line of a megabyte a part is quoted, whose characters are whole and whose caret stands where it
  * should. */
 static void long_lines_body(void *arg)
@@ -437,10 +471,10 @@ static void test_reals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_defer), cmocka_unit_test(test_vec),
-        cmocka_unit_test(test_overflow),   cmocka_unit_test(test_sweep), cmocka_unit_test(test_nest),
-        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_diags), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_strings),    cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_defer),     cmocka_unit_test(test_vec),
+        cmocka_unit_test(test_overflow),   cmocka_unit_test(test_sweep),     cmocka_unit_test(test_nest),
+        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_same_name), cmocka_unit_test(test_diags),
+        cmocka_unit_test(test_json),       cmocka_unit_test(test_strings),   cmocka_unit_test(test_reals),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
