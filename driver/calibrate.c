@@ -6,6 +6,9 @@
  * round of some, not all rounds of one.  A round that the time does not suffice for is left out, the first
  * one excepted, and the report says how many there were.  The least time of a round counts, since other
  * programs make one longer, never shorter, and of the rounds the median: predictions are of what is usual.
+ * The time that the caller asks for is that of the rounds.  Three compilations come before; the first round
+ * is made however long it takes, up to PATIENCE times that time.
+ *
  * What a model promises (graph/machine.h) holds whatever was measured: levels do not get faster outwards,
  * larger products do not take less time, and here, more threads do not take more.
  *
@@ -158,6 +161,12 @@ static void add_ops(calibration *c)
                     gcut_gemm_hi[GCUT_GEMM_HI - 1], gcut_gemm_k[k]);
 }
 
+/* Where the caller may cancel: before each of three compilations, and every few measurements. */
+static void tell(const calibration *c, const char *what, double done)
+{
+    gcut_env_progress(c->env, what, (size_t)(100 * done), 100);
+}
+
 static void compile_probes(calibration *c)
 {
     gcut_probes *p = gcut_calloc(c->a, 3, sizeof *p), *rest = p + 2;
@@ -170,17 +179,16 @@ static void compile_probes(calibration *c)
     c->contractions = gcut_probes_contractions(c->a, rest);
     c->product = gcut_probes_products(c->a, rest);
     c->stream = gcut_probes_streams(c->a, rest);
+    tell(c, "compiling", 0);
     c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
+    tell(c, "compiling", 1.0 / 3);
     c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
+    tell(c, "compiling", 2.0 / 3);
     c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_F32, (size_t)pool);
+    tell(c, "compiling", 1);
 }
 
 /* ---- the rounds ---- */
-
-static void tell(const calibration *c, const char *what, double done)
-{
-    gcut_env_progress(c->env, what, (size_t)(100 * done), 100);
-}
 
 static double now(void) /* s */
 {
@@ -401,7 +409,6 @@ static void calibrate(void *arg)
     if (!c->path)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
     make_file(c);
-    tell(c, "compiling", 0);
     gcut_host_caches(c->level);
     choose_threads(c);
     compile_probes(c);

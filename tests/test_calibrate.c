@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -182,6 +183,94 @@ static void what_cannot_be_written_is_said(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* ---- ends before the end ---- */
+
+/* The clock of everything that is linked, which a test may put forward. */
+static time_t later;
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    int failed = __real_clock_gettime(id, t);
+    t->tv_sec += later;
+    return failed;
+}
+
+typedef struct ending {
+    const char *stage; /* where it ends */
+    size_t done;       /* in percent, at least */
+    bool cancels;      /* or else an hour passes */
+    int reached;
+} ending;
+
+static bool end(void *user, const char *what, size_t done, size_t total)
+{
+    ending *e = user;
+    (void)total;
+    if (strcmp(what, e->stage) != 0 || done < e->done || e->reached++) return false;
+    if (!e->cancels) later += 3600;
+    return e->cancels;
+}
+
+typedef struct counter {
+    long blocks;
+} counter;
+
+static void *count_blocks(void *user, void *block, size_t size)
+{
+    counter *c = user;
+    if (!size) {
+        c->blocks -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    c->blocks += block == NULL;
+    return realloc(block, size);
+}
+
+/* Between compilations, and among measurements.  No file is touched, and no memory stays. */
+static void it_ends_early(void **state)
+{
+    (void)state;
+    static const char old[] = "an older model";
+    static const struct {
+        ending how;
+        gcut_status status;
+        const char *says;
+    } rows[] = {
+        {{"compiling", 0, true, 0}, GCUT_ECANCELLED, "cancelled by the progress hook while compiling"},
+        {{"compiling", 33, true, 0}, GCUT_ECANCELLED, "cancelled by the progress hook while compiling"},
+        {{"compiling", 100, true, 0}, GCUT_ECANCELLED, "cancelled by the progress hook while compiling"},
+        {{"measuring", 10, true, 0}, GCUT_ECANCELLED, "cancelled by the progress hook while measuring"},
+        {{"measuring", 10, false, 0}, GCUT_EUNSUPPORTED, "this machine is too busy"},
+        {{"measuring", 20, true, 0}, GCUT_ECANCELLED, "cancelled by the progress hook while measuring"},
+    };
+    enum { REPEATED = 4 }; /* from this row on nothing is compiled for the first time */
+    char path[64];
+    snprintf(path, sizeof path, "%s/old.json", folder);
+    put(path, old);
+    counter memory = {0};
+    long after = 0;
+    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count_blocks, &memory});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ending how = rows[i].how;
+        gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = end, .user = &how});
+        gcut_calibrate_options opt = {.threads = 1, .seconds = 0.01, .path = path};
+        gcut_machine_report *r = gcut_calibrate(ctx, &opt);
+        if (r || !how.reached) fail_msg("row %zu: it did not end", i);
+        assert_int_equal(gcut_last_status(ctx), rows[i].status);
+        if (!strstr(gcut_last_error(ctx), rows[i].says)) fail_msg("%s", gcut_last_error(ctx));
+        gcut_clear_errors(ctx);
+        if (i == REPEATED) after = memory.blocks; /* with the context's own, for errors */
+        if (i > REPEATED && memory.blocks != after) fail_msg("%ld blocks stay", memory.blocks - after);
+        gcut_env *env = gcut_env_new(NULL, NULL);
+        assert_string_equal(gcut_file_read(env->arena, path, 1 << 20, NULL), old);
+        gcut_env_free(env);
+    }
+    gcut_ctx_free(ctx);
+    assert_int_equal(memory.blocks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +278,7 @@ int main(void)
         cmocka_unit_test(models_are_looked_for_in_order),
         cmocka_unit_test(plans_go_by_the_file),
         cmocka_unit_test(what_cannot_be_written_is_said),
+        cmocka_unit_test(it_ends_early),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

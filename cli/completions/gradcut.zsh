@@ -70,7 +70,7 @@ _gradcut()
     case $subcommand in (frontier) specs+=('--csv[print CSV]') ;; esac
     case $subcommand in (frontier) specs+=('--svg=[write the picture too]:FILE:_files') ;; esac
     case $subcommand in (plan|frontier|compile|calibrate) specs+=('(-o --output)-o+[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files' '(-o --output)--output=[compile, frontier: DIR/NAME to write; plan, calibrate: a file for the JSON]:PATH:_files') ;; esac
-    case $subcommand in (calibrate) specs+=('--seconds=[measure for so long, beside compiling]:X: ') ;; esac
+    case $subcommand in (calibrate) specs+=('--seconds=[measure for so long; compiling comes before, up to a minute]:X: ') ;; esac
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac

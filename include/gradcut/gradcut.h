@@ -480,7 +480,7 @@ GCUT_API gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_optio
 
 typedef struct gcut_calibrate_options {
     int threads;      /* the most that are measured; 0 = OMP_NUM_THREADS, else every core */
-    double seconds;   /* of measuring; compiling comes on top; 0 = 30 */
+    double seconds;   /* of measuring, after three compilations, each up to half a minute; 0 = 30 */
     const char *path; /* file to write; NULL = where models are looked for, "" = none */
 } gcut_calibrate_options;
 
