@@ -45,16 +45,16 @@ void gcut_env_free(gcut_env *env)
 
 /* ---- catching and throwing ---- */
 
-/* env, outer and before keep their values across the jump: nothing assigns to them after setjmp. */
+/* env and outer keep their values across the jump: nothing assigns to them after setjmp. */
 gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
 {
     jmp_buf here;
     jmp_buf *const outer = env->catcher;
-    const uint32_t before = env->ndiags;
+    if (!outer) env->first = env->ndiags;
     if (setjmp(here)) {
         env->catcher = outer;
         if (!outer) {
-            env->last_first = before;
+            env->last_first = env->first;
             env->last_status = env->status;
             env->last_text = NULL;
         }
@@ -82,10 +82,34 @@ _Noreturn void gcut_bug(const char *file, int line, const char *what)
 
 /* ---- hooks ---- */
 
+/* Around a call of a hook: the public calls that it makes are outermost ones, so that what fails there is the
+ * last error until something else fails. */
+typedef struct outside {
+    jmp_buf *catcher;
+    uint32_t first, cleared;
+} outside;
+
+static outside leave(gcut_env *env)
+{
+    const outside o = {env->catcher, env->first, env->cleared};
+    env->catcher = NULL;
+    return o;
+}
+
+static void come_back(gcut_env *env, const outside *o)
+{
+    env->catcher = o->catcher;
+    env->first = env->cleared == o->cleared ? o->first : 0;
+}
+
 void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t total)
 {
-    const gcut_hook *h = &env->hook;
-    if (h->progress && h->progress(h->user, what, done, total))
+    const gcut_hook h = env->hook;
+    if (!h.progress) return;
+    const outside o = leave(env);
+    bool cancel = h.progress(h.user, what, done, total);
+    come_back(env, &o);
+    if (cancel)
         gcut_fail(env, GCUT_ECANCELLED, (gcut_place){0}, NULL, "cancelled by the progress hook while %s",
                   what);
 }
@@ -98,7 +122,9 @@ void gcut_env_log(gcut_env *env, const char *fmt, ...)
     va_start(ap, fmt);
     const char *sentence = gcut_vprintf(scratch, fmt, ap);
     va_end(ap);
+    const outside o = leave(env);
     env->hook.log(env->hook.user, sentence);
+    come_back(env, &o);
     gcut_arena_free(scratch);
 }
 
@@ -241,6 +267,12 @@ void gcut_diags_clear(gcut_env *env)
     env->last_first = 0;
     env->last_status = GCUT_OK;
     env->last_text = NULL;
+    env->cleared++;
+}
+
+void gcut_diags_drop(gcut_env *env, uint32_t n)
+{
+    if (n < env->ndiags) env->ndiags = n; /* fewer: a hook cleared them */
 }
 
 /* ---- as text ---- */

@@ -74,8 +74,10 @@ typedef struct gcut_env {
     gcut_arena *diag_arena;
     gcut_diag *diags;
     uint32_t ndiags, cap_diags;
+    uint32_t first;          /* diags[first..) are of the outermost gcut_protect under way */
     uint32_t last_first;     /* diags[last_first..) are of the last outermost gcut_protect that failed */
     gcut_status last_status; /* what it returned; GCUT_OK when none failed since gcut_diags_clear */
+    uint32_t cleared;        /* how often gcut_diags_clear was called */
     const char *last_text;   /* those diagnostics as text; NULL until somebody asked */
     gcut_source *sources;
     gcut_hook hook;
@@ -99,6 +101,8 @@ _Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const
 /* Gives a recorded diagnostic its place, and the line there. */
 void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at);
 void gcut_diags_clear(gcut_env *env);
+/* Takes back all but the first n: of something that failed inside of a call that goes on. */
+void gcut_diags_drop(gcut_env *env, uint32_t n);
 /* Tells the progress hook; throws GCUT_ECANCELLED when it says so. */
 void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t total);
 /* A sentence for the log hook. */

@@ -46,7 +46,7 @@ static const char *contents(gcut_arena *a, const char *path, size_t *n)
     reading r = {a, path, NULL, 0};
     uint32_t before = env->ndiags;
     if (gcut_protect(env, read_file, &r) != GCUT_OK) {
-        env->ndiags = before;
+        gcut_diags_drop(env, before);
         return NULL;
     }
     *n = r.n;

@@ -134,7 +134,7 @@ static gcut_step *got(job *j)
     const uint32_t before = env->ndiags;
     j->arena = gcut_arena_new(env, j->parent);
     if (gcut_protect(env, get, j) == GCUT_OK && j->step) return j->step;
-    env->ndiags = before;
+    gcut_diags_drop(env, before);
     gcut_arena_free(j->arena);
     return NULL;
 }

@@ -75,7 +75,7 @@ static void take_refusal(explaining *e)
     if (env->status == GCUT_ENOMEM || env->status == GCUT_ECANCELLED) gcut_throw(env, env->status);
     e->refused =
         env->ndiags > e->ndiags ? gcut_printf(e->keep, "%s", env->diags[env->ndiags - 1].message) : NULL;
-    env->ndiags = e->ndiags;
+    gcut_diags_drop(env, e->ndiags);
 }
 
 /* ---- as data ---- */

@@ -399,14 +399,84 @@ static void cancelled(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* ---- public calls inside of others ---- */
+
+typedef struct nested {
+    gcut_ctx *ctx;
+    int n;
+    bool clears, cancels;
+} nested;
+
+/* Fails once, and is told so while the call around it goes on. */
+static bool fail_inside(void *user, const char *what, size_t done, size_t total)
+{
+    nested *c = user;
+    (void)what, (void)done, (void)total;
+    if (c->n++) return false;
+    assert_null(gcut_load(c->ctx, "/no/such.gcut", NULL));
+    says(c->ctx, "/no/such.gcut");
+    assert_int_equal(gcut_last_status(c->ctx), GCUT_EIO);
+    if (c->clears) gcut_clear_errors(c->ctx);
+    return c->cancels;
+}
+
+static void log_inside(void *user, const char *sentence)
+{
+    (void)sentence;
+    fail_inside(user, NULL, 0, 0);
+}
+
+/* What failed in a hook is the last error when the call around it succeeds, and is not when that fails too.
+ */
+static void the_last_error_of_a_hook(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = model(ctx);
+    assert_int_equal(setenv("GRADCUT_CACHE", "off", 1), 0); /* so that the C compiler runs */
+    for (int i = 0; i < 8; i++) {
+        nested c = {.ctx = ctx, .clears = i & 1, .cancels = i & 2};
+        assert_null(gcut_graph_new(ctx, NULL)); /* an older error */
+        gcut_ctx_set_hooks(ctx, i & 4 ? &(gcut_hooks){.log = log_inside, .user = &c}
+                                      : &(gcut_hooks){.progress = fail_inside, .user = &c});
+        if (i & 4) {
+            gcut_step *s = gcut_compile(g, NULL);
+            assert_true(s && c.n);
+            gcut_step_free(s);
+        } else {
+            gcut_plan *plan = gcut_plan_new(g, NULL);
+            assert_int_equal(plan == NULL, c.cancels);
+            gcut_plan_free(plan);
+        }
+        gcut_ctx_set_hooks(ctx, NULL);
+        if (c.cancels && !(i & 4)) {
+            says(ctx, "cancelled by the progress hook");
+            assert_int_equal(gcut_last_status(ctx), GCUT_ECANCELLED);
+        } else if (c.clears) {
+            assert_string_equal(gcut_last_error(ctx), "");
+        } else {
+            says(ctx, "/no/such.gcut");
+            assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
+        }
+        gcut_clear_errors(ctx);
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_handles),         cmocka_unit_test(other_arguments),
-        cmocka_unit_test(options_out_of_range), cmocka_unit_test(options_of_other_versions),
-        cmocka_unit_test(zeroed_options),       cmocka_unit_test(inputs_are_given),
-        cmocka_unit_test(the_last_error),       cmocka_unit_test(losses_without_parameters),
-        cmocka_unit_test(nothing_accumulates),  cmocka_unit_test(cancelled),
+        cmocka_unit_test(null_handles),
+        cmocka_unit_test(other_arguments),
+        cmocka_unit_test(options_out_of_range),
+        cmocka_unit_test(options_of_other_versions),
+        cmocka_unit_test(zeroed_options),
+        cmocka_unit_test(inputs_are_given),
+        cmocka_unit_test(the_last_error),
+        cmocka_unit_test(losses_without_parameters),
+        cmocka_unit_test(nothing_accumulates),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(the_last_error_of_a_hook),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

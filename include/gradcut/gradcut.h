@@ -50,7 +50,8 @@ GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
 /* Frees everything that was made from it and not freed.  NULL is allowed, as in every free function. */
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
 
-/* What a context calls while it works; a member that is NULL is not called. */
+/* What a context calls while it works; a member that is NULL is not called.  They may call functions on the
+ * context, whose failures are then its last error, but free nothing that the call under way uses. */
 typedef struct gcut_hooks {
     /* `done` of `total` parts of `what` are done; total 0 = not known.  Called before each stage of a plan,
      * for each candidate plan and for each measurement.  true cancels: the call under way frees what it made
