@@ -35,7 +35,6 @@ static gcut_type stacked(gcut_type t, gcut_dim size)
     for (uint32_t d = t.rank; d > 0; d--) t.dim[d] = t.dim[d - 1];
     t.dim[0] = size;
     t.rank++;
-    t.ordered = false;
     return t;
 }
 

@@ -42,7 +42,6 @@ static const char *adjoint_name(gcut_graph *body, const gcut_graph *like, const 
 /* A parameter of `body` under construction. */
 static gcut_ref take(gcut_graph *body, const char *name, gcut_type type)
 {
-    type.ordered = false;
     return gcut_param_new(body, GCUT_ROLE_input, name, &type);
 }
 

@@ -109,9 +109,6 @@ void gcut_type_print(const gcut_module *m, const gcut_type *t, gcut_text *out)
         gcut_dim_print(m->dims, t->dim[i], out);
     }
     gcut_text_add(out, "]");
-    for (uint32_t i = 0; t->ordered && i < t->rank; i++)
-        gcut_text_add(out, "%c%d", i ? ',' : '{', t->order[i]);
-    if (t->ordered && t->rank) gcut_text_add(out, "}");
 }
 
 const char *gcut_type_text(gcut_arena *a, const gcut_module *m, const gcut_type *t)

@@ -49,12 +49,6 @@ static bool same_args(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool same_type(const gcut_type *a, const gcut_type *b)
-{
-    return gcut_type_equal(a, b) && a->ordered == b->ordered &&
-           (!a->ordered || !memcmp(a->order, b->order, a->rank));
-}
-
 static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
 {
     const gcut_graph *g = rw->src;
@@ -63,7 +57,7 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     for (uint32_t i = 0; i < x->nattrs; i++)
         if (!gcut_attr_equal(&g->attrs.at[x->attr0 + i], &g->attrs.at[y->attr0 + i])) return false;
     for (uint32_t k = 0; k < x->nres; k++)
-        if (!same_type(gcut_type_of(g, x->res0 + k), gcut_type_of(g, y->res0 + k))) return false;
+        if (!gcut_type_equal(gcut_type_of(g, x->res0 + k), gcut_type_of(g, y->res0 + k))) return false;
     if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
     for (uint32_t k = 0; k < x->nregs; k++) /* equal bodies are one only when a pass shares them */
         if (gcut_region_at(g, x, k)->body != gcut_region_at(g, y, k)->body) return false;

@@ -76,9 +76,7 @@ const gcut_node *gcut_fold_is(const gcut_fold *f, gcut_ref v, gcut_op op)
 
 gcut_ref gcut_fold_same(const gcut_fold *f, gcut_ref v)
 {
-    const gcut_type *a = gcut_fold_type(f), *b = gcut_fold_type_of(f, v);
-    if (!gcut_type_equal(a, b) || a->ordered != b->ordered) return 0;
-    return a->ordered && memcmp(a->order, b->order, a->rank) != 0 ? 0 : v;
+    return gcut_type_equal(gcut_fold_type(f), gcut_fold_type_of(f, v)) ? v : 0;
 }
 
 static gcut_num number(gcut_num x, gcut_dtype t)

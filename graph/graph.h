@@ -58,8 +58,6 @@ bool gcut_dtype_parse(const char *s, gcut_dtype *out);
 typedef struct gcut_type {
     gcut_dtype dtype;
     uint8_t rank;
-    bool ordered;                 /* order[] is given, {0,2,1} in text */
-    uint8_t order[GCUT_MAX_RANK]; /* physical order, outermost first */
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_type;
 

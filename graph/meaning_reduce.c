@@ -21,7 +21,6 @@ gcut_ref gcut_meaning_pick(gcut_build *b, const gcut_graph *src, const gcut_node
     gcut_dim axis = gcut_attr_get(src, node, GCUT_A_axis)->u.dim;
     gcut_type t = type_of(b, x[0]);
     t.dtype = type_of(b, x[1]).dtype;
-    t.ordered = false;
     gcut_attr of = gcut_attr_dim(GCUT_A_of, t.dim[axis]);
     gcut_ref i = gcut_node_new(b->g, GCUT_OP_bounded, &x[1], 1, &of, 1, b->loc, b->name);
     gcut_ref wanted = gcut_bexpand(b, i, x[0], mask);

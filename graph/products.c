@@ -223,7 +223,6 @@ static gcut_type stacked(const search *s, gcut_type t)
     memmove(t.dim + 1, t.dim, t.rank * sizeof *t.dim);
     t.dim[0] = gcut_scan_length(s->g, s->n);
     t.rank++;
-    t.ordered = false;
     return t;
 }
 

@@ -208,7 +208,6 @@ void gcut_shape_pool(infer *s)
         same_shape(s, 0, 1);
     }
     *s->out = *in(s, 0);
-    s->out->ordered = false;
     for (uint32_t d = 0; d < 2; d++) s->out->dim[H + d] = places(s, &v, d, in(s, 0)->dim[H + d]);
 }
 
@@ -223,7 +222,6 @@ void gcut_shape_pool_grad(infer *s)
         agree(s, y->dim[H + d], places(s, &v, d, x->dim[H + d]), "y and the places of the window");
     }
     *s->out = *x;
-    s->out->ordered = false;
 }
 
 /* y alone, with the size of x as an attribute. */

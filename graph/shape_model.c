@@ -33,7 +33,6 @@ static void channels(infer *s, uint32_t least_rank)
         require(s, x->dim[1], v->dim[0]);
     }
     *s->out = *x;
-    s->out->ordered = false;
 }
 
 /* The running statistics may be wider than x: a half precision would lose what the momentum adds. */
@@ -71,7 +70,6 @@ void gcut_shape_upsample(infer *s)
         BAD(s, "'upsample': mode must be \"nearest\" or \"bilinear\", not \"%s\"", mode);
     const gcut_dim *factor = list_of(s, GCUT_A_factor, 2);
     *s->out = *x;
-    s->out->ordered = false;
     for (uint32_t k = 0; k < 2; k++) {
         if (!gcut_dim_known(factor[k]) || factor[k] < 1)
             BAD(s, "'upsample': factor must be numbers >= 1, not %s", show_dim(s, factor[k]));
@@ -122,7 +120,6 @@ void gcut_shape_attention(infer *s)
 {
     attention_operands(s, s->nargs);
     *s->out = *in(s, 0);
-    s->out->ordered = false;
     s->out->dim[3] = in(s, 2)->dim[3];
 }
 
@@ -134,8 +131,5 @@ void gcut_shape_attention_grad(infer *s)
     for (uint32_t d = 0; d < 3; d++) require(s, q->dim[d], dy->dim[d]);
     require(s, v->dim[3], dy->dim[3]);
     s->n = s->nargs - 1;
-    for (uint32_t k = 0; k < s->n; k++) {
-        s->out[k] = *in(s, k);
-        s->out[k].ordered = false;
-    }
+    for (uint32_t k = 0; k < s->n; k++) s->out[k] = *in(s, k);
 }

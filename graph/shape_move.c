@@ -75,7 +75,6 @@ void gcut_shape_pad(infer *s)
     const gcut_dim *low = list_of(s, GCUT_A_low, x->rank), *high = list_of(s, GCUT_A_high, x->rank);
     const gcut_dim *interior = list_of(s, GCUT_A_interior, x->rank);
     *s->out = *x;
-    s->out->ordered = false;
     for (uint32_t d = 0; d < x->rank; d++) {
         gcut_dim n = x->dim[d];
         if (interior && interior[d] != 0) { /* n + max(n - 1, 0) * interior */
@@ -89,7 +88,6 @@ void gcut_shape_pad(infer *s)
 void gcut_shape_concat(infer *s)
 {
     *s->out = *in(s, 0);
-    s->out->ordered = false;
     uint32_t axis = axis_of(s, GCUT_A_axis, s->out->rank);
     for (uint32_t k = 1; k < s->nargs; k++) {
         const gcut_type *x = in(s, k);

@@ -27,7 +27,6 @@ void gcut_shape_random(infer *s)
             BAD(s, "'random': key and counter must be i64, operand %u is %s", k + 1, show(s, in(s, k)));
     same_shape(s, 0, 1);
     *s->out = *in(s, 0);
-    s->out->ordered = false;
     s->out->dtype = dtype_of(s, GCUT_A_dtype);
     if (s->out->dtype != GCUT_F32 && s->out->dtype != GCUT_F64 && s->out->dtype != GCUT_I64)
         BAD(s, "'random': dtype must be f32, f64 or i64, not %s", gcut_dtype_name(s->out->dtype));

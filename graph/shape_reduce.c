@@ -90,7 +90,6 @@ void gcut_shape_scatter_add(infer *s)
         BAD(s, "'scatter_add': the update is %s, expected %s", show(s, u), show(s, &want));
     for (uint32_t d = 0; d < u->rank; d++) require(s, want.dim[d], u->dim[d]);
     *s->out = *x;
-    s->out->ordered = false;
 }
 
 void gcut_shape_axis(infer *s)

@@ -262,17 +262,12 @@ static void type_symbols(gcut_check *c, gcut_ref v)
                           (unsigned)t->dtype, t->rank);
         return;
     }
-    uint32_t axes = 0;
     for (uint32_t d = 0; d < t->rank; d++) {
         const char *name = t->dim[d] == GCUT_DIM_BAD ? "(none)" : undeclared(c, t->dim[d]);
         if (name)
             gcut_check_report(c, loc, "G5", "the type of %%%s uses %s, which is not declared",
                               gcut_check_name(c, v), name);
-        if (t->ordered && t->order[d] < t->rank) axes |= 1u << t->order[d];
     }
-    if (t->ordered && axes != (1u << t->rank) - 1)
-        gcut_check_report(c, loc, "G5", "the physical order of %%%s is no permutation of its axes",
-                          gcut_check_name(c, v));
 }
 
 static void declarations(gcut_check *c)
