@@ -124,7 +124,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     r->size = symbols_of(r, arena);
     const char *text = text_of(r, arena);
     gcut_module *m = gcut_parse_module(env, arena, "calibrate", text, strlen(text));
-    gcut_options opt = gcut_options_read(env, NULL, 0);
+    gcut_settings opt = gcut_settings_of(env, NULL, 0);
     gcut_size *at = gcut_calloc(arena, (size_t)r->n * GCUT_PROBE_SYMBOLS, sizeof *at);
     for (uint32_t i = 0; i < r->n * GCUT_PROBE_SYMBOLS; i++)
         if (r->size[i].name) at[opt.nat++] = r->size[i];

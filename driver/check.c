@@ -8,7 +8,7 @@
 
 #include "driver/options.h"
 
-gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_options *opt)
+gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settings *opt)
 {
     gcut_step *s = gcut_step_make(g, opt, gcut_arena_new(c->env, c->a));
     for (size_t i = 0; i < c->nfeed; i++)
@@ -17,9 +17,9 @@ gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_option
     return s;
 }
 
-gcut_options gcut_trial_options(const gcut_trial *c, gcut_backend b)
+gcut_settings gcut_trial_options(const gcut_trial *c, gcut_backend b)
 {
-    gcut_options o = c->options;
+    gcut_settings o = c->options;
     o.backend = b;
     o.f64 = b == GCUT_BACKEND_EAGER;
     o.dump = "";
@@ -44,7 +44,7 @@ static void report(void *arg)
     c->out = j->made;
     c->keep = gcut_made_arena(j->made);
     c->a = gcut_arena_new(c->env, c->keep);
-    c->options = gcut_options_read(c->env, c->opt, c->size);
+    c->options = gcut_settings_of(c->env, c->opt, c->size);
     c->options.unbound = GCUT_UNBOUND_RANDOM;
     if (isnan(c->tol) || c->tol < 0)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "0: by dtype", "a tolerance cannot be %g", c->tol);

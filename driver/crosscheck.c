@@ -194,7 +194,7 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
  * and no op is named. */
 static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw, const gcut_array *want)
 {
-    gcut_options o = gcut_trial_options(c, GCUT_BACKEND_COMPILED);
+    gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_COMPILED);
     gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_TO_JOINT, c->a);
     gcut_graph *all = p->joint;
     const double *tol = tolerances(c, raw);
@@ -220,7 +220,7 @@ static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw,
 static const char *find_culprit(const gcut_trial *c, const rung *bad)
 {
     gcut_array *want[2] = {0}, *got[2] = {0};
-    gcut_options o = gcut_trial_options(c, GCUT_BACKEND_EAGER);
+    gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_EAGER);
     gcut_step *ref = gcut_trial_step(c, c->g, &o); /* fresh parameters: the first run may have updated them */
     gcut_step_interpret(ref, GCUT_RT_STEP, want);
     if (bad->backend == GCUT_BACKEND_COMPILED) return first_compiled_op(c, ref->p->raw, want[0]);
@@ -273,7 +273,7 @@ static void crosscheck(void *arg)
     size_t n = sizeof r / sizeof *r, bad = 0;
     c->out->ok = true;
     for (size_t i = 0; i < n; i++) {
-        gcut_options o = gcut_trial_options(c, r[i].backend);
+        gcut_settings o = gcut_trial_options(c, r[i].backend);
         r[i].step = gcut_trial_step(c, c->g, &o);
         gcut_step_run(r[i].step, r[i].step->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
         compare_rung(c, r[0].step, &r[i]);

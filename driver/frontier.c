@@ -193,12 +193,12 @@ static void trace(void *arg)
     job *j = arg;
     j->out = j->made;
     j->keep = gcut_made_arena(j->made);
-    gcut_options opt = gcut_options_read(j->env, j->opt, j->size);
+    gcut_settings opt = gcut_settings_of(j->env, j->opt, j->size);
     opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
     opt.backend = GCUT_BACKEND_COMPILED;
     opt.forward_only = false;
     opt.budget = 0;
-    opt.saved_budget = -1;
+    opt.saved_limited = false;
     opt.plan = NULL;
     opt.dump = "";
     j->a = gcut_arena_new(j->env, j->keep);

@@ -163,7 +163,7 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
 static void gradcheck(void *arg)
 {
     gcut_trial *c = arg;
-    gcut_options o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
+    gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
     o.f64 = true;
     o.optimizer = NULL;
     gcut_step *s = gcut_trial_step(c, c->g, &o);

@@ -104,7 +104,7 @@ static gcut_goal goal_of(gcut_stage_name s)
 
 static gcut_pipeline *pipeline(job *j, gcut_goal goal)
 {
-    gcut_options o = gcut_options_read(j->env, j->opt, j->size);
+    gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     return gcut_pipeline_new(j->g, &o, goal, j->a);
 }
 
@@ -185,7 +185,7 @@ char *gcut_describe(gcut_graph *g)
 static void make_plan(void *arg)
 {
     job *j = arg;
-    gcut_options o = gcut_options_read(j->env, j->opt, j->size);
+    gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     o.forward_only = false;
     j->plan = gcut_pipeline_new(j->g, &o, GCUT_TO_KERNEL, j->a)->plan;
     j->plan->owner = j->a;

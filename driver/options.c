@@ -88,7 +88,47 @@ static void check(gcut_env *env, const gcut_options *o)
     check_integer(env, "unbound", (int64_t)o->unbound, GCUT_UNBOUND_REFUSED, GCUT_UNBOUND_RANDOM, 0);
 }
 
-gcut_options gcut_options_read(gcut_env *env, const gcut_options *opt, size_t size)
+#if defined(__LP64__)
+_Static_assert(sizeof(gcut_options) == 176, "a new option is a member of gcut_settings too");
+#endif
+
+static gcut_settings settled(const gcut_options *o)
+{
+    return (gcut_settings){
+        .backend = o->backend,
+        .unbound = o->unbound,
+        .policy = o->policy ? o->policy : "mincut",
+        .lambda = o->lambda == GCUT_LAMBDA_FASTEST ? 0
+                  : o->lambda == 0                 ? 0.05
+                                                   : o->lambda,
+        .budget = o->budget,
+        .saved_limited = o->saved_budget != 0,
+        .saved_budget = o->saved_budget == GCUT_SAVE_NOTHING ? 0 : o->saved_budget,
+        .plan = o->plan,
+        .save_dtype = o->save_dtype,
+        .machine = o->machine,
+        .optimizer = o->optimizer,
+        .loss = o->loss,
+        .dump = o->dump,
+        .wrt = o->wrt,
+        .save = o->save,
+        .recompute = o->recompute,
+        .nwrt = o->nwrt,
+        .nsave = o->nsave,
+        .nrecompute = o->nrecompute,
+        .at = o->at,
+        .nat = o->nat,
+        .threads = o->threads,
+        .seed = o->seed,
+        .keep_grads = o->keep_grads,
+        .forward_only = o->forward_only,
+        .f64 = o->f64,
+        .profile = o->profile,
+        .line = o->line,
+    };
+}
+
+gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t size)
 {
     gcut_options o = {0};
     if (opt) memcpy(&o, opt, size < sizeof o ? size : sizeof o);
@@ -98,10 +138,7 @@ gcut_options gcut_options_read(gcut_env *env, const gcut_options *opt, size_t si
                       "the options set a member that gradcut %s does not know: byte %zu of %zu",
                       gcut_version(), i, size);
     check(env, &o);
-    if (!o.policy) o.policy = "mincut";
-    o.lambda = o.lambda == GCUT_LAMBDA_FASTEST ? 0 : o.lambda == 0 ? 0.05 : o.lambda;
-    o.saved_budget = o.saved_budget == GCUT_SAVE_NOTHING ? 0 : o.saved_budget == 0 ? -1 : o.saved_budget;
-    return o;
+    return settled(&o);
 }
 
 static const char *copy(gcut_arena *a, const char *s)
@@ -116,9 +153,9 @@ static const char *const *copy_list(gcut_arena *a, const char *const *s, size_t 
     return out;
 }
 
-gcut_options gcut_options_copy(gcut_arena *a, const gcut_options *opt)
+gcut_settings gcut_settings_copy(gcut_arena *a, const gcut_settings *s)
 {
-    gcut_options o = *opt;
+    gcut_settings o = *s;
     o.policy = copy(a, o.policy);
     o.optimizer = copy(a, o.optimizer);
     o.loss = copy(a, o.loss);

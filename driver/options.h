@@ -7,13 +7,30 @@
 
 #include "driver/ctx.h"
 
-/* Options in which every default is written out: policy and lambda are set, lambda 0 is a price of 0, and
- * saved_budget is -1 where there is none.  Every gcut_options inside of the library is one of these. */
+/* Options in which every default is written out, a type of its own, since a member may mean another thing
+ * than the user's: policy and lambda are set, and lambda 0 is a price of 0.  Members are named as there. */
+typedef struct gcut_settings {
+    gcut_backend backend;
+    gcut_unbound unbound;
+    const char *policy;
+    double lambda;
+    int64_t budget; /* 0 = no limit */
+    bool saved_limited;
+    int64_t saved_budget; /* saved_limited: from 0 on */
+    const char *plan, *save_dtype, *machine, *optimizer, *loss, *dump;
+    const char *const *wrt, *const *save, *const *recompute;
+    size_t nwrt, nsave, nrecompute;
+    const gcut_size *at;
+    size_t nat;
+    int threads;
+    uint64_t seed;
+    bool keep_grads, forward_only, f64, profile, line;
+} gcut_settings;
 
 /* From `size` bytes of the user's (opt NULL = none).  Throws GCUT_EUSAGE, naming the option, its value and
  * its range, or a member that this library does not know yet.  Strings and lists stay the user's. */
-gcut_options gcut_options_read(gcut_env *env, const gcut_options *opt, size_t size);
+gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t size);
 /* With its strings and lists copied. */
-gcut_options gcut_options_copy(gcut_arena *a, const gcut_options *opt);
+gcut_settings gcut_settings_copy(gcut_arena *a, const gcut_settings *s);
 
 #endif

@@ -258,13 +258,13 @@ static void to_kernel(gcut_pipeline *p)
     if (p->opt.budget > 0) gcut_budget_check(p);
 }
 
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                  gcut_arena *parent)
 {
     return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
 }
 
-static gcut_pipeline *begin(gcut_graph *user, const gcut_options *opt, gcut_arena *parent)
+static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
     const gcut_diag *why = user->failure;
@@ -277,7 +277,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_options *opt, gcut_aren
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;
     p->arena = a;
-    p->opt = gcut_options_copy(a, opt);
+    p->opt = gcut_settings_copy(a, opt);
     p->primal = clone(user, a);
     p->module = p->primal->module;
     p->machine = gcut_machine_find(a, p->opt.machine);
@@ -286,7 +286,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_options *opt, gcut_aren
     return p;
 }
 
-gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, gcut_arena *parent,
+gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n)
 {
     gcut_pipeline *p = begin(user, opt, parent);
@@ -300,7 +300,7 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, 
     return p;
 }
 
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *flip)
 {
     gcut_pipeline *p = begin(user, opt, parent);

@@ -6,7 +6,7 @@
 #define GCUT_DRIVER_PIPELINE_H
 
 #include "autodiff/autodiff.h"
-#include "driver/ctx.h"
+#include "driver/options.h"
 #include "kernels/kernels.h"
 #include "partition/plan_file.h"
 
@@ -14,7 +14,7 @@ typedef struct gcut_pipeline {
     gcut_env *env;
     gcut_arena *arena; /* everything below; the user's graph is only read */
     gcut_module *module;
-    gcut_options opt;                  /* with its strings and lists copied */
+    gcut_settings opt;                 /* with its strings and lists copied */
     const gcut_machine_model *machine; /* what prices and predictions come from */
     gcut_optimizer optimizer;
     gcut_graph *primal;
@@ -37,16 +37,16 @@ typedef struct gcut_pipeline {
 typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL } gcut_goal;
 
 /* Throws. The pipeline's arena is a child of parent. */
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                  gcut_arena *parent);
 
 /* What a step needs of a pipeline that was run before, from the text of its joint graph: neither plan nor
  * program. Throws. */
-gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_options *opt, gcut_arena *parent,
+gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n);
 
 /* The same, following the plan file of the options with the other fate for that value. */
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_options *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *value);
 
 /* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed

@@ -16,7 +16,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   gcut_printf(p->arena, "policies: %s", gcut_policy_list(p->arena)), "unknown policy '%s'",
                   p->opt.policy);
     bool mincut = policy.policy == GCUT_POLICY_MINCUT;
-    if (p->opt.saved_budget >= 0 && (!mincut || p->opt.budget > 0 || p->opt.plan))
+    if (p->opt.saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "a budget on saved bytes leaves no room for %s",
                   p->opt.plan ? "a plan file"
                   : mincut    ? "a budget on the peak"
@@ -30,7 +30,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
     return (gcut_plan_options){.policy = policy.policy,
                                .torch_budget = policy.torch_budget,
                                .lambda = p->opt.lambda,
-                               .saved_limited = p->opt.saved_budget >= 0,
+                               .saved_limited = p->opt.saved_limited,
                                .saved_budget = p->opt.saved_budget,
                                .at = p->at,
                                .nat = p->nat,

@@ -80,9 +80,9 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
     return s;
 }
 
-gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt, gcut_arena *a)
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
 {
-    gcut_options o = *opt;
+    gcut_settings o = *opt;
     if (o.backend == GCUT_BACKEND_EAGER || o.backend == GCUT_BACKEND_JOINT)
         o.budget = 0; /* they follow no plan */
     gcut_goal goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;

@@ -64,9 +64,9 @@ gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
 /* Every one of these throws. */
 /* In arena `a`, which is the step's from now on. */
-gcut_step *gcut_step_make(gcut_graph *g, const gcut_options *opt, gcut_arena *a);
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
 /* driver/step_cache.c: the same by way of the cache, which spares passes, plan and emission too. */
-gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt, gcut_arena *a);
+gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
 /* The plan of a step, made again where the step came from the cache. */
 const gcut_plan *gcut_step_planned(gcut_step *s);
 /* A step of a pipeline that went as far as its backend needs, in an arena that is the step's from now on. */

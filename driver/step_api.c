@@ -27,7 +27,7 @@ typedef struct job {
 static void do_make(void *arg)
 {
     job *j = arg;
-    gcut_options o = gcut_options_read(j->env, j->opt, j->size);
+    gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     j->s = gcut_step_open(j->g, &o, j->a);
 }
 

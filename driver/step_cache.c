@@ -34,16 +34,17 @@ static void add_real(gcut_hash *h, double x)
 
 /* Of a new option this asks whether it changes the plan or the emitted C. */
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 176, "a new option may have to be part of the key");
+_Static_assert(sizeof(gcut_settings) == 184, "a new option may have to be part of the key");
 #endif
 
 /* Not in it: seed, which fills memory; dump and profile, which go past the cache; f64, of the interpreter;
  * unbound, of runs. */
-static void add_options(gcut_hash *h, const gcut_options *o)
+static void add_options(gcut_hash *h, const gcut_settings *o)
 {
     gcut_hash_text(h, o->policy);
     add_real(h, o->lambda);
     gcut_hash_int(h, o->budget);
+    gcut_hash_int(h, o->saved_limited);
     gcut_hash_int(h, o->saved_budget);
     gcut_hash_text(h, o->save_dtype);
     gcut_hash_text(h, o->optimizer);
@@ -63,7 +64,7 @@ static void add_options(gcut_hash *h, const gcut_options *o)
     gcut_hash_int(h, gcut_rt_threads(o->threads)); /* a budget holds for as many as there are */
 }
 
-static const char *key_of(gcut_graph *g, const gcut_options *o, gcut_arena *a)
+static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)
 {
     gcut_text graph = {.arena = a}, machine = {.arena = a};
     gcut_hash h;
@@ -102,7 +103,7 @@ typedef struct job {
     gcut_cache *cache;
     const char *key;
     gcut_graph *g;
-    const gcut_options *opt;
+    const gcut_settings *opt;
     gcut_arena *parent;          /* what the step is made in */
     gcut_arena *arena, *scratch; /* of a step from the cache, and one that outlives the job */
     gcut_step *step;
@@ -152,13 +153,13 @@ static gcut_step *made(job *j)
 }
 
 /* Stages are written, and kernels timed, by a pipeline that ran. */
-static bool is_cached(const gcut_graph *g, const gcut_options *o)
+static bool is_cached(const gcut_graph *g, const gcut_settings *o)
 {
     const char *dump = o->dump ? o->dump : getenv("GRADCUT_DUMP");
     return !g->failed && o->backend == GCUT_BACKEND_COMPILED && !o->profile && !(dump && *dump);
 }
 
-gcut_step *gcut_step_open(gcut_graph *g, const gcut_options *opt, gcut_arena *a)
+gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
 {
     job j = {.g = g, .opt = opt, .parent = a, .scratch = gcut_arena_new(g->module->env, a)};
     if (is_cached(g, opt)) j.cache = gcut_cache_open(j.scratch, NULL, NULL);

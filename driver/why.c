@@ -18,7 +18,7 @@ typedef struct explaining {
     gcut_graph *g;
     const gcut_options *asked; /* the caller's, of `size` bytes */
     size_t size;
-    gcut_options opt;
+    gcut_settings opt;
     const char *value;
     const gcut_plan *plan, *flipped;
     gcut_why *why;
@@ -30,7 +30,7 @@ typedef struct explaining {
 static void explain(void *arg)
 {
     explaining *e = arg;
-    e->opt = gcut_options_read(e->env, e->asked, e->size);
+    e->opt = gcut_settings_of(e->env, e->asked, e->size);
     e->opt.forward_only = false;
     e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_TO_KERNEL, e->arena)->plan;
     e->why = gcut_why_of(e->plan, e->value, e->arena);
@@ -42,7 +42,7 @@ static bool is_named(const char *name, const char *bare)
 }
 
 /* A wish for the other fate instead of whatever the options wish for this value. */
-static void wish(const explaining *e, gcut_options *o, const char *name, gcut_fate to)
+static void wish(const explaining *e, gcut_settings *o, const char *name, gcut_fate to)
 {
     const char **save = gcut_calloc(e->arena, o->nsave + 1, sizeof *save);
     const char **recompute = gcut_calloc(e->arena, o->nrecompute + 1, sizeof *recompute);
@@ -62,7 +62,7 @@ static void wish(const explaining *e, gcut_options *o, const char *name, gcut_fa
 static void flip(void *arg)
 {
     explaining *e = arg;
-    gcut_options o = e->opt;
+    gcut_settings o = e->opt;
     const char *name = e->why->r.g->values.at[e->why->v].name;
     if (!o.plan) wish(e, &o, name, gcut_why_flip(e->why));
     e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;

@@ -34,7 +34,7 @@ typedef struct bounded {
     int64_t least; /* the smallest peak seen */
 } bounded;
 
-static bounded bounded_of(const char *name, gcut_graph *g, const gcut_options *opt, gcut_arena *arena)
+static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *opt, gcut_arena *arena)
 {
     bounded b = {.name = name, .seed = 1, .env = g->module->env, .least = INT64_MAX};
     b.p = gcut_pipeline_new(g, opt, GCUT_TO_JOINT, arena);
@@ -116,7 +116,7 @@ static void check_random(bounded *b, uint32_t plans)
 
 typedef struct model_case {
     const char *name, *size;
-    gcut_options opt;
+    gcut_settings opt;
     int dtype;
     uint32_t random;  /* plans */
     double tightness; /* the smallest peak is at most the bound times this; 0: not asked */
@@ -149,9 +149,9 @@ static void check_model(model_case c)
     gcut_ctx_free(ctx);
 }
 
-static gcut_options with(const char *optimizer, const char *save_dtype, const gcut_size *at, size_t nat)
+static gcut_settings with(const char *optimizer, const char *save_dtype, const gcut_size *at, size_t nat)
 {
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     o.optimizer = optimizer;
     o.save_dtype = save_dtype;
     o.at = at;
@@ -242,7 +242,7 @@ static void graph_body(void *arg)
     gcut_arena *a = gcut_arena_new(c->env, NULL);
     gcut_graph *g = graph_random(&gen, gcut_module_new(c->env, a), "f", 9000 + c->index, c->ops, NULL, 0);
     gcut_size at[] = {{"N", 96}, {"M", 16}};
-    gcut_options opt = with(c->index % 3 ? NULL : "adamw(lr=0.1)", c->index % 4 ? NULL : "bf16", at, 2);
+    gcut_settings opt = with(c->index % 3 ? NULL : "adamw(lr=0.1)", c->index % 4 ? NULL : "bf16", at, 2);
     opt.threads = 1 + (int)(c->index % 2);
     bounded b = bounded_of(gcut_printf(a, "graph %u of %u ops", c->index, c->ops), g, &opt, a);
     check_candidates(&b);
@@ -269,7 +269,7 @@ static void no_ops_body(void *arg)
     static const char source[] = "gcut 1\nfunc @f(param %w: f32[]) -> (out loss: f32[]) {\n  return %w\n}\n";
     gcut_arena *a = gcut_arena_new(env, NULL);
     gcut_graph *g = gcut_parse_module(env, a, "no ops", source, strlen(source))->graphs.at[0];
-    gcut_options opt = gcut_options_read(NULL, NULL, 0);
+    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
     opt.budget = 1 << 20;
     assert_true(gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->peak_bytes <= opt.budget);
     bounded b = bounded_of("no ops", g, &opt, a);
@@ -329,7 +329,7 @@ static void equal_values_body(void *arg)
     gcut_arena *a = gcut_arena_new(env, NULL);
     gcut_graph *g =
         gcut_parse_module(env, a, "equal values", equal_values, strlen(equal_values))->graphs.at[0];
-    gcut_options opt = with(NULL, NULL, NULL, 0);
+    gcut_settings opt = with(NULL, NULL, NULL, 0);
     opt.save = names;
     opt.nsave = 4;
     bounded b = bounded_of("equal values", g, &opt, a);

@@ -36,9 +36,9 @@ static gcut_options with_budget(int64_t budget)
 }
 
 /* As the library works with them: what takes a pipeline takes these. */
-static gcut_options read_options(gcut_options o)
+static gcut_settings read_options(gcut_options o)
 {
-    return gcut_options_read(NULL, &o, sizeof o);
+    return gcut_settings_of(NULL, &o, sizeof o);
 }
 
 /* ---- the process's own allocations ---- */
@@ -145,7 +145,7 @@ static void check_model(void *arg)
 {
     run_case *c = arg;
     static outcome want, got;
-    gcut_options opt = read_options(with_budget(0));
+    gcut_settings opt = read_options(with_budget(0));
     gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_TO_JOINT, c->g->module->env->arena);
     gcut_offers *o = gcut_offers_of(p, gcut_arena_new(p->env, p->arena));
     gcut_offers_lower(o, NULL, NULL);
@@ -257,7 +257,7 @@ static void check_offers(void *arg)
     gcut_graph *g = j->index
                         ? graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0)
                         : gcut_parse_module(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
-    gcut_options opt = read_options(with_budget(0));
+    gcut_settings opt = read_options(with_budget(0));
     gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
     gcut_offers *o = gcut_offers_of(p, p->arena);
     gcut_offers_lower(o, NULL, NULL);

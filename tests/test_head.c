@@ -70,7 +70,7 @@ typedef struct way {
 
 static gcut_step *step_of(world *w, gcut_graph *g, way how, int64_t n)
 {
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     gcut_size at = {"N", n};
     o.backend = how.backend;
     if (how.policy) o.policy = how.policy;

@@ -302,7 +302,7 @@ static void body_transformer(void *arg)
 {
     bits_job *j = arg;
     gcut_arena *a = gcut_arena_new(j->env, NULL);
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
     gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
     gcut_family *f = gcut_family_of(p, a);
@@ -338,7 +338,7 @@ static void body_budgets(void *arg)
 {
     const bits_job *j = arg;
     gcut_arena *a = gcut_arena_new(j->env, NULL);
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     o.threads = 1;
     o.lambda = 0;
     const gcut_pipeline *fast = gcut_pipeline_new(j->user, &o, GCUT_TO_KERNEL, a);
@@ -400,7 +400,7 @@ static void body_bits(void *arg)
     const bits_job *j = arg;
     gcut_step *want[2];
     gcut_arena *a = gcut_arena_new(j->env, NULL);
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     o.policy = "save-all";
     o.optimizer = "sgd(lr=0.1)";
     o.keep_grads = true;

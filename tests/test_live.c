@@ -52,7 +52,7 @@ static gcut_memory exact(const gcut_problem *p, const gcut_choice *c, const char
 static void compare(void *arg)
 {
     const job *j = arg;
-    gcut_options opt = gcut_options_read(NULL, NULL, 0);
+    gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
     gcut_size at[8];
     for (uint32_t i = 0; i < j->user->decls.n && i < 8; i++) {
         const char *sym = gcut_dim_symbol_name(j->user->module->dims, j->user->decls.at[i].sym);

@@ -173,9 +173,9 @@ static void interpreted(void **state)
 
 enum { SIZE_N = 7, SIZE_M = 4 };
 
-static gcut_options options_of(const world *w, const gcut_size *at, gcut_backend backend)
+static gcut_settings options_of(const world *w, const gcut_size *at, gcut_backend backend)
 {
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     o.backend = backend;
     o.policy = "save-all";
     o.at = at;
@@ -234,7 +234,8 @@ static void same_bits(const world *w, gcut_step *want, gcut_step *got, const cha
 }
 
 /* A step of the same graph under a random plan. */
-static gcut_step *random_step(world *w, gcut_graph *g, const gcut_options *o, const char *base, uint64_t seed)
+static gcut_step *random_step(world *w, gcut_graph *g, const gcut_settings *o, const char *base,
+                              uint64_t seed)
 {
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
     gcut_pipeline *p = gcut_pipeline_new(g, o, GCUT_TO_SPLIT, a);
@@ -259,7 +260,7 @@ static void compiled_case(void *arg)
     static const gcut_size at[] = {{"N", SIZE_N}, {"M", SIZE_M}};
     make(w, &gen);
     for (int backend = 0; backend < 2; backend++) {
-        gcut_options o = options_of(w, at, backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED);
+        gcut_settings o = options_of(w, at, backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED);
         gcut_arena *a = gcut_arena_new(w->env, w->arena);
         gcut_step *want =
             gcut_step_of(gcut_pipeline_new(gen.b.g, &o, backend ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a), a);
@@ -282,7 +283,7 @@ static void rounded_case(void *arg)
     static graph_gen gen;
     static const gcut_size at[] = {{"N", 40}, {"M", SIZE_M}};
     make(w, &gen);
-    gcut_options o = options_of(w, at, GCUT_BACKEND_PLANNED);
+    gcut_settings o = options_of(w, at, GCUT_BACKEND_PLANNED);
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
     gcut_step *want = gcut_step_of(gcut_pipeline_new(gen.b.g, &o, GCUT_TO_SPLIT, a), a);
     run_step(&gen, want, 1);

@@ -42,7 +42,7 @@ static gcut_graph *around(world *w, const char *body, int columns)
 static gcut_step *step_of(world *w, gcut_graph *g, gcut_backend backend, const char *policy, const char *as,
                           int64_t n)
 {
-    gcut_options o = gcut_options_read(NULL, NULL, 0);
+    gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     gcut_size at = {"N", n};
     o.backend = backend;
     if (policy) o.policy = policy;
