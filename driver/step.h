@@ -36,6 +36,7 @@ struct gcut_step {
     gcut_arena *memory; /* owned values and the kernel arena at the present sizes */
     gcut_pipeline *p;
     gcut_pipeline *planned; /* of a step from the cache: what p does not have, once somebody asked for it */
+    const char *source;     /* of a step from the cache: the hash of its C */
     gcut_slot *slot;        /* parameters of the joint graph, then results out and grad */
     uint32_t nslots, nparams;
     bool ready; /* prepared for what is bound now */

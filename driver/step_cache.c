@@ -85,6 +85,14 @@ static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)
     return gcut_hash_hex(&h, a);
 }
 
+static const char *hash_of(const char *source, size_t n, gcut_arena *a)
+{
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_field(&h, source, n);
+    return gcut_hash_hex(&h, a);
+}
+
 /* ---- entries ---- */
 
 static void put(gcut_cache *c, const char *key, const gcut_step *s, const gcut_text *source, gcut_arena *a)
@@ -125,6 +133,7 @@ static void get(void *arg)
     for (uint64_t i = 0; i < h.nio; i++)
         if (io[i] >= s->nslots) return;
     gcut_step_load(s, &(gcut_text){.at = (char *)(uintptr_t)source, .n = h.source}, io, (uint32_t)h.nio);
+    s->source = hash_of(source, h.source, j->arena);
     j->step = s;
 }
 
@@ -171,10 +180,28 @@ gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
     return s;
 }
 
+/* The plan file and the machine model are read again: the plan is the step's if it has the same C. */
+static void plan_again(gcut_step *s)
+{
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_pipeline *p = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
+    gcut_text source = gcut_step_source(p, scratch);
+    bool same = !strcmp(hash_of(source.at, source.n, scratch), s->source);
+    gcut_arena_free(scratch);
+    if (!same) {
+        gcut_arena_free(p->arena);
+        gcut_fail(
+            s->env, GCUT_EPLAN, (gcut_place){.file = s->p->opt.plan}, "compile the step again",
+            "the plan of this step can no longer be told: it came from the cache, and the plan file or the "
+            "machine model that it was made with has changed since");
+    }
+    s->planned = p;
+}
+
 const gcut_plan *gcut_step_planned(gcut_step *s)
 {
     if (s->p->program || s->p->opt.backend != GCUT_BACKEND_COMPILED || s->p->opt.forward_only)
         return s->p->plan;
-    if (!s->planned) s->planned = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
+    if (!s->planned) plan_again(s);
     return s->planned->plan;
 }

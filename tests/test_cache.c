@@ -152,6 +152,36 @@ static char *plan_text(gcut_step *s)
     return text;
 }
 
+/* A step from the cache is planned again for its plan, by the file that it was made with or not at all. */
+static void plans_are_of_the_step(void **state)
+{
+    (void)state;
+    char old[600], command[1300];
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/plans/six.gcut", NULL);
+    gcut_options o = {.dump = in_tmp("six"), .policy = "save-all"};
+    assert_non_null(gcut_plan_new(g, &o));
+    o = (gcut_options){.dump = in_tmp("none"), .policy = "recompute-all"};
+    assert_non_null(gcut_plan_new(g, &o));
+    snprintf(old, sizeof old, "%s", in_tmp("six/plan.json"));
+    o = (gcut_options){.plan = old};
+    gcut_step *made = gcut_compile(g, &o), *s = gcut_compile(g, &o), *t = gcut_compile(g, &o);
+    assert_true(made && s && t);
+    char *x = plan_text(made), *y = plan_text(s);
+    assert_string_equal(x, y);
+    free(x), free(y);
+    snprintf(command, sizeof command, "cp %s %s", in_tmp("none/plan.json"), old);
+    assert_int_equal(system(command), 0);
+    assert_non_null(gcut_step_plan(s)); /* it is known */
+    assert_null(gcut_step_plan(t));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EPLAN);
+    assert_non_null(strstr(gcut_last_error(ctx), "has changed since"));
+    unlink(old);
+    assert_null(gcut_step_plan(t));
+    assert_int_equal(gcut_last_status(ctx), GCUT_EIO);
+    gcut_ctx_free(ctx);
+}
+
 /* Everything that can be seen of two steps. */
 static void assert_same(const char *path, gcut_step *a, gcut_step *b)
 {
@@ -318,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup(knows_what_it_was_made_of, begin),
         cmocka_unit_test_setup(plans_have_keys, begin),
         cmocka_unit_test_setup(steps_come_back_whole, begin),
+        cmocka_unit_test_setup(plans_are_of_the_step, begin),
         cmocka_unit_test_setup(can_be_looked_at, begin),
         cmocka_unit_test_setup(processes_agree, begin),
     };

@@ -340,7 +340,9 @@ GCUT_API gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *op
 GCUT_API gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size);
 #define gcut_compile(g, opt) gcut_compile_sized(g, opt, sizeof(gcut_options))
 GCUT_API void gcut_step_free(gcut_step *step);
-/* As long as the step; NULL for a step without derivatives. */
+/* As long as the step; NULL for a step without derivatives.  A step from the cache has C and no plan: the
+ * first call plans again, which takes as long as gcut_plan_new, and returns NULL with GCUT_EPLAN when the
+ * plan file or the machine model has changed since. */
 GCUT_API const gcut_plan *gcut_step_plan(gcut_step *step);
 
 /* Binds a parameter, input, state or cotangent by its name, or a result ("loss", "grad.w"), to memory of the
