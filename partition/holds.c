@@ -63,24 +63,35 @@ static bool is_best(double mine, const gcut_choice *best)
     return mine <= best->cost_ns * (1 + 1e-12) + 1e-12;
 }
 
-static bool part_holds(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena *arena)
+/* The sizes of `at` for a step of a loop, whose graph may be of another module, with symbols of its own. */
+static const gcut_dim_binding *sizes_of(const probing *b, const gcut_plan *step, gcut_arena *arena)
 {
-    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    gcut_choice *best;
-    double mine;
-    costs(plan, at, scratch, &mine, &best);
-    bool holds = is_best(mine, best);
-    gcut_arena_free(scratch);
-    return holds;
+    const gcut_plan_options *o = &step->options;
+    gcut_dim_binding *at = gcut_calloc(arena, o->nat + 1u, sizeof *at);
+    for (uint32_t i = 0; i < o->nat; i++) {
+        const char *name = gcut_dim_symbol_name(step->joint->module->dims, o->at[i].sym);
+        at[i] = o->at[i];
+        for (uint32_t k = 0; k < b->plan->options.nat; k++)
+            if (!strcmp(gcut_dim_symbol_name(b->plan->joint->module->dims, b->at[k].sym), name))
+                at[i].value = b->at[k].value;
+    }
+    return at;
 }
 
-static bool all_fit(const gcut_plan *plan, const gcut_dim_binding *at)
+/* That plan, the whole graph's or a step's, at the sizes of b->at. */
+static bool part_holds(const probing *b, const gcut_plan *part)
 {
-    const gcut_loop_plans *loops = plan->options.loops;
-    bool fit = fits(plan->joint, at, plan->options.nat);
-    for (uint32_t i = 0; loops && i < loops->all.n; i++)
-        fit = fit && fits(loops->all.at[i].step->joint, at, plan->options.nat);
-    return fit;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(b->arena), b->arena);
+    const gcut_dim_binding *at = part == b->plan ? b->at : sizes_of(b, part, scratch);
+    gcut_choice *best;
+    double mine;
+    bool holds = fits(part->joint, at, part->options.nat);
+    if (holds) {
+        costs(part, at, scratch, &mine, &best);
+        holds = is_best(mine, best);
+    }
+    gcut_arena_free(scratch);
+    return holds;
 }
 
 static bool holds_at(probing *b, int64_t n)
@@ -89,9 +100,9 @@ static bool holds_at(probing *b, int64_t n)
     const gcut_loop_plans *loops = plan->options.loops;
     b->at[b->sym].value = n;
     b->cuts++;
-    bool holds = all_fit(plan, b->at) && part_holds(plan, b->at, b->arena);
+    bool holds = part_holds(b, plan);
     for (uint32_t i = 0; loops && holds && i < loops->all.n; i++)
-        holds = part_holds(loops->all.at[i].step, b->at, b->arena);
+        holds = part_holds(b, loops->all.at[i].step);
     b->at[b->sym].value = plan->options.at[b->sym].value;
     return holds;
 }
