@@ -351,42 +351,10 @@ static void refuse_half(const gcut_graph *g)
                       g->name);
 }
 
-static bool is_read(const gcut_graph *g, gcut_ref v)
-{
-    for (uint32_t i = 0; i < g->args.n; i++)
-        if (g->args.at[i] == v) return true;
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].value == v) return true;
-    return false;
-}
-
-/* A running statistic whose new value nobody takes would stay what it was, in every training step. */
-static void refuse_lost_statistics(const gcut_graph *g)
-{
-    static const char *const what[] = {"mean", "variance"};
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = &g->nodes.at[i];
-        for (uint32_t k = 0; n->op == GCUT_OP_batch_norm && k < 2; k++) {
-            const gcut_value *old = &g->values.at[gcut_arg(g, n, 3 + k)];
-            if (old->def != GCUT_NONE || g->params.at[old->index].role != GCUT_ROLE_state) continue;
-            if (is_read(g, n->res0 + 1 + k)) continue;
-            gcut_fail(
-                g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, n->loc),
-                gcut_printf(
-                    g->module->arena,
-                    "gcut_next(g, \"%s\", next[%u]) in C, the result `next %s` in the text; or make it an "
-                    "input, which stays as it is",
-                    old->name, k, old->name),
-                "the running %s %%%s of batch_norm is never updated", what[k], old->name);
-        }
-    }
-}
-
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name)
 {
     gcut_module *m = g->module;
     refuse_half(g);
-    refuse_lost_statistics(g);
     sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
     open_up(&s);
     find_loss(&s, opt ? opt->loss : NULL);

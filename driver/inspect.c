@@ -32,6 +32,7 @@ typedef struct job {
 static gcut_graph *choose(const job *j, const gcut_module *m)
 {
     gcut_verify_module(m);
+    for (uint32_t i = 0; i < m->graphs.n; i++) gcut_refuse_lost_statistics(m->graphs.at[i]);
     if (m->graphs.n == 0)
         gcut_fail(j->env, GCUT_ESYNTAX, (gcut_place){.file = m->file}, NULL,
                   "there is no function in this file");
@@ -157,6 +158,7 @@ static void describe(void *arg)
     const gcut_graph *g = j->g;
     uint32_t count[GCUT_NROLES] = {0};
     gcut_verify(g);
+    gcut_refuse_lost_statistics(g);
     for (uint32_t i = 0; i < g->params.n; i++) count[g->params.at[i].role]++;
     for (uint32_t i = 0; i < g->results.n; i++) count[g->results.at[i].role]++;
     gcut_text t = {.arena = j->a};

@@ -308,6 +308,7 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt,
     gcut_pipeline_read_plan(p, flip);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
+    gcut_refuse_lost_statistics(p->primal);
     static const struct {
         const char *what;
         void (*run)(gcut_pipeline *p);

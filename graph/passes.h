@@ -41,5 +41,8 @@ void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_r
 /* Invariants G1..G9; reports every violation and throws GCUT_ETYPE if there was one (graph/verify.c). */
 void gcut_verify(const gcut_graph *g);
 void gcut_verify_module(const gcut_module *m);
+/* Throws GCUT_ETYPE where a state is a running statistic of batch_norm and never gets its new value
+ * (graph/statistics.c). */
+void gcut_refuse_lost_statistics(const gcut_graph *g);
 
 #endif
