@@ -55,6 +55,32 @@ static void test_json(void **state)
     json_decref(j);
 }
 
+/* The plan of a graph with loops of any length says for which sizes it stays the cheapest: as much where it
+ * is one point of a frontier, of a copy of the graph with size symbols of its own, as where it is asked for
+ * alone. */
+static void test_loops(void **state)
+{
+    (void)state;
+    static const char *const files[] = {GCUT_SOURCE_DIR "/tests/corpus/loops.gcut",
+                                        GCUT_SOURCE_DIR "/tests/models/lstm.gcut"};
+    for (size_t k = 0; k < 2; k++) {
+        json_t *alone = json_of(ARGV("plan", files[k], "--json")), *want = json_object_get(alone, "holds");
+        json_t *j = json_of(ARGV("frontier", files[k], "--json")), *p;
+        size_t i, found = 0;
+        assert_true(json_object_size(want) > 0);
+        json_array_foreach(json_object_get(j, "points"), i, p)
+        {
+            if (strcmp(json_string_value(json_object_get(p, "label")), "mincut")) continue;
+            json_t *have = json_object_get(json_object_get(p, "plan"), "holds");
+            if (!json_equal(have, want)) fail_msg("%s: %s", files[k], json_dumps(have, 0));
+            found++;
+        }
+        assert_int_equal(found, 1);
+        json_decref(j);
+        json_decref(alone);
+    }
+}
+
 /* What frontier shows at a peak is what --budget of that peak chooses, and the step keeps to it. */
 static void test_budget_is_the_point(void **state)
 {
@@ -186,7 +212,7 @@ int main(void)
         cmocka_unit_test(test_json),     cmocka_unit_test(test_budget_is_the_point),
         cmocka_unit_test(test_measured), cmocka_unit_test(test_text_and_csv),
         cmocka_unit_test(test_points),   cmocka_unit_test(test_picture),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_loops),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
