@@ -104,7 +104,7 @@ static void print_kernels(const bench *b)
 {
     const gcut_kernel_time **k = calloc(b->p->n + 1, sizeof *k);
     if (!k) return;
-    for (size_t i = 0; i < b->p->n; i++) k[i] = &b->p->at[i];
+    for (size_t i = 0; i < b->p->n; i++) k[i] = b->p->at[i];
     qsort(k, b->p->n, sizeof *k, by_kernel_time);
     printf("\n%-7s %-16s  %12s %12s  makes\n", "kernel", "class", "predicted ms", "measured ms");
     for (size_t i = 0; i < b->p->n && i < DEAREST; i++) {
@@ -167,7 +167,7 @@ static void json_kernels(const bench *b)
 {
     fputs(", \"kernels\": [", stdout);
     for (size_t i = 0; i < b->p->n; i++) {
-        const gcut_kernel_time *k = &b->p->at[i];
+        const gcut_kernel_time *k = b->p->at[i];
         printf("%s{\"kernel\": \"k%d\", \"class\": ", i ? ", " : "", k->launch);
         gcut_cli_json_string(stdout, k->family);
         fputs(", \"value\": ", stdout);
@@ -221,7 +221,7 @@ static int report(const gcut_cli *c, bench *b, gcut_profile *p)
     b->p = p;
     b->at = calloc(p->n + 1, sizeof *b->at);
     if (b->at) {
-        for (size_t i = 0; i < p->n; i++) add_kernel(b, &p->at[i]);
+        for (size_t i = 0; i < p->n; i++) add_kernel(b, p->at[i]);
         qsort(b->at, b->n, sizeof *b->at, by_time);
         if (c->json)
             print_json(b);

@@ -79,7 +79,8 @@ static void profile(void *arg)
     }
     gcut_sort_reals(ns, steps);
     run_timed(j, a, launches, each);
-    gcut_kernel_time *at = gcut_calloc(keep, c.n + 1, sizeof *at);
+    gcut_kernel_time *time = gcut_calloc(keep, c.n + 1, sizeof *time);
+    const gcut_kernel_time **at = gcut_calloc(keep, c.n + 1, sizeof *at);
     *out = (gcut_profile){.predicted_ns = c.ns,
                           .best_ns = ns[0],
                           .median_ns = gcut_quantile(ns, steps, 0.5),
@@ -92,11 +93,12 @@ static void profile(void *arg)
                           .at = at};
     gcut_pipeline_limits(s->p, s->threads, &out->peak_flops, &out->peak_bytes);
     for (uint32_t i = 0; i < c.n; i++) {
-        at[i] = kernel_of(keep, &c.at[i]);
+        time[i] = kernel_of(keep, &c.at[i]);
+        at[i] = &time[i];
         for (size_t k = 0; k < steps; k++)
             ns[k] = (double)each[k * (size_t)launches + (size_t)c.at[i].launch];
         gcut_sort_reals(ns, steps);
-        at[i].measured_ns = gcut_quantile(ns, steps, 0.5);
+        time[i].measured_ns = gcut_quantile(ns, steps, 0.5);
     }
     gcut_arena_free(a);
 }

@@ -418,9 +418,9 @@ static void profiled(void **state)
     double flops = 0;
     bool inside = false;
     for (size_t i = 0; i < p.n; i++) {
-        assert_true(p.at[i].measured_ns >= 0);
-        inside = inside || p.at[i].runs == 5;
-        flops += p.at[i].flops;
+        assert_true(p.at[i]->measured_ns >= 0);
+        inside = inside || p.at[i]->runs == 5;
+        flops += p.at[i]->flops;
     }
     assert_true(inside && flops == p.flops && flops >= 5 * 2.0 * 3 * 8 * 8);
     must_run(ctx, s);

@@ -439,7 +439,7 @@ typedef struct gcut_profile {
     double peak_flops, peak_bytes;     /* a second, by the machine model: large products, memory */
     int threads, steps;
     size_t n;
-    const gcut_kernel_time *at; /* in running order */
+    const gcut_kernel_time *const *at; /* in running order */
 } gcut_profile;
 /* Runs a step compiled with options.profile twice to warm up, then `steps` times as it is and as many times
  * timing each kernel, of which it takes the median.  These runs train like any others.  The caller's
