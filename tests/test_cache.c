@@ -95,6 +95,14 @@ static void plans_have_keys(void **state)
     compile_with(g, &o, 1, "cold");
     compile_with(g, &o, 0, "warm");
     compile_with(g, NULL, 0, "defaults");
+    /* Each option is below, but for two of the interpreter and the machine model, whose contents count.  Of
+     * the struct's size alone a new flag may not show: it fits into the padding. */
+    static const char *const options[] = {
+#define OPTION(member, ...) #member,
+#include "gradcut/options.def"
+#undef OPTION
+    };
+    assert_int_equal(sizeof options / sizeof *options, 21);
     assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
 #define OTHER(member, value)                                                                                 \
     o = plain, o.member = (value);                                                                           \
@@ -104,6 +112,7 @@ static void plans_have_keys(void **state)
     OTHER(lambda, 0.25);
     OTHER(budget, 1 << 20);
     OTHER(saved_budget, 1 << 20);
+    OTHER(saved_budget, GCUT_SAVE_NOTHING);
     OTHER(save_dtype, "bf16");
     OTHER(optimizer, "sgd(lr=0.1)");
     OTHER(optimizer, "sgd(lr=0.2)");
@@ -119,6 +128,8 @@ static void plans_have_keys(void **state)
     compile_with(g, &o, 1, "save");
     o = plain, o.recompute = p, o.nrecompute = 1;
     compile_with(g, &o, 1, "recompute");
+    o = plain, o.optimizer = "sgd(lr=0.1)", o.keep_grads = true;
+    compile_with(g, &o, 1, "keep_grads");
     o = plain, o.seed = 7;
     compile_with(g, &o, 0, "seed");
     o = plain, o.dump = in_tmp("dump");
