@@ -137,7 +137,7 @@ bool gcut_key_compiler(gcut_hash *h, gcut_arena *a, char *const *argv)
     add_stat(h, path, &st);
     int log = gcut_nameless_new(a, "gradcut-version");
     char *const ask[] = {(char *)path, (char *)"--version", NULL};
-    gcut_ending end = gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .in = -1, .log = log});
+    gcut_ending end = gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .log = log});
     size_t n;
     const char *said = gcut_nameless_read(a, log, 1 << 16, &n);
     gcut_hash_field(h, said, n);
@@ -149,7 +149,7 @@ bool gcut_key_library(gcut_hash *h, gcut_cache *c, gcut_arena *a, char *const *a
     if (strncmp(library, "-l:", 3) != 0) return add_file(h, c, a, library);
     int log = gcut_nameless_new(a, "gradcut-library");
     char *const ask[] = {argv[0], gcut_printf(a, "-print-file-name=%s", library + 3), NULL};
-    gcut_ending end = gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .in = -1, .log = log});
+    gcut_ending end = gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .log = log});
     char *path = gcut_nameless_read(a, log, 1 << 16, NULL);
     path[strcspn(path, "\n")] = '\0';
     return gcut_ended_well(end) && add_file(h, c, a, path);

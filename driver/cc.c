@@ -2,8 +2,8 @@
  *
  * Emitted files, and the C compiler that turns them into a shared object.
  *
- * The source goes to the compiler by its standard input; object, shared object and messages are nameless
- * files that the compiler and the linker write by their path below /proc.  Tools that cannot, such as linkers
+ * The source goes by standard input to compilers that run at once, one for each of its parts; objects, shared
+ * object and messages are nameless files that compilers and linker write by their path below /proc.  Tools that cannot, such as linkers
  * that rename what they wrote, get a private folder for their results in a second attempt.
  */
 #define _GNU_SOURCE
@@ -31,13 +31,13 @@ static const char *last_part(const char *base)
     return s ? s + 1 : base;
 }
 
-static void emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_text *h)
+static uint32_t emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_text *h)
 {
     const char *ok = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "'%s' is not a C identifier, so it cannot name a step", name);
-    gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
+    return gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
 }
 
 void gcut_write_c(const gcut_pipeline *p, const char *base)
@@ -50,21 +50,22 @@ void gcut_write_c(const gcut_pipeline *p, const char *base)
     gcut_arena_free(a);
 }
 
-gcut_text gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
+gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
 {
     static const char include[] = "#include \"step.h\"\n";
-    gcut_text c = {.arena = a}, h = {.arena = a}, out = {.arena = a};
-    emit(p, "step", &c, &h);
+    gcut_text c = {.arena = a}, h = {.arena = a};
+    gcut_c_source out = {.text.arena = a};
+    out.parts = emit(p, "step", &c, &h);
     const char *at = strstr(c.at, include);
     GCUT_ASSERT(at != NULL);
-    gcut_text_addn(&out, h.at, h.n);
-    gcut_text_addn(&out, c.at, (size_t)(at - c.at));
+    gcut_text_addn(&out.text, h.at, h.n);
+    gcut_text_addn(&out.text, c.at, (size_t)(at - c.at));
     if (p->opt.line) { /* which are numbered as those of step.c */
         unsigned line = 2;
         for (const char *s = c.at; s < at; s++) line += *s == '\n';
-        gcut_text_add(&out, "#line %u \"step.c\"\n", line);
+        gcut_text_add(&out.text, "#line %u \"step.c\"\n", line);
     }
-    gcut_text_addn(&out, at + strlen(include), c.n - (size_t)(at - c.at) - strlen(include));
+    gcut_text_addn(&out.text, at + strlen(include), c.n - (size_t)(at - c.at) - strlen(include));
     return out;
 }
 
@@ -106,21 +107,24 @@ static void begin_line(command_line *l)
     add_words(l, "-std=c17 -fPIC -fvisibility=hidden -pthread -w");
 }
 
-static void compile_line(command_line *l, const char *object)
+/* part: of a unit in several parts; ONE_PART = all of it. */
+#define ONE_PART UINT32_MAX
+static void compile_line(command_line *l, uint32_t part, const char *object)
 {
     begin_line(l);
     add(l, "-pipe");
     add(l, gcut_printf(l->arena, "-I%s", gcut_install_paths_find(l->arena).include_dir));
+    if (part != ONE_PART) add(l, gcut_printf(l->arena, "-DGCUT_RT_PART=%u", part));
     add_words(l, "-x c -c - -o");
     add(l, object);
 }
 
-static void link_line(command_line *l, const char *object, const char *shared)
+static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared)
 {
     begin_line(l);
     add_words(l, "-shared -o");
     add(l, shared);
-    add(l, object);
+    for (uint32_t i = 0; i < n; i++) add(l, object[i]);
     gcut_install_paths at = gcut_install_paths_find(l->arena);
     add(l, at.rt_library);
     add(l, at.blis_library);
@@ -134,9 +138,12 @@ typedef struct build {
     gcut_arena *arena;
     const char *folder; /* where results go; NULL = into the nameless files themselves */
     const char *kept;   /* base of the files that stay, NULL = none do */
-    int source, object, shared, log;
-    gcut_ending ending; /* of the command that failed … */
+    uint32_t parts;
+    int source, object[GCUT_MOST_PARTS], log[GCUT_MOST_PARTS]; /* by part */
+    int shared;
+    gcut_ending ending; /* of the command that failed, … */
     const char *command;
+    int said; /* … and its messages */
 } build;
 
 static const char *result(const build *b, int fd, const char *name)
@@ -144,37 +151,60 @@ static const char *result(const build *b, int fd, const char *name)
     return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_nameless_path(b->arena, fd);
 }
 
-static bool run(build *b, command_line *l)
+/* At once; the first that failed is the one that is reported. */
+static bool run(build *b, command_line *l, uint32_t n)
 {
-    const int kept[] = {b->object, b->shared};
-    gcut_nameless_write(b->env, b->log, NULL, 0);
-    if (lseek(b->source, 0, SEEK_SET) != 0) gcut_throw(b->env, GCUT_EIO);
-    b->command = gcut_command_text(b->arena, l->argv);
-    gcut_env_log(b->env, "%s", b->command);
-    b->ending = gcut_command_run(
-        b->env, &(gcut_command){.argv = l->argv, .in = b->source, .log = b->log, .kept = kept, .nkept = 2});
-    return gcut_ended_well(b->ending);
+    gcut_command command[GCUT_MOST_PARTS] = {0};
+    gcut_ending ending[GCUT_MOST_PARTS];
+    int kept[GCUT_MOST_PARTS + 1];
+    memcpy(kept, b->object, b->parts * sizeof *kept);
+    kept[b->parts] = b->shared;
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_nameless_write(b->env, b->log[i], NULL, 0);
+        gcut_env_log(b->env, "%s", gcut_command_text(b->arena, l[i].argv));
+        command[i] = (gcut_command){.argv = l[i].argv,
+                                    .in = gcut_nameless_path(b->arena, b->source),
+                                    .log = b->log[i],
+                                    .kept = kept,
+                                    .nkept = b->parts + 1};
+    }
+    gcut_commands_run(b->env, command, n, ending);
+    for (uint32_t i = 0; i < n; i++) {
+        if (gcut_ended_well(ending[i])) continue;
+        b->ending = ending[i];
+        b->command = gcut_command_text(b->arena, l[i].argv);
+        b->said = b->log[i];
+        return false;
+    }
+    return true;
 }
+
+#define OBJECT "step.%u.o" /* of a part, in a folder */
 
 static bool attempt(build *b)
 {
-    const char *object = result(b, b->object, "step.o"), *shared = result(b, b->shared, "step.so");
-    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
-    compile_line(&compile, object);
-    link_line(&link, object, shared);
-    return run(b, &compile) && run(b, &link);
+    const char *object[GCUT_MOST_PARTS], *shared = result(b, b->shared, "step.so");
+    command_line compile[GCUT_MOST_PARTS], link = {.arena = b->arena};
+    for (uint32_t i = 0; i < b->parts; i++) {
+        object[i] = result(b, b->object[i], gcut_printf(b->arena, OBJECT, i));
+        compile[i] = (command_line){.arena = b->arena};
+        compile_line(&compile[i], b->parts > 1 ? i : ONE_PART, object[i]);
+    }
+    link_line(&link, object, b->parts, shared);
+    return run(b, compile, b->parts) && run(b, &link, 1);
 }
 
 /* ---- results in a folder ---- */
 
 static void remove_folder(void *path)
 {
-    static const char *const files[] = {"step.o", "step.so"};
     char name[4200];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(name, sizeof name, "%s/%s", (const char *)path, files[i]);
+    for (uint32_t i = 0; i < GCUT_MOST_PARTS; i++) {
+        snprintf(name, sizeof name, "%s/" OBJECT, (const char *)path, i);
         unlink(name);
     }
+    snprintf(name, sizeof name, "%s/step.so", (const char *)path);
+    unlink(name);
     rmdir(path);
 }
 
@@ -211,7 +241,7 @@ static _Noreturn void complain(build *b)
         gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
                   "cannot run '%s': %s", cc, strerror(b->ending.error ? b->ending.error : ENOENT));
     size_t n = 0;
-    const char *log = gcut_nameless_read(a, b->log, LOG_BYTES, &n);
+    const char *log = gcut_nameless_read(a, b->said, LOG_BYTES, &n);
     while (n && log[n - 1] == '\n') n--;
     gcut_text hint = {.arena = a};
     gcut_text_add(&hint, "the command was\n%s\n", b->command);
@@ -238,8 +268,8 @@ static const char *object_key(const build *b, gcut_cache *c, const gcut_text *so
     gcut_hash h;
     gcut_hash_begin(&h);
     gcut_hash_field(&h, source->at, source->n);
-    compile_line(&compile, "");
-    link_line(&link, "", "");
+    compile_line(&compile, ONE_PART, ""); /* the source says which parts there are */
+    link_line(&link, NULL, 0, "");
     for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(&h, compile.argv[i]);
     for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(&h, link.argv[i]);
     for (size_t i = 0; i < sizeof read_by_cc / sizeof *read_by_cc; i++)
@@ -300,12 +330,16 @@ static void copy_object(const build *b, const char *path)
     gcut_file_write(b->env, path, data, n);
 }
 
-gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_text *source)
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *from)
 {
-    build b = {.env = env, .arena = gcut_arena_new(env, a), .shared = gcut_nameless_new(a, "gradcut-step")};
+    const gcut_text *source = &from->text;
+    build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts};
+    b.shared = gcut_nameless_new(a, "gradcut-step");
     b.source = gcut_nameless_new(b.arena, "gradcut-source");
-    b.object = gcut_nameless_new(b.arena, "gradcut-object");
-    b.log = gcut_nameless_new(b.arena, "gradcut-messages");
+    for (uint32_t i = 0; i < b.parts; i++) {
+        b.object[i] = gcut_nameless_new(b.arena, "gradcut-object");
+        b.log[i] = gcut_nameless_new(b.arena, "gradcut-messages");
+    }
     gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
     const char *kept = getenv("GRADCUT_KEEP");
     const char *key = cache || kept ? object_key(&b, cache, source) : NULL;
@@ -331,7 +365,7 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
 void gcut_build_shared(const gcut_pipeline *p, const char *so)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    gcut_text source = gcut_step_source(p, a);
+    gcut_c_source source = gcut_step_source(p, a);
     gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source);
     size_t n;
     const char *data = gcut_nameless_read(a, o.fd, MOST_BYTES, &n);

@@ -7,8 +7,14 @@
 
 #include "driver/pipeline.h"
 
-/* step.h and step.c of a program as one translation unit.  Memory from `a`. */
-gcut_text gcut_step_source(const gcut_pipeline *p, gcut_arena *a);
+/* step.h and step.c of a program as one translation unit, and how many parts it can be compiled in. */
+typedef struct gcut_c_source {
+    gcut_text text;
+    uint32_t parts; /* 1 to GCUT_MOST_PARTS */
+} gcut_c_source;
+
+/* Memory from `a`. */
+gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a);
 
 /* A shared object, and the path to load it by: that of the nameless file, or of its copy that GRADCUT_KEEP
  * keeps. */
@@ -19,6 +25,6 @@ typedef struct gcut_object {
 
 /* Of that source, closed with `a`.  `name` is the function's: what is kept is called by it.  Throws GCUT_EIO;
  * GCUT_ETOOL with the command that failed, and its messages. */
-gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_text *source);
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *source);
 
 #endif

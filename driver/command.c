@@ -36,29 +36,46 @@ static void reset_signals(posix_spawnattr_t *at)
     posix_spawnattr_setflags(at, POSIX_SPAWN_SETSIGDEF);
 }
 
-gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c)
+typedef struct spawning {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+} spawning;
+
+static void prepare(gcut_arena *a, const gcut_command *c, spawning *s)
+{
+    if (posix_spawn_file_actions_init(&s->actions) != 0) gcut_throw(gcut_arena_env(a), GCUT_ENOMEM);
+    gcut_arena_defer(a, destroy_actions, &s->actions);
+    if (posix_spawnattr_init(&s->attributes) != 0) gcut_throw(gcut_arena_env(a), GCUT_ENOMEM);
+    gcut_arena_defer(a, destroy_attributes, &s->attributes);
+    reset_signals(&s->attributes);
+    posix_spawn_file_actions_addopen(&s->actions, 0, c->in ? c->in : "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&s->actions, c->log, 1);
+    posix_spawn_file_actions_adddup2(&s->actions, c->log, 2);
+    for (uint32_t i = 0; i < c->nkept; i++) /* onto itself: it stays open */
+        posix_spawn_file_actions_adddup2(&s->actions, c->kept[i], c->kept[i]);
+}
+
+/* Nothing is thrown from the first start on: every child is waited for. */
+void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_ending *end)
 {
     gcut_arena *a = gcut_arena_new(env, env->arena);
-    posix_spawn_file_actions_t *fa = gcut_alloc(a, sizeof *fa); /* outlive a throw, as their undoing does */
-    posix_spawnattr_t *at = gcut_alloc(a, sizeof *at);
-    gcut_ending end = {0};
-    pid_t pid;
-    if (posix_spawn_file_actions_init(fa) != 0) gcut_throw(env, GCUT_ENOMEM);
-    gcut_arena_defer(a, destroy_actions, fa);
-    if (posix_spawnattr_init(at) != 0) gcut_throw(env, GCUT_ENOMEM);
-    gcut_arena_defer(a, destroy_attributes, at);
-    reset_signals(at);
-    if (c->in >= 0)
-        posix_spawn_file_actions_adddup2(fa, c->in, 0);
-    else
-        posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(fa, c->log, 1);
-    posix_spawn_file_actions_adddup2(fa, c->log, 2);
-    for (uint32_t i = 0; i < c->nkept; i++) /* onto itself: it stays open */
-        posix_spawn_file_actions_adddup2(fa, c->kept[i], c->kept[i]);
-    end.error = posix_spawnp(&pid, c->argv[0], fa, at, c->argv, environ);
-    while (!end.error && waitpid(pid, &end.status, 0) < 0 && errno == EINTR) continue;
+    spawning *s = gcut_calloc(a, n + 1, sizeof *s);
+    pid_t *pid = gcut_calloc(a, n + 1, sizeof *pid);
+    for (uint32_t i = 0; i < n; i++) prepare(a, &c[i], &s[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        end[i] = (gcut_ending){0};
+        end[i].error =
+            posix_spawnp(&pid[i], c[i].argv[0], &s[i].actions, &s[i].attributes, c[i].argv, environ);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        while (!end[i].error && waitpid(pid[i], &end[i].status, 0) < 0 && errno == EINTR) continue;
     gcut_arena_free(a);
+}
+
+gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c)
+{
+    gcut_ending end;
+    gcut_commands_run(env, c, 1, &end);
     return end;
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct gcut_command {
     char *const *argv; /* argv[0] is looked for in PATH */
-    int in;            /* its standard input; -1 = /dev/null */
+    const char *in;    /* the path of its standard input; NULL = /dev/null */
     int log;           /* its standard output and error */
     const int *kept;   /* open in it under the same numbers */
     uint32_t nkept;
@@ -22,6 +22,8 @@ typedef struct gcut_ending {
 
 /* Starts it and waits.  Where the host program ignores SIGCHLD its status is not known and taken for 0. */
 gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c);
+/* Starts n of them, which run at once, and waits for all. */
+void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_ending *end);
 static inline bool gcut_ended_well(gcut_ending e)
 {
     return !e.error && !e.status;

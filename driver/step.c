@@ -72,7 +72,7 @@ gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
     gcut_step *s = gcut_step_begin(p, a);
     if (p->opt.backend != GCUT_BACKEND_COMPILED) return s;
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
-    gcut_text source = gcut_step_source(p, scratch);
+    gcut_c_source source = gcut_step_source(p, scratch);
     uint32_t n;
     const uint32_t *io = gcut_step_io(s, &n);
     gcut_step_load(s, &source, io, n);
@@ -110,7 +110,7 @@ const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n)
     return io;
 }
 
-void gcut_step_load(gcut_step *s, const gcut_text *source, const uint32_t *io, uint32_t nio)
+void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio)
 {
     s->io = io;
     s->nio = nio;

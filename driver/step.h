@@ -6,6 +6,7 @@
 #ifndef GCUT_DRIVER_STEP_H
 #define GCUT_DRIVER_STEP_H
 
+#include "driver/cc.h"
 #include "driver/pipeline.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/interp.h"
@@ -86,7 +87,7 @@ const gcut_stats *gcut_step_measure(gcut_step *s);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 /* Its values and, for the compiled backend, its C, compiled and loaded.  io is kept. */
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);
-void gcut_step_load(gcut_step *s, const gcut_text *source, const uint32_t *io, uint32_t nio);
+void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio);
 /* io of a pipeline with a program; memory of the step. */
 const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
 

@@ -3,7 +3,7 @@
  * Steps by way of the cache.  An entry has what a step needs of its pipeline: the joint graph, which says
  * what is bound and of which sizes, the emitted C, and which value each member of its io is.
  *
- *   u64 bytes of the joint graph's text, u64 bytes of C, u64 n, the two texts, n u32 of io
+ *   u64 bytes of the joint graph's text, u64 bytes of C, u64 parts of it, u64 n, the two texts, n u32 of io
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "graph/text.h"
 
 typedef struct head {
-    uint64_t joint, source, nio;
+    uint64_t joint, source, parts, nio;
 } head;
 
 /* ---- the key ---- */
@@ -95,14 +95,15 @@ static const char *hash_of(const char *source, size_t n, gcut_arena *a)
 
 /* ---- entries ---- */
 
-static void put(gcut_cache *c, const char *key, const gcut_step *s, const gcut_text *source, gcut_arena *a)
+static void put(gcut_cache *c, const char *key, const gcut_step *s, const gcut_c_source *source,
+                gcut_arena *a)
 {
     gcut_text joint = {.arena = a}, all = {.arena = a};
     gcut_print_graph(s->p->joint, &(gcut_print_options){0}, &joint);
-    const head h = {joint.n, source->n, s->nio};
+    const head h = {joint.n, source->text.n, source->parts, s->nio};
     gcut_text_addn(&all, (const char *)&h, sizeof h);
     gcut_text_addn(&all, joint.at, joint.n);
-    gcut_text_addn(&all, source->at, source->n);
+    gcut_text_addn(&all, source->text.at, source->text.n);
     gcut_text_addn(&all, (const char *)s->io, s->nio * sizeof *s->io);
     gcut_cache_put(c, GCUT_CACHE_STEP, key, all.at, all.n);
 }
@@ -126,13 +127,15 @@ static void get(void *arg)
     if (!at || n < sizeof h) return;
     memcpy(&h, at, sizeof h);
     if (n != sizeof h + h.joint + h.source + h.nio * sizeof(uint32_t)) return;
+    if (h.parts < 1 || h.parts > GCUT_MOST_PARTS) return;
     const char *joint = gcut_strndup(j->arena, at + sizeof h, h.joint), *source = at + sizeof h + h.joint;
     uint32_t *io = gcut_calloc(j->arena, h.nio + 1, sizeof *io);
     memcpy(io, source + h.source, h.nio * sizeof *io);
     gcut_step *s = gcut_step_begin(gcut_pipeline_restore(j->g, j->opt, j->arena, joint, h.joint), j->arena);
     for (uint64_t i = 0; i < h.nio; i++)
         if (io[i] >= s->nslots) return;
-    gcut_step_load(s, &(gcut_text){.at = (char *)(uintptr_t)source, .n = h.source}, io, (uint32_t)h.nio);
+    const gcut_c_source c = {{.at = (char *)(uintptr_t)source, .n = h.source}, (uint32_t)h.parts};
+    gcut_step_load(s, &c, io, (uint32_t)h.nio);
     s->source = hash_of(source, h.source, j->arena);
     j->step = s;
 }
@@ -153,7 +156,7 @@ static gcut_step *made(job *j)
 {
     gcut_arena *a = j->parent;
     gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_TO_KERNEL, a), a);
-    gcut_text source = gcut_step_source(s->p, j->scratch);
+    gcut_c_source source = gcut_step_source(s->p, j->scratch);
     uint32_t n;
     const uint32_t *io = gcut_step_io(s, &n);
     gcut_step_load(s, &source, io, n);
@@ -185,7 +188,7 @@ static void plan_again(gcut_step *s)
 {
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
     gcut_pipeline *p = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
-    gcut_text source = gcut_step_source(p, scratch);
+    const gcut_text source = gcut_step_source(p, scratch).text;
     bool same = !strcmp(hash_of(source.at, source.n, scratch), s->source);
     gcut_arena_free(scratch);
     if (!same) {

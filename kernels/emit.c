@@ -258,22 +258,10 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 
 /* ---- the whole ---- */
 
-/* The functions of launches by number; those that other functions call are not among them. */
-static void emit_functions(const gcut_emission *all, const char *name, gcut_text *c)
-{
-    gcut_text_add(c, "static void (*const %s_functions[])(const gcut_rt_args *args) = {\n", name);
-    for (uint32_t i = 0; i < all->functions.n; i++)
-        if (all->functions.at[i].launched)
-            gcut_text_add(c, "    %s_f%s,\n", name, all->functions.at[i].label);
-        else
-            gcut_text_add(c, "    NULL,\n");
-    gcut_text_add(c, "    NULL,\n};\n\n");
-}
-
 /* What kernels are given: the table of launches, the functions, the index checks. */
 static void emit_tables(const gcut_emission *all, const char *name, gcut_text *c)
 {
-    emit_functions(all, name, c);
+    gcut_emit_function_table(all, name, c);
     gcut_text_add(
         c,
         "/* Each row a launch: its function and number, its first index check, how many; how many "
@@ -299,19 +287,41 @@ static const char as_cxx[] = "#ifdef __cplusplus\n"
                              "#endif\n"
                              "#endif\n\n";
 
-void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
-                 gcut_text *c, gcut_text *h)
+/* All but the functions of kernels. */
+static void emit_rest(const gcut_program *p, const gcut_contents *contents, const char *name,
+                      const gcut_emission *all, const gcut_text *body, gcut_text *c)
+{
+    emit_tables(all, name, c);
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        if (!p->halves.at[k]->g) continue;
+        gcut_text_add(c, "static gcut_rt_status %s_half%u(gcut_rt_call *x)\n{\n    (void)x;\n", name, k);
+        gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
+        gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
+    }
+    gcut_emit_check(p, name, c);
+    emit_init(p, name, all, c);
+    emit_halves(p, name, c);
+    gcut_emit_values(p, contents, name, c);
+    emit_run(p, name, all, c);
+    emit_doors(p, name, c);
+}
+
+uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
+                     gcut_text *c, gcut_text *h)
 {
     gcut_module *m = p->module;
     const char *name = gcut_c_prefix(m->arena, file);
-    gcut_text body[2] = {{.arena = m->arena}, {.arena = m->arena}}, marked = {.arena = m->arena}, *out = c;
-    gcut_emission all = {.c.arena = m->arena, .code.arena = m->arena, .sites.arena = m->arena, .line = line};
+    gcut_text body[2] = {{.arena = m->arena}, {.arena = m->arena}}, rest = {.arena = m->arena};
+    gcut_text marked = {.arena = m->arena}, *out = c;
+    gcut_emission all = {.code.arena = m->arena, .sites.arena = m->arena, .line = line};
     if (line) c = &marked;
     gcut_number_places(p, &all);
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         gcut_emitter e = {.p = p, .prefix = name, .all = &all};
         if (p->halves.at[k]->g) gcut_emit_half(&e, p->halves.at[k], &body[k]);
     }
+    emit_rest(p, contents, name, &all, body, &rest);
+    const uint32_t parts = gcut_count_parts(&all, rest.n);
     emit_header(p, file, name, &all, h);
     gcut_text_add(
         c,
@@ -324,21 +334,12 @@ void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const cha
                   "#if GCUT_RT_ABI != %d\n#error \"this step is for version %d of gradcut_rt.h: compile the "
                   "model again\"\n#endif\n\n",
                   GCUT_RT_ABI, GCUT_RT_ABI);
-    gcut_text_addn(c, all.c.at ? all.c.at : "", all.c.n);
-    emit_tables(&all, name, c);
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        if (!p->halves.at[k]->g) continue;
-        gcut_text_add(c, "static gcut_rt_status %s_half%u(gcut_rt_call *x)\n{\n    (void)x;\n", name, k);
-        gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
-        gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
-    }
-    gcut_emit_check(p, name, c);
-    emit_init(p, name, &all, c);
-    emit_halves(p, name, c);
-    gcut_emit_values(p, contents, name, c);
-    emit_run(p, name, &all, c);
-    emit_doors(p, name, c);
+    gcut_emit_functions(&all, name, parts, rest.n, c);
+    gcut_text_add(c, "#if GCUT_RT_HAS_PART(0)\n\n");
+    gcut_text_addn(c, rest.at, rest.n);
+    gcut_text_add(c, "\n#endif /* of %u part%s */\n", parts, parts > 1 ? "s" : "");
     if (line) gcut_emit_lines(&all, file, &marked, out);
+    return parts;
 }
 
 void gcut_program_mark(const gcut_program *p)

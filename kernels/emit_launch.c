@@ -130,7 +130,6 @@ void gcut_emit_launch(gcut_emitter *e, uint32_t function, uint32_t checks, gcut_
         if (u->chain[k]) gcut_text_add(&row, ", %s", e->fill[k].args);
     if (epilogue) gcut_text_add(&row, ", %s", gcut_launch_args(epilogue));
     uint32_t words = count_words(row.at);
-    e->all->functions.at[function].launched = true;
     e->all->words += words;
     if (words > e->all->most) e->all->most = words;
     gcut_text_add(&e->all->code, "    %s, /* ", row.at);

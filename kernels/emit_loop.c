@@ -161,11 +161,11 @@ static void emit_body(gcut_loop *l)
     W(l, "}\n\n");
 }
 
-/* "static void NAME_f<number><suffix>(arguments) {" of a function with an argument `arg`. */
-static void begin_function(gcut_loop *l, const char *suffix, const char *arguments)
+/* "linkage void NAME_f<number><suffix>(arguments) {" of a function with an argument `arg`. */
+static void begin_function(gcut_loop *l, const char *linkage, const char *suffix, const char *arguments)
 {
-    W(l, "static void %s_f\1%s(%s)\n{\n    const gcut_rt_args *const args = (const gcut_rt_args *)arg;\n\4",
-      l->e->prefix, suffix, arguments);
+    W(l, "%s void %s_f\1%s(%s)\n{\n    const gcut_rt_args *const args = (const gcut_rt_args *)arg;\n\4",
+      linkage, l->e->prefix, suffix, arguments);
 }
 
 /* The function of the launch: it hands out the rows, unless the loop multiplies by 1. */
@@ -174,7 +174,9 @@ static void emit_launcher(gcut_loop *l)
     gcut_crew crew = gcut_loop_crew(l->h, l->unit);
     crew.tiled = false;
     gcut_ref factor = gcut_scaling_factor(l->h, l->unit);
-    W(l, "static void %s_f\1(const gcut_rt_args *args)\n{\n\4    const int nt = args->x->plan->threads;\n",
+    W(l,
+      "GCUT_RT_LOCAL void %s_f\1(const gcut_rt_args *args)\n{\n\4    const int nt = "
+      "args->x->plan->threads;\n",
       l->e->prefix);
     if (factor)
         W(l, "    if (*(const %s *)%s == 1) return; /* it is done */\n",
@@ -197,14 +199,15 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
     l.columns = tiled && gcut_takes_columns(e->h, e->unit);
     if (!l.columns) gcut_loop_find_streams(&l);
     if (l.u->blocked) {
-        begin_function(&l, "_part", "void *arg, int t, int nt");
+        begin_function(&l, "static", "_part", "void *arg, int t, int nt");
     } else {
-        begin_function(&l, "_rows", "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1");
+        begin_function(&l, tiled ? "GCUT_RT_LOCAL" : "static", "_rows",
+                       "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1");
         W(&l, l.columns ? "    (void)t;\n" : "    (void)t, (void)j0, (void)j1;\n");
     }
     emit_body(&l);
     if (!tiled) emit_launcher(&l);
-    *function = gcut_c_function(e);
+    *function = gcut_c_function(e, tiled ? GCUT_F_TILE : GCUT_F_KERNEL);
     return l;
 }
 
@@ -215,12 +218,12 @@ uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
     l.out = e->body;
     l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
     l.columns = l.fill = true;
-    begin_function(&l, "",
+    begin_function(&l, "GCUT_RT_LOCAL", "",
                    "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
                    "                   int64_t ld");
     W(&l, "    (void)t;\n");
     emit_body(&l);
-    return gcut_c_function(e);
+    return gcut_c_function(e, GCUT_F_FILL);
 }
 
 uint32_t gcut_loop_checks(const gcut_loop *l)

@@ -370,7 +370,7 @@ static const char *label_of(gcut_arena *a, uint32_t number, const gcut_graph *g,
     return label;
 }
 
-uint32_t gcut_c_function(gcut_emitter *e)
+uint32_t gcut_c_function(gcut_emitter *e, gcut_function_type type)
 {
     gcut_arena *a = e->p->module->arena;
     const gcut_unit *u = &e->h->units.at[e->unit];
@@ -381,15 +381,11 @@ uint32_t gcut_c_function(gcut_emitter *e)
         if (f->at[i].hash == hash && !strcmp(f->at[i].text, text)) return i;
     uint32_t number = f->n;
     const char *label = label_of(a, number, e->h->g, u);
-    *GCUT_PUSH(a, f) = (gcut_function){.text = text, .label = label, .hash = hash};
-    gcut_text *c = &e->all->c;
-    gcut_text_add(c, "/* f%s: of k%u and its like\n", label, e->number);
-    comment_nodes(e->h, u->nodes.at, u->nodes.n, c);
-    gcut_text_add(c, " */\n");
-    for (const char *s = text; *s; s++)
-        if (*s == 1)
-            gcut_text_add(c, "%s", label);
-        else
-            gcut_text_addn(c, s, 1);
+    gcut_text about = {.arena = a};
+    gcut_text_add(&about, "/* f%s: of k%u and its like\n", label, e->number);
+    comment_nodes(e->h, u->nodes.at, u->nodes.n, &about);
+    gcut_text_add(&about, " */\n");
+    *GCUT_PUSH(a, f) =
+        (gcut_function){.text = text, .label = label, .about = about.at, .hash = hash, .type = type};
     return number;
 }

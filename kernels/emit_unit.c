@@ -541,7 +541,7 @@ static gcut_locid loc_of(const unit *u)
 static void begin_function(const unit *u)
 {
     W(u,
-      "static void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
+      "GCUT_RT_LOCAL void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
       "    (void)nt;\n",
       u->e->prefix);
     if (u->e->all->line) name_buffers(u);
@@ -559,7 +559,7 @@ uint32_t gcut_emit_unit(gcut_emitter *e)
     begin_function(&u);
     kinds[u.u->kind].emit(&u);
     end_function(&u);
-    return gcut_c_function(e);
+    return gcut_c_function(e, GCUT_F_KERNEL);
 }
 
 uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
@@ -583,5 +583,5 @@ uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
           t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->rows), gcut_crew_c(u.m, &crew, gcut_c_size));
     }
     end_function(&u);
-    return gcut_c_function(e);
+    return gcut_c_function(e, GCUT_F_KERNEL);
 }

@@ -112,8 +112,10 @@ typedef struct gcut_contents {
  * gcut_program_bindings), that C identifier and `line` alone.  A plan with a profile has its launches timed
  * (gcut_rt_profile).  line: #line directives give what computes a value the source line of that value, and
  * every other line its number in NAME.c; variables are called by their values, so kernels of other values
- * share no function. */
-void gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
-                 gcut_text *c, gcut_text *h);
+ * share no function.  Returns how many parts NAME.c can be compiled in at once: with -DGCUT_RT_PART=0,
+ * 1, … */
+uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const char *file, bool line,
+                     gcut_text *c, gcut_text *h);
+#define GCUT_MOST_PARTS 8
 
 #endif

@@ -327,11 +327,18 @@ uint32_t gcut_place_copy(gcut_half *h, gcut_ref v, uint32_t to);
  * A number that a function takes stands in its text as \2<expression>\3, or \5<expression>\3 where it divides
  * what changes from row to row; \4 is where the function declares what it takes.  gcut_c_function replaces
  * them, numbers counted in order of appearance. */
+typedef enum gcut_function_type {
+    GCUT_F_KERNEL, /* gcut_rt_kernel_fn: of a launch */
+    GCUT_F_TILE,   /* gcut_rt_tile_fn, NAME_f<label>_rows: called by a product for its tiles */
+    GCUT_F_FILL    /* gcut_rt_fill_fn: called by a product for an operand */
+} gcut_function_type;
+
 typedef struct gcut_function {
     const char *text;  /* with \1 where the label goes */
     const char *label; /* "3_h2": its number and the last value that its first kernel makes */
+    const char *about; /* the comment in front of it */
     uint64_t hash;
-    bool launched; /* not only called by another one */
+    gcut_function_type type;
 } gcut_function;
 
 typedef GCUT_VEC(gcut_function) gcut_functions;
@@ -340,7 +347,6 @@ typedef GCUT_VEC(const char *) gcut_strings;
 /* What all kernels of a program are emitted into. */
 typedef struct gcut_emission {
     gcut_functions functions; /* emitted so far */
-    gcut_text c;              /* their C */
     gcut_text code;           /* the rows of NAME_code */
     gcut_text sites;          /* the rows of NAME_site, one for each index check */
     uint32_t words, nsites;   /* so many numbers, and rows, so far */
@@ -452,6 +458,15 @@ const char *gcut_c_line(const gcut_emitter *e, gcut_locid loc);
 /* NAME.c from its marked text: #line directives in the place of marks. */
 void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text *marked, gcut_text *c);
 
+/* emit_parts.c: the functions of kernels, in parts that are compiled at once. */
+/* How many parts, by the C alone, of which `rest` bytes are no kernels and belong to the first. */
+uint32_t gcut_count_parts(const gcut_emission *all, size_t rest);
+/* Declarations of all functions, and their definitions, part by part. */
+void gcut_emit_functions(const gcut_emission *all, const char *name, uint32_t parts, size_t rest,
+                         gcut_text *c);
+/* NAME_functions, which NAME_code counts by: the functions of launches, NULL for the others. */
+void gcut_emit_function_table(const gcut_emission *all, const char *name, gcut_text *c);
+
 /* emit_text.c: pieces of C. */
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
 const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool is int */
@@ -475,9 +490,9 @@ const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
 /* Where a buffer is when its unit runs: a `void *`, or a `char *` for a part of one. */
 const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer);
 /* Ends the function in e->body: numbers its variables from 0 in order of appearance, or with lines calls them
- * by their values, and emits it unless an equal one exists. Returns its number; \1 in the text stands for its
+ * by their values, and adds it unless an equal one exists. Returns its number; \1 in the text stands for its
  * label. */
-uint32_t gcut_c_function(gcut_emitter *e);
+uint32_t gcut_c_function(gcut_emitter *e, gcut_function_type type);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
 /* Gives every binding its member name of NAME_io. */

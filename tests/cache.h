@@ -29,7 +29,7 @@
 #include "api.h"
 #include "public.h"
 
-#define RUNS 2 /* of the compiler for one step: it compiles, it links */
+#define RUNS 3 /* of the compiler for one step: it compiles two parts, it links */
 
 static char folder[160]; /* of the cache */
 

@@ -229,7 +229,7 @@ static gcut_step *compile_and_run(gcut_ctx *ctx, const char *path, int from_cach
     gcut_graph *g = gcut_load(ctx, path, NULL);
     gcut_step *s = g ? gcut_compile(g, &o) : NULL;
     for (int i = 0; i < 2; i++) must_run(ctx, s);
-    if (runs() - before != (from_cache ? 0 : RUNS))
+    if (from_cache ? runs() != before : runs() - before < RUNS) /* one more for each part */
         fail_msg("%s: %d runs of the compiler", path, runs() - before);
     assert_int_equal(entries_of(".step") - steps, !from_cache);
     return s;

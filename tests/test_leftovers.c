@@ -62,7 +62,7 @@ static _Noreturn void child(ending how)
     setenv("GRADCUT_STEP_FLAGS", "-O0", 1);
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = ctx ? graph_from(ctx, LINE_FIT) : NULL;
-    gcut_step *s = g ? gcut_compile(g, &TEST_OPTIONS) : NULL;
+    gcut_step *s = g ? compile_as(g, GCUT_BACKEND_COMPILED, "sgd(lr=0.1)") : NULL;
     if (!s || gcut_run(s) != GCUT_OK) _exit(9);
     if (write(PIPE, "r", 1) != 1) _exit(8);
     switch (how) {
@@ -144,13 +144,13 @@ static void after_every_exit(void **state)
     }
 }
 
-/* At byte 1 it compiles, at byte 2 it links, at byte 3 it has run; the signal goes to the child alone, as
- * kill(1) sends it, or to the compilers too, as a terminal does. */
+/* At bytes 1 and 2 it compiles a part, at byte 3 it links, at byte 4 it has run; the signal goes to the child
+ * alone, as kill(1) sends it, or to the compilers too, as a terminal does. */
 static void after_every_signal(void **state)
 {
     (void)state;
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
-    for (int stage = 1; stage <= 3; stage++)
+    for (int stage = 1; stage <= 4; stage++)
         for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) {
             char what[64], byte;
             int from;

@@ -566,6 +566,9 @@ typedef struct gcut_rt_args {
     gcut_rt_fault *fault; /* its index checks */
 } gcut_rt_args;
 
+/* The function of a launch. */
+typedef void gcut_rt_kernel_fn(const gcut_rt_args *args);
+
 /* An index check: what is to be said of a bad index. */
 typedef struct gcut_rt_site {
     const char *what, *where;
@@ -575,7 +578,7 @@ typedef struct gcut_rt_site {
 /* A call of a step while it runs. */
 typedef struct gcut_rt_call {
     const gcut_rt_plan *plan;
-    void (*const *function)(const gcut_rt_args *args);
+    gcut_rt_kernel_fn *const *function;
     const gcut_rt_site *site;
     const int64_t *size; /* the values of GCUT_RT_SIZE(0), GCUT_RT_SIZE(1), … */
     void **at;           /* every buffer */
@@ -599,6 +602,20 @@ typedef struct gcut_rt_call {
 gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_t *end);
 /* Runs kernel(args, t, r0, r1, 0, 0) on parts of 0..rows, one for each of so many threads. */
 void gcut_rt_rows(gcut_rt_tile_fn *kernel, const gcut_rt_args *args, int64_t rows, int threads);
+
+/* NAME.c may be compiled in parts, at once: of P, which its last line has, P objects with -DGCUT_RT_PART=0 to
+ * P - 1 are together what it is as a whole.  Each is to be linked into the same program or shared object. */
+#ifndef GCUT_RT_PART
+#define GCUT_RT_HAS_PART(k) 1
+#define GCUT_RT_LOCAL static
+#else
+#define GCUT_RT_HAS_PART(k) (GCUT_RT_PART == (k))
+#ifdef __GNUC__
+#define GCUT_RT_LOCAL __attribute__((visibility("hidden")))
+#else
+#define GCUT_RT_LOCAL
+#endif
+#endif
 
 enum { GCUT_RT_FORWARD = 1, GCUT_RT_BACKWARD = 2, GCUT_RT_STEP = 3 };
 #ifdef __GNUC__
