@@ -12,7 +12,6 @@
 #include "driver/options.h"
 #include "driver/plan_info.h"
 #include "gradcut/gradcut_rt.h"
-#include "partition/report.h"
 #include "report/report.h"
 
 enum { POINTS = 12 };
@@ -90,9 +89,9 @@ static void choose_shown(job *j, uint32_t k)
 
 static size_t count_recomputed(const gcut_plan *plan)
 {
-    gcut_report_ctx r = {.plan = plan, .g = plan->joint};
+    const gcut_plan_info *p = gcut_plan_info_of(plan);
     size_t n = 0;
-    for (gcut_ref v = 1; v < r.g->values.n; v++) n += gcut_report_recomputed(&r, v);
+    for (size_t i = 0; i < p->n; i++) n += p->value[i]->decision == GCUT_PLAN_RECOMPUTED;
     return n;
 }
 

@@ -148,20 +148,19 @@ static const gcut_explained_other *other_of(const explaining *e)
 }
 
 /* The step's time; where none is predicted, that of saving and recomputing. */
-static gcut_explained_step step_of(const gcut_plan *p)
+static const gcut_explained_step *step_of(const explaining *e, const gcut_plan *p)
 {
     double ns = isnan(p->step_ns) ? p->cost_ns - p->options.lambda * (double)p->saved_bytes : p->step_ns;
-    return (gcut_explained_step){p->peak_bytes, p->saved_bytes, ns};
+    gcut_explained_step *out = gcut_calloc(e->keep, 1, sizeof *out);
+    *out = (gcut_explained_step){p->peak_bytes, p->saved_bytes, ns};
+    return out;
 }
 
 static void add_steps(const explaining *e, gcut_explanation *out)
 {
-    out->now = step_of(e->plan);
+    out->now = step_of(e, e->plan);
+    out->flipped = e->flipped ? step_of(e, e->flipped) : NULL;
     out->refused = e->refused;
-    if (!e->flipped) return;
-    gcut_explained_step *flipped = gcut_calloc(e->keep, 1, sizeof *flipped);
-    *flipped = step_of(e->flipped);
-    out->flipped = flipped;
 }
 
 static void describe(const explaining *e, gcut_explanation *out)

@@ -93,9 +93,9 @@ static void json_effect(const gcut_explanation *e, gcut_json *j)
     }
     gcut_json_object(j);
     gcut_json_key_int(j, "peak_bytes", x->peak_bytes);
-    gcut_json_key_int(j, "peak_change", x->peak_bytes - e->now.peak_bytes);
+    gcut_json_key_int(j, "peak_change", x->peak_bytes - e->now->peak_bytes);
     gcut_json_key_int(j, "saved_bytes", x->saved_bytes);
-    gcut_json_key_real(j, "time_change_ns", x->time_ns - e->now.time_ns);
+    gcut_json_key_real(j, "time_change_ns", x->time_ns - e->now->time_ns);
     gcut_json_end(j);
 }
 

@@ -106,9 +106,9 @@ static void effect(const gcut_explanation *e, gcut_text *out)
         gcut_text_add(out, "if %s: %s\n", to, e->refused ? e->refused : "not solved");
         return;
     }
-    double dt = x->time_ns - e->now.time_ns;
+    double dt = x->time_ns - e->now->time_ns;
     gcut_text_add(out, "if %s: peak %+lld bytes, to %s; time %s%s\n", to,
-                  (long long)(x->peak_bytes - e->now.peak_bytes), gcut_bytes_text(out->arena, x->peak_bytes),
+                  (long long)(x->peak_bytes - e->now->peak_bytes), gcut_bytes_text(out->arena, x->peak_bytes),
                   dt < 0 ? "-" : "+", gcut_time_text(out->arena, fabs(dt)));
 }
 

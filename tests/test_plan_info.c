@@ -212,7 +212,7 @@ static void check_explanation(gcut_graph *g, const gcut_plan_info *p, const gcut
     assert_int_equal(e->forced_by != NULL, v->forced);
     assert_int_equal(e->fixed != NULL, v->decision == GCUT_PLAN_ALIVE);
     assert_int_equal(e->copies, v->copies);
-    assert_int_equal(e->now.peak_bytes, p->peak_bytes);
+    assert_int_equal(e->now->peak_bytes, p->peak_bytes);
     assert_int_equal(e->saved_bytes, p->saved_bytes);
     if (v->decision != GCUT_PLAN_ALIVE) assert_int_equal(e->bytes, v->bytes);
     assert_int_equal(e->nreaders, v->nreaders);
@@ -246,7 +246,7 @@ static void check_explanation_json(gcut_graph *g, const char *name, const gcut_o
     if (e->other) assert_int_equal(json_array_size(json_object_get(other, "changes")), e->other->nchanges);
     if (e->flipped)
         assert_int_equal(json_integer_value(json_object_get(flipped, "peak_change")),
-                         e->flipped->peak_bytes - e->now.peak_bytes);
+                         e->flipped->peak_bytes - e->now->peak_bytes);
     size_t lines = 0;
     const char *readers = strstr(e->text, "read in the backward half by:\n");
     for (const char *s = readers; s && !strncmp(strchr(s, '\n') + 1, "  %", 3); s = strchr(s, '\n') + 1)

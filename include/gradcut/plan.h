@@ -3,9 +3,9 @@
  * Plans as data: what the functions on plans of gradcut.h hand out.  Whatever our own tables, JSON, CSV and
  * pictures say is made from these structures alone.
  *
- * They may grow at their end, so lists of them are lists of pointers; gcut_size, gcut_plan_reader,
- * gcut_plan_op and gcut_explained_step, which are listed or held by value, stay as they are.  Strings and
- * lists live as long as the structure that leads to them.
+ * They may grow at their end, so lists of them are lists of pointers; gcut_size, gcut_plan_reader and
+ * gcut_plan_op, which are listed by value, stay as they are in 1.x.  Strings and lists live as long as the
+ * structure that leads to them.
  */
 #ifndef GRADCUT_PLAN_H
 #define GRADCUT_PLAN_H
@@ -55,7 +55,8 @@ typedef struct gcut_plan_value {
     double save_ns;      /* what saving it was priced at; INFINITY: it cannot be saved */
     double recompute_ns; /* what computing it again was priced at; INFINITY: it cannot be */
     bool flips_saved;    /* the minimum cut saves it at prices below the first flip */
-    const double *flips; /* prices of a saved byte, rising, in ns, at which its decision there changes */
+    const double *flips; /* prices of a saved byte, rising, in ns, at which its decision there changes: from
+                            the plan's own price on, or from 0 where no price chose the plan */
     size_t nflips;
     const char *instead_op; /* of a saved one that nothing forced: were it recomputed and all else as it is,
                                the slowest op of what would run again; NULL: not of this one */
@@ -81,7 +82,7 @@ typedef struct gcut_plan_loop {
 /* A line of a plan file: the decision about one value, for whoever replays it. */
 typedef struct gcut_replay_line {
     const char *name, *op;
-    const char *type;            /* in symbols; "" in a comparison of plan files, which may lack it */
+    const char *type;            /* in symbols, as the text IR has it: "f32[N, 256]" */
     gcut_plan_decision decision; /* GCUT_PLAN_SAVED or GCUT_PLAN_RECOMPUTED */
     const char *storage;         /* of a saved one, as above; else NULL */
     bool forced;
@@ -114,16 +115,17 @@ typedef struct gcut_plan_info {
     double step_ns;                  /* predicted; NAN: not known */
     double recompute_ns, cost_ns;    /* of the recomputed values; of saving and recomputing */
     double lower_bound_ns;           /* of cost_ns, for any plan; NAN: none is proved */
-    const char *graph_hash, *nodes_hash, *lists_hash; /* of the plan file: what it was made for */
-    const gcut_plan_value *const
-        *value; /* saved ones, largest first; recomputed; alive: each in the graph's order */
+    const char *graph_hash, *nodes_hash; /* of the plan file: the graph that it was made for */
+    const char *lists_hash;              /* of what is saved and recomputed: tells edits of those lists */
+    /* Saved ones, largest first; recomputed ones; alive ones: else in the graph's order. */
+    const gcut_plan_value *const *value;
     size_t n;
     const gcut_plan_loop *const *loop;
     size_t nloops;
-    const gcut_replay_part *const
-        *part; /* the whole graph's; those of iterations, as the plan file has them */
+    const gcut_replay_part *const *part; /* the whole graph's, then those of iterations of loops */
     size_t nparts;
 } gcut_plan_info;
+
 /* The sizes of one symbol around the plan's own, the others as they are, at which no plan is cheaper. */
 typedef struct gcut_valid_range {
     const char *symbol;
@@ -140,6 +142,7 @@ typedef struct gcut_plan_validity {
     const gcut_valid_range *const *range; /* where best: one for each symbol */
     size_t n;
 } gcut_plan_validity;
+
 /* ---- one decision explained ---- */
 
 /* A value that the backward graph computes from the explained one. */
@@ -194,22 +197,23 @@ typedef struct gcut_explanation {
     bool flips_saved;            /* as of gcut_plan_value, from a price of 0 on */
     const double *flips;
     size_t nflips;
-    double save_ns, recompute_ns; /* prices; INFINITY: not possible */
-    double arc_ns;                /* of its arc in the cut: of being saved, or of being recomputed */
-    bool minimum;                 /* the plan is a minimum cut, and `other` one under a constraint */
-    double cost_ns;               /* of the plan; of all recomputed values in it; its saved bytes */
-    double all_recompute_ns;
-    int64_t saved_bytes;
+    double save_ns, recompute_ns;          /* prices; INFINITY: not possible */
+    double arc_ns;                         /* of its arc in the cut: of being saved, or of being recomputed */
+    bool minimum;                          /* the plan is a minimum cut, and `other` one under a constraint */
+    double cost_ns;                        /* of the plan */
+    double all_recompute_ns;               /* of all values that it recomputes */
+    int64_t saved_bytes;                   /* of all values that it saves */
     const gcut_explained_other *other;     /* NULL: fixed */
     const gcut_explained_op *const *chain; /* what runs to compute it again, in its order */
     double chain_ns;
     const gcut_explained_reader *const *reader;
     size_t nchain, nreaders;
-    gcut_explained_step now;            /* the training step as it is planned */
+    const gcut_explained_step *now;     /* the training step as it is planned */
     const gcut_explained_step *flipped; /* NULL: fixed, or refused */
     const char *refused;                /* why there is none, a sentence; NULL */
     const char *text, *json;            /* all of it */
 } gcut_explanation;
+
 /* ---- two plan files compared ---- */
 
 /* One of two plan files that are compared. */
@@ -237,6 +241,7 @@ typedef struct gcut_plan_diff {
     size_t n;
     const char *text, *json;
 } gcut_plan_diff;
+
 /* ---- a frontier ---- */
 
 /* One plan of a frontier. */
