@@ -19,7 +19,7 @@ typedef GCUT_VEC(const gcut_replay_part *) parts;
 typedef struct looking {
     const gcut_plan *plan;
     gcut_arena *a, *scratch; /* the plan's; for as long as it takes */
-    gcut_report_ctx r;
+    gcut_query r;
     gcut_refs saved, recomputed;
     values all;
     loops loops;
@@ -45,11 +45,11 @@ gcut_plan_decision gcut_decision_of(gcut_fate fate)
 
 static void add_readers(const looking *j, gcut_ref v, gcut_plan_value *out)
 {
-    gcut_refs who = gcut_report_readers(&j->r, v);
+    gcut_refs who = gcut_query_readers(&j->r, v);
     gcut_plan_reader *at = gcut_calloc(j->a, who.n + 1, sizeof *at);
     for (uint32_t i = 0; i < who.n; i++)
         at[i] = (gcut_plan_reader){name_of(j, who.at[i]), gcut_maker_name(j->r.g, who.at[i]),
-                                   gcut_report_recomputed(&j->r, who.at[i])};
+                                   gcut_query_recomputed(&j->r, who.at[i])};
     out->readers = at;
     out->nreaders = who.n;
 }
@@ -58,7 +58,7 @@ static void add_instead(const looking *j, gcut_ref v, gcut_plan_value *out)
 {
     const gcut_plan_options *o = &j->plan->options;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(j->a), j->scratch);
-    gcut_instead i = gcut_report_instead(&j->r, v, scratch);
+    gcut_query_chain i = gcut_query_instead(&j->r, v, scratch);
     gcut_arena_free(scratch);
     out->instead_op = gcut_op_get((gcut_op)i.slowest->op)->name;
     out->instead_flops = gcut_node_flops(j->r.g, i.slowest, o->at, o->nat);
@@ -75,10 +75,10 @@ static void add(looking *j, gcut_ref v)
     gcut_plan_value *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_plan_value){
         .name = name_of(j, v),
-        .type = gcut_report_type(&j->r, v, false),
+        .type = gcut_query_type(&j->r, v, false),
         .op = gcut_maker_name(g, v),
-        .type_formula = gcut_report_type(&j->r, v, true),
-        .where = gcut_report_at(&j->r, v),
+        .type_formula = gcut_query_type(&j->r, v, true),
+        .where = gcut_query_at(&j->r, v),
         .decision = decision,
         .result = decision == GCUT_PLAN_ALIVE && gcut_def(g, v),
         .storage = gcut_form_name(d->form),
@@ -86,7 +86,7 @@ static void add(looking *j, gcut_ref v)
         .forced = d->forced,
         .copies = decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
         .bytes = saved ? d->bytes : j->r.p->price[v].bytes,
-        .bytes_formula = gcut_report_sym(&j->r, gcut_form_bytes(g->module, gcut_type_of(g, v), d->form)),
+        .bytes_formula = gcut_query_sym(&j->r, gcut_form_bytes(g->module, gcut_type_of(g, v), d->form)),
         .plain_bytes = j->r.p->price[v].bytes,
         .save_ns = d->save_ns,
         .recompute_ns = d->recompute_ns,
@@ -101,15 +101,15 @@ static void add(looking *j, gcut_ref v)
 static bool is_alive(const looking *j, gcut_ref v)
 {
     if (j->plan->value[v].fate != GCUT_F_FREE || gcut_value_is(j->r.g, v, GCUT_CLASS_CONSTANT)) return false;
-    return j->r.p->facts->read[v] || gcut_report_readers(&j->r, v).n;
+    return j->r.p->facts->read[v] || gcut_query_readers(&j->r, v).n;
 }
 
 static void add_values(looking *j)
 {
-    j->saved = gcut_report_saved(&j->r);
+    j->saved = gcut_query_saved(&j->r);
     for (uint32_t i = 0; i < j->saved.n; i++) add(j, j->saved.at[i]);
     for (gcut_ref v = 1; v < j->r.g->values.n; v++) {
-        if (!gcut_report_recomputed(&j->r, v)) continue;
+        if (!gcut_query_recomputed(&j->r, v)) continue;
         *GCUT_PUSH(j->a, &j->recomputed) = v;
         add(j, v);
     }
@@ -119,14 +119,14 @@ static void add_values(looking *j)
 
 /* ---- loops ---- */
 
-static void add_loop(looking *j, const gcut_report_loop *l)
+static void add_loop(looking *j, const gcut_query_loop *l)
 {
     const gcut_plan_options *o = &j->plan->options;
     const char **saved = gcut_calloc(j->a, l->saved.n + 1, sizeof *saved);
     gcut_plan_op *recomputed = gcut_calloc(j->a, l->body->nodes.n + 1, sizeof *recomputed);
     gcut_plan_loop *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_plan_loop){.name = name_of(j, l->loop),
-                            .where = gcut_report_at(&j->r, l->loop),
+                            .where = gcut_query_at(&j->r, l->loop),
                             .saved = saved,
                             .recomputed = recomputed,
                             .nsaved = l->saved.n};
@@ -186,7 +186,7 @@ static const gcut_size *sizes_of(const looking *j)
     const gcut_plan_options *o = &j->plan->options;
     gcut_size *at = gcut_calloc(j->a, (size_t)o->nat + 1, sizeof *at);
     for (uint32_t i = 0; i < o->nat; i++)
-        at[i] = (gcut_size){gcut_report_sym(&j->r, o->at[i].sym), o->at[i].value};
+        at[i] = (gcut_size){gcut_query_sym(&j->r, o->at[i].sym), o->at[i].value};
     return at;
 }
 
@@ -206,7 +206,7 @@ static gcut_plan_info info_of(const looking *j)
         .saved_bytes = p->saved_bytes,
         .peak_bytes = p->peak_bytes,
         .saved_bytes_formula =
-            gcut_dim_known(p->saved_bytes_sym) ? NULL : gcut_report_sym(&j->r, p->saved_bytes_sym),
+            gcut_dim_known(p->saved_bytes_sym) ? NULL : gcut_query_sym(&j->r, p->saved_bytes_sym),
         .step_ns = p->step_ns,
         .recompute_ns = p->recompute_ns,
         .cost_ns = p->cost_ns,
@@ -233,10 +233,10 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     if (plan->info) return plan->info;
     gcut_arena *a = plan->joint->module->arena;
     looking j = {.plan = plan, .a = a, .scratch = gcut_arena_new(gcut_arena_env(a), a)};
-    j.r = gcut_report_open(plan, j.scratch);
+    j.r = gcut_query_open(plan, j.scratch);
     j.r.arena = a;
     add_values(&j);
-    gcut_report_loops found = gcut_report_loops_of(&j.r);
+    gcut_query_loops found = gcut_query_loops_of(&j.r);
     for (uint32_t i = 0; i < found.n; i++) add_loop(&j, &found.at[i]);
     add_parts(&j);
     gcut_plan_info *out = gcut_calloc(a, 1, sizeof *out);
@@ -257,9 +257,9 @@ const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
     for (uint32_t i = 0; i < h.ranges.n; i++) {
         const gcut_range *x = &h.ranges.at[i];
         gcut_valid_range *one = gcut_calloc(a, 1, sizeof *one);
-        gcut_report_ctx r = {.g = plan->joint, .arena = a};
+        gcut_query r = {.g = plan->joint, .arena = a};
         *one = (gcut_valid_range){
-            gcut_report_sym(&r, x->sym), x->lo, x->hi, x->lo_exact, x->hi_exact, x->unbounded};
+            gcut_query_sym(&r, x->sym), x->lo, x->hi, x->lo_exact, x->hi_exact, x->unbounded};
         at[i] = one;
     }
     *out = (gcut_plan_validity){.skipped = h.skipped,

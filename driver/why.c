@@ -103,7 +103,7 @@ static void add_readers(const explaining *e, gcut_explanation *out)
                                        .rule_of = name_of(e, x->rule_of),
                                        .rule_op = x->rule_of ? gcut_maker_name(w->r.g, x->rule_of) : NULL,
                                        .rule_where =
-                                           x->rule_of ? copy(e, gcut_report_at(&w->r, x->rule_of)) : NULL};
+                                           x->rule_of ? copy(e, gcut_query_at(&w->r, x->rule_of)) : NULL};
         at[i] = one;
     }
     out->reader = at;
@@ -173,9 +173,9 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .name = name_of(e, w->v),
                               .graph = copy(e, g->name),
                               .loop = copy(e, w->loop),
-                              .type = copy(e, gcut_report_type(&w->r, w->v, false)),
+                              .type = copy(e, gcut_query_type(&w->r, w->v, false)),
                               .op = gcut_maker_name(g, w->v),
-                              .where = copy(e, gcut_report_at(&w->r, w->v)),
+                              .where = copy(e, gcut_query_at(&w->r, w->v)),
                               .made = gcut_def(g, w->v) != NULL,
                               .decision = gcut_decision_of(d->fate),
                               .storage = d->fate == GCUT_F_SAVED ? gcut_form_name(d->form) : NULL,

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "partition/form.h"
-#include "partition/report.h"
 
 typedef struct following {
     gcut_problem *p;

@@ -12,7 +12,6 @@
 #include "partition/form.h"
 #include "partition/plan_lists.h"
 #include "partition/policy.h"
-#include "partition/report.h"
 
 #define FILE_LIMIT ((size_t)256 << 20)
 

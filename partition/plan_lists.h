@@ -7,7 +7,7 @@
 
 #include "base/json_read.h"
 #include "partition/plan_file.h"
-#include "partition/report.h"
+#include "partition/query.h"
 
 /* Over the names in both lists, and which of the saved values are forced. */
 const char *gcut_plan_lists_hash(const gcut_graph *g, const gcut_refs *saved, const gcut_refs *recomputed,

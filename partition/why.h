@@ -5,7 +5,7 @@
 #ifndef GCUT_PARTITION_WHY_H
 #define GCUT_PARTITION_WHY_H
 
-#include "partition/report.h"
+#include "partition/query.h"
 
 /* A value that the backward half makes from v or a view of it. */
 typedef struct gcut_why_reader {
@@ -15,7 +15,7 @@ typedef struct gcut_why_reader {
 } gcut_why_reader;
 
 typedef struct gcut_why {
-    gcut_report_ctx r; /* flips from 0 on */
+    gcut_query r;      /* flips from 0 on */
     gcut_ref asked, v; /* v: the value whose storage `asked` is */
     const char *loop;  /* the loop whose step the plan is for; NULL = the whole graph's plan */
     GCUT_VEC(gcut_why_reader) readers;

@@ -2,52 +2,52 @@
  *
  * What is asked of a plan: who reads what, what is saved, recomputed and kept by loops.
  */
-#ifndef GCUT_PARTITION_REPORT_H
-#define GCUT_PARTITION_REPORT_H
+#ifndef GCUT_PARTITION_QUERY_H
+#define GCUT_PARTITION_QUERY_H
 
 #include "partition/frontier.h"
 
-typedef struct gcut_report_ctx {
+typedef struct gcut_query {
     const gcut_plan *plan;
     const gcut_graph *g;
     gcut_arena *arena;
     gcut_problem *p;
     gcut_cut_frontier *frontier;
     gcut_flips *flips; /* by value, from the plan's lambda on */
-} gcut_report_ctx;
+} gcut_query;
 
 typedef GCUT_VEC(gcut_ref) gcut_refs;
 
 /* Solves for the flip prices; memory, also of every text below, from `arena`. */
-gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena);
+gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena);
 
-const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d);
+const char *gcut_query_sym(const gcut_query *r, gcut_dim d);
 /* f32[32,256], or f32[N,256] */
-const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v, bool symbolic);
-const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v); /* mlp.c:41 fc1 */
+const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic);
+const char *gcut_query_at(const gcut_query *r, gcut_ref v); /* mlp.c:41 fc1 */
 
 /* What the backward half makes directly from v or from a view of v, in graph order. */
-gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v);
+gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v);
 /* What each step of a loop keeps for its backward loop. */
-typedef struct gcut_report_loop {
+typedef struct gcut_query_loop {
     gcut_ref loop;          /* the first result of the forward scan */
     gcut_refs saved;        /* its stacks that the backward scan reads */
     gcut_dim bytes;         /* of one step */
     const gcut_graph *body; /* of the backward scan: what is marked #recomputed there */
-} gcut_report_loop;
-typedef GCUT_VEC(gcut_report_loop) gcut_report_loops;
-gcut_report_loops gcut_report_loops_of(const gcut_report_ctx *r);
+} gcut_query_loop;
+typedef GCUT_VEC(gcut_query_loop) gcut_query_loops;
+gcut_query_loops gcut_query_loops_of(const gcut_query *r);
 
 /* Saved values, largest first, then in graph order. */
-gcut_refs gcut_report_saved(const gcut_report_ctx *r);
+gcut_refs gcut_query_saved(const gcut_query *r);
 /* Computed by the forward half and again by the backward half; views are not listed. */
-bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v);
+bool gcut_query_recomputed(const gcut_query *r, gcut_ref v);
 
 /* What would have to run in the backward half if v were not saved and all else stayed. */
-typedef struct gcut_instead {
+typedef struct gcut_query_chain {
     const gcut_node *slowest;
     double ns; /* of all of it */
-} gcut_instead;
-gcut_instead gcut_report_instead(const gcut_report_ctx *r, gcut_ref v, gcut_arena *scratch);
+} gcut_query_chain;
+gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena *scratch);
 
 #endif

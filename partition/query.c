@@ -2,13 +2,13 @@
  *
  * What is asked of a plan.
  */
-#include "partition/report.h"
+#include "partition/query.h"
 
 #include <string.h>
 
-gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
+gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena)
 {
-    gcut_report_ctx r = {.plan = plan, .g = plan->joint, .arena = arena};
+    gcut_query r = {.plan = plan, .g = plan->joint, .arena = arena};
     r.p = gcut_problem_of(arena, plan);
     /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
      * from 0 on. */
@@ -21,7 +21,7 @@ gcut_report_ctx gcut_report_open(const gcut_plan *plan, gcut_arena *arena)
 
 /* ---- pieces of text ---- */
 
-const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d)
+const char *gcut_query_sym(const gcut_query *r, gcut_dim d)
 {
     gcut_text t = {.arena = r->arena};
     gcut_dim_print(r->g->module->dims, d, &t);
@@ -29,7 +29,7 @@ const char *gcut_report_sym(const gcut_report_ctx *r, gcut_dim d)
 }
 
 /* f32[32,256], or f32[N,256] */
-const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v, bool symbolic)
+const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic)
 {
     const gcut_type *t = gcut_type_of(r->g, v);
     const gcut_plan_options *o = &r->plan->options;
@@ -38,7 +38,7 @@ const char *gcut_report_type(const gcut_report_ctx *r, gcut_ref v, bool symbolic
     for (uint32_t i = 0; i < t->rank; i++) {
         int64_t n = 0;
         gcut_dim_eval(r->g->module->dims, t->dim[i], o->at, o->nat, &n);
-        gcut_text_add(&out, "%s%s", i ? "," : "", gcut_report_sym(r, symbolic ? t->dim[i] : n));
+        gcut_text_add(&out, "%s%s", i ? "," : "", gcut_query_sym(r, symbolic ? t->dim[i] : n));
     }
     gcut_text_add(&out, "]");
     return out.at;
@@ -51,7 +51,7 @@ static const char *tail_of(const char *path)
 }
 
 /* mlp.c:41 fc1, the last part of file and scope alone; "-" when unknown. */
-const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
+const char *gcut_query_at(const gcut_query *r, gcut_ref v)
 {
     const gcut_module *m = r->g->module;
     const gcut_node *n = gcut_def(r->g, v);
@@ -68,7 +68,7 @@ const char *gcut_report_at(const gcut_report_ctx *r, gcut_ref v)
 /* ---- who reads a value ---- */
 
 /* The node runs in the backward half of this plan. */
-static bool runs_backward(const gcut_report_ctx *r, const gcut_node *n)
+static bool runs_backward(const gcut_query *r, const gcut_node *n)
 {
     bool here = false;
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
@@ -78,14 +78,14 @@ static bool runs_backward(const gcut_report_ctx *r, const gcut_node *n)
     return here;
 }
 
-static bool is_view(const gcut_report_ctx *r, gcut_ref v)
+static bool is_view(const gcut_query *r, gcut_ref v)
 {
     return gcut_value_is(r->g, v, GCUT_CLASS_VIEW);
 }
 
 /* What the backward half reads v's storage with: the values it makes directly from v or from a view of v,
  * in graph order. Views are looked through unless they are results themselves. */
-gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v)
+gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v)
 {
     const gcut_graph *g = r->g;
     gcut_refs out = {0};
@@ -106,13 +106,13 @@ gcut_refs gcut_report_readers(const gcut_report_ctx *r, gcut_ref v)
 
 /* ---- what is saved, and what is not ---- */
 
-static bool saved(const gcut_report_ctx *r, gcut_ref v)
+static bool saved(const gcut_query *r, gcut_ref v)
 {
     return r->plan->value[v].fate == GCUT_F_SAVED;
 }
 
 /* Largest first, then in graph order (ids rise with it). */
-gcut_refs gcut_report_saved(const gcut_report_ctx *r)
+gcut_refs gcut_query_saved(const gcut_query *r)
 {
     gcut_refs out = {0};
     for (gcut_ref v = 1; v < r->g->values.n; v++) {
@@ -127,18 +127,18 @@ gcut_refs gcut_report_saved(const gcut_report_ctx *r)
     return out;
 }
 
-bool gcut_report_recomputed(const gcut_report_ctx *r, gcut_ref v)
+bool gcut_query_recomputed(const gcut_query *r, gcut_ref v)
 {
     return r->plan->value[v].fate == GCUT_F_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
            !is_view(r, v);
 }
 
-gcut_instead gcut_report_instead(const gcut_report_ctx *r, gcut_ref v, gcut_arena *scratch)
+gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena *scratch)
 {
     const gcut_graph *g = r->g;
     bool *need = gcut_calloc(scratch, g->values.n, 1);
     double slowest_ns = -1;
-    gcut_instead out = {0};
+    gcut_query_chain out = {0};
     need[v] = true;
     for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
@@ -156,11 +156,11 @@ gcut_instead gcut_report_instead(const gcut_report_ctx *r, gcut_ref v, gcut_aren
 
 /* ---- loops ---- */
 
-static gcut_report_loop loop_of(const gcut_report_ctx *r, gcut_ref first, const gcut_node *bwd)
+static gcut_query_loop loop_of(const gcut_query *r, gcut_ref first, const gcut_node *bwd)
 {
     gcut_module *m = r->g->module;
     const gcut_node *fwd = gcut_def(r->g, first);
-    gcut_report_loop out = {.loop = first, .body = gcut_region_at(r->g, bwd, 0)->body};
+    gcut_query_loop out = {.loop = first, .body = gcut_region_at(r->g, bwd, 0)->body};
     for (uint32_t k = gcut_node_carries(r->g, bwd); k < bwd->nargs - bwd->ncaptured; k++) {
         gcut_ref v = gcut_arg(r->g, bwd, k);
         if (v < fwd->res0 || v >= fwd->res0 + fwd->nres) continue;
@@ -173,9 +173,9 @@ static gcut_report_loop loop_of(const gcut_report_ctx *r, gcut_ref first, const 
     return out;
 }
 
-gcut_report_loops gcut_report_loops_of(const gcut_report_ctx *r)
+gcut_query_loops gcut_query_loops_of(const gcut_query *r)
 {
-    gcut_report_loops out = {0};
+    gcut_query_loops out = {0};
     for (uint32_t i = 0; i < r->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(r->g, i);
         const gcut_mark *mark = gcut_mark_find(&n->marks, "adjoint");
