@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "driver/budget.h"
 #include "driver/machine.h"
 #include "driver/options.h"
@@ -193,14 +194,9 @@ int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gc
     return n;
 }
 
-/* Fails with GCUT_EDIM where the sum of two numbers of bytes is none. */
 static int64_t sum(const gcut_pipeline *p, int64_t a, int64_t b)
 {
-    int64_t n;
-    if (__builtin_add_overflow(a, b, &n))
-        gcut_fail(p->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
-                  "the values of a step take more than 2^63 - 1 bytes together");
-    return n;
+    return gcut_bytes_add(p->env, p->module->file, "the values of a step", a, b);
 }
 
 int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat)

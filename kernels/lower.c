@@ -4,6 +4,7 @@
  */
 #include "kernels/lower.h"
 
+#include "base/bytes.h"
 #include "gradcut/gradcut_rt.h"
 
 static gcut_half *half_new(gcut_program *p, gcut_graph *g)
@@ -76,16 +77,21 @@ int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcu
     if (!gcut_dim_eval(p->module->dims, b->count, at, nat, &n))
         gcut_fail(p->module->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL,
                   "the size of %%%s cannot be computed at these dimensions", b->name);
-    n *= gcut_dtype_bytes(b->dtype);
+    gcut_env *env = p->module->env;
+    const char *file = p->module->file;
+    n = gcut_bytes_mul(env, file, b->name, n, gcut_dtype_bytes(b->dtype));
     if (b->product &&
         gcut_chain_packings(p->halves.at[b->half], b->product - 1, b->operand, at, nat, threads) > 0)
         n = 0;
     if (b->crew != GCUT_NONE) {
         gcut_crew crew = gcut_unit_crew(p->halves.at[b->half], b->crew);
-        n = gcut_rt_ceildiv(n, 64) * 64 * gcut_crew_at(p->module, &crew, at, nat, threads);
+        n = gcut_bytes_mul(env, file, b->name, gcut_bytes_lines(env, file, b->name, n),
+                           gcut_crew_at(p->module, &crew, at, nat, threads));
     }
     return n;
 }
+
+static const char buffers[] = "the memory of all kernels together";
 
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
@@ -93,10 +99,13 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
     gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
     int n = 0;
+    int64_t all = 0; /* no place in the arena is behind it */
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
         if (buf->kind != GCUT_P_ARENA) continue;
         int64_t bytes = gcut_buffer_bytes(p, buf, at, nat, threads);
+        all = gcut_bytes_add(p->module->env, p->module->file, buffers, all,
+                             gcut_bytes_lines(p->module->env, p->module->file, buffers, bytes));
         if (buf->saved) mem.saved_bytes += bytes;
         if (buf->birth < 0) continue;
         b[n].bytes = bytes;

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "graph/rewrite.h"
 
 typedef struct item { /* what one occurrence of a node made of one value */
@@ -277,10 +278,14 @@ static void find_kernels(sim *s)
 static int64_t residents(const sim *s)
 {
     const gcut_graph *g = s->g;
+    const char *file = g->module->file, *what = "the values of a step"; /* one may be many results */
+    gcut_env *env = g->module->env;
     int64_t sum = 0;
-    for (uint32_t i = 0; i < g->params.n; i++) sum += s->p->price[g->params.at[i].value].bytes;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        sum = gcut_bytes_add(env, file, what, sum, s->p->price[g->params.at[i].value].bytes);
     for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role != GCUT_ROLE_next) sum += s->p->price[g->results.at[i].value].bytes;
+        if (g->results.at[i].role != GCUT_ROLE_next)
+            sum = gcut_bytes_add(env, file, what, sum, s->p->price[g->results.at[i].value].bytes);
     return sum;
 }
 

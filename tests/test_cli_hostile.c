@@ -56,6 +56,25 @@ static void test_huge_sizes(void **state)
                     ARGV(ways[k][0], "huge.gcut", ways[k][1], "--at", sizes[i][0], "--at", sizes[i][1]));
 }
 
+/* Forward steps, which no plan prices: memory of kernels that has no size, alone or together. */
+static void test_huge_kernels(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"N=72057594037927936", "N=144115188075855872",
+                                        "N=576460752303423488"};
+    static const char *const ways[][2] = {{"show", "--stage=kernel"}, {"compile", "-ohuge"}};
+    write_text("wide.gcut",
+               "gcut 1\nfunc @f[N in 1..](param %w: f32[1, 8], param %u: f32[8, 8], input %x: f32[N, 1])"
+               " -> (out loss: f32[]) {\n"
+               "  %a = matmul(%x, %w) %b = matmul(%a, %u) %c = matmul(%b, %u) %d = matmul(%c, %u)\n"
+               "  %e = mul(%a, %b) %f = mul(%c, %d) %g = mul(%e, %f) %loss = sum(%g)\n"
+               "  return %loss\n}\n");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+            refused(4, "would take more than 2^63 - 1 bytes",
+                    ARGV(ways[k][0], "wide.gcut", ways[k][1], "--forward", "--at", sizes[i]));
+}
+
 /* ---- names of files ---- */
 
 /* They end up in messages, tables, JSON, C, SVG: nothing there ends a string or a comment, runs, or reaches a
@@ -160,11 +179,9 @@ static void test_long_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_size_of_no_parameter),
-        cmocka_unit_test(test_huge_sizes),
-        cmocka_unit_test(test_names_of_files),
-        cmocka_unit_test(test_bool_of_two),
-        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_size_of_no_parameter), cmocka_unit_test(test_huge_sizes),
+        cmocka_unit_test(test_huge_kernels),         cmocka_unit_test(test_names_of_files),
+        cmocka_unit_test(test_bool_of_two),          cmocka_unit_test(test_long_line),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
