@@ -6,7 +6,8 @@
  *
  * The command's own main runs in a child process, with gcut_ctx_new replaced by test_ctx_new
  * (tests/CMakeLists.txt). By default some requests of each command are refused, as many as take a few
- * seconds; GCUT_ALLOCATIONS=all refuses each of them, GCUT_ALLOCATIONS=K begins the sample at request K.
+ * seconds, and fewer of those that run the C compiler; GCUT_ALLOCATIONS=all refuses each of them,
+ * GCUT_ALLOCATIONS=K begins the sample at request K.
  */
 #define _GNU_SOURCE
 #include "cli.h"
@@ -86,8 +87,7 @@ static ran run_failing(const char *const *argv, long fail_at, long *calls)
 #define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"
 #define LOOPS GCUT_SOURCE_DIR "/tests/corpus/loops.gcut"
 
-/* What prints its results itself, and tells whether they arrived.  Those that compile a step are left out:
- * each run of the C compiler takes longer than all of these. */
+/* What prints its results itself, and tells whether they arrived. */
 static const char *const commands[][10] = {
     {"gradcut", "check", LOOPS},
     {"gradcut", "check", "two.gcut", "--json"},
@@ -107,9 +107,26 @@ static const char *const commands[][10] = {
     {"gradcut", "saved", SIX, "--json"},
 };
 
-/* `run` ends with how long it took. */
+/* Those that run the C compiler, each of which takes longer than many of the others: a few requests of each,
+ * from the middle of the first stretch on. */
+static const char *const compiling[][10] = {
+    {"gradcut", "run", "small.gcut", "--backend", "compiled"},
+    {"gradcut", "compile", "small.gcut", "-o", "step", "--shared"},
+    {"gradcut", "bench", "small.gcut", "--steps", "1"},
+    {"gradcut", "frontier", "small.gcut", "--measure", "--rounds", "1", "--points", "1"},
+};
+
+static size_t lines(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += *s == '\n';
+    return n;
+}
+
+/* `run` ends with how long it took; of what prints measured times throughout, the lines are counted. */
 static bool is_same(const char *const *argv, const char *x, const char *y)
 {
+    if (!strcmp(argv[1], "bench") || (argv[3] && !strcmp(argv[3], "--measure"))) return lines(x) == lines(y);
     const char *a = strcmp(argv[1], "run") ? NULL : strstr(x, "step"), *b = a ? strstr(y, "step") : NULL;
     return a && b ? a - x == b - y && !memcmp(x, y, (size_t)(a - x)) : !strcmp(x, y);
 }
@@ -132,21 +149,34 @@ static bool survives(const char *const *argv, long fail_at, const char *whole, c
     return reached;
 }
 
+/* About so many requests of the command are refused, in turn. */
+static void sample(const char *const *argv, long samples, bool from_middle)
+{
+    const char *asked = getenv("GCUT_ALLOCATIONS");
+    bool all = asked && !strcmp(asked, "all");
+    long calls;
+    ran whole = run_failing(argv, -1, &calls);
+    if (whole.code != 0) fail_msg("gradcut %s: %s", argv[1], whole.err);
+    assert_true(calls > 10);
+    long step = all ? 1 : calls / samples + 1, first = asked && !all ? strtol(asked, NULL, 10) : 0;
+    long k = (first + (from_middle ? step / 2 : 0)) % step;
+    for (; survives(argv, k, whole.out, whole.err); k += step) continue;
+    assert_true(k >= calls - step); /* up to the last request */
+    done(whole);
+}
+
 static void every_request_may_be_refused(void **state)
 {
     (void)state;
-    const char *asked = getenv("GCUT_ALLOCATIONS");
-    bool all = asked && !strcmp(asked, "all");
-    long first = asked && !all ? strtol(asked, NULL, 10) : 0, calls;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        ran whole = run_failing(commands[i], -1, &calls);
-        if (whole.code != 0) fail_msg("gradcut %s: %s", commands[i][1], whole.err);
-        assert_true(calls > 10);
-        long step = all ? 1 : calls / SAMPLES + 1, k = first % step;
-        for (; survives(commands[i], k, whole.out, whole.err); k += step) continue;
-        assert_true(k >= calls - step); /* up to the last request */
-        done(whole);
-    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) sample(commands[i], SAMPLES, false);
+}
+
+static void every_request_while_compiling(void **state)
+{
+    (void)state;
+    compile_quickly(true);
+    for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
+        sample(compiling[i], SAMPLES / 10, true);
 }
 
 static int prepare(void **state)
@@ -164,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_may_be_refused),
+        cmocka_unit_test(every_request_while_compiling),
     };
     return cmocka_run_group_tests(tests, prepare, finish);
 }
