@@ -63,7 +63,7 @@ gcut_graph *gcut_pass_again(gcut_graph *g, const char *name)
     gcut_ref *map = gcut_calloc(tmp, g->values.n, sizeof *map);
     dst->marks = g->marks;
     dst->loc = g->loc;
-    dst->fresh = g->fresh;
+    dst->copy_of = g;
     gcut_decls_copy(dst, g);
     copy_params(g, dst, map);
     gcut_rewrite_append(dst, g, map);

@@ -4,6 +4,7 @@
  * and may hold.
  */
 #include "driver/builder.h"
+#include "graph/names.h"
 #include "graph/text.h"
 
 /* ---- reading a value ---- */
@@ -38,12 +39,15 @@ static void do_name(void *arg)
     if (!gcut_def(g, v) && strcmp(g->values.at[v].name, c->name) != 0)
         usage(c, gcut_printf(a, "%%%s is a parameter of @%s, which has its name", g->values.at[v].name,
                              g->name));
-    for (const gcut_graph *around = g; around; around = around->outer) {
+    for (gcut_graph *around = g; around; around = around->outer) {
         gcut_ref other = gcut_graph_find(around, c->name);
-        if (other && (around != g || other != v))
+        bool own = around == g && other == v;
+        if (other && !own) gcut_name_claim(around, c->name);
+        if (gcut_graph_find(around, c->name) && !own)
             usage(c, gcut_printf(a, "there is already a value %%%s in @%s", c->name, around->name));
     }
     if (strcmp(g->values.at[v].name, c->name) != 0) gcut_value_rename(g, v, c->name);
+    g->values.at[v].made_up = false;
 }
 
 gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name)

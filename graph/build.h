@@ -13,7 +13,7 @@
 typedef struct gcut_build {
     gcut_graph *g;
     gcut_locid loc;
-    const char *name; /* base of new names; NULL = v1, v2, … */
+    const char *name; /* base of new names; NULL = made up */
     gcut_ref *more;   /* where the decomposition of a composite puts its results after the first */
 } gcut_build;
 

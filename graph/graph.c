@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/names.h"
 #include "graph/op.h"
 #include "graph/shape.h"
 
@@ -47,72 +48,13 @@ gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
     return g;
 }
 
-/* ---- names ---- */
-
-/* Names are interned, so a pointer is its own key; mixed because the low bits are alignment. */
-static uint32_t slot_of(const char *name, uint32_t cap)
-{
-    uint64_t h = (uint64_t)(uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32) & (cap - 1);
-}
-
-static void slot_put(gcut_graph *g, gcut_ref v)
-{
-    uint32_t k = slot_of(g->values.at[v].name, g->name_cap);
-    while (g->name_slot[k]) k = (k + 1) & (g->name_cap - 1);
-    g->name_slot[k] = v;
-    g->name_used++;
-}
-
-/* A slot whose value was renamed since is used, but found by nobody; growing drops it. */
-static void name_insert(gcut_graph *g, gcut_ref v)
-{
-    if (2 * g->name_used >= g->name_cap) {
-        g->name_cap = g->name_cap ? 2 * g->name_cap : 64;
-        g->name_slot = gcut_calloc(g->module->arena, g->name_cap, sizeof *g->name_slot);
-        g->name_used = 0;
-        for (gcut_ref u = 1; u < g->values.n; u++)
-            if (u != v) slot_put(g, u);
-    }
-    slot_put(g, v);
-}
-
-void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
-{
-    g->values.at[v].name = gcut_intern_name(g->module, name);
-    name_insert(g, v);
-}
-
-static gcut_ref find_interned(const gcut_graph *g, const char *name)
-{
-    if (!g->name_cap) return 0;
-    uint32_t k = slot_of(name, g->name_cap);
-    for (; g->name_slot[k]; k = (k + 1) & (g->name_cap - 1))
-        if (g->values.at[g->name_slot[k]].name == name) return g->name_slot[k];
-    return 0;
-}
-
-gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
-{
-    return find_interned(g, gcut_intern_name(g->module, name));
-}
-
-const char *gcut_name_fresh(gcut_graph *g, const char *base)
-{
-    const char *name = gcut_intern_name(g->module, base);
-    if (!find_interned(g, name)) return name;
-    for (uint32_t i = 1;; i++) {
-        name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, i));
-        if (!find_interned(g, name)) return name;
-    }
-}
-
 static gcut_ref value_new(gcut_graph *g, const char *name, const gcut_type *type, uint32_t def,
                           uint32_t index)
 {
     gcut_ref v = g->values.n;
-    *GCUT_PUSH(g->module->arena, &g->values) = (gcut_value){name, *type, def, index};
-    name_insert(g, v);
+    *GCUT_PUSH(g->module->arena, &g->values) =
+        (gcut_value){.name = name, .type = *type, .def = def, .index = index};
+    gcut_name_insert(g, v);
     return v;
 }
 
@@ -165,7 +107,8 @@ gcut_place gcut_loc_place(const gcut_module *m, gcut_locid loc)
 gcut_ref gcut_param_new(gcut_graph *g, gcut_role role, const char *name, const gcut_type *type)
 {
     name = gcut_intern_name(g->module, name);
-    if (find_interned(g, name))
+    gcut_name_claim(g, name);
+    if (gcut_graph_find(g, name))
         gcut_fail(g->module->env, GCUT_ETYPE, (gcut_place){.file = g->module->file},
                   "give one of them another name", "there is already a value %%%s in @%s", name, g->name);
     uint32_t index = g->params.n;
@@ -277,15 +220,16 @@ static uint32_t attrs_add(gcut_graph *g, gcut_op op, const gcut_attr *attrs, uin
     return begin;
 }
 
-static const char *result_name(gcut_graph *g, const char *name, uint32_t k)
+/* The name of result k of node s: one of its own, or made of the node's, which may be made up. */
+static const char *result_name(gcut_graph *g, const gcut_node_spec *s, gcut_ref first, uint32_t k)
 {
-    char buf[32];
-    if (!name) {
-        do snprintf(buf, sizeof buf, "v%u", ++g->fresh);
-        while (gcut_graph_find(g, buf));
-        return gcut_intern_name(g->module, buf);
+    const char *own = s->names && k < s->ntypes ? s->names[k] : NULL;
+    if (own) return gcut_name_fresh(g, own);
+    if (k) {
+        const char *base = s->name ? s->name : g->values.at[first].name;
+        return gcut_name_fresh(g, gcut_printf(g->module->arena, "%s.r%u", base, k));
     }
-    return gcut_name_fresh(g, k == 0 ? name : gcut_printf(g->module->arena, "%s.r%u", name, k));
+    return s->name ? gcut_name_fresh(g, s->name) : gcut_name_make_up(g, s->op, s->loc);
 }
 
 /* Checks the stated types against the inferred ones, which they replace: equal sizes may be written
@@ -349,8 +293,8 @@ gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s)
     uint32_t id = g->nodes.n;
     *GCUT_PUSH(m->arena, &g->nodes) = n;
     for (uint32_t k = 0; k < nout; k++) {
-        const char *own = s->names && k < s->ntypes ? s->names[k] : NULL;
-        value_new(g, own ? gcut_name_fresh(g, own) : result_name(g, s->name, k), &out[k], id, k);
+        gcut_ref v = value_new(g, result_name(g, s, n.res0, k), &out[k], id, k);
+        g->values.at[v].made_up = !s->name && !(s->names && k < s->ntypes && s->names[k]);
     }
     return n.res0;
 }

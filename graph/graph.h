@@ -116,8 +116,10 @@ typedef struct gcut_marks {
 typedef struct gcut_value {
     const char *name; /* interned */
     gcut_type type;
-    uint32_t def;   /* node, or GCUT_NONE: parameter */
-    uint32_t index; /* which result of def / which parameter */
+    uint32_t def;    /* node, or GCUT_NONE: parameter */
+    uint32_t index;  /* which result of def / which parameter */
+    uint32_t copies; /* made-up names that begin with this one: the last one's number, 0 = none */
+    bool made_up;    /* the name: nobody gave it (names.c) */
 } gcut_value;
 
 typedef struct gcut_node {
@@ -218,13 +220,13 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_dim_check) checks;
     uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
     uint32_t name_cap, name_used;
-    uint32_t fresh;                  /* the last vN handed out */
-    bool failed;                     /* a public builder call on it failed */
-    const gcut_diag *failure;        /* what the first one said; NULL: nothing, or memory was short */
-    const char *scope;               /* of the public builder: goes into locations */
-    bool is_body;                    /* of a region: not in the module's list */
-    struct gcut_graph *outer;        /* a body under construction: the graph around it */
-    GCUT_VEC(gcut_capture) captures; /* … and what it has captured so far */
+    const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
+    bool failed;                      /* a public builder call on it failed */
+    const gcut_diag *failure;         /* what the first one said; NULL: nothing, or memory was short */
+    const char *scope;                /* of the public builder: goes into locations */
+    bool is_body;                     /* of a region: not in the module's list */
+    struct gcut_graph *outer;         /* a body under construction: the graph around it */
+    GCUT_VEC(gcut_capture) captures;  /* … and what it has captured so far */
 } gcut_graph;
 
 typedef struct gcut_pair {
@@ -410,8 +412,8 @@ void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);
 void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src);
 
 /* Checks operands and attributes against the op table, infers the result types by the shape rule,
- * appends the node and its results.  Attributes that equal their default are dropped.  name NULL = a
- * fresh name (v1, v2, …), else made unique.  Returns the first result.  Throws GCUT_ETYPE with a
+ * appends the node and its results.  Attributes that equal their default are dropped.  name NULL = one
+ * that is made up (names.c), else made unique.  Returns the first result.  Throws GCUT_ETYPE with a
  * diagnostic at `loc`. */
 gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
                        const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name);
@@ -430,7 +432,7 @@ typedef struct gcut_node_spec {
     const gcut_region *regions;
     uint32_t nregs;
     gcut_locid loc;
-    const char *name;         /* of the first result, and base of the others' names; NULL = fresh ones */
+    const char *name;         /* of the first result, and base of the others' names; NULL = made up */
     const gcut_type *types;   /* NULL, or one per result */
     const char *const *names; /* NULL, or one per type */
     uint32_t ntypes;

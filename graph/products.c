@@ -189,7 +189,7 @@ static gcut_graph *smaller_body(const search *s)
     gcut_ref *map = gcut_calloc(s->a, old->values.n, sizeof *map);
     body->loc = old->loc;
     body->marks = old->marks;
-    body->fresh = old->fresh;
+    body->copy_of = old;
     gcut_decls_copy(body, old);
     for (uint32_t i = 0; i < old->params.n; i++) {
         const gcut_param *p = &old->params.at[i];

@@ -13,8 +13,7 @@ gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
     rw.map = gcut_calloc(rw.scratch, src->values.n, sizeof *rw.map);
     dst->marks = src->marks;
     dst->loc = src->loc;
-    /* Names made up for new nodes then do not take one that a later copy wants to keep. */
-    dst->fresh = src->fresh;
+    dst->copy_of = src;
     gcut_decls_copy(dst, src);
     for (uint32_t i = 0; i < src->params.n; i++) {
         const gcut_param *p = &src->params.at[i];

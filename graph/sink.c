@@ -48,7 +48,7 @@ static gcut_graph *smaller_body(const sinker *s, const gcut_node *n, uint32_t wh
     uint32_t given = old->params.n - n->ncaptured, own = n->nargs - n->ncaptured;
     body->loc = old->loc;
     body->marks = old->marks;
-    body->fresh = old->fresh;
+    body->copy_of = old;
     gcut_decls_copy(body, old);
     for (uint32_t i = 0; i < old->params.n; i++) {
         const gcut_param *p = &old->params.at[i];

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "graph/names.h"
 #include "graph/text.h"
 #include "kernels/lower.h"
 
@@ -154,9 +155,11 @@ void gcut_emit_check_site(gcut_emitter *e, const gcut_node *n, gcut_dim limit)
     gcut_arena *a = g->module->arena;
     const char *name = g->values.at[n->res0].name, *op = gcut_op_get((gcut_op)n->op)->name;
     size_t all = strlen(name), tail = strlen(op) + 1;
-    /* What an expansion made is called <value>.<op>: its user knows the value alone.  Names need no escapes.
-     */
+    /* What an expansion made is called <value>.<op>: its user knows the value alone.  So is, for its scope, a
+     * value that nobody named.  Names need no escapes. */
     bool inner = all > tail && name[all - tail] == '.' && !strcmp(name + all - tail + 1, op);
+    const char *scope = gcut_loc_prefix(g->module, n->loc);
+    if (inner && strlen(scope) == all - tail + 1 && !strncmp(name, scope, all - tail + 1)) inner = false;
     const char *most =
         gcut_dim_known(limit)
             ? gcut_c_dim(g->module, limit)

@@ -70,7 +70,7 @@ static const char *named(const widener *w, const char *base, const char *suffix)
 }
 
 /* A constant is rounded here, once and for all. */
-static gcut_ref wide_constant(widener *w, gcut_ref v)
+static gcut_ref wide_constant(widener *w, gcut_ref v, const char *name)
 {
     gcut_graph *dst = w->rw.dst;
     gcut_type t = *gcut_type_of(dst, v);
@@ -79,7 +79,7 @@ static gcut_ref wide_constant(widener *w, gcut_ref v)
     gcut_attr a[] = {gcut_attr_dims(dst->module, GCUT_A_shape, t.dim, t.rank),
                      gcut_attr_real(GCUT_A_value, gcut_round_to(value->u.num.f, t.dtype)),
                      gcut_attr_str(dst->module, GCUT_A_dtype, gcut_dtype_name(GCUT_F32))};
-    return gcut_node_new(dst, (gcut_op)n->op, NULL, 0, a, 3, n->loc, NULL);
+    return gcut_node_new(dst, (gcut_op)n->op, NULL, 0, a, 3, n->loc, name);
 }
 
 static gcut_ref cast(widener *w, gcut_ref v, gcut_dtype to, gcut_locid loc, const char *name)
@@ -94,10 +94,11 @@ static gcut_ref widened(widener *w, gcut_ref v, int reader, gcut_locid loc)
     gcut_ref *out = &w->wide[reader][v], x = w->rw.map[v];
     if (*out) return *out;
     const gcut_node *def = gcut_def(w->rw.dst, x);
+    const char *name = named(w, w->rw.src->values.at[v].name, "f32");
     if (def && emit_of(def) == GCUT_EMIT_CONST)
-        *out = wide_constant(w, x);
+        *out = wide_constant(w, x, name);
     else
-        *out = cast(w, x, GCUT_F32, loc, named(w, w->rw.src->values.at[v].name, "f32"));
+        *out = cast(w, x, GCUT_F32, loc, name);
     return *out;
 }
 

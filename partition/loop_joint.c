@@ -212,7 +212,7 @@ gcut_loop_joint gcut_loop_joint_new(const gcut_loop_pair *p, gcut_arena *arena)
     b.bmap = gcut_calloc(arena, p->bbody->values.n, sizeof *b.bmap);
     b.btainted = backward_taint(p, arena);
     b.j->loc = p->fbody->loc;
-    b.j->fresh = p->bbody->fresh + p->fbody->fresh;
+    b.j->copy_of = p->fbody;
     gcut_decls_copy(b.j, p->fbody);
     forward_params(&b);
     backward_params(&b);

@@ -374,7 +374,7 @@ static void make_backward(level *l, gcut_rewrite *rw, const decided *d)
     b.args = gcut_calloc(l->arena, d->half->params.n + 1u, sizeof *b.args);
     b.g->loc = old->loc;
     b.g->marks = old->marks;
-    b.g->fresh = d->half->fresh;
+    b.g->copy_of = d->half;
     gcut_decls_copy(b.g, old);
     gcut_node_spec s = like(l, d->pair.bwd, 0);
     s.ncaptured = take_params(l, rw, d, &b);

@@ -320,7 +320,7 @@ static void apply_takes_attributes_as_text(void **state)
     gcut_output(g, "count", i);
     assert_string_equal(gcut_last_error(ctx), "");
     assert_true(gcut_graph_ok(g));
-    assert_true(has(g, "slice(%v1, start=[N-1, 0], limit=[N, 4])"));
+    assert_true(has(g, "slice(%softmax, start=[N-1, 0], limit=[N, 4])"));
     assert_true(has(g, "f32[2*N] = iota("));
     assert_true(has(g, "lo=-1.5, hi=1000"));
     gcut_ctx_free(ctx);

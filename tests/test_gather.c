@@ -216,7 +216,7 @@ static void named_values_stay(void **state)
     gcut_graph *user = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/lstm.gcut", NULL);
     assert_non_null(user);
     const gcut_size at[] = {{"N", 16}, {"T", 16}};
-    const char *names[] = {"%v2", "%v8"};
+    const char *names[] = {"%layer0.x.reshape", "%layer0.scan"};
     for (int k = 0; k < 4; k++) {
         gcut_options o = TEST_OPTIONS;
         o.at = at;
@@ -225,8 +225,9 @@ static void named_values_stay(void **state)
         o.nsave = k >= 2;
         const char *text = gcut_show(user, &o, GCUT_STAGE_JOINT, false);
         if (!text) fail_msg("%s", gcut_last_error(ctx));
-        assert_int_equal(strstr(text, "%v3.table: f32[48, 24] = matmul(") != NULL, k == 1 || k == 3);
-        assert_int_equal(strstr(text, "%v2: f32[N*T, 6] = reshape(") != NULL, k == 0 || k == 2);
+        assert_int_equal(strstr(text, "%layer0.x.matmul.table: f32[48, 24] = matmul(") != NULL,
+                         k == 1 || k == 3);
+        assert_int_equal(strstr(text, "%layer0.x.reshape: f32[N*T, 6] = reshape(") != NULL, k == 0 || k == 2);
     }
     gcut_ctx_free(ctx);
 }

@@ -362,7 +362,7 @@ static void plans_of_gathers_are_followed(void **state)
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/lstm.gcut", NULL);
     const gcut_size at[2][2] = {{{"N", 2}, {"T", 2}}, {{"N", 16}, {"T", 16}}};
-    const char *name = "%v2";
+    const char *name = "%layer0.x.reshape";
     for (int k = 0; k < 3; k++) {
         gcut_options o = TEST_OPTIONS, follow = o;
         o.at = at[k > 0], o.nat = 2;

@@ -25,6 +25,20 @@ void net_scope(net *n, const char *format, ...)
     gcut_scope(n->g, n->scope[0] ? n->scope : NULL);
 }
 
+/* What follows belongs to a layer of that part, until end_layer. */
+static void begin_layer(const net *n, const char *layer)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s%s%s", n->scope, n->scope[0] && layer[0] ? "/" : "", layer);
+    gcut_scope(n->g, path[0] ? path : NULL);
+}
+
+static gcut_val end_layer(const net *n, gcut_val y)
+{
+    gcut_scope(n->g, n->scope[0] ? n->scope : NULL);
+    return y;
+}
+
 gcut_val net_x(net *n, gcut_shape shape)
 {
     return gcut_cast(gcut_input(n->g, "x", GCUT_F32, shape), n->dtype);
@@ -102,13 +116,16 @@ gcut_val net_linear_plain(net *n, const char *layer, gcut_val x, int64_t out, do
     int64_t in = last_size(x);
     gcut_val w =
         net_normal(n, layer, "w", GCUT_SHAPE(in, out), deviation > 0 ? deviation : sqrt(1.0 / (double)in));
-    return gcut_matmul(x, w);
+    begin_layer(n, layer);
+    return end_layer(n, gcut_matmul(x, w));
 }
 
 gcut_val net_linear(net *n, const char *layer, gcut_val x, int64_t out, double deviation)
 {
     gcut_val y = net_linear_plain(n, layer, x, out, deviation);
-    return gcut_add(y, net_splat(n, layer, "b", GCUT_SHAPE(out), 0));
+    gcut_val b = net_splat(n, layer, "b", GCUT_SHAPE(out), 0);
+    begin_layer(n, layer);
+    return end_layer(n, gcut_add(y, b));
 }
 
 gcut_val net_layer_norm(net *n, const char *layer, gcut_val x)
@@ -116,7 +133,8 @@ gcut_val net_layer_norm(net *n, const char *layer, gcut_val x)
     gcut_shape c = GCUT_SHAPE(last_size(x));
     gcut_val gain = net_splat(n, layer, "g", c, 1); /* a statement each: parameters are numbered in order */
     gcut_val bias = net_splat(n, layer, "b", c, 0);
-    return gcut_layer_norm(x, gain, bias, 1e-5);
+    begin_layer(n, layer);
+    return end_layer(n, gcut_layer_norm(x, gain, bias, 1e-5));
 }
 
 gcut_val net_embedding(net *n, const char *layer, gcut_val ids, int64_t rows, int64_t channels,
@@ -133,14 +151,19 @@ gcut_val net_conv(net *n, const char *layer, gcut_val x, int64_t out, conv c)
     int64_t in = gcut_shape_of(x).dim[1] / groups;
     double deviation = sqrt(2.0 / (double)(in * c.kernel * c.kernel));
     gcut_val w = net_normal(n, layer, "w", GCUT_SHAPE(out, in, c.kernel, c.kernel), deviation);
-    return gcut_conv2d(
-        x, w, (gcut_conv){.stride = {stride, stride}, .pad = {c.pad, c.pad, c.pad, c.pad}, .groups = groups});
+    begin_layer(n, layer);
+    return end_layer(n, gcut_conv2d(x, w,
+                                    (gcut_conv){.stride = {stride, stride},
+                                                .pad = {c.pad, c.pad, c.pad, c.pad},
+                                                .groups = groups}));
 }
 
 static gcut_val add_to_channels(net *n, const char *layer, gcut_val x)
 {
     int64_t c = gcut_shape_of(x).dim[1];
-    return gcut_add(x, gcut_reshape(net_splat(n, layer, "b", GCUT_SHAPE(c), 0), c, 1, 1));
+    gcut_val b = net_splat(n, layer, "b", GCUT_SHAPE(c), 0);
+    begin_layer(n, layer);
+    return end_layer(n, gcut_add(x, gcut_reshape(b, c, 1, 1)));
 }
 
 gcut_val net_conv_bias(net *n, const char *layer, gcut_val x, int64_t out, conv c)
@@ -152,7 +175,9 @@ gcut_val net_conv_transpose(net *n, const char *layer, gcut_val x, int64_t out, 
 {
     int64_t in = gcut_shape_of(x).dim[1];
     gcut_val w = net_normal(n, layer, "w", GCUT_SHAPE(in, out, factor, factor), sqrt(2.0 / (double)in));
-    return add_to_channels(n, layer, gcut_conv_transpose2d(x, w, (gcut_conv){.stride = {factor, factor}}));
+    begin_layer(n, layer);
+    gcut_val y = end_layer(n, gcut_conv_transpose2d(x, w, (gcut_conv){.stride = {factor, factor}}));
+    return add_to_channels(n, layer, y);
 }
 
 gcut_val net_batch_norm(net *n, const char *layer, gcut_val x)
@@ -161,6 +186,7 @@ gcut_val net_batch_norm(net *n, const char *layer, gcut_val x)
     gcut_dtype dtype = n->dtype;
     if (dtype != GCUT_F64)
         n->dtype = GCUT_F32; /* running statistics move by less than a half float can say */
+    begin_layer(n, layer);
     x = gcut_cast(x, n->dtype);
     gcut_val gain = net_splat(n, layer, "g", c, 1), bias = net_splat(n, layer, "b", c, 0);
     gcut_val mean = net_state(n, layer, "mean", c, 0), var = net_state(n, layer, "var", c, 1), next[2];
@@ -168,7 +194,7 @@ gcut_val net_batch_norm(net *n, const char *layer, gcut_val x)
     gcut_next(n->g, name_of(n, layer, "mean").at, next[0]);
     gcut_next(n->g, name_of(n, layer, "var").at, next[1]);
     n->dtype = dtype;
-    return gcut_cast(y, dtype);
+    return end_layer(n, gcut_cast(y, dtype));
 }
 
 gcut_val net_flatten(gcut_val x)
@@ -197,9 +223,11 @@ gcut_val net_self_attention(net *n, gcut_val x, int64_t heads, bool causal, doub
 {
     int64_t c = last_size(x);
     gcut_val qkv = net_linear(n, "attn.qkv", x, 3 * c, deviation), part[3];
+    begin_layer(n, "attn");
     for (int k = 0; k < 3; k++) part[k] = net_split_heads(gcut_slice(qkv, -1, k * c, (k + 1) * c), heads);
     gcut_val y =
         net_join_heads(gcut_attention(part[0], part[1], part[2], (gcut_attention_options){.causal = causal}));
+    end_layer(n, y);
     return net_linear(n, "attn.out", y, c, last);
 }
 

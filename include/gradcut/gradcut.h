@@ -111,7 +111,9 @@ GCUT_API gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i);
 /* As long as the graph; "" for NULL. */
 GCUT_API const char *gcut_graph_name(const gcut_graph *g);
 
-/* Names what follows in tables and reports: "block0/attention"; NULL ends it. */
+/* Names what follows: a value that gcut_name does not name is called after its scope and its op, as
+ * block0.attention.softmax and block0.attention.softmax.2 in the scope "block0/attention", or softmax where
+ * there is none (doc/ir.md, "Locations").  NULL ends it. */
 GCUT_API void gcut_scope(gcut_graph *g, const char *scope);
 
 GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,

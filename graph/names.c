@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Names of values: found by a hash table, given by the user, or made up.
+ *
+ * A name that nobody gave is made of the scope that the node's location has and of its op: `block0.mlp.gelu`
+ * for a gelu of scope "block0/mlp", `gelu` where there is no scope, with a d in front for a node of a
+ * derivative; the second of that name is `block0.mlp.gelu.2`.  It gives way to one that the user gives
+ * (made_up of gcut_value).
+ */
+#include "graph/names.h"
+
+#include <string.h>
+
+#include "graph/op.h"
+
+/* Names are interned, so a pointer is its own key; mixed because the low bits are alignment. */
+static uint32_t slot_of(const char *name, uint32_t cap)
+{
+    uint64_t h = (uint64_t)(uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32) & (cap - 1);
+}
+
+static void slot_put(gcut_graph *g, gcut_ref v)
+{
+    uint32_t k = slot_of(g->values.at[v].name, g->name_cap);
+    while (g->name_slot[k]) k = (k + 1) & (g->name_cap - 1);
+    g->name_slot[k] = v;
+    g->name_used++;
+}
+
+/* A slot whose value was renamed since is used, but found by nobody; growing drops it. */
+void gcut_name_insert(gcut_graph *g, gcut_ref v)
+{
+    if (2 * g->name_used >= g->name_cap) {
+        g->name_cap = g->name_cap ? 2 * g->name_cap : 64;
+        g->name_slot = gcut_calloc(g->module->arena, g->name_cap, sizeof *g->name_slot);
+        g->name_used = 0;
+        for (gcut_ref u = 1; u < g->values.n; u++)
+            if (u != v) slot_put(g, u);
+    }
+    slot_put(g, v);
+}
+
+static gcut_ref find_interned(const gcut_graph *g, const char *name)
+{
+    if (!g->name_cap) return 0;
+    uint32_t k = slot_of(name, g->name_cap);
+    for (; g->name_slot[k]; k = (k + 1) & (g->name_cap - 1))
+        if (g->values.at[g->name_slot[k]].name == name) return g->name_slot[k];
+    return 0;
+}
+
+gcut_ref gcut_graph_find(const gcut_graph *g, const char *name)
+{
+    return find_interned(g, gcut_intern_name(g->module, name));
+}
+
+void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
+{
+    g->values.at[v].made_up = false;
+    g->values.at[v].name = gcut_intern_name(g->module, name);
+    gcut_name_insert(g, v);
+}
+
+const char *gcut_name_fresh(gcut_graph *g, const char *base)
+{
+    const char *name = gcut_intern_name(g->module, base);
+    if (!find_interned(g, name)) return name;
+    for (uint32_t i = 1;; i++) {
+        name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, i));
+        if (!find_interned(g, name)) return name;
+    }
+}
+
+/* ---- names that nobody gave ---- */
+
+/* Has g, a graph that it is a copy of, or one around it a value of that name? */
+static bool is_taken(const gcut_graph *g, const char *name)
+{
+    if (g->copy_of && find_interned(g->copy_of, name)) return true;
+    for (; g; g = g->outer)
+        if (find_interned(g, name)) return true;
+    return false;
+}
+
+/* base, or base.2, base.3, …: the value called `base` knows how far it has come, so that as many names take
+ * as many steps. */
+static const char *next_name(gcut_graph *g, const char *base)
+{
+    const char *name = gcut_intern_name(g->module, base);
+    gcut_ref first = find_interned(g, name);
+    uint32_t k = first && g->values.at[first].copies ? g->values.at[first].copies : 1;
+    while (is_taken(g, name))
+        name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, ++k));
+    if (first) g->values.at[first].copies = k;
+    return name;
+}
+
+/* Of a location that is derived, what it is derived from first; NULL: that is all. */
+static const gcut_loc *derived(const gcut_module *m, gcut_locid loc)
+{
+    const gcut_loc *l = loc < m->locs.n ? &m->locs.at[loc] : &m->locs.at[0];
+    return l->call && l->nargs ? l : NULL;
+}
+
+/* Is the location that of a derivative? */
+static bool is_gradient(const gcut_module *m, gcut_locid loc)
+{
+    for (const gcut_loc *l = derived(m, loc); l; l = derived(m, l->args[0]))
+        if (!strcmp(l->name, "grad")) return true;
+    return false;
+}
+
+const char *gcut_loc_prefix(gcut_module *m, gcut_locid loc)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+    gcut_text out = {.arena = m->arena};
+    for (const gcut_loc *l; (l = derived(m, loc));) loc = l->args[0];
+    for (const char *s = loc < m->locs.n ? m->locs.at[loc].scope : NULL; s && *s;) {
+        size_t n = strcspn(s, "/");
+        for (size_t i = 0; i < n; i++) gcut_text_addn(&out, strchr(letters, s[i]) ? s + i : "_", 1);
+        if (n) gcut_text_add(&out, ".");
+        s += n + (s[n] == '/');
+    }
+    return out.n ? out.at : "";
+}
+
+const char *gcut_name_make_up(gcut_graph *g, gcut_op op, gcut_locid loc)
+{
+    gcut_module *m = g->module;
+    return next_name(g, gcut_printf(m->arena, "%s%s%s", is_gradient(m, loc) ? "d" : "",
+                                    gcut_loc_prefix(m, loc), gcut_op_get(op)->name));
+}
+
+void gcut_name_claim(gcut_graph *g, const char *name)
+{
+    gcut_ref v = gcut_graph_find(g, name);
+    if (!v || !g->values.at[v].made_up) return;
+    gcut_value_rename(g, v, next_name(g, name));
+    g->values.at[v].made_up = true;
+}
