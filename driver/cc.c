@@ -3,8 +3,9 @@
  * Emitted files, and the C compiler that turns them into a shared object.
  *
  * The source goes by standard input to compilers that run at once, one for each of its parts; objects, shared
- * object and messages are nameless files that compilers and linker write by their path below /proc.  Tools that cannot, such as linkers
- * that rename what they wrote, get a private folder for their results in a second attempt.
+ * object and messages are nameless files that compilers and linker write by their path below /proc.  Tools
+ * that cannot, such as linkers that rename what they wrote, get a private folder for their results in a
+ * second attempt.
  */
 #define _GNU_SOURCE
 #include "driver/cc.h"
@@ -138,6 +139,7 @@ typedef struct build {
     gcut_arena *arena;
     const char *folder; /* where results go; NULL = into the nameless files themselves */
     const char *kept;   /* base of the files that stay, NULL = none do */
+    const char *id;     /* of the shared object, in hexadecimal digits */
     uint32_t parts;
     int source, object[GCUT_MOST_PARTS], log[GCUT_MOST_PARTS]; /* by part */
     int shared;
@@ -191,6 +193,7 @@ static bool attempt(build *b)
         compile_line(&compile[i], b->parts > 1 ? i : ONE_PART, object[i]);
     }
     link_line(&link, object, b->parts, shared);
+    add(&link, gcut_printf(b->arena, "-Wl,--build-id=0x%.40s", b->id));
     return run(b, compile, b->parts) && run(b, &link, 1);
 }
 
@@ -261,17 +264,35 @@ static _Noreturn void complain(build *b)
 static const char *const read_by_cc[] = {"CPATH",         "C_INCLUDE_PATH",  "LIBRARY_PATH",
                                          "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS"};
 
+static void hash_lines(const build *b, gcut_hash *h, const gcut_text *source)
+{
+    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
+    gcut_hash_field(h, source->at, source->n);
+    compile_line(&compile, ONE_PART, ""); /* the source says which parts there are */
+    link_line(&link, NULL, 0, "");
+    for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(h, compile.argv[i]);
+    for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(h, link.argv[i]);
+}
+
+/* By which debuggers and profilers tell objects apart.  The linker's own would be a hash of all that it
+ * wrote, which takes it a third of its time. */
+static const char *build_id(const build *b, const gcut_text *source)
+{
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_text(&h, gcut_build_id);
+    hash_lines(b, &h, source);
+    return gcut_hash_hex(&h, b->arena);
+}
+
 /* A name for the object that this source becomes here; NULL when something that decides it cannot be read. */
 static const char *object_key(const build *b, gcut_cache *c, const gcut_text *source)
 {
-    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
+    command_line compile = {.arena = b->arena};
     gcut_hash h;
     gcut_hash_begin(&h);
-    gcut_hash_field(&h, source->at, source->n);
-    compile_line(&compile, ONE_PART, ""); /* the source says which parts there are */
-    link_line(&link, NULL, 0, "");
-    for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(&h, compile.argv[i]);
-    for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(&h, link.argv[i]);
+    hash_lines(b, &h, source);
+    compile_line(&compile, ONE_PART, "");
     for (size_t i = 0; i < sizeof read_by_cc / sizeof *read_by_cc; i++)
         gcut_hash_text(&h, getenv(read_by_cc[i]));
     gcut_install_paths at = gcut_install_paths_find(b->arena);
@@ -349,6 +370,7 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
         gcut_arena_free(b.arena);
         return out;
     }
+    b.id = build_id(&b, source);
     write_source(&b, source);
     if (!attempt(&b) && (gcut_never_ran(b.ending) || WIFSIGNALED(b.ending.status) || !attempt_in_folder(&b)))
         complain(&b);

@@ -35,6 +35,20 @@ static gcut_graph *model(gcut_ctx *ctx)
     return g;
 }
 
+/* A compiler that does `what` instead of part 1, unless what it is to write has a path below /proc and it is
+ * picky. */
+static void write_cc(const char *what, bool picky)
+{
+    FILE *f = fopen(in_tmp("cc"), "w");
+    assert_non_null(f);
+    fprintf(f, "#!/bin/sh\n");
+    if (picky) fprintf(f, "for a; do case $a in /proc/*) exit 3;; esac; done\n");
+    if (what) fprintf(f, "for a; do [ \"$a\" != -DGCUT_RT_PART=1 ] || { %s; }; done\n", what);
+    fprintf(f, "exec cc \"$@\"\n");
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(in_tmp("cc"), 0700), 0);
+}
+
 /* ---- symbols ---- */
 
 typedef struct symbol {
@@ -129,6 +143,52 @@ static void parts_are_the_whole(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* ---- the object ---- */
+
+/* The build id that readelf finds, the bytes of the file in *n; to be freed. */
+static unsigned char *shared_object(const char *optimizer, char id[64], size_t *n)
+{
+    gcut_ctx *ctx = new_ctx();
+    gcut_options o = options();
+    o.optimizer = optimizer;
+    write_cc(NULL, false);
+    if (gcut_emit_files(model(ctx), &o, in_tmp("emitted"), true) != GCUT_OK)
+        fail_msg("%s", gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+    char line[300];
+    snprintf(line, sizeof line, "readelf -n %s | sed -n 's/.*Build ID: //p'", in_tmp("emitted.so"));
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%63s", id), 1);
+    assert_int_equal(pclose(f), 0);
+    f = fopen(in_tmp("emitted.so"), "r");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    unsigned char *all = malloc(*n);
+    assert_non_null(all);
+    assert_int_equal(fread(all, 1, *n, f), *n);
+    fclose(f);
+    return all;
+}
+
+/* Whichever part is ready first. */
+static void objects_are_the_same(void **state)
+{
+    (void)state;
+    char id[3][64];
+    size_t n[3];
+    unsigned char *all[3];
+    for (int i = 0; i < 3; i++) all[i] = shared_object(i < 2 ? "sgd(lr=0.1)" : "sgd(lr=0.2)", id[i], &n[i]);
+    assert_int_equal(n[0], n[1]);
+    assert_memory_equal(all[0], all[1], n[0]);
+    assert_int_equal(strlen(id[0]), 40);
+    assert_string_equal(id[0], id[1]);
+    assert_string_not_equal(id[0], id[2]);
+    for (int i = 0; i < 3; i++) free(all[i]);
+}
+
 /* ---- failures ---- */
 
 static int entries(const char *path)
@@ -139,20 +199,6 @@ static int entries(const char *path)
     for (struct dirent *e; (e = readdir(d));) n += *e->d_name != '.';
     closedir(d);
     return n;
-}
-
-/* A compiler that does `what` instead of part 1, unless what it is to write has a path below /proc and it is
- * picky. */
-static void write_cc(const char *what, bool picky)
-{
-    FILE *f = fopen(in_tmp("cc"), "w");
-    assert_non_null(f);
-    fprintf(f, "#!/bin/sh\n");
-    if (picky) fprintf(f, "for a; do case $a in /proc/*) exit 3;; esac; done\n");
-    if (what) fprintf(f, "for a; do [ \"$a\" != -DGCUT_RT_PART=1 ] || { %s; }; done\n", what);
-    fprintf(f, "exec cc \"$@\"\n");
-    assert_int_equal(fclose(f), 0);
-    assert_int_equal(chmod(in_tmp("cc"), 0700), 0);
 }
 
 static void a_part_that_fails(void **state)
@@ -215,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(objects_are_the_same),
         cmocka_unit_test(a_part_that_fails),
         cmocka_unit_test(parts_in_a_folder),
     };
