@@ -75,7 +75,7 @@ static const char *read_key(gcut_env *env, const char *s, size_t kind, gcut_opti
     while (k < NKEYS && (strlen(keys[k].name) != n || memcmp(keys[k].name, s, n) != 0)) k++;
     if (k == NKEYS || !allows(kinds[kind].keys, s, n))
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, gcut_printf(env->arena, "known: %s", kinds[kind].keys),
-                  "optimizer %s has no key '%.*s'", kinds[kind].name, (int)n, s);
+                  "optimizer %s has no key '%.*s'", kinds[kind].name, (int)strcspn(s, " \t=,)"), s);
     if (*seen >> k & 1)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "optimizer key '%s' is given twice", keys[k].name);
     *seen |= 1u << k;
@@ -106,7 +106,7 @@ gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text)
     while (kind < NKINDS && (strlen(kinds[kind].name) != n || memcmp(kinds[kind].name, s, n) != 0)) kind++;
     if (kind == NKINDS)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "known: none sgd momentum adamw",
-                  "unknown optimizer '%.*s'", (int)n, s);
+                  "unknown optimizer '%.*s'", (int)strcspn(s, " \t("), s);
     /* PyTorch's defaults, and the usual momentum. */
     gcut_optimizer o = {
         .kind = kinds[kind].kind, .lr = 1e-3, .momentum = 0.9, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};

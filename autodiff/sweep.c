@@ -78,7 +78,8 @@ static void find_loss(sweep *s, const char *name)
         if (name ? r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0 : gradient || !is_loss(g, r))
             continue;
         if (s->loss)
-            gcut_fail(s->m->env, GCUT_EGRAD, at, "say which one to differentiate",
+            gcut_fail(s->m->env, GCUT_EGRAD, at,
+                      "say which one to differentiate: options.loss in C, --loss NAME",
                       "@%s has several scalar results, among them '%s' and '%s'", g->name, s->loss, r->name);
         if (!is_loss(g, r))
             gcut_fail(s->m->env, GCUT_EGRAD, at, "reduce it with sum or mean first",

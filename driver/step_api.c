@@ -82,11 +82,24 @@ static void check_memory(const job *j)
         gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "the memory for '%s' is NULL", j->name);
 }
 
+/* Every backend reads and writes bound memory where it lies. */
+static void check_alignment(const job *j)
+{
+    const gcut_slot *x = gcut_slot_get(j->s, j->name);
+    const gcut_module *m = j->s->p->module;
+    unsigned size = (unsigned)gcut_dtype_bytes(x->type.dtype), off = (unsigned)((uintptr_t)j->at % size);
+    if (off)
+        gcut_fail(j->env, GCUT_EUSAGE, x->place, "gcut_set copies from any address",
+                  "the memory for '%s' %s begins %u byte%s behind a multiple of %u", j->name,
+                  gcut_type_text(j->s->p->arena, m, &x->type), off, off == 1 ? "" : "s", size);
+}
+
 static void do_bind(void *arg)
 {
     job *j = arg;
     check_dims(j);
     check_memory(j);
+    check_alignment(j);
     gcut_step_bind(j->s, j->name, j->at, j->rank, j->dims);
 }
 

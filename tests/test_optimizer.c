@@ -277,6 +277,8 @@ static void parse_body(void *arg)
 static const char *const refused[][2] = {
     {"", "unknown optimizer ''"},
     {"adam", "unknown optimizer 'adam'"},
+    {"AdamW(lr=1e-3)", "unknown optimizer 'AdamW'"},
+    {"adamw(LR=1)", "no key 'LR'"},
     {"sgd(momentum=0.9)", "no key 'momentum'"},
     {"adamw(beta=0.9)", "no key 'beta'"},
     {"adamw(beta1=1)", "beta1=1: must be at least 0 and below 1"},
