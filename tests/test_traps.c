@@ -311,6 +311,112 @@ static void losses_without_parameters(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* What is found out when a graph is planned, compiled or run: the function, the value or the option, what was
+ * wrong with it, and what there is instead. */
+static void use_of_a_graph(void **state)
+{
+    (void)state;
+    static const char head[] =
+        "gcut 1\nfunc @f[N in 1..8](param %w: f32[N], input %x: f32[N], input %t: i32[N]) -> ";
+    static const char *const globs[] = {"zz*"};
+    static const gcut_size nine = {"N", 9}, other = {"M", 9};
+    const struct {
+        const char *results, *body;
+        gcut_options o;
+        const char *says[2];
+    } rows[] = {
+        {"(out l: f32[])", "%l = sum(%w) return %l", {.policy = "fast"}, {"unknown policy 'fast'", "sqrt"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.optimizer = "adamw(lrr=1)"},
+         {"adamw has no key 'lrr'", "weight_decay"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.optimizer = "Adam"},
+         {"unknown optimizer 'Adam'", "adamw"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.wrt = globs, .nwrt = 1},
+         {"'zz*' matches no float parameter of @f", "* and ?"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.budget = 7},
+         {"@f does not run in the budget of 7 bytes", "smallest peak"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.machine = "/no/model.json"},
+         {"/no/model.json", "No such file"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.plan = "/no/plan.json"},
+         {"/no/plan.json", "No such file"}},
+        {"(out l: f32[])", "%l = sum(%w) return %l", {.loss = "loss"}, {"loss", "@f"}},
+        {"(out l: f32[])", "%l = sum(%w) return %l", {.at = &nine, .nat = 1}, {"N=9", "N in 1..8"}},
+        {"(out l: f32[])",
+         "%l = sum(%w) return %l",
+         {.at = &other, .nat = 1},
+         {"@f has no size called 'M'", "error"}},
+        {"(out y: f32[N])",
+         "%y = exp(%w) return %y",
+         {0},
+         {"@f has no scalar result to differentiate", "type f32[]"}},
+        {"()", "return", {0}, {"@f has no scalar result to differentiate", "an `out` result"}},
+        {"(out l: f32[], out m: f32[])",
+         "%l = sum(%w) %m = mean(%w) return %l, %m",
+         {0},
+         {"several scalar results, among them 'l' and 'm'", "options.loss"}},
+        {"(out l: f32[])",
+         "%l = sum(%x) return %l",
+         {0},
+         {"the loss 'l' of @f depends on none of the parameters", "%w"}},
+        {"(out l: f32[])",
+         "%s = sum(%w) %l = while(%s) cond(%c) { %go = lt(%c, 3.0:f32) yield %go } body(%d) { %e = mul(%d, "
+         "%s) yield %e } return %l",
+         {0},
+         {"bound", "while"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        gcut_ctx *ctx = new_ctx();
+        snprintf(text, sizeof text, "%s%s {\n%s\n}\n", head, rows[i].results, rows[i].body);
+        gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "f.gcut", NULL);
+        if (!g) fail_msg("row %zu: %s", i, gcut_last_error(ctx));
+        if (gcut_plan_new(g, &rows[i].o)) fail_msg("row %zu: accepted", i);
+        for (int k = 0; k < 2; k++) says(ctx, rows[i].says[k]);
+        gcut_ctx_free(ctx);
+    }
+}
+
+/* What only the values of a run, or their sizes, are wrong about. */
+static void values_of_a_run(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "gcut 1\nfunc @f[N in 1..8](param %w: f32[N, 3], input %x: f32[N, 3], input %t: i32[N]) -> "
+        "(out l: f32[]) {\n%z = mul(%w, %x)\n%c = cross_entropy(%z, %t)\n%l = mean(%c)\nreturn %l\n}\n";
+    static const gcut_backend backends[] = {GCUT_BACKEND_COMPILED, GCUT_BACKEND_EAGER};
+    for (size_t b = 0; b < 2; b++) {
+        gcut_ctx *ctx = new_ctx();
+        gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "f.gcut", NULL);
+        gcut_step *s = gcut_compile(g, (&(gcut_options){.backend = backends[b]}));
+        static float w[30], x[30];
+        const int32_t t[10] = {0, 1, 7, 2};
+        if (!s) fail_msg("%s", gcut_last_error(ctx));
+        assert_int_equal(gcut_bind(s, "w", w, 4, 3), GCUT_OK);
+        assert_int_equal(gcut_bind_input(s, "t", t, 4), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "x", x, 5, 3), GCUT_OK);
+        REFUSED(GCUT_EDIM, gcut_run(s), "f32[N, 3]: axis 0 must have size");
+        assert_int_equal(gcut_bind(s, "x", x, 4, 3), GCUT_OK);
+        REFUSED(GCUT_EINDEX, gcut_run(s), "index 7 is outside of");
+        says(ctx, "f.gcut:4");
+        assert_int_equal(gcut_bind(s, "w", w, 9, 3), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "x", x, 9, 3), GCUT_OK);
+        assert_int_equal(gcut_bind_input(s, "t", t, 9), GCUT_OK);
+        REFUSED(GCUT_EDIM, gcut_run(s), "N = 9 is outside of its declared range 1..8");
+        gcut_ctx_free(ctx);
+    }
+}
+
 /* ---- lives ---- */
 
 typedef struct counter {
@@ -480,6 +586,8 @@ int main(void)
         cmocka_unit_test(inputs_are_given),
         cmocka_unit_test(the_last_error),
         cmocka_unit_test(losses_without_parameters),
+        cmocka_unit_test(use_of_a_graph),
+        cmocka_unit_test(values_of_a_run),
         cmocka_unit_test(nothing_accumulates),
         cmocka_unit_test(cancelled),
         cmocka_unit_test(the_last_error_of_a_hook),
