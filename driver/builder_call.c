@@ -127,6 +127,21 @@ bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n)
     return true;
 }
 
+/* A symbol of d that neither g nor a graph around it declares, as one of a function beside g; NULL = none. */
+static const char *undeclared(const gcut_graph *g, gcut_dim d)
+{
+    const gcut_dims *dims = g->module->dims;
+    gcut_dim sym[16];
+    uint32_t n = d < 0 ? gcut_dim_symbols(dims, d, sym, 16) : 0;
+    for (uint32_t i = 0; i < n && i < 16; i++) {
+        bool found = false;
+        for (const gcut_graph *around = g; around && !found; around = around->outer)
+            for (uint32_t k = 0; k < around->decls.n; k++) found |= around->decls.at[k].sym == sym[i];
+        if (!found) return gcut_dim_symbol_name(dims, sym[i]);
+    }
+    return NULL;
+}
+
 void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, const char *name, gcut_dim d)
 {
     gcut_place place = {at.file, at.line, 0};
@@ -140,6 +155,12 @@ void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, cons
                   gcut_printf(g->module->arena,
                               "make it with gcut_dim_sym on @%s: each graph has symbols of its own", g->name),
                   "%s '%s': the size is of another graph", kind, name);
+    const char *symbol = undeclared(g, d);
+    if (symbol)
+        gcut_fail(g->module->env, GCUT_EUSAGE, place,
+                  gcut_printf(g->module->arena, "declare it there, too: gcut_dim_sym(%s, \"%s\", lo, hi)",
+                              g->name, symbol),
+                  "%s '%s': the size %s is not declared by @%s", kind, name, symbol, g->name);
 }
 
 /* ---- broadcasting ---- */

@@ -108,6 +108,12 @@ static void size_of_another_graph(scene *c)
 {
     AT(c), gcut_input(c->g, "z", GCUT_F32, GCUT_SHAPE(c->M, 4));
 }
+static void size_of_the_caller(scene *c)
+{
+    c->g = gcut_function(c->g, "inner");
+    c->x = gcut_input(c->g, "x", GCUT_F32, GCUT_SHAPE(4));
+    AT(c), gcut_input(c->g, "z", GCUT_F32, GCUT_SHAPE(c->N, 4));
+}
 static void reshape_by_another_graph(scene *c)
 {
     AT(c), gcut_reshape(c->x, gcut_dim_mul(c->other, c->M, 2), 2);
@@ -294,6 +300,8 @@ static const struct row {
     ROW(negative_iota, "op 'iota': the size -2 is negative"),
     ROW(size_of_another_graph, "input 'z': the size is of another graph",
         "each graph has symbols of its own"),
+    ROW(size_of_the_caller, "input 'z': the size N is not declared by @inner",
+        "gcut_dim_sym(inner, \"N\", lo, hi)"),
     ROW(reshape_by_another_graph, "op 'reshape': the size is of another graph", "gcut_dim_sym"),
     ROW(full_of_another_graph, "op 'full': the size is of another graph", "gcut_dim_sym"),
     ROW(slice_by_another_graph, "op 'slice': the size is of another graph", "gcut_dim_sym"),
