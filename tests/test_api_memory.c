@@ -31,7 +31,7 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, WHY, COMPARE, FRONTIER, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COMPARE, FRONTIER, NWAYS };
 
 /* Load and plan in one of those ways; true when all of it went well. */
 static bool all_of_it(failing *f, const char *graph, int way)
@@ -51,6 +51,11 @@ static bool all_of_it(failing *f, const char *graph, int way)
     case PEAK:
     case SAVED:
     case FOLLOW: ok = gcut_plan_new(g, &o); break;
+    case TELL: {
+        const gcut_plan *plan = gcut_plan_new(g, &o);
+        ok = plan && gcut_plan_text(plan, true) && gcut_plan_json(plan);
+        break;
+    }
     case WHY: ok = gcut_explain(g, &o, "%h"); break;
     case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json")); break;
     case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;
