@@ -14,6 +14,11 @@ if(GRADCUT_SANITIZE MATCHES "address")
   # storage goes wrong, and it crashes reading it.
   list(APPEND GRADCUT_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0)
 endif()
+if(GRADCUT_SANITIZE)
+  # Emitted C is not instrumented, and its bits do not depend on the optimisation; compiling it is what takes time.
+  list(JOIN GRADCUT_STEP_FLAGS " " _step_flags)
+  list(APPEND GRADCUT_TEST_ENVIRONMENT "GRADCUT_STEP_FLAGS=${_step_flags} -O1")
+endif()
 if(GRADCUT_SANITIZE MATCHES "undefined")
   list(APPEND GRADCUT_TEST_ENVIRONMENT UBSAN_OPTIONS=print_stacktrace=1)
 endif()

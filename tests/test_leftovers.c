@@ -191,6 +191,10 @@ static void after_a_folder(void **state)
 
 int main(void)
 {
+    /* A shell that runs this in the background, and nohup, leave signals ignored, which children inherit. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_every_exit),
         cmocka_unit_test(after_every_signal),
