@@ -285,7 +285,7 @@ static void wrong_uses_are_refused(void **state)
         {"input %x: f32[2], rng %k: i64[]", "dropout(%x, %k, p=1)", "at least 0 and below 1"},
         {"input %x: f32[2], rng %k: i64[]", "dropout(%x, %k, p=-0.1)", "at least 0 and below 1"},
         {"input %x: f32[2], input %k: i32[]", "dropout(%x, %k, p=0.1)", "a key and must be i64[]"},
-        {"rng %k: i64[2, 2]", "key_split(%k, n=2)", "is a key"},
+        {"rng %k: i64[2, 2]", "key_split(%k, n=2)", "a key is i64[], several are i64[n]"},
         {"rng %k: i64[2], input %i: i64[3]", "random(%k, %i)", "sizes 3 and 2"},
         {"rng %k: i64[2], input %i: i32[2]", "random(%k, %i)", "must be i64"},
         {"rng %k: i64[2]", "random(%k, %k, dtype=\"i32\")", "must be f32, f64 or i64"},
