@@ -95,6 +95,7 @@ static void read_module(gcut_parser *p)
     }
     check_halves(p);
     gcut_parse_check_targets(p);
+    gcut_parse_check_data(p);
     check_pairs(p);
     gcut_parse_locs_resolve(p);
 }

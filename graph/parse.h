@@ -41,6 +41,7 @@ typedef struct gcut_parser {
     gcut_token tok; /* the next token */
     int depth;
     gcut_locid building;         /* where the op stands whose node is being made, 0 = none is */
+    GCUT_VEC(gcut_token) data;   /* the names of all data */
     GCUT_VEC(gcut_token) pairs;  /* the names of all pairs */
     GCUT_VEC(gcut_token) halves; /* the functions that they name, two each; they may follow */
     GCUT_VEC(gcut_target_use) targets;
@@ -132,5 +133,7 @@ void gcut_parse_locs_resolve(gcut_parser *p);
 void gcut_parse_data(gcut_parser *p);
 /* `splat(1)` and so on, for data whose type is known. */
 void gcut_parse_contents(gcut_parser *p, gcut_data *d);
+/* Throws unless each data is of the name and type of a param or state of some function. */
+void gcut_parse_check_data(gcut_parser *p);
 
 #endif

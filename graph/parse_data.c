@@ -115,4 +115,61 @@ void gcut_parse_data(gcut_parser *p)
     gcut_parse_contents(p, &d);
     gcut_parse_marks(p, &d.marks);
     *GCUT_PUSH(p->m->arena, &p->m->data) = d;
+    *GCUT_PUSH(p->scratch, &p->data) = name;
+}
+
+/* ---- what the contents are of ---- */
+
+static bool has_contents(gcut_role r)
+{
+    return r == GCUT_ROLE_param || r == GCUT_ROLE_state;
+}
+
+/* The parameter of g of that name, or NULL. */
+static const gcut_param *param_of(const gcut_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->values.at[g->params.at[i].value].name == name) return &g->params.at[i];
+    return NULL;
+}
+
+static void check_use(gcut_parser *p, const gcut_token *name, const gcut_data *d)
+{
+    const gcut_graph *owner = NULL; /* has a parameter of the name, which the contents do not fit */
+    const gcut_param *other = NULL;
+    for (uint32_t i = 0; i < p->m->graphs.n; i++) {
+        const gcut_graph *g = p->m->graphs.at[i];
+        const gcut_param *x = param_of(g, d->name);
+        if (x && has_contents(x->role) && gcut_type_equal(gcut_type_of(g, x->value), &d->type)) return;
+        if (x && !other) owner = g, other = x;
+    }
+    gcut_place at = gcut_parse_place(p, name);
+    if (other && !has_contents(other->role))
+        gcut_fail(p->env, GCUT_ETYPE, at, "leave the data out: the caller gives what is no param or state",
+                  "data @%s: %%%s of @%s is of role %s, which has no initial contents", d->name, d->name,
+                  owner->name, gcut_role_name(other->role));
+    if (other) {
+        const gcut_type *want = gcut_type_of(owner, other->value);
+        const char *type = gcut_type_text(p->scratch, p->m, want);
+        bool known = gcut_dim_known(gcut_type_numel(p->m, want));
+        gcut_fail(p->env, GCUT_ETYPE, at,
+                  known ? gcut_printf(p->scratch, "write data @%s: %s", d->name, type)
+                        : "the sizes of what has initial contents are numbers, in both types",
+                  "data @%s is %s, but %%%s of @%s is %s", d->name,
+                  gcut_type_text(p->scratch, p->m, &d->type), d->name, owner->name, type);
+    }
+    gcut_nearest near = gcut_nearest_start(d->name);
+    for (uint32_t i = 0; i < p->m->graphs.n; i++) {
+        const gcut_graph *g = p->m->graphs.at[i];
+        for (uint32_t k = 0; k < g->params.n; k++)
+            if (has_contents(g->params.at[k].role))
+                gcut_nearest_offer(&near, g->values.at[g->params.at[k].value].name);
+    }
+    gcut_fail(p->env, GCUT_ETYPE, at, gcut_nearest_hint(p, &near, "@"),
+              "data @%s: no function of this file has a param or state %%%s", d->name, d->name);
+}
+
+void gcut_parse_check_data(gcut_parser *p)
+{
+    for (uint32_t i = 0; i < p->data.n; i++) check_use(p, &p->data.at[i], &p->m->data.at[i]);
 }
