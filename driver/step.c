@@ -201,11 +201,13 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
     if (rank != x->type.rank)
         gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: it has %d axes, not %d", name,
                   gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++)
         if (gcut_dim_known(x->type.dim[d]) && x->type.dim[d] != dims[d])
             gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: axis %d has size %lld, not %lld",
                       name, gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
                       (long long)dims[d]);
+    /* From here on nothing throws: address and sizes change together. */
+    for (int d = 0; d < rank; d++) {
         if (!x->sized || x->dim[d] != dims[d]) s->ready = false;
         x->dim[d] = dims[d];
     }
@@ -350,7 +352,7 @@ static gcut_array keys_for(const gcut_step *s, const gcut_slot *x, gcut_arena *s
                              INT64_MAX);
 }
 
-static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
+static void fill(gcut_step *s, const gcut_slot *x, void *at, gcut_arena *scratch)
 {
     const gcut_data *d = data_of(s, x);
     bool ours = !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer */
@@ -374,7 +376,7 @@ static void fill(gcut_step *s, gcut_slot *x, gcut_arena *scratch)
         if (x->role == GCUT_ROLE_cotan)
             for (int64_t i = 0; i < v.n; i++) v.u.f[i] = 1;
     }
-    gcut_array_store(&v, x->at);
+    gcut_array_store(&v, at);
 }
 
 /* What outlives a change of sizes: training goes on from it. */
@@ -384,24 +386,25 @@ static bool persists(const gcut_slot *x)
 }
 
 /* A new size means new memory for what the step owns, except parameters, states and keys, whose contents are
- * carried over when their own size did not change. */
+ * carried over when their own size did not change.  A value moves once its new memory is filled, which may
+ * throw: until then it stays where it is. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
     for (uint32_t k = 0; k < s->nslots; k++) {
         gcut_slot *x = &s->slot[k];
         if (x->bound) continue;
-        void *old = x->at;
-        x->at = gcut_step_memory(fresh, x->bytes);
-        bool kept = old && persists(x) && x->held == x->bytes;
-        x->held = x->bytes;
+        void *at = gcut_step_memory(fresh, x->bytes);
+        const bool kept = x->at && persists(x) && x->held == x->bytes;
         if (kept) {
-            memcpy(x->at, old, (size_t)x->bytes);
-            continue;
+            memcpy(at, x->at, (size_t)x->bytes);
+        } else {
+            gcut_arena *scratch = gcut_arena_new(s->env, fresh);
+            fill(s, x, at, scratch);
+            gcut_arena_free(scratch);
+            x->filled = false;
         }
-        x->filled = false;
-        gcut_arena *scratch = gcut_arena_new(s->env, fresh);
-        fill(s, x, scratch);
-        gcut_arena_free(scratch);
+        x->at = at;
+        x->held = x->bytes;
     }
 }
 

@@ -195,6 +195,12 @@ gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n)
     return gcut_protect(step->env, do_feed, &(job){.env = step->env, .s = step, .feed = feed, .n = n});
 }
 
+/* NULL while it has none of its present size: before it was prepared, and after that failed. */
+static void *memory_of(const gcut_slot *x)
+{
+    return x->bound || x->held == x->bytes ? x->at : NULL;
+}
+
 size_t gcut_step_value_count(const gcut_step *step)
 {
     return step ? step->nslots : 0;
@@ -217,7 +223,7 @@ const gcut_value_info *gcut_step_value_at(gcut_step *step, size_t i)
                              .dtype = x->type.dtype,
                              .rank = x->type.rank,
                              .bytes = x->bytes,
-                             .at = x->at,
+                             .at = memory_of(x),
                              .bound = x->bound,
                              .updated = x->updated};
     memcpy(out->dim, x->dim, sizeof out->dim);
@@ -242,7 +248,7 @@ static void do_save(void *arg)
 {
     job *j = arg;
     gcut_slot *x = gcut_slot_get(j->s, j->name);
-    if (!x->at)
+    if (!memory_of(x))
         gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "call gcut_prepare or gcut_run first",
                   "'%s' has no memory yet", j->name);
     gcut_npy v = {.dtype = x->type.dtype,

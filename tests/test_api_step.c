@@ -93,6 +93,65 @@ static void binding(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* What is refused changes nothing: neither sizes nor address. */
+static void refused_binding(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, LINE_FIT);
+    static float large[64][4], w[3] = {0.5f, -1, 2};
+    for (size_t k = 0; k < 4; k++) {
+        float x[2][3] = {{1, 2, 3}, {-1, 0, 4}}, y[2] = {1, 2}, loss = -1;
+        gcut_step *s = compile_as(g, backends[k], NULL);
+        assert_int_equal(gcut_bind(s, "x", x, 2, 3), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "y", y, 2), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "w", w, 3), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "loss", &loss), GCUT_OK);
+        for (int i = 0; i < 4; i++) {
+            if (i == 1) assert_int_equal(gcut_bind_input(s, "x", large, 64, 4), GCUT_EDIM);
+            if (i == 2) assert_int_equal(gcut_bind(s, "x", large, 1, 4), GCUT_EDIM);
+            if (i == 3) assert_int_equal(gcut_set(s, "x", large, 64, 4), GCUT_EDIM);
+            const gcut_value_info *v = gcut_step_value(s, "x");
+            assert_int_equal(v->dim[0], 2);
+            assert_ptr_equal(v->at, x);
+            loss = -1;
+            must_run(ctx, s);
+            assert_float_equal(loss, line_loss(w, x, y, 2), 1e-5);
+        }
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* A value that could not be filled is none: each run says so until there is one, and what was there stays. */
+static void missing_contents(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, "data @w: f32[3] = file(\"w.npy\")\n"
+                                    "func @f(param %w: f32[3], input %x: f32[3]) -> (out y: f32[]) {\n"
+                                    "  %p = mul(%w, %x)\n"
+                                    "  %y = sum(%p, axes=[0])\n"
+                                    "  return %y\n"
+                                    "}\n");
+    float x[3] = {1, 1, 1};
+    for (size_t k = 0; k < 4; k++) {
+        gcut_step *s = compile_as(g, backends[k], NULL);
+        assert_int_equal(gcut_bind(s, "x", x, 3), GCUT_OK);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(gcut_run(s), GCUT_EIO);
+            assert_null(gcut_step_value(s, "w")->at);
+            assert_int_equal(gcut_step_value_save(s, "w", in_tmp("saved.npy")), GCUT_EUSAGE);
+            gcut_clear_errors(ctx);
+        }
+        assert_int_equal(gcut_set(s, "w", ((float[]){1, 2, 3}), 3), GCUT_OK);
+        must_run(ctx, s);
+        assert_float_equal(*(float *)gcut_step_value(s, "y")->at, 6, 0);
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -472,6 +531,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binding),
+        cmocka_unit_test(refused_binding),
+        cmocka_unit_test(missing_contents),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(indices_out_of_range),
         cmocka_unit_test(not_numbers_survive),

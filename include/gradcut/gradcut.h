@@ -397,9 +397,9 @@ typedef struct gcut_value_info {
     int rank;
     int64_t dim[GCUT_MAX_RANK]; /* valid after gcut_prepare */
     int64_t bytes;              /* likewise */
-    void *at;                   /* the caller's or the step's memory; NULL before gcut_prepare */
-    bool bound;                 /* by the caller, or set */
-    bool updated;               /* a param or state that the step overwrites with its next value */
+    void *at;     /* the caller's or the step's memory; NULL before gcut_prepare, and after one that failed */
+    bool bound;   /* by the caller, or set */
+    bool updated; /* a param or state that the step overwrites with its next value */
 } gcut_value_info;
 GCUT_API size_t gcut_step_value_count(const gcut_step *step);
 /* As long as the step; brought up to date by each call.  NULL: there is no i-th value. */
