@@ -321,6 +321,10 @@ static void of_another_step(void **state)
     refused(&a, block[1], bytes[1], GCUT_RT_EOTHER, "axis 0 of run has size 5 there, and 4 here");
     refused(&b, block[0], bytes[0], GCUT_RT_EOTHER, "axis 0 of run has size 4 there, and 5 here");
     refused(&a, block[2], bytes[2], GCUT_RT_EOTHER, "it has no w of this type in its place");
+    /* ... and where as many bytes were read as a block of this step has */
+    assert_true(bytes[0] < bytes[1]);
+    refused(&a, block[1], bytes[0], GCUT_RT_EOTHER, "axis 0 of run has size 5 there, and 4 here");
+    refused(&a, block[2], bytes[0], GCUT_RT_EOTHER, "it has no w of this type in its place");
     refused(&c, block[0], bytes[0], GCUT_RT_EOTHER, "it has no single of this type in its place");
     for (int i = 0; i < 3; i++) {
         free(block[i]);
