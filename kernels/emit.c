@@ -35,13 +35,16 @@ static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
 
 /* ---- the header ---- */
 
-/* A pointer of NAME_io, under both of its names. */
+/* A pointer of NAME_io, under both of its names.  Of what persists none is const, whether the step writes it
+ * or not: NAME_init_values and NAME_load write it through this pointer, and the caller a key before each
+ * step. */
 static void emit_member(const gcut_program *p, const gcut_binding_info *b, gcut_text *h)
 {
     gcut_module *m = p->module;
-    const char *type =
-        gcut_printf(m->arena, "%s%s *", b->written ? "" : "const ", gcut_c_type(b->type.dtype));
     bool kept = b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state;
+    bool persists = kept || b->role == GCUT_ROLE_rng;
+    const char *type =
+        gcut_printf(m->arena, "%s%s *", b->written || persists ? "" : "const ", gcut_c_type(b->type.dtype));
     if (*b->alias) gcut_text_add(h, "    union {\n    ");
     gcut_text_add(h, "    %s%s; /* %s %s%s%s */\n", type, b->field, gcut_role_name(b->role),
                   gcut_type_text(m->arena, m, &b->type), b->written && kept ? ", updated in place" : "",
