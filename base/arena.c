@@ -39,7 +39,7 @@ struct gcut_arena {
 
 gcut_arena *gcut_arena_new(gcut_env *env, gcut_arena *parent)
 {
-    gcut_arena *a = env->alloc(env->alloc_user, NULL, sizeof *a);
+    gcut_arena *a = gcut_env_alloc(env, NULL, sizeof *a);
     if (!a) gcut_throw(env, GCUT_ENOMEM);
     *a = (gcut_arena){.env = env, .parent = parent, .chunk = CHUNK_MIN};
     if (!parent) return a;
@@ -72,9 +72,9 @@ void gcut_arena_free(gcut_arena *a)
     gcut_env *env = a->env;
     for (block *b = a->blocks, *next; b; b = next) {
         next = b->next;
-        env->alloc(env->alloc_user, b, 0);
+        gcut_env_alloc(env, b, 0);
     }
-    env->alloc(env->alloc_user, a, 0);
+    gcut_env_alloc(env, a, 0);
 }
 
 gcut_env *gcut_arena_env(const gcut_arena *arena)
@@ -86,7 +86,7 @@ gcut_env *gcut_arena_env(const gcut_arena *arena)
 
 static char *block_new(gcut_arena *a, size_t size)
 {
-    block *b = a->env->alloc(a->env->alloc_user, NULL, sizeof *b + size);
+    block *b = gcut_env_alloc(a->env, NULL, sizeof *b + size);
     if (!b) return NULL;
     b->next = a->blocks;
     a->blocks = b;

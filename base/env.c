@@ -4,6 +4,7 @@
  */
 #include "base/env.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,32 @@ void gcut_env_free(gcut_env *env)
     env->alloc(env->alloc_user, env, 0);
 }
 
+/* ---- the locale ---- */
+
+static locale_t plain; /* "C"; 0 = there is no memory for it: the host's stays in force */
+
+static void make_plain(void)
+{
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* Returns the one that was in force. */
+static locale_t use_plain_locale(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_plain);
+    return uselocale(plain);
+}
+
+void *gcut_env_alloc(gcut_env *env, void *block, size_t size)
+{
+    if (!env->catcher) return env->alloc(env->alloc_user, block, size);
+    const locale_t ours = uselocale(env->host);
+    void *p = env->alloc(env->alloc_user, block, size);
+    uselocale(ours);
+    return p;
+}
+
 /* ---- catching and throwing ---- */
 
 /* env and outer keep their values across the jump: nothing assigns to them after setjmp. */
@@ -51,9 +78,11 @@ gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
     jmp_buf here;
     jmp_buf *const outer = env->catcher;
     if (!outer) env->first = env->ndiags;
+    if (!outer) env->host = use_plain_locale();
     if (setjmp(here)) {
         env->catcher = outer;
         if (!outer) {
+            uselocale(env->host);
             env->last_first = env->first;
             env->last_status = env->status;
             env->last_text = NULL;
@@ -63,6 +92,7 @@ gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg)
     env->catcher = &here;
     body(arg);
     env->catcher = outer;
+    if (!outer) uselocale(env->host);
     return GCUT_OK;
 }
 
@@ -93,12 +123,14 @@ static outside leave(gcut_env *env)
 {
     const outside o = {env->catcher, env->first, env->cleared};
     env->catcher = NULL;
+    uselocale(env->host);
     return o;
 }
 
 static void come_back(gcut_env *env, const outside *o)
 {
     env->catcher = o->catcher;
+    env->host = use_plain_locale();
     env->first = env->cleared == o->cleared ? o->first : 0;
 }
 

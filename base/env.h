@@ -14,10 +14,15 @@
  *   E2  every other resource (FILE*, foreign handle, shared object) is handed
  *       to gcut_arena_defer in the statement after it was acquired;
  *   E3  gcut_protect is the only caller of setjmp.
+ *
+ * Locale.  Inside of the outermost gcut_protect the thread's locale is "C", so that printf, strtod and what
+ * libraries make of them read and write numbers in one form, whatever the host program has set.  Hooks and
+ * the allocator are called in the host's.
  */
 #ifndef GCUT_BASE_ENV_H
 #define GCUT_BASE_ENV_H
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -69,6 +74,7 @@ typedef struct gcut_env {
     gcut_alloc_fn alloc;
     void *alloc_user;
     jmp_buf *catcher;   /* innermost gcut_protect, NULL outside of any */
+    locale_t host;      /* the caller's locale, inside of gcut_protect */
     gcut_status status; /* what the throw in flight carries */
     gcut_arena *arena;  /* lives as long as the environment */
     gcut_arena *diag_arena;
@@ -87,6 +93,8 @@ typedef struct gcut_env {
 /* alloc NULL = realloc/free.  Returns NULL when memory for it is missing. */
 gcut_env *gcut_env_new(gcut_alloc_fn alloc, void *user);
 void gcut_env_free(gcut_env *env);
+/* The environment's allocator, in the host's locale. */
+void *gcut_env_alloc(gcut_env *env, void *block, size_t size);
 
 /* Runs body(arg); returns GCUT_OK or what was thrown inside it. Nests. */
 gcut_status gcut_protect(gcut_env *env, void (*body)(void *), void *arg);

@@ -154,8 +154,7 @@ void gcut_json_int(gcut_json *j, int64_t i)
     gcut_text_add(j->out, "%" PRId64, i);
 }
 
-/* Whole numbers below 1e15 are written out; the rest take the fewest digits that strtod reads back equal. The
- * process's locale may have another decimal point than JSON: whatever printf put there becomes a dot. */
+/* Whole numbers below 1e15 are written out; the rest take the fewest digits that strtod reads back equal. */
 void gcut_json_real(gcut_json *j, double f)
 {
     if (!isfinite(f)) {
@@ -171,12 +170,6 @@ void gcut_json_real(gcut_json *j, double f)
     int digits = 1;
     do snprintf(buf, sizeof buf, "%.*g", digits, f);
     while (strtod(buf, NULL) != f && ++digits <= 17);
-    for (char *p = buf; *p; p++) {
-        if (strchr("0123456789+-e", *p)) continue;
-        size_t point = strcspn(p, "0123456789");
-        *p = '.';
-        memmove(p + 1, p + point, strlen(p + point) + 1);
-    }
     gcut_text_add(j->out, "%s", buf);
 }
 

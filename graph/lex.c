@@ -4,7 +4,6 @@
  */
 #include "graph/lex.h"
 
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,11 +61,7 @@ double gcut_read_double(const char *s, size_t n)
     GCUT_ASSERT(n <= GCUT_MAX_NUMBER);
     memcpy(text, s, n);
     text[n] = '\0';
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), old = uselocale(c);
-    double x = strtod(text, NULL);
-    uselocale(old);
-    freelocale(c);
-    return x;
+    return strtod(text, NULL);
 }
 
 static void next_line(gcut_lexer *lx, const char *newline)

@@ -61,7 +61,6 @@ void gcut_print_double(double x, gcut_dtype t, gcut_text *out)
         gcut_text_add(out, "inf");
         return;
     }
-    /* Both directions follow the locale's decimal point, so the check does not depend on it. */
     for (int p = 0; p < 17; p++) {
         snprintf(buf, sizeof buf, "%.*e", p, x);
         if (round_to(strtod(buf, NULL), t) == x) break;
