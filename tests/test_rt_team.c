@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,15 +343,96 @@ static void test_refused(void **state)
     for (int every = 1; every <= 4; every++) run_child(run_refused, &every);
 }
 
+/* ---- signals ---- */
+
+typedef struct raising {
+    pthread_t leader;
+    int signal;
+    _Atomic int on_worker;
+} raising;
+
+static volatile pthread_t handled_on;
+
+static void note_handler(int signal)
+{
+    (void)signal;
+    handled_on = pthread_self();
+}
+
+/* The leader waits in its part until a worker has begun the other one. */
+static void raise_on_worker(void *arg, int t, int nt)
+{
+    raising *r = arg;
+    if (nt < 2) return;
+    if (t == 0)
+        while (!r->on_worker) pass_time(100000);
+    if (t != 1) return;
+    r->on_worker = 1;
+    raise(r->signal);
+}
+
+static void run_raising(void *arg)
+{
+    raising *r = arg;
+    signal(r->signal, note_handler);
+    r->leader = pthread_self();
+    handled_on = r->leader;
+    gcut_rt_parallel(raise_on_worker, r, 2);
+    if (!r->on_worker || pthread_equal(handled_on, r->leader)) _exit(1);
+}
+
+/* Of what a thread does itself, the program's handlers hear on that thread. */
+static void test_signals_of_a_worker(void **state)
+{
+    (void)state;
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF};
+#ifdef __SANITIZE_THREAD__
+    skip(); /* see CHILD_THREADS */
+#endif
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        run_child(run_raising, &(raising){.signal = own[i]});
+}
+
+static void ask_blocked(void *arg, int t, int nt)
+{
+    raising *r = arg;
+    sigset_t set;
+    if (nt < 2) return;
+    if (t == 0)
+        while (!r->on_worker) pass_time(100000);
+    if (t != 1) return;
+    pthread_sigmask(SIG_BLOCK, NULL, &set);
+    r->on_worker = sigismember(&set, r->signal) == 1 ? 1 : -1;
+}
+
+/* What is sent to the process is for the threads of the program. */
+static void test_signals_of_the_process(void **state)
+{
+    (void)state;
+    static const int sent[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGCHLD, SIGUSR1, SIGPIPE, SIGWINCH};
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+        raising r = {.signal = sent[i]};
+        gcut_rt_parallel(ask_blocked, &r, 2);
+        assert_int_equal(r.on_worker, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_no_team), cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_users),   cmocka_unit_test(test_note),
-        cmocka_unit_test(test_fork),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_openmp),  cmocka_unit_test(test_default_threads),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_no_team),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_note),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_openmp),
+        cmocka_unit_test(test_default_threads),
 #ifdef __linux__
+        cmocka_unit_test(test_signals_of_a_worker),
+        cmocka_unit_test(test_signals_of_the_process),
         cmocka_unit_test(test_idle),
 #endif
     };

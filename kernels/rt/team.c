@@ -124,16 +124,24 @@ static void *serve(void *arg)
 
 /* ---- the pool ---- */
 
-/* The process's signals are for threads that the process knows of. */
+/* The process's signals are for threads that the process knows of.  Those that a thread gets for what it does
+ * itself stay: blocked, they would end the process past its handlers; and a profiler counts every thread. */
+static void choose_blocked(sigset_t *set)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(set, own[i]);
+}
+
 static int start(worker *w)
 {
-    sigset_t every, old;
+    sigset_t blocked, old;
     atomic_init(&w->work.value, 0);
     atomic_init(&w->done.value, 0);
     atomic_init(&w->claimed, 0);
     w->quit = 0;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &old);
+    choose_blocked(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &old);
     int failed = pthread_create(&w->thread, NULL, serve, w);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return !failed;
