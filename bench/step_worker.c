@@ -65,7 +65,7 @@ static void describe(const run *r, double seconds)
     const gcut_plan *plan = gcut_step_plan(r->step);
     printf("{\"compile_s\": %.3f, \"saved_bytes\": %lld, \"param_bytes\": %lld, \"state_bytes\": %lld, "
            "\"input_bytes\": %lld, \"version\": \"%s\", \"inputs\": [",
-           seconds, (long long)gcut_plan_saved_bytes(plan), (long long)bytes_of(r, "param"),
+           seconds, (long long)gcut_plan_look(plan)->saved_bytes, (long long)bytes_of(r, "param"),
            (long long)bytes_of(r, "state"), (long long)bytes_of(r, "input"), gcut_version());
     const char *comma = "";
     for (size_t i = 0; i < gcut_step_value_count(r->step); i++) {

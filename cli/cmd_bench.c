@@ -128,7 +128,7 @@ static void print_text(const bench *b)
            p->predicted_ns / 1e6, 100 * error_of(p->predicted_ns, p->best_ns),
            100 * error_of(p->predicted_ns, p->median_ns));
     printf("rates: %.1f GFLOP/s of %.0f, %.1f GB/s of %.1f from memory\n", p->flops / p->median_ns,
-           p->peak_flops / 1e9, p->bytes / p->median_ns, p->peak_bytes / 1e9);
+           p->peak_flops_per_second / 1e9, p->bytes / p->median_ns, p->peak_bytes_per_second / 1e9);
     print_classes(b);
     print_kernels(b);
 }
@@ -202,8 +202,8 @@ static void print_json(const bench *b)
     key("rel_error", error_of(p->predicted_ns, p->median_ns));
     key("flops", p->flops);
     key("bytes", p->bytes);
-    key("limit_flops_per_s", p->peak_flops);
-    key("limit_bytes_per_s", p->peak_bytes);
+    key("limit_flops_per_s", p->peak_flops_per_second);
+    key("limit_bytes_per_s", p->peak_bytes_per_second);
     printf(", \"steps\": %d, \"threads\": %d, \"blis\": ", p->steps, p->threads);
     gcut_cli_json_string(stdout, b->blis);
     fputs(", \"gemm\": ", stdout);

@@ -26,24 +26,26 @@ static void print_json(const gcut_cache_info *i)
            i->steps, i->objects, i->bytes, i->limit, i->hits, i->misses);
 }
 
+static void print_text(const gcut_cache_info *i)
+{
+    printf("folder   %s\n", i->folder ? i->folder : "none");
+    if (i->unused) {
+        printf("not used: %s\n", i->unused);
+        return;
+    }
+    printf("entries  %" PRId64 " steps, %" PRId64 " objects\nbytes    ", i->steps, i->objects);
+    gcut_cli_bytes(stdout, i->bytes);
+    fputs("\nlimit    ", stdout);
+    gcut_cli_bytes(stdout, i->limit);
+    printf("\nlook-ups %" PRId64 " found, %" PRId64 " not\n", i->hits, i->misses);
+}
+
 int gcut_cmd_cache(gcut_ctx *ctx, const gcut_cli *c)
 {
-    gcut_cache_info i;
     if (c->clear) return clear(ctx, c);
-    if (gcut_cache_look(ctx, &i) != GCUT_OK) return gcut_cli_failed(ctx);
-    if (c->json) {
-        print_json(&i);
-        return EXIT_FINE;
-    }
-    printf("folder   %s\n", i.folder ? i.folder : "none");
-    if (i.unused) {
-        printf("not used: %s\n", i.unused);
-        return EXIT_FINE;
-    }
-    printf("entries  %" PRId64 " steps, %" PRId64 " objects\nbytes    ", i.steps, i.objects);
-    gcut_cli_bytes(stdout, i.bytes);
-    fputs("\nlimit    ", stdout);
-    gcut_cli_bytes(stdout, i.limit);
-    printf("\nlook-ups %" PRId64 " found, %" PRId64 " not\n", i.hits, i.misses);
+    gcut_cache_info *i = gcut_cache_look(ctx);
+    if (!i) return gcut_cli_failed(ctx);
+    (c->json ? print_json : print_text)(i);
+    gcut_free(i);
     return EXIT_FINE;
 }

@@ -28,7 +28,7 @@ static void make_graph(void *arg)
 
 gcut_graph *gcut_graph_new(gcut_ctx *ctx, const char *name)
 {
-    if (!ctx) return NULL;
+    GCUT_NEED(NULL, ctx, NULL);
     graph_job j = {ctx->env, name, NULL};
     return gcut_guard(ctx->env, make_graph, &j) ? j.g : NULL;
 }
@@ -46,6 +46,7 @@ static void set_scope(void *arg)
 
 void gcut_scope(gcut_graph *g, const char *scope)
 {
+    GCUT_NEED(NULL, g, );
     call c = {.name = scope};
     run((gcut_here){0}, g, set_scope, &c);
 }
@@ -83,28 +84,27 @@ static void dim_op(void *arg)
     j->out = gcut_dim_make(j->g->module->dims, j->op, j->a, j->b);
 }
 
-static gcut_dim dim_run(dim_job *j, void (*body)(void *))
+static gcut_dim dim_run(gcut_here at, dim_job *j, void (*body)(void *))
 {
-    if (!j->g || j->g->failed) return 0;
-    if (gcut_guard(j->g->module->env, body, j)) return j->out;
-    j->g->failed = true;
-    return 0;
+    return gcut_guard_at(at, j->g, body, j) ? j->out : 0;
 }
 
-gcut_dim gcut_dim_sym(gcut_graph *g, const char *name, int64_t lo, int64_t hi)
+gcut_dim gcut_dim_sym_at(gcut_here at, gcut_graph *g, const char *name, int64_t lo, int64_t hi)
 {
-    return dim_run(&(dim_job){.g = g, .name = name, .a = lo, .b = hi}, dim_sym);
+    GCUT_NEED_GRAPH(g, 0);
+    return dim_run(at, &(dim_job){.g = g, .name = name, .a = lo, .b = hi}, dim_sym);
 }
 
 #define DIM_OP(fn, which)                                                                                    \
-    gcut_dim fn(gcut_graph *g, gcut_dim a, gcut_dim b)                                                       \
+    gcut_dim fn(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b)                                         \
     {                                                                                                        \
-        return dim_run(&(dim_job){.g = g, .op = which, .a = a, .b = b}, dim_op);                             \
+        GCUT_NEED_GRAPH(g, 0);                                                                               \
+        return dim_run(at, &(dim_job){.g = g, .op = which, .a = a, .b = b}, dim_op);                         \
     }
-DIM_OP(gcut_dim_add, GCUT_DIM_ADD)
-DIM_OP(gcut_dim_sub, GCUT_DIM_SUB)
-DIM_OP(gcut_dim_mul, GCUT_DIM_MUL)
-DIM_OP(gcut_dim_div, GCUT_DIM_DIV)
+DIM_OP(gcut_dim_add_at, GCUT_DIM_ADD)
+DIM_OP(gcut_dim_sub_at, GCUT_DIM_SUB)
+DIM_OP(gcut_dim_mul_at, GCUT_DIM_MUL)
+DIM_OP(gcut_dim_div_at, GCUT_DIM_DIV)
 
 /* ---- parameters and results ---- */
 
@@ -149,6 +149,7 @@ static void make_param(void *arg)
 #define PARAM(fn, which)                                                                                     \
     gcut_val fn(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype, gcut_shape shape)           \
     {                                                                                                        \
+        GCUT_NEED_GRAPH(g, (gcut_val){0});                                                                   \
         return run(at, g, make_param, &(call){.name = name, .dtype = dtype, .shape = shape, .role = which}); \
     }
 PARAM(gcut_input_at, GCUT_ROLE_input)
@@ -157,6 +158,7 @@ PARAM(gcut_state_at, GCUT_ROLE_state)
 
 gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name)
 {
+    GCUT_NEED_GRAPH(g, (gcut_val){0});
     return run(at, g, make_param,
                &(call){.name = name, .dtype = GCUT_I64, .shape = GCUT_SCALAR, .role = GCUT_ROLE_rng});
 }
@@ -217,11 +219,13 @@ static void give(gcut_here at, gcut_graph *g, call *c)
 
 void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
 {
+    GCUT_NEED_GRAPH(g, );
     give(at, g, &(call){.name = name, .role = GCUT_ROLE_out, .in = {v}});
 }
 
 void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
 {
+    GCUT_NEED_GRAPH(g, );
     give(at, g, &(call){.name = name, .role = GCUT_ROLE_next, .in = {v}});
 }
 

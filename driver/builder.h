@@ -27,6 +27,16 @@ typedef struct call {
     void (*body)(void *); /* set by run */
 } call;
 
+/* Leaves the builder call `name`_at with `failure` when its graph is NULL. */
+#define GCUT_NEED_GRAPH(g, failure)                                                                          \
+    do {                                                                                                     \
+        if (!(g)) {                                                                                          \
+            gcut_refuse_no_graph(__func__);                                                                  \
+            return failure;                                                                                  \
+        }                                                                                                    \
+    } while (0)
+void gcut_refuse_no_graph(const char *function);
+
 /* Builds at the caller's line; null when an operand is or becomes null.  Operands from graphs around g, a
  * body under construction, are captured first. */
 gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c);

@@ -5,6 +5,8 @@
  */
 #include "driver/builder.h"
 
+#include <stdio.h>
+
 typedef struct failure {
     gcut_graph *g;
     const gcut_diag *said;
@@ -38,6 +40,15 @@ bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
         if (env->ndiags > before) gcut_guard(env, keep_failure, &(failure){failed, &env->diags[before]});
     }
     return false;
+}
+
+void gcut_refuse_no_graph(const char *function)
+{
+    char name[64];
+    size_t n = strlen(function);
+    if (n > 3 && !strcmp(function + n - 3, "_at")) n -= 3; /* what the macro adds */
+    snprintf(name, sizeof name, "%.*s", (int)n, function);
+    gcut_refuse_null(NULL, name, "g");
 }
 
 static bool is_around(const gcut_graph *outer, const gcut_graph *g)

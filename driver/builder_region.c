@@ -158,8 +158,43 @@ static gcut_val *joined(gcut_graph *g, const gcut_val *a, int na, const gcut_val
     return j.out;
 }
 
-void gcut_scan_at(gcut_here at, gcut_graph *g, const gcut_loop *s, gcut_val *out)
+typedef struct loop_job {
+    gcut_graph *g;
+    const gcut_loop *given; /* of `size` bytes */
+    size_t size;
+    const char *call;
+    gcut_loop own;
+} loop_job;
+
+static void take_loop(void *arg)
 {
+    loop_job *j = arg;
+    gcut_env *env = j->g->module->env;
+    if (!j->given)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "%s: its argument `loop` is NULL", j->call);
+    GCUT_COPY_KNOWN(env, gcut_loop, j->given, j->size, &j->own);
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_loop, bound);
+#endif
+
+/* out[] may be where the values at the start are: it is overwritten only after a failure. */
+static bool took(gcut_here at, loop_job *j, bool scan, gcut_val *out)
+{
+    const gcut_loop *s = &j->own;
+    if (j->given) memcpy(&j->own, j->given, j->size < sizeof j->own ? j->size : sizeof j->own);
+    if (gcut_guard_at(at, j->g, take_loop, j)) return true;
+    for (int k = 0; k < s->ncarry + (scan ? s->nys : 0); k++) out[k] = (gcut_val){0};
+    return false;
+}
+
+void gcut_scan_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
+{
+    loop_job l = {.g = g, .given = loop, .size = size, .call = "gcut_scan"};
+    const gcut_loop *s = &l.own;
+    GCUT_NEED_GRAPH(g, );
+    if (!took(at, &l, true, out)) return;
     int nout = s->ncarry + s->nys;
     region_job j = {.at = at,
                     .g = g,
@@ -175,8 +210,12 @@ void gcut_scan_at(gcut_here at, gcut_graph *g, const gcut_loop *s, gcut_val *out
     build(&j, nout);
 }
 
-void gcut_while_at(gcut_here at, gcut_graph *g, const gcut_loop *s, gcut_val *out)
+void gcut_while_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
 {
+    loop_job l = {.g = g, .given = loop, .size = size, .call = "gcut_while"};
+    const gcut_loop *s = &l.own;
+    GCUT_NEED_GRAPH(g, );
+    if (!took(at, &l, false, out)) return;
     region_job j = {.at = at,
                     .g = g,
                     .op = GCUT_OP_while,
@@ -225,8 +264,9 @@ static void make_function(void *arg)
 
 gcut_graph *gcut_function(gcut_graph *g, const char *name)
 {
+    GCUT_NEED(NULL, g, NULL);
     function_job j = {g, name, NULL};
-    return g && gcut_guard(g->module->env, make_function, &j) ? j.out : NULL;
+    return gcut_guard(g->module->env, make_function, &j) ? j.out : NULL;
 }
 
 typedef struct call_job {

@@ -9,48 +9,56 @@
 
 typedef struct job {
     gcut_env *env;
-    bool clear;
     gcut_cache_info *out;
     int64_t removed;
 } job;
 
-static void ask(void *arg)
+static char *copy(gcut_arena *a, const char *s)
+{
+    return s ? gcut_strndup(a, s, strlen(s)) : NULL;
+}
+
+static void look(void *arg)
+{
+    job *j = arg;
+    gcut_arena *a = gcut_made_arena(j->out);
+    const char *path, *why;
+    gcut_cache *c = gcut_cache_open(a, &path, &why);
+    j->out->folder = copy(a, path);
+    j->out->unused = copy(a, why);
+    if (!c) return;
+    gcut_cache_use u = gcut_cache_ask(c);
+    j->out->steps = u.entries[GCUT_CACHE_STEP];
+    j->out->objects = u.entries[GCUT_CACHE_OBJECT];
+    j->out->bytes = u.bytes;
+    j->out->limit = u.limit;
+    j->out->hits = u.hits;
+    j->out->misses = u.misses;
+}
+
+gcut_cache_info *gcut_cache_look(gcut_ctx *ctx)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    job j = {.env = ctx->env};
+    return gcut_made_by(ctx->env, sizeof *j.out, (void **)&j.out, look, &j);
+}
+
+static void clear(void *arg)
 {
     job *j = arg;
     const char *path, *why;
     gcut_arena *a = gcut_arena_new(j->env, j->env->arena);
     gcut_cache *c = gcut_cache_open(a, &path, &why);
-    if (c && j->clear) j->removed = gcut_cache_empty(c);
-    if (j->clear && !c)
-        gcut_fail(j->env, GCUT_EIO, (gcut_place){.file = path}, NULL, "the cache is not used: %s", why);
-    if (j->out && c) {
-        gcut_cache_use u = gcut_cache_ask(c);
-        *j->out = (gcut_cache_info){.steps = u.entries[GCUT_CACHE_STEP],
-                                    .objects = u.entries[GCUT_CACHE_OBJECT],
-                                    .bytes = u.bytes,
-                                    .limit = u.limit,
-                                    .hits = u.hits,
-                                    .misses = u.misses};
-    }
-    if (j->out) {
-        j->out->folder = path ? gcut_strndup(j->env->arena, path, strlen(path)) : NULL;
-        j->out->unused = why ? gcut_strndup(j->env->arena, why, strlen(why)) : NULL;
-    }
+    if (!c) gcut_fail(j->env, GCUT_EIO, (gcut_place){.file = path}, NULL, "the cache is not used: %s", why);
+    j->removed = gcut_cache_empty(c);
     gcut_arena_free(a);
-}
-
-gcut_status gcut_cache_look(gcut_ctx *ctx, gcut_cache_info *out)
-{
-    if (!ctx || !out) return GCUT_EUSAGE;
-    *out = (gcut_cache_info){0};
-    return gcut_protect(ctx->env, ask, &(job){.env = ctx->env, .out = out});
 }
 
 gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed)
 {
-    if (!ctx) return GCUT_EUSAGE;
-    job j = {.env = ctx->env, .clear = true};
-    gcut_status s = gcut_protect(ctx->env, ask, &j);
+    GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
+    job j = {.env = ctx->env};
+    gcut_status s = gcut_protect(ctx->env, clear, &j);
     if (removed) *removed = j.removed;
     return s;
 }

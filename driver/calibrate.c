@@ -47,7 +47,9 @@ typedef struct visit {
 } visit;
 
 typedef struct calibration {
-    const gcut_calibrate_options *opt;
+    const gcut_calibrate_options *given; /* of `size` bytes */
+    size_t size;
+    gcut_calibrate_options opt;
     gcut_env *env;
     gcut_arena *keep, *a; /* of the report; scratch */
     void *made;
@@ -71,7 +73,7 @@ typedef struct calibration {
 /* 1, 2, 4, … and the most. */
 static void choose_threads(calibration *c)
 {
-    int most = gcut_rt_threads(c->opt->threads);
+    int most = gcut_rt_threads(c->opt.threads);
     for (int t = 1; t < most && c->n < SECTIONS - 1; t *= 2) c->threads[c->n++] = t;
     c->threads[c->n++] = most;
 }
@@ -79,7 +81,7 @@ static void choose_threads(calibration *c)
 /* Too little time for figures that mean something: a test of everything else. */
 static bool quick(const calibration *c)
 {
-    return c->opt->seconds < 1;
+    return c->opt.seconds < 1;
 }
 
 /* ---- what is visited ---- */
@@ -214,7 +216,7 @@ enum { PATIENCE = 10 };
 
 static void visit_all(calibration *c)
 {
-    double seconds = c->opt->seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
+    double seconds = c->opt.seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
     int rounds = quick(c) ? 1 : ROUNDS;
     for (int r = 0; r < rounds; r++)
         for (uint32_t i = 0; i < c->visits.n; i++) {
@@ -242,7 +244,7 @@ static void say_rounds(const calibration *c, gcut_text *out)
 {
     if (c->rounds == ROUNDS) return;
     gcut_text_add(out, "measured in %u of %d rounds, for which %g s sufficed here: figures may be off\n",
-                  c->rounds, ROUNDS, c->opt->seconds);
+                  c->rounds, ROUNDS, c->opt.seconds);
 }
 
 /* ---- what follows from it ---- */
@@ -393,7 +395,7 @@ static void make_folder(const char *path)
 static void make_file(const calibration *c)
 {
     if (!*c->path) return;
-    if (!c->opt->path) make_folder(c->path);
+    if (!c->opt.path) make_folder(c->path);
     if (access(c->path, F_OK) != 0) gcut_file_write(c->env, c->path, "", 0), unlink(c->path);
 }
 
@@ -402,10 +404,10 @@ static void calibrate(void *arg)
     calibration *c = arg;
     c->keep = gcut_made_arena(c->made);
     c->a = gcut_arena_new(c->env, c->keep);
-    if (!(c->opt->seconds > 0) || c->opt->threads < 0)
+    if (!(c->opt.seconds > 0) || c->opt.threads < 0)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "calibration cannot take %g s with %d threads",
-                  c->opt->seconds, c->opt->threads);
-    c->path = c->opt->path ? c->opt->path : gcut_machine_home(c->a);
+                  c->opt.seconds, c->opt.threads);
+    c->path = c->opt.path ? c->opt.path : gcut_machine_home(c->a);
     if (!c->path)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
     make_file(c);
@@ -430,22 +432,26 @@ static void calibrate(void *arg)
 static void run(void *arg)
 {
     calibration *c = arg;
+    GCUT_COPY_KNOWN(c->env, gcut_calibrate_options, c->given, c->size, &c->opt);
+    if (c->opt.seconds == 0) c->opt.seconds = 30;
     calibrate(c);
     gcut_machine_report *out = c->made;
     *out = (gcut_machine_report){.text = c->text.at, .json = c->json.at};
     gcut_arena_free(c->a);
 }
 
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_calibrate_options, path);
+#endif
+
 gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt, size_t size)
 {
     GCUT_NEED(NULL, ctx, NULL);
-    gcut_calibrate_options own = {0};
-    if (opt) memcpy(&own, opt, size < sizeof own ? size : sizeof own);
-    if (own.seconds == 0) own.seconds = 30;
     calibration *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->env = ctx->env;
-    c->opt = &own;
+    c->given = opt;
+    c->size = size;
     gcut_machine_report *out = gcut_made_by(c->env, sizeof *out, &c->made, run, c);
     free(c);
     return out;

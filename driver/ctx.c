@@ -37,11 +37,41 @@ void gcut_ctx_free(gcut_ctx *ctx)
     fn(user, ctx, 0);
 }
 
-gcut_status gcut_ctx_set_hooks(gcut_ctx *ctx, const gcut_hooks *hooks)
+void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t size, void *own,
+                     size_t own_size)
+{
+    memset(own, 0, own_size);
+    if (!given) return;
+    memcpy(own, given, size < own_size ? size : own_size);
+    for (size_t i = own_size; i < size; i++)
+        if (((const char *)given)[i])
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                      "%s: a member that gradcut %s does not know is set: byte %zu of %zu", what,
+                      gcut_version(), i, size);
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_hooks, user);
+#endif
+
+typedef struct hooks_job {
+    gcut_env *env;
+    const gcut_hooks *hooks;
+    size_t size;
+} hooks_job;
+
+static void set_hooks(void *arg)
+{
+    const hooks_job *j = arg;
+    gcut_hooks own;
+    GCUT_COPY_KNOWN(j->env, gcut_hooks, j->hooks, j->size, &own);
+    j->env->hook = (gcut_hook){own.progress, own.log, own.user};
+}
+
+gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size)
 {
     GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
-    ctx->env->hook = hooks ? (gcut_hook){hooks->progress, hooks->log, hooks->user} : (gcut_hook){0};
-    return GCUT_OK;
+    return gcut_protect(ctx->env, set_hooks, &(hooks_job){ctx->env, hooks, size});
 }
 
 typedef struct arena_job {
@@ -184,7 +214,7 @@ void gcut_clear_errors(gcut_ctx *ctx)
 const char *gcut_status_text(gcut_status s)
 {
     switch (s) {
-#define GCUT_X(name, text)                                                                                   \
+#define GCUT_X(name, number, text)                                                                           \
     case GCUT_##name: return text;
         GCUT_STATUS_MAP(GCUT_X)
 #undef GCUT_X

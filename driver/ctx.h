@@ -36,6 +36,19 @@ gcut_status gcut_refuse_null(gcut_env *env, const char *call, const char *argume
         }                                                                                                    \
     } while (0)
 
+/* A structure that the caller filled, of `size` bytes at `given` (NULL = none), in the *own of this library:
+ * members that `size` does not reach are zero.  Throws GCUT_EUSAGE when a member behind *own, which this
+ * library does not know, is set.  `what` is the type's name. */
+void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t size, void *own,
+                     size_t own_size);
+#define GCUT_COPY_KNOWN(env, type, given, size, own)                                                         \
+    gcut_copy_known(env, #type, given, size, own, sizeof(type))
+/* Of a type that GCUT_COPY_KNOWN reads: its last member ends where it ends, so that a later one enlarges it.
+ */
+#define GCUT_ENDS_WITH(type, last)                                                                           \
+    _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),                         \
+                   #type " has bytes behind its last member")
+
 /* What the caller frees by gcut_free: `size` bytes of zeros, filled by body(arg), which finds them at *slot
  * and puts everything that they point to into gcut_made_arena.  NULL after a failure. */
 void *gcut_made_by(gcut_env *env, size_t size, void **slot, void (*body)(void *), void *arg);

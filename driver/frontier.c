@@ -21,7 +21,9 @@ typedef struct job {
     gcut_graph *g;
     const gcut_options *opt; /* the caller's, of `size` bytes */
     size_t size;
-    const gcut_frontier_options *how;
+    const gcut_frontier_options *given; /* of `how_size` bytes */
+    size_t how_size;
+    gcut_frontier_options how;
     gcut_arena *keep, *a; /* of the frontier; scratch */
     gcut_pipeline *p;
     gcut_offers *offers;
@@ -125,7 +127,7 @@ static void add_point(job *j, const gcut_offer *of, bool baseline)
     gcut_pipeline *q = gcut_offer_lower(j->offers, of, j->a);
     j->lowered[s->n] = q;
     j->point[s->n++] = describe(j, of, q, baseline);
-    if (j->how->rounds > 0) return;
+    if (j->how.rounds > 0) return;
     gcut_arena_free(q->arena);
 }
 
@@ -134,12 +136,12 @@ static void compare(job *j)
 {
     for (size_t i = 0; i < j->out->n; i++) {
         gcut_frontier_point *b = &j->point[i];
-        for (size_t k = 0; b->baseline && j->how->rounds > 0 && k < j->out->n; k++) {
+        for (size_t k = 0; b->baseline && j->how.rounds > 0 && k < j->out->n; k++) {
             const gcut_frontier_point *x = &j->point[k];
             if (!x->baseline && x->peak_predicted <= b->peak_predicted)
                 b->ours_ns = fmin(b->ours_ns, gcut_frontier_point_ns(x));
         }
-        for (uint32_t k = 0; b->baseline && j->how->rounds <= 0 && k < j->offers->by_time.n; k++) {
+        for (uint32_t k = 0; b->baseline && j->how.rounds <= 0 && k < j->offers->by_time.n; k++) {
             const gcut_offer *x = &j->offers->by_time.at[k];
             if (x->peak_bytes <= b->peak_predicted) b->ours_ns = fmin(b->ours_ns, predicted(x));
         }
@@ -163,7 +165,7 @@ static void say_of_what(job *j)
     j->out->at = sizes_of(j);
     j->out->nat = j->p->nat;
     j->out->threads = gcut_rt_threads(j->p->opt.threads);
-    j->out->rounds = j->how->rounds > 0 ? j->how->rounds : 0;
+    j->out->rounds = j->how.rounds > 0 ? j->how.rounds : 0;
 }
 
 static void write_forms(job *j)
@@ -193,6 +195,10 @@ static void trace(void *arg)
     j->out = j->made;
     j->keep = gcut_made_arena(j->made);
     gcut_settings opt = gcut_settings_of(j->env, j->opt, j->size);
+    GCUT_COPY_KNOWN(j->env, gcut_frontier_options, j->given, j->how_size, &j->how);
+    if (j->how.nfeed && !j->how.feed)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "gcut_frontier_new: how.feed is NULL, how.nfeed is %zu", j->how.nfeed);
     opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
     opt.backend = GCUT_BACKEND_COMPILED;
     opt.forward_only = false;
@@ -203,7 +209,7 @@ static void trace(void *arg)
     j->a = gcut_arena_new(j->env, j->keep);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
     j->offers = gcut_offers_of(j->p, j->a);
-    choose_shown(j, j->how->points > 0 ? (uint32_t)j->how->points : POINTS);
+    choose_shown(j, j->how.points > 0 ? (uint32_t)j->how.points : POINTS);
     gcut_offer *baseline;
     uint32_t nbaselines = gcut_offers_policies(j->offers, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
@@ -212,19 +218,20 @@ static void trace(void *arg)
     say_of_what(j);
     for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
     for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
-    if (j->how->rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, j->how, j->a);
+    if (j->how.rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, &j->how, j->a);
     compare(j);
     write_forms(j);
     gcut_arena_free(j->a);
 }
 
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_frontier_options, nfeed);
+#endif
+
 gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                        const gcut_frontier_options *how, size_t how_size)
 {
     GCUT_NEED(NULL, g, NULL);
-    gcut_frontier_options own = {0};
-    if (how) memcpy(&own, how, how_size < sizeof own ? how_size : sizeof own);
-    if (own.nfeed) GCUT_NEED(g->module->env, own.feed, NULL);
-    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .how = &own};
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};
     return gcut_made_by(j.env, sizeof(gcut_frontier), &j.made, trace, &j);
 }

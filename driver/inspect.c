@@ -263,18 +263,6 @@ char *gcut_plan_json(const gcut_plan *plan)
     return text_of(plan, false, file_text);
 }
 
-int64_t gcut_plan_saved_bytes(const gcut_plan *plan)
-{
-    GCUT_NEED(NULL, plan, -1);
-    return plan->saved_bytes;
-}
-
-int64_t gcut_plan_peak_bytes(const gcut_plan *plan)
-{
-    GCUT_NEED(NULL, plan, -1);
-    return plan->peak_bytes;
-}
-
 /* ---- files ---- */
 
 static bool has_suffix(const char *s, const char *suffix)

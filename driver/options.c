@@ -86,10 +86,16 @@ static void check(gcut_env *env, const gcut_options *o)
 #include "gradcut/options.def"
 #undef OPTION
     check_integer(env, "unbound", (int64_t)o->unbound, GCUT_UNBOUND_REFUSED, GCUT_UNBOUND_RANDOM, 0);
+    for (size_t i = 0; i < sizeof o->reserved; i++)
+        if (o->reserved[i])
+            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "begin with gcut_options options = {0};",
+                      "options.reserved[%zu] is %d, not 0", i, o->reserved[i]);
 }
 
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 176, "a new option is a member of gcut_settings too");
+GCUT_ENDS_WITH(gcut_options, reserved);
+_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 3,
+               "a new option is a member of gcut_settings too");
 #endif
 
 static gcut_settings settled(const gcut_options *o)
@@ -130,13 +136,8 @@ static gcut_settings settled(const gcut_options *o)
 
 gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t size)
 {
-    gcut_options o = {0};
-    if (opt) memcpy(&o, opt, size < sizeof o ? size : sizeof o);
-    for (size_t i = sizeof o; opt && i < size; i++)
-        if (((const char *)opt)[i])
-            gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                      "the options set a member that gradcut %s does not know: byte %zu of %zu",
-                      gcut_version(), i, size);
+    gcut_options o;
+    GCUT_COPY_KNOWN(env, gcut_options, opt, size, &o);
     check(env, &o);
     return settled(&o);
 }

@@ -91,7 +91,7 @@ static void profile(void *arg)
                           .steps = j->steps,
                           .n = c.n,
                           .at = at};
-    gcut_pipeline_limits(s->p, s->threads, &out->peak_flops, &out->peak_bytes);
+    gcut_pipeline_limits(s->p, s->threads, &out->peak_flops_per_second, &out->peak_bytes_per_second);
     for (uint32_t i = 0; i < c.n; i++) {
         time[i] = kernel_of(keep, &c.at[i]);
         at[i] = &time[i];

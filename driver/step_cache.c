@@ -34,7 +34,8 @@ static void add_real(gcut_hash *h, double x)
 
 /* Of a new option this asks whether it changes the plan or the emitted C. */
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_settings) == 184, "a new option may have to be part of the key");
+_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 3,
+               "a new option may have to be part of the key");
 #endif
 
 /* Not in it: seed, which fills memory; dump and profile, which go past the cache; f64, of the interpreter;

@@ -155,7 +155,7 @@ static void print_plan(const run *r)
     ok(r, totals && saved);
     fputs(totals, stdout);
     fputs(saved, stdout);
-    printf("predicted peak: %lld bytes\n", (long long)gcut_plan_peak_bytes(plan));
+    printf("predicted peak: %lld bytes\n", (long long)gcut_plan_look(plan)->peak_bytes);
     gcut_free(totals);
     gcut_free(saved);
     gcut_plan_free(plan);
@@ -173,8 +173,10 @@ static void make_step(run *r)
     double start = now();
     r->step = gcut_compile(r->graph, &r->opt);
     ok(r, r->step != NULL);
+    const gcut_plan_info *plan = gcut_plan_look(gcut_step_plan(r->step));
+    ok(r, plan != NULL);
     printf("%s in %.1f s, %lld bytes are saved for the backward graph\n", r->s.backend, now() - start,
-           (long long)gcut_plan_saved_bytes(gcut_step_plan(r->step)));
+           (long long)plan->saved_bytes);
     ok(r, gcut_prepare(r->step) == GCUT_OK);
 }
 

@@ -432,7 +432,7 @@ static void *work(void *arg)
     gcut_options o = TEST_OPTIONS;
     o.optimizer = "adamw(lr=0.01)";
     o.threads = 2;
-    for (int i = 0; g && i < 10; i++) w->saved = gcut_plan_saved_bytes(gcut_plan_new(g, &o));
+    for (int i = 0; g && i < 10; i++) w->saved = gcut_plan_look(gcut_plan_new(g, &o))->saved_bytes;
     gcut_step *s = g ? gcut_compile(g, &o) : NULL;
     w->ok = s != NULL;
     for (int i = 0; s && i < 3; i++) {

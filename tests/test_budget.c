@@ -218,7 +218,7 @@ static void other_policies_are_held_to_it(void **state)
     gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/models/gpt2.gcut", NULL);
     gcut_options o = with_budget(0);
     o.policy = "save-all";
-    int64_t peak = gcut_plan_peak_bytes(gcut_plan_new(g, &o));
+    int64_t peak = gcut_plan_look(gcut_plan_new(g, &o))->peak_bytes;
     o.budget = peak;
     assert_non_null(gcut_plan_new(g, &o));
     o.budget = peak - 1;

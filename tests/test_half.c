@@ -145,7 +145,7 @@ static int64_t kept(const char *text, const char *dtype)
     o.policy = "save-all";
     const gcut_plan *plan = gcut_plan_new(model(ctx, text, dtype), &o);
     assert_non_null(plan);
-    int64_t bytes = gcut_plan_saved_bytes(plan);
+    int64_t bytes = gcut_plan_look(plan)->saved_bytes;
     gcut_ctx_free(ctx);
     return bytes;
 }

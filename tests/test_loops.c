@@ -277,7 +277,7 @@ static int64_t saved_bytes(gcut_ctx *ctx, gcut_graph *g, const char *policy, dou
     assert_non_null(f);
     print_text(f, gcut_plan_text(plan, false));
     assert_int_equal(fclose(f), 0);
-    return gcut_plan_saved_bytes(plan);
+    return gcut_plan_look(plan)->saved_bytes;
 }
 
 /* A step of an LSTM reads its gates in the backward loop, and one product behind the loop what it began with;

@@ -113,7 +113,7 @@ static void forms_and_budgets_are_followed(void **state)
         o.save_dtype = "bf16";
         check_replay(g, &o, names[i]);
         o = TEST_OPTIONS;
-        int64_t peak = gcut_plan_peak_bytes(gcut_plan_new(g, &o));
+        int64_t peak = gcut_plan_look(gcut_plan_new(g, &o))->peak_bytes;
         o.budget = peak - peak / 20;
         if (gcut_plan_new(g, &o)) check_replay(g, &o, names[i]);
         gcut_ctx_free(ctx);
@@ -348,9 +348,9 @@ static void sizes_come_with_the_file(void **state)
     o.at = &(gcut_size){"N", 1024}, o.nat = 1;
     write_plan(g, &o);
     follow.plan = plan_path;
-    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_new(g, &follow)), 1024 * 1024);
+    assert_int_equal(gcut_plan_look(gcut_plan_new(g, &follow))->saved_bytes, 1024 * 1024);
     follow.at = &(gcut_size){"N", 64}, follow.nat = 1;
-    assert_int_equal(gcut_plan_saved_bytes(gcut_plan_new(g, &follow)), 64 * 1024);
+    assert_int_equal(gcut_plan_look(gcut_plan_new(g, &follow))->saved_bytes, 64 * 1024);
     gcut_ctx_free(ctx);
 }
 

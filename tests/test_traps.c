@@ -49,6 +49,23 @@ static void null_handles(void **state)
     (void)state;
     float x = 0;
     const gcut_feed feed = {"x", "x.npy"};
+    gcut_val out = {0};
+    ORPHAN(NULL, gcut_graph_new(NULL, "f"), "gcut_graph_new", "ctx");
+    ORPHAN(NULL, gcut_cache_look(NULL), "gcut_cache_look", "ctx");
+    ORPHAN(GCUT_EUSAGE, gcut_cache_clear(NULL, NULL), "gcut_cache_clear", "ctx");
+    ORPHAN(0, gcut_dim_sym(NULL, "N", 1, 9), "gcut_dim_sym", "g");
+    ORPHAN(0, gcut_dim_add(NULL, 1, 2), "gcut_dim_add", "g");
+    ORPHAN(0, gcut_dim_div(NULL, 1, 2), "gcut_dim_div", "g");
+    ORPHAN(0, (gcut_scope(NULL, "s"), 0), "gcut_scope", "g");
+    ORPHAN(0, gcut_input(NULL, "x", GCUT_F32, GCUT_SCALAR).id, "gcut_input", "g");
+    ORPHAN(0, gcut_param(NULL, "x", GCUT_F32, GCUT_SCALAR).id, "gcut_param", "g");
+    ORPHAN(0, gcut_state(NULL, "x", GCUT_F32, GCUT_SCALAR).id, "gcut_state", "g");
+    ORPHAN(0, gcut_rng(NULL, "key").id, "gcut_rng", "g");
+    ORPHAN(0, (gcut_output(NULL, "y", out), 0), "gcut_output", "g");
+    ORPHAN(0, (gcut_next(NULL, "y", out), 0), "gcut_next", "g");
+    ORPHAN(0, (gcut_scan(NULL, &(gcut_loop){0}, &out), 0), "gcut_scan", "g");
+    ORPHAN(0, (gcut_while(NULL, &(gcut_loop){0}, &out), 0), "gcut_while", "g");
+    ORPHAN(NULL, gcut_function(NULL, "f"), "gcut_function", "g");
     ORPHAN(NULL, gcut_load(NULL, "x.gcut", NULL), "gcut_load", "ctx");
     ORPHAN(NULL, gcut_parse(NULL, "", 0, NULL, NULL), "gcut_parse", "ctx");
     ORPHAN(NULL, gcut_ops(NULL, NULL, false), "gcut_ops", "ctx");
@@ -69,8 +86,6 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_plan_text(NULL, false), "gcut_plan_text", "plan");
     ORPHAN(NULL, gcut_plan_saved_text(NULL, false), "gcut_plan_saved_text", "plan");
     ORPHAN(NULL, gcut_plan_json(NULL), "gcut_plan_json", "plan");
-    ORPHAN(-1, gcut_plan_saved_bytes(NULL), "gcut_plan_saved_bytes", "plan");
-    ORPHAN(-1, gcut_plan_peak_bytes(NULL), "gcut_plan_peak_bytes", "plan");
     ORPHAN(NULL, gcut_step_plan(NULL), "gcut_step_plan", "step");
     ORPHAN(GCUT_EUSAGE, gcut_bind(NULL, "x", &x), "gcut_bind", "step");
     ORPHAN(GCUT_EUSAGE, gcut_bind_input(NULL, "x", &x), "gcut_bind_input", "step");
@@ -146,6 +161,32 @@ static void other_arguments(void **state)
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 2, 0), "its argument `feed` is NULL");
     REFUSED(NULL, gcut_crosscheck(g, NULL, NULL, 0, -1), "a tolerance cannot be -1");
     assert_null(gcut_step_value_at(s, 99999));
+    gcut_val out = {0};
+    gcut_scan(gcut_graph_new(ctx, "scans"), NULL, &out);
+    says(ctx, "gcut_scan: its argument `loop` is NULL");
+    says(ctx, "test_traps.c:");
+    gcut_ctx_free(ctx);
+}
+
+/* Errors of sizes are at the caller's line, as those of values are. */
+static void sizes_know_their_line(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    for (int k = 0; k < 4; k++) {
+        gcut_graph *g = gcut_graph_new(ctx, "f");
+        gcut_dim n = gcut_dim_sym(g, "N", 1, 8);
+        assert_true(gcut_graph_ok(g));
+        int line = 0;
+        if (k == 0) line = (gcut_dim_sym(g, "a b", 1, 8), __LINE__);
+        if (k == 1) line = (gcut_dim_sym(g, "M", 8, 1), __LINE__);
+        if (k == 2) line = (gcut_dim_sym(g, "N", 1, 8), __LINE__);
+        if (k == 3) line = (gcut_dim_div(g, n, 0), __LINE__);
+        assert_false(gcut_graph_ok(g));
+        char place[64];
+        snprintf(place, sizeof place, "test_traps.c:%d: error: ", line);
+        says(ctx, place);
+    }
     gcut_ctx_free(ctx);
 }
 
@@ -454,7 +495,7 @@ static void nothing_accumulates(void **state)
         assert_true(text && json && shown && why && r && f && s);
         gcut_graph_free(g);
         assert_int_equal(gcut_run(s), GCUT_OK); /* the step stays */
-        assert_true(gcut_plan_peak_bytes(plan) > 0);
+        assert_true(gcut_plan_look(plan)->peak_bytes > 0);
         void *const made[] = {text, json, shown, why, r, f};
         for (size_t k = 0; k < sizeof made / sizeof *made; k++) gcut_free(made[k]);
         gcut_plan_free(plan);
@@ -580,6 +621,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_handles),
         cmocka_unit_test(other_arguments),
+        cmocka_unit_test(sizes_know_their_line),
         cmocka_unit_test(options_out_of_range),
         cmocka_unit_test(options_of_other_versions),
         cmocka_unit_test(zeroed_options),

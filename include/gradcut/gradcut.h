@@ -11,9 +11,19 @@
  * Ownership.  What a function makes is the caller's until its free function is called; gcut_ctx_free frees
  * what is left of it.  A pointer to const is borrowed, and its comment says for how long.
  *
- * Structures that the caller fills (options) mean their defaults by zero and may grow: the macros pass their
- * size.  Structures that the library fills are handed out by pointer, in lists too, and may grow at their
- * end; those that are members of others, or listed by value, stay as they are in 1.x.
+ * Structures in 1.x, which tests/test_interface.c compares with the headers:
+ *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
+ *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_hooks, gcut_loop.
+ *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
+ *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
+ *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
+ *     gcut_replay_line, gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity,
+ *     gcut_explained_reader, gcut_explained_change, gcut_explained_op, gcut_explained_other,
+ *     gcut_explained_step, gcut_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff,
+ *     gcut_frontier_point, gcut_frontier.
+ *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
+ *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
+ *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.
  *
  * Threads.  Two contexts may be used from two threads; one context, and what was made from it, may not.
  */
@@ -62,7 +72,9 @@ typedef struct gcut_hooks {
     void *user;
 } gcut_hooks;
 /* Copied; NULL = none. */
-GCUT_API gcut_status gcut_ctx_set_hooks(gcut_ctx *ctx, const gcut_hooks *hooks);
+GCUT_API gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size);
+/* gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = show, .user = bar}) */
+#define gcut_ctx_set_hooks(ctx, ...) gcut_ctx_set_hooks_sized(ctx, __VA_ARGS__, sizeof(gcut_hooks))
 
 /* What the last failed call said: "file:line:col: error: sentence", the line and a caret, for each of its
  * errors; "" when none failed since gcut_clear_errors.  ctx NULL: what the last call of this thread said that
@@ -84,11 +96,16 @@ GCUT_API void gcut_free(void *made);
 /* ---- sizes; their type, shapes and dtypes are in gradcut/value.h ---- */
 
 /* A symbol with lo <= size <= hi, both included. */
-GCUT_API gcut_dim gcut_dim_sym(gcut_graph *g, const char *name, int64_t lo, int64_t hi);
-GCUT_API gcut_dim gcut_dim_add(gcut_graph *g, gcut_dim a, gcut_dim b);
-GCUT_API gcut_dim gcut_dim_sub(gcut_graph *g, gcut_dim a, gcut_dim b);
-GCUT_API gcut_dim gcut_dim_mul(gcut_graph *g, gcut_dim a, gcut_dim b);
-GCUT_API gcut_dim gcut_dim_div(gcut_graph *g, gcut_dim a, gcut_dim b); /* floor */
+GCUT_API gcut_dim gcut_dim_sym_at(gcut_here at, gcut_graph *g, const char *name, int64_t lo, int64_t hi);
+GCUT_API gcut_dim gcut_dim_add_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b);
+GCUT_API gcut_dim gcut_dim_sub_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b);
+GCUT_API gcut_dim gcut_dim_mul_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b);
+GCUT_API gcut_dim gcut_dim_div_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_dim b); /* floor */
+#define gcut_dim_sym(g, name, lo, hi) gcut_dim_sym_at(GCUT_HERE, g, name, lo, hi)
+#define gcut_dim_add(g, a, b) gcut_dim_add_at(GCUT_HERE, g, a, b)
+#define gcut_dim_sub(g, a, b) gcut_dim_sub_at(GCUT_HERE, g, a, b)
+#define gcut_dim_mul(g, a, b) gcut_dim_mul_at(GCUT_HERE, g, a, b)
+#define gcut_dim_div(g, a, b) gcut_dim_div_at(GCUT_HERE, g, a, b)
 
 /* ---- building a graph ---- */
 
@@ -201,10 +218,10 @@ typedef struct gcut_loop {
     gcut_dim bound;  /* while: the most steps there may be, needed for a derivative; 0 = any number */
 } gcut_loop;
 
-/* out: the final carried values, then the nys stacked along `axis` over the steps. */
-GCUT_API void gcut_scan_at(gcut_here at, gcut_graph *g, const gcut_loop *loop, gcut_val *out);
+/* out: the final carried values, then the nys stacked along `axis` over the steps.  size: of *loop. */
+GCUT_API void gcut_scan_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out);
 /* out: the carried values when cond first says no, or after `bound` steps. */
-GCUT_API void gcut_while_at(gcut_here at, gcut_graph *g, const gcut_loop *loop, gcut_val *out);
+GCUT_API void gcut_while_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out);
 /* p: a bool scalar; only the body it chooses runs. */
 GCUT_API void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *otherwise, void *user,
                          gcut_val *out, int nout);
@@ -214,8 +231,8 @@ GCUT_API gcut_graph *gcut_function(gcut_graph *g, const char *name);
 GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n,
                            gcut_val *out, int nout);
 /* gcut_scan(g, &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .body = step}, out) */
-#define gcut_scan(g, ...) gcut_scan_at(GCUT_HERE, g, __VA_ARGS__)
-#define gcut_while(g, ...) gcut_while_at(GCUT_HERE, g, __VA_ARGS__)
+#define gcut_scan(g, ...) gcut_scan_at(GCUT_HERE, g, sizeof(gcut_loop), __VA_ARGS__)
+#define gcut_while(g, ...) gcut_while_at(GCUT_HERE, g, sizeof(gcut_loop), __VA_ARGS__)
 #define gcut_if(p, then, otherwise, user, out, nout)                                                         \
     gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
 #define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
@@ -241,8 +258,8 @@ typedef enum gcut_unbound {
 #define GCUT_SAVE_NOTHING INT64_C(-1)
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
- * every function that takes options.  The members, their ranges and their defaults are the rows of
- * gradcut/options.def, which the command line reads as well. */
+ * every function that takes options.  The rows of gradcut/options.def have the range and the default of each
+ * member that the command line sets too: all but unbound and profile. */
 typedef struct gcut_options {
     gcut_backend backend;
     gcut_unbound unbound;
@@ -272,6 +289,7 @@ typedef struct gcut_options {
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
                           the calls that built the graph; variables are called by their values */
+    uint8_t reserved[3]; /* 0: the place of later flags, so that none falls into bytes that nobody set */
 } gcut_options;
 
 /* ---- looking at a graph ---- */
@@ -307,9 +325,6 @@ GCUT_API void gcut_plan_free(gcut_plan *plan);
 GCUT_API char *gcut_plan_text(const gcut_plan *plan, bool symbolic);
 GCUT_API char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic);
 GCUT_API char *gcut_plan_json(const gcut_plan *plan);
-/* Bytes; -1 for NULL. */
-GCUT_API int64_t gcut_plan_saved_bytes(const gcut_plan *plan);
-GCUT_API int64_t gcut_plan_peak_bytes(const gcut_plan *plan); /* of the whole training step, predicted */
 
 /* The plan as data.  As long as the plan; NULL on error. */
 GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
@@ -360,20 +375,13 @@ GCUT_API gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const 
 GCUT_API gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank,
                                 const int64_t *dims);
 #ifndef __cplusplus
-/* Of a list that is never empty: its first item, and what follows. */
-#define GCUT_FIRST(first, ...) first
-#define GCUT_REST(first, ...) __VA_ARGS__
-#define GCUT_SIZES(...)                                                                                      \
-    (const int64_t[])                                                                                        \
-    {                                                                                                        \
-        GCUT_REST(__VA_ARGS__)                                                                               \
-    }
-#define GCUT_BIND(call, step, name, ...)                                                                     \
-    call(step, name, GCUT_FIRST(__VA_ARGS__), (int)(sizeof(GCUT_SIZES(__VA_ARGS__)) / sizeof(int64_t)) - 1,  \
-         GCUT_SIZES(__VA_ARGS__))
-#define gcut_bind(step, name, ...) GCUT_BIND(gcut_bind_n, step, name, __VA_ARGS__, 0)
-#define gcut_bind_input(step, name, ...) GCUT_BIND(gcut_bind_input_n, step, name, __VA_ARGS__, 0)
-#define gcut_set(step, name, ...) GCUT_BIND(gcut_set_n, step, name, __VA_ARGS__, 0)
+/* The memory, then its sizes and one 0 more. */
+#define GCUT_BIND_(call, step, name, ...)                                                                    \
+    call(step, name, GCUT_FIRST_1_(__VA_ARGS__), (int)GCUT_COUNT_(GCUT_AFTER_1_(__VA_ARGS__)) - 1,           \
+         (const int64_t[]){GCUT_AFTER_1_(__VA_ARGS__)})
+#define gcut_bind(step, name, ...) GCUT_BIND_(gcut_bind_n, step, name, __VA_ARGS__, 0)
+#define gcut_bind_input(step, name, ...) GCUT_BIND_(gcut_bind_input_n, step, name, __VA_ARGS__, 0)
+#define gcut_set(step, name, ...) GCUT_BIND_(gcut_set_n, step, name, __VA_ARGS__, 0)
 #endif
 
 /* The step's own memory of a value that is not bound, prepared, for the caller to write: it counts as given
@@ -438,7 +446,8 @@ typedef struct gcut_profile {
     double predicted_ns;               /* of a training step: the sum over kernels */
     double best_ns, median_ns, p90_ns; /* measured without the clock between kernels */
     double flops, bytes;               /* of one training step */
-    double peak_flops, peak_bytes;     /* a second, by the machine model: large products, memory */
+    /* By the machine model: of large products, of memory read and written. */
+    double peak_flops_per_second, peak_bytes_per_second;
     int threads, steps;
     size_t n;
     const gcut_kernel_time *const *at; /* in running order */
@@ -517,7 +526,7 @@ GCUT_API gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_option
 
 /* ---- the cache of compiled steps ---- */
 
-/* What $XDG_CACHE_HOME/gradcut holds; strings belong to the context. */
+/* What $XDG_CACHE_HOME/gradcut holds. */
 typedef struct gcut_cache_info {
     const char *folder;     /* NULL: there is no home */
     const char *unused;     /* why it is not used, a sentence; NULL: it is */
@@ -525,7 +534,8 @@ typedef struct gcut_cache_info {
     int64_t bytes, limit;   /* of all entries together: now, and at most */
     int64_t hits, misses;   /* look-ups since it was emptied */
 } gcut_cache_info;
-GCUT_API gcut_status gcut_cache_look(gcut_ctx *ctx, gcut_cache_info *out);
+/* The caller's (gcut_free); NULL on error. */
+GCUT_API gcut_cache_info *gcut_cache_look(gcut_ctx *ctx);
 /* Removes every entry; their number, if asked for.  Steps that run go on. */
 GCUT_API gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed);
 
@@ -533,17 +543,17 @@ GCUT_API gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed);
 }
 
 /* gcut_bind(step, "x", buffer, 32, 784) and its kind: the sizes are what follows. */
-#define GCUT_BIND(name, type)                                                                                \
+#define GCUT_BIND_(name, type)                                                                               \
     template <typename... Sizes>                                                                             \
     inline gcut_status name(gcut_step *step, const char *value, type at, Sizes... sizes)                     \
     {                                                                                                        \
         const int64_t dims[sizeof...(sizes) + 1] = {static_cast<int64_t>(sizes)..., 0};                      \
         return name##_n(step, value, at, static_cast<int>(sizeof...(sizes)), dims);                          \
     }
-GCUT_BIND(gcut_bind, void *)
-GCUT_BIND(gcut_bind_input, const void *)
-GCUT_BIND(gcut_set, const void *)
-#undef GCUT_BIND
+GCUT_BIND_(gcut_bind, void *)
+GCUT_BIND_(gcut_bind_input, const void *)
+GCUT_BIND_(gcut_set, const void *)
+#undef GCUT_BIND_
 #endif
 
 #endif

@@ -3,9 +3,8 @@
  * Plans as data: what the functions on plans of gradcut.h hand out.  Whatever our own tables, JSON, CSV and
  * pictures say is made from these structures alone.
  *
- * They may grow at their end, so lists of them are lists of pointers; gcut_size, gcut_plan_reader and
- * gcut_plan_op, which are listed by value, stay as they are in 1.x.  Strings and lists live as long as the
- * structure that leads to them.
+ * Lists of structures that may grow are lists of pointers; gradcut.h says which those are.  Strings and lists
+ * live as long as the structure that leads to them.
  */
 #ifndef GRADCUT_PLAN_H
 #define GRADCUT_PLAN_H
@@ -109,12 +108,13 @@ typedef struct gcut_plan_info {
     int64_t saved_budget; /* -1 = none */
     const gcut_size *at;  /* the sizes that it was priced at */
     size_t nat;
-    const char *save_dtype;          /* NULL = none */
-    int64_t saved_bytes, peak_bytes; /* as gcut_plan_saved_bytes, gcut_plan_peak_bytes; peak -1: not known */
-    const char *saved_bytes_formula; /* NULL: they depend on no symbol */
-    double step_ns;                  /* predicted; NAN: not known */
-    double recompute_ns, cost_ns;    /* of the recomputed values; of saving and recomputing */
-    double lower_bound_ns;           /* of cost_ns, for any plan; NAN: none is proved */
+    const char *save_dtype;              /* NULL = none */
+    int64_t saved_bytes;                 /* that cross from the forward to the backward graph */
+    int64_t peak_bytes;                  /* of the whole training step, predicted; -1: not known */
+    const char *saved_bytes_formula;     /* NULL: they depend on no symbol */
+    double step_ns;                      /* predicted; NAN: not known */
+    double recompute_ns, cost_ns;        /* of the recomputed values; of saving and recomputing */
+    double lower_bound_ns;               /* of cost_ns, for any plan; NAN: none is proved */
     const char *graph_hash, *nodes_hash; /* of the plan file: the graph that it was made for */
     const char *lists_hash;              /* of what is saved and recomputed: tells edits of those lists */
     /* Saved ones, largest first; recomputed ones; alive ones: else in the graph's order. */

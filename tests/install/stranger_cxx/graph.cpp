@@ -103,7 +103,7 @@ void plan(gcut_ctx *ctx, gcut_graph *g, const gcut_options &options)
     owned<gcut_plan> plan(gcut_plan_new(g, &options));
     if (!plan) die("no plan", ctx);
     owned<char> table(gcut_plan_text(plan.get(), true));
-    if (!table || !std::strstr(table.get(), "N") || gcut_plan_peak_bytes(plan.get()) <= 0)
+    if (!table || !std::strstr(table.get(), "N") || gcut_plan_look(plan.get())->peak_bytes <= 0)
         die("no table", ctx);
 }
 
