@@ -106,7 +106,7 @@ static _Thread_local char orphan[160];
 /* The macro's name of a function of gradcut.h: without what the macro adds. */
 static int name_length(const char *call)
 {
-    static const char *const suffix[] = {"_sized", "_n"};
+    static const char *const suffix[] = {"_sized", "_n", "_as"};
     size_t n = strlen(call);
     for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
         size_t k = strlen(suffix[i]);

@@ -18,6 +18,7 @@ typedef struct job {
     const char *name, *path;
     void *at;
     const void *from;
+    gcut_dtype dtype; /* of the memory; GCUT_NO_DTYPE: not known */
     int rank, which;
     const int64_t *dims;
     const gcut_feed *feed;
@@ -82,6 +83,19 @@ static void check_memory(const job *j)
         gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "the memory for '%s' is NULL", j->name);
 }
 
+static void check_dtype(const job *j)
+{
+    const gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (j->dtype == GCUT_NO_DTYPE || j->dtype == x->type.dtype) return;
+    if (j->dtype < 0 || j->dtype >= GCUT_NDTYPES)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "the memory for '%s': %d is no dtype", j->name,
+                  (int)j->dtype);
+    gcut_fail(j->env, GCUT_EUSAGE, x->place,
+              "give a pointer to elements of the declared dtype, or a void * to bytes of it",
+              "'%s' is %s, but the pointer to its memory is to %s", j->name,
+              gcut_type_text(j->s->p->arena, j->s->p->module, &x->type), gcut_dtype_name(j->dtype));
+}
+
 /* Every backend reads and writes bound memory where it lies. */
 static void check_alignment(const job *j)
 {
@@ -99,6 +113,7 @@ static void do_bind(void *arg)
     job *j = arg;
     check_dims(j);
     check_memory(j);
+    check_dtype(j);
     check_alignment(j);
     gcut_step_bind(j->s, j->name, j->at, j->rank, j->dims);
 }
@@ -118,15 +133,17 @@ static void do_set(void *arg)
     job *j = arg;
     check_dims(j);
     check_memory(j);
+    check_dtype(j);
     gcut_step_set(j->s, j->name, j->from, j->rank, j->dims);
 }
 
-static gcut_status give(gcut_step *step, const char *name, const void *at, int rank, const int64_t *dims,
-                        void (*body)(void *))
+static gcut_status give(gcut_step *step, const char *name, gcut_dtype dtype, const void *at, int rank,
+                        const int64_t *dims, void (*body)(void *))
 {
     job j = {.env = step->env,
              .s = step,
              .name = name,
+             .dtype = dtype,
              .at = (void *)(uintptr_t)at,
              .from = at,
              .rank = rank,
@@ -134,26 +151,44 @@ static gcut_status give(gcut_step *step, const char *name, const void *at, int r
     return gcut_protect(step->env, body, &j);
 }
 
-gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims)
+gcut_status gcut_bind_as(gcut_step *step, const char *name, gcut_dtype dtype, void *at, int rank,
+                         const int64_t *dims)
 {
     GCUT_NEED(NULL, step, GCUT_EUSAGE);
     GCUT_NEED(step->env, name, GCUT_EUSAGE);
-    return give(step, name, at, rank, dims, do_bind);
+    return give(step, name, dtype, at, rank, dims, do_bind);
+}
+
+gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims)
+{
+    return gcut_bind_as(step, name, GCUT_NO_DTYPE, at, rank, dims);
+}
+
+gcut_status gcut_bind_input_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *at, int rank,
+                               const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, dtype, at, rank, dims, do_bind_input);
 }
 
 gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const void *at, int rank,
                               const int64_t *dims)
 {
+    return gcut_bind_input_as(step, name, GCUT_NO_DTYPE, at, rank, dims);
+}
+
+gcut_status gcut_set_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *from, int rank,
+                        const int64_t *dims)
+{
     GCUT_NEED(NULL, step, GCUT_EUSAGE);
     GCUT_NEED(step->env, name, GCUT_EUSAGE);
-    return give(step, name, at, rank, dims, do_bind_input);
+    return give(step, name, dtype, from, rank, dims, do_set);
 }
 
 gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank, const int64_t *dims)
 {
-    GCUT_NEED(NULL, step, GCUT_EUSAGE);
-    GCUT_NEED(step->env, name, GCUT_EUSAGE);
-    return give(step, name, from, rank, dims, do_set);
+    return gcut_set_as(step, name, GCUT_NO_DTYPE, from, rank, dims);
 }
 
 static void do_fill(void *arg)

@@ -150,6 +150,29 @@ static void other_arguments(void **state)
     REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, 2, NULL), "'x': its 2 sizes are NULL");
     REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, 99, NULL), "'x' cannot have 99 axes");
     REFUSED(GCUT_EUSAGE, gcut_bind_n(s, "x", x, -1, NULL), "'x' cannot have -1 axes");
+    double wide[12] = {0};
+    const double rows[4][3] = {{0}};
+    const int64_t sizes[] = {4, 3};
+    REFUSED(GCUT_EUSAGE, gcut_bind(s, "x", wide, 4, 3),
+            "'x' is f32[N, 3], but the pointer to its memory is to f64");
+    says(ctx, "a void * to bytes of it");
+    REFUSED(GCUT_EUSAGE, gcut_bind_input(s, "x", rows, 4, 3),
+            "'x' is f32[N, 3], but the pointer to its memory is to f64");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (const double *)wide, 4, 3), "the pointer to its memory is to f64");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (int *)x, 4, 3), "to i32");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (int64_t *)wide, 4, 3), "to i64");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (long long *)wide, 4, 3), "to i64");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (int8_t *)x, 4, 3), "to i8");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (int16_t *)x, 4, 3), "to i16");
+    REFUSED(GCUT_EUSAGE, gcut_set(s, "x", (bool *)x, 4, 3), "to bool");
+    REFUSED(GCUT_EUSAGE, gcut_set_as(s, "x", 77, x, 2, sizes), "the memory for 'x': 77 is no dtype");
+    /* declared as bytes, as no element at all, or as what may be the bits of a half */
+    assert_int_equal(gcut_set(s, "x", (void *)x, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "x", (const char *)x, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "x", (uint8_t *)x, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "x", (uint16_t *)x, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set(s, "x", (const float(*)[3])x, 4, 3), GCUT_OK);
+    assert_int_equal(gcut_set_n(s, "x", wide, 2, sizes), GCUT_OK);
     REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 12), "it has 2 axes, not 1");
     REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 4, 4), "axis 1 has size 3, not 4");
     REFUSED(GCUT_EDIM, gcut_set(s, "x", x, -4, 3), "axis 0 cannot have size -4");

@@ -374,14 +374,22 @@ GCUT_API gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const 
 /* The same for a copy: the step keeps one of its own, which it also updates. */
 GCUT_API gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank,
                                 const int64_t *dims);
+/* The same, refused unless the memory is of the declared dtype.  gcut_bind, gcut_bind_input and gcut_set give
+ * the one that the pointer is declared with (gradcut/dtype.h); GCUT_NO_DTYPE, of a void * say, fits any. */
+GCUT_API gcut_status gcut_bind_as(gcut_step *step, const char *name, gcut_dtype dtype, void *at, int rank,
+                                  const int64_t *dims);
+GCUT_API gcut_status gcut_bind_input_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *at,
+                                        int rank, const int64_t *dims);
+GCUT_API gcut_status gcut_set_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *from,
+                                 int rank, const int64_t *dims);
 #ifndef __cplusplus
 /* The memory, then its sizes and one 0 more. */
 #define GCUT_BIND_(call, step, name, ...)                                                                    \
-    call(step, name, GCUT_FIRST_1_(__VA_ARGS__), (int)GCUT_COUNT_(GCUT_AFTER_1_(__VA_ARGS__)) - 1,           \
-         (const int64_t[]){GCUT_AFTER_1_(__VA_ARGS__)})
-#define gcut_bind(step, name, ...) GCUT_BIND_(gcut_bind_n, step, name, __VA_ARGS__, 0)
-#define gcut_bind_input(step, name, ...) GCUT_BIND_(gcut_bind_input_n, step, name, __VA_ARGS__, 0)
-#define gcut_set(step, name, ...) GCUT_BIND_(gcut_set_n, step, name, __VA_ARGS__, 0)
+    call(step, name, GCUT_DTYPE_AT_(GCUT_FIRST_1_(__VA_ARGS__)), GCUT_FIRST_1_(__VA_ARGS__),                 \
+         (int)GCUT_COUNT_(GCUT_AFTER_1_(__VA_ARGS__)) - 1, (const int64_t[]){GCUT_AFTER_1_(__VA_ARGS__)})
+#define gcut_bind(step, name, ...) GCUT_BIND_(gcut_bind_as, step, name, __VA_ARGS__, 0)
+#define gcut_bind_input(step, name, ...) GCUT_BIND_(gcut_bind_input_as, step, name, __VA_ARGS__, 0)
+#define gcut_set(step, name, ...) GCUT_BIND_(gcut_set_as, step, name, __VA_ARGS__, 0)
 #endif
 
 /* The step's own memory of a value that is not bound, prepared, for the caller to write: it counts as given
@@ -542,8 +550,15 @@ GCUT_API gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed);
 #ifdef __cplusplus
 }
 
-/* gcut_bind(step, "x", buffer, 32, 784) and its kind: the sizes are what follows. */
+/* gcut_bind(step, "x", buffer, 32, 784) and its kind: the sizes are what follows.  The second form is for
+ * void pointers, null and what converts to one. */
 #define GCUT_BIND_(name, type)                                                                               \
+    template <typename T, typename... Sizes>                                                                 \
+    inline gcut_status name(gcut_step *step, const char *value, T *at, Sizes... sizes)                       \
+    {                                                                                                        \
+        const int64_t dims[sizeof...(sizes) + 1] = {static_cast<int64_t>(sizes)..., 0};                      \
+        return name##_as(step, value, gcut_dtype_at_<T>, at, static_cast<int>(sizeof...(sizes)), dims);      \
+    }                                                                                                        \
     template <typename... Sizes>                                                                             \
     inline gcut_status name(gcut_step *step, const char *value, type at, Sizes... sizes)                     \
     {                                                                                                        \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The builder from C++17: every function of tests/every_op.h, and the text of a small model made with them.
+ * The builder from C++17: every function of tests/every_op.h, and the text of a small model made with them.  Memory of
+ * another dtype than the declared one is refused.
  */
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
@@ -20,11 +22,56 @@ static void check(void *user, gcut_val made, const char *op, const gcut_val *, i
 static const char *const lines[] = {"%x: f32[N, 8]", "matmul(%x, %w)", "broadcast(%b, shape=[N, 4], axes=[1])",
                                     "%hidden: f32[N, 4] = gelu(", "axes=[1]", "reshape("};
 
+/* ---- what memory is declared to be ---- */
+
+static void expect(gcut_ctx *ctx, gcut_status got, gcut_status want, const char *says, int line)
+{
+    if (got == want && (!says || std::strstr(gcut_last_error(ctx), says))) return;
+    std::fprintf(stderr, "every_op.cc:%d: status %d: %s\n", line, got, gcut_last_error(ctx));
+    failures++;
+}
+#define TAKEN(call) expect(ctx, call, GCUT_OK, nullptr, __LINE__)
+#define REFUSED(call, dtype)                                                                                           \
+    expect(ctx, call, GCUT_EUSAGE, "'x' is f32[2, 3], but the pointer to its memory is to " dtype, __LINE__)
+
+static void memory_of_another_dtype(gcut_ctx *ctx)
+{
+    gcut_graph *g = gcut_graph_new(ctx, "memory");
+    gcut_output(g, "y", gcut_sum(gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(2, 3))));
+    gcut_options eager{};
+    eager.backend = GCUT_BACKEND_EAGER;
+    eager.forward_only = true;
+    gcut_step *s = gcut_compile(g, &eager);
+    float x[2][3] = {}, y = 0;
+    double wide[2][3] = {};
+    const std::int64_t whole[6] = {};
+    const float *row = x[0];
+    void *any = wide;
+    const void *constant = wide;
+    TAKEN(gcut_bind(s, "x", x, 2, 3));
+    TAKEN(gcut_bind(s, "x", x[0], 2, 3));
+    TAKEN(gcut_bind(s, "x", any, 2, 3));
+    TAKEN(gcut_bind(s, "y", &y));
+    TAKEN(gcut_bind_input(s, "x", row, 2, 3));
+    TAKEN(gcut_bind_input(s, "x", constant, 2, 3));
+    TAKEN(gcut_set(s, "x", reinterpret_cast<const unsigned char *>(x), 2, 3));
+    TAKEN(gcut_set(s, "x", reinterpret_cast<std::uint16_t *>(x), 2, 3));
+    REFUSED(gcut_bind(s, "x", wide, 2, 3), "f64");
+    REFUSED(gcut_bind(s, "x", wide[0], 2, 3), "f64");
+    REFUSED(gcut_bind_input(s, "x", static_cast<const double *>(wide[0]), 2, 3), "f64");
+    REFUSED(gcut_set(s, "x", whole, 2, 3), "i64");
+    REFUSED(gcut_set(s, "x", reinterpret_cast<signed char *>(x), 2, 3), "i8");
+    expect(ctx, gcut_bind(s, "x", nullptr, 2, 3), GCUT_EUSAGE, "the memory for 'x' is NULL", __LINE__);
+    expect(ctx, gcut_bind(s, "x", NULL, 2, 3), GCUT_EUSAGE, "the memory for 'x' is NULL", __LINE__);
+    gcut_step_free(s);
+}
+
 int main()
 {
     gcut_ctx *ctx = gcut_ctx_new(nullptr);
     gcut_graph *all = gcut_graph_new(ctx, "all"), *g = gcut_graph_new(ctx, "model");
     every_op(all, check, ctx);
+    memory_of_another_dtype(ctx);
 
     gcut_dim N = gcut_dim_sym(g, "N", 1, GCUT_DIM_MAX);
     size_t width = 8; /* sizes of any integer type */
