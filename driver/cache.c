@@ -266,6 +266,11 @@ char *gcut_cache_get(gcut_cache *c, gcut_cache_kind kind, const char *key, gcut_
     return out;
 }
 
+void gcut_cache_drop(gcut_cache *c, gcut_cache_kind kind, const char *key)
+{
+    if (c) unlinkat(c->folder, entry_name(c->arena, kind, key), 0);
+}
+
 /* ---- writing ---- */
 
 typedef struct entry {

@@ -34,6 +34,8 @@ gcut_cache *gcut_cache_open(gcut_arena *arena, const char **path, const char **w
 bool gcut_cache_load(gcut_cache *c, gcut_cache_kind kind, const char *key, int into);
 /* The same into memory; NULL when there is none. */
 char *gcut_cache_get(gcut_cache *c, gcut_cache_kind kind, const char *key, gcut_arena *arena, size_t *n);
+/* Removes an entry that is of no use. */
+void gcut_cache_drop(gcut_cache *c, gcut_cache_kind kind, const char *key);
 /* Stores, and drops the entries that were not used for longest until all are within the limit. */
 void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const void *data, size_t n);
 

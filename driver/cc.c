@@ -11,10 +11,12 @@
 #include "driver/cc.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +80,7 @@ typedef struct command_line {
     gcut_arena *arena;
     char *argv[WORDS + 1];
     uint32_t n;
+    const char *output;
 } command_line;
 
 static void add(command_line *l, const char *word)
@@ -118,6 +121,7 @@ static void compile_line(command_line *l, uint32_t part, const char *object)
     if (part != ONE_PART) add(l, gcut_printf(l->arena, "-DGCUT_RT_PART=%u", part));
     add_words(l, "-x c -c - -o");
     add(l, object);
+    l->output = object;
 }
 
 static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared)
@@ -125,6 +129,7 @@ static void link_line(command_line *l, const char *const *object, uint32_t n, co
     begin_line(l);
     add_words(l, "-shared -o");
     add(l, shared);
+    l->output = shared;
     for (uint32_t i = 0; i < n; i++) add(l, object[i]);
     gcut_install_paths at = gcut_install_paths_find(l->arena);
     add(l, at.rt_library);
@@ -143,6 +148,7 @@ typedef struct build {
     uint32_t parts;
     int source, object[GCUT_MOST_PARTS], log[GCUT_MOST_PARTS]; /* by part */
     int shared;
+    bool unknown;       /* how a command ended */
     gcut_ending ending; /* of the command that failed, … */
     const char *command;
     int said; /* … and its messages */
@@ -151,6 +157,15 @@ typedef struct build {
 static const char *result(const build *b, int fd, const char *name)
 {
     return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_nameless_path(b->arena, fd);
+}
+
+/* A command whose status is not known counts as one that failed if it complained, or made nothing.  What
+ * passes is loaded before it is trusted. */
+static bool succeeded(gcut_ending e, const char *output, int log)
+{
+    struct stat made, said;
+    if (!e.unknown) return gcut_ended_well(e);
+    return stat(output, &made) == 0 && made.st_size > 0 && fstat(log, &said) == 0 && said.st_size == 0;
 }
 
 /* At once; the first that failed is the one that is reported. */
@@ -172,7 +187,8 @@ static bool run(build *b, command_line *l, uint32_t n)
     }
     gcut_commands_run(b->env, command, n, ending);
     for (uint32_t i = 0; i < n; i++) {
-        if (gcut_ended_well(ending[i])) continue;
+        b->unknown = b->unknown || ending[i].unknown;
+        if (succeeded(ending[i], l[i].output, b->log[i])) continue;
         b->ending = ending[i];
         b->command = gcut_command_text(b->arena, l[i].argv);
         b->said = b->log[i];
@@ -351,34 +367,85 @@ static void copy_object(const build *b, const char *path)
     gcut_file_write(b->env, path, data, n);
 }
 
-gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *from)
+/* ---- loading ---- */
+
+static void close_object(void *handle)
 {
-    const gcut_text *source = &from->text;
-    build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts};
-    b.shared = gcut_nameless_new(a, "gradcut-step");
-    b.source = gcut_nameless_new(b.arena, "gradcut-source");
-    for (uint32_t i = 0; i < b.parts; i++) {
-        b.object[i] = gcut_nameless_new(b.arena, "gradcut-object");
-        b.log[i] = gcut_nameless_new(b.arena, "gradcut-messages");
+    dlclose(handle);
+}
+
+/* NULL, or why it cannot be loaded. */
+static const char *open_object(gcut_arena *a, gcut_object *o)
+{
+    void *handle = dlopen(o->path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return gcut_printf(a, "%s", dlerror());
+    gcut_arena_defer(a, close_object, handle);
+    const gcut_rt_entry *entry = dlsym(handle, "step_entry");
+    if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry of this version";
+    o->entry = entry;
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+static gcut_object new_object(gcut_arena *a)
+{
+    int fd = gcut_nameless_new(a, "gradcut-step");
+    return (gcut_object){.fd = fd, .path = gcut_nameless_path(a, fd)};
+}
+
+/* From the cache, whose entry is dropped where it cannot be loaded. */
+static bool find(const build *b, gcut_arena *parent, gcut_cache *c, const char *key, bool load,
+                 gcut_object *out)
+{
+    if (!c || !key || b->kept) return false;
+    gcut_arena *a = gcut_arena_new(b->env, parent);
+    *out = new_object(a);
+    bool found = gcut_cache_load(c, GCUT_CACHE_OBJECT, key, out->fd);
+    if (found && (!load || !open_object(a, out))) return true;
+    if (found) gcut_cache_drop(c, GCUT_CACHE_OBJECT, key);
+    gcut_arena_free(a);
+    return false;
+}
+
+static gcut_object make(build *b, gcut_arena *a, const gcut_text *source, const char *key)
+{
+    gcut_object out = new_object(a);
+    b->shared = out.fd;
+    b->source = gcut_nameless_new(b->arena, "gradcut-source");
+    for (uint32_t i = 0; i < b->parts; i++) {
+        b->object[i] = gcut_nameless_new(b->arena, "gradcut-object");
+        b->log[i] = gcut_nameless_new(b->arena, "gradcut-messages");
     }
+    b->id = build_id(b, source);
+    write_source(b, source);
+    if (!attempt(b) && (gcut_never_ran(b->ending) || WIFSIGNALED(b->ending.status) || !attempt_in_folder(b)))
+        complain(b);
+    if (b->kept) {
+        const char *path = gcut_printf(a, "%s.so", b->kept);
+        copy_object(b, path);
+        if (key) out.path = path;
+    }
+    return out;
+}
+
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *from,
+                                bool load)
+{
+    build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts};
     gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
     const char *kept = getenv("GRADCUT_KEEP");
-    const char *key = cache || kept ? object_key(&b, cache, source) : NULL;
+    const char *key = cache || kept ? object_key(&b, cache, &from->text) : NULL;
+    gcut_object out;
     b.kept = kept_base(&b, kept, name, key);
-    gcut_object out = {b.shared, gcut_nameless_path(a, b.shared)};
-    if (key && !b.kept && gcut_cache_load(cache, GCUT_CACHE_OBJECT, key, b.shared)) {
-        gcut_arena_free(b.arena);
-        return out;
-    }
-    b.id = build_id(&b, source);
-    write_source(&b, source);
-    if (!attempt(&b) && (gcut_never_ran(b.ending) || WIFSIGNALED(b.ending.status) || !attempt_in_folder(&b)))
-        complain(&b);
-    if (key && !b.kept) put_object(&b, cache, key);
-    if (b.kept) {
-        const char *path = gcut_printf(a, "%s.so", b.kept);
-        copy_object(&b, path);
-        if (key) out.path = path;
+    if (!find(&b, a, cache, key, load, &out)) {
+        out = make(&b, a, &from->text, key);
+        const char *why = load ? open_object(a, &out) : NULL;
+        if (why)
+            gcut_fail(env, GCUT_ETOOL, (gcut_place){0},
+                      b.unknown ? "do not ignore SIGCHLD: how the C compiler ended is not known" : NULL,
+                      "cannot load the compiled step: %s", why);
+        if (key && !b.kept && (load || !b.unknown)) put_object(&b, cache, key);
     }
     gcut_arena_free(b.arena);
     return out;
@@ -388,7 +455,7 @@ void gcut_build_shared(const gcut_pipeline *p, const char *so)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_c_source source = gcut_step_source(p, a);
-    gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source);
+    gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source, false);
     size_t n;
     const char *data = gcut_nameless_read(a, o.fd, MOST_BYTES, &n);
     gcut_file_write(p->env, so, data, n);

@@ -6,6 +6,7 @@
 #define GCUT_DRIVER_CC_H
 
 #include "driver/pipeline.h"
+#include "gradcut/gradcut_rt.h"
 
 /* step.h and step.c of a program as one translation unit, and how many parts it can be compiled in. */
 typedef struct gcut_c_source {
@@ -21,10 +22,13 @@ gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a);
 typedef struct gcut_object {
     int fd; /* a nameless file (driver/nameless.h) */
     const char *path;
+    const gcut_rt_entry *entry; /* NULL where it was not to be loaded */
 } gcut_object;
 
-/* Of that source, closed with `a`.  `name` is the function's: what is kept is called by it.  Throws GCUT_EIO;
- * GCUT_ETOOL with the command that failed, and its messages. */
-gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *source);
+/* Of that source, closed with `a`, and loaded if asked for: an object that cannot be is made again where it
+ * came from the cache.  `name` is the function's: what is kept is called by it.  Throws GCUT_EIO; GCUT_ETOOL
+ * with the command that failed, and its messages. */
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *source,
+                                bool load);
 
 #endif

@@ -55,6 +55,16 @@ static void prepare(gcut_arena *a, const gcut_command *c, spawning *s)
         posix_spawn_file_actions_adddup2(&s->actions, c->kept[i], c->kept[i]);
 }
 
+static void await(pid_t pid, gcut_ending *end)
+{
+    pid_t got;
+    do got = waitpid(pid, &end->status, 0);
+    while (got < 0 && errno == EINTR);
+    if (got == pid) return;
+    end->status = 0;
+    end->unknown = true;
+}
+
 /* Nothing is thrown from the first start on: every child is waited for. */
 void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_ending *end)
 {
@@ -68,7 +78,7 @@ void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_en
             posix_spawnp(&pid[i], c[i].argv[0], &s[i].actions, &s[i].attributes, c[i].argv, environ);
     }
     for (uint32_t i = 0; i < n; i++)
-        while (!end[i].error && waitpid(pid[i], &end[i].status, 0) < 0 && errno == EINTR) continue;
+        if (!end[i].error) await(pid[i], &end[i]);
     gcut_arena_free(a);
 }
 
@@ -88,6 +98,7 @@ bool gcut_never_ran(gcut_ending e)
 const char *gcut_ending_text(gcut_arena *arena, gcut_ending e)
 {
     if (e.error) return gcut_printf(arena, "could not be started: %s", strerror(e.error));
+    if (e.unknown) return "ended, with a status that nobody can tell while the program ignores SIGCHLD";
     if (WIFSIGNALED(e.status))
         return gcut_printf(arena, "was killed by signal %d (%s)", WTERMSIG(e.status),
                            strsignal(WTERMSIG(e.status)));

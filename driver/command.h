@@ -16,11 +16,13 @@ typedef struct gcut_command {
 } gcut_command;
 
 typedef struct gcut_ending {
-    int error;  /* errno of starting it; 0 = it ran */
-    int status; /* as waitpid has it */
+    int error;    /* errno of starting it; 0 = it ran */
+    int status;   /* as waitpid has it */
+    bool unknown; /* what the status was, which is 0 here: the host program ignores SIGCHLD, or waits for all
+                   */
 } gcut_ending;
 
-/* Starts it and waits.  Where the host program ignores SIGCHLD its status is not known and taken for 0. */
+/* Starts it and waits. */
 gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c);
 /* Starts n of them, which run at once, and waits for all. */
 void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_ending *end);

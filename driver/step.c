@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "driver/step.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -91,11 +90,6 @@ gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
 
 /* ---- the compiled backend ---- */
 
-static void close_object(void *handle)
-{
-    dlclose(handle);
-}
-
 const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n)
 {
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, n);
@@ -114,15 +108,7 @@ void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *i
 {
     s->io = io;
     s->nio = nio;
-    gcut_object o = gcut_compile_source(s->env, s->arena, s->p->primal->name, source);
-    void *handle = dlopen(o.path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL, "cannot load the compiled step: %s", dlerror());
-    gcut_arena_defer(s->arena, close_object, handle);
-    s->entry = dlsym(handle, "step_entry");
-    if (!s->entry || s->entry->abi != GCUT_RT_ABI)
-        gcut_fail(s->env, GCUT_ETOOL, (gcut_place){0}, NULL,
-                  "the compiled step has no entry of this version");
+    s->entry = gcut_compile_source(s->env, s->arena, s->p->primal->name, source, true).entry;
     s->plan = gcut_calloc(s->arena, 1, s->entry->plan_size);
     s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
 }

@@ -117,9 +117,12 @@ typedef struct job {
     gcut_arena *parent;          /* what the step is made in */
     gcut_arena *arena, *scratch; /* of a step from the cache, and one that outlives the job */
     gcut_step *step;
+    gcut_c_source source; /* that the step has yet to load, … */
+    const uint32_t *io;   /* … and what its io is */
+    uint32_t nio;
 } job;
 
-static void get(void *arg)
+static void read_entry(void *arg)
 {
     job *j = arg;
     size_t n;
@@ -135,22 +138,27 @@ static void get(void *arg)
     gcut_step *s = gcut_step_begin(gcut_pipeline_restore(j->g, j->opt, j->arena, joint, h.joint), j->arena);
     for (uint64_t i = 0; i < h.nio; i++)
         if (io[i] >= s->nslots) return;
-    const gcut_c_source c = {{.at = (char *)(uintptr_t)source, .n = h.source}, (uint32_t)h.parts};
-    gcut_step_load(s, &c, io, (uint32_t)h.nio);
+    j->source = (gcut_c_source){{.at = (char *)(uintptr_t)source, .n = h.source}, (uint32_t)h.parts};
+    j->io = io;
+    j->nio = (uint32_t)h.nio;
     s->source = hash_of(source, h.source, j->arena);
     j->step = s;
 }
 
-/* Whatever is wrong with an entry, the step is made as if there were none. */
+/* Whatever is wrong with an entry, the step is made as if there were none.  What is wrong with the compiler
+ * is wrong with it then too, and an error at once. */
 static gcut_step *got(job *j)
 {
     gcut_env *env = j->g->module->env;
     const uint32_t before = env->ndiags;
     j->arena = gcut_arena_new(env, j->parent);
-    if (gcut_protect(env, get, j) == GCUT_OK && j->step) return j->step;
-    gcut_diags_drop(env, before);
-    gcut_arena_free(j->arena);
-    return NULL;
+    if (gcut_protect(env, read_entry, j) != GCUT_OK || !j->step) {
+        gcut_diags_drop(env, before);
+        gcut_arena_free(j->arena);
+        return NULL;
+    }
+    gcut_step_load(j->step, &j->source, j->io, j->nio);
+    return j->step;
 }
 
 static gcut_step *made(job *j)

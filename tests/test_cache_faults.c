@@ -5,6 +5,9 @@
 #define _GNU_SOURCE
 #include "cache.h"
 
+#include "base/arena.h"
+#include "driver/cache.h"
+
 /* Whatever a crash or a disk did to an entry, it is dropped and made again. */
 static void drops_damaged_entries(void **state)
 {
@@ -189,6 +192,109 @@ static void survives_a_full_disk(void **state)
     expect(1, 1, "a full disk still");
 }
 
+/* ---- compilers that fail, and nobody hears of it ---- */
+
+/* Like the compiler of all tests, but that it fails in the way that the file `mood` says. */
+static void use_moody_compiler(const char *mood)
+{
+    char script[600];
+    snprintf(script, sizeof script,
+             "#!/bin/sh\n"
+             "[ \"$1\" = --version ] && exec cc --version\n"
+             "printf x >>%s/runs\n"
+             "case $(cat %s/mood) in\n"
+             "quiet) exit 1 ;;\n"
+             "loud) cc \"$@\"; echo no licence >&2; exit 1 ;;\n"
+             "esac\n"
+             "exec cc \"$@\"\n",
+             tmp, tmp);
+    if (access(in_tmp("moody"), F_OK) != 0) write_text(in_tmp("moody"), script, 0700);
+    write_text(in_tmp("mood"), mood, 0600);
+    setenv("GRADCUT_CC", in_tmp("moody"), 1);
+}
+
+static int leave_moody_compiler(void **state)
+{
+    (void)state;
+    signal(SIGCHLD, SIG_DFL);
+    setenv("GRADCUT_CC", in_tmp("cc"), 1);
+    return 0;
+}
+
+static void refused_step(const char *mood, const char *says)
+{
+    use_moody_compiler(mood);
+    gcut_ctx *ctx = new_ctx();
+    assert_null(compile_as(graph_from(ctx, graph_of(1)), GCUT_BACKEND_COMPILED, "sgd(lr=0.1)"));
+    assert_says(ctx, GCUT_ETOOL, says);
+    assert_int_equal(gcut_error_count(ctx), 1);
+    assert_null(entry(".object"));
+    assert_null(entry(".step"));
+    gcut_ctx_free(ctx);
+}
+
+/* A program that ignores SIGCHLD cannot be told how its children end. */
+static void no_news_of_children(void **state)
+{
+    (void)state;
+    (void)expected(1);
+    signal(SIGCHLD, SIG_IGN);
+    refused_step("quiet", "it said nothing");
+    refused_step("loud", "no licence");
+    use_moody_compiler("fine");
+    expect(1, 1, "a compiler that works");
+    assert_non_null(entry(".object"));
+    expect(1, 0, "its object");
+}
+
+/* An entry that is whole, but no object, as gradcut itself once stored. */
+static void objects_that_do_not_load(void **state)
+{
+    (void)state;
+    char path[512], *key;
+    expect(1, 1, "cold");
+    snprintf(path, sizeof path, "%s", entry(".object"));
+    const int64_t size = size_of(path);
+    assert_int_equal(unlink(path), 0);
+    key = strrchr(path, '/') + 1;
+    *strrchr(key, '.') = '\0';
+    for (int n = 0; n < 2000; n += 1000) {
+        static const char zeros[2000];
+        gcut_env *env = gcut_env_new(NULL, NULL);
+        gcut_cache *c = gcut_cache_open(env->arena, NULL, NULL);
+        assert_non_null(c);
+        gcut_cache_put(c, GCUT_CACHE_OBJECT, key, zeros, (size_t)n);
+        gcut_env_free(env);
+        assert_true(size_of(entry(".object")) < size);
+        expect(1, 1, "no object");
+        assert_int_equal(size_of(entry(".object")), size);
+        expect(1, 0, "made again");
+        assert_int_equal(unlink(entry(".object")), 0);
+    }
+}
+
+/* The entry of a step whose object is gone does not make a failure of the compiler happen twice. */
+static void failures_happen_once(void **state)
+{
+    (void)state;
+    (void)expected(1);
+    use_moody_compiler("quiet");
+    int before = runs();
+    refused_step("quiet", "exited with status 1");
+    const int once = runs() - before;
+    use_moody_compiler("fine");
+    expect(1, 1, "cold");
+    assert_int_equal(unlink(entry(".object")), 0);
+    use_moody_compiler("quiet");
+    before = runs();
+    gcut_ctx *ctx = new_ctx();
+    assert_null(compile_as(graph_from(ctx, graph_of(1)), GCUT_BACKEND_COMPILED, "sgd(lr=0.1)"));
+    assert_says(ctx, GCUT_ETOOL, "exited with status 1");
+    assert_int_equal(gcut_error_count(ctx), 1);
+    gcut_ctx_free(ctx);
+    assert_int_equal(runs() - before, once);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +304,9 @@ int main(void)
         cmocka_unit_test_setup(needs_no_folder, begin),
         cmocka_unit_test_setup(keeps_within_its_size, begin),
         cmocka_unit_test_setup(survives_a_limit, begin),
+        cmocka_unit_test_setup_teardown(no_news_of_children, begin, leave_moody_compiler),
+        cmocka_unit_test_setup(objects_that_do_not_load, begin),
+        cmocka_unit_test_setup_teardown(failures_happen_once, begin, leave_moody_compiler),
         cmocka_unit_test_setup_teardown(survives_a_full_disk, begin, leave_file_system),
     };
     return cmocka_run_group_tests(tests, make, remove_folder);
