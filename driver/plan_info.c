@@ -196,10 +196,12 @@ static gcut_plan_info info_of(const looking *j)
     return (gcut_plan_info){
         .graph = j->r.g->name,
         .policy = gcut_policy_text(j->a, &p->options),
-        .lambda = p->options.lambda,
+        .lambda = p->options.lambda == 0 ? GCUT_LAMBDA_FASTEST : p->options.lambda,
         .budget = p->budget,
         .label = p->label,
-        .saved_budget = p->options.saved_limited ? p->options.saved_budget : -1,
+        .saved_budget = !p->options.saved_limited      ? 0
+                        : p->options.saved_budget == 0 ? GCUT_SAVE_NOTHING
+                                                       : p->options.saved_budget,
         .at = sizes_of(j),
         .nat = p->options.nat,
         .save_dtype = p->options.save_dtype ? gcut_dtype_name(p->options.save_dtype) : NULL,

@@ -67,9 +67,9 @@ static void json_totals(gcut_json *j, const gcut_plan_info *p)
     gcut_json_key_str(j, "graph_hash", p->graph_hash);
     gcut_json_key_str(j, "nodes_hash", p->nodes_hash);
     gcut_json_key_str(j, "policy", p->policy);
-    gcut_json_key_real(j, "lambda", p->lambda);
+    gcut_json_key_real(j, "lambda", gcut_plan_price(p));
     gcut_json_key_known(j, "budget", p->budget ? p->budget : -1);
-    gcut_json_key_known(j, "saved_budget", p->saved_budget);
+    gcut_json_key_known(j, "saved_budget", gcut_plan_saved_limit(p));
     gcut_json_key(j, "at");
     gcut_json_object(j);
     for (size_t i = 0; i < p->nat; i++) gcut_json_key_int(j, p->at[i].name, p->at[i].value);

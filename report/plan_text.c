@@ -87,10 +87,10 @@ static void print_head(const gcut_plan_info *p, gcut_text *out)
     gcut_text_add(out, "plan of @%s: %s, ", p->graph, p->policy);
     if (p->budget)
         gcut_text_add(out, "budget %s, met by %s", gcut_bytes_text(a, p->budget), p->label);
-    else if (p->saved_budget >= 0)
-        gcut_text_add(out, "at most %s saved", gcut_bytes_text(a, p->saved_budget));
+    else if (p->saved_budget)
+        gcut_text_add(out, "at most %s saved", gcut_bytes_text(a, gcut_plan_saved_limit(p)));
     else
-        gcut_text_add(out, "lambda %g ns/B", p->lambda);
+        gcut_text_add(out, "lambda %g ns/B", gcut_plan_price(p));
     gcut_write_sizes(p->at, p->nat, ", at ", out);
     gcut_text_add(out, "\n");
 }

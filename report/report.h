@@ -45,6 +45,9 @@ const char *gcut_decision_word(gcut_plan_decision d);
 const char *gcut_place_text(gcut_arena *a, const char *where);
 /* ", at N=4, T=8" with `first` before the first of them; "" for none. */
 void gcut_write_sizes(const gcut_size *at, size_t n, const char *first, gcut_text *out);
+/* ns a saved byte, and how many may be saved, or -1: without the names that options have for 0. */
+double gcut_plan_price(const gcut_plan_info *p);
+int64_t gcut_plan_saved_limit(const gcut_plan_info *p);
 /* A number, or null where it is negative: not known. */
 void gcut_json_key_known(gcut_json *j, const char *key, int64_t n);
 

@@ -26,6 +26,16 @@ void gcut_write_sizes(const gcut_size *at, size_t n, const char *first, gcut_tex
         gcut_text_add(out, "%s%s=%lld", i ? ", " : first, at[i].name, (long long)at[i].value);
 }
 
+double gcut_plan_price(const gcut_plan_info *p)
+{
+    return p->lambda == GCUT_LAMBDA_FASTEST ? 0 : p->lambda;
+}
+
+int64_t gcut_plan_saved_limit(const gcut_plan_info *p)
+{
+    return p->saved_budget == GCUT_SAVE_NOTHING ? 0 : p->saved_budget ? p->saved_budget : -1;
+}
+
 void gcut_json_key_known(gcut_json *j, const char *key, int64_t n)
 {
     gcut_json_key(j, key);

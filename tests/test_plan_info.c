@@ -426,7 +426,7 @@ static void check(const char *model, const char *file, const gcut_options *o)
     assert_ptr_equal(gcut_plan_look(plan), p);
     json_t *j = json_loads(text, 0, NULL), *saved = json_object_get(j, "saved"),
            *recomputed = json_object_get(j, "recomputed");
-    same_number(number(j, "lambda"), p->lambda, "lambda", model);
+    same_number(number(j, "lambda"), p->lambda == GCUT_LAMBDA_FASTEST ? 0 : p->lambda, "lambda", model);
     same_number(number(j, "saved_bytes"), (double)p->saved_bytes, "saved_bytes", model);
     same_number(number(j, "peak_bytes"), (double)p->peak_bytes, "peak_bytes", model);
     same_number(number(j, "cost_ns"), p->cost_ns, "cost_ns", model);
@@ -467,10 +467,55 @@ static void data_is_what_the_file_says(void **state)
     check("mlp in bf16", GCUT_SOURCE_DIR "/examples/mlp.gcut", &(gcut_options){.save_dtype = "bf16"});
 }
 
+/* What a plan says of its options makes the same plan again. */
+static void can_be_given_again(void **state)
+{
+    (void)state;
+    static const gcut_options asked[] = {{.lambda = 0},
+                                         {.lambda = GCUT_LAMBDA_FASTEST},
+                                         {.lambda = 0.7},
+                                         {.saved_budget = GCUT_SAVE_NOTHING},
+                                         {.saved_budget = 1 << 16},
+                                         {.budget = 1 << 20}};
+    static const double price[] = {0.05, 0, 0.7};
+    static const int64_t limit[] = {-1, -1, -1, 0, 1 << 16, -1};
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/corpus/mlp_small.gcut", NULL);
+    assert_non_null(g);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        gcut_plan *plan = gcut_plan_new(g, &asked[i]);
+        if (!plan) fail_msg("options %zu: %s", i, gcut_last_error(ctx));
+        const gcut_plan_info *p = gcut_plan_look(plan);
+        const bool priced =
+            !asked[i].budget && !asked[i].saved_budget; /* else the plan's own price is told */
+        if (priced) assert_true(p->lambda == (price[i] > 0 ? price[i] : GCUT_LAMBDA_FASTEST));
+        assert_int_equal(p->saved_budget, asked[i].saved_budget);
+        assert_int_equal(p->budget, asked[i].budget);
+        char *text = gcut_plan_json(plan);
+        json_t *j = json_loads(text, 0, NULL), *saved = json_object_get(j, "saved_budget");
+        if (priced) same_number(number(j, "lambda"), price[i], "lambda", "mlp_small");
+        if (limit[i] < 0)
+            assert_true(json_is_null(saved));
+        else
+            assert_int_equal(json_integer_value(saved), limit[i]);
+        const gcut_options again = {
+            .lambda = p->lambda, .budget = p->budget, .saved_budget = p->saved_budget};
+        gcut_plan *same = gcut_plan_new(g, &again);
+        if (!same) fail_msg("options %zu again: %s", i, gcut_last_error(ctx));
+        char *other = gcut_plan_json(same);
+        assert_string_equal(text, other);
+        gcut_free(text);
+        gcut_free(other);
+        json_decref(j);
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_is_what_the_file_says), cmocka_unit_test(reasons_are_of_the_plan),
-        cmocka_unit_test(differences_add_up), cmocka_unit_test(points_are_their_plans)};
+        cmocka_unit_test(differences_add_up), cmocka_unit_test(points_are_their_plans),
+        cmocka_unit_test(can_be_given_again)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -254,8 +254,6 @@ typedef enum gcut_unbound {
 
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
-#define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
-#define GCUT_SAVE_NOTHING INT64_C(-1)
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
  * every function that takes options.  The rows of gradcut/options.def have the range and the default of each

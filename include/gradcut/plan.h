@@ -24,6 +24,10 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
 
 /* ---- a plan ---- */
 
+/* Of options and of plans, where a member that is 0 was not set. */
+#define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
+#define GCUT_SAVE_NOTHING INT64_C(-1)
+
 typedef enum gcut_plan_decision {
     GCUT_PLAN_SAVED = 0,      /* crosses from the forward to the backward graph */
     GCUT_PLAN_RECOMPUTED = 1, /* computed by the forward graph and again by the backward graph */
@@ -100,12 +104,13 @@ typedef struct gcut_replay_part {
     size_t n;
 } gcut_replay_part;
 
+/* lambda, budget and saved_budget are as in gcut_options, to be given again. */
 typedef struct gcut_plan_info {
     const char *graph, *policy;
-    double lambda;        /* ns a saved byte */
+    double lambda;        /* ns a saved byte; or GCUT_LAMBDA_FASTEST */
     int64_t budget;       /* on the peak, that chose the plan; 0 = none */
     const char *label;    /* of the plan that the budget chose; NULL: none */
-    int64_t saved_budget; /* -1 = none */
+    int64_t saved_budget; /* 0 = none; or GCUT_SAVE_NOTHING */
     const gcut_size *at;  /* the sizes that it was priced at */
     size_t nat;
     const char *save_dtype;              /* NULL = none */
