@@ -36,6 +36,11 @@ int gcut_cli_completion(FILE *out, const char *shell);
 /* a, b and c in one string from malloc; NULL after a sentence. */
 char *gcut_cli_join(const char *a, const char *b, const char *c);
 
+/* folder.c.  Makes the folder and those above it; false after a sentence. */
+bool gcut_cli_make_folder(const char *path);
+/* The folder that a file of this path stands in. */
+bool gcut_cli_make_folder_of(const char *path);
+
 /* A new text file; its exit code, after a sentence. */
 int gcut_cli_write(const char *path, const char *text);
 

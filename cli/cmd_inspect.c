@@ -161,6 +161,7 @@ int gcut_cmd_compile(gcut_ctx *ctx, const gcut_cli *c)
         return EXIT_USAGE;
     }
     gcut_graph *g = gcut_cli_load(ctx, c);
+    if (g && !gcut_cli_make_folder_of(c->output)) return EXIT_INPUT;
     if (!g || gcut_emit_files(g, &c->opt, c->output, c->shared) != GCUT_OK) return gcut_cli_failed(ctx);
     return print_written(c);
 }

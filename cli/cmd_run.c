@@ -2,36 +2,15 @@
  *
  * `gradcut run`: executes a step, prints its scalars, writes its arrays.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "cli/cli.h"
 
 /* ---- results to files ---- */
-
-/* Makes the folder and those above it. */
-static bool make_folder(const char *path)
-{
-    char *part = strdup(path);
-    bool ok = part != NULL;
-    for (char *s = part; ok && s && *s; s++) {
-        if (*s != '/' || s == part) continue;
-        *s = 0;
-        ok = mkdir(part, 0777) == 0 || errno == EEXIST;
-        *s = '/';
-    }
-    ok = ok && (mkdir(path, 0777) == 0 || errno == EEXIST);
-    struct stat st;
-    if (ok && stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) ok = false, errno = ENOTDIR;
-    if (!ok) gcut_cli_complain("the folder %s cannot be made: %s", path, strerror(errno));
-    free(part);
-    return ok;
-}
 
 /* Every result and gradient, and every value that the step replaced by its `next`. */
 static bool is_result(const gcut_value_info *v)
@@ -155,7 +134,7 @@ int gcut_cmd_run(gcut_ctx *ctx, const gcut_cli *c)
     gcut_step *step = g ? gcut_compile(g, &c->opt) : NULL;
     if (!step || gcut_step_feed(step, c->feed, c->nfeed) != GCUT_OK || gcut_prepare(step) != GCUT_OK)
         return gcut_cli_failed(ctx);
-    if (c->out && !make_folder(c->out)) return EXIT_INPUT;
+    if (c->out && !gcut_cli_make_folder(c->out)) return EXIT_INPUT;
     int64_t steps = c->steps ? c->steps : 1, *ns = calloc((size_t)steps, sizeof *ns);
     if (!ns) {
         gcut_cli_complain("out of memory");

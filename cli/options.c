@@ -118,14 +118,15 @@ static bool take_real(const gcut_option_row *o, const char *s, double *out)
     return false;
 }
 
-/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes. */
+/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes.  Units of 1000 and of 1024, in the case of their
+ * standards; kilo is k there, and K all the same. */
 static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
 {
     static const struct {
         const char *suffix;
         double bytes;
     } unit[] = {{"", 1},     {"B", 1},    {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-                {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
+                {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6},     {"GB", 1e9}};
     char *end;
     double x = strtod(s, &end);
     if (!strcmp(s, "0") && o->zero != 0) {
@@ -137,7 +138,10 @@ static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
             *out = (int64_t)(x * unit[i].bytes);
             return true;
         }
-    gcut_cli_complain("--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB", o->name, s);
+    gcut_cli_complain(
+        "--%s: '%s' is not a size in bytes such as 64000000, 200MiB or 1.5GiB; units are B, KB, "
+        "MB, GB (of 1000) and KiB, MiB, GiB (of 1024)",
+        o->name, s);
     return false;
 }
 
@@ -199,6 +203,12 @@ static bool take_sizes(const gcut_option_row *o, char *list, gcut_size **at, siz
         }
         *eq = 0;
         if (!take_integer(o, eq + 1, &size)) return false;
+        for (size_t k = 0; k < *n; k++)
+            if (!strcmp((*at)[k].name, item)) {
+                gcut_cli_complain("--%s: the size of %s is given twice, %lld and %lld", o->name, item,
+                                  (long long)(*at)[k].value, (long long)size);
+                return false;
+            }
         gcut_size *to = grow(at, n, sizeof *to);
         if (!to) return false;
         *to = (gcut_size){item, size};
@@ -240,6 +250,10 @@ static bool take(gcut_cli *c, int option, char *arg)
     void *to = (char *)c + o->offset;
     size_t *n = (size_t *)((char *)c + o->count);
     int64_t x = 0;
+    if (c->given[option] && !o->count && o->kind != GCUT_KIND_FLAG) {
+        gcut_cli_complain("--%s is given twice, and has one value: leave one of the two out", o->name);
+        return false;
+    }
     c->given[option] = true;
     switch (o->kind) {
     case GCUT_KIND_FLAG: return *(bool *)to = true;

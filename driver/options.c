@@ -76,6 +76,11 @@ static void check_sizes(gcut_env *env, const gcut_options *o)
         if (o->at[i].value < 0)
             gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at: the size of %s cannot be %lld",
                       o->at[i].name, (long long)o->at[i].value);
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(o->at[k].name, o->at[i].name))
+                gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                          "options.at: the size of %s is given twice, %lld and %lld", o->at[i].name,
+                          (long long)o->at[k].value, (long long)o->at[i].value);
     }
 }
 

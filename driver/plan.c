@@ -17,10 +17,11 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   p->opt.policy);
     bool mincut = policy.policy == GCUT_POLICY_MINCUT;
     if (p->opt.saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
-        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "a budget on saved bytes leaves no room for %s",
-                  p->opt.plan ? "a plan file"
-                  : mincut    ? "a budget on the peak"
-                              : "another policy than mincut");
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "a budget on saved bytes (saved_budget, --saved-budget) leaves no room for %s",
+                  p->opt.plan ? "a plan file (plan, --plan)"
+                  : mincut    ? "a budget on the peak (budget, --budget)"
+                              : "another policy than mincut (policy, --policy)");
     if (!gcut_is_lambda(p->opt.lambda))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);

@@ -23,6 +23,17 @@ static const char *declared_text(gcut_arena *a, const gcut_module *m, const gcut
     return t.at;
 }
 
+/* sizes of @f: N in 1..64, T in 1.. */
+static const char *known_text(gcut_arena *a, const gcut_graph *g)
+{
+    gcut_text t = {.arena = a};
+    if (!g->decls.n) return gcut_printf(a, "every size of @%s is a number", g->name);
+    gcut_text_add(&t, "sizes of @%s:", g->name);
+    for (uint32_t i = 0; i < g->decls.n; i++)
+        gcut_text_add(&t, "%s %s", i ? ";" : "", declared_text(a, g->module, &g->decls.at[i]));
+    return t.at;
+}
+
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n)
 {
@@ -44,8 +55,8 @@ gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const g
     }
     for (size_t k = 0; k < nat; k++)
         if (!used[k])
-            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, NULL, "@%s has no size called '%s'",
-                      g->name, at[k].name);
+            gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, known_text(a, g),
+                      "@%s has no size called '%s'", g->name, at[k].name);
     *n = g->decls.n;
     return out;
 }

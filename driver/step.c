@@ -181,17 +181,22 @@ gcut_slot *gcut_slot_get(gcut_step *s, const char *name)
               s->p->primal->name, name);
 }
 
-void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+static void check_shape(const gcut_step *s, const gcut_slot *x, int rank, const int64_t *dims, gcut_place at)
 {
-    gcut_slot *x = gcut_slot_get(s, name);
     if (rank != x->type.rank)
-        gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: it has %d axes, not %d", name,
+        gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s' is %s: it has %d axes, not %d", x->name,
                   gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
     for (int d = 0; d < rank; d++)
         if (gcut_dim_known(x->type.dim[d]) && x->type.dim[d] != dims[d])
-            gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' is %s: axis %d has size %lld, not %lld",
-                      name, gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
+            gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s' is %s: axis %d has size %lld, not %lld", x->name,
+                      gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
                       (long long)dims[d]);
+}
+
+void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+{
+    gcut_slot *x = gcut_slot_get(s, name);
+    check_shape(s, x, rank, dims, (gcut_place){0});
     /* From here on nothing throws: address and sizes change together. */
     for (int d = 0; d < rank; d++) {
         if (!x->sized || x->dim[d] != dims[d]) s->ready = false;
@@ -248,6 +253,7 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
     if (slot && slot->type.dtype != x.dtype)
         gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = path}, NULL, "'%s' is %s, the file holds %s", name,
                   gcut_type_text(s->arena, s->p->module, &slot->type), gcut_dtype_name(x.dtype));
+    if (slot) check_shape(s, slot, (int)x.rank, x.dim, (gcut_place){.file = path});
     size_t bytes = (size_t)(x.n * gcut_dtype_bytes(x.dtype));
     gcut_step_set(s, name, bytes ? x.data : NULL, (int)x.rank, x.dim);
     gcut_arena_free(scratch);

@@ -174,6 +174,9 @@ static void other_arguments(void **state)
     assert_int_equal(gcut_set(s, "x", (const float(*)[3])x, 4, 3), GCUT_OK);
     assert_int_equal(gcut_set_n(s, "x", wide, 2, sizes), GCUT_OK);
     REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 12), "it has 2 axes, not 1");
+    const gcut_size twice[] = {{"N", 4}, {"N", 5}};
+    const gcut_options sized_twice = {.at = twice, .nat = 2};
+    REFUSED(NULL, gcut_compile(g, &sized_twice), "the size of N is given twice, 4 and 5");
     REFUSED(GCUT_EDIM, gcut_bind(s, "x", x, 4, 4), "axis 1 has size 3, not 4");
     REFUSED(GCUT_EDIM, gcut_set(s, "x", x, -4, 3), "axis 0 cannot have size -4");
     REFUSED(GCUT_EUSAGE, gcut_bind_input(s, "loss", x), "the step writes to 'loss'");
