@@ -15,11 +15,13 @@
  */
 #include "autodiff/autodiff.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/build.h"
+#include "graph/parse.h"
 #include "graph/rewrite.h"
 
 /* ---- the option string ---- */
@@ -99,14 +101,33 @@ static const char *read_key(gcut_env *env, const char *s, size_t kind, gcut_opti
     return skip(end);
 }
 
+/* "did you mean adamw? known: …", whatever the letters' case. */
+static const char *known(gcut_env *env, const char *name, size_t n)
+{
+    gcut_text t = {.arena = env->arena};
+    char *lower = gcut_strndup(env->arena, name, n);
+    for (char *s = lower; *s; s++) *s = (char)tolower((unsigned char)*s);
+    gcut_nearest near = gcut_nearest_start(lower);
+    for (size_t i = 0; i < NKINDS; i++) {
+        if (!strcmp(lower, kinds[i].name)) near.best = kinds[i].name, near.distance = 0;
+        gcut_nearest_offer(&near, kinds[i].name);
+    }
+    if (near.best) gcut_text_add(&t, "did you mean %s? ", near.best);
+    gcut_text_add(&t, "known:");
+    for (size_t i = 0; i < NKINDS; i++) gcut_text_add(&t, " %s", kinds[i].name);
+    return t.at;
+}
+
 gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text)
 {
     const char *s = skip(text);
     size_t n = word(s), kind = 0;
     while (kind < NKINDS && (strlen(kinds[kind].name) != n || memcmp(kinds[kind].name, s, n) != 0)) kind++;
-    if (kind == NKINDS)
-        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "known: none sgd momentum adamw",
-                  "unknown optimizer '%.*s'", (int)strcspn(s, " \t("), s);
+    if (kind == NKINDS) {
+        size_t all = strcspn(s, " \t(");
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, known(env, s, all), "unknown optimizer '%.*s'", (int)all,
+                  s);
+    }
     /* PyTorch's defaults, and the usual momentum. */
     gcut_optimizer o = {
         .kind = kinds[kind].kind, .lr = 1e-3, .momentum = 0.9, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};

@@ -6,6 +6,7 @@
 #include "oracle.h"
 
 #include "autodiff/autodiff.h"
+#include "base/file.h"
 
 #define NELEM 6
 
@@ -313,6 +314,82 @@ static void option_strings_are_read_or_refused_by_name(void **state)
     }
 }
 
+/* ---- what is documented ---- */
+
+typedef struct asked {
+    gcut_env *env;
+    const char *text;
+    gcut_optimizer got;
+} asked;
+
+static void ask_body(void *arg)
+{
+    asked *q = arg;
+    q->got = gcut_optimizer_parse(q->env, q->text);
+}
+
+/* The hint to a text that is refused. */
+static const char *hint_to(gcut_env *env, const char *text)
+{
+    asked q = {.env = env, .text = text};
+    gcut_diags_clear(env);
+    assert_int_equal(gcut_protect(env, ask_body, &q), GCUT_EUSAGE);
+    assert_non_null(env->diags[0].hint);
+    return gcut_strndup(env->arena, env->diags[0].hint, strlen(env->diags[0].hint));
+}
+
+static bool same(const gcut_optimizer *a, const gcut_optimizer *b)
+{
+    return a->kind == b->kind && a->lr == b->lr && a->momentum == b->momentum && a->beta1 == b->beta1 &&
+           a->beta2 == b->beta2 && a->eps == b->eps && a->weight_decay == b->weight_decay;
+}
+
+/* Row `name` of the table of doc/ir.md has the keys of the parser and no other, each with the value that it
+ * has when nothing is written; the manual page has the same row. */
+static void check_row(gcut_env *env, const char *ir, const char *man, const char *name)
+{
+    const char *row = strstr(ir, gcut_printf(env->arena, "\n| `%s` | ", name));
+    const char *known = hint_to(env, gcut_printf(env->arena, "%s(no=1)", name)) + strlen("known: ");
+    gcut_text keys = {.arena = env->arena}, plain = {.arena = env->arena};
+    asked bare = {.env = env, .text = name};
+    if (!row) fail_msg("doc/ir.md has no optimizer %s", name);
+    assert_int_equal(gcut_protect(env, ask_body, &bare), GCUT_OK);
+    row = strstr(row + 4 + strlen(name), "| ") + 2;
+    for (const char *end = strchr(row, '|'); (row = strchr(row, '`')) && row < end;) {
+        size_t n = strcspn(++row, "`"), k = strcspn(row, "=");
+        const char *pair = gcut_strndup(env->arena, row, n);
+        asked written = {.env = env, .text = gcut_printf(env->arena, "%s(%s)", name, pair)};
+        gcut_text_add(&keys, "%.*s ", (int)k, pair);
+        gcut_text_add(&plain, "%s%s", plain.n ? " " : "", pair);
+        assert_int_equal(gcut_protect(env, ask_body, &written), GCUT_OK);
+        if (!same(&written.got, &bare.got)) fail_msg("%s: %s is no default", name, pair);
+        row += n + 1;
+    }
+    assert_string_equal(keys.at, known);
+    if (!strstr(man, gcut_printf(env->arena, ".It Cm %s\n.Ql %s\n", name, plain.at)))
+        fail_msg("doc/gradcut.1: %s has not %s", name, plain.at);
+}
+
+static void documented_as_parsed(void **state)
+{
+    (void)state;
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    size_t size, most = (size_t)1 << 20;
+    const char *ir = gcut_file_read(env->arena, GCUT_SOURCE_DIR "/doc/ir.md", most, &size);
+    const char *man = gcut_file_read(env->arena, GCUT_SOURCE_DIR "/doc/gradcut.1", most, &size);
+    const char *names = hint_to(env, "xxxxxxxxxxxxxxxx");
+    char *list = gcut_strndup(env->arena, names, strlen(names));
+    int n = 0;
+    assert_int_equal(strncmp(names, "known: none ", 12), 0);
+    for (char *name = strtok(list + 12, " "); name; name = strtok(NULL, " "), n++)
+        check_row(env, ir, man, name);
+    assert_true(n >= 3);
+    assert_string_equal(hint_to(env, "adam(lr=1)"), "did you mean adamw? known: none sgd momentum adamw");
+    assert_string_equal(hint_to(env, "SGD(lr=1)"), "did you mean sgd? known: none sgd momentum adamw");
+    assert_string_equal(hint_to(env, "AdamW"), "did you mean adamw? known: none sgd momentum adamw");
+    gcut_env_free(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +398,7 @@ int main(void)
         cmocka_unit_test(steps_equal_the_formulas),
         cmocka_unit_test(states_scalars_and_results_are_as_documented),
         cmocka_unit_test(option_strings_are_read_or_refused_by_name),
+        cmocka_unit_test(documented_as_parsed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
