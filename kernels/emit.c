@@ -85,10 +85,11 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
     for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], h);
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
     gcut_text_add(h, "} %s_io;\n\n", name);
-    gcut_text_add(h,
-                  "/* threads 0 = OMP_NUM_THREADS, else every core. err may be NULL everywhere. */\n"
-                  "gcut_rt_status %s_init(%s_plan *plan, ",
-                  name, name);
+    gcut_text_add(
+        h,
+        "/* threads 0 = OMP_NUM_THREADS, else every core; 1024 at most. err may be NULL everywhere. */\n"
+        "gcut_rt_status %s_init(%s_plan *plan, ",
+        name, name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
@@ -163,6 +164,9 @@ static void emit_init(const gcut_program *p, const char *name, const gcut_emissi
                   name);
     gcut_text_add(c,
                   "    if (gcut_rt_expect_abi(GCUT_RT_ABI, err) != GCUT_RT_OK) return GCUT_RT_EVERSION;\n");
+    gcut_text_add(c, "    if (threads < 0 || threads > 1024)\n"
+                     "        return gcut_rt_fail(err, GCUT_RT_EDIM, \"of the team (threads)\", \"\", "
+                     "threads, 0, 1025);\n");
     gcut_text_add(c, "    memset(plan, 0, sizeof *plan);\n    plan->threads = gcut_rt_threads(threads);\n");
     for (uint32_t i = 0; i < ns; i++)
         gcut_text_add(c, "    plan->d_%s = d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));

@@ -32,6 +32,9 @@ int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
     case GCUT_RT_OK: return snprintf(buf, size, "no error");
     case GCUT_RT_ENULL: return snprintf(buf, size, "%s%sthe pointer of %s is null", where, colon, what);
     case GCUT_RT_EDIM:
+        if (hi == INT64_MAX)
+            return snprintf(buf, size, "%s%ssize %s is %lld, but must be at least %lld", where, colon, what,
+                            found, lo);
         return hi == lo + 1
                    ? snprintf(buf, size, "%s%ssize %s is %lld, but must be %lld", where, colon, what, found,
                               lo)

@@ -25,6 +25,13 @@ int main(void)
     frozen_plan plan;
     frozen_io io;
     for (int i = 0; i < N; i++) x[i] = i % 8, t[i] = i % 2;
+    char text[256];
+    CHECK(frozen_init(&plan, 0, 1, &e) == GCUT_RT_EDIM);
+    gcut_rt_message(&e, text, sizeof text);
+    CHECK(!strcmp(text, "size N is 0, but must be at least 1"));
+    CHECK(frozen_init(&plan, N, -1, &e) == GCUT_RT_EDIM && frozen_init(&plan, N, 1025, NULL) == GCUT_RT_EDIM);
+    gcut_rt_message(&e, text, sizeof text);
+    CHECK(!strcmp(text, "size of the team (threads) is -1, but must be at least 0 and below 1025"));
     CHECK(frozen_init(&plan, N, 1, &e) == GCUT_RT_OK);
     void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);
     void *values = aligned_alloc(64, (size_t)frozen_values(&plan, NULL));
