@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# gradcut_library(<target> <name> [PUBLIC <our target>] PRIVATE <library>...)
+# gradcut_library(<target> <name> VERSION <version> SOVERSION <number> [PUBLIC <our target>] PRIVATE <library>...)
 #
 # A static library <target>, which everything of this project links, and a shared one <target>_shared of the same objects.
 # To others gradcut::<name> is the shared one with BUILD_SHARED_LIBS, the static one without.
 
 function(gradcut_library target name)
-  cmake_parse_arguments(PARSE_ARGV 2 A "" "PUBLIC" "PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 2 A "" "VERSION;SOVERSION;PUBLIC" "PRIVATE")
   add_library(${target} STATIC)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   # Neither messages nor debugging information name a folder of this machine.
@@ -28,8 +28,8 @@ function(gradcut_library target name)
   if(NOT GRADCUT_SANITIZE)
     target_link_options(${shared} PRIVATE -Wl,--no-undefined)
   endif()
-  set_target_properties(${shared} PROPERTIES OUTPUT_NAME ${target} LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
-                                             SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "\$ORIGIN")
+  set_target_properties(${shared} PROPERTIES OUTPUT_NAME ${target} LINKER_LANGUAGE C VERSION ${A_VERSION}
+                                             SOVERSION ${A_SOVERSION} INSTALL_RPATH "\$ORIGIN")
   if(NOT BUILD_SHARED_LIBS AND (NOT GRADCUT_TESTING OR GRADCUT_SANITIZE))
     set_target_properties(${shared} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()

@@ -24,7 +24,7 @@ cp "$here/net.gcut" .
 # find_package.  A program with the static library stands where nothing of gradcut is: PATH leads it to the prefix.
 consume stranger_c
 if [ "$kind" = shared ]; then
-    needs stranger_c/build/train libgradcut.so.1 libgradcut_rt.so.1
+    needs stranger_c/build/train libgradcut.so.1 libgradcut_rt.so.$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE"/include/gradcut/rt_values.h)
     stranger_c/build/train net.gcut || fail "the C program"
     # Static libraries stand beside the shared ones for those who ask.
     consume stranger_c -DGRADCUT_USE_STATIC_LIBS=ON

@@ -7,15 +7,20 @@
 . "$SOURCE/tests/install/common.sh"
 export LC_ALL=C
 
-# check NAME HEADER
+# number MACRO HEADER
+number()
+{
+    sed -n "s/^#define $1 //p" "$SOURCE/include/gradcut/$2"
+}
+
+# check NAME SONAME-VERSION HEADER
 check()
 {
-    name=$1 header=$2
+    name=$1 version=$2 header=$3
     library=$BUILD/$name.so
     list=$here/symbols/$name.txt
     soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p')
-    major=$(sed -n 's/^#define GCUT_VERSION_MAJOR //p' "$SOURCE/include/gradcut/version.h")
-    [ "$soname" = "$name.so.$major" ] || fail "$library has the soname '$soname'"
+    [ "$soname" = "$name.so.$version" ] || fail "$library has the soname '$soname'"
     nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$name"
     [ -s "$name" ] || fail "$library exports nothing"
     [ -z "${GCUT_BLESS-}" ] || cp "$name" "$list"
@@ -36,8 +41,8 @@ words_of()
     grep -oE '\b[a-zA-Z_][a-zA-Z0-9_]*\b' all.i | sort -u
 }
 
-check libgradcut_rt "$SOURCE"/include/gradcut/gradcut_rt.h
-check libgradcut "$SOURCE"/include/gradcut/gradcut.h
+check libgradcut_rt "$(number GCUT_RT_ABI rt_values.h)" "$SOURCE"/include/gradcut/gradcut_rt.h
+check libgradcut "$(number GCUT_VERSION_MAJOR version.h)" "$SOURCE"/include/gradcut/gradcut.h
 
 # Every declaration marked for export, one a line.
 tr '\n' ' ' <all.i | tr ';' '\n' | sed -n 's/.*visibility("default"))) *[^(]*[ *]\(gcut_[a-zA-Z0-9_]*\) *(.*/\1/p' |
