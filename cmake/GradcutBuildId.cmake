@@ -24,7 +24,10 @@ endforeach()
 file(GLOB_RECURSE _files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${_patterns})
 list(SORT _files)
 list(JOIN _files "|" _list)
-set(_with "${PROJECT_VERSION} ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_C_FLAGS} ${CMAKE_BUILD_TYPE} ${GRADCUT_SANITIZE}")
+string(TOUPPER "${CMAKE_BUILD_TYPE}" _type)
+set(_with "${PROJECT_VERSION} ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${_type}} ${CMAKE_BUILD_TYPE} ${GRADCUT_SANITIZE}")
+# These name folders of this machine and change no code: a build elsewhere has the same id.
+string(REGEX REPLACE "-f[a-z]+-prefix-map=[^ ]*" "" _with "${_with}")
 set(_out ${PROJECT_BINARY_DIR}/build_id.c)
 list(TRANSFORM _files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE _depends)
 add_custom_command(

@@ -33,7 +33,16 @@ function(install_pkgconfig name component packages libraries)
     set(LIBS "")
   endif()
   file(RELATIVE_PATH PREFIX ${CMAKE_INSTALL_PREFIX}/${_pkgconfigdir} ${CMAKE_INSTALL_PREFIX})
-  string(REGEX REPLACE "/$" "" PREFIX ${PREFIX})
+  string(REGEX REPLACE "/$" "" PREFIX "\${pcfiledir}/${PREFIX}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}") # not below a prefix that could be moved
+    set(PREFIX ${CMAKE_INSTALL_PREFIX})
+  endif()
+  foreach(dir LIBDIR INCLUDEDIR)
+    set(${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
+      set(${dir} ${CMAKE_INSTALL_FULL_${dir}})
+    endif()
+  endforeach()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/package/${name}.pc.in ${_generated}/${name}.pc @ONLY)
   install(FILES ${_generated}/${name}.pc DESTINATION ${_pkgconfigdir} COMPONENT ${component})
 endfunction()
@@ -95,11 +104,9 @@ install(EXPORT gradcut-command NAMESPACE gradcut:: DESTINATION ${_cmakedir} COMP
 file(GLOB _pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.1)
 install(FILES ${_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT compiler)
 set(_completions ${PROJECT_SOURCE_DIR}/cli/completions)
-install(FILES ${_completions}/gradcut.bash RENAME gradcut OPTIONAL COMPONENT compiler
+install(FILES ${_completions}/gradcut.bash RENAME gradcut COMPONENT compiler
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${_completions}/_gradcut OPTIONAL COMPONENT compiler
+install(FILES ${_completions}/gradcut.zsh RENAME _gradcut COMPONENT compiler
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${_completions}/gradcut.zsh RENAME _gradcut OPTIONAL COMPONENT compiler
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${_completions}/gradcut.fish OPTIONAL COMPONENT compiler
+install(FILES ${_completions}/gradcut.fish COMPONENT compiler
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

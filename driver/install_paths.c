@@ -5,7 +5,8 @@
  *
  *   1. the prefix: the module is in PREFIX/BINDIR or PREFIX/LIBDIR
  *   2. the build tree: CMake writes a file BUILD_FILE at the top of each build folder that has gradcut in it,
- *      with paths relative to that folder; the nearest one above the module counts
+ *      with paths relative to that folder; the nearest one above the module counts, or in a folder `build`
+ *      of those above it: a program that was linked by hand stands at the top of the tree
  *   3. the prefix of the command `gradcut` that PATH finds: a program that is linked with the static library
  *      stands anywhere
  *   4. the prefix that gradcut was configured for
@@ -114,18 +115,25 @@ static const char *entry(gcut_arena *a, const char *text, const char *key, const
     return NULL;
 }
 
+static bool by_build_file(gcut_arena *a, const char *module, const char *dir, gcut_install_paths *p)
+{
+    const char *file = gcut_printf(a, "%s/" BUILD_FILE, dir);
+    if (!trusted(file, module)) return false;
+    const char *text = gcut_file_read(a, file, 1 << 16, NULL);
+    const char *include_dir = entry(a, text, "include", dir), *library = entry(a, text, "library", dir);
+    if (!include_dir || !library || access(library, R_OK) != 0) return false;
+    p->include_dir = include_dir;
+    p->rt_library = library;
+    return true;
+}
+
 static bool in_build_tree(gcut_arena *a, const char *module, gcut_install_paths *p)
 {
     char *dir = gcut_strndup(a, module, strlen(module));
     while (go_up(dir)) {
-        char *file = gcut_printf(a, "%s/" BUILD_FILE, dir[1] ? dir : "");
-        if (!trusted(file, module)) continue;
-        char *text = gcut_file_read(a, file, 1 << 16, NULL);
-        const char *include_dir = entry(a, text, "include", dir), *library = entry(a, text, "library", dir);
-        if (!include_dir || !library || access(library, R_OK) != 0) continue;
-        p->include_dir = include_dir;
-        p->rt_library = library;
-        return true;
+        const char *at = dir[1] ? dir : "";
+        if (by_build_file(a, module, at, p) || by_build_file(a, module, gcut_printf(a, "%s/build", at), p))
+            return true;
     }
     return false;
 }

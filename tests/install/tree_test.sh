@@ -21,6 +21,8 @@ mv first tree
 compiles() { rm -f step.so && "$1" compile "$here/net.gcut" --shared -o step >log 2>&1 && [ -s step.so ]; }
 
 compiles tree/build/gradcut || fail "build/gradcut: $(cat log)"
+cp "$BUILD/gradcut" tree/program
+compiles tree/program || fail "a program at the top of the tree: $(cat log)"
 compiles tree/build/some/where/gradcut || fail "build/some/where/gradcut: $(cat log)"
 nowhere_else || exit 0
 if [ "$(id -u)" -eq 0 ]; then
