@@ -328,10 +328,10 @@ static bool take_function(gcut_cli *c, int n, char **word)
         return true;
     }
     if (gcut_cli_takes(c->cmd, GCUT_OPTION_model))
-        gcut_cli_complain("%s takes --model FILE and its @function: what is '%s'?", c->cmd->name,
+        gcut_cli_complain("%s takes --model FILE and its @function: unexpected argument '%s'", c->cmd->name,
                           word[n > 1]);
     else
-        gcut_cli_complain("%s takes no file: what is '%s'?", c->cmd->name, word[0]);
+        gcut_cli_complain("%s takes no file: unexpected argument '%s'", c->cmd->name, word[0]);
     return false;
 }
 
@@ -354,7 +354,7 @@ static bool take_rest(gcut_cli *c, int n, char **word)
     if (value && i < n && word[i][0] != '@' && *bare(word[i])) c->value = bare(word[i++]);
     if (i < n && word[i][0] == '@' && word[i][1]) c->fn = word[i++] + 1;
     if (i < n)
-        gcut_cli_complain("%s takes one file%s and one @function: what is '%s'?", c->cmd->name,
+        gcut_cli_complain("%s takes one file%s and one @function: unexpected argument '%s'", c->cmd->name,
                           value ? ", one %value" : "", word[i]);
     else if (value && !c->value)
         gcut_cli_complain("%s needs a value, as in %s FILE %%h; see 'gradcut help %s'", c->cmd->name,

@@ -2,9 +2,12 @@
  *
  * What was computed before, as files of $XDG_CACHE_HOME/gradcut (doc/cache.md).
  *
- *   KEY.step    emitted C and what binds values to it      key: graph, options, machine model, library build
- *   KEY.object  a shared object                            key: C, compiler, flags, run-time library,
- * processor KEY.digest  the hash of a file's contents              key: its path, inode, size and times
+ *   KEY.step    emitted C and what binds values to it
+ *               key: graph, options, machine model, library build
+ *   KEY.object  a shared object
+ *               key: C, compiler, flags, run-time library, processor
+ *   KEY.digest  the hash of a file's contents
+ *               key: its path, inode, size and times
  *   counters    hits and misses; who changes the folder holds a lock on it
  *
  * An entry is its bytes and a trailer with their hash, so that whatever happened to the file, what is loaded

@@ -16,24 +16,26 @@ static _Noreturn void refuse(gcut_env *env, const char *member, const char *valu
     gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, hint, "options.%s cannot be %s", member, value);
 }
 
-/* x is 0 (unset), the name for a zero that is meant, or in lo..hi. */
-static void check_integer(gcut_env *env, const char *member, int64_t x, int64_t lo, int64_t hi, int64_t zero)
+/* x is 0 (unset), `zero`, which stands for a zero that is meant and is called zero_name, or in lo..hi. */
+static void check_integer(gcut_env *env, const char *member, int64_t x, int64_t lo, int64_t hi, int64_t zero,
+                          const char *zero_name)
 {
     char value[WORDS], range[WORDS];
     if (x == 0 || x == zero || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
     snprintf(value, sizeof value, "%lld", (long long)x);
-    snprintf(range, sizeof range, "%lld to %lld, 0 (unset)%s", (long long)lo, (long long)hi,
-             zero ? ", or what gradcut.h names for its zero" : "");
+    snprintf(range, sizeof range, "%lld to %lld, 0 (unset)%s%s", (long long)lo, (long long)hi,
+             zero ? ", or " : "", zero ? zero_name : "");
     refuse(env, member, value, range);
 }
 
-static void check_real(gcut_env *env, const char *member, double x, double lo, double hi, double zero)
+static void check_real(gcut_env *env, const char *member, double x, double lo, double hi, double zero,
+                       const char *zero_name)
 {
     char value[WORDS], range[WORDS];
     if (x == 0 || x == zero || (x >= lo && x <= hi)) return;
     snprintf(value, sizeof value, "%g", x);
-    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s", lo, hi,
-             zero != 0 ? ", or what gradcut.h names for its zero" : "");
+    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s%s", lo, hi, zero != 0 ? ", or " : "",
+             zero != 0 ? zero_name : "");
     refuse(env, member, value, range);
 }
 
@@ -52,20 +54,20 @@ static void check_strings(gcut_env *env, const char *member, const char *const *
 }
 
 /* A range says nothing of these kinds. */
-#define CHECK_FLAG(m, lo, hi, zero)
-#define CHECK_TEXT(m, lo, hi, zero)
-#define CHECK_NAME(m, lo, hi, zero)
-#define CHECK_FILE(m, lo, hi, zero)
-#define CHECK_FOLDER(m, lo, hi, zero)
-#define CHECK_UINT64(m, lo, hi, zero)
-#define CHECK_INT(m, lo, hi, zero) check_integer(env, #m, o->m, lo, hi, zero);
-#define CHECK_BYTES(m, lo, hi, zero) check_integer(env, #m, o->m, lo, hi, zero);
-#define CHECK_CHOICE(m, lo, hi, zero)                                                                        \
-    check_integer(env, #m, (int)o->m, lo, hi, zero); /* an enum may be unsigned */
-#define CHECK_REAL(m, lo, hi, zero) check_real(env, #m, o->m, lo, hi, zero);
-#define CHECK_NAMES(m, lo, hi, zero) check_strings(env, #m, o->m, o->n##m);
-#define CHECK_GLOBS(m, lo, hi, zero) check_strings(env, #m, o->m, o->n##m);
-#define CHECK_SIZES(m, lo, hi, zero) check_sizes(env, o);
+#define CHECK_FLAG(m, lo, hi, zero, name)
+#define CHECK_TEXT(m, lo, hi, zero, name)
+#define CHECK_NAME(m, lo, hi, zero, name)
+#define CHECK_FILE(m, lo, hi, zero, name)
+#define CHECK_FOLDER(m, lo, hi, zero, name)
+#define CHECK_UINT64(m, lo, hi, zero, name)
+#define CHECK_INT(m, lo, hi, zero, name) check_integer(env, #m, o->m, lo, hi, zero, name);
+#define CHECK_BYTES(m, lo, hi, zero, name) check_integer(env, #m, o->m, lo, hi, zero, name);
+#define CHECK_CHOICE(m, lo, hi, zero, name)                                                                  \
+    check_integer(env, #m, (int)o->m, lo, hi, zero, name); /* an enum may be unsigned */
+#define CHECK_REAL(m, lo, hi, zero, name) check_real(env, #m, o->m, lo, hi, zero, name);
+#define CHECK_NAMES(m, lo, hi, zero, name) check_strings(env, #m, o->m, o->n##m);
+#define CHECK_GLOBS(m, lo, hi, zero, name) check_strings(env, #m, o->m, o->n##m);
+#define CHECK_SIZES(m, lo, hi, zero, name) check_sizes(env, o);
 
 static void check_sizes(gcut_env *env, const gcut_options *o)
 {
@@ -87,10 +89,10 @@ static void check_sizes(gcut_env *env, const gcut_options *o)
 static void check(gcut_env *env, const gcut_options *o)
 {
 #define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, default_, commands, help)          \
-    CHECK_##kind(member, lo, hi, zero)
+    CHECK_##kind(member, lo, hi, zero, #zero)
 #include "gradcut/options.def"
 #undef OPTION
-    check_integer(env, "unbound", (int64_t)o->unbound, GCUT_UNBOUND_REFUSED, GCUT_UNBOUND_RANDOM, 0);
+    check_integer(env, "unbound", (int64_t)o->unbound, GCUT_UNBOUND_REFUSED, GCUT_UNBOUND_RANDOM, 0, "");
     for (size_t i = 0; i < sizeof o->reserved; i++)
         if (o->reserved[i])
             gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "begin with gcut_options options = {0};",

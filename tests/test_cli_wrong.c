@@ -51,7 +51,7 @@ static void test_usage(void **state)
     refused(2, "--in|NAME=FILE", ARGV("run", MLP, "--in", "x.npy"));
     refused(2, "--save", ARGV("plan", MLP, "--save", "%"));
     refused(2, "check needs a file", ARGV("check"));
-    refused(2, "what is 'other.gcut'", ARGV("check", MLP, "other.gcut"));
+    refused(2, "unexpected argument 'other.gcut'", ARGV("check", MLP, "other.gcut"));
     refused(2, "-o DIR/NAME", ARGV("compile", MLP));
     refused(2, "Q", ARGV("plan", MLP, "--at", "Q=3"));
     refused(2, "policy|nonsense", ARGV("plan", MLP, "--policy", "nonsense"));

@@ -41,7 +41,7 @@ _gradcut()
     case $subcommand in (show|compile|run|bench|crosscheck) specs+=('--forward[no derivative]') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the fastest plan]:NS: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--budget=[bytes that the peak of a training step may take: 200MiB, 1.5GiB, 64000000]:SIZE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--saved-budget=[bytes that may be saved for the backward graph, as above or 0]:SIZE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--plan=[replay this plan file, its policy and its price, instead of deciding]:FILE:_files') ;; esac
@@ -57,13 +57,13 @@ _gradcut()
     case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac
     case $subcommand in (compile) specs+=('--line[debug info of the emitted C (#line) has the lines of the model]') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck) specs+=('--keep-grads[gradients are results beside an optimizer too]') ;; esac
-    case $subcommand in (show) specs+=('--stage=[which text]:NAME:(primal joint split kernel)') ;; esac
+    case $subcommand in (show) specs+=('--stage=[stage to print]:NAME:(primal joint split kernel)') ;; esac
     case $subcommand in (show|grad) specs+=('--no-loc[leave the locations out]') ;; esac
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
     case $subcommand in (run|bench) specs+=('--steps=[number of training steps]:K: ') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
-    case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[relative error to pass]:X: ') ;; esac
+    case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in turn, for measured peaks and times]') ;; esac
     case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
     case $subcommand in (frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac

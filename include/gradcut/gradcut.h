@@ -55,7 +55,7 @@ typedef struct gcut_allocator {
     void *user;
 } gcut_allocator;
 
-/* allocator NULL = the C library's.  NULL when memory is short. */
+/* allocator NULL = the C library's.  Returns NULL when out of memory. */
 GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
 /* Frees everything that was made from it and not freed.  NULL is allowed, as in every free function. */
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
@@ -281,7 +281,7 @@ typedef struct gcut_options {
     size_t nsave, nrecompute;
     int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
     uint64_t seed;     /* of what is neither bound nor declared as data */
-    bool keep_grads;   /* results keep gradients beside an optimizer */
+    bool keep_grads;   /* gradients stay results when there is an optimizer */
     bool forward_only; /* no derivative */
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
@@ -428,7 +428,8 @@ typedef struct gcut_stats {
     int64_t step_ns; /* of the last run */
     int threads;
     const char *blis; /* BLIS's kernels for this machine; "none": interpreted */
-    const char *gemm; /* the register block of large products: "avx512", our own, or as blis */
+    const char
+        *gemm; /* the register block of large products: "avx512": gradcut's kernel, or the name in `blis` */
 } gcut_stats;
 /* Valid after a run.  Measuring the touched arena reads all of it once.  As long as the step, brought up to
  * date by each call; NULL for NULL. */

@@ -205,7 +205,8 @@ void gcut_rt_gemm_tiled_f32(const gcut_rt_gemm *g, const float *a, const float *
 void gcut_rt_gemm_tiled_f64(const gcut_rt_gemm *g, const double *a, const double *b, double *c,
                             gcut_rt_tile_fn *tile, void *arg, int whole_rows, int threads);
 /* Name of BLIS's kernels for this machine ("skx", "zen3", "haswell", "generic"), and of the register block
- * that large products are made of: "avx512", our own, or that name.  Initialise BLIS on first use. */
+ * that large products are made of: "avx512", gradcut's kernel, or that name.  Initialise BLIS on first use.
+ */
 const char *gcut_rt_blis_name(void);
 const char *gcut_rt_gemm_name(void);
 
@@ -519,7 +520,8 @@ typedef struct gcut_rt_span {
 gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, int64_t arena_bytes,
                              gcut_rt_error *err);
 
-/* One pointer of NAME_io: where it is in there, size[size] bytes, the halves that touch it as bits. */
+/* One pointer of NAME_io: where it is in there, size[size] bytes, the graphs that touch it, as bits: 1
+ * forward, 2 backward. */
 typedef struct gcut_rt_argument {
     const char *name;
     size_t offset;
@@ -543,7 +545,7 @@ typedef struct gcut_rt_profile {
 /* Ends launch k; a negative k ends nothing: time counts from now on. */
 void gcut_rt_lap(gcut_rt_profile *p, int k);
 
-/* ---- the generic door ---- */
+/* ---- plans, and steps called by name ---- */
 
 /* Every NAME_plan begins with this. */
 typedef struct gcut_rt_plan {

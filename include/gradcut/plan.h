@@ -32,7 +32,7 @@ typedef enum gcut_plan_decision {
     GCUT_PLAN_SAVED = 0,      /* crosses from the forward to the backward graph */
     GCUT_PLAN_RECOMPUTED = 1, /* computed by the forward graph and again by the backward graph */
     GCUT_PLAN_ALIVE = 2,      /* a param, input, state or result that the backward graph reads, or a constant:
-                                 takes nothing more */
+                                 needs no further memory */
     GCUT_PLAN_UNUSED = 3,     /* the backward graph does without it */
     GCUT_PLAN_BACKWARD = 4    /* depends on a gradient: the backward graph alone computes it */
 } gcut_plan_decision;
@@ -254,7 +254,8 @@ typedef struct gcut_frontier_point {
     const char *label;  /* "lambda 0.31"; of a baseline its policy */
     const char *policy; /* "mincut" unless a baseline */
     bool baseline;
-    double lambda; /* at which it was found, where that says anything */
+    double lambda; /* price of a saved byte in ns: at which the cut was found, 0 where a limit of bytes was;
+                      of a baseline the one of the options */
     int64_t saved_bytes;
     int64_t peak_predicted; /* of the whole training step, exact */
     int64_t peak_measured;  /* -1: not measured */
@@ -263,7 +264,8 @@ typedef struct gcut_frontier_point {
     double step_ns_predicted;
     /* NAN: not measured; the spread is half the distance between the quartiles */
     double step_ns_best, step_ns_median, step_ns_spread;
-    double ours_ns;   /* a baseline's: the fastest point at its peak, in the best kind of time there is */
+    double ours_ns; /* of a baseline: time of the fastest frontier point whose peak is not larger: measured if
+                       measured, else predicted */
     const char *plan; /* its plan file */
 } gcut_frontier_point;
 
