@@ -53,11 +53,11 @@ int64_t gcut_cache_empty(gcut_cache *c);
 extern const char gcut_build_id[65];
 
 /* driver/cache_key.c: what a library holds, into a key; false when it cannot be read.  It is a path or
- * "-l:NAME", which the compiler of that command line finds. */
+ * "-l:NAME", which the compiler of those words (GRADCUT_CC) finds. */
 bool gcut_key_library(gcut_hash *h, gcut_cache *c, gcut_arena *a, char *const *argv, const char *library);
 /* Every header of a folder. */
 bool gcut_key_headers(gcut_hash *h, gcut_arena *a, const char *folder);
-/* The compiler that the words of a command line begin with: its file and what it says of its version. */
+/* The compiler of those words: each that is a program, and what they say of their version. */
 bool gcut_key_compiler(gcut_hash *h, gcut_arena *a, char *const *argv);
 /* The instruction set and the model of this processor. */
 void gcut_key_processor(gcut_hash *h);

@@ -128,31 +128,46 @@ static const char *find_program(gcut_arena *a, const char *name)
     return NULL;
 }
 
-/* The file alone would not do: a wrapper stays the same when what it runs changes. */
+/* What a command says, whose words are those and one more. */
+static const char *answer(gcut_arena *a, char *const *argv, const char *word, size_t *n, bool *well)
+{
+    uint32_t k = 0;
+    while (argv[k]) k++;
+    char **ask = gcut_calloc(a, k + 2, sizeof *ask);
+    memcpy(ask, argv, k * sizeof *ask);
+    ask[k] = gcut_strndup(a, word, strlen(word));
+    int log = gcut_nameless_new(a, "gradcut-answer");
+    *well = gcut_ended_well(gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .log = log}));
+    return gcut_nameless_read(a, log, 1 << 16, n);
+}
+
+/* Files alone would not do: a wrapper stays the same when what it runs changes.  Nor would the answer alone:
+ * of "ccache cc" every word counts. */
 bool gcut_key_compiler(gcut_hash *h, gcut_arena *a, char *const *argv)
 {
     struct stat st;
-    const char *path = argv[0] ? find_program(a, argv[0]) : NULL;
-    if (!path || stat(path, &st) != 0) return false;
-    add_stat(h, path, &st);
-    int log = gcut_nameless_new(a, "gradcut-version");
-    char *const ask[] = {(char *)path, (char *)"--version", NULL};
-    gcut_ending end = gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .log = log});
+    bool well;
     size_t n;
-    const char *said = gcut_nameless_read(a, log, 1 << 16, &n);
+    if (!argv) return false;
+    for (uint32_t i = 0; argv[i]; i++) {
+        const char *path = find_program(a, argv[i]);
+        if (path && stat(path, &st) == 0)
+            add_stat(h, path, &st);
+        else if (i == 0)
+            return false;
+    }
+    const char *said = answer(a, argv, "--version", &n, &well);
     gcut_hash_field(h, said, n);
-    return gcut_ended_well(end);
+    return well;
 }
 
 bool gcut_key_library(gcut_hash *h, gcut_cache *c, gcut_arena *a, char *const *argv, const char *library)
 {
     if (strncmp(library, "-l:", 3) != 0) return add_file(h, c, a, library);
-    int log = gcut_nameless_new(a, "gradcut-library");
-    char *const ask[] = {argv[0], gcut_printf(a, "-print-file-name=%s", library + 3), NULL};
-    gcut_ending end = gcut_command_run(gcut_arena_env(a), &(gcut_command){.argv = ask, .log = log});
-    char *path = gcut_nameless_read(a, log, 1 << 16, NULL);
-    path[strcspn(path, "\n")] = '\0';
-    return gcut_ended_well(end) && add_file(h, c, a, path);
+    bool well;
+    size_t n;
+    const char *said = answer(a, argv, gcut_printf(a, "-print-file-name=%s", library + 3), &n, &well);
+    return well && add_file(h, c, a, gcut_strndup(a, said, strcspn(said, "\n")));
 }
 
 /* ---- the processor ---- */

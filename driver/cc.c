@@ -74,18 +74,19 @@ gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
 
 /* ---- command lines ---- */
 
-#define WORDS 96 /* of a command */
-
 typedef struct command_line {
     gcut_arena *arena;
-    char *argv[WORDS + 1];
-    uint32_t n;
+    char **argv; /* ends in NULL; NULL before the first word */
+    uint32_t n, room;
     const char *output;
 } command_line;
 
 static void add(command_line *l, const char *word)
 {
-    if (l->n < WORDS) l->argv[l->n++] = gcut_strndup(l->arena, word, strlen(word));
+    char *copy = gcut_strndup(l->arena, word, strlen(word));
+    if (l->n + 1 >= l->room) l->argv = gcut_vec_room(l->arena, l->argv, l->room, &l->room, sizeof *l->argv);
+    l->argv[l->n++] = copy;
+    l->argv[l->n] = NULL;
 }
 
 /* Words between blanks: flags of a build, not a user's shell line. */
@@ -100,13 +101,18 @@ static void add_words(command_line *l, const char *s)
 
 static const char *setting(const char *variable, const char *built_in)
 {
-    const char *s = getenv(variable);
+    const char *s = secure_getenv(variable);
     return s && *s ? s : built_in;
+}
+
+static void add_compiler(command_line *l)
+{
+    add_words(l, setting("GRADCUT_CC", GRADCUT_CC));
 }
 
 static void begin_line(command_line *l)
 {
-    add_words(l, setting("GRADCUT_CC", GRADCUT_CC));
+    add_compiler(l);
     add_words(l, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS));
     add_words(l, "-std=c17 -fPIC -fvisibility=hidden -pthread -w");
 }
@@ -304,19 +310,19 @@ static const char *build_id(const build *b, const gcut_text *source)
 /* A name for the object that this source becomes here; NULL when something that decides it cannot be read. */
 static const char *object_key(const build *b, gcut_cache *c, const gcut_text *source)
 {
-    command_line compile = {.arena = b->arena};
+    command_line compiler = {.arena = b->arena};
     gcut_hash h;
     gcut_hash_begin(&h);
     hash_lines(b, &h, source);
-    compile_line(&compile, ONE_PART, "");
+    add_compiler(&compiler);
     for (size_t i = 0; i < sizeof read_by_cc / sizeof *read_by_cc; i++)
         gcut_hash_text(&h, getenv(read_by_cc[i]));
     gcut_install_paths at = gcut_install_paths_find(b->arena);
     gcut_key_processor(&h);
-    if (!gcut_key_compiler(&h, b->arena, compile.argv) ||
+    if (!gcut_key_compiler(&h, b->arena, compiler.argv) ||
         !gcut_key_headers(&h, b->arena, gcut_printf(b->arena, "%s/gradcut", at.include_dir)) ||
-        !gcut_key_library(&h, c, b->arena, compile.argv, at.rt_library) ||
-        !gcut_key_library(&h, c, b->arena, compile.argv, at.blis_library))
+        !gcut_key_library(&h, c, b->arena, compiler.argv, at.rt_library) ||
+        !gcut_key_library(&h, c, b->arena, compiler.argv, at.blis_library))
         return NULL;
     return gcut_hash_hex(&h, b->arena);
 }
@@ -434,7 +440,7 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
 {
     build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts};
     gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
-    const char *kept = getenv("GRADCUT_KEEP");
+    const char *kept = secure_getenv("GRADCUT_KEEP");
     const char *key = cache || kept ? object_key(&b, cache, &from->text) : NULL;
     gcut_object out;
     b.kept = kept_base(&b, kept, name, key);

@@ -33,7 +33,7 @@
 
 static const char *variable(const char *name)
 {
-    const char *s = getenv(name);
+    const char *s = secure_getenv(name);
     return s && *s ? s : NULL;
 }
 

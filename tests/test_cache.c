@@ -73,6 +73,49 @@ static int entries_of(const char *suffix)
     return n;
 }
 
+/* GRADCUT_CC may be several words: a wrapper, what it runs, and flags. */
+static void knows_every_word_of_the_compiler(void **state)
+{
+    (void)state;
+    char command[300];
+    (void)expected(1);
+    write_text(in_tmp("wrapper"), "#!/bin/sh\n[ \"$1\" = --version ] && exec echo wrapper\nexec \"$@\"\n",
+               0700);
+    write_text(in_tmp("inner"),
+               "#!/bin/sh\n"
+               "for w; do [ \"$w\" = --version ] && exec cat ${0%/*}/version; done\n"
+               "printf x >>${0%/*}/runs\n"
+               "exec cc \"$@\"\n",
+               0700);
+    write_text(in_tmp("version"), "inner 1", 0600);
+    snprintf(command, sizeof command, "%s/wrapper %s/inner -g0", tmp, tmp);
+    setenv("GRADCUT_CC", command, 1);
+    expect(1, 1, "inner 1");
+    expect(1, 0, "inner 1 again");
+    write_text(in_tmp("version"), "inner 2", 0600);
+    expect(1, 1, "inner 2");
+    expect(1, 0, "inner 2 again");
+    write_text(in_tmp("version"), "inner 1", 0600);
+    expect(1, 0, "inner 1 is still there");
+    setenv("GRADCUT_CC", in_tmp("cc"), 1);
+}
+
+/* None is left out of a command. */
+static void takes_many_flags(void **state)
+{
+    (void)state;
+    char flags[4000] = "-O0";
+    (void)expected(1);
+    for (int i = 0; i < 300; i++) snprintf(flags + strlen(flags), 16, " -DX%d", i);
+    setenv("GRADCUT_STEP_FLAGS", flags, 1);
+    expect(1, 1, "300 flags");
+    strcat(flags, " -DX300");
+    setenv("GRADCUT_STEP_FLAGS", flags, 1);
+    expect(1, 1, "one more");
+    expect(1, 0, "the same ones");
+    setenv("GRADCUT_STEP_FLAGS", "-O0", 1);
+}
+
 static void compile_with(gcut_graph *g, const gcut_options *o, int more, const char *what)
 {
     const int before = entries_of(".step");
@@ -361,6 +404,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(spares_the_compiler, begin),
         cmocka_unit_test_setup(knows_what_it_was_made_of, begin),
+        cmocka_unit_test_setup(knows_every_word_of_the_compiler, begin),
+        cmocka_unit_test_setup(takes_many_flags, begin),
         cmocka_unit_test_setup(plans_have_keys, begin),
         cmocka_unit_test_setup(steps_come_back_whole, begin),
         cmocka_unit_test_setup(plans_are_of_the_step, begin),
