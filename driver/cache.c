@@ -83,12 +83,18 @@ static const char *folder_path(gcut_arena *a)
     return home && *home == '/' ? gcut_printf(a, "%s/.cache/gradcut", home) : NULL;
 }
 
-/* With the folder above it, which may be missing in a new home. */
-static void make_folder(gcut_arena *a, const char *path)
+/* With the folder above it, which may be missing in a new home.  Why not; NULL when something stands there.
+ */
+static const char *make_folder(gcut_arena *a, const char *path)
 {
-    if (mkdir(path, 0700) == 0 || errno != ENOENT) return;
-    mkdir(gcut_strndup(a, path, (size_t)(strrchr(path, '/') - path)), 0700);
-    mkdir(path, 0700);
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) return NULL;
+    if (errno == ENOENT) {
+        const char *above = gcut_strndup(a, path, (size_t)(strrchr(path, '/') - path));
+        if (mkdir(above, 0700) != 0 && errno != EEXIST)
+            return gcut_printf(a, "cannot make %s: %s", above, strerror(errno));
+        if (mkdir(path, 0700) == 0 || errno == EEXIST) return NULL;
+    }
+    return gcut_printf(a, "cannot make %s: %s", path, strerror(errno));
 }
 
 /* Why a folder or file cannot be trusted; NULL when it is the user's own and nobody else's. */
@@ -116,7 +122,8 @@ gcut_cache *gcut_cache_open(gcut_arena *arena, const char **path, const char **w
     else if (!*path)
         *why = "neither XDG_CACHE_HOME nor HOME is an absolute path";
     if (*why) return NULL;
-    make_folder(arena, *path);
+    *why = make_folder(arena, *path);
+    if (*why) return NULL;
     int fd = open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         *why = strerror(errno);

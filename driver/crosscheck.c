@@ -243,6 +243,14 @@ static void write_report(gcut_trial *c, rung *r, size_t n)
                       r[i].ok ? "" : "   DIFFERS");
     gcut_text_add(&t, "reference: eager, in f64%s%s\n", out->culprit ? "; the first op that differs: " : "",
                   out->culprit ? out->culprit : "");
+    size_t bad = 0;
+    double most = 0;
+    for (size_t i = 1; i < n; i++) bad += !r[i].ok, most = fmax(most, r[i].allowed);
+    if (bad)
+        gcut_text_add(&t, "%zu of %zu backends differ%s by more than allowed\n", bad, n - 1,
+                      bad == 1 ? "s" : "");
+    else
+        gcut_text_add(&t, "all %zu backends agree within %g\n", n - 1, most);
     gcut_json w = {.out = &js};
     gcut_json_object(&w);
     gcut_json_key_bool(&w, "ok", out->ok);

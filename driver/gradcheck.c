@@ -139,15 +139,15 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
 {
     gcut_trial *c = q->c;
     double tol = c->tol > 0 ? c->tol : 1e-5;
+    uint32_t n = 0, bad = 0;
     gcut_text t = {.arena = c->keep};
     gcut_text_add(&t, "%-16s  %-12s  %s\n", "parameter", "worst error", "at");
-    c->out->ok = true;
     for (uint32_t r = 0; r < joint->results.n; r++) {
         const gcut_result *result = &joint->results.at[r];
         if (result->role != GCUT_ROLE_grad) continue;
         verdict v = worst_of(q, param_called(q->g, result->name), &values[result->value]);
         bool ok = v.error <= tol;
-        c->out->ok = c->out->ok && ok;
+        n++, bad += !ok;
         gcut_text_add(&t, "%-16s  %-12.3g  [%lld]", result->name, v.error, (long long)v.at);
         if (v.kinks) gcut_text_add(&t, "   %lld at kinks left out", (long long)v.kinks);
         gcut_text_add(&t, "%s\n", ok ? "" : "   DIFFERS");
@@ -156,6 +156,13 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
         c->out->worst = gcut_strndup(c->keep, result->name, strlen(result->name));
         c->out->worst_index = v.at;
     }
+    c->out->ok = bad == 0;
+    if (bad)
+        gcut_text_add(&t, "%u of %u gradient%s differ%s by more than %g\n", bad, n, n == 1 ? "" : "s",
+                      bad == 1 ? "s" : "", tol);
+    else
+        gcut_text_add(&t, "%s%u gradient%s agree%s within %g\n", n == 1 ? "" : "all ", n, n == 1 ? "" : "s",
+                      n == 1 ? "s" : "", tol);
     c->out->text = t.at;
     c->out->json = as_json(c);
 }

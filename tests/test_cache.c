@@ -396,6 +396,24 @@ static void can_be_looked_at(void **state)
     assert_int_equal(chmod(folder, 0777), 0);
     assert_has(command(""), "its mode is 0777");
     assert_int_equal(chmod(folder, 0700), 0);
+
+    /* Whatever cannot be made says why. */
+    char was[512], file[600], why[700];
+    snprintf(was, sizeof was, "%s", getenv("XDG_CACHE_HOME"));
+    snprintf(file, sizeof file, "%s/a-file", was);
+    write_text(file, "", 0600);
+    setenv("XDG_CACHE_HOME", file, 1);
+    snprintf(why, sizeof why, "cannot make %s/gradcut: Not a directory", file);
+    assert_has(command(""), why);
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(was, 0500), 0);
+        snprintf(file, sizeof file, "%s/new", was);
+        setenv("XDG_CACHE_HOME", file, 1);
+        snprintf(why, sizeof why, "cannot make %s: Permission denied", file);
+        assert_has(command(""), why);
+        assert_int_equal(chmod(was, 0700), 0);
+    }
+    setenv("XDG_CACHE_HOME", was, 1);
     gcut_ctx_free(ctx);
 }
 
