@@ -146,15 +146,16 @@ typedef struct counters {
 
 #define PATIENCE 100 /* times 10 ms: who holds the lock may be stopped */
 
-/* The file descriptor that holds it, to be closed; -1 when it is not to be had. */
-static int lock(const gcut_cache *c)
+/* The file descriptor that holds it, until the arena is freed; -1 when it is not to be had. */
+static int lock(const gcut_cache *c, gcut_arena *a)
 {
     int fd = openat(c->folder, "counters", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    for (int i = 0; fd >= 0 && i < PATIENCE; i++) {
+    if (fd < 0) return -1;
+    gcut_arena_defer(a, close_file, (void *)(intptr_t)fd);
+    for (int i = 0; i < PATIENCE; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     }
-    if (fd >= 0) close(fd);
     return -1;
 }
 
@@ -178,12 +179,12 @@ static void write_counters(int fd, counters n)
 
 static void count(const gcut_cache *c, bool hit)
 {
-    int fd = lock(c);
-    if (fd < 0) return;
-    counters n = read_counters(fd);
+    gcut_arena *a = gcut_arena_new(c->env, c->arena);
+    int fd = lock(c, a);
+    counters n = fd < 0 ? (counters){0} : read_counters(fd);
     hit ? n.hits++ : n.misses++;
-    write_counters(fd, n);
-    close(fd);
+    if (fd >= 0) write_counters(fd, n);
+    gcut_arena_free(a);
 }
 
 /* ---- reading ---- */
@@ -312,7 +313,8 @@ static void close_folder(void *d)
     closedir(d);
 }
 
-static entries list(const gcut_cache *c, gcut_arena *a)
+/* All but that one. */
+static entries list(const gcut_cache *c, gcut_arena *a, const char *but)
 {
     entries out = {0};
     int fd = openat(c->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -321,7 +323,8 @@ static entries list(const gcut_cache *c, gcut_arena *a)
     if (d) gcut_arena_defer(a, close_folder, d);
     for (struct dirent *e; d && (e = readdir(d));) {
         struct stat st;
-        if (kind_of(e->d_name) < 0 || fstatat(c->folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (kind_of(e->d_name) < 0 || !strcmp(e->d_name, but)) continue;
+        if (fstatat(c->folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
         *GCUT_PUSH(a, &out.all) =
             (entry){gcut_strndup(a, e->d_name, strlen(e->d_name)), st.st_size, st.st_mtim};
         out.bytes += st.st_size;
@@ -339,12 +342,12 @@ static int by_age(const void *x, const void *y)
 
 #define ABANDONED 3600 /* seconds: nobody writes an entry for so long */
 
-/* Under the lock: makes room for that many more bytes. */
-static bool make_room(const gcut_cache *c, int64_t bytes)
+/* Under the lock: makes room for that many more bytes, those of the file `temp` being written, which stays.
+ */
+static bool make_room(const gcut_cache *c, gcut_arena *a, int64_t bytes, const char *temp)
 {
     if (bytes > c->limit) return false;
-    gcut_arena *a = gcut_arena_new(c->env, c->arena);
-    entries e = list(c, a);
+    entries e = list(c, a, temp);
     const time_t now = time(NULL);
     if (e.all.n) qsort(e.all.at, e.all.n, sizeof *e.all.at, by_age);
     for (uint32_t i = 0; i < e.all.n; i++) {
@@ -353,7 +356,6 @@ static bool make_room(const gcut_cache *c, int64_t bytes)
         if (e.bytes + bytes <= c->limit && !abandoned) continue;
         if (unlinkat(c->folder, x->name, 0) == 0 || errno == ENOENT) e.bytes -= x->bytes;
     }
-    gcut_arena_free(a);
     return e.bytes + bytes <= c->limit;
 }
 
@@ -390,27 +392,21 @@ static int new_file(const gcut_cache *c, char *temp, size_t room)
     return -1;
 }
 
-static void give_name(const gcut_cache *c, int fd, const char *temp, const char *name)
+static bool give_name(const gcut_cache *c, int fd, const char *temp, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (*temp)
-        renameat(c->folder, temp, c->folder, name);
-    else if (linkat(AT_FDCWD, path, c->folder, name, AT_SYMLINK_FOLLOW) != 0)
-        return; /* it is there already, from another process */
+    if (*temp) return renameat(c->folder, temp, c->folder, name) == 0;
+    return linkat(AT_FDCWD, path, c->folder, name, AT_SYMLINK_FOLLOW) == 0 ||
+           errno == EEXIST; /* from another process */
 }
 
-static bool store(const gcut_cache *c, int fd, const char *temp, const char *name, const trailer *t,
-                  const void *data)
+static bool store(const gcut_cache *c, gcut_arena *a, int fd, const char *temp, const char *name,
+                  const trailer *t, const void *data)
 {
     const int64_t bytes = (int64_t)(t->bytes + sizeof *t);
     if (!write_all(fd, data, t->bytes) || !write_all(fd, t, sizeof *t)) return false;
-    int held = lock(c);
-    if (held < 0) return false;
-    bool ok = make_room(c, bytes);
-    if (ok) give_name(c, fd, temp, name);
-    close(held);
-    return ok;
+    return lock(c, a) >= 0 && make_room(c, a, bytes, temp) && give_name(c, fd, temp, name);
 }
 
 void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const void *data, size_t n)
@@ -426,7 +422,7 @@ void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const 
     int fd = new_file(c, temp, sizeof temp);
     if (fd >= 0) {
         gcut_arena_defer(a, close_file, (void *)(intptr_t)fd);
-        if (!store(c, fd, temp, name, &t, data) && *temp) unlinkat(c->folder, temp, 0);
+        if (!store(c, a, fd, temp, name, &t, data) && *temp) unlinkat(c->folder, temp, 0);
     }
     gcut_arena_free(a);
 }
@@ -437,17 +433,16 @@ gcut_cache_use gcut_cache_ask(gcut_cache *c)
 {
     gcut_cache_use u = {.limit = c->limit};
     gcut_arena *a = gcut_arena_new(c->env, c->arena);
-    entries e = list(c, a);
+    entries e = list(c, a, "");
     for (uint32_t i = 0; i < e.all.n; i++) {
         int kind = kind_of(e.all.at[i].name);
         if (kind < GCUT_CACHE_NKINDS) u.entries[kind]++;
     }
     u.bytes = e.bytes;
-    int fd = lock(c);
+    int fd = lock(c, a);
     if (fd >= 0) {
         counters n = read_counters(fd);
         u.hits = n.hits, u.misses = n.misses;
-        close(fd);
     }
     gcut_arena_free(a);
     return u;
@@ -457,13 +452,10 @@ int64_t gcut_cache_empty(gcut_cache *c)
 {
     int64_t removed = 0;
     gcut_arena *a = gcut_arena_new(c->env, c->arena);
-    int fd = lock(c);
-    entries e = list(c, a);
+    int fd = lock(c, a);
+    entries e = list(c, a, "");
     for (uint32_t i = 0; i < e.all.n; i++) removed += unlinkat(c->folder, e.all.at[i].name, 0) == 0;
-    if (fd >= 0) {
-        write_counters(fd, (counters){0});
-        close(fd);
-    }
+    if (fd >= 0) write_counters(fd, (counters){0});
     gcut_arena_free(a);
     return removed;
 }

@@ -9,6 +9,7 @@
 
 typedef struct job {
     gcut_env *env;
+    gcut_arena *arena; /* of gcut_cache_clear */
     gcut_cache_info *out;
     int64_t removed;
 } job;
@@ -47,18 +48,17 @@ static void clear(void *arg)
 {
     job *j = arg;
     const char *path, *why;
-    gcut_arena *a = gcut_arena_new(j->env, j->env->arena);
-    gcut_cache *c = gcut_cache_open(a, &path, &why);
+    gcut_cache *c = gcut_cache_open(j->arena, &path, &why);
     if (!c) gcut_fail(j->env, GCUT_EIO, (gcut_place){.file = path}, NULL, "the cache is not used: %s", why);
     j->removed = gcut_cache_empty(c);
-    gcut_arena_free(a);
 }
 
 gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed)
 {
     GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
     job j = {.env = ctx->env};
-    gcut_status s = gcut_protect(ctx->env, clear, &j);
+    const bool ok = gcut_guard_in(ctx->env, &j.arena, clear, &j);
+    gcut_arena_free(j.arena);
     if (removed) *removed = j.removed;
-    return s;
+    return ok ? GCUT_OK : ctx->env->last_status;
 }

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "cache.h"
 
+#include <sys/syscall.h>
+
 #include "base/arena.h"
 #include "driver/cache.h"
 
@@ -192,6 +194,122 @@ static void survives_a_full_disk(void **state)
     expect(1, 1, "a full disk still");
 }
 
+/* ---- file systems without O_TMPFILE ---- */
+
+static bool no_nameless_files;
+
+/* The C library's, for gradcut. */
+int openat(int folder_fd, const char *path, int flags, ...)
+{
+    va_list ap;
+    va_start(ap, flags);
+    const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(ap, unsigned) : 0;
+    va_end(ap);
+    if (no_nameless_files && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, folder_fd, path, flags, mode);
+}
+
+static int leave_nameless_files(void **state)
+{
+    (void)state;
+    no_nameless_files = false;
+    return 0;
+}
+
+static int temporary_names(void)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) n += !strncmp(e->d_name, "new-", 4);
+    if (d) closedir(d);
+    return n;
+}
+
+/* As on NFS: an entry is not counted twice while it has its temporary name, which never stays. */
+static void temporary_names_go(void **state)
+{
+    (void)state;
+    int count, there;
+    char limit[64], name[512];
+    no_nameless_files = true;
+    expect(1, 1, "to learn sizes");
+    const int64_t all = bytes_of_all(&count);
+    begin(NULL);
+    snprintf(limit, sizeof limit, "%lld", (long long)all);
+    setenv("GRADCUT_CACHE_SIZE", limit, 1);
+    expect(1, 1, "just enough room");
+    assert_int_equal(bytes_of_all(&there), all);
+    assert_int_equal(there, count);
+    expect(1, 0, "all are there");
+    assert_int_equal(temporary_names(), 0);
+    unsetenv("GRADCUT_CACHE_SIZE");
+    snprintf(name, sizeof name, "%s", entry(".object"));
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(mkdir(name, 0700), 0); /* no file can have that name */
+    expect(1, 1, "a folder in an entry's place");
+    assert_int_equal(temporary_names(), 0);
+    assert_int_equal(rmdir(name), 0);
+    expect(1, 1, "not stored");
+    expect(1, 0, "stored");
+}
+
+/* ---- locks ---- */
+
+static long left; /* requests for memory that are granted */
+
+static void *scarce(void *user, void *block, size_t size)
+{
+    (void)user;
+    if (size) return left-- > 0 ? realloc(block, size) : NULL;
+    free(block);
+    return NULL;
+}
+
+static int locks_held(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char target[512];
+        ssize_t k = readlinkat(dirfd(d), e->d_name, target, sizeof target - 1);
+        target[k < 0 ? 0 : k] = '\0';
+        n += strstr(target, "/counters") != NULL;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+/* Many files, so that the list of them takes memory while the lock is held. */
+static void locks_do_not_outlive_a_failure(void **state)
+{
+    (void)state;
+    expect(1, 1, "cold");
+    for (int call = 0; call < 2; call++)
+        for (long n = 0;; n++) {
+            for (int i = 0; i < 60; i++) {
+                char path[512];
+                snprintf(path, sizeof path, "%s/new-%d-which-was-abandoned", folder, i);
+                write_text(path, "", 0600);
+            }
+            left = 1000;
+            gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){scarce, NULL});
+            left = n;
+            int64_t removed;
+            gcut_cache_info *info = call ? NULL : gcut_cache_look(ctx);
+            const bool done = call ? gcut_cache_clear(ctx, &removed) == GCUT_OK : info != NULL;
+            left = 1000;
+            if (!done) assert_int_equal(gcut_last_status(ctx), GCUT_ENOMEM);
+            if (locks_held()) fail_msg("call %d: the lock is held after %ld requests for memory", call, n);
+            gcut_free(info);
+            gcut_ctx_free(ctx);
+            if (done) break;
+            assert_true(n < 1000);
+        }
+}
+
 /* ---- compilers that fail, and nobody hears of it ---- */
 
 /* Like the compiler of all tests, but that it fails in the way that the file `mood` says. */
@@ -304,6 +422,8 @@ int main(void)
         cmocka_unit_test_setup(needs_no_folder, begin),
         cmocka_unit_test_setup(keeps_within_its_size, begin),
         cmocka_unit_test_setup(survives_a_limit, begin),
+        cmocka_unit_test_setup_teardown(temporary_names_go, begin, leave_nameless_files),
+        cmocka_unit_test_setup(locks_do_not_outlive_a_failure, begin),
         cmocka_unit_test_setup_teardown(no_news_of_children, begin, leave_moody_compiler),
         cmocka_unit_test_setup(objects_that_do_not_load, begin),
         cmocka_unit_test_setup_teardown(failures_happen_once, begin, leave_moody_compiler),
