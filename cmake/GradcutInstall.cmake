@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # What `cmake --install` puts where, in two components: `runtime`, what compiled steps need, all of it under the MIT licence,
-# and `compiler`, everything else.  The shared libraries belong to them with BUILD_SHARED_LIBS; without, they are a
-# component `shared` that is installed only by name.  Nothing here names a folder of the build, and all files find each
+# and `compiler`, everything else.  With BUILD_SHARED_LIBS a third, `runtime_shared`, is the shared run-time library, which
+# programs need that are linked with it; without, both shared libraries are a component `shared` that is installed only by
+# name.  Nothing here names a folder of the build, and all files find each
 # other by relative paths, so that a prefix can be moved.
 include(CMakePackageConfigHelpers)
 set(_cmakedir ${CMAKE_INSTALL_LIBDIR}/cmake/gradcut)
 set(_pkgconfigdir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(_generated ${CMAKE_CURRENT_BINARY_DIR}/package)
 
-# install_library(<target> <component>)
-function(install_library target component)
+# install_library(<target> <component> <shared>): with BUILD_SHARED_LIBS the component <shared> has the shared library, and
+# <component> what one links by.
+function(install_library target component shared)
   install(TARGETS ${target} EXPORT ${target}-static COMPONENT ${component})
   install(EXPORT ${target}-static NAMESPACE gradcut:: DESTINATION ${_cmakedir} COMPONENT ${component})
+  set(library COMPONENT ${shared} NAMELINK_COMPONENT ${component})
   set(when COMPONENT ${component})
   if(NOT BUILD_SHARED_LIBS)
-    set(when COMPONENT shared EXCLUDE_FROM_ALL)
+    set(library COMPONENT shared EXCLUDE_FROM_ALL)
+    set(when ${library})
   endif()
-  install(TARGETS ${target}_shared EXPORT ${target}-shared LIBRARY ${when})
+  install(TARGETS ${target}_shared EXPORT ${target}-shared LIBRARY ${library})
   install(EXPORT ${target}-shared NAMESPACE gradcut:: DESTINATION ${_cmakedir} ${when})
 endfunction()
 
@@ -52,8 +56,8 @@ function(install_headers component)
 endfunction()
 
 # The folder of a package's documents has the package's name.
-function(install_licence package component)
-  install(FILES ${PROJECT_SOURCE_DIR}/cmake/package/copyright.${component} RENAME copyright
+function(install_licence package licence component)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/package/copyright.${licence} RENAME copyright
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endfunction()
 
@@ -64,7 +68,7 @@ set(_rt_headers ${_headers})
 list(FILTER _rt_headers INCLUDE REGEX "/(gradcut_rt|rt_[a-z0-9_]+|status|version)\\.h$")
 list(REMOVE_ITEM _headers ${_rt_headers})
 install_headers(runtime ${_rt_headers})
-install_library(gradcut_rt runtime)
+install_library(gradcut_rt runtime runtime_shared)
 get_filename_component(_blis_folder ${BLIS_LIBRARY} DIRECTORY)
 foreach(_root ${CMAKE_FIND_ROOT_PATH}) # a cross build: the folder on the machine that runs
   string(FIND ${_blis_folder} "${_root}/" _at)
@@ -76,7 +80,10 @@ foreach(_root ${CMAKE_FIND_ROOT_PATH}) # a cross build: the folder on the machin
 endforeach()
 get_filename_component(_blis_file ${BLIS_LIBRARY} NAME)
 install_pkgconfig(gradcut_rt runtime "" "-L${_blis_folder} -l:${_blis_file} -pthread -lm ${GRADCUT_RT_HIDDEN}")
-install_licence(libgradcut-rt-dev runtime)
+install_licence(libgradcut-rt-dev runtime runtime)
+if(BUILD_SHARED_LIBS)
+  install_licence(libgradcut-rt${GRADCUT_RT_ABI} runtime runtime_shared)
+endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/package/gradcutConfig.cmake.in
                               ${_generated}/gradcutConfig.cmake INSTALL_DESTINATION ${_cmakedir})
@@ -91,9 +98,9 @@ endif()
 # ---- the compiler ----
 
 install_headers(compiler ${_headers})
-install_library(gradcut compiler)
+install_library(gradcut compiler compiler)
 install_pkgconfig(gradcut compiler "gradcut_rt jansson" "-lglpk -ldl -lm")
-install_licence(gradcut compiler)
+install_licence(gradcut compiler compiler)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSES/GPL-3.0-or-later.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gradcut
         COMPONENT compiler)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindGLPK.cmake ${PROJECT_SOURCE_DIR}/cmake/FindJansson.cmake

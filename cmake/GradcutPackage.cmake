@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # `cpack` makes two Debian packages: libgradcut-rt-dev, under the MIT licence, with what compiled steps need, and gradcut,
-# under the GPL, with the compiler.  Dependencies on shared libraries are found by dpkg-shlibdeps (package dpkg-dev); static
+# under the GPL, with the compiler; with BUILD_SHARED_LIBS a third has the shared run-time library.  Dependencies on shared libraries are found by dpkg-shlibdeps (package dpkg-dev); static
 # libraries depend on what their users link.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the gradcut authors <maintainers@gradcut.invalid>")
@@ -10,9 +10,12 @@ set(CPACK_STRIP_FILES ON) # programs and shared libraries
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
-set(CPACK_COMPONENTS_ALL runtime compiler)
-if(GRADCUT_RT_ONLY)
-  set(CPACK_COMPONENTS_ALL runtime)
+set(CPACK_COMPONENTS_ALL runtime)
+if(NOT GRADCUT_RT_ONLY)
+  list(APPEND CPACK_COMPONENTS_ALL compiler)
+endif()
+if(BUILD_SHARED_LIBS)
+  list(APPEND CPACK_COMPONENTS_ALL runtime_shared)
 endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
@@ -34,6 +37,15 @@ if(NOT _blis_flavour)
   set(_blis_flavour blis)
 endif()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "lib${_blis_flavour}-dev, libc6-dev, gcc | c-compiler")
+if(BUILD_SHARED_LIBS)
+  # One for each version of the interface, so that a program keeps the one that it was linked with.
+  set(_rt libgradcut-rt${GRADCUT_RT_ABI})
+  string(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ", ${_rt} (= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_RUNTIME_SHARED_PACKAGE_NAME ${_rt})
+  set(CPACK_DEBIAN_RUNTIME_SHARED_PACKAGE_SECTION libs)
+  set(CPACK_COMPONENT_RUNTIME_SHARED_DESCRIPTION "shared run-time library of compiled training steps
+What programs need that are linked with libgradcut_rt.so.${GRADCUT_RT_ABI}.")
+endif()
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "run-time library of compiled training steps
 Products, convolutions, attention, data movement and threads for the C that
 gradcut emits, with its headers, pkg-config file and CMake package.")
