@@ -118,7 +118,6 @@ typedef struct gcut_value {
     gcut_type type;
     uint32_t def;    /* node, or GCUT_NONE: parameter */
     uint32_t index;  /* which result of def / which parameter */
-    uint32_t copies; /* made-up names that begin with this one: the last one's number, 0 = none */
     bool made_up;    /* the name: nobody gave it (names.c) */
 } gcut_value;
 
@@ -220,6 +219,8 @@ typedef struct gcut_graph {
     GCUT_VEC(gcut_dim_check) checks;
     uint32_t *name_slot; /* hash of value names -> value id, see gcut_graph_find */
     uint32_t name_cap, name_used;
+    struct gcut_series *series; /* hash of names -> the last number behind each, see graph/names.c */
+    uint32_t series_cap, series_used;
     const struct gcut_graph *copy_of; /* a graph whose names are wanted for copies: none of them is made up */
     bool failed;                      /* a public builder call on it failed */
     const gcut_diag *failure;         /* what the first one said; NULL: nothing, or memory was short */

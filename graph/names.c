@@ -62,14 +62,61 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
     gcut_name_insert(g, v);
 }
 
+/* ---- numbers behind names ---- */
+
+/* The last number that was put behind a name.  Whoever looks for the next one begins behind it, so that n
+ * names of one base take O(n) steps, whatever becomes of the value that was called so. */
+typedef struct gcut_series {
+    const char *base; /* interned; NULL: a free slot */
+    uint32_t last;
+} gcut_series;
+
+/* The slot of base, or the free one where it belongs. */
+static gcut_series *series_slot(gcut_series *slot, uint32_t cap, const char *base)
+{
+    uint32_t k = slot_of(base, cap);
+    while (slot[k].base && slot[k].base != base) k = (k + 1) & (cap - 1);
+    return &slot[k];
+}
+
+/* Of an interned base; the pointer is good until the next call. */
+static uint32_t *last_of(gcut_graph *g, const char *base)
+{
+    if (2 * g->series_used >= g->series_cap) {
+        uint32_t cap = g->series_cap ? 2 * g->series_cap : 16;
+        gcut_series *slot = gcut_calloc(g->module->arena, cap, sizeof *slot);
+        for (uint32_t k = 0; k < g->series_cap; k++)
+            if (g->series[k].base) *series_slot(slot, cap, g->series[k].base) = g->series[k];
+        g->series = slot;
+        g->series_cap = cap;
+    }
+    gcut_series *s = series_slot(g->series, g->series_cap, base);
+    g->series_used += !s->base;
+    s->base = base;
+    return &s->last;
+}
+
+/* base, else base.1, base.2, …, or from base.2 on: the first behind the last that is_taken does not find. */
+static const char *number(gcut_graph *g, const char *text, uint32_t first,
+                          bool (*is_taken)(const gcut_graph *, const char *))
+{
+    const char *base = gcut_intern_name(g->module, text), *name = base;
+    if (!is_taken(g, name)) return name;
+    uint32_t *last = last_of(g, base);
+    if (*last + 1 < first) *last = first - 1;
+    do name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, ++*last));
+    while (is_taken(g, name));
+    return name;
+}
+
+static bool has(const gcut_graph *g, const char *name)
+{
+    return find_interned(g, name) != 0;
+}
+
 const char *gcut_name_fresh(gcut_graph *g, const char *base)
 {
-    const char *name = gcut_intern_name(g->module, base);
-    if (!find_interned(g, name)) return name;
-    for (uint32_t i = 1;; i++) {
-        name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, i));
-        if (!find_interned(g, name)) return name;
-    }
+    return number(g, base, 1, has);
 }
 
 /* ---- names that nobody gave ---- */
@@ -83,17 +130,9 @@ static bool is_taken(const gcut_graph *g, const char *name)
     return false;
 }
 
-/* base, or base.2, base.3, …: the value called `base` knows how far it has come, so that as many names take
- * as many steps. */
 static const char *next_name(gcut_graph *g, const char *base)
 {
-    const char *name = gcut_intern_name(g->module, base);
-    gcut_ref first = find_interned(g, name);
-    uint32_t k = first && g->values.at[first].copies ? g->values.at[first].copies : 1;
-    while (is_taken(g, name))
-        name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.%u", base, ++k));
-    if (first) g->values.at[first].copies = k;
-    return name;
+    return number(g, base, 2, is_taken);
 }
 
 /* Of a location that is derived, what it is derived from first; NULL: that is all. */

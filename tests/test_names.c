@@ -160,9 +160,16 @@ static void test_many(void **state)
     gcut_val x = gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(2));
     char last[40];
     for (int k = 0; k < MANY; k++) x = gcut_neg(x);
+    for (int k = 0; k < MANY; k++) { /* the first of two unnamed ones is named, when both are there */
+        gcut_val y = gcut_tanh(x);
+        x = gcut_tanh(y);
+        char given[40];
+        snprintf(given, sizeof given, "given%d", k);
+        gcut_name(y, given);
+    }
     gcut_output(g, "y", x);
     char *text = shown(ctx, g);
-    snprintf(last, sizeof last, "  return %%neg.%d\n", MANY);
+    snprintf(last, sizeof last, "  return %%tanh.%d\n", MANY + 1);
     assert_non_null(strstr(text, last));
     gcut_free(text);
     gcut_ctx_free(ctx);
