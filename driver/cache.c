@@ -164,9 +164,10 @@ static counters read_counters(int fd)
     counters n = {0};
     char text[64] = "";
     if (pread(fd, text, sizeof text - 1, 0) > 0 &&
-        sscanf(text, "%" SCNd64 " %" SCNd64, &n.hits, &n.misses) == 2)
+        sscanf(text, "%" SCNd64 " %" SCNd64, &n.hits, &n.misses) == 2 && n.hits >= 0 && n.hits < INT64_MAX &&
+        n.misses >= 0 && n.misses < INT64_MAX)
         return n;
-    return (counters){0};
+    return (counters){0}; /* not as they are written */
 }
 
 /* In digits of a fixed number, so that the file is never longer than what is written. */

@@ -165,7 +165,7 @@ static void say_of_what(job *j)
     j->out->at = sizes_of(j);
     j->out->nat = j->p->nat;
     j->out->threads = gcut_rt_threads(j->p->opt.threads);
-    j->out->rounds = j->how.rounds > 0 ? j->how.rounds : 0;
+    j->out->rounds = j->how.rounds;
 }
 
 static void write_forms(job *j)
@@ -199,6 +199,10 @@ static void trace(void *arg)
     if (j->how.nfeed && !j->how.feed)
         gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "gcut_frontier_new: how.feed is NULL, how.nfeed is %zu", j->how.nfeed);
+    if (j->how.points < 0 || j->how.rounds < 0)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "gcut_frontier_new: how.points is %d and how.rounds %d: neither is negative", j->how.points,
+                  j->how.rounds);
     opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
     opt.backend = GCUT_BACKEND_COMPILED;
     opt.forward_only = false;
@@ -209,7 +213,7 @@ static void trace(void *arg)
     j->a = gcut_arena_new(j->env, j->keep);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
     j->offers = gcut_offers_of(j->p, j->a);
-    choose_shown(j, j->how.points > 0 ? (uint32_t)j->how.points : POINTS);
+    choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
     gcut_offer *baseline;
     uint32_t nbaselines = gcut_offers_policies(j->offers, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);

@@ -164,8 +164,10 @@ gcut_slot *gcut_slot_get(gcut_step *s, const char *name)
 {
     gcut_slot *x = gcut_slot_find(s, name);
     if (x) return x;
-    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
-    gcut_text t = {.arena = scratch};
+    if (s->wrong) gcut_arena_free(s->wrong);
+    s->wrong = NULL;
+    s->wrong = gcut_arena_new(s->env, s->arena);
+    gcut_text t = {.arena = s->wrong};
     const char *role = NULL;
     for (uint32_t i = 0; i < s->nslots && i < 40; i++) {
         const char *r = gcut_role_name(s->slot[i].role);

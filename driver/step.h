@@ -34,6 +34,7 @@ typedef struct gcut_slot {
 struct gcut_step {
     gcut_env *env;
     gcut_arena *arena;  /* the step and everything it owns */
+    gcut_arena *wrong;  /* what is said of the last wrong name: each begins anew */
     gcut_arena *memory; /* owned values and the kernel arena at the present sizes */
     gcut_pipeline *p;
     gcut_pipeline *planned; /* of a step from the cache: what p does not have, once somebody asked for it */

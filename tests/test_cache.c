@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "cache.h"
 
+#include <limits.h>
+
 static void spares_the_compiler(void **state)
 {
     (void)state;
@@ -386,6 +388,18 @@ static void can_be_looked_at(void **state)
     assert_non_null(i);
     assert_int_equal(i->steps + i->objects + i->bytes + i->hits + i->misses, 0);
     expect(1, 1, "emptied");
+    char counters[200]; /* that somebody else wrote */
+    snprintf(counters, sizeof counters, "%s/counters", folder);
+    FILE *f = fopen(counters, "w");
+    assert_non_null(f);
+    fprintf(f, "%lld -1\n", LLONG_MAX);
+    assert_int_equal(fclose(f), 0);
+    expect(1, 0, "counted anew");
+    gcut_free(i);
+    i = gcut_cache_look(ctx);
+    assert_non_null(i);
+    assert_int_equal(i->hits, 2);
+    assert_int_equal(i->misses, 0);
     assert_int_equal(gcut_cache_clear(ctx, &removed), GCUT_OK);
     assert_int_equal(removed, count);
     setenv("GRADCUT_CACHE", "off", 1);

@@ -524,12 +524,23 @@ static void nothing_accumulates(void **state)
         assert_true(text && json && shown && why && r && f && s);
         gcut_graph_free(g);
         assert_int_equal(gcut_run(s), GCUT_OK); /* the step stays */
+        size_t asked = 0;
+        for (int k = 0; k < 50; k++) {
+            assert_null(gcut_step_value(s, "nobody"));
+            gcut_clear_errors(ctx);
+            if (!asked) asked = c.blocks;
+        }
+        assert_int_equal(c.blocks, asked);
         assert_true(gcut_plan_look(plan)->peak_bytes > 0);
         void *const made[] = {text, json, shown, why, r, f};
         for (size_t k = 0; k < sizeof made / sizeof *made; k++) gcut_free(made[k]);
         gcut_plan_free(plan);
         gcut_step_free(s);
         gcut_graph *again = model(ctx);
+        assert_null(gcut_frontier_new(again, NULL, &(gcut_frontier_options){.points = -1}));
+        says(ctx, "how.points is -1");
+        assert_null(gcut_frontier_new(again, NULL, &(gcut_frontier_options){.rounds = -3}));
+        says(ctx, "how.rounds -3");
         assert_null(gcut_plan_new(again, &(gcut_options){.budget = 1}));
         assert_null(gcut_parse(ctx, "gcut 1\nfunc @f(", GCUT_TO_NUL, "x.gcut", NULL));
         gcut_graph_free(again);

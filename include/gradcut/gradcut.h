@@ -282,7 +282,7 @@ typedef struct gcut_options {
     int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
     uint64_t seed;     /* of what is neither bound nor declared as data */
     bool keep_grads;   /* gradients stay results when there is an optimizer */
-    bool forward_only; /* no derivative */
+    bool forward_only; /* no derivative: compile and run; plans are of the training step whatever it says */
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
