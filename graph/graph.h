@@ -116,9 +116,9 @@ typedef struct gcut_marks {
 typedef struct gcut_value {
     const char *name; /* interned */
     gcut_type type;
-    uint32_t def;    /* node, or GCUT_NONE: parameter */
-    uint32_t index;  /* which result of def / which parameter */
-    bool made_up;    /* the name: nobody gave it (names.c) */
+    uint32_t def;   /* node, or GCUT_NONE: parameter */
+    uint32_t index; /* which result of def / which parameter */
+    bool made_up;   /* the name: nobody gave it (names.c) */
 } gcut_value;
 
 typedef struct gcut_node {

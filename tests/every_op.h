@@ -39,25 +39,24 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     EVERY_UNARY(abs)
     EVERY_UNARY(sign)
     EVERY_UNARY(exp)
-    EVERY_UNARY(expm1) EVERY_UNARY(log) EVERY_UNARY(log1p) EVERY_UNARY(sqrt) EVERY_UNARY(rsqrt) EVERY_UNARY(
-        sin) EVERY_UNARY(cos) EVERY_UNARY(tanh) EVERY_UNARY(sigmoid) EVERY_UNARY(erf) EVERY_UNARY(relu)
-        EVERY_UNARY(gelu) EVERY_UNARY(silu) EVERY_UNARY(softplus) EVERY_UNARY(elu) EVERY_UNARY(leaky_relu)
-            EVERY_UNARY(hardsigmoid) EVERY_UNARY(hardswish) EVERY_UNARY(mish) EVERY_UNARY(tan) EVERY_UNARY(
-                floor) EVERY_UNARY(ceil) EVERY_UNARY(round) EVERY_UNARY(isnan) EVERY_UNARY(stop_gradient)
-                EVERY_1(gcut_not(p), "not", p, "") EVERY_1(gcut_gelu(x, "tanh"), "gelu", x, "approx=\"tanh\"")
-                    EVERY_1(gcut_elu(x, 0.5), "elu", x, "alpha=0.5")
-                        EVERY_1(gcut_leaky_relu(x, 0), "leaky_relu", x, "slope=0.0") EVERY_BINARY(add)
-                            EVERY_BINARY(sub) EVERY_BINARY(mul) EVERY_BINARY(div) EVERY_BINARY(pow)
-                                EVERY_BINARY(max) EVERY_BINARY(min) EVERY_BINARY(mod) EVERY_BINARY(eq)
-                                    EVERY_BINARY(ne) EVERY_BINARY(lt) EVERY_BINARY(le) EVERY_BINARY(gt)
-                                        EVERY_BINARY(ge) EVERY_2(gcut_and(p, p), "and", p, p, "")
-                                            EVERY_2(gcut_or(p, p), "or", p, p, "") EVERY_2(gcut_xor(p, p),
-                                                                                           "xor", p, p, "")
-                                                EVERY_3(gcut_select(p, x, y), "select", p, x, y, "")
-                                                    EVERY_1(gcut_cast(x, GCUT_BF16), "cast", x, "to=\"bf16\"")
-                                                        EVERY_1(gcut_clamp(x, -1, 1), "clamp", x,
-                                                                "lo=-1.0, hi=1.0")
-                                                            EVERY_2(gcut_mse(x, y), "mse", x, y, "")
+    EVERY_UNARY(expm1)
+    EVERY_UNARY(log) EVERY_UNARY(log1p) EVERY_UNARY(sqrt) EVERY_UNARY(rsqrt) EVERY_UNARY(sin) EVERY_UNARY(
+        cos) EVERY_UNARY(tanh) EVERY_UNARY(sigmoid) EVERY_UNARY(erf) EVERY_UNARY(relu) EVERY_UNARY(gelu)
+        EVERY_UNARY(silu) EVERY_UNARY(softplus) EVERY_UNARY(elu) EVERY_UNARY(leaky_relu) EVERY_UNARY(
+            hardsigmoid) EVERY_UNARY(hardswish) EVERY_UNARY(mish) EVERY_UNARY(tan) EVERY_UNARY(floor)
+            EVERY_UNARY(ceil) EVERY_UNARY(round) EVERY_UNARY(isnan) EVERY_UNARY(stop_gradient) EVERY_1(
+                gcut_not(p), "not", p, "") EVERY_1(gcut_gelu(x, "tanh"), "gelu", x, "approx=\"tanh\"")
+                EVERY_1(gcut_elu(x, 0.5), "elu", x, "alpha=0.5") EVERY_1(
+                    gcut_leaky_relu(x, 0), "leaky_relu", x, "slope=0.0") EVERY_BINARY(add) EVERY_BINARY(sub)
+                    EVERY_BINARY(mul) EVERY_BINARY(div) EVERY_BINARY(pow) EVERY_BINARY(max) EVERY_BINARY(min)
+                        EVERY_BINARY(mod) EVERY_BINARY(eq) EVERY_BINARY(ne) EVERY_BINARY(lt) EVERY_BINARY(le)
+                            EVERY_BINARY(gt) EVERY_BINARY(ge) EVERY_2(gcut_and(p, p), "and", p, p, "")
+                                EVERY_2(gcut_or(p, p), "or", p, p, "")
+                                    EVERY_2(gcut_xor(p, p), "xor", p, p, "")
+                                        EVERY_3(gcut_select(p, x, y), "select", p, x, y, "")
+                                            EVERY_1(gcut_cast(x, GCUT_BF16), "cast", x, "to=\"bf16\"")
+                                                EVERY_1(gcut_clamp(x, -1, 1), "clamp", x, "lo=-1.0, hi=1.0")
+                                                    EVERY_2(gcut_mse(x, y), "mse", x, y, "")
 }
 
 static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
