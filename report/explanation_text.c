@@ -82,8 +82,8 @@ static void chain(const gcut_explanation *e, gcut_text *out)
 
 static void readers(const gcut_explanation *e, gcut_text *out)
 {
-    gcut_text_add(out, e->nreaders ? "read in the backward half by:\n"
-                                   : "read in the backward half by: nothing\n");
+    gcut_text_add(out, e->nreaders ? "read in the backward graph by:\n"
+                                   : "read in the backward graph by: nothing\n");
     for (size_t i = 0; i < e->nreaders; i++) {
         const gcut_explained_reader *x = e->reader[i];
         gcut_text_add(out, "  %%%s %s", x->name, x->op);

@@ -248,7 +248,7 @@ static void check_explanation_json(gcut_graph *g, const char *name, const gcut_o
         assert_int_equal(json_integer_value(json_object_get(flipped, "peak_change")),
                          e->flipped->peak_bytes - e->now->peak_bytes);
     size_t lines = 0;
-    const char *readers = strstr(e->text, "read in the backward half by:\n");
+    const char *readers = strstr(e->text, "read in the backward graph by:\n");
     for (const char *s = readers; s && !strncmp(strchr(s, '\n') + 1, "  %", 3); s = strchr(s, '\n') + 1)
         lines++;
     assert_int_equal(lines, e->nreaders);
