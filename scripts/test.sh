@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test.sh [--quick]: everything that must hold before a change is done; with --quick a first answer in three minutes.
+# test.sh [--quick]: everything that must hold before a change is done; with --quick a first answer, in about three
+# minutes once the tree is built.
 #
 #   1. optimised build in build/, every test
 #   2. build-asan/ with AddressSanitizer, leak checking and UndefinedBehaviorSanitizer, every test

@@ -13,20 +13,20 @@ typedef void every_op_fn(void *user, gcut_val made, const char *op, const gcut_v
                          const char *attrs);
 
 #define EVERY_1(value, op, a, attrs)                                                                         \
-    {                                                                                                        \
+    do {                                                                                                     \
         const gcut_val in_[] = {a};                                                                          \
         fn(user, value, op, in_, 1, attrs);                                                                  \
-    }
+    } while (0)
 #define EVERY_2(value, op, a, b, attrs)                                                                      \
-    {                                                                                                        \
+    do {                                                                                                     \
         const gcut_val in_[] = {a, b};                                                                       \
         fn(user, value, op, in_, 2, attrs);                                                                  \
-    }
+    } while (0)
 #define EVERY_3(value, op, a, b, c, attrs)                                                                   \
-    {                                                                                                        \
+    do {                                                                                                     \
         const gcut_val in_[] = {a, b, c};                                                                    \
         fn(user, value, op, in_, 3, attrs);                                                                  \
-    }
+    } while (0)
 #define EVERY_UNARY(op) EVERY_1(gcut_##op(x), #op, x, "")
 #define EVERY_BINARY(op) EVERY_2(gcut_##op(x, y), #op, x, y, "")
 
@@ -35,28 +35,60 @@ static inline void every_elementwise(gcut_graph *g, every_op_fn *fn, void *user)
     gcut_val x = gcut_input(g, "x", GCUT_F32, GCUT_SHAPE(3, 4)),
              y = gcut_input(g, "y", GCUT_F32, GCUT_SHAPE(3, 4));
     gcut_val p = gcut_input(g, "p", GCUT_BOOL, GCUT_SHAPE(3, 4));
-    EVERY_UNARY(neg)
-    EVERY_UNARY(abs)
-    EVERY_UNARY(sign)
-    EVERY_UNARY(exp)
-    EVERY_UNARY(expm1)
-    EVERY_UNARY(log) EVERY_UNARY(log1p) EVERY_UNARY(sqrt) EVERY_UNARY(rsqrt) EVERY_UNARY(sin) EVERY_UNARY(
-        cos) EVERY_UNARY(tanh) EVERY_UNARY(sigmoid) EVERY_UNARY(erf) EVERY_UNARY(relu) EVERY_UNARY(gelu)
-        EVERY_UNARY(silu) EVERY_UNARY(softplus) EVERY_UNARY(elu) EVERY_UNARY(leaky_relu) EVERY_UNARY(
-            hardsigmoid) EVERY_UNARY(hardswish) EVERY_UNARY(mish) EVERY_UNARY(tan) EVERY_UNARY(floor)
-            EVERY_UNARY(ceil) EVERY_UNARY(round) EVERY_UNARY(isnan) EVERY_UNARY(stop_gradient) EVERY_1(
-                gcut_not(p), "not", p, "") EVERY_1(gcut_gelu(x, "tanh"), "gelu", x, "approx=\"tanh\"")
-                EVERY_1(gcut_elu(x, 0.5), "elu", x, "alpha=0.5") EVERY_1(
-                    gcut_leaky_relu(x, 0), "leaky_relu", x, "slope=0.0") EVERY_BINARY(add) EVERY_BINARY(sub)
-                    EVERY_BINARY(mul) EVERY_BINARY(div) EVERY_BINARY(pow) EVERY_BINARY(max) EVERY_BINARY(min)
-                        EVERY_BINARY(mod) EVERY_BINARY(eq) EVERY_BINARY(ne) EVERY_BINARY(lt) EVERY_BINARY(le)
-                            EVERY_BINARY(gt) EVERY_BINARY(ge) EVERY_2(gcut_and(p, p), "and", p, p, "")
-                                EVERY_2(gcut_or(p, p), "or", p, p, "")
-                                    EVERY_2(gcut_xor(p, p), "xor", p, p, "")
-                                        EVERY_3(gcut_select(p, x, y), "select", p, x, y, "")
-                                            EVERY_1(gcut_cast(x, GCUT_BF16), "cast", x, "to=\"bf16\"")
-                                                EVERY_1(gcut_clamp(x, -1, 1), "clamp", x, "lo=-1.0, hi=1.0")
-                                                    EVERY_2(gcut_mse(x, y), "mse", x, y, "")
+    EVERY_UNARY(neg);
+    EVERY_UNARY(abs);
+    EVERY_UNARY(sign);
+    EVERY_UNARY(exp);
+    EVERY_UNARY(expm1);
+    EVERY_UNARY(log);
+    EVERY_UNARY(log1p);
+    EVERY_UNARY(sqrt);
+    EVERY_UNARY(rsqrt);
+    EVERY_UNARY(sin);
+    EVERY_UNARY(cos);
+    EVERY_UNARY(tanh);
+    EVERY_UNARY(sigmoid);
+    EVERY_UNARY(erf);
+    EVERY_UNARY(relu);
+    EVERY_UNARY(gelu);
+    EVERY_UNARY(silu);
+    EVERY_UNARY(softplus);
+    EVERY_UNARY(elu);
+    EVERY_UNARY(leaky_relu);
+    EVERY_UNARY(hardsigmoid);
+    EVERY_UNARY(hardswish);
+    EVERY_UNARY(mish);
+    EVERY_UNARY(tan);
+    EVERY_UNARY(floor);
+    EVERY_UNARY(ceil);
+    EVERY_UNARY(round);
+    EVERY_UNARY(isnan);
+    EVERY_UNARY(stop_gradient);
+    EVERY_1(gcut_not(p), "not", p, "");
+    EVERY_1(gcut_gelu(x, "tanh"), "gelu", x, "approx=\"tanh\"");
+    EVERY_1(gcut_elu(x, 0.5), "elu", x, "alpha=0.5");
+    EVERY_1(gcut_leaky_relu(x, 0), "leaky_relu", x, "slope=0.0");
+    EVERY_BINARY(add);
+    EVERY_BINARY(sub);
+    EVERY_BINARY(mul);
+    EVERY_BINARY(div);
+    EVERY_BINARY(pow);
+    EVERY_BINARY(max);
+    EVERY_BINARY(min);
+    EVERY_BINARY(mod);
+    EVERY_BINARY(eq);
+    EVERY_BINARY(ne);
+    EVERY_BINARY(lt);
+    EVERY_BINARY(le);
+    EVERY_BINARY(gt);
+    EVERY_BINARY(ge);
+    EVERY_2(gcut_and(p, p), "and", p, p, "");
+    EVERY_2(gcut_or(p, p), "or", p, p, "");
+    EVERY_2(gcut_xor(p, p), "xor", p, p, "");
+    EVERY_3(gcut_select(p, x, y), "select", p, x, y, "");
+    EVERY_1(gcut_cast(x, GCUT_BF16), "cast", x, "to=\"bf16\"");
+    EVERY_1(gcut_clamp(x, -1, 1), "clamp", x, "lo=-1.0, hi=1.0");
+    EVERY_2(gcut_mse(x, y), "mse", x, y, "");
 }
 
 static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
@@ -67,55 +99,58 @@ static inline void every_move(gcut_graph *g, every_op_fn *fn, void *user)
     gcut_val i = gcut_range(gcut_input(g, "i", GCUT_I64, GCUT_SHAPE(5)), 0, 4);
     gcut_val j = gcut_range(gcut_input(g, "j", GCUT_I32, GCUT_SHAPE(N, 4)), 0, 6);
     gcut_val u = gcut_input(g, "u", GCUT_F32, GCUT_SHAPE(N, 5, 6));
-    EVERY_1(gcut_reshape(a, N, 24), "reshape", a, "shape=[N, 24]")
-    EVERY_1(gcut_reshape(a, N, 2, -1, 3), "reshape", a, "shape=[N, 2, 4, 3]")
-    EVERY_1(gcut_reshape(a, -1), "reshape", a, "shape=[24*N]")
-    EVERY_1(gcut_transpose(a, 0, 2, 1), "transpose", a, "perm=[0, 2, 1]")
-    EVERY_1(gcut_transpose(a, -1, 0, 1), "transpose", a, "perm=[2, 0, 1]")
-    EVERY_1(gcut_broadcast(v, GCUT_SHAPE(N, 6), GCUT_SHAPE(1)), "broadcast", v, "shape=[N, 6], axes=[1]")
-    EVERY_1(gcut_slice(a, -1, 2, 5), "slice", a, "start=[0, 0, 2], limit=[N, 4, 5]")
+    EVERY_1(gcut_reshape(a, N, 24), "reshape", a, "shape=[N, 24]");
+    EVERY_1(gcut_reshape(a, N, 2, -1, 3), "reshape", a, "shape=[N, 2, 4, 3]");
+    EVERY_1(gcut_reshape(a, -1), "reshape", a, "shape=[24*N]");
+    EVERY_1(gcut_transpose(a, 0, 2, 1), "transpose", a, "perm=[0, 2, 1]");
+    EVERY_1(gcut_transpose(a, -1, 0, 1), "transpose", a, "perm=[2, 0, 1]");
+    EVERY_1(gcut_broadcast(v, GCUT_SHAPE(N, 6), GCUT_SHAPE(1)), "broadcast", v, "shape=[N, 6], axes=[1]");
+    EVERY_1(gcut_slice(a, -1, 2, 5), "slice", a, "start=[0, 0, 2], limit=[N, 4, 5]");
     EVERY_1(gcut_slice_all(a, GCUT_SHAPE(0, 1, 0), GCUT_SHAPE(N, 4, 6)), "slice", a,
-            "start=[0, 1, 0], limit=[N, 4, 6]")
+            "start=[0, 1, 0], limit=[N, 4, 6]");
     EVERY_1(gcut_slice_all(a, GCUT_SHAPE(0, 1, 0), GCUT_SHAPE(N, 4, 6), GCUT_SHAPE(1, 2, 3)), "slice", a,
-            "start=[0, 1, 0], limit=[N, 4, 6], step=[1, 2, 3]")
-    EVERY_1(gcut_pad(v, GCUT_SHAPE(1), GCUT_SHAPE(2)), "pad", v, "low=[1], high=[2]")
+            "start=[0, 1, 0], limit=[N, 4, 6], step=[1, 2, 3]");
+    EVERY_1(gcut_pad(v, GCUT_SHAPE(1), GCUT_SHAPE(2)), "pad", v, "low=[1], high=[2]");
+
     gcut_pad_options how = {3, GCUT_SHAPE(1)};
     EVERY_1(gcut_pad(v, GCUT_SHAPE(0), GCUT_SHAPE(0), how), "pad", v,
-            "low=[0], high=[0], interior=[1], value=3.0")
+            "low=[0], high=[0], interior=[1], value=3.0");
+
     const gcut_val both[] = {a, u};
     fn(user, gcut_concat(both, 2, 1), "concat", both, 2, "axis=1");
-    EVERY_1(gcut_flip(a, 0, -1), "flip", a, "axes=[0, 2]")
+    EVERY_1(gcut_flip(a, 0, -1), "flip", a, "axes=[0, 2]");
+
     fn(user, gcut_dim_of(g, N), "dim", NULL, 0, "of=N");
     fn(user, gcut_full(g, GCUT_I32, GCUT_SHAPE(N, 2), 7), "full", NULL, 0,
        "shape=[N, 2], value=7, dtype=\"i32\"");
     fn(user, gcut_const(g, GCUT_F64, 0.5), "full", NULL, 0, "shape=[], value=0.5, dtype=\"f64\"");
     fn(user, gcut_iota(g, GCUT_F32, GCUT_SHAPE(N, 2), -1), "iota", NULL, 0,
        "shape=[N, 2], axis=1, dtype=\"f32\"");
-    EVERY_2(gcut_take(a, i, 1), "take", a, i, "axis=1")
-    EVERY_2(gcut_pick(a, j, -1), "pick", a, j, "axis=2")
-    EVERY_1(gcut_bounded(i, 4), "bounded", i, "of=4")
-    EVERY_3(gcut_scatter_add(a, i, u, 1), "scatter_add", a, i, u, "axis=1")
-    EVERY_1(gcut_cumsum(a, 1), "cumsum", a, "axis=1")
-    EVERY_1(gcut_cumsum(a, 1, true), "cumsum", a, "axis=1, reverse=true")
-    EVERY_1(gcut_cumprod(a, -2), "cumprod", a, "axis=1")
-    EVERY_1(gcut_argmax(a, -1), "argmax", a, "axis=2")
-    EVERY_1(gcut_argmin(a, 0), "argmin", a, "axis=0")
+    EVERY_2(gcut_take(a, i, 1), "take", a, i, "axis=1");
+    EVERY_2(gcut_pick(a, j, -1), "pick", a, j, "axis=2");
+    EVERY_1(gcut_bounded(i, 4), "bounded", i, "of=4");
+    EVERY_3(gcut_scatter_add(a, i, u, 1), "scatter_add", a, i, u, "axis=1");
+    EVERY_1(gcut_cumsum(a, 1), "cumsum", a, "axis=1");
+    EVERY_1(gcut_cumsum(a, 1, true), "cumsum", a, "axis=1, reverse=true");
+    EVERY_1(gcut_cumprod(a, -2), "cumprod", a, "axis=1");
+    EVERY_1(gcut_argmax(a, -1), "argmax", a, "axis=2");
+    EVERY_1(gcut_argmin(a, 0), "argmin", a, "axis=0");
 }
 
 static inline void every_reduction(gcut_graph *g, every_op_fn *fn, void *user)
 {
     gcut_val r = gcut_input(g, "r", GCUT_F32, GCUT_SHAPE(2, 3, 4));
-    EVERY_1(gcut_sum(r), "sum", r, "")
-    EVERY_1(gcut_sum(r, 0, -1), "sum", r, "axes=[0, 2]")
-    EVERY_1(gcut_sum_keep(r), "sum", r, "keep=true")
-    EVERY_1(gcut_mean(r), "mean", r, "")
-    EVERY_1(gcut_mean_keep(r, 1), "mean", r, "axes=[1], keep=true")
-    EVERY_1(gcut_max_reduce(r, 1), "max_reduce", r, "axes=[1]")
-    EVERY_1(gcut_min_reduce(r, 1), "min_reduce", r, "axes=[1]")
-    EVERY_1(gcut_prod(r, 1, 2), "prod", r, "axes=[1, 2]")
-    EVERY_1(gcut_logsumexp(r, -1), "logsumexp", r, "axes=[2]")
-    EVERY_1(gcut_softmax(r, -1), "softmax", r, "axis=2")
-    EVERY_1(gcut_log_softmax(r, 0), "log_softmax", r, "axis=0")
+    EVERY_1(gcut_sum(r), "sum", r, "");
+    EVERY_1(gcut_sum(r, 0, -1), "sum", r, "axes=[0, 2]");
+    EVERY_1(gcut_sum_keep(r), "sum", r, "keep=true");
+    EVERY_1(gcut_mean(r), "mean", r, "");
+    EVERY_1(gcut_mean_keep(r, 1), "mean", r, "axes=[1], keep=true");
+    EVERY_1(gcut_max_reduce(r, 1), "max_reduce", r, "axes=[1]");
+    EVERY_1(gcut_min_reduce(r, 1), "min_reduce", r, "axes=[1]");
+    EVERY_1(gcut_prod(r, 1, 2), "prod", r, "axes=[1, 2]");
+    EVERY_1(gcut_logsumexp(r, -1), "logsumexp", r, "axes=[2]");
+    EVERY_1(gcut_softmax(r, -1), "softmax", r, "axis=2");
+    EVERY_1(gcut_log_softmax(r, 0), "log_softmax", r, "axis=0");
 }
 
 static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
@@ -129,42 +164,48 @@ static inline void every_layer(gcut_graph *g, every_op_fn *fn, void *user)
     gcut_val q = gcut_input(g, "q", GCUT_F32, GCUT_SHAPE(1, 2, 3, 4));
     gcut_val bias = gcut_input(g, "bias", GCUT_F32, GCUT_SHAPE(1, 2, 3, 3));
     gcut_val key = gcut_rng(g, "key"), next[2];
-    EVERY_2(gcut_matmul(m, w), "matmul", m, w, "")
-    EVERY_2(gcut_matmul_t(w, m, true, true), "matmul", w, m, "ta=true, tb=true")
-    EVERY_3(gcut_layer_norm(m, h, h, 1e-6), "layer_norm", m, h, h, "eps=1e-6")
-    EVERY_2(gcut_rms_norm(m, h, 1e-5), "rms_norm", m, h, "")
-    EVERY_3(gcut_group_norm(image, h, h, 2, 1e-5), "group_norm", image, h, h, "groups=2")
-    EVERY_3(gcut_instance_norm(image, h, h, 1e-3), "instance_norm", image, h, h, "eps=1e-3")
-    EVERY_2(gcut_cross_entropy(m, t), "cross_entropy", m, t, "")
+    EVERY_2(gcut_matmul(m, w), "matmul", m, w, "");
+    EVERY_2(gcut_matmul_t(w, m, true, true), "matmul", w, m, "ta=true, tb=true");
+    EVERY_3(gcut_layer_norm(m, h, h, 1e-6), "layer_norm", m, h, h, "eps=1e-6");
+    EVERY_2(gcut_rms_norm(m, h, 1e-5), "rms_norm", m, h, "");
+    EVERY_3(gcut_group_norm(image, h, h, 2, 1e-5), "group_norm", image, h, h, "groups=2");
+    EVERY_3(gcut_instance_norm(image, h, h, 1e-3), "instance_norm", image, h, h, "eps=1e-3");
+    EVERY_2(gcut_cross_entropy(m, t), "cross_entropy", m, t, "");
+
     gcut_cross_entropy_options smooth = {GCUT_ZERO, 0.1};
-    EVERY_2(gcut_cross_entropy(m, t, smooth), "cross_entropy", m, t, "ignore=0.0, smooth=0.1")
-    EVERY_3(gcut_attention(q, q, q), "attention", q, q, q, "")
+    EVERY_2(gcut_cross_entropy(m, t, smooth), "cross_entropy", m, t, "ignore=0.0, smooth=0.1");
+    EVERY_3(gcut_attention(q, q, q), "attention", q, q, q, "");
+
     gcut_attention_options causal = {true, 0.25, {NULL, 0}};
-    EVERY_3(gcut_attention(q, q, q, causal), "attention", q, q, q, "causal=true, scale=0.25")
+    EVERY_3(gcut_attention(q, q, q, causal), "attention", q, q, q, "causal=true, scale=0.25");
+
     causal.bias = bias;
     const gcut_val four[] = {q, q, q, bias};
     fn(user, gcut_attention(q, q, q, causal), "attention", four, 4, "causal=true, scale=0.25");
     gcut_conv conv = {0, {2, 0}, {1, 1, 1, 1}, {0, 0}, {0, 0}};
-    EVERY_2(gcut_conv2d(image, kernel), "conv2d", image, kernel, "")
-    EVERY_2(gcut_conv2d(image, kernel, conv), "conv2d", image, kernel, "stride=[2, 2], pad=[1, 1, 1, 1]")
+    EVERY_2(gcut_conv2d(image, kernel), "conv2d", image, kernel, "");
+    EVERY_2(gcut_conv2d(image, kernel, conv), "conv2d", image, kernel, "stride=[2, 2], pad=[1, 1, 1, 1]");
+
     conv.output_pad[0] = 1;
     gcut_val back = gcut_input(g, "back", GCUT_F32, GCUT_SHAPE(2, 8, 3, 3));
     EVERY_2(gcut_conv_transpose2d(back, kernel, conv), "conv_transpose2d", back, kernel,
-            "stride=[2, 2], pad=[1, 1, 1, 1], output_pad=[1, 0]")
+            "stride=[2, 2], pad=[1, 1, 1, 1], output_pad=[1, 0]");
+
     gcut_pool pool = {{2, 0}, {0, 0}, {0, 0, 0, 0}};
-    EVERY_1(gcut_max_pool2d(image, pool), "max_pool2d", image, "window=[2, 2]")
-    EVERY_1(gcut_avg_pool2d(image, pool), "avg_pool2d", image, "window=[2, 2]")
-    EVERY_1(gcut_upsample(image, GCUT_SHAPE(2, 3)), "upsample", image, "factor=[2, 3]")
+    EVERY_1(gcut_max_pool2d(image, pool), "max_pool2d", image, "window=[2, 2]");
+    EVERY_1(gcut_avg_pool2d(image, pool), "avg_pool2d", image, "window=[2, 2]");
+    EVERY_1(gcut_upsample(image, GCUT_SHAPE(2, 3)), "upsample", image, "factor=[2, 3]");
     EVERY_1(gcut_upsample(image, GCUT_SHAPE(2, 2), "bilinear"), "upsample", image,
-            "factor=[2, 2], mode=\"bilinear\"")
+            "factor=[2, 2], mode=\"bilinear\"");
+
     const gcut_val five[] = {image, h, h, h, h};
     fn(user, gcut_batch_norm(image, h, h, h, h, 1e-5, 0.1, next), "batch_norm", five, 5, "");
-    EVERY_1(gcut_uniform(key, GCUT_F32, GCUT_SHAPE(3), -1, 0), "uniform", key, "shape=[3], lo=-1.0, hi=0.0")
+    EVERY_1(gcut_uniform(key, GCUT_F32, GCUT_SHAPE(3), -1, 0), "uniform", key, "shape=[3], lo=-1.0, hi=0.0");
     EVERY_1(gcut_normal(key, GCUT_F64, GCUT_SHAPE(3), 1, 2), "normal", key,
-            "shape=[3], mean=1.0, std=2.0, dtype=\"f64\"")
-    EVERY_1(gcut_key_split(key, 3), "key_split", key, "n=3")
-    EVERY_2(gcut_dropout(m, key, 0.5), "dropout", m, key, "p=0.5")
-    EVERY_2(gcut_random(key, key, GCUT_F32), "random", key, key, "")
+            "shape=[3], mean=1.0, std=2.0, dtype=\"f64\"");
+    EVERY_1(gcut_key_split(key, 3), "key_split", key, "n=3");
+    EVERY_2(gcut_dropout(m, key, 0.5), "dropout", m, key, "p=0.5");
+    EVERY_2(gcut_random(key, key, GCUT_F32), "random", key, key, "");
 }
 
 static inline void every_op(gcut_graph *g, every_op_fn *fn, void *user)
