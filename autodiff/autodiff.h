@@ -20,7 +20,7 @@ typedef struct gcut_joint_options {
  * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay.
  * Each new node is located at grad(<the forward node's location>).
  * Throws GCUT_EGRAD: no such loss, loss not a float scalar, op without derivative on the path (op and line
- * named), a glob that matches nothing, a backward half.  A chosen parameter that the loss does not depend on
+ * named), a glob that matches nothing, a backward graph.  A chosen parameter that the loss does not depend on
  * gets a zero gradient. A graph that has gradients already is differentiated as one that computes them: its
  * `grad w` is `out dw` of the result, which may be the loss when named and scalar, and its cotangents are
  * the constant 1. */

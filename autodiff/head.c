@@ -9,13 +9,13 @@
  *          <name>.one
  *
  * A head is the last product before the loss and what lies between them, where that product widens: a
- * language model's logits have a vocabulary of columns, of a few hundred channels.  The backward half of it
+ * language model's logits have a vocabulary of columns, of a few hundred channels.  The backward graph of it
  * is linear in the cotangent g, a scalar, so with y' the derivative of the loss by the logits
  *
  *     dx = (g y') w' = g (y' w')        dw = x' (g y') = g (x' y')
  *
  * and the right hand sides need g only when all that is wide is over.  What they multiply needs no cotangent:
- * the partition may place it in the forward half, which then hands on dx and dw at g = 1, not the logits.
+ * the partition may place it in the forward graph, which then hands on dx and dw at g = 1, not the logits.
  * Nodes of a head carry the mark #head.
  *
  *   H1  every value of a head is f32 or f64: a cotangent other than 1 guards narrower floats from overflow

@@ -341,14 +341,14 @@ static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
     }
 }
 
-/* The values that a backward half was handed are functions of the parameters, which it does not show. */
+/* The values that a backward graph was handed are functions of the parameters, which it does not show. */
 static void refuse_half(const gcut_graph *g)
 {
     for (uint32_t i = 0; i < g->params.n; i++)
         if (g->params.at[i].role == GCUT_ROLE_saved)
             gcut_fail(g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
                       "differentiate the function before it is split",
-                      "@%s is a backward half: how its saved values depend on the parameters is not known",
+                      "@%s is a backward graph: how its saved values depend on the parameters is not known",
                       g->name);
 }
 

@@ -59,7 +59,7 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     gcut_arena *a = t->arena;
     gcut_peak peak = gcut_program_peak(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), a);
     int64_t rest = 0;
-    gcut_text_add(t, "it is reached in the %s half, at %s, where these are alive:",
+    gcut_text_add(t, "it is reached in the %s graph, at %s, where these are alive:",
                   peak.backward ? "backward" : "forward", peak.at);
     gcut_text_add(t, "\n%s  parameters, states, inputs and results",
                   gcut_bytes_text(a, gcut_pipeline_resident(q, q->at, q->nat)));
@@ -120,5 +120,5 @@ void gcut_budget_plan(gcut_pipeline *p)
 void gcut_budget_check(const gcut_pipeline *p)
 {
     if (p->peak_bytes <= p->opt.budget) return;
-    complain(p, p->opt.budget, p->plan ? "this plan" : "the forward half alone", "");
+    complain(p, p->opt.budget, p->plan ? "this plan" : "the forward graph alone", "");
 }

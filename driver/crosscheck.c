@@ -13,8 +13,8 @@
  * models chain a few dozen of them with k up to some thousands, which leaves 2^-23 * 2^10 for f32 and 2^-52 *
  * 2^14 for f64.  Products of f16 and bf16 are summed in f32, so that there only the roundings of the stated
  * values are left, 2^-11 and 2^-8 each: m independent ones add up to about sqrt(m) of them, 2^4 for a chain
- * of 2^8.  A value is compared as the coarsest dtype that it was computed from, in the half that computes it:
- * a saved value that was rounded to bf16 counts as one of bf16. */
+ * of 2^8.  A value is compared as the coarsest dtype that it was computed from, in the graph that computes
+ * it: a saved value that was rounded to bf16 counts as one of bf16. */
 #define TOL_F64 4e-12
 #define TOL_F32 1.2e-4
 #define TOL_F16 0x1p-7
@@ -136,7 +136,7 @@ static void compare_rung(const gcut_trial *c, gcut_step *ref, rung *r)
 {
     const gcut_graph *raw = ref->p->raw;
     const double *tol = tolerances(c, raw);
-    /* What is saved rounded makes values of the backward half, and no other, as coarse as it is. */
+    /* What is saved rounded makes values of the backward graph, and no other, as coarse as it is. */
     bool planned =
         r->step->p->bwd && (r->backend == GCUT_BACKEND_PLANNED || r->backend == GCUT_BACKEND_COMPILED);
     const double *later = planned ? tolerances(c, r->step->p->bwd) : NULL;

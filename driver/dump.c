@@ -68,12 +68,13 @@ void gcut_dump(const gcut_pipeline *p, const char *dir)
         write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT,
                     "differentiated, folded, without duplicates and dead nodes");
     if (p->bwd)
-        write_stage(&d, "30.split.gcut", GCUT_STAGE_SPLIT,
-                    "the halves: saved values are results of one and parameters of the other");
+        write_stage(
+            &d, "30.split.gcut", GCUT_STAGE_SPLIT,
+            "forward and backward graph: saved values are results of one and parameters of the other");
     if (p->program)
         write_stage(
             &d, "50.kernels.gcut", GCUT_STAGE_KERNEL,
-            "the halves without composites; #kernel(kN) says which launch in step.c a node belongs to");
+            "the same without composite ops; #kernel(kN) says which launch in step.c a node belongs to");
     if (p->program) write_step(&d);
     if (p->plan) write_plan(&d);
     gcut_file_write(p->env, gcut_printf(d.a, "%s/index.txt", dir), d.index.at, d.index.n);

@@ -2,7 +2,7 @@
  *
  * The interpreted backends, slowest and simplest first: eager runs the joint
  * graph straight from the sweep and keeps every value; joint runs it folded;
- * planned runs the two halves, the second on nothing but what it is given.
+ * planned runs forward and backward graph, the second on nothing but what it is given.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ static gcut_array load(const gcut_step *s, gcut_arena *a, const char *name, gcut
         if (x->role == role && !strcmp(x->name, name))
             return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
     }
-    GCUT_NEVER("a parameter of a half is one of the joint graph");
+    GCUT_NEVER("a parameter of the forward or backward graph is one of the joint graph");
     return (gcut_array){0};
 }
 

@@ -175,10 +175,10 @@ gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, cons
     return g;
 }
 
-static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *half)
+static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *split)
 {
-    const char *name = gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", half->name);
-    return gcut_pipeline_kernel_graph(p, half, name);
+    const char *name = gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", split->name);
+    return gcut_pipeline_kernel_graph(p, split, name);
 }
 
 int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,

@@ -66,9 +66,9 @@ const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 /* The joint graph with what its loops save decided; the joint graph itself when it has none.  Each call has a
  * suffix of its own. */
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix);
-/* The halves of a plan of p->planned, named after `base`, which must be new to the module. */
+/* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
-void gcut_pipeline_lower(gcut_pipeline *p); /* from the halves to the program and the peak */
+void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
 /* A graph as kernels want it, under that name: no composite without a kernel, nothing shared but what is
  * worth memory. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, const char *name);

@@ -94,7 +94,7 @@ const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
 
 /* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  values, if not NULL,
  * receives every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the
- * backward half. */
+ * backward graph. */
 void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2]);
 
 #endif

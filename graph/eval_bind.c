@@ -125,7 +125,7 @@ static bool take_given(binder *s, const gcut_dim_binding *given, uint32_t ngiven
     return false;
 }
 
-/* Only symbols that are bound: a half of a split may declare sizes it never sees. */
+/* Only symbols that are bound: a forward or backward graph may declare sizes it never sees. */
 static void check_decls(const binder *s)
 {
     const gcut_graph *g = s->g;

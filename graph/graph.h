@@ -38,7 +38,8 @@
  *   G8  a node has the regions its op asks for; a body takes what the op hands it and then the
  *       captured values, each of the operand's type, its run-time checks are its owner's too, and it
  *       is within no body of its own; a call has a function of the module
- *   G9  a pair's halves agree: fwd's `saved` results are bwd's `saved` parameters by name and type
+ *   G9  the two functions of a pair agree: fwd's `saved` results are bwd's `saved` parameters by name and
+ * type
  */
 #ifndef GCUT_GRAPH_GRAPH_H
 #define GCUT_GRAPH_GRAPH_H
@@ -151,7 +152,7 @@ typedef enum gcut_role {
     GCUT_ROLE_state,
     GCUT_ROLE_rng,
     GCUT_ROLE_cotan,
-    GCUT_ROLE_saved, /* parameter of a backward half, and result of a forward half */
+    GCUT_ROLE_saved, /* parameter of a backward graph, and result of a forward graph */
     GCUT_ROLE_out,
     GCUT_ROLE_grad,
     GCUT_ROLE_next,
@@ -363,7 +364,7 @@ bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
 const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 /* The widest type among the node's operands and results. */
 gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
-/* Half a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
+/* The end of a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
 const char *gcut_op_why_zero(const gcut_op_info *info);
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */
 /* The op whose name is most like this one; NULL when none is. */

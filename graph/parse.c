@@ -27,7 +27,7 @@ static void read_header(gcut_parser *p)
 static const char *read_half(gcut_parser *p)
 {
     gcut_token t = gcut_parse_take(p, GCUT_TOK_GLOBAL, "the name of a function, such as @f");
-    *GCUT_PUSH(p->scratch, &p->halves) = t;
+    *GCUT_PUSH(p->scratch, &p->paired) = t;
     return gcut_parse_name(p, &t);
 }
 
@@ -58,20 +58,21 @@ static void check_pairs(gcut_parser *p)
         const char *fault =
             gcut_pair_fault(p->scratch, gcut_module_find(p->m, pair->fwd), gcut_module_find(p->m, pair->bwd));
         if (fault)
-            gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &p->pairs.at[i]),
-                      "a backward half takes every `saved` result of its forward half as a `saved` parameter",
-                      "pair @%s: %s", pair->name, fault);
+            gcut_fail(
+                p->env, GCUT_ETYPE, gcut_parse_place(p, &p->pairs.at[i]),
+                "a backward graph takes every `saved` result of its forward graph as a `saved` parameter",
+                "pair @%s: %s", pair->name, fault);
     }
 }
 
-static void check_halves(gcut_parser *p)
+static void check_paired(gcut_parser *p)
 {
-    for (uint32_t i = 0; i < p->halves.n; i++) {
-        const char *name = gcut_parse_name(p, &p->halves.at[i]);
+    for (uint32_t i = 0; i < p->paired.n; i++) {
+        const char *name = gcut_parse_name(p, &p->paired.at[i]);
         if (gcut_module_find(p->m, name)) continue;
         gcut_nearest near = gcut_nearest_start(name);
         for (uint32_t k = 0; k < p->m->graphs.n; k++) gcut_nearest_offer(&near, p->m->graphs.at[k]->name);
-        GCUT_PARSE_FAIL(p, &p->halves.at[i], gcut_nearest_hint(p, &near, "@"),
+        GCUT_PARSE_FAIL(p, &p->paired.at[i], gcut_nearest_hint(p, &near, "@"),
                         "there is no function @%s in this file", name);
     }
 }
@@ -93,7 +94,7 @@ static void read_module(gcut_parser *p)
         if (k == n) gcut_parse_unexpected(p, "data, func, pair or loc");
         items[k].read(p);
     }
-    check_halves(p);
+    check_paired(p);
     gcut_parse_check_targets(p);
     gcut_parse_check_data(p);
     check_pairs(p);

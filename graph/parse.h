@@ -43,7 +43,7 @@ typedef struct gcut_parser {
     gcut_locid building;         /* where the op stands whose node is being made, 0 = none is */
     GCUT_VEC(gcut_token) data;   /* the names of all data */
     GCUT_VEC(gcut_token) pairs;  /* the names of all pairs */
-    GCUT_VEC(gcut_token) halves; /* the functions that they name, two each; they may follow */
+    GCUT_VEC(gcut_token) paired; /* the functions that they name, two each; they may follow */
     GCUT_VEC(gcut_target_use) targets;
     GCUT_VEC(gcut_loc_use) uses;
     gcut_loc_slot *slot; /* the location table, hashed by number */

@@ -4,8 +4,8 @@
  *
  * A batch_norm of the function itself whose running mean or variance is a `state`, and whose new value for it
  * reaches no result, leaves that state what it was, in training as in forward steps.  That is a mistake of
- * the function, whatever is done with it.  Halves of a split are left out: a backward half computes
- * batch_norm again for its first result alone.
+ * the function, whatever is done with it.  Forward and backward graphs of a split are left out: a backward
+ * graph computes batch_norm again for its first result alone.
  */
 #include <string.h>
 

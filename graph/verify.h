@@ -26,7 +26,7 @@ bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user);
 void gcut_check_interface(gcut_check *c);       /* G6 */
 void gcut_check_pairs(gcut_check *c, bool all); /* G9: of the pairs that name c->g, or of all */
 
-/* What is wrong with a function's parameter, with a result that names one, with two halves: a sentence in a,
+/* What is wrong with a function's parameter, with a result that names one, with a pair: a sentence in a,
  * or NULL. */
 const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p);
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r);

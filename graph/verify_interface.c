@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a function takes and gives (G6), and whether two halves fit (G9).
+ * What a function takes and gives (G6), and whether the functions of a pair fit (G9).
  */
 #include "graph/verify.h"
 
@@ -58,7 +58,7 @@ static bool param_ids_hold(gcut_check *c)
     return c->broken == before;
 }
 
-/* A backward half takes only the parameters it reads, so a gradient there may name one of its forward half:
+/* A backward graph takes only the parameters it reads, so a gradient there may name one of its forward graph:
  * G9. */
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r)
 {
@@ -115,7 +115,7 @@ static const gcut_result *find_saved(const gcut_graph *g, const char *name)
     return NULL;
 }
 
-/* Where a parameter of the backward half comes from, and that it is the same there. */
+/* Where a parameter of the backward graph comes from, and that it is the same there. */
 static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd,
                                const gcut_param *p)
 {
@@ -128,7 +128,7 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
         return NULL;
     } else {
         const gcut_param *q = find_param(fwd, name);
-        if (!q) return NULL; /* each half takes only what it reads */
+        if (!q) return NULL; /* each graph takes only what it reads */
         have = q->role == p->role ? gcut_type_of(fwd, q->value) : NULL;
     }
     if (have && gcut_type_equal(have, want)) return NULL;
@@ -137,7 +137,7 @@ static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_
                        have ? gcut_type_text(a, fwd->module, have) : "");
 }
 
-/* By name and type: each saved result has its parameter, and the halves agree on the parameters they share.
+/* By name and type: each saved result has its parameter, and both agree on the parameters they share.
  */
 const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd)
 {

@@ -254,8 +254,8 @@ void gcut_move_sums(gcut_half *h);
 /* What such a product adds up besides; 0 for nothing. */
 gcut_ref gcut_unit_sum(const gcut_half *h, uint32_t unit);
 
-/* place.c: buffers, in-place results.  The forward half is placed before the backward half, a half before the
- * bodies in it. */
+/* place.c: buffers, in-place results.  The forward graph is placed before the backward graph, a half before
+ * the bodies in it. */
 void gcut_place_half(gcut_program *p, gcut_half *h);
 /* concat.c: operands of a concat that loops compute in its place; once results have theirs. */
 void gcut_place_concats(gcut_program *p, gcut_half *h);

@@ -60,14 +60,14 @@ static uint32_t binding_named(gcut_program *p, const char *name)
     return GCUT_NONE;
 }
 
-/* The buffer of the forward half's saved value of that name. */
+/* The buffer of the forward graph's saved value of that name. */
 static uint32_t saved_buffer(gcut_program *p, const char *name)
 {
     const gcut_graph *f = p->halves.at[GCUT_FORWARD]->g;
     for (uint32_t i = 0; i < f->results.n; i++)
         if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name))
             return p->halves.at[GCUT_FORWARD]->saved[i];
-    GCUT_NEVER("the backward half reads only what the forward half saved");
+    GCUT_NEVER("the backward graph reads only what the forward graph saved");
     return GCUT_NONE;
 }
 
@@ -76,7 +76,7 @@ static void bind_params(gcut_program *p, gcut_half *h)
     for (uint32_t i = 0; i < h->g->params.n; i++) {
         const gcut_param *q = &h->g->params.at[i];
         const gcut_value *v = &h->g->values.at[q->value];
-        /* A backward half given as a function of its own has its saved values bound like inputs. */
+        /* A backward graph given as a function of its own has its saved values bound like inputs. */
         h->buffer[q->value] = q->role == GCUT_ROLE_saved && h->index == GCUT_BACKWARD
                                   ? saved_buffer(p, v->name)
                                   : bound(p, binding(p, q->role, v->name, &v->type));
@@ -115,7 +115,7 @@ static uint32_t result_buffer(gcut_program *p, gcut_role role, const char *name,
     return bound(p, which);
 }
 
-/* The gradient of that type which the backward half makes of a saved value, as its mark says, and nothing
+/* The gradient of that type which the backward graph makes of a saved value, as its mark says, and nothing
  * else is in; NULL: none. */
 static const char *gradient_of(const gcut_program *p, const gcut_result *saved, const gcut_type *t)
 {
@@ -162,7 +162,7 @@ static uint32_t own_buffer(gcut_program *p, const gcut_half *h, const gcut_resul
     return result_buffer(p, res->role, res->name, gcut_type_of(h->g, res->value));
 }
 
-/* `next` results, and gradients that the forward half has begun. */
+/* `next` results, and gradients that the forward graph has begun. */
 static void place_nexts(gcut_program *p, gcut_half *h)
 {
     gcut_graph *g = h->g;

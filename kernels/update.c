@@ -5,7 +5,7 @@
  * in:  a half whose parameters have their buffers.   out: results in the buffers of the parameters that they
  *      update, or copies there; edges that keep old values readable until then.
  *
- * `next w` updates w, `grad w` what the forward half has begun of it; and a unit may change one of its
+ * `next w` updates w, `grad w` what the forward graph has begun of it; and a unit may change one of its
  * operands: a scatter_add what rows are added to, a product with a number what it multiplies.
  */
 #include "kernels/lower.h"

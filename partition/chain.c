@@ -13,7 +13,7 @@
 
 /* ---- epochs ---- */
 
-/* By value: the block that reading it in the backward half asks for, through what no half needs of
+/* By value: the block that reading it in the backward graph asks for, through what neither graph needs of
  * necessity; GCUT_NONE: none. */
 static uint32_t *asked(const gcut_chain *c, gcut_arena *arena)
 {
@@ -103,7 +103,7 @@ static bool *cuts_and(const gcut_chain *c, gcut_arena *arena, const bool *also)
     return saved;
 }
 
-/* By step: which block it belongs to; the epoch, in the backward half. */
+/* By step: which block it belongs to; the epoch, in the backward graph. */
 static uint32_t *blocks_of_steps(const gcut_chain *c, const gcut_live *l, gcut_arena *arena)
 {
     uint32_t *of = gcut_calloc(arena, (size_t)l->nsteps + 1, sizeof *of), now = 0, pos = 0;

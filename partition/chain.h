@@ -3,8 +3,8 @@
  * What the blocks of a chain cost and hold, for the dynamic program of levels.c; and how its solution becomes
  * a choice (sweeps.c).
  *
- * The backward half is divided into epochs, one per block, from the last to the first: in epoch k cut[k] is
- * there and the backward half of block k runs.
+ * The backward graph is divided into epochs, one per block, from the last to the first: in epoch k cut[k] is
+ * there and the backward graph of block k runs.
  */
 #ifndef GCUT_PARTITION_CHAIN_H
 #define GCUT_PARTITION_CHAIN_H
@@ -16,7 +16,7 @@ typedef struct gcut_option {
     int64_t keep;   /* bytes kept until the epoch */
     int64_t work;   /* bytes at the epoch's worst, those included, cut[k] and what earlier blocks keep not */
     double rec_ns;  /* computing what else it needs */
-    double trip_ns; /* of what is kept, when the forward half keeps it */
+    double trip_ns; /* of what is kept, when the forward graph keeps it */
     const bool *saved; /* by value, in all blocks */
 } gcut_option;
 
@@ -47,10 +47,10 @@ gcut_chain *gcut_chain_of(const gcut_problem *p, gcut_arena *arena, const gcut_c
  * there). */
 typedef struct gcut_sweeps {
     uint32_t *from;   /* by block */
-    bool *saved;      /* by block: cut[k] is saved by the forward half */
+    bool *saved;      /* by block: cut[k] is saved by the forward graph */
     uint32_t *option; /* by block: what the last sweep through it keeps of it, or, if from[] of no later
-                         epoch sweeps through it, the forward half */
-    bool *first;      /* by block: the forward half keeps the option */
+                         epoch sweeps through it, the forward graph */
+    bool *first;      /* by block: the forward graph keeps the option */
 } gcut_sweeps;
 
 gcut_choice *gcut_sweeps_choice(const gcut_chain *c, gcut_arena *arena, const gcut_sweeps *s);

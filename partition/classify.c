@@ -84,7 +84,7 @@ static void check_results(const sweep *s)
         if (r->role != GCUT_ROLE_out || !s->tainted[r->value]) continue;
         const gcut_node *n = gcut_def(s->g, r->value);
         gcut_fail(m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
-                  "result %s depends on a cotangent, so the forward half cannot return it", r->name);
+                  "result %s depends on a cotangent, so the forward graph cannot return it", r->name);
     }
 }
 
@@ -96,7 +96,7 @@ static gcut_where where_of(const sweep *s, gcut_ref v)
     return s->live[v] ? GCUT_W_BACKWARD : GCUT_W_EITHER;
 }
 
-/* What nothing needs may be saved on request, unless it reads what only the backward half has. */
+/* What nothing needs may be saved on request, unless it reads what only the backward graph has. */
 static void settle_dead(gcut_facts *f)
 {
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
@@ -125,7 +125,7 @@ static void mark_reads(gcut_facts *f)
         if (f->where[v] == GCUT_W_BACKWARD) f->read[v] = false;
 }
 
-/* ---- gradients begun in the forward half ---- */
+/* ---- gradients begun in the forward graph ---- */
 
 static bool is_scalar_spread(const gcut_graph *g, gcut_ref v)
 {
@@ -142,7 +142,7 @@ static bool writes_over(const gcut_graph *g, const gcut_node *n, uint32_t k)
 }
 
 /* A gradient is a value of a head, scaled and added to, which nothing else reads: the value may wait for the
- * backward half where the gradient will be.  begun[v]: the first such value that v is made of. */
+ * backward graph where the gradient will be.  begun[v]: the first such value that v is made of. */
 static void find_grads(gcut_facts *f, gcut_arena *arena)
 {
     gcut_graph *g = f->g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which half of the step each value of a joint graph belongs to, before any
- * price is asked: facts of the graph alone.
+ * Whether each value of a joint graph belongs to the forward graph, to the backward graph or to either, before
+ * any price is asked: facts of the graph alone.
  */
 #ifndef GCUT_PARTITION_CLASSIFY_H
 #define GCUT_PARTITION_CLASSIFY_H
@@ -12,10 +12,11 @@ typedef struct gcut_facts {
     gcut_graph *g;
     gcut_where *where; /* by value */
     gcut_ref *base;    /* by value: the value whose storage it is, itself unless made by a VIEW op */
-    bool *out;         /* by value: a primal result of the forward half */
-    bool *read;        /* by value, FORWARD and EITHER: the backward half reads it directly, or returns it */
+    bool *out;         /* by value: a primal result of the forward graph */
+    bool *read;        /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
     bool *live;        /* by node: some result depends on it */
-    uint32_t *grad; /* by value: 1 + the `grad` result whose memory it may have between the halves; 0: none */
+    uint32_t *grad; /* by value: 1 + the `grad` result whose memory it may have between forward and backward
+                       graph; 0: none */
 } gcut_facts;
 
 /* in: JOINT.  Memory from `arena`.  Throws GCUT_EPLAN when an `out` result depends on a cotangent. */

@@ -56,7 +56,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
         return *why = "a constant: made where it is needed", INFINITY;
     if (p->force[v] == GCUT_FORCE_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
     if (is_given(p, v)) return *why = "a parameter: alive anyway", 0;
-    if (p->facts->out[v]) return *why = "a result of the forward half: alive anyway", 0;
+    if (p->facts->out[v]) return *why = "a result of the forward graph: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
     return gcut_saved_ns(p, v, p->form[v]) + lambda * (double)gcut_saved_bytes(p, v, p->form[v]);
 }
@@ -77,7 +77,7 @@ static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
     bool forced = p->force[v] == GCUT_FORCE_SAVE, free = forced || alive_anyway(p, v);
     gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_saved_bytes(p, v, p->form[v]), !free,
                        forced ? "must be saved, as asked for" : why);
-    if (p->facts->read[v]) gcut_network_read(net, v, "the backward half reads it");
+    if (p->facts->read[v]) gcut_network_read(net, v, "the backward graph reads it");
     if (forced) gcut_network_read(net, v, "must be saved, as asked for");
 }
 
@@ -108,7 +108,7 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
 
 /* ---- fates ---- */
 
-/* From what the backward half reads, backwards: a value is needed when it is read, or when something
+/* From what the backward graph reads, backwards: a value is needed when it is read, or when something
  * recomputed reads it.  Operands come before their users, so one pass is enough.  What lives anyway is free;
  * wishes come before `saved`. */
 static void settle_fates(const gcut_problem *p, const bool *saved, gcut_arena *arena, gcut_fate *fate)

@@ -53,9 +53,9 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name);
  * rounding of sums, which is cut off. */
 double gcut_bound_below(double bound_ns, double cost_ns);
 
-/* The choice that saves what `saved` (by value) says of whatever the backward half then needs, recomputes the
- * rest, and copies it as gcut_schedule_with does; wishes of the user come first, and a view is never saved.
- * Its lower bound is not known: 0. */
+/* The choice that saves what `saved` (by value) says of whatever the backward graph then needs, recomputes
+ * the rest, and copies it as gcut_schedule_with does; wishes of the user come first, and a view is never
+ * saved. Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
                                 const gcut_again *again, double lambda);
 /* By value: whether that fate is SAVED. */

@@ -6,7 +6,7 @@
  * gets plans whose cost and peak are monotone in the budget.
  *
  *   save-all, the frontier of minimum cuts (its corners, and points between them)      one copy, lazily
- *   nested checkpoints over the blocks of the forward half, for many sizes of memory   levels.c
+ *   nested checkpoints over the blocks of the forward graph, for many sizes of memory   levels.c
  *   those of both with the lowest peaks, with second copies where the peak is          later.c
  *
  * A member that the simulator finds clearly larger than a cheaper one is left out; of more than

@@ -159,7 +159,7 @@ static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
     const gcut_problem *p = f->p;
     bool save = l->fate == GCUT_F_SAVED;
     gcut_force mine = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
-    if (p->facts->where[v] == GCUT_W_BACKWARD) impossible(f, l, "it belongs to the backward half alone");
+    if (p->facts->where[v] == GCUT_W_BACKWARD) impossible(f, l, "it belongs to the backward graph alone");
     if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v))
         impossible(f, l, "it is a parameter, alive anyway");
     if (!save && !gcut_def(p->g, v)) impossible(f, l, "it is carried by the forward loop, which is over");
@@ -198,7 +198,7 @@ static uint32_t index_of(const following *f, const uint32_t *order, uint32_t n, 
         if (order[i] == def) return i;
     if (!name) return n;
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL,
-              "%s.before: %%%s is no value that the backward half alone computes", l->where, name);
+              "%s.before: %%%s is no value that the backward graph alone computes", l->where, name);
 }
 
 static gcut_again *copies(const following *f)

@@ -50,13 +50,13 @@ static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
     const char *name = g->values.at[asked].name;
     if (f == GCUT_FORCE_RECOMPUTE && !gcut_def(g, asked))
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
-                  "it is alive in both halves and takes no saved bytes",
+                  "it is alive in the forward and the backward graph and takes no saved bytes",
                   "%%%s is a parameter: there is nothing to recompute it from", name);
     if (facts->where[asked] == GCUT_W_BACKWARD) {
         if (f == GCUT_FORCE_RECOMPUTE) return;
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
-                  "only what the forward half can compute can be saved",
-                  "%%%s cannot be saved: it belongs to the backward half alone", name);
+                  "only what the forward graph can compute can be saved",
+                  "%%%s cannot be saved: it belongs to the backward graph alone", name);
     }
     gcut_ref v = facts->base[asked];
     if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;

@@ -7,7 +7,7 @@
  *       keep cut[s']     sum of advance(s..s'-1) + again(s', t, m - |cut[s']|) + again(s, s'-1, m)
  *       keep option o    advance(s) + again(s+1, t, m - |o| - |cut[s+1]|) + rec(s, o)
  *                                                                     if m >= work(s, o)
- *   first(s, m)     the same for the epochs n-1..s in the forward half, whose advancing is free and whose
+ *   first(s, m)     the same for the epochs n-1..s in the forward graph, whose advancing is free and whose
  *                   keeping costs the trips
  *
  * On n blocks of cost 1 and sizes 1 that hold nothing else, again(0, n-1, c) is revolve's t(n, c).
@@ -88,7 +88,7 @@ static void fill_again(table *t)
         }
 }
 
-/* ---- the forward half ---- */
+/* ---- the forward graph ---- */
 
 static void first_base(table *t)
 {

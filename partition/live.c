@@ -41,7 +41,7 @@ typedef struct sim {
     const gcut_graph *g;
     const bool *pure; /* by node: sizes alone decide it */
     uint32_t *now;    /* by value: the item that stands for it */
-    uint32_t *kept;   /* by value: the item that keeps it between the halves */
+    uint32_t *kept;   /* by value: the item that keeps it between forward and backward graph */
     bool *turned;     /* by value: a view in another order */
     bool *home;       /* by value: the storage is a result's or a parameter's */
     GCUT_VEC(item) items;
@@ -63,7 +63,7 @@ static bool is_view(const gcut_node *n)
 
 /* ---- what runs ---- */
 
-/* The forward half computes what its results and what crosses depend on. */
+/* The forward graph computes what its results and what crosses depend on. */
 static bool *forward_nodes(const sim *s)
 {
     const gcut_graph *g = s->g;
@@ -181,7 +181,8 @@ static void take_step(sim *s, uint32_t i, bool backward)
     s->made[step] = s->items.n > before ? before : 0;
 }
 
-/* Between the halves: what is saved stays, in its own form when it has one; everything else is gone. */
+/* Between forward and backward graph: what is saved stays, in its own form when it has one; everything else
+ * is gone. */
 static void cross(sim *s)
 {
     const gcut_graph *g = s->g;
@@ -204,7 +205,7 @@ static void cross(sim *s)
     }
 }
 
-static void run_halves(sim *s)
+static void run_both(sim *s)
 {
     const gcut_graph *g = s->g;
     bool *run = forward_nodes(s);
@@ -228,7 +229,7 @@ static void run_halves(sim *s)
 
 /* ---- backwards: kernels ---- */
 
-/* The item was made by a loop of the same half which may be one with a reader that runs in `kernel`. */
+/* The item was made by a loop of the same graph which may be one with a reader that runs in `kernel`. */
 static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage)
 {
     if (!fusable)
@@ -265,9 +266,9 @@ static void find_kernels(sim *s)
         }
         for (uint32_t k = s->first[t]; k < s->first[t + 1]; k++) {
             item *a = &s->items.at[s->reads.at[k].item];
-            bool half = (a->made < s->nforward) == (t < s->nforward) && s->group[a->made] == s->group[t];
+            bool same = (a->made < s->nforward) == (t < s->nforward) && s->group[a->made] == s->group[t];
             bool even = loop && s->reads.at[k].even;
-            note_reader(a, even && half && a->loop, kernel, stage);
+            note_reader(a, even && same && a->loop, kernel, stage);
             note_end(a, even, end);
         }
     }
@@ -352,7 +353,7 @@ gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_aren
     s.turned = gcut_calloc(s.arena, g->values.n, 1);
     s.home = gcut_calloc(s.arena, g->values.n, 1);
     find_homes(&s);
-    run_halves(&s);
+    run_both(&s);
     find_kernels(&s);
     l.nforward = s.nforward;
     l.nsteps = s.node.n;

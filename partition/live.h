@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The memory of a step under a choice, simulated: live bytes after every node of the forward half and of the
- * backward half.
+ * The memory of a step under a choice, simulated: live bytes after every node of the forward graph and of the
+ * backward graph.
  *
  * A model, fast enough to score hundreds of choices: the truth is the arena as kernels/ places it.  What it
  * knows: parameters and results are resident; a view is its operand; what sizes alone decide has no storage;
- * a value that loops alone read in its half is computed in their kernel and not stored, so that what it reads
- * lives until they run; a result of a loop is written over an operand that dies there.  What it does not
- * know: workspace of kernels, the bodies of regions, fragmentation.
+ * a value that loops alone read in its graph is computed in their kernel and not stored, so that what it
+ * reads lives until they run; a result of a loop is written over an operand that dies there.  What it does
+ * not know: workspace of kernels, the bodies of regions, fragmentation.
  */
 #ifndef GCUT_PARTITION_LIVE_H
 #define GCUT_PARTITION_LIVE_H
 
 #include "partition/decide.h"
 
-/* One stretch of memory: a value as one half or one copy stores it, or as it is kept between the halves. */
+/* One stretch of memory: a value as one graph or one copy stores it, or as it is kept between forward and
+ * backward graph. */
 typedef struct gcut_stretch {
     gcut_ref value;
     int64_t bytes;
     uint32_t from, to; /* steps, both included */
     uint32_t made;     /* the step that computed it; equals `from` unless a fused kernel runs later */
-    bool saved;        /* crosses between the halves */
+    bool saved;        /* crosses between forward and backward graph */
 } gcut_stretch;
 
 typedef struct gcut_live {
-    uint32_t nforward, nsteps; /* steps 0..nforward-1 are the forward half */
+    uint32_t nforward, nsteps; /* steps 0..nforward-1 are the forward graph */
     const uint32_t *node;      /* by step */
     const int64_t *bytes;      /* by step, without what is resident */
     GCUT_VEC(gcut_stretch) stretches;

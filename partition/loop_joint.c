@@ -2,7 +2,7 @@
  *
  * The joint graph of one iteration.
  *
- *   parameters   the forward body's: what it carries is there in the forward half alone (role `saved`),
+ *   parameters   the forward body's: what it carries is there in the forward graph alone (role `saved`),
  * slices and captured values live anyway; then the backward body's, as cotangents where the graph around says
  * so nodes        the forward body's, then the backward body's; what both compute is there once out what the
  * forward scan goes on with, behind a view: it lives for an iteration only grad         what the backward

@@ -9,7 +9,7 @@
  * The derivative of a scan stacks what each iteration begins with and computes
  * the iteration again.  Here the two bodies become the joint graph of one
  * iteration (loop_joint.c), the planner decides as for any joint graph, and the
- * split's backward half is the new backward body.  Bodies inside bodies are
+ * split's backward graph is the new backward body.  Bodies inside bodies are
  * planned first.  What cannot be stacked (an axis that a saved value has no room
  * for) leaves a pair as it was.
  */
@@ -25,7 +25,7 @@
 typedef struct decided {
     gcut_loop_pair pair;
     gcut_loop_joint joint;
-    gcut_graph *half; /* the backward half of an iteration */
+    gcut_graph *half; /* the backward graph of an iteration */
 } decided;
 
 typedef struct level {
@@ -124,7 +124,7 @@ static gcut_ref forward_value(const decided *d, gcut_ref param_of_half)
     return d->joint.origin[v].forward;
 }
 
-/* Everything that the half is given as saved can be stacked. */
+/* Everything that the backward graph is given as saved can be stacked. */
 static bool can_stack(const level *l, const decided *d)
 {
     const gcut_node *f = gcut_loop_fwd(&d->pair);
@@ -193,7 +193,7 @@ static gcut_plan *plan_iteration(const level *l, const decided *d)
          i++)
         base = gcut_printf(m->arena, "iteration.%u", i);
     gcut_split(plan, base);
-    m->graphs.n -= 2; /* the halves of an iteration are no functions */
+    m->graphs.n -= 2; /* the two graphs of an iteration are no functions */
     m->pairs.n--;
     return plan;
 }
@@ -295,7 +295,7 @@ static void make_forward(level *l, gcut_rewrite *rw, uint32_t i)
     l->stack0[i] = r + n.nres;
 }
 
-/* The stacked value of the new forward scan that parameter v of the half stands for. */
+/* The stacked value of the new forward scan that parameter v of the backward graph stands for. */
 static gcut_ref stack_of(const level *l, const gcut_rewrite *rw, const decided *d, gcut_ref v)
 {
     gcut_ref f = forward_value(d, v);
@@ -308,7 +308,7 @@ static gcut_ref stack_of(const level *l, const gcut_rewrite *rw, const decided *
 /* The backward body and the operands of its node. */
 typedef struct new_body {
     gcut_graph *g;
-    gcut_ref *map; /* by value of the half */
+    gcut_ref *map; /* by value of the backward graph */
     gcut_ref *args;
     uint32_t nargs;
 } new_body;

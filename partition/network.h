@@ -3,7 +3,7 @@
  * The flow network whose minimum cut is the cheapest plan.  Knows neither graphs
  * nor GLPK: values are numbers, prices are doubles, forbidden is INFINITY.
  *
- *     source ──c──▶ in ──save──▶ out ──∞──▶ sink          one value, read in the backward half
+ *     source ──c──▶ in ──save──▶ out ──∞──▶ sink          one value, read in the backward graph
  *                    ▲
  *     operand.out ─∞─┘
  *
@@ -11,9 +11,9 @@
  *                    ▲
  *     operand.out ─∞─┘
  *
- *   in on the sink's side        the value is recomputed in the backward half
+ *   in on the sink's side        the value is recomputed in the backward graph
  *   in -> out in the cut         the value is saved
- *   both on the source's side    the backward half does without
+ *   both on the source's side    the backward graph does without
  */
 #ifndef GCUT_PARTITION_NETWORK_H
 #define GCUT_PARTITION_NETWORK_H
@@ -58,7 +58,7 @@ void gcut_network_work(gcut_network *n, double recompute, const char *reason, co
                        uint32_t nargs, const uint32_t *res, uint32_t nres);
 /* Every price at another lambda: fixed + lambda * bytes. */
 void gcut_network_at(gcut_network *n, double lambda);
-/* The backward half reads v. */
+/* The backward graph reads v. */
 void gcut_network_read(gcut_network *n, uint32_t v, const char *reason);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The partition: which forward values are saved for the backward half and which
+ * The partition: which forward values are saved for the backward graph and which
  * are computed again there, as a minimum cut with two prices per value.
  *
  *   classify ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
@@ -65,22 +65,22 @@ typedef struct gcut_plan_options {
 } gcut_plan_options;
 
 typedef enum gcut_where {
-    GCUT_W_FORWARD, /* the forward half needs it: primal results depend on it */
-    GCUT_W_EITHER,  /* neither half of necessity: free of cotangents, read by the backward half only (cos(x))
-                     */
+    GCUT_W_FORWARD, /* the forward graph needs it: primal results depend on it */
+    GCUT_W_EITHER, /* neither graph of necessity: free of cotangents, read by the backward graph only (cos(x))
+                    */
     GCUT_W_BACKWARD /* depends on a cotangent, or only serves `next` results */
 } gcut_where;
 
 typedef enum gcut_fate {
-    GCUT_F_FREE, /* lives anyway: parameter, input, constant, result of the forward half */
+    GCUT_F_FREE, /* lives anyway: parameter, input, constant, result of the forward graph */
     GCUT_F_SAVED,
-    GCUT_F_RECOMPUTED, /* computed by the forward half and again by the backward half (or there for the first
-                          time: EITHER) */
-    GCUT_F_UNUSED,     /* the backward half does without */
-    GCUT_F_BACKWARD    /* belongs to the backward half alone */
+    GCUT_F_RECOMPUTED, /* computed by the forward graph and again by the backward graph (or there for the
+                          first time: EITHER) */
+    GCUT_F_UNUSED,     /* the backward graph does without */
+    GCUT_F_BACKWARD    /* belongs to the backward graph alone */
 } gcut_fate;
 
-/* How a saved value is stored between the halves. */
+/* How a saved value is stored between forward and backward graph. */
 typedef enum gcut_form {
     GCUT_FORM_PLAIN,
     GCUT_FORM_BF16, /* an f32 value, rounded */
@@ -88,7 +88,7 @@ typedef enum gcut_form {
     GCUT_FORM_GRAD  /* as it is, in the memory of the `grad` result that is made of it */
 } gcut_form;
 
-/* Nodes of the joint graph in the order in which the backward half runs them (partition/schedule.h). */
+/* Nodes of the joint graph in the order in which the backward graph runs them (partition/schedule.h). */
 typedef struct gcut_schedule {
     uint32_t n;
     const uint32_t *node;
@@ -102,7 +102,7 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     bool forced;         /* by a mark or an option */
     gcut_form form;      /* of a SAVED value */
     uint32_t grad;       /* in form GRAD: the result whose memory it has */
-    uint32_t copies;     /* of a RECOMPUTED value: how often the backward half computes it */
+    uint32_t copies;     /* of a RECOMPUTED value: how often the backward graph computes it */
     int64_t bytes;       /* storage of its alias class's base, in its form; 0 for a view */
     double recompute_ns; /* c_v; INFINITY when forbidden */
     double save_ns;      /* t_v + lambda * bytes */
@@ -138,10 +138,10 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt);
 gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, const char *name);
 
 /* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.
- *   fwd: every parameter the forward half reads, in the joint's order -> primal results, then `saved`.
+ *   fwd: every parameter the forward graph reads, in the joint's order -> primal results, then `saved`.
  *   bwd: `saved` parameters, the params/inputs/states it reads, the cotangents -> `grad`, `next`.
  * Every `next` result is computed by bwd.  A recomputed value is placed lazily, just before its first reader,
- * once, named as in the joint graph, marked #recomputed, located at remat(loc). Order within a half is
+ * once, named as in the joint graph, marked #recomputed, located at remat(loc). Order within a graph is
  * otherwise the joint's. The split is checked: saved agree by name and type, bwd reads nothing that is not
  * given.  What is saved in another form than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed as soon
  * as it is there, unpacked just before its first reader. */

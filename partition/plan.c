@@ -66,7 +66,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         d->reason = p->force[v] == GCUT_FORCE_SAVE ? "must be saved, as asked for"
                     : why                          ? why
                                                    : p->price[v].why;
-        if (d->where == GCUT_W_BACKWARD) d->reason = "belongs to the backward half alone";
+        if (d->where == GCUT_W_BACKWARD) d->reason = "belongs to the backward graph alone";
         if (p->force[v] == GCUT_FORCE_SAVE) d->recompute_ns = INFINITY;
     }
     for (uint32_t k = 0; k < c->backward.n; k++) {

@@ -13,8 +13,8 @@ static bool is_forward(const gcut_problem *p, gcut_ref v)
     return p->facts->where[v] == GCUT_W_FORWARD;
 }
 
-/* Every result of the forward half that the backward half reads, as eager frameworks keep it.  What only the
- * backward half needs is computed there, a view from its base. */
+/* Every result of the forward graph that the backward graph reads, as eager frameworks keep it.  What only
+ * the backward graph needs is computed there, a view from its base. */
 static bool *save_all(const gcut_problem *p, gcut_arena *arena)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
@@ -28,7 +28,7 @@ static bool *recompute_all(const gcut_problem *p, gcut_arena *arena)
     return gcut_calloc(arena, p->g->values.n, 1);
 }
 
-/* Selective activation checkpointing as torchtitan does it: of the contractions of the forward half, in the
+/* Selective activation checkpointing as torchtitan does it: of the contractions of the forward graph, in the
  * order of the graph, the first, third, fifth … are saved; the others, and all that is no contraction, are
  * computed again. */
 static bool *every_2nd_matmul(const gcut_problem *p, gcut_arena *arena)
@@ -101,7 +101,7 @@ static bool *attention_only(const gcut_problem *p, gcut_arena *arena)
 
 static const gcut_policy_info policies[] = {
     [GCUT_POLICY_MINCUT] = {"mincut", "the cheapest plan at the price of --lambda", NULL},
-    [GCUT_POLICY_SAVE_ALL] = {"save-all", "whatever the backward half reads is saved", save_all},
+    [GCUT_POLICY_SAVE_ALL] = {"save-all", "whatever the backward graph reads is saved", save_all},
     [GCUT_POLICY_RECOMPUTE_ALL] = {"recompute-all", "nothing is saved", recompute_all},
     [GCUT_POLICY_TORCH] = {"torch", "the rules of PyTorch's partitioner", gcut_policy_torch},
     [GCUT_POLICY_TORCH_BUDGET] = {"torch:B", "PyTorch's, with an activation_memory_budget B of 0 to 1",

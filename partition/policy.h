@@ -8,7 +8,7 @@
 
 #include "partition/decide.h"
 
-/* What a policy would save, by value; of what the backward half does not need it is not asked.  Saying so of
+/* What a policy would save, by value; of what the backward graph does not need it is not asked.  Saying so of
  * a view means the value whose storage it is.  Memory from `arena`. */
 typedef bool *gcut_policy_fn(const gcut_problem *p, gcut_arena *arena);
 

@@ -3,11 +3,11 @@
  * Checkpoints of segments: Chen, Xu, Zhang and Guestrin, "Training Deep Nets with Sublinear Memory Cost"
  * (2016).
  *
- * A value is a station when everything that the forward half computes after it reaches the data through it
+ * A value is a station when everything that the forward graph computes after it reaches the data through it
  * alone: it is the only one that crosses from what comes before to what comes after.  n stations make n + 1
  * blocks; about sqrt(n + 1) segments of blocks are formed, as equal in bytes as the stations allow, and the
- * stations between them are saved.  The backward half computes a segment again when it comes to it, because a
- * value is made just before its first reader there.
+ * stations between them are saved.  The backward graph computes a segment again when it comes to it, because
+ * a value is made just before its first reader there.
  *
  * What comes of parameters, constants and keys alone crosses everywhere and counts nowhere: tables of angles,
  * transposed weights, masks of positions.  A graph without stations is computed again as a whole.

@@ -3,7 +3,7 @@
  * The rules of PyTorch's min-cut partitioner on our op table, as a baseline.
  *
  * Its network has the shape of ours, but to compute a value again costs nothing or is forbidden, and to save
- * it costs a guess: its bytes times 1.1 for each op between it and the backward half, twice that when every
+ * it costs a guess: its bytes times 1.1 for each op between it and the backward graph, twice that when every
  * reader could take it into its own kernel.  Parameters cost nothing to save, other inputs do.
  *
  * Under a budget B, the share of the bytes that would be kept without one, it drops rules in turn; when that
@@ -26,7 +26,7 @@
 #include "graph/shape.h"
 #include "partition/solve.h"
 
-#define FAR 1000000000 /* distance of what no op of the backward half follows from */
+#define FAR 1000000000 /* distance of what no op of the backward graph follows from */
 
 static gcut_torch kind_of(const gcut_node *n)
 {
@@ -130,8 +130,8 @@ static double weight_of(const gcut_torch_rules *t, gcut_ref v)
     return is_materialized(t, v) ? w : 2 * w;
 }
 
-/* Some op outside of the forward half reads v, or a view of it, and is a kernel of its own.  Views come after
- * what they are of, so from the end of the graph on each is known before it is asked for. */
+/* Some op outside of the forward graph reads v, or a view of it, and is a kernel of its own.  Views come
+ * after what they are of, so from the end of the graph on each is known before it is asked for. */
 static void find_fed(gcut_torch_rules *t)
 {
     for (uint32_t i = t->g->nodes.n; i-- > 0;) {
@@ -199,7 +199,7 @@ static void ban(const gcut_torch_rules *t, uint32_t i, const bool *allowed, bool
 }
 
 /* The first node from which on not all can be one kernel: from `start`'s readers along readers of the forward
- * half up to `limit`, in the order of the graph. */
+ * graph up to `limit`, in the order of the graph. */
 static uint32_t first_unfusible(const gcut_torch_rules *t, const gcut_node *start, uint32_t limit, char *seen)
 {
     const gcut_graph *g = t->g;
@@ -247,7 +247,7 @@ static void ban_used_far_apart(const gcut_torch_rules *t, const bool *allowed, b
     }
 }
 
-/* Chains of fusible ops are cut where one has run for more than 100 ops of the forward half and nothing else
+/* Chains of fusible ops are cut where one has run for more than 100 ops of the forward graph and nothing else
  * of it is under way.  A node belongs to the chain of the first start that reaches it. */
 static void ban_in_long_chains(const gcut_torch_rules *t, const bool *allowed, bool *banned)
 {
@@ -296,7 +296,7 @@ static bool *find_banned(const gcut_torch_rules *t, gcut_torch_level level, cons
 
 /* ---- the cut ---- */
 
-/* PyTorch computes gradients in the backward half, those of a head too. */
+/* PyTorch computes gradients in the backward graph, those of a head too. */
 static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
 {
     const gcut_node *n = gcut_def(t->g, v);

@@ -13,8 +13,8 @@ typedef struct gcut_torch_rules {
     gcut_arena *arena;
     uint32_t *reader0, *reader; /* live nodes that read v: reader[reader0[v]] … reader[reader0[v + 1] - 1] */
     bool *result;               /* by value: a result of the graph */
-    bool *fed;                  /* by value: in memory for the sake of an op outside of the forward half */
-    int32_t *distance;          /* by value: ops from it to the nearest outside of the forward half */
+    bool *fed;                  /* by value: in memory for the sake of an op outside of the forward graph */
+    int32_t *distance;          /* by value: ops from it to the nearest outside of the forward graph */
 } gcut_torch_rules;
 
 /* Which rules forbid to compute a value again, from the most to the fewest. */
@@ -31,7 +31,7 @@ typedef struct gcut_torch_cut {
 } gcut_torch_cut;
 
 gcut_torch_rules *gcut_torch_rules_new(const gcut_problem *p, gcut_arena *arena);
-/* Some op outside of the forward half follows from it. */
+/* Some op outside of the forward graph follows from it. */
 bool gcut_torch_reaches(const gcut_torch_rules *t, const gcut_node *n);
 /* `allowed` (by node, or NULL) may be computed again although a rule forbids it. */
 gcut_torch_cut gcut_torch_solve(const gcut_torch_rules *t, gcut_torch_level level, const bool *allowed);

@@ -29,7 +29,7 @@ typedef struct pricing {
     const gcut_plan_options *opt;
     const gcut_machine *m; /* of opt */
     int64_t *numel;        /* by value */
-    bool *stored;          /* by value: some reader in the backward half needs it in memory */
+    bool *stored;          /* by value: some reader in the backward graph needs it in memory */
     double *packed;        /* by value: that is one product, and it is computed so often instead; 0 = no */
 } pricing;
 
@@ -85,7 +85,7 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
     return flops;
 }
 
-/* Who reads a value, in one half or the other. */
+/* Who reads a value, in the forward or the backward graph. */
 typedef struct readers {
     bool *any;        /* by value: someone */
     bool *loops;      /* by value: someone whose kernel takes it in (gcut_node_takes_in) */
@@ -155,9 +155,9 @@ static void compute_one(const pricing *p, const gcut_node *n, readers *r)
     if (is_packed(p, r, x) && is_packed(p, r, y)) r->packed[y] = false;
 }
 
-/* A value is stored when an op of the backward half reads it that cannot compute it on the way in.  Where the
- * backward half itself does not read it, it is recomputed for the sake of forward ops that are.  Results of a
- * body are stored. */
+/* A value is stored when an op of the backward graph reads it that cannot compute it on the way in.  Where
+ * the backward graph itself does not read it, it is recomputed for the sake of forward ops that are.  Results
+ * of a body are stored. */
 static void mark_stored(pricing *p)
 {
     const gcut_graph *g = p->f->g;
@@ -330,7 +330,7 @@ static const char *zero_reason(const pricing *p, const gcut_node *n)
     if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
     if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
     if (p->f->where[n->res0] == GCUT_W_EITHER)
-        return "the forward half does not need it: computed once in any case";
+        return "the forward graph does not need it: computed once in any case";
     return NULL;
 }
 

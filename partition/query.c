@@ -67,7 +67,7 @@ const char *gcut_query_at(const gcut_query *r, gcut_ref v)
 
 /* ---- who reads a value ---- */
 
-/* The node runs in the backward half of this plan. */
+/* The node runs in the backward graph of this plan. */
 static bool runs_backward(const gcut_query *r, const gcut_node *n)
 {
     bool here = false;
@@ -83,7 +83,7 @@ static bool is_view(const gcut_query *r, gcut_ref v)
     return gcut_value_is(r->g, v, GCUT_CLASS_VIEW);
 }
 
-/* What the backward half reads v's storage with: the values it makes directly from v or from a view of v,
+/* What the backward graph reads v's storage with: the values it makes directly from v or from a view of v,
  * in graph order. Views are looked through unless they are results themselves. */
 gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v)
 {

@@ -26,7 +26,7 @@ const char *gcut_query_sym(const gcut_query *r, gcut_dim d);
 const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic);
 const char *gcut_query_at(const gcut_query *r, gcut_ref v); /* mlp.c:41 fc1 */
 
-/* What the backward half makes directly from v or from a view of v, in graph order. */
+/* What the backward graph makes directly from v or from a view of v, in graph order. */
 gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v);
 /* What each step of a loop keeps for its backward loop. */
 typedef struct gcut_query_loop {
@@ -40,10 +40,10 @@ gcut_query_loops gcut_query_loops_of(const gcut_query *r);
 
 /* Saved values, largest first, then in graph order. */
 gcut_refs gcut_query_saved(const gcut_query *r);
-/* Computed by the forward half and again by the backward half; views are not listed. */
+/* Computed by the forward graph and again by the backward graph; views are not listed. */
 bool gcut_query_recomputed(const gcut_query *r, gcut_ref v);
 
-/* What would have to run in the backward half if v were not saved and all else stayed. */
+/* What would have to run in the backward graph if v were not saved and all else stayed. */
 typedef struct gcut_query_chain {
     const gcut_node *slowest;
     double ns; /* of all of it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The order of the backward half: gradients where the joint graph has them, updates as early as possible,
+ * The order of the backward graph: gradients where the joint graph has them, updates as early as possible,
  * recomputation as late as possible.
  */
 #include "partition/schedule.h"
@@ -18,7 +18,7 @@ bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_fate fate)
 
 /* A `next` result that elementwise nodes make, which nothing else needs: its tail.  It runs as soon as the
  * other BACKWARD nodes that the tail reads have run.  One that reads none of them, such as running
- * statistics, shares a value of the forward half with one: when that runs the value is there. */
+ * statistics, shares a value of the forward graph with one: when that runs the value is there. */
 typedef struct update {
     uint32_t sink;
     uint32_t waits;          /* BACKWARD nodes outside of tails that have not run yet */
@@ -214,7 +214,7 @@ static void fill_gap(filling *s, gcut_arena *arena)
     s->gap.n = 0;
 }
 
-/* Wishes are about what the backward half computes in any case: it is given the operands of nothing else. */
+/* Wishes are about what the backward graph computes in any case: it is given the operands of nothing else. */
 static bool is_recomputed(const filling *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->f->g, i);

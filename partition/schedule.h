@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the backward half computes, in which order, and how often.
+ * What the backward graph computes, in which order, and how often.
  *
- * A schedule lists nodes of the joint graph.  A node of the forward half occurs once for each copy that the
- * backward half makes of its results; a reader sees the latest copy before it, so a copy lives from its
+ * A schedule lists nodes of the joint graph.  A node of the forward graph occurs once for each copy that the
+ * backward graph makes of its results; a reader sees the latest copy before it, so a copy lives from its
  * place to its last reader before the next copy.  That is all there is to recomputing on several levels: a
  * checkpoint of an inner level is a copy that is made early and read late.
  *
  * Invariants (gcut_schedule_check):
  *   S1  every live BACKWARD node occurs exactly once, in the order of gcut_backward_order
  *   S2  between two of them, other nodes stand in the graph's order, each at most once
- *   S3  an operand crosses from the forward half, or was computed before in the list
+ *   S3  an operand crosses from the forward graph, or was computed before in the list
  */
 #ifndef GCUT_PARTITION_SCHEDULE_H
 #define GCUT_PARTITION_SCHEDULE_H
@@ -22,7 +22,7 @@
  * that a gradient dies with its update.  Memory from `arena`; *n = how many. */
 const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint32_t *n);
 
-/* A value v of that fate comes from the forward half rather than being made in the backward half. */
+/* A value v of that fate comes from the forward graph rather than being made in the backward graph. */
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_fate fate);
 
 /* From wishes to a schedule.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is to

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_split: a decided joint graph becomes its forward and its backward half.
+ * gcut_split: a decided joint graph becomes its forward and its backward graph.
  *
- * The forward half is the nodes that it needs in the joint's order, the backward half is the plan's schedule.
+ * The forward graph is the nodes that it needs in the joint's order, the backward graph is the plan's
+ * schedule.
  */
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "partition/policy.h"
 #include "partition/schedule.h"
 
-/* How a value crosses: in its form, under a name that neither half has for anything else. */
+/* How a value crosses: in its form, under a name that neither graph has for anything else. */
 typedef struct crossing {
     bool saved;
     gcut_form form;
@@ -23,7 +24,7 @@ typedef struct half {
     gcut_plan *plan;
     const crossing *by; /* by value of src */
     gcut_graph *src, *dst;
-    bool *want;       /* by value of src, forward half: to be computed here */
+    bool *want;       /* by value of src, forward graph: to be computed here */
     gcut_ref *map;    /* by value of src: the latest value of dst, 0 = not there (yet) */
     gcut_ref *packed; /* by value of src: as it crosses, where that is not PLAIN */
     uint32_t *copied; /* by node of src: how often so far */
@@ -35,9 +36,9 @@ static bool crosses(const gcut_plan *plan, gcut_ref v)
     return gcut_crosses(plan->joint, v, plan->value[v].fate);
 }
 
-/* ---- what each half needs ---- */
+/* ---- what each graph needs ---- */
 
-/* Closes `want` over operands; the backward half stops at what crosses. */
+/* Closes `want` over operands; the backward graph stops at what crosses. */
 static void close_over(const gcut_plan *plan, bool *want, bool backward)
 {
     const gcut_graph *g = plan->joint;
@@ -156,7 +157,7 @@ static bool half_uses(const half *h, gcut_dim sym)
     return false;
 }
 
-/* Every symbol a half uses must be bound by the shape of one of its own parameters: `take` also covers
+/* Every symbol a graph uses must be bound by the shape of one of its own parameters: `take` also covers
  * parameters that are needed only for their size.  An iteration of a loop has the symbols of the graph
  * around. */
 static void cover_symbols(const half *h, bool *take, const bool *given)
@@ -183,8 +184,8 @@ static void take_named(const half *h, bool *take, const char *name)
         if (h->src->values.at[h->src->params.at[i].value].name == name) take[i] = true;
 }
 
-/* What a result of the backward half is about: `next w` is written in place of w, so w is given; `grad w`
- * needs it only where the forward half, which does not read w either, cannot tell what w is. */
+/* What a result of the backward graph is about: `next w` is written in place of w, so w is given; `grad w`
+ * needs it only where the forward graph, which does not read w either, cannot tell what w is. */
 static void take_targets(const half *h, bool *take, const gcut_graph *fwd)
 {
     for (uint32_t i = 0; i < h->src->results.n; i++) {
@@ -201,8 +202,8 @@ static void take_saved(half *h, gcut_ref v)
     *(gcut_form_packs(c->form) ? &h->packed[v] : &h->map[v]) = r;
 }
 
-/* Parameters in the joint's order; cotangents last, and only in the backward half, where fwd is the other
- * half and `saved` what crosses. */
+/* Parameters in the joint's order; cotangents last, and only in the backward graph, where fwd is the other
+ * graph and `saved` what crosses. */
 static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const bool *saved)
 {
     const gcut_graph *g = h->src;
@@ -300,7 +301,7 @@ static void copy_node(half *h, gcut_arena *arena, uint32_t i)
     gcut_ref *args = gcut_calloc(arena, (size_t)n->nargs + 1, sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++) {
         args[k] = read_value(h, gcut_arg(h->src, n, k));
-        GCUT_ASSERT(args[k] != 0); /* a half reads nothing that is not given to it */
+        GCUT_ASSERT(args[k] != 0); /* a graph reads nothing that is not given to it */
     }
     h->copied[i]++;
     gcut_ref r = gcut_node_copy(h->dst, h->src, i, args, location_of(h, n), NULL);
@@ -387,7 +388,8 @@ static void add_pair(gcut_plan *plan, const char *base)
     *GCUT_PUSH(m->arena, &m->pairs) = pair;
 }
 
-/* Both sides list what crosses in one order, by equal name and type, and the forward half knows no cotangent.
+/* Both sides list what crosses in one order, by equal name and type, and the forward graph knows no
+ * cotangent.
  */
 static void check_pair(const gcut_graph *fwd, const gcut_graph *bwd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From a nesting of sweeps to a choice: what the forward half keeps is saved; where an epoch begins, the
- * nodes of its sweep are wished for again, and within the epoch what the backward half reads of its block,
+ * From a nesting of sweeps to a choice: what the forward graph keeps is saved; where an epoch begins, the
+ * nodes of its sweep are wished for again, and within the epoch what the backward graph reads of its block,
  * just before it is read.
  */
 #include "partition/chain.h"
@@ -12,7 +12,7 @@ typedef struct wishing {
     const gcut_sweeps *s;
     const bool *saved; /* by value */
     bool *held;        /* by node: kept by the last sweep for its block's epoch */
-    bool *either;      /* by node: what neither half needs of necessity was asked for before */
+    bool *either;      /* by node: what neither graph needs of necessity was asked for before */
     uint32_t *made;    /* by node: the epoch of its last wish, GCUT_NONE before the first */
     gcut_again *again;
     GCUT_VEC(gcut_ref) pending;
@@ -70,7 +70,7 @@ static void ask(wishing *w, const gcut_node *n)
     for (uint32_t k = 0; k < n->nargs; k++) *GCUT_PUSH(w->arena, &w->pending) = gcut_arg(w->c->p->g, n, k);
 }
 
-/* Everything of block `epoch` that node n of the backward half reads and that is not there since this epoch
+/* Everything of block `epoch` that node n of the backward graph reads and that is not there since this epoch
  * began. */
 static void wish_operands(wishing *w, const gcut_node *n, uint32_t pos, uint32_t epoch)
 {

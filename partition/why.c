@@ -85,12 +85,12 @@ static const char *fixed_reason(const gcut_why *w)
 {
     const gcut_graph *g = w->r.g;
     const gcut_decision *d = &w->r.plan->value[w->v];
-    if (d->fate == GCUT_F_BACKWARD) return "it depends on a gradient: the backward half computes it, once";
+    if (d->fate == GCUT_F_BACKWARD) return "it depends on a gradient: the backward graph computes it, once";
     if (d->fate == GCUT_F_FREE && gcut_value_is(g, w->v, GCUT_CLASS_CONSTANT))
         return "a constant: made where it is needed";
     if (d->fate == GCUT_F_FREE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
-    if (d->fate == GCUT_F_FREE) return "a result of the forward half: alive anyway";
-    if (d->fate == GCUT_F_UNUSED) return "the backward half does without it";
+    if (d->fate == GCUT_F_FREE) return "a result of the forward graph: alive anyway";
+    if (d->fate == GCUT_F_UNUSED) return "the backward graph does without it";
     if (!gcut_def(g, w->v)) return "carried by the forward loop, which is over: it can only be saved";
     return NULL;
 }

@@ -7,10 +7,10 @@
 
 #include "partition/query.h"
 
-/* A value that the backward half makes from v or a view of it. */
+/* A value that the backward graph makes from v or a view of it. */
 typedef struct gcut_why_reader {
     gcut_ref value;
-    bool again;       /* itself computed again there: a value of the forward half, or of none */
+    bool again;       /* itself computed again there: a value of the forward graph, or of none */
     gcut_ref rule_of; /* else: its derivative rule asked for it; 0 = no rule did, or none that is known */
 } gcut_why_reader;
 
@@ -42,7 +42,7 @@ gcut_fate gcut_why_flip(const gcut_why *w);
 int64_t gcut_why_bytes(const gcut_why *w);
 /* The price of its arc in the cut: of being saved, or of being recomputed. */
 double gcut_why_arc(const gcut_why *w);
-/* Values of the forward half whose fate differs in the other plan, but for v itself.  Memory from the
+/* Values of the forward graph whose fate differs in the other plan, but for v itself.  Memory from the
  * arena. */
 gcut_refs gcut_why_changes(const gcut_why *w);
 

@@ -65,7 +65,7 @@ static inline gcut_step *compile_as(gcut_graph *g, gcut_backend b, const char *o
     return gcut_compile(g, &o);
 }
 
-/* Of a forward half alone. */
+/* Of a forward graph alone. */
 static inline gcut_options forward_options(gcut_backend backend, int threads, const gcut_size *at, size_t nat)
 {
     gcut_options o = TEST_OPTIONS;

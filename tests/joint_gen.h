@@ -2,7 +2,7 @@
  *
  * Random joint graphs, built node by node without the autodiff room: forward
  * nodes of every recompute class over an input, weights and a state, and
- * backward nodes that read some of what they made.  The backward half is no
+ * backward nodes that read some of what they made.  The backward graph is no
  * gradient of anything; it only has a gradient's shape.
  */
 #ifndef GCUT_TESTS_JOINT_GEN_H

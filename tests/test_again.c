@@ -91,7 +91,7 @@ static void a_backward_half_is_refused(void **state)
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
     assert_int_equal(gcut_protect(env, body_half, env), GCUT_EGRAD);
-    assert_non_null(strstr(env->diags[0].message, "@b is a backward half"));
+    assert_non_null(strstr(env->diags[0].message, "@b is a backward graph"));
     gcut_env_free(env);
 }
 

@@ -489,7 +489,7 @@ static void profiled(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* A backward half is a function like any other: its saved values are bound like inputs. */
+/* A backward graph is a function like any other: its saved values are bound like inputs. */
 static void a_half_alone(void **state)
 {
     (void)state;

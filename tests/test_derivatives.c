@@ -115,7 +115,7 @@ static double penalty(double x, double v, double w)
     return 2 * x + 8 * x; /* of x^2 + |2x|^2 */
 }
 
-/* A loss made of a gradient goes through the whole pipeline: joint, plan, halves, kernels. */
+/* A loss made of a gradient goes through the whole pipeline: joint, plan, split, kernels. */
 static void a_gradient_penalty_can_be_trained(void **state)
 {
     (void)state;

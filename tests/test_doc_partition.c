@@ -106,7 +106,7 @@ static const char *price(gcut_arena *a, double ns)
     return isinf(ns) ? "never" : gcut_printf(a, "%.0f", ns);
 }
 
-/* One line per value that the forward half could make. */
+/* One line per value that the forward graph could make. */
 static void must_say_prices(world *w, const gcut_plan *plan)
 {
     static const char *const where[] = {"forward", "either", "backward"};

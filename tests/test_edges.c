@@ -29,7 +29,7 @@ static const gcut_backend backends[] = {GCUT_BACKEND_EAGER, GCUT_BACKEND_JOINT, 
 
 /* ---- repeated indices ---- */
 
-/* Rows of %t are read and, in the backward half, added to; most indices repeat many times. */
+/* Rows of %t are read and, in the backward graph, added to; most indices repeat many times. */
 static const char repeated[] =
     "gcut 1\n"
     "func @f[N in 0..](param %t: f32[40, 24], param %u: f32[N, 24], input %i: i64[N], input %w: f32[N, 24])\n"

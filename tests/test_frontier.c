@@ -56,8 +56,8 @@ static uint32_t saveable(const gcut_problem *p, gcut_ref *out)
     return n;
 }
 
-/* The backward half computes what it needs and is not given, and pays for what the forward half has computed
- * before.  Values of `packed` are saved in their other form. */
+/* The backward graph computes what it needs and is not given, and pays for what the forward graph has
+ * computed before.  Values of `packed` are saved in their other form. */
 static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask, uint32_t packed)
 {
     const gcut_graph *g = p->g;
@@ -358,7 +358,7 @@ static void frontiers_are_the_hull(void **state)
     must(w->env, frontier_body, w);
 }
 
-/* A loss head: its gradient in either half, and what it makes of a parameter in the memory of a gradient. */
+/* A loss head: its gradient in either graph, and what it makes of a parameter in the memory of a gradient. */
 static void head_body(void *state)
 {
     static const char text[] = "gcut 1\nfunc @f[N in 1..](param %w: f32[64, 64], param %e: f32[500, 64], "

@@ -134,7 +134,8 @@ static curve train(const char *text, const char *dtype, const char *optimizer)
     return c;
 }
 
-/* Bytes of every value that the backward half reads; the planner may prefer to keep more of what is small. */
+/* Bytes of every value that the backward graph reads; the planner may prefer to keep more of what is small.
+ */
 static int64_t kept(const char *text, const char *dtype)
 {
     gcut_ctx *ctx = gcut_ctx_new(NULL);

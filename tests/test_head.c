@@ -247,7 +247,7 @@ static void memory_body(void *arg)
         assert_true(s->p->plan->value[u].bytes < MANY * ROWS * 4 ||
                     s->p->plan->value[u].fate != GCUT_F_SAVED);
 
-    /* The forward half leaves dw at the cotangent 1 there, however often it runs; the backward half is told
+    /* The forward graph leaves dw at the cotangent 1 there, however often it runs; the backward graph is told
      * the cotangent. */
     const gcut_slot *de = slot_of(s, GCUT_ROLE_grad, "grad.e");
     gcut_step_prepare(s);
@@ -258,7 +258,7 @@ static void memory_body(void *arg)
     set_cotangent(eager, 3);
     gcut_step_run(s, GCUT_RT_BACKWARD);
     gcut_step_run(eager, GCUT_RT_STEP);
-    assert_same(eager, s, "halves");
+    assert_same(eager, s, "forward and backward");
     gcut_stats st = *gcut_step_stats(s);
     assert_int_equal(st.peak_bytes, st.predicted_bytes);
     compile_quickly(false);

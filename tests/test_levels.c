@@ -2,13 +2,13 @@
  *
  * Recomputation on several levels against optima from elsewhere.
  *
- * On a uniform chain h[i+1] = cos(h[i]), i = 0..l-1, loss = sum(h[l]), step i of the backward half needs
+ * On a uniform chain h[i+1] = cos(h[i]), i = 0..l-1, loss = sum(h[l]), step i of the backward graph needs
  * h[i]. Revolve (Griewank and Walther 2000) reverses l steps with c checkpoints, one of them the initial
  * state, in t(l, c) = r l - C(c + r, c + 1) evaluations of steps, r minimal with C(c + r, c) >= l.  It counts
  * the evaluations that lead to the last step, but not the last step's own, and it does not count the place of
  * the state at hand.  Here h[0] is a parameter, so c checkpoints are h[0] and c - 1 more; with the state at
- * hand never more than c values of h[1..l-1] are there at once.  The forward half computes h[1..l], of which
- * l - 1 are revolve's first sweep: what the backward half computes again is t(l, c) - (l - 1).
+ * hand never more than c values of h[1..l-1] are there at once.  The forward graph computes h[1..l], of which
+ * l - 1 are revolve's first sweep: what the backward graph computes again is t(l, c) - (l - 1).
  */
 #include "oracle.h"
 
@@ -52,7 +52,7 @@ static bool is_state(const gcut_problem *p, gcut_ref v)
     return n && n->op == GCUT_OP_cos && p->facts->where[v] == GCUT_W_FORWARD;
 }
 
-/* How often the backward half computes states again, and how many of them are there at most at the end of a
+/* How often the backward graph computes states again, and how many of them are there at most at the end of a
  * gap, counted from the schedule alone. */
 static void count(const gcut_problem *p, gcut_arena *a, const gcut_choice *c, uint32_t *again, uint32_t *most)
 {
@@ -438,7 +438,7 @@ static void body_bits(void *arg)
     gcut_arena_free(a);
 }
 
-/* tanh layers with a skip connection around all that is inside, as in a U-Net: the forward half itself holds
+/* tanh layers with a skip connection around all that is inside, as in a U-Net: the forward graph itself holds
  * all of them at once, so that one level is enough. */
 static void nested_skips(gcut_text *t, int depth)
 {

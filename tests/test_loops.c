@@ -132,7 +132,8 @@ static const int64_t lengths[] = {5, 0, 1, 100};
 
 /* ---- values ---- */
 
-/* The interpreter on the function, or on its joint graph and the halves of its split, against compiled steps.
+/* The interpreter on the function, or on its joint graph and the two graphs of its split, against compiled
+ * steps.
  */
 static void check(const char *path, bool derive, bool every)
 {

@@ -447,8 +447,8 @@ static void lost_statistics_are_told(void **state)
     }
 }
 
-/* The same in a text, where a value that no result needs does not count as a reader; the halves of a split,
- * one of which computes batch_norm again, and a running statistic that is an input are fine. */
+/* The same in a text, where a value that no result needs does not count as a reader; forward and backward
+ * graphs, one of which computes batch_norm again, and a running statistic that is an input are fine. */
 static void lost_statistics_in_texts(void **state)
 {
     (void)state;

@@ -114,7 +114,7 @@ static void beside_an_optimizer(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* The forward half alone gives no new statistics unless it is asked for nothing else: evaluation keeps them.
+/* The forward graph alone gives no new statistics unless it is asked for nothing else: evaluation keeps them.
  */
 static void forward_only_updates_too(void **state)
 {

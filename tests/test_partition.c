@@ -120,8 +120,8 @@ static score store(const oracle *o, gcut_ref v, double lambda)
     return t->dtype == GCUT_BOOL && n > GCUT_LINE && bits.cost < plain.cost ? bits : plain;
 }
 
-/* The cost of saving exactly the set `mask`: the backward half computes what it needs and is not given,
- * recursively, and pays c for each such value unless the forward half never computed it. */
+/* The cost of saving exactly the set `mask`: the backward graph computes what it needs and is not given,
+ * recursively, and pays c for each such value unless the forward graph never computed it. */
 static score price_of(const oracle *o, uint32_t mask, double lambda)
 {
     const gcut_graph *g = o->g;
@@ -427,7 +427,7 @@ static void contradictions(void **state)
     o = options(0.05);
     o.nsave = 1;
     o.save = (const char *[]){"dx"};
-    expect_error(*state, marked(*state, "", "", ""), o, "%dx cannot be saved", "backward half");
+    expect_error(*state, marked(*state, "", "", ""), o, "%dx cannot be saved", "backward graph");
     o.save = (const char *[]){"dxx"};
     expect_error(*state, marked(*state, "", "", ""), o, "no value %dxx", "%dx");
 }

@@ -54,7 +54,7 @@ static void models(void **state)
         assert_non_null(c.ctx);
         c.g = gcut_load(c.ctx, c.path, NULL);
         if (c.g) c.half = unit_of(gcut_show(c.g, NULL, GCUT_STAGE_PRIMAL, false));
-        /* Halves of a split are no models: they have cotangents already. */
+        /* Forward and backward graphs are no models: they have cotangents already. */
         if (c.g && gcut_show(c.g, NULL, GCUT_STAGE_JOINT, false)) {
             bool large = !strncmp(c.what, "gpt", 3); /* the C compiler takes seconds: none and AdamW */
             for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k += large ? 3 : 1) {

@@ -215,7 +215,7 @@ static void edits_are_followed_or_refused(void **state)
         {"\"type\":\"f32[N, 256]\"", "\"type\":\"f32[N]\"", "%a is f32[N, 256] here and f32[N]"},
         {"\"type\":\"f32[N, 256]\"", "\"type\":\"f32[8, 256]\"", NULL}, /* a size */
         {"\"value\":\"b\"", "\"value\":\"dc\"",
-         "%dc cannot be recomputed: it belongs to the backward half alone"},
+         "%dc cannot be recomputed: it belongs to the backward graph alone"},
         {"\"value\":\"b\"", "\"value\":\"a\"", "a second line for %a"},
         {"\"fate\":\"recomputed\"", "\"fate\":\"saved\"", NULL},
         {"\"fate\":\"recomputed\"", "\"fate\":\"kept\"", "there is no fate 'kept'"},

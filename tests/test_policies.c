@@ -113,7 +113,7 @@ static void manual(void **state)
 
 /* ---- rules of others ---- */
 
-/* Four products, whose results the backward half reads. */
+/* Four products, whose results the backward graph reads. */
 static const char products[] =
     "(out y: f32[64, 64], grad x: f32[64, 64]) {\n"
     "%a = matmul(%x, %w)\n%b1 = cos(%a)\n%c = matmul(%b1, %w)\n%d = matmul(%c, %w)\n"
@@ -169,7 +169,7 @@ static void square_root(void **state)
           "v2 v6");
 }
 
-/* A segment is computed again when the backward half comes to it: no more than one is there at a time. */
+/* A segment is computed again when the backward graph comes to it: no more than one is there at a time. */
 static void segments_are_lazy(void **state)
 {
     const gcut_plan *p = plan(*state, "sqrt", cosines(((world *)*state)->env->arena, 15));
@@ -221,7 +221,7 @@ static void torch_bans_reductions(void **state)
           "");
 }
 
-/* A product of the backward half reads %a: it has to be in memory there, so it is saved.  A budget drops the
+/* A product of the backward graph reads %a: it has to be in memory there, so it is saved.  A budget drops the
  * rule. */
 static void torch_bans_what_a_kernel_reads(void **state)
 {
@@ -404,11 +404,11 @@ static int64_t unpacked_under(gcut_ctx *ctx, const asked *q, const char *policy)
 static FILE *results; /* what GCUT_BLESS=1 writes */
 static const char results_head[] =
     "# Saved bytes, beside PyTorch\n\n"
-    "What crosses from the forward to the backward half, without parameters and inputs: PyTorch's "
+    "What crosses from the forward to the backward graph, without parameters and inputs: PyTorch's "
     "partitioner at its\n"
     "defaults (`tests/reference/torch_partition.py`) and the minimum cut at the default price of a byte with "
     "the\n"
-    "shipped machine model. The last column is what the forward half leaves in the memory of a gradient, a "
+    "shipped machine model. The last column is what the forward graph leaves in the memory of a gradient, a "
     "result of\n"
     "the step: it crosses too, and takes no memory of its own.\n"
     "Written by `GCUT_BLESS=1 tests/test_policies`.\n\n"

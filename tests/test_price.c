@@ -14,8 +14,8 @@
 #define COLUMNS 256.0
 #define BYTES (N * COLUMNS * 4)
 
-/* The backward half reads %a and %r in loops, %b in a product, %c transposed, %e and %f through reductions, a
- * slice, and a product, %s in one product alone, %t in one and in a loop, %u twice in one. */
+/* The backward graph reads %a and %r in loops, %b in a product, %c transposed, %e and %f through reductions,
+ * a slice, and a product, %s in one product alone, %t in one and in a loop, %u twice in one. */
 static const char text[] =
     "gcut 1\n"
     "func @j(param %w: f32[256, 256], input %x: f32[4096, 256], cotan %dy: f32[4096, 256]) ->\n"

@@ -67,7 +67,7 @@ static void check_aliases(const gcut_problem *p, const gcut_plan *plan)
     free(counted);
 }
 
-/* Each copy of a node says which it is; the first of what the forward half has says that it is one. */
+/* Each copy of a node says which it is; the first of what the forward graph has says that it is one. */
 static void check_copies(const gcut_plan *plan)
 {
     const gcut_graph *b = plan->bwd;
@@ -98,7 +98,7 @@ static const gcut_array *by_name(const gcut_graph *g, gcut_role role, const char
     return NULL;
 }
 
-/* The half on the joint graph's arrays and what the forward half saved. */
+/* The graph on the joint graph's arrays and what the forward graph saved. */
 static gcut_array *run_half(world *w, const gcut_graph *half, const gcut_graph *joint, const gcut_array *in,
                             const gcut_graph *fwd, const gcut_array *fwd_out)
 {
@@ -276,7 +276,7 @@ static void compiled_case(void *arg)
     }
 }
 
-/* What is saved rounded is for the backward half alone: results of the forward half keep their bits. */
+/* What is saved rounded is for the backward graph alone: results of the forward graph keep their bits. */
 static void rounded_case(void *arg)
 {
     world *w = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The two halves, run one after the other, are the joint graph: bit for bit,
+ * Forward and backward graph, run one after the other, are the joint graph: bit for bit,
  * whatever the policy, because a value computed twice is computed alike.
  */
 #include "harness.h"
@@ -45,7 +45,7 @@ static const char *param_name(const gcut_graph *g, uint32_t i)
     return g->values.at[g->params.at[i].value].name;
 }
 
-/* By name from the joint's parameters; a `saved` parameter from the forward half's results alone. */
+/* By name from the joint's parameters; a `saved` parameter from the forward graph's results alone. */
 static gcut_array *given(world *w, const gcut_graph *half, const gcut_graph *joint, const gcut_array *in,
                          const gcut_graph *fwd, const gcut_array *fwd_out)
 {
@@ -236,7 +236,7 @@ static void roles_and_marks(void **state)
     must(w->env, golden_body, w);
 }
 
-/* The backward half reads nothing of size N, and yet computes with N: it is given x for its shape. */
+/* The backward graph reads nothing of size N, and yet computes with N: it is given x for its shape. */
 static void shape_only_body(void *arg)
 {
     static const char text[] =
@@ -283,7 +283,7 @@ static void several_body(void *arg)
     static const struct {
         gcut_policy policy;
         const char *save, *recompute;
-        bool again; /* the backward half computes the node */
+        bool again; /* the backward graph computes the node */
     } ways[] = {{GCUT_POLICY_SAVE_ALL, NULL, NULL, false}, {GCUT_POLICY_RECOMPUTE_ALL, NULL, NULL, true},
                 {GCUT_POLICY_MINCUT, NULL, NULL, false},   {GCUT_POLICY_MINCUT, "b", "c", true},
                 {GCUT_POLICY_MINCUT, "c", "b", true},      {GCUT_POLICY_RECOMPUTE_ALL, "a", NULL, true}};

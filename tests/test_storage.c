@@ -169,7 +169,7 @@ static const struct {
     {"%t = neg(%h) #must_save %i = reshape(%t, shape=[N, 1, 1, COLS]) %p = max_pool2d(%i, window=[1, 3], "
      "stride=[1, 1], pad=[0, 1, 0, 1]) %y = reshape(%p, shape=[N, COLS]) %s1 = add(%s, %c)",
      "t", GCUT_FORM_PLAIN},
-    /* the backward half returns it */
+    /* the backward graph returns it */
     {"%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = stop_gradient(%t)", "t", GCUT_FORM_PLAIN},
     /* other dtypes */
     {"%a = cast(%h, to=\"f64\") %t = tanh(%a) #must_save %b = mul(%t, %t) %y = cast(%b, to=\"f32\") %s1 = "
@@ -308,7 +308,7 @@ static double largest(const gcut_slot *x)
     return most;
 }
 
-/* What the forward half computes is the same to the last bit.  Gradients are compared as the ladder compares
+/* What the forward graph computes is the same to the last bit.  Gradients are compared as the ladder compares
  * bf16: 2^-4 of the largest element, which counts as at least 1/100 of the largest of any gradient. */
 static void compare_rounded(gcut_step *plain, gcut_step *rounded, const char *what)
 {

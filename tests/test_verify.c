@@ -7,7 +7,8 @@
 
 #include "graph/passes.h"
 
-/* The two halves of a step whose nodes, types, names and results give every invariant something to say. */
+/* Forward and backward graph of a step whose nodes, types, names and results give every invariant something
+ * to say. */
 static const char sound[] = "gcut 1\n"
                             "func @fwd[N in 1..64, M in 2.. mult 2](param %w: f32[4, 3], state %c: f32[3], "
                             "input %x: f32[N, 4], input %i: i32[M]) "

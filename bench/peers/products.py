@@ -2,7 +2,7 @@
 """The matrix products of a step, read from the text of its joint graph (`gradcut grad`).
 
 Convolutions count as the products that they are, attention as its two products forward and five backward, causal
-ones half. A product inside of a loop counts once for each step. What the backward half repeats of the forward one (it
+ones half. A product inside of a loop counts once for each step. What the backward graph repeats of the forward one (it
 has the forward one's place in the source) is not counted: a plan may save it.
 """
 

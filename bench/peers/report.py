@@ -162,7 +162,7 @@ def table(all_rows):
     out += [summary_line(rows, cases.get(name)) for name, rows in groups.items()]
     out += ["", "## Time, memory and compilation", "",
             "Memory is the peak of what is resident while steps run, of the whole process. Saved is what crosses from "
-            "the forward to the backward half beside parameters and inputs; JAX's one function has no such border. "
+            "the forward to the backward graph beside parameters and inputs; JAX's one function has no such border. "
             "Losses are apart by at most this part of the first one, in the first four steps.", "",
             "| case | contender | ms | resident, MiB | saved, MiB | compiled in, s | losses apart | |",
             "|---|---|---|---|---|---|---|---|"]

@@ -66,7 +66,7 @@ class Step:
         return max(0, 2 * middle - start - time.perf_counter())
 
     def saved(self):
-        """Bytes of what autograd keeps for the backward half, without parameters and inputs, each storage once."""
+        """Bytes of what autograd keeps for the backward graph, without parameters and inputs, each storage once."""
         given = {x.untyped_storage().data_ptr() for x in (*self.parameters, *self.inputs, *self.module.buffers())}
         kept = {}
 

@@ -21,7 +21,7 @@ for model in "$source"/tests/corpus/*.gcut "$source"/tests/models/*.gcut "$sourc
     "$source"/examples/*.gcut; do
     optimizer=none
     case $model in
-    */corpus/split.gcut | */loops/second.gcut) continue ;; # no step: a backward half, and two losses
+    */corpus/split.gcut | */loops/second.gcut) continue ;; # no step: a backward graph, and two losses
     */examples/*) optimizer='adamw(lr=0.001)' ;;
     esac
     n=$((n + 1))
