@@ -89,7 +89,7 @@ static void add(gcut_offers *o, const gcut_offer_base *b, const gcut_choice *c, 
         const gcut_offer *x = &o->by_time.at[i];
         if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
             same_schedule(&x->choice->backward, &c->backward) &&
-            !memcmp(x->choice->fate, c->fate, b->planned->values.n * sizeof *c->fate))
+            !memcmp(x->choice->decision, c->decision, b->planned->values.n * sizeof *c->decision))
             return;
     }
     *GCUT_PUSH(o->arena, &o->by_time) = offer_of(b, c, label);

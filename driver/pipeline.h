@@ -45,7 +45,7 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n);
 
-/* The same, following the plan file of the options with the other fate for that value. */
+/* The same, following the plan file of the options with the other decision for that value. */
 gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *value);
 
@@ -56,7 +56,7 @@ gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const g
 
 /* What the options ask of the plan; throws on what they cannot. */
 gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
-/* The plan file of the options, with the other fate for value `flip` if that is not NULL: its policy and
+/* The plan file of the options, with the other decision for value `flip` if that is not NULL: its policy and
  * price replace those of the options, its sizes are taken where the options give none. */
 void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
 /* p->at, but for the sizes that the plan file was made at. */

@@ -31,16 +31,6 @@ static const char *name_of(const looking *j, gcut_ref v)
     return j->r.g->values.at[v].name;
 }
 
-gcut_plan_decision gcut_decision_of(gcut_fate fate)
-{
-    static const gcut_plan_decision of[] = {[GCUT_F_FREE] = GCUT_PLAN_ALIVE,
-                                            [GCUT_F_SAVED] = GCUT_PLAN_SAVED,
-                                            [GCUT_F_RECOMPUTED] = GCUT_PLAN_RECOMPUTED,
-                                            [GCUT_F_UNUSED] = GCUT_PLAN_UNUSED,
-                                            [GCUT_F_BACKWARD] = GCUT_PLAN_BACKWARD};
-    return of[fate];
-}
-
 /* ---- values ---- */
 
 static void add_readers(const looking *j, gcut_ref v, gcut_plan_value *out)
@@ -70,8 +60,7 @@ static void add(looking *j, gcut_ref v)
     const gcut_graph *g = j->r.g;
     const gcut_decision *d = &j->plan->value[v];
     const gcut_flips *f = &j->r.flips[v];
-    gcut_plan_decision decision = gcut_decision_of(d->fate);
-    bool saved = decision == GCUT_PLAN_SAVED;
+    bool saved = d->decision == GCUT_PLAN_SAVED;
     gcut_plan_value *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_plan_value){
         .name = name_of(j, v),
@@ -79,12 +68,12 @@ static void add(looking *j, gcut_ref v)
         .op = gcut_maker_name(g, v),
         .type_formula = gcut_query_type(&j->r, v, true),
         .where = gcut_query_at(&j->r, v),
-        .decision = decision,
-        .result = decision == GCUT_PLAN_ALIVE && gcut_def(g, v),
+        .decision = d->decision,
+        .result = d->decision == GCUT_PLAN_ALIVE && gcut_def(g, v),
         .storage = gcut_form_name(d->form),
         .relative_error = d->form == GCUT_FORM_BF16 ? GCUT_BF16_ERROR : 0,
         .forced = d->forced,
-        .copies = decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
+        .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
         .bytes = saved ? d->bytes : j->r.p->price[v].bytes,
         .bytes_formula = gcut_query_sym(&j->r, gcut_form_bytes(g->module, gcut_type_of(g, v), d->form)),
         .plain_bytes = j->r.p->price[v].bytes,
@@ -100,7 +89,8 @@ static void add(looking *j, gcut_ref v)
 
 static bool is_alive(const looking *j, gcut_ref v)
 {
-    if (j->plan->value[v].fate != GCUT_F_FREE || gcut_value_is(j->r.g, v, GCUT_CLASS_CONSTANT)) return false;
+    if (j->plan->value[v].decision != GCUT_PLAN_ALIVE || gcut_value_is(j->r.g, v, GCUT_CLASS_CONSTANT))
+        return false;
     return j->r.p->facts->read[v] || gcut_query_readers(&j->r, v).n;
 }
 
@@ -148,8 +138,8 @@ gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l)
     return (gcut_replay_line){.name = l->value,
                               .op = l->op,
                               .type = l->type,
-                              .decision = gcut_decision_of(l->fate),
-                              .storage = l->fate == GCUT_F_SAVED ? gcut_form_name(l->form) : NULL,
+                              .decision = l->decision,
+                              .storage = l->decision == GCUT_PLAN_SAVED ? gcut_form_name(l->form) : NULL,
                               .forced = l->forced,
                               .bytes = l->bytes,
                               .ns = l->ns,

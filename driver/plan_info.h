@@ -14,7 +14,6 @@ const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan);
 /* The plan file. */
 void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out);
 
-gcut_plan_decision gcut_decision_of(gcut_fate fate);
 gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l);
 
 #endif

@@ -41,8 +41,8 @@ static bool is_named(const char *name, const char *bare)
     return !strcmp(name + (name[0] == '%'), bare);
 }
 
-/* A wish for the other fate instead of whatever the options wish for this value. */
-static void wish(const explaining *e, gcut_settings *o, const char *name, gcut_fate to)
+/* A wish for the other decision instead of whatever the options wish for this value. */
+static void wish(const explaining *e, gcut_settings *o, const char *name, gcut_plan_decision to)
 {
     const char **save = gcut_calloc(e->arena, o->nsave + 1, sizeof *save);
     const char **recompute = gcut_calloc(e->arena, o->nrecompute + 1, sizeof *recompute);
@@ -51,7 +51,7 @@ static void wish(const explaining *e, gcut_settings *o, const char *name, gcut_f
         if (!is_named(o->save[i], name)) save[ns++] = o->save[i];
     for (size_t i = 0; i < o->nrecompute; i++)
         if (!is_named(o->recompute[i], name)) recompute[nr++] = o->recompute[i];
-    if (to == GCUT_F_SAVED)
+    if (to == GCUT_PLAN_SAVED)
         save[ns++] = name;
     else
         recompute[nr++] = name;
@@ -133,12 +133,12 @@ static const gcut_explained_other *other_of(const explaining *e)
     const gcut_explained_change **at = gcut_calloc(e->keep, c.n + 1, sizeof *at);
     for (uint32_t i = 0; i < c.n; i++) {
         gcut_explained_change *one = gcut_calloc(e->keep, 1, sizeof *one);
-        *one = (gcut_explained_change){name_of(e, c.at[i]), gcut_decision_of(w->now->fate[c.at[i]]),
-                                       gcut_decision_of(w->other->fate[c.at[i]])};
+        *one = (gcut_explained_change){name_of(e, c.at[i]), w->now->decision[c.at[i]],
+                                       w->other->decision[c.at[i]]};
         at[i] = one;
     }
     gcut_explained_other *out = gcut_calloc(e->keep, 1, sizeof *out);
-    *out = (gcut_explained_other){.decision = gcut_decision_of(gcut_why_flip(w)),
+    *out = (gcut_explained_other){.decision = gcut_why_flip(w),
                                   .cost_ns = w->other->cost_ns,
                                   .recompute_ns = w->other->recompute_ns,
                                   .saved_bytes = w->other->saved_bytes,
@@ -177,14 +177,14 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .op = gcut_maker_name(g, w->v),
                               .where = copy(e, gcut_query_at(&w->r, w->v)),
                               .made = gcut_def(g, w->v) != NULL,
-                              .decision = gcut_decision_of(d->fate),
-                              .storage = d->fate == GCUT_F_SAVED ? gcut_form_name(d->form) : NULL,
-                              .copies = d->fate == GCUT_F_RECOMPUTED ? (int)d->copies : 0,
+                              .decision = d->decision,
+                              .storage = d->decision == GCUT_PLAN_SAVED ? gcut_form_name(d->form) : NULL,
+                              .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
                               .bytes = gcut_why_bytes(w),
                               .fixed = w->fixed,
                               .reason = d->reason,
                               .forced_by = copy(e, w->wish),
-                              .unforced = gcut_decision_of(w->unforced),
+                              .unforced = w->unforced,
                               .flips_saved = f->saved,
                               .flips = f->n ? gcut_memdup(e->keep, f->at, f->n * sizeof *f->at) : NULL,
                               .nflips = f->n,

@@ -141,7 +141,7 @@ static void measure_block(const gcut_chain *c, const gcut_choice *plan, uint32_t
     const gcut_graph *g = p->g;
     const char *why;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (plan->fate[v] != GCUT_F_SAVED || c->owner[v] != k || c->b.enter[v] != GCUT_NONE) continue;
+        if (plan->decision[v] != GCUT_PLAN_SAVED || c->owner[v] != k || c->b.enter[v] != GCUT_NONE) continue;
         o->keep += gcut_saved_bytes(p, v, plan->form[v]);
         o->trip_ns += gcut_save_price(p, v, 0, &why);
     }
@@ -221,7 +221,7 @@ gcut_chain *gcut_chain_of(const gcut_problem *p, gcut_arena *arena, const gcut_c
     find_owners(c, arena, scratch);
     measure(c, arena, NULL, nplans + 1);
     for (uint32_t i = 0; i < nplans; i++) {
-        const bool *saved = gcut_saved_of(p, arena, plans[i]->fate);
+        const bool *saved = gcut_saved_of(p, arena, plans[i]->decision);
         measure(c, arena, saved, nplans + 1);
     }
     measure_cuts(c);

@@ -2,8 +2,8 @@
  *
  * Two plan files on one axis.
  *
- * They say the same when every value has the same fate, form and copies in both, in the steps of loops too.
- * Bytes and times are of the sizes of each file, so they are shown and not compared.
+ * They say the same when every value has the same decision, form and copies in both, in the steps of loops
+ * too. Bytes and times are of the sizes of each file, so they are shown and not compared.
  */
 #include "partition/plan_file.h"
 
@@ -24,8 +24,8 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_line(const gcut_plan_line *a, const gcut_plan_line *b)
 {
-    if (a->fate != b->fate || strcmp(a->op, b->op) != 0 || a->nbefore != b->nbefore) return false;
-    if (a->fate == GCUT_F_SAVED && a->form != b->form) return false;
+    if (a->decision != b->decision || strcmp(a->op, b->op) != 0 || a->nbefore != b->nbefore) return false;
+    if (a->decision == GCUT_PLAN_SAVED && a->form != b->form) return false;
     for (uint32_t i = 0; i < a->nbefore; i++)
         if (!same_text(a->before[i], b->before[i])) return false;
     return true;

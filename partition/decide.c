@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One decision: the network for a lambda, its minimum cut, and the fates that follow.
+ * One decision: the network for a lambda, its minimum cut, and the decisions that follow.
  */
 #include "partition/decide.h"
 
@@ -30,9 +30,9 @@ gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
 {
     gcut_problem *p = gcut_problem_new(arena, plan->joint, &plan->options);
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
-        if (plan->value[v].fate == GCUT_F_SAVED) p->form[v] = plan->value[v].form;
+        if (plan->value[v].decision == GCUT_PLAN_SAVED) p->form[v] = plan->value[v].form;
         if (!plan->value[v].forced || p->force[v] != GCUT_FORCE_NONE) continue;
-        p->force[v] = plan->value[v].fate == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+        p->force[v] = plan->value[v].decision == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
         p->wish[v] = "the plan file";
     }
     return p;
@@ -69,7 +69,7 @@ static bool in_domain(const gcut_problem *p, gcut_ref v)
 /* ---- the network ---- */
 
 /* A forced save is paid whatever the cut: it enters the network free of charge, so that its price neither
- * coarsens the quantum nor hides a difference, and its cost is added by fates. */
+ * coarsens the quantum nor hides a difference, and its cost is added by decisions. */
 static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
 {
     const char *why;
@@ -106,19 +106,19 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
     return net;
 }
 
-/* ---- fates ---- */
+/* ---- decisions ---- */
 
 /* From what the backward graph reads, backwards: a value is needed when it is read, or when something
  * recomputed reads it.  Operands come before their users, so one pass is enough.  What lives anyway is free;
  * wishes come before `saved`. */
-static void settle_fates(const gcut_problem *p, const bool *saved, gcut_arena *arena, gcut_fate *fate)
+static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, gcut_plan_decision *decision)
 {
     const gcut_graph *g = p->g;
     bool *need = gcut_memdup(arena, p->facts->read, g->values.n * sizeof *need);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         need[v] |= p->force[v] == GCUT_FORCE_SAVE;
         bool alive = !gcut_def(g, v) && alive_anyway(p, v);
-        fate[v] = !in_domain(p, v) ? GCUT_F_BACKWARD : alive ? GCUT_F_FREE : GCUT_F_UNUSED;
+        decision[v] = !in_domain(p, v) ? GCUT_PLAN_BACKWARD : alive ? GCUT_PLAN_ALIVE : GCUT_PLAN_UNUSED;
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
@@ -128,22 +128,22 @@ static void settle_fates(const gcut_problem *p, const bool *saved, gcut_arena *a
             bool keep = p->force[v] == GCUT_FORCE_NONE ? saved[v] && gcut_node_class(n) != GCUT_CLASS_VIEW
                                                        : p->force[v] == GCUT_FORCE_SAVE;
             if (alive_anyway(p, v) || gcut_node_class(n) == GCUT_CLASS_CONSTANT)
-                fate[v] = GCUT_F_FREE;
+                decision[v] = GCUT_PLAN_ALIVE;
             else if (need[v])
-                fate[v] = keep ? GCUT_F_SAVED : GCUT_F_RECOMPUTED;
-            again |= fate[v] == GCUT_F_RECOMPUTED;
+                decision[v] = keep ? GCUT_PLAN_SAVED : GCUT_PLAN_RECOMPUTED;
+            again |= decision[v] == GCUT_PLAN_RECOMPUTED;
         }
         for (uint32_t k = 0; again && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
     }
     for (uint32_t i = 0; i < g->params.n; i++) {
         gcut_ref v = g->params.at[i].value;
-        if (need[v] && fate[v] == GCUT_F_UNUSED) fate[v] = GCUT_F_SAVED;
+        if (need[v] && decision[v] == GCUT_PLAN_UNUSED) decision[v] = GCUT_PLAN_SAVED;
     }
 }
 
 static void add_saved(const gcut_problem *p, gcut_choice *c, gcut_ref v)
 {
-    if (c->fate[v] != GCUT_F_SAVED) return;
+    if (c->decision[v] != GCUT_PLAN_SAVED) return;
     c->form[v] = p->form[v];
     c->fixed_ns += gcut_saved_ns(p, v, c->form[v]);
     c->saved_bytes += gcut_saved_bytes(p, v, c->form[v]);
@@ -167,37 +167,37 @@ gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const 
                                 const gcut_again *again, double lambda)
 {
     gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
-    c->fate = gcut_calloc(arena, p->g->values.n, sizeof *c->fate);
+    c->decision = gcut_calloc(arena, p->g->values.n, sizeof *c->decision);
     c->form = gcut_calloc(arena, p->g->values.n, sizeof *c->form);
     c->lambda = lambda;
-    settle_fates(p, saved, arena, c->fate);
-    c->backward = gcut_schedule_with(arena, p->facts, c->fate, again);
+    settle(p, saved, arena, c->decision);
+    c->backward = gcut_schedule_with(arena, p->facts, c->decision, again);
     sum_up(p, c);
     return c;
 }
 
-bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_fate *fate)
+bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan_decision *decision)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = fate[v] == GCUT_F_SAVED;
+    for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = decision[v] == GCUT_PLAN_SAVED;
     return saved;
 }
 
-static gcut_fate *fates_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
+static gcut_plan_decision *decisions_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
-    gcut_fate *fate = gcut_calloc(arena, p->g->values.n, sizeof *fate);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) fate[v] = plan->value[v].fate;
-    return fate;
+    gcut_plan_decision *decision = gcut_calloc(arena, p->g->values.n, sizeof *decision);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) decision[v] = plan->value[v].decision;
+    return decision;
 }
 
 gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
-    return gcut_schedule_again(arena, p->facts, fates_of(p, arena, plan), &plan->backward);
+    return gcut_schedule_again(arena, p->facts, decisions_of(p, arena, plan), &plan->backward);
 }
 
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
-    const bool *saved = gcut_saved_of(p, arena, fates_of(p, arena, plan));
+    const bool *saved = gcut_saved_of(p, arena, decisions_of(p, arena, plan));
     return gcut_choice_saving(p, arena, saved, gcut_again_of(p, arena, plan), plan->options.lambda);
 }
 
@@ -251,8 +251,8 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
     c->lower_bound_ns = gcut_bound_below(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);
     c->quantum_ns = cut.quantum;
-    /* The fates say the same as the cut; they cost less only where quantisation let the cut pay for nothing.
-     * No plan costs less than the bound. */
+    /* The decisions say the same as the cut; they cost less only where quantisation let the cut pay for
+     * nothing. No plan costs less than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
     GCUT_ASSERT(rule || c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
     gcut_arena_free(scratch);

@@ -26,8 +26,8 @@ typedef struct gcut_problem {
 } gcut_problem;
 
 typedef struct gcut_choice {
-    gcut_fate *fate; /* by value */
-    gcut_form *form; /* by value: of SAVED ones */
+    gcut_plan_decision *decision; /* by value */
+    gcut_form *form;              /* by value: of SAVED ones */
     gcut_schedule backward;
     double lambda;
     double fixed_ns;     /* cost at lambda 0: recompute prices and round trips */
@@ -58,8 +58,8 @@ double gcut_bound_below(double bound_ns, double cost_ns);
  * saved. Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
                                 const gcut_again *again, double lambda);
-/* By value: whether that fate is SAVED. */
-bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_fate *fate);
+/* By value: whether that decision is SAVED. */
+bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan_decision *decision);
 /* The wishes that make a plan's schedule again, and its decisions at the prices and under the wishes of p. */
 gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);

@@ -134,14 +134,14 @@ static void check_steps(const following *f)
 static _Noreturn void impossible(const following *f, const gcut_plan_line *l, const char *why)
 {
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be %s: %s", l->where,
-              l->value, gcut_fate_name(l->fate), why);
+              l->value, gcut_decision_name(l->decision), why);
 }
 
 /* The forms of partition/form.h, rounded only with save_dtype, for which the bound holds; loops stack values
  * as they are. */
 static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
-    if (l->fate != GCUT_F_SAVED || !l->formed) return;
+    if (l->decision != GCUT_PLAN_SAVED || !l->formed) return;
     bool rounds = l->form != GCUT_FORM_BF16 || f->p->opt->save_dtype == GCUT_BF16;
     if (rounds && gcut_form_allowed(f->p, v, l->form)) return;
     const char *why = !rounds                     ? "save_dtype of the plan is not bf16"
@@ -157,7 +157,7 @@ static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
 static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
     const gcut_problem *p = f->p;
-    bool save = l->fate == GCUT_F_SAVED;
+    bool save = l->decision == GCUT_PLAN_SAVED;
     gcut_force mine = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
     if (p->facts->where[v] == GCUT_W_BACKWARD) impossible(f, l, "it belongs to the backward graph alone");
     if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v))
@@ -177,7 +177,7 @@ static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
 
 static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *saved)
 {
-    bool save = l->fate == GCUT_F_SAVED;
+    bool save = l->decision == GCUT_PLAN_SAVED;
     check_line(f, l, v);
     saved[v] = save;
     if (save && l->formed) /* at other sizes it may not be smaller any more */

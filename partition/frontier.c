@@ -208,20 +208,20 @@ gcut_flips *gcut_flip_prices(const gcut_cut_frontier *f, gcut_arena *arena, doub
     gcut_flips *flips = gcut_calloc(arena, nvalues, sizeof *flips);
     typedef GCUT_VEC(double) reals;
     reals *at = gcut_calloc(arena, nvalues, sizeof *at);
-    gcut_fate *before = NULL;
+    gcut_plan_decision *before = NULL;
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     for (uint32_t i = 0; i < f->points.n; i++) {
         const gcut_supported *x = &f->points.at[i];
         if (x->between || !(x->to > from)) continue;
-        gcut_fate *fate = gcut_choice_saving(p, scratch, x->saved, NULL, 0)->fate;
+        gcut_plan_decision *decision = gcut_choice_saving(p, scratch, x->saved, NULL, 0)->decision;
         for (gcut_ref v = 1; v < nvalues; v++) {
-            bool now = fate[v] == GCUT_F_SAVED;
+            bool now = decision[v] == GCUT_PLAN_SAVED;
             if (!before)
                 flips[v].saved = now;
-            else if (now != (before[v] == GCUT_F_SAVED))
+            else if (now != (before[v] == GCUT_PLAN_SAVED))
                 *GCUT_PUSH(arena, &at[v]) = x->from;
         }
-        before = fate;
+        before = decision;
     }
     for (gcut_ref v = 1; v < nvalues; v++) flips[v].n = at[v].n, flips[v].at = at[v].at;
     gcut_arena_free(scratch);

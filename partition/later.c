@@ -57,7 +57,7 @@ static uint32_t find_candidates(const improving *m, const gcut_choice *c, const 
     uint32_t n = 0;
     for (uint32_t k = 0; k < l->stretches.n; k++) {
         const gcut_stretch *s = &l->stretches.at[k];
-        if (c->fate[s->value] != GCUT_F_RECOMPUTED || s->from < l->nforward) continue;
+        if (c->decision[s->value] != GCUT_PLAN_RECOMPUTED || s->from < l->nforward) continue;
         if (s->from >= l->peak_step || s->to <= l->peak_step) continue;
         if (m->p->facts->where[s->value] != GCUT_W_FORWARD) continue;
         uint32_t t = next_reader(m, l, s->value, l->peak_step - 1);
@@ -82,7 +82,7 @@ static void want(const improving *m, const gcut_choice *c, const gcut_live *l, g
     for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
-            wished[i] |= need[r] && c->fate[r] == GCUT_F_RECOMPUTED && !alive[r];
+            wished[i] |= need[r] && c->decision[r] == GCUT_PLAN_RECOMPUTED && !alive[r];
         if (!wished[i]) continue;
         *GCUT_PUSH(m->arena, out) = i;
         for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
@@ -100,7 +100,7 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     for (uint32_t k = 0; k < n; k++) {
         if (*left <= 0) break;
         gcut_again more = {0};
-        gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, c->fate, &c->backward);
+        gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, c->decision, &c->backward);
         uint32_t pos = position_of(m, l, found[k].reader);
         want(m, c, l, found[k].s->value, found[k].reader, &more);
         for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &again[pos]) = more.at[j];
@@ -113,7 +113,7 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
         best = x;
     }
     if (!best) return NULL;
-    const gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, best->fate, &best->backward);
+    const gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, best->decision, &best->backward);
     return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
 }
 
@@ -121,7 +121,7 @@ void gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, 
 {
     gcut_env *env = p->g->module->env;
     gcut_arena *scratch = gcut_arena_new(env, arena);
-    improving m = {.p = p, .saved = gcut_saved_of(p, scratch, c->fate)};
+    improving m = {.p = p, .saved = gcut_saved_of(p, scratch, c->decision)};
     m.order = gcut_backward_order(scratch, p->facts, &m.npos);
     double left = MOST_STEPS, given = 0;
     while (left > 0) {

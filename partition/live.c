@@ -69,7 +69,8 @@ static bool *forward_nodes(const sim *s)
     const gcut_graph *g = s->g;
     bool *want = gcut_calloc(s->arena, g->values.n, 1);
     bool *run = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, 1);
-    for (gcut_ref v = 1; v < g->values.n; v++) want[v] = s->p->facts->out[v] || s->c->fate[v] == GCUT_F_SAVED;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        want[v] = s->p->facts->out[v] || s->c->decision[v] == GCUT_PLAN_SAVED;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) run[i] |= want[v];
@@ -152,12 +153,12 @@ static void read_operands(sim *s, const gcut_node *n, uint32_t step)
 /* A result of step's node: a new item, unless it needs no storage or is somebody else's. */
 static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint32_t step, bool backward)
 {
-    if (backward && gcut_crosses(s->g, v, s->c->fate[v])) return;
+    if (backward && gcut_crosses(s->g, v, s->c->decision[v])) return;
     if (s->pure[i] || (gcut_node_class(n) == GCUT_CLASS_CONSTANT)) {
         s->now[v] = 0;
         return;
     }
-    if (is_view(n) && s->c->fate[v] != GCUT_F_SAVED) { /* a slice may be saved as a copy */
+    if (is_view(n) && s->c->decision[v] != GCUT_PLAN_SAVED) { /* a slice may be saved as a copy */
         s->now[v] = s->now[gcut_arg(s->g, n, 0)];
         return;
     }
@@ -190,7 +191,7 @@ static void cross(sim *s)
     for (gcut_ref v = 1; v < g->values.n; v++) {
         uint32_t it = s->now[v];
         s->now[v] = 0;
-        if (!it || !gcut_crosses(g, v, s->c->fate[v])) continue;
+        if (!it || !gcut_crosses(g, v, s->c->decision[v])) continue;
         if (s->c->form[v] == GCUT_FORM_GRAD) s->items.at[it].resident = true;
         if (gcut_form_packs(s->c->form[v])) {
             s->items.at[it].stored |= s->items.at[it].end < last;
@@ -199,7 +200,7 @@ static void cross(sim *s)
         item *x = &s->items.at[it];
         x->stored = true;
         x->stage = 0;
-        x->saved = s->c->fate[v] == GCUT_F_SAVED;
+        x->saved = s->c->decision[v] == GCUT_PLAN_SAVED;
         if (x->end < last) x->end = last;
         s->now[v] = it;
     }

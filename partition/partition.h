@@ -10,6 +10,7 @@
 
 #include "graph/graph.h"
 #include "graph/machine.h"
+#include "gradcut/plan.h"
 
 /* Who decides what is saved; what each one does: partition/policy.h. */
 typedef enum gcut_policy {
@@ -66,19 +67,9 @@ typedef struct gcut_plan_options {
 
 typedef enum gcut_where {
     GCUT_W_FORWARD, /* the forward graph needs it: primal results depend on it */
-    GCUT_W_EITHER, /* neither graph of necessity: free of cotangents, read by the backward graph only (cos(x))
-                    */
+    GCUT_W_EITHER,  /* neither graph of necessity: free of cotangents, read by the backward graph only */
     GCUT_W_BACKWARD /* depends on a cotangent, or only serves `next` results */
 } gcut_where;
-
-typedef enum gcut_fate {
-    GCUT_F_FREE, /* lives anyway: parameter, input, constant, result of the forward graph */
-    GCUT_F_SAVED,
-    GCUT_F_RECOMPUTED, /* computed by the forward graph and again by the backward graph (or there for the
-                          first time: EITHER) */
-    GCUT_F_UNUSED,     /* the backward graph does without */
-    GCUT_F_BACKWARD    /* belongs to the backward graph alone */
-} gcut_fate;
 
 /* How a saved value is stored between forward and backward graph. */
 typedef enum gcut_form {
@@ -94,11 +85,9 @@ typedef struct gcut_schedule {
     const uint32_t *node;
 } gcut_schedule;
 
-const char *gcut_fate_name(gcut_fate f); /* free, saved, recomputed, unused, backward */
-
 typedef struct gcut_decision { /* one per value id of the joint graph */
     gcut_where where;
-    gcut_fate fate;
+    gcut_plan_decision decision;
     bool forced;         /* by a mark or an option */
     gcut_form form;      /* of a SAVED value */
     uint32_t grad;       /* in form GRAD: the result whose memory it has */

@@ -27,22 +27,12 @@ static gcut_plan_options copy_options(gcut_module *m, const gcut_plan_options *o
     return o;
 }
 
-const char *gcut_fate_name(gcut_fate f)
-{
-    static const char *const names[] = {[GCUT_F_FREE] = "free",
-                                        [GCUT_F_SAVED] = "saved",
-                                        [GCUT_F_RECOMPUTED] = "recomputed",
-                                        [GCUT_F_UNUSED] = "unused",
-                                        [GCUT_F_BACKWARD] = "backward"};
-    return names[f];
-}
-
 static gcut_dim saved_sym(const gcut_graph *g, const gcut_choice *c)
 {
     gcut_module *m = g->module;
     gcut_dim sum = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (c->fate[v] != GCUT_F_SAVED) continue;
+        if (c->decision[v] != GCUT_PLAN_SAVED) continue;
         gcut_dim bytes = gcut_form_bytes(m, gcut_type_of(g, v), c->form[v]);
         sum = gcut_dim_make(m->dims, GCUT_DIM_ADD, sum, bytes);
     }
@@ -56,7 +46,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         gcut_decision *d = &plan->value[v];
         const char *why = NULL;
         d->where = p->facts->where[v];
-        d->fate = c->fate[v];
+        d->decision = c->decision[v];
         d->form = c->form[v];
         d->grad = d->form == GCUT_FORM_GRAD ? p->facts->grad[v] - 1 : 0;
         d->forced = p->force[v] != GCUT_FORCE_NONE;
@@ -72,7 +62,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
     for (uint32_t k = 0; k < c->backward.n; k++) {
         const gcut_node *n = gcut_node_at(g, c->backward.node[k]);
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            plan->value[v].copies += plan->value[v].fate == GCUT_F_RECOMPUTED;
+            plan->value[v].copies += plan->value[v].decision == GCUT_PLAN_RECOMPUTED;
     }
 }
 

@@ -81,7 +81,7 @@ static double line_ns(const gcut_plan *plan, const gcut_problem *p, gcut_ref v)
 {
     const gcut_decision *d = &plan->value[v];
     const char *why;
-    if (d->fate == GCUT_F_SAVED) return gcut_save_price(p, v, 0, &why);
+    if (d->decision == GCUT_PLAN_SAVED) return gcut_save_price(p, v, 0, &why);
     return p->price[v].recompute_ns * (d->copies ? d->copies : 1);
 }
 
@@ -94,8 +94,8 @@ static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut
     return (gcut_plan_line){.value = g->values.at[v].name,
                             .op = gcut_maker_name(g, v),
                             .type = gcut_type_text(arena, g->module, gcut_type_of(g, v)),
-                            .fate = d->fate,
-                            .formed = d->fate == GCUT_F_SAVED,
+                            .decision = d->decision,
+                            .formed = d->decision == GCUT_PLAN_SAVED,
                             .form = d->form,
                             .forced = d->forced,
                             .bytes = own ? d->bytes : p->price[v].bytes,
@@ -107,8 +107,8 @@ static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut
 /* Views have a line only where it says something: how often they are made. */
 static bool has_line(const gcut_plan *plan, gcut_ref v, const names *before)
 {
-    gcut_fate f = plan->value[v].fate;
-    if (f != GCUT_F_SAVED && f != GCUT_F_RECOMPUTED) return false;
+    gcut_plan_decision f = plan->value[v].decision;
+    if (f != GCUT_PLAN_SAVED && f != GCUT_PLAN_RECOMPUTED) return false;
     return !gcut_value_is(plan->joint, v, GCUT_CLASS_VIEW) || (before && before->n);
 }
 
@@ -132,12 +132,18 @@ static const char *bare(const char *name)
     return name + (name[0] == '%');
 }
 
-static gcut_fate read_fate(const gcut_jnode *v)
+const char *gcut_decision_name(gcut_plan_decision d)
+{
+    GCUT_ASSERT(d == GCUT_PLAN_SAVED || d == GCUT_PLAN_RECOMPUTED);
+    return d == GCUT_PLAN_SAVED ? "saved" : "recomputed";
+}
+
+static gcut_plan_decision read_decision(const gcut_jnode *v)
 {
     const char *s = gcut_jstr(v);
-    if (!strcmp(s, gcut_fate_name(GCUT_F_SAVED))) return GCUT_F_SAVED;
-    if (!strcmp(s, gcut_fate_name(GCUT_F_RECOMPUTED))) return GCUT_F_RECOMPUTED;
-    gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no fate '%s'", s);
+    if (!strcmp(s, gcut_decision_name(GCUT_PLAN_SAVED))) return GCUT_PLAN_SAVED;
+    if (!strcmp(s, gcut_decision_name(GCUT_PLAN_RECOMPUTED))) return GCUT_PLAN_RECOMPUTED;
+    gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no decision '%s'", s);
 }
 
 static gcut_form read_form(const gcut_jnode *v)
@@ -168,7 +174,7 @@ static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
     gcut_plan_line l = {.value = bare(gcut_jstr(gcut_jneed(v, "value"))),
                         .op = gcut_jstr(gcut_jneed(v, "op")),
                         .type = gcut_jstr(gcut_jneed(v, "type")),
-                        .fate = read_fate(gcut_jneed(v, "fate")),
+                        .decision = read_decision(gcut_jneed(v, "fate")),
                         .formed = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_J_NULL,
                         .form = read_form(gcut_jget(v, "form")),
                         .bytes = int_or(gcut_jget(v, "bytes"), 0),
@@ -264,7 +270,7 @@ static bool flip_in(gcut_plan_part *part, const char *value)
     for (uint32_t i = 0; i < part->lines.n; i++) {
         gcut_plan_line *l = &part->lines.at[i];
         if (strcmp(l->value, value) != 0) continue;
-        l->fate = l->fate == GCUT_F_SAVED ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
+        l->decision = l->decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED;
         l->formed = false;
         l->nbefore = 0;
         return true;

@@ -19,7 +19,7 @@
 
 typedef struct gcut_plan_line {
     const char *value, *op, *type; /* the type in symbols */
-    gcut_fate fate;                /* SAVED or RECOMPUTED */
+    gcut_plan_decision decision;   /* SAVED or RECOMPUTED */
     bool formed;                   /* a SAVED value's form is given; else it is the cheapest */
     gcut_form form;
     bool forced;
@@ -59,7 +59,10 @@ typedef struct gcut_plan_file {
 /* Throws GCUT_EIO, GCUT_ESYNTAX.  Memory from `arena`. */
 gcut_plan_file *gcut_plan_file_parse(gcut_arena *arena, const char *name, const char *text, size_t n);
 gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path);
-/* As if the file said the other fate of that value; nothing where it says nothing about it. */
+/* "saved" or "recomputed": a file says nothing else of a value. */
+const char *gcut_decision_name(gcut_plan_decision d);
+
+/* As if the file said the other decision of that value; nothing where it says nothing about it. */
 void gcut_plan_file_flip(gcut_plan_file *f, const char *value);
 
 /* The lines that a plan's file has, in the graph's order.  Memory from `arena`. */

@@ -44,7 +44,7 @@ static const char hint[] =
     "edit the value's line in `values`; the lists `saved` and `recomputed` are made from it";
 
 /* Every entry of the list has a line with that decision. */
-static void check_entries(const gcut_jnode *list, const gcut_plan_part *part, gcut_fate fate)
+static void check_entries(const gcut_jnode *list, const gcut_plan_part *part, gcut_plan_decision decision)
 {
     for (uint32_t i = 0, n = list ? gcut_jcount(list) : 0; i < n; i++) {
         const gcut_jnode *x = gcut_jat(list, i);
@@ -53,9 +53,9 @@ static void check_entries(const gcut_jnode *list, const gcut_plan_part *part, gc
         for (uint32_t k = 0; k < part->lines.n && !line; k++)
             if (!strcmp(part->lines.at[k].value, name)) line = &part->lines.at[k];
         if (!line) gcut_jfail(x, hint, "%%%s has no line in `values`", name);
-        if (line->fate != fate)
-            gcut_jfail(x, hint, "%%%s is %s here and %s in %s", name, gcut_fate_name(fate),
-                       gcut_fate_name(line->fate), line->where);
+        if (line->decision != decision)
+            gcut_jfail(x, hint, "%%%s is %s here and %s in %s", name, gcut_decision_name(decision),
+                       gcut_decision_name(line->decision), line->where);
     }
 }
 
@@ -64,7 +64,7 @@ static void check_saved(const gcut_jnode *list, const gcut_plan_part *part)
 {
     for (uint32_t k = 0; k < part->lines.n; k++) {
         const gcut_plan_line *l = &part->lines.at[k];
-        bool found = l->fate != GCUT_F_SAVED;
+        bool found = l->decision != GCUT_PLAN_SAVED;
         for (uint32_t i = 0, n = gcut_jcount(list); i < n && !found; i++)
             found = !strcmp(gcut_jstr(gcut_jneed(gcut_jat(list, i), "value")), l->value);
         if (!found) gcut_jfail(list, hint, "%%%s, saved in %s, is missing", l->value, l->where);
@@ -77,8 +77,8 @@ void gcut_plan_lists_check(const gcut_jnode *file, const gcut_plan_part *part, g
     const gcut_jnode *hash = gcut_jget(file, "lists_hash");
     if ((!saved && !recomputed) || (hash && !strcmp(gcut_jstr(hash), hash_of(saved, recomputed, arena))))
         return;
-    check_entries(saved, part, GCUT_F_SAVED);
-    check_entries(recomputed, part, GCUT_F_RECOMPUTED);
+    check_entries(saved, part, GCUT_PLAN_SAVED);
+    check_entries(recomputed, part, GCUT_PLAN_RECOMPUTED);
     if (saved) check_saved(saved, part);
     if (hash) gcut_jfail(recomputed ? recomputed : saved, hint, "this list, or `saved`, was edited");
 }

@@ -72,8 +72,8 @@ static bool runs_backward(const gcut_query *r, const gcut_node *n)
 {
     bool here = false;
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-        gcut_fate f = r->plan->value[v].fate;
-        here |= f == GCUT_F_BACKWARD || f == GCUT_F_RECOMPUTED;
+        gcut_plan_decision f = r->plan->value[v].decision;
+        here |= f == GCUT_PLAN_BACKWARD || f == GCUT_PLAN_RECOMPUTED;
     }
     return here;
 }
@@ -95,7 +95,7 @@ gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v)
         bool reads = false;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref a = gcut_arg(g, n, k);
-            while (a != v && is_view(r, a) && r->plan->value[a].fate != GCUT_F_FREE)
+            while (a != v && is_view(r, a) && r->plan->value[a].decision != GCUT_PLAN_ALIVE)
                 a = gcut_arg(g, gcut_def(g, a), 0);
             reads |= a == v;
         }
@@ -108,7 +108,7 @@ gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v)
 
 static bool saved(const gcut_query *r, gcut_ref v)
 {
-    return r->plan->value[v].fate == GCUT_F_SAVED;
+    return r->plan->value[v].decision == GCUT_PLAN_SAVED;
 }
 
 /* Largest first, then in graph order (ids rise with it). */
@@ -129,7 +129,7 @@ gcut_refs gcut_query_saved(const gcut_query *r)
 
 bool gcut_query_recomputed(const gcut_query *r, gcut_ref v)
 {
-    return r->plan->value[v].fate == GCUT_F_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
+    return r->plan->value[v].decision == GCUT_PLAN_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
            !is_view(r, v);
 }
 
@@ -144,7 +144,7 @@ gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena 
         const gcut_node *n = gcut_node_at(g, i);
         bool here = false;
         for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
-            here |= need[u] && (u == v || r->plan->value[u].fate == GCUT_F_UNUSED);
+            here |= need[u] && (u == v || r->plan->value[u].decision == GCUT_PLAN_UNUSED);
         if (!here) continue;
         for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
         double ns = r->p->price[n->res0].recompute_ns;

@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_fate fate)
+bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision)
 {
-    if (fate == GCUT_F_SAVED) return true;
+    if (decision == GCUT_PLAN_SAVED) return true;
     bool made = gcut_def(g, v) || gcut_value_is_lost(g, v);
-    return fate == GCUT_F_FREE && made && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT);
+    return decision == GCUT_PLAN_ALIVE && made && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT);
 }
 
 /* ---- the order of BACKWARD nodes ---- */
@@ -162,7 +162,7 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
 typedef struct filling {
     gcut_arena *arena;
     const gcut_facts *f;
-    const gcut_fate *fate;
+    const gcut_plan_decision *decision;
     bool *there; /* by node: computed so far */
     bool *here;  /* by node: to be computed in this gap */
     GCUT_VEC(uint32_t) gap;
@@ -179,7 +179,7 @@ static void want_node(filling *s, uint32_t i)
 static void want_value(filling *s, gcut_ref v)
 {
     uint32_t def = s->f->g->values.at[v].def;
-    if (def != GCUT_NONE && !s->there[def] && !gcut_crosses(s->f->g, v, s->fate[v])) want_node(s, def);
+    if (def != GCUT_NONE && !s->there[def] && !gcut_crosses(s->f->g, v, s->decision[v])) want_node(s, def);
 }
 
 static void close_gap(filling *s)
@@ -219,15 +219,15 @@ static bool is_recomputed(const filling *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->f->g, i);
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-        if (s->fate[v] == GCUT_F_RECOMPUTED) return true;
+        if (s->decision[v] == GCUT_PLAN_RECOMPUTED) return true;
     return false;
 }
 
-gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_again *again)
 {
     uint32_t n;
-    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .fate = fate};
+    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .decision = decision};
     s.there = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
     s.here = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
@@ -245,12 +245,12 @@ gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const g
     return out;
 }
 
-gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                 const gcut_schedule *sched)
 {
     uint32_t n, at = 0;
     size_t nn = (size_t)f->g->nodes.n + 1;
-    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .fate = fate};
+    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .decision = decision};
     s.there = gcut_calloc(s.arena, nn, 1);
     s.here = gcut_calloc(s.arena, nn, 1);
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
@@ -270,7 +270,7 @@ gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gc
     return again;
 }
 
-void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                          const gcut_schedule *s)
 {
     const gcut_graph *g = f->g;
@@ -287,7 +287,7 @@ void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_fate
         for (uint32_t j = 0; j < x->nargs; j++) {              /* S3 */
             gcut_ref v = gcut_arg(g, x, j);
             uint32_t def = g->values.at[v].def;
-            GCUT_ASSERT(def == GCUT_NONE || there[def] || gcut_crosses(g, v, fate[v]));
+            GCUT_ASSERT(def == GCUT_NONE || there[def] || gcut_crosses(g, v, decision[v]));
         }
         there[i] = true;
         at += own;

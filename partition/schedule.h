@@ -22,25 +22,25 @@
  * that a gradient dies with its update.  Memory from `arena`; *n = how many. */
 const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint32_t *n);
 
-/* A value v of that fate comes from the forward graph rather than being made in the backward graph. */
-bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_fate fate);
+/* A value v of that decision comes from the forward graph rather than being made in the backward graph. */
+bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
 
 /* From wishes to a schedule.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is to
  * be made before the i-th BACKWARD node even if there is one already; again[n] belongs to the results.
  * Whatever else is missing anywhere is added just before its first reader; all NULL adds nothing else: the
  * lazy schedule, each node at most once.
- * Nodes need not be sorted; a wish for a node of which nothing has the fate RECOMPUTED is ignored. */
+ * Nodes need not be sorted; a wish for a node of which nothing has the decision RECOMPUTED is ignored. */
 typedef GCUT_VEC(uint32_t) gcut_again;
-gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_again *again);
 
 /* The least wishes from which gcut_schedule_with makes s again: what s computes before its first reader asks
  * for it, or once more.  n + 1 lists, n of gcut_backward_order. */
-gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                 const gcut_schedule *s);
 
 /* Aborts unless S1..S3 hold: a broken schedule is a bug, not an input. */
-void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_fate *fate,
+void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                          const gcut_schedule *s);
 
 #endif

@@ -33,7 +33,7 @@ typedef struct half {
 
 static bool crosses(const gcut_plan *plan, gcut_ref v)
 {
-    return gcut_crosses(plan->joint, v, plan->value[v].fate);
+    return gcut_crosses(plan->joint, v, plan->value[v].decision);
 }
 
 /* ---- what each graph needs ---- */
@@ -68,7 +68,7 @@ static bool *saved_values(const gcut_plan *plan, gcut_arena *arena, const bool *
     const gcut_graph *g = plan->joint;
     bool *saved = gcut_calloc(arena, g->values.n, 1);
     for (gcut_ref v = 1; v < g->values.n; v++)
-        saved[v] = plan->value[v].fate == GCUT_F_SAVED || (bwd_wants[v] && crosses(plan, v));
+        saved[v] = plan->value[v].decision == GCUT_PLAN_SAVED || (bwd_wants[v] && crosses(plan, v));
     return saved;
 }
 
@@ -79,7 +79,7 @@ static crossing *cross(const gcut_plan *plan, gcut_arena *arena, const bool *sav
     crossing *by = gcut_calloc(arena, g->values.n, sizeof *by);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (!saved[v]) continue;
-        gcut_form form = plan->value[v].fate == GCUT_F_SAVED ? plan->value[v].form : GCUT_FORM_PLAIN;
+        gcut_form form = plan->value[v].decision == GCUT_PLAN_SAVED ? plan->value[v].form : GCUT_FORM_PLAIN;
         const char *name = g->values.at[v].name;
         if (gcut_form_packs(form)) {
             const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_form_name(form));
@@ -369,7 +369,8 @@ static void return_saved(half *h)
         if (h->by[v].grad)
             gcut_mark_add(h->src->module, &h->dst->results.at[h->dst->results.n - 1].marks, "grad", 1,
                           &h->by[v].grad);
-        if (!packs && h->plan->value[v].fate == GCUT_F_SAVED && gcut_def(h->dst, r)) mark_saved(h, v, r);
+        if (!packs && h->plan->value[v].decision == GCUT_PLAN_SAVED && gcut_def(h->dst, r))
+            mark_saved(h, v, r);
     }
 }
 

@@ -2,9 +2,9 @@
  *
  * Why a value is saved or recomputed.
  *
- * The cut says what was decided; the reason is the cheapest plan in which this one value has the other fate.
- * It is found by solving the network again with that wish, so the difference of the two costs is exact (to
- * the solver's bound) and counts whatever else would change with it.
+ * The cut says what was decided; the reason is the cheapest plan in which this one value has the other
+ * decision. It is found by solving the network again with that wish, so the difference of the two costs is
+ * exact (to the solver's bound) and counts whatever else would change with it.
  */
 #include "partition/why.h"
 
@@ -67,30 +67,31 @@ static void find_readers(gcut_why *w, gcut_arena *a)
     gcut_refs who = gcut_query_readers(&w->r, w->v);
     for (uint32_t i = 0; i < who.n; i++) {
         gcut_why_reader one = {.value = who.at[i]};
-        one.again = w->r.plan->value[who.at[i]].fate == GCUT_F_RECOMPUTED;
+        one.again = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
         bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_W_FORWARD;
         one.rule_of = sweeps ? rule_of(w, who.at[i], a) : 0;
         *GCUT_PUSH(a, &w->readers) = one;
     }
 }
 
-/* ---- the other fate ---- */
+/* ---- the other decision ---- */
 
-gcut_fate gcut_why_flip(const gcut_why *w)
+gcut_plan_decision gcut_why_flip(const gcut_why *w)
 {
-    return w->r.plan->value[w->v].fate == GCUT_F_SAVED ? GCUT_F_RECOMPUTED : GCUT_F_SAVED;
+    return w->r.plan->value[w->v].decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED;
 }
 
 static const char *fixed_reason(const gcut_why *w)
 {
     const gcut_graph *g = w->r.g;
     const gcut_decision *d = &w->r.plan->value[w->v];
-    if (d->fate == GCUT_F_BACKWARD) return "it depends on a gradient: the backward graph computes it, once";
-    if (d->fate == GCUT_F_FREE && gcut_value_is(g, w->v, GCUT_CLASS_CONSTANT))
+    if (d->decision == GCUT_PLAN_BACKWARD)
+        return "it depends on a gradient: the backward graph computes it, once";
+    if (d->decision == GCUT_PLAN_ALIVE && gcut_value_is(g, w->v, GCUT_CLASS_CONSTANT))
         return "a constant: made where it is needed";
-    if (d->fate == GCUT_F_FREE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
-    if (d->fate == GCUT_F_FREE) return "a result of the forward graph: alive anyway";
-    if (d->fate == GCUT_F_UNUSED) return "the backward graph does without it";
+    if (d->decision == GCUT_PLAN_ALIVE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
+    if (d->decision == GCUT_PLAN_ALIVE) return "a result of the forward graph: alive anyway";
+    if (d->decision == GCUT_PLAN_UNUSED) return "the backward graph does without it";
     if (!gcut_def(g, w->v)) return "carried by the forward loop, which is over: it can only be saved";
     return NULL;
 }
@@ -124,11 +125,11 @@ static void find_other(gcut_why *w, gcut_arena *a)
     w->fixed = fixed_reason(w);
     if (mine != GCUT_FORCE_NONE) {
         gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
-        w->unforced = decide(w, &free, a)->fate[w->v];
+        w->unforced = decide(w, &free, a)->decision[w->v];
         w->wish = w->r.p->wish[w->v];
     }
     if (w->fixed) return;
-    gcut_force f = gcut_why_flip(w) == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    gcut_force f = gcut_why_flip(w) == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
     gcut_problem p = with_force(w, a, f);
     w->other = decide(w, &p, a);
 }
@@ -136,14 +137,14 @@ static void find_other(gcut_why *w, gcut_arena *a)
 int64_t gcut_why_bytes(const gcut_why *w)
 {
     const gcut_decision *d = &w->r.plan->value[w->v];
-    return gcut_saved_bytes(w->r.p, w->v, d->fate == GCUT_F_SAVED ? d->form : GCUT_FORM_PLAIN);
+    return gcut_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORM_PLAIN);
 }
 
 double gcut_why_arc(const gcut_why *w)
 {
     const gcut_decision *d = &w->r.plan->value[w->v];
     const gcut_price *own = &w->r.p->price[w->v];
-    bool saved = d->fate == GCUT_F_SAVED;
+    bool saved = d->decision == GCUT_PLAN_SAVED;
     double price = saved ? d->save_ns : d->recompute_ns;
     return !isinf(price) ? price : saved ? own->trip_ns : own->recompute_ns;
 }
@@ -152,7 +153,8 @@ gcut_refs gcut_why_changes(const gcut_why *w)
 {
     gcut_refs out = {0};
     for (gcut_ref v = 1; w->other && v < w->r.g->values.n; v++)
-        if (v != w->v && w->now->fate[v] != w->other->fate[v] && !gcut_value_is(w->r.g, v, GCUT_CLASS_VIEW))
+        if (v != w->v && w->now->decision[v] != w->other->decision[v] &&
+            !gcut_value_is(w->r.g, v, GCUT_CLASS_VIEW))
             *GCUT_PUSH(w->r.arena, &out) = v;
     return out;
 }
@@ -163,14 +165,14 @@ gcut_refs gcut_why_changes(const gcut_why *w)
 static void find_chain(gcut_why *w, gcut_arena *a)
 {
     const gcut_graph *g = w->r.g;
-    const gcut_choice *c = w->now->fate[w->v] == GCUT_F_RECOMPUTED ? w->now : w->other;
-    if (!c || c->fate[w->v] != GCUT_F_RECOMPUTED) return;
+    const gcut_choice *c = w->now->decision[w->v] == GCUT_PLAN_RECOMPUTED ? w->now : w->other;
+    if (!c || c->decision[w->v] != GCUT_PLAN_RECOMPUTED) return;
     bool *need = gcut_calloc(a, g->values.n, 1), *runs = gcut_calloc(a, g->nodes.n + 1u, 1);
     need[w->v] = true;
     for (uint32_t i = g->values.at[w->v].def + 1; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
-            runs[i] |= need[u] && c->fate[u] == GCUT_F_RECOMPUTED;
+            runs[i] |= need[u] && c->decision[u] == GCUT_PLAN_RECOMPUTED;
         for (uint32_t k = 0; runs[i] && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {

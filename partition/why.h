@@ -19,12 +19,12 @@ typedef struct gcut_why {
     gcut_ref asked, v; /* v: the value whose storage `asked` is */
     const char *loop;  /* the loop whose step the plan is for; NULL = the whole graph's plan */
     GCUT_VEC(gcut_why_reader) readers;
-    const char *wish;   /* the mark or option that forced it, with its line; NULL = nobody */
-    gcut_fate unforced; /* forced: what the cheapest plan would do */
-    gcut_choice *now;   /* this plan's decisions */
-    gcut_choice *other; /* the cheapest plan in which v has the other fate; under another policy or a plan
+    const char *wish;            /* the mark or option that forced it, with its line; NULL = nobody */
+    gcut_plan_decision unforced; /* forced: what the cheapest plan would do */
+    gcut_choice *now;            /* this plan's decisions */
+    gcut_choice *other; /* the cheapest plan in which v has the other decision; under another policy or a plan
                            file: this plan with that one change.  NULL: see `fixed` */
-    const char *fixed;  /* why there is no other fate */
+    const char *fixed;  /* why there is no other decision */
     gcut_refs chain;    /* first results of what runs to compute v again, in order */
     double chain_ns;
 } gcut_why;
@@ -35,14 +35,14 @@ gcut_why *gcut_why_of(const gcut_plan *plan, const char *name, gcut_arena *arena
 
 /* The plan is a minimum cut, so its rival is one too. */
 bool gcut_why_is_minimum(const gcut_plan *plan);
-/* The fate that v does not have; RECOMPUTED for what is saved, SAVED for what is recomputed. */
-gcut_fate gcut_why_flip(const gcut_why *w);
+/* The decision that v does not have; RECOMPUTED for what is saved, SAVED for what is recomputed. */
+gcut_plan_decision gcut_why_flip(const gcut_why *w);
 
 /* In the form in which it is saved, if it is. */
 int64_t gcut_why_bytes(const gcut_why *w);
 /* The price of its arc in the cut: of being saved, or of being recomputed. */
 double gcut_why_arc(const gcut_why *w);
-/* Values of the forward graph whose fate differs in the other plan, but for v itself.  Memory from the
+/* Values of the forward graph whose decision differs in the other plan, but for v itself.  Memory from the
  * arena. */
 gcut_refs gcut_why_changes(const gcut_why *w);
 

@@ -379,7 +379,7 @@ static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
     gcut_choice *c = gcut_supported_choice(f, g->module->arena, least);
     gcut_place place = {.file = g->module->file};
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (c->fate[v] != GCUT_F_SAVED) continue;
+        if (c->decision[v] != GCUT_PLAN_SAVED) continue;
         const gcut_node *n = gcut_def(g, v);
         if (n && !place.line) place = gcut_loc_place(g->module, n->loc);
         gcut_text_add(&who, "%s%%%s %s, %lld bytes", who.n ? "; " : "", g->values.at[v].name,

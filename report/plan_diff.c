@@ -81,7 +81,7 @@ void gcut_write_diff_text(const gcut_plan_diff *d, gcut_text *out)
     print_head("B", d->b, out);
     if (!d->same_graph) gcut_text_add(out, "they are plans of different graphs\n");
     if (d->n == 0)
-        gcut_text_add(out, "every value has the same fate\n");
+        gcut_text_add(out, "every value has the same decision\n");
     else
         gcut_text_add(out, "%zu value%s differ%s:\n", d->n, d->n == 1 ? "" : "s", d->n == 1 ? "s" : "");
     if (d->n) print_table(d, out);

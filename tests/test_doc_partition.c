@@ -110,7 +110,7 @@ static const char *price(gcut_arena *a, double ns)
 static void must_say_prices(world *w, const gcut_plan *plan)
 {
     static const char *const where[] = {"forward", "either", "backward"};
-    static const char *const decision[] = {"free", "saved", "recomputed", "unused", "backward"};
+    static const char *const decision[] = {"saved", "recomputed", "free", "unused", "backward"};
     gcut_arena *a = w->env->arena;
     gcut_text t = {.arena = a};
     for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
@@ -118,7 +118,7 @@ static void must_say_prices(world *w, const gcut_plan *plan)
         if (d->where == GCUT_W_BACKWARD) continue;
         gcut_text_add(&t, "| `%%%s` | %s | %lld | %s | %s | %s |\n", plan->joint->values.at[v].name,
                       where[d->where], (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns),
-                      decision[d->fate]);
+                      decision[d->decision]);
     }
     assert_non_null(t.at);
     static const char head[] =

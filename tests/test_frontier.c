@@ -255,7 +255,7 @@ static uint32_t check_within(const gcut_cut_frontier *f, const truth *t, gcut_ar
     return off_hull;
 }
 
-/* Flip prices say where the fates of the corners change, from any lambda on. */
+/* Flip prices say where the decisions of the corners change, from any lambda on. */
 static uint32_t check_flips(const gcut_cut_frontier *f, gcut_arena *a, double from)
 {
     gcut_flips *flips = gcut_flip_prices(f, a, from);
@@ -267,7 +267,7 @@ static uint32_t check_flips(const gcut_cut_frontier *f, gcut_arena *a, double fr
         for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
             bool saved = flips[v].saved;
             for (uint32_t k = 0; k < flips[v].n && flips[v].at[k] <= fmax(x->from, from); k++) saved = !saved;
-            assert_int_equal(saved, c->fate[v] == GCUT_F_SAVED);
+            assert_int_equal(saved, c->decision[v] == GCUT_PLAN_SAVED);
         }
     }
     for (gcut_ref v = 1; v < f->p->g->values.n; v++) {

@@ -218,7 +218,7 @@ static gcut_ref begun(const gcut_plan *p)
     gcut_ref found = 0;
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
-        if (p->value[v].fate != GCUT_F_SAVED) continue;
+        if (p->value[v].decision != GCUT_PLAN_SAVED) continue;
         sum += p->value[v].bytes;
         if (p->value[v].form != GCUT_FORM_GRAD) continue;
         assert_int_equal(found, 0);
@@ -245,7 +245,7 @@ static void memory_body(void *arg)
     assert_true(v && is_head(s->p->joint, v));
     for (gcut_ref u = 1; u < s->p->joint->values.n; u++) /* the logits do not cross */
         assert_true(s->p->plan->value[u].bytes < MANY * ROWS * 4 ||
-                    s->p->plan->value[u].fate != GCUT_F_SAVED);
+                    s->p->plan->value[u].decision != GCUT_PLAN_SAVED);
 
     /* The forward graph leaves dw at the cotangent 1 there, however often it runs; the backward graph is told
      * the cotangent. */
@@ -284,7 +284,7 @@ static void optimizer_body(void *arg)
     for (gcut_ref v = 1; v < few->joint->values.n; v++) {
         const gcut_node *n = gcut_def(few->joint, v);
         assert_false(n && n->op == GCUT_OP_matmul && is_head(few->joint, v) &&
-                     few->value[v].fate == GCUT_F_SAVED);
+                     few->value[v].decision == GCUT_PLAN_SAVED);
     }
 }
 
@@ -302,7 +302,7 @@ static void torch_body(void *arg)
     const gcut_plan *p =
         step_of(w, g, (way){.backend = GCUT_BACKEND_PLANNED, .policy = "torch"}, MANY)->p->plan;
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
-        assert_false(is_head(p->joint, v) && p->value[v].fate == GCUT_F_SAVED);
+        assert_false(is_head(p->joint, v) && p->value[v].decision == GCUT_PLAN_SAVED);
 }
 
 static void torch_computes_it_behind(void **state)

@@ -24,7 +24,7 @@ static bool is_best_at(gcut_plan *plan, int64_t n, gcut_arena *a)
     gcut_plan *there = plan_at(g, n, plan->options.lambda);
     gcut_problem *p = gcut_problem_of(a, there);
     bool *saved = gcut_calloc(a, g->values.n, 1);
-    for (gcut_ref v = 1; v < g->values.n; v++) saved[v] = plan->value[v].fate == GCUT_F_SAVED;
+    for (gcut_ref v = 1; v < g->values.n; v++) saved[v] = plan->value[v].decision == GCUT_PLAN_SAVED;
     return gcut_choice_saving(p, a, saved, NULL, plan->options.lambda)->cost_ns <=
            there->cost_ns * (1 + 1e-9) + 1e-9;
 }

@@ -24,7 +24,7 @@ static const room rooms[] = {
     {"report", {"report/", "gradcut/plan.h", "base/arena.h", "base/json.h", "base/table.h", "base/units.h"}},
     {"graph", {"graph/", "base/", "gradcut/dtype.h"}},
     {"autodiff", {"autodiff/", "graph/", "base/"}},
-    {"partition", {"partition/", "graph/", "base/"}},
+    {"partition", {"partition/", "graph/", "base/", "gradcut/plan.h"}},
     {"kernels", {"kernels/", "graph/", "base/", "gradcut/gradcut_rt.h"}},
     {"kernels/rt", {"kernels/rt/", "gradcut/gradcut_rt.h", "gradcut/rt_", "gradcut/status.h"}},
     {"import", {"import/", "graph/", "base/"}},

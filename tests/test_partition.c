@@ -169,7 +169,7 @@ static uint32_t mask_of(const oracle *o, uint32_t *others)
     uint32_t mask = 0;
     *others = 0;
     for (gcut_ref v = 1; v < o->g->values.n; v++) {
-        if (o->plan->value[v].fate != GCUT_F_SAVED) continue;
+        if (o->plan->value[v].decision != GCUT_PLAN_SAVED) continue;
         uint32_t k = 0;
         while (k < o->n && o->saveable[k] != v) k++;
         if (k == o->n)
@@ -264,11 +264,11 @@ static gcut_plan *plan_text(world *w, const char *text, int64_t n, gcut_plan_opt
     return t.plan;
 }
 
-static gcut_fate fate_of(const gcut_plan *p, const char *name)
+static gcut_plan_decision decision_of(const gcut_plan *p, const char *name)
 {
     gcut_ref v = gcut_graph_find(p->joint, name);
     assert_int_not_equal(v, 0);
-    return p->value[v].fate;
+    return p->value[v].decision;
 }
 
 static const char coscos[] =
@@ -284,8 +284,8 @@ static void cos_of_cos(void **state)
         gcut_plan *p = plan_text(*state, coscos, sizes[i], options(0.05));
         assert_int_equal(p->saved_bytes, 0);
         assert_int_equal(p->saved_bytes_sym, 0);
-        assert_int_equal(fate_of(p, "x"), GCUT_F_FREE);
-        assert_int_equal(fate_of(p, "y"), GCUT_F_RECOMPUTED);
+        assert_int_equal(decision_of(p, "x"), GCUT_PLAN_ALIVE);
+        assert_int_equal(decision_of(p, "y"), GCUT_PLAN_RECOMPUTED);
         gcut_ref y = gcut_graph_find(p->joint, "y");
         assert_true(p->recompute_ns == p->value[y].recompute_ns);
         assert_int_equal(p->value[gcut_graph_find(p->joint, "sx")].where, GCUT_W_EITHER);
@@ -309,9 +309,9 @@ static void chains_and_norms(void **state)
     static const int64_t sizes[] = {1, 32, 8192};
     for (int i = 0; i < 3; i++) {
         gcut_plan *p = plan_text(*state, norm, sizes[i], options(0.05));
-        assert_int_equal(fate_of(p, "a"), GCUT_F_RECOMPUTED);
-        assert_int_equal(fate_of(p, "b"), GCUT_F_RECOMPUTED);
-        assert_int_equal(fate_of(p, "c"), GCUT_F_RECOMPUTED);
+        assert_int_equal(decision_of(p, "a"), GCUT_PLAN_RECOMPUTED);
+        assert_int_equal(decision_of(p, "b"), GCUT_PLAN_RECOMPUTED);
+        assert_int_equal(decision_of(p, "c"), GCUT_PLAN_RECOMPUTED);
         assert_int_equal(p->saved_bytes, 4 * sizes[i]); /* one f32 per row */
     }
 }
@@ -327,7 +327,7 @@ static void matmul_case(world *w, int k, int64_t n, bool saved)
         "  %%dw = matmul(%%x, %%d, ta=true)\n  return %%y, %%dw\n}\n",
         k, k, k);
     gcut_plan *p = plan_text(w, text, n, options(0.05));
-    assert_int_equal(fate_of(p, "h"), saved ? GCUT_F_SAVED : GCUT_F_RECOMPUTED);
+    assert_int_equal(decision_of(p, "h"), saved ? GCUT_PLAN_SAVED : GCUT_PLAN_RECOMPUTED);
 }
 
 static void matmuls(void **state)
@@ -372,16 +372,16 @@ static void policies_differ(void **state)
     assert_int_equal(p->saved_bytes, 0);
     o.policy = GCUT_POLICY_SAVE_ALL;
     p = plan_text(*state, text, 100, o);
-    assert_int_equal(fate_of(p, "a"), GCUT_F_SAVED); /* read as %b, a view of a view of it */
-    assert_int_equal(fate_of(p, "b"), GCUT_F_RECOMPUTED);
-    assert_int_equal(fate_of(p, "c"), GCUT_F_SAVED);
-    assert_int_equal(fate_of(p, "k"), GCUT_F_FREE);
+    assert_int_equal(decision_of(p, "a"), GCUT_PLAN_SAVED); /* read as %b, a view of a view of it */
+    assert_int_equal(decision_of(p, "b"), GCUT_PLAN_RECOMPUTED);
+    assert_int_equal(decision_of(p, "c"), GCUT_PLAN_SAVED);
+    assert_int_equal(decision_of(p, "k"), GCUT_PLAN_ALIVE);
     assert_int_equal(p->saved_bytes, 2 * 100 * 64 * 4);
     assert_true(p->lower_bound_ns < p->cost_ns);
     o.policy = GCUT_POLICY_RECOMPUTE_ALL;
     p = plan_text(*state, text, 100, o);
     assert_int_equal(p->saved_bytes, 0);
-    assert_int_equal(fate_of(p, "c"), GCUT_F_RECOMPUTED);
+    assert_int_equal(decision_of(p, "c"), GCUT_PLAN_RECOMPUTED);
     assert_true(gcut_policy_read("save-all", &o) && o.policy == GCUT_POLICY_SAVE_ALL);
     assert_false(gcut_policy_read("save_all", &o));
 }
@@ -389,19 +389,19 @@ static void policies_differ(void **state)
 static void forced_values(void **state)
 {
     gcut_plan *p = plan_text(*state, marked(*state, "", "#must_save", ""), 100, options(0.05));
-    assert_int_equal(fate_of(p, "a"), GCUT_F_SAVED); /* a mark on a view is about its base */
+    assert_int_equal(decision_of(p, "a"), GCUT_PLAN_SAVED); /* a mark on a view is about its base */
     assert_true(p->value[gcut_graph_find(p->joint, "a")].forced);
     assert_int_equal(p->saved_bytes, 100 * 64 * 4);
     gcut_plan_options o = options(0.05);
     o.save = (const char *[]){"%c"};
     o.nsave = 1;
     p = plan_text(*state, marked(*state, "", "", ""), 100, o);
-    assert_int_equal(fate_of(p, "c"), GCUT_F_SAVED);
+    assert_int_equal(decision_of(p, "c"), GCUT_PLAN_SAVED);
     o = options(0.05);
     o.policy = GCUT_POLICY_SAVE_ALL;
     p = plan_text(*state, marked(*state, "#must_recompute", "", ""), 100, o);
-    assert_int_equal(fate_of(p, "a"), GCUT_F_RECOMPUTED);
-    assert_int_equal(fate_of(p, "c"), GCUT_F_SAVED);
+    assert_int_equal(decision_of(p, "a"), GCUT_PLAN_RECOMPUTED);
+    assert_int_equal(decision_of(p, "c"), GCUT_PLAN_SAVED);
 }
 
 static void expect_error(world *w, const char *text, gcut_plan_options o, const char *say, const char *also)
@@ -437,7 +437,7 @@ static void contradictions(void **state)
 static bool saved_at(gcut_graph *g, gcut_ref v, double lambda)
 {
     gcut_plan_options o = options(lambda);
-    return gcut_plan_make(g, &o)->value[v].fate == GCUT_F_SAVED;
+    return gcut_plan_make(g, &o)->value[v].decision == GCUT_PLAN_SAVED;
 }
 
 static void flips_body(void *p)

@@ -166,7 +166,8 @@ static void copies_body(void *arg)
         assert_int_equal(back->backward.n, plan->backward.n);
         for (uint32_t k = 0; k < plan->backward.n; k++)
             assert_int_equal(back->backward.node[k], plan->backward.node[k]);
-        for (gcut_ref v = 1; v < g->values.n; v++) assert_int_equal(back->value[v].fate, plan->value[v].fate);
+        for (gcut_ref v = 1; v < g->values.n; v++)
+            assert_int_equal(back->value[v].decision, plan->value[v].decision);
         gcut_arena_free(a);
     }
     assert_true(many > 20);
@@ -218,7 +219,7 @@ static void edits_are_followed_or_refused(void **state)
          "%dc cannot be recomputed: it belongs to the backward graph alone"},
         {"\"value\":\"b\"", "\"value\":\"a\"", "a second line for %a"},
         {"\"fate\":\"recomputed\"", "\"fate\":\"saved\"", NULL},
-        {"\"fate\":\"recomputed\"", "\"fate\":\"kept\"", "there is no fate 'kept'"},
+        {"\"fate\":\"recomputed\"", "\"fate\":\"kept\"", "there is no decision 'kept'"},
         {"\"form\":\"plain\"", "\"form\":\"odd\"", "there is no form 'odd'"},
         {"\"form\":\"plain\"", "\"form\":\"bf16\"", "not as bf16: save_dtype of the plan is not bf16"},
         {"\"form\":\"plain\"", "\"form\":\"bits\"", "only bool values are bits"},

@@ -67,7 +67,7 @@ static const char *saved(const gcut_plan *p)
 {
     gcut_text t = {.arena = p->joint->module->arena};
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
-        if (p->value[v].fate == GCUT_F_SAVED)
+        if (p->value[v].decision == GCUT_PLAN_SAVED)
             gcut_text_add(&t, "%s%s", t.n ? " " : "", p->joint->values.at[v].name);
     return t.n ? t.at : "";
 }
@@ -396,7 +396,7 @@ static int64_t unpacked_under(gcut_ctx *ctx, const asked *q, const char *policy)
     const gcut_plan *p = plan_of(ctx, q, policy);
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
-        if (p->value[v].fate == GCUT_F_SAVED)
+        if (p->value[v].decision == GCUT_PLAN_SAVED)
             sum += p->value[v].bytes * (p->value[v].form == GCUT_FORM_BITS ? 8 : 1);
     return sum;
 }
@@ -501,7 +501,7 @@ static int64_t in_gradients(const gcut_plan *p)
 {
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
-        if (p->value[v].fate != GCUT_F_SAVED || p->value[v].form != GCUT_FORM_GRAD) continue;
+        if (p->value[v].decision != GCUT_PLAN_SAVED || p->value[v].form != GCUT_FORM_GRAD) continue;
         const gcut_type *t = gcut_type_of(p->joint, v);
         int64_t bytes = gcut_dtype_bytes(t->dtype);
         for (uint32_t d = 0; d < t->rank; d++) bytes *= t->dim[d]; /* of a parameter: known sizes */

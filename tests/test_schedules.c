@@ -46,7 +46,7 @@ static gcut_plan *random_plan(world *w, const gcut_problem *p)
                 *GCUT_PUSH(w->arena, &again[i]) = node;
         }
     gcut_choice *c = gcut_choice_saving(p, w->arena, saved, often ? again : NULL, 0.05);
-    gcut_schedule_check(w->arena, p->facts, c->fate, &c->backward);
+    gcut_schedule_check(w->arena, p->facts, c->decision, &c->backward);
     return gcut_plan_from(p, p->opt, c);
 }
 
@@ -56,7 +56,7 @@ static void check_aliases(const gcut_problem *p, const gcut_plan *plan)
     int64_t bytes = 0;
     bool *counted = calloc(plan->joint->values.n, 1);
     for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
-        if (plan->value[v].fate != GCUT_F_SAVED) continue;
+        if (plan->value[v].decision != GCUT_PLAN_SAVED) continue;
         assert_int_equal(p->facts->base[v], v);
         assert_false(counted[p->facts->base[v]]);
         assert_true(gcut_def(plan->joint, v) || gcut_value_is_lost(plan->joint, v));
@@ -73,7 +73,7 @@ static void check_copies(const gcut_plan *plan)
     const gcut_graph *b = plan->bwd;
     for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
         const gcut_decision *d = &plan->value[v];
-        if (d->fate != GCUT_F_RECOMPUTED) {
+        if (d->decision != GCUT_PLAN_RECOMPUTED) {
             assert_int_equal(d->copies, 0);
             continue;
         }

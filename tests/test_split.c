@@ -106,28 +106,29 @@ static bool computes(const gcut_graph *g, const char *name)
 }
 
 /* Saved values cross, recomputed ones are made once on each side and say so. */
-static void check_fates(const gcut_plan *p)
+static void check_decisions(const gcut_plan *p)
 {
     int64_t bytes = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
         const char *name = p->joint->values.at[v].name;
         const gcut_decision *d = &p->value[v];
         gcut_ref b = gcut_graph_find(p->bwd, name);
-        if (d->fate == GCUT_F_SAVED) { /* a packed value crosses under another name and is unpacked there */
+        /* a packed value crosses under another name and is unpacked there */
+        if (d->decision == GCUT_PLAN_SAVED) {
             bool packed = d->form != GCUT_FORM_PLAIN;
             assert_true(packed || (b && !gcut_def(p->bwd, b)));
             if (packed && b) assert_int_equal(gcut_def(p->bwd, b)->op, GCUT_OP_unpack_bits);
             assert_true(computes(p->fwd, name));
             bytes += d->bytes;
         }
-        if (d->fate == GCUT_F_RECOMPUTED) {
+        if (d->decision == GCUT_PLAN_RECOMPUTED) {
             assert_true(computes(p->bwd, name));
             assert_int_equal(computes(p->fwd, name), d->where == GCUT_W_FORWARD || computes(p->fwd, name));
         }
-        if (d->fate == GCUT_F_UNUSED) assert_int_equal(b, 0);
-        if (d->fate == GCUT_F_BACKWARD) assert_false(computes(p->fwd, name));
+        if (d->decision == GCUT_PLAN_UNUSED) assert_int_equal(b, 0);
+        if (d->decision == GCUT_PLAN_BACKWARD) assert_false(computes(p->fwd, name));
         if (b && gcut_def(p->bwd, b) && gcut_mark_find(&gcut_def(p->bwd, b)->marks, "recomputed"))
-            assert_true(d->fate == GCUT_F_RECOMPUTED && d->where == GCUT_W_FORWARD);
+            assert_true(d->decision == GCUT_PLAN_RECOMPUTED && d->where == GCUT_W_FORWARD);
     }
     assert_int_equal(bytes, p->saved_bytes);
 }
@@ -171,7 +172,7 @@ static void one_case(world *w, uint64_t seed, gcut_policy policy, double lambda)
     gcut_verify(p->fwd);
     gcut_verify(p->bwd);
     gcut_verify_module(m);
-    check_fates(p);
+    check_decisions(p);
     check_lazy(p);
     for (uint32_t i = 0; i < p->fwd->params.n; i++)
         assert_int_not_equal(p->fwd->params.at[i].role, GCUT_ROLE_cotan);

@@ -100,7 +100,7 @@ static void mask_plan(const gcut_plan *p, const char *what, int64_t elements)
 {
     uint32_t n = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
-        if (p->value[v].fate != GCUT_F_SAVED) continue;
+        if (p->value[v].decision != GCUT_PLAN_SAVED) continue;
         n++;
         assert_int_equal(p->value[v].form, GCUT_FORM_BITS);
         assert_int_equal(p->value[v].bytes, (elements + 7) / 8);
@@ -199,8 +199,9 @@ static void forms_body(void *arg)
         gcut_graph *g = around(w, fill_columns(w, forms[i].body, 64), 64);
         const gcut_plan *p = plan_of(w, g, "bf16", 512);
         const gcut_decision *d = decision(p, forms[i].value);
-        if (d->fate != GCUT_F_SAVED || d->form != forms[i].form)
-            fail_msg("%s: %%%s has fate %d, form %d", forms[i].body, forms[i].value, d->fate, d->form);
+        if (d->decision != GCUT_PLAN_SAVED || d->form != forms[i].form)
+            fail_msg("%s: %%%s has decision %d, form %d", forms[i].body, forms[i].value, d->decision,
+                     d->form);
         const gcut_decision *plain = decision(plan_of(w, g, NULL, 512), forms[i].value);
         assert_int_equal(plain->form == GCUT_FORM_BITS, forms[i].form == GCUT_FORM_BITS);
         if (forms[i].form == GCUT_FORM_BF16) assert_int_equal(2 * d->bytes, plain->bytes);
@@ -335,7 +336,7 @@ static int64_t as_they_are(const gcut_plan *p)
 {
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
-        if (p->value[v].fate == GCUT_F_SAVED)
+        if (p->value[v].decision == GCUT_PLAN_SAVED)
             sum += p->value[v].bytes * (p->value[v].form == GCUT_FORM_BF16   ? 2
                                         : p->value[v].form == GCUT_FORM_BITS ? 8
                                                                              : 1);

@@ -21,15 +21,16 @@ static bool saveable(const gcut_problem *p, gcut_ref v)
            !gcut_value_is(p->g, v, GCUT_CLASS_VIEW) && !gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT);
 }
 
-/* The cheapest of all plans in which v has that fate, by trying every set of saved values. */
-static double cheapest_with(const gcut_problem *p, gcut_ref v, gcut_fate fate, double lambda, gcut_arena *a)
+/* The cheapest of all plans in which v has that decision, by trying every set of saved values. */
+static double cheapest_with(const gcut_problem *p, gcut_ref v, gcut_plan_decision decision, double lambda,
+                            gcut_arena *a)
 {
     gcut_ref can[16];
     uint32_t n = 0;
     double best = INFINITY;
     gcut_problem q = *p;
     q.force = gcut_memdup(a, p->force, p->g->values.n * sizeof *p->force);
-    q.force[v] = fate == GCUT_F_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    q.force[v] = decision == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
     for (gcut_ref u = 1; u < p->g->values.n; u++)
         if (saveable(p, u) && n < 16) can[n++] = u;
     if (n > 9) return -1;
@@ -38,35 +39,37 @@ static double cheapest_with(const gcut_problem *p, gcut_ref v, gcut_fate fate, d
         bool *saved = gcut_calloc(scratch, p->g->values.n, 1);
         for (uint32_t i = 0; i < n; i++) saved[can[i]] = mask >> i & 1;
         gcut_choice *c = gcut_choice_saving(&q, scratch, saved, NULL, lambda);
-        if (c->fate[v] == fate && c->cost_ns < best) best = c->cost_ns;
+        if (c->decision[v] == decision && c->cost_ns < best) best = c->cost_ns;
         gcut_arena_free(scratch);
     }
     return best;
 }
 
-static gcut_fate fate_at(gcut_graph *g, gcut_ref v, double lambda)
+static gcut_plan_decision decision_at(gcut_graph *g, gcut_ref v, double lambda)
 {
     gcut_plan_options o = options(lambda);
-    return gcut_plan_make(g, &o)->value[v].fate;
+    return gcut_plan_make(g, &o)->value[v].decision;
 }
 
 static void check_flips(const gcut_why *w, gcut_graph *g)
 {
     const gcut_flips *f = &w->r.flips[w->v];
-    assert_int_equal(f->saved, fate_at(g, w->v, 0) == GCUT_F_SAVED);
+    assert_int_equal(f->saved, decision_at(g, w->v, 0) == GCUT_PLAN_SAVED);
     for (uint32_t i = 0; i < f->n; i++) {
-        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 - 1e-4)) == GCUT_F_SAVED, (i % 2 == 0) == f->saved);
-        assert_int_equal(fate_at(g, w->v, f->at[i] * (1 + 1e-4)) == GCUT_F_SAVED, (i % 2 == 1) == f->saved);
+        assert_int_equal(decision_at(g, w->v, f->at[i] * (1 - 1e-4)) == GCUT_PLAN_SAVED,
+                         (i % 2 == 0) == f->saved);
+        assert_int_equal(decision_at(g, w->v, f->at[i] * (1 + 1e-4)) == GCUT_PLAN_SAVED,
+                         (i % 2 == 1) == f->saved);
     }
 }
 
 /* What runs to compute v again is computed again, once, and adds up. */
 static void check_chain(const gcut_why *w)
 {
-    const gcut_choice *c = w->now->fate[w->v] == GCUT_F_RECOMPUTED ? w->now : w->other;
+    const gcut_choice *c = w->now->decision[w->v] == GCUT_PLAN_RECOMPUTED ? w->now : w->other;
     double sum = 0;
     for (uint32_t i = 0; i < w->chain.n; i++) {
-        assert_int_equal(c->fate[w->chain.at[i]], GCUT_F_RECOMPUTED);
+        assert_int_equal(c->decision[w->chain.at[i]], GCUT_PLAN_RECOMPUTED);
         if (i) assert_true(w->chain.at[i - 1] < w->chain.at[i]);
         sum += w->r.p->price[w->chain.at[i]].recompute_ns;
     }
@@ -77,14 +80,14 @@ static uint32_t check_value(gcut_plan *plan, gcut_ref v, gcut_arena *a)
 {
     const gcut_graph *g = plan->joint;
     gcut_why *w = gcut_why_of(plan, g->values.at[v].name, a);
-    gcut_fate fate = plan->value[w->v].fate;
-    bool decided = fate == GCUT_F_SAVED || fate == GCUT_F_RECOMPUTED;
+    gcut_plan_decision decision = plan->value[w->v].decision;
+    bool decided = decision == GCUT_PLAN_SAVED || decision == GCUT_PLAN_RECOMPUTED;
     assert_int_equal(w->asked, v);
     assert_int_equal(!w->fixed, decided);
     assert_true(!w->wish);
     assert_true(fabs(w->now->cost_ns - plan->cost_ns) <= 1e-9 * plan->cost_ns + 1e-9);
     if (!decided) return 0;
-    assert_int_equal(w->other->fate[w->v], gcut_why_flip(w));
+    assert_int_equal(w->other->decision[w->v], gcut_why_flip(w));
     assert_true(w->other->cost_ns >= plan->lower_bound_ns - 1e-9 * plan->cost_ns);
     check_flips(w, plan->joint);
     if (!gcut_value_is(g, w->v, GCUT_CLASS_VIEW)) check_chain(w);
@@ -130,18 +133,19 @@ static void forced_body(void *arg)
         gcut_plan_options o = options(0.05);
         gcut_plan *free = gcut_plan_make(g, &o);
         for (gcut_ref v = 1; v < g->values.n; v++) {
-            gcut_fate fate = free->value[v].fate;
-            if ((fate != GCUT_F_SAVED && fate != GCUT_F_RECOMPUTED) || gcut_value_is(g, v, GCUT_CLASS_VIEW))
+            gcut_plan_decision decision = free->value[v].decision;
+            if ((decision != GCUT_PLAN_SAVED && decision != GCUT_PLAN_RECOMPUTED) ||
+                gcut_value_is(g, v, GCUT_CLASS_VIEW))
                 continue;
             gcut_plan_options forced = o;
-            if (fate == GCUT_F_SAVED)
+            if (decision == GCUT_PLAN_SAVED)
                 forced.recompute = &g->values.at[v].name, forced.nrecompute = 1;
             else
                 forced.save = &g->values.at[v].name, forced.nsave = 1;
             gcut_plan *plan = gcut_plan_make(g, &forced);
             gcut_why *w = gcut_why_of(plan, g->values.at[v].name, a);
-            assert_non_null(strstr(w->wish, fate == GCUT_F_SAVED ? "--recompute %" : "--save %"));
-            assert_int_equal(w->unforced, fate);
+            assert_non_null(strstr(w->wish, decision == GCUT_PLAN_SAVED ? "--recompute %" : "--save %"));
+            assert_int_equal(w->unforced, decision);
             assert_true(fabs(w->other->cost_ns - free->cost_ns) <= 1e-6 * free->cost_ns + 1e-6);
             checked++;
         }
@@ -193,7 +197,8 @@ static void feasible_body(void *arg)
         gcut_choice *c = gcut_choose(p, a, GCUT_POLICY_MINCUT, 0.05);
         gcut_ref bad = 0;
         for (gcut_ref v = 1; v < g->values.n; v++)
-            if (p->force[v] == GCUT_FORCE_RECOMPUTE && c->fate[v] == GCUT_F_RECOMPUTED && p->facts->read[v])
+            if (p->force[v] == GCUT_FORCE_RECOMPUTE && c->decision[v] == GCUT_PLAN_RECOMPUTED &&
+                p->facts->read[v])
                 bad = v;
         if (bad) {
             gcut_diags_clear(env);
