@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,27 @@ char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *
 
 /* ---- writing ---- */
 
+/* Bytes; RLIM_INFINITY also where it cannot be asked. */
+static rlim_t most_bytes(void)
+{
+    struct rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 ? most.rlim_cur : RLIM_INFINITY;
+}
+
+bool gcut_file_may_hold(uint64_t bytes)
+{
+    const rlim_t most = most_bytes();
+    return most == RLIM_INFINITY || bytes <= most;
+}
+
+static _Noreturn void size_error(gcut_env *env, const char *path, size_t n)
+{
+    gcut_fail(env, GCUT_EIO, (gcut_place){.file = path},
+              "raise the limit: ulimit -f in a shell, setrlimit in a program",
+              "cannot write '%s': it takes %zu bytes, and the limit of a file's size (RLIMIT_FSIZE) is %ju",
+              path, n, (uintmax_t)most_bytes());
+}
+
 /* Writes, syncs and closes fd; 0 or the error.  EINVAL of fsync means a pipe or device: nothing to sync. */
 static int put(int fd, const char *data, size_t n)
 {
@@ -115,6 +137,7 @@ static int replace(const char *path, char *temp, const void *data, size_t n)
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         return fd < 0 ? errno : put(fd, data, n);
     }
+    if (!gcut_file_may_hold(n)) return EFBIG;
     int fd = open_temp(path, temp, 0666);
     if (fd < 0) return errno;
     int err = old && fchmod(fd, st.st_mode & 07777) != 0 ? errno : 0;
@@ -134,5 +157,6 @@ void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n
     char *temp = gcut_alloc(scratch, strlen(target) + 48);
     int err = replace(target, temp, data, n);
     gcut_arena_free(scratch);
+    if (err == EFBIG && !gcut_file_may_hold(n)) size_error(env, path, n);
     if (err) io_error(env, path, "write", err);
 }

@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -35,11 +37,13 @@ char *gcut_cli_join(const char *a, const char *b, const char *c)
 
 int gcut_cli_write(const char *path, const char *text)
 {
+    const bool new = access(path, F_OK) != 0;
     FILE *f = fopen(path, "w");
     bool ok = f && fputs(text, f) >= 0;
     int why = errno;
     if (f && fclose(f) != 0 && ok) ok = false, why = errno;
     if (ok) return EXIT_FINE;
+    if (f && new) remove(path); /* a part of the text is no use */
     gcut_cli_complain("%s cannot be written: %s", path, strerror(why));
     return EXIT_INPUT;
 }
@@ -164,5 +168,7 @@ static int close_stdout(int code)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
+    signal(SIGXFSZ,
+           SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error that the writer reports, not a silent end */
     return close_stdout(dispatch(argc, argv));
 }

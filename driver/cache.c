@@ -18,12 +18,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "driver/nameless.h"
 
 #define DEFAULT_LIMIT (INT64_C(1) << 30)
@@ -175,6 +175,7 @@ static void write_counters(int fd, counters n)
 {
     char text[64];
     int k = snprintf(text, sizeof text, "%019" PRId64 " %019" PRId64 "\n", n.hits, n.misses);
+    if (!gcut_file_may_hold((uint64_t)k)) return;
     if (pwrite(fd, text, (size_t)k, 0) != k && ftruncate(fd, 0) != 0) return;
 }
 
@@ -247,11 +248,12 @@ static bool load(gcut_cache *c, gcut_cache_kind kind, const char *key, int into)
     const char *name = entry_name(a, kind, key);
     struct stat st;
     int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool found = fd >= 0, ok = found && fstat(fd, &st) == 0 && is_sound(&st) && copy(fd, into, st.st_size) &&
-                               check(kind, key, into, st.st_size);
+    bool sound = fd >= 0 && fstat(fd, &st) == 0 && is_sound(&st),
+         fits = !sound || gcut_file_may_hold((uint64_t)st.st_size);
+    bool ok = sound && fits && copy(fd, into, st.st_size) && check(kind, key, into, st.st_size);
     if (ok) futimens(fd, NULL); /* used now: entries go by their age */
-    if (!ok && (found || errno == ELOOP)) unlinkat(c->folder, name, 0);
-    if (found) close(fd);
+    if (!ok && fits && (fd >= 0 || errno == ELOOP)) unlinkat(c->folder, name, 0);
+    if (fd >= 0) close(fd);
     gcut_arena_free(a);
     return ok;
 }
@@ -371,14 +373,6 @@ static bool write_all(int fd, const void *data, size_t n)
     return true;
 }
 
-/* A file that goes beyond the limit of the process is answered by a signal that ends it. */
-static bool is_allowed(int64_t bytes)
-{
-    struct rlimit most;
-    return getrlimit(RLIMIT_FSIZE, &most) == 0 &&
-           (most.rlim_cur == RLIM_INFINITY || (rlim_t)bytes < most.rlim_cur);
-}
-
 /* A new file: nameless, temp is ""; or of the name temp. */
 static int new_file(const gcut_cache *c, char *temp, size_t room)
 {
@@ -415,7 +409,7 @@ void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const 
     trailer t = {.bytes = n};
     char temp[64];
     const int64_t bytes = (int64_t)(n + sizeof t);
-    if (!c || bytes > MOST_BYTES || bytes > c->limit || !is_allowed(bytes)) return;
+    if (!c || bytes > MOST_BYTES || bytes > c->limit || !gcut_file_may_hold((uint64_t)bytes)) return;
     memcpy(t.magic, magic, sizeof magic);
     hash_entry(kind, key, data, n, t.hash);
     gcut_arena *a = gcut_arena_new(c->env, c->arena);

@@ -81,7 +81,7 @@ const char *gcut_nameless_path(gcut_arena *arena, int fd)
 
 void gcut_nameless_write(gcut_env *env, int fd, const void *data, size_t n)
 {
-    int err = ftruncate(fd, 0) == 0 ? 0 : errno;
+    int err = !gcut_file_may_hold(n) ? EFBIG : ftruncate(fd, 0) == 0 ? 0 : errno;
     for (size_t done = 0; !err && done < n;) {
         ssize_t wrote = pwrite(fd, (const char *)data + done, n - done, (off_t)done);
         if (wrote >= 0)
@@ -91,7 +91,11 @@ void gcut_nameless_write(gcut_env *env, int fd, const void *data, size_t n)
     }
     if (!err && lseek(fd, 0, SEEK_SET) != 0) err = errno;
     if (err)
-        gcut_fail(env, GCUT_EIO, (gcut_place){0}, NULL, "cannot write a temporary file: %s", strerror(err));
+        gcut_fail(env, GCUT_EIO, (gcut_place){0},
+                  err == EFBIG
+                      ? "raise the limit of a file's size: ulimit -f in a shell, setrlimit in a program"
+                      : NULL,
+                  "cannot write a temporary file of %zu bytes: %s", n, strerror(err));
 }
 
 char *gcut_nameless_read(gcut_arena *arena, int fd, size_t limit, size_t *n)

@@ -147,29 +147,44 @@ static void keeps_within_its_size(void **state)
     expect(5, 1, "nothing is stored");
 }
 
-/* A file size limit, which answers by a signal, in a child. */
+/* Compiles and runs in a child that may write no longer files; its exit status. */
+static int under_limit(int64_t bytes)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct rlimit most = {(rlim_t)bytes, (rlim_t)bytes};
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = graph_from(ctx, graph_of(1)); /* by a file */
+        setrlimit(RLIMIT_FSIZE, &most);
+        gcut_step *s = compile_as(g, GCUT_BACKEND_COMPILED, "sgd(lr=0.1)");
+        if (!s) _exit(gcut_error_count(ctx) == 1 ? 1 : 2);
+        _exit(gcut_run(s) == GCUT_OK ? 0 : 3);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status))
+        fail_msg("a limit of %lld bytes: ended by signal %d", (long long)bytes, WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+/* The kernel answers files beyond the limit of their size by a signal that ends the process. */
 static void survives_a_limit(void **state)
 {
     (void)state;
     int count;
     expect(1, 1, "to learn sizes");
-    const int64_t one = size_of(entry(".object"));
+    const int64_t one = size_of(entry(".object")), all = bytes_of_all(&count);
+    /* Objects are files too: of the first limit the object itself keeps free, but not with its trailer. */
+    assert_int_equal(under_limit(one - 1), 0);
+    assert_int_equal(under_limit(4096), 1);
+    assert_int_equal(under_limit(0), 1);
+    assert_int_equal(bytes_of_all(&count), all); /* what cannot be used stays */
+    expect(1, 0, "still there");
     begin(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        /* Objects are files too: of this limit the object itself keeps free, but not with its trailer. */
-        const struct rlimit most = {(rlim_t)one - 1, (rlim_t)one - 1};
-        setrlimit(RLIMIT_FSIZE, &most);
-        gcut_ctx *ctx = gcut_ctx_new(NULL);
-        gcut_step *s = compile_as(graph_from(ctx, graph_of(1)), GCUT_BACKEND_COMPILED, "sgd(lr=0.1)");
-        _exit(s && gcut_run(s) == GCUT_OK ? 0 : 1);
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    assert_int_equal(under_limit(0), 1);
+    assert_int_equal(under_limit(one - 1), 0);
     assert_null(entry(".object"));
-    (void)bytes_of_all(&count);
 }
 
 /* Of the full file system, also after a failure. */

@@ -6,6 +6,9 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include <dirent.h>
+#include <sys/resource.h>
+
 static void test_usage(void **state)
 {
     static const float one = 1;
@@ -189,12 +192,59 @@ static void test_full_disk(void **state)
     refused(4, "file", ARGV("run", MLP, "--backend", "eager", "--out", "file"));
 }
 
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit most;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &most), 0);
+    most.rlim_cur = bytes < most.rlim_max ? bytes : most.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &most), 0);
+}
+
+/* Files beyond the process's limit of their size: a sentence, an old file as it was, no temporary one. */
+static void test_file_limit(void **state)
+{
+    static const char *const lines[][9] = {
+        {"gradcut", "compile", MLP, "-o", "limit/net"},
+        {"gradcut", "run", MLP, "--backend", "eager", "--out", "limit"},
+    };
+    (void)state;
+    mkdir("limit", 0700);
+    write_text("limit/net.c", "old");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        limit_files(1000);
+        ran r = run_to(NULL, NULL, lines[i]);
+        limit_files(RLIM_INFINITY);
+        expect(r, 4);
+        if (!strstr(r.err, "cannot write 'limit/") ||
+            !strstr(r.err, "limit of a file's size (RLIMIT_FSIZE) is 1000"))
+            fail_msg("gradcut %s: %s", lines[i][1], r.err);
+        done(r);
+    }
+    limit_files(1000);
+    refused(4, "limit/plan.json cannot be written: File too large",
+            ARGV("plan", MLP, "-o", "limit/plan.json"));
+    ran r = run_to(NULL, NULL, ARGV("plan", MLP, "--json"));
+    limit_files(RLIM_INFINITY);
+    expect(r, 4);
+    assert_non_null(strstr(r.err, "standard output could not be written: File too large"));
+    done(r);
+    char *old = slurp("limit/net.c");
+    assert_string_equal(old, "old");
+    free(old);
+    DIR *d = opendir("limit");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strstr(e->d_name, ".tmp") || strstr(e->d_name, ".json")) fail_msg("limit/%s is left", e->d_name);
+    closedir(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_usage),       cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_bad_values),  cmocka_unit_test(test_closed_stdout),
         cmocka_unit_test(test_unsupported), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_file_limit),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
