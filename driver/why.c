@@ -41,8 +41,8 @@ static bool is_named(const char *name, const char *bare)
     return !strcmp(name + (name[0] == '%'), bare);
 }
 
-/* A wish for the other decision instead of whatever the options wish for this value. */
-static void wish(const explaining *e, gcut_settings *o, const char *name, gcut_plan_decision to)
+/* The options with a constraint for the other decision, in place of what they say about this value. */
+static void constrain(const explaining *e, gcut_settings *o, const char *name, gcut_plan_decision to)
 {
     const char **save = gcut_calloc(e->arena, o->nsave + 1, sizeof *save);
     const char **recompute = gcut_calloc(e->arena, o->nrecompute + 1, sizeof *recompute);
@@ -64,7 +64,7 @@ static void flip(void *arg)
     explaining *e = arg;
     gcut_settings o = e->opt;
     const char *name = e->why->r.g->values.at[e->why->v].name;
-    if (!o.plan) wish(e, &o, name, gcut_why_flip(e->why));
+    if (!o.plan) constrain(e, &o, name, gcut_why_flip(e->why));
     e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;
 }
 
@@ -183,7 +183,7 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .bytes = gcut_why_bytes(w),
                               .fixed = w->fixed,
                               .reason = d->reason,
-                              .forced_by = copy(e, w->wish),
+                              .forced_by = copy(e, w->forced_by),
                               .unforced = w->unforced,
                               .flips_saved = f->saved,
                               .flips = f->n ? gcut_memdup(e->keep, f->at, f->n * sizeof *f->at) : NULL,

@@ -7,7 +7,7 @@
  *   keeps: parameters, results, run-time checks
  *
  * Every op is a pure function of its operands, so two such nodes have one value.
- * Marks must agree because they are wishes about one node (#recompute, #saved).
+ * Marks must agree because they constrain one node (#recompute, #saved).
  */
 #include <string.h>
 

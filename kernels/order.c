@@ -10,9 +10,9 @@
  */
 #include "kernels/lower.h"
 
-/* Where a unit would like to run: at its last node; a copy, right after what it copies, and of a parameter
+/* The preferred position of a unit: at its last node; a copy, right after what it copies, and of a parameter
  * before everything, so that it does not come between a product and its epilogue.  One more than the node. */
-static uint32_t wish(const gcut_half *h, uint32_t u)
+static uint32_t preferred(const gcut_half *h, uint32_t u)
 {
     const gcut_unit *w = &h->units.at[u];
     if (w->kind != GCUT_U_COPY) return gcut_unit_result(w) + 1;
@@ -22,11 +22,11 @@ static uint32_t wish(const gcut_half *h, uint32_t u)
 }
 
 /* A unit whose last node comes late must not hold up, and so let others overtake, one that depends on it: it
- * runs no later than its dependents would like to. */
-static uint32_t *wishes(const gcut_half *h, gcut_arena *a)
+ * runs no later than the preferred position of its dependents. */
+static uint32_t *positions(const gcut_half *h, gcut_arena *a)
 {
     uint32_t *at = gcut_calloc(a, h->units.n + 1, sizeof *at);
-    for (uint32_t u = 0; u < h->units.n; u++) at[u] = h->units.at[u].dead ? 0 : wish(h, u);
+    for (uint32_t u = 0; u < h->units.n; u++) at[u] = h->units.at[u].dead ? 0 : preferred(h, u);
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t u = h->units.n; u-- > 0;) {
@@ -41,7 +41,7 @@ static uint32_t *wishes(const gcut_half *h, gcut_arena *a)
 void gcut_order_half(gcut_program *p, gcut_half *h)
 {
     gcut_arena *a = p->module->arena;
-    const uint32_t *at = wishes(h, a);
+    const uint32_t *at = positions(h, a);
     uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
     uint32_t left = 0;
     for (uint32_t u = 0; u < h->units.n; u++) left += !h->units.at[u].dead;

@@ -17,7 +17,7 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->facts = gcut_classify(arena, joint);
     p->price = gcut_prices(arena, p->facts, opt);
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
-    p->wish = gcut_calloc(arena, joint->values.n, sizeof *p->wish);
+    p->forced_by = gcut_calloc(arena, joint->values.n, sizeof *p->forced_by);
     p->roundable = gcut_roundable(arena, p->facts);
     p->form = gcut_calloc(arena, joint->values.n, sizeof *p->form);
     for (gcut_ref v = 1; v < joint->values.n; v++) p->form[v] = gcut_form_of(p, v, opt->lambda);
@@ -33,7 +33,7 @@ gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
         if (plan->value[v].decision == GCUT_PLAN_SAVED) p->form[v] = plan->value[v].form;
         if (!plan->value[v].forced || p->force[v] != GCUT_FORCE_NONE) continue;
         p->force[v] = plan->value[v].decision == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
-        p->wish[v] = "the plan file";
+        p->forced_by[v] = "the plan file";
     }
     return p;
 }
@@ -110,7 +110,7 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
 
 /* From what the backward graph reads, backwards: a value is needed when it is read, or when something
  * recomputed reads it.  Operands come before their users, so one pass is enough.  What lives anyway is free;
- * wishes come before `saved`. */
+ * constraints come before `saved`. */
 static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, gcut_plan_decision *decision)
 {
     const gcut_graph *g = p->g;

@@ -17,10 +17,10 @@ typedef struct gcut_problem {
     gcut_graph *g;
     const gcut_plan_options *opt;
     gcut_facts *facts;
-    gcut_price *price; /* by value */
-    gcut_force *force; /* by value; never on a view, whose base has it */
-    const char **wish; /* by value: who forced it, "--save %h (mlp.gcut:4)"; NULL = nobody */
-    bool *roundable;   /* by value (partition/form.h) */
+    gcut_price *price;      /* by value */
+    gcut_force *force;      /* by value; never on a view, whose base has it */
+    const char **forced_by; /* by value: who forced it, "--save %h (mlp.gcut:4)"; NULL = nobody */
+    bool *roundable;        /* by value (partition/form.h) */
     gcut_form
         *form; /* by value: the form in which it is saved if it is: gcut_form_of at the options' lambda */
 } gcut_problem;
@@ -43,7 +43,8 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
 gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan);
 /* partition/force.c: marks and options into p->force. */
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena);
-/* Throws GCUT_EPLAN when no plan meets the wishes, naming a smallest set of which none can be left out. */
+/* Throws GCUT_EPLAN when no plan meets the constraints, naming a smallest set of which none can be left out.
+ */
 void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena);
 /* The value of that name, with or without its %; 0 when it is one of a body.  Throws GCUT_EUSAGE, with the
  * nearest name, when there is none. */
@@ -54,13 +55,14 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name);
 double gcut_bound_below(double bound_ns, double cost_ns);
 
 /* The choice that saves what `saved` (by value) says of whatever the backward graph then needs, recomputes
- * the rest, and copies it as gcut_schedule_with does; wishes of the user come first, and a view is never
+ * the rest, and copies it as gcut_schedule_with does; constraints of the user come first, and a view is never
  * saved. Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
                                 const gcut_again *again, double lambda);
 /* By value: whether that decision is SAVED. */
 bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan_decision *decision);
-/* The wishes that make a plan's schedule again, and its decisions at the prices and under the wishes of p. */
+/* The copies that make a plan's schedule again, and its decisions at the prices and under the constraints of
+ * p. */
 gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);

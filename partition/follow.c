@@ -172,7 +172,7 @@ static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
     if (p->force[v] != GCUT_FORCE_NONE && p->force[v] != mine)
         gcut_fail(p->g->module->env, GCUT_EPLAN, place_of(f), "keep one of the two",
                   "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", l->where,
-                  l->value, save ? "saved" : "recomputed", p->wish[v]);
+                  l->value, save ? "saved" : "recomputed", p->forced_by[v]);
 }
 
 static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *saved)
@@ -184,8 +184,8 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
         f->p->form[v] = l->form == gcut_other_form(f->p, v) ? l->form : GCUT_FORM_PLAIN;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
-    if (!f->p->wish[v])
-        f->p->wish[v] = gcut_printf(f->p->g->module->arena, "%s in %s", l->where, f->part->path);
+    if (!f->p->forced_by[v])
+        f->p->forced_by[v] = gcut_printf(f->p->g->module->arena, "%s in %s", l->where, f->part->path);
 }
 
 /* Which BACKWARD node of the order makes v; n for NULL, the results. */

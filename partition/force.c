@@ -5,8 +5,8 @@
  * A mark on a view is about the value whose storage it is.  What lives anyway (parameters, constants,
  * results) needs no saving, so must_save is met there; must_recompute of a parameter cannot be.
  * Any value can be computed from the parameters in the end, so the only contradictions are between two
- * wishes about one value, and naming those two names a minimal pair.  Should a price ever forbid more, the
- * network tells, and the wishes are sifted for the ones that matter.
+ * constraints on one value, and naming those two names a minimal pair.  Should a price ever forbid more, the
+ * network tells, and a deletion filter leaves those that matter.
  */
 #include <string.h>
 
@@ -14,16 +14,16 @@
 #include "partition/solve.h"
 
 /* Who asked: for the message that names both sides. */
-typedef struct wish {
+typedef struct constraint {
     gcut_ref asked; /* the value as named by the user; 0 = nobody asked */
     bool mark;
-} wish;
+} constraint;
 
-typedef struct wishes {
+typedef struct constraints {
     gcut_problem *p;
-    wish *save, *recompute; /* by value */
-    bool conflict;          /* some pair was reported; all of them are before anything fails */
-} wishes;
+    constraint *save, *recompute; /* by value */
+    bool conflict;                /* some pair was reported; all of them are before anything fails */
+} constraints;
 
 static gcut_place place_of(const gcut_graph *g, gcut_ref v)
 {
@@ -31,7 +31,7 @@ static gcut_place place_of(const gcut_graph *g, gcut_ref v)
     return gcut_loc_place(g->module, n ? n->loc : 0);
 }
 
-static const char *describe(const gcut_graph *g, const wish *w, gcut_force f)
+static const char *describe(const gcut_graph *g, const constraint *w, gcut_force f)
 {
     gcut_place at = place_of(g, w->asked);
     const char *how = f == GCUT_FORCE_SAVE ? (w->mark ? "#must_save on" : "--save")
@@ -42,7 +42,7 @@ static const char *describe(const gcut_graph *g, const wish *w, gcut_force f)
     return gcut_printf(a, "%s %%%s (%s:%d)", how, name, at.file, at.line);
 }
 
-static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
+static void constrain(constraints *w, gcut_ref asked, gcut_force f, bool mark)
 {
     const gcut_graph *g = w->p->g;
     gcut_module *m = g->module;
@@ -60,9 +60,9 @@ static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
     }
     gcut_ref v = facts->base[asked];
     if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
-    wish *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
+    constraint *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
     if (mine->asked) return; /* said before */
-    *mine = (wish){asked, mark};
+    *mine = (constraint){asked, mark};
     if (w->save[v].asked && w->recompute[v].asked) {
         gcut_report(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
                     "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
@@ -73,7 +73,7 @@ static void add_wish(wishes *w, gcut_ref asked, gcut_force f, bool mark)
     }
     if (f == GCUT_FORCE_SAVE && facts->out[v]) return; /* a result is kept in any case */
     w->p->force[v] = f;
-    w->p->wish[v] = describe(g, mine, f);
+    w->p->forced_by[v] = describe(g, mine, f);
 }
 
 /* ---- names ---- */
@@ -129,18 +129,18 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name)
               "there is no value %%%s in @%s", bare, g->name);
 }
 
-static void add_marks(wishes *w, const gcut_marks *marks, gcut_ref first, uint32_t n)
+static void add_marks(constraints *w, const gcut_marks *marks, gcut_ref first, uint32_t n)
 {
     for (gcut_ref v = first; v < first + n; v++) {
-        if (gcut_mark_find(marks, "must_save")) add_wish(w, v, GCUT_FORCE_SAVE, true);
-        if (gcut_mark_find(marks, "must_recompute")) add_wish(w, v, GCUT_FORCE_RECOMPUTE, true);
+        if (gcut_mark_find(marks, "must_save")) constrain(w, v, GCUT_FORCE_SAVE, true);
+        if (gcut_mark_find(marks, "must_recompute")) constrain(w, v, GCUT_FORCE_RECOMPUTE, true);
     }
 }
 
 void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;
-    wishes w = {.p = p};
+    constraints w = {.p = p};
     w.save = gcut_calloc(arena, g->values.n, sizeof *w.save);
     w.recompute = gcut_calloc(arena, g->values.n, sizeof *w.recompute);
     for (uint32_t i = 0; i < g->params.n; i++)
@@ -152,12 +152,12 @@ void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
     for (uint32_t i = 0; i < p->opt->nsave + p->opt->nrecompute; i++) {
         bool save = i < p->opt->nsave;
         gcut_ref v = gcut_named(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
-        if (v) add_wish(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
+        if (v) constrain(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
     }
     if (w.conflict) gcut_throw(g->module->env, GCUT_EPLAN);
 }
 
-/* ---- wishes that no plan meets ---- */
+/* ---- constraints that no plan meets ---- */
 
 static bool is_feasible(const gcut_problem *p, gcut_arena *arena)
 {
@@ -169,8 +169,8 @@ static bool is_feasible(const gcut_problem *p, gcut_arena *arena)
     return feasible;
 }
 
-/* Deletion filter: a wish without which there is still no plan is not part of the reason; what remains is a
- * set of which none can be left out. */
+/* Deletion filter: a constraint without which there is still no plan is not part of the reason; what remains
+ * is a set of which none can be left out. */
 void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;
@@ -186,12 +186,12 @@ void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
     }
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (q.force[v] == GCUT_FORCE_NONE) continue;
-        gcut_text_add(&all, "%s%s", first ? ", " : "", p->wish[v]);
+        gcut_text_add(&all, "%s%s", first ? ", " : "", p->forced_by[v]);
         if (!first) first = v;
     }
     if (!first)
         gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
                   "some value of @%s must be neither saved nor recomputed", g->name);
-    gcut_fail(g->module->env, GCUT_EPLAN, place_of(g, first), "leave one of these wishes out",
+    gcut_fail(g->module->env, GCUT_EPLAN, place_of(g, first), "leave one of these constraints out",
               "no plan meets %s", all.at);
 }

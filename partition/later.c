@@ -73,7 +73,7 @@ static void want(const improving *m, const gcut_choice *c, const gcut_live *l, g
                  gcut_again *out)
 {
     const gcut_graph *g = m->p->g;
-    bool *alive = gcut_calloc(m->arena, g->values.n, 1), *wished = gcut_calloc(m->arena, g->nodes.n, 1);
+    bool *alive = gcut_calloc(m->arena, g->values.n, 1), *copied = gcut_calloc(m->arena, g->nodes.n, 1);
     for (uint32_t k = 0; k < l->stretches.n; k++)
         if (l->stretches.at[k].from < t && l->stretches.at[k].to >= t) alive[l->stretches.at[k].value] = true;
     alive[v] = false;
@@ -82,8 +82,8 @@ static void want(const improving *m, const gcut_choice *c, const gcut_live *l, g
     for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
-            wished[i] |= need[r] && c->decision[r] == GCUT_PLAN_RECOMPUTED && !alive[r];
-        if (!wished[i]) continue;
+            copied[i] |= need[r] && c->decision[r] == GCUT_PLAN_RECOMPUTED && !alive[r];
+        if (!copied[i]) continue;
         *GCUT_PUSH(m->arena, out) = i;
         for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Who decides what is saved: the minimum cut, and the rules of others to compare it with.  All of them see
- * the same values, prices and wishes of the user, and end as a gcut_choice like any plan.
+ * the same values, prices and constraints of the user, and end as a gcut_choice like any plan.
  */
 #ifndef GCUT_PARTITION_POLICY_H
 #define GCUT_PARTITION_POLICY_H

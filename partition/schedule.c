@@ -214,7 +214,8 @@ static void fill_gap(filling *s, gcut_arena *arena)
     s->gap.n = 0;
 }
 
-/* Wishes are about what the backward graph computes in any case: it is given the operands of nothing else. */
+/* Only what the backward graph computes in any case may be copied: it is given the operands of nothing else.
+ */
 static bool is_recomputed(const filling *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->f->g, i);
@@ -257,7 +258,8 @@ gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gc
     gcut_again *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
     for (uint32_t i = 0; i <= n; i++) {
         want_reads(&s, order, n, i);
-        close_gap(&s); /* what is here without any wish; S3 makes it a part of what the schedule has */
+        close_gap(
+            &s); /* what is here without a copy asked for; S3 makes it a part of what the schedule has */
         for (; at < sched->n && (i == n || sched->node[at] != order[i]); at++) {
             if (!s.here[sched->node[at]]) *GCUT_PUSH(arena, &again[i]) = sched->node[at];
             s.there[sched->node[at]] = true;

@@ -25,17 +25,17 @@ const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint
 /* A value v of that decision comes from the forward graph rather than being made in the backward graph. */
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
 
-/* From wishes to a schedule.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is to
- * be made before the i-th BACKWARD node even if there is one already; again[n] belongs to the results.
+/* A schedule with extra copies.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is
+ * to be made before the i-th BACKWARD node even if there is one already; again[n] belongs to the results.
  * Whatever else is missing anywhere is added just before its first reader; all NULL adds nothing else: the
  * lazy schedule, each node at most once.
- * Nodes need not be sorted; a wish for a node of which nothing has the decision RECOMPUTED is ignored. */
+ * Nodes need not be sorted; a node of which no result has the decision RECOMPUTED is ignored. */
 typedef GCUT_VEC(uint32_t) gcut_again;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_again *again);
 
-/* The least wishes from which gcut_schedule_with makes s again: what s computes before its first reader asks
- * for it, or once more.  n + 1 lists, n of gcut_backward_order. */
+/* The smallest lists from which gcut_schedule_with makes s again: recomputations placed earlier than their
+ * first reader, and second copies.  n + 1 lists, n of gcut_backward_order. */
 gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                 const gcut_schedule *s);
 

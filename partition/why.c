@@ -3,8 +3,8 @@
  * Why a value is saved or recomputed.
  *
  * The cut says what was decided; the reason is the cheapest plan in which this one value has the other
- * decision. It is found by solving the network again with that wish, so the difference of the two costs is
- * exact (to the solver's bound) and counts whatever else would change with it.
+ * decision. It is found by solving the network again under that constraint, so the difference of the two
+ * costs is exact (to the solver's bound) and counts whatever else would change with it.
  */
 #include "partition/why.h"
 
@@ -96,7 +96,7 @@ static const char *fixed_reason(const gcut_why *w)
     return NULL;
 }
 
-/* The problem with v forced to `f`, all other wishes as they are. */
+/* The problem with v forced to `f`, all other constraints as they are. */
 static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_force f)
 {
     gcut_problem p = *w->r.p;
@@ -126,7 +126,7 @@ static void find_other(gcut_why *w, gcut_arena *a)
     if (mine != GCUT_FORCE_NONE) {
         gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
         w->unforced = decide(w, &free, a)->decision[w->v];
-        w->wish = w->r.p->wish[w->v];
+        w->forced_by = w->r.p->forced_by[w->v];
     }
     if (w->fixed) return;
     gcut_force f = gcut_why_flip(w) == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;

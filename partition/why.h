@@ -19,7 +19,7 @@ typedef struct gcut_why {
     gcut_ref asked, v; /* v: the value whose storage `asked` is */
     const char *loop;  /* the loop whose step the plan is for; NULL = the whole graph's plan */
     GCUT_VEC(gcut_why_reader) readers;
-    const char *wish;            /* the mark or option that forced it, with its line; NULL = nobody */
+    const char *forced_by;       /* the mark or option that forced it, with its line; NULL = nobody */
     gcut_plan_decision unforced; /* forced: what the cheapest plan would do */
     gcut_choice *now;            /* this plan's decisions */
     gcut_choice *other; /* the cheapest plan in which v has the other decision; under another policy or a plan

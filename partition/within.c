@@ -166,8 +166,8 @@ static void collect_others(program *q, const gcut_problem *at, double lambda, do
     for (uint32_t i = 0; i < q->net->arcs.n; i++) {
         const gcut_arc *a = &q->net->arcs.at[i];
         gcut_ref v = a->value;
-        bool wished = at->force[v] == GCUT_FORCE_SAVE, paid = a->kind == GCUT_ARC_SAVE && a->weight > 0;
-        bool saveable = a->kind == GCUT_ARC_SAVE && !isinf(a->fixed) && (wished || paid);
+        bool forced = at->force[v] == GCUT_FORCE_SAVE, paid = a->kind == GCUT_ARC_SAVE && a->weight > 0;
+        bool saveable = a->kind == GCUT_ARC_SAVE && !isinf(a->fixed) && (forced || paid);
         gcut_form now = at->form[v], odd = gcut_other_form(at, v);
         if (!saveable || odd == GCUT_FORM_PLAIN) continue;
         if (now == odd) odd = GCUT_FORM_PLAIN;
@@ -175,7 +175,7 @@ static void collect_others(program *q, const gcut_problem *at, double lambda, do
         double bytes = (double)(gcut_saved_bytes(at, v, odd) - gcut_saved_bytes(at, v, now));
         uint32_t from = q->var[a->from], to = q->var[a->to];
         bool never = from == WITH_SINK || to == WITH_SOURCE || (from == to && is_var(from));
-        if (wished) never = false, from = WITH_SOURCE, to = WITH_SINK;
+        if (forced) never = false, from = WITH_SOURCE, to = WITH_SINK;
         if (never || (ns >= 0 && bytes >= 0) || ns + lambda * bytes > spread) continue;
         *GCUT_PUSH(q->arena, &q->others) = (other){v, from, to, ns, bytes};
     }

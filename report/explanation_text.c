@@ -24,7 +24,7 @@ static void head(const gcut_explanation *e, gcut_text *out)
         gcut_text_add(out, "%s of @%s\n", e->op, e->graph);
     if (e->fixed) gcut_text_add(out, "  %s\n", e->fixed);
     if (e->forced_by)
-        gcut_text_add(out, "  forced by %s; without that wish it would be %s\n", e->forced_by,
+        gcut_text_add(out, "  forced by %s; without that constraint it would be %s\n", e->forced_by,
                       gcut_decision_word(e->unforced));
 }
 

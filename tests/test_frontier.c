@@ -89,7 +89,7 @@ static int by_bytes(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-static bool as_wished(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask)
+static bool is_allowed(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask)
 {
     for (uint32_t k = 0; k < n; k++)
         if (p->force[who[k]] == (mask >> k & 1 ? GCUT_FORCE_RECOMPUTE : GCUT_FORCE_SAVE)) return false;
@@ -105,7 +105,7 @@ static truth truth_of(const gcut_problem *p)
     if (n > MOST || (two && n > MOST - 4)) return (truth){0};
     truth t = {malloc(sizeof(pair) * TRIES), 0};
     for (uint32_t mask = 0; mask < 1u << n; mask++)
-        for (uint32_t packed = mask & two; as_wished(p, who, n, mask); packed = (packed - 1) & mask & two) {
+        for (uint32_t packed = mask & two; is_allowed(p, who, n, mask); packed = (packed - 1) & mask & two) {
             assert_true(count < TRIES);
             t.all[count++] = price_of(p, who, n, mask, packed);
             if (!packed) break;

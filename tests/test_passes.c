@@ -234,7 +234,7 @@ static const row rows[] = {
     {F, "%r = max_reduce(%x, axes=[])", ""},
     {"f32[N]", "%r = min_reduce(%x, axes=[1])", "min_reduce"},
 
-    /* A mark is a wish about that node. */
+    /* A mark constrains that node. */
     {F, "%a = neg(%x) #saved %r = neg(%a)", "neg neg"},
     {F, "%a = neg(%x) %r = neg(%a) #recompute", "neg neg"},
 };

@@ -258,7 +258,7 @@ static void edits_are_followed_or_refused(void **state)
 }
 
 /* An edited line is what --recompute would have said of the same plan. */
-static void an_edit_is_a_wish(void **state)
+static void an_edit_is_a_constraint(void **state)
 {
     (void)state;
     gcut_ctx *ctx = gcut_ctx_new(NULL);
@@ -284,7 +284,7 @@ static void an_edit_is_a_wish(void **state)
 }
 
 /* In the steps of a loop too: what is stacked follows. */
-static void edits_of_steps_are_wishes(void **state)
+static void edits_of_steps_are_constraints(void **state)
 {
     (void)state;
     static const edit edits[] = {
@@ -476,8 +476,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_the_same),           cmocka_unit_test(forced_values_are_followed),
         cmocka_unit_test(forms_and_budgets_are_followed), cmocka_unit_test(copies_are_where_they_were),
-        cmocka_unit_test(edits_are_followed_or_refused),  cmocka_unit_test(an_edit_is_a_wish),
-        cmocka_unit_test(edits_of_steps_are_wishes),      cmocka_unit_test(other_graphs_are_refused),
+        cmocka_unit_test(edits_are_followed_or_refused),  cmocka_unit_test(an_edit_is_a_constraint),
+        cmocka_unit_test(edits_of_steps_are_constraints), cmocka_unit_test(other_graphs_are_refused),
         cmocka_unit_test(sizes_come_with_the_file),       cmocka_unit_test(plans_of_gathers_are_followed),
         cmocka_unit_test(differences_are_listed),         cmocka_unit_test(garbage_is_refused),
     };

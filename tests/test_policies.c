@@ -269,7 +269,7 @@ static void torch_guesses_weights(void **state)
           "mask");
 }
 
-static void torch_wishes_come_first(void **state)
+static void constraints_come_before_torch(void **state)
 {
     static const char body[] =
         MAT "%a = matmul(%x, %w) #must_recompute\n%b1 = cos(%a) #must_save\n%y = sin(%b1)\n"
@@ -569,7 +569,7 @@ int main(void)
                                        TEST(torch_bans_uses_far_apart),
                                        TEST(torch_cuts_long_chains),
                                        TEST(torch_guesses_weights),
-                                       TEST(torch_wishes_come_first),
+                                       TEST(constraints_come_before_torch),
                                        TEST(torch_budgets),
                                        TEST(knapsack_is_exact),
                                        TEST(knapsack_rounds_dust_away),

@@ -84,7 +84,7 @@ static uint32_t check_value(gcut_plan *plan, gcut_ref v, gcut_arena *a)
     bool decided = decision == GCUT_PLAN_SAVED || decision == GCUT_PLAN_RECOMPUTED;
     assert_int_equal(w->asked, v);
     assert_int_equal(!w->fixed, decided);
-    assert_true(!w->wish);
+    assert_true(!w->forced_by);
     assert_true(fabs(w->now->cost_ns - plan->cost_ns) <= 1e-9 * plan->cost_ns + 1e-9);
     if (!decided) return 0;
     assert_int_equal(w->other->decision[w->v], gcut_why_flip(w));
@@ -122,7 +122,7 @@ static void the_other_plan_is_the_cheapest_of_its_kind(void **state)
     gcut_env_free(env);
 }
 
-/* A wish says who made it and what would be without it. */
+/* A constraint says who made it and what would be without it. */
 static void forced_body(void *arg)
 {
     gcut_env *env = arg;
@@ -144,7 +144,7 @@ static void forced_body(void *arg)
                 forced.save = &g->values.at[v].name, forced.nsave = 1;
             gcut_plan *plan = gcut_plan_make(g, &forced);
             gcut_why *w = gcut_why_of(plan, g->values.at[v].name, a);
-            assert_non_null(strstr(w->wish, decision == GCUT_PLAN_SAVED ? "--recompute %" : "--save %"));
+            assert_non_null(strstr(w->forced_by, decision == GCUT_PLAN_SAVED ? "--recompute %" : "--save %"));
             assert_int_equal(w->unforced, decision);
             assert_true(fabs(w->other->cost_ns - free->cost_ns) <= 1e-6 * free->cost_ns + 1e-6);
             checked++;
@@ -154,7 +154,7 @@ static void forced_body(void *arg)
     assert_true(checked > 20);
 }
 
-static void wishes_are_named(void **state)
+static void constraints_are_named(void **state)
 {
     gcut_env *env = gcut_env_new(NULL, NULL);
     (void)state;
@@ -162,7 +162,7 @@ static void wishes_are_named(void **state)
     gcut_env_free(env);
 }
 
-/* ---- wishes that no plan meets ---- */
+/* ---- constraints that no plan meets ---- */
 
 typedef struct asking {
     gcut_problem *p;
@@ -175,7 +175,7 @@ static void choose(void *arg)
     gcut_choose(q->p, q->a, GCUT_POLICY_MINCUT, 0.05);
 }
 
-/* Any wishes about distinct values can be met together; a price that forbids one names it alone. */
+/* Any constraints on distinct values can be met together; a price that forbids one names it alone. */
 static void feasible_body(void *arg)
 {
     gcut_env *env = arg;
@@ -214,7 +214,7 @@ static void feasible_body(void *arg)
     assert_true(refused > 10);
 }
 
-static void wishes_that_conflict_are_sifted(void **state)
+static void constraints_that_conflict_are_sifted(void **state)
 {
     gcut_env *env = gcut_env_new(NULL, NULL);
     (void)state;
@@ -261,7 +261,7 @@ static json_t *explain(gcut_graph *g, const gcut_options *o, const char *value)
     return j;
 }
 
-/* Peak and bytes of the flipped step are those of a step planned with that wish. */
+/* Peak and bytes of the flipped step are those of a step planned under that constraint. */
 static void check_effect(gcut_graph *g, const char *value)
 {
     gcut_options o = TEST_OPTIONS;
@@ -321,7 +321,7 @@ static void it_names_readers_and_their_rules(void **state)
     expect(six, &o, "db.1", SAYS("%db.1: backward", "depends on a gradient"));
     o.save = SAYS("b"), o.nsave = 1;
     expect(six, &o, "b",
-           SAYS("%b: saved", "forced by --save %b", "without that wish it would be recomputed"));
+           SAYS("%b: saved", "forced by --save %b", "without that constraint it would be recomputed"));
     gcut_graph *lstm = gcut_load(ctx, GCUT_SOURCE_DIR "/tests/loops/lstm.gcut", NULL);
     o = TEST_OPTIONS;
     expect(lstm, &o, "gi", SAYS("in each step of %h:\n%gi: recomputed", "if saved: peak "));
@@ -334,8 +334,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_other_plan_is_the_cheapest_of_its_kind),
-        cmocka_unit_test(wishes_are_named),
-        cmocka_unit_test(wishes_that_conflict_are_sifted),
+        cmocka_unit_test(constraints_are_named),
+        cmocka_unit_test(constraints_that_conflict_are_sifted),
         cmocka_unit_test(every_pair_is_named),
         cmocka_unit_test(the_effect_is_that_of_the_other_step),
         cmocka_unit_test(it_names_readers_and_their_rules),

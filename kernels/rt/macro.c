@@ -84,13 +84,13 @@ static int64_t step_of(int64_t k, int lds, int64_t size)
 }
 
 /* The side of C that a tile function sets, and which operands are computed as they are packed. */
-typedef struct wishes {
+typedef struct needs {
     int tiles, whole_rows, fills_s, fills_v;
-} wishes;
+} needs;
 
 /* Whether V stays.  What is computed is packed once when it stays.  Otherwise what is larger streams; but a
  * tile function goes along the rows of C. */
-static int keeps_v(int64_t m, int64_t n, wishes w)
+static int keeps_v(int64_t m, int64_t n, needs w)
 {
     if (w.whole_rows) return 0;
     if (w.fills_s != w.fills_v) return w.fills_v;
@@ -98,7 +98,7 @@ static int keeps_v(int64_t m, int64_t n, wishes w)
 }
 
 /* m, n: rows and columns of C in the orientation of the micro-kernel. */
-static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, wishes w, int64_t size)
+static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, needs w, int64_t size)
 {
     blocks b = {.micro = micro, .kc = step_of(k, micro.lds, size)};
     b.v_stays = keeps_v(m, n, w);

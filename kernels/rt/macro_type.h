@@ -222,7 +222,7 @@ static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b
         p.i0 = g->n0, p.j0 = g->m0, p.ci = g->csc, p.cj = g->rsc;
     }
     const int whole = g->tile && g->whole_rows && !turned;
-    const wishes w = {g->tile && !whole, whole, turned ? fb : fa, turned ? fa : fb};
+    const needs w = {g->tile && !whole, whole, turned ? fb : fa, turned ? fa : fb};
     p.b = cut(u, p.s.n, p.v.n, g->k, w, (int64_t)sizeof(T));
     return p;
 }
