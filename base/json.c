@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
+
 static uint64_t bit(const gcut_json *j)
 {
     return UINT64_C(1) << (j->depth - 1);
@@ -80,22 +82,6 @@ void gcut_json_end(gcut_json *j)
     gcut_text_addn(j->out, bracket, 1);
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 when there is none: overlong forms, surrogates and
- * anything beyond U+10FFFF are excluded by the range of the second byte (Unicode, table 3-7). */
-static size_t utf8(const unsigned char *s, size_t n)
-{
-    unsigned c = s[0];
-    if (c < 0x80) return 1;
-    size_t len = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
-    if (len == 0 || len > n) return 0;
-    unsigned lo = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
-    unsigned hi = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-    if (s[1] < lo || s[1] > hi) return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    return len;
-}
-
 static void add_escape(gcut_text *out, unsigned char c)
 {
     static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
@@ -111,7 +97,7 @@ static void quoted(gcut_text *out, const char *str, size_t n)
     const unsigned char *s = (const unsigned char *)str;
     gcut_text_addn(out, "\"", 1);
     for (size_t i = 0; i < n;) {
-        size_t len = utf8(s + i, n - i);
+        size_t len = gcut_utf8_length(str + i, str + n);
         if (len == 0) {
             gcut_text_add(out, "\xEF\xBF\xBD");
             len = 1;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/quote.h"
 #include "driver/cache.h"
 #include "driver/command.h"
 #include "driver/contents.h"
@@ -355,12 +356,9 @@ static void write_source(const build *b, const gcut_text *source)
 {
     const char *file = b->kept ? gcut_printf(b->arena, "%s.c", b->kept) : "step.c";
     gcut_text unit = {.arena = b->arena};
-    gcut_text_add(&unit, "#line 1 \"");
-    for (const char *s = file; *s; s++) { /* as in a string literal */
-        if (*s == '"' || *s == '\\') gcut_text_addn(&unit, "\\", 1);
-        if (*s != '\n') gcut_text_addn(&unit, s, 1);
-    }
-    gcut_text_add(&unit, "\"\n");
+    gcut_text_add(&unit, "#line 1 ");
+    gcut_text_add_literal(&unit, file);
+    gcut_text_add(&unit, "\n");
     gcut_text_addn(&unit, source->at, source->n);
     gcut_nameless_write(b->env, b->source, unit.at, unit.n);
     if (b->kept) gcut_file_write(b->env, file, source->at, source->n);

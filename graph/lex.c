@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
+
 #define FAIL(lx, where, hint, ...) gcut_fail((lx)->env, GCUT_ESYNTAX, place_of(lx, where), hint, __VA_ARGS__)
 
 static gcut_place place_of(const gcut_lexer *lx, const char *where)
@@ -34,25 +36,6 @@ static int hex_value(char c)
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
-}
-
-size_t gcut_utf8_length(const char *s, const char *end)
-{
-    unsigned char c = (unsigned char)*s;
-    size_t n = c < 0x80                ? 1
-               : c >= 0xC2 && c < 0xE0 ? 2
-               : c >= 0xE0 && c < 0xF0 ? 3
-               : c >= 0xF0 && c < 0xF5 ? 4
-                                       : 0;
-    if (n == 0 || (size_t)(end - s) < n) return 0;
-    for (size_t i = 1; i < n; i++)
-        if (((unsigned char)s[i] & 0xC0) != 0x80) return 0;
-    unsigned char d = n > 1 ? (unsigned char)s[1] : 0;
-    /* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
-    if ((c == 0xE0 && d < 0xA0) || (c == 0xED && d > 0x9F) || (c == 0xF0 && d < 0x90) ||
-        (c == 0xF4 && d > 0x8F))
-        return 0;
-    return n;
 }
 
 double gcut_read_double(const char *s, size_t n)

@@ -58,8 +58,6 @@ char *gcut_lex_string(gcut_arena *arena, const gcut_token *tok);
 /* Its inverse: s in quotes; bytes that are not UTF-8 and control characters as \xHH. */
 void gcut_lex_quote(gcut_text *out, const char *s);
 
-/* How many bytes the UTF-8 sequence at s takes; 0 = not UTF-8. */
-size_t gcut_utf8_length(const char *s, const char *end);
 #define GCUT_MAX_NUMBER 1000
 /* strtod of n <= GCUT_MAX_NUMBER bytes. */
 double gcut_read_double(const char *s, size_t n);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/quote.h"
+
 gcut_place gcut_parse_place(const gcut_parser *p, const gcut_token *t)
 {
     return (gcut_place){p->lx.file, t->line, t->col};

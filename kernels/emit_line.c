@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "kernels/lower.h"
 
 enum { MARK = '\7' };
@@ -28,41 +29,6 @@ const char *gcut_c_line(const gcut_emitter *e, gcut_locid loc)
     while (k < all->lines.n && (all->lines.at[k].file != at.file || all->lines.at[k].line != at.line)) k++;
     if (k == all->lines.n) *GCUT_PUSH(a, &all->lines) = at;
     return gcut_printf(a, "%c%u\n", MARK, k + 1);
-}
-
-/* ---- the string literal of a file's name ---- */
-
-/* Bytes of the UTF-8 character that s begins with (RFC 3629), a control character excepted; 0: it begins with
- * none. */
-static size_t utf8(const unsigned char *s)
-{
-    size_t n = *s < 0x80                 ? 1
-               : *s >= 0xc2 && *s < 0xe0 ? 2
-               : *s >= 0xe0 && *s < 0xf0 ? 3
-               : *s >= 0xf0 && *s < 0xf5 ? 4
-                                         : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    bool control = *s < ' ' || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
-    bool long_form = (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90);
-    bool none = (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf4 && s[1] >= 0x90);
-    return control || long_form || none ? 0 : n;
-}
-
-/* Quotes, backslashes and question marks (trigraphs) are escaped, text stays readable, and every other byte
- * is its number in octal. */
-static void add_literal(const char *name, gcut_text *c)
-{
-    gcut_text_add(c, "\"");
-    for (const unsigned char *s = (const unsigned char *)name; *s;) {
-        size_t n = utf8(s);
-        if (!n)
-            gcut_text_add(c, "\\%03o", *s);
-        else
-            gcut_text_add(c, "%s%.*s", strchr("\"\\?", *s) ? "\\" : "", (int)n, (const char *)s);
-        s += n ? n : 1;
-    }
-    gcut_text_add(c, "\"");
 }
 
 /* ---- directives ---- */
@@ -96,7 +62,7 @@ void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text
                 number++;
                 if (!k) at.line++; /* the directive takes a line itself */
                 gcut_text_add(c, "#line %u ", at.line);
-                add_literal(k ? at.file : own, c);
+                gcut_text_add_literal(c, k ? at.file : own);
                 gcut_text_add(c, "\n");
             }
             gcut_text_addn(c, s, n);

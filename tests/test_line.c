@@ -7,8 +7,10 @@
 #define _GNU_SOURCE
 #include "backends.h"
 
+#include <dirent.h>
 #include <ftw.h>
 #include <glob.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -236,6 +238,48 @@ static void test_file_names(void **state)
     assert_int_not_equal(access("owned", F_OK), 0);
 }
 
+/* The folder and the name of a step that GRADCUT_KEEP keeps, as the line table of its object (DWARF 5) has
+ * them. */
+static void test_kept_paths(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"a \"b\" c\\d", "line\nbreak", "tri?\?'", "m\xc3\xa9m", "\xff\x01"};
+    char cwd[PATH_MAX], path[PATH_MAX + 300], name[300];
+    assert_non_null(getcwd(cwd, sizeof cwd));
+    setenv("GRADCUT_CC", "cc -g -gdwarf-5 -gz=none", 1);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        assert_int_equal(mkdir(folders[i], 0700), 0);
+        setenv("GRADCUT_KEEP", folders[i], 1);
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+        gcut_options o = TEST_OPTIONS;
+        if (!gcut_compile(g, &o)) fail_msg("%s: %s", folders[i], gcut_last_error(ctx));
+        gcut_ctx_free(ctx);
+        DIR *d = opendir(folders[i]);
+        assert_non_null(d);
+        char *object = NULL;
+        size_t n = 0;
+        for (struct dirent *e; (e = readdir(d));) {
+            size_t len = strlen(e->d_name);
+            if (len < 3 || strcmp(e->d_name + len - 3, ".so") != 0) continue;
+            snprintf(path, sizeof path, "%s/%s", folders[i], e->d_name);
+            struct stat st;
+            assert_int_equal(stat(path, &st), 0);
+            n = (size_t)st.st_size;
+            object = slurp(path);
+            snprintf(path, sizeof path, "%s/%s", cwd, folders[i]);
+            snprintf(name, sizeof name, "%.*s.c", (int)(len - 3), e->d_name);
+        }
+        closedir(d);
+        assert_non_null(object);
+        if (!memmem(object, n, path, strlen(path) + 1)) fail_msg("the object does not name %s", path);
+        if (!memmem(object, n, name, strlen(name) + 1)) fail_msg("the object does not name %s", name);
+        free(object);
+    }
+    unsetenv("GRADCUT_KEEP");
+    unsetenv("GRADCUT_CC");
+}
+
 /* ---- the debugger ---- */
 
 enum { ROWS = 2, IN = 4, OUT = 3 };
@@ -388,7 +432,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),        cmocka_unit_test(test_compiler_counts),
         cmocka_unit_test(test_lines_of_calls), cmocka_unit_test(test_file_names),
-        cmocka_unit_test(test_in_process),     cmocka_unit_test(test_debugger),
+        cmocka_unit_test(test_in_process),     cmocka_unit_test(test_kept_paths),
+        cmocka_unit_test(test_debugger),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }
