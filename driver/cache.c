@@ -167,7 +167,7 @@ static counters read_counters(int fd)
         sscanf(text, "%" SCNd64 " %" SCNd64, &n.hits, &n.misses) == 2 && n.hits >= 0 && n.hits < INT64_MAX &&
         n.misses >= 0 && n.misses < INT64_MAX)
         return n;
-    return (counters){0}; /* not as they are written */
+    return (counters){0}; /* not what write_counters writes: count from 0 */
 }
 
 /* In digits of a fixed number, so that the file is never longer than what is written. */
@@ -316,7 +316,7 @@ static void close_folder(void *d)
     closedir(d);
 }
 
-/* All but that one. */
+/* All entries of the cache but the one named `but`. */
 static entries list(const gcut_cache *c, gcut_arena *a, const char *but)
 {
     entries out = {0};

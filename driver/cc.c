@@ -297,8 +297,8 @@ static void hash_lines(const build *b, gcut_hash *h, const gcut_text *source)
     for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(h, link.argv[i]);
 }
 
-/* By which debuggers and profilers tell objects apart.  The linker's own would be a hash of all that it
- * wrote, which takes it a third of its time. */
+/* The build id (ELF note) by which debuggers and profilers tell objects apart.  The linker's own would be a
+ * hash of all that it wrote, which takes it a third of its time. */
 static const char *build_id(const build *b, const gcut_text *source)
 {
     gcut_hash h;

@@ -214,8 +214,9 @@ static gcut_plan_info info_of(const looking *j)
         .nparts = j->parts.n};
 }
 
-/* What is kept answers questions; the plan itself stays as it is. */
-static gcut_plan *notes_of(const gcut_plan *plan)
+/* The plan with its members `info` and `validity` writable: what was computed once is kept there, and nothing
+ * else of a const plan changes. */
+static gcut_plan *memo_of(const gcut_plan *plan)
 {
     return (gcut_plan *)(uintptr_t)plan;
 }
@@ -235,7 +236,7 @@ const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
     *out = info_of(&j);
     out->graph_hash = gcut_strndup(a, out->graph_hash, strlen(out->graph_hash));
     gcut_arena_free(j.scratch);
-    notes_of(plan)->info = out;
+    memo_of(plan)->info = out;
     return out;
 }
 
@@ -262,7 +263,7 @@ const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
                                 .range = at,
                                 .n = h.ranges.n};
     gcut_arena_free(scratch);
-    notes_of(plan)->validity = out;
+    memo_of(plan)->validity = out;
     return out;
 }
 

@@ -24,7 +24,8 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
 
 /* ---- a plan ---- */
 
-/* Of options and of plans, where a member that is 0 was not set. */
+/* In options and in plans, a member that is 0 was not set: these stand for a price of 0 and a limit of 0
+ * bytes. */
 #define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
 #define GCUT_SAVE_NOTHING INT64_C(-1)
 
