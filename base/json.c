@@ -191,3 +191,15 @@ void gcut_json_key_bool(gcut_json *j, const char *key, bool b)
     gcut_json_key(j, key);
     gcut_json_bool(j, b);
 }
+
+void gcut_json_key_object(gcut_json *j, const char *key)
+{
+    gcut_json_key(j, key);
+    gcut_json_object(j);
+}
+
+void gcut_json_key_array(gcut_json *j, const char *key)
+{
+    gcut_json_key(j, key);
+    gcut_json_array(j);
+}

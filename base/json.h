@@ -45,6 +45,8 @@ void gcut_json_key_str(gcut_json *j, const char *key, const char *s);
 void gcut_json_key_int(gcut_json *j, const char *key, int64_t i);
 void gcut_json_key_real(gcut_json *j, const char *key, double f);
 void gcut_json_key_bool(gcut_json *j, const char *key, bool b);
+void gcut_json_key_object(gcut_json *j, const char *key); /* which is left open */
+void gcut_json_key_array(gcut_json *j, const char *key);
 /* A whole value that another writer made: valid JSON. */
 void gcut_json_raw(gcut_json *j, const char *json);
 

@@ -258,8 +258,7 @@ static void write_report(gcut_trial *c, rung *r, size_t n)
     gcut_json_key_str(&w, "worst", out->worst);
     gcut_json_key_int(&w, "worst_index", out->worst_index);
     gcut_json_key_str(&w, "culprit", out->culprit);
-    gcut_json_key(&w, "backends");
-    gcut_json_object(&w);
+    gcut_json_key_object(&w, "backends");
     for (size_t i = 1; i < n; i++) {
         gcut_json_key(&w, r[i].name);
         gcut_json_real(&w, r[i].worst.rel);

@@ -127,8 +127,7 @@ static void as_json(report *r)
     gcut_json j = {.out = &t};
     gcut_json_object(&j);
     gcut_json_key_str(&j, "model", r->model ? r->model->name : NULL);
-    gcut_json_key(&j, "ops");
-    gcut_json_array(&j);
+    gcut_json_key_array(&j, "ops");
     for (int op = 0; op < GCUT_NOPS; op++) {
         const gcut_op_info *info = gcut_op_get((gcut_op)op);
         derivative d = derivative_of(a, info);
@@ -138,8 +137,7 @@ static void as_json(report *r)
         gcut_json_key_str(&j, "gradient", d.first);
         gcut_json_key_str(&j, "second_order", d.second);
         if (r->model) gcut_json_key_int(&j, "nodes", r->of[op].n);
-        gcut_json_key(&j, "kernel");
-        gcut_json_object(&j);
+        gcut_json_key_object(&j, "kernel");
         for (int k = 0; k < GCUT_NDTYPES; k++) {
             gcut_json_key(&j, gcut_dtype_name((gcut_dtype)k));
             gcut_json_str(&j, kernel(a, info, (gcut_dtype)k));

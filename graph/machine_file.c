@@ -36,11 +36,9 @@ static void reals(gcut_json *j, const double *at, int n)
 
 static void memory_json(gcut_json *j, const gcut_machine *m)
 {
-    gcut_json_key(j, "memory");
-    gcut_json_object(j);
+    gcut_json_key_object(j, "memory");
     for (int i = 0; i < GCUT_NLEVELS; i++) {
-        gcut_json_key(j, level_names[i]);
-        gcut_json_object(j);
+        gcut_json_key_object(j, level_names[i]);
         if (i < GCUT_DRAM) real(j, "bytes", m->level_bytes[i]);
         real(j, "read_ns_per_byte", m->read_ns_per_byte[i]);
         real(j, "write_ns_per_byte", m->write_ns_per_byte[i]);
@@ -51,13 +49,11 @@ static void memory_json(gcut_json *j, const gcut_machine *m)
 
 static void gemm_json(gcut_json *j, const gcut_machine *m)
 {
-    gcut_json_key(j, "gemm");
-    gcut_json_object(j);
+    gcut_json_key_object(j, "gemm");
     gcut_json_key(j, "lo"), reals(j, gcut_gemm_lo, GCUT_GEMM_LO);
     gcut_json_key(j, "hi"), reals(j, gcut_gemm_hi, GCUT_GEMM_HI);
     gcut_json_key(j, "k"), reals(j, gcut_gemm_k, GCUT_GEMM_K);
-    gcut_json_key(j, "ns_per_flop");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "ns_per_flop");
     for (int l = 0; l < GCUT_GEMM_LO; l++) {
         gcut_json_array(j);
         for (int h = 0; h < GCUT_GEMM_HI; h++) reals(j, m->gemm_ns_per_flop[l][h], GCUT_GEMM_K);
@@ -71,8 +67,7 @@ static void contractions_json(gcut_json *j, const gcut_machine *m)
 {
     gemm_json(j, m);
     for (int w = 0; w < 3; w++) {
-        gcut_json_key(j, way_names[w]);
-        gcut_json_object(j);
+        gcut_json_key_object(j, way_names[w]);
         for (int k = 0; k < GCUT_NWINDOWS; k++) real(j, gcut_window_names[k], m->conv_ns_per_flop[w][k]);
         gcut_json_end(j);
     }
@@ -89,8 +84,7 @@ static void section_json(gcut_json *j, const gcut_machine *m)
     memory_json(j, m);
     contractions_json(j, m);
     real(j, "op_scale", m->op_scale);
-    gcut_json_key(j, "ops");
-    gcut_json_object(j);
+    gcut_json_key_object(j, "ops");
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (!(m->op_ns[op][0] > 0)) continue;
         gcut_json_key(j, gcut_op_get((gcut_op)op)->name);
@@ -107,8 +101,7 @@ void gcut_machine_json(const gcut_machine_model *model, gcut_text *out)
     gcut_json_key_str(&j, "format", FORMAT);
     gcut_json_key_str(&j, "made", model->made);
     gcut_json_key_int(&j, "default_threads", model->default_threads);
-    gcut_json_key(&j, "sections");
-    gcut_json_array(&j);
+    gcut_json_key_array(&j, "sections");
     for (uint32_t i = 0; i < model->n; i++) section_json(&j, &model->at[i]);
     gcut_json_end(&j);
     gcut_json_end(&j);

@@ -21,8 +21,7 @@ static void json_decision(const gcut_explanation *e, gcut_json *j)
     gcut_json_key_str(j, "unforced", e->forced_by ? gcut_decision_word(e->unforced) : NULL);
     gcut_json_key_real(j, "save_ns", e->save_ns);
     gcut_json_key_real(j, "recompute_ns", e->recompute_ns);
-    gcut_json_key(j, "flips_ns_per_byte");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "flips_ns_per_byte");
     for (size_t i = 0; i < e->nflips; i++) gcut_json_real(j, e->flips[i]);
     gcut_json_end(j);
     gcut_json_key_real(j, "cost_ns", e->cost_ns);
@@ -40,8 +39,7 @@ static void json_other(const gcut_explained_other *o, gcut_json *j)
     gcut_json_key_real(j, "cost_ns", o->cost_ns);
     gcut_json_key_int(j, "saved_bytes", o->saved_bytes);
     gcut_json_key_real(j, "recompute_ns", o->recompute_ns);
-    gcut_json_key(j, "changes");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "changes");
     for (size_t i = 0; i < o->nchanges; i++) {
         gcut_json_object(j);
         gcut_json_key_str(j, "value", o->change[i]->name);
@@ -55,8 +53,7 @@ static void json_other(const gcut_explained_other *o, gcut_json *j)
 
 static void json_chain(const gcut_explanation *e, gcut_json *j)
 {
-    gcut_json_key(j, "chain");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "chain");
     for (size_t i = 0; i < e->nchain; i++) {
         gcut_json_object(j);
         gcut_json_key_str(j, "value", e->chain[i]->name);
@@ -69,8 +66,7 @@ static void json_chain(const gcut_explanation *e, gcut_json *j)
 
 static void json_readers(const gcut_explanation *e, gcut_json *j)
 {
-    gcut_json_key(j, "readers");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "readers");
     for (size_t i = 0; i < e->nreaders; i++) {
         const gcut_explained_reader *x = e->reader[i];
         gcut_json_object(j);

@@ -174,8 +174,7 @@ void gcut_write_frontier_json(const gcut_frontier *s, gcut_text *out)
     gcut_json_key_int(&j, "rounds", s->rounds);
     gcut_json_key_int(&j, "plans", (int64_t)s->plans);
     gcut_json_key_int(&j, "frontier", (int64_t)s->frontier);
-    gcut_json_key(&j, "points");
-    gcut_json_array(&j);
+    gcut_json_key_array(&j, "points");
     for (size_t i = 0; i < s->n; i++) json_point(&j, s->point[i]);
     gcut_json_end(&j);
     gcut_json_end(&j);

@@ -112,8 +112,7 @@ static void json_line(gcut_json *j, const char *key, const gcut_replay_line *l)
 
 static void json_side(gcut_json *j, const char *key, const gcut_plan_side *s)
 {
-    gcut_json_key(j, key);
-    gcut_json_object(j);
+    gcut_json_key_object(j, key);
     gcut_json_key_str(j, "file", s->file);
     gcut_json_key_str(j, "policy", s->policy);
     gcut_json_key_real(j, "lambda", s->lambda);
@@ -133,8 +132,7 @@ void gcut_write_diff_json(const gcut_plan_diff *d, gcut_text *out)
     gcut_json_key_bool(&j, "same_graph", d->same_graph);
     json_side(&j, "a", d->a);
     json_side(&j, "b", d->b);
-    gcut_json_key(&j, "values");
-    gcut_json_array(&j);
+    gcut_json_key_array(&j, "values");
     for (size_t i = 0; i < d->n; i++) {
         const gcut_plan_difference *x = d->difference[i];
         gcut_json_object(&j);

@@ -9,8 +9,7 @@
 
 static void json_readers(gcut_json *j, const char *key, const gcut_plan_value *v)
 {
-    gcut_json_key(j, key);
-    gcut_json_array(j);
+    gcut_json_key_array(j, key);
     for (size_t i = 0; i < v->nreaders; i++) gcut_json_str(j, v->readers[i].name);
     gcut_json_end(j);
 }
@@ -55,8 +54,7 @@ static void json_recomputed(gcut_json *j, const gcut_plan_value *v)
 static void json_values(gcut_json *j, const char *key, const gcut_plan_info *p, gcut_plan_decision d,
                         void (*write)(gcut_json *, const gcut_plan_value *))
 {
-    gcut_json_key(j, key);
-    gcut_json_array(j);
+    gcut_json_key_array(j, key);
     for (size_t i = 0; i < p->n; i++)
         if (p->value[i]->decision == d) write(j, p->value[i]);
     gcut_json_end(j);
@@ -70,8 +68,7 @@ static void json_totals(gcut_json *j, const gcut_plan_info *p)
     gcut_json_key_real(j, "lambda", gcut_plan_price(p));
     gcut_json_key_known(j, "budget", p->budget ? p->budget : -1);
     gcut_json_key_known(j, "saved_budget", gcut_plan_saved_limit(p));
-    gcut_json_key(j, "at");
-    gcut_json_object(j);
+    gcut_json_key_object(j, "at");
     for (size_t i = 0; i < p->nat; i++) gcut_json_key_int(j, p->at[i].name, p->at[i].value);
     gcut_json_end(j);
     gcut_json_key_str(j, "save_dtype", p->save_dtype);
@@ -94,8 +91,7 @@ static void json_validity(gcut_json *j, const gcut_plan_validity *v)
     } else {
         gcut_json_object(j);
         for (size_t i = 0; i < v->n; i++) {
-            gcut_json_key(j, v->range[i]->symbol);
-            gcut_json_array(j);
+            gcut_json_key_array(j, v->range[i]->symbol);
             gcut_json_int(j, v->range[i]->lo);
             if (v->range[i]->unbounded)
                 gcut_json_null(j);
@@ -114,12 +110,10 @@ static void json_loop(gcut_json *j, const gcut_plan_loop *l)
     gcut_json_key_str(j, "value", l->name);
     gcut_json_key_str(j, "loc", l->where);
     gcut_json_key_int(j, "step_bytes", l->step_bytes);
-    gcut_json_key(j, "saved");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "saved");
     for (size_t k = 0; k < l->nsaved; k++) gcut_json_str(j, l->saved[k]);
     gcut_json_end(j);
-    gcut_json_key(j, "recomputed");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "recomputed");
     for (size_t k = 0; k < l->nrecomputed; k++) gcut_json_str(j, l->recomputed[k].name);
     gcut_json_end(j);
     gcut_json_end(j);
@@ -129,8 +123,7 @@ static void json_loop(gcut_json *j, const gcut_plan_loop *l)
 static void json_loops(gcut_json *j, const gcut_plan_info *p)
 {
     if (!p->nloops) return;
-    gcut_json_key(j, "loops");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "loops");
     for (size_t i = 0; i < p->nloops; i++) json_loop(j, p->loop[i]);
     gcut_json_end(j);
 }
@@ -150,8 +143,7 @@ static void json_line(gcut_json *j, const gcut_replay_line *l)
     gcut_json_key_real(j, "ns", l->ns);
     if (l->forced) gcut_json_key_bool(j, "forced", true);
     if (l->nbefore) {
-        gcut_json_key(j, "before");
-        gcut_json_array(j);
+        gcut_json_key_array(j, "before");
         for (size_t k = 0; k < l->nbefore; k++)
             gcut_json_str(j, l->before[k] ? gcut_printf(j->out->arena, "%%%s", l->before[k]) : "results");
         gcut_json_end(j);
@@ -162,8 +154,7 @@ static void json_line(gcut_json *j, const gcut_replay_line *l)
 
 static void json_part(gcut_json *j, const gcut_replay_part *part)
 {
-    gcut_json_key(j, "values");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "values");
     for (size_t i = 0; i < part->n; i++) json_line(j, part->line[i]);
     gcut_json_end(j);
 }
@@ -172,8 +163,7 @@ static void json_part(gcut_json *j, const gcut_replay_part *part)
 static void json_steps(gcut_json *j, const gcut_plan_info *p)
 {
     if (p->nparts < 2) return;
-    gcut_json_key(j, "steps");
-    gcut_json_array(j);
+    gcut_json_key_array(j, "steps");
     for (size_t i = 1; i < p->nparts; i++) {
         gcut_json_object(j);
         gcut_json_key_str(j, "loop", p->part[i]->loop);
