@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "count_blocks.h"
 #include "driver/machine.h"
 #include "gradcut/gradcut.h"
 #include "public.h"
@@ -212,22 +213,6 @@ static bool end(void *user, const char *what, size_t done, size_t total)
     return e->cancels;
 }
 
-typedef struct counter {
-    long blocks;
-} counter;
-
-static void *count_blocks(void *user, void *block, size_t size)
-{
-    counter *c = user;
-    if (!size) {
-        c->blocks -= block != NULL;
-        free(block);
-        return NULL;
-    }
-    c->blocks += block == NULL;
-    return realloc(block, size);
-}
-
 /* Between compilations, and among measurements.  No file is touched, and no memory stays. */
 static void it_ends_early(void **state)
 {
@@ -249,7 +234,7 @@ static void it_ends_early(void **state)
     char path[64];
     snprintf(path, sizeof path, "%s/old.json", folder);
     put(path, old);
-    counter memory = {0};
+    block_counter memory = {0};
     long after = 0;
     gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count_blocks, &memory});
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "api.h"
+#include "count_blocks.h"
 
 #define MODEL                                                                                                \
     "func @line[N in 1..64](param %w: f32[3, 1], input %x: f32[N, 3], input %y: f32[N, 1]) -> (out loss: "   \
@@ -489,29 +490,13 @@ static void values_of_a_run(void **state)
 
 /* ---- lives ---- */
 
-typedef struct counter {
-    size_t blocks;
-} counter;
-
-static void *count(void *user, void *block, size_t size)
-{
-    counter *c = user;
-    if (!size) {
-        c->blocks -= block != NULL;
-        free(block);
-        return NULL;
-    }
-    c->blocks += block == NULL;
-    return realloc(block, size);
-}
-
 /* Everything that is made and freed leaves the context as it was, also after failures. */
 static void nothing_accumulates(void **state)
 {
     (void)state;
-    counter c = {0};
-    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count, &c});
-    size_t before = 0;
+    block_counter c = {0};
+    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count_blocks, &c});
+    long before = 0;
     for (int i = 0; i < 6; i++) {
         gcut_graph *g = model(ctx);
         gcut_plan *plan = gcut_plan_new(g, NULL);
@@ -570,8 +555,8 @@ static bool progress(void *user, const char *what, size_t done, size_t total)
 static void cancelled(void **state)
 {
     (void)state;
-    counter count_of = {0};
-    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count, &count_of});
+    block_counter count_of = {0};
+    gcut_ctx *ctx = gcut_ctx_new(&(gcut_allocator){count_blocks, &count_of});
     gcut_graph *g = model(ctx);
     calls all = {.cancel_at = -1};
     gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress, .user = &all});
@@ -579,7 +564,7 @@ static void cancelled(void **state)
     assert_non_null(plan);
     gcut_plan_free(plan);
     assert_true(all.n >= 3);
-    size_t blocks = count_of.blocks;
+    long blocks = count_of.blocks;
     for (int k = 0; k < all.n; k++) {
         calls one = {.cancel_at = k};
         gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress, .user = &one});
