@@ -13,7 +13,7 @@
 #include "graph/shape.h"
 #include "graph/verify.h"
 
-void gcut_check_report(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
+void gcut_violation(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -48,13 +48,12 @@ static void defined_before_use(gcut_check *c)
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = &g->nodes.at[n];
         c->bad[n] = !fits(node->arg0, node->nargs, g->args.n);
-        if (c->bad[n])
-            gcut_check_report(c, node->loc, "G1", "the operands of node %u lie outside the pool", n);
+        if (c->bad[n]) gcut_violation(c, node->loc, "G1", "the operands of node %u lie outside the pool", n);
         for (uint32_t k = 0; k < node->nargs && !c->bad[n]; k++) {
             gcut_ref v = gcut_arg(g, node, k);
             if (gcut_check_is_value(c, v) && gcut_check_visible(c, v, n)) continue;
-            gcut_check_report(c, node->loc, "G1", "operand %u of '%s' (%%%s) is not defined before it", k + 1,
-                              op_name(node), gcut_check_name(c, v));
+            gcut_violation(c, node->loc, "G1", "operand %u of '%s' (%%%s) is not defined before it", k + 1,
+                           op_name(node), gcut_check_name(c, v));
             c->bad[n] = true;
         }
     }
@@ -98,8 +97,8 @@ static void op_attributes(gcut_check *c, uint32_t n)
         const char *fault = attr_fault(c, node, a);
         if (!fault && i > 0 && a[-1].key >= a->key) fault = "is out of order or given twice";
         if (fault) {
-            gcut_check_report(c, node->loc, "G2", "attribute '%s' of '%s' %s", attr_text(a), op_name(node),
-                              fault);
+            gcut_violation(c, node->loc, "G2", "attribute '%s' of '%s' %s", attr_text(a), op_name(node),
+                           fault);
             c->bad[n] = true;
         } else {
             seen |= UINT64_C(1) << a->key;
@@ -108,8 +107,8 @@ static void op_attributes(gcut_check *c, uint32_t n)
     const gcut_op_spec *s = &c->m->specs[node->op];
     for (uint32_t i = 0; i < s->n; i++)
         if (s->at[i].required && !(seen >> s->at[i].key & 1)) {
-            gcut_check_report(c, node->loc, "G2", "'%s' lacks its attribute '%s'", op_name(node),
-                              gcut_attr_name(s->at[i].key));
+            gcut_violation(c, node->loc, "G2", "'%s' lacks its attribute '%s'", op_name(node),
+                           gcut_attr_name(s->at[i].key));
             c->bad[n] = true;
         }
 }
@@ -120,18 +119,18 @@ static void op_table(gcut_check *c)
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = &g->nodes.at[n];
         if (node->op >= GCUT_NOPS) {
-            gcut_check_report(c, node->loc, "G2", "node %u has the unknown op %u", n, node->op);
+            gcut_violation(c, node->loc, "G2", "node %u has the unknown op %u", n, node->op);
             c->bad[n] = true;
             continue;
         }
         const gcut_op_info *info = gcut_op_get((gcut_op)node->op);
         uint32_t own = node->nargs - (node->ncaptured <= node->nargs ? node->ncaptured : 0);
         if (own < info->lo || (info->hi != UINT8_MAX && own > info->hi)) {
-            gcut_check_report(c, node->loc, "G2", "'%s' has %u operands", info->name, own);
+            gcut_violation(c, node->loc, "G2", "'%s' has %u operands", info->name, own);
             c->bad[n] = true;
         }
         if (!fits(node->attr0, node->nattrs, g->attrs.n)) {
-            gcut_check_report(c, node->loc, "G2", "the attributes of '%s' lie outside the pool", info->name);
+            gcut_violation(c, node->loc, "G2", "the attributes of '%s' lie outside the pool", info->name);
             c->bad[n] = true;
             continue;
         }
@@ -169,7 +168,7 @@ static void result_types(gcut_check *c, uint32_t n, const inference *f)
     const gcut_graph *g = c->g;
     const gcut_node *node = &g->nodes.at[n];
     if (!fits(node->res0, node->nres, g->values.n) || node->res0 == 0 || node->nres != f->n) {
-        gcut_check_report(c, node->loc, "G3", "'%s' has %u results, not %u", op_name(node), node->nres, f->n);
+        gcut_violation(c, node->loc, "G3", "'%s' has %u results, not %u", op_name(node), node->nres, f->n);
         return;
     }
     for (uint32_t k = 0; k < f->n; k++) {
@@ -179,12 +178,12 @@ static void result_types(gcut_check *c, uint32_t n, const inference *f)
         for (uint32_t d = 0; same && d < want->rank; d++)
             same = v->type.dim[d] == want->dim[d] || known_check(g, v->type.dim[d], want->dim[d]);
         if (!same)
-            gcut_check_report(c, node->loc, "G3", "%%%s is stated to be %s, but '%s' gives %s",
-                              gcut_check_name(c, node->res0 + k), gcut_type_text(c->scratch, c->m, &v->type),
-                              op_name(node), gcut_type_text(c->scratch, c->m, want));
+            gcut_violation(c, node->loc, "G3", "%%%s is stated to be %s, but '%s' gives %s",
+                           gcut_check_name(c, node->res0 + k), gcut_type_text(c->scratch, c->m, &v->type),
+                           op_name(node), gcut_type_text(c->scratch, c->m, want));
         if (v->def != n || v->index != k)
-            gcut_check_report(c, node->loc, "G3", "%%%s does not refer back to the node that makes it",
-                              gcut_check_name(c, node->res0 + k));
+            gcut_violation(c, node->loc, "G3", "%%%s does not refer back to the node that makes it",
+                           gcut_check_name(c, node->res0 + k));
     }
 }
 
@@ -200,15 +199,14 @@ static void shape_rule(gcut_check *c)
         gcut_status s = gcut_protect(c->m->env, infer_body, &f);
         if (s == GCUT_ENOMEM) gcut_throw(c->m->env, s);
         if (s != GCUT_OK) {
-            gcut_check_report(c, g->nodes.at[n].loc, "G3", "the shape rule of '%s' refuses node %u",
-                              op_name(&g->nodes.at[n]), n);
+            gcut_violation(c, g->nodes.at[n].loc, "G3", "the shape rule of '%s' refuses node %u",
+                           op_name(&g->nodes.at[n]), n);
             continue;
         }
         for (uint32_t i = g->checks.n; i < f.shadow.checks.n; i++)
             if (!known_check(g, f.shadow.checks.at[i].a, f.shadow.checks.at[i].b))
-                gcut_check_report(c, g->nodes.at[n].loc, "G3",
-                                  "'%s' needs a run-time check that is not recorded",
-                                  op_name(&g->nodes.at[n]));
+                gcut_violation(c, g->nodes.at[n].loc, "G3",
+                               "'%s' needs a run-time check that is not recorded", op_name(&g->nodes.at[n]));
         result_types(c, n, &f);
     }
 }
@@ -224,11 +222,11 @@ static void value_names(gcut_check *c)
         uint32_t def = c->g->values.at[v].def, known = seen.n;
         gcut_locid loc = def < c->g->nodes.n ? c->g->nodes.at[def].loc : c->g->loc;
         if (!name || !*name || name[strspn(name, allowed)]) {
-            gcut_check_report(c, loc, "G4", "value %u is called '%s'", v, name ? name : "");
+            gcut_violation(c, loc, "G4", "value %u is called '%s'", v, name ? name : "");
             continue;
         }
         gcut_intern(&seen, name, strlen(name));
-        if (seen.n == known) gcut_check_report(c, loc, "G4", "two values are called %%%s", name);
+        if (seen.n == known) gcut_violation(c, loc, "G4", "two values are called %%%s", name);
     }
 }
 
@@ -258,15 +256,15 @@ static void type_symbols(gcut_check *c, gcut_ref v)
     gcut_locid loc = value->def < c->g->nodes.n ? c->g->nodes.at[value->def].loc : c->g->loc;
     const gcut_type *t = &value->type;
     if ((uint32_t)t->dtype >= GCUT_NDTYPES || t->rank > GCUT_MAX_RANK) {
-        gcut_check_report(c, loc, "G5", "the type of %%%s has dtype %u and rank %u", gcut_check_name(c, v),
-                          (unsigned)t->dtype, t->rank);
+        gcut_violation(c, loc, "G5", "the type of %%%s has dtype %u and rank %u", gcut_check_name(c, v),
+                       (unsigned)t->dtype, t->rank);
         return;
     }
     for (uint32_t d = 0; d < t->rank; d++) {
         const char *name = t->dim[d] == GCUT_DIM_BAD ? "(none)" : undeclared(c, t->dim[d]);
         if (name)
-            gcut_check_report(c, loc, "G5", "the type of %%%s uses %s, which is not declared",
-                              gcut_check_name(c, v), name);
+            gcut_violation(c, loc, "G5", "the type of %%%s uses %s, which is not declared",
+                           gcut_check_name(c, v), name);
     }
 }
 
@@ -278,13 +276,12 @@ static void declarations(gcut_check *c)
         const char *name =
             d->sym < 0 && d->sym != GCUT_DIM_BAD ? gcut_dim_symbol_name(c->m->dims, d->sym) : NULL;
         if (!name)
-            gcut_check_report(c, g->loc, "G5", "declaration %u is not of a symbol", i + 1);
+            gcut_violation(c, g->loc, "G5", "declaration %u is not of a symbol", i + 1);
         else if (d->lo > d->hi || d->mult < 1)
-            gcut_check_report(c, g->loc, "G5", "%s is declared in %lld..%lld mult %lld", name,
-                              (long long)d->lo, (long long)d->hi, (long long)d->mult);
+            gcut_violation(c, g->loc, "G5", "%s is declared in %lld..%lld mult %lld", name, (long long)d->lo,
+                           (long long)d->hi, (long long)d->mult);
         for (uint32_t k = 0; name && k < i; k++)
-            if (g->decls.at[k].sym == d->sym)
-                gcut_check_report(c, g->loc, "G5", "%s is declared twice", name);
+            if (g->decls.at[k].sym == d->sym) gcut_violation(c, g->loc, "G5", "%s is declared twice", name);
     }
     for (gcut_ref v = 1; v < g->values.n; v++) type_symbols(c, v);
     for (uint32_t n = 0; n < g->nodes.n; n++) {
@@ -296,9 +293,9 @@ static void declarations(gcut_check *c)
             for (uint32_t k = 0; k < items; k++) {
                 const char *name = undeclared(c, d[k]);
                 if (name)
-                    gcut_check_report(c, node->loc, "G5",
-                                      "attribute '%s' of '%s' uses %s, which is not declared", attr_text(a),
-                                      op_name(node), name);
+                    gcut_violation(c, node->loc, "G5",
+                                   "attribute '%s' of '%s' uses %s, which is not declared", attr_text(a),
+                                   op_name(node), name);
             }
         }
     }
@@ -310,19 +307,19 @@ static void locations(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     uint32_t n = c->m->locs.n;
-    if (g->loc >= n) gcut_check_report(c, 0, "G7", "the function's location !%u does not exist", g->loc);
+    if (g->loc >= n) gcut_violation(c, 0, "G7", "the function's location !%u does not exist", g->loc);
     for (uint32_t k = 0; k < g->nodes.n; k++)
         if (g->nodes.at[k].loc >= n)
-            gcut_check_report(c, 0, "G7", "location !%u of '%s' does not exist", g->nodes.at[k].loc,
-                              op_name(&g->nodes.at[k]));
+            gcut_violation(c, 0, "G7", "location !%u of '%s' does not exist", g->nodes.at[k].loc,
+                           op_name(&g->nodes.at[k]));
     for (uint32_t k = 0; k < g->checks.n; k++)
         if (g->checks.at[k].loc >= n)
-            gcut_check_report(c, 0, "G7", "location !%u of a check does not exist", g->checks.at[k].loc);
+            gcut_violation(c, 0, "G7", "location !%u of a check does not exist", g->checks.at[k].loc);
     for (gcut_locid l = 0; l < n; l++)
         for (uint32_t k = 0; k < c->m->locs.at[l].nargs; k++)
             if (c->m->locs.at[l].args[k] >= l)
-                gcut_check_report(c, 0, "G7", "location !%u refers to !%u, which is not before it", l,
-                                  c->m->locs.at[l].args[k]);
+                gcut_violation(c, 0, "G7", "location !%u refers to !%u, which is not before it", l,
+                               c->m->locs.at[l].args[k]);
 }
 
 /* ---- G8: regions ---- */
@@ -379,12 +376,12 @@ static void regions(gcut_check *c)
         if (c->bad[n] || node->op >= GCUT_NOPS || (!node->nregs && !node->ncaptured)) continue;
         bool whole = fits(node->reg0, node->nregs, g->regions.n) && node->ncaptured <= node->nargs;
         if (!whole)
-            gcut_check_report(c, node->loc, "G8", "the regions of '%s' lie outside the pool", op_name(node));
+            gcut_violation(c, node->loc, "G8", "the regions of '%s' lie outside the pool", op_name(node));
         for (uint32_t k = 0; whole && k < node->nregs; k++) {
             const char *fault = body_fault(c, node, k);
             whole = !fault;
             if (fault)
-                gcut_check_report(c, node->loc, "G8", "region %u of '%s' %s", k + 1, op_name(node), fault);
+                gcut_violation(c, node->loc, "G8", "region %u of '%s' %s", k + 1, op_name(node), fault);
             else if (node->op != GCUT_OP_call)
                 c->broken += graph_alone(g->regions.at[node->reg0 + k].body, c, c->scratch);
         }

@@ -18,8 +18,7 @@ typedef struct gcut_check {
 } gcut_check;
 
 /* Records one violation of `rule` at loc. */
-void gcut_check_report(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)
-    GCUT_PRINTF(4, 5);
+void gcut_violation(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...) GCUT_PRINTF(4, 5);
 /* Is v defined before node `user`? */
 bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user);
 

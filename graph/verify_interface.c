@@ -46,14 +46,14 @@ static bool param_ids_hold(gcut_check *c)
         const gcut_param *p = &g->params.at[i];
         if (!gcut_check_is_value(c, p->value) || g->values.at[p->value].def != GCUT_NONE ||
             g->values.at[p->value].index != i)
-            gcut_check_report(c, g->loc, "G6", "parameter %u has no value of its own", i + 1);
+            gcut_violation(c, g->loc, "G6", "parameter %u has no value of its own", i + 1);
         else if (!g->values.at[p->value].name)
-            gcut_check_report(c, g->loc, "G6", "parameter %u has no name", i + 1);
+            gcut_violation(c, g->loc, "G6", "parameter %u has no name", i + 1);
         else if (gcut_param_fault(c->scratch, g, p))
-            gcut_check_report(c, g->loc, "G6", "%s", gcut_param_fault(c->scratch, g, p));
+            gcut_violation(c, g->loc, "G6", "%s", gcut_param_fault(c->scratch, g, p));
         else if ((uint32_t)p->role > GCUT_ROLE_saved)
-            gcut_check_report(c, g->loc, "G6", "parameter %%%s has the role of a result",
-                              gcut_check_name(c, p->value));
+            gcut_violation(c, g->loc, "G6", "parameter %%%s has the role of a result",
+                           gcut_check_name(c, p->value));
     }
     return c->broken == before;
 }
@@ -87,21 +87,21 @@ void gcut_check_interface(gcut_check *c)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if (!r->name || !*r->name || r->role < GCUT_ROLE_saved || r->role >= GCUT_NROLES) {
-            gcut_check_report(c, g->loc, "G6", "result %u has no name or the role of a parameter", i + 1);
+            gcut_violation(c, g->loc, "G6", "result %u has no name or the role of a parameter", i + 1);
             continue;
         }
         if (!gcut_check_is_value(c, r->value) || !gcut_check_visible(c, r->value, g->nodes.n)) {
-            gcut_check_report(c, g->loc, "G6", "result '%s %s' is no value of the function's own scope",
-                              gcut_role_name(r->role), r->name);
+            gcut_violation(c, g->loc, "G6", "result '%s %s' is no value of the function's own scope",
+                           gcut_role_name(r->role), r->name);
             continue;
         }
         for (uint32_t k = 0; k < i; k++)
             if (g->results.at[k].role == r->role && g->results.at[k].name &&
                 !strcmp(g->results.at[k].name, r->name))
-                gcut_check_report(c, g->loc, "G6", "there are two results '%s %s'", gcut_role_name(r->role),
-                                  r->name);
+                gcut_violation(c, g->loc, "G6", "there are two results '%s %s'", gcut_role_name(r->role),
+                               r->name);
         const char *fault = gcut_result_fault(c->scratch, g, r);
-        if (fault) gcut_check_report(c, g->loc, "G6", "%s", fault);
+        if (fault) gcut_violation(c, g->loc, "G6", "%s", fault);
     }
 }
 
@@ -174,6 +174,6 @@ void gcut_check_pairs(gcut_check *c, bool all)
             fault = gcut_pair_fault(c->scratch, fwd, bwd);
         else if (all)
             fault = gcut_printf(c->scratch, "there is no @%s", fwd ? p->bwd : p->fwd);
-        if (fault) gcut_check_report(c, fwd ? fwd->loc : 0, "G9", "pair @%s: %s", p->name, fault);
+        if (fault) gcut_violation(c, fwd ? fwd->loc : 0, "G9", "pair @%s: %s", p->name, fault);
     }
 }

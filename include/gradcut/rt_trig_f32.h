@@ -39,7 +39,13 @@ GCUT_INLINE float gcut_quadrant_f32(float x, uint32_t *q)
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 extern const double gcut_rt_two_over_pi[129][2];
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # symbols_test.sh: what the shared libraries export is what symbols/ lists (GCUT_BLESS=1 rewrites the lists), the public
-# headers declare all of it, and the functions that gradcut.h declares are all there.  doc/embedding.md says what may
-# change in a version.
+# headers declare all of it, what the static libraries define and the headers name is all there, and so are the functions
+# that gradcut.h declares.  doc/embedding.md says what may change in a version.
 . "$SOURCE/tests/install/common.sh"
 export LC_ALL=C
 
@@ -31,6 +31,9 @@ check()
     words_of "$header" >words
     undeclared=$(comm -23 "$name" words)
     [ -z "$undeclared" ] || fail "$name exports what no header declares: $undeclared"
+    nm --extern-only --defined-only "$BUILD/$name.a" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u >"$name.static"
+    missing=$(comm -23 "$name.static" "$name" | comm -12 - words)
+    [ -z "$missing" ] || fail "$name does not export what $header declares: $missing"
 }
 
 # The words of a header after expansion: some functions are declared by macros.
