@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# What `cmake --install` puts where, in two components: `runtime`, what compiled steps need, all of it under the MIT licence,
-# and `compiler`, everything else.  With BUILD_SHARED_LIBS a third, `runtime_shared`, is the shared run-time library, which
-# programs need that are linked with it; without, both shared libraries are a component `shared` that is installed only by
-# name.  Nothing here names a folder of the build, and all files find each
-# other by relative paths, so that a prefix can be moved.
+# What `cmake --install` puts where, in three components: `runtime`, what one compiles and links steps with, and
+# `runtime_shared`, the shared run-time library, both under the MIT licence, and `compiler`, everything else.  Without
+# BUILD_SHARED_LIBS the shared run-time library is for steps that a process compiles and loads: nothing finds it by the
+# linker's -l, and a fourth component `shared`, installed only by name, has what one links by both shared libraries.
+# Nothing here names a folder of the build, and all files find each other by relative paths, so that a prefix can be moved.
 include(CMakePackageConfigHelpers)
 set(_cmakedir ${CMAKE_INSTALL_LIBDIR}/cmake/gradcut)
 set(_pkgconfigdir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -69,6 +69,9 @@ list(FILTER _rt_headers INCLUDE REGEX "/(gradcut_rt|rt_[a-z0-9_]+|status|version
 list(REMOVE_ITEM _headers ${_rt_headers})
 install_headers(runtime ${_rt_headers})
 install_library(gradcut_rt runtime runtime_shared)
+if(NOT BUILD_SHARED_LIBS)
+  install(TARGETS gradcut_rt_shared LIBRARY COMPONENT runtime_shared NAMELINK_SKIP)
+endif()
 get_filename_component(_blis_folder ${BLIS_LIBRARY} DIRECTORY)
 foreach(_root ${CMAKE_FIND_ROOT_PATH}) # a cross build: the folder on the machine that runs
   string(FIND ${_blis_folder} "${_root}/" _at)
@@ -81,9 +84,7 @@ endforeach()
 get_filename_component(_blis_file ${BLIS_LIBRARY} NAME)
 install_pkgconfig(gradcut_rt runtime "" "-L${_blis_folder} -l:${_blis_file} -pthread -lm ${GRADCUT_RT_HIDDEN}")
 install_licence(libgradcut-rt-dev runtime runtime)
-if(BUILD_SHARED_LIBS)
-  install_licence(libgradcut-rt${GRADCUT_RT_ABI} runtime runtime_shared)
-endif()
+install_licence(libgradcut-rt${GRADCUT_RT_ABI} runtime runtime_shared)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/package/gradcutConfig.cmake.in
                               ${_generated}/gradcutConfig.cmake INSTALL_DESTINATION ${_cmakedir})

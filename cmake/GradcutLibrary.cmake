@@ -30,9 +30,6 @@ function(gradcut_library target name)
   endif()
   set_target_properties(${shared} PROPERTIES OUTPUT_NAME ${target} LINKER_LANGUAGE C VERSION ${A_VERSION}
                                              SOVERSION ${A_SOVERSION} INSTALL_RPATH "\$ORIGIN")
-  if(NOT BUILD_SHARED_LIBS AND (NOT GRADCUT_TESTING OR GRADCUT_SANITIZE))
-    set_target_properties(${shared} PROPERTIES EXCLUDE_FROM_ALL ON)
-  endif()
 
   foreach(library ${target} ${shared})
     target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# `cpack` makes two Debian packages: libgradcut-rt-dev, under the MIT licence, with what compiled steps need, and gradcut,
-# under the GPL, with the compiler; with BUILD_SHARED_LIBS a third has the shared run-time library.  Dependencies on shared libraries are found by dpkg-shlibdeps (package dpkg-dev); static
-# libraries depend on what their users link.
+# `cpack` makes three Debian packages: libgradcut-rtN, the shared run-time library, N being GCUT_RT_ABI, libgradcut-rt-dev,
+# what one compiles and links steps with, both under the MIT licence, and gradcut, under the GPL, with the compiler.
+# Dependencies on shared libraries are found by dpkg-shlibdeps (package dpkg-dev); static libraries depend on what their
+# users link.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the gradcut authors <maintainers@gradcut.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -10,20 +11,15 @@ set(CPACK_STRIP_FILES ON) # programs and shared libraries
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
-set(CPACK_COMPONENTS_ALL runtime)
+set(CPACK_COMPONENTS_ALL runtime runtime_shared)
 if(NOT GRADCUT_RT_ONLY)
   list(APPEND CPACK_COMPONENTS_ALL compiler)
-endif()
-if(BUILD_SHARED_LIBS)
-  list(APPEND CPACK_COMPONENTS_ALL runtime_shared)
 endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
-if(BUILD_SHARED_LIBS)
-  set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-endif()
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 endif()
@@ -37,15 +33,13 @@ if(NOT _blis_flavour)
   set(_blis_flavour blis)
 endif()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "lib${_blis_flavour}-dev, libc6-dev, gcc | c-compiler")
-if(BUILD_SHARED_LIBS)
-  # One for each version of the interface, so that a program keeps the one that it was linked with.
-  set(_rt libgradcut-rt${GRADCUT_RT_ABI})
-  string(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ", ${_rt} (= ${PROJECT_VERSION})")
-  set(CPACK_DEBIAN_RUNTIME_SHARED_PACKAGE_NAME ${_rt})
-  set(CPACK_DEBIAN_RUNTIME_SHARED_PACKAGE_SECTION libs)
-  set(CPACK_COMPONENT_RUNTIME_SHARED_DESCRIPTION "shared run-time library of compiled training steps
-What programs need that are linked with libgradcut_rt.so.${GRADCUT_RT_ABI}.")
-endif()
+# One for each version of the interface, so that a program keeps the one that it was linked with.
+set(_rt libgradcut-rt${GRADCUT_RT_ABI})
+string(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ", ${_rt} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_RUNTIME_SHARED_PACKAGE_NAME ${_rt})
+set(CPACK_DEBIAN_RUNTIME_SHARED_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_RUNTIME_SHARED_DESCRIPTION "shared run-time library of compiled training steps
+What programs need that are linked with libgradcut_rt.so.${GRADCUT_RT_ABI}, and steps that the compiler loads.")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "run-time library of compiled training steps
 Products, convolutions, attention, data movement and threads for the C that
 gradcut emits, with its headers, pkg-config file and CMake package.")

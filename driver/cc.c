@@ -131,7 +131,9 @@ static void compile_line(command_line *l, uint32_t part, const char *object)
     l->output = object;
 }
 
-static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared)
+/* A step that this process loads is linked with the shared run-time library, which takes the linker no time
+ * and is in memory once; one that is written out has all that it needs. */
+static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared, bool load)
 {
     begin_line(l);
     add_words(l, "-shared -o");
@@ -139,8 +141,12 @@ static void link_line(command_line *l, const char *const *object, uint32_t n, co
     l->output = shared;
     for (uint32_t i = 0; i < n; i++) add(l, object[i]);
     gcut_install_paths at = gcut_install_paths_find(l->arena);
-    add(l, at.rt_library);
-    add(l, at.blis_library);
+    if (load && at.rt_shared) {
+        add(l, at.rt_shared);
+    } else {
+        add(l, at.rt_library);
+        add(l, at.blis_library);
+    }
     add_words(l, "-Wl,--exclude-libs,ALL -lm");
 }
 
@@ -153,6 +159,7 @@ typedef struct build {
     const char *kept;   /* base of the files that stay, NULL = none do */
     const char *id;     /* of the shared object, in hexadecimal digits */
     uint32_t parts;
+    bool load;                                                 /* the object is for this process */
     int source, object[GCUT_MOST_PARTS], log[GCUT_MOST_PARTS]; /* by part */
     int shared;
     bool unknown;       /* how a command ended */
@@ -215,7 +222,7 @@ static bool attempt(build *b)
         compile[i] = (command_line){.arena = b->arena};
         compile_line(&compile[i], b->parts > 1 ? i : ONE_PART, object[i]);
     }
-    link_line(&link, object, b->parts, shared);
+    link_line(&link, object, b->parts, shared, b->load);
     add(&link, gcut_printf(b->arena, "-Wl,--build-id=0x%.40s", b->id));
     return run(b, compile, b->parts) && run(b, &link, 1);
 }
@@ -292,7 +299,7 @@ static void hash_lines(const build *b, gcut_hash *h, const gcut_text *source)
     command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
     gcut_hash_field(h, source->at, source->n);
     compile_line(&compile, ONE_PART, ""); /* the source says which parts there are */
-    link_line(&link, NULL, 0, "");
+    link_line(&link, NULL, 0, "", b->load);
     for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(h, compile.argv[i]);
     for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(h, link.argv[i]);
 }
@@ -306,6 +313,14 @@ static const char *build_id(const build *b, const gcut_text *source)
     gcut_hash_text(&h, gcut_build_id);
     hash_lines(b, &h, source);
     return gcut_hash_hex(&h, b->arena);
+}
+
+static bool key_libraries(const build *b, gcut_cache *c, gcut_hash *h, char *const *compiler,
+                          const gcut_install_paths *at)
+{
+    if (b->load && at->rt_shared) return gcut_key_library(h, c, b->arena, compiler, at->rt_shared);
+    return gcut_key_library(h, c, b->arena, compiler, at->rt_library) &&
+           gcut_key_library(h, c, b->arena, compiler, at->blis_library);
 }
 
 /* A name for the object that this source becomes here; NULL when something that decides it cannot be read. */
@@ -322,8 +337,7 @@ static const char *object_key(const build *b, gcut_cache *c, const gcut_text *so
     gcut_key_processor(&h);
     if (!gcut_key_compiler(&h, b->arena, compiler.argv) ||
         !gcut_key_headers(&h, b->arena, gcut_printf(b->arena, "%s/gradcut", at.include_dir)) ||
-        !gcut_key_library(&h, c, b->arena, compiler.argv, at.rt_library) ||
-        !gcut_key_library(&h, c, b->arena, compiler.argv, at.blis_library))
+        !key_libraries(b, c, &h, compiler.argv, &at))
         return NULL;
     return gcut_hash_hex(&h, b->arena);
 }
@@ -378,12 +392,20 @@ static void close_object(void *handle)
     dlclose(handle);
 }
 
-/* NULL, or why it cannot be loaded. */
+static void *open_file(gcut_arena *a, const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle) gcut_arena_defer(a, close_object, handle);
+    return handle;
+}
+
+/* NULL, or why it cannot be loaded.  The object names the run-time library by its soname: the loader takes
+ * the one that is loaded. */
 static const char *open_object(gcut_arena *a, gcut_object *o)
 {
-    void *handle = dlopen(o->path, RTLD_NOW | RTLD_LOCAL);
+    const char *shared = gcut_install_paths_find(a).rt_shared;
+    void *handle = shared && !open_file(a, shared) ? NULL : open_file(a, o->path);
     if (!handle) return gcut_printf(a, "%s", dlerror());
-    gcut_arena_defer(a, close_object, handle);
     const gcut_rt_entry *entry = dlsym(handle, "step_entry");
     if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry of this version";
     o->entry = entry;
@@ -436,7 +458,7 @@ static gcut_object make(build *b, gcut_arena *a, const gcut_text *source, const 
 gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *from,
                                 bool load)
 {
-    build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts};
+    build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts, .load = load};
     gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
     const char *kept = secure_getenv("GRADCUT_KEEP");
     const char *key = cache || kept ? object_key(&b, cache, &from->text) : NULL;

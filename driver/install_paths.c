@@ -26,10 +26,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "gradcut/rt_values.h"
 
 #define BUILD_FILE "gradcut-build.txt"
 #define HEADER "gradcut/gradcut_rt.h"
 #define LIBRARY "libgradcut_rt.a"
+#define AS_TEXT(number) #number
+#define SHARED(abi) "libgradcut_rt.so." AS_TEXT(abi)
 
 static const char *variable(const char *name)
 {
@@ -160,6 +163,14 @@ static const char *blis_library(void)
     return access(GRADCUT_BLIS_LIBRARY, R_OK) == 0 ? GRADCUT_BLIS_LIBRARY : "-l:libblis.a";
 }
 
+static const char *shared_beside(gcut_arena *a, const char *library)
+{
+    char *dir = gcut_strndup(a, library, strlen(library));
+    if (!go_up(dir)) return NULL;
+    const char *shared = gcut_printf(a, "%s/" SHARED(GCUT_RT_ABI), dir);
+    return access(shared, R_OK) == 0 ? shared : NULL;
+}
+
 gcut_install_paths gcut_install_paths_find(gcut_arena *a)
 {
     gcut_install_paths p = {0};
@@ -179,5 +190,6 @@ gcut_install_paths gcut_install_paths_find(gcut_arena *a)
     }
     return (gcut_install_paths){.include_dir = include_dir ? include_dir : p.include_dir,
                                 .rt_library = library ? library : p.rt_library,
+                                .rt_shared = library || blis ? NULL : shared_beside(a, p.rt_library),
                                 .blis_library = blis ? blis : blis_library()};
 }

@@ -10,6 +10,8 @@
 typedef struct gcut_install_paths {
     const char *include_dir;  /* the folder that has gradcut/gradcut_rt.h */
     const char *rt_library;   /* libgradcut_rt.a */
+    const char *rt_shared;    /* the shared library beside it, BLIS included; NULL where there is none, or a
+                                 variable below names a library */
     const char *blis_library; /* a path, or what makes the linker search for it */
 } gcut_install_paths;
 

@@ -195,12 +195,12 @@ static int leave_file_system(void **state)
     return 0;
 }
 
-/* As root, on a file system of 1 MiB of its own. */
+/* As root, on a file system of its own that is too small for an object. */
 static void survives_a_full_disk(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(in_tmp("home"), 0700), 0);
-    if (mount("none", in_tmp("home"), "tmpfs", 0, "size=1m,mode=0700") != 0) {
+    if (mount("none", in_tmp("home"), "tmpfs", 0, "size=16k,mode=0700") != 0) {
         print_message("no file system of our own: %s\n", strerror(errno));
         skip();
     }

@@ -5,6 +5,7 @@
 # against a prefix that was moved after the installation and names neither the tree nor the build folder.
 . "$SOURCE/tests/install/common.sh"
 kind=$1
+rt=libgradcut_rt.so.$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE"/include/gradcut/rt_values.h)
 case $kind in
 static) install_moved ;;
 shared) install_moved shared ;;
@@ -24,7 +25,7 @@ cp "$here/net.gcut" .
 # find_package.  A program with the static library stands where nothing of gradcut is: PATH leads it to the prefix.
 consume stranger_c
 if [ "$kind" = shared ]; then
-    needs stranger_c/build/train libgradcut.so.1 libgradcut_rt.so.$(sed -n 's,^#define GCUT_RT_ABI ,,p' "$SOURCE"/include/gradcut/rt_values.h)
+    needs stranger_c/build/train libgradcut.so.1 $rt
     stranger_c/build/train net.gcut || fail "the C program"
     # Static libraries stand beside the shared ones for those who ask.
     consume stranger_c -DGRADCUT_USE_STATIC_LIBS=ON
@@ -34,7 +35,11 @@ else
     nm -D --defined-only stranger_c/build/libplugin.so >exported
     grep -q ' plugin_bytes$' exported || fail "the plugin exports nothing"
     ! grep -E ' (gcut_rt|bli)_' exported || fail "the plugin exports the run-time library"
-    (PATH=$prefix/bin:$PATH && stranger_c/build/train net.gcut) || fail "the C program"
+    ! readelf -d stranger_c/build/train | grep libgradcut || fail "the program needs a shared library"
+    (PATH=$prefix/bin:$PATH GRADCUT_KEEP=kept && export PATH GRADCUT_KEEP && mkdir kept && stranger_c/build/train net.gcut) ||
+        fail "the C program"
+    # The step that it compiles is linked with the one in the prefix.
+    needs kept/*.so "$rt"
     # Without it, the message says what to do.
     if nowhere_else; then
         if stranger_c/build/train net.gcut >out 2>&1; then fail "a library was found that is not there"; fi
