@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Budgets on the peak: the first offer that fits, or who holds the smallest peak up.
+ * Budgets on the peak: the first candidate that fits, or who holds the smallest peak up.
  */
 #include "driver/budget.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "driver/offers.h"
+#include "driver/candidates.h"
 #include "driver/peak_bound.h"
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
@@ -19,7 +19,7 @@
  * a plan does not save it computes at least once, so its decisions are a cut, whose price is at most the cost
  * of the plan, further copies and all; and the frontier bounds the price of every cut that saves so few
  * bytes. NAN, not known: where loops are planned, as other plans of their bodies are other graphs. */
-static double cost_bound(const gcut_offers *o, const gcut_offer *of, int64_t budget)
+static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
     if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
     return gcut_bound_below(
@@ -30,21 +30,21 @@ static double cost_bound(const gcut_offers *o, const gcut_offer *of, int64_t bud
  * of the partition's prices.  Either order is a function of the graph, the same for every budget. */
 #define NODES_LOWERED 250000
 
-static bool are_few(const gcut_offers *o)
+static bool are_few(const gcut_candidates *o)
 {
     uint64_t nodes = 0;
     for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
     return nodes <= NODES_LOWERED;
 }
 
-/* The offer with the smallest peak, the cheapest of those. */
-static gcut_offer *smallest(gcut_offers *o)
+/* The candidate with the smallest peak, the cheapest of those. */
+static gcut_candidate *smallest(gcut_candidates *o)
 {
-    gcut_offer *best = NULL;
+    gcut_candidate *best = NULL;
     for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_offer *of = &o->by_time.at[i];
-        if (best && gcut_offer_least(o, of) >= best->peak_bytes) continue;
-        if (gcut_offer_peak(o, of) < (best ? best->peak_bytes : INT64_MAX)) best = of;
+        gcut_candidate *of = &o->by_time.at[i];
+        if (best && gcut_candidate_least(o, of) >= best->peak_bytes) continue;
+        if (gcut_candidate_peak(o, of) < (best ? best->peak_bytes : INT64_MAX)) best = of;
     }
     return best;
 }
@@ -88,13 +88,13 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
 }
 
 /* No candidate plan fits. */
-static _Noreturn void refuse(gcut_offers *o)
+static _Noreturn void refuse(gcut_candidates *o)
 {
     gcut_arena *a = o->arena;
-    const gcut_offer *least = smallest(o);
+    const gcut_candidate *least = smallest(o);
     int64_t bound = gcut_peak_bound(o->p);
     GCUT_ASSERT(bound <= least->peak_bytes);
-    complain(gcut_offer_lower(o, least, a), o->p->opt.budget,
+    complain(gcut_candidate_lower(o, least, a), o->p->opt.budget,
              gcut_printf(a, "the %u plans tried", o->by_time.n),
              gcut_printf(a, "; no plan at all takes less than %s", gcut_bytes_text(a, bound)));
 }
@@ -102,17 +102,17 @@ static _Noreturn void refuse(gcut_offers *o)
 void gcut_budget_plan(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
-    gcut_offers *o = gcut_offers_of(p, a);
-    if (are_few(o)) gcut_offers_lower(o, NULL, NULL);
-    uint32_t i = gcut_offers_fit(o, p->opt.budget);
+    gcut_candidates *o = gcut_candidates_of(p, a);
+    if (are_few(o)) gcut_candidates_lower(o, NULL, NULL);
+    uint32_t i = gcut_candidates_fit(o, p->opt.budget);
     if (i == GCUT_NONE) refuse(o);
-    const gcut_offer *of = &o->by_time.at[i];
+    const gcut_candidate *of = &o->by_time.at[i];
     p->planned = of->base->planned;
     gcut_plan_options po = of->base->options;
     po.policy = of->policy;
     po.torch_budget = of->torch_budget;
     p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
-    gcut_offer_sign(p->plan, of, p->opt.budget);
+    gcut_candidate_sign(p->plan, of, p->opt.budget);
     p->plan->lower_bound_ns = cost_bound(o, of, p->opt.budget);
     gcut_arena_free(a);
 }

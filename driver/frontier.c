@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The frontier of a graph: every offer with its exact peak, what no other offer beats, a few of those shown,
- * and the other policies beside them.
+ * The frontier of a graph: every candidate with its exact peak, what no other candidate beats, a few of those
+ * shown, and the other policies beside them.
  */
 #include "driver/frontier.h"
 
@@ -26,9 +26,9 @@ typedef struct job {
     gcut_frontier_options how;
     gcut_arena *keep, *a; /* of the frontier; scratch */
     gcut_pipeline *p;
-    gcut_offers *offers;
-    GCUT_VEC(gcut_offer *) shown; /* by falling peak */
-    gcut_pipeline **lowered;      /* of every point */
+    gcut_candidates *candidates;
+    GCUT_VEC(gcut_candidate *) shown; /* by falling peak */
+    gcut_pipeline **lowered;          /* of every point */
     gcut_frontier_point *point;
     gcut_frontier *out;
     void *made;
@@ -39,7 +39,7 @@ static double first_known(double a, double b)
     return !isnan(a) ? a : !isnan(b) ? b : 0;
 }
 
-static double predicted(const gcut_offer *of)
+static double predicted(const gcut_candidate *of)
 {
     return first_known(of->step_ns, of->cost_ns);
 }
@@ -55,7 +55,7 @@ static void tell(void *user, size_t done, size_t all)
 /* By falling peak; of equal peaks the slower first. */
 static int larger(const void *a, const void *b)
 {
-    const gcut_offer *x = *(gcut_offer *const *)a, *y = *(gcut_offer *const *)b;
+    const gcut_candidate *x = *(gcut_candidate *const *)a, *y = *(gcut_candidate *const *)b;
     if (x->peak_bytes != y->peak_bytes) return x->peak_bytes > y->peak_bytes ? -1 : 1;
     double s = predicted(x), t = predicted(y);
     if (s != t) return s > t ? -1 : 1;
@@ -65,13 +65,13 @@ static int larger(const void *a, const void *b)
 /* From the smallest peak up, whatever is faster than everything smaller; then k of them, evenly. */
 static void choose_shown(job *j, uint32_t k)
 {
-    gcut_offers *o = j->offers;
+    gcut_candidates *o = j->candidates;
     uint32_t n = o->by_time.n, kept = 0;
-    gcut_offer **all = gcut_calloc(j->a, n + 1, sizeof *all);
-    gcut_offers_lower(o, tell, j);
+    gcut_candidate **all = gcut_calloc(j->a, n + 1, sizeof *all);
+    gcut_candidates_lower(o, tell, j);
     for (uint32_t i = 0; i < n; i++) all[i] = &o->by_time.at[i];
     qsort(all, n, sizeof *all, larger);
-    gcut_offer **front = gcut_calloc(j->a, n + 1, sizeof *front);
+    gcut_candidate **front = gcut_calloc(j->a, n + 1, sizeof *front);
     double best = INFINITY;
     for (uint32_t i = n; i-- > 0;)
         if (predicted(all[i]) < best) {
@@ -97,7 +97,7 @@ static size_t count_recomputed(const gcut_plan *plan)
     return n;
 }
 
-static gcut_frontier_point describe(job *j, const gcut_offer *of, const gcut_pipeline *q, bool baseline)
+static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut_pipeline *q, bool baseline)
 {
     gcut_arena *keep = j->keep;
     gcut_text json = {.arena = j->a};
@@ -121,17 +121,18 @@ static gcut_frontier_point describe(job *j, const gcut_offer *of, const gcut_pip
                                  .plan = gcut_strndup(keep, json.at, json.n)};
 }
 
-static void add_point(job *j, const gcut_offer *of, bool baseline)
+static void add_point(job *j, const gcut_candidate *of, bool baseline)
 {
     gcut_frontier *s = j->out;
-    gcut_pipeline *q = gcut_offer_lower(j->offers, of, j->a);
+    gcut_pipeline *q = gcut_candidate_lower(j->candidates, of, j->a);
     j->lowered[s->n] = q;
     j->point[s->n++] = describe(j, of, q, baseline);
     if (j->how.rounds > 0) return;
     gcut_arena_free(q->arena);
 }
 
-/* At each baseline's peak, the fastest of ours: of all offers by prediction, of those shown when measured. */
+/* At each baseline's peak, the fastest of ours: of all candidates by prediction, of those shown when
+ * measured. */
 static void compare(job *j)
 {
     for (size_t i = 0; i < j->out->n; i++) {
@@ -141,8 +142,8 @@ static void compare(job *j)
             if (!x->baseline && x->peak_predicted <= b->peak_predicted)
                 b->ours_ns = fmin(b->ours_ns, gcut_frontier_point_ns(x));
         }
-        for (uint32_t k = 0; b->baseline && j->how.rounds <= 0 && k < j->offers->by_time.n; k++) {
-            const gcut_offer *x = &j->offers->by_time.at[k];
+        for (uint32_t k = 0; b->baseline && j->how.rounds <= 0 && k < j->candidates->by_time.n; k++) {
+            const gcut_candidate *x = &j->candidates->by_time.at[k];
             if (x->peak_bytes <= b->peak_predicted) b->ours_ns = fmin(b->ours_ns, predicted(x));
         }
     }
@@ -212,10 +213,10 @@ static void trace(void *arg)
     opt.dump = "";
     j->a = gcut_arena_new(j->env, j->keep);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
-    j->offers = gcut_offers_of(j->p, j->a);
+    j->candidates = gcut_candidates_of(j->p, j->a);
     choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
-    gcut_offer *baseline;
-    uint32_t nbaselines = gcut_offers_policies(j->offers, &baseline), n = j->shown.n + nbaselines;
+    gcut_candidate *baseline;
+    uint32_t nbaselines = gcut_candidates_policies(j->candidates, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
     j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
     j->out->point = list(j, n);

@@ -5,7 +5,7 @@
 #ifndef GCUT_DRIVER_FRONTIER_H
 #define GCUT_DRIVER_FRONTIER_H
 
-#include "driver/offers.h"
+#include "driver/candidates.h"
 
 /* driver/frontier_measure.c: runs the compiled steps of n pipelines in turn; point[i] gets its measured
  * fields. Throws. */

@@ -152,7 +152,7 @@ static bool same_or_worse(const gcut_option *a, const gcut_option *b)
     return a->keep >= b->keep && a->work >= b->work && a->rec_ns + a->trip_ns >= b->rec_ns + b->trip_ns;
 }
 
-static void offer(gcut_block *b, const gcut_option *o, uint32_t max)
+static void consider(gcut_block *b, const gcut_option *o, uint32_t max)
 {
     for (uint32_t k = 0; k < b->nopt; k++)
         if (same_or_worse(o, &b->opt[k])) return;
@@ -183,7 +183,7 @@ static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_
     for (uint32_t k = 0; k < nb; k++) {
         if (saved) measure_block(c, plan, k, &o[k]);
         o[k].saved = saved;
-        offer(&c->at[k], &o[k], max);
+        consider(&c->at[k], &o[k], max);
     }
     gcut_arena_free(scratch);
 }

@@ -14,7 +14,7 @@
 
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
-#define OPTIONS 6  /* plans of the frontier whose savings are offered to each block; > 2 */
+#define OPTIONS 6  /* plans of the frontier whose savings are considered for each block; > 2 */
 #define IMPROVED 8 /* members that get second copies */
 #define CLEARLY                                                                                              \
     0.995 /* of the smallest simulated peak so far: to be worth improving, what costs more has less */

@@ -13,7 +13,7 @@
 #include "harness.h"
 
 #include "driver/options.h"
-#include "driver/offers.h"
+#include "driver/candidates.h"
 #include "driver/peak_bound.h"
 #include "gradcut/gradcut.h"
 #include "graph_gen.h"
@@ -28,7 +28,7 @@ typedef struct bounded {
     gcut_env *env;
     gcut_arena *arena;
     gcut_pipeline *p;
-    gcut_offers *o;
+    gcut_candidates *o;
     const gcut_cut_frontier *f; /* NULL: there is no bound of the cost */
     int64_t bound;
     int64_t least; /* the smallest peak seen */
@@ -39,25 +39,25 @@ static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *
     bounded b = {.name = name, .seed = 1, .env = g->module->env, .least = INT64_MAX};
     b.p = gcut_pipeline_new(g, opt, GCUT_TO_JOINT, arena);
     b.arena = b.p->arena;
-    b.o = gcut_offers_of(b.p, b.arena);
+    b.o = gcut_candidates_of(b.p, b.arena);
     b.bound = gcut_peak_bound(b.p);
-    const gcut_offer_base *base = b.o->bases.at[0];
+    const gcut_candidate_base *base = b.o->bases.at[0];
     if (b.o->bases.n == 1 && base->planned == b.p->joint && base->apart)
         b.f = gcut_frontier_of(base->problem, b.arena);
     return b;
 }
 
-static void check_plan(bounded *b, gcut_offer *of)
+static void check_plan(bounded *b, gcut_candidate *of)
 {
-    int64_t peak = gcut_offer_peak(b->o, of);
+    int64_t peak = gcut_candidate_peak(b->o, of);
     double cost = b->f ? gcut_bound_at(b->f, peak - b->o->resident) : 0;
     if (peak < b->bound)
         fail_msg("%s, seed %llu, %s: peak %lld, bound %lld", b->name, (unsigned long long)b->seed, of->label,
                  (long long)peak, (long long)b->bound);
-    if (peak < gcut_offer_least(b->o, of))
+    if (peak < gcut_candidate_least(b->o, of))
         fail_msg("%s, seed %llu, %s: peak %lld, resident and saved %lld", b->name,
                  (unsigned long long)b->seed, of->label, (long long)peak,
-                 (long long)gcut_offer_least(b->o, of));
+                 (long long)gcut_candidate_least(b->o, of));
     if (cost > of->cost_ns * (1 + 1e-12))
         fail_msg("%s, seed %llu, %s: cost %.17g, bound %.17g", b->name, (unsigned long long)b->seed,
                  of->label, of->cost_ns, cost);
@@ -77,16 +77,16 @@ static uint32_t below(bounded *b, uint32_t n)
     return (uint32_t)(next_unit(&b->seed) * n);
 }
 
-static gcut_offer plan_saving(const bounded *b, const bool *saved, const gcut_again *again)
+static gcut_candidate plan_saving(const bounded *b, const bool *saved, const gcut_again *again)
 {
-    const gcut_offer_base *base = b->o->bases.at[0];
+    const gcut_candidate_base *base = b->o->bases.at[0];
     const gcut_choice *c = gcut_choice_saving(base->problem, b->arena, saved, again, 0);
-    return (gcut_offer){.base = base,
-                        .choice = c,
-                        .label = "a random plan",
-                        .policy = GCUT_POLICY_MINCUT,
-                        .cost_ns = base->work_ns + c->fixed_ns - b->o->least_work,
-                        .peak_bytes = -1};
+    return (gcut_candidate){.base = base,
+                            .choice = c,
+                            .label = "a random plan",
+                            .policy = GCUT_POLICY_MINCUT,
+                            .cost_ns = base->work_ns + c->fixed_ns - b->o->least_work,
+                            .peak_bytes = -1};
 }
 
 /* A random part of all values saved, some nodes computed once more in random places. */
@@ -107,7 +107,7 @@ static void check_random(bounded *b, uint32_t plans)
             if (x->nres && p->facts->where[x->res0] != GCUT_W_BACKWARD)
                 *GCUT_PUSH(b->arena, &again[before]) = node;
         }
-        gcut_offer of = plan_saving(b, saved, again);
+        gcut_candidate of = plan_saving(b, saved, again);
         check_plan(b, &of);
     }
 }
@@ -230,7 +230,7 @@ static void check_every_set(bounded *b)
     for (uint32_t set = 0; set < 1u << n; set++) {
         bool *saved = gcut_calloc(b->arena, p->g->values.n, 1);
         for (uint32_t k = 0; k < n; k++) saved[value[k]] = set >> k & 1;
-        gcut_offer of = plan_saving(b, saved, NULL);
+        gcut_candidate of = plan_saving(b, saved, NULL);
         check_plan(b, &of);
     }
 }
@@ -337,7 +337,7 @@ static void equal_values_body(void *arg)
     assert_false(b.o->bases.at[0]->apart);
     assert_null(b.f);
     bool *saved = gcut_calloc(a, b.o->bases.at[0]->problem->g->values.n, 1);
-    gcut_offer of = plan_saving(&b, saved, NULL);
+    gcut_candidate of = plan_saving(&b, saved, NULL);
     check_plan(&b, &of);
     assert_true(of.choice->saved_bytes == 4 * 512 * 256 * 4);
     assert_true(of.peak_bytes < b.o->resident + of.choice->saved_bytes);

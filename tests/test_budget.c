@@ -3,7 +3,7 @@
  * Budgets on the peak of every model of tests/models, from the smallest that can be met to that of save-all:
  * the peak is within the budget, and no lower where the budget is higher, as is the predicted time the other
  * way round; what is predicted is what the arena shows after a run and what the allocator of the process saw;
- * results are those of save-all, bit for bit.  Random graphs: bounds hold for every plan that is offered.
+ * results are those of save-all, bit for bit.  Random graphs: bounds hold for every candidate plan.
  *
  * The allocator's word needs tests/aot/high_water.c preloaded, as ctest does; else it is not asked.
  */
@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 
 #include "driver/options.h"
-#include "driver/offers.h"
+#include "driver/candidates.h"
 #include "driver/peak_bound.h"
 #include "driver/step.h"
 #include "graph_gen.h"
@@ -82,11 +82,11 @@ static void weigh(run_case *c, gcut_step *s, int64_t predicted)
 
 /* ---- models ---- */
 
-/* Compiles and runs an offer; what it measures is what was predicted. */
-static void run_offer(run_case *c, const gcut_offers *o, gcut_offer *of, outcome *out)
+/* Compiles and runs a candidate; what it measures is what was predicted. */
+static void run_candidate(run_case *c, const gcut_candidates *o, gcut_candidate *of, outcome *out)
 {
-    int64_t peak = gcut_offer_peak(o, of);
-    gcut_pipeline *q = gcut_offer_lower(o, of, o->arena);
+    int64_t peak = gcut_candidate_peak(o, of);
+    gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
     gcut_step *s = gcut_step_of(q, q->arena);
     CHECK(c, q->peak_bytes == peak, "%s peaks at %lld and at %lld", of->label, (long long)peak,
           (long long)q->peak_bytes);
@@ -103,7 +103,7 @@ static void run_offer(run_case *c, const gcut_offers *o, gcut_offer *of, outcome
 }
 
 /* The budget of an option: the same plan by way of the public API. */
-static void same_plan(run_case *c, int64_t budget, const gcut_offer *of)
+static void same_plan(run_case *c, int64_t budget, const gcut_candidate *of)
 {
     gcut_options o = with_budget(budget);
     const gcut_plan *plan = gcut_plan_new(c->g, &o);
@@ -130,12 +130,12 @@ static void infeasible(run_case *c, int64_t lo)
 }
 
 /* At no policy's peak is there anything slower than that policy. */
-static void beats_policies(run_case *c, gcut_offers *o)
+static void beats_policies(run_case *c, gcut_candidates *o)
 {
-    gcut_offer *of;
-    uint32_t n = gcut_offers_policies(o, &of);
+    gcut_candidate *of;
+    uint32_t n = gcut_candidates_policies(o, &of);
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t i = gcut_offers_fit(o, gcut_offer_peak(o, &of[k]));
+        uint32_t i = gcut_candidates_fit(o, gcut_candidate_peak(o, &of[k]));
         CHECK(c, i != GCUT_NONE && o->by_time.at[i].step_ns <= of[k].step_ns, "%s is faster than ours",
               of[k].label);
     }
@@ -147,10 +147,10 @@ static void check_model(void *arg)
     static outcome want, got;
     gcut_settings opt = read_options(with_budget(0));
     gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_TO_JOINT, c->g->module->env->arena);
-    gcut_offers *o = gcut_offers_of(p, gcut_arena_new(p->env, p->arena));
-    gcut_offers_lower(o, NULL, NULL);
-    gcut_offer all = gcut_offer_policy(o, GCUT_POLICY_SAVE_ALL, 0);
-    run_offer(c, o, &all, &want);
+    gcut_candidates *o = gcut_candidates_of(p, gcut_arena_new(p->env, p->arena));
+    gcut_candidates_lower(o, NULL, NULL);
+    gcut_candidate all = gcut_candidate_policy(o, GCUT_POLICY_SAVE_ALL, 0);
+    run_candidate(c, o, &all, &want);
     beats_policies(c, o);
     int64_t lo = INT64_MAX, last = -1;
     double last_ns = INFINITY;
@@ -159,9 +159,9 @@ static void check_model(void *arg)
     infeasible(c, lo);
     for (int k = 0; k < BUDGETS; k++) {
         int64_t budget = lo + (all.peak_bytes - lo) * k / (BUDGETS - 1);
-        uint32_t i = gcut_offers_fit(o, budget);
+        uint32_t i = gcut_candidates_fit(o, budget);
         if (!CHECK(c, i != GCUT_NONE, "nothing fits %lld", (long long)budget)) return;
-        gcut_offer *of = &o->by_time.at[i];
+        gcut_candidate *of = &o->by_time.at[i];
         CHECK(c, of->peak_bytes <= budget && of->peak_bytes >= last, "peak %lld after %lld, budget %lld",
               (long long)of->peak_bytes, (long long)last, (long long)budget);
         CHECK(c, of->step_ns <= last_ns, "time rises from %g to %g", last_ns, of->step_ns);
@@ -169,7 +169,7 @@ static void check_model(void *arg)
         last_ns = of->step_ns;
         if (of->peak_bytes == last) continue;
         last = of->peak_bytes;
-        run_offer(c, o, of, &got);
+        run_candidate(c, o, of, &got);
         same_bits(c, of->label, budget, &got, &want);
     }
     forget(&want);
@@ -249,7 +249,7 @@ static const char slices[] =
     "  %t = slice(%e, start=[7, 0], limit=[8, 64])\n  %p = matmul(%t, %w)\n"
     "  %a = sum(%q)\n  %b = sum(%p)\n  %loss = add(%a, %b)\n  return %loss\n}\n";
 
-static void check_offers(void *arg)
+static void check_candidates(void *arg)
 {
     job *j = arg;
     static graph_gen gen;
@@ -259,27 +259,27 @@ static void check_offers(void *arg)
                         : gcut_parse_module(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
     gcut_settings opt = read_options(with_budget(0));
     gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
-    gcut_offers *o = gcut_offers_of(p, p->arena);
-    gcut_offers_lower(o, NULL, NULL);
+    gcut_candidates *o = gcut_candidates_of(p, p->arena);
+    gcut_candidates_lower(o, NULL, NULL);
     int64_t bound = gcut_peak_bound(p);
     const gcut_cut_frontier *f = o->bases.n > 1 ? NULL : gcut_frontier_of(o->bases.at[0]->problem, o->arena);
     assert_true(o->by_time.n > 0);
     for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_offer *of = &o->by_time.at[i];
+        gcut_candidate *of = &o->by_time.at[i];
         /* The frontier is that of the only base. */
-        bool ok = bound <= of->peak_bytes && gcut_offer_least(o, of) <= of->peak_bytes &&
+        bool ok = bound <= of->peak_bytes && gcut_candidate_least(o, of) <= of->peak_bytes &&
                   (!f || gcut_bound_at(f, of->peak_bytes - o->resident) <= of->cost_ns * (1 + 1e-12)) &&
                   (i == 0 || of[-1].step_ns <= of->step_ns);
         if (ok) continue;
         gcut_text t = {.arena = j->arena};
         gcut_print_graph(g, &(gcut_print_options){.no_loc = true}, &t);
         fail_msg("graph %u, %s: peak %lld, bounds %lld and %lld\n%s", j->index, of->label,
-                 (long long)of->peak_bytes, (long long)bound, (long long)gcut_offer_least(o, of), t.at);
+                 (long long)of->peak_bytes, (long long)bound, (long long)gcut_candidate_least(o, of), t.at);
     }
     /* The real thing is what was tried in a copy. */
     opt.budget = o->by_time.at[o->by_time.n - 1].peak_bytes;
     gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, j->arena);
-    uint32_t i = gcut_offers_fit(o, opt.budget);
+    uint32_t i = gcut_candidates_fit(o, opt.budget);
     assert_int_equal(q->peak_bytes, o->by_time.at[i].peak_bytes);
     assert_true(q->plan->step_ns == o->by_time.at[i].step_ns);
 }
@@ -291,7 +291,7 @@ static void bounds_hold_on_random_graphs(void **state)
     gcut_env *env = gcut_env_new(NULL, NULL);
     for (int i = part; i < (want ? atoi(want) : 40); i += parts) {
         job j = {env, gcut_arena_new(env, NULL), (uint32_t)i};
-        must(env, check_offers, &j);
+        must(env, check_candidates, &j);
         gcut_arena_free(j.arena);
     }
     gcut_env_free(env);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The plans that budgets and sweeps choose from, each lowered to know its exact peak.
+ * The plans that budgets and frontiers choose from, each lowered to know its exact peak.
  *
- *   joint ─loops, for a few prices─▶ bases ─family of each─▶ offers ─lower, sort by time─▶ by_time
+ *   joint ─loops, for a few prices─▶ bases ─family of each─▶ candidates ─lower, sort by time─▶ by_time
  *
- * An offer is lowered in a scratch module that is read from the text of its base: what can be printed can be
- * compiled, value by value and byte by byte, so its peak is that of the real thing.
+ * A candidate is lowered in a scratch module that is read from the text of its base: what can be printed can
+ * be compiled, value by value and byte by byte, so its peak is that of the real thing.
  */
-#include "driver/offers.h"
+#include "driver/candidates.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "graph/text.h"
 #include "partition/policy.h"
 
-/* ---- offers ---- */
+/* ---- candidates ---- */
 
 /* Prices of a byte at which the steps of loops are planned. */
 static const double loop_lambda[] = {0.05, 0, 1e4};
@@ -34,9 +34,10 @@ static double work_of(const gcut_problem *p)
 }
 
 /* NULL when a base with the same loops is there already. */
-static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double torch_budget, double lambda)
+static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy, double torch_budget,
+                                          double lambda)
 {
-    gcut_offer_base *b = gcut_calloc(o->arena, 1, sizeof *b);
+    gcut_candidate_base *b = gcut_calloc(o->arena, 1, sizeof *b);
     b->options = gcut_pipeline_plan_options(o->p);
     b->options.policy = policy;
     b->options.torch_budget = torch_budget;
@@ -53,22 +54,22 @@ static const gcut_offer_base *base_of(gcut_offers *o, gcut_policy policy, double
     return b;
 }
 
-static gcut_offer offer_of(const gcut_offer_base *b, const gcut_choice *c, const char *label)
+static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choice *c, const char *label)
 {
-    return (gcut_offer){.base = b,
-                        .choice = c,
-                        .label = label,
-                        .policy = GCUT_POLICY_MINCUT,
-                        .cost_ns = b->work_ns + c->fixed_ns,
-                        .peak_bytes = -1,
-                        .step_ns = NAN};
+    return (gcut_candidate){.base = b,
+                            .choice = c,
+                            .label = label,
+                            .policy = GCUT_POLICY_MINCUT,
+                            .cost_ns = b->work_ns + c->fixed_ns,
+                            .peak_bytes = -1,
+                            .step_ns = NAN};
 }
 
-/* Rising time, where it is known of all of them, and cost; then falling saved bytes: of two offers that cost
- * the same the second is the smaller one. */
+/* Rising time, where it is known of all of them, and cost; then falling saved bytes: of two candidates that
+ * cost the same the second is the smaller one. */
 static int cheaper(const void *a, const void *b)
 {
-    const gcut_offer *x = a, *y = b;
+    const gcut_candidate *x = a, *y = b;
     if (!isnan(x->step_ns) && !isnan(y->step_ns) && x->step_ns != y->step_ns)
         return x->step_ns < y->step_ns ? -1 : 1;
     if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
@@ -83,19 +84,19 @@ static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
     return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
 }
 
-static void add(gcut_offers *o, const gcut_offer_base *b, const gcut_choice *c, const char *label)
+static void add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_choice *c, const char *label)
 {
     for (uint32_t i = 0; i < o->by_time.n; i++) {
-        const gcut_offer *x = &o->by_time.at[i];
+        const gcut_candidate *x = &o->by_time.at[i];
         if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
             same_schedule(&x->choice->backward, &c->backward) &&
             !memcmp(x->choice->decision, c->decision, b->planned->values.n * sizeof *c->decision))
             return;
     }
-    *GCUT_PUSH(o->arena, &o->by_time) = offer_of(b, c, label);
+    *GCUT_PUSH(o->arena, &o->by_time) = candidate_of(b, c, label);
 }
 
-static void add_family(gcut_offers *o, const gcut_offer_base *b)
+static void add_family(gcut_candidates *o, const gcut_candidate_base *b)
 {
     bool loops = b->planned != o->p->joint;
     const char *suffix = loops ? gcut_printf(o->arena, ", loops at lambda %g", b->options.lambda) : "";
@@ -104,17 +105,17 @@ static void add_family(gcut_offers *o, const gcut_offer_base *b)
         add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
 }
 
-gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy, double torch_budget)
+gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget)
 {
-    const gcut_offer_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
+    const gcut_candidate_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
     gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
     gcut_problem p = *b->problem; /* a base is shared by all policies that plan its loops alike */
     po->policy = policy;
     po->torch_budget = torch_budget;
     po->lambda = o->p->opt.lambda;
     p.opt = po;
-    gcut_offer of =
-        offer_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
+    gcut_candidate of =
+        candidate_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
     of.unasked = true;
     of.policy = policy;
     of.torch_budget = torch_budget;
@@ -122,27 +123,27 @@ gcut_offer gcut_offer_policy(gcut_offers *o, gcut_policy policy, double torch_bu
     return of;
 }
 
-uint32_t gcut_offers_policies(gcut_offers *o, gcut_offer **out)
+uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out)
 {
     static const double torch_budget[] = {0.75, 0.5, 0.25};
     uint32_t n = 0;
     *out = gcut_calloc(o->arena, GCUT_NPOLICIES + sizeof torch_budget / sizeof *torch_budget, sizeof **out);
     for (uint32_t k = 0; k < GCUT_NPOLICIES; k++) {
         if (k != GCUT_POLICY_TORCH_BUDGET) {
-            (*out)[n++] = gcut_offer_policy(o, (gcut_policy)k, 0);
+            (*out)[n++] = gcut_candidate_policy(o, (gcut_policy)k, 0);
             continue;
         }
         for (size_t i = 0; i < sizeof torch_budget / sizeof *torch_budget; i++)
-            (*out)[n++] = gcut_offer_policy(o, GCUT_POLICY_TORCH_BUDGET, torch_budget[i]);
+            (*out)[n++] = gcut_candidate_policy(o, GCUT_POLICY_TORCH_BUDGET, torch_budget[i]);
     }
     return n;
 }
 
-/* What every policy would do, so that none of them is better than all offers. */
-static void add_policies(gcut_offers *o)
+/* What every policy would do, so that none of them is better than all candidates. */
+static void add_policies(gcut_candidates *o)
 {
-    gcut_offer *of;
-    uint32_t n = gcut_offers_policies(o, &of);
+    gcut_candidate *of;
+    uint32_t n = gcut_candidates_policies(o, &of);
     for (uint32_t k = 0; k < n; k++) {
         const char *label = of[k].policy == GCUT_POLICY_MINCUT
                                 ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda)
@@ -151,22 +152,22 @@ static void add_policies(gcut_offers *o)
     }
 }
 
-static double least_work(const gcut_offers *o)
+static double least_work(const gcut_candidates *o)
 {
     double least = o->bases.at[0]->work_ns;
     for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
     return least;
 }
 
-gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
+gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
 {
-    gcut_offers *o = gcut_calloc(arena, 1, sizeof *o);
+    gcut_candidates *o = gcut_calloc(arena, 1, sizeof *o);
     o->p = p;
     o->arena = arena;
     o->resident = gcut_pipeline_resident(p, p->at, p->nat);
     for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
         uint32_t before = o->bases.n;
-        const gcut_offer_base *b = base_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]);
+        const gcut_candidate_base *b = base_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]);
         if (o->bases.n > before) add_family(o, b);
         if (b->planned == p->joint) break; /* it has no loops */
     }
@@ -180,7 +181,7 @@ gcut_offers *gcut_offers_of(gcut_pipeline *p, gcut_arena *arena)
 /* ---- lowering one ---- */
 
 /* Tells the plan which budget it is the answer to.  The bound of a price of bytes says nothing about that. */
-void gcut_offer_sign(gcut_plan *plan, const gcut_offer *of, int64_t budget)
+void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budget)
 {
     plan->budget = budget;
     plan->label = gcut_intern_name(plan->joint->module, of->label);
@@ -214,9 +215,9 @@ static void sizes_for(const gcut_pipeline *p, gcut_pipeline *q, const gcut_graph
     }
 }
 
-gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut_arena *parent)
+gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
 {
-    const gcut_offer_base *b = of->base;
+    const gcut_candidate_base *b = of->base;
     gcut_arena *a = gcut_arena_new(o->p->env, parent);
     gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
     q->arena = a;
@@ -234,14 +235,14 @@ gcut_pipeline *gcut_offer_lower(const gcut_offers *o, const gcut_offer *of, gcut
     q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
     gcut_pipeline_split(q, q->plan, q->primal->name);
     gcut_pipeline_lower(q);
-    if (!of->unasked) gcut_offer_sign(q->plan, of, q->peak_bytes);
+    if (!of->unasked) gcut_candidate_sign(q->plan, of, q->peak_bytes);
     return q;
 }
 
-int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of)
+int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of)
 {
     if (of->peak_bytes >= 0) return of->peak_bytes;
-    gcut_pipeline *q = gcut_offer_lower(o, of, o->arena);
+    gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
     of->peak_bytes = q->peak_bytes;
     of->step_ns = q->plan->step_ns;
     gcut_arena_free(q->arena);
@@ -250,26 +251,26 @@ int64_t gcut_offer_peak(const gcut_offers *o, gcut_offer *of)
 
 /* ---- all of them ---- */
 
-void gcut_offers_lower(gcut_offers *o, void (*tell)(void *user, size_t done, size_t all), void *user)
+void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user)
 {
     for (uint32_t i = 0; i < o->by_time.n; i++) {
         if (tell) tell(user, i, o->by_time.n);
-        gcut_offer_peak(o, &o->by_time.at[i]);
+        gcut_candidate_peak(o, &o->by_time.at[i]);
     }
     if (tell) tell(user, o->by_time.n, o->by_time.n);
     qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
 }
 
-int64_t gcut_offer_least(const gcut_offers *o, const gcut_offer *of)
+int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
 {
     return o->resident + (of->base->apart ? of->choice->saved_bytes : 0);
 }
 
-uint32_t gcut_offers_fit(gcut_offers *o, int64_t budget)
+uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)
 {
     for (uint32_t i = 0; i < o->by_time.n; i++) {
-        gcut_offer *of = &o->by_time.at[i];
-        if (gcut_offer_least(o, of) <= budget && gcut_offer_peak(o, of) <= budget) return i;
+        gcut_candidate *of = &o->by_time.at[i];
+        if (gcut_candidate_least(o, of) <= budget && gcut_candidate_peak(o, of) <= budget) return i;
     }
     return GCUT_NONE;
 }
