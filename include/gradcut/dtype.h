@@ -7,7 +7,7 @@
 #define GRADCUT_DTYPE_H
 
 typedef enum gcut_dtype {
-    GCUT_NO_DTYPE = -1, /* of what has no type, such as a null value */
+    GCUT_NO_DTYPE = -1, /* there is none, as of a null value or a void * */
     GCUT_BOOL = 0,
     GCUT_I8 = 1,
     GCUT_I16 = 2,

@@ -67,7 +67,7 @@ typedef struct gcut_hooks {
      * for each candidate plan and for each measurement.  true cancels: the call under way frees what it made
      * and returns NULL or GCUT_ECANCELLED. */
     bool (*progress)(void *user, const char *what, size_t done, size_t total);
-    /* A line for a log: the command line of each run of the C compiler and linker. */
+    /* One line of a log: the command line of each run of the C compiler and linker. */
     void (*log)(void *user, const char *sentence);
     void *user;
 } gcut_hooks;
@@ -286,8 +286,8 @@ typedef struct gcut_options {
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
-                          the calls that built the graph; variables are called by their values */
-    uint8_t reserved[3]; /* 0: the place of later flags, so that none falls into bytes that nobody set */
+                          the calls that built the graph; variables are named after the values */
+    uint8_t reserved[3]; /* 0; later flags are put here, as padding would not be initialised */
 } gcut_options;
 
 /* ---- looking at a graph ---- */

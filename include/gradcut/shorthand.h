@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Forms of ops for which C has shorter ones than a function of all attributes.
- * Their manners are those of gradcut/ops.h.
+ * Shorter forms of some ops of gradcut/ops.h, with the same rules for errors, axes and defaults.
  */
 #ifndef GRADCUT_SHORTHAND_H
 #define GRADCUT_SHORTHAND_H
@@ -12,8 +11,9 @@
 extern "C" {
 #endif
 
-/* Calls the value `name` in the text IR, tables and reports, instead of after its scope and op: letters,
- * digits, _ and ., no other value of its graph may have it.  Inputs and parameters have theirs.  Returns v.
+/* Names the value in the text IR, tables and reports, instead of after its scope and op: letters, digits, _
+ * and ., and no other value of the graph has it.  Inputs and parameters are named when they are made. Returns
+ * v.
  */
 GCUT_API gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name);
 #define gcut_name(v, name) gcut_name_at(GCUT_HERE, v, name)

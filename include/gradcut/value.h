@@ -56,8 +56,8 @@ typedef struct gcut_here {
     int line;
 } gcut_here;
 
-/* GCUT_SHAPE(N, 784); GCUT_SHAPE() and GCUT_SCALAR have no axes.  (An empty list of sizes is no C: one is put
- * before, or behind, and left out.) */
+/* GCUT_SHAPE(N, 784); GCUT_SHAPE() and GCUT_SCALAR have no axes.  (C has no empty
+ * list of sizes: the macros add one size in front, or behind, and leave it out.) */
 #define GCUT_SCALAR GCUT_SHAPE()
 #ifdef __cplusplus
 extern "C++" {
