@@ -5,8 +5,8 @@
  *
  * Errors.  A function that makes something returns NULL on failure, any other a status that is not GCUT_OK,
  * and the context holds the sentence: gcut_last_error.  No function prints, exits or aborts on wrong input,
- * and none crashes on NULL: the error says which argument it was.  An error that no context can hold, since
- * the handle itself was NULL, is at gcut_last_error(NULL).
+ * and none crashes on NULL: the error says which argument it was.  When the handle itself is NULL, no context
+ * can hold the error: gcut_last_error(NULL) returns it.
  *
  * Ownership.  What a function makes is the caller's until its free function is called; gcut_ctx_free frees
  * what is left of it.  A pointer to const is borrowed, and its comment says for how long.
@@ -25,7 +25,8 @@
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.
  *
- * Threads.  Two contexts may be used from two threads; one context, and what was made from it, may not.
+ * Threads.  Two threads may use two contexts at the same time, but not one context, nor what was made from
+ * it.
  */
 #ifndef GRADCUT_H
 #define GRADCUT_H
@@ -44,7 +45,7 @@ extern "C" {
 #endif
 
 typedef struct gcut_ctx gcut_ctx;
-typedef struct gcut_step gcut_step; /* a function made ready to run */
+typedef struct gcut_step gcut_step; /* a function, ready to run */
 typedef struct gcut_plan gcut_plan; /* what is saved, what is recomputed */
 
 /* ---- context and errors ---- */
@@ -77,8 +78,8 @@ GCUT_API gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *h
 #define gcut_ctx_set_hooks(ctx, ...) gcut_ctx_set_hooks_sized(ctx, __VA_ARGS__, sizeof(gcut_hooks))
 
 /* What the last failed call said: "file:line:col: error: sentence", the line and a caret, for each of its
- * errors; "" when none failed since gcut_clear_errors.  ctx NULL: what the last call of this thread said that
- * had no context to tell.  Valid until the next call on the context. */
+ * errors; "" when none failed since gcut_clear_errors.  ctx NULL: the last error on this thread of a call
+ * that had no context.  Valid until the next call on the context. */
 GCUT_API const char *gcut_last_error(const gcut_ctx *ctx);
 /* Its status; GCUT_OK when no call failed since gcut_clear_errors. */
 GCUT_API gcut_status gcut_last_status(const gcut_ctx *ctx);
@@ -120,17 +121,17 @@ GCUT_API gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn);
 #define GCUT_TO_NUL SIZE_MAX
 GCUT_API gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const char *name,
                                 const char *fn);
-/* Frees the graph with every function of its file, and those made by gcut_function; its values are then void.
- * Steps and plans made from it stay. */
+/* Frees the graph with every function of its file, and those made by gcut_function; its values are invalid
+ * afterwards.  Steps and plans made from it stay valid. */
 GCUT_API void gcut_graph_free(gcut_graph *g);
 /* The i-th function of the file that g comes from, in its order; NULL past the last. */
 GCUT_API gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i);
-/* As long as the graph; "" for NULL. */
+/* Valid as long as the graph; "" for NULL. */
 GCUT_API const char *gcut_graph_name(const gcut_graph *g);
 
-/* Names what follows: a value that gcut_name does not name is called after its scope and its op, as
- * block0.attention.softmax and block0.attention.softmax.2 in the scope "block0/attention", or softmax where
- * there is none (doc/ir.md, "Locations").  NULL ends it. */
+/* The scope of the values that are made from here on: one that gcut_name does not name is called after its
+ * scope and its op, as block0.attention.softmax and block0.attention.softmax.2 in the scope
+ * "block0/attention", or softmax without a scope (doc/ir.md, "Locations").  NULL ends it. */
 GCUT_API void gcut_scope(gcut_graph *g, const char *scope);
 
 GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
@@ -145,7 +146,7 @@ GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
                            gcut_val v); /* new value of a state */
-/* What a param or state begins with where nobody binds it, as `data` in the text IR: "splat(1)",
+/* The initial contents of a param or state that is not bound, as `data` in the text IR: "splat(1)",
  * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")", which
  * is looked for beside the file that the graph was read from, else in the current folder.  Returns it. */
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
@@ -177,9 +178,10 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #include "gradcut/ops.h"
 #include "gradcut/shorthand.h"
 
-/* Derivatives as ordinary values of the same graph, which can be computed with, returned and differentiated
- * again.  What nothing depends on gets zeros.  The values by which is differentiated may be any, not only
- * parameters; what is differentiated and what by are values of one graph, or of one region's body. */
+/* Derivatives as ordinary values of the same graph, which further ops can use, which can be returned, and
+ * differentiated again.  The derivative by a value on which the result does not depend is zero.  Any values
+ * may be differentiated by, not only parameters; all of them, and what is differentiated, are values of one
+ * graph, or of one region's body. */
 
 /* dxs[k] = d loss / d xs[k] of a scalar. */
 GCUT_API void gcut_grad_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, gcut_val *dxs);
@@ -200,8 +202,9 @@ GCUT_API void gcut_hvp_at(gcut_here at, gcut_val loss, const gcut_val *xs, int n
 /* ---- control flow ---- */
 
 /* Builds the body of a region: in[] are its arguments, out[] takes what it yields.  It may use every value of
- * the graphs around it; new values on those alone go to the graph around, so a constant or an op of the
- * body's own begins with `body` or with one of in[].  What it makes is of no use outside. */
+ * the graphs around it; a new value that is computed from those alone is added to the graph around the body.
+ * To add a constant or an op to the body itself, pass `body` or compute from one of in[].  Values of the body
+ * cannot be used outside of it. */
 typedef void gcut_body(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out);
 
 typedef struct gcut_loop {
@@ -274,8 +277,7 @@ typedef struct gcut_options {
     const char *dump;       /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
     const char *const *wrt; /* globs over the names of what to differentiate by; none = every float param */
     size_t nwrt;
-    const gcut_size
-        *at; /* sizes to be fast at; a symbol not named takes the smallest it allows that is >= 4 */
+    const gcut_size *at; /* sizes to plan for; a symbol not named takes the smallest it allows that is >= 4 */
     size_t nat;
     const char *const *save, *const *recompute; /* names of values that must be saved, or recomputed */
     size_t nsave, nrecompute;
@@ -315,7 +317,7 @@ GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 /* A plan at options.at.  NULL on error.  Free it with gcut_plan_free. */
 GCUT_API gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t size);
 #define gcut_plan_new(g, opt) gcut_plan_new_sized(g, opt, sizeof(gcut_options))
-/* Not of a step's plan, which the step owns. */
+/* Not for the plan of gcut_step_plan, which the step owns. */
 GCUT_API void gcut_plan_free(gcut_plan *plan);
 /* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
  * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  symbolic: types and bytes as
@@ -324,16 +326,16 @@ GCUT_API char *gcut_plan_text(const gcut_plan *plan, bool symbolic);
 GCUT_API char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic);
 GCUT_API char *gcut_plan_json(const gcut_plan *plan);
 
-/* The plan as data.  As long as the plan; NULL on error. */
+/* The plan as data.  Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
 
 /* For which sizes the plan stays the cheapest.  The first call on a plan searches: up to some forty cuts for
- * each symbol.  As long as the plan; NULL on error. */
+ * each symbol.  Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);
 
-/* Why a value of the plan is saved or recomputed: the deciding arc, the cheapest plan in which it is the
- * other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL after a failure,
- * such as an unknown name. */
+/* Why a value of the plan is saved or recomputed: the deciding arc, the cheapest plan in which it is decided
+ * the other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL after a
+ * failure, such as an unknown name. */
 GCUT_API gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                               const char *value);
 #define gcut_explain(g, opt, value) gcut_explain_sized(g, opt, sizeof(gcut_options), value)
@@ -355,8 +357,8 @@ GCUT_API gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *op
 GCUT_API gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size);
 #define gcut_compile(g, opt) gcut_compile_sized(g, opt, sizeof(gcut_options))
 GCUT_API void gcut_step_free(gcut_step *step);
-/* As long as the step; NULL for a step without derivatives.  A step from the cache has C and no plan: the
- * first call plans again, which takes as long as gcut_plan_new, and returns NULL with GCUT_EPLAN when the
+/* Valid as long as the step; NULL for a step without derivatives.  A step from the cache has C and no plan:
+ * the first call plans again, which takes as long as gcut_plan_new, and returns NULL with GCUT_EPLAN when the
  * plan file or the machine model has changed since. */
 GCUT_API const gcut_plan *gcut_step_plan(gcut_step *step);
 
@@ -416,7 +418,7 @@ typedef struct gcut_value_info {
     bool updated; /* a param or state that the step overwrites with its next value */
 } gcut_value_info;
 GCUT_API size_t gcut_step_value_count(const gcut_step *step);
-/* As long as the step; brought up to date by each call.  NULL: there is no i-th value. */
+/* Valid as long as the step; brought up to date by each call.  NULL: there is no i-th value. */
 GCUT_API const gcut_value_info *gcut_step_value_at(gcut_step *step, size_t i);
 /* The same by name; NULL, with an error that lists the names: no such value. */
 GCUT_API const gcut_value_info *gcut_step_value(gcut_step *step, const char *name);
@@ -431,8 +433,8 @@ typedef struct gcut_stats {
     const char
         *gemm; /* the register block of large products: "avx512": gradcut's kernel, or the name in `blis` */
 } gcut_stats;
-/* Valid after a run.  Measuring the touched arena reads all of it once.  As long as the step, brought up to
- * date by each call; NULL for NULL. */
+/* Valid after a run.  Measuring the touched arena reads all of it once.  Valid as long as the step, brought
+ * up to date by each call; NULL for NULL. */
 GCUT_API const gcut_stats *gcut_step_stats(gcut_step *step);
 
 /* One kernel launch of the emitted code, or a matrix product with the epilogue that runs behind it.  Of every

@@ -31,14 +31,14 @@ extern "C" {
 /* Before a `for`: no iteration writes memory that another one reads or writes. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GCUT_RT_APART _Pragma("GCC ivdep")
-/* And so few iterations that GCC would unroll them first and find no vectors then. */
+/* The same for loops of so few iterations that GCC would unroll them before it looks for vectors. */
 #define GCUT_RT_APART_FEW _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #else
 #define GCUT_RT_APART
 #define GCUT_RT_APART_FEW
 #endif
 
-/* So many bytes from p on will be read soon, though not yet. */
+/* Prefetches so many bytes from p on, for a read that comes soon. */
 static inline void gcut_rt_expect(const void *p, int64_t bytes)
 {
 #ifdef __GNUC__
@@ -72,7 +72,7 @@ static inline int64_t gcut_rt_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Division of numbers from 0 on by n >= 1, a multiplication once the divisor is prepared.  With
+/* Division of a >= 0 by n >= 1: two multiplications once the divisor is prepared.  With
  * m = floor((2^64 - 1) / n), the high word of a m is the quotient or 1 less. */
 typedef struct gcut_rt_divisor {
     int64_t n;
@@ -312,9 +312,10 @@ static inline void gcut_rt_share(int64_t n, int64_t grain, int t, int parts, int
     *end = gcut_rt_min(e * grain, n);
 }
 
-/* Runs body(arg) on the calling thread, with a team of up to so many threads, itself among them, to which
- * gcut_rt_parallel inside of it gives work.  Without a team when threads is 1 or inside of another one.  Any
- * thread may call this, several at once too.  The workers stay for the next team, asleep. */
+/* Runs body(arg) on the calling thread, which leads a team of at most `threads` threads, itself included;
+ * gcut_rt_parallel inside of body gives them work.  There is no team when threads is 1, or inside of another
+ * team.  Any thread may call this, also several at once.  Afterwards the workers sleep until the next team.
+ */
 void gcut_rt_team(void (*body)(void *arg), void *arg, int threads);
 /* Runs kernel(arg, t, nt) for t = 0..nt-1 on nt <= threads threads and waits; directly when threads is 1, or
  * inside of such a kernel. */
@@ -605,8 +606,8 @@ gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_
 /* Runs kernel(args, t, r0, r1, 0, 0) on parts of 0..rows, one for each of so many threads. */
 void gcut_rt_rows(gcut_rt_tile_fn *kernel, const gcut_rt_args *args, int64_t rows, int threads);
 
-/* NAME.c may be compiled in parts, at once: of P, which its last line has, P objects with -DGCUT_RT_PART=0 to
- * P - 1 are together what it is as a whole.  Each is to be linked into the same program or shared object. */
+/* NAME.c may be compiled as P objects at the same time, with -DGCUT_RT_PART=0 to P - 1; its last line has P.
+ * Linked into the same program or shared object, they are equivalent to the object of the whole file. */
 #ifndef GCUT_RT_PART
 #define GCUT_RT_HAS_PART(k) 1
 #define GCUT_RT_LOCAL static

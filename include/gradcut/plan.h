@@ -170,8 +170,8 @@ typedef struct gcut_explained_op {
     double ns;
 } gcut_explained_op;
 
-/* The cheapest plan in which the value is the other way; under another policy than mincut, a budget or a plan
- * file, this plan with that one change. */
+/* The cheapest plan in which the value is decided the other way; under another policy than mincut, a budget
+ * or a plan file, this plan with that one change. */
 typedef struct gcut_explained_other {
     gcut_plan_decision decision;
     double cost_ns, recompute_ns;
@@ -180,7 +180,7 @@ typedef struct gcut_explained_other {
     size_t nchanges;
 } gcut_explained_other;
 
-/* The whole training step, planned again with the value the other way. */
+/* The whole training step, planned again with the other decision for the value. */
 typedef struct gcut_explained_step {
     int64_t peak_bytes, saved_bytes;
     double time_ns;
@@ -196,7 +196,7 @@ typedef struct gcut_explanation {
     const char *storage;         /* of a saved one; else NULL */
     int copies;                  /* of a recomputed one: how often the backward graph computes it */
     int64_t bytes;               /* as stored */
-    const char *fixed;           /* why it can be no other way; NULL: it can */
+    const char *fixed;           /* why no other decision is possible; NULL: one is */
     const char *reason;          /* why a price is 0 or infinite; NULL: none is */
     const char *forced_by;       /* the mark, option or plan file, with its line; NULL: nothing */
     gcut_plan_decision unforced; /* forced_by: what it would be otherwise */

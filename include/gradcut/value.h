@@ -42,7 +42,7 @@ typedef struct gcut_shape {
     gcut_dim dim[GCUT_MAX_RANK];
 } gcut_shape;
 
-/* Of n sizes.  More than GCUT_MAX_RANK are counted, for the call that gets the shape to refuse. */
+/* A shape of n sizes.  A rank above GCUT_MAX_RANK is kept: the call that gets the shape refuses it. */
 static inline gcut_shape gcut_shape_list(const gcut_dim *d, size_t n)
 {
     gcut_shape s = {(int)n, {0}};
@@ -56,8 +56,8 @@ typedef struct gcut_here {
     int line;
 } gcut_here;
 
-/* GCUT_SHAPE(N, 784); GCUT_SHAPE() and GCUT_SCALAR have no axes.  (C has no empty
- * list of sizes: the macros add one size in front, or behind, and leave it out.) */
+/* GCUT_SHAPE(N, 784); GCUT_SHAPE() and GCUT_SCALAR have no axes.  (C has no empty list of sizes: the macros
+ * add one in front, or behind, and leave it out.) */
 #define GCUT_SCALAR GCUT_SHAPE()
 #ifdef __cplusplus
 extern "C++" {
