@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Lowering: the two halves of a split become kernels over one arena, and C.
+ * Lowering: the forward and the backward graph become kernels over one arena, and C.
  *
- *   half graphs ─▶ view (strides) ─▶ group (kernels) ─▶ order ─▶ place ─▶ emit
+ *   both graphs ─▶ view (strides) ─▶ group (kernels) ─▶ order ─▶ place ─▶ emit
  */
 #ifndef GCUT_KERNELS_KERNELS_H
 #define GCUT_KERNELS_KERNELS_H
@@ -13,7 +13,7 @@
 
 typedef struct gcut_program gcut_program;
 
-/* Repeats what depends on sizes alone for each of its readers (localize.c); run on each half before
+/* Repeats what depends on sizes alone for each of its readers (localize.c); run on each graph before
  * gcut_lower. */
 gcut_graph *gcut_localize(gcut_graph *g, const char *name);
 
@@ -22,10 +22,10 @@ gcut_graph *gcut_widen(gcut_graph *g, const char *name);
 /* Does it do so for kernels of that kind? */
 bool gcut_emit_widens(gcut_emit e);
 
-/* in: SPLIT halves in which no composite is left; bwd may be NULL (a forward-only function).  Both are only
- * read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what has no
- * kernel.  It is to be fast at those sizes, which must outlive it, and threads (0 = not known), and is right
- * at all. */
+/* in: the graphs of a split in which no composite op is left; bwd may be NULL (a forward-only function). Both
+ * are only read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what
+ * has no kernel.  It is to be fast at those sizes, which must outlive it, and threads (0 = not known), and is
+ * right at all. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
                          int threads);
 /* Marks every node with the kernel it became: #kernel(k3). */
@@ -89,7 +89,7 @@ typedef struct gcut_holder {
 } gcut_holder;
 typedef struct gcut_peak {
     int step;
-    bool backward;       /* in which half */
+    bool backward;       /* of the backward graph */
     const char *at;      /* what runs then */
     int64_t alive_bytes; /* all holders together; the arena may be larger where no placement is as tight */
     uint32_t n;
