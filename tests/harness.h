@@ -53,14 +53,19 @@ static inline void must(gcut_env *env, void (*body)(void *), void *arg)
     }
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* Optimising a step takes most of a test's time.  Quick: steps compiled from now on are not optimised; their
- * bits are to be compared among themselves.  A choice of GRADCUT_STEP_FLAGS from outside stays. */
+/* Optimising a step takes most of a test's time.  Quick: steps compiled from now on are not optimised, unless
+ * GRADCUT_STEP_FLAGS is set from outside, as it is for most tests (cmake/GradcutTest.cmake). */
 static inline void compile_quickly(bool quick)
 {
-    static const char unoptimised[] = STEP_FLAGS " -O0";
-    const char *have = getenv("GRADCUT_STEP_FLAGS");
-    if (quick && !have) setenv("GRADCUT_STEP_FLAGS", unoptimised, 1);
-    if (!quick && have && !strcmp(have, unoptimised)) unsetenv("GRADCUT_STEP_FLAGS");
+    static bool ours;
+    if (quick && !getenv("GRADCUT_STEP_FLAGS")) {
+        setenv("GRADCUT_STEP_FLAGS", STEP_FLAGS " -O0", 1);
+        ours = true;
+    }
+    if (!quick && ours) {
+        unsetenv("GRADCUT_STEP_FLAGS");
+        ours = false;
+    }
 }
 
 #endif

@@ -307,7 +307,6 @@ int main(int argc, char **argv)
     *(void **)&reset_mark = dlsym(RTLD_DEFAULT, "high_water_reset");
     *(void **)&read_mark = dlsym(RTLD_DEFAULT, "high_water");
     unsetenv("LD_PRELOAD"); /* the compiler is none of our business */
-    compile_quickly(true);
     if (argc == 3) part = atoi(argv[1]), parts = atoi(argv[2]);
     if (parts < 1 || part < 0 || part >= parts) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

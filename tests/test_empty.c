@@ -243,7 +243,6 @@ static void every_op_takes_an_empty_axis(void **state)
 {
     (void)state;
     static variant constant[NSAMPLES * 8], symbolic[NSAMPLES];
-    compile_quickly(true);
     size_t nc = 0, ns = 0, taken[GCUT_NOPS] = {0}, missing = 0;
     for (size_t i = 0; i < NSAMPLES; i++) {
         variant v[8];
@@ -262,7 +261,6 @@ static void every_op_takes_an_empty_axis(void **state)
     assert_int_equal(missing, 0);
     batches(constant, nc, 3);
     batches(symbolic, ns, 0);
-    compile_quickly(false);
 }
 
 /* ---- control flow ---- */
@@ -337,7 +335,6 @@ static void loops_over_nothing_agree(void **state)
 {
     (void)state;
     static text t;
-    compile_quickly(true);
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
         for (int way = 0; way < 3; way++) { /* N = 0 as a constant and as a size, N = 2 */
             t.n = 0;
@@ -354,7 +351,6 @@ static void loops_over_nothing_agree(void **state)
             emit_without_warnings(ctx, g, &t);
             gcut_ctx_free(ctx);
         }
-    compile_quickly(false);
 }
 
 int main(void)

@@ -185,7 +185,6 @@ static void gradients_body(void *arg)
                                {.backend = GCUT_BACKEND_COMPILED, .policy = "recompute-all"},
                                {.backend = GCUT_BACKEND_COMPILED, .policy = "torch"}};
     world *w = arg;
-    compile_quickly(true);
     for (size_t i = 0; i < NCASES; i++) {
         w->arena = gcut_arena_new(w->env, w->env->arena);
         gcut_graph *g = graph_of(w, cases[i].body, "f32");
@@ -202,7 +201,6 @@ static void gradients_body(void *arg)
         }
         gcut_arena_free(w->arena);
     }
-    compile_quickly(false);
 }
 
 static void gradients_stay(void **state)
@@ -236,7 +234,6 @@ static gcut_ref begun(const gcut_plan *p)
 static void memory_body(void *arg)
 {
     world *w = arg;
-    compile_quickly(true);
     w->arena = w->env->arena;
     gcut_graph *g = graph_of(w, cases[0].body, "f32");
     gcut_step *eager = step_of(w, g, (way){.backend = GCUT_BACKEND_EAGER}, MANY);
@@ -261,7 +258,6 @@ static void memory_body(void *arg)
     assert_same(eager, s, "forward and backward");
     gcut_stats st = *gcut_step_stats(s);
     assert_int_equal(st.peak_bytes, st.predicted_bytes);
-    compile_quickly(false);
 }
 
 static void gradients_begin_in_place(void **state)
@@ -331,7 +327,6 @@ static const char *const rows[] = {
 static void rows_body(void *arg)
 {
     world *w = arg;
-    compile_quickly(true);
     w->arena = w->env->arena;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         gcut_graph *g = graph_of(w, rows[i], "f32");
@@ -350,7 +345,6 @@ static void rows_body(void *arg)
             assert_false(gcut_node_at(j, n)->op == GCUT_OP_add &&
                          gcut_type_of(j, gcut_node_at(j, n)->res0)->dim[0] == ROWS);
     }
-    compile_quickly(false);
 }
 
 static void rows_are_added_in_place(void **state)
@@ -372,7 +366,6 @@ static void states_body(void *arg)
 {
     world *w = arg;
     w->arena = w->env->arena;
-    compile_quickly(true);
     gcut_graph *g =
         gcut_module_find(gcut_parse_module(w->env, w->arena, "f.gcut", states, strlen(states)), "f");
     gcut_step *want = step_of(w, g, (way){.backend = GCUT_BACKEND_EAGER, .forward = true}, 300);
@@ -385,7 +378,6 @@ static void states_body(void *arg)
     const gcut_program *p = got->p->program;
     gcut_memory m = gcut_program_memory(p, got->p->at, got->p->nat, 2);
     assert_true(m.arena_bytes < 2 * ROWS * WIDTH * 4); /* what the loop carries, and no other table */
-    compile_quickly(false);
 }
 
 static void states_take_rows_in_place(void **state)

@@ -463,7 +463,6 @@ static void layers_in_a_row(gcut_text *t, int n)
 static void members_compute_what_save_all_computes(void **state)
 {
     (void)state;
-    compile_quickly(true);
     for (int k = 0; k < 3; k++) {
         gcut_env *env = gcut_env_new(NULL, NULL);
         gcut_text t = {.arena = env->arena};
@@ -475,7 +474,6 @@ static void members_compute_what_save_all_computes(void **state)
         must(env, body_bits, &j);
         gcut_env_free(env);
     }
-    compile_quickly(false);
 }
 
 /* ---- random graphs ---- */

@@ -80,7 +80,6 @@ static void test_same_bits(void **state)
     static const char *const policies[] = {"mincut", "recompute-all"};
     gcut_ctx *ctx = gcut_ctx_new(NULL);
     gcut_graph *g = block(ctx);
-    compile_quickly(true);
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         size_t size, other;
         unsigned char *want = results(ctx, g, batches[i], "save-all", 1, &size);
@@ -93,7 +92,6 @@ static void test_same_bits(void **state)
         }
         free(want);
     }
-    compile_quickly(false);
     gcut_ctx_free(ctx);
 }
 

@@ -116,7 +116,6 @@ static void masks_body(void *arg)
         int columns;
     } sizes[] = {{512, 64}, {77, 37}, {4099, 3}};
     world *w = arg;
-    compile_quickly(true);
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         w->arena = gcut_arena_new(w->env, w->env->arena);
         int64_t n = sizes[i % 3].rows;
@@ -135,7 +134,6 @@ static void masks_body(void *arg)
         assert_int_equal(st.peak_bytes, st.predicted_bytes);
         gcut_arena_free(w->arena);
     }
-    compile_quickly(false);
 }
 
 static void masks_cross_as_bits(void **state)
@@ -252,7 +250,6 @@ static void exact_body(void *arg)
 {
     static const float special[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 0x1p-126f, 0x1p-149f, 3.3e38f};
     world *w = arg;
-    compile_quickly(true);
     for (int backend = 0; backend < 2; backend++) {
         w->arena = gcut_arena_new(w->env, w->env->arena);
         const char *text =
@@ -283,7 +280,6 @@ static void exact_body(void *arg)
         for (int i = 8; i < 1000; i++) assert_true(y[i] == -x[i] * v[i]); /* not rounded forwards */
         gcut_arena_free(w->arena);
     }
-    compile_quickly(false);
 }
 
 static void rounding_is_that_of_bf16(void **state)
@@ -347,7 +343,6 @@ static void models_body(void *arg)
 {
     static const char *const names[] = {"lenet", "gpt2", "lstm", "vit", "bert", "vae", "llama"};
     world *w = arg;
-    compile_quickly(true);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         w->arena = gcut_arena_new(w->env, w->env->arena);
         gcut_graph *g = model(w, names[i]);
@@ -364,7 +359,6 @@ static void models_body(void *arg)
         }
         gcut_arena_free(w->arena);
     }
-    compile_quickly(false);
 }
 
 static void models_are_trained_alike(void **state)
