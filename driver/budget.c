@@ -22,8 +22,8 @@
 static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
     if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
-    return gcut_bound_below(
-        gcut_bound_at(gcut_frontier_of(of->base->problem, o->arena), budget - o->resident), of->cost_ns);
+    return gcut_bound_below(gcut_bound_at(gcut_corners_of(of->base->problem, o->arena), budget - o->resident),
+                            of->cost_ns);
 }
 
 /* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost

@@ -35,7 +35,7 @@ static const char *name_of(const looking *j, gcut_ref v)
 
 static void add_readers(const looking *j, gcut_ref v, gcut_plan_value *out)
 {
-    gcut_refs who = gcut_query_readers(&j->r, v);
+    gcut_refs who = j->r.readers[v];
     gcut_plan_reader *at = gcut_calloc(j->a, who.n + 1, sizeof *at);
     for (uint32_t i = 0; i < who.n; i++)
         at[i] = (gcut_plan_reader){name_of(j, who.at[i]), gcut_maker_name(j->r.g, who.at[i]),
@@ -91,7 +91,7 @@ static bool is_alive(const looking *j, gcut_ref v)
 {
     if (j->plan->value[v].decision != GCUT_PLAN_ALIVE || gcut_value_is(j->r.g, v, GCUT_CLASS_CONSTANT))
         return false;
-    return j->r.p->facts->read[v] || gcut_query_readers(&j->r, v).n;
+    return j->r.p->facts->read[v] || j->r.readers[v].n;
 }
 
 static void add_values(looking *j)

@@ -4,6 +4,7 @@
  */
 #include "graph/verify.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- G6: parameters and results ---- */
@@ -80,10 +81,32 @@ const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_res
                        r->name, gcut_type_text(a, g->module, old));
 }
 
+static int by_role_and_name(const void *a, const void *b)
+{
+    const gcut_result *x = *(const gcut_result *const *)a, *y = *(const gcut_result *const *)b;
+    return x->role != y->role ? (x->role > y->role) - (x->role < y->role) : strcmp(x->name, y->name);
+}
+
+/* Two results have the same role and name.  Sorted: graphs cut for thousands of saved values are checked too.
+ */
+static bool has_twins(gcut_check *c)
+{
+    const gcut_graph *g = c->g;
+    const gcut_result **all = gcut_calloc(c->scratch, (size_t)g->results.n + 1, sizeof(void *));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].name) all[n++] = &g->results.at[i];
+    qsort(all, n, sizeof(void *), by_role_and_name);
+    for (uint32_t i = 1; i < n; i++)
+        if (by_role_and_name(&all[i - 1], &all[i]) == 0) return true;
+    return false;
+}
+
 void gcut_check_interface(gcut_check *c)
 {
     const gcut_graph *g = c->g;
     if (!param_ids_hold(c)) return;
+    const bool twins = has_twins(c);
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if (!r->name || !*r->name || r->role < GCUT_ROLE_saved || r->role >= GCUT_NROLES) {
@@ -95,7 +118,7 @@ void gcut_check_interface(gcut_check *c)
                            gcut_role_name(r->role), r->name);
             continue;
         }
-        for (uint32_t k = 0; k < i; k++)
+        for (uint32_t k = 0; twins && k < i; k++)
             if (g->results.at[k].role == r->role && g->results.at[k].name &&
                 !strcmp(g->results.at[k].name, r->name))
                 gcut_violation(c, g->loc, "G6", "there are two results '%s %s'", gcut_role_name(r->role),

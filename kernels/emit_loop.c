@@ -44,12 +44,12 @@ static void declare_pointers(gcut_loop *l)
         if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x) && !l->fill)
             note_buffer(l, l->h->buffer[x->v], 2, use);
     }
-    for (uint32_t k = 1; k <= l->nbuffers; k++)
-        for (uint32_t b = 0; b < p->buffers.n; b++)
-            if (l->buffer[b] == k)
-                W(l, "    %s%s *const restrict %s = (%s *)%s;\n", use[b] & 2 ? "" : "const ",
-                  gcut_c_type(p->buffers.at[b].dtype), gcut_loop_buffer(l, b),
-                  gcut_c_type(p->buffers.at[b].dtype), gcut_c_arg(l->e, b));
+    for (uint32_t k = 0; k < l->numbered.n; k++) {
+        const uint32_t b = l->numbered.at[k];
+        const char *type = gcut_c_type(p->buffers.at[b].dtype);
+        W(l, "    %s%s *const restrict %s = (%s *)%s;\n", use[b] & 2 ? "" : "const ", type,
+          gcut_loop_buffer(l, b), type, gcut_c_arg(l->e, b));
+    }
     gcut_arena_free(a);
 }
 
@@ -76,7 +76,7 @@ static void disuse(gcut_loop *l)
 {
     W(l, "    (void)r0, (void)r1, (void)%s;\n", l->u->flat ? "E" : "C");
     if (l->columns) W(l, "    (void)j0, (void)j1;\n");
-    for (uint32_t k = 1; k <= l->nbuffers; k++) W(l, "    (void)p%u;\n", k - 1);
+    for (uint32_t k = 0; k < l->numbered.n; k++) W(l, "    (void)p%u;\n", k);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (x->keep == GCUT_SCRATCH) W(l, "    (void)s%u;\n", x->v);
@@ -88,7 +88,6 @@ static void emit_rows(gcut_loop *l)
 {
     if (is_empty(l)) disuse(l);
     if (l->u->rows == 0) return; /* addresses in axes of size 0 would divide by it */
-    bool *seen = gcut_calloc(l->m->arena, l->g->values.n, sizeof *seen);
     W(l, "    for (int64_t r = r0; r < r1; r++) {\n");
     if (l->u->flat)
         W(l, "        const int64_t first = r * %d, C = gcut_rt_min(%d, E - first);\n", GCUT_CHUNK,
@@ -105,9 +104,10 @@ static void emit_rows(gcut_loop *l)
     }
     gcut_loop_row_values(l, -1);
     for (int p = 0; p < l->phases; p++) {
-        gcut_loop_phase(l, p, seen);
+        gcut_loop_phase(l, p);
         gcut_loop_row_values(l, p);
     }
+    for (uint32_t i = 0; i < l->declared.n; i++) l->seen[l->declared.at[i]] = false;
     W(l, "    }\n");
 }
 
@@ -190,12 +190,21 @@ static void emit_launcher(gcut_loop *l)
     W(l, "}\n\n");
 }
 
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
+/* What is by buffer or value belongs to the emission: a program has as many loops as it has buffers. */
+static gcut_loop begin_loop(gcut_emitter *e, gcut_arena *a)
 {
     gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
     l.e = e;
     l.out = e->body;
-    l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
+    gcut_emission_room(e);
+    l.number = e->all->number;
+    l.seen = e->all->seen;
+    return l;
+}
+
+gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
+{
+    gcut_loop l = begin_loop(e, a);
     l.columns = tiled && gcut_takes_columns(e->h, e->unit);
     if (!l.columns) gcut_loop_find_streams(&l);
     if (l.u->blocked) {
@@ -213,10 +222,7 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
 
 uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
 {
-    gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
-    l.e = e;
-    l.out = e->body;
-    l.buffer = gcut_calloc(a, e->p->buffers.n + 1, sizeof *l.buffer);
+    gcut_loop l = begin_loop(e, a);
     l.columns = l.fill = true;
     begin_function(&l, "GCUT_RT_LOCAL", "",
                    "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"

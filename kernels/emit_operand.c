@@ -118,17 +118,26 @@ const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
 
 /* ---- operands ---- */
 
+static bool is_numbered(const gcut_loop *l, uint32_t buffer)
+{
+    const uint32_t k = l->number[buffer];
+    return k < l->numbered.n && l->numbered.at[k] == buffer;
+}
+
 const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)
 {
-    if (!l->buffer[buffer]) l->buffer[buffer] = ++l->nbuffers;
-    return gcut_printf(l->m->arena, "p%u", l->buffer[buffer] - 1);
+    if (!is_numbered(l, buffer)) {
+        l->number[buffer] = l->numbered.n;
+        *GCUT_PUSH(l->m->arena, &l->numbered) = buffer;
+    }
+    return gcut_printf(l->m->arena, "p%u", l->number[buffer]);
 }
 
 const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
 {
-    uint32_t k = l->buffer[l->h->buffer[root]];
-    GCUT_ASSERT(k > 0);
-    return gcut_printf(l->m->arena, "p%u", k - 1);
+    const uint32_t buffer = l->h->buffer[root];
+    GCUT_ASSERT(is_numbered(l, buffer));
+    return gcut_printf(l->m->arena, "p%u", l->number[buffer]);
 }
 
 /* Element e, a C expression, of the storage behind v. */

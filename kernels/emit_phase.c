@@ -195,7 +195,7 @@ static void emit_values(gcut_loop *l, const column *c, int part)
 
 /* The operands that phase p reads element by element, each declared once per row; l->have: visited in this
  * phase. */
-static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
+static void declare_reads(gcut_loop *l, gcut_member *x, int p)
 {
     if (l->have[x - l->at]) return;
     l->have[x - l->at] = true;
@@ -204,9 +204,10 @@ static void declare_reads(gcut_loop *l, gcut_member *x, int p, bool *seen)
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
         gcut_access a = gcut_loop_access(l, x, v);
-        if (a == GCUT_X_FULL) declare_reads(l, gcut_loop_member(l, v), p, seen);
-        if ((a != GCUT_X_LOAD && a != GCUT_X_IOTA) || seen[v]) continue;
-        seen[v] = true;
+        if (a == GCUT_X_FULL) declare_reads(l, gcut_loop_member(l, v), p);
+        if ((a != GCUT_X_LOAD && a != GCUT_X_IOTA) || l->seen[v]) continue;
+        l->seen[v] = true;
+        *GCUT_PUSH(l->m->arena, &l->declared) = v;
         gcut_loop_declare(l, v, a == GCUT_X_IOTA);
     }
 }
@@ -321,7 +322,7 @@ static void emit_no_columns(gcut_loop *l, int p)
             gcut_loop_declare_accumulator(l, &l->at[i], "        ");
 }
 
-void gcut_loop_phase(gcut_loop *l, int p, bool *seen)
+void gcut_loop_phase(gcut_loop *l, int p)
 {
     if (l->u->inner == 0) {
         emit_no_columns(l, p);
@@ -333,7 +334,7 @@ void gcut_loop_phase(gcut_loop *l, int p, bool *seen)
         gcut_member *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;
         any = true;
-        declare_reads(l, x, p, seen);
+        declare_reads(l, x, p);
         if (x->reduces && x->level == GCUT_L_ROW) gcut_loop_declare_accumulator(l, x, "        ");
     }
     if (!any) return;

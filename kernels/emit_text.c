@@ -223,14 +223,28 @@ static const char *named(gcut_arena *a, const char *name, gcut_strings *used)
     return s;
 }
 
+void gcut_emission_room(gcut_emitter *e)
+{
+    gcut_arena *a = e->p->module->arena;
+    gcut_emission *all = e->all;
+    const uint32_t n = e->h->g->values.n;
+    if (!all->number) all->number = gcut_calloc(a, e->p->buffers.n + 1, sizeof *all->number);
+    if (all->nvalues >= n) return;
+    all->local = gcut_calloc(a, n, sizeof *all->local);
+    all->seen = gcut_calloc(a, n, sizeof *all->seen);
+    all->nvalues = n;
+}
+
 /* Value numbers become 0, 1, … in order of appearance, so that equal kernels have equal text; or, with the
  * lines of the model, the values' names. */
-static const char *renumber(const gcut_emitter *e, const char *s)
+static const char *renumber(gcut_emitter *e, const char *s)
 {
     gcut_arena *a = e->p->module->arena;
     const gcut_graph *g = e->h->g;
     uint32_t next = 0;
-    const char **local = gcut_calloc(a, g->values.n + 1, sizeof *local);
+    gcut_emission_room(e);
+    const char **local = e->all->local;
+    GCUT_VEC(unsigned long) met = {0};
     gcut_strings used = {0};
     gcut_text out = {.arena = a};
     while (*s) {
@@ -240,15 +254,18 @@ static const char *renumber(const gcut_emitter *e, const char *s)
         if (k) {
             unsigned long v = strtoul(s + k, NULL, 10);
             GCUT_ASSERT(v < g->values.n);
-            if (!local[v])
+            if (!local[v]) {
                 local[v] =
                     e->all->line ? named(a, g->values.at[v].name, &used) : gcut_printf(a, "%u", next++);
+                *GCUT_PUSH(a, &met) = v;
+            }
             gcut_text_add(&out, "%.*s%s", (int)k, s, local[v]);
         } else {
             gcut_text_addn(&out, s, n ? n : 1);
         }
         s += n ? n : 1;
     }
+    for (uint32_t i = 0; i < met.n; i++) local[met.at[i]] = NULL;
     return out.at;
 }
 

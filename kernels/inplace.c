@@ -50,39 +50,68 @@ static bool of_arena(const gcut_program *p, uint32_t b)
     return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_P_ARENA && p->buffers.at[b].crew == GCUT_NONE;
 }
 
-/* Every mention of buffer `from` becomes one of `to`, which lives on as it did. */
-static void merge(gcut_program *p, uint32_t from, uint32_t to)
+/* Values, or results, of one graph by their buffer: lists, so that a merge costs as much as it renames. */
+typedef struct names {
+    uint32_t *buffer; /* by value or result */
+    uint32_t *first;  /* by buffer: index + 1; 0 = none */
+    uint32_t *next;   /* by index: likewise */
+} names;
+
+typedef struct sharing {
+    gcut_program *p;
+    bool *pinned;          /* by buffer: somebody's part, or a copy's; not traced here */
+    GCUT_VEC(names) names; /* of every graph */
+} sharing;
+
+static bool *find_pinned(gcut_arena *a, const gcut_program *p)
 {
-    gcut_buffer *a = &p->buffers.at[from], *b = &p->buffers.at[to];
+    bool *pinned = gcut_calloc(a, p->buffers.n + 1, sizeof *pinned);
+    for (uint32_t i = 0; i < p->buffers.n; i++)
+        if (p->buffers.at[i].kind == GCUT_P_PART) pinned[p->buffers.at[i].whole] = true;
+    for (uint32_t k = 0; k < p->halves.n; k++)
+        for (uint32_t u = 0; u < p->halves.at[k]->units.n; u++) {
+            const gcut_unit *x = &p->halves.at[k]->units.at[u];
+            if (x->kind == GCUT_U_COPY && x->copy_to != GCUT_NONE) pinned[x->copy_to] = true;
+        }
+    return pinned;
+}
+
+static void index_names(sharing *s, gcut_arena *a, uint32_t *buffer, uint32_t from, uint32_t n)
+{
+    names x = {buffer, gcut_calloc(a, s->p->buffers.n + 1, sizeof *x.first),
+               gcut_calloc(a, n + 1, sizeof *x.next)};
+    for (uint32_t i = from; i < n; i++) {
+        if (buffer[i] == GCUT_NONE) continue;
+        x.next[i] = x.first[buffer[i]];
+        x.first[buffer[i]] = i + 1;
+    }
+    *GCUT_PUSH(a, &s->names) = x;
+}
+
+/* Every mention of buffer `from` becomes one of `to`, which lives on as it did. */
+static void merge(const sharing *s, uint32_t from, uint32_t to)
+{
+    gcut_buffer *a = &s->p->buffers.at[from], *b = &s->p->buffers.at[to];
     if (a->death > b->death) b->death = a->death;
     b->saved |= a->saved;
     a->birth = a->death = -1;
     a->saved = false;
-    for (uint32_t k = 0; k < p->halves.n; k++) {
-        gcut_half *h = p->halves.at[k];
-        for (gcut_ref v = 1; h->g && v < h->g->values.n; v++)
-            if (h->buffer[v] == from) h->buffer[v] = to;
-        for (uint32_t i = 0; k < GCUT_NHALVES && h->saved && i < h->g->results.n; i++)
-            if (h->saved[i] == from) h->saved[i] = to;
+    for (uint32_t k = 0; k < s->names.n; k++) {
+        const names *x = &s->names.at[k];
+        for (uint32_t at = x->first[from], after; at; at = after) {
+            after = x->next[at - 1];
+            x->buffer[at - 1] = to;
+            x->next[at - 1] = x->first[to];
+            x->first[to] = at;
+        }
+        x->first[from] = 0;
     }
 }
 
-/* Somebody's part, or a copy's: not traced here. */
-static bool is_pinned(const gcut_program *p, uint32_t b)
-{
-    for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_P_PART && p->buffers.at[i].whole == b) return true;
-    for (uint32_t k = 0; k < p->halves.n; k++)
-        for (uint32_t u = 0; u < p->halves.at[k]->units.n; u++)
-            if (p->halves.at[k]->units.at[u].copy_to == b && p->halves.at[k]->units.at[u].kind == GCUT_U_COPY)
-                return true;
-    return false;
-}
-
 /* The operand of the unit over which r may be written, as its buffer; GCUT_NONE: there is none. */
-static uint32_t dying_operand(const gcut_program *p, const gcut_loop *l, const gcut_member *r,
-                              uint32_t before)
+static uint32_t dying_operand(const sharing *s, const gcut_loop *l, const gcut_member *r, uint32_t before)
 {
+    const gcut_program *p = s->p;
     const gcut_half *h = l->h;
     const gcut_buffer *to = &p->buffers.at[h->buffer[r->v]];
     for (uint32_t i = 0; i < l->n; i++) {
@@ -94,15 +123,15 @@ static uint32_t dying_operand(const gcut_program *p, const gcut_loop *l, const g
             const gcut_buffer *from = &p->buffers.at[b];
             bool follows = from->birth < l->u->step && from->death == l->u->step;
             if (!follows || from->dtype != to->dtype || from->count != to->count) continue;
-            if (reads_before(l, r, old) && !feeds_product(h, before, l->unit, b) && !is_pinned(p, b))
-                return b;
+            if (reads_before(l, r, old) && !feeds_product(h, before, l->unit, b) && !s->pinned[b]) return b;
         }
     }
     return GCUT_NONE;
 }
 
-static void share_unit(gcut_program *p, gcut_half *h, uint32_t unit, uint32_t before)
+static void share_unit(const sharing *s, gcut_half *h, uint32_t unit, uint32_t before)
 {
+    const gcut_program *p = s->p;
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     gcut_loop l = gcut_loop_analyse(scratch, h, unit);
     for (uint32_t i = 0; i < l.n; i++) {
@@ -110,19 +139,27 @@ static void share_unit(gcut_program *p, gcut_half *h, uint32_t unit, uint32_t be
         uint32_t to = h->buffer[r->v];
         if (r->level != GCUT_L_FULL || r->reduces || !of_arena(p, to)) continue;
         int first = before != GCUT_NONE && gcut_is_epilogue(h, before, unit) ? l.u->step - 1 : l.u->step;
-        if (p->buffers.at[to].birth != first || is_pinned(p, to)) continue;
-        uint32_t from = dying_operand(p, &l, r, before);
-        if (from != GCUT_NONE) merge(p, to, from);
+        if (p->buffers.at[to].birth != first || s->pinned[to]) continue;
+        uint32_t from = dying_operand(s, &l, r, before);
+        if (from != GCUT_NONE) merge(s, to, from);
     }
     gcut_arena_free(scratch);
 }
 
 void gcut_share_buffers(gcut_program *p)
 {
+    gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
+    sharing s = {.p = p, .pinned = find_pinned(scratch, p)};
+    for (uint32_t k = 0; k < p->halves.n; k++) {
+        gcut_half *h = p->halves.at[k];
+        if (h->g) index_names(&s, scratch, h->buffer, 1, h->g->values.n);
+        if (h->g && h->saved && k < GCUT_NHALVES) index_names(&s, scratch, h->saved, 0, h->g->results.n);
+    }
     for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
         gcut_half *h = p->halves.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++)
             if (h->units.at[h->order.at[i]].kind == GCUT_U_LOOP)
-                share_unit(p, h, h->order.at[i], i ? h->order.at[i - 1] : GCUT_NONE);
+                share_unit(&s, h, h->order.at[i], i ? h->order.at[i - 1] : GCUT_NONE);
     }
+    gcut_arena_free(scratch);
 }

@@ -12,8 +12,16 @@
 
 gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
 {
-    uint32_t i = l->index[l->h->view[v].root];
-    return i ? &l->at[i - 1] : NULL;
+    const gcut_ref root = l->h->view[v].root;
+    uint32_t low = 0, high = l->n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (l->at[mid].v < root)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < l->n && l->at[low].v == root ? &l->at[low] : NULL;
 }
 
 gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v)
@@ -87,14 +95,13 @@ gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
     l.n = l.u->nodes.n;
     l.at = gcut_calloc(a, l.n + 1, sizeof *l.at);
     l.have = gcut_calloc(a, l.n + 1, sizeof *l.have);
-    l.index = gcut_calloc(a, h->g->values.n, sizeof *l.index);
     for (uint32_t i = 0; i < l.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, l.u->nodes.at[i]);
         gcut_member *x = &l.at[i];
         *x = (gcut_member){
             .node = l.u->nodes.at[i], .v = n->res0, .level = h->level[n->res0], .keep = GCUT_RECOMPUTE};
         x->reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
-        l.index[x->v] = i + 1;
+        GCUT_ASSERT(i == 0 || l.at[i - 1].v < x->v); /* gcut_loop_member searches */
     }
     for (uint32_t i = 0; i < l.n; i++) set_phase(&l, &l.at[i]);
     while (mark_round(&l)) continue;

@@ -42,11 +42,12 @@ typedef struct gcut_loop {
     uint32_t unit;
     gcut_member *at;
     uint32_t n;
-    uint32_t *index; /* value -> member + 1 */
     int phases;
     gcut_text *out;
-    uint32_t *buffer; /* buffer -> its number among this unit's pointers, + 1 */
-    uint32_t nbuffers;
+    uint32_t *number; /* by buffer: its index in `numbered`, where that entry names it; else anything */
+    GCUT_VEC(uint32_t) numbered; /* the buffers p0, p1, … */
+    bool *seen;                  /* by value: the operands that the row has declared; listed in `declared` */
+    GCUT_VEC(gcut_ref) declared;
     bool *have;   /* members whose variable exists in the scope being written */
     bool columns; /* the function covers columns j0..j1 of its rows, not all C of them */
     bool lines;   /* the statements being written are of whole lines that go past the caches (stream.c) */
@@ -98,8 +99,8 @@ void gcut_loop_end_block(gcut_loop *l);
 void gcut_loop_join(gcut_loop *l);
 
 /* emit_phase.c: phase p over the columns of row r, and arithmetic on what it completed (p = -1: on what needs
- * no phase); seen: the operands that the row has declared. */
-void gcut_loop_phase(gcut_loop *l, int p, bool *seen);
+ * no phase). */
+void gcut_loop_phase(gcut_loop *l, int p);
 void gcut_loop_row_values(gcut_loop *l, int p);
 
 /* stream.c: results that go past the caches where they are large. */

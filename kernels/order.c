@@ -8,6 +8,8 @@
  * One timeline for the whole program: a body's steps follow its owner's, so that a body's temporaries share
  * memory with each other and with everything that does not live through the region.
  */
+#include <stdlib.h>
+
 #include "kernels/lower.h"
 
 /* The preferred position of a unit: at its last node; a copy, right after what it copies, and of a parameter
@@ -38,28 +40,62 @@ static uint32_t *positions(const gcut_half *h, gcut_arena *a)
     return at;
 }
 
+/* The units in the order of their preferred positions, and by unit its rank there. */
+typedef struct ranking {
+    uint32_t *unit, *rank, n;
+} ranking;
+
+typedef struct preferred_position {
+    uint32_t at, unit;
+} preferred_position;
+
+static int earlier_first(const void *x, const void *y)
+{
+    const preferred_position *a = x, *b = y;
+    if (a->at != b->at) return a->at < b->at ? -1 : 1;
+    return (a->unit > b->unit) - (a->unit < b->unit);
+}
+
+static ranking rank_units(const gcut_half *h, gcut_arena *a, const uint32_t *at)
+{
+    const size_t room = (size_t)h->units.n + 1;
+    ranking r = {gcut_calloc(a, room, sizeof *r.unit), gcut_calloc(a, room, sizeof *r.rank), 0};
+    preferred_position *all = gcut_calloc(a, room, sizeof *all);
+    for (uint32_t u = 0; u < h->units.n; u++)
+        if (!h->units.at[u].dead) all[r.n++] = (preferred_position){at[u], u};
+    qsort(all, r.n, sizeof *all, earlier_first);
+    for (uint32_t i = 0; i < r.n; i++) r.unit[i] = all[i].unit, r.rank[all[i].unit] = i;
+    return r;
+}
+
+typedef GCUT_VEC(uint32_t) unit_list;
+
+/* Of the units whose dependencies have run, the one of the lowest rank is next.  No unit ranks before one
+ * that it depends on, but for ties, so `low`, below which none is ready, hardly ever falls. */
 void gcut_order_half(gcut_program *p, gcut_half *h)
 {
-    gcut_arena *a = p->module->arena;
-    const uint32_t *at = positions(h, a);
-    uint8_t *done = gcut_calloc(a, h->units.n + 1, 1);
-    uint32_t left = 0;
-    for (uint32_t u = 0; u < h->units.n; u++) left += !h->units.at[u].dead;
-    while (left--) {
-        uint32_t best = GCUT_NONE;
-        for (uint32_t u = 0; u < h->units.n; u++) {
-            gcut_cursor cursor = {0};
-            uint32_t s = GCUT_NONE;
-            if (done[u] || h->units.at[u].dead) continue;
-            if (best != GCUT_NONE && at[best] <= at[u]) continue;
-            while ((s = gcut_unit_deps(h, u, &cursor)) != GCUT_NONE && done[s])
-                ;
-            if (s == GCUT_NONE) best = u;
-        }
-        GCUT_ASSERT(best != GCUT_NONE); /* K2 */
-        done[best] = 1;
-        *GCUT_PUSH(a, &h->order) = best;
+    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
+    const ranking r = rank_units(h, a, positions(h, a));
+    unit_list *after = gcut_calloc(a, (size_t)h->units.n + 1, sizeof *after);
+    uint32_t *waits = gcut_calloc(a, (size_t)h->units.n + 1, sizeof *waits), low = 0;
+    bool *ran = gcut_calloc(a, (size_t)h->units.n + 1, 1);
+    for (uint32_t i = 0; i < r.n; i++) {
+        gcut_cursor cursor = {0};
+        for (uint32_t s; (s = gcut_unit_deps(h, r.unit[i], &cursor)) != GCUT_NONE; waits[r.unit[i]]++)
+            *GCUT_PUSH(a, &after[s]) = r.unit[i];
     }
+    for (uint32_t left = r.n; left--;) {
+        while (low < r.n && (ran[r.unit[low]] || waits[r.unit[low]])) low++;
+        GCUT_ASSERT(low < r.n); /* K2 */
+        const uint32_t best = r.unit[low];
+        ran[best] = true;
+        *GCUT_PUSH(p->module->arena, &h->order) = best;
+        for (uint32_t k = 0; k < after[best].n; k++) {
+            const uint32_t u = after[best].at[k];
+            if (--waits[u] == 0 && r.rank[u] < low) low = r.rank[u];
+        }
+    }
+    gcut_arena_free(a);
 }
 
 static void touch(gcut_program *p, uint32_t b, int step)

@@ -24,6 +24,7 @@ typedef struct search {
     gcut_arena *now;             /* of the lambda in hand */
     gcut_problem at;             /* in the forms of the lambda in hand */
     gcut_network *net;           /* at that lambda */
+    bool corners;                /* alone: no points between them */
 } search;
 
 static void move_to(search *s, double lambda)
@@ -129,7 +130,7 @@ static void walk(search *s, gcut_supported a, gcut_supported last)
         }
         a.to = b.from = meet;
         emit(s, a);
-        fill_edge(s, &a, &b, meet, &cut);
+        if (!s->corners) fill_edge(s, &a, &b, meet, &cut);
         a = b;
         right.n--;
     }
@@ -143,10 +144,11 @@ static int by_lambda(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
+static gcut_cut_frontier *find(const gcut_problem *p, gcut_arena *arena, bool corners)
 {
     gcut_cut_frontier *f = gcut_calloc(arena, 1, sizeof *f);
-    search s = {.f = f, .arena = arena, .scratch = gcut_arena_new(gcut_arena_env(arena), arena)};
+    search s = {
+        .f = f, .arena = arena, .scratch = gcut_arena_new(gcut_arena_env(arena), arena), .corners = corners};
     f->p = p;
     move_to(&s, INFINITY);
     gcut_supported last = point_of(&s, gcut_solve_smallest(s.net, s.now).source_side);
@@ -155,6 +157,16 @@ gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
     qsort(f->bounds.at, f->bounds.n, sizeof *f->bounds.at, by_lambda);
     gcut_arena_free(s.scratch);
     return f;
+}
+
+gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena)
+{
+    return find(p, arena, false);
+}
+
+gcut_cut_frontier *gcut_corners_of(const gcut_problem *p, gcut_arena *arena)
+{
+    return find(p, arena, true);
 }
 
 /* ---- questions ---- */

@@ -47,6 +47,9 @@ typedef struct gcut_cut_frontier {
 
 /* Memory from `arena`; `p` is kept.  Throws GCUT_EPLAN, GCUT_ENOMEM. */
 gcut_cut_frontier *gcut_frontier_of(const gcut_problem *p, gcut_arena *arena);
+/* The same without the points between corners, of which equal layers make as many as there are layers: all
+ * that bounds and flip prices ask for. */
+gcut_cut_frontier *gcut_corners_of(const gcut_problem *p, gcut_arena *arena);
 
 /* The plan of a point, at lambda `from`, with its lower bound there. */
 gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena,

@@ -4,20 +4,8 @@
  */
 #include "partition/query.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena)
-{
-    gcut_query r = {.plan = plan, .g = plan->joint, .arena = arena};
-    r.p = gcut_problem_of(arena, plan);
-    /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
-     * from 0 on. */
-    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget && !plan->options.saved_limited;
-    double from = priced ? plan->options.lambda : 0;
-    r.frontier = gcut_frontier_of(r.p, arena);
-    r.flips = gcut_flip_prices(r.frontier, arena, from);
-    return r;
-}
 
 /* ---- pieces of text ---- */
 
@@ -83,25 +71,39 @@ static bool is_view(const gcut_query *r, gcut_ref v)
     return gcut_value_is(r->g, v, GCUT_CLASS_VIEW);
 }
 
-/* What the backward graph reads v's storage with: the values it makes directly from v or from a view of v,
- * in graph order. Views are looked through unless they are results themselves. */
-gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v)
+/* Views are looked through unless they are results themselves. */
+static void find_readers(gcut_query *r)
 {
     const gcut_graph *g = r->g;
-    gcut_refs out = {0};
+    r->readers = gcut_calloc(r->arena, g->values.n, sizeof *r->readers);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         if (!r->p->facts->live[i] || !runs_backward(r, n) || is_view(r, n->res0)) continue;
-        bool reads = false;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref a = gcut_arg(g, n, k);
-            while (a != v && is_view(r, a) && r->plan->value[a].decision != GCUT_PLAN_ALIVE)
-                a = gcut_arg(g, gcut_def(g, a), 0);
-            reads |= a == v;
-        }
-        if (reads) *GCUT_PUSH(r->arena, &out) = n->res0;
+        for (uint32_t k = 0; k < n->nargs; k++)
+            for (gcut_ref a = gcut_arg(g, n, k);; a = gcut_arg(g, gcut_def(g, a), 0)) {
+                gcut_refs *who = &r->readers[a];
+                if (!who->n || who->at[who->n - 1] != n->res0) *GCUT_PUSH(r->arena, who) = n->res0;
+                if (!is_view(r, a) || r->plan->value[a].decision == GCUT_PLAN_ALIVE) break;
+            }
     }
-    return out;
+}
+
+gcut_query gcut_query_from(const gcut_plan *plan, gcut_arena *arena, double from)
+{
+    gcut_query r = {.plan = plan, .g = plan->joint, .arena = arena};
+    r.p = gcut_problem_of(arena, plan);
+    r.flips = gcut_flip_prices(gcut_corners_of(r.p, arena), arena, from);
+    find_readers(&r);
+    r.listed = gcut_calloc(arena, r.g->nodes.n, sizeof *r.listed);
+    return r;
+}
+
+gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena)
+{
+    /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
+     * from 0 on. */
+    bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget && !plan->options.saved_limited;
+    return gcut_query_from(plan, arena, priced ? plan->options.lambda : 0);
 }
 
 /* ---- what is saved, and what is not ---- */
@@ -111,19 +113,27 @@ static bool saved(const gcut_query *r, gcut_ref v)
     return r->plan->value[v].decision == GCUT_PLAN_SAVED;
 }
 
+typedef struct sized {
+    int64_t bytes;
+    gcut_ref v;
+} sized;
+
 /* Largest first, then in graph order (ids rise with it). */
+static int by_size(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return (x->v > y->v) - (x->v < y->v);
+}
+
 gcut_refs gcut_query_saved(const gcut_query *r)
 {
+    GCUT_VEC(sized) found = {0};
     gcut_refs out = {0};
-    for (gcut_ref v = 1; v < r->g->values.n; v++) {
-        if (!saved(r, v)) continue;
-        *GCUT_PUSH(r->arena, &out) = v;
-        for (uint32_t i = out.n - 1; i > 0; i--) {
-            gcut_ref a = out.at[i - 1], b = out.at[i];
-            if (r->plan->value[a].bytes >= r->plan->value[b].bytes) break;
-            out.at[i - 1] = b, out.at[i] = a;
-        }
-    }
+    for (gcut_ref v = 1; v < r->g->values.n; v++)
+        if (saved(r, v)) *GCUT_PUSH(r->arena, &found) = (sized){r->plan->value[v].bytes, v};
+    if (found.n) qsort(found.at, found.n, sizeof *found.at, by_size);
+    for (uint32_t i = 0; i < found.n; i++) *GCUT_PUSH(r->arena, &out) = found.at[i].v;
     return out;
 }
 
@@ -133,20 +143,45 @@ bool gcut_query_recomputed(const gcut_query *r, gcut_ref v)
            !is_view(r, v);
 }
 
-gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena *scratch)
+static int later_first(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
+typedef GCUT_VEC(uint32_t) node_list;
+
+/* The node of v and, through operands that are neither saved nor made by the backward graph, those that it
+ * needs, the last of the graph first. */
+static node_list chain_of(const gcut_query *r, gcut_ref v, gcut_arena *scratch)
 {
     const gcut_graph *g = r->g;
-    bool *need = gcut_calloc(scratch, g->values.n, 1);
+    node_list out = {0};
+    *GCUT_PUSH(scratch, &out) = g->values.at[v].def;
+    r->listed[out.at[0]] = true;
+    for (uint32_t i = 0; i < out.n; i++) {
+        const gcut_node *n = gcut_node_at(g, out.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref a = gcut_arg(g, n, k);
+            uint32_t def = g->values.at[a].def;
+            if (def == GCUT_NONE || r->plan->value[a].decision != GCUT_PLAN_UNUSED || r->listed[def])
+                continue;
+            r->listed[def] = true;
+            *GCUT_PUSH(scratch, &out) = def;
+        }
+    }
+    for (uint32_t i = 0; i < out.n; i++) r->listed[out.at[i]] = false;
+    qsort(out.at, out.n, sizeof *out.at, later_first);
+    return out;
+}
+
+gcut_query_chain gcut_query_instead(const gcut_query *r, gcut_ref v, gcut_arena *scratch)
+{
+    node_list chain = chain_of(r, v, scratch);
     double slowest_ns = -1;
     gcut_query_chain out = {0};
-    need[v] = true;
-    for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool here = false;
-        for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
-            here |= need[u] && (u == v || r->plan->value[u].decision == GCUT_PLAN_UNUSED);
-        if (!here) continue;
-        for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+    for (uint32_t i = 0; i < chain.n; i++) {
+        const gcut_node *n = gcut_node_at(r->g, chain.at[i]);
         double ns = r->p->price[n->res0].recompute_ns;
         out.ns += ns;
         if (ns > slowest_ns) slowest_ns = ns, out.slowest = n;

@@ -7,27 +7,29 @@
 
 #include "partition/frontier.h"
 
+typedef GCUT_VEC(gcut_ref) gcut_refs;
+
 typedef struct gcut_query {
     const gcut_plan *plan;
     const gcut_graph *g;
     gcut_arena *arena;
     gcut_problem *p;
-    gcut_cut_frontier *frontier;
-    gcut_flips *flips; /* by value, from the plan's lambda on */
+    gcut_flips *flips;  /* by value, from lambda `from` on */
+    gcut_refs *readers; /* by value: what the backward graph makes directly from it or a view of it, in graph
+                           order */
+    bool *listed;       /* by node: false, but inside gcut_query_instead */
 } gcut_query;
-
-typedef GCUT_VEC(gcut_ref) gcut_refs;
 
 /* Solves for the flip prices; memory, also of every text below, from `arena`. */
 gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena);
+/* With the flip prices from lambda `from` on, whatever the plan's. */
+gcut_query gcut_query_from(const gcut_plan *plan, gcut_arena *arena, double from);
 
 const char *gcut_query_sym(const gcut_query *r, gcut_dim d);
 /* f32[32,256], or f32[N,256] */
 const char *gcut_query_type(const gcut_query *r, gcut_ref v, bool symbolic);
 const char *gcut_query_at(const gcut_query *r, gcut_ref v); /* mlp.c:41 fc1 */
 
-/* What the backward graph makes directly from v or from a view of v, in graph order. */
-gcut_refs gcut_query_readers(const gcut_query *r, gcut_ref v);
 /* What each step of a loop keeps for its backward loop. */
 typedef struct gcut_query_loop {
     gcut_ref loop;          /* the first result of the forward scan */

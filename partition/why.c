@@ -64,7 +64,7 @@ static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
 
 static void find_readers(gcut_why *w, gcut_arena *a)
 {
-    gcut_refs who = gcut_query_readers(&w->r, w->v);
+    gcut_refs who = w->r.readers[w->v];
     for (uint32_t i = 0; i < who.n; i++) {
         gcut_why_reader one = {.value = who.at[i]};
         one.again = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
@@ -208,10 +208,7 @@ gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *aren
     if (!w->asked)
         gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
                   "%%%s is inside a loop or branch that is planned as a whole", bare);
-    w->r = (gcut_query){.plan = plan, .g = g, .arena = arena};
-    w->r.p = gcut_problem_of(arena, plan);
-    w->r.frontier = gcut_frontier_of(w->r.p, arena);
-    w->r.flips = gcut_flip_prices(w->r.frontier, arena, 0);
+    w->r = gcut_query_from(plan, arena, 0);
     w->v = w->r.p->facts->where[w->asked] == GCUT_W_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
     find_readers(w, arena);
     find_other(w, arena);
