@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "driver/step.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,6 +56,24 @@ static void make_slots(gcut_step *s)
                       "two values would be bound by the name '%s'", s->slot[i].name);
 }
 
+/* Parameters that no op reads and no result names may lie anywhere. */
+static void find_used(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            const gcut_value *v = &g->values.at[gcut_arg(g, n, k)];
+            if (v->def == GCUT_NONE) s->slot[v->index].used = true;
+        }
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_value *v = &g->values.at[g->results.at[i].value];
+        if (v->def == GCUT_NONE) s->slot[v->index].used = true;
+    }
+    for (uint32_t i = 0; i < s->nslots; i++) s->slot[i].used |= i >= s->nparams || s->slot[i].updated;
+}
+
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_calloc(a, 1, sizeof *s);
@@ -69,7 +88,10 @@ gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_step_begin(p, a);
-    if (p->opt.backend != GCUT_BACKEND_COMPILED) return s;
+    if (p->opt.backend != GCUT_BACKEND_COMPILED) {
+        find_used(s);
+        return s;
+    }
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
     gcut_c_source source = gcut_step_source(p, scratch);
     uint32_t n;
@@ -122,10 +144,53 @@ static gcut_place place_of(const gcut_step *s, const char *where)
     return (gcut_place){gcut_strndup(s->arena, where, (size_t)(line - where)), atoi(line + 1), atoi(col + 1)};
 }
 
+static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
+{
+    char text[512];
+    gcut_rt_message(e, text, sizeof text);
+    gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, s->p->joint->loc),
+              "bind memory of its own to each of them", "%s", text);
+}
+
+/* Interpreters go by the rule of compiled steps: what is written lies apart from all else.  Gradients are not
+ * written by the forward graph. */
+static void check_apart(gcut_step *s, int which)
+{
+    gcut_arena *a = gcut_arena_new(s->env, s->memory);
+    gcut_rt_span *span = gcut_calloc(a, s->nslots + 1, sizeof *span);
+    gcut_rt_error err = {0};
+    int n = 0;
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const gcut_slot *x = &s->slot[i];
+        bool grad = x->role == GCUT_ROLE_grad;
+        if (!x->used || (grad && which == GCUT_RT_FORWARD && s->p->bwd)) continue;
+        span[n++] = (gcut_rt_span){x->at, x->bytes, x->name, (int)gcut_dtype_bytes(x->type.dtype),
+                                   grad || x->role == GCUT_ROLE_out || x->updated};
+    }
+    if (gcut_rt_check(span, n, NULL, 0, &err) != GCUT_RT_OK) fail_overlap(s, &err);
+    gcut_arena_free(a);
+}
+
+/* A member of NAME_io is called after its value, with _ for what no identifier has; the value's name. */
+static const char *name_of_member(const gcut_step *s, const char *member)
+{
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const char *name = s->slot[i].name, *m = member;
+        while (*m && (*name == *m || (*name && *m == '_' && !isalnum((unsigned char)*name)))) name++, m++;
+        if (!*name && !*m) return s->slot[i].name;
+    }
+    return member;
+}
+
 static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)
 {
     char text[256];
     gcut_rt_error bare = *e;
+    if (e->status == GCUT_RT_EOVERLAP) {
+        bare.what = name_of_member(s, e->what);
+        bare.where = name_of_member(s, e->where);
+        fail_overlap(s, &bare);
+    }
     bare.where = "";
     gcut_rt_message(&bare, text, sizeof text);
     gcut_status st = e->status == GCUT_RT_EINDEX ? GCUT_EINDEX
@@ -428,9 +493,11 @@ void gcut_step_run(gcut_step *s, int which)
     gcut_rt_error err = {0};
     gcut_step_prepare(s);
     int64_t start = now();
-    if (!s->entry)
+    if (!s->entry) {
+        check_apart(s, which);
         gcut_step_interpret(s, which, NULL);
-    else if (s->entry->run(s->plan, s->value, s->kernel_arena, which, &err) != GCUT_RT_OK)
+    } else if (s->entry->run(s->plan, s->value, s->kernel_arena, which, &err) != GCUT_RT_OK) {
         fail_rt(s, &err);
+    }
     s->step_ns = now() - start;
 }

@@ -20,6 +20,7 @@ typedef struct gcut_slot {
     bool sized;  /* dim[] was given by the caller */
     bool filled; /* the caller writes what is at `at`, which is the step's */
     bool updated;
+    bool used; /* interpreted: something reads or writes it */
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
     int64_t held;            /* bytes at `at`, when it is the step's */

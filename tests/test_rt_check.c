@@ -32,12 +32,12 @@ static int overlap(const gcut_rt_span *a, const gcut_rt_span *b)
     return a->bytes > 0 && b->bytes > 0 && x < y + b->bytes && y < x + a->bytes;
 }
 
-/* The first written one that overlaps another. */
-static int first(const gcut_rt_span *s, int n)
+/* The first written one that overlaps another, *with. */
+static int first(const gcut_rt_span *s, int n, int *with)
 {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
-            if (i != j && s[i].written && overlap(&s[i], &s[j])) return i;
+        for (*with = 0; *with < n; ++*with)
+            if (i != *with && s[i].written && overlap(&s[i], &s[*with])) return i;
     return -1;
 }
 
@@ -57,10 +57,13 @@ static void test_overlaps(void **state)
             if (at + s[i].bytes > room) s[i].bytes = room - at;
         }
         gcut_rt_error err = {0};
-        int bad = first(s, n);
+        int with, bad = first(s, n, &with);
         gcut_rt_status st = check(s, n, &err);
         assert_int_equal(st, bad < 0 ? GCUT_RT_OK : GCUT_RT_EOVERLAP);
-        if (bad >= 0) assert_ptr_equal(err.what, s[bad].name);
+        if (bad >= 0) {
+            assert_ptr_equal(err.what, s[bad].name);
+            assert_ptr_equal(err.where, s[with].name);
+        }
         found += bad >= 0;
     }
     assert_in_range(found, 300, 2700);
@@ -82,6 +85,10 @@ static void test_corners(void **state)
     s[2].written = 1;
     assert_int_equal(check(s, 3, &err), GCUT_RT_EOVERLAP);
     assert_string_equal(err.what, "c");
+    assert_string_equal(err.where, "a");
+    char text[128];
+    gcut_rt_message(&err, text, sizeof text);
+    assert_string_equal(text, "the memory of c, which the step writes, overlaps that of a");
     enum { MANY = 5000 };
     gcut_rt_span *many = calloc(MANY, sizeof *many);
     for (int i = 0; i < MANY; i++) many[i] = (gcut_rt_span){memory + 8 * i, 8, "many", 8, 1};

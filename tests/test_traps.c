@@ -488,6 +488,37 @@ static void values_of_a_run(void **state)
     }
 }
 
+/* Memory that the step writes lies apart from all else, whoever runs the step; what is only read may be
+ * shared, and what nobody reads may lie anywhere. */
+static void overlapping_memory(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "gcut 1\nfunc @f(param %w: f32[4], input %x: f32[4], input %unread: f32[4]) -> "
+        "(out y: f32[4], out l: f32[]) {\n%y = mul(%w, %x)\n%l = sum(%y)\nreturn %y, %l\n}\n";
+    static const gcut_backend backends[] = {GCUT_BACKEND_COMPILED, GCUT_BACKEND_EAGER, GCUT_BACKEND_JOINT,
+                                            GCUT_BACKEND_PLANNED};
+    for (size_t b = 0; b < sizeof backends / sizeof *backends; b++) {
+        gcut_ctx *ctx = new_ctx();
+        gcut_graph *g = gcut_parse(ctx, text, GCUT_TO_NUL, "f.gcut", NULL);
+        gcut_step *s = gcut_compile(g, (&(gcut_options){.backend = backends[b], .loss = "l"}));
+        float m[16] = {1, 2, 3, 4, 5, 6, 7, 8};
+        if (!s) fail_msg("%s", gcut_last_error(ctx));
+        assert_int_equal(gcut_bind(s, "w", m, 4), GCUT_OK);
+        assert_int_equal(gcut_bind_input(s, "x", m + 2, 4), GCUT_OK);
+        assert_int_equal(gcut_bind_input(s, "unread", m + 7, 4), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "y", m + 5, 4), GCUT_OK);
+        REFUSED(GCUT_EUSAGE, gcut_run(s), "the memory of y, which the step writes, overlaps that of x");
+        assert_int_equal(gcut_bind(s, "y", m + 8, 4), GCUT_OK);
+        assert_int_equal(gcut_bind(s, "grad.w", m + 3, 4), GCUT_OK);
+        REFUSED(GCUT_EUSAGE, gcut_run(s), "the memory of grad.w, which the step writes, overlaps that of w");
+        assert_int_equal(gcut_bind(s, "grad.w", m + 12, 4), GCUT_OK);
+        assert_int_equal(gcut_run(s), GCUT_OK);
+        assert_true(m[8] == 3 && m[11] == 24 && m[12] == 3); /* of shared and of unread memory */
+        gcut_ctx_free(ctx);
+    }
+}
+
 /* ---- lives ---- */
 
 /* Everything that is made and freed leaves the context as it was, also after failures. */
@@ -655,6 +686,7 @@ int main(void)
         cmocka_unit_test(losses_without_parameters),
         cmocka_unit_test(use_of_a_graph),
         cmocka_unit_test(values_of_a_run),
+        cmocka_unit_test(overlapping_memory),
         cmocka_unit_test(nothing_accumulates),
         cmocka_unit_test(cancelled),
         cmocka_unit_test(the_last_error_of_a_hook),

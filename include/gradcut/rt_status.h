@@ -20,7 +20,7 @@ typedef enum gcut_rt_status {
     GCUT_RT_ENULL,    /* a pointer that the step needs is null */
     GCUT_RT_EDIM,     /* a size is outside of its declaration, or a checked equality fails */
     GCUT_RT_EALIGN,   /* a buffer is not aligned to its element, the arena not to 64 bytes */
-    GCUT_RT_EOVERLAP, /* the arena overlaps a bound buffer, or two written buffers overlap */
+    GCUT_RT_EOVERLAP, /* the arena overlaps a bound buffer, or one that the step writes overlaps another */
     GCUT_RT_EINDEX,   /* an index is outside of the axis it indexes */
     GCUT_RT_EFILE,    /* initial contents are in a file, which the caller is to load */
     GCUT_RT_EBLOCK,   /* bytes are no block of values, or damaged */
@@ -31,8 +31,9 @@ typedef enum gcut_rt_status {
 /* What went wrong, for a message; filled by every failing call that is given one. */
 typedef struct gcut_rt_error {
     gcut_rt_status status;
-    const char *what;      /* name of the value, size or op; static text */
-    const char *where;     /* "mlp.c:44:9" of the user's model, or "" */
+    const char *what;  /* name of the value, size or op; static text */
+    const char *where; /* "mlp.c:44:9" of the user's model, or ""; EOVERLAP: the other value, "" = the arena;
+                          EFILE: the file */
     int64_t found, lo, hi; /* EINDEX, EDIM: the value, and lo <= value < hi expected; see gcut_rt_message */
 } gcut_rt_error;
 

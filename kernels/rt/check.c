@@ -72,13 +72,15 @@ static int apart(const gcut_rt_span *s, int n)
     return 1;
 }
 
-/* The first written span that overlaps another one, or -1. */
-static int entangled(const gcut_rt_span *s, int n)
+/* The first written span that overlaps another one, *with, or -1. */
+static int entangled(const gcut_rt_span *s, int n, int *with)
 {
     if (apart(s, n)) return -1;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n && s[i].written; j++)
+        for (int j = 0; j < n && s[i].written; j++) {
+            *with = j;
             if (j != i && overlap(s[i].at, s[i].bytes, s[j].at, s[j].bytes)) return i;
+        }
     return -1;
 }
 
@@ -96,6 +98,6 @@ gcut_rt_status gcut_rt_check(const gcut_rt_span *s, int n, const void *arena, in
         if (overlap(s[i].at, s[i].bytes, arena, arena_bytes))
             return gcut_rt_fail(err, GCUT_RT_EOVERLAP, s[i].name, "", 0, 0, 0);
     }
-    int bad = entangled(s, n);
-    return bad < 0 ? GCUT_RT_OK : gcut_rt_fail(err, GCUT_RT_EOVERLAP, s[bad].name, "", 0, 0, 0);
+    int with, bad = entangled(s, n, &with);
+    return bad < 0 ? GCUT_RT_OK : gcut_rt_fail(err, GCUT_RT_EOVERLAP, s[bad].name, s[with].name, 0, 0, 0);
 }

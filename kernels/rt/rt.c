@@ -42,7 +42,10 @@ int gcut_rt_message(const gcut_rt_error *e, char *buf, size_t size)
                               where, colon, what, found, lo, hi);
     case GCUT_RT_EALIGN:
         return snprintf(buf, size, "%s%s%s is not aligned as it must be", where, colon, what);
-    case GCUT_RT_EOVERLAP: return snprintf(buf, size, "%s%s%s overlaps another buffer", where, colon, what);
+    case GCUT_RT_EOVERLAP:
+        return *where ? snprintf(buf, size, "the memory of %s, which the step writes, overlaps that of %s",
+                                 what, where)
+                      : snprintf(buf, size, "the memory of %s overlaps the arena", what);
     case GCUT_RT_EINDEX:
         return snprintf(buf, size, "%s%s%s: index %lld is outside of %lld..%lld", where, colon, what, found,
                         lo, hi - 1);
