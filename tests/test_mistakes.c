@@ -484,6 +484,90 @@ static void lost_statistics_in_texts(void **state)
     }
 }
 
+/* In called functions, loops and branches: what the new statistics become on their way out counts. */
+static void lost_statistics_inside(void **state)
+{
+    (void)state;
+#define NORM                                                                                                 \
+    "gcut 1\nfunc @n(input %x: f32[8, 3], input %g: f32[3], input %m: f32[3], input %v: f32[3]) -> "         \
+    "(out y: f32[8, 3], out m1: f32[3], out v1: f32[3]) {\n"                                                 \
+    "  %y, %m1, %v1 = batch_norm(%x, %g, %g, %m, %v)\n  return %y, %m1, %v1\n}\n"
+#define F(results)                                                                                           \
+    "func @f(input %x: f32[8, 3], input %xs: f32[5, 8, 3], param %g: f32[3], input %p: bool[], state %m: "   \
+    "f32[3], state "                                                                                         \
+    "%v: f32[3]) -> (out y: f32[8, 3]" results ") {\n"
+#define MOVED ", next m: f32[3], next v: f32[3]"
+    static const struct {
+        const char *text, *says;
+    } texts[] = {
+        {NORM F(MOVED) "%y, %a, %b = call(@n, %x, %g, %m, %v)\nreturn %y, %a, %b\n}\n", NULL},
+        {NORM F("") "%y, %a, %b = call(@n, %x, %g, %m, %v)\nreturn %y\n}\n",
+         "bn.gcut:3:|mean %m|`next m` of @f"},
+        {NORM F(", next m: f32[3]") "%y, %a, %b = call(@n, %x, %g, %m, %v)\nreturn %y, %a\n}\n",
+         "bn.gcut:3:|variance %v|`next v` of @f"},
+        {"gcut 1\n" F(MOVED) "%a, %b, %ys = scan(%m, %v, %xs, carries=2) body(%c, %d, %z) {\n%q, %e, %h = "
+                             "batch_norm(%z, %g, %g, %c, %d)\nyield %e, %h, %q\n}\n%y = sum(%ys, "
+                             "axes=[0])\nreturn %y, "
+                             "%a, %b\n}\n",
+         NULL},
+        {"gcut 1\n" F("") "%a, %b, %ys = scan(%m, %v, %xs, carries=2) body(%c, %d, %z) {\n%q, %e, %h = "
+                          "batch_norm(%z, %g, %g, %c, %d)\nyield %e, %h, %q\n}\n%y = sum(%ys, "
+                          "axes=[0])\nreturn %y\n}\n",
+         "bn.gcut:4:|mean %m|functions and loops"},
+        {"gcut 1\n" F(
+             "") "%ys = scan(%xs, carries=0) body(%z) {\n%q, %e, %h = batch_norm(%z, %g, %g, %m, %v)\nyield "
+                 "%q\n}\n%y = sum(%ys, axes=[0])\nreturn %y\n}\n",
+         "bn.gcut:4:|mean %m"},
+        {"gcut 1\n" F(
+             "") "%y = if(%p) then {\n%q, %e, %h = batch_norm(%x, %g, %g, %m, %v)\nyield %q\n} else {\nyield "
+                 "%x\n}\nreturn %y\n}\n",
+         "bn.gcut:4:|mean %m"},
+        {NORM F(
+             "") "%a, %b, %ys = scan(%m, %v, %xs, carries=2) body(%c, %d, %z) {\n%q, %e, %h = call(@n, %z, "
+                 "%g, %c, "
+                 "%d)\nyield %e, %h, %q\n}\n%y = sum(%ys, axes=[0])\nreturn %y\n}\n",
+         "bn.gcut:3:|mean %m"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        gcut_ctx *ctx = new_ctx();
+        gcut_graph *g = gcut_parse(ctx, texts[i].text, GCUT_TO_NUL, "bn.gcut", "f");
+        if (!g != !!texts[i].says) fail_msg("row %zu: %s", i, gcut_last_error(ctx));
+        char parts[128];
+        snprintf(parts, sizeof parts, "%s", texts[i].says ? texts[i].says : "");
+        for (char *p = strtok(parts, "|"); p; p = strtok(NULL, "|"))
+            if (!strstr(gcut_last_error(ctx), p))
+                fail_msg("row %zu: no '%s' in: %s", i, p, gcut_last_error(ctx));
+        gcut_ctx_free(ctx);
+    }
+    /* 2^40 ways to the one batch_norm. */
+    char *text = NULL, name[16] = "n";
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    fputs(NORM, f);
+    for (int i = 0; i < 40; i++) {
+        fprintf(f,
+                "func @n%d(input %%x: f32[8, 3], input %%g: f32[3], input %%m: f32[3], input %%v: f32[3]) -> "
+                "(out y: "
+                "f32[8, 3], out m1: f32[3], out v1: f32[3]) {\n%%a, %%b, %%c = call(@%s, %%x, %%g, %%m, "
+                "%%v)\n%%y, "
+                "%%m1, %%v1 = call(@%s, %%a, %%g, %%b, %%c)\nreturn %%y, %%m1, %%v1\n}\n",
+                i, name, name);
+        snprintf(name, sizeof name, "n%d", i);
+    }
+    fputs(F(""), f);
+    fprintf(f, "%%y, %%a, %%b = call(@%s, %%x, %%g, %%m, %%v)\nreturn %%y\n}\n", name);
+    assert_int_equal(fclose(f), 0);
+    gcut_ctx *ctx = new_ctx();
+    assert_null(gcut_parse(ctx, text, GCUT_TO_NUL, "bn.gcut", "f"));
+    assert_says(ctx, GCUT_ETYPE, "the running mean %m of batch_norm is never updated");
+    gcut_ctx_free(ctx);
+    free(text);
+#undef NORM
+#undef F
+#undef MOVED
+}
+
 /* Calls that have nothing to report to return null, and nothing else happens. */
 static void null_graphs_are_survived(void **state)
 {
@@ -514,6 +598,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mistake_is_told), cmocka_unit_test(lost_statistics_are_told),
-        cmocka_unit_test(lost_statistics_in_texts), cmocka_unit_test(null_graphs_are_survived)};
+        cmocka_unit_test(lost_statistics_in_texts), cmocka_unit_test(lost_statistics_inside),
+        cmocka_unit_test(null_graphs_are_survived)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
