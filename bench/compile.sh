@@ -5,16 +5,17 @@
 #
 # Without arguments: every model of the zoo at its first size, gpt2:124M, and a graph of one product (tiny).  Each row:
 # nodes of the graph, kernels (rows of the table of launches), functions, lines and bytes of emitted C; then ms of
-# gradcut for planning and emission, of the C compiler and linker (wall, then processor time), and of all waiting in
-# gcut_compile, each the best of ROUNDS runs.  Steps are trained by the optimizer of the zoo, for its sizes.
+# the command for planning and emission; in gcut_compile, of the C compiler and linker (wall, then processor time), and of
+# all waiting; each the best of ROUNDS runs.  Steps are trained by the optimizer of the zoo, for its sizes.
 #
-#   ROUNDS (3)   THREADS (every core)   GRADCUT, ZOO  the programs   MACHINE  the machine model (shipped)
+#   ROUNDS (3)   THREADS (every core)   GRADCUT, ZOO, WORKER  the programs   MACHINE  the machine model (shipped)
 set -eu
 cd "$(dirname "$0")/.."
-gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo} rounds=${ROUNDS:-3} threads=${THREADS:-$(nproc)}
+gradcut=${GRADCUT:-build/gradcut} zoo=${ZOO:-build/examples/zoo} worker=${WORKER:-build/bench/start_worker}
+rounds=${ROUNDS:-3} threads=${THREADS:-$(nproc)}
 export GRADCUT_MACHINE="${MACHINE:-shipped}" GRADCUT_CACHE=off
-for program in "$gradcut" "$zoo"; do
-    [ -x "$program" ] || { echo "compile.sh: there is no $program: build it, or set GRADCUT and ZOO" >&2; exit 1; }
+for program in "$gradcut" "$zoo" "$worker"; do
+    [ -x "$program" ] || { echo "compile.sh: there is no $program: build it, or set GRADCUT, ZOO and WORKER" >&2; exit 1; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -54,6 +55,17 @@ subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(1e3 * (time.monotonic() - start))' "$@"
 }
 
+# value OPTION ARGUMENT…: the values of an option, one a line
+value()
+{
+    option=$1
+    shift
+    while [ $# -gt 1 ]; do
+        [ "$1" != "$option" ] || echo "$2"
+        shift
+    done
+}
+
 least()
 {
     sort -g | head -1
@@ -71,13 +83,15 @@ for model; do
         "$zoo" "$name" --size "$size" --dump "$file" >/dev/null
         set -- $("$zoo" "$name" --size "$size" --options)
     fi
+    optimizer=$(value --optimizer "$@") sizes=$(value --at "$@")
     rm -f "$work"/emit "$work"/cc.ms "$work"/all
     for round in $(seq "$rounds"); do
         ms "$gradcut" compile "$file" -o "$work/step" --threads "$threads" "$@" >>"$work/emit"
-        ms "$gradcut" compile "$file" -o "$work/step" --shared --threads "$threads" "$@" >>"$work/all"
+        # shellcheck disable=SC2086 # a list of NAME=SIZE
+        "$worker" "$file" "$optimizer" "$threads" $sizes | cut -d' ' -f1 >>"$work/all"
         rm -f "$work/log"
-        BENCH_CC=${CC:-cc} BENCH_LOG=$work/log GRADCUT_CC=$work/cc \
-            "$gradcut" compile "$file" -o "$work/step" --shared --threads "$threads" "$@" >/dev/null
+        # shellcheck disable=SC2086
+        BENCH_CC=${CC:-cc} BENCH_LOG=$work/log GRADCUT_CC=$work/cc "$worker" "$file" "$optimizer" "$threads" $sizes >/dev/null
         awk 'NR == 1 || $1 < from { from = $1 } $2 > to { to = $2 } { cpu += $3 } END { print 1e3 * (to - from), 1e3 * cpu }' \
             "$work/log" >>"$work/cc.ms"
     done

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * start_worker FILE: what gcut_compile takes in a process that just began, as elapsed and as processor time,
- * its children's included, in milliseconds.
+ *   start_worker MODEL.gcut [OPTIMIZER [THREADS [NAME=SIZE…]]]
+ *
+ * What gcut_compile takes in a process that just began, as elapsed and as processor time, its children's
+ * included, in milliseconds.  Without OPTIMIZER: AdamW; THREADS 0 = every core.
  */
-#include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "bench/worker.h"
 #include "gradcut/gradcut.h"
-
-static double elapsed_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static double used_ms(int who)
 {
@@ -26,17 +20,20 @@ static double used_ms(int who)
 
 int main(int argc, char **argv)
 {
+    if (argc < 2 || argc > 4 + WORKER_SIZES)
+        worker_die("usage: start_worker MODEL.gcut [OPTIMIZER [THREADS [NAME=SIZE...]]]");
     gcut_ctx *ctx = gcut_ctx_new(NULL);
-    gcut_graph *g = argc == 2 && ctx ? gcut_load(ctx, argv[1], NULL) : NULL;
-    double begun = elapsed_ms(), used = used_ms(RUSAGE_SELF) + used_ms(RUSAGE_CHILDREN);
-    gcut_options o = {0};
-    o.optimizer = "adamw(lr=3e-4)";
+    if (!ctx) worker_die("out of memory");
+    gcut_size at[WORKER_SIZES];
+    gcut_options o = {.optimizer = argc > 2 ? argv[2] : "adamw(lr=3e-4)", .at = at};
+    o.threads = argc > 3 ? atoi(argv[3]) : 0;
+    for (int i = 4; i < argc; i++) at[o.nat++] = (gcut_size){argv[i], worker_size(argv[i])};
+    gcut_graph *g = gcut_load(ctx, argv[1], NULL);
+    double begun = worker_now(), used = used_ms(RUSAGE_SELF) + used_ms(RUSAGE_CHILDREN);
     gcut_step *s = g ? gcut_compile(g, &o) : NULL;
-    if (!s) {
-        fputs(ctx ? gcut_last_error(ctx) : "out of memory\n", stderr);
-        return 1;
-    }
-    printf("%.1f %.1f\n", elapsed_ms() - begun, used_ms(RUSAGE_SELF) + used_ms(RUSAGE_CHILDREN) - used);
+    if (!s) worker_die("%s", gcut_last_error(ctx));
+    printf("%.1f %.1f\n", 1e3 * (worker_now() - begun),
+           used_ms(RUSAGE_SELF) + used_ms(RUSAGE_CHILDREN) - used);
     gcut_ctx_free(ctx);
     return 0;
 }

@@ -14,8 +14,6 @@
 
 #include "gradcut/gradcut.h"
 
-enum { MAX_SIZES = 8 };
-
 typedef struct run {
     gcut_ctx *ctx;
     gcut_step *step;
@@ -24,17 +22,6 @@ typedef struct run {
 static void ok(const run *r, bool good)
 {
     if (!good) worker_die("%s", gcut_last_error(r->ctx));
-}
-
-/* NAME=SIZE; the name is cut off in place. */
-static gcut_size size_of(char *text)
-{
-    char *equals = strchr(text, '='), *end;
-    if (!equals) worker_die("step_worker: %s is not NAME=SIZE", text);
-    *equals = 0;
-    long long n = strtoll(equals + 1, &end, 10);
-    if (end == equals + 1 || *end || n < 0) worker_die("step_worker: %s is no size", equals + 1);
-    return (gcut_size){text, n};
 }
 
 /* Every parameter and input; what the optimizer adds begins as 0 everywhere. */
@@ -100,14 +87,14 @@ static void loss(void *arg)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5 || argc > 5 + MAX_SIZES)
+    if (argc < 5 || argc > 5 + WORKER_SIZES)
         worker_die("usage: step_worker MODEL.gcut OPTIMIZER THREADS FOLDER [NAME=SIZE...]");
     run r = {.ctx = gcut_ctx_new(NULL)};
     if (!r.ctx) worker_die("out of memory");
-    gcut_size at[MAX_SIZES];
+    gcut_size at[WORKER_SIZES];
     gcut_options opt = {0};
     opt.at = at;
-    for (int i = 5; i < argc; i++) at[opt.nat++] = size_of(argv[i]);
+    for (int i = 5; i < argc; i++) at[opt.nat++] = (gcut_size){argv[i], worker_size(argv[i])};
     opt.optimizer = strcmp(argv[2], "none") != 0 ? argv[2] : NULL;
     opt.threads = atoi(argv[3]);
     opt.seed = 1;

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static inline double worker_now(void)
@@ -30,6 +31,19 @@ __attribute__((noreturn, format(printf, 1, 2))) static inline void worker_die(co
     va_end(ap);
     fputc('\n', stderr);
     exit(1);
+}
+
+enum { WORKER_SIZES = 8 }; /* at most, on a command line */
+
+/* The number of NAME=SIZE, whose name is cut off in place. */
+static inline long long worker_size(char *text)
+{
+    char *equals = strchr(text, '='), *end;
+    if (!equals) worker_die("%s is not NAME=SIZE", text);
+    *equals = 0;
+    long long n = strtoll(equals + 1, &end, 10);
+    if (end == equals + 1 || *end || n < 0) worker_die("%s is no size", equals + 1);
+    return n;
 }
 
 /* A number as JSON has it, which knows no NaN. */
