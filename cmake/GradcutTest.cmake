@@ -18,9 +18,8 @@ if(GRADCUT_SANITIZE MATCHES "undefined")
   list(APPEND GRADCUT_TEST_ENVIRONMENT UBSAN_OPTIONS=print_stacktrace=1)
 endif()
 
-# Optimising a step takes ten times what the rest of a test of it takes, and the bits of a step do not depend on it.  So
-# tests compile steps without, but for those that can show that the bits do not: every op against PyTorch's numbers and
-# in 16 bits, loops over tiles whatever the lanes, the corpus, one random graph in eleven, training of the zoo, and what
+# Optimising is most of what compiling a step takes, and the bits of a step do not depend on it.  So tests compile steps
+# without, but for those that can show that the bits do not: every op against PyTorch's numbers and in 16 bits, loops over tiles whatever the lanes, the corpus, one random graph in eleven, training of the zoo, and what
 # users build.  Emitted C is not instrumented, so that sanitized builds would learn nothing from it.
 set(GRADCUT_OPTIMISED_TESTS
     "^(test_ops_reference|test_half|test_tiles|test_pipeline|test_graphs_[0-9]|zoo_.*|hvp|evaluate|aot.*|install_.*)$")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether each value of a joint graph belongs to the forward graph, to the backward graph or to either, before
- * any price is asked: facts of the graph alone.
+ * Whether each value of a joint graph belongs to the forward graph, to the backward graph or to either,
+ * before any price is asked: facts of the graph alone.
  */
 #ifndef GCUT_PARTITION_CLASSIFY_H
 #define GCUT_PARTITION_CLASSIFY_H
