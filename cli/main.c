@@ -168,7 +168,7 @@ static int close_stdout(int code)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
-    signal(SIGXFSZ,
-           SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error that the writer reports, not a silent end */
+    /* A file beyond RLIMIT_FSIZE is an error that the writer reports, not a silent end. */
+    signal(SIGXFSZ, SIG_IGN);
     return close_stdout(dispatch(argc, argv));
 }

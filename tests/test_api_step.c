@@ -305,7 +305,7 @@ static void seventy_sizes(void **state)
     float w = 3, x[2] = {0.5f, 0.5f};
     gcut_bind(s, "a0", &w);
     for (int i = 0; i < SIZES; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "x%d", i);
         gcut_bind(s, name, x, 2);
     }
