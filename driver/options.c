@@ -101,7 +101,7 @@ static void check(gcut_env *env, const gcut_options *o)
 
 #if defined(__LP64__)
 GCUT_ENDS_WITH(gcut_options, reserved);
-_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 3,
+_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 2,
                "a new option is a member of gcut_settings too");
 #endif
 
@@ -138,6 +138,7 @@ static gcut_settings settled(const gcut_options *o)
         .f64 = o->f64,
         .profile = o->profile,
         .line = o->line,
+        .unfused = o->unfused,
     };
 }
 

@@ -24,7 +24,7 @@ typedef struct gcut_settings {
     size_t nat;
     int threads;
     uint64_t seed;
-    bool keep_grads, forward_only, f64, profile, line;
+    bool keep_grads, forward_only, f64, profile, line, unfused;
 } gcut_settings;
 
 /* From `size` bytes of the user's (opt NULL = none).  Throws GCUT_EUSAGE, naming the option, its value and

@@ -170,7 +170,7 @@ gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, cons
     g = gcut_pass_sink(g, gcut_printf(p->arena, "%s.sunk", name));
     g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
     g = gcut_widen(g, gcut_printf(p->arena, "%s.f32", name));
-    g = gcut_localize(g, name);
+    g = p->opt.unfused ? rename_to(g, name) : gcut_localize(g, name);
     gcut_verify(g);
     return g;
 }
@@ -240,7 +240,7 @@ void gcut_pipeline_lower(gcut_pipeline *p)
 {
     p->kfwd = for_kernels(p, p->fwd);
     if (p->bwd) p->kbwd = for_kernels(p, p->bwd);
-    p->program = gcut_lower(p->kfwd, p->kbwd, p->at, p->nat, p->opt.threads);
+    p->program = gcut_lower(p->kfwd, p->kbwd, p->at, p->nat, p->opt.threads, p->opt.unfused);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;

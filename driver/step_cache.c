@@ -34,7 +34,7 @@ static void add_real(gcut_hash *h, double x)
 
 /* Of a new option this asks whether it changes the plan or the emitted C. */
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 3,
+_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 2,
                "a new option may have to be part of the key");
 #endif
 
@@ -61,6 +61,7 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
     }
     gcut_hash_int(h, o->forward_only);
     gcut_hash_int(h, o->line);
+    gcut_hash_int(h, o->unfused);
     gcut_hash_int(h, o->threads);
     gcut_hash_int(h, gcut_rt_threads(o->threads)); /* a budget holds for as many as there are */
 }

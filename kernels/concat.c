@@ -76,6 +76,7 @@ static void place_operand(gcut_half *h, uint32_t unit, const gcut_node *n, uint3
 
 void gcut_place_concats(gcut_program *p, gcut_half *h)
 {
+    if (h->unfused) return;
     gcut_module *m = h->g->module;
     for (uint32_t u = 0; u < h->units.n; u++) {
         const gcut_unit *w = &h->units.at[u];

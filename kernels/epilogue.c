@@ -20,6 +20,7 @@ static bool overwrites_operand(const gcut_half *h, uint32_t gemm, gcut_ref v)
 bool gcut_is_epilogue(const gcut_half *h, uint32_t gemm, uint32_t unit)
 {
     const gcut_unit *w = &h->units.at[gemm], *u = &h->units.at[unit];
+    if (h->unfused) return false;
     if (w->kind != GCUT_U_GEMM || u->kind != GCUT_U_LOOP || u->blocked || u->flat) return false;
     gcut_module *m = h->g->module;
     gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;

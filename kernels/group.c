@@ -52,6 +52,7 @@ static gcut_level level_in(const gcut_unit *u, gcut_dim numel)
 /* Node n can be a member of u at that level: every operand readable there, no cycle. */
 static bool can_join(gcut_half *h, uint32_t u, const gcut_node *n, gcut_level level)
 {
+    if (h->unfused) return false;
     if (unit_at(h, u)->flat && !gcut_unit_takes_evenly(h, u, n, unit_at(h, u)->numel)) return false;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
@@ -85,6 +86,7 @@ static gcut_dim rows_of(gcut_half *h, gcut_dim numel, const gcut_type *t, gcut_d
 static bool can_merge(gcut_half *h, uint32_t a, uint32_t b)
 {
     const gcut_unit *x = unit_at(h, a), *y = unit_at(h, b);
+    if (h->unfused) return false;
     if (x->kind != GCUT_U_LOOP || y->kind != GCUT_U_LOOP || x->numel != y->numel) return false;
     if (x->inner != GCUT_DIM_BAD && y->inner != GCUT_DIM_BAD && (x->inner != y->inner || x->flat != y->flat))
         return false;
@@ -184,6 +186,7 @@ static bool fits(gcut_half *h, uint32_t u, gcut_ref x, gcut_lie how, gcut_dim in
 {
     if (u == GCUT_NONE || unit_at(h, u)->kind != GCUT_U_LOOP || unit_at(h, u)->nodes.n >= MAX_MEMBERS)
         return false;
+    if (h->unfused) return false;
     const gcut_unit *w = unit_at(h, u);
     if (h->level[h->view[x].root] != GCUT_L_FULL) return false;
     if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return false;
@@ -255,7 +258,7 @@ static void place_reduce(gcut_half *h, uint32_t node)
 /* A product whose only reader is a transposition is written in the transposed order at once. */
 static gcut_ref only_transpose(const gcut_half *h, const uint32_t *uses, gcut_ref v)
 {
-    if (uses[v] != 1) return 0;
+    if (uses[v] != 1 || h->unfused) return 0;
     for (uint32_t i = h->g->values.at[v].def + 1; i < h->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, i);
         for (uint32_t k = 0; k < n->nargs; k++)

@@ -148,6 +148,7 @@ static void share_unit(const sharing *s, gcut_half *h, uint32_t unit, uint32_t b
 
 void gcut_share_buffers(gcut_program *p)
 {
+    if (p->unfused) return;
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     sharing s = {.p = p, .pinned = find_pinned(scratch, p)};
     for (uint32_t k = 0; k < p->halves.n; k++) {

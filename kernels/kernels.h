@@ -25,9 +25,10 @@ bool gcut_emit_widens(gcut_emit e);
 /* in: the graphs of a split in which no composite op is left; bwd may be NULL (a forward-only function). Both
  * are only read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what
  * has no kernel.  It is to be fast at those sizes, which must outlive it, and threads (0 = not known), and is
- * right at all. */
+ * right at all.  unfused: every node that computes is a kernel of its own, which stores its result in memory
+ * of its own; the results have the same bits. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
-                         int threads);
+                         int threads, bool unfused);
 /* Marks every node with the kernel it became: #kernel(k3). */
 void gcut_program_mark(const gcut_program *p);
 

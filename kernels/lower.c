@@ -12,6 +12,7 @@ static gcut_half *half_new(gcut_program *p, gcut_graph *g)
     gcut_half *h = gcut_calloc(p->module->arena, 1, sizeof *h);
     h->index = p->halves.n;
     h->parent = h->owner = GCUT_NONE;
+    h->unfused = p->unfused;
     h->g = g;
     *GCUT_PUSH(p->module->arena, &p->halves) = h;
     return h;
@@ -41,7 +42,7 @@ static void lower_half(gcut_program *p, gcut_half *h)
 }
 
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
-                         int threads)
+                         int threads, bool unfused)
 {
     gcut_module *m = fwd->module;
     gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
@@ -49,6 +50,7 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     p->at = at;
     p->nat = nat;
     p->threads = threads;
+    p->unfused = unfused;
     int step = 0;
     half_new(p, fwd);
     half_new(p, bwd);

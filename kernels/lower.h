@@ -116,6 +116,7 @@ typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
 
 typedef struct gcut_half {
     uint32_t index;    /* among the program's */
+    bool unfused;      /* as the program is */
     gcut_graph *g;     /* NULL: there is none */
     gcut_view *view;   /* by value */
     uint32_t *unit_of; /* by value: the unit that stores or computes this root, GCUT_NONE for params/consts */
@@ -139,6 +140,7 @@ struct gcut_program {
         *at; /* the sizes and threads that it is to be fast at, 0 = unknown; it is right at all */
     uint32_t nat;
     int threads;
+    bool unfused;                 /* no unit takes a second node, and no result the memory of an operand */
     GCUT_VEC(gcut_half *) halves; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;

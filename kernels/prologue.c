@@ -310,6 +310,7 @@ static uint32_t *reads_outside(const gcut_half *h, gcut_arena *a)
 
 void gcut_prologues(const gcut_program *p, gcut_half *h)
 {
+    if (h->unfused) return;
     gcut_arena *a = gcut_arena_new(h->g->module->env, h->g->module->arena);
     uint32_t units = h->units.n;
     search s = {.p = p, .h = h, .outside = reads_outside(h, a)};

@@ -134,7 +134,7 @@ static void move(gcut_half *h, uint32_t loop, uint32_t at)
 
 void gcut_move_sums(gcut_half *h)
 {
-    if (h->parent != GCUT_NONE) return; /* a body's sums are carried from step to step */
+    if (h->parent != GCUT_NONE || h->unfused) return; /* a body's sums are carried from step to step */
     for (uint32_t u = 0; u < h->units.n; u++) {
         const gcut_unit *w = &h->units.at[u];
         uint32_t at = w->dead || w->kind != GCUT_U_LOOP ? GCUT_NONE : only_column(h, w);

@@ -148,6 +148,7 @@ static bool is_inplace(const gcut_half *h, gcut_ref x, gcut_ref y)
 
 void gcut_place_changed(gcut_program *p, gcut_half *h)
 {
+    if (h->unfused) return;
     for (uint32_t u = h->units.n; u-- > 0;) { /* the last first: what is changed may be changed again */
         uint32_t k = changed_operand(h, u);
         if (k == GCUT_NONE) continue;

@@ -147,7 +147,7 @@ static void plans_have_keys(void **state)
 #include "gradcut/options.def"
 #undef OPTION
     };
-    assert_int_equal(sizeof options / sizeof *options, 21);
+    assert_int_equal(sizeof options / sizeof *options, 22);
     assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
 #define OTHER(member, value)                                                                                 \
     o = plain, o.member = (value);                                                                           \
@@ -165,6 +165,7 @@ static void plans_have_keys(void **state)
     OTHER(threads, 3);
     OTHER(forward_only, true);
     OTHER(line, true);
+    OTHER(unfused, true);
     o = plain, o.wrt = w, o.nwrt = 1;
     compile_with(g, &o, 1, "wrt");
     o = plain, o.at = at, o.nat = 1;

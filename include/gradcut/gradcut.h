@@ -289,7 +289,9 @@ typedef struct gcut_options {
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
                           the calls that built the graph; variables are named after the values */
-    uint8_t reserved[3]; /* 0; later flags are put here, as padding would not be initialised */
+    bool unfused;      /* every op is a kernel of its own, and no result takes the memory of an operand: to
+                          compare with; the results have the same bits */
+    uint8_t reserved[2]; /* 0; later flags are put here, as padding would not be initialised */
 } gcut_options;
 
 /* ---- looking at a graph ---- */
