@@ -97,12 +97,6 @@ void gcut_graph_free(gcut_graph *g)
 
 /* ---- showing ---- */
 
-static gcut_goal goal_of(gcut_stage_name s)
-{
-    static const gcut_goal goals[] = {GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL};
-    return goals[s];
-}
-
 static gcut_pipeline *pipeline(job *j, gcut_goal goal)
 {
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
@@ -112,11 +106,9 @@ static gcut_pipeline *pipeline(job *j, gcut_goal goal)
 static void show(void *arg)
 {
     job *j = arg;
-    if (j->stage < GCUT_STAGE_PRIMAL || j->stage > GCUT_STAGE_KERNEL)
-        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "GCUT_STAGE_PRIMAL to GCUT_STAGE_KERNEL",
-                  "gcut_show: there is no stage %d", (int)j->stage);
+    const gcut_goal goal = gcut_stage_goal(j->env, j->stage, "gcut_show");
     gcut_text t = {.arena = j->a};
-    gcut_stage_text(pipeline(j, goal_of(j->stage)), j->stage, j->flag, &t);
+    gcut_stage_text(pipeline(j, goal), j->stage, j->flag, &t);
     j->made = gcut_made_string(j->env, &t);
 }
 

@@ -320,24 +320,39 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt,
     return p;
 }
 
+gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call)
+{
+    static const gcut_goal goals[] = {GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL};
+    if (stage < GCUT_STAGE_PRIMAL || stage > GCUT_STAGE_KERNEL)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "GCUT_STAGE_PRIMAL to GCUT_STAGE_KERNEL",
+                  "%s: there is no stage %d", call, (int)stage);
+    return goals[stage];
+}
+
+uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2])
+{
+    out[1] = NULL;
+    switch (stage) {
+    case GCUT_STAGE_PRIMAL: out[0] = p->primal; break;
+    case GCUT_STAGE_JOINT: out[0] = p->joint; break;
+    case GCUT_STAGE_SPLIT: out[0] = p->fwd, out[1] = p->bwd; break;
+    case GCUT_STAGE_KERNEL: out[0] = p->kfwd, out[1] = p->kbwd; break;
+    }
+    return out[1] ? 2 : 1;
+}
+
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out)
 {
-    const gcut_graph *one = NULL;
-    gcut_graph *two[2] = {NULL, NULL};
-    switch (stage) {
-    case GCUT_STAGE_PRIMAL: one = p->primal; break;
-    case GCUT_STAGE_JOINT: one = p->joint; break;
-    case GCUT_STAGE_SPLIT: two[0] = p->fwd, two[1] = p->bwd; break;
-    case GCUT_STAGE_KERNEL: two[0] = p->kfwd, two[1] = p->kbwd; break;
-    }
-    if (one) {
-        gcut_print_graph(one, &(gcut_print_options){.no_loc = !locations}, out);
+    gcut_graph *graph[2];
+    const uint32_t n = gcut_stage_graphs(p, stage, graph);
+    if (stage <= GCUT_STAGE_JOINT) {
+        gcut_print_graph(graph[0], &(gcut_print_options){.no_loc = !locations}, out);
         return;
     }
     /* A module of just these graphs and, for the split, their pair. */
     gcut_module view = *p->module;
-    view.graphs.at = two;
-    view.graphs.n = two[1] ? 2 : 1;
+    view.graphs.at = graph;
+    view.graphs.n = n;
     if (stage != GCUT_STAGE_SPLIT) view.pairs.n = 0;
     gcut_print_module(&view, &(gcut_print_options){.no_loc = !locations}, out);
 }

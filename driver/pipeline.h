@@ -89,6 +89,10 @@ void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, do
 /* Predicted nanoseconds of the step; threads 0 = as many as the machine model is of, whatever runs it. */
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 
+/* How far a stage is; throws, in the name of that call, for one that does not exist. */
+gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call);
+/* The graphs of a stage, one or two: those of the primal stage with what they call. */
+uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
 /* The text of a stage. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
 

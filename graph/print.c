@@ -152,9 +152,8 @@ static void put_num(gcut_text *out, const gcut_num *x)
         gcut_print_double(x->f, GCUT_F64, out);
 }
 
-static void put_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
+void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
 {
-    gcut_text_add(out, "%s=", gcut_attr_name(a->key));
     switch (a->kind) {
     case GCUT_K_DIM: gcut_dim_print(m->dims, a->u.dim, out); break;
     case GCUT_K_DIMS:
@@ -199,8 +198,8 @@ static void put_op(const gcut_graph *g, names called, uint32_t id, gcut_text *ou
     for (uint32_t k = 0; k < spec->n; k++) /* in the order of the op table */
         for (uint32_t i = 0; i < n->nattrs; i++) {
             if (g->attrs.at[n->attr0 + i].key != spec->at[k].key) continue;
-            gcut_text_add(out, "%s", sep);
-            put_attr(g->module, &g->attrs.at[n->attr0 + i], out);
+            gcut_text_add(out, "%s%s=", sep, gcut_attr_name(spec->at[k].key));
+            gcut_print_attr(g->module, &g->attrs.at[n->attr0 + i], out);
             sep = ", ";
         }
     gcut_text_add(out, ")");
@@ -282,13 +281,10 @@ static void put_block(printer *p, const gcut_graph *g, names called, int indent)
     }
 }
 
-static void put_data(printer *p, const gcut_data *d)
+void gcut_print_contents(const gcut_data *d, gcut_text *out)
 {
-    gcut_text *out = p->out;
     bool seeded = !strcmp(d->kind, "normal") || !strcmp(d->kind, "uniform"), list = !strcmp(d->kind, "dense");
-    gcut_text_add(out, "data @%s: ", d->name);
-    gcut_type_print(p->m, &d->type, out);
-    gcut_text_add(out, " = %s(%s", d->kind, list ? "[" : "");
+    gcut_text_add(out, "%s(%s", d->kind, list ? "[" : "");
     for (uint32_t i = 0; i < d->nnums; i++) {
         if (i) gcut_text_add(out, ", ");
         /* A seed is an integer, what scales it is used in f64; everything else is an element. */
@@ -298,8 +294,16 @@ static void put_data(printer *p, const gcut_data *d)
     if (d->file && d->key) gcut_text_add(out, ", ");
     if (d->file && d->key) gcut_lex_quote(out, d->key);
     gcut_text_add(out, list ? "])" : ")");
-    put_marks(out, &d->marks);
-    gcut_text_add(out, "\n");
+}
+
+static void put_data(printer *p, const gcut_data *d)
+{
+    gcut_text_add(p->out, "data @%s: ", d->name);
+    gcut_type_print(p->m, &d->type, p->out);
+    gcut_text_add(p->out, " = ");
+    gcut_print_contents(d, p->out);
+    put_marks(p->out, &d->marks);
+    gcut_text_add(p->out, "\n");
 }
 
 /* ---- functions ---- */
@@ -414,8 +418,7 @@ void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut
     finish(&p);
 }
 
-/* Data belongs to a function that has a parameter of its name and type. */
-static bool uses(const gcut_graph *g, const gcut_data *d)
+bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g)
 {
     gcut_ref v = gcut_graph_find(g, d->name);
     return v && g->values.at[v].def == GCUT_NONE && gcut_type_equal(gcut_type_of(g, v), &d->type);
@@ -441,7 +444,7 @@ void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_t
     printer p = start(g->module, opt, out);
     gcut_text_add(out, "gcut 1\n");
     for (uint32_t i = 0; i < g->module->data.n; i++)
-        if (uses(g, &g->module->data.at[i])) put_data(&p, &g->module->data.at[i]);
+        if (gcut_data_is_of(&g->module->data.at[i], g)) put_data(&p, &g->module->data.at[i]);
     bool *done = gcut_calloc(p.scratch, g->module->graphs.n + 1, sizeof *done);
     put_callees(&p, g, done);
     put_func(&p, g);

@@ -31,7 +31,7 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COMPARE, FRONTIER, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COMPARE, LOOK, FRONTIER, NWAYS };
 
 /* Load and plan in one of those ways; true when all of it went well. */
 static bool all_of_it(failing *f, const char *graph, int way)
@@ -58,6 +58,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
     }
     case WHY: ok = gcut_explain(g, &o, "%h"); break;
     case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json")); break;
+    case LOOK: ok = gcut_stage_look(g, &o, GCUT_STAGE_KERNEL); break;
     case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;
     }
     if (!ok) {

@@ -61,7 +61,8 @@ static const char *find(const char *text, const char *what)
 static void read_headers(void *arg)
 {
     rule *r = arg;
-    static const char *const header[] = {"gradcut.h", "plan.h", "value.h", "ops.h", "dtype.h", "shorthand.h"};
+    static const char *const header[] = {"gradcut.h", "nodes.h", "plan.h",     "value.h",
+                                         "ops.h",     "dtype.h", "shorthand.h"};
     gcut_text all = {.arena = r->env->arena};
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         size_t n;

@@ -74,6 +74,7 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_calibrate(NULL, NULL), "gcut_calibrate", "ctx");
     ORPHAN(GCUT_EUSAGE, gcut_ctx_set_hooks(NULL, NULL), "gcut_ctx_set_hooks", "ctx");
     ORPHAN(NULL, gcut_show(NULL, NULL, GCUT_STAGE_JOINT, true), "gcut_show", "g");
+    ORPHAN(NULL, gcut_stage_look(NULL, NULL, GCUT_STAGE_JOINT), "gcut_stage_look", "g");
     ORPHAN(NULL, gcut_describe(NULL), "gcut_describe", "g");
     ORPHAN(NULL, gcut_plan_new(NULL, NULL), "gcut_plan_new", "g");
     ORPHAN(NULL, gcut_explain(NULL, NULL, "x"), "gcut_explain", "g");

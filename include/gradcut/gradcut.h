@@ -20,7 +20,9 @@
  *     gcut_replay_line, gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity,
  *     gcut_explained_reader, gcut_explained_change, gcut_explained_op, gcut_explained_other,
  *     gcut_explained_step, gcut_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff,
- *     gcut_frontier_point, gcut_frontier.
+ *     gcut_frontier_point, gcut_frontier, gcut_mark_info, gcut_attr_info, gcut_region_info, gcut_node_info,
+ *     gcut_graph_value, gcut_data_info, gcut_param_info, gcut_result_info, gcut_symbol_info, gcut_check_info,
+ *     gcut_graph_info, gcut_stage_info.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.
@@ -35,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gradcut/nodes.h"
 #include "gradcut/plan.h"
 #include "gradcut/status.h"
 #include "gradcut/value.h"
@@ -307,6 +310,12 @@ typedef enum gcut_stage_name {
 GCUT_API char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_stage_name stage,
                                bool locations);
 #define gcut_show(g, opt, stage, locations) gcut_show_sized(g, opt, sizeof(gcut_options), stage, locations)
+/* The same stage as data, evaluated at options.at: its graphs, node by node (gradcut/nodes.h).  Equal graphs
+ * and options have equal stages, which are those of gcut_plan_new and gcut_compile too; a plan file
+ * (options.plan) gives those of its plan at other sizes.  The caller's (gcut_free); NULL on error. */
+GCUT_API gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                                gcut_stage_name stage);
+#define gcut_stage_look(g, opt, stage) gcut_stage_look_sized(g, opt, sizeof(gcut_options), stage)
 /* One sentence on what is in a graph.  The caller's (gcut_free). */
 GCUT_API char *gcut_describe(gcut_graph *g);
 

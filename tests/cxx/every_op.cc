@@ -66,6 +66,18 @@ static void memory_of_another_dtype(gcut_ctx *ctx)
     gcut_step_free(s);
 }
 
+/* Every operand of a stage, read from C++, is one of its graph's values. */
+static size_t operands_of(const gcut_stage_info *stage)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < stage->n; i++)
+        for (size_t k = 0; k < stage->graph[i]->nnodes; k++) {
+            const gcut_node_info *node = stage->graph[i]->node[k];
+            for (size_t j = 0; j < node->noperands; j++) n += node->operand[j] < stage->graph[i]->nvalues;
+        }
+    return n;
+}
+
 int main()
 {
     gcut_ctx *ctx = gcut_ctx_new(nullptr);
@@ -89,6 +101,9 @@ int main()
         failures++;
         break;
     }
+    gcut_stage_info *stage = gcut_stage_look(g, nullptr, GCUT_STAGE_JOINT);
+    if (!stage || operands_of(stage) < 20) std::fprintf(stderr, "%s\n", gcut_last_error(ctx)), failures++;
+    gcut_free(stage);
     if (!text || !gcut_graph_ok(all)) std::fprintf(stderr, "%s\n", gcut_last_error(ctx)), failures++;
     gcut_ctx_free(ctx);
     return failures != 0;
