@@ -17,7 +17,8 @@ typedef struct gcut_joint_options {
 
 /* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus `cotan %d<loss>` of the loss's type; g's results
  * plus `grad w: type` for every chosen w.  keeps: every primal value's name, so dumps can be compared.
- * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay.
+ * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay, as
+ * do calls that state their derivative, which is called behind them.
  * Each new node is located at grad(<the forward node's location>).
  * Throws GCUT_EGRAD: no such loss, loss not a float scalar, op without derivative on the path (op and line
  * named), a glob that matches nothing, a backward graph.  A chosen parameter that the loss does not depend on

@@ -5,9 +5,8 @@
  * The cotangent of a value is complete when every reader of it was visited.
  * Nodes stand in topological order, so one walk from the last to the first,
  * calling each node's rule once, is enough.  A composite without a rule of its
- * own, a call, and a bounded loop are decomposed where the walk meets them:
- * what they mean is appended as ordinary nodes, which the walk visits at once,
- * before it goes on.
+ * own, a call that does not state its derivative, and a bounded loop are decomposed where the walk meets
+ * them: what they mean is appended as ordinary nodes, which the walk visits at once, before it goes on.
  */
 #include "autodiff/backward.h"
 
@@ -16,6 +15,7 @@
 #include "autodiff/autodiff.h"
 #include "autodiff/control.h"
 #include "autodiff/vjp.h"
+#include "graph/custom.h"
 #include "graph/passes.h"
 
 static gcut_vjp_rule *const rules[GCUT_NOPS] = {
@@ -40,11 +40,13 @@ static void mark_wanted(const gcut_graph *g, bool *wanted, uint32_t begin, uint3
 {
     for (uint32_t n = begin; n < end; n++) {
         const gcut_node *node = gcut_node_at(g, n);
-        bool any = false;
-        for (uint32_t k = 0; k < node->nargs; k++) any = any || wanted[gcut_arg(g, node, k)];
+        bool any = false, stated = gcut_node_vjp(g, node) != NULL;
+        for (uint32_t k = 0; k < node->nargs; k++)
+            any = any || (wanted[gcut_arg(g, node, k)] && (!stated || gcut_vjp_gives(g, node, k)));
         if (!any || rules[node->op] == gcut_vjp_zero) continue;
-        for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
-            wanted[v] = gcut_dtype_is_float(gcut_type_of(g, v)->dtype);
+        for (uint32_t k = 0; k < node->nres; k++)
+            wanted[node->res0 + k] = gcut_dtype_is_float(gcut_type_of(g, node->res0 + k)->dtype) &&
+                                     (!stated || gcut_vjp_takes(g, node, k));
     }
 }
 

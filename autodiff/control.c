@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "graph/custom.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
@@ -21,7 +22,8 @@ gcut_ref gcut_scan_stack(const gcut_graph *g, uint32_t n, uint32_t k)
 bool gcut_control_unfolds(const gcut_graph *g, uint32_t n)
 {
     const gcut_node *node = gcut_node_at(g, n);
-    if (node->op != GCUT_OP_scan) return node->op == GCUT_OP_while || node->op == GCUT_OP_call;
+    if (node->op == GCUT_OP_call) return !gcut_node_vjp(g, node);
+    if (node->op != GCUT_OP_scan) return node->op == GCUT_OP_while;
     for (uint32_t k = 0; k < gcut_node_carries(g, node); k++)
         if (!gcut_scan_stack(g, n, k)) return true;
     return false;
@@ -295,7 +297,7 @@ void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_r
                                .nregs = 1,
                                .loc = node.loc,
                                .name = g->values.at[node.res0].name};
-        gcut_inline_call(g, &call, out);
+        gcut_inline_call(g, &call, false, out);
         return;
     }
     if (node.op == GCUT_OP_while && !gcut_attr_get(g, &node, GCUT_A_bound))

@@ -25,8 +25,8 @@ gcut_graph *gcut_pass_stack(gcut_graph *g, const char *name, const bool *wanted)
 /* The result of scan n of g that is carried value k before each step; 0 = none. */
 gcut_ref gcut_scan_stack(const gcut_graph *g, uint32_t n, uint32_t k);
 
-/* Is node n of g differentiated through what it unfolds to: a call through its function, a `while` or a scan
- * that is not stacked through a stacked scan? */
+/* Is node n of g differentiated through what it unfolds to: a call that does not state its derivative through
+ * its function, a `while` or a scan that is not stacked through a stacked scan? */
 bool gcut_control_unfolds(const gcut_graph *g, uint32_t n);
 /* That, behind the other nodes of g.  Throws GCUT_EGRAD for a `while` without a bound. */
 void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_ref *out);

@@ -26,7 +26,7 @@ typedef struct sweep {
     gcut_module *m;
     gcut_arena *tmp;
     gcut_graph *user;   /* what was asked for */
-    gcut_graph *primal; /* the same without calls, `grad` results and composites that have no rule */
+    gcut_graph *primal; /* the same without calls that have no rule, `grad` results and such composites */
     gcut_graph *draft;
     const char *loss; /* result's name */
     uint32_t loss_at; /* its place among the results */
@@ -187,11 +187,12 @@ static bool has_regions(const gcut_graph *g)
     return false;
 }
 
-/* A graph with gradients is taken for an ordinary one that computes them; calls are inlined. */
+/* A graph with gradients is taken for an ordinary one that computes them; calls are inlined, unless they
+ * state their derivative. */
 static void open_up(sweep *s)
 {
     if (has_regions(s->primal))
-        advance(s, gcut_pass_inline(s->primal, unused_graph(s->m, s->user->name, "inlined")));
+        advance(s, gcut_pass_inline_derived(s->primal, unused_graph(s->m, s->user->name, "inlined")));
     if (gcut_has_grads(s->primal))
         advance(s, gcut_pass_again(s->primal, unused_graph(s->m, s->user->name, "again")));
 }

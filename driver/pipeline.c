@@ -48,6 +48,18 @@ static bool has_regions(const gcut_graph *g)
     return false;
 }
 
+/* In bodies too.  A graph without calls is left as it is: inlining would copy bodies that nodes share. */
+static bool has_calls(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->op == GCUT_OP_call) return true;
+        for (uint32_t k = 0; k < n->nregs; k++)
+            if (has_calls(gcut_region_at(g, n, k)->body)) return true;
+    }
+    return false;
+}
+
 /* ---- stages ---- */
 
 /* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
@@ -97,7 +109,8 @@ static void to_joint(gcut_pipeline *p)
 {
     gcut_arena *a = p->arena;
     const char *base = p->primal->name;
-    /* The sweep inlines calls itself, and names what it makes after what the user called. */
+    /* The sweep inlines calls itself, and names what it makes after what the user called.  It leaves those
+     * that state their derivative, and calls of these derivatives. */
     gcut_graph *g =
         p->opt.forward_only ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base)) : p->primal;
     p->folded = gather(p, g);
@@ -109,6 +122,7 @@ static void to_joint(gcut_pipeline *p)
     }
     gcut_joint_options jo = {p->opt.loss, p->opt.nwrt ? p->opt.wrt : NULL, (uint32_t)p->opt.nwrt, true};
     p->raw = gcut_joint(p->folded, &jo, gcut_printf(a, "%s.raw", base));
+    if (has_calls(p->raw)) p->raw = gcut_pass_inline(p->raw, gcut_printf(a, "%s.flat", base));
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
     gcut_verify(p->raw);

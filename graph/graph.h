@@ -19,7 +19,8 @@
  * results are what it yields.  So every graph is a straight line, and a pass
  * that knows nothing of control flow is right on each.  A body is not in the
  * module's list and may be shared by copies of its node: once the node exists,
- * nobody changes it.  A `call` has one region, a function of the module.
+ * nobody changes it.  The regions of a `call` are functions of the module: the one called and,
+ * optionally, its derivative (graph/custom.h).
  *
  * Everything refers by index; building a node may move every array, so a
  * pointer into one does not survive the next gcut_node_new.  Id 0 of values is
@@ -472,6 +473,8 @@ static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_
 }
 /* What region k of an op is called; NULL when it has no so many. */
 const char *gcut_op_region(gcut_op op, uint32_t k);
+/* How many of them every node of the op has; the others, which come last, are optional. */
+uint32_t gcut_op_regions(gcut_op op);
 /* How many arguments the op hands region k, of a node with `nargs` operands that are not captured. */
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
 /* Number of carried values of a scan or while node. */

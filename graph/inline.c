@@ -3,15 +3,16 @@
  * Calls become the ops of the functions they name.
  *
  *   in:    any graph
- *   out:   the same stage, without `call`, in bodies of regions neither
+ *   out:   the same stage, without `call`, in bodies of regions neither; or with those that state their
+ *          derivative
  *   keeps: names, types, marks and locations of every value of the input graph
  *
  * The sizes of the function called are expressed in those of the caller; its
  * values are named "<result of the call>.<name>".
  */
+#include "graph/custom.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
-#include "graph/shape.h"
 
 /* A function on its way into a caller. */
 typedef struct inliner {
@@ -21,6 +22,7 @@ typedef struct inliner {
     const char *prefix;    /* of value names; NULL = the names stay */
     const char **own;      /* by value of f: its name in dst, where that is decided; may be NULL */
     gcut_ref *map;         /* by value of f */
+    bool all;              /* calls that state their derivative too */
 } inliner;
 
 static gcut_dim size_in(const inliner *s, gcut_dim d)
@@ -59,7 +61,7 @@ static gcut_graph *body_in(const inliner *s, const gcut_graph *body)
     gcut_graph *dst = gcut_body_new(s->dst);
     dst->outer = NULL; /* it captures nothing new */
     dst->loc = body->loc;
-    inliner in = {.dst = dst, .f = body, .sizes = s->sizes};
+    inliner in = {.dst = dst, .f = body, .sizes = s->sizes, .all = s->all};
     in.map = gcut_calloc(dst->module->arena, body->values.n, sizeof *in.map);
     for (uint32_t i = 0; i < body->params.n; i++) {
         gcut_ref v = body->params.at[i].value;
@@ -109,9 +111,9 @@ static void copy_node(inliner *s, uint32_t n)
                            .names = names,
                            .ntypes = node->nres};
     gcut_ref r;
-    if (node->op == GCUT_OP_call) {
+    if (node->op == GCUT_OP_call && (s->all || !gcut_node_vjp(f, node))) {
         gcut_ref *out = gcut_calloc(a, node->nres, sizeof *out);
-        gcut_inline_call(s->dst, &spec, out);
+        gcut_inline_call(s->dst, &spec, s->all, out);
         for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = out[k];
         return;
     }
@@ -129,9 +131,9 @@ static void copy_nodes(inliner *s)
 }
 
 /* A value that is a result keeps the name of the call's, unless it is an operand or has another such name. */
-void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, gcut_ref *out)
+void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out)
 {
-    inliner s = {.dst = dst, .f = call->regions[0].body};
+    inliner s = {.dst = dst, .f = call->regions[0].body, .all = all};
     gcut_arena *a = dst->module->arena;
     s.prefix = call->name ? call->name : s.f->name;
     s.map = gcut_calloc(a, s.f->values.n, sizeof *s.map);
@@ -144,10 +146,20 @@ void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, gcut_ref *out
     for (uint32_t k = 0; k < s.f->results.n; k++) out[k] = s.map[s.f->results.at[k].value];
 }
 
-gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name)
+static gcut_graph *inlined(gcut_graph *g, const char *name, bool all)
 {
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
-    inliner s = {.dst = rw.dst, .f = g, .map = rw.map};
+    inliner s = {.dst = rw.dst, .f = g, .map = rw.map, .all = all};
     copy_nodes(&s);
     return gcut_rewrite_end(&rw);
+}
+
+gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name)
+{
+    return inlined(g, name, true);
+}
+
+gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name)
+{
+    return inlined(g, name, false);
 }

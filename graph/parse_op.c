@@ -25,7 +25,7 @@ typedef struct operand {
 
 typedef struct statement {
     gcut_op op;
-    const gcut_graph *callee; /* of a call */
+    gcut_graph *callee, *vjp; /* of a call; vjp NULL = that of the callee's ops */
     gcut_token name;          /* the op's name: what errors and the node's own location point at */
     gcut_locid own;
     GCUT_VEC(bind) binds;
@@ -288,17 +288,25 @@ static void check_num_dtype(gcut_parser *p, statement *s)
 /* ---- the whole ---- */
 
 /* A function of the module that is complete: what it calls is too, so that nothing calls itself. */
-static void read_callee(gcut_parser *p, statement *s)
+static gcut_graph *read_function(gcut_parser *p, const char *what)
 {
-    gcut_token t = gcut_parse_take(p, GCUT_TOK_GLOBAL, "the function to call, such as @f");
+    gcut_token t = gcut_parse_take(p, GCUT_TOK_GLOBAL, what);
     const char *name = gcut_parse_name(p, &t);
-    s->callee = gcut_module_find(p->m, name);
+    gcut_graph *f = gcut_module_find(p->m, name);
     const gcut_graph *self = p->g;
     while (self->outer) self = self->outer;
-    if (s->callee == self) GCUT_PARSE_FAIL(p, &t, "use scan or while", "@%s calls itself", name);
-    if (!s->callee)
+    if (f == self) GCUT_PARSE_FAIL(p, &t, "use scan or while", "@%s calls itself", name);
+    if (!f)
         GCUT_PARSE_FAIL(p, &t, "a function stands before those that call it",
                         "the function @%s is not defined before this line", name);
+    return f;
+}
+
+/* vjp=@g behind the operands of a call. */
+static void read_vjp(gcut_parser *p, statement *s, const gcut_token *key)
+{
+    if (s->vjp) GCUT_PARSE_FAIL(p, key, NULL, "'call': attribute 'vjp' is given twice");
+    s->vjp = read_function(p, "the function that is the derivative, such as @f.vjp");
 }
 
 /* The first token decides: a value or a number is an operand, a word is the key of an attribute. */
@@ -306,7 +314,7 @@ static void read_arg(gcut_parser *p, statement *s)
 {
     gcut_token t = p->tok;
     if (t.kind == GCUT_TOK_VALUE || gcut_parse_at_number(p)) {
-        if (s->attrs.n)
+        if (s->attrs.n || s->vjp)
             GCUT_PARSE_FAIL(p, &t, NULL, "expected an attribute: operands come before attributes");
         if (t.kind == GCUT_TOK_VALUE)
             *GCUT_PUSH(p->scratch, &s->args) = (operand){.value = gcut_parse_value(p)};
@@ -323,7 +331,10 @@ static void read_arg(gcut_parser *p, statement *s)
                             ? gcut_printf(p->scratch, "did you mean '%%%s'?", gcut_parse_name(p, &t))
                             : "values are written with a sigil, %x; attributes are written key=value",
                         "expected an operand or an attribute, found '%.*s'", t.n > 40 ? 40 : (int)t.n, t.at);
-    read_attr(p, s, &t);
+    if (s->op == GCUT_OP_call && !strcmp(gcut_parse_name(p, &t), "vjp"))
+        read_vjp(p, s, &t);
+    else
+        read_attr(p, s, &t);
 }
 
 static void read_args(gcut_parser *p, statement *s)
@@ -331,7 +342,7 @@ static void read_args(gcut_parser *p, statement *s)
     gcut_parse_expect(p, '(', "'(' and operands");
     bool more = !gcut_parse_at(p, ')');
     if (s->op == GCUT_OP_call) {
-        read_callee(p, s);
+        s->callee = read_function(p, "the function to call, such as @f");
         more = gcut_parse_accept(p, ',');
     }
     if (more) {
@@ -359,7 +370,7 @@ static void build(gcut_parser *p, statement *s)
     if (typed && typed < s->binds.n)
         GCUT_PARSE_FAIL(p, &s->binds.at[0].tok, NULL, "give the types of all results or of none");
     if (s->callee)
-        regions = (gcut_parse_regions){.n = 1, .at = {{"call", (gcut_graph *)s->callee}}};
+        regions = (gcut_parse_regions){.n = s->vjp ? 2 : 1, .at = {{"call", s->callee}, {"vjp", s->vjp}}};
     else
         gcut_parse_op_regions(p, s->op, refs.at, refs.n, s->attrs.at, s->attrs.n, &regions);
     for (uint32_t i = 0; i < regions.ncaptured; i++) *GCUT_PUSH(p->scratch, &refs) = regions.captured[i];

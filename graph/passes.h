@@ -31,8 +31,11 @@ gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_
 
 /* Calls become the ops of the functions they name, in bodies of regions too (graph/inline.c). */
 gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name);
-/* One call, which is no node of dst: its function's ops are appended; out[k] is what result k became. */
-void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, gcut_ref *out);
+/* The same but for calls that state their derivative, which stay. */
+gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name);
+/* One call, which is no node of dst: its function's ops are appended; out[k] is what result k became.  all:
+ * calls in it that state their derivative are inlined, too. */
+void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);
 
 /* The decomposition of composite node `n` of `src`, built with b on operands `args`: out[k] is its k-th
  * result (graph/meaning.c). */

@@ -202,6 +202,8 @@ static void put_op(const gcut_graph *g, names called, uint32_t id, gcut_text *ou
             gcut_print_attr(g->module, &g->attrs.at[n->attr0 + i], out);
             sep = ", ";
         }
+    if (n->op == GCUT_OP_call && n->nregs > 1)
+        gcut_text_add(out, "%svjp=@%s", sep, gcut_region_at(g, n, 1)->body->name);
     gcut_text_add(out, ")");
 }
 

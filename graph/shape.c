@@ -122,10 +122,10 @@ static void check_attrs(infer *s)
 
 static void check_regions(infer *s, const gcut_node_spec *n)
 {
-    uint32_t want = 0;
-    while (gcut_op_region(s->op, want)) want++;
-    if (n->nregs != want || n->ncaptured > n->nargs)
-        BAD(s, "'%s' has %u region%s, not %u", opname(s), want, want == 1 ? "" : "s", n->nregs);
+    uint32_t least = gcut_op_regions(s->op), most = least;
+    while (gcut_op_region(s->op, most)) most++;
+    if (n->nregs < least || n->nregs > most || n->ncaptured > n->nargs)
+        BAD(s, "'%s' has %u region%s, not %u", opname(s), least, least == 1 ? "" : "s", n->nregs);
 }
 
 uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *n, gcut_type out[GCUT_MAX_RESULTS])

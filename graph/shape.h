@@ -21,5 +21,11 @@ uint32_t gcut_infer_region(gcut_graph *g, const gcut_node_spec *s, gcut_type out
 typedef GCUT_VEC(gcut_dim_subst) gcut_call_sizes;
 /* Fills sizes; what cannot be decided becomes run-time checks of g.  Throws GCUT_ETYPE. */
 void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *sizes);
+/* Its two parts, of a call of f at loc on operands of the types x, each of the dtype and rank that f takes:
+ * the symbols, and what sizes must be besides. */
+void gcut_call_symbols(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const gcut_type *x,
+                       gcut_call_sizes *sizes);
+void gcut_call_checks(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const gcut_type *x,
+                      const gcut_call_sizes *sizes);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "graph/shape.h"
+#include "graph/custom.h"
 
 typedef struct rule {
     gcut_graph *g;
@@ -167,64 +167,89 @@ static void infer_scan(rule *r)
 
 /* ---- call ---- */
 
-static void bind_symbols(rule *r, gcut_call_sizes *sizes)
+/* Where f's parameters have a symbol as a size, the operands, of types x, say what it is. */
+static void bind_symbols(gcut_module *m, const gcut_graph *f, const gcut_type *x, gcut_call_sizes *sizes)
 {
-    const gcut_graph *f = body(r, 0);
-    gcut_module *m = r->g->module;
-    for (uint32_t k = 0; k < r->nargs; k++) {
-        const gcut_type *t = taken(f, k), *x = operand(r, k);
-        if (t->dtype != x->dtype || t->rank != x->rank)
-            BAD(r, "'call': operand %u is %s, but @%s takes %s", k + 1, show(r, x), f->name, show(r, t));
+    for (uint32_t k = 0; k < f->params.n; k++) {
+        const gcut_type *t = taken(f, k);
         for (uint32_t d = 0; d < t->rank; d++) {
             bool known = !gcut_dim_symbol_name(m->dims, t->dim[d]);
             for (uint32_t i = 0; i < sizes->n; i++) known = known || sizes->at[i].sym == t->dim[d];
-            if (!known) *GCUT_PUSH(m->arena, sizes) = (gcut_dim_subst){t->dim[d], x->dim[d]};
+            if (!known) *GCUT_PUSH(m->arena, sizes) = (gcut_dim_subst){t->dim[d], x[k].dim[d]};
         }
     }
 }
 
 /* lo <= d <= hi and d a multiple of mult, checked at run time where the caller's declarations do not say. */
-static void within(rule *r, const gcut_dim_decl *decl, gcut_dim d)
+static void within(gcut_graph *g, const gcut_dim_decl *decl, gcut_dim d, gcut_locid loc)
 {
-    gcut_dims *t = r->g->module->dims;
+    gcut_dims *t = g->module->dims;
     int64_t lo, hi;
-    gcut_dim_range(t, d, r->g->decls.at, r->g->decls.n, &lo, &hi);
-    if (lo < decl->lo)
-        gcut_dim_require(r->g, gcut_dim_make(t, GCUT_DIM_MAXOF, d, decl->lo), d, r->s->loc, "call");
-    if (hi > decl->hi)
-        gcut_dim_require(r->g, gcut_dim_make(t, GCUT_DIM_MIN, d, decl->hi), d, r->s->loc, "call");
-    if (decl->mult > 1)
-        gcut_dim_require(r->g, gcut_dim_make(t, GCUT_DIM_MOD, d, decl->mult), 0, r->s->loc, "call");
+    gcut_dim_range(t, d, g->decls.at, g->decls.n, &lo, &hi);
+    if (lo < decl->lo) gcut_dim_require(g, gcut_dim_make(t, GCUT_DIM_MAXOF, d, decl->lo), d, loc, "call");
+    if (hi > decl->hi) gcut_dim_require(g, gcut_dim_make(t, GCUT_DIM_MIN, d, decl->hi), d, loc, "call");
+    if (decl->mult > 1) gcut_dim_require(g, gcut_dim_make(t, GCUT_DIM_MOD, d, decl->mult), 0, loc, "call");
+}
+
+void gcut_call_symbols(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const gcut_type *x,
+                       gcut_call_sizes *sizes)
+{
+    gcut_module *m = g->module;
+    sizes->n = 0;
+    bind_symbols(m, f, x, sizes);
+    for (uint32_t i = 0; i < f->decls.n; i++) {
+        bool bound = false;
+        for (uint32_t k = 0; k < sizes->n; k++) bound = bound || sizes->at[k].sym == f->decls.at[i].sym;
+        if (!bound)
+            gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, loc), NULL,
+                      "'call': no operand of @%s determines its size %s", f->name,
+                      gcut_dim_symbol_name(m->dims, f->decls.at[i].sym));
+    }
+}
+
+void gcut_call_checks(gcut_graph *g, gcut_locid loc, const gcut_graph *f, const gcut_type *x,
+                      const gcut_call_sizes *sizes)
+{
+    gcut_dims *t = g->module->dims;
+    for (uint32_t i = 0; i < f->decls.n; i++)
+        within(g, &f->decls.at[i], gcut_dim_substitute(t, f->decls.at[i].sym, sizes->at, sizes->n), loc);
+    for (uint32_t k = 0; k < f->params.n; k++)
+        for (uint32_t d = 0; d < taken(f, k)->rank; d++)
+            gcut_dim_require(g, gcut_dim_substitute(t, taken(f, k)->dim[d], sizes->at, sizes->n), x[k].dim[d],
+                             loc, "call");
+    for (uint32_t i = 0; i < f->checks.n; i++) {
+        gcut_dim y = gcut_dim_substitute(t, f->checks.at[i].b, sizes->at, sizes->n);
+        gcut_dim_require(g, gcut_dim_substitute(t, f->checks.at[i].a, sizes->at, sizes->n), y, loc, "call");
+    }
 }
 
 void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *sizes)
 {
     rule r = {g, s, "call", s->nargs, NULL, 0};
     const gcut_graph *f = s->regions[0].body;
-    gcut_dims *t = g->module->dims;
-    sizes->n = 0;
     if (f->params.n != s->nargs)
         BAD(&r, "'call': @%s takes %u operand%s, not %u", f->name, f->params.n, f->params.n == 1 ? "" : "s",
             s->nargs);
-    bind_symbols(&r, sizes);
-    for (uint32_t i = 0; i < f->decls.n; i++) {
-        gcut_dim sym = f->decls.at[i].sym, by = gcut_dim_substitute(t, sym, sizes->at, sizes->n);
-        bool bound = false;
-        for (uint32_t k = 0; k < sizes->n; k++) bound = bound || sizes->at[k].sym == sym;
-        if (!bound)
-            BAD(&r, "'call': no operand of @%s determines its size %s", f->name,
-                gcut_dim_symbol_name(t, sym));
-        within(&r, &f->decls.at[i], by);
+    gcut_type *x = gcut_calloc(g->module->arena, s->nargs + 1u, sizeof *x);
+    for (uint32_t k = 0; k < s->nargs; k++) {
+        const gcut_type *t = taken(f, k);
+        x[k] = *operand(&r, k);
+        if (t->dtype != x[k].dtype || t->rank != x[k].rank)
+            BAD(&r, "'call': operand %u is %s, but @%s takes %s", k + 1, show(&r, &x[k]), f->name,
+                show(&r, t));
     }
-    for (uint32_t k = 0; k < s->nargs; k++)
-        for (uint32_t d = 0; d < taken(f, k)->rank; d++)
-            gcut_dim_require(g, gcut_dim_substitute(t, taken(f, k)->dim[d], sizes->at, sizes->n),
-                             operand(&r, k)->dim[d], s->loc, "call");
-    for (uint32_t i = 0; i < f->checks.n; i++) {
-        gcut_dim y = gcut_dim_substitute(t, f->checks.at[i].b, sizes->at, sizes->n);
-        gcut_dim_require(g, gcut_dim_substitute(t, f->checks.at[i].a, sizes->at, sizes->n), y, s->loc,
-                         "call");
-    }
+    gcut_call_symbols(g, s->loc, f, x, sizes);
+    gcut_call_checks(g, s->loc, f, x, sizes);
+}
+
+/* A function of `out`s, or the derivative of one: of `grad`s, by cotangents. */
+static void check_results(const rule *r, const gcut_graph *f)
+{
+    bool derivative = gcut_is_derivative(f);
+    for (uint32_t k = 0; k < f->results.n; k++)
+        if (f->results.at[k].role != (derivative ? GCUT_ROLE_grad : GCUT_ROLE_out))
+            BAD(r, "'call': @%s has the result '%s %s'; only functions with nothing but `out` are called",
+                f->name, gcut_role_name(f->results.at[k].role), f->results.at[k].name);
 }
 
 static void infer_call(rule *r)
@@ -232,11 +257,10 @@ static void infer_call(rule *r)
     gcut_call_sizes sizes = {0};
     const gcut_graph *f = body(r, 0);
     gcut_call_bind(r->g, r->s, &sizes);
+    check_results(r, f);
+    if (r->s->nregs > 1) gcut_check_vjp(r->g, r->s, &sizes);
     for (uint32_t k = 0; k < f->results.n; k++) {
         gcut_type t = *yielded(f, k);
-        if (f->results.at[k].role != GCUT_ROLE_out)
-            BAD(r, "'call': @%s has the result '%s %s'; only functions with nothing but `out` are called",
-                f->name, gcut_role_name(f->results.at[k].role), f->results.at[k].name);
         for (uint32_t d = 0; d < t.rank; d++)
             t.dim[d] = gcut_dim_substitute(r->g->module->dims, t.dim[d], sizes.at, sizes.n);
         give(r, &t);

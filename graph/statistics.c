@@ -57,6 +57,12 @@ static bool is_wanted(const gcut_node *n, const bool *wanted)
     return false;
 }
 
+/* The derivative of a call is no part of the function. */
+static uint32_t run_regions(const gcut_node *n)
+{
+    return n->op == GCUT_OP_call ? 1 : n->nregs;
+}
+
 /* The operand of node n that parameter k of its region r is given; k alone where there are as many. */
 static uint32_t operand_of(const gcut_node *n, const gcut_graph *body, uint32_t k)
 {
@@ -99,7 +105,7 @@ static void want_operands(search *s, const gcut_graph *g, const gcut_node *n, bo
         bool own = !n->nregs || (n->op == GCUT_OP_if && k == 0);
         if (own && (!statistic || wanted[n->res0 + 1 + (k - 3)])) wanted[gcut_arg(g, n, k)] = true;
     }
-    for (uint32_t r = 0; r < n->nregs; r++) {
+    for (uint32_t r = 0; r < run_regions(n); r++) {
         const gcut_graph *body = gcut_region_at(g, n, r)->body;
         const bool *inside = demand_of(s, body, wanted_of_region(s, g, n, r, wanted));
         for (uint32_t k = 0; k < body->params.n; k++)
@@ -162,7 +168,7 @@ static void look(search *s, const gcut_graph *g, const bool *result, const char 
             if (old->def == GCUT_NONE && state[old->index] && !wanted[n->res0 + 1 + k])
                 fail_lost(s, g, n, k, state[old->index]);
         }
-        for (uint32_t r = 0; r < n->nregs; r++) {
+        for (uint32_t r = 0; r < run_regions(n); r++) {
             const gcut_graph *body = gcut_region_at(g, n, r)->body;
             const char **inner = gcut_calloc(s->arena, body->params.n + 1, sizeof *inner);
             for (uint32_t k = 0; k < body->params.n; k++) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/custom.h"
+
 /* ---- G6: parameters and results ---- */
 
 static const gcut_param *find_param(const gcut_graph *g, const char *name)
@@ -60,14 +62,14 @@ static bool param_ids_hold(gcut_check *c)
 }
 
 /* A backward graph takes only the parameters it reads, so a gradient there may name one of its forward graph:
- * G9. */
+ * G9.  So does the derivative that a call states: the call compares it with its function. */
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r)
 {
     bool next = r->role == GCUT_ROLE_next;
     if (!next && r->role != GCUT_ROLE_grad) return NULL;
     const char *role = gcut_role_name(r->role);
     const gcut_param *p = find_param(g, r->name);
-    if (!p && !next && is_backward_half(g)) return NULL;
+    if (!p && !next && (is_backward_half(g) || gcut_is_derivative(g))) return NULL;
     if (!p)
         return gcut_printf(a, "%s '%s': @%s has no param%s or state of that name", role, r->name, g->name,
                            next ? "" : ", input");

@@ -15,6 +15,24 @@ typedef struct sample {
     const char *text;
 } sample;
 
+/* With s = 1 - y^2: dz = s / (1 - w s) dy, dx = dz, dw = y dz, by the implicit function theorem. */
+#define SOLVE                                                                                                \
+    "func @solve[N](input %w: f64[N], input %x: f64[N]) -> (out y: f64[N]) {\n"                              \
+    "  %y0 = full(shape=[N], value=0, dtype=\"f64\") %k0 = full(shape=[], value=0, dtype=\"i64\")\n"         \
+    "  %y, %k = while(%y0, %k0) cond(%a, %i) { %m = full(shape=[], value=500, dtype=\"i64\") %go = lt(%i, "  \
+    "%m) "                                                                                                   \
+    "yield %go }\n"                                                                                          \
+    "    body(%b, %j) { %p = mul(%w, %b) %q = add(%p, %x) %t = tanh(%q) %n = add(%j, 1:i64) yield %t, %n "   \
+    "}\n"                                                                                                    \
+    "  return %y\n"                                                                                          \
+    "}\n"                                                                                                    \
+    "func @solve.vjp[N](input %w: f64[N], input %y: f64[N], cotan %dy: f64[N])\n"                            \
+    "    -> (grad w: f64[N], grad x: f64[N]) {\n"                                                            \
+    "  %yy = mul(%y, %y) %one = full(shape=[N], value=1, dtype=\"f64\") %s = sub(%one, %yy)\n"               \
+    "  %ws = mul(%w, %s) %d = sub(%one, %ws) %r = div(%s, %d) %dz = mul(%r, %dy) %dw = mul(%y, %dz)\n"       \
+    "  return %dw, %dz\n"                                                                                    \
+    "}\n"
+
 /* The loss is the last function's result. */
 static const sample samples[] = {
     {"a recurrence: final value and yields, captured scalar and vector", "015",
@@ -132,6 +150,61 @@ static const sample samples[] = {
      "  %y, %u = call(@sq, %w, %hv) %m = sum(%y) %loss = add(%l, %m)\n"
      "  return %loss\n"
      "}\n"},
+    {"a call that states its derivative: the root of y = tanh(w y + x), found by a loop without a bound",
+     "14",
+     SOLVE "func @f[T](param %w: f64[T], param %x: f64[T]) -> (out loss: f64[]) {\n"
+           "  %y = call(@solve, %w, %x, vjp=@solve.vjp) %z = mul(%y, %y) %v = exp(%z) %u = mul(%v, %w) %loss "
+           "= sum(%u)\n"
+           "  return %loss\n"
+           "}\n"},
+    {"the same in the steps of a scan, in a branch, and in a function of other sizes", "14",
+     SOLVE "func @twice[N](input %w: f64[N], input %x: f64[N]) -> (out y: f64[N]) {\n"
+           "  %a = call(@solve, %w, %x, vjp=@solve.vjp) %y = call(@solve, %w, %a, vjp=@solve.vjp)\n"
+           "  return %y\n"
+           "}\n"
+           "func @f[T](param %v: f64[3], param %xs: f64[T, 3], param %h0: f64[3]) -> (out loss: f64[]) {\n"
+     "  %half = full(shape=[3], value=0.5, dtype=\"f64\") %w = mul(%v, %half)\n"
+           "  %last, %ys = scan(%h0, %xs, carries=1) body(%h, %x) {\n"
+           "    %n = call(@solve, %w, %h, vjp=@solve.vjp) %m = call(@twice, %w, %x) %next = add(%n, %m)\n"
+           "    yield %next, %n\n"
+           "  }\n"
+           "  %l1 = sum(%last) %z = full(shape=[], value=-9, dtype=\"f64\") %p = gt(%l1, %z)\n"
+           "  %b = if(%p) then { %r = call(@solve, %last, %w, vjp=@solve.vjp) yield %r } else { yield %w }\n"
+           "  %y2 = mul(%ys, %ys) %l2 = sum(%y2) %b2 = mul(%b, %b) %l3 = sum(%b2) %l = add(%l1, %l2) %loss = "
+           "add(%l, %l3)\n"
+           "  return %loss\n"
+           "}\n"},
+    {"a derivative that saves a result, takes one cotangent of three and gives one gradient of two", "15",
+     "func @size[N](input %x: f64[N], input %by: f64[N]) -> (out y: f64[N], out s: f64[N], out k: i64[N]) {\n"
+     "  %s = sign(%x) %i = floor(%by) %a = abs(%x) %y = add(%a, %i) %k = cast(%s, to=i64)\n"
+     "  return %y, %s, %k\n"
+     "}\n"
+     "func @size.vjp[M](cotan %dy: f64[M], input %s: f64[M]) -> (grad x: f64[M]) {\n"
+     "  %dx = mul(%dy, %s)\n"
+     "  return %dx\n"
+     "}\n"
+     "func @f[T](param %x: f64[T, 2], param %by: f64[T, 2]) -> (out loss: f64[]) {\n"
+     "  %x1 = reshape(%x, shape=[2*T]) %b1 = reshape(%by, shape=[2*T])\n"
+     "  %y, %s, %k = call(@size, %x1, %b1, vjp=@size.vjp)\n"
+     "  %kf = cast(%k, to=f64) %p = mul(%y, %y) %q = mul(%p, %s) %r = mul(%q, %kf) %t = mul(%r, %b1) %loss = "
+     "sum(%t)\n"
+     "  return %loss\n"
+     "}\n"},
+    {"a derivative that calls what states one", "13",
+     SOLVE "func @root[N](input %w: f64[N], input %x: f64[N]) -> (out y: f64[N]) {\n"
+           "  %a = call(@solve, %w, %x) %y = sin(%a)\n"
+           "  return %y\n"
+           "}\n"
+           "func @root.vjp[N](input %w: f64[N], input %x: f64[N], cotan %dy: f64[N]) -> (grad w: f64[N], "
+           "grad x: f64[N]) {\n"
+           "  %a = call(@solve, %w, %x, vjp=@solve.vjp) %c = cos(%a) %da = mul(%c, %dy)\n"
+           "  %dw, %dx = call(@solve.vjp, %w, %a, %da)\n"
+           "  return %dw, %dx\n"
+           "}\n"
+           "func @f[T](param %w: f64[T], param %x: f64[T]) -> (out loss: f64[]) {\n"
+           "  %y = call(@root, %w, %x, vjp=@root.vjp) %z = mul(%y, %y) %u = mul(%z, %y) %loss = sum(%u)\n"
+           "  return %loss\n"
+           "}\n"},
 };
 
 #define NSAMPLES (sizeof samples / sizeof *samples)

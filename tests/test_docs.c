@@ -138,7 +138,8 @@ static const note derivatives[] = {
     {"attention", "`attention_grad`"},
     {"if", "an `if` over the branches' derivatives"},
     {"scan", "a scan in the other direction over the step's derivative"},
-    {"unfold", "of what it unfolds to: the function called, a bounded loop as a scan"},
+    {"unfold", "of what it unfolds to: a bounded loop as a scan"},
+    {"call", "of the ops of the function called, or a call of the derivative that it states"},
 };
 
 typedef struct columns {
