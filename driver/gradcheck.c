@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "driver/check.h"
+#include "graph/custom.h"
 
 #define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */
 
@@ -135,6 +136,44 @@ static uint32_t param_called(const gcut_graph *g, const char *name)
     return k;
 }
 
+/* ---- derivatives that calls state ---- */
+
+/* A call that states its derivative: node n, or one in its bodies and in what it calls.  NULL = none. */
+static const char *stated_in(gcut_arena *a, const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_graph *vjp = gcut_node_vjp(g, n);
+    if (vjp) {
+        gcut_place at = gcut_loc_place(g->module, n->loc);
+        return gcut_printf(a, "@%s, whose derivative is stated: @%s, %s:%d",
+                           gcut_region_at(g, n, 0)->body->name, vjp->name, at.file ? at.file : "?", at.line);
+    }
+    for (uint32_t r = 0; r < n->nregs; r++) {
+        const gcut_graph *body = gcut_region_at(g, n, r)->body;
+        for (uint32_t i = 0; i < body->nodes.n; i++) {
+            const char *found = stated_in(a, body, gcut_node_at(body, i));
+            if (found) return found;
+        }
+    }
+    return NULL;
+}
+
+/* The first of them that parameter k has a say in.  It need not be the derivative of its function's ops: that
+ * of a straight-through estimator is not, and differs here. */
+static const char *stated_behind(gcut_arena *a, const gcut_graph *g, uint32_t k)
+{
+    bool *reached = gcut_calloc(a, g->values.n, sizeof *reached);
+    reached[g->params.at[k].value] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t j = 0; j < n->nargs; j++) any = any || reached[gcut_arg(g, n, j)];
+        const char *found = any ? stated_in(a, g, n) : NULL;
+        if (found) return found;
+        for (uint32_t j = 0; j < n->nres; j++) reached[n->res0 + j] = any;
+    }
+    return NULL;
+}
+
 static void compare_all(const probe *q, const gcut_graph *joint, const gcut_array *values)
 {
     gcut_trial *c = q->c;
@@ -150,7 +189,9 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
         n++, bad += !ok;
         gcut_text_add(&t, "%-16s  %-12.3g  [%lld]", result->name, v.error, (long long)v.at);
         if (v.kinks) gcut_text_add(&t, "   %lld at kinks left out", (long long)v.kinks);
-        gcut_text_add(&t, "%s\n", ok ? "" : "   DIFFERS");
+        const char *stated = ok ? NULL : stated_behind(c->a, q->g, param_called(q->g, result->name));
+        gcut_text_add(&t, "%s%s%s\n", ok ? "" : "   DIFFERS", stated ? ", by way of " : "",
+                      stated ? stated : "");
         if (c->out->worst && v.error <= c->out->max_rel_error) continue;
         c->out->max_rel_error = v.error;
         c->out->worst = gcut_strndup(c->keep, result->name, strlen(result->name));
