@@ -155,6 +155,7 @@ static void make_param(void *arg)
 PARAM(gcut_input_at, GCUT_ROLE_input)
 PARAM(gcut_param_at, GCUT_ROLE_param)
 PARAM(gcut_state_at, GCUT_ROLE_state)
+PARAM(gcut_cotan_at, GCUT_ROLE_cotan)
 
 gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name)
 {
@@ -227,6 +228,12 @@ void gcut_next_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
 {
     GCUT_NEED_GRAPH(g, );
     give(at, g, &(call){.name = name, .role = GCUT_ROLE_next, .in = {v}});
+}
+
+void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
+{
+    GCUT_NEED_GRAPH(g, );
+    give(at, g, &(call){.name = name, .role = GCUT_ROLE_grad, .in = {v}});
 }
 
 /* ---- ops by name ---- */

@@ -271,7 +271,7 @@ gcut_graph *gcut_function(gcut_graph *g, const char *name)
 
 typedef struct call_job {
     region_job *j;
-    gcut_graph *callee;
+    gcut_graph *callee, *vjp; /* vjp NULL: no derivative is stated */
     int nout;
 } call_job;
 
@@ -283,28 +283,44 @@ static bool reaches(const gcut_graph *from, const gcut_graph *to)
     return false;
 }
 
+static void check_function(const region_job *j, const gcut_graph *f, const char *what)
+{
+    gcut_arena *a = j->g->module->arena;
+    const gcut_graph *self = j->g;
+    while (self->outer) self = self->outer;
+    if (f->module != j->g->module)
+        wrong(j, gcut_printf(a, "%s is of another module: make it with gcut_function", what));
+    if (f == self || reaches(f, self)) wrong(j, "a function cannot call itself");
+}
+
 static void do_call(void *arg)
 {
     call_job *c = arg;
     region_job *j = c->j;
     gcut_module *m = j->g->module;
-    const gcut_graph *self = j->g;
-    while (self->outer) self = self->outer;
-    if (c->callee->module != m)
-        wrong(j, "the function called is of another module: make it with gcut_function");
-    if (c->callee == self || reaches(c->callee, self)) wrong(j, "a function cannot call itself");
+    check_function(j, c->callee, "the function called");
+    if (c->vjp) check_function(j, c->vjp, "the derivative");
     if ((int)c->callee->results.n != c->nout)
         wrong(j, gcut_printf(m->arena, "@%s has %u results, not %d", c->callee->name, c->callee->results.n,
                              c->nout));
     const gcut_ref *args = gcut_builder_refs(m->arena, j->g, j->in, j->nin);
-    j->region[0] = (gcut_region){"call", c->callee};
+    j->region[0] = (gcut_region){gcut_op_region(j->op, 0), c->callee};
+    j->region[1] = (gcut_region){gcut_op_region(j->op, 1), c->vjp};
     gcut_node_spec s = {.op = j->op,
                         .args = args,
                         .nargs = (uint32_t)j->nin,
                         .regions = j->region,
-                        .nregs = 1,
+                        .nregs = c->vjp ? 2 : 1,
                         .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope)};
     j->first = gcut_node_make(j->g, &s);
+}
+
+static void call_function(region_job *j, gcut_here at, gcut_graph *f, gcut_graph *vjp, int nout)
+{
+    call_job c = {j, f, vjp, nout};
+    if (f->failed || (vjp && vjp->failed) || !visible(j->g, j->in, j->nin)) return;
+    if (!gcut_guard_at(at, j->g, do_call, &c)) return;
+    for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){j->g, j->first + (uint32_t)k};
 }
 
 void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n, gcut_val *out,
@@ -312,8 +328,13 @@ void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_va
 {
     region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
     for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
-    if (!callee || callee->failed || !visible(g, in, n)) return;
-    call_job c = {&j, callee, nout};
-    if (!gcut_guard_at(at, g, do_call, &c)) return;
-    for (int k = 0; k < nout; k++) out[k] = (gcut_val){g, j.first + (uint32_t)k};
+    if (callee) call_function(&j, at, callee, NULL, nout);
+}
+
+void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_graph *vjp, const gcut_val *in, int n,
+                    gcut_val *out, int nout)
+{
+    region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
+    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
+    if (f && vjp) call_function(&j, at, f, vjp, nout);
 }

@@ -444,7 +444,7 @@ static void examples_are_read(void **state)
         const char *page;
         uint32_t graphs, programs; /* at least */
     } pages[] = {
-        {"README.md", 0, 2}, {"doc/ir.md", 5, 0}, {"doc/partition.md", 2, 0}, {"doc/kernels.md", 1, 1}};
+        {"README.md", 0, 2}, {"doc/ir.md", 5, 0}, {"doc/partition.md", 2, 0}, {"doc/kernels.md", 1, 1}, {"doc/custom.md", 2, 1}};
     gcut_env *env = *state;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         reading r = {.env = env, .page = pages[i].page};

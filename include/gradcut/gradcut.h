@@ -146,6 +146,11 @@ GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, g
 /* A key for the random ops, i64[].  What is drawn from it is a pure function of it: the caller writes another
  * before each step that shall draw other numbers (gcut_step_value gives its place; adding 1 is enough). */
 GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
+/* A parameter and a result of a derivative, of gcut_custom: the cotangent d<result> of a function's result,
+ * the gradient by its parameter of that name. */
+GCUT_API gcut_val gcut_cotan_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
+                                gcut_shape shape);
+GCUT_API void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
                            gcut_val v); /* new value of a state */
@@ -169,6 +174,8 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #define gcut_param(g, name, dtype, shape) gcut_param_at(GCUT_HERE, g, name, dtype, shape)
 #define gcut_state(g, name, dtype, shape) gcut_state_at(GCUT_HERE, g, name, dtype, shape)
 #define gcut_rng(g, name) gcut_rng_at(GCUT_HERE, g, name)
+#define gcut_cotan(g, name, dtype, shape) gcut_cotan_at(GCUT_HERE, g, name, dtype, shape)
+#define gcut_gradient(g, name, v) gcut_gradient_at(GCUT_HERE, g, name, v)
 #define gcut_output(g, name, v) gcut_output_at(GCUT_HERE, g, name, v)
 #define gcut_next(g, name, v) gcut_next_at(GCUT_HERE, g, name, v)
 #define gcut_apply(g, op, in, n, attrs) gcut_apply_at(GCUT_HERE, g, op, in, n, attrs)
@@ -236,12 +243,19 @@ GCUT_API gcut_graph *gcut_function(gcut_graph *g, const char *name);
 /* The parameters of callee in their order; its sizes follow from what is given. */
 GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n,
                            gcut_val *out, int nout);
+/* The same with a derivative of its own, another function beside g.  Its parameters say what it saves of the
+ * call: gcut_input(vjp, "x", …) a parameter or result x of f, gcut_cotan(vjp, "dy", …) the cotangent of its
+ * float result y.  Its results are gradients alone: gcut_gradient(vjp, "x", dx) of the float parameter x of
+ * f; one without has the gradient 0.  A result whose cotangent it does not take contributes nothing. */
+GCUT_API void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_graph *vjp, const gcut_val *in,
+                             int n, gcut_val *out, int nout);
 /* gcut_scan(g, &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .body = step}, out) */
 #define gcut_scan(g, ...) gcut_scan_at(GCUT_HERE, g, sizeof(gcut_loop), __VA_ARGS__)
 #define gcut_while(g, ...) gcut_while_at(GCUT_HERE, g, sizeof(gcut_loop), __VA_ARGS__)
 #define gcut_if(p, then, otherwise, user, out, nout)                                                         \
     gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
 #define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
+#define gcut_custom(g, f, vjp, in, n, out, nout) gcut_custom_at(GCUT_HERE, g, f, vjp, in, n, out, nout)
 
 /* ---- options ---- */
 
