@@ -481,6 +481,9 @@ uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
 uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n);
 /* Number of steps of a scan node: as stated, else the size of what it slices first. */
 gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
+/* How often a body of an `if`, `while` or `scan` is taken to run at these sizes: each arm of an `if` half a
+ * time, a `while` without a bound GCUT_WHILE_RUNS times.  Throws GCUT_EDIM where a length has no size. */
+double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
 
 /* Marks live in the module's arena. NULL when absent. */
 const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);

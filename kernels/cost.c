@@ -176,10 +176,7 @@ static void walk_region(walk *w, const gcut_half *h, uint32_t unit)
     const gcut_unit *u = &h->units.at[unit];
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     uint32_t first = w->parts.n;
-    double runs = n->op == GCUT_OP_if ? 0.5 : GCUT_WHILE_RUNS;
-    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(h->g, n, GCUT_A_bound) : NULL;
-    if (n->op == GCUT_OP_scan) runs = gcut_cost_size(&w->c, gcut_scan_length(h->g, n));
-    if (bound) runs = gcut_cost_size(&w->c, bound->u.dim);
+    double runs = gcut_region_runs(h->g, n, w->c.at, w->c.nat);
     for (uint32_t k = 0; k < u->bodies.n; k++) walk_body(w, u->bodies.at[k], runs);
     for (uint32_t i = first; i < w->parts.n; i++) w->last[w->parts.at[i]] = w->clock;
     w->parts.n = first;
