@@ -17,14 +17,18 @@ const char *gcut_count_text(gcut_arena *a, int64_t n)
     return gcut_strndup(a, out, (size_t)k);
 }
 
-const char *gcut_bytes_text(gcut_arena *a, int64_t n)
+const char *gcut_bytes_short(gcut_arena *a, double bytes)
 {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double x = (double)n;
     int u = 0;
-    while (x >= 1024 && u < 6) x /= 1024, u++;
-    if (!u) return gcut_printf(a, "%s bytes", gcut_count_text(a, n));
-    return gcut_printf(a, "%s bytes (%.1f %s)", gcut_count_text(a, n), x, unit[u]);
+    while (bytes >= 1024 && u < 6) bytes /= 1024, u++;
+    return gcut_printf(a, u ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
+}
+
+const char *gcut_bytes_text(gcut_arena *a, int64_t n)
+{
+    if (n < 1024) return gcut_printf(a, "%s bytes", gcut_count_text(a, n));
+    return gcut_printf(a, "%s bytes (%s)", gcut_count_text(a, n), gcut_bytes_short(a, (double)n));
 }
 
 const char *gcut_time_text_to(gcut_arena *a, double ns, int digits)

@@ -41,6 +41,14 @@ bool gcut_cli_make_folder(const char *path);
 /* The folder that a file of this path stands in. */
 bool gcut_cli_make_folder_of(const char *path);
 
+/* progress.c.  How far the library is, on a line of standard error, where that is a terminal; and no such
+ * line any more. */
+void gcut_cli_progress_begin(gcut_ctx *ctx);
+void gcut_cli_progress_end(void);
+
+/* compare.c.  bench --compare: an exit code. */
+int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
+
 /* A new text file; its exit code, after a sentence. */
 int gcut_cli_write(const char *path, const char *text);
 

@@ -241,6 +241,7 @@ int gcut_cmd_bench(gcut_ctx *ctx, const gcut_cli *c)
     gcut_options opt = c->opt;
     opt.profile = true;
     gcut_graph *g = gcut_cli_load(ctx, c);
+    if (g && c->compare) return gcut_cli_compare(ctx, c, g);
     double start = now();
     gcut_step *step = g ? gcut_compile(g, &opt) : NULL;
     b.compile_ns = now() - start;

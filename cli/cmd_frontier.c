@@ -4,19 +4,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-
-static bool progress(void *user, const char *doing, size_t done, size_t total)
-{
-    (void)user;
-    fprintf(stderr, "\r\033[K");
-    if (done < total) fprintf(stderr, "%s %zu of %zu", doing, done + 1, total);
-    fflush(stderr);
-    return false;
-}
 
 /* Every form, as NAME.txt, NAME.csv, NAME.json and NAME.svg. */
 static int write_forms(const char *name, const gcut_frontier *f)
@@ -54,9 +43,9 @@ int gcut_cmd_frontier(gcut_ctx *ctx, const gcut_cli *c)
                                                        : 11,
                                  .feed = c->feed,
                                  .nfeed = c->nfeed};
-    if (isatty(2)) gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = progress});
+    gcut_cli_progress_begin(ctx);
     gcut_frontier *f = gcut_frontier_new(g, &c->opt, &how);
-    if (isatty(2)) fprintf(stderr, "\r\033[K");
+    gcut_cli_progress_end();
     int code = f ? print(c, f) : gcut_cli_failed(ctx);
     gcut_free(f);
     return code;

@@ -37,6 +37,11 @@ void gcut_write_frontier_svg(const gcut_frontier *f, gcut_text *out);
  * else predicted, else what saving and recomputing costs. */
 double gcut_frontier_point_ns(const gcut_frontier_point *p);
 
+/* report/comparison.c */
+const char *gcut_comparison_sentence(gcut_arena *a, const gcut_comparison *c);
+void gcut_write_comparison_text(const gcut_comparison *c, gcut_text *out);
+void gcut_write_comparison_json(const gcut_comparison *c, gcut_text *out);
+
 /* ---- words ---- */
 
 /* "saved", "recomputed", "free", "unused", "backward" */

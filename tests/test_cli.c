@@ -353,6 +353,44 @@ static void test_bench(void **state)
     free(text);
 }
 
+/* What is after the list is counted, by the library's test; here that every option reaches it. */
+static void test_bench_compare(void **state)
+{
+    static const char *const names[] = {"eager", "unfused", "sqrt", "planned"};
+    (void)state;
+    json_t *j = json_of(ARGV("bench", MLP, "--compare", "eager,unfused,sqrt,planned", "--json", "--steps",
+                             "3", "--at", "N=8", "--threads", "1", "--optimizer", "sgd(lr=0.1)")),
+           *v;
+    size_t i;
+    has_keys(j, "graph at threads rounds variants from to sentence");
+    assert_int_equal(json_integer_value(json_object_get(j, "rounds")), 3);
+    assert_int_equal(json_integer_value(json_object_get(j, "threads")), 1);
+    assert_string_equal(json_string_value(json_object_get(j, "at")), "N=8");
+    assert_string_equal(json_string_value(json_object_get(j, "from")), "unfused");
+    assert_string_equal(json_string_value(json_object_get(j, "to")), "planned");
+    assert_int_equal(json_array_size(json_object_get(j, "variants")), 4);
+    json_array_foreach(json_object_get(j, "variants"), i, v)
+    {
+        has_keys(v, "name policy forward backward saved_bytes peak_predicted peak_measured step_ns_best "
+                    "step_ns_median step_ns_spread");
+        has_keys(json_object_get(v, "backward"), "ops kernels launches bytes");
+        assert_string_equal(json_string_value(json_object_get(v, "name")), names[i]);
+        assert_true(json_equal(json_object_get(v, "peak_measured"), json_object_get(v, "peak_predicted")));
+    }
+    char *text = fine(ARGV("bench", "small.gcut", "--compare", "save-all,planned", "--forward"));
+    begins(text, "variants of @");
+    assert_non_null(strstr(text, "20 rounds in turns\n"));
+    assert_non_null(strstr(text, "\nsave-all -> planned: "));
+    free(text);
+    json_decref(j);
+    static const char hint[] = "variants: eager, unfused, planned, or a policy: mincut, save-all, ";
+    refused(2, hint, ARGV("bench", MLP, "--compare", ""));
+    refused(2, "there is no variant 'fast' to compare", ARGV("bench", MLP, "--compare", "eager,fast"));
+    refused(2, "there is no variant '' to compare", ARGV("bench", MLP, "--compare", "planned,"));
+    refused(2, "the variant 'eager' is listed twice", ARGV("bench", MLP, "--compare", "eager,eager"));
+    refused(2, "--compare needs a value", ARGV("bench", MLP, "--compare"));
+}
+
 static void test_run(void **state)
 {
     static const char *const backends[] = {"eager", "joint", "planned", "compiled"};
@@ -478,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_compile),
         cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_bench_compare),
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_run_text),
         cmocka_unit_test(test_seed_and_training),

@@ -113,6 +113,7 @@ static const char *const compiling[][10] = {
     {"gradcut", "run", "small.gcut", "--backend", "compiled"},
     {"gradcut", "compile", "small.gcut", "-o", "step", "--shared"},
     {"gradcut", "bench", "small.gcut", "--steps", "1"},
+    {"gradcut", "bench", "small.gcut", "--steps", "1", "--compare", "eager,unfused,planned"},
     {"gradcut", "frontier", "small.gcut", "--measure", "--rounds", "1", "--points", "1"},
 };
 

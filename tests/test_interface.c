@@ -123,7 +123,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 5); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 6); /* those that gcut_copy_known reads */
     assert_true(n[1] >= 25 && n[2] >= 13);
 }
 
@@ -174,6 +174,9 @@ static void later_members_are_refused(void **state)
     LONGER(gcut_frontier_options) how = {.later = 1};
     assert_null(gcut_frontier_new_sized(g, NULL, 0, &how.known, sizeof how));
     says(ctx, "gcut_frontier_options: a member that gradcut");
+    LONGER(gcut_compare_options) beside = {.later = 1};
+    assert_null(gcut_compare_sized(g, NULL, 0, &beside.known, sizeof beside));
+    says(ctx, "gcut_compare_options: a member that gradcut");
     LONGER(gcut_calibrate_options) calibrate = {.later = 1};
     assert_null(gcut_calibrate_sized(ctx, &calibrate.known, sizeof calibrate));
     says(ctx, "gcut_calibrate_options: a member that gradcut");

@@ -83,6 +83,7 @@ static void null_handles(void **state)
     ORPHAN(NULL, gcut_crosscheck(NULL, NULL, NULL, 0, 0), "gcut_crosscheck", "g");
     ORPHAN(NULL, gcut_gradcheck(NULL, NULL, NULL, 0, 0), "gcut_gradcheck", "g");
     ORPHAN(NULL, gcut_frontier_new(NULL, NULL, NULL), "gcut_frontier_new", "g");
+    ORPHAN(NULL, gcut_compare(NULL, NULL, NULL), "gcut_compare", "g");
     ORPHAN(NULL, gcut_plan_look(NULL), "gcut_plan_look", "plan");
     ORPHAN(NULL, gcut_plan_valid_at(NULL), "gcut_plan_valid_at", "plan");
     ORPHAN(NULL, gcut_plan_text(NULL, false), "gcut_plan_text", "plan");
@@ -538,7 +539,10 @@ static void nothing_accumulates(void **state)
         gcut_check_report *r = gcut_crosscheck(g, &(gcut_options){.forward_only = true}, NULL, 0, 0);
         gcut_frontier *f = gcut_frontier_new(g, NULL, NULL);
         gcut_step *s = gcut_compile(g, &TEST_OPTIONS);
-        assert_true(text && json && shown && why && r && f && s);
+        static const char *const variant[] = {"eager", "planned"};
+        gcut_comparison *beside =
+            gcut_compare(g, &TEST_OPTIONS, (&(gcut_compare_options){.variant = variant, .nvariants = 2}));
+        assert_true(text && json && shown && why && r && f && s && beside);
         gcut_graph_free(g);
         assert_int_equal(gcut_run(s), GCUT_OK); /* the step stays */
         size_t asked = 0;
@@ -549,7 +553,7 @@ static void nothing_accumulates(void **state)
         }
         assert_int_equal(c.blocks, asked);
         assert_true(gcut_plan_look(plan)->peak_bytes > 0);
-        void *const made[] = {text, json, shown, why, r, f};
+        void *const made[] = {text, json, shown, why, r, f, beside};
         for (size_t k = 0; k < sizeof made / sizeof *made; k++) gcut_free(made[k]);
         gcut_plan_free(plan);
         gcut_step_free(s);

@@ -45,6 +45,7 @@ _gradcut()
     --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
     --in) return ;;
     --steps) return ;;
+    --compare) _gradcut_reply -W 'eager unfused save-all planned'; return ;;
     --out) _gradcut_reply -d; return ;;
     --tol) return ;;
     --rounds) return ;;
@@ -65,7 +66,7 @@ _gradcut()
     frontier) files='*.gcut' options='--wrt --loss --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
     compile) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --keep-grads --output -o --shared --json --help -h' ;;
     run) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --keep-grads --in --steps --out --json --help -h' ;;
-    bench) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --steps --json --help -h' ;;
+    bench) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --steps --compare --json --help -h' ;;
     crosscheck) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --tol --json --help -h' ;;
     gradcheck) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --in --tol --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;

@@ -51,6 +51,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from show grad' -l no-loc -d 'lea
 complete -c gradcut -n '__fish_seen_subcommand_from plan saved' -l symbolic -d 'sizes as formulas of the symbols'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier run bench crosscheck gradcheck' -l in -x -d 'value of a param, input, state or cotangent, a .npy file (repeatable)'
 complete -c gradcut -n '__fish_seen_subcommand_from run bench' -l steps -x -d 'number of training steps'
+complete -c gradcut -n '__fish_seen_subcommand_from bench' -l compare -x -a 'eager unfused save-all planned' -d 'run these variants of the step in turns, with --steps runs of each; any policy is one'
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l out -x -a '(__fish_complete_directories)' -d 'write results and gradients as .npy into this folder'
 complete -c gradcut -n '__fish_seen_subcommand_from crosscheck gradcheck' -l tol -x -d 'largest relative error that passes'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l measure -d 'compile the plans and run them, in turn, for measured peaks and times'

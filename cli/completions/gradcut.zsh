@@ -63,6 +63,7 @@ _gradcut()
     case $subcommand in (plan|saved) specs+=('--symbolic[sizes as formulas of the symbols]') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('*--in=[value of a param, input, state or cotangent, a .npy file (repeatable)]:NAME=FILE: ') ;; esac
     case $subcommand in (run|bench) specs+=('--steps=[number of training steps]:K: ') ;; esac
+    case $subcommand in (bench) specs+=('--compare=[run these variants of the step in turns, with --steps runs of each; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in turn, for measured peaks and times]') ;; esac

@@ -13,16 +13,17 @@
  *
  * Structures in 1.x, which tests/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
- *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options, gcut_hooks, gcut_loop.
+ *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options,
+ *     gcut_compare_options, gcut_hooks, gcut_loop.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
  *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
  *     gcut_replay_line, gcut_replay_part, gcut_plan_info, gcut_valid_range, gcut_plan_validity,
  *     gcut_explained_reader, gcut_explained_change, gcut_explained_op, gcut_explained_other,
  *     gcut_explained_step, gcut_explanation, gcut_plan_side, gcut_plan_difference, gcut_plan_diff,
- *     gcut_frontier_point, gcut_frontier, gcut_mark_info, gcut_attr_info, gcut_region_info, gcut_node_info,
- *     gcut_graph_value, gcut_data_info, gcut_param_info, gcut_result_info, gcut_symbol_info, gcut_check_info,
- *     gcut_graph_info, gcut_stage_info.
+ *     gcut_frontier_point, gcut_frontier, gcut_variant_graph, gcut_variant, gcut_comparison, gcut_mark_info,
+ *     gcut_attr_info, gcut_region_info, gcut_node_info, gcut_graph_value, gcut_data_info, gcut_param_info,
+ *     gcut_result_info, gcut_symbol_info, gcut_check_info, gcut_graph_info, gcut_stage_info.
  *   - These are passed by value, or listed by value, and stay as they are: gcut_allocator, gcut_feed,
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.
@@ -557,6 +558,30 @@ GCUT_API gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_option
                                                 const gcut_frontier_options *how, size_t how_size);
 #define gcut_frontier_new(g, opt, how)                                                                       \
     gcut_frontier_new_sized(g, opt, sizeof(gcut_options), how, sizeof(gcut_frontier_options))
+
+/* ---- before and after ---- */
+
+typedef struct gcut_compare_options {
+    /* Each is compared once:
+     *   eager     the interpreter on the graph as it is written, with its gradients
+     *   unfused   compiled with policy save-all, every op a kernel of its own (options.unfused)
+     *   planned   compiled, with the options as they are
+     *   a policy  one of GCUT_POLICIES, compiled: save-all differs from unfused by fusion, and from planned
+     * by the plan Of the options that decide what is saved, all but `planned` take lambda alone. */
+    const char *const *variant;
+    size_t nvariants;
+    int rounds; /* runs of each variant, in turns; 0 = 20 */
+    const gcut_feed *feed;
+    size_t nfeed;
+} gcut_compare_options;
+
+/* Makes the variants, runs them in turns on the same values (what is not fed is random), and says what each
+ * executes, moves, holds and takes.  These runs train like any others.  The caller's (gcut_free); NULL on
+ * error, with GCUT_EUSAGE for a list that is empty, has an unknown name, or one twice. */
+GCUT_API gcut_comparison *gcut_compare_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                             const gcut_compare_options *how, size_t how_size);
+#define gcut_compare(g, opt, how)                                                                            \
+    gcut_compare_sized(g, opt, sizeof(gcut_options), how, sizeof(gcut_compare_options))
 
 /* ---- the cache of compiled steps ---- */
 

@@ -281,6 +281,41 @@ typedef struct gcut_frontier {
     const char *text, *csv, *json, *svg;
 } gcut_frontier;
 
+/* ---- variants of a step beside each other ---- */
+
+/* What one graph of a variant does in a step. */
+typedef struct gcut_variant_graph {
+    int64_t ops;     /* nodes that compute: neither constants nor views */
+    int64_t kernels; /* launches of the emitted code, each counted once; interpreted: ops */
+    double launches; /* of a step: a loop's body counts as often as it runs */
+    double bytes;    /* read and written in a step: each buffer once in a launch; interpreted: operands and
+                        results of each op, views as what they are of */
+} gcut_variant_graph;
+
+typedef struct gcut_variant {
+    const char *name;
+    const char *policy;                           /* who decided what is saved; NULL: nobody, interpreted */
+    const gcut_variant_graph *forward, *backward; /* backward NULL: there is none */
+    int64_t saved_bytes;    /* that cross from the forward to the backward graph; -1: interpreted */
+    int64_t peak_predicted; /* of the whole step; -1: interpreted */
+    int64_t peak_measured;  /* -1: interpreted */
+    double step_ns_best, step_ns_median, step_ns_spread; /* the spread is half the distance between the
+                                                            quartiles */
+} gcut_variant;
+
+typedef struct gcut_comparison {
+    const char *graph;
+    const gcut_size *at; /* the sizes of the runs */
+    size_t nat;
+    int threads, rounds;
+    const gcut_variant *const *variant; /* in the order of the call */
+    size_t n;
+    const gcut_variant *from, *to; /* the two that the sentence compares: `unfused`, else the first, and
+                                      `planned`, else the last; NULL: there is only one */
+    const char *sentence;          /* "" where there is only one */
+    const char *text, *json;
+} gcut_comparison;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * bench --compare: variants of the step beside each other.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* The items of a list with commas, which it cuts; NULL after a sentence. */
+static const char **cut(char *list, size_t *n)
+{
+    const char **item = calloc(strlen(list) + 2, sizeof *item);
+    *n = 0;
+    if (!item) gcut_cli_complain("out of memory");
+    if (item && *list)
+        for (char *s; (s = strsep(&list, ","));) item[(*n)++] = s;
+    return item;
+}
+
+static int run(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g, const char *const *variant, size_t n)
+{
+    gcut_compare_options how = {
+        .variant = variant, .nvariants = n, .rounds = (int)c->steps, .feed = c->feed, .nfeed = c->nfeed};
+    gcut_cli_progress_begin(ctx);
+    gcut_comparison *made = gcut_compare(g, &c->opt, &how);
+    gcut_cli_progress_end();
+    int code = made ? EXIT_FINE : gcut_cli_failed(ctx);
+    if (made) fputs(c->json ? made->json : made->text, stdout);
+    gcut_free(made);
+    return code;
+}
+
+int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g)
+{
+    size_t n = 0;
+    char *list = strdup(c->compare);
+    const char **variant = list ? cut(list, &n) : NULL;
+    if (!list) gcut_cli_complain("out of memory");
+    int code = variant ? run(ctx, c, g, variant, n) : EXIT_INPUT;
+    free(variant);
+    free(list);
+    return code;
+}
