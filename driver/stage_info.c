@@ -125,14 +125,17 @@ static void read_attrs(const looking *j, const gcut_graph *g, const gcut_node *n
 
 /* ---- nodes ---- */
 
-static const gcut_graph_info *body_of(looking *j, const gcut_graph *g);
+static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t half);
 
-static void read_regions(looking *j, const gcut_graph *g, const gcut_node *n, gcut_node_info *out)
+static void read_regions(looking *j, const gcut_graph *g, uint32_t half, uint32_t id, gcut_node_info *out)
 {
+    const gcut_node *n = gcut_node_at(g, id);
     const gcut_region_info **at = gcut_calloc(j->a, (size_t)n->nregs + 1, sizeof *at);
     for (uint32_t k = 0; k < n->nregs; k++) {
         gcut_region_info *r = gcut_calloc(j->a, 1, sizeof *r);
-        *r = (gcut_region_info){gcut_region_at(g, n, k)->kind, body_of(j, gcut_region_at(g, n, k)->body)};
+        const uint32_t body = half == GCUT_NONE ? half : gcut_program_body(j->p->program, half, id, k);
+        *r = (gcut_region_info){gcut_region_at(g, n, k)->kind,
+                                body_of(j, gcut_region_at(g, n, k)->body, body)};
         at[k] = r;
     }
     out->region = at;
@@ -146,7 +149,7 @@ static int kernel_of(const gcut_node *n)
     return m && m->nargs == 1 ? (int)strtol(m->args[0] + 1, NULL, 10) : -1;
 }
 
-static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t id)
+static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t half, uint32_t id)
 {
     const gcut_node *n = gcut_node_at(g, id);
     const gcut_query where = {.g = g, .arena = j->a};
@@ -166,7 +169,7 @@ static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t i
                             .where = n->nres ? gcut_query_at(&where, n->res0) : "-",
                             .kernel = j->stage == GCUT_STAGE_KERNEL ? kernel_of(n) : -1};
     read_attrs(j, g, n, out);
-    read_regions(j, g, n, out);
+    read_regions(j, g, half, id, out);
     return out;
 }
 
@@ -204,7 +207,19 @@ static void decide(const looking *j, const gcut_graph *g, gcut_ref v, gcut_graph
     out->decision = there ? j->p->plan->value[there].decision : GCUT_PLAN_SAVED;
 }
 
-static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, gcut_ref v)
+static void locate(const looking *j, uint32_t half, gcut_ref v, gcut_graph_value *out)
+{
+    out->buffer = GCUT_NO_INDEX;
+    if (half == GCUT_NONE) return;
+    const gcut_value_place at = gcut_program_place_of(j->p->program, half, v);
+    if (at.buffer == GCUT_NONE) return;
+    out->buffer = at.buffer;
+    out->start = evaluate(j, at.offset);
+    out->is_bits = at.bits;
+    for (int r = 0; r < out->rank; r++) out->stride[r] = evaluate(j, at.stride[r]);
+}
+
+static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, uint32_t half, gcut_ref v)
 {
     const gcut_value *x = &g->values.at[v];
     gcut_graph_value *out = gcut_calloc(j->a, 1, sizeof *out);
@@ -221,6 +236,7 @@ static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, g
     out->elements = times_sizes(out, 1);
     out->bytes = times_sizes(out, gcut_dtype_bytes(out->dtype));
     decide(j, g, v, out);
+    locate(j, half, v, out);
     return out;
 }
 
@@ -275,33 +291,34 @@ static const gcut_check_info *check_of(const looking *j, const gcut_dim_check *c
         out->count = (n_);                                                                                   \
     } while (0)
 
-static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g)
+/* half: which lowered graph it is, GCUT_NONE before the kernel stage. */
+static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t half)
 {
     gcut_graph_info *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_graph_info){.name = g->name, .mark = marks_of(j, &g->marks), .nmarks = g->marks.n};
     LIST(symbol, nsymbols, g->decls.n, symbol_of(j, &g->decls.at[i]));
     LIST(param, nparams, g->params.n, param_of(j, g, &g->params.at[i]));
     LIST(result, nresults, g->results.n, result_of(j, &g->results.at[i]));
-    LIST(value, nvalues, g->values.n - 1, value_of(j, g, i + 1));
-    LIST(node, nnodes, g->nodes.n, node_of(j, g, i));
+    LIST(value, nvalues, g->values.n - 1, value_of(j, g, half, i + 1));
+    LIST(node, nnodes, g->nodes.n, node_of(j, g, half, i));
     LIST(check, nchecks, g->checks.n, check_of(j, &g->checks.at[i]));
     return out;
 }
 
 /* A function, once, and what it calls before it. */
-static const gcut_graph_info *function_of(looking *j, const gcut_graph *g)
+static const gcut_graph_info *function_of(looking *j, const gcut_graph *g, uint32_t half)
 {
     for (uint32_t i = 0; i < j->functions.n; i++)
         if (j->functions.at[i] == g) return j->infos.at[i];
-    const gcut_graph_info *info = graph_of(j, g);
+    const gcut_graph_info *info = graph_of(j, g, half);
     *GCUT_PUSH(j->a, &j->functions) = g;
     *GCUT_PUSH(j->a, &j->infos) = info;
     return info;
 }
 
-static const gcut_graph_info *body_of(looking *j, const gcut_graph *g)
+static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t half)
 {
-    return g->is_body ? graph_of(j, g) : function_of(j, g);
+    return g->is_body ? graph_of(j, g, half) : function_of(j, g, half);
 }
 
 /* ---- all of it ---- */
@@ -330,6 +347,43 @@ static const gcut_size *sizes_of(const looking *j)
     return at;
 }
 
+/* A value that is bound, as steps call it. */
+static const char *bound_name(const looking *j, const gcut_binding_info *b)
+{
+    return b->role == GCUT_ROLE_grad ? gcut_printf(j->a, "grad.%s", b->name) : b->name;
+}
+
+static const gcut_buffer_info *buffer_of(const looking *j, const gcut_placed *b)
+{
+    static const gcut_storage in[] = {[GCUT_PLACED_ARENA] = GCUT_STORAGE_ARENA,
+                                      [GCUT_PLACED_BOUND] = GCUT_STORAGE_BOUND,
+                                      [GCUT_PLACED_PART] = GCUT_STORAGE_PART};
+    gcut_buffer_info *out = gcut_calloc(j->a, 1, sizeof *out);
+    *out = (gcut_buffer_info){.storage = in[b->in],
+                              .name = b->binding ? bound_name(j, b->binding) : b->name,
+                              .dtype = b->dtype,
+                              .bytes = b->bytes,
+                              .offset = b->offset,
+                              .first = b->birth,
+                              .last = b->death,
+                              .saved = b->saved,
+                              .whole = b->whole == GCUT_NONE ? GCUT_NO_INDEX : b->whole,
+                              .start = b->start,
+                              .step = b->step};
+    return out;
+}
+
+static void read_buffers(const looking *j, gcut_stage_info *out)
+{
+    uint32_t n;
+    gcut_memory memory;
+    out->threads = gcut_rt_threads(j->p->opt.threads);
+    const gcut_placed *b =
+        gcut_program_placement(j->p->program, j->p->at, j->p->nat, out->threads, j->a, &n, &memory);
+    out->arena_bytes = memory.arena_bytes;
+    LIST(buffer, nbuffers, n, buffer_of(j, &b[i]));
+}
+
 static void look(void *arg)
 {
     looking *j = arg;
@@ -343,13 +397,14 @@ static void look(void *arg)
     for (uint32_t i = 0; i < j->m->data.n; i++) j->data[i] = data_of(j, &j->m->data.at[i]);
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(j->p, j->stage, graph);
-    for (uint32_t i = 0; i < n; i++) function_of(j, graph[i]);
+    for (uint32_t i = 0; i < n; i++) function_of(j, graph[i], goal == GCUT_TO_KERNEL ? i : GCUT_NONE);
     *out = (gcut_stage_info){.graph = j->infos.at,
                              .n = j->infos.n,
                              .data = (const gcut_data_info *const *)j->data,
                              .ndata = j->m->data.n,
                              .at = sizes_of(j),
                              .nat = j->p->nat};
+    if (goal == GCUT_TO_KERNEL) read_buffers(j, out);
 }
 
 gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, size_t size,

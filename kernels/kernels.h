@@ -79,6 +79,37 @@ gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m
 /* The sum of ns alone. */
 double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,
                        uint32_t nat, int threads);
+/* A buffer of the program at those sizes. */
+typedef enum gcut_placed_in {
+    GCUT_PLACED_ARENA,
+    GCUT_PLACED_BOUND,
+    GCUT_PLACED_PART /* what one iteration of a loop reads or writes of another buffer */
+} gcut_placed_in;
+typedef struct gcut_placed {
+    gcut_placed_in in;
+    const char *name;
+    gcut_dtype dtype;
+    int64_t bytes;
+    int64_t offset;   /* in the arena; -1: it is not there, or no kernel uses it */
+    int birth, death; /* k<birth> is the first kernel that uses it; -1: none does */
+    bool saved;
+    const gcut_binding_info *binding; /* BOUND: else NULL */
+    uint32_t whole;                   /* PART: else GCUT_NONE */
+    int64_t start, step;              /* PART: iteration i begins at element start + i * step */
+} gcut_placed;
+/* Every buffer, n of them, as the emitted code places them; memory from `a`. */
+gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
+                                    int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory);
+/* The lowered graph, GCUT_FORWARD is 0, of a body: of that region of a node of lowered graph `half`;
+ * GCUT_NONE: the node is not run. */
+uint32_t gcut_program_body(const gcut_program *p, uint32_t half, uint32_t node, uint32_t region);
+typedef struct gcut_value_place {
+    uint32_t buffer; /* GCUT_NONE: it has no memory */
+    gcut_dim offset; /* in elements of the buffer; bits: in bits of it */
+    const gcut_dim *stride;
+    bool bits;
+} gcut_value_place;
+gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t half, gcut_ref v);
 /* Why the arena is as large as it is: the first step of the timeline with the most bytes alive. */
 typedef struct gcut_holder {
     const char *name;

@@ -97,6 +97,17 @@ static const char buffers[] = "the memory of all kernels together";
 
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
+    return gcut_program_place(p, at, nat, threads, NULL);
+}
+
+static bool is_placed(const gcut_buffer *b)
+{
+    return b->kind == GCUT_P_ARENA && b->birth >= 0;
+}
+
+gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                               int64_t *offset)
+{
     gcut_memory mem = {0};
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
     gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
@@ -115,6 +126,9 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
         b[n++].death = buf->death;
     }
     mem.arena_bytes = gcut_rt_place(b, n);
+    n = 0;
+    for (uint32_t i = 0; offset && i < p->buffers.n; i++)
+        offset[i] = is_placed(&p->buffers.at[i]) ? b[n++].offset : -1;
     gcut_arena_free(a);
     return mem;
 }

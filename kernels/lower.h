@@ -150,6 +150,11 @@ struct gcut_program {
 int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at,
                           uint32_t nat, int threads);
 
+/* lower.c: gcut_program_memory, and by buffer its offset in the arena, where it has one, else -1; offset may
+ * be NULL. */
+gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                               int64_t *offset);
+
 /* view.c */
 gcut_view gcut_view_contiguous(gcut_module *m, const gcut_type *t, gcut_ref root);
 /* The view of a VIEW op's result over what `in` (of type `from`) views; false: a reshape that strides cannot

@@ -115,6 +115,8 @@ static void put_node(printer *p, const gcut_graph_info *g, const gcut_node_info 
         fprintf(p->out, "%s%s=%s", sep, n->attr[k]->name, n->attr[k]->text);
         sep = ", ";
     }
+    for (size_t k = 1; k < n->nregions && !strcmp(n->op, "call"); k++)
+        fprintf(p->out, "%s%s=@%s", sep, n->region[k]->kind, n->region[k]->body->name);
     fprintf(p->out, ")");
     for (size_t k = 0; k < n->nregions && strcmp(n->op, "call") != 0; k++)
         put_region(p, n, n->region[k], name);
@@ -356,6 +358,65 @@ static void check_decisions(const gcut_stage_info *s, const gcut_plan_info *plan
     }
 }
 
+/* ---- places in memory ---- */
+
+static int64_t lines_of(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* Buffers that are in use at once have no byte in common, and the last one ends where the arena does. */
+static void check_arena(const gcut_stage_info *s)
+{
+    int64_t top = 0;
+    for (size_t i = 0; i < s->nbuffers; i++) {
+        const gcut_buffer_info *a = s->buffer[i];
+        EXPECT((a->offset >= 0) == (a->storage == GCUT_STORAGE_ARENA && a->first >= 0));
+        EXPECT(a->bytes >= 0 && a->first <= a->last && (a->first < 0) == (a->last < 0));
+        EXPECT((a->whole < s->nbuffers) == (a->storage == GCUT_STORAGE_PART));
+        if (a->offset < 0 || a->bytes == 0) continue;
+        EXPECT(a->offset % 64 == 0);
+        if (a->offset + lines_of(a->bytes) > top) top = a->offset + lines_of(a->bytes);
+        for (size_t k = 0; k < i; k++) {
+            const gcut_buffer_info *b = s->buffer[k];
+            if (b->offset < 0 || b->bytes == 0 || a->first > b->last || b->first > a->last) continue;
+            if (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes)
+                fail_msg("%s: %s and %s overlap", model, a->name, b->name);
+        }
+    }
+    EXPECT(top == s->arena_bytes);
+}
+
+/* The last element of a value is in its buffer, which is in use while the kernel runs that computes it. */
+static void check_places(const gcut_stage_info *s, const gcut_graph_info *g, bool is_body)
+{
+    static const int bytes[] = {1, 1, 2, 4, 8, 1, 2, 2, 4, 8};
+    for (size_t v = 0; v < g->nvalues; v++) {
+        const gcut_graph_value *x = g->value[v];
+        if (x->buffer == GCUT_NO_INDEX) {
+            EXPECT(x->node != GCUT_NO_INDEX || is_body || x->index >= g->nparams);
+            continue;
+        }
+        EXPECT(x->buffer < s->nbuffers);
+        const gcut_buffer_info *b = s->buffer[x->buffer];
+        int64_t last = x->start;
+        for (int r = 0; r < x->rank; r++) last += (x->dim[r] - 1) * x->stride[r];
+        if (x->elements > 0 && !is_body)
+            EXPECT(last >= 0 && (x->is_bits ? last / 8 : last) < b->bytes / bytes[b->dtype]);
+        const int kernel = x->node == GCUT_NO_INDEX ? -1 : g->node[x->node]->kernel;
+        if (kernel >= 0 && b->storage != GCUT_STORAGE_PART && b->bytes)
+            EXPECT(b->first <= kernel && kernel <= b->last);
+    }
+    for (size_t i = 0; i < g->nnodes; i++)
+        for (size_t k = 0; k < g->node[i]->nregions; k++) check_places(s, g->node[i]->region[k]->body, true);
+}
+
+static void check_memory(const gcut_stage_info *s)
+{
+    check_arena(s);
+    for (size_t i = 0; i < s->n; i++) check_places(s, s->graph[i], false);
+}
+
 /* ---- every stage of every model ---- */
 
 static gcut_stage_info *look(gcut_ctx *ctx, gcut_graph *g, const gcut_options *o, gcut_stage_name stage)
@@ -372,6 +433,8 @@ static void check_stage(gcut_ctx *ctx, gcut_graph *g, const gcut_options *o, gcu
     EXPECT(shown != NULL);
     same_text(s, stage, shown);
     for (size_t i = 0; i < s->n; i++) check_graph(s->graph[i]);
+    EXPECT((s->nbuffers > 0) == (stage == GCUT_STAGE_KERNEL));
+    if (stage == GCUT_STAGE_KERNEL) check_memory(s);
     for (size_t i = 0; i < s->ndata; i++) EXPECT(strstr(s->data[i]->contents, s->data[i]->kind));
     gcut_free(shown);
     gcut_free(s);

@@ -61,11 +61,11 @@ typedef struct gcut_attr_info {
 
 struct gcut_graph_info;
 
-/* A body of an if, while or scan, or the function that a call calls. */
+/* A body of an if, while or scan, or the function that a call calls, or its stated derivative. */
 typedef struct gcut_region_info {
-    const char *kind; /* "then" "else" "cond" "body" "call" */
+    const char *kind; /* "then" "else" "cond" "body" "call" "vjp" */
     /* Its parameters are the arguments that the op hands it, then the captured operands of the node; its
-     * results are what it yields. */
+     * results are what it yields.  Those of "vjp" go by name (doc/custom.md). */
     const struct gcut_graph_info *body;
 } gcut_region_info;
 
@@ -87,6 +87,27 @@ typedef struct gcut_node_info {
                           constant), or another stage */
 } gcut_node_info;
 
+/* Where a buffer of the kernel stage is. */
+typedef enum gcut_storage {
+    GCUT_STORAGE_ARENA = 0,
+    GCUT_STORAGE_BOUND = 1, /* memory of a value that is bound to the step */
+    GCUT_STORAGE_PART = 2   /* what one iteration of a loop reads or writes of another buffer */
+} gcut_storage;
+
+/* A buffer of the kernel stage, at the stage's sizes and threads. */
+typedef struct gcut_buffer_info {
+    gcut_storage storage;
+    const char *name; /* BOUND: as gcut_step_value has it; else the value or the use that it was made for */
+    gcut_dtype dtype;
+    int64_t bytes;       /* 0: not needed at these sizes */
+    int64_t offset;      /* ARENA: from its beginning, a multiple of 64; -1: no kernel uses the buffer */
+    int first, last;     /* k<first> to k<last> of the emitted C use it, and between them nothing else has its
+                            bytes; -1: no kernel does */
+    bool saved;          /* it crosses from the forward to the backward graph */
+    size_t whole;        /* PART: the buffer that it is a part of, else GCUT_NO_INDEX; … */
+    int64_t start, step; /* … of which iteration i begins at element start + i * step */
+} gcut_buffer_info;
+
 typedef struct gcut_graph_value {
     const char *name;
     const char *type; /* as in the text IR, over symbols: "f32[N, 256]" */
@@ -100,6 +121,11 @@ typedef struct gcut_graph_value {
     bool decided; /* of the split and the kernel stage; false: of a body, or an intermediate of a composite op
                      that the lowering expanded */
     gcut_plan_decision decision; /* where decided: as of gcut_plan_value; a constant is GCUT_PLAN_ALIVE */
+    /* Of the kernel stage: element (i, j, …) is element start + i * stride[0] + j * stride[1] + … of the
+     * buffer. */
+    size_t buffer; /* GCUT_NO_INDEX: it has no memory: a constant, or computed where it is read */
+    int64_t start, stride[GCUT_MAX_RANK];
+    bool is_bits; /* a bool in a buffer of u8: start and strides count bits, the lowest of a byte first */
 } gcut_graph_value;
 
 /* The initial contents of a param or state, `data` in the text IR.  gcut_prepare of a step of any backend
@@ -169,6 +195,11 @@ typedef struct gcut_stage_info {
     size_t n;
     const gcut_data_info *const *data; /* of all graphs */
     size_t ndata;
+    /* Of the kernel stage: all buffers, and as of gcut_stats. */
+    const gcut_buffer_info *const *buffer;
+    size_t nbuffers;
+    int64_t arena_bytes;
+    int threads;         /* for which the arena has workspace */
     const gcut_size *at; /* the sizes that everything is evaluated at, and planned for: one for each symbol */
     size_t nat;
 } gcut_stage_info;

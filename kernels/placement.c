@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is where in memory, for those who look at a program.
+ */
+#include "kernels/lower.h"
+
+static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
+{
+    int64_t n = -1;
+    return gcut_dim_eval(p->module->dims, d, at, nat, &n) ? n : -1;
+}
+
+gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
+                                    int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory)
+{
+    static const gcut_placed_in in[] = {[GCUT_P_BOUND] = GCUT_PLACED_BOUND,
+                                        [GCUT_P_ARENA] = GCUT_PLACED_ARENA,
+                                        [GCUT_P_PART] = GCUT_PLACED_PART};
+    gcut_placed *out = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *out);
+    int64_t *offset = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *offset);
+    *memory = gcut_program_place(p, at, nat, threads, offset);
+    *n = p->buffers.n;
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *b = &p->buffers.at[i];
+        out[i] = (gcut_placed){.in = in[b->kind],
+                               .name = b->name,
+                               .dtype = b->dtype,
+                               .bytes = gcut_buffer_bytes(p, b, at, nat, threads),
+                               .offset = offset[i],
+                               .birth = b->birth,
+                               .death = b->death,
+                               .saved = b->saved,
+                               .whole = b->kind == GCUT_P_PART ? b->whole : GCUT_NONE};
+        if (b->kind == GCUT_P_BOUND) out[i].binding = &p->bindings.at[b->binding];
+        if (b->kind == GCUT_P_PART) {
+            out[i].start = size_of(p, b->start, at, nat);
+            out[i].step = size_of(p, b->step, at, nat);
+        }
+    }
+    return out;
+}
+
+uint32_t gcut_program_body(const gcut_program *p, uint32_t half, uint32_t node, uint32_t region)
+{
+    const gcut_half *h = p->halves.at[half];
+    for (uint32_t u = 0; u < h->units.n; u++) {
+        const gcut_unit *w = &h->units.at[u];
+        if (w->kind == GCUT_U_REGION && !w->dead && w->nodes.at[0] == node) return w->bodies.at[region];
+    }
+    return GCUT_NONE;
+}
+
+gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t half, gcut_ref v)
+{
+    const gcut_half *h = p->halves.at[half];
+    const gcut_view *w = &h->view[v];
+    /* Constants and iotas have none, and what stays in registers. */
+    if (!w->root || h->buffer[w->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
+    return (gcut_value_place){h->buffer[w->root], w->offset, w->stride, w->bits};
+}
