@@ -141,6 +141,27 @@ static void write_forms(job *j)
     j->out->json = json.at;
 }
 
+static void make(job *j, size_t i)
+{
+    gcut_settings o = settings_of(j, j->how.variant[i]);
+    j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
+}
+
+/* What is planned comes first: the others take the sizes of its plan file. */
+static void make_all(job *j)
+{
+    size_t first = 0, n = j->how.nvariants;
+    while (first < n - 1 && strcmp(j->how.variant[first], "planned") != 0) first++;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = k == 0 ? first : k <= first ? k - 1 : k;
+        gcut_env_progress(j->env, "compiling", k, n);
+        make(j, i);
+        if (k) continue;
+        j->settings.at = j->step[i]->p->opt.at;
+        j->settings.nat = j->step[i]->p->opt.nat;
+    }
+}
+
 static void compare(void *arg)
 {
     job *j = arg;
@@ -156,12 +177,8 @@ static void compare(void *arg)
     const gcut_variant **at = gcut_calloc(j->keep, n, sizeof *at);
     gcut_stats *stats = gcut_calloc(j->a, n, sizeof *stats);
     gcut_times *times = gcut_calloc(j->a, n, sizeof *times);
-    for (size_t i = 0; i < n; i++) {
-        gcut_settings o = settings_of(j, j->how.variant[i]);
-        gcut_env_progress(j->env, "compiling", i, n);
-        j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
-        at[i] = &j->variant[i];
-    }
+    make_all(j);
+    for (size_t i = 0; i < n; i++) at[i] = &j->variant[i];
     gcut_rounds r = {j->step, n, j->how.feed, j->how.nfeed, j->how.rounds ? j->how.rounds : ROUNDS};
     gcut_rounds_begin(&r, stats, j->a);
     gcut_rounds_run(&r, times, j->a);
