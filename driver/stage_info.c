@@ -21,7 +21,9 @@ typedef struct looking {
     gcut_module *m;
     GCUT_VEC(const gcut_graph *) functions;  /* looked at so far, … */
     GCUT_VEC(const gcut_graph_info *) infos; /* … and what was made of them */
-    gcut_data_info **data;                   /* by data of the module */
+    const int *launch;                       /* by kernel; of the kernel stage */
+    int nkernels;
+    gcut_data_info **data; /* by data of the module */
 } looking;
 
 /* ---- sizes, types, texts ---- */
@@ -167,7 +169,9 @@ static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t h
                             .mark = marks_of(j, &n->marks),
                             .nmarks = n->marks.n,
                             .where = n->nres ? gcut_query_at(&where, n->res0) : "-",
-                            .kernel = j->stage == GCUT_STAGE_KERNEL ? kernel_of(n) : -1};
+                            .kernel = j->launch ? kernel_of(n) : -1};
+    GCUT_ASSERT(out->kernel < j->nkernels);
+    out->launch = out->kernel < 0 ? -1 : j->launch[out->kernel];
     read_attrs(j, g, n, out);
     read_regions(j, g, half, id, out);
     return out;
@@ -397,6 +401,7 @@ static void look(void *arg)
     for (uint32_t i = 0; i < j->m->data.n; i++) j->data[i] = data_of(j, &j->m->data.at[i]);
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(j->p, j->stage, graph);
+    if (goal == GCUT_TO_KERNEL) j->launch = gcut_program_launches(j->p->program, j->a, &j->nkernels);
     for (uint32_t i = 0; i < n; i++) function_of(j, graph[i], goal == GCUT_TO_KERNEL ? i : GCUT_NONE);
     *out = (gcut_stage_info){.graph = j->infos.at,
                              .n = j->infos.n,

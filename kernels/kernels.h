@@ -100,6 +100,8 @@ typedef struct gcut_placed {
 /* Every buffer, n of them, as the emitted code places them; memory from `a`. */
 gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
                                     int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory);
+/* By kernel, n of them, the one that its launch is called after: of an epilogue its product, else itself. */
+int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n);
 /* The lowered graph, GCUT_FORWARD is 0, of a body: of that region of a node of lowered graph `half`;
  * GCUT_NONE: the node is not run. */
 uint32_t gcut_program_body(const gcut_program *p, uint32_t half, uint32_t node, uint32_t region);

@@ -58,3 +58,19 @@ gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t half, gcu
     if (!w->root || h->buffer[w->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
     return (gcut_value_place){h->buffer[w->root], w->offset, w->stride, w->bits};
 }
+
+int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n)
+{
+    *n = 0;
+    for (uint32_t k = 0; k < p->halves.n; k++)
+        if (p->halves.at[k]->g && p->halves.at[k]->end > *n) *n = p->halves.at[k]->end;
+    int *launch = gcut_calloc(a, (size_t)*n + 1, sizeof *launch);
+    for (uint32_t k = 0; k < p->halves.n; k++) {
+        const gcut_half *h = p->halves.at[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
+            const int step = h->units.at[h->order.at[i]].step;
+            launch[step] = i && gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i]) ? step - 1 : step;
+        }
+    }
+    return launch;
+}

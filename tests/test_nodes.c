@@ -546,7 +546,7 @@ static void members_are_what_the_text_says(void **state)
     assert_int_equal(attr(f->node[1], "dtype")->dtype, GCUT_I64);
     assert_int_equal(attr(f->node[2], "to")->dtype, GCUT_F32);
     assert_null(attr(f->node[4], "axes")); /* over all of them */
-    assert_true(f->node[0]->kernel == -1 && f->nresults == 1);
+    assert_true(f->node[0]->kernel == -1 && f->node[0]->launch == -1 && f->nresults == 1);
     assert_string_equal(f->result[0]->role, "out");
     gcut_free(s);
     gcut_ctx_free(ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Places of the kernel stage against memory: where gcut_stage_look says that saved values are, the arena of a
- * compiled step has them after the forward graph, as the interpreter computes them.
+ * compiled step has them after the forward graph, as the interpreter computes them.  Kernels against a
+ * profile.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -117,8 +118,40 @@ static void saved_values_are_where_the_stage_says(void **state)
     assert_true(compared > 60);
 }
 
+/* A launch of the profile makes a value of that kernel, and every node belongs to one. */
+static void kernels_are_those_of_the_profile(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    const gcut_size at = {"N", 64}; /* rows enough for an epilogue */
+    gcut_options o = {.unbound = GCUT_UNBOUND_RANDOM, .at = &at, .nat = 1, .profile = true, .threads = 1};
+    gcut_stage_info *s = g ? gcut_stage_look(g, &o, GCUT_STAGE_KERNEL) : NULL;
+    gcut_step *step = s ? gcut_compile(g, &o) : NULL;
+    gcut_profile *p = step ? gcut_step_profile(step, 1) : NULL;
+    if (!p) fail_msg("%s", gcut_last_error(ctx));
+    size_t epilogues = 0, found = 0;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->graph[i]->nnodes; k++) {
+            const gcut_node_info *n = s->graph[i]->node[k];
+            size_t at_launch = 0;
+            while (at_launch < p->n && p->at[at_launch]->launch != n->launch) at_launch++;
+            assert_int_equal(n->launch < 0, n->kernel < 0);
+            if (n->launch < 0) continue;
+            if (at_launch == p->n)
+                fail_msg("%s is of launch %d, which the profile has not", n->op, n->launch);
+            assert_int_equal(p->at[at_launch]->backward, i == 1);
+            found += !strcmp(s->graph[i]->value[n->result[0]]->name, p->at[at_launch]->value);
+            epilogues += n->launch != n->kernel;
+        }
+    assert_true(epilogues > 0);
+    assert_int_equal(found, p->n);
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(saved_values_are_where_the_stage_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(saved_values_are_where_the_stage_says),
+                                       cmocka_unit_test(kernels_are_those_of_the_profile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

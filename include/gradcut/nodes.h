@@ -83,8 +83,10 @@ typedef struct gcut_node_info {
     const gcut_mark_info *const *mark;
     size_t nmarks;
     const char *where; /* "mlp.c:42 act": source line and scope; "-" = unknown */
-    int kernel;        /* of the kernel stage: k<kernel> of the emitted C; -1: part of no kernel (a view, a
-                          constant), or another stage */
+    /* Of the kernel stage; -1: part of no kernel (a view, a constant), or another stage. */
+    int kernel; /* k<kernel> of the emitted C; they run in the order of their numbers */
+    int launch; /* as of gcut_kernel_time: of a product's epilogue the product, with which it is launched,
+                   else the kernel itself */
 } gcut_node_info;
 
 /* Where a buffer of the kernel stage is. */
