@@ -127,15 +127,16 @@ static void read_attrs(const looking *j, const gcut_graph *g, const gcut_node *n
 
 /* ---- nodes ---- */
 
-static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t half);
+static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t lowered);
 
-static void read_regions(looking *j, const gcut_graph *g, uint32_t half, uint32_t id, gcut_node_info *out)
+static void read_regions(looking *j, const gcut_graph *g, uint32_t lowered, uint32_t id, gcut_node_info *out)
 {
     const gcut_node *n = gcut_node_at(g, id);
     const gcut_region_info **at = gcut_calloc(j->a, (size_t)n->nregs + 1, sizeof *at);
     for (uint32_t k = 0; k < n->nregs; k++) {
         gcut_region_info *r = gcut_calloc(j->a, 1, sizeof *r);
-        const uint32_t body = half == GCUT_NONE ? half : gcut_program_body(j->p->program, half, id, k);
+        const uint32_t body =
+            lowered == GCUT_NONE ? lowered : gcut_program_body(j->p->program, lowered, id, k);
         *r = (gcut_region_info){gcut_region_at(g, n, k)->kind,
                                 body_of(j, gcut_region_at(g, n, k)->body, body)};
         at[k] = r;
@@ -151,7 +152,7 @@ static int kernel_of(const gcut_node *n)
     return m && m->nargs == 1 ? (int)strtol(m->args[0] + 1, NULL, 10) : -1;
 }
 
-static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t half, uint32_t id)
+static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t lowered, uint32_t id)
 {
     const gcut_node *n = gcut_node_at(g, id);
     const gcut_query where = {.g = g, .arena = j->a};
@@ -173,7 +174,7 @@ static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t h
     GCUT_ASSERT(out->kernel < j->nkernels);
     out->launch = out->kernel < 0 ? -1 : j->launch[out->kernel];
     read_attrs(j, g, n, out);
-    read_regions(j, g, half, id, out);
+    read_regions(j, g, lowered, id, out);
     return out;
 }
 
@@ -211,11 +212,11 @@ static void decide(const looking *j, const gcut_graph *g, gcut_ref v, gcut_graph
     out->decision = there ? j->p->plan->value[there].decision : GCUT_PLAN_SAVED;
 }
 
-static void locate(const looking *j, uint32_t half, gcut_ref v, gcut_graph_value *out)
+static void locate(const looking *j, uint32_t lowered, gcut_ref v, gcut_graph_value *out)
 {
     out->buffer = GCUT_NO_INDEX;
-    if (half == GCUT_NONE) return;
-    const gcut_value_place at = gcut_program_place_of(j->p->program, half, v);
+    if (lowered == GCUT_NONE) return;
+    const gcut_value_place at = gcut_program_place_of(j->p->program, lowered, v);
     if (at.buffer == GCUT_NONE) return;
     out->buffer = at.buffer;
     out->start = evaluate(j, at.offset);
@@ -223,7 +224,7 @@ static void locate(const looking *j, uint32_t half, gcut_ref v, gcut_graph_value
     for (int r = 0; r < out->rank; r++) out->stride[r] = evaluate(j, at.stride[r]);
 }
 
-static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, uint32_t half, gcut_ref v)
+static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, uint32_t lowered, gcut_ref v)
 {
     const gcut_value *x = &g->values.at[v];
     gcut_graph_value *out = gcut_calloc(j->a, 1, sizeof *out);
@@ -240,7 +241,7 @@ static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, u
     out->elements = times_sizes(out, 1);
     out->bytes = times_sizes(out, gcut_dtype_bytes(out->dtype));
     decide(j, g, v, out);
-    locate(j, half, v, out);
+    locate(j, lowered, v, out);
     return out;
 }
 
@@ -295,34 +296,34 @@ static const gcut_check_info *check_of(const looking *j, const gcut_dim_check *c
         out->count = (n_);                                                                                   \
     } while (0)
 
-/* half: which lowered graph it is, GCUT_NONE before the kernel stage. */
-static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t half)
+/* lowered: which lowered graph it is, GCUT_NONE before the kernel stage. */
+static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
     gcut_graph_info *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_graph_info){.name = g->name, .mark = marks_of(j, &g->marks), .nmarks = g->marks.n};
     LIST(symbol, nsymbols, g->decls.n, symbol_of(j, &g->decls.at[i]));
     LIST(param, nparams, g->params.n, param_of(j, g, &g->params.at[i]));
     LIST(result, nresults, g->results.n, result_of(j, &g->results.at[i]));
-    LIST(value, nvalues, g->values.n - 1, value_of(j, g, half, i + 1));
-    LIST(node, nnodes, g->nodes.n, node_of(j, g, half, i));
+    LIST(value, nvalues, g->values.n - 1, value_of(j, g, lowered, i + 1));
+    LIST(node, nnodes, g->nodes.n, node_of(j, g, lowered, i));
     LIST(check, nchecks, g->checks.n, check_of(j, &g->checks.at[i]));
     return out;
 }
 
 /* A function, once, and what it calls before it. */
-static const gcut_graph_info *function_of(looking *j, const gcut_graph *g, uint32_t half)
+static const gcut_graph_info *function_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
     for (uint32_t i = 0; i < j->functions.n; i++)
         if (j->functions.at[i] == g) return j->infos.at[i];
-    const gcut_graph_info *info = graph_of(j, g, half);
+    const gcut_graph_info *info = graph_of(j, g, lowered);
     *GCUT_PUSH(j->a, &j->functions) = g;
     *GCUT_PUSH(j->a, &j->infos) = info;
     return info;
 }
 
-static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t half)
+static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
-    return g->is_body ? graph_of(j, g, half) : function_of(j, g, half);
+    return g->is_body ? graph_of(j, g, lowered) : function_of(j, g, lowered);
 }
 
 /* ---- all of it ---- */

@@ -102,16 +102,16 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
                                     int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory);
 /* By kernel, n of them, the one that its launch is called after: of an epilogue its product, else itself. */
 int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n);
-/* The lowered graph, GCUT_FORWARD is 0, of a body: of that region of a node of lowered graph `half`;
+/* Which lowered graph a body is, where GCUT_FORWARD is 0: of that region of a node of the graph `lowered`;
  * GCUT_NONE: the node is not run. */
-uint32_t gcut_program_body(const gcut_program *p, uint32_t half, uint32_t node, uint32_t region);
+uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region);
 typedef struct gcut_value_place {
     uint32_t buffer; /* GCUT_NONE: it has no memory */
     gcut_dim offset; /* in elements of the buffer; bits: in bits of it */
     const gcut_dim *stride;
     bool bits;
 } gcut_value_place;
-gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t half, gcut_ref v);
+gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v);
 /* Why the arena is as large as it is: the first step of the timeline with the most bytes alive. */
 typedef struct gcut_holder {
     const char *name;

@@ -40,9 +40,9 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
     return out;
 }
 
-uint32_t gcut_program_body(const gcut_program *p, uint32_t half, uint32_t node, uint32_t region)
+uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region)
 {
-    const gcut_half *h = p->halves.at[half];
+    const gcut_half *h = p->halves.at[lowered];
     for (uint32_t u = 0; u < h->units.n; u++) {
         const gcut_unit *w = &h->units.at[u];
         if (w->kind == GCUT_U_REGION && !w->dead && w->nodes.at[0] == node) return w->bodies.at[region];
@@ -50,9 +50,9 @@ uint32_t gcut_program_body(const gcut_program *p, uint32_t half, uint32_t node, 
     return GCUT_NONE;
 }
 
-gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t half, gcut_ref v)
+gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v)
 {
-    const gcut_half *h = p->halves.at[half];
+    const gcut_half *h = p->halves.at[lowered];
     const gcut_view *w = &h->view[v];
     /* Constants and iotas have none, and what stays in registers. */
     if (!w->root || h->buffer[w->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
