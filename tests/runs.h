@@ -52,6 +52,7 @@ typedef struct run_case {
     uint64_t seed;
     int nwrong;
     bool quiet, all_f64;
+    bool unfused;    /* the steps that are compiled next */
     double half;     /* the unit of rounding of the f16 or bf16 in the graph, 0 = there is none */
     gcut_size at[2]; /* sizes of symbols that nothing binds */
     size_t nat;
@@ -173,6 +174,7 @@ static inline gcut_step *compile(run_case *c, gcut_backend b, const char *policy
     o.f64 = exact;
     o.optimizer = optimizer;
     o.keep_grads = optimizer != NULL;
+    o.unfused = c->unfused;
     o.seed = c->seed;
     o.at = c->at;
     o.nat = c->nat;

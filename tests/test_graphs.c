@@ -135,10 +135,11 @@ static void interpreted(graph_case *c, outcome want[NSIZES], outcome stated[NSIZ
     forget(&got);
 }
 
-/* Policies and numbers of threads may change nothing, to the last bit. */
+/* Policies, numbers of threads and fusion may change nothing, to the last bit. */
 typedef struct way {
     const char *policy;
     int threads;
+    bool unfused;
 } way;
 
 static void compiled(graph_case *c, const way *ways, size_t nways, const outcome want[NSIZES],
@@ -147,7 +148,9 @@ static void compiled(graph_case *c, const way *ways, size_t nways, const outcome
     static outcome first[NSIZES], got;
     for (size_t k = 0; k < nways && c->run.nwrong == 0; k++) {
         char label[64];
-        snprintf(label, sizeof label, "compiled, %s, %d threads", ways[k].policy, ways[k].threads);
+        snprintf(label, sizeof label, "compiled%s, %s, %d threads", ways[k].unfused ? " unfused" : "",
+                 ways[k].policy, ways[k].threads);
+        c->run.unfused = ways[k].unfused;
         gcut_step *s = compile(&c->run, GCUT_BACKEND_COMPILED, ways[k].policy, ways[k].threads, false, NULL);
         for (size_t i = 0; s && i < NSIZES; i++) {
             if (!run_at(c, s, c->size[i][0], c->size[i][1], k ? &got : &first[i])) continue;
@@ -166,13 +169,15 @@ static void compiled(graph_case *c, const way *ways, size_t nways, const outcome
 }
 
 /* Each way is a run of the C compiler, which is most of the time that a graph takes.  A thorough graph is
- * compiled as users' are, by all policies; the others without optimisation, by two policies that rotate. */
+ * compiled as users' are, by all policies, the last of them without fusion; the others without optimisation,
+ * by two policies that rotate, every other one without fusion. */
 static void compiled_ways(graph_case *c, const outcome want[NSIZES], const outcome stated[NSIZES])
 {
     static const char *const policies[] = {"mincut", "save-all", "recompute-all"};
     uint32_t i = c->index;
-    const way two[] = {{policies[i % 3], 1}, {policies[i / 3 % 3], 2}};
-    const way all[] = {{policies[i % 3], 1}, {policies[(i + 1) % 3], 2}, {policies[(i + 2) % 3], 2}};
+    const way two[] = {{policies[i % 3], 1, false}, {policies[i / 3 % 3], 2, i % 2 == 1}};
+    const way all[] = {
+        {policies[i % 3], 1, false}, {policies[(i + 1) % 3], 2, false}, {policies[(i + 2) % 3], 2, true}};
     compile_quickly(!c->thorough);
     compiled(c, c->thorough ? all : two, c->thorough ? 3 : 2, want, stated);
     compile_quickly(false);
