@@ -9,22 +9,26 @@
 #include "graph/graph.h"
 
 typedef struct gcut_joint_options {
-    const char *loss;       /* result to differentiate; NULL = the only scalar float `out` */
-    const char *const *wrt; /* globs over parameter names (*, ?); NULL = every float `param` */
+    const char *loss;         /* scalar result to differentiate; excludes cotan */
+    const char *const *cotan; /* results to differentiate, each along a cotangent of its type */
+    uint32_t ncotan;          /* none, and no loss = the only scalar float `out`, else every float `out` */
+    bool minimised;           /* what nobody names must be one scalar: an optimizer goes down along it */
+    const char *const *wrt;   /* globs over parameter names (*, ?); NULL = every float `param` */
     uint32_t nwrt;
-    bool strict; /* refuse a loss that none of them reaches */
+    bool strict; /* refuse results that none of them reaches */
 } gcut_joint_options;
 
-/* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus `cotan %d<loss>` of the loss's type; g's results
- * plus `grad w: type` for every chosen w.  keeps: every primal value's name, so dumps can be compared.
+/* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus, for each result y that is differentiated,
+ * `cotan %dy` of y's type; g's results plus `grad w: type` for every chosen w.  keeps: every primal value's
+ * name, so dumps can be compared.
  * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay, as
  * do calls that state their derivative, which is called behind them.
  * Each new node is located at grad(<the forward node's location>).
- * Throws GCUT_EGRAD: no such loss, loss not a float scalar, op without derivative on the path (op and line
- * named), a glob that matches nothing, a backward graph.  A chosen parameter that the loss does not depend on
- * gets a zero gradient. A graph that has gradients already is differentiated as one that computes them: its
- * `grad w` is `out dw` of the result, which may be the loss when named and scalar, and its cotangents are
- * the constant 1. */
+ * Throws GCUT_EGRAD: no such result, a result that is no float, a loss that is no scalar, op without
+ * derivative on the path (op and line named), a glob that matches nothing, a backward graph.  A chosen
+ * parameter that they do not depend on gets a zero gradient. A graph that has gradients already is
+ * differentiated as one that computes them: its `grad w` is `out dw` of the result, which may be
+ * differentiated when named, and its cotangents are the constant 1. */
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name);
 
 /* Reverse mode within one graph: appends to g the nodes that compute, from the cotangents dy[k] of the values

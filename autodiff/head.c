@@ -10,7 +10,7 @@
  *
  * A head is the last product before the loss and what lies between them, where that product widens: a
  * language model's logits have a vocabulary of columns, of a few hundred channels.  The backward graph of it
- * is linear in the cotangent g, a scalar, so with y' the derivative of the loss by the logits
+ * is linear in the cotangent g, the only scalar one, so with y' the derivative of the loss by the logits
  *
  *     dx = (g y') w' = g (y' w')        dw = x' (g y') = g (x' y')
  *
@@ -21,6 +21,8 @@
  *   H1  every value of a head is f32 or f64: a cotangent other than 1 guards narrower floats from overflow
  *       and underflow
  *   H2  a head is entered by the cotangent alone: every operand that depends on it comes through the head
+ *       A value that depends on another cotangent, or on a late input, is no part of a head: it is not
+ *       known when the loss is
  *   H3  what leaves a head is a product's result, a sum or a number: whatever reads another value of it is in
  *       the head too
  *
@@ -35,6 +37,7 @@ typedef struct search {
     const gcut_graph *g;
     gcut_ref cotan;
     bool *tainted; /* by value: depends on the cotangent */
+    bool *late;    /* by value: depends on something else that arrives with the backward call */
     bool *data;    /* by value: depends on an input or a state, not on parameters alone */
     bool *linear;  /* by node: it can be in a head */
     bool *open;    /* by value: linear in the cotangent, and no product lies between */
@@ -77,21 +80,26 @@ static void classify(search *s)
 {
     const gcut_graph *g = s->g;
     s->tainted[s->cotan] = s->open[s->cotan] = true;
-    for (uint32_t i = 0; i < g->params.n; i++)
-        s->data[g->params.at[i].value] = g->params.at[i].role != GCUT_ROLE_param;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref v = g->params.at[i].value;
+        s->data[v] = g->params.at[i].role != GCUT_ROLE_param;
+        s->late[v] = v != s->cotan && gcut_param_is_late(&g->params.at[i]);
+    }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool tainted = false, data = false, linear = n->nres == 1;
+        bool tainted = false, late = false, data = false, linear = n->nres == 1;
         for (uint32_t k = 0; k < n->nargs; k++) {
             tainted |= s->tainted[gcut_arg(g, n, k)];
+            late |= s->late[gcut_arg(g, n, k)];
             data |= s->data[gcut_arg(g, n, k)];
         }
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref a = gcut_arg(g, n, k);
             if (s->tainted[a]) linear &= s->open[a] && takes(s, n, k);
         }
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) s->tainted[v] = tainted, s->data[v] = data;
-        if (!tainted || !linear || !is_wide_float(gcut_type_of(g, n->res0)->dtype)) continue;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            s->tainted[v] = tainted, s->late[v] = late, s->data[v] = data;
+        if (!tainted || late || !linear || !is_wide_float(gcut_type_of(g, n->res0)->dtype)) continue;
         s->linear[i] = true;
         s->open[n->res0] = n->op != GCUT_OP_matmul;
     }
@@ -248,11 +256,18 @@ static gcut_graph *write_out(const search *s, const char *name)
     return gcut_rewrite_end(&w.rw);
 }
 
+/* The only scalar cotangent that is wide enough (H1). */
 static gcut_ref cotangent_of(const gcut_graph *g)
 {
-    for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_cotan) return g->params.at[i].value;
-    return 0;
+    gcut_ref found = 0;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref v = g->params.at[i].value;
+        const gcut_type *t = gcut_type_of(g, v);
+        if (g->params.at[i].role != GCUT_ROLE_cotan || t->rank) continue;
+        if (found || !is_wide_float(t->dtype)) return 0;
+        found = v;
+    }
+    return found;
 }
 
 gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
@@ -261,11 +276,12 @@ gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
     search s = {.g = g,
                 .cotan = cotangent_of(g),
                 .tainted = gcut_calloc(a, g->values.n, 1),
+                .late = gcut_calloc(a, g->values.n, 1),
                 .data = gcut_calloc(a, g->values.n, 1),
                 .linear = gcut_calloc(a, (size_t)g->nodes.n + 1, 1),
                 .open = gcut_calloc(a, g->values.n, 1),
                 .in = gcut_calloc(a, (size_t)g->nodes.n + 1, 1)};
-    if (s.cotan && is_wide_float(gcut_type_of(g, s.cotan)->dtype)) {
+    if (s.cotan) {
         classify(&s);
         if (find_heads(&s, a)) g = write_out(&s, name);
     }

@@ -22,17 +22,21 @@
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
+typedef struct seed {
+    uint32_t result; /* its place among the results */
+    const char *name, *cotan;
+    gcut_ref value; /* the cotan parameter, in draft */
+} seed;
+
 typedef struct sweep {
     gcut_module *m;
     gcut_arena *tmp;
     gcut_graph *user;   /* what was asked for */
     gcut_graph *primal; /* the same without calls that have no rule, `grad` results and such composites */
     gcut_graph *draft;
-    const char *loss; /* result's name */
-    uint32_t loss_at; /* its place among the results */
+    seed *seed; /* what is differentiated */
+    uint32_t nseeds;
     gcut_ref *map;    /* primal value -> draft value; the fair copy uses the same ids */
-    gcut_ref seed;    /* the cotan parameter, in draft */
-    const char *seed_name;
     bool *chosen;     /* by parameter: differentiate with respect to it */
     uint32_t nvalues; /* of the draft's primal part */
     gcut_sweep back;  /* over the draft */
@@ -62,38 +66,111 @@ static bool glob(const char *pattern, const char *s)
     return *pattern == '\0';
 }
 
-static bool is_loss(const gcut_graph *g, const gcut_result *r)
+static bool is_float(const gcut_graph *g, const gcut_result *r)
 {
-    const gcut_type *t = gcut_type_of(g, r->value);
-    return r->role == GCUT_ROLE_out && t->rank == 0 && gcut_dtype_is_float(t->dtype);
+    return r->role == GCUT_ROLE_out && gcut_dtype_is_float(gcut_type_of(g, r->value)->dtype);
 }
 
-static void find_loss(sweep *s, const char *name)
+static bool is_scalar(const gcut_graph *g, const gcut_result *r)
+{
+    return is_float(g, r) && gcut_type_of(g, r->value)->rank == 0;
+}
+
+static void seed_result(sweep *s, uint32_t i)
+{
+    s->seed[s->nseeds++].result = i;
+}
+
+/* The `out` result of that name, which is a float. */
+static uint32_t result_named(const sweep *s, const char *name)
 {
     const gcut_graph *g = s->primal;
     gcut_place at = gcut_loc_place(s->m, g->loc);
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        bool gradient = s->user->results.at[i].role == GCUT_ROLE_grad; /* a loss only when named */
-        if (name ? r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0 : gradient || !is_loss(g, r))
-            continue;
-        if (s->loss)
-            gcut_fail(s->m->env, GCUT_EGRAD, at,
-                      "say which one to differentiate: options.loss in C, --loss NAME",
-                      "@%s has several scalar results, among them '%s' and '%s'", g->name, s->loss, r->name);
-        if (!is_loss(g, r))
-            gcut_fail(s->m->env, GCUT_EGRAD, at, "reduce it with sum or mean first",
-                      "the result '%s' is %s, not a float scalar", r->name,
-                      gcut_type_text(s->m->arena, s->m, gcut_type_of(g, r->value)));
-        s->loss = r->name;
-        s->loss_at = i;
+        if (r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0) continue;
+        if (is_float(g, r)) return i;
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "only float results have derivatives",
+                  "the result '%s' is %s, not a float", r->name,
+                  gcut_type_text(s->m->arena, s->m, gcut_type_of(g, r->value)));
     }
-    if (s->loss) return;
-    if (name)
-        gcut_fail(s->m->env, GCUT_EGRAD, at, "the loss is one of the `out` results", "@%s has no result '%s'",
-                  g->name, name);
-    gcut_fail(s->m->env, GCUT_EGRAD, at, "a loss is an `out` result of type f32[] or another float scalar",
-              "@%s has no scalar result to differentiate", g->name);
+    gcut_fail(s->m->env, GCUT_EGRAD, at, "what is differentiated are `out` results", "@%s has no result '%s'",
+              g->name, name);
+}
+
+static void seed_loss(sweep *s, const char *name)
+{
+    const gcut_graph *g = s->primal;
+    uint32_t i = result_named(s, name);
+    if (!is_scalar(g, &g->results.at[i]))
+        gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc),
+                  "reduce it with sum or mean first, or differentiate it along a cotangent of its shape: "
+                  "options.cotan in C, --cotan NAME",
+                  "the result '%s' is %s, not a float scalar", g->results.at[i].name,
+                  gcut_type_text(s->m->arena, s->m, gcut_type_of(g, g->results.at[i].value)));
+    seed_result(s, i);
+}
+
+static void seed_named(sweep *s, const gcut_joint_options *opt)
+{
+    gcut_place at = gcut_loc_place(s->m, s->primal->loc);
+    if (opt->loss)
+        gcut_fail(s->m->env, GCUT_EUSAGE, at, "name it among the others, and give it a cotangent of 1",
+                  "a loss is asked for, '%s', and results with cotangents, '%s' first", opt->loss,
+                  opt->cotan[0]);
+    for (uint32_t k = 0; k < opt->ncotan; k++) {
+        uint32_t i = result_named(s, opt->cotan[k]);
+        for (uint32_t j = 0; j < s->nseeds; j++)
+            if (s->seed[j].result == i)
+                gcut_fail(s->m->env, GCUT_EUSAGE, at, NULL, "the cotangent of '%s' is asked for twice",
+                          opt->cotan[k]);
+        seed_result(s, i);
+    }
+}
+
+static void seed_all(sweep *s, bool (*is)(const gcut_graph *, const gcut_result *))
+{
+    const gcut_graph *g = s->primal;
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (s->user->results.at[i].role != GCUT_ROLE_grad && is(g, &g->results.at[i])) seed_result(s, i);
+}
+
+/* The only scalar; else, unless a loss is minimised, every float result.  What was a gradient before is
+ * differentiated only when named. */
+static void seed_default(sweep *s, bool minimised)
+{
+    const gcut_graph *g = s->primal;
+    gcut_place at = gcut_loc_place(s->m, g->loc);
+    seed_all(s, is_scalar);
+    if (s->nseeds == 1) return;
+    if (minimised && s->nseeds)
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "say which one is minimised: options.loss in C, --loss NAME",
+                  "@%s has several scalar results, among them '%s' and '%s'", g->name,
+                  g->results.at[s->seed[0].result].name, g->results.at[s->seed[1].result].name);
+    if (minimised)
+        gcut_fail(
+            s->m->env, GCUT_EGRAD, at,
+            "a loss is an `out` result of type f32[] or another float scalar; an update along cotangents "
+            "of other results is asked for by options.cotan in C, --cotan NAME",
+            "@%s has no scalar result to minimise", g->name);
+    s->nseeds = 0;
+    seed_all(s, is_float);
+    if (!s->nseeds)
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "what is differentiated are `out` results of a float type",
+                  "@%s has no float result to differentiate", g->name);
+}
+
+static void choose_results(sweep *s, const gcut_joint_options *opt)
+{
+    s->seed = gcut_calloc(s->tmp, s->primal->results.n + 1u, sizeof *s->seed);
+    if (opt && opt->ncotan)
+        seed_named(s, opt);
+    else if (opt && opt->loss)
+        seed_loss(s, opt->loss);
+    else
+        seed_default(s, opt && opt->minimised);
+    const gcut_graph *g = s->primal;
+    for (uint32_t k = 0; k < s->nseeds; k++) s->seed[k].name = g->results.at[s->seed[k].result].name;
 }
 
 static void choose(sweep *s, const gcut_joint_options *opt)
@@ -122,7 +199,7 @@ static void choose(sweep *s, const gcut_joint_options *opt)
     }
 }
 
-/* A loss that no chosen parameter reaches is a mistake of the model's.  One reached only through ops whose
+/* Results that no chosen parameter reaches are a mistake of the model's.  One reached only through ops whose
  * derivative is 0 is not refused. */
 static void refuse_no_dependence(const sweep *s)
 {
@@ -140,11 +217,18 @@ static void refuse_no_dependence(const sweep *s)
         for (uint32_t k = 0; k < n->nargs; k++) any = any || reached[gcut_arg(g, n, k)];
         for (uint32_t k = 0; k < n->nres; k++) reached[n->res0 + k] = any;
     }
-    if (!names.n || reached[g->results.at[s->loss_at].value]) return;
+    gcut_text results = {.arena = s->tmp};
+    for (uint32_t k = 0; k < s->nseeds; k++) {
+        if (!names.n || reached[g->results.at[s->seed[k].result].value]) return;
+        gcut_text_add(&results, "%s'%s'", k ? ", " : "", s->seed[k].name);
+    }
     gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc),
-              gcut_printf(s->tmp, "they are %s: is another result the loss?", names.at),
-              "the loss '%s' of @%s depends on none of the parameters that it is differentiated by", s->loss,
-              g->name);
+              gcut_printf(s->tmp, "they are %s: is another result meant?", names.at),
+              s->nseeds == 1 ? "the result %s of @%s depends on none of the parameters that it is "
+                               "differentiated by"
+                             : "the results %s of @%s depend on none of the parameters that they are "
+                               "differentiated by",
+              results.at, g->name);
 }
 
 /* ---- the primal, twice ---- */
@@ -226,7 +310,20 @@ static gcut_ref *mapped_args(sweep *s, const gcut_graph *src, const gcut_node *n
     return args;
 }
 
-/* A new graph with the primal's parameters, the cotan parameter and the primal's nodes.  Deterministic:
+/* d<result>, or what is free. */
+static const char *cotan_name(const sweep *s, uint32_t k)
+{
+    const char *base = gcut_printf(s->m->arena, "d%s", s->seed[k].name);
+    const char *name = gcut_name_fresh(s->primal, base);
+    for (uint32_t j = 0, i = 2; j < k; j++)
+        if (!strcmp(s->seed[j].cotan, name)) {
+            name = gcut_name_fresh(s->primal, gcut_printf(s->m->arena, "%s.%u", base, i++));
+            j = UINT32_MAX; /* begins again */
+        }
+    return name;
+}
+
+/* A new graph with the primal's parameters, the cotan parameters and the primal's nodes.  Deterministic:
  * both calls number values alike. */
 static gcut_graph *with_primal(sweep *s, const char *name)
 {
@@ -239,8 +336,9 @@ static gcut_graph *with_primal(sweep *s, const char *name)
         s->map[v] = gcut_param_new(g, p->params.at[i].role, p->values.at[v].name, gcut_type_of(p, v));
         g->params.at[i].marks = p->params.at[i].marks;
     }
-    s->seed =
-        gcut_param_new(g, GCUT_ROLE_cotan, s->seed_name, gcut_type_of(p, p->results.at[s->loss_at].value));
+    for (uint32_t k = 0; k < s->nseeds; k++)
+        s->seed[k].value = gcut_param_new(g, GCUT_ROLE_cotan, s->seed[k].cotan,
+                                          gcut_type_of(p, p->results.at[s->seed[k].result].value));
     gcut_rewrite_append(g, p, s->map);
     return g;
 }
@@ -251,7 +349,8 @@ static void run(sweep *s)
 {
     const gcut_graph *p = s->primal;
     s->back = gcut_sweep_new(s->draft, s->tmp, chosen_values(s, s->draft), p->params.n);
-    gcut_sweep_seed(&s->back, s->map[p->results.at[s->loss_at].value], s->seed);
+    for (uint32_t k = 0; k < s->nseeds; k++)
+        gcut_sweep_seed(&s->back, s->map[p->results.at[s->seed[k].result].value], s->seed[k].value);
     gcut_sweep_run(&s->back);
 }
 
@@ -359,11 +458,11 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
     refuse_half(g);
     sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
     open_up(&s);
-    find_loss(&s, opt ? opt->loss : NULL);
+    choose_results(&s, opt);
     choose(&s, opt);
     if (opt && opt->strict) refuse_no_dependence(&s);
     decompose(&s);
-    s.seed_name = gcut_name_fresh(s.primal, gcut_printf(m->arena, "d%s", s.loss));
+    for (uint32_t k = 0; k < s.nseeds; k++) s.seed[k].cotan = cotan_name(&s, k);
     s.map = gcut_calloc(s.tmp, s.primal->values.n, sizeof *s.map);
 
     s.draft = with_primal(&s, unused_graph(m, g->name, "draft"));

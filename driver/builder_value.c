@@ -4,6 +4,7 @@
  * and may hold.
  */
 #include "driver/builder.h"
+#include "graph/verify.h"
 #include "graph/names.h"
 #include "graph/text.h"
 
@@ -124,4 +125,55 @@ gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi)
 {
     range_job j = {.c = {.in = {input}}, .lo = lo, .hi = hi};
     return run(at, gcut_builder_operands(at, "range", &input, 1), do_range, &j.c);
+}
+
+/* ---- when a value is given, and how long it stays ---- */
+
+static void add_mark(const call *c, gcut_marks *marks, const char *mark)
+{
+    if (gcut_mark_find(marks, mark)) refuse(c, mark, "it is so already");
+    gcut_mark_add(c->b.g->module, marks, mark, 0, NULL);
+}
+
+static void mark_param(const call *c, gcut_param *p, const char *mark)
+{
+    add_mark(c, &p->marks, mark);
+    const char *fault = gcut_param_fault(c->b.g->module->arena, c->b.g, p);
+    if (fault) usage(c, fault);
+}
+
+static void do_late(void *arg)
+{
+    call *c = arg;
+    mark_param(c, param_of(c, "late"), "late");
+    c->out = c->in[0].id;
+}
+
+gcut_val gcut_late_at(gcut_here at, gcut_val input)
+{
+    return run(at, gcut_builder_operands(at, "late", &input, 1), do_late, &(call){.in = {input}});
+}
+
+static void do_transient(void *arg)
+{
+    call *c = arg;
+    gcut_graph *g = c->b.g;
+    bool any = false;
+    c->out = c->in[0].id;
+    if (!gcut_def(g, c->out)) {
+        mark_param(c, param_of(c, "transient"), "transient");
+        return;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_result *r = &g->results.at[i];
+        if (r->value != c->out || r->role != GCUT_ROLE_out) continue;
+        add_mark(c, &r->marks, "transient");
+        any = true;
+    }
+    if (!any) refuse(c, "transient", "it is no input, no key and no result: call gcut_output before");
+}
+
+gcut_val gcut_transient_at(gcut_here at, gcut_val v)
+{
+    return run(at, gcut_builder_operands(at, "transient", &v, 1), do_transient, &(call){.in = {v}});
 }

@@ -7,6 +7,22 @@
 #include <math.h>
 
 #include "driver/options.h"
+#include "graph/init.h"
+
+/* A tensor of ones is blind to much, to a result in another order for one: cotangents are drawn, but for that
+ * of a loss, which stays 1. */
+static void draw_cotangents(gcut_step *s)
+{
+    gcut_arena *scratch = gcut_arena_new(s->env, s->memory);
+    for (uint32_t k = 0; k < s->nparams; k++) {
+        const gcut_slot *x = &s->slot[k];
+        if (x->role != GCUT_ROLE_cotan || x->bound || !x->type.rank) continue;
+        const gcut_array v =
+            gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, 0, 1);
+        gcut_array_store(&v, x->at);
+    }
+    gcut_arena_free(scratch);
+}
 
 gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settings *opt)
 {
@@ -14,6 +30,7 @@ gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settin
     for (size_t i = 0; i < c->nfeed; i++)
         if (gcut_slot_find(s, c->feed[i].name)) gcut_step_bind_npy(s, c->feed[i].name, c->feed[i].npy);
     gcut_step_prepare(s);
+    draw_cotangents(s);
     return s;
 }
 

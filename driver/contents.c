@@ -57,7 +57,7 @@ static gcut_contents contents_of(const gcut_pipeline *p, const gcut_binding_info
         if (!ours && b->type.dtype == GCUT_BOOL) c.number[0] = 0, c.number[1] = 2;
         return c;
     case GCUT_ROLE_rng: return (gcut_contents){.kind = GCUT_RT_DRAWN, .number = {-0x1p63, 0x1p63}};
-    case GCUT_ROLE_cotan: return (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {1}};
+    case GCUT_ROLE_cotan: return b->type.rank ? c : (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {1}};
     case GCUT_ROLE_input:
         if (ours) return (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {p->optimizer.lr}};
         return c;

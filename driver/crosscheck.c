@@ -222,11 +222,11 @@ static const char *find_culprit(const gcut_trial *c, const rung *bad)
     gcut_array *want[2] = {0}, *got[2] = {0};
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_EAGER);
     gcut_step *ref = gcut_trial_step(c, c->g, &o); /* fresh parameters: the first run may have updated them */
-    gcut_step_interpret(ref, GCUT_RT_STEP, want);
+    gcut_step_interpret(ref, GCUT_RT_STEP, NULL, want);
     if (bad->backend == GCUT_BACKEND_COMPILED) return first_compiled_op(c, ref->p->raw, want[0]);
     o = gcut_trial_options(c, bad->backend);
     gcut_step *s = gcut_trial_step(c, c->g, &o);
-    gcut_step_interpret(s, GCUT_RT_STEP, got);
+    gcut_step_interpret(s, GCUT_RT_STEP, NULL, got);
     const gcut_graph *first = bad->backend == GCUT_BACKEND_PLANNED && s->p->bwd ? s->p->fwd : s->p->joint;
     const char *op = first_op(c, ref->p->raw, want[0], first, got[0]);
     return op || !got[1] ? op : first_op(c, ref->p->raw, want[0], s->p->bwd, got[1]);

@@ -11,8 +11,8 @@
 
 #define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */
 
-/* A gradient smaller than this part of the loss, of a bias in front of a normalization, say, is compared with
- * it: slopes are rounded to eps / h of the loss, 3e-11 at the smallest step. */
+/* A gradient smaller than this part of the objective, of a bias in front of a normalization, say, is compared
+ * with it: slopes are rounded to eps / h of it, 3e-11 at the smallest step. */
 #define LEAST 1e-5
 
 /* A doubt that stays above this part of the largest element is a kink: rounding is 1e-5 of it at most. */
@@ -20,15 +20,16 @@
 
 typedef struct probe {
     gcut_trial *c;
-    const gcut_graph *g; /* the primal */
-    const gcut_step *s;  /* has the sizes */
-    gcut_array *in;      /* by parameter of g */
-    uint32_t loss;       /* result number */
-    double at_rest;      /* the loss with nothing moved */
+    const gcut_graph *g;  /* the primal */
+    const gcut_step *s;   /* has the sizes */
+    gcut_array *in;       /* by parameter of g */
+    const double **along; /* by result of g: its cotangent; NULL = not differentiated */
+    double at_rest;       /* the objective with nothing moved */
 } probe;
 
-/* The loss with h added to element i of parameter k. */
-static double loss_at(const probe *q, uint32_t k, int64_t i, double h)
+/* The objective, the sum of <y, dy> over all results y with cotangents, with h added to element i of
+ * parameter k. */
+static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
 {
     gcut_arena *a = gcut_arena_new(q->c->env, q->c->a);
     gcut_array *in = gcut_calloc(a, q->g->params.n + 1, sizeof *in),
@@ -41,9 +42,11 @@ static double loss_at(const probe *q, uint32_t k, int64_t i, double h)
         in[k] = moved;
     }
     gcut_interp_at(q->g, GCUT_EXACT, a, in, q->s->size, q->s->nsizes, out, NULL);
-    double y = out[q->loss].u.f[0];
+    double sum = 0;
+    for (uint32_t r = 0; r < q->g->results.n; r++)
+        for (int64_t e = 0; q->along[r] && e < out[r].n; e++) sum += q->along[r][e] * out[r].u.f[e];
     gcut_arena_free(a);
-    return y;
+    return sum;
 }
 
 /* Central differences of the steps h and h / 2. */
@@ -59,7 +62,7 @@ static estimate differences(const probe *q, uint32_t k, int64_t i, double h)
 {
     double mid = q->at_rest, slope[2], bend[2];
     for (int j = 0; j < 2; j++) {
-        double step = j ? h / 2 : h, up = loss_at(q, k, i, step), down = loss_at(q, k, i, -step);
+        double step = j ? h / 2 : h, up = objective_at(q, k, i, step), down = objective_at(q, k, i, -step);
         slope[j] = (up - down) / (2 * step);
         bend[j] = ((up - mid) - (mid - down)) / step;
     }
@@ -80,15 +83,35 @@ static estimate derivative(const probe *q, uint32_t k, int64_t i, double scale)
     return best;
 }
 
-static uint32_t loss_result(const gcut_trial *c, const gcut_graph *g, const char *asked)
+/* Is `cotan` what the joint graph calls the cotangent of result r: dr, or dr.2 and the like where that was
+ * taken? */
+static bool is_cotangent_of(const char *cotan, const gcut_result *r)
 {
-    for (uint32_t i = 0; i < g->results.n; i++) {
-        const gcut_type *t = gcut_type_of(g, g->results.at[i].value);
-        bool scalar = t->rank == 0 && gcut_dtype_is_float(t->dtype) && g->results.at[i].role == GCUT_ROLE_out;
-        if (scalar && (!asked || !strcmp(g->results.at[i].name, asked))) return i;
+    size_t n = strlen(r->name);
+    return r->role == GCUT_ROLE_out && cotan[0] == 'd' && !strncmp(cotan + 1, r->name, n) &&
+           (!cotan[1 + n] || cotan[1 + n] == '.');
+}
+
+/* Which results the cotangents of the step are of.  Of two names that both fit the longer is meant. */
+static void find_directions(probe *q)
+{
+    const gcut_graph *g = q->g;
+    for (uint32_t k = 0; k < q->s->nparams; k++) {
+        const gcut_slot *x = &q->s->slot[k];
+        uint32_t best = GCUT_NONE;
+        if (x->role != GCUT_ROLE_cotan) continue;
+        for (uint32_t r = 0; r < g->results.n; r++)
+            if (is_cotangent_of(x->name, &g->results.at[r]) &&
+                gcut_type_equal(gcut_type_of(g, g->results.at[r].value), &x->type) &&
+                (best == GCUT_NONE || strlen(g->results.at[r].name) > strlen(g->results.at[best].name)))
+                best = r;
+        if (best == GCUT_NONE)
+            gcut_fail(q->c->env, GCUT_EGRAD, (gcut_place){.file = g->module->file},
+                      "the cotangent of the `out` result y is called dy, and is of its type",
+                      "@%s: the cotangent '%s' %s is of no result", g->name, x->name,
+                      gcut_type_text(q->c->a, g->module, &x->type));
+        q->along[best] = gcut_trial_array(q->c->a, x).u.f;
     }
-    gcut_fail(c->env, GCUT_EGRAD, (gcut_place){.file = g->module->file}, NULL,
-              "@%s has no scalar float result", g->name);
 }
 
 typedef struct verdict {
@@ -96,7 +119,7 @@ typedef struct verdict {
     int64_t at, kinks;
 } verdict;
 
-/* Where the loss has no derivative within the smallest step, nothing can be compared: such elements are
+/* Where the objective has no derivative within the smallest step, nothing can be compared: such elements are
  * counted. */
 static verdict worst_of(const probe *q, uint32_t k, const gcut_array *grad)
 {
@@ -220,11 +243,12 @@ static void gradcheck(void *arg)
                .g = g,
                .s = s,
                .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in),
-               .loss = loss_result(c, g, o.loss)};
+               .along = gcut_calloc(c->a, g->results.n + 1, sizeof *q.along)};
+    find_directions(&q);
     for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = gcut_trial_array(c->a, &s->slot[i]);
     gcut_array *values[2] = {0};
-    gcut_step_interpret(s, GCUT_RT_STEP, values); /* which replaces states */
-    q.at_rest = loss_at(&q, 0, 0, 0);
+    gcut_step_interpret(s, GCUT_RT_STEP, NULL, values); /* which replaces states */
+    q.at_rest = objective_at(&q, 0, 0, 0);
     compare_all(&q, s->p->joint, values[0]);
 }
 

@@ -101,7 +101,7 @@ static void check(gcut_env *env, const gcut_options *o)
 
 #if defined(__LP64__)
 GCUT_ENDS_WITH(gcut_options, reserved);
-_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 2,
+_Static_assert(sizeof(gcut_options) == 200 && sizeof((gcut_options){0}.reserved) == 9,
                "a new option is a member of gcut_settings too");
 #endif
 
@@ -123,9 +123,11 @@ static gcut_settings settled(const gcut_options *o)
         .optimizer = o->optimizer,
         .loss = o->loss,
         .dump = o->dump,
+        .cotan = o->cotan,
         .wrt = o->wrt,
         .save = o->save,
         .recompute = o->recompute,
+        .ncotan = o->ncotan,
         .nwrt = o->nwrt,
         .nsave = o->nsave,
         .nrecompute = o->nrecompute,
@@ -135,6 +137,7 @@ static gcut_settings settled(const gcut_options *o)
         .seed = o->seed,
         .keep_grads = o->keep_grads,
         .forward_only = o->forward_only,
+        .apart = o->apart && !o->forward_only,
         .f64 = o->f64,
         .profile = o->profile,
         .line = o->line,
@@ -172,6 +175,7 @@ gcut_settings gcut_settings_copy(gcut_arena *a, const gcut_settings *s)
     o.plan = copy(a, o.plan);
     o.save_dtype = copy(a, o.save_dtype);
     o.machine = copy(a, o.machine);
+    o.cotan = copy_list(a, o.cotan, o.ncotan);
     o.wrt = copy_list(a, o.wrt, o.nwrt);
     o.save = copy_list(a, o.save, o.nsave);
     o.recompute = copy_list(a, o.recompute, o.nrecompute);

@@ -18,13 +18,13 @@ typedef struct gcut_settings {
     bool saved_limited;
     int64_t saved_budget; /* saved_limited: from 0 on */
     const char *plan, *save_dtype, *machine, *optimizer, *loss, *dump;
-    const char *const *wrt, *const *save, *const *recompute;
-    size_t nwrt, nsave, nrecompute;
+    const char *const *cotan, *const *wrt, *const *save, *const *recompute;
+    size_t ncotan, nwrt, nsave, nrecompute;
     const gcut_size *at;
     size_t nat;
     int threads;
     uint64_t seed;
-    bool keep_grads, forward_only, f64, profile, line, unfused;
+    bool keep_grads, forward_only, apart, f64, profile, line, unfused;
 } gcut_settings;
 
 /* From `size` bytes of the user's (opt NULL = none).  Throws GCUT_EUSAGE, naming the option, its value and

@@ -81,7 +81,7 @@ static void find_readers(bounding *b)
     b->read = gcut_calloc(b->arena, g->values.n, sizeof *b->read);
     b->once = gcut_calloc(b->arena, g->values.n, sizeof *b->once);
     for (uint32_t i = 0; i < g->params.n; i++)
-        b->once[g->params.at[i].value] = g->params.at[i].role == GCUT_ROLE_cotan;
+        b->once[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
     for (uint32_t i = 0; i < g->results.n; i++) b->read[g->results.at[i].value] = true;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);

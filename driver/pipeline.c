@@ -105,14 +105,41 @@ static gcut_graph *gather(gcut_pipeline *p, gcut_graph *g)
     return keeps_named(p, g, out) ? out : simplify(g, gcut_printf(p->arena, "%s.named", base));
 }
 
+/* A graph with cotangents is a joint graph already, unless it is to be differentiated again: what by, or
+ * which result, is named. */
+static bool is_joint(const gcut_pipeline *p)
+{
+    bool any = false;
+    if (p->opt.loss || p->opt.ncotan || p->opt.nwrt) return false;
+    for (uint32_t i = 0; i < p->primal->params.n; i++) {
+        if (p->primal->params.at[i].role == GCUT_ROLE_saved) return false; /* the backward graph of a step */
+        any = any || p->primal->params.at[i].role == GCUT_ROLE_cotan;
+    }
+    return any;
+}
+
+static gcut_graph *differentiate(gcut_pipeline *p)
+{
+    if (is_joint(p)) return p->folded;
+    gcut_joint_options jo = {.loss = p->opt.loss,
+                             .cotan = p->opt.cotan,
+                             .ncotan = (uint32_t)p->opt.ncotan,
+                             .minimised = p->optimizer.kind != GCUT_OPT_NONE,
+                             .wrt = p->opt.nwrt ? p->opt.wrt : NULL,
+                             .nwrt = (uint32_t)p->opt.nwrt,
+                             .strict = true};
+    return gcut_joint(p->folded, &jo, gcut_printf(p->arena, "%s.raw", p->primal->name));
+}
+
 static void to_joint(gcut_pipeline *p)
 {
     gcut_arena *a = p->arena;
     const char *base = p->primal->name;
     /* The sweep inlines calls itself, and names what it makes after what the user called.  It leaves those
      * that state their derivative, and calls of these derivatives. */
-    gcut_graph *g =
-        p->opt.forward_only ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base)) : p->primal;
+    gcut_graph *g = p->opt.forward_only || is_joint(p)
+                        ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base))
+                        : p->primal;
     p->folded = gather(p, g);
     p->folded->name = p->primal->name; /* messages and dumps speak of the user's function */
     if (p->opt.forward_only) {
@@ -120,8 +147,7 @@ static void to_joint(gcut_pipeline *p)
         p->joint = p->folded;
         return;
     }
-    gcut_joint_options jo = {p->opt.loss, p->opt.nwrt ? p->opt.wrt : NULL, (uint32_t)p->opt.nwrt, true};
-    p->raw = gcut_joint(p->folded, &jo, gcut_printf(a, "%s.raw", base));
+    p->raw = differentiate(p);
     if (has_calls(p->raw)) p->raw = gcut_pass_inline(p->raw, gcut_printf(a, "%s.flat", base));
     if (p->optimizer.kind != GCUT_OPT_NONE)
         p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
@@ -227,8 +253,9 @@ int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *a
 
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
-    return sum(p, gcut_program_memory(p->program, at, nat, threads).arena_bytes,
-               gcut_pipeline_resident(p, at, nat));
+    const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
+    int64_t arena = p->opt.apart ? sum(p, m.arena_bytes, m.saved_bytes) : m.arena_bytes;
+    return sum(p, arena, gcut_pipeline_resident(p, at, nat));
 }
 
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
@@ -254,7 +281,8 @@ void gcut_pipeline_lower(gcut_pipeline *p)
 {
     p->kfwd = for_kernels(p, p->fwd);
     if (p->bwd) p->kbwd = for_kernels(p, p->bwd);
-    p->program = gcut_lower(p->kfwd, p->kbwd, p->at, p->nat, p->opt.threads, p->opt.unfused);
+    unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
+    p->program = gcut_lower(p->kfwd, p->kbwd, p->at, p->nat, p->opt.threads, how);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;

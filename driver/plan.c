@@ -43,6 +43,7 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                                .nrecompute = (uint32_t)p->opt.nrecompute,
                                .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
                                .file = p->file,
+                               .apart = p->opt.apart,
                                .save_dtype = p->opt.save_dtype ? GCUT_BF16 : 0};
 }
 

@@ -82,7 +82,7 @@ static void add(looking *j, gcut_ref v)
         .flips_saved = f->saved,
         .flips = f->n ? gcut_memdup(j->a, f->at, f->n * sizeof *f->at) : NULL,
         .nflips = f->n};
-    if (saved && !d->forced) add_instead(j, v, out);
+    if (saved && !d->forced && gcut_def(g, v)) add_instead(j, v, out);
     add_readers(j, v, out);
     *GCUT_PUSH(j->a, &j->all) = out;
 }

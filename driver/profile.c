@@ -64,7 +64,7 @@ static void profile(void *arg)
         gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "gcut_step_profile: %d runs cannot be measured",
                   j->steps);
     gcut_step_prepare(s);
-    gcut_step_check_inputs(s);
+    gcut_step_check_inputs(s, GCUT_RT_STEP);
     gcut_profile *out = j->made;
     gcut_arena *keep = gcut_made_arena(out), *a = gcut_arena_new(s->env, keep);
     gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);

@@ -47,6 +47,7 @@ static void make_slots(gcut_step *s)
             s->slot[s->nslots++] = (gcut_slot){
                 .name = r->role == GCUT_ROLE_grad ? gcut_printf(s->arena, "grad.%s", r->name) : r->name,
                 .role = r->role,
+                .marks = &r->marks,
                 .type = *gcut_type_of(g, r->value)};
         }
     }
@@ -152,8 +153,24 @@ static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
               "bind memory of its own to each of them", "%s", text);
 }
 
-/* Interpreters go by the rule of compiled steps: what is written lies apart from all else.  Gradients are not
- * written by the forward graph. */
+/* Is the parameter read by that call? */
+static bool is_given_to(const gcut_slot *x, int which)
+{
+    bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, "late");
+    bool over = gcut_slot_has(x, "transient");
+    return late ? which & GCUT_RT_BACKWARD : !over || which & GCUT_RT_FORWARD;
+}
+
+/* Does that call read or write it? */
+static bool touches(const gcut_step *s, const gcut_slot *x, int which)
+{
+    if (!s->p->bwd) return true;
+    if (x->role == GCUT_ROLE_grad) return which & GCUT_RT_BACKWARD;
+    if (x->role == GCUT_ROLE_out) return which & GCUT_RT_FORWARD;
+    return is_given_to(x, which);
+}
+
+/* Interpreters go by the rule of compiled steps: what is written lies apart from all else. */
 static void check_apart(gcut_step *s, int which)
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
@@ -163,7 +180,7 @@ static void check_apart(gcut_step *s, int which)
     for (uint32_t i = 0; i < s->nslots; i++) {
         const gcut_slot *x = &s->slot[i];
         bool grad = x->role == GCUT_ROLE_grad;
-        if (!x->used || (grad && which == GCUT_RT_FORWARD && s->p->bwd)) continue;
+        if (!x->used || !touches(s, x, which)) continue;
         span[n++] = (gcut_rt_span){x->at, x->bytes, x->name, (int)gcut_dtype_bytes(x->type.dtype),
                                    grad || x->role == GCUT_ROLE_out || x->updated};
     }
@@ -217,6 +234,7 @@ static void place_compiled(gcut_step *s)
     for (uint32_t i = 0; i < s->nsizes; i++) dims[i] = s->size[i].value;
     if (s->entry->init(s->plan, dims, s->threads, &err) != GCUT_RT_OK) fail_rt(s, &err);
     s->arena_bytes = ((gcut_rt_plan *)s->plan)->arena_bytes;
+    s->saved_bytes = s->p->opt.apart ? ((gcut_rt_plan *)s->plan)->saved_bytes : 0;
     bool lent = s->lent && s->lent_bytes >= s->arena_bytes;
     s->kernel_arena = lent ? s->lent : gcut_step_memory(s->memory, s->arena_bytes);
     memset(s->kernel_arena, GCUT_ARENA_PAINT, (size_t)s->arena_bytes);
@@ -295,20 +313,21 @@ void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, c
     if (bytes) memcpy(to, from, (size_t)bytes);
 }
 
-void gcut_step_check_inputs(const gcut_step *s)
+void gcut_step_check_inputs(const gcut_step *s, int which)
 {
     if (s->p->opt.unbound == GCUT_UNBOUND_RANDOM) return;
     for (uint32_t i = 0; i < s->nparams; i++) {
         const gcut_slot *x = &s->slot[i];
         bool ours =
-            !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer, which gives it a value */
-        if (x->role != GCUT_ROLE_input || x->bound || x->filled || ours) continue;
+            x->role == GCUT_ROLE_input && !gcut_graph_find(s->p->primal, x->name); /* lr: has a value */
+        bool needed = x->role == GCUT_ROLE_input || (x->role == GCUT_ROLE_cotan && x->type.rank);
+        if (!needed || !is_given_to(x, which) || x->bound || x->filled || ours) continue;
         gcut_fail(s->env, GCUT_EUSAGE, x->place,
                   "bind it (gcut_bind, gcut_bind_input), set it (gcut_set), write to it (gcut_fill), or ask "
                   "for random values "
                   "(options.unbound = GCUT_UNBOUND_RANDOM)",
-                  "the input '%s' %s was given no values", x->name,
-                  gcut_type_text(s->memory, s->p->module, &x->type));
+                  "the %s '%s' %s was given no values", x->role == GCUT_ROLE_input ? "input" : "cotangent",
+                  x->name, gcut_type_text(s->memory, s->p->module, &x->type));
     }
 }
 
@@ -467,14 +486,30 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
     }
 }
 
+/* What a forward call has filled stays, at the same sizes: the cotangents may be bound after it. */
+static void own_block(gcut_step *s, const char *old, int64_t old_bytes)
+{
+    s->saved = gcut_step_memory(s->memory, s->saved_bytes);
+    if (old && old_bytes == s->saved_bytes)
+        memcpy(s->saved, old, (size_t)old_bytes);
+    else
+        memset(s->saved, 0, 64); /* a head that nobody filled */
+}
+
 void gcut_step_prepare(gcut_step *s)
 {
     if (s->ready) return;
     gcut_arena *old = s->memory;
+    const char *saved = s->saved;
+    int64_t saved_bytes = s->saved_bytes;
     s->memory = gcut_arena_new(s->env, s->arena);
     find_sizes(s);
     own_memory(s, s->memory);
-    if (s->entry) place_compiled(s);
+    if (s->entry)
+        place_compiled(s);
+    else if (s->p->opt.apart)
+        s->saved_bytes = (s->interpreted = gcut_interpret_plan(s)).saved_bytes;
+    if (s->p->opt.apart) own_block(s, saved, saved_bytes);
     gcut_arena_free(old);
     s->ready = true;
 }
@@ -488,16 +523,42 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The block of the calls that come, as large as they need it. */
+static void *saved_block(gcut_step *s)
+{
+    if (!s->saved_at) return s->saved;
+    if (s->saved_room < s->saved_bytes)
+        gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, s->p->joint->loc),
+                  "gcut_saved_bytes says how many it needs",
+                  "the block of saved values has %lld bytes, not %lld", (long long)s->saved_room,
+                  (long long)s->saved_bytes);
+    return s->saved_at;
+}
+
+/* Interpreters keep the block by the rules of compiled steps. */
+static void interpret(gcut_step *s, int which)
+{
+    gcut_rt_error err = {0};
+    check_apart(s, which);
+    if (!s->p->opt.apart) {
+        gcut_step_interpret(s, which, NULL, NULL);
+        return;
+    }
+    if (gcut_rt_open_saved(&s->interpreted, saved_block(s), (unsigned)which, &err) != GCUT_RT_OK)
+        fail_rt(s, &err);
+    gcut_step_interpret(s, which, saved_block(s), NULL);
+    gcut_rt_close_saved(saved_block(s), (unsigned)which, GCUT_RT_OK);
+}
+
 void gcut_step_run(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};
     gcut_step_prepare(s);
     int64_t start = now();
-    if (!s->entry) {
-        check_apart(s, which);
-        gcut_step_interpret(s, which, NULL);
-    } else if (s->entry->run(s->plan, s->value, s->kernel_arena, which, &err) != GCUT_RT_OK) {
+    if (!s->entry)
+        interpret(s, which);
+    else if (s->entry->run(s->plan, s->value, s->p->opt.apart ? saved_block(s) : NULL, s->kernel_arena, which,
+                           &err) != GCUT_RT_OK)
         fail_rt(s, &err);
-    }
     s->step_ns = now() - start;
 }

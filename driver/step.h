@@ -26,7 +26,7 @@ typedef struct gcut_slot {
     int64_t held;            /* bytes at `at`, when it is the step's */
     void *copy;              /* of what gcut_set was given; NULL = none yet */
     int64_t copy_bytes;      /* room at `copy` */
-    const gcut_marks *marks; /* of the parameter, for #range */
+    const gcut_marks *marks; /* of the parameter or result */
     gcut_place place;        /* of the function */
 } gcut_slot;
 
@@ -54,6 +54,11 @@ struct gcut_step {
     void **value;       /* in that order */
     char *kernel_arena;
     int64_t arena_bytes;
+    char *saved; /* the block of saved values; NULL: calls do not come apart, or it has no place yet */
+    int64_t saved_bytes;      /* that it needs */
+    void *saved_at;           /* the caller's; NULL = the step's own */
+    int64_t saved_room;       /* there */
+    gcut_rt_plan interpreted; /* of the interpreted backends: what their blocks are told apart by */
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
     int64_t lent_bytes;
     int64_t step_ns;
@@ -62,6 +67,11 @@ struct gcut_step {
     gcut_stats stats;
 };
 
+/* Is there such a mark on the parameter or result? */
+static inline bool gcut_slot_has(const gcut_slot *x, const char *mark)
+{
+    return gcut_mark_find(x->marks, mark) != NULL;
+}
 /* NULL: there is none. */
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Throws, with a list of the names. */
@@ -82,8 +92,8 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
 /* A copy of `from`, as gcut_set. */
 void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
-/* Throws unless every input is bound or filled, or the options say that the rest is random. */
-void gcut_step_check_inputs(const gcut_step *s);
+/* Throws unless every input of that call is bound or filled, or the options say that the rest is random. */
+void gcut_step_check_inputs(const gcut_step *s, int which);
 /* Brought up to date. */
 const gcut_stats *gcut_step_measure(gcut_step *s);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
@@ -93,9 +103,12 @@ void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *i
 /* io of a pipeline with a program; memory of the step. */
 const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
 
-/* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  values, if not NULL,
+/* driver/interpret.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  saved: the block of
+ * calls that come apart, else NULL.  values, if not NULL,
  * receives every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the
  * backward graph. */
-void gcut_step_interpret(gcut_step *s, int which, gcut_array *values[2]);
+void gcut_step_interpret(gcut_step *s, int which, char *saved, gcut_array *values[2]);
+/* What there is to know of the block of saved values of the interpreted backends, at the present sizes. */
+gcut_rt_plan gcut_interpret_plan(const gcut_step *s);
 
 #endif

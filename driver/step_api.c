@@ -319,7 +319,7 @@ static void do_run(void *arg)
 {
     job *j = arg;
     gcut_step_prepare(j->s);
-    gcut_step_check_inputs(j->s);
+    gcut_step_check_inputs(j->s, j->which);
     gcut_step_run(j->s, j->which);
 }
 
@@ -335,6 +335,51 @@ gcut_status gcut_run_forward(gcut_step *step)
 {
     GCUT_NEED(NULL, step, GCUT_EUSAGE);
     return gcut_protect(step->env, do_run, &(job){.s = step, .which = GCUT_RT_FORWARD});
+}
+
+static void do_run_backward(void *arg)
+{
+    job *j = arg;
+    const gcut_pipeline *p = j->s->p;
+    if (!p->opt.apart)
+        gcut_fail(j->s->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->joint->loc),
+                  p->opt.forward_only ? "compile it without options.forward_only, with options.apart"
+                                      : "compile it with options.apart, or call gcut_run",
+                  "the step of @%s has no backward call of its own", p->primal->name);
+    do_run(arg);
+}
+
+gcut_status gcut_run_backward(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_run_backward, &(job){.s = step, .which = GCUT_RT_BACKWARD});
+}
+
+static void do_bind_saved(void *arg)
+{
+    job *j = arg;
+    if ((uintptr_t)j->at % 64)
+        gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, "aligned_alloc(64, …) gives such memory",
+                  "the block of saved values begins %u bytes behind a multiple of 64",
+                  (unsigned)((uintptr_t)j->at % 64));
+    if (!j->s->p->opt.apart)
+        gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, "compile it with options.apart",
+                  "the step of @%s has no block of saved values", j->s->p->primal->name);
+    j->s->saved_at = j->at;
+    j->s->saved_room = (int64_t)j->n;
+}
+
+gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_bind_saved,
+                        &(job){.env = step->env, .s = step, .at = block, .n = block ? bytes : 0});
+}
+
+int64_t gcut_saved_bytes(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, -1);
+    return gcut_prepare(step) == GCUT_OK ? step->saved_bytes : -1;
 }
 
 /* ---- statistics ---- */
@@ -353,6 +398,20 @@ static int64_t touched(const gcut_step *s)
     return n;
 }
 
+/* What each call needs: the values that are there, the block, its part of the arena. */
+static void count_calls(const gcut_step *s, gcut_stats *st)
+{
+    const gcut_rt_plan *plan = s->entry ? s->plan : &s->interpreted;
+    st->forward_bytes = s->saved_bytes + plan->forward_bytes;
+    st->backward_bytes = s->saved_bytes + plan->backward_bytes;
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const gcut_slot *x = &s->slot[i];
+        bool late = x->role == GCUT_ROLE_cotan || x->role == GCUT_ROLE_grad || gcut_slot_has(x, "late");
+        if (!late) st->forward_bytes += x->bytes;
+        if (!gcut_slot_has(x, "transient")) st->backward_bytes += x->bytes;
+    }
+}
+
 const gcut_stats *gcut_step_measure(gcut_step *s)
 {
     gcut_stats *st = &s->stats;
@@ -361,7 +420,10 @@ const gcut_stats *gcut_step_measure(gcut_step *s)
                        .blis = s->entry ? gcut_rt_blis_name() : "none",
                        .gemm = s->entry ? gcut_rt_gemm_name() : "none"};
     for (uint32_t i = 0; i < s->nslots; i++) st->peak_bytes += s->slot[i].bytes;
+    if (s->p->opt.apart) count_calls(s, st);
+    st->peak_bytes += s->saved_bytes;
     st->predicted_bytes = st->peak_bytes;
+    st->saved_bytes = s->saved_bytes;
     if (!s->entry || !s->ready) return st;
     st->arena_bytes = s->arena_bytes;
     st->saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;

@@ -34,7 +34,7 @@ static void add_real(gcut_hash *h, double x)
 
 /* Of a new option this asks whether it changes the plan or the emitted C. */
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 176 && sizeof((gcut_options){0}.reserved) == 2,
+_Static_assert(sizeof(gcut_options) == 200 && sizeof((gcut_options){0}.reserved) == 9,
                "a new option may have to be part of the key");
 #endif
 
@@ -51,6 +51,7 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
     gcut_hash_text(h, o->optimizer);
     gcut_hash_int(h, o->keep_grads);
     gcut_hash_text(h, o->loss);
+    add_list(h, o->cotan, o->ncotan);
     add_list(h, o->wrt, o->nwrt);
     add_list(h, o->save, o->nsave);
     add_list(h, o->recompute, o->nrecompute);
@@ -60,6 +61,7 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
         gcut_hash_int(h, o->at[i].value);
     }
     gcut_hash_int(h, o->forward_only);
+    gcut_hash_int(h, o->apart);
     gcut_hash_int(h, o->line);
     gcut_hash_int(h, o->unfused);
     gcut_hash_int(h, o->threads);

@@ -491,6 +491,18 @@ bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b);
 void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs,
                    const char *const *args);
 
+/* Given with the backward call: a cotangent, or an input marked #late. */
+static inline bool gcut_param_is_late(const gcut_param *p)
+{
+    return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, "late");
+}
+/* Its memory may hold something else when the backward call comes: #transient, on an input, a key or an `out`
+ * result. */
+static inline bool gcut_is_transient(const gcut_marks *m)
+{
+    return gcut_mark_find(m, "transient") != NULL;
+}
+
 /* ---- reading ---- */
 
 static inline const gcut_node *gcut_node_at(const gcut_graph *g, uint32_t n)

@@ -84,9 +84,9 @@ static void params(gcut_parser *p)
         gcut_parse_define(p, &t, name);
         gcut_param_new(p->g, r, name, &type);
         gcut_param *made = &p->g->params.at[p->g->params.n - 1];
+        gcut_parse_marks(p, &made->marks);
         const char *fault = gcut_param_fault(p->scratch, p->g, made);
         if (fault) gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &t), NULL, "%s", fault);
-        gcut_parse_marks(p, &made->marks);
     } while (gcut_parse_accept(p, ','));
     gcut_parse_expect(p, ')', "',' or ')' after a parameter");
 }

@@ -36,6 +36,18 @@ static bool is_backward_half(const gcut_graph *g)
 const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p)
 {
     const gcut_type *t = gcut_type_of(g, p->value);
+    bool late = gcut_mark_find(&p->marks, "late"), transient = gcut_is_transient(&p->marks);
+    const char *name = g->values.at[p->value].name, *role = gcut_role_name(p->role);
+    if (late && p->role != GCUT_ROLE_input)
+        return gcut_printf(a, "%%%s is declared `%s`: only an input can be #late", name, role);
+    if (transient && p->role != GCUT_ROLE_input && p->role != GCUT_ROLE_rng)
+        return gcut_printf(a, "%%%s is declared `%s`: only inputs, keys and `out` results can be #transient",
+                           name, role);
+    if (late && transient)
+        return gcut_printf(a,
+                           "%%%s is given with the backward call, #late: it cannot be gone by then, "
+                           "#transient",
+                           name);
     if (p->role != GCUT_ROLE_rng || (t->dtype == GCUT_I64 && t->rank <= 1)) return NULL;
     return gcut_printf(a, "rng %%%s is %s: a key is i64[], several are i64[n]", g->values.at[p->value].name,
                        gcut_type_text(a, g->module, t));
@@ -66,6 +78,9 @@ static bool param_ids_hold(gcut_check *c)
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r)
 {
     bool next = r->role == GCUT_ROLE_next;
+    if (r->role != GCUT_ROLE_out && gcut_is_transient(&r->marks))
+        return gcut_printf(a, "'%s %s' cannot be #transient: only inputs, keys and `out` results can",
+                           gcut_role_name(r->role), r->name);
     if (!next && r->role != GCUT_ROLE_grad) return NULL;
     const char *role = gcut_role_name(r->role);
     const gcut_param *p = find_param(g, r->name);
@@ -73,7 +88,9 @@ const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_res
     if (!p)
         return gcut_printf(a, "%s '%s': @%s has no param%s or state of that name", role, r->name, g->name,
                            next ? "" : ", input");
-    if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_state && (next || p->role != GCUT_ROLE_input))
+    bool kept = !next && p->role == GCUT_ROLE_saved; /* of a transient input */
+    if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_state && !kept &&
+        (next || p->role != GCUT_ROLE_input))
         return gcut_printf(a, "%s '%s': %%%s is declared `%s`; only params%s and states have a %s", role,
                            r->name, r->name, gcut_role_name(p->role), next ? "" : ", inputs",
                            next ? "next value" : "gradient");

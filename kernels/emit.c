@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "graph/text.h"
 #include "kernels/emit_values.h"
 #include "kernels/lower.h"
@@ -48,8 +49,14 @@ static void emit_member(const gcut_program *p, const gcut_binding_info *b, gcut_
     if (*b->alias) gcut_text_add(h, "    union {\n    ");
     gcut_text_add(h, "    %s%s; /* %s %s%s%s */\n", type, b->field, gcut_role_name(b->role),
                   gcut_type_text(m->arena, m, &b->type), b->written && kept ? ", updated in place" : "",
-                  b->role == GCUT_ROLE_cotan ? ", NULL = 1" : "");
+                  b->role == GCUT_ROLE_cotan && !b->type.rank ? ", NULL = 1" : "");
     if (*b->alias) gcut_text_add(h, "#ifndef %s\n        %s%s;\n#endif\n    };\n", b->alias, type, b->alias);
+}
+
+/* Calls that come apart are given the block between them. */
+static const char *saved_parameter(const gcut_program *p)
+{
+    return p->apart ? "void *saved, " : "";
 }
 
 static void emit_header(const gcut_program *p, const char *file, const char *name, const gcut_emission *all,
@@ -65,22 +72,40 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
         " *   %s_init(&plan, …sizes, threads, &err);      sizes are checked here, once\n"
         " *   void *arena = aligned_alloc(64, (size_t)plan.head.arena_bytes);\n"
         " *   %s_io io = {.…};                            every pointer, or GCUT_RT_ENULL\n"
-        " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n"
+        "%s"
         " *\n"
         " * Nothing is kept or printed, and nothing allocated but what large products pack their operands "
         "into,\n"
-        " * inside of the run-time library.  Between forward and backward the arena holds the saved\n"
+        " * inside of the run-time library.  Between forward and backward %s\n"
         " * values.  Results do not depend on threads.\n"
         " */\n#ifndef GCUT_STEP_%s_H\n#define GCUT_STEP_%s_H\n\n#include <gradcut/gradcut_rt.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-        file, name, name, name, name, name, name);
+        file, name, name, name,
+        p->apart
+            ? gcut_printf(
+                  p->module->arena,
+                  " *   void *saved = aligned_alloc(64, (size_t)plan.head.saved_bytes);\n"
+                  " *   %s_forward(&plan, &io, saved, arena, &err);   fills the block of saved values\n"
+                  " *   %s_backward(&plan, &io, saved, arena, &err);  uses it up: gradients and updates\n"
+                  " *   %s_step(&plan, &io, saved, arena, &err);      both\n"
+                  " *\n"
+                  " * Several blocks may be filled at a time; the arena is free between calls.  Params, and\n"
+                  " * inputs and results that are not #transient, must be at the backward call what they "
+                  "were\n"
+                  " * at the forward call.\n",
+                  name, name, name)
+            : gcut_printf(p->module->arena,
+                          " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n",
+                          name),
+        p->apart ? "the block holds the saved" : "the arena holds the saved", name, name);
     gcut_text_add(h, "typedef struct %s_plan {\n    gcut_rt_plan head;\n", name);
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "    int64_t d_%s;\n", symbol(p, &syms[i]));
     gcut_text_add(
         h,
         "    int threads, team; /* asked for; that take part */\n    int64_t off[%u]; /* of each "
-        "buffer in the arena */\n    int64_t size[%u]; /* that kernels are given */\n} %s_plan;\n\n",
-        all->nslots + 1, all->sizes.n + 1, name);
+        "buffer in the arena%s */\n    int64_t size[%u]; /* that kernels are given */\n} %s_plan;\n\n",
+        all->nslots + 1, p->apart ? "; -1 - its offset in the block of saved values" : "", all->sizes.n + 1,
+        name);
     gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
     for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], h);
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
@@ -94,10 +119,10 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (p->halves.at[GCUT_BACKWARD]->g ? 3 : 1); k++)
-        gcut_text_add(
-            h,
-            "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err);\n",
-            name, doors[k], name, name);
+        gcut_text_add(h,
+                      "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, %svoid *arena, "
+                      "gcut_rt_error *err);\n",
+                      name, doors[k], name, name, saved_parameter(p));
     gcut_emit_values_header(p, name, h);
     gcut_text_add(
         h, "extern GCUT_RT_EXPORT const gcut_rt_entry %s_entry;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
@@ -154,6 +179,15 @@ static void emit_reals(const gcut_program *p, const gcut_dim_decl *syms, uint32_
                       symbol(p, &syms[i]), symbol(p, &syms[i]), symbol(p, &syms[i]));
 }
 
+/* 16 hexadecimal digits of what was written so far: steps that launch other kernels have others. */
+static const char *identity(const gcut_program *p, const gcut_text *c)
+{
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_field(&h, c->at, c->n);
+    return gcut_printf(p->module->arena, "%.16s", gcut_hash_hex(&h, p->module->arena));
+}
+
 static void emit_init(const gcut_program *p, const char *name, const gcut_emission *all, gcut_text *c)
 {
     uint32_t ns;
@@ -173,6 +207,14 @@ static void emit_init(const gcut_program *p, const char *name, const gcut_emissi
     emit_dim_checks(p, syms, ns, c);
     emit_reals(p, syms, ns, c);
     gcut_emit_layout(p, c);
+    if (p->apart) {
+        gcut_text_add(c, "    const int64_t dims[] = {");
+        for (uint32_t i = 0; i < ns; i++) gcut_text_add(c, "d_%s, ", symbol(p, &syms[i]));
+        gcut_text_add(
+            c,
+            "0};\n    plan->head.sizes = gcut_rt_sizes(dims, %u);\n    plan->head.step = UINT64_C(0x%s);\n",
+            ns, identity(p, c));
+    }
     for (uint32_t i = 0; i < all->sizes.n; i++)
         gcut_text_add(c, "    plan->size[%u] = %s;\n", i, all->sizes.at[i]);
     gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
@@ -196,12 +238,14 @@ static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
 
 static void emit_run(const gcut_program *p, const char *name, const gcut_emission *all, gcut_text *c)
 {
-    gcut_text_add(c,
-                  "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, void *arena, unsigned "
-                  "halves, gcut_rt_error *err)\n{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n"
-                  "    %s_io own = *io;\n    gcut_rt_call call;\n    void *at[%u], *b[%u];\n"
-                  "    int64_t n[%u];\n    gcut_rt_fault fault[%u];\n",
-                  name, name, name, name, all->nplaces + 1, all->most + 1, all->most + 1, all->nsites + 1);
+    gcut_text_add(
+        c,
+        "static gcut_rt_status %s_run(const %s_plan *plan, const %s_io *io, %svoid *arena, unsigned "
+        "halves, gcut_rt_error *err)\n{\n    static const gcut_rt_fault none = GCUT_RT_NO_FAULT;\n"
+        "    %s_io own = *io;\n    gcut_rt_call call;\n    void *at[%u], *b[%u];\n"
+        "    int64_t n[%u];\n    gcut_rt_fault fault[%u];\n",
+        name, name, name, saved_parameter(p), name, all->nplaces + 1, all->most + 1, all->most + 1,
+        all->nsites + 1);
     for (uint32_t i = 0; i < p->bindings.n; i++) {
         const gcut_binding_info *b = &p->bindings.at[i];
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
@@ -211,19 +255,25 @@ static void emit_run(const gcut_program *p, const char *name, const gcut_emissio
     }
     gcut_text_add(
         c,
-        "    const gcut_rt_status ok = %s_check(plan, &own, arena, halves, err);\n"
-        "    if (ok != GCUT_RT_OK) return ok;\n"
+        "    %sgcut_rt_status ok = %s_check(plan, &own, %sarena, halves, err);\n"
+        "%s    if (ok != GCUT_RT_OK) return ok;\n"
         "    call.plan = &plan->head;\n    call.function = %s_functions;\n    call.site = %s_site;\n"
         "    call.size = plan->size;\n    call.at = at;\n    call.fault = fault;\n"
         "    call.b = b;\n    call.n = n;\n    call.halves = halves;\n    call.status = ok;\n"
         "    call.err = err;\n    for (int i = 0; i < %u; i++) fault[i] = none;\n",
-        name, name, name, all->nsites + 1);
-    if (all->nslots)
+        p->apart ? "" : "const ", name, p->apart ? "saved, " : "",
+        p->apart ? "    if (ok == GCUT_RT_OK) ok = gcut_rt_open_saved(&plan->head, saved, halves, err);\n"
+                 : "",
+        name, name, all->nsites + 1);
+    if (p->apart)
+        gcut_text_add(c, "    gcut_rt_slot_places(plan->off, %u, arena, saved, at);\n", all->nslots);
+    else if (all->nslots)
         gcut_text_add(c, "    for (int i = 0; i < %u; i++) at[i] = (char *)arena + plan->off[i];\n",
                       all->nslots);
     if (p->bindings.n) /* pointers to objects of any type look the same */
         gcut_text_add(c, "    memcpy(at + %u, &own, sizeof own);\n", all->nslots);
-    gcut_text_add(c, "    gcut_rt_team(%s_halves, &call, plan->team);\n    return call.status;\n}\n\n", name);
+    gcut_text_add(c, "    gcut_rt_team(%s_halves, &call, plan->team);\n%s    return call.status;\n}\n\n",
+                  name, p->apart ? "    gcut_rt_close_saved(saved, halves, call.status);\n" : "");
 }
 
 static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
@@ -235,9 +285,9 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     for (int k = 0; k < (both ? 3 : 1); k++)
         gcut_text_add(
             c,
-            "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, void *arena, gcut_rt_error *err)\n"
-            "{\n    return %s_run(plan, io, arena, %d, err);\n}\n\n",
-            name, doors[k], name, name, name, k + 1);
+            "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, %svoid *arena, gcut_rt_error *err)\n"
+            "{\n    return %s_run(plan, io, %sarena, %d, err);\n}\n\n",
+            name, doors[k], name, name, saved_parameter(p), name, p->apart ? "saved, " : "", k + 1);
     gcut_text_add(c,
                   "static gcut_rt_status %s_init_any(void *plan, const int64_t *dims, int threads, "
                   "gcut_rt_error *err)\n"
@@ -247,14 +297,15 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
     gcut_text_add(c, "threads, err);\n}\n\n");
     gcut_text_add(
         c,
-        "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *arena, int which, "
-        "gcut_rt_error *err)\n{\n    %s_io io;\n%s"
-        "    return %s_run((const %s_plan *)plan, &io, arena, (unsigned)which, err);\n}\n\n",
-        name, name,
+        "static gcut_rt_status %s_run_any(const void *plan, void *const *values, void *saved, void *arena, "
+        "int "
+        "which, gcut_rt_error *err)\n{\n    %s_io io;\n%s%s"
+        "    return %s_run((const %s_plan *)plan, &io, %sarena, (unsigned)which, err);\n}\n\n",
+        name, name, p->apart ? "" : "    (void)saved;\n",
         p->bindings.n
             ? "    memcpy(&io, values, sizeof io); /* pointers to objects of any type look the same */\n"
             : "    (void)values;\n    io.nothing = 0;\n",
-        name, name);
+        name, name, p->apart ? "saved, " : "");
     gcut_text_add(
         c,
         "const gcut_rt_entry %s_entry = {\n    .abi = GCUT_RT_ABI,\n    .name = \"%s\",\n    .ndims = %u,\n"

@@ -103,10 +103,18 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
     gcut_text_add(c, "    static const gcut_rt_slot slot[] = {\n%s%s    };\n",
                   n ? rows.at : "        {0, 0, 0, 0}", n % 4 || !n ? "\n" : "");
     gcut_text_add(
-        c,
-        "    gcut_rt_buffer b[%u];\n    plan->head.saved_bytes = gcut_rt_slots(slot, %u, size, b);\n"
-        "    plan->head.arena_bytes = gcut_rt_place(b, %u);\n",
-        n ? n : 1, n, n);
+        c, "    gcut_rt_buffer b[%u];\n    plan->head.saved_bytes = gcut_rt_slots(slot, %u, size, b);\n",
+        n ? n : 1, n);
+    if (p->apart)
+        gcut_text_add(c,
+                      "    const gcut_rt_apart calls = gcut_rt_place_apart(slot, b, %u, %d);\n"
+                      "    plan->head.arena_bytes = calls.arena;\n"
+                      "    plan->head.saved_bytes = calls.saved;\n"
+                      "    plan->head.forward_bytes = calls.forward;\n"
+                      "    plan->head.backward_bytes = calls.backward;\n",
+                      n, p->halves.at[GCUT_BACKWARD]->first);
+    else
+        gcut_text_add(c, "    plan->head.arena_bytes = gcut_rt_place(b, %u);\n", n);
     gcut_emit_team(p, c);
     gcut_text_add(c,
                   "    plan->head.threads = nt;\n"
@@ -148,15 +156,18 @@ void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c)
         n++;
     }
     gcut_text_add(c,
-                  "static gcut_rt_status %s_check(const %s_plan *x, const %s_io *io, const void *arena, "
+                  "static gcut_rt_status %s_check(const %s_plan *x, const %s_io *io, %sconst void *arena, "
                   "unsigned halves, gcut_rt_error *err)\n{\n    (void)x;\n",
-                  name, name, name);
+                  name, name, name, p->apart ? "const void *saved, " : "");
     emit_sizes(&s, c);
     gcut_text_add(c, "    static const gcut_rt_argument argument[] = {\n%s%s    };\n",
                   n ? rows.at : "        {\"\", 0, 0, 1, 0, 0}", n % 2 || !n ? "\n" : "");
     gcut_text_add(
         c,
-        "    gcut_rt_span s[%u];\n    const int n = gcut_rt_spans(argument, %u, size, io, halves, s);\n"
+        "    gcut_rt_span s[%u];\n    %sint n = gcut_rt_spans(argument, %u, size, io, halves, s);\n%s"
         "    return gcut_rt_check(s, n, arena, x->head.arena_bytes, err);\n}\n\n",
-        n ? n : 1, n);
+        n + 1, p->apart ? "" : "const ", n,
+        p->apart ? "    s[n].at = saved;\n    s[n].bytes = x->head.saved_bytes;\n    s[n].name = \"saved\";\n"
+                   "    s[n].align = 64;\n    s[n++].written = 1;\n"
+                 : "");
 }

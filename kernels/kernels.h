@@ -22,13 +22,18 @@ gcut_graph *gcut_widen(gcut_graph *g, const char *name);
 /* Does it do so for kernels of that kind? */
 bool gcut_emit_widens(gcut_emit e);
 
+enum gcut_lower_how {
+    GCUT_LOWER_UNFUSED = 1, /* every node that computes is a kernel of its own, which stores its result in
+                               memory of its own; the results have the same bits */
+    GCUT_LOWER_APART = 2    /* the graphs are called apart, and what crosses is in a block of its own */
+};
+
 /* in: the graphs of a split in which no composite op is left; bwd may be NULL (a forward-only function). Both
  * are only read. Memory from the module of fwd.  Throws GCUT_EUNSUPPORTED naming op, dtype and line for what
  * has no kernel.  It is to be fast at those sizes, which must outlive it, and threads (0 = not known), and is
- * right at all.  unfused: every node that computes is a kernel of its own, which stores its result in memory
- * of its own; the results have the same bits. */
+ * right at all.  how: a set of gcut_lower_how. */
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
-                         int threads, bool unfused);
+                         int threads, unsigned how);
 /* Marks every node with the kernel it became: #kernel(k3). */
 void gcut_program_mark(const gcut_program *p);
 
@@ -47,7 +52,9 @@ const gcut_binding_info *gcut_program_bindings(const gcut_program *p, uint32_t *
 
 typedef struct gcut_memory {
     int64_t arena_bytes; /* temporaries, saved values and kernel workspace, as placed */
-    int64_t saved_bytes; /* values that cross from forward to backward, of the arena */
+    int64_t saved_bytes; /* values that cross from forward to backward, of the arena; of calls that come apart
+                            the block that they are in, beside the arena */
+    int64_t call_bytes[2]; /* of calls that come apart: of the arena, by the forward and the backward call */
 } gcut_memory;
 /* Exact, at these sizes and this number of threads; the emitted code asks for the same. */
 gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads);

@@ -42,7 +42,7 @@ static void lower_half(gcut_program *p, gcut_half *h)
 }
 
 gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_binding *at, uint32_t nat,
-                         int threads, bool unfused)
+                         int threads, unsigned how)
 {
     gcut_module *m = fwd->module;
     gcut_program *p = gcut_calloc(m->arena, 1, sizeof *p);
@@ -50,7 +50,8 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     p->at = at;
     p->nat = nat;
     p->threads = threads;
-    p->unfused = unfused;
+    p->unfused = how & GCUT_LOWER_UNFUSED;
+    p->apart = bwd && how & GCUT_LOWER_APART;
     int step = 0;
     half_new(p, fwd);
     half_new(p, bwd);
@@ -111,6 +112,7 @@ gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at
     gcut_memory mem = {0};
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
     gcut_rt_buffer *b = gcut_calloc(a, p->buffers.n + 1, sizeof *b);
+    gcut_rt_slot *slot = gcut_calloc(a, p->buffers.n + 1, sizeof *slot);
     int n = 0;
     int64_t all = 0; /* no place in the arena is behind it */
     for (uint32_t i = 0; i < p->buffers.n; i++) {
@@ -123,12 +125,21 @@ gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at
         if (buf->birth < 0) continue;
         b[n].bytes = bytes;
         b[n].birth = buf->birth;
-        b[n++].death = buf->death;
+        b[n].death = buf->death;
+        slot[n++].saved = buf->saved;
     }
-    mem.arena_bytes = gcut_rt_place(b, n);
+    if (p->apart) {
+        gcut_rt_apart calls = gcut_rt_place_apart(slot, b, n, p->halves.at[GCUT_BACKWARD]->first);
+        mem = (gcut_memory){calls.arena, calls.saved, {calls.forward, calls.backward}};
+    } else {
+        mem.arena_bytes = gcut_rt_place(b, n);
+    }
     n = 0;
-    for (uint32_t i = 0; offset && i < p->buffers.n; i++)
-        offset[i] = is_placed(&p->buffers.at[i]) ? b[n++].offset : -1;
+    for (uint32_t i = 0; offset && i < p->buffers.n; i++) {
+        const bool placed = is_placed(&p->buffers.at[i]);
+        offset[i] = placed && b[n].offset >= 0 ? b[n].offset : -1; /* below 0: in the block of saved values */
+        n += placed;
+    }
     gcut_arena_free(a);
     return mem;
 }

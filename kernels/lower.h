@@ -141,6 +141,7 @@ struct gcut_program {
     uint32_t nat;
     int threads;
     bool unfused;                 /* no unit takes a second node, and no result the memory of an operand */
+    bool apart;                   /* saved values are in a block of their own */
     GCUT_VEC(gcut_half *) halves; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;

@@ -133,14 +133,33 @@ static const char *gradient_of(const gcut_program *p, const gcut_result *saved, 
     return NULL;
 }
 
-/* A saved value: the storage that a result or parameter has anyway, also the gradient that will be made of
- * it, else the arena. */
+/* Is the buffer memory of the caller's which may hold something else when the backward call comes? */
+static bool is_transient(const gcut_program *p, const gcut_half *h, uint32_t buffer)
+{
+    const gcut_buffer *b = &p->buffers.at[buffer];
+    if (b->kind != GCUT_P_BOUND) return false;
+    const gcut_binding_info *x = &p->bindings.at[b->binding];
+    for (uint32_t i = 0; i < h->g->params.n; i++) {
+        const gcut_param *q = &h->g->params.at[i];
+        if (q->role == x->role && !strcmp(h->g->values.at[q->value].name, x->name))
+            return gcut_is_transient(&q->marks);
+    }
+    for (uint32_t i = 0; i < h->g->results.n; i++) {
+        const gcut_result *r = &h->g->results.at[i];
+        if (r->role == x->role && !strcmp(r->name, x->name)) return gcut_is_transient(&r->marks);
+    }
+    return false;
+}
+
+/* A saved value: the storage that a result or parameter has anyway and keeps, also the gradient that will be
+ * made of it, else the arena. */
 static uint32_t place_saved(gcut_program *p, gcut_half *h, const gcut_result *res)
 {
     gcut_ref r = h->view[res->value].root;
     const gcut_type *t = gcut_type_of(h->g, res->value);
     const char *grad = gradient_of(p, res, t);
-    if (h->buffer[r] != GCUT_NONE && gcut_view_whole(h->g->module, t, &h->view[res->value]))
+    if (h->buffer[r] != GCUT_NONE && !is_transient(p, h, h->buffer[r]) &&
+        gcut_view_whole(h->g->module, t, &h->view[res->value]))
         return h->buffer[r];
     uint32_t b = grad ? result_buffer(p, GCUT_ROLE_grad, grad, t) : gcut_place_arena(p, t, res->name);
     p->buffers.at[b].saved = !grad;

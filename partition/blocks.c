@@ -40,7 +40,7 @@ static void find_spans(finder *f)
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref b = f->p->facts->base[gcut_arg(g, n, k)];
             uint32_t def = g->values.at[b].def;
-            if (def != GCUT_NONE && !pure[def] && !f->p->facts->out[b]) f->span[b].last = i;
+            if (def != GCUT_NONE && !pure[def] && !f->p->facts->kept[b]) f->span[b].last = i;
         }
     }
 }
@@ -214,6 +214,6 @@ uint32_t gcut_block_of(const gcut_problem *p, const gcut_blocks *b, gcut_ref v)
 {
     gcut_ref a = p->facts->base[v];
     uint32_t def = p->g->values.at[a].def;
-    if (def == GCUT_NONE || b->through[a] || p->facts->out[a]) return GCUT_NONE;
+    if (def == GCUT_NONE || b->through[a] || p->facts->kept[a]) return GCUT_NONE;
     return b->enter[a] != GCUT_NONE ? b->enter[a] : b->of[def];
 }

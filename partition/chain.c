@@ -142,7 +142,7 @@ static void measure_block(const gcut_chain *c, const gcut_choice *plan, uint32_t
     const char *why;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (plan->decision[v] != GCUT_PLAN_SAVED || c->owner[v] != k || c->b.enter[v] != GCUT_NONE) continue;
-        o->keep += gcut_saved_bytes(p, v, plan->form[v]);
+        o->keep += gcut_value_saved_bytes(p, v, plan->form[v]);
         o->trip_ns += gcut_save_price(p, v, 0, &why);
     }
 }

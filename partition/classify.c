@@ -2,7 +2,7 @@
  *
  * Classification by four sweeps over the topological order:
  *
- *   tainted   depends on a cotangent                              (forwards)
+ *   tainted   depends on a cotangent or another late parameter    (forwards)
  *   primal    some `out` result depends on it                     (backwards)
  *   serves    free of cotangents, and a gradient depends on it     (backwards)
  *   live      any result depends on it                            (backwards)
@@ -22,7 +22,9 @@
 bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v)
 {
     const gcut_value *x = &g->values.at[v];
-    return g->is_body && x->def == GCUT_NONE && g->params.at[x->index].role == GCUT_ROLE_saved;
+    if (x->def != GCUT_NONE) return false;
+    const gcut_param *p = &g->params.at[x->index];
+    return g->is_body ? p->role == GCUT_ROLE_saved : gcut_is_transient(&p->marks);
 }
 
 typedef struct sweep {
@@ -40,7 +42,7 @@ static void sweep_forwards(sweep *s)
 {
     gcut_graph *g = s->g;
     for (uint32_t i = 0; i < g->params.n; i++)
-        if (g->params.at[i].role == GCUT_ROLE_cotan) s->tainted[g->params.at[i].value] = true;
+        if (gcut_param_is_late(&g->params.at[i])) s->tainted[g->params.at[i].value] = true;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         bool t = false;
@@ -83,8 +85,11 @@ static void check_results(const sweep *s)
         const gcut_result *r = &s->g->results.at[i];
         if (r->role != GCUT_ROLE_out || !s->tainted[r->value]) continue;
         const gcut_node *n = gcut_def(s->g, r->value);
-        gcut_fail(m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
-                  "result %s depends on a cotangent, so the forward graph cannot return it", r->name);
+        gcut_fail(
+            m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
+            "result %s depends on what the backward call is given, a cotangent or a #late input, so the "
+            "forward graph cannot return it",
+            r->name);
     }
 }
 
@@ -119,6 +124,7 @@ static void mark_reads(gcut_facts *f)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if (r->role == GCUT_ROLE_out) f->out[r->value] = true;
+        if (r->role == GCUT_ROLE_out && !gcut_is_transient(&r->marks)) f->kept[r->value] = true;
         if (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_next) f->read[r->value] = true;
     }
     for (gcut_ref v = 1; v < g->values.n; v++)
@@ -180,6 +186,7 @@ gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
     f->where = gcut_calloc(arena, nv, sizeof *f->where);
     f->base = gcut_calloc(arena, nv, sizeof *f->base);
     f->out = gcut_calloc(arena, nv, sizeof *f->out);
+    f->kept = gcut_calloc(arena, nv, sizeof *f->kept);
     f->read = gcut_calloc(arena, nv, sizeof *f->read);
     f->live = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *f->live);
     f->grad = gcut_calloc(arena, nv, sizeof *f->grad);

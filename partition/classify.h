@@ -13,6 +13,7 @@ typedef struct gcut_facts {
     gcut_where *where; /* by value */
     gcut_ref *base;    /* by value: the value whose storage it is, itself unless made by a VIEW op */
     bool *out;         /* by value: a primal result of the forward graph */
+    bool *kept;        /* by value: such a result that the caller keeps for the backward graph */
     bool *read;        /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
     bool *live;        /* by node: some result depends on it */
     uint32_t *grad; /* by value: 1 + the `grad` result whose memory it may have between forward and backward
@@ -29,8 +30,8 @@ static inline gcut_class gcut_node_class(const gcut_node *n)
 /* A value that is never worth storage of its own: a constant or a view. */
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 
-/* In the joint graph of a loop's iteration: what the forward loop carries is gone when the backward loop
- * comes. */
+/* A parameter that is gone when the backward graph runs, unless it is saved: a #transient one; in the joint
+ * graph of a loop's iteration, what the forward loop carries. */
 bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v);
 
 #endif

@@ -5,6 +5,7 @@
 #include "partition/decide.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "graph/shape.h"
 #include "partition/policy.h"
@@ -14,7 +15,9 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     gcut_problem *p = gcut_calloc(arena, 1, sizeof *p);
     p->g = joint;
     p->opt = opt;
-    p->facts = gcut_classify(arena, joint);
+    gcut_facts *facts = gcut_classify(arena, joint);
+    if (opt->apart) memset(facts->grad, 0, joint->values.n * sizeof *facts->grad);
+    p->facts = facts;
     p->price = gcut_prices(arena, p->facts, opt);
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
     p->forced_by = gcut_calloc(arena, joint->values.n, sizeof *p->forced_by);
@@ -46,7 +49,7 @@ static bool is_given(const gcut_problem *p, gcut_ref v)
 static bool alive_anyway(const gcut_problem *p, gcut_ref v)
 {
     if (is_given(p, v)) return true;
-    return p->facts->out[v] && p->force[v] != GCUT_FORCE_RECOMPUTE;
+    return p->facts->kept[v] && p->force[v] != GCUT_FORCE_RECOMPUTE;
 }
 
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why)
@@ -56,9 +59,9 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
         return *why = "a constant: made where it is needed", INFINITY;
     if (p->force[v] == GCUT_FORCE_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
     if (is_given(p, v)) return *why = "a parameter: alive anyway", 0;
-    if (p->facts->out[v]) return *why = "a result of the forward graph: alive anyway", 0;
+    if (p->facts->kept[v]) return *why = "a result of the forward graph: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
-    return gcut_saved_ns(p, v, p->form[v]) + lambda * (double)gcut_saved_bytes(p, v, p->form[v]);
+    return gcut_saved_ns(p, v, p->form[v]) + lambda * (double)gcut_value_saved_bytes(p, v, p->form[v]);
 }
 
 static bool in_domain(const gcut_problem *p, gcut_ref v)
@@ -75,7 +78,7 @@ static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
     const char *why;
     double save = gcut_save_price(p, v, 0, &why);
     bool forced = p->force[v] == GCUT_FORCE_SAVE, free = forced || alive_anyway(p, v);
-    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_saved_bytes(p, v, p->form[v]), !free,
+    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_value_saved_bytes(p, v, p->form[v]), !free,
                        forced ? "must be saved, as asked for" : why);
     if (p->facts->read[v]) gcut_network_read(net, v, "the backward graph reads it");
     if (forced) gcut_network_read(net, v, "must be saved, as asked for");
@@ -146,7 +149,7 @@ static void add_saved(const gcut_problem *p, gcut_choice *c, gcut_ref v)
     if (c->decision[v] != GCUT_PLAN_SAVED) return;
     c->form[v] = p->form[v];
     c->fixed_ns += gcut_saved_ns(p, v, c->form[v]);
-    c->saved_bytes += gcut_saved_bytes(p, v, c->form[v]);
+    c->saved_bytes += gcut_value_saved_bytes(p, v, c->form[v]);
 }
 
 static void sum_up(const gcut_problem *p, gcut_choice *c)
@@ -210,7 +213,7 @@ static double forced_cost(const gcut_problem *p, double lambda)
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
         if (p->force[v] != GCUT_FORCE_SAVE) continue;
         gcut_form f = gcut_form_of(p, v, lambda);
-        sum += gcut_saved_ns(p, v, f) + lambda * (double)gcut_saved_bytes(p, v, f);
+        sum += gcut_saved_ns(p, v, f) + lambda * (double)gcut_value_saved_bytes(p, v, f);
     }
     return sum;
 }

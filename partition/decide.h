@@ -85,7 +85,7 @@ gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda); /* INF
 gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */
 /* The same problem with the forms of another lambda. */
 gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda);
-int64_t gcut_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form);
+int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form);
 double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form);
 
 /* t_v + lambda * bytes, in the value's form; 0 for what lives anyway, INFINITY for what must not be saved,

@@ -50,7 +50,9 @@ static void constrain(constraints *w, gcut_ref asked, gcut_force f, bool mark)
     const char *name = g->values.at[asked].name;
     if (f == GCUT_FORCE_RECOMPUTE && !gcut_def(g, asked))
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
-                  "it is alive in the forward and the backward graph and takes no saved bytes",
+                  gcut_value_is_lost(g, asked)
+                      ? "it is #transient: what the backward graph reads of it is saved"
+                      : "it is alive in the forward and the backward graph and takes no saved bytes",
                   "%%%s is a parameter: there is nothing to recompute it from", name);
     if (facts->where[asked] == GCUT_W_BACKWARD) {
         if (f == GCUT_FORCE_RECOMPUTE) return;
@@ -71,7 +73,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_force f, bool mark)
         w->conflict = true;
         return;
     }
-    if (f == GCUT_FORCE_SAVE && facts->out[v]) return; /* a result is kept in any case */
+    if (f == GCUT_FORCE_SAVE && facts->kept[v]) return; /* a result is kept in any case */
     w->p->force[v] = f;
     w->p->forced_by[v] = describe(g, mine, f);
 }

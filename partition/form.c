@@ -51,7 +51,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
     }
     for (gcut_ref v = g->values.n; v-- > 1;) exact[f->base[v]] |= exact[v];
     for (gcut_ref v = 1; v < g->values.n; v++)
-        exact[v] = !exact[v] && gcut_type_of(g, v)->dtype == GCUT_F32 && !g->is_body;
+        exact[v] = !exact[v] && gcut_def(g, v) && gcut_type_of(g, v)->dtype == GCUT_F32 && !g->is_body;
     return exact;
 }
 
@@ -96,7 +96,7 @@ gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form)
 
 /* ---- the cheapest ---- */
 
-int64_t gcut_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form)
+int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form)
 {
     int64_t plain = p->price[v].bytes;
     if (form == GCUT_FORM_GRAD) return 0;
@@ -109,13 +109,14 @@ double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
     const gcut_price *c = &p->price[v];
     if (form == GCUT_FORM_PLAIN) return c->trip_ns;
     if (form == GCUT_FORM_GRAD) return 0;
-    double share = c->bytes ? (double)gcut_saved_bytes(p, v, form) / (double)c->bytes : 0;
+    double share = c->bytes ? (double)gcut_value_saved_bytes(p, v, form) / (double)c->bytes : 0;
     return c->trip_ns * share + c->convert_ns;
 }
 
 bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form)
 {
-    if (form == GCUT_FORM_BITS) return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && !p->g->is_body;
+    if (form == GCUT_FORM_BITS)
+        return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && gcut_def(p->g, v) && !p->g->is_body;
     if (form == GCUT_FORM_GRAD) return p->facts->grad[v] != 0;
     return form == GCUT_FORM_PLAIN || p->roundable[v];
 }
@@ -131,7 +132,7 @@ gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
     if (gcut_form_allowed(p, v, GCUT_FORM_BITS)) other = GCUT_FORM_BITS;
     if (p->opt->save_dtype == GCUT_BF16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
     if (gcut_form_allowed(p, v, GCUT_FORM_GRAD)) other = GCUT_FORM_GRAD;
-    bool smaller = lines(gcut_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
+    bool smaller = lines(gcut_value_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
     return smaller ? other : GCUT_FORM_PLAIN;
 }
 
@@ -140,7 +141,7 @@ gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda)
     gcut_form other = gcut_other_form(p, v);
     if (isinf(lambda)) return other;
     double plain = p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
-    double packed = gcut_saved_ns(p, v, other) + lambda * (double)gcut_saved_bytes(p, v, other);
+    double packed = gcut_saved_ns(p, v, other) + lambda * (double)gcut_value_saved_bytes(p, v, other);
     return packed < plain ? other : GCUT_FORM_PLAIN;
 }
 

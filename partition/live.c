@@ -191,11 +191,13 @@ static void cross(sim *s)
     for (gcut_ref v = 1; v < g->values.n; v++) {
         uint32_t it = s->now[v];
         s->now[v] = 0;
+        if (!it && gcut_value_is_lost(g, v) && s->c->decision[v] == GCUT_PLAN_SAVED)
+            it = new_item(s, v, last, s->p->price[v].bytes); /* a copy */
         if (!it || !gcut_crosses(g, v, s->c->decision[v])) continue;
         if (s->c->form[v] == GCUT_FORM_GRAD) s->items.at[it].resident = true;
         if (gcut_form_packs(s->c->form[v])) {
             s->items.at[it].stored |= s->items.at[it].end < last;
-            it = new_item(s, v, s->items.at[it].made, gcut_saved_bytes(s->p, v, s->c->form[v]));
+            it = new_item(s, v, s->items.at[it].made, gcut_value_saved_bytes(s->p, v, s->c->form[v]));
         }
         item *x = &s->items.at[it];
         x->stored = true;
@@ -294,8 +296,8 @@ static int64_t residents(const sim *s)
 /* What an elementwise result is written over: an operand of its kernel that dies there, as large as it is. */
 static bool takes_over(const sim *s, const uint32_t *head, const uint32_t *next, bool *taken, const item *x)
 {
-    const gcut_node *n = gcut_def(s->g, x->value);
-    if (gcut_node_class(n) != GCUT_CLASS_POINTWISE) return false;
+    const gcut_node *n = gcut_def(s->g, x->value); /* NULL: the copy of a parameter */
+    if (!n || gcut_node_class(n) != GCUT_CLASS_POINTWISE) return false;
     for (uint32_t i = head[x->made]; i; i = next[i]) {
         const item *a = &s->items.at[i];
         bool alike = a->bytes == x->bytes &&
@@ -324,6 +326,10 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
         if (x->resident || !x->stored || !x->bytes) continue;
         *GCUT_PUSH(arena, &l->stretches) =
             (gcut_stretch){x->value, x->bytes, x->made, x->end, x->made, x->saved};
+        if (s->p->opt->apart && x->saved) { /* its block is there during both calls */
+            bytes[0] += x->bytes;
+            continue;
+        }
         /* Where one is written over the other, both are there, in the same place. */
         uint32_t from = x->made + (x->end > x->made && takes_over(s, head, next, taken, x));
         bytes[from] += x->bytes;

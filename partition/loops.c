@@ -440,7 +440,7 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
 {
     gcut_arena *a = gcut_arena_new(joint->module->env, joint->module->arena);
     bool *from = gcut_calloc(a, joint->params.n + 1u, sizeof *from);
-    for (uint32_t i = 0; i < joint->params.n; i++) from[i] = joint->params.at[i].role == GCUT_ROLE_cotan;
+    for (uint32_t i = 0; i < joint->params.n; i++) from[i] = gcut_param_is_late(&joint->params.at[i]);
     gcut_graph *out = has_pairs(joint) ? plan_level(opt, joint, name, from) : joint;
     gcut_arena_free(a);
     return out;

@@ -60,6 +60,8 @@ typedef struct gcut_plan_options {
                         int whole_rows, int of_b);
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
+    bool apart; /* forward and backward graph are called apart: what crosses is in a block of its own
+                   while either runs, and no gradient is begun in the forward graph's memory */
     gcut_dtype save_dtype;  /* GCUT_BF16: f32 values may be saved rounded to it; 0 = every value as it is */
     gcut_loop_plans *loops; /* gcut_plan_loops adds to it, reports read it; NULL = nobody asks */
     struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */

@@ -50,7 +50,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         d->form = c->form[v];
         d->grad = d->form == GCUT_FORM_GRAD ? p->facts->grad[v] - 1 : 0;
         d->forced = p->force[v] != GCUT_FORCE_NONE;
-        d->bytes = p->facts->base[v] == v ? gcut_saved_bytes(p, v, c->form[v]) : 0;
+        d->bytes = p->facts->base[v] == v ? gcut_value_saved_bytes(p, v, c->form[v]) : 0;
         d->recompute_ns = p->price[v].recompute_ns;
         d->save_ns = d->where == GCUT_W_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
         d->reason = p->force[v] == GCUT_FORCE_SAVE ? "must be saved, as asked for"

@@ -71,7 +71,7 @@ static uint32_t find_stations(const path *c, gcut_arena *arena, gcut_ref *statio
         total[i] = sum;
         gcut_ref v = n->res0;
         bool own = n->nres == 1 && crosses(c, v) && c->last[v] > i;
-        if (own && open == 1 && !c->p->facts->out[v]) station[count++] = v;
+        if (own && open == 1 && !c->p->facts->kept[v]) station[count++] = v;
     }
     return count;
 }

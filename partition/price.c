@@ -367,8 +367,9 @@ gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_
         c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
         c->trip_ns = gcut_machine_dram_trip_ns(m, (double)c->bytes);
         c->convert_ns = convert_price(&p, v);
-        const char *param = gcut_value_is_lost(g, v) ? "carried by the forward loop, which is over"
-                                                     : "a parameter: alive anyway";
+        const char *param = !gcut_value_is_lost(g, v) ? "a parameter: alive anyway"
+                            : g->is_body              ? "carried by the forward loop, which is over"
+                                                      : "#transient: gone when the backward call comes";
         c->why = n ? zero_reason(&p, n) : param;
         c->recompute_ns = !n ? INFINITY : c->why ? 0 : node_price(&p, n);
     }

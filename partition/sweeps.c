@@ -79,7 +79,7 @@ static void copy_operands(epoch_copies *w, const gcut_node *n, uint32_t pos, uin
     while (w->pending.n) {
         gcut_ref v = w->pending.at[--w->pending.n];
         uint32_t def = p->g->values.at[v].def;
-        if (def == GCUT_NONE || w->saved[v] || p->facts->out[v]) continue;
+        if (def == GCUT_NONE || w->saved[v] || p->facts->kept[v]) continue;
         const gcut_node *d = gcut_node_at(p->g, def);
         if (p->facts->where[v] == GCUT_W_EITHER && !w->either[def]) {
             w->either[def] = true;

@@ -92,7 +92,9 @@ static const char *fixed_reason(const gcut_why *w)
     if (d->decision == GCUT_PLAN_ALIVE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
     if (d->decision == GCUT_PLAN_ALIVE) return "a result of the forward graph: alive anyway";
     if (d->decision == GCUT_PLAN_UNUSED) return "the backward graph does without it";
-    if (!gcut_def(g, w->v)) return "carried by the forward loop, which is over: it can only be saved";
+    if (!gcut_def(g, w->v))
+        return g->is_body ? "carried by the forward loop, which is over: it can only be saved"
+                          : "#transient, gone when the backward call comes: it can only be saved";
     return NULL;
 }
 
@@ -137,7 +139,7 @@ static void find_other(gcut_why *w, gcut_arena *a)
 int64_t gcut_why_bytes(const gcut_why *w)
 {
     const gcut_decision *d = &w->r.plan->value[w->v];
-    return gcut_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORM_PLAIN);
+    return gcut_value_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORM_PLAIN);
 }
 
 double gcut_why_arc(const gcut_why *w)

@@ -172,7 +172,7 @@ static void collect_others(program *q, const gcut_problem *at, double lambda, do
         if (!saveable || odd == GCUT_FORM_PLAIN) continue;
         if (now == odd) odd = GCUT_FORM_PLAIN;
         double ns = gcut_saved_ns(at, v, odd) - gcut_saved_ns(at, v, now);
-        double bytes = (double)(gcut_saved_bytes(at, v, odd) - gcut_saved_bytes(at, v, now));
+        double bytes = (double)(gcut_value_saved_bytes(at, v, odd) - gcut_value_saved_bytes(at, v, now));
         uint32_t from = q->var[a->from], to = q->var[a->to];
         bool never = from == WITH_SINK || to == WITH_SOURCE || (from == to && is_var(from));
         if (forced) never = false, from = WITH_SOURCE, to = WITH_SINK;
@@ -286,7 +286,7 @@ static double forced(const gcut_problem *at, double *bytes)
     for (gcut_ref v = 1; v < at->g->values.n; v++) {
         if (at->force[v] != GCUT_FORCE_SAVE) continue;
         ns += gcut_saved_ns(at, v, at->form[v]);
-        *bytes += (double)gcut_saved_bytes(at, v, at->form[v]);
+        *bytes += (double)gcut_value_saved_bytes(at, v, at->form[v]);
     }
     return ns;
 }
@@ -384,7 +384,7 @@ static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
         if (n && !place.line) place = gcut_loc_place(g->module, n->loc);
         gcut_text_add(&who, "%s%%%s %s, %lld bytes", who.n ? "; " : "", g->values.at[v].name,
                       p->force[v] == GCUT_FORCE_SAVE ? "must be saved" : "cannot be computed again",
-                      (long long)gcut_saved_bytes(p, v, c->form[v]));
+                      (long long)gcut_value_saved_bytes(p, v, c->form[v]));
     }
     gcut_fail(g->module->env, GCUT_EPLAN, place, who.at,
               "@%s cannot save %lld bytes or less: %lld must be saved", g->name, (long long)bytes,

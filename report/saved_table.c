@@ -41,7 +41,7 @@ const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v)
 /* The slowest op of what would run again, with flops where it has any, else with the price of it all. */
 static const char *instead_text(gcut_arena *a, const gcut_plan_value *v)
 {
-    if (!v->instead_op) return "forced";
+    if (!v->instead_op) return v->forced ? "forced" : "-"; /* no op makes a parameter */
     return gcut_printf(a, "%s %s", v->instead_op,
                        v->instead_flops > 0 ? flop_text(a, v->instead_flops)
                                             : gcut_time_text(a, v->instead_ns));

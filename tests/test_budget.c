@@ -72,7 +72,7 @@ static void weigh(run_case *c, gcut_step *s, int64_t predicted)
             if (grad == (s->slot[k].role == GCUT_ROLE_grad) && !strcmp(b[i].name, grad ? name + 5 : name))
                 value[i] = mine[k];
         }
-    assert_int_equal(s->entry->run(s->plan, value, arena, GCUT_RT_STEP, &err), GCUT_RT_OK);
+    assert_int_equal(s->entry->run(s->plan, value, NULL, arena, GCUT_RT_STEP, &err), GCUT_RT_OK);
     long long most = read_mark() - before;
     CHECK(c, most == predicted, "the process allocated %lld bytes, predicted %lld", most,
           (long long)predicted);

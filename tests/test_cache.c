@@ -132,7 +132,7 @@ static void compile_with(gcut_graph *g, const gcut_options *o, int more, const c
 static void plans_have_keys(void **state)
 {
     (void)state;
-    static const char *const w[] = {"w"}, *const p[] = {"p"};
+    static const char *const w[] = {"w"}, *const p[] = {"p"}, *const loss[] = {"loss"};
     static const gcut_size at[] = {{"N", 64}};
     gcut_ctx *ctx = new_ctx();
     gcut_graph *g = graph_from(ctx, graph_of(1));
@@ -147,7 +147,7 @@ static void plans_have_keys(void **state)
 #include "gradcut/options.def"
 #undef OPTION
     };
-    assert_int_equal(sizeof options / sizeof *options, 22);
+    assert_int_equal(sizeof options / sizeof *options, 24);
     assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
 #define OTHER(member, value)                                                                                 \
     o = plain, o.member = (value);                                                                           \
@@ -166,8 +166,11 @@ static void plans_have_keys(void **state)
     OTHER(forward_only, true);
     OTHER(line, true);
     OTHER(unfused, true);
+    OTHER(apart, true);
     o = plain, o.wrt = w, o.nwrt = 1;
     compile_with(g, &o, 1, "wrt");
+    o = plain, o.cotan = loss, o.ncotan = 1;
+    compile_with(g, &o, 1, "cotan");
     o = plain, o.at = at, o.nat = 1;
     compile_with(g, &o, 1, "at");
     o = plain, o.save = p, o.nsave = 1;

@@ -68,7 +68,7 @@ static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uin
         if (mask >> k & 1) {
             gcut_form f = packed >> k & 1 ? gcut_other_form(p, who[k]) : GCUT_FORM_PLAIN;
             given[who[k]] = true;
-            s.bytes += gcut_saved_bytes(p, who[k], f);
+            s.bytes += gcut_value_saved_bytes(p, who[k], f);
             s.ns += gcut_saved_ns(p, who[k], f);
         }
     for (uint32_t i = 0; i < g->results.n; i++)

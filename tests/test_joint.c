@@ -94,7 +94,7 @@ static void refuse(void *arg)
 static void bad_requests_are_refused_with_a_reason(void **state)
 {
     (void)state;
-    static const char *const nothing = "b*";
+    static const char *const nothing = "b*", *const l = "l";
     static const char *const integer = "i";
     const struct {
         refusal r;
@@ -102,9 +102,11 @@ static void bad_requests_are_refused_with_a_reason(void **state)
     } cases[] = {
         {{NULL, "out l: f32[]", "%s", {.loss = "m"}}, "no result 'm'"},
         {{NULL, "out l: f32[4]", "%a", {.loss = "l"}}, "not a float scalar"},
-        {{NULL, "out l: i32[]", "%i", {.loss = "l"}}, "not a float scalar"},
-        {{NULL, "out l: f32[4]", "%a", {.loss = NULL}}, "no scalar result"},
-        {{NULL, "out l: f32[], out m: f32[]", "%s, %p", {.loss = NULL}}, "several scalar results"},
+        {{NULL, "out l: i32[]", "%i", {.loss = "l"}}, "not a float"},
+        {{NULL, "out l: i32[]", "%i", {.cotan = &l, .ncotan = 1}}, "not a float"},
+        {{NULL, "out l: i32[]", "%i", {.loss = NULL}}, "no float result"},
+        {{NULL, "out l: f32[4]", "%a", {.minimised = true}}, "no scalar result"},
+        {{NULL, "out l: f32[], out m: f32[]", "%s, %p", {.minimised = true}}, "several scalar results"},
         {{NULL, "out l: f32[]", "%s", {.wrt = &nothing, .nwrt = 1}}, "'b*' matches no"},
         {{NULL, "out l: f32[]", "%s", {.wrt = &integer, .nwrt = 1}}, "'i' matches no"},
     };

@@ -65,7 +65,7 @@ static void *run_steps(void *arg)
     gcut_rt_status st = s->entry->init(plan, r->dims, r->threads, &r->err);
     if (st == GCUT_RT_OK) arena = aligned_alloc(64, (size_t)(plan->arena_bytes + 64) / 64 * 64);
     for (int k = 0; k < STEPS && st == GCUT_RT_OK; k++)
-        st = s->entry->run(plan, value, arena, GCUT_RT_STEP, &r->err);
+        st = s->entry->run(plan, value, NULL, arena, GCUT_RT_STEP, &r->err);
     free(arena);
     free(value);
     free(plan);

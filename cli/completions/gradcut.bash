@@ -27,6 +27,7 @@ _gradcut()
     case $prev in
     --wrt) return ;;
     --loss) return ;;
+    --cotan) return ;;
     --optimizer) return ;;
     --policy) _gradcut_reply -W 'mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only'; return ;;
     --lambda) return ;;
@@ -57,18 +58,18 @@ _gradcut()
     esac
     case ${COMP_WORDS[1]} in
     check) files='*.gcut' options='--json --help -h' ;;
-    show) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --keep-grads --stage --no-loc --json --help -h' ;;
-    grad) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --no-loc --json --help -h' ;;
-    plan) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --keep-grads --symbolic --output -o --json --help -h' ;;
-    saved) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --symbolic --json --help -h' ;;
-    why) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --keep-grads --stage --no-loc --json --help -h' ;;
+    grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --no-loc --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --keep-grads --symbolic --output -o --json --help -h' ;;
+    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --symbolic --json --help -h' ;;
+    why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
-    frontier) files='*.gcut' options='--wrt --loss --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
-    compile) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --keep-grads --output -o --shared --json --help -h' ;;
-    run) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --keep-grads --in --steps --out --json --help -h' ;;
-    bench) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --steps --compare --json --help -h' ;;
-    crosscheck) files='*.gcut' options='--wrt --loss --forward --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --tol --json --help -h' ;;
-    gradcheck) files='*.gcut' options='--wrt --loss --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --in --tol --json --help -h' ;;
+    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
+    compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --keep-grads --output -o --shared --json --help -h' ;;
+    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --keep-grads --in --steps --out --json --help -h' ;;
+    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --steps --compare --json --help -h' ;;
+    crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --tol --json --help -h' ;;
+    gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --in --tol --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;
     cache) files='' options='--clear --json --help -h' ;;
     calibrate) files='' options='--threads --output -o --seconds --json --help -h' ;;

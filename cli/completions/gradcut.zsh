@@ -37,8 +37,10 @@ _gradcut()
         return
     fi
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--wrt=[differentiate by the parameters that match (repeatable)]:GLOB: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--loss=[differentiate this result]:NAME: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--loss=[differentiate this scalar result]:NAME: ') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--cotan=[differentiate these results along cotangents of their types, y along dy (repeatable, comma list)]:NAME: ') ;; esac
     case $subcommand in (show|compile|run|bench|crosscheck) specs+=('--forward[no derivative]') ;; esac
+    case $subcommand in (show|plan|saved|why|frontier|compile|run|bench|crosscheck) specs+=('--apart[forward and backward are called apart: what is saved is in a block of its own]') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--optimizer=[update the parameters too: '\''adamw(lr=3e-4)'\'', '\''sgd(lr=0.1)'\'']:TEXT: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--policy=[who decides what is saved]:NAME:(mincut save-all recompute-all torch sqrt every-2nd-matmul attention-only)') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--lambda=[price of a saved byte in ns; 0: the least recomputation by the cut'\''s prices]:NS: ') ;; esac

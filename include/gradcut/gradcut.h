@@ -162,6 +162,12 @@ GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
 /* An integer input takes values lo <= i < hi: what an unbound one is drawn from. Returns it. */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
+/* An input that is given with the backward call alone: nothing in the forward graph reads it.  Returns it. */
+GCUT_API gcut_val gcut_late_at(gcut_here at, gcut_val input);
+/* An input, a key, or a value that gcut_output has named a result: its memory may hold something else when
+ * the backward call comes, so that what the backward graph needs of it is saved.  Without it the caller keeps
+ * the contents until then.  Returns it. */
+GCUT_API gcut_val gcut_transient_at(gcut_here at, gcut_val v);
 /* Of any value; rank 0 and GCUT_NO_DTYPE for a null value. */
 GCUT_API gcut_shape gcut_shape_of(gcut_val v);
 GCUT_API gcut_dtype gcut_dtype_of(gcut_val v);
@@ -185,6 +191,8 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
     gcut_apply_multi_at(GCUT_HERE, g, op, in, n, attrs, out, nout)
 #define gcut_initial(param, contents) gcut_initial_at(GCUT_HERE, param, contents)
 #define gcut_range(input, lo, hi) gcut_range_at(GCUT_HERE, input, lo, hi)
+#define gcut_late(input) gcut_late_at(GCUT_HERE, input)
+#define gcut_transient(v) gcut_transient_at(GCUT_HERE, v)
 
 /* The ops: one function each, and shorter forms of some. */
 #include "gradcut/ops.h"
@@ -288,13 +296,16 @@ typedef struct gcut_options {
     int64_t budget;       /* bytes that the peak of a training step may take; 0 = no limit */
     int64_t saved_budget; /* bytes that may be saved; 0 = no limit; or GCUT_SAVE_NOTHING.  Excludes budget */
     const char *plan;     /* a plan file to replay instead of deciding; NULL = none */
-    const char *save_dtype; /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
-    const char *machine;    /* file of a machine model, or "shipped"; NULL = GRADCUT_MACHINE, else what
-                               calibrate wrote, else the shipped one */
-    const char *optimizer;  /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
-    const char *loss;       /* the result to differentiate; NULL = the only scalar float out */
-    const char *dump;       /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
-    const char *const *wrt; /* globs over the names of what to differentiate by; none = every float param */
+    const char *save_dtype;   /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
+    const char *machine;      /* file of a machine model, or "shipped"; NULL = GRADCUT_MACHINE, else what
+                                 calibrate wrote, else the shipped one */
+    const char *optimizer;    /* NULL = none; "adamw(lr=3e-4, weight_decay=0.01)" */
+    const char *loss;         /* the scalar result to differentiate; NULL = see ncotan */
+    const char *dump;         /* a folder for every stage; NULL = GRADCUT_DUMP, else none */
+    const char *const *cotan; /* results to differentiate instead, of any float type, each along a cotangent
+                                 of its type: y along dy */
+    size_t ncotan;            /* without them and a loss: the only scalar float out, else every float out */
+    const char *const *wrt;   /* globs over the names of what to differentiate by; none = every float param */
     size_t nwrt;
     const gcut_size *at; /* sizes to plan for; a symbol not named takes the smallest it allows that is >= 4 */
     size_t nat;
@@ -304,13 +315,14 @@ typedef struct gcut_options {
     uint64_t seed;     /* of what is neither bound nor declared as data */
     bool keep_grads;   /* gradients stay results when there is an optimizer */
     bool forward_only; /* no derivative: compile and run; plans are of the training step whatever it says */
+    bool apart;        /* forward and backward are called apart: gcut_run_forward, gcut_run_backward */
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
                           the calls that built the graph; variables are named after the values */
     bool unfused;      /* every op is a kernel of its own, and no result takes the memory of an operand: to
                           compare with; the results have the same bits */
-    uint8_t reserved[2]; /* 0; later flags are put here, as padding would not be initialised */
+    uint8_t reserved[9]; /* 0; later flags are put here, as padding would not be initialised */
 } gcut_options;
 
 /* ---- looking at a graph ---- */
@@ -429,9 +441,26 @@ GCUT_API void *gcut_fill(gcut_step *step, const char *name);
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
 /* Forward, backward and updates.  Refuses inputs that nobody gave (options.unbound). */
 GCUT_API gcut_status gcut_run(gcut_step *step);
-/* The forward graph alone: what it returns, and of gradients what the plan makes it compute with the loss
- * (doc/partition.md, "Loss heads").  Gradients are complete after gcut_run. */
+/* The forward graph alone: what it returns, and, unless options.apart, of gradients what the plan makes it
+ * compute with the loss (doc/partition.md, "Loss heads").  Gradients are complete after gcut_run. */
 GCUT_API gcut_status gcut_run_forward(gcut_step *step);
+
+/* ---- forward and backward called apart ---- */
+
+/* Of a step with options.apart.  gcut_run_forward fills a block of saved values, and gcut_run_backward, given
+ * cotangents and #late inputs, uses it up: gradients and updates.  Several blocks may be filled at a time,
+ * for micro-batches or the stages of a pipeline, and the arena is free between calls.  What is not in the
+ * block must be at the backward call what it was at the forward call: parameters, states, and inputs, keys
+ * and results that are not #transient.  gcut_run is the one call after the other. */
+
+/* Bytes of a block at the sizes of what is bound, prepared; 0 for a step without; -1 on error. */
+GCUT_API int64_t gcut_saved_bytes(gcut_step *step);
+/* The block of the calls that come, aligned to 64 bytes, with room for `bytes`; NULL: the step's own, which
+ * it begins with and which is gone when sizes change.  It stays the caller's, who may copy it between the
+ * calls. */
+GCUT_API gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes);
+/* GCUT_EUSAGE for a block that was not filled by a forward call of this step at these sizes, or was used. */
+GCUT_API gcut_status gcut_run_backward(gcut_step *step);
 
 typedef struct gcut_value_info {
     const char *name; /* results: "loss", "grad.w" */
@@ -453,8 +482,11 @@ GCUT_API const gcut_value_info *gcut_step_value(gcut_step *step, const char *nam
 typedef struct gcut_stats {
     int64_t peak_bytes; /* measured: bytes of every bound or owned value plus the arena actually touched */
     int64_t predicted_bytes; /* what the plan said for these sizes and threads */
-    int64_t arena_bytes, saved_bytes;
-    int64_t step_ns; /* of the last run */
+    int64_t arena_bytes;
+    int64_t saved_bytes;                   /* of the arena; with options.apart of the block, beside it */
+    int64_t forward_bytes, backward_bytes; /* options.apart, predicted: of the values that are there in each
+                                              call, the block, and the arena that the call touches; else 0 */
+    int64_t step_ns;                       /* of the last run */
     int threads;
     const char *blis; /* BLIS's kernels for this machine; "none": interpreted */
     const char

@@ -145,6 +145,17 @@ typedef struct gcut_rt_slot {
 /* Fills b; returns the bytes of those that are saved. */
 int64_t gcut_rt_slots(const gcut_rt_slot *slot, int n, const int64_t *size, gcut_rt_buffer *b);
 
+/* Bytes, multiples of 64, of a step whose forward and backward graph are called apart. */
+typedef struct gcut_rt_apart {
+    int64_t arena, saved;      /* of the arena, of the block of saved values with its head */
+    int64_t forward, backward; /* of the arena that the call touches: from its beginning */
+} gcut_rt_apart;
+
+/* Places saved buffers one behind the other in the block of saved values, where an offset d is written as
+ * -1 - d, and the others in the arena.  The forward graph's are born before `split`, the backward graph's
+ * from there on; only saved ones live in both. */
+gcut_rt_apart gcut_rt_place_apart(const gcut_rt_slot *slot, gcut_rt_buffer *b, int n, int split);
+
 /* ---- matrix products ---- */
 
 /* Writes elements j0..j1 of lines i0..i1 to out, `ld` elements from line to line; thread number t calls.  Any
@@ -555,7 +566,28 @@ typedef struct gcut_rt_plan {
     int threads;
     gcut_rt_profile *profile; /* NULL, as init leaves it: launches are not timed */
     int64_t stream_bytes;     /* results of loops with at least so many are written past the caches */
+    /* Of a step whose forward and backward graph are called apart, else 0.  Its saved values are in a block
+     * of saved_bytes, with a head, and not in the arena. */
+    int64_t forward_bytes, backward_bytes; /* of the arena that each call touches: from its beginning */
+    uint64_t step, sizes;                  /* what blocks are told apart by */
 } gcut_rt_plan;
+
+/* ---- forward and backward called apart ---- */
+
+/* A block of saved values is memory of the caller's, saved_bytes long and aligned to 64 bytes.  A forward
+ * call fills it, whatever it holds; one backward call of the same step at the same sizes uses it up.  Between
+ * the two it may be copied and moved.  Several may be filled at a time. */
+
+/* Numbers that tell sizes apart. */
+uint64_t gcut_rt_sizes(const int64_t *size, int n);
+/* Before a call that runs `halves` (1 forward, 2 backward, 3 both).  GCUT_RT_ENULL, GCUT_RT_EALIGN;
+ * GCUT_RT_EBLOCK where a backward call finds a block that no forward call of this step has filled at these
+ * sizes, or that was used up. */
+gcut_rt_status gcut_rt_open_saved(const gcut_rt_plan *plan, void *saved, unsigned halves, gcut_rt_error *err);
+/* After it: whether it was filled. */
+void gcut_rt_close_saved(void *saved, unsigned halves, gcut_rt_status status);
+/* The address of each slot of the arena or the block. */
+void gcut_rt_slot_places(const int64_t *off, int n, void *arena, void *saved, void **at);
 
 /* ---- launches ---- */
 
@@ -634,7 +666,9 @@ typedef struct gcut_rt_entry {
     int ndims, nvalues; /* values in the order of NAME_io */
     size_t plan_size;
     gcut_rt_status (*init)(void *plan, const int64_t *dims, int threads, gcut_rt_error *err);
-    gcut_rt_status (*run)(const void *plan, void *const *values, void *arena, int which, gcut_rt_error *err);
+    /* saved: NULL unless calls come apart */
+    gcut_rt_status (*run)(const void *plan, void *const *values, void *saved, void *arena, int which,
+                          gcut_rt_error *err);
     const gcut_rt_table *values;
 } gcut_rt_entry;
 

@@ -20,7 +20,7 @@ extern "C" {
 
 /* The version of what emitted C and this library agree on.  NAME.c does not compile with the header of
  * another one, NAME_init refuses the library of another one. */
-#define GCUT_RT_ABI 4
+#define GCUT_RT_ABI 5
 
 typedef enum gcut_rt_role {
     GCUT_RT_PARAM, /* learned */
