@@ -54,7 +54,7 @@ int gcut_cli_write(const char *path, const char *text);
 
 /* print.c.  A JSON string, quoted: bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
 void gcut_cli_json_string(FILE *out, const char *s);
-/* "34,048 bytes (33.3 KiB)" */
+/* "34,048 bytes (33.2 KiB)" */
 void gcut_cli_bytes(FILE *out, int64_t n);
 /* A scalar in the fewest digits that read back equal; in JSON, what is not finite is null. */
 void gcut_cli_scalar(FILE *out, const gcut_value_info *v, bool json);

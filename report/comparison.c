@@ -83,6 +83,15 @@ static void add_bytes(gcut_text *t, const char *before, const char *what, double
                   gcut_bytes_short(t->arena, to));
 }
 
+/* The spread of a ratio by those of its terms, as if they were independent. */
+static void add_speed(gcut_text *t, const gcut_variant *from, const gcut_variant *to)
+{
+    double ratio = from->step_ns_median / to->step_ns_median;
+    double spread =
+        hypot(from->step_ns_spread / from->step_ns_median, to->step_ns_spread / to->step_ns_median);
+    gcut_text_add(t, "; %.2f ±%.2f times as fast", ratio, ratio * spread);
+}
+
 static int64_t total(int64_t forward, const gcut_variant *v, bool kernels)
 {
     if (!v->backward) return forward;
@@ -104,7 +113,7 @@ const char *gcut_comparison_sentence(gcut_arena *a, const gcut_comparison *c)
         add_bytes(&t, "; ", "saved", (double)from->saved_bytes, (double)to->saved_bytes);
     if (from->peak_measured >= 0 && to->peak_measured >= 0)
         add_bytes(&t, "; ", "peak", (double)from->peak_measured, (double)to->peak_measured);
-    gcut_text_add(&t, "; %.2f times as fast", from->step_ns_median / to->step_ns_median);
+    add_speed(&t, from, to);
     return t.at;
 }
 

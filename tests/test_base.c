@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include "base/json.h"
+#include "base/units.h"
 
 /* ---- an allocator that counts what is live and fails at a chosen call ---- */
 
@@ -468,6 +469,25 @@ static void test_reals(void **state)
     in_env(reals_body);
 }
 
+static void units_body(void *arg)
+{
+    gcut_arena *a = ((world *)arg)->env->arena;
+    assert_string_equal(gcut_count_text(a, -1234567), "-1,234,567");
+    assert_string_equal(gcut_bytes_short(a, 0), "0 bytes");
+    assert_string_equal(gcut_bytes_short(a, 1023), "1023 bytes");
+    assert_string_equal(gcut_bytes_short(a, 1024), "1.0 KiB");
+    assert_string_equal(gcut_bytes_short(a, 0x1p62), "4.0 EiB");
+    assert_string_equal(gcut_bytes_text(a, 1023), "1,023 bytes");
+    assert_string_equal(gcut_bytes_text(a, 34048), "34,048 bytes (33.2 KiB)");
+    assert_string_equal(gcut_time_text(a, 1234), "1.23 us");
+    assert_string_equal(gcut_time_text_to(a, 210, 3), "210 ns");
+}
+static void test_units(void **state)
+{
+    (void)state;
+    in_env(units_body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_overflow),   cmocka_unit_test(test_sweep),     cmocka_unit_test(test_nest),
         cmocka_unit_test(test_long_lines), cmocka_unit_test(test_same_name), cmocka_unit_test(test_diags),
         cmocka_unit_test(test_json),       cmocka_unit_test(test_strings),   cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_units),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

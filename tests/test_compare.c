@@ -227,12 +227,16 @@ static void sentence_says_the_numbers(void **state)
     gcut_options o = TEST_OPTIONS;
     o.at = &at, o.nat = 1, o.threads = 1, o.lambda = 1;
     gcut_comparison *c = compared(ctx, graph_of(ctx, chain), &o);
+    const gcut_variant *from = c->variant[UNFUSED], *to = c->variant[PLANNED];
+    double ratio = from->step_ns_median / to->step_ns_median,
+           before = from->step_ns_spread / from->step_ns_median,
+           after = to->step_ns_spread / to->step_ns_median;
     char want[400];
     /* An array is 1 MiB. */
     snprintf(want, sizeof want,
              "unfused -> planned: 9 ops -> 2 kernels; moved forward 5.0 MiB -> 1.0 MiB, backward 13.0 MiB -> "
-             "2.0 MiB; saved 1.0 MiB -> 0 bytes; peak 5.0 MiB -> 2.0 MiB; %.2f times as fast",
-             c->variant[UNFUSED]->step_ns_median / c->variant[PLANNED]->step_ns_median);
+             "2.0 MiB; saved 1.0 MiB -> 0 bytes; peak 5.0 MiB -> 2.0 MiB; %.2f ±%.2f times as fast",
+             ratio, ratio * sqrt(before * before + after * after));
     assert_string_equal(c->sentence, want);
     assert_ptr_equal(c->from, c->variant[UNFUSED]);
     assert_ptr_equal(c->to, c->variant[PLANNED]);
