@@ -361,6 +361,7 @@ static const char *bound_name(const looking *j, const gcut_binding_info *b)
 static const gcut_buffer_info *buffer_of(const looking *j, const gcut_placed *b)
 {
     static const gcut_storage in[] = {[GCUT_PLACED_ARENA] = GCUT_STORAGE_ARENA,
+                                      [GCUT_PLACED_BLOCK] = GCUT_STORAGE_BLOCK,
                                       [GCUT_PLACED_BOUND] = GCUT_STORAGE_BOUND,
                                       [GCUT_PLACED_PART] = GCUT_STORAGE_PART};
     gcut_buffer_info *out = gcut_calloc(j->a, 1, sizeof *out);
@@ -386,6 +387,7 @@ static void read_buffers(const looking *j, gcut_stage_info *out)
     const gcut_placed *b =
         gcut_program_placement(j->p->program, j->p->at, j->p->nat, out->threads, j->a, &n, &memory);
     out->arena_bytes = memory.arena_bytes;
+    out->saved_bytes = memory.saved_bytes;
     LIST(buffer, nbuffers, n, buffer_of(j, &b[i]));
 }
 

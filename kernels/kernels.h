@@ -89,6 +89,7 @@ double gcut_program_ns(const gcut_program *p, const gcut_machine_model *m, const
 /* A buffer of the program at those sizes. */
 typedef enum gcut_placed_in {
     GCUT_PLACED_ARENA,
+    GCUT_PLACED_BLOCK, /* of saved values: of calls that come apart */
     GCUT_PLACED_BOUND,
     GCUT_PLACED_PART /* what one iteration of a loop reads or writes of another buffer */
 } gcut_placed_in;
@@ -97,7 +98,7 @@ typedef struct gcut_placed {
     const char *name;
     gcut_dtype dtype;
     int64_t bytes;
-    int64_t offset;   /* in the arena; -1: it is not there, or no kernel uses it */
+    int64_t offset;   /* in the arena or the block; -1: it is in neither, or no kernel uses it */
     int birth, death; /* k<birth> is the first kernel that uses it; -1: none does */
     bool saved;
     const gcut_binding_info *binding; /* BOUND: else NULL */

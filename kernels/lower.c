@@ -135,11 +135,8 @@ gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at
         mem.arena_bytes = gcut_rt_place(b, n);
     }
     n = 0;
-    for (uint32_t i = 0; offset && i < p->buffers.n; i++) {
-        const bool placed = is_placed(&p->buffers.at[i]);
-        offset[i] = placed && b[n].offset >= 0 ? b[n].offset : -1; /* below 0: in the block of saved values */
-        n += placed;
-    }
+    for (uint32_t i = 0; offset && i < p->buffers.n; i++)
+        offset[i] = is_placed(&p->buffers.at[i]) ? b[n++].offset : GCUT_UNPLACED;
     gcut_arena_free(a);
     return mem;
 }

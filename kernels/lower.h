@@ -151,8 +151,9 @@ struct gcut_program {
 int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcut_dim_binding *at,
                           uint32_t nat, int threads);
 
-/* lower.c: gcut_program_memory, and by buffer its offset in the arena, where it has one, else -1; offset may
- * be NULL. */
+/* lower.c: gcut_program_memory, and by buffer the offset that the emitted code has, where it is placed, else
+ * GCUT_UNPLACED; offset may be NULL. */
+#define GCUT_UNPLACED INT64_MIN
 gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                                int64_t *offset);
 

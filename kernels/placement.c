@@ -10,27 +10,32 @@ static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding
     return gcut_dim_eval(p->module->dims, d, at, nat, &n) ? n : -1;
 }
 
+static gcut_placed_in place_of(const gcut_program *p, const gcut_buffer *b)
+{
+    if (b->kind == GCUT_P_ARENA) return p->apart && b->saved ? GCUT_PLACED_BLOCK : GCUT_PLACED_ARENA;
+    return b->kind == GCUT_P_BOUND ? GCUT_PLACED_BOUND : GCUT_PLACED_PART;
+}
+
 gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
                                     int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory)
 {
-    static const gcut_placed_in in[] = {[GCUT_P_BOUND] = GCUT_PLACED_BOUND,
-                                        [GCUT_P_ARENA] = GCUT_PLACED_ARENA,
-                                        [GCUT_P_PART] = GCUT_PLACED_PART};
     gcut_placed *out = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *out);
     int64_t *offset = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *offset);
     *memory = gcut_program_place(p, at, nat, threads, offset);
     *n = p->buffers.n;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *b = &p->buffers.at[i];
-        out[i] = (gcut_placed){.in = in[b->kind],
+        out[i] = (gcut_placed){.in = place_of(p, b),
                                .name = b->name,
                                .dtype = b->dtype,
                                .bytes = gcut_buffer_bytes(p, b, at, nat, threads),
-                               .offset = offset[i],
+                               .offset = -1,
                                .birth = b->birth,
                                .death = b->death,
                                .saved = b->saved,
                                .whole = b->kind == GCUT_P_PART ? b->whole : GCUT_NONE};
+        if (offset[i] != GCUT_UNPLACED) /* gcut_rt_place_apart writes an offset in the block as -1 - offset */
+            out[i].offset = out[i].in == GCUT_PLACED_BLOCK ? -1 - offset[i] : offset[i];
         if (b->kind == GCUT_P_BOUND) out[i].binding = &p->bindings.at[b->binding];
         if (b->kind == GCUT_P_PART) {
             out[i].start = size_of(p, b->start, at, nat);

@@ -365,26 +365,46 @@ static int64_t lines_of(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Buffers that are in use at once have no byte in common, and the last one ends where the arena does. */
-static void check_arena(const gcut_stage_info *s)
+static bool has_offset(const gcut_buffer_info *b)
+{
+    return b->first >= 0 && (b->storage == GCUT_STORAGE_ARENA || b->storage == GCUT_STORAGE_BLOCK);
+}
+
+/* Of the arena or the block: buffers that are in use at once have no byte in common.  Returns where the last
+ * one ends. */
+static int64_t check_storage(const gcut_stage_info *s, gcut_storage storage)
 {
     int64_t top = 0;
     for (size_t i = 0; i < s->nbuffers; i++) {
         const gcut_buffer_info *a = s->buffer[i];
-        EXPECT((a->offset >= 0) == (a->storage == GCUT_STORAGE_ARENA && a->first >= 0));
-        EXPECT(a->bytes >= 0 && a->first <= a->last && (a->first < 0) == (a->last < 0));
-        EXPECT((a->whole < s->nbuffers) == (a->storage == GCUT_STORAGE_PART));
-        if (a->offset < 0 || a->bytes == 0) continue;
+        if (a->offset < 0 || a->bytes == 0 || a->storage != storage) continue;
         EXPECT(a->offset % 64 == 0);
         if (a->offset + lines_of(a->bytes) > top) top = a->offset + lines_of(a->bytes);
         for (size_t k = 0; k < i; k++) {
             const gcut_buffer_info *b = s->buffer[k];
-            if (b->offset < 0 || b->bytes == 0 || a->first > b->last || b->first > a->last) continue;
+            if (b->storage != storage || b->offset < 0 || b->bytes == 0) continue;
+            if (a->first > b->last || b->first > a->last) continue;
             if (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes)
                 fail_msg("%s: %s and %s overlap", model, a->name, b->name);
         }
     }
-    EXPECT(top == s->arena_bytes);
+    return top;
+}
+
+static void check_arena(const gcut_stage_info *s, bool apart)
+{
+    int64_t saved = 0;
+    for (size_t i = 0; i < s->nbuffers; i++) {
+        const gcut_buffer_info *b = s->buffer[i];
+        EXPECT((b->offset >= 0) == has_offset(b));
+        EXPECT(b->bytes >= 0 && b->first <= b->last && (b->first < 0) == (b->last < 0));
+        EXPECT((b->whole < s->nbuffers) == (b->storage == GCUT_STORAGE_PART));
+        EXPECT(!b->saved || b->storage == (apart ? GCUT_STORAGE_BLOCK : GCUT_STORAGE_ARENA));
+        saved += b->saved ? b->bytes : 0;
+    }
+    EXPECT(check_storage(s, GCUT_STORAGE_ARENA) == s->arena_bytes);
+    const int64_t block = check_storage(s, GCUT_STORAGE_BLOCK);
+    EXPECT(apart ? saved == 0 || block == s->saved_bytes : block == 0 && saved == s->saved_bytes);
 }
 
 /* The last element of a value is in its buffer, which is in use while the kernel runs that computes it. */
@@ -411,9 +431,9 @@ static void check_places(const gcut_stage_info *s, const gcut_graph_info *g, boo
         for (size_t k = 0; k < g->node[i]->nregions; k++) check_places(s, g->node[i]->region[k]->body, true);
 }
 
-static void check_memory(const gcut_stage_info *s)
+static void check_memory(const gcut_stage_info *s, bool apart)
 {
-    check_arena(s);
+    check_arena(s, apart);
     for (size_t i = 0; i < s->n; i++) check_places(s, s->graph[i], false);
 }
 
@@ -434,7 +454,7 @@ static void check_stage(gcut_ctx *ctx, gcut_graph *g, const gcut_options *o, gcu
     same_text(s, stage, shown);
     for (size_t i = 0; i < s->n; i++) check_graph(s->graph[i]);
     EXPECT((s->nbuffers > 0) == (stage == GCUT_STAGE_KERNEL));
-    if (stage == GCUT_STAGE_KERNEL) check_memory(s);
+    if (stage == GCUT_STAGE_KERNEL) check_memory(s, o && o->apart);
     for (size_t i = 0; i < s->ndata; i++) EXPECT(strstr(s->data[i]->contents, s->data[i]->kind));
     gcut_free(shown);
     gcut_free(s);
@@ -487,6 +507,7 @@ static void stages_print_as_they_show(void **state)
     (void)state;
     check_all(GCUT_SOURCE_DIR "/tests/models/*.gcut", &(gcut_options){.optimizer = "adamw"}, 13);
     check_all(GCUT_SOURCE_DIR "/tests/loops/*.gcut", NULL, 14);
+    check_all(GCUT_SOURCE_DIR "/tests/models/*.gcut", &(gcut_options){.apart = true}, 13);
     check_all(GCUT_SOURCE_DIR "/tests/corpus/*.gcut", &(gcut_options){.policy = "recompute-all"}, 12);
     check_all(GCUT_SOURCE_DIR "/examples/*.gcut", &(gcut_options){.save_dtype = "bf16"}, 1);
 }

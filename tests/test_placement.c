@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Places of the kernel stage against memory: where gcut_stage_look says that saved values are, the arena of a
- * compiled step has them after the forward graph, as the interpreter computes them.  Kernels against a
- * profile.
+ * compiled step, or the block of a step called apart, has them after the forward graph, as the interpreter
+ * computes them.  Kernels against a profile.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -26,14 +26,14 @@ typedef struct oracle {
 static void interpret(void *arg)
 {
     oracle *o = arg;
-    gcut_step_interpret(o->step, GCUT_RT_FORWARD, o->values);
+    gcut_step_interpret(o->step, GCUT_RT_FORWARD, NULL, o->values);
 }
 
-static double at_place(const gcut_graph_value *v, const gcut_buffer_info *b, const char *arena, int64_t k)
+static double at_place(const gcut_graph_value *v, const gcut_buffer_info *b, const char *memory, int64_t k)
 {
     int64_t at = v->start;
     for (int r = v->rank; r-- > 0; k /= v->dim[r]) at += k % v->dim[r] * v->stride[r];
-    const char *from = arena + b->offset;
+    const char *from = memory + b->offset;
     if (v->is_bits) return from[at / 8] >> at % 8 & 1;
     switch (b->dtype) {
     case GCUT_F32: return (double)((const float *)from)[at];
@@ -52,7 +52,7 @@ static double wanted(const gcut_array *x, int64_t k)
 }
 
 /* Returns how many values were compared. */
-static size_t compare(const gcut_stage_info *s, const char *arena, const oracle *o)
+static size_t compare(const gcut_stage_info *s, const char *arena, const char *block, const oracle *o)
 {
     const gcut_graph_info *bwd = s->graph[1];
     const gcut_graph *fwd = o->step->p->fwd;
@@ -67,12 +67,13 @@ static size_t compare(const gcut_stage_info *s, const char *arena, const oracle 
             if (fwd->results.at[r].role == GCUT_ROLE_saved && !strcmp(fwd->results.at[r].name, v->name))
                 want = fwd->results.at[r].value;
         if (!want) fail_msg("%s: the forward graph saves no %s", model, v->name);
-        if (b->storage != GCUT_STORAGE_ARENA) continue;
+        if (b->storage == GCUT_STORAGE_BOUND) continue;
+        assert_int_equal(b->storage, block ? GCUT_STORAGE_BLOCK : GCUT_STORAGE_ARENA);
         assert_true(b->saved && o->values[0][want].n == v->elements);
         for (int64_t k = 0; k < v->elements; k++) {
-            const double x = wanted(&o->values[0][want], k), y = at_place(v, b, arena, k);
+            const double x = wanted(&o->values[0][want], k), y = at_place(v, b, block ? block : arena, k);
             if (!(fabs(x - y) <= 1e-4 * (1 + fabs(x))))
-                fail_msg("%s: %s[%lld] is %g in the arena, not %g", model, v->name, (long long)k, y, x);
+                fail_msg("%s: %s[%lld] is %g in memory, not %g", model, v->name, (long long)k, y, x);
         }
         compared++;
     }
@@ -84,19 +85,23 @@ static size_t check(const char *path, const gcut_options *with)
     gcut_ctx *ctx = new_ctx();
     gcut_graph *g = gcut_load(ctx, path, NULL);
     gcut_options o = *with;
+    static _Alignas(64) char block[1 << 22];
     model = path;
     o.unbound = GCUT_UNBOUND_RANDOM;
     gcut_stage_info *s = g ? gcut_stage_look(g, &o, GCUT_STAGE_KERNEL) : NULL;
     gcut_step *step = s ? gcut_compile(g, &o) : NULL;
+    const bool apart = o.apart;
     o.backend = GCUT_BACKEND_PLANNED;
+    o.apart = false;
     oracle planned = {.step = step ? gcut_compile(g, &o) : NULL};
     if (!planned.step || gcut_prepare(step) != GCUT_OK || gcut_prepare(planned.step) != GCUT_OK ||
-        gcut_run_forward(step) != GCUT_OK)
+        (apart && gcut_bind_saved(step, block, sizeof block) != GCUT_OK) || gcut_run_forward(step) != GCUT_OK)
         fail_msg("%s: %s", path, gcut_last_error(ctx));
     assert_true(gcut_guard(planned.step->env, interpret, &planned));
-    const size_t compared = compare(s, step->kernel_arena, &planned);
+    const size_t compared = compare(s, step->kernel_arena, apart ? block : NULL, &planned);
     if (gcut_run(step) != GCUT_OK) fail_msg("%s: %s", path, gcut_last_error(ctx));
     assert_int_equal(gcut_step_stats(step)->arena_bytes, s->arena_bytes);
+    assert_int_equal(gcut_step_stats(step)->saved_bytes, s->saved_bytes);
     assert_int_equal(gcut_step_stats(step)->threads, s->threads);
     gcut_ctx_free(ctx);
     return compared;
@@ -114,6 +119,7 @@ static void saved_values_are_where_the_stage_says(void **state)
             snprintf(path, sizeof path, "%s/tests/%s.gcut", GCUT_SOURCE_DIR, models[i]);
             compared += check(path, &(gcut_options){.threads = threads});
             compared += check(path, &(gcut_options){.threads = threads, .policy = "save-all"});
+            compared += check(path, &(gcut_options){.threads = threads, .apart = true});
         }
     assert_true(compared > 60);
 }

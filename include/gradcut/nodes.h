@@ -93,7 +93,8 @@ typedef struct gcut_node_info {
 typedef enum gcut_storage {
     GCUT_STORAGE_ARENA = 0,
     GCUT_STORAGE_BOUND = 1, /* memory of a value that is bound to the step */
-    GCUT_STORAGE_PART = 2   /* what one iteration of a loop reads or writes of another buffer */
+    GCUT_STORAGE_PART = 2,  /* what one iteration of a loop reads or writes of another buffer */
+    GCUT_STORAGE_BLOCK = 3  /* the block of saved values: gcut_bind_saved */
 } gcut_storage;
 
 /* A buffer of the kernel stage, at the stage's sizes and threads. */
@@ -200,7 +201,7 @@ typedef struct gcut_stage_info {
     /* Of the kernel stage: all buffers, and as of gcut_stats. */
     const gcut_buffer_info *const *buffer;
     size_t nbuffers;
-    int64_t arena_bytes;
+    int64_t arena_bytes, saved_bytes;
     int threads;         /* for which the arena has workspace */
     const gcut_size *at; /* the sizes that everything is evaluated at, and planned for: one for each symbol */
     size_t nat;
