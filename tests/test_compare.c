@@ -98,6 +98,34 @@ static void chain_by_hand(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* cos(cos(x)) as a layer: with the cotangent of y given, everything that is moved is an array of its size. */
+static void layer_by_hand(void **state)
+{
+    (void)state;
+    static const char layer[] = "gcut 1\n"
+                                "func @f[N in 1..](param %x: f32[N]) -> (out y: f32[N]) {\n"
+                                "  %a = cos(%x)\n  %y = cos(%a)\n  return %y\n}\n";
+    static const double forward[] = {4, 4, 3, 2}, backward[] = {14, 14, 4, 3}; /* arrays */
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    const gcut_size at = {"N", 40000};
+    for (int apart = 0; apart < 2; apart++) {
+        gcut_options o = TEST_OPTIONS;
+        o.at = &at, o.nat = 1, o.lambda = 1, o.threads = 2;
+        o.apart = apart != 0;
+        gcut_comparison *c = compared(ctx, graph_of(ctx, layer), &o);
+        for (int i = 0; i < NALL; i++) {
+            assert_true(c->variant[i]->forward->bytes == forward[i] * 4 * 40000);
+            assert_true(c->variant[i]->backward->bytes == backward[i] * 4 * 40000);
+            if (i != EAGER) assert_int_equal(c->variant[i]->peak_measured, c->variant[i]->peak_predicted);
+        }
+        int64_t least = c->variant[PLANNED]->saved_bytes; /* the block's head, where there is a block */
+        assert_true(apart ? least > 0 && least < 4096 : least == 0);
+        assert_int_equal(c->variant[SAVE_ALL]->saved_bytes - least, 4 * 40000);
+        gcut_free(c);
+    }
+    gcut_ctx_free(ctx);
+}
+
 /* The same cos for each of T rows: what a loop does counts as often as it runs, where it is counted op by op
  * and where launches are. */
 static void loops_by_hand(void **state)
@@ -388,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chain_by_hand),
+        cmocka_unit_test(layer_by_hand),
         cmocka_unit_test(loops_by_hand),
         cmocka_unit_test(kernels_are_those_of_the_step),
         cmocka_unit_test(sentence_says_the_numbers),
