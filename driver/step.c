@@ -463,8 +463,8 @@ static bool persists(const gcut_slot *x)
     return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
 }
 
-/* A new size means new memory for what the step owns, except parameters, states and keys, whose contents are
- * carried over when their own size did not change.  A value moves once its new memory is filled, which may
+/* Sizes that change mean new memory for what the step owns.  Contents are carried over where a value's own
+ * sizes did not change, of parameters, states and keys where its bytes did not.  A value moves once its new memory is filled, which may
  * throw: until then it stays where it is. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
@@ -472,7 +472,8 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
         gcut_slot *x = &s->slot[k];
         if (x->bound) continue;
         void *at = gcut_step_memory(fresh, x->bytes);
-        const bool kept = x->at && persists(x) && x->held == x->bytes;
+        const bool same = !memcmp(x->held_dim, x->dim, sizeof x->dim);
+        const bool kept = x->at && x->held == x->bytes && (same || persists(x));
         if (kept) {
             memcpy(at, x->at, (size_t)x->bytes);
         } else {
@@ -483,6 +484,7 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
         }
         x->at = at;
         x->held = x->bytes;
+        memcpy(x->held_dim, x->dim, sizeof x->dim);
     }
 }
 

@@ -24,6 +24,7 @@ typedef struct gcut_slot {
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
     int64_t held;            /* bytes at `at`, when it is the step's */
+    int64_t held_dim[GCUT_MAX_RANK]; /* its sizes there */
     void *copy;              /* of what gcut_set was given; NULL = none yet */
     int64_t copy_bytes;      /* room at `copy` */
     const gcut_marks *marks; /* of the parameter or result */
