@@ -34,6 +34,7 @@ static const room rooms[] = {
     {"cli", {"cli/", "gradcut/"}},
     {"examples", {"examples/", "models/", "gradcut/"}},
     {"examples/aot", {"examples/", "gradcut/"}},
+    {"examples/layers", {"examples/", "gradcut/"}},
     {"examples/models", {"examples/", "gradcut/"}},
     {"bench", {"bench/", "gradcut/"}},
 };
