@@ -185,6 +185,7 @@ static char *split_layer(const split_model *m, const char *from, const char *to,
     size_t room = 4096, n = 0, body;
     char name[SPLIT_NAME], type[256];
     memset(need, 0, sizeof need);
+    if (to && split_maker(m, to) == m->nops) split_refuse("no op makes the value to cut at", to);
     if (to) split_need(m, to, from, need);
     for (size_t i = 0; i < m->nresults; i++) {
         const char *v = m->returned[i] + 1; /* behind its % */
