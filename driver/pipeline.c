@@ -258,6 +258,25 @@ int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, u
     return sum(p, arena, gcut_pipeline_resident(p, at, nat));
 }
 
+void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                         int64_t call[2], int64_t *block)
+{
+    const gcut_graph *g = p->joint;
+    const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
+    *block = m.saved_bytes;
+    for (int k = 0; k < 2; k++) call[k] = sum(p, m.call_bytes[k], m.saved_bytes);
+    for (uint32_t i = 0; i < g->params.n + g->results.n; i++) {
+        const gcut_param *in = i < g->params.n ? &g->params.at[i] : NULL;
+        const gcut_result *out = in ? NULL : &g->results.at[i - g->params.n];
+        if (out && out->role == GCUT_ROLE_next) continue;
+        bool late = in ? gcut_param_is_late(in) : out->role == GCUT_ROLE_grad;
+        bool over = gcut_is_transient(in ? &in->marks : &out->marks);
+        int64_t bytes = gcut_pipeline_bytes(p, gcut_type_of(g, in ? in->value : out->value), at, nat);
+        if (!late) call[0] = sum(p, call[0], bytes);
+        if (!over) call[1] = sum(p, call[1], bytes);
+    }
+}
+
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     return gcut_program_ns(p->program, p->machine, at, nat, threads);
@@ -286,6 +305,9 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;
+    if (p->opt.apart)
+        gcut_pipeline_calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes,
+                            &p->plan->block_bytes);
     p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
 }
 

@@ -80,6 +80,10 @@ int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gc
 int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat);
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
+/* Of calls that come apart, the bytes that are there in each: the values that it may read or write, the
+ * block of saved values, the arena that it touches. */
+void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                         int64_t call[2], int64_t *block);
 
 /* What the launches cost, by the same rules; memory from `a`. */
 gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,

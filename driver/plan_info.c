@@ -197,6 +197,9 @@ static gcut_plan_info info_of(const looking *j)
         .save_dtype = p->options.save_dtype ? gcut_dtype_name(p->options.save_dtype) : NULL,
         .saved_bytes = p->saved_bytes,
         .peak_bytes = p->peak_bytes,
+        .block_bytes = p->block_bytes,
+        .forward_bytes = p->call_bytes[0],
+        .backward_bytes = p->call_bytes[1],
         .saved_bytes_formula =
             gcut_dim_known(p->saved_bytes_sym) ? NULL : gcut_query_sym(&j->r, p->saved_bytes_sym),
         .step_ns = p->step_ns,

@@ -74,6 +74,11 @@ static void json_totals(gcut_json *j, const gcut_plan_info *p)
     gcut_json_key_str(j, "save_dtype", p->save_dtype);
     gcut_json_key_int(j, "saved_bytes", p->saved_bytes);
     gcut_json_key_known(j, "peak_bytes", p->peak_bytes);
+    if (p->block_bytes) {
+        gcut_json_key_int(j, "block_bytes", p->block_bytes);
+        gcut_json_key_int(j, "forward_bytes", p->forward_bytes);
+        gcut_json_key_int(j, "backward_bytes", p->backward_bytes);
+    }
     gcut_json_key_real(j, "recompute_ns", p->recompute_ns);
     gcut_json_key_real(j, "step_ns", p->step_ns);
     gcut_json_key_real(j, "cost_ns", p->cost_ns);

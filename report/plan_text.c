@@ -101,6 +101,10 @@ static void print_totals(const gcut_plan_info *p, gcut_text *out)
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++) n += p->value[i]->decision == GCUT_PLAN_RECOMPUTED;
     if (p->peak_bytes >= 0) gcut_text_add(out, "peak: %s\n", gcut_bytes_text(a, p->peak_bytes));
+    if (p->block_bytes)
+        gcut_text_add(out, "called apart: forward %s, backward %s, each with the block of saved values, %s\n",
+                      gcut_bytes_text(a, p->forward_bytes), gcut_bytes_text(a, p->backward_bytes),
+                      gcut_bytes_text(a, p->block_bytes));
     if (!isnan(p->step_ns)) gcut_text_add(out, "step: %s predicted\n", gcut_time_text(a, p->step_ns));
     gcut_text_add(out, "recompute: %s, %zu value%s\n", gcut_time_text(a, p->recompute_ns), n,
                   n == 1 ? "" : "s");

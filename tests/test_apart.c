@@ -227,7 +227,11 @@ static void memory_of_calls(void **state)
             assert_int_equal(st->predicted_bytes, all + n + st->arena_bytes);
             gcut_plan *p = gcut_plan_new(g, &o);
             assert_non_null(p);
-            assert_int_equal(gcut_plan_look(p)->peak_bytes, st->predicted_bytes);
+            const gcut_plan_info *i = gcut_plan_look(p);
+            assert_int_equal(i->peak_bytes, st->predicted_bytes);
+            assert_int_equal(i->block_bytes, n);
+            assert_int_equal(i->forward_bytes, st->forward_bytes);
+            assert_int_equal(i->backward_bytes, st->backward_bytes);
             gcut_plan_free(p);
             free(block);
             gcut_step_free(s);

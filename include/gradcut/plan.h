@@ -114,15 +114,19 @@ typedef struct gcut_plan_info {
     int64_t saved_budget; /* 0 = none; or GCUT_SAVE_NOTHING */
     const gcut_size *at;  /* the sizes that it was priced at */
     size_t nat;
-    const char *save_dtype;              /* NULL = none */
-    int64_t saved_bytes;                 /* that cross from the forward to the backward graph */
-    int64_t peak_bytes;                  /* of the whole training step, predicted; -1: not known */
-    const char *saved_bytes_formula;     /* NULL: they depend on no symbol */
-    double step_ns;                      /* predicted; NAN: not known */
-    double recompute_ns, cost_ns;        /* of the recomputed values; of saving and recomputing */
-    double lower_bound_ns;               /* of cost_ns, for any plan; NAN: none is proved */
-    const char *graph_hash, *nodes_hash; /* of the plan file: the graph that it was made for */
-    const char *lists_hash;              /* of what is saved and recomputed: tells edits of those lists */
+    const char *save_dtype;          /* NULL = none */
+    int64_t saved_bytes;             /* that cross from the forward to the backward graph */
+    int64_t peak_bytes;              /* of the whole training step, predicted; -1: not known */
+    const char *saved_bytes_formula; /* NULL: they depend on no symbol */
+    int64_t block_bytes; /* with options.apart: of the block of saved values, each on lines of 64 bytes behind
+                            a head of one; else 0 */
+    int64_t forward_bytes, backward_bytes; /* likewise: of the values that are there in each call, the block,
+                                              and the arena that the call touches */
+    double step_ns;                        /* predicted; NAN: not known */
+    double recompute_ns, cost_ns;          /* of the recomputed values; of saving and recomputing */
+    double lower_bound_ns;                 /* of cost_ns, for any plan; NAN: none is proved */
+    const char *graph_hash, *nodes_hash;   /* of the plan file: the graph that it was made for */
+    const char *lists_hash;                /* of what is saved and recomputed: tells edits of those lists */
     /* Saved ones, largest first; recomputed ones; alive ones: else in the graph's order. */
     const gcut_plan_value *const *value;
     size_t n;
