@@ -257,7 +257,8 @@ static void cosine_saves_its_input(void **state)
                                                              .policy = all_of_it ? "save-all" : NULL,
                                                              .at = at,
                                                              .nat = 3,
-                                                             .threads = threads}));
+                                                             .threads = threads,
+                                                             .machine = "shipped"}));
             if (!p) fail_msg("%s", gcut_last_error(ctx));
             const gcut_plan_info *i = gcut_plan_look(p);
             assert_int_equal(i->n, 2);
@@ -307,10 +308,31 @@ static void cosine_moves(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* By every parameter and input, along random cotangents. */
+static void gradients_agree(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    const char *wrt = "*";
+    for (int i = 0; i < nall; i++) {
+        if (i && !strcmp(all[i].model, all[i - 1].model)) continue;
+        gcut_graph *g = load(ctx, all[i].model);
+        for (int apart = 0; apart < 2; apart++) {
+            gcut_options o = {.wrt = &wrt, .nwrt = 1, .apart = apart};
+            gcut_check_report r = gradcheck(g, &o, NULL, 0, 0);
+            if (!r.ok) fail_msg("%s: %s", all[i].model, r.text ? r.text : gcut_last_error(ctx));
+            r = crosscheck(g, &o, NULL, 0, 0);
+            if (!r.ok) fail_msg("%s: %s", all[i].model, r.text ? r.text : gcut_last_error(ctx));
+        }
+    }
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_pytorch),
+        cmocka_unit_test(gradients_agree),
         cmocka_unit_test(cosine_saves_its_input),
         cmocka_unit_test(cosine_moves),
     };
