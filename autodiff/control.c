@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/custom.h"
+#include "graph/external.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
@@ -289,6 +290,11 @@ void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_r
     gcut_module *m = g->module;
     gcut_node node = *gcut_node_at(g, n);
     if (node.op == GCUT_OP_call) {
+        if (gcut_node_has_effects(g, &node))
+            gcut_fail(
+                m->env, GCUT_EGRAD, gcut_loc_place(m, node.loc),
+                "differentiate the whole graph (gcut_compile, gradcut grad), or state the call's derivative",
+                "'call': differentiating it here would run its external kernel, which is not pure, again");
         gcut_region callee = *gcut_region_at(g, &node, 0);
         gcut_node_spec call = {.op = GCUT_OP_call,
                                .args = args,

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The VJP rule of a call that states its derivative: a call of that, on what it saves of the call and on the
- * cotangents that it takes.
+ * External kernels, which have none, and the VJP rule of a call that states its derivative: a call of that,
+ * on what it saves of the call and on the cotangents that it takes.
  *
  * What it saves are the operands and results themselves, not copies: the derivative of a saved result is the
  * stated one again when the derivative is differentiated.
  */
 #include "autodiff/vjp.h"
 #include "graph/custom.h"
+#include "graph/external.h"
 
 static gcut_ref cotangent(gcut_vjp *c, uint32_t k)
 {
     return c->dys[k] ? c->dys[k] : gcut_bconst(&c->b, c->y + k, 0);
+}
+
+void gcut_vjp_external(gcut_vjp *c)
+{
+    gcut_module *m = c->b.g->module;
+    const gcut_node *n = gcut_node_at(c->b.g, c->node);
+    gcut_fail(m->env, GCUT_EGRAD, gcut_loc_place(m, n->loc),
+              "put it into a function and state the derivative: call(@f, …, vjp=@f.vjp), doc/custom.md",
+              "'external' has no derivative of its own: how the results of '%s' depend on its operands is "
+              "not known",
+              gcut_external_kernel(c->b.g, n));
 }
 
 void gcut_vjp_call(gcut_vjp *c)

@@ -87,6 +87,7 @@ typedef struct gcut_env {
     const char *last_text;   /* those diagnostics as text; NULL until somebody asked */
     gcut_source *sources;
     gcut_hook hook;
+    struct gcut_external *externals; /* functions of the program's own that steps call (graph/external.h) */
     uint32_t serial; /* numbers handed out to what must be told apart within the environment */
 } gcut_env;
 

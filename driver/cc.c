@@ -27,6 +27,7 @@
 #include "driver/contents.h"
 #include "driver/install_paths.h"
 #include "driver/nameless.h"
+#include "graph/external.h"
 
 /* The last part of a path, which names the step. */
 static const char *last_part(const char *base)
@@ -62,6 +63,7 @@ gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
     out.parts = emit(p, "step", &c, &h);
     const char *at = strstr(c.at, include);
     GCUT_ASSERT(at != NULL);
+    if (strstr(c.at, "#ifndef GCUT_RT_LOADED\n")) gcut_text_add(&out.text, "#define GCUT_RT_LOADED\n");
     gcut_text_addn(&out.text, h.at, h.n);
     gcut_text_addn(&out.text, c.at, (size_t)(at - c.at));
     if (p->opt.line) { /* which are numbered as those of step.c */
@@ -399,6 +401,19 @@ static void *open_file(gcut_arena *a, const char *path)
     return handle;
 }
 
+typedef struct loaded {
+    gcut_arena *a;
+    void *handle;
+} loaded;
+
+/* Every step has an object of its own, and in it a pointer to each kernel that it calls. */
+static void set_external(void *arg, const char *kernel, gcut_rt_external_fn *fn)
+{
+    const loaded *l = arg;
+    gcut_rt_external_fn **at = dlsym(l->handle, gcut_printf(l->a, "gcut_external_%s", kernel));
+    if (at) *at = fn;
+}
+
 /* NULL, or why it cannot be loaded.  The object names the run-time library by its soname: the loader takes
  * the one that is loaded. */
 static const char *open_object(gcut_arena *a, gcut_object *o)
@@ -409,6 +424,7 @@ static const char *open_object(gcut_arena *a, gcut_object *o)
     const gcut_rt_entry *entry = dlsym(handle, "step_entry");
     if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry of this version";
     o->entry = entry;
+    gcut_external_registered(gcut_arena_env(a), set_external, &(loaded){a, handle});
     return NULL;
 }
 
@@ -477,8 +493,17 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
     return out;
 }
 
+static void refuse_external(void *arg, const gcut_graph *g, const gcut_node *n)
+{
+    const char *so = arg, *kernel = gcut_external_kernel(g, n);
+    gcut_fail(g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(g->module, n->loc),
+              gcut_printf(g->module->arena, "write C instead and link it with a program that has %s", kernel),
+              "%s would need the external kernel '%s', which no library has", so, kernel);
+}
+
 void gcut_build_shared(const gcut_pipeline *p, const char *so)
 {
+    gcut_external_each(p->joint, refuse_external, (void *)(uintptr_t)so);
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     gcut_c_source source = gcut_step_source(p, a);
     gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source, false);

@@ -48,6 +48,7 @@ static derivative derivative_of(gcut_arena *a, const gcut_op_info *info)
 {
     const char *zero = gcut_op_why_zero(info);
     if (zero) return (derivative){gcut_printf(a, "0: %s", zero), "0"};
+    if (!strcmp(info->vjp_rule, "external")) return (derivative){"stated by a call", "stated"};
     return (derivative){!strcmp(info->vjp_rule, "meaning") ? "through its meaning" : "own rule", "yes"};
 }
 

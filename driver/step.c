@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "driver/cc.h"
+#include "graph/external.h"
 #include "graph/init.h"
 #include "import/npy.h"
 
@@ -82,6 +83,7 @@ gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
     s->arena = a;
     s->p = p;
     s->threads = gcut_rt_threads(p->opt.threads);
+    gcut_external_require(p->joint);
     make_slots(s);
     return s;
 }

@@ -6,11 +6,13 @@
  *          the first one stays, with its name and location
  *   keeps: parameters, results, run-time checks
  *
- * Every op is a pure function of its operands, so two such nodes have one value.
+ * Every op is a pure function of its operands, so two such nodes have one value; an external kernel that is
+ * not stays where it is.
  * Marks must agree because they constrain one node (#recompute, #saved).
  */
 #include <string.h>
 
+#include "graph/external.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
@@ -53,6 +55,7 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
 {
     const gcut_graph *g = rw->src;
     const gcut_node *x = gcut_node_at(g, a), *y = gcut_node_at(g, b);
+    if (gcut_node_has_effects(g, x)) return false;
     if (x->op != y->op || x->nattrs != y->nattrs || x->nres != y->nres || !same_args(rw, a, b)) return false;
     for (uint32_t i = 0; i < x->nattrs; i++)
         if (!gcut_attr_equal(&g->attrs.at[x->attr0 + i], &g->attrs.at[y->attr0 + i])) return false;

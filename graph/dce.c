@@ -2,13 +2,14 @@
  *
  * Dead code elimination.
  *   in:    any graph
- *   out:   only the nodes that a result needs; of a node with regions only the results, operands and captured
- *          values that something needs: a carried value is needed when its final value is, or when a step
- *          makes with it what is needed
- *   keeps: parameters, results, names, marks, locations, run-time checks
+ *   out:   only the nodes that a result needs, and external kernels that are not pure; of a node with regions
+ * only the results, operands and captured values that something needs: a carried value is needed when its
+ * final value is, or when a step makes with it what is needed keeps: parameters, results, names, marks,
+ * locations, run-time checks
  */
 #include <string.h>
 
+#include "graph/external.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
@@ -105,6 +106,7 @@ static bool mark(liveness *l, const bool *keep, gcut_arena *a)
         const gcut_node *n = gcut_node_at(g, i);
         bool any = false;
         for (uint32_t k = 0; k < n->nres; k++) any = any || l->need[n->res0 + k];
+        if (!any && gcut_node_has_effects(g, n)) any = l->need[n->res0] = true;
         if (!any) continue;
         if (is_closed(g, n)) more = mark_regions(l, i, a) || more;
         for (uint32_t k = 0; k < n->nargs; k++)

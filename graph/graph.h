@@ -306,6 +306,7 @@ typedef enum gcut_emit {
     GCUT_EMIT_POOL,
     GCUT_EMIT_ATTENTION,
     GCUT_EMIT_ATTENTION_GRAD,
+    GCUT_EMIT_EXTERNAL,
     GCUT_EMIT_EXPAND,
     GCUT_EMIT_REGION
 } gcut_emit;

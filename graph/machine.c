@@ -168,6 +168,13 @@ double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
 
 /* ---- arithmetic ---- */
 
+double gcut_machine_external_ns(const gcut_machine *m, gcut_dtype t, double flops, double bytes)
+{
+    double work = gcut_machine_op_ns(m, GCUT_OP_add, gcut_dtype_is_float(t) ? t : GCUT_F64, flops);
+    double move = gcut_machine_move_ns(m, bytes / 2, bytes / 2, bytes);
+    return work > move ? work : move;
+}
+
 double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, double elements)
 {
     bool wide = gcut_dtype_bytes(t) > 4;

@@ -90,6 +90,9 @@ double gcut_machine_bring_ns(const gcut_machine *machine, double read_bytes, dou
                              double working_set);
 /* Written once to memory and read back once. */
 double gcut_machine_dram_trip_ns(const gcut_machine *machine, double bytes);
+/* A kernel that declares so many flops and bytes: the longer of the flops, at the rate of additions of type
+ * t, and of moving the bytes, half of them written. */
+double gcut_machine_external_ns(const gcut_machine *machine, gcut_dtype t, double flops, double bytes);
 /* Arithmetic alone, in a loop with other ops.  Elements are those of the result, of a reduction those of its
  * operand; t is the widest type among operands and results. */
 double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t, double elements);

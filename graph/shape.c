@@ -131,7 +131,8 @@ static void check_regions(infer *s, const gcut_node_spec *n)
 uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *n, gcut_type out[GCUT_MAX_RESULTS])
 {
     memset(out, 0, FEW * sizeof *out);
-    infer s = {g, n->op, n->args, n->nargs - n->ncaptured, n->attrs, n->nattrs, n->loc, out, 1};
+    infer s = {g, n->op,    n->args,  n->nargs - n->ncaptured, n->attrs, n->nattrs, n->loc, out,
+               1, n->types, n->ntypes};
     check_operands(&s);
     check_attrs(&s);
     check_regions(&s, n);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/custom.h"
+#include "graph/external.h"
 
 typedef struct rule {
     gcut_graph *g;
@@ -267,9 +268,22 @@ static void infer_call(rule *r)
     }
 }
 
+/* How often a body runs, and again for the derivative, is not the caller's to know. */
+static void refuse_effects(const rule *r)
+{
+    for (uint32_t k = 0; k < r->s->nregs; k++)
+        if (gcut_graph_has_effects(body(r, k)))
+            gcut_fail(
+                r->g->module->env, GCUT_ETYPE, gcut_loc_place(r->g->module, r->s->loc),
+                "say pure=true where its results depend on its operands alone",
+                "'%s': an external kernel that is not pure cannot stand in the body of a loop or branch",
+                r->op);
+}
+
 uint32_t gcut_infer_region(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS])
 {
     rule r = {g, s, gcut_op_get(s->op)->name, s->nargs - s->ncaptured, out, 0};
+    if (s->op != GCUT_OP_call) refuse_effects(&r);
     switch (s->op) {
     case GCUT_OP_if: infer_if(&r); break;
     case GCUT_OP_while: infer_while(&r); break;

@@ -22,6 +22,8 @@ typedef struct infer {
     gcut_locid loc;
     gcut_type *out;
     uint32_t n;
+    const gcut_type *types; /* as stated; NULL: they are not */
+    uint32_t ntypes;
 } infer;
 
 #define BAD(s, ...)                                                                                          \

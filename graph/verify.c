@@ -160,6 +160,12 @@ static void infer_body(void *arg)
     inference *f = arg;
     const gcut_node *n = gcut_node_at(&f->shadow, f->node);
     gcut_node_spec s = gcut_node_spec_of(&f->shadow, n);
+    if (n->op == GCUT_OP_external && fits(n->res0, n->nres, f->shadow.values.n)) {
+        for (uint32_t k = 0; k < n->nres && k < GCUT_MAX_RESULTS; k++)
+            f->out[k] = *gcut_type_of(&f->shadow, n->res0 + k);
+        s.types = gcut_memdup(f->shadow.module->arena, f->out, (n->nres + 1u) * sizeof *f->out);
+        s.ntypes = n->nres;
+    }
     f->n = gcut_infer(&f->shadow, &s, f->out);
 }
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "graph/external.h"
 #include "kernels/loop.h"
 
 /* ---- sizes ---- */
@@ -166,6 +167,16 @@ static bool moves_rows(const gcut_unit *u)
            u->kind == GCUT_U_FLIP;
 }
 
+/* Moving what it declares to move is in it, and so, perhaps, are the bytes of its operands and results. */
+static double external_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g,
+                          const gcut_node *n)
+{
+    double flops = 0, bytes = 0;
+    bool known = gcut_external_cost(g, n, c->at, c->nat, &flops, &bytes);
+    GCUT_ASSERT(known);
+    return gcut_machine_external_ns(m, gcut_node_widest(g, n), flops, bytes);
+}
+
 /* Arithmetic of a unit that is not a loop. */
 static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u,
                        double flops)
@@ -175,6 +186,7 @@ static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_
     double ns = rows ? copy_ns(c, m, h, u) : 0;
     if (u->kind == GCUT_U_COPY) return ns;
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    if (u->kind == GCUT_U_EXTERNAL) return external_ns(c, m, h->g, n);
     if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
     return fmax(ns, op_ns(c, m, h->g, n, operands));
@@ -235,6 +247,7 @@ const char *gcut_cost_class(const gcut_half *h, uint32_t unit)
         [GCUT_U_PACK] = "move",          [GCUT_U_UNPACK] = "move",
         [GCUT_U_CUMSUM] = "running sum", [GCUT_U_ATTENTION_GRAD] = "attention grad",
         [GCUT_U_COPY] = "move",          [GCUT_U_REGION] = "control",
+        [GCUT_U_EXTERNAL] = "external",
     };
     const gcut_unit *u = &h->units.at[unit];
     if (u->kind != GCUT_U_LOOP) return names[u->kind];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "graph/external.h"
 #include "graph/text.h"
 #include "kernels/emit_values.h"
 #include "kernels/lower.h"
@@ -314,6 +315,44 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
         name, name, ns, p->bindings.n, name, name, name, name);
 }
 
+/* ---- external kernels ---- */
+
+typedef GCUT_VEC(const char *) kernels;
+
+typedef struct collecting {
+    gcut_arena *a;
+    kernels all;
+} collecting;
+
+static void collect(void *arg, const gcut_graph *g, const gcut_node *n)
+{
+    collecting *c = arg;
+    const char *kernel = gcut_external_kernel(g, n);
+    for (uint32_t i = 0; i < c->all.n; i++)
+        if (!strcmp(c->all.at[i], kernel)) return;
+    *GCUT_PUSH(c->a, &c->all) = kernel;
+}
+
+/* A program is linked with them.  An object that gradcut loads has a pointer to each, which gradcut sets. */
+static void emit_externals(const gcut_program *p, gcut_text *c)
+{
+    collecting x = {.a = p->module->arena};
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++)
+        if (p->halves.at[k]->g) gcut_external_each(p->halves.at[k]->g, collect, &x);
+    if (!x.all.n) return;
+    gcut_text_add(c, "/* Kernels of the program's own. */\n#ifndef GCUT_RT_LOADED\n"
+                     "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    for (uint32_t i = 0; i < x.all.n; i++) gcut_text_add(c, "gcut_rt_external_fn %s;\n", x.all.at[i]);
+    gcut_text_add(c, "#ifdef __cplusplus\n}\n#endif\n#else\n");
+    for (uint32_t i = 0; i < x.all.n; i++)
+        gcut_text_add(
+            c,
+            "extern GCUT_RT_EXPORT gcut_rt_external_fn *gcut_external_%s;\n#if GCUT_RT_HAS_PART(0)\n"
+            "gcut_rt_external_fn *gcut_external_%s;\n#endif\n#define %s(call) gcut_external_%s(call)\n",
+            x.all.at[i], x.all.at[i], x.all.at[i], x.all.at[i]);
+    gcut_text_add(c, "#endif\n\n");
+}
+
 /* ---- the whole ---- */
 
 /* What kernels are given: the table of launches, the functions, the index checks. */
@@ -392,6 +431,7 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
                   "#if GCUT_RT_ABI != %d\n#error \"this step is for version %d of gradcut_rt.h: compile the "
                   "model again\"\n#endif\n\n",
                   GCUT_RT_ABI, GCUT_RT_ABI);
+    emit_externals(p, c);
     gcut_emit_functions(&all, name, parts, rest.n, c);
     gcut_text_add(c, "#if GCUT_RT_HAS_PART(0)\n\n");
     gcut_text_addn(c, rest.at, rest.n);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "graph/external.h"
 #include "kernels/loop.h"
 
 typedef struct unit {
@@ -386,6 +387,36 @@ static void emit_cumsum(unit *u)
       gcut_attr_flag(u->g, u->n, GCUT_A_reverse), src, result(u));
 }
 
+/* ---- external kernels ---- */
+
+/* "{(float *)b[0], GCUT_RT_F32, 2, {n[0], n[1]}}," */
+static void tensor(const unit *u, gcut_ref v, const char *pointer)
+{
+    const gcut_type *t = gcut_type_of(u->g, v);
+    const char *name = gcut_dtype_name(t->dtype);
+    W(u, "        {%s, GCUT_RT_", pointer);
+    for (const char *s = name; *s; s++) W(u, "%c", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
+    W(u, ", %u, {", t->rank);
+    for (uint32_t d = 0; d < t->rank; d++) W(u, "%s%s", d ? ", " : "", dim(u, t->dim[d]));
+    W(u, t->rank ? "}},\n" : "0}},\n");
+}
+
+static void emit_external(unit *u)
+{
+    W(u, "    const gcut_rt_tensor in[] = {\n");
+    for (uint32_t k = 0; k < u->n->nargs; k++) {
+        const char *at;
+        gcut_view v = operand(u, k, &at);
+        GCUT_ASSERT(v.offset == 0);
+        tensor(u, gcut_arg(u->g, u->n, k), at);
+    }
+    if (!u->n->nargs) W(u, "        {NULL, 0, 0, {0}},\n");
+    W(u, "    };\n    const gcut_rt_tensor out[] = {\n");
+    for (uint32_t k = 0; k < u->n->nres; k++) tensor(u, u->n->res0 + k, result_at(u, k));
+    W(u, "    };\n    const gcut_rt_external call = {in, out, %u, %u, nt};\n    %s(&call);\n", u->n->nargs,
+      u->n->nres, gcut_external_kernel(u->g, u->n));
+}
+
 /* ---- attention ---- */
 
 /* ".q = {…}," */
@@ -493,6 +524,7 @@ static const struct {
     [GCUT_U_POOL] = {"pool", emit_pool, false},
     [GCUT_U_ATTENTION] = {"attention", emit_attention, false},
     [GCUT_U_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
+    [GCUT_U_EXTERNAL] = {"external kernel", emit_external, false},
     [GCUT_U_COPY] = {"copy", emit_copy, false},
 };
 

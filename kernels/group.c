@@ -17,6 +17,7 @@
  */
 #include <stdlib.h>
 
+#include "graph/external.h"
 #include "kernels/lower.h"
 
 #define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
@@ -207,7 +208,7 @@ static uint32_t place_other(gcut_half *h, gcut_unit_kind kind, uint32_t node)
         bool whole = gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
         bool packed = kind == GCUT_U_TAKE || kind == GCUT_U_CUMSUM || (kind == GCUT_U_SCATTER && k > 0) ||
                       kind == GCUT_U_PACK || kind == GCUT_U_UNPACK || kind == GCUT_U_CONV ||
-                      kind == GCUT_U_POOL || h->view[v].widens || h->view[v].bits;
+                      kind == GCUT_U_POOL || kind == GCUT_U_EXTERNAL || h->view[v].widens || h->view[v].bits;
         bool carried = kind == GCUT_U_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
         if (!carried && !(computed && !(kind == GCUT_U_SCATTER && k == 0)) && (whole || !packed)) continue;
@@ -305,6 +306,18 @@ static void place_view(gcut_half *h, uint32_t node)
         place_point(h, node); /* a copy in row-major order: elementwise on the linear index */
 }
 
+/* Kernels that are not pure run in the order of the graph. */
+static void place_external(gcut_half *h, uint32_t node)
+{
+    uint32_t u = place_other(h, GCUT_U_EXTERNAL, node), last = GCUT_NONE;
+    if (!gcut_node_has_effects(h->g, gcut_node_at(h->g, node))) return;
+    for (uint32_t k = 0; k < u; k++)
+        if (unit_at(h, k)->kind == GCUT_U_EXTERNAL &&
+            gcut_node_has_effects(h->g, gcut_node_at(h->g, unit_at(h, k)->nodes.at[0])))
+            last = k;
+    if (last != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &unit_at(h, u)->before) = last;
+}
+
 static void place_region(gcut_half *h, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
@@ -386,6 +399,7 @@ static void place_node(gcut_half *h, uint32_t node, const uint32_t *uses, const 
     case GCUT_EMIT_PACK: place_other(h, GCUT_U_PACK, node); break;
     case GCUT_EMIT_UNPACK: place_unpack(h, node); break;
     case GCUT_EMIT_CUMSUM: place_other(h, GCUT_U_CUMSUM, node); break;
+    case GCUT_EMIT_EXTERNAL: place_external(h, node); break;
     case GCUT_EMIT_CONV: place_other(h, GCUT_U_CONV, node); break;
     case GCUT_EMIT_POOL: place_other(h, GCUT_U_POOL, node); break;
     case GCUT_EMIT_ATTENTION: place_attention(h, GCUT_U_ATTENTION, node, uses); break;

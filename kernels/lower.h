@@ -50,6 +50,7 @@ typedef enum gcut_unit_kind {
     GCUT_U_ATTENTION,
     GCUT_U_ATTENTION_GRAD,
     GCUT_U_CUMSUM,
+    GCUT_U_EXTERNAL,
     GCUT_U_REGION, /* if, while, scan: its bodies are halves of their own (region.c) */
     GCUT_U_COPY    /* a result that must be written somewhere of its own */
 } gcut_unit_kind;

@@ -44,6 +44,7 @@ bool gcut_emit_widens(gcut_emit e)
     case GCUT_EMIT_TAKE:
     case GCUT_EMIT_PACK:
     case GCUT_EMIT_UNPACK:
+    case GCUT_EMIT_EXTERNAL:
     case GCUT_EMIT_REGION:
     case GCUT_EMIT_EXPAND: return false;
     default: return true;

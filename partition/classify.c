@@ -19,12 +19,20 @@
  */
 #include "partition/classify.h"
 
+#include "graph/external.h"
+
 bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v)
 {
     const gcut_value *x = &g->values.at[v];
     if (x->def != GCUT_NONE) return false;
     const gcut_param *p = &g->params.at[x->index];
     return g->is_body ? p->role == GCUT_ROLE_saved : gcut_is_transient(&p->marks);
+}
+
+bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && gcut_node_has_effects(g, n);
 }
 
 typedef struct sweep {
@@ -66,6 +74,7 @@ static void sweep_backwards(sweep *s)
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             primal |= s->primal[v], serves |= s->serves[v], live |= s->live[v], tainted |= s->tainted[v];
         }
+        if (gcut_node_has_effects(g, n)) live = true, primal |= !tainted; /* runs, once, as early as it can */
         /* A node runs in one place, for all of its results. */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             s->primal[v] = primal, s->serves[v] = serves, s->live[v] = live;

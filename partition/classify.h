@@ -30,6 +30,9 @@ static inline gcut_class gcut_node_class(const gcut_node *n)
 /* A value that is never worth storage of its own: a constant or a view. */
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 
+/* Made by an external kernel that is not pure: the backward graph does not compute it again. */
+bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v);
+
 /* A parameter that is gone when the backward graph runs, unless it is saved: a #transient one; in the joint
  * graph of a loop's iteration, what the forward loop carries. */
 bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v);

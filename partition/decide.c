@@ -102,7 +102,8 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
             res[k] = n->res0 + k;
             forced &= p->force[res[k]] == GCUT_FORCE_SAVE;
         }
-        gcut_network_work(net, forced ? INFINITY : p->price[n->res0].recompute_ns,
+        bool once = gcut_value_runs_once(g, n->res0);
+        gcut_network_work(net, forced || once ? INFINITY : p->price[n->res0].recompute_ns,
                           forced ? "must be saved, as asked for" : p->price[n->res0].why,
                           &g->args.at[n->arg0], n->nargs, res, n->nres);
     }
@@ -130,6 +131,7 @@ static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, 
             if (!in_domain(p, v)) continue;
             bool keep = p->force[v] == GCUT_FORCE_NONE ? saved[v] && gcut_node_class(n) != GCUT_CLASS_VIEW
                                                        : p->force[v] == GCUT_FORCE_SAVE;
+            keep = keep || gcut_value_runs_once(g, v);
             if (alive_anyway(p, v) || gcut_node_class(n) == GCUT_CLASS_CONSTANT)
                 decision[v] = GCUT_PLAN_ALIVE;
             else if (need[v])

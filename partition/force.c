@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "graph/external.h"
 #include "partition/decide.h"
 #include "partition/solve.h"
 
@@ -61,6 +62,11 @@ static void constrain(constraints *w, gcut_ref asked, gcut_force f, bool mark)
                   "%%%s cannot be saved: it belongs to the backward graph alone", name);
     }
     gcut_ref v = facts->base[asked];
+    if (f == GCUT_FORCE_RECOMPUTE && gcut_value_runs_once(g, v))
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, v),
+                  "say pure=true where its results depend on its operands alone",
+                  "%%%s cannot be recomputed: the external kernel '%s' is not pure, and runs once",
+                  g->values.at[v].name, gcut_external_kernel(g, gcut_def(g, v)));
     if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
     constraint *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
     if (mine->asked) return; /* said before */

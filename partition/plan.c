@@ -57,7 +57,7 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
                     : why                          ? why
                                                    : p->price[v].why;
         if (d->where == GCUT_W_BACKWARD) d->reason = "belongs to the backward graph alone";
-        if (p->force[v] == GCUT_FORCE_SAVE) d->recompute_ns = INFINITY;
+        if (p->force[v] == GCUT_FORCE_SAVE || gcut_value_runs_once(g, v)) d->recompute_ns = INFINITY;
     }
     for (uint32_t k = 0; k < c->backward.n; k++) {
         const gcut_node *n = gcut_node_at(g, c->backward.node[k]);

@@ -182,7 +182,7 @@ static bool is_banned_by_itself(const gcut_torch_rules *t, uint32_t i, gcut_torc
 {
     const gcut_node *n = gcut_node_at(t->g, i);
     gcut_torch k = kind_of(n);
-    if (is_asked(t, n, GCUT_FORCE_SAVE)) return true;
+    if (is_asked(t, n, GCUT_FORCE_SAVE) || gcut_value_runs_once(t->g, n->res0)) return true;
     if (level < GCUT_TORCH_DENY ? k != GCUT_TORCH_POINT : k == GCUT_TORCH_HEAVY) return true;
     for (gcut_ref v = n->res0; level < GCUT_TORCH_LIST && v < n->res0 + n->nres; v++)
         if (t->fed[v]) return true;

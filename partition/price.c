@@ -11,6 +11,7 @@
  *                the operand in memory; a trip of the result where a reader needs it stored
  *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
  *                the result back
+ *   external     what it declares: the longer of its flops and of moving its bytes; one more kernel
  *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
  *   VIEW         0: it moves nothing, its base stands for it; nor does a slice, which is a view to kernels
  *   CONSTANT     0, and it is never saved
@@ -20,6 +21,8 @@
  * Composites that are still in the joint graph are priced by their row like any other op.
  */
 #include "partition/price.h"
+
+#include "graph/external.h"
 
 #include <math.h>
 
@@ -282,6 +285,18 @@ static double pointwise_price(const pricing *p, const gcut_node *n, double eleme
     return packed > 0 ? fmin(packed * ns, stored) : stored;
 }
 
+/* The longer of the declared arithmetic, at the rate of additions, and of moving the declared bytes. */
+static double external_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    double flops, bytes;
+    if (!gcut_external_cost(g, n, p->opt->at, p->opt->nat, &flops, &bytes))
+        gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc),
+                  "give every symbol a value, such as --at N=32", "the cost of '%s' has no value here",
+                  gcut_external_kernel(g, n));
+    return gcut_machine_external_ns(p->m, gcut_node_widest(g, n), flops, bytes);
+}
+
 static double node_price(const pricing *p, const gcut_node *n)
 {
     const gcut_graph *g = p->f->g;
@@ -294,6 +309,7 @@ static double node_price(const pricing *p, const gcut_node *n)
         if (p->stored[v]) stored += (double)storage(p, v);
     }
     if (gcut_op_get(op)->emit == GCUT_EMIT_VIEW) return 0;
+    if (op == GCUT_OP_external) return external_price(p, n) + m->kernel_ns;
     switch (gcut_node_class(n)) {
     case GCUT_CLASS_VIEW:
     case GCUT_CLASS_CONSTANT: return 0;
@@ -329,6 +345,7 @@ static const char *zero_reason(const pricing *p, const gcut_node *n)
     gcut_class c = gcut_node_class(n);
     if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
     if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
+    if (gcut_node_has_effects(p->f->g, n)) return NULL;
     if (p->f->where[n->res0] == GCUT_W_EITHER)
         return "the forward graph does not need it: computed once in any case";
     return NULL;

@@ -58,6 +58,9 @@ static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, con
     for (uint32_t i = 0; i < g->results.n; i++)
         if ((g->results.at[i].role == GCUT_ROLE_out) != backward) want[g->results.at[i].value] = true;
     for (gcut_ref v = 1; saved && v < g->values.n; v++) want[v] |= saved[v];
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_W_BACKWARD) == backward)
+            want[v] = true;
     close_over(plan, want, backward);
     return want;
 }

@@ -92,6 +92,7 @@ static const char *fixed_reason(const gcut_why *w)
     if (d->decision == GCUT_PLAN_ALIVE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
     if (d->decision == GCUT_PLAN_ALIVE) return "a result of the forward graph: alive anyway";
     if (d->decision == GCUT_PLAN_UNUSED) return "the backward graph does without it";
+    if (gcut_value_runs_once(g, w->v)) return "made by an external kernel that is not pure and runs once";
     if (!gcut_def(g, w->v))
         return g->is_body ? "carried by the forward loop, which is over: it can only be saved"
                           : "#transient, gone when the backward call comes: it can only be saved";

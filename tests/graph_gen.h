@@ -17,6 +17,7 @@
 
 #include "graph/build.h"
 
+#define GEN_OPS GCUT_OP_external /* all but the last, which calls functions that a program registers */
 #define GEN_ITEMS 256
 #define GEN_LEAVES 128
 

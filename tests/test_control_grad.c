@@ -19,7 +19,7 @@ typedef struct sample {
 #define SOLVE                                                                                                \
     "func @solve[N](input %w: f64[N], input %x: f64[N]) -> (out y: f64[N]) {\n"                              \
     "  %y0 = full(shape=[N], value=0, dtype=\"f64\") %k0 = full(shape=[], value=0, dtype=\"i64\")\n"         \
-    "  %y, %k = while(%y0, %k0) cond(%a, %i) { %m = full(shape=[], value=500, dtype=\"i64\") %go = lt(%i, "  \
+    "  %y, %k = while(%y0, %k0) cond(%a, %i) { %m = full(shape=[], value=300, dtype=\"i64\") %go = lt(%i, "  \
     "%m) "                                                                                                   \
     "yield %go }\n"                                                                                          \
     "    body(%b, %j) { %p = mul(%w, %b) %q = add(%p, %x) %t = tanh(%q) %n = add(%j, 1:i64) yield %t, %n "   \
@@ -163,7 +163,7 @@ static const sample samples[] = {
            "  return %y\n"
            "}\n"
            "func @f[T](param %v: f64[3], param %xs: f64[T, 3], param %h0: f64[3]) -> (out loss: f64[]) {\n"
-     "  %half = full(shape=[3], value=0.5, dtype=\"f64\") %w = mul(%v, %half)\n"
+           "  %half = full(shape=[3], value=0.5, dtype=\"f64\") %w = mul(%v, %half)\n"
            "  %last, %ys = scan(%h0, %xs, carries=1) body(%h, %x) {\n"
            "    %n = call(@solve, %w, %h, vjp=@solve.vjp) %m = call(@twice, %w, %x) %next = add(%n, %m)\n"
            "    yield %next, %n\n"

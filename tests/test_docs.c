@@ -75,6 +75,7 @@ static const note shapes[] = {
     {"unpool", "[N,C,H,W]; y has the size of the pool"},
     {"attention_grad", "those of q, k, v and, with a bias, of the bias; dy is [B,H,T,E]"},
     {"region", "what the regions say ([ir.md](ir.md))"},
+    {"external", "as stated: %y: f32[N] = external(…)"},
 };
 
 /* What the rule in the vjp column gives: dx for the operand x, da and db for a and b. */
@@ -139,6 +140,7 @@ static const note derivatives[] = {
     {"if", "an `if` over the branches' derivatives"},
     {"scan", "a scan in the other direction over the step's derivative"},
     {"unfold", "of what it unfolds to: a bounded loop as a scan"},
+    {"external", "none: it stands in a function whose call states one ([custom.md](custom.md))"},
     {"call", "of the ops of the function called, or a call of the derivative that it states"},
 };
 
@@ -166,7 +168,8 @@ static const struct {
                 {GCUT_OP_take, "Index"},
                 {GCUT_OP_softmax, "Composite"},
                 {GCUT_OP_random, "Random"},
-                {GCUT_OP_if, "Control flow"}};
+                {GCUT_OP_if, "Control flow"},
+                {GCUT_OP_external, "Functions of the program's own"}};
 
 static const char *note_of(const note *list, size_t n, const char *key, const char *op)
 {
@@ -213,10 +216,12 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
     cell(out, NOTE(shapes, one ? gcut_printf(a, "%s of one", table[op].shape) : table[op].shape, info->name));
     cell(out, NOTE(derivatives, table[op].vjp, info->name));
     const char *zero = gcut_op_why_zero(info);
-    cell(out, zero                               ? gcut_printf(a, "0: %s", zero)
-              : strcmp(table[op].vjp, "meaning") ? "own rule"
-                                                 : "meaning");
-    cell(out, zero ? "0" : "yes");
+    bool stated = !strcmp(table[op].vjp, "external");
+    cell(out, zero                                ? gcut_printf(a, "0: %s", zero)
+              : stated                            ? "stated by a call"
+              : !strcmp(table[op].vjp, "meaning") ? "meaning"
+                                                  : "own rule");
+    cell(out, zero ? "0" : stated ? "stated" : "yes");
     lower_cell(out, table[op].class);
     cell(out, gcut_printf(a, "%d", info->cost_ps));
     lower_cell(out, table[op].kernel);
@@ -443,8 +448,11 @@ static void examples_are_read(void **state)
     static const struct {
         const char *page;
         uint32_t graphs, programs; /* at least */
-    } pages[] = {
-        {"README.md", 0, 2}, {"doc/ir.md", 5, 0}, {"doc/partition.md", 2, 0}, {"doc/kernels.md", 1, 1}, {"doc/custom.md", 2, 1}};
+    } pages[] = {{"README.md", 0, 2},
+                 {"doc/ir.md", 5, 0},
+                 {"doc/partition.md", 2, 0},
+                 {"doc/kernels.md", 1, 1},
+                 {"doc/custom.md", 3, 2}};
     gcut_env *env = *state;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         reading r = {.env = env, .page = pages[i].page};

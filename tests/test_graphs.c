@@ -199,7 +199,7 @@ static void make(void *arg)
     make_job *j = arg;
     gcut_module *m = gcut_module_new(j->env, j->env->arena);
     gcut_op first[3];
-    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((j->index * 3 + k) % GCUT_NOPS);
+    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((j->index * 3 + k) % GEN_OPS);
     graph_random(j->gen, m, "random", j->index, 4 + j->index % 8, first, 3);
     j->text.arena = j->env->arena;
     gcut_print_graph(j->gen->b.g, &(gcut_print_options){0}, &j->text);
@@ -311,7 +311,7 @@ static void the_table_is_covered(void **state)
     gcut_env *env = gcut_env_new(NULL, NULL);
     const gcut_module *m = gcut_module_new(env, env->arena);
     uint32_t missing = 0;
-    for (uint32_t op = 0; op < GCUT_NOPS; op++) {
+    for (uint32_t op = 0; op < GEN_OPS; op++) {
         if (c.op[op] < 3) missing++, print_error("%s occurs %u times\n", gcut_op_get(op)->name, c.op[op]);
         for (uint32_t k = 0; k < m->specs[op].n; k++)
             if (!c.attr[op][m->specs[op].at[k].key])

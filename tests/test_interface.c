@@ -123,7 +123,7 @@ static void every_structure_has_a_rule(void **state)
         if (where == 1) is_held_by_pointer(r, name);
         n[where]++;
     }
-    assert_int_equal(n[0], 6); /* those that gcut_copy_known reads */
+    assert_int_equal(n[0], 7); /* those that gcut_copy_known reads */
     assert_true(n[1] >= 25 && n[2] >= 13);
 }
 
@@ -171,6 +171,12 @@ static void later_members_are_refused(void **state)
     gcut_scan_at(GCUT_HERE, g, sizeof loop, &loop.known, &out);
     assert_true(out.id != 0);
     gcut_output(g, "y", gcut_sum(out));
+    const gcut_dtype dtype = GCUT_F32;
+    const gcut_shape shape = GCUT_SHAPE(4);
+    LONGER(gcut_external_call)
+    kernel = {.known = {.kernel = "k", .in = &x, .nin = 1, .dtypes = &dtype, .shapes = &shape, .nout = 1}};
+    gcut_call_external_at(GCUT_HERE, g, sizeof kernel, &kernel.known, &out);
+    assert_true(out.id != 0);
     LONGER(gcut_frontier_options) how = {.later = 1};
     assert_null(gcut_frontier_new_sized(g, NULL, 0, &how.known, sizeof how));
     says(ctx, "gcut_frontier_options: a member that gradcut");
@@ -187,6 +193,12 @@ static void later_members_are_refused(void **state)
     gcut_while_at(GCUT_HERE, g, sizeof loop, &loop.known, &out);
     says(ctx, "gcut_loop: a member that gradcut");
     says(ctx, "test_interface.c:");
+    assert_int_equal(out.id, 0);
+    kernel.later = 1;
+    g = gcut_graph_new(ctx, "h");
+    x = gcut_param(g, "x", GCUT_F32, GCUT_SHAPE(4));
+    gcut_call_external_at(GCUT_HERE, g, sizeof kernel, &kernel.known, &out);
+    says(ctx, "gcut_external_call: a member that gradcut");
     assert_int_equal(out.id, 0);
     gcut_ctx_free(ctx);
 }

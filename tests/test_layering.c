@@ -22,7 +22,7 @@ static const room rooms[] = {
     {"base", {"base/", "gradcut/status.h"}},
     /* Texts of the public structs, and nothing else. */
     {"report", {"report/", "gradcut/plan.h", "base/arena.h", "base/json.h", "base/table.h", "base/units.h"}},
-    {"graph", {"graph/", "base/", "gradcut/dtype.h"}},
+    {"graph", {"graph/", "base/", "gradcut/dtype.h", "gradcut/rt_external.h"}},
     {"autodiff", {"autodiff/", "graph/", "base/"}},
     {"partition", {"partition/", "graph/", "base/", "gradcut/plan.h"}},
     {"kernels", {"kernels/", "graph/", "base/", "gradcut/gradcut_rt.h"}},

@@ -184,6 +184,7 @@ static void every_derivative_has_a_reference(void **state)
                   {"max_pool2d_take", "second order: test_conv"},
                   {"avg_pool2d_grad", "avg_pool2d"},
                   {"attention_grad", "attention"},
+                  {"external", "a function of the program's own: test_external"},
                   {"dropout", "its mask is no PyTorch's: test_random, and BERT in test_models"}};
     for (int op = 0; op < GCUT_NOPS; op++) {
         const gcut_op_info *info = gcut_op_get((gcut_op)op);

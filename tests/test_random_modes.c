@@ -78,7 +78,7 @@ static void check_graph(void *arg)
     gcut_module *m = gcut_module_new(j->env, a);
     static graph_gen gen;
     gcut_op first[3];
-    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((j->index * 3 + k) % GCUT_NOPS);
+    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((j->index * 3 + k) % GEN_OPS);
     gcut_graph *g = graph_random(&gen, m, "random", j->index, 3 + j->index % 6, first, 3);
     uint32_t leaves = g->params.n;
     gcut_ref loss = 0, tangent;

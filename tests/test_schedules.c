@@ -249,7 +249,7 @@ static gcut_step *random_step(world *w, gcut_graph *g, const gcut_settings *o, c
 static void make(world *w, graph_gen *gen)
 {
     gcut_op first[3];
-    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((w->index * 3 + k) % GCUT_NOPS);
+    for (uint32_t k = 0; k < 3; k++) first[k] = (gcut_op)((w->index * 3 + k) % GEN_OPS);
     graph_random(gen, gcut_module_new(w->env, w->arena), "random", w->index, 4 + w->index % 8, first, 3);
 }
 

@@ -14,7 +14,8 @@
  * Structures in 1.x, which tests/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
  *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options,
- *     gcut_compare_options, gcut_hooks, gcut_loop.
+ *     gcut_compare_options, gcut_hooks, gcut_loop,
+ *     gcut_external_call.
  *   - The library fills these and hands them out by pointer, in lists too, so they may grow at their end; a
  *     program neither declares nor copies one: gcut_value_info, gcut_stats, gcut_kernel_time, gcut_profile,
  *     gcut_check_report, gcut_machine_report, gcut_cache_info, gcut_plan_value, gcut_plan_loop,
@@ -266,6 +267,33 @@ GCUT_API void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_gr
     gcut_if_at(GCUT_HERE, p, then, otherwise, user, out, nout)
 #define gcut_call(g, callee, in, n, out, nout) gcut_call_at(GCUT_HERE, g, callee, in, n, out, nout)
 #define gcut_custom(g, f, vjp, in, n, out, nout) gcut_custom_at(GCUT_HERE, g, f, vjp, in, n, out, nout)
+
+/* ---- external kernels ---- */
+
+/* A C function of the program's own, which the op `external` calls by its name (doc/custom.md).  Registered
+ * before a step that calls it is compiled; the step keeps the function that was registered then.  fn NULL:
+ * none any more. */
+struct gcut_rt_external; /* gradcut/rt_external.h */
+GCUT_API gcut_status gcut_external(gcut_ctx *ctx, const char *kernel,
+                                   void (*fn)(const struct gcut_rt_external *));
+
+/* The op in C: what it is called with, what it gives, and what it costs. */
+typedef struct gcut_external_call {
+    const char *kernel;
+    const gcut_val *in;
+    int nin;
+    const gcut_dtype *dtypes; /* of each result */
+    const gcut_shape *shapes;
+    int nout;
+    bool pure;             /* its results depend on its operands alone: it may run again, or not at all */
+    gcut_dim flops, bytes; /* 0 = not declared: no flops, the bytes of operands and results */
+} gcut_external_call;
+/* size: of *of; out[0..nout), null values when it fails. */
+GCUT_API void gcut_call_external_at(gcut_here at, gcut_graph *g, size_t size, const gcut_external_call *of,
+                                    gcut_val *out);
+/* gcut_call_external(g, &(gcut_external_call){.kernel = "my_kernel", …}, out) */
+#define gcut_call_external(g, ...)                                                                           \
+    gcut_call_external_at(GCUT_HERE, g, sizeof(gcut_external_call), __VA_ARGS__)
 
 /* ---- options ---- */
 

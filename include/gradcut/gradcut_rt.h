@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "gradcut/rt_bits.h"
+#include "gradcut/rt_external.h"
 #include "gradcut/rt_status.h"
 #include "gradcut/rt_values.h"
 

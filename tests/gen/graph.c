@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+/* The last op calls functions that a program registers: tests/test_external.c. */
+#define make_external NULL
 static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {
 #define OP(id, operands, types, attr, shape, ...) [GCUT_OP_##id] = make_##shape,
 #include "graph/ops.def"
@@ -81,7 +83,7 @@ gcut_graph *graph_random(graph_gen *r, gcut_module *m, const char *name, uint64_
     gen_leaf(r, &t);
     for (uint32_t k = 0; k < nfirst; k++) makers[first[k]](r, first[k]);
     for (uint32_t k = 0; k < ops && r->n < GEN_ITEMS - 16 && r->nleaves < GEN_LEAVES - 16; k++) {
-        gcut_op op = (gcut_op)gen_draw(r, GCUT_NOPS);
+        gcut_op op = (gcut_op)gen_draw(r, GEN_OPS);
         makers[op](r, op);
     }
     /* The sizes are always those of some parameter. */
