@@ -177,6 +177,29 @@ static void marks_cost(void **state)
     free(marked), free(plain);
 }
 
+/* The lines of `gradcut plan` on what each call takes. */
+static void plan_is_quoted(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/layers/mlp.gcut", NULL);
+    assert_non_null(g);
+    const char *wrt = "*";
+    const gcut_size at = {"N", 32};
+    gcut_plan *p = gcut_plan_new(
+        g,
+        (&(gcut_options){
+            .wrt = &wrt, .nwrt = 1, .at = &at, .nat = 1, .threads = 2, .apart = true, .machine = "shipped"}));
+    if (!p) fail_msg("%s", gcut_last_error(ctx));
+    char *text = gcut_plan_text(p, false), *begin = strstr(text, "peak: "), *end = strstr(text, "step: ");
+    assert_true(begin && end > begin && strstr(begin, "called apart: "));
+    *end = '\0';
+    in_page(begin);
+    gcut_free(text);
+    gcut_plan_free(p);
+    gcut_ctx_free(ctx);
+}
+
 /* ```c FILE … ``` is a part of FILE. */
 static void listings_are_files(void **state)
 {
@@ -211,9 +234,8 @@ static int free_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_refused),
-        cmocka_unit_test(models_are_refused),
-        cmocka_unit_test(marks_cost),
+        cmocka_unit_test(calls_are_refused),  cmocka_unit_test(models_are_refused),
+        cmocka_unit_test(marks_cost),         cmocka_unit_test(plan_is_quoted),
         cmocka_unit_test(listings_are_files),
     };
     return cmocka_run_group_tests(tests, read_page, free_page);
