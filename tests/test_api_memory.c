@@ -31,7 +31,23 @@ static void *allocate(void *user, void *block, size_t size)
     return p;
 }
 
-enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COMPARE, LOOK, FRONTIER, NWAYS };
+enum { EMIT, PEAK, SAVED, FOLLOW, TELL, WHY, COMPARE, LOOK, FRONTIER, APART, NWAYS };
+
+/* Of each interpreted backend, on a block of the caller's. */
+static bool both_calls(gcut_graph *g)
+{
+    static _Alignas(64) char block[1 << 16];
+    bool ok = true;
+    for (int b = GCUT_BACKEND_EAGER; b <= GCUT_BACKEND_PLANNED && ok; b++) {
+        gcut_options o = TEST_OPTIONS;
+        o.backend = (gcut_backend)b, o.apart = true;
+        gcut_step *s = gcut_compile(g, &o);
+        ok = s && gcut_saved_bytes(s) > 0 && gcut_bind_saved(s, block, sizeof block) == GCUT_OK &&
+             gcut_run_forward(s) == GCUT_OK && gcut_run_backward(s) == GCUT_OK;
+        gcut_step_free(s);
+    }
+    return ok;
+}
 
 /* Load and plan in one of those ways; true when all of it went well. */
 static bool all_of_it(failing *f, const char *graph, int way)
@@ -60,6 +76,7 @@ static bool all_of_it(failing *f, const char *graph, int way)
     case COMPARE: ok = gcut_diff_plans(ctx, in_tmp("sweep.json"), in_tmp("sweep.json")); break;
     case LOOK: ok = gcut_stage_look(g, &o, GCUT_STAGE_KERNEL); break;
     case FRONTIER: ok = gcut_frontier_new(g, &o, NULL); break;
+    case APART: ok = both_calls(g); break;
     }
     if (!ok) {
         if (gcut_last_status(ctx) != GCUT_ENOMEM)
