@@ -393,7 +393,7 @@ static void add_pair(gcut_plan *plan, const char *base)
 }
 
 /* Both sides list what crosses in one order, by equal name and type, and the forward graph knows no
- * cotangent.
+ * cotangent and no late input.
  */
 static void check_pair(const gcut_graph *fwd, const gcut_graph *bwd)
 {
@@ -406,7 +406,7 @@ static void check_pair(const gcut_graph *fwd, const gcut_graph *bwd)
         GCUT_ASSERT(r->name == p->name && gcut_type_equal(gcut_type_of(fwd, r->value), &p->type));
     }
     GCUT_ASSERT(k == bwd->params.n || bwd->params.at[k].role != GCUT_ROLE_saved);
-    for (uint32_t i = 0; i < fwd->params.n; i++) GCUT_ASSERT(fwd->params.at[i].role != GCUT_ROLE_cotan);
+    for (uint32_t i = 0; i < fwd->params.n; i++) GCUT_ASSERT(!gcut_param_is_late(&fwd->params.at[i]));
 }
 
 void gcut_split(gcut_plan *plan, const char *base)
