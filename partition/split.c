@@ -176,7 +176,9 @@ static void cover_symbols(const half *h, bool *take, const bool *given)
             bound = take[i] && type_has(g, g->params.at[i].value, sym, true);
         for (int bare = 1; bare >= 0; bare--)
             for (uint32_t i = 0; i < g->params.n && !bound; i++)
-                if (g->params.at[i].role != GCUT_ROLE_cotan && type_has(g, g->params.at[i].value, sym, bare))
+                if (g->params.at[i].role != GCUT_ROLE_cotan &&
+                    (h->backward || !gcut_param_is_late(&g->params.at[i])) &&
+                    type_has(g, g->params.at[i].value, sym, bare))
                     take[i] = bound = true;
     }
 }

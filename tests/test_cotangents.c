@@ -206,6 +206,11 @@ static void late_input(void **state)
         "#late, cotan %dloss: f32[]) -> (out y: f32[N, 4096], grad w: f32[64, 4096]) {\n"
         "  %y = matmul(%x, %w)\n  %b = broadcast(%dloss, shape=[N, 4096], axes=[])\n  %dy = mul(%b, %g)\n"
         "  %dw = matmul(%x, %dy, ta=true)\n  return %y, %dw\n}\n");
+    /* A size that only a late input has: the forward graph is told it, and is not given the input. */
+    gcut_graph *sized =
+        graph_from(ctx, "func @sized[N in 1..](param %w: f32[], input %g: f32[N] #late) -> (out y: "
+                        "f32[N]) {\n  %y = broadcast(%w, shape=[N], axes=[])\n  return %y\n}\n");
+    if (!crosscheck(sized, &TEST_OPTIONS, NULL, 0, 0).ok) fail_msg("%s", gcut_last_error(ctx));
     gcut_graph *both[] = {g, joint};
     for (int k = 0; k < 2; k++)
         for (int64_t n = 4; n <= 4096; n *= n == 4 ? 64 : 16) {
