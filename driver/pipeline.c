@@ -15,6 +15,7 @@
 #include "driver/machine.h"
 #include "driver/options.h"
 #include "gradcut/gradcut_rt.h"
+#include "graph/custom.h"
 #include "graph/passes.h"
 #include "graph/text.h"
 #include "partition/policy.h"
@@ -360,6 +361,21 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
     return p;
 }
 
+/* A derivative that a call states gives gradients by parameters of another function. */
+static void refuse_derivative(const gcut_graph *g)
+{
+    for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {
+        const char *name = g->results.at[r].name;
+        gcut_ref v = gcut_graph_find(g, name);
+        if (v && g->values.at[v].def == GCUT_NONE) continue;
+        gcut_fail(
+            g->module->env, GCUT_EUSAGE, gcut_loc_place(g->module, g->loc),
+            "take the function whose call states it, vjp=@…",
+            "@%s is a derivative of another function, and no step: 'grad %s' is of none of its parameters",
+            g->name, name);
+    }
+}
+
 gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *flip)
 {
@@ -369,6 +385,7 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt,
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
     gcut_verify_module(p->module);
     gcut_refuse_lost_statistics(p->primal);
+    refuse_derivative(p->primal);
     static const struct {
         const char *what;
         void (*run)(gcut_pipeline *p);

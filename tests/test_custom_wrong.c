@@ -143,11 +143,31 @@ static void misuse_from_c_is_refused(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* What a derivative gives is of another function. */
+static void a_derivative_is_no_step(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        gcut_ctx *ctx = gcut_ctx_new(NULL);
+        gcut_graph *g = graph_from(ctx, STE);
+        assert_string_equal(gcut_graph_name(g), "ste.vjp");
+        gcut_options o = TEST_OPTIONS;
+        o.forward_only = k == 2;
+        assert_true(k ? !gcut_compile(g, &o) : !gcut_plan_new(g, &o));
+        const char *said = gcut_last_error(ctx);
+        if (!strstr(said, "@ste.vjp is a derivative of another function, and no step: 'grad x' is of none") ||
+            !strstr(said, "take the function whose call states it"))
+            fail_msg("%s", said);
+        gcut_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(misuse_from_c_is_refused),
+        cmocka_unit_test(a_derivative_is_no_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
