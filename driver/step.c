@@ -466,8 +466,8 @@ static bool persists(const gcut_slot *x)
 }
 
 /* Sizes that change mean new memory for what the step owns.  Contents are carried over where a value's own
- * sizes did not change, of parameters, states and keys where its bytes did not.  A value moves once its new memory is filled, which may
- * throw: until then it stays where it is. */
+ * sizes did not change, of parameters, states and keys where its bytes did not.  A value moves once its new
+ * memory is filled, which may throw: until then it stays where it is. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
     for (uint32_t k = 0; k < s->nslots; k++) {
@@ -514,6 +514,7 @@ void gcut_step_prepare(gcut_step *s)
     else if (s->p->opt.apart)
         s->saved_bytes = (s->interpreted = gcut_interpret_plan(s)).saved_bytes;
     if (s->p->opt.apart) own_block(s, saved, saved_bytes);
+    gcut_step_block(s)->updates = s->updates;
     gcut_arena_free(old);
     s->ready = true;
 }
@@ -554,6 +555,13 @@ static void interpret(gcut_step *s, int which)
     gcut_rt_close_saved(saved_block(s), (unsigned)which, GCUT_RT_OK);
 }
 
+static bool is_updated(const gcut_step *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->nslots; i++) any = any || s->slot[i].updated;
+    return any;
+}
+
 void gcut_step_run(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};
@@ -565,4 +573,5 @@ void gcut_step_run(gcut_step *s, int which)
                            &err) != GCUT_RT_OK)
         fail_rt(s, &err);
     s->step_ns = now() - start;
+    if (which & GCUT_RT_BACKWARD && is_updated(s)) gcut_step_block(s)->updates = ++s->updates;
 }

@@ -23,12 +23,12 @@ typedef struct gcut_slot {
     bool used; /* interpreted: something reads or writes it */
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
-    int64_t held;            /* bytes at `at`, when it is the step's */
+    int64_t held;                    /* bytes at `at`, when it is the step's */
     int64_t held_dim[GCUT_MAX_RANK]; /* its sizes there */
-    void *copy;              /* of what gcut_set was given; NULL = none yet */
-    int64_t copy_bytes;      /* room at `copy` */
-    const gcut_marks *marks; /* of the parameter or result */
-    gcut_place place;        /* of the function */
+    void *copy;                      /* of what gcut_set was given; NULL = none yet */
+    int64_t copy_bytes;              /* room at `copy` */
+    const gcut_marks *marks;         /* of the parameter or result */
+    gcut_place place;                /* of the function */
 } gcut_slot;
 
 #define GCUT_ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
@@ -59,6 +59,7 @@ struct gcut_step {
     int64_t saved_bytes;      /* that it needs */
     void *saved_at;           /* the caller's; NULL = the step's own */
     int64_t saved_room;       /* there */
+    uint64_t updates;         /* backward calls that changed parameters or states */
     gcut_rt_plan interpreted; /* of the interpreted backends: what their blocks are told apart by */
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
     int64_t lent_bytes;
@@ -109,6 +110,11 @@ const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
  * receives every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the
  * backward graph. */
 void gcut_step_interpret(gcut_step *s, int which, char *saved, gcut_array *values[2]);
+/* What blocks of saved values are told apart by: the head of the plan of emitted code, or `interpreted`. */
+static inline gcut_rt_plan *gcut_step_block(gcut_step *s)
+{
+    return s->entry ? s->plan : &s->interpreted;
+}
 /* What there is to know of the block of saved values of the interpreted backends, at the present sizes. */
 gcut_rt_plan gcut_interpret_plan(const gcut_step *s);
 

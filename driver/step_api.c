@@ -399,9 +399,9 @@ static int64_t touched(const gcut_step *s)
 }
 
 /* What each call needs: the values that are there, the block, its part of the arena. */
-static void count_calls(const gcut_step *s, gcut_stats *st)
+static void count_calls(gcut_step *s, gcut_stats *st)
 {
-    const gcut_rt_plan *plan = s->entry ? s->plan : &s->interpreted;
+    const gcut_rt_plan *plan = gcut_step_block(s);
     st->forward_bytes = s->saved_bytes + plan->forward_bytes;
     st->backward_bytes = s->saved_bytes + plan->backward_bytes;
     for (uint32_t i = 0; i < s->nslots; i++) {

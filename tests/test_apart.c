@@ -308,6 +308,38 @@ static void misuse(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* A block that was filled before an update is of parameters that are gone. */
+static void updates(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, models[4].text);
+    for (int backend = 0; backend < 4; backend++) {
+        gcut_options o = {.backend = (gcut_backend)backend, .unbound = GCUT_UNBOUND_RANDOM, .apart = true};
+        for (int trained = 0; trained < 2; trained++) {
+            o.optimizer = trained ? "sgd(lr=0.1)" : NULL;
+            gcut_step *s = gcut_compile(g, &o);
+            const size_t n = (size_t)gcut_saved_bytes(s);
+            char *block[2] = {aligned_alloc(64, n), aligned_alloc(64, n)};
+            for (int b = 0; b < 2; b++) {
+                assert_int_equal(gcut_bind_saved(s, block[b], n), GCUT_OK);
+                assert_int_equal(gcut_run_forward(s), GCUT_OK);
+            }
+            assert_int_equal(gcut_run_backward(s), GCUT_OK);
+            assert_int_equal(gcut_bind_saved(s, block[0], n), GCUT_OK);
+            if (trained)
+                REFUSED(gcut_run_backward(s), "was filled before parameters or states were updated");
+            else
+                assert_int_equal(gcut_run_backward(s), GCUT_OK);
+            assert_int_equal(gcut_run_forward(s), GCUT_OK);
+            assert_int_equal(gcut_run_backward(s), GCUT_OK);
+            gcut_step_free(s);
+            free(block[0]), free(block[1]);
+        }
+    }
+    gcut_ctx_free(ctx);
+}
+
 /* Each call asks for what it reads, and for no more. */
 static void asked_for_by_each_call(void **state)
 {
@@ -343,10 +375,8 @@ static void asked_for_by_each_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_blocks),
-        cmocka_unit_test(memory_of_calls),
-        cmocka_unit_test(misuse),
-        cmocka_unit_test(asked_for_by_each_call),
+        cmocka_unit_test(several_blocks), cmocka_unit_test(memory_of_calls),        cmocka_unit_test(misuse),
+        cmocka_unit_test(updates),        cmocka_unit_test(asked_for_by_each_call),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

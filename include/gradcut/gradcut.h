@@ -487,7 +487,8 @@ GCUT_API int64_t gcut_saved_bytes(gcut_step *step);
  * it begins with and which is gone when sizes change.  It stays the caller's, who may copy it between the
  * calls. */
 GCUT_API gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes);
-/* GCUT_EUSAGE for a block that was not filled by a forward call of this step at these sizes, or was used. */
+/* GCUT_EUSAGE for a block that was not filled by a forward call of this step at these sizes, or was used, or was
+ * filled before a backward call updated parameters or states. */
 GCUT_API gcut_status gcut_run_backward(gcut_step *step);
 
 typedef struct gcut_value_info {

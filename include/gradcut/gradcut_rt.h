@@ -571,6 +571,8 @@ typedef struct gcut_rt_plan {
      * of saved_bytes, with a head, and not in the arena. */
     int64_t forward_bytes, backward_bytes; /* of the arena that each call touches: from its beginning */
     uint64_t step, sizes;                  /* what blocks are told apart by */
+    uint64_t updates; /* 0, as init leaves it.  Who counts updates of parameters and states here has blocks
+                         that were filled before one refused behind it */
 } gcut_rt_plan;
 
 /* ---- forward and backward called apart ---- */

@@ -10,8 +10,8 @@ enum { ALIGN = 64 };
 typedef struct head {
     uint64_t magic, step, sizes;
     int64_t bytes;
-    uint64_t state;
-    uint64_t zero[3];
+    uint64_t state, updates;
+    uint64_t zero[2];
 } head;
 
 _Static_assert(sizeof(head) == ALIGN, "values begin on a line");
@@ -63,7 +63,7 @@ static gcut_rt_status refuse(gcut_rt_error *err, const char *why)
 
 gcut_rt_status gcut_rt_open_saved(const gcut_rt_plan *plan, void *saved, unsigned halves, gcut_rt_error *err)
 {
-    head h = {magic, plan->step, plan->sizes, plan->saved_bytes, EMPTY, {0}};
+    head h = {magic, plan->step, plan->sizes, plan->saved_bytes, EMPTY, plan->updates, {0}};
     if (!saved) return gcut_rt_fail(err, GCUT_RT_ENULL, "saved", "", 0, 0, 0);
     if ((uintptr_t)saved % ALIGN) return gcut_rt_fail(err, GCUT_RT_EALIGN, "saved", "", 0, 0, ALIGN);
     if (!(halves & 1)) {
@@ -74,6 +74,8 @@ gcut_rt_status gcut_rt_open_saved(const gcut_rt_plan *plan, void *saved, unsigne
         if (h.sizes != plan->sizes || h.bytes != plan->saved_bytes)
             return refuse(err, "of saved values was filled at other sizes");
         if (h.state != FILLED) return refuse(err, "of saved values was used by a backward call before");
+        if (h.updates != plan->updates)
+            return refuse(err, "of saved values was filled before parameters or states were updated");
         h.state = USED; /* results may be written over saved values */
     }
     memcpy(saved, &h, sizeof h);
