@@ -131,8 +131,7 @@ gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi)
 
 static void add_mark(const call *c, gcut_marks *marks, const char *mark)
 {
-    if (gcut_mark_find(marks, mark)) refuse(c, mark, "it is so already");
-    gcut_mark_add(c->b.g->module, marks, mark, 0, NULL);
+    if (!gcut_mark_find(marks, mark)) gcut_mark_add(c->b.g->module, marks, mark, 0, NULL);
 }
 
 static void mark_param(const call *c, gcut_param *p, const char *mark)

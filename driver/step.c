@@ -88,10 +88,23 @@ gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
     return s;
 }
 
+/* They run all of the joint graph when the backward call comes, what the forward call ran included. */
+static void refuse_effects(const gcut_pipeline *p)
+{
+    if (!p->opt.apart || p->opt.backend == GCUT_BACKEND_PLANNED || !gcut_graph_has_effects(p->joint)) return;
+    gcut_fail(
+        p->env, GCUT_EUNSUPPORTED, gcut_loc_place(p->module, p->joint->loc),
+        "use the backend planned or compiled",
+        "@%s calls an external kernel that is not pure, which runs once: this backend, whose calls come "
+        "apart, would run it in both",
+        p->primal->name);
+}
+
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_step_begin(p, a);
     if (p->opt.backend != GCUT_BACKEND_COMPILED) {
+        refuse_effects(p);
         find_used(s);
         return s;
     }
@@ -155,7 +168,8 @@ static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
               "bind memory of its own to each of them", "%s", text);
 }
 
-/* Is the parameter read by that call? */
+/* May that call read the parameter, or the result, which the backward call finds where the forward call left
+ * it? */
 static bool is_given_to(const gcut_slot *x, int which)
 {
     bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, "late");
@@ -168,7 +182,7 @@ static bool touches(const gcut_step *s, const gcut_slot *x, int which)
 {
     if (!s->p->bwd) return true;
     if (x->role == GCUT_ROLE_grad) return which & GCUT_RT_BACKWARD;
-    if (x->role == GCUT_ROLE_out) return which & GCUT_RT_FORWARD;
+    if (x->role == GCUT_ROLE_out && which & GCUT_RT_FORWARD) return true;
     return is_given_to(x, which);
 }
 
@@ -323,7 +337,8 @@ void gcut_step_check_inputs(const gcut_step *s, int which)
         bool ours =
             x->role == GCUT_ROLE_input && !gcut_graph_find(s->p->primal, x->name); /* lr: has a value */
         bool needed = x->role == GCUT_ROLE_input || (x->role == GCUT_ROLE_cotan && x->type.rank);
-        if (!needed || !is_given_to(x, which) || x->bound || x->filled || ours) continue;
+        bool asked = s->p->opt.forward_only || is_given_to(x, which);
+        if (!needed || !asked || x->bound || x->filled || ours) continue;
         gcut_fail(s->env, GCUT_EUSAGE, x->place,
                   "bind it (gcut_bind, gcut_bind_input), set it (gcut_set), write to it (gcut_fill), or ask "
                   "for random values "
@@ -490,22 +505,23 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
     }
 }
 
-/* What a forward call has filled stays, at the same sizes: the cotangents may be bound after it. */
-static void own_block(gcut_step *s, const char *old, int64_t old_bytes)
+/* A block of the step's own.  What a forward call has filled stays, at the same sizes: the cotangents may be
+ * bound after it. */
+static void own_block(gcut_step *s)
 {
-    s->saved = gcut_step_memory(s->memory, s->saved_bytes);
-    if (old && old_bytes == s->saved_bytes)
-        memcpy(s->saved, old, (size_t)old_bytes);
+    char *fresh = gcut_step_memory(s->memory, s->saved_bytes);
+    if (s->saved && s->saved_held == s->saved_bytes)
+        memcpy(fresh, s->saved, (size_t)s->saved_bytes);
     else
-        memset(s->saved, 0, 64); /* a head that nobody filled */
+        memset(fresh, 0, 64); /* a head that nobody filled */
+    s->saved = fresh;
+    s->saved_held = s->saved_bytes;
 }
 
 void gcut_step_prepare(gcut_step *s)
 {
     if (s->ready) return;
     gcut_arena *old = s->memory;
-    const char *saved = s->saved;
-    int64_t saved_bytes = s->saved_bytes;
     s->memory = gcut_arena_new(s->env, s->arena);
     find_sizes(s);
     own_memory(s, s->memory);
@@ -513,7 +529,7 @@ void gcut_step_prepare(gcut_step *s)
         place_compiled(s);
     else if (s->p->opt.apart)
         s->saved_bytes = (s->interpreted = gcut_interpret_plan(s)).saved_bytes;
-    if (s->p->opt.apart) own_block(s, saved, saved_bytes);
+    if (s->p->opt.apart && (s->saved || !s->saved_at)) own_block(s);
     gcut_step_block(s)->updates = s->updates;
     gcut_arena_free(old);
     s->ready = true;
@@ -531,6 +547,7 @@ static int64_t now(void)
 /* The block of the calls that come, as large as they need it. */
 static void *saved_block(gcut_step *s)
 {
+    if (!s->saved_at && !s->saved) own_block(s);
     if (!s->saved_at) return s->saved;
     if (s->saved_room < s->saved_bytes)
         gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, s->p->joint->loc),

@@ -59,6 +59,7 @@ struct gcut_step {
     int64_t saved_bytes;      /* that it needs */
     void *saved_at;           /* the caller's; NULL = the step's own */
     int64_t saved_room;       /* there */
+    int64_t saved_held;       /* bytes at `saved` */
     uint64_t updates;         /* backward calls that changed parameters or states */
     gcut_rt_plan interpreted; /* of the interpreted backends: what their blocks are told apart by */
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */

@@ -90,10 +90,11 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
                   " *   %s_backward(&plan, &io, saved, arena, &err);  uses it up: gradients and updates\n"
                   " *   %s_step(&plan, &io, saved, arena, &err);      both\n"
                   " *\n"
-                  " * Several blocks may be filled at a time; the arena is free between calls.  Params, and\n"
-                  " * inputs and results that are not #transient, must be at the backward call what they "
-                  "were\n"
-                  " * at the forward call.\n",
+                  " * Several blocks may be filled at a time; the arena is free between calls.  Params and "
+                  "states, and\n"
+                  " * inputs, keys and results that are not #transient, must be at the backward call what "
+                  "they\n"
+                  " * were at the forward call.\n",
                   name, name, name)
             : gcut_printf(p->module->arena,
                           " *   %s_step(&plan, &io, arena, &err);           forward, backward and updates\n",
@@ -180,12 +181,20 @@ static void emit_reals(const gcut_program *p, const gcut_dim_decl *syms, uint32_
                       symbol(p, &syms[i]), symbol(p, &syms[i]), symbol(p, &syms[i]));
 }
 
-/* 16 hexadecimal digits of what was written so far: steps that launch other kernels have others. */
-static const char *identity(const gcut_program *p, const gcut_text *c)
+/* 16 hexadecimal digits: steps that do not compute the same, or were lowered otherwise, have others. */
+static const char *identity(const gcut_program *p)
 {
     gcut_hash h;
     gcut_hash_begin(&h);
-    gcut_hash_field(&h, c->at, c->n);
+    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+        gcut_text t = {.arena = p->module->arena};
+        if (p->halves.at[k]->g)
+            gcut_print_graph(p->halves.at[k]->g, &(gcut_print_options){.no_loc = true}, &t);
+        gcut_hash_field(&h, t.at, t.n);
+    }
+    for (uint32_t i = 0; i < p->nat; i++) gcut_hash_int(&h, p->at[i].value);
+    gcut_hash_int(&h, p->threads);
+    gcut_hash_int(&h, p->unfused);
     return gcut_printf(p->module->arena, "%.16s", gcut_hash_hex(&h, p->module->arena));
 }
 
@@ -214,7 +223,7 @@ static void emit_init(const gcut_program *p, const char *name, const gcut_emissi
         gcut_text_add(
             c,
             "0};\n    plan->head.sizes = gcut_rt_sizes(dims, %u);\n    plan->head.step = UINT64_C(0x%s);\n",
-            ns, identity(p, c));
+            ns, identity(p));
     }
     for (uint32_t i = 0; i < all->sizes.n; i++)
         gcut_text_add(c, "    plan->size[%u] = %s;\n", i, all->sizes.at[i]);

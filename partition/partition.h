@@ -111,13 +111,14 @@ typedef struct gcut_plan {
     double recompute_ns;   /* sum of c_v over recomputed values */
     int64_t saved_bytes;   /* at options.at */
     gcut_dim saved_bytes_sym;
-    int64_t peak_bytes;    /* of the whole step; set by whoever placed the arena, else -1 */
-    int64_t block_bytes;   /* of calls that come apart: the block of saved values; 0 = they do not, or as */
-    int64_t call_bytes[2]; /* above; what is there in the forward and in the backward call */
-    double step_ns;        /* predicted; set by whoever priced the kernels, else NAN */
-    int64_t budget;        /* on the peak, that chose this plan; 0 = none, and lambda chose */
-    const char *label;     /* which plan of the family the budget chose; NULL without one */
-    gcut_graph *fwd, *bwd; /* after gcut_split */
+    int64_t peak_bytes; /* of the whole step; set by whoever placed the arena, else -1 */
+    /* Of calls that come apart, set likewise, else 0: the block of saved values, and what is there in the
+     * forward and in the backward call. */
+    int64_t block_bytes, call_bytes[2];
+    double step_ns;              /* predicted; set by whoever priced the kernels, else NAN */
+    int64_t budget;              /* on the peak, that chose this plan; 0 = none, and lambda chose */
+    const char *label;           /* which plan of the family the budget chose; NULL without one */
+    gcut_graph *fwd, *bwd;       /* after gcut_split */
     const void *info, *validity; /* what gcut_plan_look and gcut_plan_valid_at handed out; NULL until then */
     gcut_arena *owner;           /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;

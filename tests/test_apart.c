@@ -286,6 +286,22 @@ static void misuse(void **state)
         must_run(ctx, s);
         REFUSED(gcut_run_backward(s), "was used by a backward call before");
         gcut_step_free(s), gcut_step_free(t);
+        /* Steps that differ in a number. */
+        gcut_step *two[2];
+        for (int k = 0; k < 2; k++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "func @f(param %%w: f32[8]) -> (out y: f32[8]) {\n  %%c = full(shape=[8], value=%d.0)\n"
+                     "  %%a = mul(%%w, %%c)\n  %%y = exp(%%a)\n  return %%y\n}\n",
+                     2 + k);
+            gcut_options plain = {
+                .backend = (gcut_backend)backend, .apart = true, .unbound = GCUT_UNBOUND_RANDOM};
+            two[k] = gcut_compile(graph_from(ctx, text), &plain);
+            assert_int_equal(gcut_bind_saved(two[k], larger, 1 << 20), GCUT_OK);
+        }
+        assert_int_equal(gcut_run_forward(two[0]), GCUT_OK);
+        REFUSED(gcut_run_backward(two[1]), "was filled by another step");
+        gcut_step_free(two[0]), gcut_step_free(two[1]);
         free(block), free(larger);
         /* Whole steps, and forward graphs, have none. */
         o.apart = false;

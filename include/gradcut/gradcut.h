@@ -487,8 +487,8 @@ GCUT_API int64_t gcut_saved_bytes(gcut_step *step);
  * it begins with and which is gone when sizes change.  It stays the caller's, who may copy it between the
  * calls. */
 GCUT_API gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes);
-/* GCUT_EUSAGE for a block that was not filled by a forward call of this step at these sizes, or was used, or was
- * filled before a backward call updated parameters or states. */
+/* GCUT_EUSAGE for a block that was not filled by a forward call of this step at these sizes, or was used, or
+ * was filled before a backward call updated parameters or states. */
 GCUT_API gcut_status gcut_run_backward(gcut_step *step);
 
 typedef struct gcut_value_info {
@@ -629,7 +629,8 @@ typedef struct gcut_compare_options {
      *   unfused   compiled with policy save-all, every op a kernel of its own (options.unfused)
      *   planned   compiled, with the options as they are
      *   a policy  one of GCUT_POLICIES, compiled: save-all differs from unfused by fusion, and from planned
-     * by the plan Of the options that decide what is saved, all but `planned` take lambda alone. */
+     *             by the plan
+     * Of the options that decide what is saved, all but `planned` take lambda alone. */
     const char *const *variant;
     size_t nvariants;
     int rounds; /* runs of each variant, in turns; 0 = 20 */

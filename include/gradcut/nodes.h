@@ -103,7 +103,7 @@ typedef struct gcut_buffer_info {
     const char *name; /* BOUND: as gcut_step_value has it; else the value or the use that it was made for */
     gcut_dtype dtype;
     int64_t bytes;       /* 0: not needed at these sizes */
-    int64_t offset;      /* ARENA: from its beginning, a multiple of 64; -1: no kernel uses the buffer */
+    int64_t offset;      /* ARENA, BLOCK: from its beginning, a multiple of 64; -1: no kernel uses it */
     int first, last;     /* k<first> to k<last> of the emitted C use it, and between them nothing else has its
                             bytes; -1: no kernel does */
     bool saved;          /* it crosses from the forward to the backward graph */

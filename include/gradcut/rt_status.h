@@ -23,9 +23,9 @@ typedef enum gcut_rt_status {
     GCUT_RT_EOVERLAP, /* the arena overlaps a bound buffer, or one that the step writes overlaps another */
     GCUT_RT_EINDEX,   /* an index is outside of the axis it indexes */
     GCUT_RT_EFILE,    /* initial contents are in a file, which the caller is to load */
-    GCUT_RT_EBLOCK,   /* bytes are no block of values, or damaged; a block of saved values is not what a
-                         backward   call needs */
-    GCUT_RT_EOTHER,   /* a block is of another step, or of other sizes */
+    GCUT_RT_EBLOCK,   /* bytes are no block of values, or damaged; a block of saved values is not
+                         what a backward call needs */
+    GCUT_RT_EOTHER,   /* a block of values is of another step, or of other sizes */
     GCUT_RT_EVERSION  /* the step was written for another version of this library */
 } gcut_rt_status;
 

@@ -45,7 +45,7 @@ void gcut_rt_slot_places(const int64_t *off, int n, void *arena, void *saved, vo
     for (int i = 0; i < n; i++) at[i] = off[i] < 0 ? (char *)saved + (-1 - off[i]) : (char *)arena + off[i];
 }
 
-/* FNV-1a, 64 bits at a time. */
+/* As FNV-1a, 64 bits at a time, with the upper half mixed into the lower. */
 uint64_t gcut_rt_sizes(const int64_t *size, int n)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
