@@ -186,11 +186,13 @@ static bool touches(const gcut_step *s, const gcut_slot *x, int which)
     return is_given_to(x, which);
 }
 
+static void *saved_block(gcut_step *s);
+
 /* Interpreters go by the rule of compiled steps: what is written lies apart from all else. */
 static void check_apart(gcut_step *s, int which)
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
-    gcut_rt_span *span = gcut_calloc(a, s->nslots + 1, sizeof *span);
+    gcut_rt_span *span = gcut_calloc(a, s->nslots + 2, sizeof *span);
     gcut_rt_error err = {0};
     int n = 0;
     for (uint32_t i = 0; i < s->nslots; i++) {
@@ -200,6 +202,7 @@ static void check_apart(gcut_step *s, int which)
         span[n++] = (gcut_rt_span){x->at, x->bytes, x->name, (int)gcut_dtype_bytes(x->type.dtype),
                                    grad || x->role == GCUT_ROLE_out || x->updated};
     }
+    if (s->p->opt.apart) span[n++] = (gcut_rt_span){saved_block(s), s->saved_bytes, "saved", 64, 1};
     if (gcut_rt_check(span, n, NULL, 0, &err) != GCUT_RT_OK) fail_overlap(s, &err);
     gcut_arena_free(a);
 }

@@ -366,7 +366,7 @@ static void do_bind_saved(void *arg)
         gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, "compile it with options.apart",
                   "the step of @%s has no block of saved values", j->s->p->primal->name);
     j->s->saved_at = j->at;
-    j->s->saved_room = (int64_t)j->n;
+    j->s->saved_room = j->n > INT64_MAX ? INT64_MAX : (int64_t)j->n;
 }
 
 gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes)

@@ -138,21 +138,20 @@ static bool add_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *a
     return true;
 }
 
-static bool declared(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, const gcut_dim_binding *at,
+/* What is beyond 2^63 counts as that: plans are looked at for sizes far above their own. */
+static void declared(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, const gcut_dim_binding *at,
                      uint32_t nat, double *out)
 {
     const gcut_attr *a = gcut_attr_get(g, n, key);
     int64_t value = 0;
-    if (a && !gcut_dim_eval(g->module->dims, a->u.dim, at, nat, &value)) return false;
-    *out = (double)value;
-    return true;
+    *out = !a || gcut_dim_eval(g->module->dims, a->u.dim, at, nat, &value) ? (double)value : 0x1p63;
 }
 
 bool gcut_external_cost(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat,
                         double *flops, double *bytes)
 {
-    if (!declared(g, n, GCUT_A_flops, at, nat, flops) || !declared(g, n, GCUT_A_bytes, at, nat, bytes))
-        return false;
+    declared(g, n, GCUT_A_flops, at, nat, flops);
+    declared(g, n, GCUT_A_bytes, at, nat, bytes);
     if (gcut_attr_get(g, n, GCUT_A_bytes)) return true;
     for (uint32_t k = 0; k < n->nargs; k++)
         if (!add_bytes(g, gcut_arg(g, n, k), at, nat, bytes)) return false;

@@ -330,6 +330,7 @@ typedef GCUT_VEC(const char *) kernels;
 
 typedef struct collecting {
     gcut_arena *a;
+    const char *prefix; /* of the step's names */
     kernels all;
 } collecting;
 
@@ -339,13 +340,21 @@ static void collect(void *arg, const gcut_graph *g, const gcut_node *n)
     const char *kernel = gcut_external_kernel(g, n);
     for (uint32_t i = 0; i < c->all.n; i++)
         if (!strcmp(c->all.at[i], kernel)) return;
+    if (!gcut_c_is_free(c->prefix, kernel))
+        gcut_fail(g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(g->module, n->loc),
+                  gcut_printf(
+                      c->a,
+                      "give it a name with small letters that is no word of C or C++ and begins neither with "
+                      "%s_, the step's own, nor with gcut",
+                      c->prefix),
+                  "'external': emitted C cannot call a function '%s'", kernel);
     *GCUT_PUSH(c->a, &c->all) = kernel;
 }
 
 /* A program is linked with them.  An object that gradcut loads has a pointer to each, which gradcut sets. */
-static void emit_externals(const gcut_program *p, gcut_text *c)
+static void emit_externals(const gcut_program *p, const char *name, gcut_text *c)
 {
-    collecting x = {.a = p->module->arena};
+    collecting x = {.a = p->module->arena, .prefix = name};
     for (uint32_t k = 0; k < GCUT_NHALVES; k++)
         if (p->halves.at[k]->g) gcut_external_each(p->halves.at[k]->g, collect, &x);
     if (!x.all.n) return;
@@ -440,7 +449,7 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
                   "#if GCUT_RT_ABI != %d\n#error \"this step is for version %d of gradcut_rt.h: compile the "
                   "model again\"\n#endif\n\n",
                   GCUT_RT_ABI, GCUT_RT_ABI);
-    emit_externals(p, c);
+    emit_externals(p, name, c);
     gcut_emit_functions(&all, name, parts, rest.n, c);
     gcut_text_add(c, "#if GCUT_RT_HAS_PART(0)\n\n");
     gcut_text_addn(c, rest.at, rest.n);

@@ -189,3 +189,13 @@ const char *gcut_c_prefix(gcut_arena *a, const char *name)
     bool theirs = begins_with_one_of(name, prefixes, COUNT(prefixes)) || is_one_of(name, words, COUNT(words));
     return theirs ? gcut_printf(a, "step_%s", name) : name;
 }
+
+bool gcut_c_is_free(const char *prefix, const char *s)
+{
+    static const char *const prefixes[] = {"_", "gcut", "GCUT"};
+    size_t n = strlen(prefix);
+    bool small = false;
+    for (const char *c = s; *c; c++) small = small || islower((unsigned char)*c);
+    return small && !is_keyword(s) && !begins_with_one_of(s, prefixes, COUNT(prefixes)) &&
+           !(!strncmp(s, prefix, n) && s[n] == '_');
+}

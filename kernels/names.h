@@ -18,4 +18,9 @@
 /* What the names of the step `name` begin with in C: `name`, or step_<name>. */
 const char *gcut_c_prefix(gcut_arena *a, const char *name);
 
+/* May a function of the caller's be called s beside the step with that prefix: no keyword of C or C++,
+ * nothing that begins as names of the step, of our library or of the compiler do, and no capitals alone, as
+ * macros? */
+bool gcut_c_is_free(const char *prefix, const char *s);
+
 #endif

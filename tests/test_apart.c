@@ -266,6 +266,10 @@ static void misuse(void **state)
         assert_int_equal(gcut_bind_saved(s, block, (size_t)n), GCUT_OK);
         assert_int_equal(gcut_bind_saved(t, block, (size_t)n), GCUT_OK);
         REFUSED(gcut_run_backward(s), "was filled by no forward call");
+        assert_int_equal(gcut_bind(s, "grad.w", block + 64, 24, 24), GCUT_OK);
+        REFUSED(gcut_run_backward(s), "overlap");
+        static float dw[24 * 24];
+        assert_int_equal(gcut_bind(s, "grad.w", dw, 24, 24), GCUT_OK);
         assert_int_equal(gcut_run_forward(t), GCUT_OK);
         REFUSED(gcut_run_backward(s), "was filled by another step");
         assert_int_equal(gcut_run_forward(s), GCUT_OK);

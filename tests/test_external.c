@@ -497,6 +497,42 @@ static void assert_refused(gcut_ctx *ctx, gcut_status status, const char *what)
         fail_msg("expected \"%s\", found %s", what, gcut_last_error(ctx));
 }
 
+/* Names that emitted C has for something else. */
+static void what_cannot_be_named(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"int", "class", "NULL", "gcut_rt_max", "_exit", "zz_init"};
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_options o = TEST_OPTIONS;
+    o.forward_only = true;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "func @f[N](input %%x: f32[N]) -> (out y: f32[N]) {\n"
+                 "  %%y: f32[N] = external(%%x, kernel=\"%s\", flops=N*N*N*N)\n  return %%y\n}\n",
+                 names[k]);
+        assert_int_equal(gcut_emit_files(graph_from(ctx, text), &o, "zz", false), GCUT_EUNSUPPORTED);
+        assert_refused(ctx, GCUT_EUNSUPPORTED, "emitted C cannot call a function");
+        assert_refused(ctx, GCUT_EUNSUPPORTED, names[k]);
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* A cost that overflows far above the plan's sizes, where the plan is looked at too, is no error. */
+static void costs_of_other_sizes(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_plan *p = gcut_plan_new(
+        graph_from(ctx, "func @f[N](param %w: f32[N], input %x: f32[N]) -> (out loss: f32[]) {\n"
+                        "  %c: f32[N] = external(%x, kernel=\"cube\", flops=N*N*N*N, pure=true)\n"
+                        "  %y = mul(%c, %w)\n  %loss = sum(%y)\n  return %loss\n}\n"),
+        NULL);
+    if (!p || !gcut_plan_valid_at(p)) fail_msg("%s", gcut_last_error(ctx));
+    gcut_plan_free(p);
+    gcut_ctx_free(ctx);
+}
+
 static void what_cannot_be_compiled(void **state)
 {
     (void)state;
@@ -593,6 +629,8 @@ int main(void)
         cmocka_unit_test(from_the_cache),
         cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(what_cannot_be_compiled),
+        cmocka_unit_test(what_cannot_be_named),
+        cmocka_unit_test(costs_of_other_sizes),
         cmocka_unit_test(what_cannot_be_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
