@@ -106,17 +106,20 @@ static gcut_graph *gather(gcut_pipeline *p, gcut_graph *g)
     return keeps_named(p, g, out) ? out : simplify(g, gcut_printf(p->arena, "%s.named", base));
 }
 
-/* A graph with cotangents is a joint graph already, unless it is to be differentiated again: what by, or
- * which result, is named. */
+/* A graph with cotangents, or with gradients that are given something late, is a joint graph already, unless
+ * it is to be differentiated again: what by, or which result, is named. */
 static bool is_joint(const gcut_pipeline *p)
 {
-    bool any = false;
+    bool cotan = false, late = false, grad = false;
     if (p->opt.loss || p->opt.ncotan || p->opt.nwrt) return false;
     for (uint32_t i = 0; i < p->primal->params.n; i++) {
         if (p->primal->params.at[i].role == GCUT_ROLE_saved) return false; /* the backward graph of a step */
-        any = any || p->primal->params.at[i].role == GCUT_ROLE_cotan;
+        cotan = cotan || p->primal->params.at[i].role == GCUT_ROLE_cotan;
+        late = late || gcut_param_is_late(&p->primal->params.at[i]);
     }
-    return any;
+    for (uint32_t i = 0; i < p->primal->results.n; i++)
+        grad = grad || p->primal->results.at[i].role == GCUT_ROLE_grad;
+    return cotan || (late && grad);
 }
 
 static gcut_graph *differentiate(gcut_pipeline *p)

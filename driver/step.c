@@ -76,6 +76,37 @@ static void find_used(gcut_step *s)
     for (uint32_t i = 0; i < s->nslots; i++) s->slot[i].used |= i >= s->nparams || s->slot[i].updated;
 }
 
+/* Does a gradient, or the next value of something else, depend on the parameter or state?  A running
+ * statistic serves its own next value alone: blocks that were filled before stay good.  With an optimizer all
+ * do. */
+static bool serves_others(gcut_arena *a, const gcut_graph *g, gcut_ref v)
+{
+    bool *on = gcut_calloc(a, g->values.n, sizeof *on);
+    on[v] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nargs; k++) any = any || on[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) on[n->res0 + k] = any;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        bool own = r->role == GCUT_ROLE_next && !strcmp(r->name, g->values.at[v].name);
+        if (on[r->value] && r->role != GCUT_ROLE_out && !own) return true;
+    }
+    return false;
+}
+
+static void find_stales(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    gcut_arena *a = gcut_arena_new(s->env, s->arena);
+    s->stales = s->p->optimizer.kind != GCUT_OPT_NONE;
+    for (uint32_t k = 0; k < s->nparams && !s->stales && s->p->opt.apart; k++)
+        s->stales = s->slot[k].updated && serves_others(a, g, g->params.at[k].value);
+    gcut_arena_free(a);
+}
+
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
 {
     gcut_step *s = gcut_calloc(a, 1, sizeof *s);
@@ -85,6 +116,7 @@ gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
     s->threads = gcut_rt_threads(p->opt.threads);
     gcut_external_require(p->joint);
     make_slots(s);
+    find_stales(s);
     return s;
 }
 
@@ -575,13 +607,6 @@ static void interpret(gcut_step *s, int which)
     gcut_rt_close_saved(saved_block(s), (unsigned)which, GCUT_RT_OK);
 }
 
-static bool is_updated(const gcut_step *s)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < s->nslots; i++) any = any || s->slot[i].updated;
-    return any;
-}
-
 void gcut_step_run(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};
@@ -593,5 +618,5 @@ void gcut_step_run(gcut_step *s, int which)
                            &err) != GCUT_RT_OK)
         fail_rt(s, &err);
     s->step_ns = now() - start;
-    if (which & GCUT_RT_BACKWARD && is_updated(s)) gcut_step_block(s)->updates = ++s->updates;
+    if (which & GCUT_RT_BACKWARD && s->stales) gcut_step_block(s)->updates = ++s->updates;
 }

@@ -56,11 +56,12 @@ struct gcut_step {
     char *kernel_arena;
     int64_t arena_bytes;
     char *saved; /* the block of saved values; NULL: calls do not come apart, or it has no place yet */
-    int64_t saved_bytes;      /* that it needs */
-    void *saved_at;           /* the caller's; NULL = the step's own */
-    int64_t saved_room;       /* there */
-    int64_t saved_held;       /* bytes at `saved` */
-    uint64_t updates;         /* backward calls that changed parameters or states */
+    int64_t saved_bytes; /* that it needs */
+    void *saved_at;      /* the caller's; NULL = the step's own */
+    int64_t saved_room;  /* there */
+    int64_t saved_held;  /* bytes at `saved` */
+    bool stales;      /* what an update changes, other results of the backward call than itself depend on */
+    uint64_t updates; /* backward calls that changed parameters or states */
     gcut_rt_plan interpreted; /* of the interpreted backends: what their blocks are told apart by */
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
     int64_t lent_bytes;

@@ -144,11 +144,15 @@ static bool is_transient(const gcut_program *p, const gcut_half *h, uint32_t buf
         if (q->role == x->role && !strcmp(h->g->values.at[q->value].name, x->name))
             return gcut_is_transient(&q->marks);
     }
+    gcut_ref v = 0;
+    bool any = false; /* a value that is returned under several names is kept if all of them are */
     for (uint32_t i = 0; i < h->g->results.n; i++) {
         const gcut_result *r = &h->g->results.at[i];
-        if (r->role == x->role && !strcmp(r->name, x->name)) return gcut_is_transient(&r->marks);
+        if (r->role == x->role && !strcmp(r->name, x->name)) v = r->value;
     }
-    return false;
+    for (uint32_t i = 0; i < h->g->results.n; i++)
+        any = any || (h->g->results.at[i].value == v && gcut_is_transient(&h->g->results.at[i].marks));
+    return any;
 }
 
 /* A saved value: the storage that a result or parameter has anyway and keeps, also the gradient that will be

@@ -133,9 +133,11 @@ static void mark_reads(gcut_facts *f)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         if (r->role == GCUT_ROLE_out) f->out[r->value] = true;
-        if (r->role == GCUT_ROLE_out && !gcut_is_transient(&r->marks)) f->kept[r->value] = true;
+        if (r->role == GCUT_ROLE_out) f->kept[r->value] = !gcut_value_is_lost(g, r->value);
         if (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_next) f->read[r->value] = true;
     }
+    for (uint32_t i = 0; i < g->results.n; i++) /* under one of several names is enough */
+        if (gcut_is_transient(&g->results.at[i].marks)) f->kept[g->results.at[i].value] = false;
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (f->where[v] == GCUT_W_BACKWARD) f->read[v] = false;
 }

@@ -360,6 +360,78 @@ static void updates(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Running statistics serve their own next values alone: several blocks may be outstanding. */
+static void running_statistics(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(
+        ctx,
+        "func @bn[N in 2..](param %w: f32[6, 3], param %s: f32[3], param %b: f32[3], state %m: f32[3], state "
+        "%v: "
+        "f32[3], input %x: f32[N, 6] #transient) -> (out y: f32[N, 3] #transient, next m: f32[3], next v: "
+        "f32[3]) {\n"
+        "  %a = matmul(%x, %w)\n"
+        "  %y, %nm, %nv = batch_norm(%a, %s, %b, %m, %v, eps=0.1, momentum=0.5)\n  return %y, %nm, %nv\n}\n");
+    for (int backend = 0; backend < 4; backend++) {
+        gcut_options o = {.backend = (gcut_backend)backend, .unbound = GCUT_UNBOUND_RANDOM, .apart = true};
+        gcut_step *s = gcut_compile(g, &o);
+        if (!s || gcut_prepare(s) != GCUT_OK) fail_msg("%s", gcut_last_error(ctx));
+        const size_t n = (size_t)gcut_saved_bytes(s);
+        char *block[2] = {aligned_alloc(64, n), aligned_alloc(64, n)};
+        unsigned char *want[2];
+        size_t size;
+        for (int b = 0; b < 2; b++) {
+            draw(s, b);
+            memset(gcut_slot_find(s, "m")->at, 0, 12), memset(gcut_slot_find(s, "v")->at, 0, 12);
+            must_run(ctx, s);
+            want[b] = bytes_of(s, GCUT_ROLE_grad, &size);
+        }
+        for (int b = 0; b < 2; b++) {
+            draw(s, b);
+            assert_int_equal(gcut_bind_saved(s, block[b], n), GCUT_OK);
+            assert_int_equal(gcut_run_forward(s), GCUT_OK);
+        }
+        for (int b = 0; b < 2; b++) {
+            draw(s, b);
+            assert_int_equal(gcut_bind_saved(s, block[b], n), GCUT_OK);
+            if (gcut_run_backward(s) != GCUT_OK) fail_msg("backend %d: %s", backend, gcut_last_error(ctx));
+            assert_bytes(want[b], s, GCUT_ROLE_grad, "running statistics");
+            free(want[b]), free(block[b]);
+        }
+        gcut_step_free(s);
+    }
+    gcut_ctx_free(ctx);
+}
+
+/* A value that two results have is kept if neither is transient: the plan and the block say the same. */
+static void returned_twice(void **state)
+{
+    (void)state;
+    static const char *const marks[] = {"", "#transient"};
+    gcut_ctx *ctx = new_ctx();
+    for (int k = 0; k < 8; k++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "func @f(param %%w: f32[32], input %%x: f32[32] %s) -> (out p: f32[32] %s, out q: f32[32] "
+                 "%s, out z: "
+                 "f32[32]) {\n  %%h = exp(%%x)\n  %%y = mul(%%h, %%w)\n  return %%h, %%h, %%y\n}\n",
+                 marks[k & 1], marks[k >> 1 & 1], marks[k >> 2]);
+        gcut_options o = {.apart = true, .policy = "save-all", .unbound = GCUT_UNBOUND_RANDOM};
+        gcut_graph *g = graph_from(ctx, text);
+        gcut_plan *p = gcut_plan_new(g, &o);
+        assert_non_null(p);
+        gcut_step *s = gcut_compile(g, &o);
+        const gcut_plan_info *i = gcut_plan_look(p);
+        assert_int_equal(i->saved_bytes, k >> 1 ? 128 : 0);
+        assert_int_equal(gcut_saved_bytes(s), 64 + i->saved_bytes);
+        must_run(ctx, s);
+        gcut_step_free(s);
+        gcut_plan_free(p);
+    }
+    gcut_ctx_free(ctx);
+}
+
 /* Each call asks for what it reads, and for no more. */
 static void asked_for_by_each_call(void **state)
 {
@@ -395,8 +467,13 @@ static void asked_for_by_each_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_blocks), cmocka_unit_test(memory_of_calls),        cmocka_unit_test(misuse),
-        cmocka_unit_test(updates),        cmocka_unit_test(asked_for_by_each_call),
+        cmocka_unit_test(several_blocks),
+        cmocka_unit_test(memory_of_calls),
+        cmocka_unit_test(misuse),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(running_statistics),
+        cmocka_unit_test(returned_twice),
+        cmocka_unit_test(asked_for_by_each_call),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
