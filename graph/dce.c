@@ -2,9 +2,10 @@
  *
  * Dead code elimination.
  *   in:    any graph
- *   out:   only the nodes that a result needs, and external kernels that are not pure; of a node with regions
- *          only the results, operands and captured values that something needs: a carried value is needed when
- *          its final value is, or when a step makes with it what is needed
+ *   out:   only the nodes that a result needs, and external kernels that are not pure;
+ *          of a node with regions only the results, operands and captured values that
+ *          something needs: a carried value is needed when its final value is, or when
+ *          a step makes with it what is needed
  *   keeps: parameters, results, names, marks, locations, run-time checks
  */
 #include <string.h>
