@@ -10,8 +10,8 @@
 #define GCUT_MAX_RESULTS 256
 
 /* Checks operands, attributes and regions of one node-to-be and infers its result types into out; returns how
- * many.  s->types is looked at for `external` alone.  Throws GCUT_ETYPE at s->loc.  Sizes that can be decided only at run time
- * go to g->checks. */
+ * many.  s->types is looked at for `external` alone.  Throws GCUT_ETYPE at s->loc.  Sizes that can be decided
+ * only at run time go to g->checks. */
 uint32_t gcut_infer(gcut_graph *g, const gcut_node_spec *s, gcut_type out[GCUT_MAX_RESULTS]);
 
 /* The same for ops with regions, whose operands and attributes have passed the op table (shape_region.c). */
