@@ -16,7 +16,7 @@
 #include "autodiff/control.h"
 #include "autodiff/vjp.h"
 #include "graph/custom.h"
-#include "graph/passes.h"
+#include "graph/meaning.h"
 
 static gcut_vjp_rule *const rules[GCUT_NOPS] = {
 #define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) [GCUT_OP_##name] = gcut_vjp_##vjp,

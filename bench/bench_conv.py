@@ -47,7 +47,7 @@ def library(folder):
     blis = sys.argv[1:2] or ["-l:libblis.a"]
     include = [f"-I{p}" for p in sys.argv[2:3] or glob.glob("/usr/include/*/blis*") + ["/usr/include/blis"]]
     so = f"{folder}/rt.so"
-    files = glob.glob(f"{ROOT}/kernels/rt/*.c")
+    files = glob.glob(f"{ROOT}/kernels/rt/**/*.c", recursive=True)
     flags = ["-O2", "-fPIC", "-shared", "-pthread", f"-I{ROOT}", f"-I{ROOT}/include"]
     subprocess.run(["cc", *flags, *include, *files, *blis, "-lm", "-o", so], check=True)
     return ctypes.CDLL(so)

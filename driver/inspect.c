@@ -9,6 +9,7 @@
 #include "driver/plan_info.h"
 #include "graph/interp.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "graph/text.h"
 #include "report/report.h"
 

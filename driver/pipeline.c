@@ -17,6 +17,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "graph/custom.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "graph/text.h"
 #include "partition/policy.h"
 

@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What evaluators share: arrays and their packed form, rounding, wrapping, and
+ * What evaluators share: arrays and their packed form, wrapping of integers, and
  * attributes as concrete numbers.
  */
 #include "graph/eval.h"
 
 #include <string.h>
 
-/* ---- rounding ---- */
-
-/* x to the nearest number of `prec` significant bits with exponents from emin up (subnormals below it keep
- * the spacing of emin), ties to even; what rounds beyond `largest` is infinite.  Scaling by powers of two
- * is exact here: the scaled value is below 2^prec, and where it is subnormal it rounds to 0 anyway. */
-static double nearest(double x, int prec, int emin, double largest)
-{
-    int exponent;
-    if (x == 0 || !isfinite(x)) return x;
-    frexp(x, &exponent); /* |x| = m 2^exponent, 1/2 <= m < 1 */
-    int unit = exponent - prec > emin - prec + 1 ? exponent - prec : emin - prec + 1;
-    double r = ldexp(nearbyint(ldexp(x, -unit)), unit);
-    return fabs(r) > largest ? copysign(INFINITY, x) : r;
-}
-
-double gcut_round_to(double x, gcut_dtype t)
-{
-    switch (t) {
-    case GCUT_F16: return nearest(x, 11, -14, 65504.0);
-    case GCUT_BF16: return nearest(x, 8, -126, 0x1.fep127);
-    case GCUT_F32: return (double)(float)x;
-    default: return x;
-    }
-}
+/* ---- integers ---- */
 
 void gcut_eval_bounds(gcut_dtype t, int64_t *lo, int64_t *hi)
 {

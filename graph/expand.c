@@ -6,6 +6,7 @@
  *   out:   the same stage; no composite left for which want() holds
  *   keeps: names, types, marks and locations of every value of the input graph
  */
+#include "graph/meaning.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 #include "graph/shape.h"

@@ -53,6 +53,8 @@ int64_t gcut_dtype_bytes(gcut_dtype t);
 bool gcut_dtype_is_float(gcut_dtype t);
 bool gcut_dtype_is_half(gcut_dtype t); /* f16 or bf16 */
 bool gcut_dtype_is_int(gcut_dtype t);  /* signed or unsigned, not bool */
+/* x rounded to what dtype t can hold (f32, bf16, …), as a double. */
+double gcut_round_to(double x, gcut_dtype t);
 bool gcut_dtype_parse(const char *s, gcut_dtype *out);
 
 #define GCUT_MAX_RANK 8
@@ -482,6 +484,7 @@ uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
 uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n);
 /* Number of steps of a scan node: as stated, else the size of what it slices first. */
 gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
+#define GCUT_WHILE_RUNS 64 /* iterations that a `while` without a bound is taken for */
 /* How often a body of an `if`, `while` or `scan` is taken to run at these sizes: each arm of an `if` half a
  * time, a `while` without a bound GCUT_WHILE_RUNS times.  Throws GCUT_EDIM where a length has no size. */
 double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);

@@ -6,7 +6,7 @@
 #include "graph/interp.h"
 
 #include "graph/eval.h"
-#include "graph/passes.h"
+#include "graph/meaning.h"
 
 /* ---- the table's columns ---- */
 

@@ -26,8 +26,6 @@ gcut_array gcut_array_new(gcut_arena *a, gcut_dtype t, uint32_t rank, const int6
 gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim,
                            const void *packed);
 void gcut_array_store(const gcut_array *x, void *packed);
-/* x rounded to what dtype t can hold (f32, bf16, …), as a double. */
-double gcut_round_to(double x, gcut_dtype t);
 
 typedef enum gcut_precision {
     GCUT_EXACT, /* every float computed and kept in f64 */

@@ -34,8 +34,6 @@ typedef enum gcut_window {
 /* Fewer channels are few; from here on transforms pay for the multiplications they save. */
 #define GCUT_FEW_CHANNELS 24
 
-#define GCUT_WHILE_RUNS 64 /* iterations that a `while` without a bound is taken for */
-
 /* One section: ns, bytes, of `threads` threads together.  All fields are doubles (machine.c mixes two
  * sections field by field). */
 typedef struct gcut_machine {

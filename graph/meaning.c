@@ -10,6 +10,8 @@
  */
 #include "graph/meaning.h"
 
+#include "graph/meaning_rule.h"
+
 #define MAX_OPERANDS 5
 
 #define E(...) NULL

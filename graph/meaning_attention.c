@@ -2,7 +2,7 @@
  *
  * The decomposition of attention.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  *
  * Decompositions of convolutions.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 /* (n - 1) * stride + dilation * (k - 1) + 1 + output_pad - the padding, along spatial axis d */
 static gcut_dim transposed_size(gcut_build *b, const gcut_graph *src, const gcut_node *node, gcut_dim n,

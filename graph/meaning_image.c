@@ -2,7 +2,7 @@
  *
  * Decompositions of ops on images, [N, C, H, W].
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Decompositions of losses.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 /* y = mean (a - b)^2 */
 gcut_ref gcut_meaning_mse(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)

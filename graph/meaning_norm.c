@@ -2,7 +2,7 @@
  *
  * Decompositions of normalisations.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 /* d / sqrt(mean d^2 + eps) over the last axis */
 static gcut_ref normalise(gcut_build *b, gcut_ref d, double eps)

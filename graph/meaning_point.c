@@ -4,7 +4,7 @@
  * is brought into range first, so that nothing infinite reaches a derivative
  * that select then multiplies by 0.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 /* x compared with a constant */
 static gcut_ref test(gcut_build *b, gcut_op op, gcut_ref x, double value)

@@ -4,11 +4,9 @@
  * key and i alone, i being its row-major index.  Halves are drawn in f32 and
  * rounded.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 #include <math.h>
-
-#include "graph/interp.h"
 
 static gcut_ref random_bits(gcut_build *b, gcut_ref key, gcut_ref counter, gcut_dtype to)
 {

@@ -2,7 +2,7 @@
  *
  * Decompositions of reductions, and of what is made of them along an axis.
  */
-#include "graph/meaning.h"
+#include "graph/meaning_rule.h"
 
 #include <math.h>
 

@@ -37,13 +37,6 @@ gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name);
  * calls in it that state their derivative are inlined, too. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);
 
-/* The decomposition of composite node `n` of `src`, built with b on operands `args`: out[k] is its k-th
- * result (graph/meaning.c). */
-void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out);
-
-/* Invariants G1..G9; reports every violation and throws GCUT_ETYPE if there was one (graph/verify.c). */
-void gcut_verify(const gcut_graph *g);
-void gcut_verify_module(const gcut_module *m);
 /* Throws GCUT_ETYPE where a state is a running statistic of batch_norm and never gets its new value
  * (graph/statistics.c). */
 void gcut_refuse_lost_statistics(const gcut_graph *g);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "graph/machine.h"
 
 const char *gcut_op_region(gcut_op op, uint32_t k)
 {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "graph/op.h"
-#include "graph/passes.h"
 #include "graph/shape.h"
 #include "graph/verify.h"
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between graph/verify.c, graph/verify_interface.c and the parser, which knows where in a text a fault
- * stands.
+ * Invariants G1 to G9 of graph.h; and, below, what graph/verify.c, graph/verify_interface.c and the parser
+ * share, which knows where in a text a fault stands.
  */
 #ifndef GCUT_GRAPH_VERIFY_H
 #define GCUT_GRAPH_VERIFY_H
 
 #include "graph/graph.h"
+
+/* Reports every violation and throws GCUT_ETYPE if there was one. */
+void gcut_verify(const gcut_graph *g);
+void gcut_verify_module(const gcut_module *m);
 
 typedef struct gcut_check {
     const struct gcut_check *around; /* of the graph that g is a body in; NULL = g is a function */

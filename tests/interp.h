@@ -10,6 +10,7 @@
 
 #include "graph/interp.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 
 #define INF ((double)INFINITY)
 #define NaN ((double)NAN)

@@ -11,6 +11,7 @@
 
 #include "graph/interp.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 
 /* A 64-bit linear congruential generator (Knuth's constants): the same numbers everywhere. */
 static inline double next_unit(uint64_t *seed)

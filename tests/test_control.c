@@ -8,6 +8,7 @@
 
 #include "graph/interp.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "graph/text.h"
 
 typedef struct job {

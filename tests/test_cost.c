@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "graph/text.h"
 #include "kernels/kernels.h"
 

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "gradcut/gradcut.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "kernels/kernels.h"
 #include "public.h"
 

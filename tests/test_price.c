@@ -7,6 +7,7 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "graph/text.h"
 #include "partition/decide.h"
 

@@ -8,6 +8,7 @@
 
 #include "gradcut/gradcut.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "public.h"
 
 typedef struct row {

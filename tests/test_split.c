@@ -7,6 +7,7 @@
 
 #include "graph/interp.h"
 #include "graph/passes.h"
+#include "graph/verify.h"
 #include "joint_gen.h"
 #include "partition/partition.h"
 
