@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/epilogue.h"
+#include "kernels/place.h"
 
 typedef struct walk {
     gcut_cost_at c;
@@ -37,7 +39,7 @@ typedef struct walk {
 /* A part of a buffer counts as touched when the loop over its parts is over. */
 static uint32_t whole_of(const walk *w, uint32_t b)
 {
-    while (w->c.p->buffers.at[b].kind == GCUT_P_PART) b = w->c.p->buffers.at[b].whole;
+    while (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART) b = w->c.p->buffers.at[b].whole;
     return b;
 }
 
@@ -60,7 +62,7 @@ static moved move(walk *w, const gcut_machine *m, int step)
         const gcut_touch *t = &w->touches.at[i];
         const gcut_buffer *b = &w->c.p->buffers.at[t->buffer];
         double last = w->last[whole_of(w, t->buffer)];
-        bool recycled = b->kind == GCUT_P_ARENA && !b->saved && b->birth >= step;
+        bool recycled = b->kind == GCUT_BUFFER_ARENA && !b->saved && b->birth >= step;
         double ago = recycled ? 0 : isnan(last) ? INFINITY : w->clock - last;
         /* What was read is there: writing it does not fetch it; nor does what goes past the caches. */
         double over = t->past ? t->written : fmin(t->read, t->written);
@@ -73,7 +75,7 @@ static moved move(walk *w, const gcut_machine *m, int step)
     w->clock += all;
     for (uint32_t i = 0; i < w->touches.n; i++) {
         uint32_t b = w->touches.at[i].buffer;
-        if (w->c.p->buffers.at[b].kind == GCUT_P_PART)
+        if (w->c.p->buffers.at[b].kind == GCUT_BUFFER_PART)
             *GCUT_PUSH(w->a, &w->parts) = whole_of(w, b);
         else
             w->last[b] = w->clock;
@@ -82,17 +84,17 @@ static moved move(walk *w, const gcut_machine *m, int step)
     return out;
 }
 
-static gcut_cost *cost_of(walk *w, const gcut_half *h, uint32_t unit, const char *class)
+static gcut_cost *cost_of(walk *w, const gcut_lowered *h, uint32_t kernel, const char *class)
 {
-    const gcut_unit *u = &h->units.at[unit];
+    const gcut_kernel *u = &h->kernels.at[kernel];
     const gcut_graph *g = h->g;
     gcut_cost *c = &w->out.at[w->out.n];
     if (w->of[u->step]) return &w->out.at[w->of[u->step] - 1];
     w->of[u->step] = ++w->out.n;
     const gcut_node *n =
-        u->kind == GCUT_U_COPY ? gcut_def(g, u->copy_from) : gcut_node_at(g, gcut_unit_result(u));
+        u->kind == GCUT_KERNEL_COPY ? gcut_def(g, u->copy.value) : gcut_node_at(g, gcut_kernel_result(u));
     *c = (gcut_cost){.class = class, .half = w->half, .launch = u->step};
-    c->value = g->values.at[u->kind == GCUT_U_COPY ? u->copy_from : n->res0].name;
+    c->value = g->values.at[u->kind == GCUT_KERNEL_COPY ? u->copy.value : n->res0].name;
     c->op = n ? gcut_op_get((gcut_op)n->op)->name : "param";
     c->place = gcut_loc_place(g->module, n ? n->loc : 0);
     return c;
@@ -110,7 +112,7 @@ static void count(walk *w, gcut_cost *c, double ns, double flops, const moved *x
     w->out.written += x->written * w->times;
 }
 
-/* Arithmetic and traffic of the units in w->touches. */
+/* Arithmetic and traffic of the kernels in w->touches. */
 static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
 {
     moved y = move(w, x->alone ? &w->c.alone : &w->c.m, step);
@@ -118,88 +120,88 @@ static void launch(walk *w, gcut_cost *c, const gcut_work *x, int step)
     count(w, c, ns + x->fixed, x->flops, &y);
 }
 
-static void single(walk *w, const gcut_half *h, uint32_t unit, const char *class)
+static void single(walk *w, const gcut_lowered *h, uint32_t kernel, const char *class)
 {
-    gcut_cost *c = cost_of(w, h, unit, class);
+    gcut_cost *c = cost_of(w, h, kernel, class);
     c->times += w->times;
-    if (gcut_scaling_factor(h, unit)) return; /* by the cotangent, which is 1 unless bound */
-    gcut_work x = gcut_cost_work(&w->c, h, unit);
-    gcut_cost_touches(&w->c, w->a, h, unit, 0, &w->touches);
-    launch(w, c, &x, h->units.at[unit].step);
+    if (gcut_scaling_factor(h, kernel)) return; /* by the cotangent, which is 1 unless bound */
+    gcut_work x = gcut_cost_work(&w->c, h, kernel);
+    gcut_cost_touches(&w->c, w->a, h, kernel, 0, &w->touches);
+    launch(w, c, &x, h->kernels.at[kernel].step);
 }
 
 /* A product and its epilogue: tile by tile, when there are rows enough, else one after the other. */
-static void pair(walk *w, const gcut_half *h, uint32_t gemm, uint32_t unit)
+static void pair(walk *w, const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 {
     gcut_cost *c = cost_of(w, h, gemm, "fused gemm");
-    gcut_work x = gcut_cost_work(&w->c, h, gemm), y = gcut_cost_work(&w->c, h, unit);
-    gcut_ref product = gcut_node_at(h->g, h->units.at[gemm].nodes.at[0])->res0;
-    int step = h->units.at[gemm].step;
+    gcut_work x = gcut_cost_work(&w->c, h, gemm), y = gcut_cost_work(&w->c, h, kernel);
+    gcut_ref product = gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0;
+    int step = h->kernels.at[gemm].step;
     gcut_cost_touches(&w->c, w->a, h, gemm, 0, &w->touches);
-    if (gcut_takes_columns(h, unit) ||
-        gcut_rt_tiles((int64_t)gcut_cost_size(&w->c, h->units.at[unit].rows), w->c.threads)) {
-        gcut_cost_touches(&w->c, w->a, h, unit, product, &w->touches);
+    if (gcut_takes_columns(h, kernel) ||
+        gcut_rt_tiles((int64_t)gcut_cost_size(&w->c, h->kernels.at[kernel].loop.rows), w->c.threads)) {
+        gcut_cost_touches(&w->c, w->a, h, kernel, product, &w->touches);
         x.ns += y.ns;
         launch(w, c, &x, step);
     } else {
         launch(w, c, &x, step);
-        gcut_cost_touches(&w->c, w->a, h, unit, 0, &w->touches);
+        gcut_cost_touches(&w->c, w->a, h, kernel, 0, &w->touches);
         launch(w, c, &y, step + 1);
     }
     c->times += w->times;
 }
 
-/* ---- halves and regions ---- */
+/* ---- graphs and regions ---- */
 
-static void walk_half(walk *w, const gcut_half *h);
+static void walk_graph(walk *w, const gcut_lowered *h);
 
 /* `runs` runs of a body, more or less than one of them too. */
 static void walk_body(walk *w, uint32_t body, double runs)
 {
-    const gcut_half *h = w->c.p->halves.at[body];
+    const gcut_lowered *h = w->c.p->lowered.at[body];
     double times = w->times, start;
     if (runs <= 0) return;
     w->times = times * (runs < 1 ? runs : 1);
-    walk_half(w, h);
+    walk_graph(w, h);
     if (runs > 1) {
         start = w->clock;
         w->times = times * (runs - 1);
-        walk_half(w, h);
+        walk_graph(w, h);
         w->clock += (w->clock - start) * (runs > 2 ? runs - 2 : 0);
     }
     w->times = times;
 }
 
 /* Of an `if` both arms are as likely. */
-static void walk_region(walk *w, const gcut_half *h, uint32_t unit)
+static void walk_region(walk *w, const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_unit *u = &h->units.at[unit];
+    const gcut_kernel *u = &h->kernels.at[kernel];
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     uint32_t first = w->parts.n;
     double runs = gcut_region_runs(h->g, n, w->c.at, w->c.nat);
-    for (uint32_t k = 0; k < u->bodies.n; k++) walk_body(w, u->bodies.at[k], runs);
+    for (uint32_t k = 0; k < u->region.bodies.n; k++) walk_body(w, u->region.bodies.at[k], runs);
     for (uint32_t i = first; i < w->parts.n; i++) w->last[w->parts.at[i]] = w->clock;
     w->parts.n = first;
 }
 
-static void walk_half(walk *w, const gcut_half *h)
+static void walk_graph(walk *w, const gcut_lowered *h)
 {
     for (uint32_t i = 0; i < h->order.n; i++) {
-        uint32_t unit = h->order.at[i];
-        if (gcut_unit_is_idle(h, unit)) continue;
-        if (h->units.at[unit].kind == GCUT_U_REGION)
-            walk_region(w, h, unit);
-        else if (i + 1 < h->order.n && gcut_is_epilogue(h, unit, h->order.at[i + 1]))
-            pair(w, h, unit, h->order.at[++i]);
+        uint32_t kernel = h->order.at[i];
+        if (gcut_kernel_is_idle(h, kernel)) continue;
+        if (h->kernels.at[kernel].kind == GCUT_KERNEL_REGION)
+            walk_region(w, h, kernel);
+        else if (i + 1 < h->order.n && gcut_is_epilogue(h, kernel, h->order.at[i + 1]))
+            pair(w, h, kernel, h->order.at[++i]);
         else
-            single(w, h, unit, gcut_cost_class(h, unit));
+            single(w, h, kernel, gcut_cost_class(h, kernel));
     }
 }
 
 static int steps_of(const gcut_program *p)
 {
-    return p->halves.at[GCUT_BACKWARD]->g ? p->halves.at[GCUT_BACKWARD]->end
-                                          : p->halves.at[GCUT_FORWARD]->end;
+    return p->lowered.at[GCUT_BACKWARD]->g ? p->lowered.at[GCUT_BACKWARD]->end
+                                           : p->lowered.at[GCUT_FORWARD]->end;
 }
 
 static void walk_step(walk *w)
@@ -208,8 +210,8 @@ static void walk_step(walk *w)
     w->out.ns = w->out.flops = w->out.read = w->out.written = 0;
     w->out.n = 0;
     memset(w->of, 0, ((size_t)steps + 1) * sizeof *w->of);
-    for (w->half = 0; w->half < GCUT_NHALVES; w->half++)
-        if (w->c.p->halves.at[w->half]->g) walk_half(w, w->c.p->halves.at[w->half]);
+    for (w->half = 0; w->half < GCUT_STEP_GRAPHS; w->half++)
+        if (w->c.p->lowered.at[w->half]->g) walk_graph(w, w->c.p->lowered.at[w->half]);
 }
 
 gcut_costs gcut_program_costs(const gcut_program *p, const gcut_machine_model *m, const gcut_dim_binding *at,

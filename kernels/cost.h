@@ -6,7 +6,7 @@
 #ifndef GCUT_KERNELS_COST_H
 #define GCUT_KERNELS_COST_H
 
-#include "kernels/lower.h"
+#include "kernels/lowered.h"
 
 /* Sizes and machine, and the launch that is looked at. */
 typedef struct gcut_cost_at {
@@ -30,16 +30,16 @@ typedef struct gcut_touch {
 } gcut_touch;
 typedef GCUT_VEC(gcut_touch) gcut_touches;
 
-/* What unit u reads and writes, each buffer once.  `hot` is a value that is in cache because its producer
+/* What kernel u reads and writes, each buffer once.  `hot` is a value that is in cache because its producer
  * runs in the same launch, tile by tile; 0 = none. */
-void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_half *h, uint32_t unit, gcut_ref hot,
-                       gcut_touches *out);
+void gcut_cost_touches(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *h, uint32_t kernel,
+                       gcut_ref hot, gcut_touches *out);
 
-/* How often chain k of a product is computed; *stored: to its room, once. */
-int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, uint32_t k,
+/* How often prologue k of a product is computed; *stored: to its buffer, once. */
+int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel, uint32_t k,
                            bool *stored);
 
-/* The arithmetic of a unit and what a launch takes by itself, without memory traffic. */
+/* The arithmetic of a kernel and what a launch takes by itself, without memory traffic. */
 typedef struct gcut_work {
     double ns;    /* arithmetic */
     double fixed; /* of the launch */
@@ -49,7 +49,7 @@ typedef struct gcut_work {
                    * to ns; else the two overlap */
     double flops;
 } gcut_work;
-gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit);
-const char *gcut_cost_class(const gcut_half *h, uint32_t unit);
+gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel);
+const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel);
 
 #endif

@@ -2,12 +2,14 @@
  *
  * One launch: its class and its arithmetic.
  */
-#include "kernels/cost.h"
 
 #include <math.h>
 
 #include "graph/external.h"
+#include "kernels/cost.h"
 #include "kernels/loop.h"
+#include "kernels/prologue.h"
+#include "kernels/team.h"
 
 /* ---- sizes ---- */
 
@@ -29,17 +31,18 @@ double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
 
 /* ---- arithmetic ---- */
 
-int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_half *h, uint32_t unit, uint32_t k, bool *stored)
+int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel, uint32_t k,
+                           bool *stored)
 {
-    int64_t times = gcut_chain_packings(h, unit, k, c->at, c->nat, c->threads);
+    int64_t times = gcut_prologue_packings(h, kernel, k, c->at, c->nat, c->threads);
     *stored = times == 0;
     return *stored ? 1 : times;
 }
 
-static bool has_rows(const gcut_half *h, const gcut_unit *u)
+static bool has_rows(const gcut_lowered *h, const gcut_kernel *u)
 {
     for (uint32_t i = 0; i < u->nodes.n; i++)
-        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_L_ROW) return true;
+        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_LEVEL_ROW) return true;
     return false;
 }
 
@@ -56,13 +59,14 @@ static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_gra
  * times slower. */
 #define TAIL 8
 
-static double row_factor(const gcut_cost_at *c, const gcut_unit *u)
+static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
 {
-    double inner = gcut_cost_size(c, u->inner), left = fmod(inner, GCUT_LANES);
+    double inner = gcut_cost_size(c, u->loop.inner), left = fmod(inner, GCUT_LANES);
     return inner > 0 ? (inner - left + TAIL * left) / inner : 1;
 }
 
-static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
+static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
 {
     double ns = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
@@ -73,7 +77,7 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
 }
 
 /* Is the loop cut into parts, for several long functions? */
-static bool is_parted(const gcut_half *h, const gcut_unit *u)
+static bool is_parted(const gcut_lowered *h, const gcut_kernel *u)
 {
     uint32_t longs = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++)
@@ -97,12 +101,13 @@ static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_t
 }
 
 /* Kinds that walk their operands row by row. */
-static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u)
+static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
 {
     double ns = 0;
-    if (u->kind == GCUT_U_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy_from), 0);
+    if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy.value), 0);
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    uint32_t gone = u->kind == GCUT_U_REDUCE ? gcut_attr_axes(h->g, n) : 0;
+    uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n) : 0;
     for (uint32_t k = 0; k < n->nargs; k++)
         ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)), gone);
     return ns;
@@ -121,7 +126,7 @@ static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_no
 #define VECTOR_BYTES 64 /* of a row of the result are multiplied together */
 
 /* Batches under one second matrix are rows of one product. */
-static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_node *n)
+static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h, const gcut_node *n)
 {
     const gcut_type *y = gcut_type_of(h->g, n->res0), *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
     const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
@@ -141,7 +146,7 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_h
 #define STRETCH 32
 #define MEASURED_WIDTH 28
 
-static double window_factor(const gcut_cost_at *c, const gcut_half *h, const gcut_node *n, gcut_way way)
+static double window_factor(const gcut_cost_at *c, const gcut_lowered *h, const gcut_node *n, gcut_way way)
 {
     if (gcut_conv_window(h->g, n) != GCUT_WINDOW_depthwise) return 1;
     gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(h->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
@@ -149,7 +154,7 @@ static double window_factor(const gcut_cost_at *c, const gcut_half *h, const gcu
     return width > 0 ? ceil(width / STRETCH) * MEASURED_WIDTH / width : 1;
 }
 
-static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h,
+static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
                              const gcut_node *n, double flops)
 {
     gcut_way way = gcut_op_get((gcut_op)n->op)->way;
@@ -161,10 +166,10 @@ static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const
 }
 
 /* Does it move rows, one by one? */
-static bool moves_rows(const gcut_unit *u)
+static bool moves_rows(const gcut_kernel *u)
 {
-    return u->kind == GCUT_U_COPY || u->kind == GCUT_U_PAD || u->kind == GCUT_U_CONCAT ||
-           u->kind == GCUT_U_FLIP;
+    return u->kind == GCUT_KERNEL_COPY || u->kind == GCUT_KERNEL_PAD || u->kind == GCUT_KERNEL_CONCAT ||
+           u->kind == GCUT_KERNEL_FLIP;
 }
 
 /* Moving what it declares to move is in it, and so, perhaps, are the bytes of its operands and results. */
@@ -177,79 +182,82 @@ static double external_ns(const gcut_cost_at *c, const gcut_machine *m, const gc
     return gcut_machine_external_ns(m, gcut_node_widest(g, n), flops, bytes);
 }
 
-/* Arithmetic of a unit that is not a loop. */
-static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, const gcut_unit *u,
-                       double flops)
+/* Arithmetic of a kernel that is not a loop. */
+static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                       const gcut_kernel *u, double flops)
 {
-    bool rows = moves_rows(u) || u->kind == GCUT_U_REDUCE;
-    bool operands = u->kind == GCUT_U_REDUCE || u->kind == GCUT_U_SCATTER || u->kind == GCUT_U_PACK;
+    bool rows = moves_rows(u) || u->kind == GCUT_KERNEL_REDUCE;
+    bool operands =
+        u->kind == GCUT_KERNEL_REDUCE || u->kind == GCUT_KERNEL_SCATTER || u->kind == GCUT_KERNEL_PACK;
     double ns = rows ? copy_ns(c, m, h, u) : 0;
-    if (u->kind == GCUT_U_COPY) return ns;
+    if (u->kind == GCUT_KERNEL_COPY) return ns;
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
-    if (u->kind == GCUT_U_EXTERNAL) return external_ns(c, m, h->g, n);
-    if (u->sums) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
+    if (u->kind == GCUT_KERNEL_EXTERNAL) return external_ns(c, m, h->g, n);
+    if (gcut_kernel_sums(u)) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
     if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
     return fmax(ns, op_ns(c, m, h->g, n, operands));
 }
 
 /* Of operands that a product computes. */
-static double chains_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_half *h, uint32_t unit)
+static double prologues_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                           uint32_t kernel)
 {
-    const gcut_unit *u = &h->units.at[unit];
+    const gcut_kernel *u = &h->kernels.at[kernel];
     double ns = 0;
     for (uint32_t k = 0; k < 2; k++) {
         bool stored;
-        if (!u->chain[k]) continue;
-        const double times = (double)gcut_cost_packings(c, h, unit, k, &stored);
-        for (uint32_t i = 0; i < u->chain[k]->nodes.n; i++)
-            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, u->chain[k]->nodes.at[i]), false);
+        const gcut_prologue *prologue = gcut_kernel_prologue(u, k);
+        if (!prologue) continue;
+        const double times = (double)gcut_cost_packings(c, h, kernel, k, &stored);
+        for (uint32_t i = 0; i < prologue->nodes.n; i++)
+            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, prologue->nodes.at[i]), false);
     }
     return ns;
 }
 
 #define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
 
-gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_half *h, uint32_t unit)
+gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_unit *u = &h->units.at[unit];
+    const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_work w = {0};
-    if (u->kind == GCUT_U_LOOP) {
-        gcut_crew crew = gcut_loop_crew(h, unit);
-        w.alone = gcut_crew_at(c->p->module, &crew, c->at, c->nat, c->threads) == 1;
+    if (u->kind == GCUT_KERNEL_LOOP) {
+        gcut_team team = gcut_loop_team(h, kernel);
+        w.alone = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads) == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
         w.parted = is_parted(h, u);
     } else {
-        if (u->kind != GCUT_U_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
+        if (u->kind != GCUT_KERNEL_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
         w.apart = w.flops > 0;
         w.parted = moves_rows(u);
         w.ns = other_ns(c, &c->alone, h, u, w.flops);
         w.alone = w.ns < 2 * GRAIN_NS;
         if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
-        w.ns += chains_ns(c, w.alone ? &c->alone : &c->m, h, unit);
+        w.ns += prologues_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
     }
     w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
     if (w.apart) w.fixed += c->alone.call_ns;
-    if (u->blocked) /* to begin a block and add up its sums takes as long as a kernel */
+    if (gcut_kernel_is_blocked(u)) /* to begin a block and add up its sums takes as long as a kernel */
         w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
     return w;
 }
 
 /* ---- classes ---- */
 
-const char *gcut_cost_class(const gcut_half *h, uint32_t unit)
+const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel)
 {
     static const char *const names[] = {
-        [GCUT_U_GEMM] = "gemm",          [GCUT_U_REDUCE] = "reduction",
-        [GCUT_U_PAD] = "move",           [GCUT_U_CONCAT] = "move",
-        [GCUT_U_FLIP] = "move",          [GCUT_U_TAKE] = "gather",
-        [GCUT_U_SCATTER] = "scatter",    [GCUT_U_CONV] = "conv",
-        [GCUT_U_POOL] = "pool",          [GCUT_U_ATTENTION] = "attention",
-        [GCUT_U_PACK] = "move",          [GCUT_U_UNPACK] = "move",
-        [GCUT_U_CUMSUM] = "running sum", [GCUT_U_ATTENTION_GRAD] = "attention grad",
-        [GCUT_U_COPY] = "move",          [GCUT_U_REGION] = "control",
-        [GCUT_U_EXTERNAL] = "external",
+        [GCUT_KERNEL_GEMM] = "gemm",          [GCUT_KERNEL_REDUCE] = "reduction",
+        [GCUT_KERNEL_PAD] = "move",           [GCUT_KERNEL_CONCAT] = "move",
+        [GCUT_KERNEL_FLIP] = "move",          [GCUT_KERNEL_TAKE] = "gather",
+        [GCUT_KERNEL_SCATTER] = "scatter",    [GCUT_KERNEL_CONV] = "conv",
+        [GCUT_KERNEL_POOL] = "pool",          [GCUT_KERNEL_ATTENTION] = "attention",
+        [GCUT_KERNEL_PACK] = "move",          [GCUT_KERNEL_UNPACK] = "move",
+        [GCUT_KERNEL_CUMSUM] = "running sum", [GCUT_KERNEL_ATTENTION_GRAD] = "attention grad",
+        [GCUT_KERNEL_COPY] = "move",          [GCUT_KERNEL_REGION] = "control",
+        [GCUT_KERNEL_EXTERNAL] = "external",
     };
-    const gcut_unit *u = &h->units.at[unit];
-    if (u->kind != GCUT_U_LOOP) return names[u->kind];
-    return has_rows(h, u) ? "row loop" : u->blocked ? "column loop" : "loop";
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->kind != GCUT_KERNEL_LOOP) return names[u->kind];
+    return has_rows(h, u) ? "row loop" : u->loop.blocked ? "column loop" : "loop";
 }

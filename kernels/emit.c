@@ -2,25 +2,27 @@
  *
  * NAME.c and NAME.h around the kernels.
  */
+#include "kernels/emit.h"
+
 #include <string.h>
 
 #include "base/hash.h"
 #include "graph/external.h"
 #include "graph/text.h"
+#include "kernels/c_text.h"
 #include "kernels/emit_values.h"
-#include "kernels/lower.h"
 #include "kernels/names.h"
 
-/* Symbols of both halves, in the order of their declarations. */
+/* Symbols of both graphs, in the order of their declarations. */
 static gcut_dim_decl *symbols(const gcut_program *p, uint32_t *n)
 {
     size_t room = 0;
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++)
-        if (p->halves.at[k]->g) room += p->halves.at[k]->g->decls.n;
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
+        if (p->lowered.at[k]->g) room += p->lowered.at[k]->g->decls.n;
     gcut_dim_decl *out = gcut_calloc(p->module->arena, room + 1, sizeof *out);
     *n = 0;
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        const gcut_graph *g = p->halves.at[k]->g;
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
+        const gcut_graph *g = p->lowered.at[k]->g;
         for (uint32_t i = 0; g && i < g->decls.n; i++) {
             bool known = false;
             for (uint32_t j = 0; j < *n; j++) known = known || out[j].sym == g->decls.at[i].sym;
@@ -120,7 +122,7 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
     for (uint32_t i = 0; i < ns; i++) gcut_text_add(h, "int64_t d_%s, ", symbol(p, &syms[i]));
     gcut_text_add(h, "int threads, gcut_rt_error *err);\n");
     static const char *const doors[] = {"forward", "backward", "step"};
-    for (int k = 0; k < (p->halves.at[GCUT_BACKWARD]->g ? 3 : 1); k++)
+    for (int k = 0; k < (p->lowered.at[GCUT_BACKWARD]->g ? 3 : 1); k++)
         gcut_text_add(h,
                       "gcut_rt_status %s_%s(const %s_plan *plan, const %s_io *io, %svoid *arena, "
                       "gcut_rt_error *err);\n",
@@ -150,8 +152,8 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
             s, s, (long long)syms[i].lo,
             syms[i].hi == INT64_MAX ? (long long)INT64_MAX : (long long)syms[i].hi + 1);
     }
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) { /* a body's are its owner's too */
-        const gcut_graph *g = p->halves.at[k]->g;
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) { /* a body's are its owner's too */
+        const gcut_graph *g = p->lowered.at[k]->g;
         for (uint32_t i = 0; g && i < g->checks.n; i++) {
             const gcut_dim_check *q = &g->checks.at[i];
             gcut_text_add(c,
@@ -186,10 +188,10 @@ static const char *identity(const gcut_program *p)
 {
     gcut_hash h;
     gcut_hash_begin(&h);
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
         gcut_text t = {.arena = p->module->arena};
-        if (p->halves.at[k]->g)
-            gcut_print_graph(p->halves.at[k]->g, &(gcut_print_options){.no_loc = true}, &t);
+        if (p->lowered.at[k]->g)
+            gcut_print_graph(p->lowered.at[k]->g, &(gcut_print_options){.no_loc = true}, &t);
         gcut_hash_field(&h, t.at, t.n);
     }
     for (uint32_t i = 0; i < p->nat; i++) gcut_hash_int(&h, p->at[i].value);
@@ -240,7 +242,7 @@ static void emit_halves(const gcut_program *p, const char *name, gcut_text *c)
                   "    if (x->plan->profile) gcut_rt_lap(x->plan->profile, -1);\n"
                   "    if (x->halves & 1) x->status = %s_half0(x);\n",
                   name, name);
-    if (p->halves.at[GCUT_BACKWARD]->g)
+    if (p->lowered.at[GCUT_BACKWARD]->g)
         gcut_text_add(c, "    if ((x->halves & 2) && x->status == GCUT_RT_OK) x->status = %s_half1(x);\n",
                       name);
     gcut_text_add(c, "}\n\n");
@@ -290,7 +292,7 @@ static void emit_doors(const gcut_program *p, const char *name, gcut_text *c)
 {
     uint32_t ns;
     symbols(p, &ns);
-    bool both = p->halves.at[GCUT_BACKWARD]->g != NULL;
+    bool both = p->lowered.at[GCUT_BACKWARD]->g != NULL;
     static const char *const doors[] = {"forward", "backward", "step"};
     for (int k = 0; k < (both ? 3 : 1); k++)
         gcut_text_add(
@@ -355,8 +357,8 @@ static void collect(void *arg, const gcut_graph *g, const gcut_node *n)
 static void emit_externals(const gcut_program *p, const char *name, gcut_text *c)
 {
     collecting x = {.a = p->module->arena, .prefix = name};
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++)
-        if (p->halves.at[k]->g) gcut_external_each(p->halves.at[k]->g, collect, &x);
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++)
+        if (p->lowered.at[k]->g) gcut_external_each(p->lowered.at[k]->g, collect, &x);
     if (!x.all.n) return;
     gcut_text_add(c, "/* Kernels of the program's own. */\n#ifndef GCUT_RT_LOADED\n"
                      "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
@@ -407,8 +409,8 @@ static void emit_rest(const gcut_program *p, const gcut_contents *contents, cons
                       const gcut_emission *all, const gcut_text *body, gcut_text *c)
 {
     emit_tables(all, name, c);
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        if (!p->halves.at[k]->g) continue;
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
+        if (!p->lowered.at[k]->g) continue;
         gcut_text_add(c, "static gcut_rt_status %s_half%u(gcut_rt_call *x)\n{\n    (void)x;\n", name, k);
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
@@ -431,9 +433,9 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
     gcut_emission all = {.code.arena = m->arena, .sites.arena = m->arena, .line = line};
     if (line) c = &marked;
     gcut_number_places(p, &all);
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
         gcut_emitter e = {.p = p, .prefix = name, .all = &all};
-        if (p->halves.at[k]->g) gcut_emit_half(&e, p->halves.at[k], &body[k]);
+        if (p->lowered.at[k]->g) gcut_emit_lowered(&e, p->lowered.at[k], &body[k]);
     }
     emit_rest(p, contents, name, &all, body, &rest);
     const uint32_t parts = gcut_count_parts(&all, rest.n);
@@ -460,17 +462,18 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
 
 void gcut_program_mark(const gcut_program *p)
 {
-    for (uint32_t k = 0; k < p->halves.n; k++) {
-        const gcut_half *h = p->halves.at[k];
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
-            const gcut_unit *u = &h->units.at[h->order.at[i]];
+            const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
             const char *name = gcut_printf(p->module->arena, "k%d", u->step);
             for (uint32_t j = 0; j < u->nodes.n; j++)
                 gcut_mark_add(p->module, &h->g->nodes.at[u->nodes.at[j]].marks, "kernel", 1, &name);
             for (uint32_t c = 0; c < 2; c++) /* what the product alone computes */
-                for (uint32_t j = 0; u->chain[c] && j < u->chain[c]->nodes.n; j++) {
-                    gcut_node *n = &h->g->nodes.at[u->chain[c]->nodes.at[j]];
-                    if (h->unit_of[n->res0] != h->order.at[i]) continue;
+                for (uint32_t j = 0; gcut_kernel_prologue(u, c) && j < gcut_kernel_prologue(u, c)->nodes.n;
+                     j++) {
+                    gcut_node *n = &h->g->nodes.at[gcut_kernel_prologue(u, c)->nodes.at[j]];
+                    if (h->kernel_of[n->res0] != h->order.at[i]) continue;
                     gcut_mark_add(p->module, &n->marks, "kernel", 1, &name);
                 }
         }

@@ -2,17 +2,19 @@
  *
  * The functions of operands that a matrix product computes as it packs them.
  */
-#include "kernels/loop.h"
+#include "kernels/emit.h"
+#include "kernels/emit_loop.h"
+#include "kernels/prologue.h"
 
-void gcut_emit_chains(gcut_emitter *e)
+void gcut_emit_prologues(gcut_emitter *e)
 {
     gcut_arena *a = gcut_arena_new(e->p->module->env, e->p->module->arena);
     for (uint32_t k = 0; k < 2; k++) {
-        const gcut_chain *c = e->h->units.at[e->unit].chain[k];
+        const gcut_prologue *c = gcut_kernel_prologue(&e->h->kernels.at[e->kernel], k);
         if (!c) continue;
         gcut_text body = {.arena = a};
         gcut_emitter fill = *e;
-        gcut_half h = gcut_chain_half(e->h, c, a, &fill.unit);
+        gcut_lowered h = gcut_prologue_as_loop(e->h, c, a, &fill.kernel);
         fill.h = &h;
         fill.body = &body;
         fill.args.at = NULL;
@@ -23,8 +25,8 @@ void gcut_emit_chains(gcut_emitter *e)
     gcut_arena_free(a);
 }
 
-uint32_t gcut_chains(const gcut_emitter *e)
+uint32_t gcut_count_prologues(const gcut_emitter *e)
 {
-    const gcut_unit *u = &e->h->units.at[e->unit];
-    return (u->chain[0] != NULL) + (u->chain[1] != NULL);
+    const gcut_kernel *u = &e->h->kernels.at[e->kernel];
+    return (gcut_kernel_prologue(u, 0) != NULL) + (gcut_kernel_prologue(u, 1) != NULL);
 }

@@ -7,7 +7,8 @@
 
 #include "graph/names.h"
 #include "graph/text.h"
-#include "kernels/lower.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
 
 /* ---- sizes and buffers of a call ---- */
 
@@ -31,13 +32,13 @@ void gcut_number_places(const gcut_program *p, gcut_emission *all)
 {
     all->place = gcut_calloc(p->module->arena, p->buffers.n + 1, sizeof *all->place);
     for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_P_ARENA && p->buffers.at[i].birth >= 0)
+        if (p->buffers.at[i].kind == GCUT_BUFFER_ARENA && p->buffers.at[i].birth >= 0)
             all->place[i] = all->nslots++;
     all->nplaces = all->nslots + p->bindings.n;
     for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_P_BOUND)
+        if (p->buffers.at[i].kind == GCUT_BUFFER_BOUND)
             all->place[i] = all->nslots + p->buffers.at[i].binding;
-        else if (p->buffers.at[i].kind == GCUT_P_PART)
+        else if (p->buffers.at[i].kind == GCUT_BUFFER_PART)
             all->place[i] = all->nplaces++;
 }
 
@@ -46,9 +47,9 @@ const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer)
     const gcut_program *p = e->p;
     gcut_module *m = p->module;
     const gcut_buffer *b = &p->buffers.at[buffer];
-    if (b->kind != GCUT_P_PART) return gcut_printf(m->arena, "x->at[%u]", e->all->place[buffer]);
-    const gcut_half *body = p->halves.at[b->half];
-    const gcut_unit *loop = &p->halves.at[body->parent]->units.at[body->owner];
+    if (b->kind != GCUT_BUFFER_PART) return gcut_printf(m->arena, "x->at[%u]", e->all->place[buffer]);
+    const gcut_lowered *body = p->lowered.at[b->graph];
+    const gcut_kernel *loop = &p->lowered.at[body->parent]->kernels.at[body->owner];
     gcut_dim size = gcut_dtype_bytes(b->dtype), start = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->start, size);
     gcut_dim step = gcut_dim_make(m->dims, GCUT_DIM_MUL, b->step, size);
     gcut_text t = {.arena = m->arena};
@@ -84,7 +85,7 @@ const char *gcut_launch_args(gcut_emitter *e)
     return t.at;
 }
 
-static void name_results(const gcut_half *h, const uint32_t *node, uint32_t count, gcut_text *out)
+static void name_results(const gcut_lowered *h, const uint32_t *node, uint32_t count, gcut_text *out)
 {
     for (uint32_t i = 0; i < count; i++) {
         const gcut_node *n = gcut_node_at(h->g, node[i]);
@@ -95,16 +96,17 @@ static void name_results(const gcut_half *h, const uint32_t *node, uint32_t coun
 /* "k5: 32 elements: v2.div v2.sub.1, mlp.c:432:57" */
 static void describe(const gcut_emitter *e, const char *kind, const gcut_emitter *epilogue, gcut_text *out)
 {
-    const gcut_unit *u = &e->h->units.at[e->unit];
+    const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     gcut_text_add(out, "k%u: %s:", e->number, kind);
     name_results(e->h, u->nodes.at, u->nodes.n, out);
     for (uint32_t k = 0; k < 2; k++) {
-        if (!u->chain[k]) continue;
+        const gcut_prologue *c = gcut_kernel_prologue(u, k);
+        if (!c) continue;
         gcut_text_add(out, "; its %s operand, computed while it is packed:", k ? "right" : "left");
-        name_results(e->h, u->chain[k]->nodes.at, u->chain[k]->nodes.n, out);
+        name_results(e->h, c->nodes.at, c->nodes.n, out);
     }
     if (epilogue) {
-        const gcut_unit *w = &epilogue->h->units.at[epilogue->unit];
+        const gcut_kernel *w = &epilogue->h->kernels.at[epilogue->kernel];
         gcut_text_add(out, "; k%u, its epilogue:", epilogue->number);
         name_results(epilogue->h, w->nodes.at, w->nodes.n, out);
     }
@@ -123,12 +125,12 @@ void gcut_c_comment(gcut_emitter *e, const char *kind, gcut_text *out)
 void gcut_emit_launch(gcut_emitter *e, uint32_t function, uint32_t checks, gcut_emitter *epilogue,
                       const char *kind)
 {
-    const gcut_unit *u = &e->h->units.at[e->unit];
+    const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     gcut_text row = {.arena = e->p->module->arena};
     gcut_text_add(&row, "%u, %u, %u, %u, %u, %s", function, e->number, e->all->nsites, checks,
-                  1 + gcut_chains(e) + (epilogue != NULL), gcut_launch_args(e));
+                  1 + gcut_count_prologues(e) + (epilogue != NULL), gcut_launch_args(e));
     for (uint32_t k = 0; k < 2; k++)
-        if (u->chain[k]) gcut_text_add(&row, ", %s", e->fill[k].args);
+        if (gcut_kernel_prologue(u, k)) gcut_text_add(&row, ", %s", e->fill[k].args);
     if (epilogue) gcut_text_add(&row, ", %s", gcut_launch_args(epilogue));
     uint32_t words = count_words(row.at);
     e->all->words += words;

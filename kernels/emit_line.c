@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "kernels/lower.h"
+#include "kernels/emit.h"
 
 enum { MARK = '\7' };
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The function of one loop unit, and its launch.
+ * The function of one loop kernel, and its launch.
  */
-#include "kernels/loop.h"
+#include "kernels/emit_loop.h"
+
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/epilogue.h"
+#include "kernels/place.h"
+#include "kernels/team.h"
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
@@ -15,7 +21,7 @@ static const char *dim(const gcut_loop *l, gcut_dim d)
 
 static const char *columns(const gcut_loop *l)
 {
-    gcut_dim n = l->u->inner;
+    gcut_dim n = l->u->loop.inner;
     return gcut_dim_known(n) && n < LONG_ROW ? gcut_c_dim(l->m, n) : gcut_c_size(l->m, n);
 }
 
@@ -38,7 +44,7 @@ static void declare_pointers(gcut_loop *l)
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
-            if (gcut_loop_access(l, x, v) == GCUT_X_LOAD)
+            if (gcut_loop_access(l, x, v) == GCUT_ACCESS_LOAD)
                 note_buffer(l, l->h->buffer[l->h->view[v].root], 1, use);
         }
         if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x) && !l->fill)
@@ -61,40 +67,41 @@ static void declare_scratch(gcut_loop *l)
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
         if (x->keep != GCUT_SCRATCH) continue;
         W(l, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
-          gcut_c_arg(l->e, l->u->scratch), dim(l, l->e->p->buffers.at[l->u->scratch].count), dim(l, off));
+          gcut_c_arg(l->e, l->u->loop.scratch), dim(l, l->e->p->buffers.at[l->u->loop.scratch].count),
+          dim(l, off));
         off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_row_bytes(l, x->v));
     }
 }
 
 static bool is_empty(const gcut_loop *l)
 {
-    return l->u->rows == 0 || l->u->inner == 0;
+    return l->u->loop.rows == 0 || l->u->loop.inner == 0;
 }
 
 /* What emit_body declares, and a walk over nothing does not use. */
 static void disuse(gcut_loop *l)
 {
-    W(l, "    (void)r0, (void)r1, (void)%s;\n", l->u->flat ? "E" : "C");
+    W(l, "    (void)r0, (void)r1, (void)%s;\n", l->u->loop.flat ? "E" : "C");
     if (l->columns) W(l, "    (void)j0, (void)j1;\n");
     for (uint32_t k = 0; k < l->numbered.n; k++) W(l, "    (void)p%u;\n", k);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (x->keep == GCUT_SCRATCH) W(l, "    (void)s%u;\n", x->v);
-        if (x->level == GCUT_L_COLUMN) W(l, "    (void)q%u;\n", x->v);
+        if (x->level == GCUT_LEVEL_COLUMN) W(l, "    (void)q%u;\n", x->v);
     }
 }
 
 static void emit_rows(gcut_loop *l)
 {
     if (is_empty(l)) disuse(l);
-    if (l->u->rows == 0) return; /* addresses in axes of size 0 would divide by it */
+    if (l->u->loop.rows == 0) return; /* addresses in axes of size 0 would divide by it */
     W(l, "    for (int64_t r = r0; r < r1; r++) {\n");
-    if (l->u->flat)
+    if (l->u->loop.flat)
         W(l, "        const int64_t first = r * %d, C = gcut_rt_min(%d, E - first);\n", GCUT_CHUNK,
           GCUT_CHUNK);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
-        if (x->level != GCUT_L_FULL || l->h->buffer[x->v] == GCUT_NONE || l->u->inner == 0) continue;
+        if (x->level != GCUT_LEVEL_FULL || l->h->buffer[x->v] == GCUT_NONE || l->u->loop.inner == 0) continue;
         if (l->fill)
             W(l, "        %s *const o%u = (%s *)out + (r - r0) * ld;\n", gcut_c_type(gcut_loop_dtype(l, x)),
               x->v, gcut_c_type(gcut_loop_dtype(l, x)));
@@ -125,7 +132,7 @@ static void emit_faults(gcut_loop *l, bool declare)
 
 static const char *row_count(const gcut_loop *l)
 {
-    return gcut_c_named(l->m, "rows", l->u->rows);
+    return gcut_c_named(l->m, "rows", l->u->loop.rows);
 }
 
 /* Everything a range of rows needs, and the walk over them. */
@@ -135,13 +142,13 @@ static void emit_body(gcut_loop *l)
     declare_scratch(l);
     gcut_loop_declare_partials(l);
     emit_faults(l, true);
-    W(l, "    const int64_t %s = %s;\n", l->u->flat ? "E" : "C",
-      l->u->flat ? gcut_c_named(l->m, "elements", l->u->numel) : columns(l));
+    W(l, "    const int64_t %s = %s;\n", l->u->loop.flat ? "E" : "C",
+      l->u->loop.flat ? gcut_c_named(l->m, "elements", l->u->loop.numel) : columns(l));
     if (l->fill)
         W(l, "    (void)C;\n");
     else
         gcut_loop_stream_declare(l);
-    if (l->u->blocked) {
+    if (l->u->loop.blocked) {
         /* Neighbouring blocks go to one thread: their sums lie side by side, and what a processor fetches
          * ahead of the one it works on would take lines from a thread that writes the next. */
         W(l, "    int64_t k0, k1;\n    gcut_rt_share(%d, 1, t, nt, &k0, &k1);\n", GCUT_BLOCKS);
@@ -152,7 +159,7 @@ static void emit_body(gcut_loop *l)
         gcut_loop_begin_block(l);
     }
     emit_rows(l);
-    if (l->u->blocked) {
+    if (l->u->loop.blocked) {
         gcut_loop_end_block(l);
         W(l, "    }\n");
     }
@@ -171,9 +178,9 @@ static void begin_function(gcut_loop *l, const char *linkage, const char *suffix
 /* The function of the launch: it hands out the rows, unless the loop multiplies by 1. */
 static void emit_launcher(gcut_loop *l)
 {
-    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
-    crew.tiled = false;
-    gcut_ref factor = gcut_scaling_factor(l->h, l->unit);
+    gcut_team team = gcut_loop_team(l->h, l->kernel);
+    team.tiled = false;
+    gcut_ref factor = gcut_scaling_factor(l->h, l->kernel);
     W(l,
       "GCUT_RT_LOCAL void %s_f\1(const gcut_rt_args *args)\n{\n\4    const int nt = "
       "args->x->plan->threads;\n",
@@ -181,19 +188,19 @@ static void emit_launcher(gcut_loop *l)
     if (factor)
         W(l, "    if (*(const %s *)%s == 1) return; /* it is done */\n",
           gcut_c_type(gcut_type_of(l->h->g, factor)->dtype), gcut_c_arg(l->e, l->h->buffer[factor]));
-    const char *threads = gcut_crew_c(l->m, &crew, gcut_c_size);
-    if (l->u->blocked)
+    const char *threads = gcut_team_c(l->m, &team, gcut_c_size);
+    if (l->u->loop.blocked)
         W(l, "    gcut_rt_parallel(%s_f\1_part, (void *)args, %s);\n", l->e->prefix, threads);
     else
         W(l, "    gcut_rt_rows(%s_f\1_rows, args, %s, %s);\n", l->e->prefix, row_count(l), threads);
-    if (l->u->blocked) gcut_loop_join(l);
+    if (l->u->loop.blocked) gcut_loop_join(l);
     W(l, "}\n\n");
 }
 
 /* What is by buffer or value belongs to the emission: a program has as many loops as it has buffers. */
 static gcut_loop begin_loop(gcut_emitter *e, gcut_arena *a)
 {
-    gcut_loop l = gcut_loop_analyse(a, e->h, e->unit);
+    gcut_loop l = gcut_loop_analyse(a, e->h, e->kernel);
     l.e = e;
     l.out = e->body;
     gcut_emission_room(e);
@@ -205,9 +212,9 @@ static gcut_loop begin_loop(gcut_emitter *e, gcut_arena *a)
 gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
 {
     gcut_loop l = begin_loop(e, a);
-    l.columns = tiled && gcut_takes_columns(e->h, e->unit);
+    l.columns = tiled && gcut_takes_columns(e->h, e->kernel);
     if (!l.columns) gcut_loop_find_streams(&l);
-    if (l.u->blocked) {
+    if (l.u->loop.blocked) {
         begin_function(&l, "static", "_part", "void *arg, int t, int nt");
     } else {
         begin_function(&l, tiled ? "GCUT_RT_LOCAL" : "static", "_rows",
@@ -216,7 +223,7 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
     }
     emit_body(&l);
     if (!tiled) emit_launcher(&l);
-    *function = gcut_c_function(e, tiled ? GCUT_F_TILE : GCUT_F_KERNEL);
+    *function = gcut_c_function(e, tiled ? GCUT_FUNCTION_TILE : GCUT_FUNCTION_KERNEL);
     return l;
 }
 
@@ -229,7 +236,7 @@ uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
                    "                   int64_t ld");
     W(&l, "    (void)t;\n");
     emit_body(&l);
-    return gcut_c_function(e, GCUT_F_FILL);
+    return gcut_c_function(e, GCUT_FUNCTION_FILL);
 }
 
 uint32_t gcut_loop_checks(const gcut_loop *l)
@@ -251,8 +258,8 @@ void gcut_emit_check_sites(const gcut_loop *l)
 const char *gcut_loop_kind(const gcut_loop *l)
 {
     gcut_text t = {.arena = l->m->arena};
-    gcut_dim_print(l->m->dims, l->u->flat ? l->u->numel : l->u->rows, &t);
-    gcut_text_add(&t, l->u->flat ? " elements" : " rows of ");
-    if (!l->u->flat) gcut_dim_print(l->m->dims, l->u->inner, &t);
+    gcut_dim_print(l->m->dims, l->u->loop.flat ? l->u->loop.numel : l->u->loop.rows, &t);
+    gcut_text_add(&t, l->u->loop.flat ? " elements" : " rows of ");
+    if (!l->u->loop.flat) gcut_dim_print(l->m->dims, l->u->loop.inner, &t);
     return t.at;
 }

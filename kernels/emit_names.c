@@ -2,12 +2,12 @@
  *
  * Names of the user in emitted C; kernels/names.h has the rules.
  */
-#include "kernels/names.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/lower.h"
+#include "kernels/c_text.h"
+#include "kernels/names.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

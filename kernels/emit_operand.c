@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How the members of a loop unit read their operands: addresses over symbolic
+ * How the members of a loop kernel read their operands: addresses over symbolic
  * sizes, and the declarations that stand before the column loop.
  */
-#include "kernels/loop.h"
 
 #include <string.h>
+
+#include "kernels/c_text.h"
+#include "kernels/emit_loop.h"
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
@@ -77,7 +79,7 @@ static lane lane_of(const gcut_loop *l, gcut_ref v)
     const gcut_type *t = gcut_type_of(l->g, v);
     const gcut_view *w = &l->h->view[v];
     gcut_dim size, stride;
-    uint32_t split = l->u->flat ? 0 : gcut_view_split(l->m, t, l->u->inner);
+    uint32_t split = l->u->loop.flat ? 0 : gcut_view_split(l->m, t, l->u->loop.inner);
     if (split > t->rank || !gcut_view_collapse(l->m, t, w, split, t->rank, &size, &stride)) return (lane){0};
     return (lane){dim(l, stride), stride == 0, stride == 1};
 }
@@ -87,9 +89,9 @@ static const char *offset_in(const gcut_loop *l, gcut_ref v, const lane *s, cons
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const char *off = offset_of(l, v);
-    if (l->u->flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
+    if (l->u->loop.flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
     return gcut_printf(l->m->arena, "%s + %s", off,
-                       address(l, v, 0, gcut_view_split(l->m, t, l->u->inner), row, true));
+                       address(l, v, 0, gcut_view_split(l->m, t, l->u->loop.inner), row, true));
 }
 
 static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
@@ -105,13 +107,13 @@ static void expect_next(const gcut_loop *l, gcut_ref v, const lane *s)
     if (!l->fill || !s->one || !strcmp(next, row_offset(l, v, s))) return;
     const char *p = gcut_loop_pointer(l, l->h->view[v].root);
     W(l, "        if (r + 1 < %s) gcut_rt_expect(&%s[%s + j0], (j1 - j0) * (int64_t)sizeof *%s);\n",
-      gcut_c_named(l->m, "rows", l->u->rows), p, next, p);
+      gcut_c_named(l->m, "rows", l->u->loop.rows), p, next, p);
 }
 
 const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
 {
     if (gcut_view_identity(l->g, gcut_type_of(l->g, v), &l->h->view[v]))
-        return l->u->flat ? "first" : "r * C";
+        return l->u->loop.flat ? "first" : "r * C";
     lane s = lane_of(l, v);
     return row_offset(l, v, &s);
 }
@@ -151,7 +153,8 @@ static const char *element(const gcut_loop *l, gcut_ref v, const char *e)
  * columns vectorises; elsewhere one at a time, at a<v> and the column. */
 static bool unpacks(const gcut_loop *l, const lane *s)
 {
-    return s->one && (l->u->flat || (gcut_dim_known(l->u->inner) && l->u->inner <= GCUT_CHUNK));
+    return s->one &&
+           (l->u->loop.flat || (gcut_dim_known(l->u->loop.inner) && l->u->loop.inner <= GCUT_CHUNK));
 }
 
 static void declare_bits(const gcut_loop *l, gcut_ref v, const lane *s)
@@ -163,7 +166,7 @@ static void declare_bits(const gcut_loop *l, gcut_ref v, const lane *s)
         W(l,
           l->columns ? "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s + j0, j1 - j0, a%u + j0);\n"
                      : "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s, C, a%u);\n",
-          v, l->u->flat ? (long long)GCUT_CHUNK : (long long)l->u->inner, p, off, v);
+          v, l->u->loop.flat ? (long long)GCUT_CHUNK : (long long)l->u->loop.inner, p, off, v);
     else
         W(l, "        const int64_t a%u = %s;\n", v, off);
 }
@@ -195,8 +198,8 @@ static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
     lane s = lane_of(l, v);
     gcut_arena *a = l->m->arena;
     if (!s.stride) {
-        const char *e =
-            address(l, v, 0, gcut_type_of(l->g, v)->rank, l->u->flat ? "(first + c)" : "(r * C + c)", false);
+        const char *e = address(l, v, 0, gcut_type_of(l->g, v)->rank,
+                                l->u->loop.flat ? "(first + c)" : "(r * C + c)", false);
         e = gcut_printf(a, "%s + %s", offset_of(l, v), e);
         if (!iota) return element(l, v, e);
         return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(l->g, v)->dtype), e);
@@ -223,19 +226,20 @@ static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
 /* The value as it is stored, or as another member holds it. */
 static const char *stored(const gcut_loop *l, const gcut_member *user, gcut_ref v)
 {
-    bool row = user->level == GCUT_L_ROW && !user->reduces;
+    bool row = user->level == GCUT_LEVEL_ROW && !user->reduces;
     gcut_access a = gcut_loop_access(l, user, v);
     gcut_dtype t = gcut_type_of(l->g, v)->dtype;
     switch (a) {
-    case GCUT_X_CONST:
+    case GCUT_ACCESS_CONST:
         return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_local(t), gcut_c_const(l->g, l->h->view[v].root));
-    case GCUT_X_FULL:
-    case GCUT_X_ROW: return gcut_printf(l->m->arena, "v%u", l->h->view[v].root);
-    case GCUT_X_IOTA:
-    case GCUT_X_LOAD: return row ? row_read(l, v, a == GCUT_X_IOTA) : lane_read(l, v, a == GCUT_X_IOTA);
-    case GCUT_X_BLOCKED: break;
+    case GCUT_ACCESS_FULL:
+    case GCUT_ACCESS_ROW: return gcut_printf(l->m->arena, "v%u", l->h->view[v].root);
+    case GCUT_ACCESS_IOTA:
+    case GCUT_ACCESS_LOAD:
+        return row ? row_read(l, v, a == GCUT_ACCESS_IOTA) : lane_read(l, v, a == GCUT_ACCESS_IOTA);
+    case GCUT_ACCESS_BLOCKED: break;
     }
-    GCUT_NEVER("a member reads what its unit cannot give");
+    GCUT_NEVER("a member reads what its kernel cannot give");
     return "";
 }
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "kernels/lower.h"
+#include "kernels/emit.h"
 
 /* What the C compiler takes its time for, in bytes of kernels, some 30 us each.  Reading the headers takes as
  * long as 1000 of them. */
@@ -67,9 +67,9 @@ static void declare(const gcut_emission *all, const char *name, gcut_text *c)
 {
     static const struct {
         const char *type, *suffix;
-    } types[] = {[GCUT_F_KERNEL] = {"gcut_rt_kernel_fn", ""},
-                 [GCUT_F_TILE] = {"gcut_rt_tile_fn", "_rows"},
-                 [GCUT_F_FILL] = {"gcut_rt_fill_fn", ""}};
+    } types[] = {[GCUT_FUNCTION_KERNEL] = {"gcut_rt_kernel_fn", ""},
+                 [GCUT_FUNCTION_TILE] = {"gcut_rt_tile_fn", "_rows"},
+                 [GCUT_FUNCTION_FILL] = {"gcut_rt_fill_fn", ""}};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         size_t column = 0;
         for (uint32_t i = 0; i < all->functions.n; i++) {
@@ -115,7 +115,7 @@ void gcut_emit_function_table(const gcut_emission *all, const char *name, gcut_t
     column = LINE;
     for (uint32_t i = 0; i < all->functions.n; i++) {
         const gcut_function *f = &all->functions.at[i];
-        if (f->type == GCUT_F_KERNEL)
+        if (f->type == GCUT_FUNCTION_KERNEL)
             list(c, &column, i ? "," : "", name, f->label, "");
         else
             gcut_text_add(c, "%s NULL", i ? "," : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The statements of one row of a loop unit, phase by phase (see loop.h for phases).
+ * The statements of one row of a loop kernel, phase by phase (see loop.h for phases).
  *
  * A column's values are one chain of dependent instructions.  When it is longer than a processor looks ahead,
  * it runs at the latency of its instructions, and the next columns wait.  So a phase with several long
@@ -11,7 +11,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/loop.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/emit_loop.h"
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
@@ -56,7 +58,7 @@ static const char *expression(const gcut_loop *l, const gcut_member *x)
     for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(l, x, gcut_arg(l->g, n, k));
     if (!gcut_loop_is_bounded(n)) return gcut_c_expr(l->g, n, arg);
     const char *limit = dim(l, gcut_attr_get(l->g, n, GCUT_A_of)->u.dim);
-    const char *where = x->level == GCUT_L_ROW ? "r" : l->u->flat ? "first + c" : "r * C + c";
+    const char *where = x->level == GCUT_LEVEL_ROW ? "r" : l->u->loop.flat ? "first + c" : "r * C + c";
     return gcut_printf(l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
                        gcut_c_type(gcut_type_of(l->g, x->v)->dtype), arg[0], limit, where, x->v);
 }
@@ -80,7 +82,7 @@ static void schedule(gcut_loop *l, column *c, gcut_member *x)
     l->have[x - l->at] = true;
     const gcut_node *n = gcut_node_at(l->g, x->node);
     for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
-        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
             schedule(l, c, gcut_loop_member(l, gcut_arg(l->g, n, k)));
     c->line[c->n++] = (uint32_t)(x - l->at);
 }
@@ -90,7 +92,7 @@ static gcut_member *source(const gcut_loop *l, gcut_member *x)
 {
     if (!x->reduces) return x;
     gcut_ref v = gcut_arg(l->g, gcut_node_at(l->g, x->node), 0);
-    return gcut_loop_access(l, x, v) == GCUT_X_FULL ? gcut_loop_member(l, v) : NULL;
+    return gcut_loop_access(l, x, v) == GCUT_ACCESS_FULL ? gcut_loop_member(l, v) : NULL;
 }
 
 /* The part that sink x of the phase is written in: results in the last, reductions with their operand. */
@@ -127,7 +129,7 @@ static void keep_crossing(gcut_loop *l, column *c)
         gcut_member *x = &l->at[c->line[i]];
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
-            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
                 keep(l, c, gcut_loop_member(l, gcut_arg(l->g, n, k)), c->part[x - l->at]);
     }
     for (uint32_t i = 0; i < l->n; i++)
@@ -149,7 +151,7 @@ static column column_of(gcut_loop *l, gcut_arena *a, int p)
         gcut_member *x = source(l, &l->at[i]);
         if (x) schedule(l, &c, x);
     }
-    gcut_dim columns = l->u->flat ? l->u->numel : l->u->inner;
+    gcut_dim columns = l->u->loop.flat ? l->u->loop.numel : l->u->loop.inner;
     if (!gcut_dim_known(columns) || columns > FEW) cut(l, &c);
     if (c.parts > 1) keep_crossing(l, &c);
     return c;
@@ -163,7 +165,7 @@ static void mark_needed(gcut_loop *l, const column *c, int part)
         gcut_member *x = &l->at[c->line[i]];
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs && c->part[x - l->at] == part && !is_found(x, c->phase); k++)
-            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
                 l->have[gcut_loop_member(l, gcut_arg(l->g, n, k)) - l->at] = true;
     }
     for (uint32_t i = 0; i < l->n; i++) {
@@ -204,11 +206,11 @@ static void declare_reads(gcut_loop *l, gcut_member *x, int p)
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
         gcut_access a = gcut_loop_access(l, x, v);
-        if (a == GCUT_X_FULL) declare_reads(l, gcut_loop_member(l, v), p);
-        if ((a != GCUT_X_LOAD && a != GCUT_X_IOTA) || l->seen[v]) continue;
+        if (a == GCUT_ACCESS_FULL) declare_reads(l, gcut_loop_member(l, v), p);
+        if ((a != GCUT_ACCESS_LOAD && a != GCUT_ACCESS_IOTA) || l->seen[v]) continue;
         l->seen[v] = true;
         *GCUT_PUSH(l->m->arena, &l->declared) = v;
-        gcut_loop_declare(l, v, a == GCUT_X_IOTA);
+        gcut_loop_declare(l, v, a == GCUT_ACCESS_IOTA);
     }
 }
 
@@ -289,7 +291,8 @@ static void emit_part(gcut_loop *l, const column *c, int part)
     emit_column(l, c, part);
     l->out = out;
     if (lanes) {
-        bool whole = gcut_dim_known(l->u->inner) && l->u->inner % GCUT_LANES == 0 && !l->u->flat;
+        bool whole =
+            gcut_dim_known(l->u->loop.inner) && l->u->loop.inner % GCUT_LANES == 0 && !l->u->loop.flat;
         W(l, "        for (int64_t %s = %s; %s < %s; %s += %d) {\n", b, from, b, to, b, GCUT_LANES);
         if (!whole)
             W(l, "        const int n = %s - %s < %d ? (int)(%s - %s) : %d;\n", to, b, GCUT_LANES, to, b,
@@ -318,13 +321,13 @@ static void begin_strip(gcut_loop *l, const column *c)
 static void emit_no_columns(gcut_loop *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++)
-        if (gcut_loop_sink(l, &l->at[i], p) && l->at[i].reduces && l->at[i].level == GCUT_L_ROW)
+        if (gcut_loop_sink(l, &l->at[i], p) && l->at[i].reduces && l->at[i].level == GCUT_LEVEL_ROW)
             gcut_loop_declare_accumulator(l, &l->at[i], "        ");
 }
 
 void gcut_loop_phase(gcut_loop *l, int p)
 {
-    if (l->u->inner == 0) {
+    if (l->u->loop.inner == 0) {
         emit_no_columns(l, p);
         return;
     }
@@ -335,7 +338,7 @@ void gcut_loop_phase(gcut_loop *l, int p)
         if (!gcut_loop_sink(l, x, p)) continue;
         any = true;
         declare_reads(l, x, p);
-        if (x->reduces && x->level == GCUT_L_ROW) gcut_loop_declare_accumulator(l, x, "        ");
+        if (x->reduces && x->level == GCUT_LEVEL_ROW) gcut_loop_declare_accumulator(l, x, "        ");
     }
     if (!any) return;
     gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
@@ -354,7 +357,7 @@ void gcut_loop_row_values(gcut_loop *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         gcut_member *x = &l->at[i];
-        if (x->phase != p || x->level != GCUT_L_ROW) continue;
+        if (x->phase != p || x->level != GCUT_LEVEL_ROW) continue;
         W(l, "%s", line_of(l, x));
         if (x->reduces) {
             if (gcut_loop_in_lanes(l, x))
@@ -369,7 +372,7 @@ void gcut_loop_row_values(gcut_loop *l, int p)
         if (l->h->buffer[x->v] != GCUT_NONE)
             W(l, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(l, x->v), gcut_c_type(gcut_loop_dtype(l, x)),
               x->v);
-        else if (l->u->inner == 0) /* no column reads it */
+        else if (l->u->loop.inner == 0) /* no column reads it */
             W(l, "        (void)v%u;\n", x->v);
     }
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The reductions of a loop unit: accumulators, and the partial results of blocks of rows.
+ * The reductions of a loop kernel: accumulators, and the partial results of blocks of rows.
  *
  * Sums do not depend on threads: a float reduction along the row uses
- * GCUT_LANES accumulators and a fixed tree, and a unit that reduces over rows
+ * GCUT_LANES accumulators and a fixed tree, and a kernel that reduces over rows
  * works in GCUT_BLOCKS blocks whose partial results are added in order.
  */
 #include <string.h>
 
-#include "kernels/loop.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/emit_loop.h"
 
 #define SEQUENTIAL_MAX 16 /* a row of so few known elements is reduced one after the other */
 
@@ -22,8 +24,9 @@ static const char *dim(const gcut_loop *l, gcut_dim d)
 /* Float reductions along a row that is long or of unknown length use lanes. */
 bool gcut_loop_in_lanes(const gcut_loop *l, const gcut_member *x)
 {
-    if (!x->reduces || x->level == GCUT_L_COLUMN) return false;
-    bool tiny = x->level == GCUT_L_ROW && gcut_dim_known(l->u->inner) && l->u->inner <= SEQUENTIAL_MAX;
+    if (!x->reduces || x->level == GCUT_LEVEL_COLUMN) return false;
+    bool tiny =
+        x->level == GCUT_LEVEL_ROW && gcut_dim_known(l->u->loop.inner) && l->u->loop.inner <= SEQUENTIAL_MAX;
     return gcut_dtype_is_float(gcut_loop_dtype(l, x)) && !tiny;
 }
 
@@ -66,8 +69,8 @@ void gcut_loop_declare_accumulator(gcut_loop *l, const gcut_member *x, const cha
     if (gcut_loop_in_lanes(l, x))
         W(l, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
           indent, GCUT_LANES, x->v, neutral(l, x));
-    else if (x->level != GCUT_L_COLUMN)
-        W(l, "%s%s acc%u = %s;\n", indent, x->level == GCUT_L_TOTAL && !strcmp(t, "float") ? "double" : t,
+    else if (x->level != GCUT_LEVEL_COLUMN)
+        W(l, "%s%s acc%u = %s;\n", indent, x->level == GCUT_LEVEL_TOTAL && !strcmp(t, "float") ? "double" : t,
           x->v, neutral(l, x));
 }
 
@@ -75,9 +78,9 @@ void gcut_loop_accumulate(gcut_loop *l, const gcut_member *x, const char *indent
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     const char *value = gcut_loop_operand(l, x, gcut_arg(l->g, n, 0));
-    const char *acc = x->level == GCUT_L_COLUMN  ? gcut_printf(l->m->arena, "q%u[c]", x->v)
-                      : gcut_loop_in_lanes(l, x) ? gcut_printf(l->m->arena, "acc%u[l]", x->v)
-                                                 : gcut_printf(l->m->arena, "acc%u", x->v);
+    const char *acc = x->level == GCUT_LEVEL_COLUMN ? gcut_printf(l->m->arena, "q%u[c]", x->v)
+                      : gcut_loop_in_lanes(l, x)    ? gcut_printf(l->m->arena, "acc%u[l]", x->v)
+                                                    : gcut_printf(l->m->arena, "acc%u", x->v);
     W(l, "%s%s = %s;\n", indent, acc, combine(l, x, acc, value));
 }
 
@@ -89,8 +92,8 @@ void gcut_loop_declare_partials(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
-        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v, gcut_c_arg(l->e, l->u->partial),
-          dim(l, off));
+        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v,
+          gcut_c_arg(l->e, l->u->loop.partial), dim(l, off));
         off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(l, x));
     }
 }
@@ -105,12 +108,12 @@ void gcut_loop_begin_block(gcut_loop *l)
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
-        if (x->level == GCUT_L_COLUMN)
+        if (x->level == GCUT_LEVEL_COLUMN)
             W(l,
               "    %s *const restrict q%u = (%s *)(part%u + k * (%s));\n"
               "    for (int64_t c = 0; c < C; c++) q%u[c] = %s;\n",
               t, x->v, t, x->v, dim(l, gcut_loop_row_bytes(l, x->v)), x->v, neutral(l, x));
-        if (x->level == GCUT_L_TOTAL) gcut_loop_declare_accumulator(l, x, "    ");
+        if (x->level == GCUT_LEVEL_TOTAL) gcut_loop_declare_accumulator(l, x, "    ");
     }
 }
 
@@ -118,7 +121,7 @@ void gcut_loop_end_block(gcut_loop *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
-        if (x->level != GCUT_L_TOTAL) continue;
+        if (x->level != GCUT_LEVEL_TOTAL) continue;
         W(l, "    *(%s *)(part%u + k * 64) = %s;\n", total_type(l, x), x->v,
           gcut_loop_in_lanes(l, x) ? gcut_loop_lanes_call(l, x) : gcut_printf(l->m->arena, "acc%u", x->v));
     }
@@ -134,8 +137,8 @@ void gcut_loop_join(gcut_loop *l)
         W(l, "%s", gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc));
         gcut_dtype dt = gcut_loop_dtype(l, x);
         const char *t = gcut_c_type(dt), *buf = gcut_c_arg(l->e, l->h->buffer[x->v]);
-        if (x->level == GCUT_L_COLUMN) {
-            const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->inner);
+        if (x->level == GCUT_LEVEL_COLUMN) {
+            const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->loop.inner);
             W(l, "    %s *const restrict o%u = (%s *)%s;\n", t, x->v, t, buf);
             W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
               x->v);

@@ -6,7 +6,10 @@
  */
 #include <string.h>
 
-#include "kernels/lower.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/prologue.h"
+#include "kernels/team.h"
 
 static const char *dim(const gcut_program *p, gcut_dim d)
 {
@@ -39,13 +42,13 @@ static const char *bytes_of(const gcut_program *p, const gcut_buffer *q)
     gcut_arena *a = p->module->arena;
     const char *bytes = gcut_printf(a, "(%s) * %d", dim(p, q->count), (int)gcut_dtype_bytes(q->dtype));
     if (q->product) /* empty when the product computes the operand as it packs it */
-        return gcut_printf(a, "%s ? 0 : %s",
-                           gcut_chain_fills_c(p->halves.at[q->half], q->product - 1, q->operand, gcut_c_dim),
-                           bytes);
-    if (q->crew == GCUT_NONE) return bytes;
-    gcut_crew crew = gcut_unit_crew(p->halves.at[q->half], q->crew);
+        return gcut_printf(
+            a, "%s ? 0 : %s",
+            gcut_prologue_fills_c(p->lowered.at[q->graph], q->product - 1, q->operand, gcut_c_dim), bytes);
+    if (q->team == GCUT_NONE) return bytes;
+    gcut_team team = gcut_kernel_team(p->lowered.at[q->graph], q->team);
     return gcut_printf(a, "gcut_rt_ceildiv(%s, 64) * 64 * (%s)", dim(p, q->count),
-                       gcut_crew_c(p->module, &crew, gcut_c_dim));
+                       gcut_team_c(p->module, &team, gcut_c_dim));
 }
 
 static const char *real(const gcut_program *p, gcut_dim d)
@@ -62,8 +65,8 @@ static void emit_fits(const gcut_program *p, gcut_text *c)
     sizes s = {.at = gcut_calloc(a, p->buffers.n + p->bindings.n + 1, sizeof *s.at)};
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
-        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
-        if (q->crew != GCUT_NONE)
+        if (q->kind != GCUT_BUFFER_ARENA || q->birth < 0) continue;
+        if (q->team != GCUT_NONE)
             number_of(&s, gcut_printf(a, "(%s + 64) * nt", real(p, q->count)));
         else if (!gcut_dim_known(q->count))
             number_of(&s, gcut_printf(a, "%s * %d", real(p, q->count), (int)gcut_dtype_bytes(q->dtype)));
@@ -89,12 +92,12 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *q = &p->buffers.at[i];
-        if (q->kind != GCUT_P_ARENA || q->birth < 0) continue;
+        if (q->kind != GCUT_BUFFER_ARENA || q->birth < 0) continue;
         gcut_text_add(&rows, "%s{%u, %d, %d, %d}, /* %u: %s%s%s%s */%s", n % 4 ? " " : "        ",
                       number_of(&s, bytes_of(p, q)), q->birth, q->death, q->saved, n,
                       q->saved ? "saved " : "", gcut_c_name(a, q->name),
                       q->product ? ", unless its product computes it" : "",
-                      q->crew == GCUT_NONE ? "" : ", of each thread", n % 4 == 3 ? "\n" : "");
+                      q->team == GCUT_NONE ? "" : ", of each thread", n % 4 == 3 ? "\n" : "");
         n++;
     }
     gcut_text_add(c, "    const int nt = x->threads;\n    (void)nt;\n");
@@ -112,7 +115,7 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
                       "    plan->head.saved_bytes = calls.saved;\n"
                       "    plan->head.forward_bytes = calls.forward;\n"
                       "    plan->head.backward_bytes = calls.backward;\n",
-                      n, p->halves.at[GCUT_BACKWARD]->first);
+                      n, p->lowered.at[GCUT_BACKWARD]->first);
     else
         gcut_text_add(c, "    plan->head.arena_bytes = gcut_rt_place(b, %u);\n", n);
     gcut_emit_team(p, c);
@@ -123,14 +126,14 @@ void gcut_emit_layout(const gcut_program *p, gcut_text *c)
                   n);
 }
 
-/* The halves that touch a binding, as bits. */
+/* The graphs that touch a binding, as bits. */
 static unsigned halves_of(const gcut_program *p, uint32_t binding)
 {
-    const gcut_half *backward = p->halves.at[GCUT_BACKWARD];
+    const gcut_lowered *backward = p->lowered.at[GCUT_BACKWARD];
     unsigned used = 0;
     for (uint32_t k = 0; k < p->buffers.n; k++) {
         const gcut_buffer *q = &p->buffers.at[k];
-        if (q->kind != GCUT_P_BOUND || q->binding != binding || q->birth < 0) continue;
+        if (q->kind != GCUT_BUFFER_BOUND || q->binding != binding || q->birth < 0) continue;
         if (q->birth < backward->first || !backward->g) used |= 1;
         if (backward->g && q->death >= backward->first) used |= 2;
     }

@@ -5,7 +5,10 @@
  */
 #include <string.h>
 
-#include "kernels/lower.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/place.h"
+#include "kernels/team.h"
 
 #define MOVE_PS 300 /* of an element of everything else that is no loop */
 
@@ -18,13 +21,13 @@ static gcut_dim product(gcut_module *m, const gcut_dim *d, uint32_t n)
 
 /* Where the run-time library decides by itself, about what it will say.  In a step without a
  * team, a kernel that wants threads takes a team of its own, so this decides about time alone. */
-static const char *estimate(gcut_module *m, const gcut_half *h, const gcut_unit *u)
+static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_kernel *u)
 {
     const gcut_type *t;
     int ps = MOVE_PS;
     gcut_dim n;
-    if (u->kind == GCUT_U_COPY) {
-        t = gcut_type_of(h->g, u->copy_from);
+    if (u->kind == GCUT_KERNEL_COPY) {
+        t = gcut_type_of(h->g, u->copy.value);
         n = gcut_type_numel(m, t);
     } else {
         const gcut_node *node = gcut_node_at(h->g, u->nodes.at[0]);
@@ -40,17 +43,17 @@ static const char *estimate(gcut_module *m, const gcut_half *h, const gcut_unit 
     return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);
 }
 
-static const char *crew_of(const gcut_program *p, const gcut_half *h, uint32_t unit)
+static const char *team_of(const gcut_program *p, const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_unit *u = &h->units.at[unit];
-    if (gcut_unit_is_idle(h, unit)) return NULL;
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (gcut_kernel_is_idle(h, kernel)) return NULL;
     switch (u->kind) {
-    case GCUT_U_REGION: return NULL; /* its bodies are halves of their own */
-    case GCUT_U_LOOP:
-    case GCUT_U_ATTENTION:
-    case GCUT_U_ATTENTION_GRAD: {
-        gcut_crew c = gcut_unit_crew(h, unit);
-        return gcut_crew_c(p->module, &c, gcut_c_dim);
+    case GCUT_KERNEL_REGION: return NULL; /* its bodies are lowered graphs of their own */
+    case GCUT_KERNEL_LOOP:
+    case GCUT_KERNEL_ATTENTION:
+    case GCUT_KERNEL_ATTENTION_GRAD: {
+        gcut_team c = gcut_kernel_team(h, kernel);
+        return gcut_team_c(p->module, &c, gcut_c_dim);
     }
     default: return estimate(p->module, h, u);
     }
@@ -60,16 +63,16 @@ void gcut_emit_team(const gcut_program *p, gcut_text *c)
 {
     GCUT_VEC(const char *) all = {0};
     gcut_text_add(c, "    plan->team = 1;\n");
-    for (uint32_t k = 0; k < p->halves.n; k++) {
-        const gcut_half *h = p->halves.at[k];
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
-            const char *crew = crew_of(p, h, h->order.at[i]);
-            bool known = !crew;
-            for (uint32_t j = 0; j < all.n && !known; j++) known = !strcmp(all.at[j], crew);
+            const char *team = team_of(p, h, h->order.at[i]);
+            bool known = !team;
+            for (uint32_t j = 0; j < all.n && !known; j++) known = !strcmp(all.at[j], team);
             if (known) continue;
-            *GCUT_PUSH(p->module->arena, &all) = crew;
+            *GCUT_PUSH(p->module->arena, &all) = team;
             gcut_text_add(c, "    if (plan->team < nt) plan->team = (int)gcut_rt_max(plan->team, %s);\n",
-                          crew);
+                          team);
         }
     }
 }

@@ -2,6 +2,8 @@
  *
  * Pieces of C: types, names, numbers, expressions.
  */
+#include "kernels/c_text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +12,6 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/text.h"
-#include "kernels/lower.h"
 
 const char *gcut_c_type(gcut_dtype t)
 {
@@ -363,7 +364,7 @@ static const char *number_sizes(gcut_emitter *e, const char *s)
     return out.at;
 }
 
-static void comment_nodes(const gcut_half *h, const uint32_t *node, uint32_t count, gcut_text *out)
+static void comment_nodes(const gcut_lowered *h, const uint32_t *node, uint32_t count, gcut_text *out)
 {
     for (uint32_t i = 0; i < count; i++) {
         gcut_text line = {.arena = h->g->module->arena};
@@ -377,7 +378,7 @@ static void comment_nodes(const gcut_half *h, const uint32_t *node, uint32_t cou
 enum { LABEL = 40 }; /* bytes of a value's name in a label */
 
 /* Letters of other than C's names become _: the number tells labels apart. */
-static const char *label_of(gcut_arena *a, uint32_t number, const gcut_graph *g, const gcut_unit *u)
+static const char *label_of(gcut_arena *a, uint32_t number, const gcut_graph *g, const gcut_kernel *u)
 {
     const char *value =
         u->nodes.n ? g->values.at[gcut_node_at(g, u->nodes.at[u->nodes.n - 1])->res0].name : "copy";
@@ -390,7 +391,7 @@ static const char *label_of(gcut_arena *a, uint32_t number, const gcut_graph *g,
 uint32_t gcut_c_function(gcut_emitter *e, gcut_function_type type)
 {
     gcut_arena *a = e->p->module->arena;
-    const gcut_unit *u = &e->h->units.at[e->unit];
+    const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     const char *text = number_sizes(e, renumber(e, e->body->at));
     uint64_t hash = hash_of(text);
     gcut_functions *f = &e->all->functions;

@@ -1,55 +1,60 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The C of every unit that is not a loop: each is a function that describes
+ * The C of every kernel that is not a loop: each is a function that describes
  * strides and calls the run-time library.  It is given every size, so that one
- * stands for all units of a kind and form.
+ * stands for all kernels of a kind and form.
  */
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/external.h"
-#include "kernels/loop.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/emit_loop.h"
+#include "kernels/place.h"
+#include "kernels/prologue.h"
+#include "kernels/team.h"
 
-typedef struct unit {
+typedef struct kernel {
     gcut_emitter *e;
-    const gcut_half *h;
+    const gcut_lowered *h;
     const gcut_graph *g;
     gcut_module *m;
-    const gcut_unit *u;
+    const gcut_kernel *u;
     const gcut_node *n; /* NULL for COPY */
     gcut_text *out;
-} unit;
+} kernel;
 
 #define W(u, ...) gcut_text_add((u)->out, __VA_ARGS__)
 
-static const char *dim(const unit *u, gcut_dim d)
+static const char *dim(const kernel *u, gcut_dim d)
 {
     return gcut_c_size(u->m, d);
 }
 
 /* (float *)b[1] */
-static const char *pointer_to(const unit *u, uint32_t buffer)
+static const char *pointer_to(const kernel *u, uint32_t buffer)
 {
     return gcut_printf(u->m->arena, "(%s *)%s", gcut_c_type(u->e->p->buffers.at[buffer].dtype),
                        gcut_c_arg(u->e, buffer));
 }
 
-/* Operand k as this unit reads it: from its own storage, from the copy made for the unit, or from the room
- * for one that is computed.  The buffer may be GCUT_NONE, of a constant. */
-static gcut_view operand_in(const unit *u, uint32_t k, uint32_t *buffer)
+/* Operand k as this kernel reads it: from its own storage, from the copy made for the kernel, or from the
+ * prologue's for one that is computed.  The buffer may be GCUT_NONE, of a constant. */
+static gcut_view operand_in(const kernel *u, uint32_t k, uint32_t *buffer)
 {
     gcut_ref v = gcut_arg(u->g, u->n, k);
-    const gcut_chain *chain = gcut_unit_chain(u->u, k);
-    uint32_t copy = u->u->operand_copy ? u->u->operand_copy[k] : GCUT_NONE;
-    if (chain || copy != GCUT_NONE) {
-        *buffer = chain ? chain->room : u->h->units.at[copy].copy_to;
+    const gcut_prologue *prologue = gcut_kernel_prologue(u->u, k);
+    uint32_t copy = gcut_kernel_copied(u->u, k);
+    if (prologue || copy != GCUT_NONE) {
+        *buffer = prologue ? prologue->buffer : u->h->kernels.at[copy].copy.to;
         return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
     }
     *buffer = u->h->buffer[u->h->view[v].root];
     return u->h->view[v];
 }
 
-static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
+static gcut_view operand(const kernel *u, uint32_t k, const char **pointer)
 {
     uint32_t buffer;
     gcut_view v = operand_in(u, k, &buffer);
@@ -58,26 +63,26 @@ static gcut_view operand(const unit *u, uint32_t k, const char **pointer)
 }
 
 /* NULL for a result that is left out. */
-static const char *result_at(const unit *u, uint32_t k)
+static const char *result_at(const kernel *u, uint32_t k)
 {
-    if (u->u->left_out >> k & 1) return "NULL";
+    if (gcut_kernel_omits(u->u, k)) return "NULL";
     return pointer_to(u, u->h->buffer[u->h->view[u->n->res0 + k].root]);
 }
 
-static const char *result(const unit *u)
+static const char *result(const kernel *u)
 {
     return result_at(u, 0);
 }
 
 /* "const int64_t name[] = {…};", never empty: C has no array of nothing. */
-static void list(const unit *u, const char *name, const gcut_dim *d, uint32_t n)
+static void list(const kernel *u, const char *name, const gcut_dim *d, uint32_t n)
 {
     W(u, "    const int64_t %s[] = {", name);
     for (uint32_t i = 0; i < n; i++) W(u, "%s%s", i ? ", " : "", dim(u, d[i]));
     W(u, n ? "};\n" : "0};\n");
 }
 
-static const char *shifted(const unit *u, const char *pointer, gcut_dim offset)
+static const char *shifted(const kernel *u, const char *pointer, gcut_dim offset)
 {
     return offset == 0 ? pointer : gcut_printf(u->m->arena, "%s + (%s)", pointer, dim(u, offset));
 }
@@ -89,7 +94,7 @@ typedef struct batch_axis {
 } batch_axis;
 
 /* Batch axes, merged where all three operands step through them evenly. */
-static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b, const gcut_view *c,
+static uint32_t batch_axes(const kernel *u, const gcut_view *a, const gcut_view *b, const gcut_view *c,
                            batch_axis *out)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
@@ -113,21 +118,22 @@ static uint32_t batch_axes(const unit *u, const gcut_view *a, const gcut_view *b
 }
 
 /* Operands that are computed: "lines go along k" says how the product reads the rows of the value. */
-static void describe_chains(unit *u, const char *pa, const char *pb)
+static void describe_prologues(kernel *u, const char *pa, const char *pb)
 {
-    bool turned[] = {gcut_attr_flag(u->g, u->n, GCUT_A_ta), gcut_attr_flag(u->g, u->n, GCUT_A_tb)};
+    bool transposed[] = {gcut_attr_flag(u->g, u->n, GCUT_A_ta), gcut_attr_flag(u->g, u->n, GCUT_A_tb)};
     uint32_t at = 1;
     for (uint32_t k = 0; k < 2; k++)
-        if (u->u->chain[k])
+        if (u->u->gemm.prologue[k])
             W(u,
               "        .from_%c = {%s_f%s, (void *)(args + %u), %d,\n"
               "                   %s ? NULL : (void *)(%s)},\n",
               k ? 'b' : 'a', u->e->prefix, u->e->all->functions.at[u->e->fill[k].function].label, at++,
-              (k == 0) != turned[k], gcut_chain_fills_c(u->h, u->e->unit, k, gcut_c_size), k ? pb : pa);
+              (k == 0) != transposed[k], gcut_prologue_fills_c(u->h, u->e->kernel, k, gcut_c_size),
+              k ? pb : pa);
 }
 
 /* ".batch = {…}, .sa = {…}, …" */
-static void describe_batch(const unit *u, const batch_axis *axis, uint32_t n)
+static void describe_batch(const kernel *u, const batch_axis *axis, uint32_t n)
 {
     static const char *const fields[] = {"batch", "sa", "sb", "sc"};
     for (uint32_t k = 0; k < 4 && n; k++) {
@@ -142,7 +148,7 @@ static void describe_batch(const unit *u, const batch_axis *axis, uint32_t n)
 
 /* Declares nt and g, whose members stand in the order of their declaration, as C++ asks; a, b, c are the
  * expressions of its matrices. */
-static void describe_gemm(unit *u, const char **pa, const char **pb, const char **pc)
+static void describe_gemm(kernel *u, const char **pa, const char **pb, const char **pc)
 {
     *pc = result(u);
     gcut_view a = operand(u, 0, pa), b = operand(u, 1, pb), c = u->h->view[u->n->res0];
@@ -161,17 +167,17 @@ static void describe_gemm(unit *u, const char **pa, const char **pb, const char 
     W(u, " .rsc = %s, .csc = %s,\n", dim(u, c.stride[r - 2]), dim(u, c.stride[r - 1]));
     W(u, "        .nbatch = %u,\n", nb);
     describe_batch(u, batch, nb);
-    if (u->u->sums)
-        W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->sums == GCUT_RT_SUMS_A ? "A" : "B",
-          pointer_to(u, u->h->buffer[gcut_unit_sum(u->h, u->e->unit)]));
-    describe_chains(u, *pa, *pb);
+    if (u->u->gemm.sums)
+        W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->gemm.sums == GCUT_RT_SUMS_A ? "A" : "B",
+          pointer_to(u, u->h->buffer[gcut_kernel_sum(u->h, u->e->kernel)]));
+    describe_prologues(u, *pa, *pb);
     W(u, "    };\n");
     *pa = shifted(u, *pa, a.offset);
     *pb = shifted(u, *pb, b.offset);
     *pc = shifted(u, *pc, c.offset);
 }
 
-static void emit_gemm(unit *u)
+static void emit_gemm(kernel *u)
 {
     const char *a, *b, *c;
     describe_gemm(u, &a, &b, &c);
@@ -182,7 +188,7 @@ static void emit_gemm(unit *u)
 /* ---- copies ---- */
 
 /* dst[…] = operand k, dst being a strided part of the packed result. */
-static void copy_into(unit *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
+static void copy_into(kernel *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
 {
     const char *src;
     gcut_view v = operand(u, k, &src);
@@ -195,7 +201,7 @@ static void copy_into(unit *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
       gcut_c_type(t->dtype), shifted(u, src, v.offset), shifted(u, result(u), offset));
 }
 
-static gcut_dim sum_product(const unit *u, const gcut_dim *a, const gcut_dim *b, uint32_t n)
+static gcut_dim sum_product(const kernel *u, const gcut_dim *a, const gcut_dim *b, uint32_t n)
 {
     gcut_dim s = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -203,14 +209,14 @@ static gcut_dim sum_product(const unit *u, const gcut_dim *a, const gcut_dim *b,
     return s;
 }
 
-static void fill(unit *u, const char *value)
+static void fill(kernel *u, const char *value)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", gcut_c_type(t->dtype),
       value, result(u), dim(u, gcut_type_numel(u->m, t)));
 }
 
-static void emit_pad(unit *u)
+static void emit_pad(kernel *u)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
@@ -224,12 +230,12 @@ static void emit_pad(unit *u)
     copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_A_low)->u.dims, c.stride, t->rank), step);
 }
 
-static void emit_concat(unit *u)
+static void emit_concat(kernel *u)
 {
     gcut_view c = gcut_view_contiguous(u->m, gcut_type_of(u->g, u->n->res0), u->n->res0);
     gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
     for (uint32_t k = 0; k < u->n->nargs; k++) {
-        if (!gcut_concat_has(u->h, u->e->unit, k))
+        if (!gcut_concat_has(u->h, u->e->kernel, k))
             copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
         at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at,
                            gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
@@ -237,7 +243,7 @@ static void emit_concat(unit *u)
 }
 
 /* Written from the far end along each flipped axis. */
-static void emit_flip(unit *u)
+static void emit_flip(kernel *u)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
@@ -256,21 +262,21 @@ static void emit_flip(unit *u)
       gcut_c_type(t->dtype), shifted(u, src, v.offset), result(u));
 }
 
-static void emit_copy(unit *u)
+static void emit_copy(kernel *u)
 {
-    gcut_ref v = u->u->copy_from, root = u->h->view[v].root;
+    gcut_ref v = u->u->copy.value, root = u->h->view[v].root;
     const gcut_type *t = gcut_type_of(u->g, v);
     const gcut_view *w = &u->h->view[v];
-    const char *to = pointer_to(u, u->u->copy_to), *type = gcut_c_type(t->dtype);
+    const char *to = pointer_to(u, u->u->copy.to), *type = gcut_c_type(t->dtype);
     if (gcut_root_is_const(u->h, root)) {
         W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", type,
           gcut_c_const(u->g, root), to, dim(u, gcut_type_numel(u->m, t)));
         return;
     }
     gcut_view c = gcut_view_contiguous(u->m, t, v);
-    if (u->u->copy_aside != GCUT_NONE) {
+    if (u->u->copy.source != GCUT_NONE) {
         W(u, "    memcpy(%s, %s, (size_t)(%s) * sizeof(%s));\n", to,
-          pointer_to(u, u->h->units.at[u->u->copy_aside].copy_to), dim(u, gcut_type_numel(u->m, t)), type);
+          pointer_to(u, gcut_copy_buffer(u->h, u->u)), dim(u, gcut_type_numel(u->m, t)), type);
         return;
     }
     list(u, "dim", t->dim, t->rank);
@@ -298,7 +304,7 @@ static void emit_copy(unit *u)
 
 /* ---- bits ---- */
 
-static void emit_pack(unit *u)
+static void emit_pack(kernel *u)
 {
     const char *src;
     gcut_view v = operand(u, 0, &src);
@@ -307,7 +313,7 @@ static void emit_pack(unit *u)
       dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)))), src, result(u));
 }
 
-static void emit_unpack(unit *u)
+static void emit_unpack(kernel *u)
 {
     const char *src;
     gcut_view v = operand(u, 0, &src);
@@ -319,14 +325,14 @@ static void emit_unpack(unit *u)
 
 /* ---- index ---- */
 
-static gcut_dim product(const unit *u, const gcut_type *t, uint32_t begin, uint32_t end)
+static gcut_dim product(const kernel *u, const gcut_type *t, uint32_t begin, uint32_t end)
 {
     gcut_dim n = 1;
     for (uint32_t d = begin; d < end; d++) n = gcut_dim_make(u->m->dims, GCUT_DIM_MUL, n, t->dim[d]);
     return n;
 }
 
-static void emit_take(unit *u)
+static void emit_take(kernel *u)
 {
     const char *px, *pi;
     gcut_view x = operand(u, 0, &px), i = operand(u, 1, &pi);
@@ -342,7 +348,7 @@ static void emit_take(unit *u)
       dim(u, gcut_type_numel(u->m, ti)), result(u));
 }
 
-static void emit_scatter(unit *u)
+static void emit_scatter(kernel *u)
 {
     const char *pi, *pu;
     gcut_ref v = gcut_arg(u->g, u->n, 0);
@@ -351,7 +357,7 @@ static void emit_scatter(unit *u)
     const gcut_ref root = u->h->view[v].root;
     if (gcut_root_is_const(u->h, root))
         fill(u, gcut_c_const(u->g, root));
-    else if (!gcut_scatter_is_inplace(u->h, u->e->unit))
+    else if (!gcut_scatter_is_inplace(u->h, u->e->kernel))
         copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
     operand(u, 1, &pi);
     operand(u, 2, &pu);
@@ -363,7 +369,7 @@ static void emit_scatter(unit *u)
       dim(u, gcut_type_numel(u->m, ti)), pu);
 }
 
-static void emit_reduce(unit *u)
+static void emit_reduce(kernel *u)
 {
     const char *src;
     gcut_view v = operand(u, 0, &src);
@@ -375,7 +381,7 @@ static void emit_reduce(unit *u)
       result(u));
 }
 
-static void emit_cumsum(unit *u)
+static void emit_cumsum(kernel *u)
 {
     const char *src;
     gcut_view v = operand(u, 0, &src);
@@ -390,7 +396,7 @@ static void emit_cumsum(unit *u)
 /* ---- external kernels ---- */
 
 /* "{(float *)b[0], GCUT_RT_F32, 2, {n[0], n[1]}}," */
-static void tensor(const unit *u, gcut_ref v, const char *pointer)
+static void tensor(const kernel *u, gcut_ref v, const char *pointer)
 {
     const gcut_type *t = gcut_type_of(u->g, v);
     const char *name = gcut_dtype_name(t->dtype);
@@ -401,7 +407,7 @@ static void tensor(const unit *u, gcut_ref v, const char *pointer)
     W(u, t->rank ? "}},\n" : "0}},\n");
 }
 
-static void emit_external(unit *u)
+static void emit_external(kernel *u)
 {
     W(u, "    const gcut_rt_tensor in[] = {\n");
     for (uint32_t k = 0; k < u->n->nargs; k++) {
@@ -420,14 +426,14 @@ static void emit_external(unit *u)
 /* ---- attention ---- */
 
 /* ".q = {…}," */
-static void strides(const unit *u, const char *field, const gcut_view *v)
+static void strides(const kernel *u, const char *field, const gcut_view *v)
 {
     W(u, "        .%s = {", field);
     for (uint32_t d = 0; d < 4; d++) W(u, "%s%s", d ? ", " : "", dim(u, v->stride[d]));
     W(u, "},\n");
 }
 
-static void attention_sizes(const unit *u)
+static void attention_sizes(const kernel *u)
 {
     const gcut_type *q = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
                     *v = gcut_type_of(u->g, gcut_arg(u->g, u->n, 2));
@@ -442,11 +448,11 @@ static void attention_sizes(const unit *u)
 }
 
 /* Operands q, k, v[, bias][, dy], then the results: the call's pointers in the order of its arguments. */
-static void emit_attention(unit *u)
+static void emit_attention(kernel *u)
 {
     static const char *const fields[2][4] = {{"y"}, {"dq", "dk", "dv", "dbias"}};
     static const char *const inputs[] = {"q", "k", "v", "bias"};
-    bool grad = u->u->kind == GCUT_U_ATTENTION_GRAD;
+    bool grad = u->u->kind == GCUT_KERNEL_ATTENTION_GRAD;
     uint32_t nx = u->n->nargs - grad;
     const char *at[9] = {"NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL"};
     W(u, "    const gcut_rt_attention of = {\n");
@@ -461,28 +467,29 @@ static void emit_attention(unit *u)
         at[4 + grad + k] = result_at(u, k);
         strides(u, fields[grad][k], &u->h->view[u->n->res0 + k]);
     }
-    gcut_crew crew = gcut_unit_crew(u->h, u->e->unit);
-    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->unit)));
+    gcut_team team = gcut_kernel_team(u->h, u->e->kernel);
+    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->kernel)));
     W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "",
       gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
     for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
-    W(u, ",\n        %s, %s);\n", u->u->scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->scratch),
-      gcut_crew_c(u->m, &crew, gcut_c_size));
+    W(u, ",\n        %s, %s);\n",
+      u->u->attention.scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->attention.scratch),
+      gcut_team_c(u->m, &team, gcut_c_size));
 }
 
 /* ---- windows ---- */
 
-static unit unit_of(gcut_emitter *e)
+static kernel kernel_of(gcut_emitter *e)
 {
-    const gcut_unit *w = &e->h->units.at[e->unit];
-    unit u = {e, e->h, e->h->g, e->p->module, w, NULL, e->body};
-    if (w->kind != GCUT_U_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
+    const gcut_kernel *w = &e->h->kernels.at[e->kernel];
+    kernel u = {e, e->h, e->h->g, e->p->module, w, NULL, e->body};
+    if (w->kind != GCUT_KERNEL_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
     return u;
 }
 
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k)
 {
-    unit u = unit_of(e);
+    kernel u = kernel_of(e);
     const char *p;
     gcut_view v = operand(&u, k, &p);
     GCUT_ASSERT(v.offset == 0);
@@ -491,65 +498,65 @@ const char *gcut_emit_operand(gcut_emitter *e, uint32_t k)
 
 const char *gcut_emit_result(gcut_emitter *e)
 {
-    unit u = unit_of(e);
+    kernel u = kernel_of(e);
     return result(&u);
 }
 
-static void emit_conv(unit *u)
+static void emit_conv(kernel *u)
 {
     gcut_emit_conv(u->e);
 }
 
-static void emit_pool(unit *u)
+static void emit_pool(kernel *u)
 {
     gcut_emit_pool(u->e);
 }
 
 static const struct {
     const char *name;
-    void (*emit)(unit *);
+    void (*emit)(kernel *);
     bool indexes;
 } kinds[] = {
-    [GCUT_U_GEMM] = {"matrix product", emit_gemm, false},
-    [GCUT_U_REDUCE] = {"reduction", emit_reduce, false},
-    [GCUT_U_PAD] = {"pad", emit_pad, false},
-    [GCUT_U_CONCAT] = {"concat", emit_concat, false},
-    [GCUT_U_FLIP] = {"flip", emit_flip, false},
-    [GCUT_U_TAKE] = {"gather", emit_take, true},
-    [GCUT_U_SCATTER] = {"scatter", emit_scatter, true},
-    [GCUT_U_PACK] = {"packing of bits", emit_pack, false},
-    [GCUT_U_UNPACK] = {"unpacking of bits", emit_unpack, false},
-    [GCUT_U_CUMSUM] = {"running sum", emit_cumsum, false},
-    [GCUT_U_CONV] = {"convolution", emit_conv, false},
-    [GCUT_U_POOL] = {"pool", emit_pool, false},
-    [GCUT_U_ATTENTION] = {"attention", emit_attention, false},
-    [GCUT_U_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
-    [GCUT_U_EXTERNAL] = {"external kernel", emit_external, false},
-    [GCUT_U_COPY] = {"copy", emit_copy, false},
+    [GCUT_KERNEL_GEMM] = {"matrix product", emit_gemm, false},
+    [GCUT_KERNEL_REDUCE] = {"reduction", emit_reduce, false},
+    [GCUT_KERNEL_PAD] = {"pad", emit_pad, false},
+    [GCUT_KERNEL_CONCAT] = {"concat", emit_concat, false},
+    [GCUT_KERNEL_FLIP] = {"flip", emit_flip, false},
+    [GCUT_KERNEL_TAKE] = {"gather", emit_take, true},
+    [GCUT_KERNEL_SCATTER] = {"scatter", emit_scatter, true},
+    [GCUT_KERNEL_PACK] = {"packing of bits", emit_pack, false},
+    [GCUT_KERNEL_UNPACK] = {"unpacking of bits", emit_unpack, false},
+    [GCUT_KERNEL_CUMSUM] = {"running sum", emit_cumsum, false},
+    [GCUT_KERNEL_CONV] = {"convolution", emit_conv, false},
+    [GCUT_KERNEL_POOL] = {"pool", emit_pool, false},
+    [GCUT_KERNEL_ATTENTION] = {"attention", emit_attention, false},
+    [GCUT_KERNEL_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
+    [GCUT_KERNEL_EXTERNAL] = {"external kernel", emit_external, false},
+    [GCUT_KERNEL_COPY] = {"copy", emit_copy, false},
 };
 
-const char *gcut_unit_kind_name(const gcut_unit *u)
+const char *gcut_kernel_kind_name(const gcut_kernel *u)
 {
     return kinds[u->kind].name;
 }
 
-bool gcut_unit_indexes(const gcut_unit *u)
+bool gcut_kernel_indexes(const gcut_kernel *u)
 {
     return kinds[u->kind].indexes;
 }
 
 /* For a debugger: <letter><v> points to the first element of v as the kernel finds it. */
-static void name_buffer(const unit *u, char letter, gcut_ref v, uint32_t buffer, const gcut_view *view)
+static void name_buffer(const kernel *u, char letter, gcut_ref v, uint32_t buffer, const gcut_view *view)
 {
     if (buffer == GCUT_NONE) return;
     const gcut_buffer *b = &u->e->p->buffers.at[buffer];
-    if (b->kind == GCUT_P_ARENA && b->birth < 0) return; /* nothing reads it */
+    if (b->kind == GCUT_BUFFER_ARENA && b->birth < 0) return; /* nothing reads it */
     const char *at = pointer_to(u, buffer);
     W(u, "    %s *const %c%u = %s;\n    (void)%c%u;\n", gcut_c_type(b->dtype), letter, v,
       view->bits ? at : shifted(u, at, view->offset), letter, v);
 }
 
-static void name_buffers(const unit *u)
+static void name_buffers(const kernel *u)
 {
     for (uint32_t k = 0; u->n && k < u->n->nargs; k++) {
         uint32_t buffer, i = 0;
@@ -559,18 +566,18 @@ static void name_buffers(const unit *u)
     }
     for (uint32_t k = 0; u->n && k < u->n->nres; k++) {
         const gcut_view *view = &u->h->view[u->n->res0 + k];
-        if (!(u->u->left_out >> k & 1)) name_buffer(u, 'o', u->n->res0 + k, u->h->buffer[view->root], view);
+        if (!gcut_kernel_omits(u->u, k)) name_buffer(u, 'o', u->n->res0 + k, u->h->buffer[view->root], view);
     }
-    if (!u->n) name_buffer(u, 'o', u->u->copy_from, u->u->copy_to, &(gcut_view){0});
+    if (!u->n) name_buffer(u, 'o', u->u->copy.value, u->u->copy.to, &(gcut_view){0});
 }
 
-static gcut_locid loc_of(const unit *u)
+static gcut_locid loc_of(const kernel *u)
 {
-    const gcut_node *n = u->n ? u->n : gcut_def(u->g, u->u->copy_from);
+    const gcut_node *n = u->n ? u->n : gcut_def(u->g, u->u->copy.value);
     return n ? n->loc : 0;
 }
 
-static void begin_function(const unit *u)
+static void begin_function(const kernel *u)
 {
     W(u,
       "GCUT_RT_LOCAL void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
@@ -580,40 +587,41 @@ static void begin_function(const unit *u)
     W(u, "%s", gcut_c_line(u->e, loc_of(u)));
 }
 
-static void end_function(const unit *u)
+static void end_function(const kernel *u)
 {
     W(u, "%s}\n\n", gcut_c_line(u->e, 0));
 }
 
-uint32_t gcut_emit_unit(gcut_emitter *e)
+uint32_t gcut_emit_kernel(gcut_emitter *e)
 {
-    unit u = unit_of(e);
+    kernel u = kernel_of(e);
     begin_function(&u);
     kinds[u.u->kind].emit(&u);
     end_function(&u);
-    return gcut_c_function(e, GCUT_F_KERNEL);
+    return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
 }
 
 uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
 {
-    unit u = unit_of(e);
-    gcut_crew crew = gcut_loop_crew(l->h, l->unit);
-    uint32_t last = 1 + gcut_chains(e);
+    kernel u = kernel_of(e);
+    gcut_team team = gcut_loop_team(l->h, l->kernel);
+    uint32_t last = 1 + gcut_count_prologues(e);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
     const char *rows = e->all->functions.at[loop].label;
-    const char *threads = gcut_crew_c(u.m, &crew, gcut_c_size);
+    const char *threads = gcut_team_c(u.m, &team, gcut_c_size);
     begin_function(&u);
     describe_gemm(&u, &pa, &pb, &pc);
-    if (!l->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, l->u->rows));
+    if (!l->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, l->u->loop.rows));
     W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%s_rows, (void *)(args + %u), %d, %s);\n", t, pa, pb,
       pc, e->prefix, rows, last, !l->columns, threads);
     if (!l->columns) {
-        crew.tiled = false;
+        team.tiled = false;
         W(&u,
           "    } else {\n    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n"
           "    gcut_rt_rows(%s_f%s_rows, args + %u, %s, %s);\n    }\n",
-          t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->rows), gcut_crew_c(u.m, &crew, gcut_c_size));
+          t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->loop.rows),
+          gcut_team_c(u.m, &team, gcut_c_size));
     }
     end_function(&u);
-    return gcut_c_function(e, GCUT_F_KERNEL);
+    return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
 }

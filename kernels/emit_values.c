@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/lower.h"
+#include "kernels/c_text.h"
 
 /* ---- declarations ---- */
 

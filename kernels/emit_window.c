@@ -7,7 +7,9 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/machine.h"
-#include "kernels/lower.h"
+#include "kernels/c_text.h"
+#include "kernels/emit.h"
+#include "kernels/team.h"
 
 typedef struct window {
     gcut_emitter *e;
@@ -16,9 +18,9 @@ typedef struct window {
     const char *function; /* with ":" and the letters behind it */
 } window;
 
-static window window_of(const gcut_half *h, uint32_t unit)
+static window window_of(const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_node *n = gcut_node_at(h->g, h->units.at[unit].nodes.at[0]);
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
     return (window){NULL, h->g, n, gcut_op_get((gcut_op)n->op)->cexpr};
 }
 
@@ -101,9 +103,9 @@ static gcut_dim taps_workspace(const window *v)
     return n;
 }
 
-gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
+gcut_dim gcut_conv_workspace(const gcut_lowered *h, uint32_t kernel)
 {
-    window v = window_of(h, unit);
+    window v = window_of(h, kernel);
     const gcut_type *w = type_of(&v, 'w');
     char what = result_letter(&v);
     gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
@@ -114,10 +116,10 @@ gcut_dim gcut_conv_workspace(const gcut_half *h, uint32_t unit)
 
 void gcut_emit_conv(gcut_emitter *e)
 {
-    window v = window_of(e->h, e->unit);
+    window v = window_of(e->h, e->kernel);
     v.e = e;
     const gcut_type *x = type_of(&v, 'x'), *w = type_of(&v, 'w'), *y = type_of(&v, 'y');
-    uint32_t work = e->h->units.at[e->unit].partial;
+    uint32_t work = e->h->kernels.at[e->kernel].conv.workspace;
     const char *type = gcut_c_type(x->dtype);
     gcut_text_add(e->body, "    const gcut_rt_conv g = {\n        .n = %s, .c = %s, .h = %s, .w = %s,\n",
                   size(&v, x->dim[0]), size(&v, x->dim[1]), size(&v, x->dim[2]), size(&v, x->dim[3]));
@@ -135,7 +137,7 @@ void gcut_emit_conv(gcut_emitter *e)
 
 void gcut_emit_pool(gcut_emitter *e)
 {
-    window v = window_of(e->h, e->unit);
+    window v = window_of(e->h, e->kernel);
     v.e = e;
     gcut_module *m = v.g->module;
     const gcut_type *x = type_of(&v, 'x'), *y = type_of(&v, 'y');

@@ -7,11 +7,14 @@
  *
  * Within a column a loop stores only after it has computed everything, so what matters is the phase: nothing
  * may read the operand after the phase that stores the result, and a reduction of that phase may not read it
- * at all.  Only buffers of the halves themselves take part; a body's may be written many times.
+ * at all.  Only buffers of the forward and the backward graph themselves take part; a body's may be written
+ * many times.
  */
+#include "kernels/epilogue.h"
 #include "kernels/loop.h"
+#include "kernels/lower.h"
 
-/* The loop unit reads old, element for element, and never after r is stored. */
+/* The loop kernel reads old, element for element, and never after r is stored. */
 static bool reads_before(const gcut_loop *l, const gcut_member *r, gcut_ref old)
 {
     bool reads = false;
@@ -23,31 +26,32 @@ static bool reads_before(const gcut_loop *l, const gcut_member *r, gcut_ref old)
             if (l->h->view[v].root != old) continue;
             const gcut_type *t = gcut_type_of(l->g, v);
             if (!gcut_view_identity(l->g, t, &l->h->view[v]) || l->h->view[v].widens) return false;
-            if (gcut_type_numel(l->m, t) != l->u->numel) return false;
-            if (x->level != GCUT_L_FULL && !x->reduces) return false;
+            if (gcut_type_numel(l->m, t) != l->u->loop.numel) return false;
+            if (x->level != GCUT_LEVEL_FULL && !x->reduces) return false;
             if (x->reduces ? x->phase >= r->phase : x->phase > r->phase) return false;
             reads = true;
         }
         /* What is computed again in a later phase reads its operands there. */
-        if (x->level == GCUT_L_FULL && x->crosses && x->keep == GCUT_RECOMPUTE && r->phase + 1 < l->phases)
+        if (x->level == GCUT_LEVEL_FULL && x->crosses && x->keep == GCUT_RECOMPUTE &&
+            r->phase + 1 < l->phases)
             return false;
     }
     return reads;
 }
 
-/* A product that runs interleaved with the unit, tile by tile, reads its operands until the end. */
-static bool feeds_product(const gcut_half *h, uint32_t before, uint32_t unit, uint32_t buffer)
+/* A product that runs interleaved with the kernel, tile by tile, reads its operands until the end. */
+static bool feeds_product(const gcut_lowered *h, uint32_t before, uint32_t kernel, uint32_t buffer)
 {
-    if (before == GCUT_NONE || !gcut_is_epilogue(h, before, unit)) return false;
+    if (before == GCUT_NONE || !gcut_is_epilogue(h, before, kernel)) return false;
     gcut_cursor at = {0};
-    for (gcut_ref v; gcut_unit_read(h, before, &at, &v);)
+    for (gcut_ref v; gcut_kernel_read(h, before, &at, &v);)
         if (gcut_read_buffer(h, &at, v) == buffer) return true;
     return false;
 }
 
 static bool of_arena(const gcut_program *p, uint32_t b)
 {
-    return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_P_ARENA && p->buffers.at[b].crew == GCUT_NONE;
+    return b != GCUT_NONE && p->buffers.at[b].kind == GCUT_BUFFER_ARENA && p->buffers.at[b].team == GCUT_NONE;
 }
 
 /* Values, or results, of one graph by their buffer: lists, so that a merge costs as much as it renames. */
@@ -67,11 +71,11 @@ static bool *find_pinned(gcut_arena *a, const gcut_program *p)
 {
     bool *pinned = gcut_calloc(a, p->buffers.n + 1, sizeof *pinned);
     for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_P_PART) pinned[p->buffers.at[i].whole] = true;
-    for (uint32_t k = 0; k < p->halves.n; k++)
-        for (uint32_t u = 0; u < p->halves.at[k]->units.n; u++) {
-            const gcut_unit *x = &p->halves.at[k]->units.at[u];
-            if (x->kind == GCUT_U_COPY && x->copy_to != GCUT_NONE) pinned[x->copy_to] = true;
+        if (p->buffers.at[i].kind == GCUT_BUFFER_PART) pinned[p->buffers.at[i].whole] = true;
+    for (uint32_t k = 0; k < p->lowered.n; k++)
+        for (uint32_t u = 0; u < p->lowered.at[k]->kernels.n; u++) {
+            const gcut_kernel *x = &p->lowered.at[k]->kernels.at[u];
+            if (x->kind == GCUT_KERNEL_COPY && x->copy.to != GCUT_NONE) pinned[x->copy.to] = true;
         }
     return pinned;
 }
@@ -108,11 +112,11 @@ static void merge(const sharing *s, uint32_t from, uint32_t to)
     }
 }
 
-/* The operand of the unit over which r may be written, as its buffer; GCUT_NONE: there is none. */
+/* The operand of the kernel over which r may be written, as its buffer; GCUT_NONE: there is none. */
 static uint32_t dying_operand(const sharing *s, const gcut_loop *l, const gcut_member *r, uint32_t before)
 {
     const gcut_program *p = s->p;
-    const gcut_half *h = l->h;
+    const gcut_lowered *h = l->h;
     const gcut_buffer *to = &p->buffers.at[h->buffer[r->v]];
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
@@ -123,22 +127,22 @@ static uint32_t dying_operand(const sharing *s, const gcut_loop *l, const gcut_m
             const gcut_buffer *from = &p->buffers.at[b];
             bool follows = from->birth < l->u->step && from->death == l->u->step;
             if (!follows || from->dtype != to->dtype || from->count != to->count) continue;
-            if (reads_before(l, r, old) && !feeds_product(h, before, l->unit, b) && !s->pinned[b]) return b;
+            if (reads_before(l, r, old) && !feeds_product(h, before, l->kernel, b) && !s->pinned[b]) return b;
         }
     }
     return GCUT_NONE;
 }
 
-static void share_unit(const sharing *s, gcut_half *h, uint32_t unit, uint32_t before)
+static void share_kernel(const sharing *s, gcut_lowered *h, uint32_t kernel, uint32_t before)
 {
     const gcut_program *p = s->p;
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
-    gcut_loop l = gcut_loop_analyse(scratch, h, unit);
+    gcut_loop l = gcut_loop_analyse(scratch, h, kernel);
     for (uint32_t i = 0; i < l.n; i++) {
         const gcut_member *r = &l.at[i];
         uint32_t to = h->buffer[r->v];
-        if (r->level != GCUT_L_FULL || r->reduces || !of_arena(p, to)) continue;
-        int first = before != GCUT_NONE && gcut_is_epilogue(h, before, unit) ? l.u->step - 1 : l.u->step;
+        if (r->level != GCUT_LEVEL_FULL || r->reduces || !of_arena(p, to)) continue;
+        int first = before != GCUT_NONE && gcut_is_epilogue(h, before, kernel) ? l.u->step - 1 : l.u->step;
         if (p->buffers.at[to].birth != first || s->pinned[to]) continue;
         uint32_t from = dying_operand(s, &l, r, before);
         if (from != GCUT_NONE) merge(s, to, from);
@@ -151,16 +155,16 @@ void gcut_share_buffers(gcut_program *p)
     if (p->unfused) return;
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
     sharing s = {.p = p, .pinned = find_pinned(scratch, p)};
-    for (uint32_t k = 0; k < p->halves.n; k++) {
-        gcut_half *h = p->halves.at[k];
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        gcut_lowered *h = p->lowered.at[k];
         if (h->g) index_names(&s, scratch, h->buffer, 1, h->g->values.n);
-        if (h->g && h->saved && k < GCUT_NHALVES) index_names(&s, scratch, h->saved, 0, h->g->results.n);
+        if (h->g && h->saved && k < GCUT_STEP_GRAPHS) index_names(&s, scratch, h->saved, 0, h->g->results.n);
     }
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        gcut_half *h = p->halves.at[k];
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
+        gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++)
-            if (h->units.at[h->order.at[i]].kind == GCUT_U_LOOP)
-                share_unit(&s, h, h->order.at[i], i ? h->order.at[i - 1] : GCUT_NONE);
+            if (h->kernels.at[h->order.at[i]].kind == GCUT_KERNEL_LOOP)
+                share_kernel(&s, h, h->order.at[i], i ? h->order.at[i - 1] : GCUT_NONE);
     }
     gcut_arena_free(scratch);
 }

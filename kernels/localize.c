@@ -5,7 +5,7 @@
  * that reads it.  It costs no memory traffic there, while one shared copy would
  * tie kernels together that have nothing else in common.
  *
- * in: a half.   out: the same values.   keeps: names of everything else.
+ * in: a graph.   out: the same values.   keeps: names of everything else.
  */
 #include "graph/rewrite.h"
 #include "kernels/kernels.h"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The phases of a loop unit, what crosses them, and the workspace that takes.
+ * The phases of a loop kernel, what crosses them, and the workspace that takes.
  */
 #include "kernels/loop.h"
 
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "kernels/c_text.h"
+#include "kernels/epilogue.h"
+#include "kernels/team.h"
 
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
 
@@ -26,23 +29,23 @@ gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
 
 gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v)
 {
-    gcut_level at = user->level == GCUT_L_ROW && !user->reduces ? GCUT_L_ROW : GCUT_L_FULL;
-    return gcut_unit_access(l->h, l->unit, v, at);
+    gcut_level at = user->level == GCUT_LEVEL_ROW && !user->reduces ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL;
+    return gcut_kernel_access(l->h, l->kernel, v, at);
 }
 
 static void set_phase(gcut_loop *l, gcut_member *x)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
-    bool full = x->level == GCUT_L_FULL || x->reduces;
+    bool full = x->level == GCUT_LEVEL_FULL || x->reduces;
     x->phase = full ? 0 : -1;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
         gcut_access a = gcut_loop_access(l, x, v);
-        if (a != GCUT_X_FULL && a != GCUT_X_ROW) continue;
+        if (a != GCUT_ACCESS_FULL && a != GCUT_ACCESS_ROW) continue;
         const gcut_member *o = gcut_loop_member(l, v);
-        int p = a == GCUT_X_ROW && full ? o->phase + 1 : o->phase;
+        int p = a == GCUT_ACCESS_ROW && full ? o->phase + 1 : o->phase;
         if (p > x->phase) x->phase = p;
-        if (a == GCUT_X_FULL && x->chain_ps < CHEAP_PS)
+        if (a == GCUT_ACCESS_FULL && x->chain_ps < CHEAP_PS)
             x->chain_ps += o->chain_ps; /* beyond, how much does not matter */
     }
     x->chain_ps += gcut_op_get((gcut_op)n->op)->cost_ps;
@@ -58,7 +61,7 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
     l->have[x - l->at] = true;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
-        if (gcut_loop_access(l, x, v) != GCUT_X_FULL) continue;
+        if (gcut_loop_access(l, x, v) != GCUT_ACCESS_FULL) continue;
         gcut_member *o = gcut_loop_member(l, v);
         if (o->phase < p && !o->crosses) {
             o->crosses = *changed = true;
@@ -86,12 +89,12 @@ bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p)
 {
     if (x->phase != p) return false;
     if (x->reduces) return true;
-    return x->level == GCUT_L_FULL && (l->h->buffer[x->v] != GCUT_NONE || x->keep == GCUT_SCRATCH);
+    return x->level == GCUT_LEVEL_FULL && (l->h->buffer[x->v] != GCUT_NONE || x->keep == GCUT_SCRATCH);
 }
 
-gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit)
+gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel)
 {
-    gcut_loop l = {.h = h, .g = h->g, .m = h->g->module, .u = &h->units.at[unit], .unit = unit};
+    gcut_loop l = {.h = h, .g = h->g, .m = h->g->module, .u = &h->kernels.at[kernel], .kernel = kernel};
     l.n = l.u->nodes.n;
     l.at = gcut_calloc(a, l.n + 1, sizeof *l.at);
     l.have = gcut_calloc(a, l.n + 1, sizeof *l.have);
@@ -117,22 +120,22 @@ static int64_t local_bytes(const gcut_loop *l, gcut_ref v)
  * buffer for what the emitted code declares */
 gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v)
 {
-    if (l->u->inner == 0) return 64;
-    gcut_dim n = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, l->u->inner, local_bytes(l, v));
+    if (l->u->loop.inner == 0) return 64;
+    gcut_dim n = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, l->u->loop.inner, local_bytes(l, v));
     return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
 }
 
 gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x)
 {
-    gcut_dim one = x->level == GCUT_L_COLUMN ? gcut_loop_row_bytes(l, x->v) : 64;
+    gcut_dim one = x->level == GCUT_LEVEL_COLUMN ? gcut_loop_row_bytes(l, x->v) : 64;
     return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, one, GCUT_BLOCKS);
 }
 
-void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, gcut_dim *partial,
+void gcut_loop_workspace(const gcut_lowered *h, uint32_t kernel, gcut_dim *scratch, gcut_dim *partial,
                          gcut_module *m)
 {
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
-    gcut_loop l = gcut_loop_analyse(a, h, unit);
+    gcut_loop l = gcut_loop_analyse(a, h, kernel);
     *scratch = *partial = 0;
     for (uint32_t i = 0; i < l.n; i++) {
         if (l.at[i].keep == GCUT_SCRATCH)
@@ -143,9 +146,9 @@ void gcut_loop_workspace(const gcut_half *h, uint32_t unit, gcut_dim *scratch, g
     gcut_arena_free(a);
 }
 
-/* ---- crews ---- */
+/* ---- team ---- */
 
-static int64_t cost_of(const gcut_half *h, const gcut_unit *u)
+static int64_t cost_of(const gcut_lowered *h, const gcut_kernel *u)
 {
     int64_t ps = 0;
     for (uint32_t i = 0; i < u->nodes.n; i++)
@@ -154,15 +157,16 @@ static int64_t cost_of(const gcut_half *h, const gcut_unit *u)
     return ps;
 }
 
-gcut_crew gcut_loop_crew(const gcut_half *h, uint32_t unit)
+gcut_team gcut_loop_team(const gcut_lowered *h, uint32_t kernel)
 {
-    const gcut_unit *u = &h->units.at[unit];
-    gcut_crew c = {.n = u->numel, .rows = u->rows, .ps = cost_of(h, u), .blocked = u->blocked, .k = 0};
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    gcut_team c = {
+        .n = u->loop.numel, .rows = u->loop.rows, .ps = cost_of(h, u), .blocked = u->loop.blocked, .k = 0};
     for (uint32_t i = 1; i < h->order.n; i++) {
-        if (h->order.at[i] != unit || !gcut_is_epilogue(h, h->order.at[i - 1], unit)) continue;
-        const gcut_node *n = gcut_node_at(h->g, h->units.at[h->order.at[i - 1]].nodes.at[0]);
+        if (h->order.at[i] != kernel || !gcut_is_epilogue(h, h->order.at[i - 1], kernel)) continue;
+        const gcut_node *n = gcut_node_at(h->g, h->kernels.at[h->order.at[i - 1]].nodes.at[0]);
         c.tiled = true;
-        c.columns = gcut_takes_columns(h, unit);
+        c.columns = gcut_takes_columns(h, kernel);
         c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
     }
     return c;
@@ -177,7 +181,7 @@ static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, u
     return n;
 }
 
-int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at, uint32_t nat, int threads)
+int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at, uint32_t nat, int threads)
 {
     int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
     if (c->tiled && c->columns)
@@ -188,7 +192,7 @@ int gcut_crew_at(gcut_module *m, const gcut_crew *c, const gcut_dim_binding *at,
     return gcut_rt_crew(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
 }
 
-const char *gcut_crew_c(gcut_module *m, const gcut_crew *c, gcut_size_c *size)
+const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size)
 {
     bool once = size == gcut_c_size;
     const char *n = once ? gcut_c_named(m, "elements", c->n) : size(m, c->n);

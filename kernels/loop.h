@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One loop unit, analysed: shared by loop.c (phases and what crosses them),
+ * One loop kernel, analysed: shared by loop.c (phases and what crosses them),
  * emit_operand.c (how operands are read) and emit_loop.c (statements).
  *
  * A row is walked in phases.  A phase is one loop over the row's columns; it
@@ -13,7 +13,7 @@
 #ifndef GCUT_KERNELS_LOOP_H
 #define GCUT_KERNELS_LOOP_H
 
-#include "kernels/lower.h"
+#include "kernels/lowered.h"
 
 /* Picoseconds per element of a long function; a phase of several is cut into parts (emit_phase.c). */
 #define GCUT_LONG_PS 160
@@ -34,12 +34,12 @@ typedef struct gcut_member {
 } gcut_member;
 
 typedef struct gcut_loop {
-    gcut_emitter *e;
-    const gcut_half *h;
+    struct gcut_emitter *e;
+    const gcut_lowered *h;
     const gcut_graph *g;
     gcut_module *m;
-    const gcut_unit *u;
-    uint32_t unit;
+    const gcut_kernel *u;
+    uint32_t kernel;
     gcut_member *at;
     uint32_t n;
     int phases;
@@ -64,7 +64,7 @@ static inline const char *gcut_loop_to(const gcut_loop *l)
 }
 
 /* loop.c */
-gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_half *h, uint32_t unit);
+gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel);
 gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v);
 gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v);
 /* Phase p writes x somewhere: a reduction it feeds, a stored value, a row of scratch. */
@@ -73,7 +73,7 @@ gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v); /* of one row, in 
 gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x);
 static inline bool gcut_loop_partial(const gcut_member *x)
 {
-    return x->level == GCUT_L_COLUMN || x->level == GCUT_L_TOTAL;
+    return x->level == GCUT_LEVEL_COLUMN || x->level == GCUT_LEVEL_TOTAL;
 }
 
 static inline gcut_dtype gcut_loop_dtype(const gcut_loop *l, const gcut_member *x)
@@ -85,61 +85,8 @@ static inline bool gcut_loop_is_bounded(const gcut_node *n)
     return gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_BOUNDED;
 }
 
-/* emit_reduce.c */
-/* Float reductions along a row that is long or of unknown length have GCUT_LANES accumulators acc<v>[l]. */
-bool gcut_loop_in_lanes(const gcut_loop *l, const gcut_member *x);
-const char *gcut_loop_lanes_call(const gcut_loop *l, const gcut_member *x); /* joins them */
-void gcut_loop_declare_accumulator(gcut_loop *l, const gcut_member *x, const char *indent);
-void gcut_loop_accumulate(gcut_loop *l, const gcut_member *x, const char *indent);
-/* Blocks of rows have partial results, part<v> all of them, in the order of blocks that the join adds them
- * in. */
-void gcut_loop_declare_partials(gcut_loop *l);
-void gcut_loop_begin_block(gcut_loop *l);
-void gcut_loop_end_block(gcut_loop *l);
-void gcut_loop_join(gcut_loop *l);
-
-/* emit_phase.c: phase p over the columns of row r, and arithmetic on what it completed (p = -1: on what needs
- * no phase). */
-void gcut_loop_phase(gcut_loop *l, int p);
-void gcut_loop_row_values(gcut_loop *l, int p);
-
-/* stream.c: results that go past the caches where they are large. */
+/* stream.c: says which results go past the caches where they are large. */
 #define GCUT_STREAM_ROW 2048 /* bytes of a row, at least, where the loop is not flat */
-/* Says which results those are. */
 void gcut_loop_find_streams(gcut_loop *l);
-/* Columns of a line of those that phase p stores; 0: there are none. */
-int gcut_loop_stream_line(const gcut_loop *l, int p);
-/* The statements at the beginning of the function, past<p>: phase p's are large, and at its end; */
-void gcut_loop_stream_declare(gcut_loop *l);
-void gcut_loop_stream_finish(gcut_loop *l);
-/* before the columns of phase p: whole lines are h<p>..e<p>; around the loop over those of a line, from c0
- * on. */
-void gcut_loop_stream_bounds(gcut_loop *l, int p);
-void gcut_loop_stream_arrays(gcut_loop *l, int p);
-void gcut_loop_stream_lines(gcut_loop *l, int p);
-
-/* emit_loop.c: the function.  tiled: that of an epilogue, of type gcut_rt_tile_fn, which runs on tiles of the
- * product while they are in cache or, when it takes whole rows and there are few, after all of it. */
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function);
-/* How many index checks it has, and their rows in NAME_site. */
-uint32_t gcut_loop_checks(const gcut_loop *l);
-void gcut_emit_check_sites(const gcut_loop *l);
-const char *gcut_loop_kind(const gcut_loop *l); /* "32*N rows of 64" */
-/* The gcut_rt_fill_fn of a loop unit that is a chain (gcut_chain_half). */
-uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a);
-/* emit_unit.c: the function that computes a product and runs its epilogue, function number `loop`. */
-uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop);
-
-/* emit_operand.c */
-/* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */
-const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer);
-const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root);
-/* How far from there row r of member v begins, which the loop stores. */
-const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v);
-/* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start.
- */
-void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota);
-/* The C expression of operand v of a member. */
-const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v);
 
 #endif

@@ -6,37 +6,41 @@
 
 #include "base/bytes.h"
 #include "gradcut/gradcut_rt.h"
+#include "kernels/names.h"
+#include "kernels/place.h"
+#include "kernels/prologue.h"
+#include "kernels/team.h"
 
-static gcut_half *half_new(gcut_program *p, gcut_graph *g)
+static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
 {
-    gcut_half *h = gcut_calloc(p->module->arena, 1, sizeof *h);
-    h->index = p->halves.n;
+    gcut_lowered *h = gcut_calloc(p->module->arena, 1, sizeof *h);
+    h->index = p->lowered.n;
     h->parent = h->owner = GCUT_NONE;
     h->unfused = p->unfused;
     h->g = g;
-    *GCUT_PUSH(p->module->arena, &p->halves) = h;
+    *GCUT_PUSH(p->module->arena, &p->lowered) = h;
     return h;
 }
 
-/* A half, then the bodies in it: a body is placed over the memory of the half around it. */
-static void lower_half(gcut_program *p, gcut_half *h)
+/* A graph, then the bodies in it: a body is placed over the memory of the graph around it. */
+static void lower_graph(gcut_program *p, gcut_lowered *h)
 {
     gcut_group(p, h);
-    gcut_prologues(p, h);
-    gcut_place_half(p, h);
-    gcut_order_half(p, h);
+    gcut_make_prologues(p, h);
+    gcut_place_lowered(p, h);
+    gcut_order_lowered(p, h);
     gcut_shape_epilogues(h);
-    for (uint32_t u = 0; u < h->units.n; u++) {
-        gcut_unit *w = &h->units.at[u];
-        if (w->kind != GCUT_U_REGION) continue;
+    for (uint32_t u = 0; u < h->kernels.n; u++) {
+        gcut_kernel *w = &h->kernels.at[u];
+        if (w->kind != GCUT_KERNEL_REGION) continue;
         const gcut_node *n = gcut_node_at(h->g, w->nodes.at[0]);
         for (uint32_t k = 0; k < n->nregs; k++) {
-            gcut_half *body = half_new(p, gcut_region_at(h->g, n, k)->body);
+            gcut_lowered *body = add_graph(p, gcut_region_at(h->g, n, k)->body);
             body->parent = h->index;
             body->owner = u;
             body->region = k;
-            *GCUT_PUSH(p->module->arena, &w->bodies) = body->index;
-            lower_half(p, body);
+            *GCUT_PUSH(p->module->arena, &w->region.bodies) = body->index;
+            lower_graph(p, body);
         }
     }
 }
@@ -53,12 +57,12 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     p->unfused = how & GCUT_LOWER_UNFUSED;
     p->apart = bwd && how & GCUT_LOWER_APART;
     int step = 0;
-    half_new(p, fwd);
-    half_new(p, bwd);
-    for (uint32_t k = 0; k < GCUT_NHALVES; k++) {
-        if (!p->halves.at[k]->g) continue;
-        lower_half(p, p->halves.at[k]);
-        step = gcut_time_half(p, p->halves.at[k], step);
+    add_graph(p, fwd);
+    add_graph(p, bwd);
+    for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
+        if (!p->lowered.at[k]->g) continue;
+        lower_graph(p, p->lowered.at[k]);
+        step = gcut_time_lowered(p, p->lowered.at[k], step);
     }
     gcut_share_buffers(p);
     gcut_c_fields(p);
@@ -84,12 +88,12 @@ int64_t gcut_buffer_bytes(const gcut_program *p, const gcut_buffer *b, const gcu
     const char *file = p->module->file;
     n = gcut_bytes_mul(env, file, b->name, n, gcut_dtype_bytes(b->dtype));
     if (b->product &&
-        gcut_chain_packings(p->halves.at[b->half], b->product - 1, b->operand, at, nat, threads) > 0)
+        gcut_prologue_packings(p->lowered.at[b->graph], b->product - 1, b->operand, at, nat, threads) > 0)
         n = 0;
-    if (b->crew != GCUT_NONE) {
-        gcut_crew crew = gcut_unit_crew(p->halves.at[b->half], b->crew);
+    if (b->team != GCUT_NONE) {
+        gcut_team team = gcut_kernel_team(p->lowered.at[b->graph], b->team);
         n = gcut_bytes_mul(env, file, b->name, gcut_bytes_lines(env, file, b->name, n),
-                           gcut_crew_at(p->module, &crew, at, nat, threads));
+                           gcut_team_at(p->module, &team, at, nat, threads));
     }
     return n;
 }
@@ -103,7 +107,7 @@ gcut_memory gcut_program_memory(const gcut_program *p, const gcut_dim_binding *a
 
 static bool is_placed(const gcut_buffer *b)
 {
-    return b->kind == GCUT_P_ARENA && b->birth >= 0;
+    return b->kind == GCUT_BUFFER_ARENA && b->birth >= 0;
 }
 
 gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
@@ -117,7 +121,7 @@ gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at
     int64_t all = 0; /* no place in the arena is behind it */
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
-        if (buf->kind != GCUT_P_ARENA) continue;
+        if (buf->kind != GCUT_BUFFER_ARENA) continue;
         int64_t bytes = gcut_buffer_bytes(p, buf, at, nat, threads);
         all = gcut_bytes_add(p->module->env, p->module->file, buffers, all,
                              gcut_bytes_lines(p->module->env, p->module->file, buffers, bytes));
@@ -129,7 +133,7 @@ gcut_memory gcut_program_place(const gcut_program *p, const gcut_dim_binding *at
         slot[n++].saved = buf->saved;
     }
     if (p->apart) {
-        gcut_rt_apart calls = gcut_rt_place_apart(slot, b, n, p->halves.at[GCUT_BACKWARD]->first);
+        gcut_rt_apart calls = gcut_rt_place_apart(slot, b, n, p->lowered.at[GCUT_BACKWARD]->first);
         mem = (gcut_memory){calls.arena, calls.saved, {calls.forward, calls.backward}};
     } else {
         mem.arena_bytes = gcut_rt_place(b, n);

@@ -23,4 +23,7 @@ const char *gcut_c_prefix(gcut_arena *a, const char *name);
  * macros? */
 bool gcut_c_is_free(const char *prefix, const char *s);
 
+/* Gives every binding its member name of NAME_io. */
+void gcut_c_fields(gcut_program *p);
+
 #endif

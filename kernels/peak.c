@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "kernels/lower.h"
+#include "kernels/place.h"
 
 static int larger(const void *a, const void *b)
 {
@@ -14,15 +14,15 @@ static int larger(const void *a, const void *b)
                                 : (x->index > y->index) - (x->index < y->index);
 }
 
-/* The unit that runs at a step: of the innermost half that has it. */
-static const gcut_unit *unit_at(const gcut_program *p, int step, const gcut_half **in)
+/* The kernel that runs at a step: of the innermost graph that has it. */
+static const gcut_kernel *kernel_at(const gcut_program *p, int step, const gcut_lowered **in)
 {
-    const gcut_unit *found = NULL;
-    for (uint32_t k = 0; k < p->halves.n; k++) {
-        const gcut_half *h = p->halves.at[k];
+    const gcut_kernel *found = NULL;
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        const gcut_lowered *h = p->lowered.at[k];
         if (!h->g || step < h->first || step >= h->end) continue;
         for (uint32_t i = 0; i < h->order.n; i++) {
-            const gcut_unit *u = &h->units.at[h->order.at[i]];
+            const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
             if (u->step > step || step >= u->end) continue;
             found = u;
             *in = h;
@@ -34,11 +34,11 @@ static const gcut_unit *unit_at(const gcut_program *p, int step, const gcut_half
 /* "%h3 matmul": the last value a kernel makes. */
 static const char *doing(const gcut_program *p, gcut_arena *a, int step)
 {
-    const gcut_half *h = NULL;
-    const gcut_unit *u = unit_at(p, step, &h);
+    const gcut_lowered *h = NULL;
+    const gcut_kernel *u = kernel_at(p, step, &h);
     if (!u) return "nothing";
-    if (u->kind == GCUT_U_COPY) return gcut_printf(a, "%%%s copy", h->g->values.at[u->copy_from].name);
-    const gcut_node *n = gcut_node_at(h->g, gcut_unit_result(u));
+    if (u->kind == GCUT_KERNEL_COPY) return gcut_printf(a, "%%%s copy", h->g->values.at[u->copy.value].name);
+    const gcut_node *n = gcut_node_at(h->g, gcut_kernel_result(u));
     return gcut_printf(a, "%%%s %s", n->nres ? h->g->values.at[n->res0].name : "?",
                        gcut_op_get((gcut_op)n->op)->name);
 }
@@ -71,7 +71,7 @@ gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, u
     int nsteps = 0;
     for (uint32_t i = 0; i < p->buffers.n; i++) {
         const gcut_buffer *buf = &p->buffers.at[i];
-        if (buf->kind != GCUT_P_ARENA || buf->birth < 0) continue;
+        if (buf->kind != GCUT_BUFFER_ARENA || buf->birth < 0) continue;
         b[n++] = (gcut_holder){.name = buf->name,
                                .bytes = (gcut_buffer_bytes(p, buf, at, nat, threads) + 63) / 64 * 64,
                                .saved = buf->saved,
@@ -91,7 +91,7 @@ gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, u
     }
     qsort(out.holder, out.n, sizeof *out.holder, larger);
     out.at = doing(p, arena, out.step);
-    out.backward = p->halves.at[GCUT_BACKWARD]->g && out.step >= p->halves.at[GCUT_BACKWARD]->first;
+    out.backward = p->lowered.at[GCUT_BACKWARD]->g && out.step >= p->lowered.at[GCUT_BACKWARD]->first;
     gcut_arena_free(scratch);
     return out;
 }

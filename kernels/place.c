@@ -2,13 +2,18 @@
  *
  * Where everything lives: bound buffers, arena buffers, in-place results.
  *
- * in:  a grouped half.   out: its buffers and bindings, edges that keep old values readable.
+ * in:  a grouped graph.   out: its buffers and bindings, edges that keep old values readable.
  */
+#include "kernels/place.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower.h"
+#include "kernels/prologue.h"
+#include "kernels/region.h"
+#include "kernels/team.h"
 
 /* ---- bindings ---- */
 
@@ -31,11 +36,11 @@ uint32_t gcut_place_buffer(gcut_program *p, gcut_buffer b)
 static uint32_t bound(gcut_program *p, uint32_t which)
 {
     for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_P_BOUND && p->buffers.at[i].binding == which) return i;
+        if (p->buffers.at[i].kind == GCUT_BUFFER_BOUND && p->buffers.at[i].binding == which) return i;
     const gcut_binding_info *info = &p->bindings.at[which];
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_BOUND,
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_BOUND,
                                               .binding = which,
-                                              .crew = GCUT_NONE,
+                                              .team = GCUT_NONE,
                                               .dtype = info->type.dtype,
                                               .count = gcut_type_numel(p->module, &info->type),
                                               .name = info->name});
@@ -43,14 +48,14 @@ static uint32_t bound(gcut_program *p, uint32_t which)
 
 uint32_t gcut_place_arena(gcut_program *p, const gcut_type *t, const char *name)
 {
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                              .crew = GCUT_NONE,
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                              .team = GCUT_NONE,
                                               .dtype = t->dtype,
                                               .count = gcut_type_numel(p->module, t),
                                               .name = name});
 }
 
-/* The binding of the param or state called `name`, whichever half reads it. */
+/* The binding of the param or state called `name`, whichever graph reads it. */
 static uint32_t binding_named(gcut_program *p, const char *name)
 {
     for (uint32_t i = 0; i < p->bindings.n; i++)
@@ -63,15 +68,15 @@ static uint32_t binding_named(gcut_program *p, const char *name)
 /* The buffer of the forward graph's saved value of that name. */
 static uint32_t saved_buffer(gcut_program *p, const char *name)
 {
-    const gcut_graph *f = p->halves.at[GCUT_FORWARD]->g;
+    const gcut_graph *f = p->lowered.at[GCUT_FORWARD]->g;
     for (uint32_t i = 0; i < f->results.n; i++)
         if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name))
-            return p->halves.at[GCUT_FORWARD]->saved[i];
+            return p->lowered.at[GCUT_FORWARD]->saved[i];
     GCUT_NEVER("the backward graph reads only what the forward graph saved");
     return GCUT_NONE;
 }
 
-static void bind_params(gcut_program *p, gcut_half *h)
+static void bind_params(gcut_program *p, gcut_lowered *h)
 {
     for (uint32_t i = 0; i < h->g->params.n; i++) {
         const gcut_param *q = &h->g->params.at[i];
@@ -85,22 +90,22 @@ static void bind_params(gcut_program *p, gcut_half *h)
 
 /* ---- results ---- */
 
-bool gcut_place_can_own(const gcut_half *h, gcut_ref v)
+bool gcut_place_can_own(const gcut_lowered *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
-    return gcut_unit_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE && !h->view[v].widens &&
+    return gcut_kernel_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE && !h->view[v].widens &&
            !h->view[v].bits && gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
 }
 
-uint32_t gcut_place_copy(gcut_half *h, gcut_ref v, uint32_t to)
+uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to)
 {
-    uint32_t u = gcut_unit_new(h, GCUT_U_COPY, GCUT_NONE);
-    h->units.at[u].copy_from = v;
-    h->units.at[u].copy_to = to;
+    uint32_t u = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
+    h->kernels.at[u].copy.value = v;
+    h->kernels.at[u].copy.to = to;
     return u;
 }
 
-void gcut_place_at(gcut_half *h, gcut_ref v, uint32_t to)
+void gcut_place_at(gcut_lowered *h, gcut_ref v, uint32_t to)
 {
     if (gcut_place_can_own(h, v))
         h->buffer[h->view[v].root] = to;
@@ -120,7 +125,7 @@ static uint32_t result_buffer(gcut_program *p, gcut_role role, const char *name,
 static const char *gradient_of(const gcut_program *p, const gcut_result *saved, const gcut_type *t)
 {
     const gcut_mark *m = gcut_mark_find(&saved->marks, "grad");
-    const gcut_graph *b = p->halves.at[GCUT_BACKWARD]->g;
+    const gcut_graph *b = p->lowered.at[GCUT_BACKWARD]->g;
     for (uint32_t i = 0; m && m->nargs == 1 && i < p->bindings.n; i++)
         if (p->bindings.at[i].role == GCUT_ROLE_grad && !strcmp(p->bindings.at[i].name, m->args[0]))
             return NULL;
@@ -134,10 +139,10 @@ static const char *gradient_of(const gcut_program *p, const gcut_result *saved, 
 }
 
 /* Is the buffer memory of the caller's which may hold something else when the backward call comes? */
-static bool is_transient(const gcut_program *p, const gcut_half *h, uint32_t buffer)
+static bool is_transient(const gcut_program *p, const gcut_lowered *h, uint32_t buffer)
 {
     const gcut_buffer *b = &p->buffers.at[buffer];
-    if (b->kind != GCUT_P_BOUND) return false;
+    if (b->kind != GCUT_BUFFER_BOUND) return false;
     const gcut_binding_info *x = &p->bindings.at[b->binding];
     for (uint32_t i = 0; i < h->g->params.n; i++) {
         const gcut_param *q = &h->g->params.at[i];
@@ -157,7 +162,7 @@ static bool is_transient(const gcut_program *p, const gcut_half *h, uint32_t buf
 
 /* A saved value: the storage that a result or parameter has anyway and keeps, also the gradient that will be
  * made of it, else the arena. */
-static uint32_t place_saved(gcut_program *p, gcut_half *h, const gcut_result *res)
+static uint32_t place_saved(gcut_program *p, gcut_lowered *h, const gcut_result *res)
 {
     gcut_ref r = h->view[res->value].root;
     const gcut_type *t = gcut_type_of(h->g, res->value);
@@ -171,7 +176,7 @@ static uint32_t place_saved(gcut_program *p, gcut_half *h, const gcut_result *re
     return b;
 }
 
-static uint32_t next_buffer(gcut_program *p, gcut_half *h, const gcut_result *res)
+static uint32_t next_buffer(gcut_program *p, gcut_lowered *h, const gcut_result *res)
 {
     uint32_t which = binding_named(p, res->name);
     if (which == GCUT_NONE) which = binding(p, GCUT_ROLE_state, res->name, gcut_type_of(h->g, res->value));
@@ -180,13 +185,13 @@ static uint32_t next_buffer(gcut_program *p, gcut_half *h, const gcut_result *re
 }
 
 /* Of an `out` or `grad` result. */
-static uint32_t own_buffer(gcut_program *p, const gcut_half *h, const gcut_result *res)
+static uint32_t own_buffer(gcut_program *p, const gcut_lowered *h, const gcut_result *res)
 {
     return result_buffer(p, res->role, res->name, gcut_type_of(h->g, res->value));
 }
 
 /* `next` results, and gradients that the forward graph has begun. */
-static void place_nexts(gcut_program *p, gcut_half *h)
+static void place_nexts(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     gcut_update *u = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *u);
@@ -201,7 +206,7 @@ static void place_nexts(gcut_program *p, gcut_half *h)
     gcut_place_updates(p, h, u, n);
 }
 
-static void place_results(gcut_program *p, gcut_half *h)
+static void place_results(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     h->saved = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *h->saved);
@@ -217,109 +222,110 @@ static void place_results(gcut_program *p, gcut_half *h)
 }
 
 /* Memory of its own for the storage behind v, unless it has some. */
-void gcut_place_store(gcut_program *p, gcut_half *h, gcut_ref v)
+void gcut_place_store(gcut_program *p, gcut_lowered *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     if (h->buffer[r] == GCUT_NONE)
         h->buffer[r] = gcut_place_arena(p, gcut_type_of(h->g, r), h->g->values.at[r].name);
 }
 
-/* Roots that another unit reads, or that exist only after their unit, need memory. */
-static void place_temporaries(gcut_program *p, gcut_half *h)
+/* Roots that another kernel reads, or that exist only after their kernel, need memory. */
+static void place_temporaries(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
-    for (uint32_t u = 0; u < h->units.n; u++) {
-        gcut_unit *w = &h->units.at[u];
+    for (uint32_t u = 0; u < h->kernels.n; u++) {
+        gcut_kernel *w = &h->kernels.at[u];
         if (w->dead) continue;
-        if (w->kind == GCUT_U_COPY) {
-            if (w->copy_to == GCUT_NONE)
-                w->copy_to =
-                    gcut_place_arena(p, gcut_type_of(g, w->copy_from), g->values.at[w->copy_from].name);
-            if (gcut_unit_source(h, w->copy_from) != GCUT_NONE) gcut_place_store(p, h, w->copy_from);
+        if (w->kind == GCUT_KERNEL_COPY) {
+            if (w->copy.to == GCUT_NONE)
+                w->copy.to =
+                    gcut_place_arena(p, gcut_type_of(g, w->copy.value), g->values.at[w->copy.value].name);
+            if (gcut_kernel_source(h, w->copy.value) != GCUT_NONE) gcut_place_store(p, h, w->copy.value);
         }
         gcut_cursor at = {0};
-        for (gcut_ref v; gcut_unit_read(h, u, &at, &v);) {
-            uint32_t s = gcut_unit_source(h, v);
+        for (gcut_ref v; gcut_kernel_read(h, u, &at, &v);) {
+            uint32_t s = gcut_kernel_source(h, v);
             if (s != GCUT_NONE && s != u) gcut_place_store(p, h, v);
         }
         for (uint32_t i = 0; i < w->nodes.n; i++) {
             const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
             for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-                if (w->left_out && w->left_out >> (v - n->res0) & 1) continue;
+                if (gcut_kernel_omits(w, v - n->res0)) continue;
                 gcut_level l = h->level[h->view[v].root];
-                if (w->kind != GCUT_U_LOOP || l == GCUT_L_COLUMN || l == GCUT_L_TOTAL)
+                if (w->kind != GCUT_KERNEL_LOOP || l == GCUT_LEVEL_COLUMN || l == GCUT_LEVEL_TOTAL)
                     gcut_place_store(p, h, v);
             }
         }
     }
 }
 
-/* A share for every thread that takes part in unit u. */
-static uint32_t shares(gcut_program *p, const gcut_half *h, uint32_t u, gcut_dim bytes, const char *name)
+/* A share for every thread that takes part in kernel u. */
+static uint32_t shares(gcut_program *p, const gcut_lowered *h, uint32_t u, gcut_dim bytes, const char *name)
 {
     if (bytes == 0) return GCUT_NONE;
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
                                               .dtype = GCUT_U8,
                                               .count = bytes,
-                                              .crew = u,
-                                              .half = h->index,
+                                              .team = u,
+                                              .graph = h->index,
                                               .name = name});
 }
 
 /* The workspace of a convolution is one for all threads. */
-static void place_conv(gcut_program *p, gcut_half *h, uint32_t u)
+static void place_conv(gcut_program *p, gcut_lowered *h, uint32_t u)
 {
     gcut_dim count = gcut_conv_workspace(h, u);
     if (count == 0) return;
-    gcut_ref y = gcut_node_at(h->g, h->units.at[u].nodes.at[0])->res0;
-    h->units.at[u].partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                                                .crew = GCUT_NONE,
-                                                                .dtype = gcut_type_of(h->g, y)->dtype,
-                                                                .count = count,
-                                                                .name = "convolution workspace"});
+    gcut_ref y = gcut_node_at(h->g, h->kernels.at[u].nodes.at[0])->res0;
+    h->kernels.at[u].conv.workspace =
+        gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                           .team = GCUT_NONE,
+                                           .dtype = gcut_type_of(h->g, y)->dtype,
+                                           .count = count,
+                                           .name = "convolution workspace"});
 }
 
 /* Where a product puts an operand that it would compute as it packs, should that be better. */
-static void place_rooms(gcut_program *p, const gcut_half *h, uint32_t u)
+static void place_prologue_buffers(gcut_program *p, const gcut_lowered *h, uint32_t u)
 {
     for (uint32_t k = 0; k < 2; k++) {
-        gcut_chain *c = h->units.at[u].chain[k];
+        gcut_prologue *c = h->kernels.at[u].gemm.prologue[k];
         if (!c) continue;
         const gcut_type *t = gcut_type_of(h->g, c->v);
-        c->room = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                                     .crew = GCUT_NONE,
-                                                     .dtype = t->dtype,
-                                                     .count = gcut_type_numel(p->module, t),
-                                                     .half = h->index,
-                                                     .product = u + 1,
-                                                     .operand = k,
-                                                     .name = h->g->values.at[c->v].name});
+        c->buffer = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                                       .team = GCUT_NONE,
+                                                       .dtype = t->dtype,
+                                                       .count = gcut_type_numel(p->module, t),
+                                                       .graph = h->index,
+                                                       .product = u + 1,
+                                                       .operand = k,
+                                                       .name = h->g->values.at[c->v].name});
     }
 }
 
-static void place_workspace(gcut_program *p, gcut_half *h)
+static void place_workspace(gcut_program *p, gcut_lowered *h)
 {
-    for (uint32_t u = 0; u < h->units.n; u++) {
-        gcut_unit *w = &h->units.at[u];
+    for (uint32_t u = 0; u < h->kernels.n; u++) {
+        gcut_kernel *w = &h->kernels.at[u];
         if (w->dead) continue;
-        if (w->kind == GCUT_U_ATTENTION || w->kind == GCUT_U_ATTENTION_GRAD)
-            w->scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
-        if (w->kind == GCUT_U_CONV) place_conv(p, h, u);
-        if (w->kind == GCUT_U_GEMM) place_rooms(p, h, u);
-        if (w->kind != GCUT_U_LOOP) continue;
+        if (gcut_kernel_is_attention(w))
+            w->attention.scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
+        if (w->kind == GCUT_KERNEL_CONV) place_conv(p, h, u);
+        if (w->kind == GCUT_KERNEL_GEMM) place_prologue_buffers(p, h, u);
+        if (w->kind != GCUT_KERNEL_LOOP) continue;
         gcut_dim scratch, partial;
         gcut_loop_workspace(h, u, &scratch, &partial, p->module);
-        w->scratch = shares(p, h, u, scratch, "row scratch");
+        w->loop.scratch = shares(p, h, u, scratch, "row scratch");
         if (partial != 0)
-            w->partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_ARENA,
-                                                            .crew = GCUT_NONE,
-                                                            .dtype = GCUT_U8,
-                                                            .count = partial,
-                                                            .name = "partial sums"});
+            w->loop.partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                                                 .team = GCUT_NONE,
+                                                                 .dtype = GCUT_U8,
+                                                                 .count = partial,
+                                                                 .name = "partial sums"});
     }
 }
 
-void gcut_place_half(gcut_program *p, gcut_half *h)
+void gcut_place_lowered(gcut_program *p, gcut_lowered *h)
 {
     if (h->parent == GCUT_NONE) {
         bind_params(p, h);

@@ -2,7 +2,8 @@
  *
  * What is where in memory, for those who look at a program.
  */
-#include "kernels/lower.h"
+#include "kernels/epilogue.h"
+#include "kernels/place.h"
 
 static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
 {
@@ -12,8 +13,8 @@ static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding
 
 static gcut_placed_in place_of(const gcut_program *p, const gcut_buffer *b)
 {
-    if (b->kind == GCUT_P_ARENA) return p->apart && b->saved ? GCUT_PLACED_BLOCK : GCUT_PLACED_ARENA;
-    return b->kind == GCUT_P_BOUND ? GCUT_PLACED_BOUND : GCUT_PLACED_PART;
+    if (b->kind == GCUT_BUFFER_ARENA) return p->apart && b->saved ? GCUT_PLACED_BLOCK : GCUT_PLACED_ARENA;
+    return b->kind == GCUT_BUFFER_BOUND ? GCUT_PLACED_BOUND : GCUT_PLACED_PART;
 }
 
 gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
@@ -33,11 +34,11 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
                                .birth = b->birth,
                                .death = b->death,
                                .saved = b->saved,
-                               .whole = b->kind == GCUT_P_PART ? b->whole : GCUT_NONE};
+                               .whole = b->kind == GCUT_BUFFER_PART ? b->whole : GCUT_NONE};
         if (offset[i] != GCUT_UNPLACED) /* gcut_rt_place_apart writes an offset in the block as -1 - offset */
             out[i].offset = out[i].in == GCUT_PLACED_BLOCK ? -1 - offset[i] : offset[i];
-        if (b->kind == GCUT_P_BOUND) out[i].binding = &p->bindings.at[b->binding];
-        if (b->kind == GCUT_P_PART) {
+        if (b->kind == GCUT_BUFFER_BOUND) out[i].binding = &p->bindings.at[b->binding];
+        if (b->kind == GCUT_BUFFER_PART) {
             out[i].start = size_of(p, b->start, at, nat);
             out[i].step = size_of(p, b->step, at, nat);
         }
@@ -47,17 +48,18 @@ gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_bindin
 
 uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region)
 {
-    const gcut_half *h = p->halves.at[lowered];
-    for (uint32_t u = 0; u < h->units.n; u++) {
-        const gcut_unit *w = &h->units.at[u];
-        if (w->kind == GCUT_U_REGION && !w->dead && w->nodes.at[0] == node) return w->bodies.at[region];
+    const gcut_lowered *h = p->lowered.at[lowered];
+    for (uint32_t u = 0; u < h->kernels.n; u++) {
+        const gcut_kernel *w = &h->kernels.at[u];
+        if (w->kind == GCUT_KERNEL_REGION && !w->dead && w->nodes.at[0] == node)
+            return w->region.bodies.at[region];
     }
     return GCUT_NONE;
 }
 
 gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v)
 {
-    const gcut_half *h = p->halves.at[lowered];
+    const gcut_lowered *h = p->lowered.at[lowered];
     const gcut_view *w = &h->view[v];
     /* Constants and iotas have none, and what stays in registers. */
     if (!w->root || h->buffer[w->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
@@ -67,13 +69,13 @@ gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, 
 int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n)
 {
     *n = 0;
-    for (uint32_t k = 0; k < p->halves.n; k++)
-        if (p->halves.at[k]->g && p->halves.at[k]->end > *n) *n = p->halves.at[k]->end;
+    for (uint32_t k = 0; k < p->lowered.n; k++)
+        if (p->lowered.at[k]->g && p->lowered.at[k]->end > *n) *n = p->lowered.at[k]->end;
     int *launch = gcut_calloc(a, (size_t)*n + 1, sizeof *launch);
-    for (uint32_t k = 0; k < p->halves.n; k++) {
-        const gcut_half *h = p->halves.at[k];
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
-            const int step = h->units.at[h->order.at[i]].step;
+            const int step = h->kernels.at[h->order.at[i]].step;
             launch[step] = i && gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i]) ? step - 1 : step;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Regions: what the parameters and results of a body are in the half around it.
+ * Regions: what the parameters and results of a body are in the graph around it.
  *
  *   carry       lives in the memory of the node's result from its initial copy on, and is updated in place
  *   x of scan   a part of its operand, read where that is
@@ -9,16 +9,18 @@
  *   `if`        both bodies write the node's results
  *   condition   a bool of its own
  */
-#include "kernels/lower.h"
+#include "kernels/region.h"
 
-static gcut_half *around(const gcut_program *p, const gcut_half *body)
+#include "kernels/place.h"
+
+static gcut_lowered *around(const gcut_program *p, const gcut_lowered *body)
 {
-    return p->halves.at[body->parent];
+    return p->lowered.at[body->parent];
 }
 
-static const gcut_node *node_of(const gcut_half *h, uint32_t unit)
+static const gcut_node *node_of(const gcut_lowered *h, uint32_t kernel)
 {
-    return gcut_node_at(h->g, h->units.at[unit].nodes.at[0]);
+    return gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
 }
 
 gcut_region_shape gcut_region_shape_of(const gcut_graph *g, const gcut_node *n)
@@ -34,7 +36,7 @@ static uint32_t axis_of(const gcut_graph *g, const gcut_node *n)
     return (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
 }
 
-void gcut_region_views(gcut_half *h, const gcut_node *n)
+void gcut_region_views(gcut_lowered *h, const gcut_node *n)
 {
     if (n->op != GCUT_OP_scan) return;
     gcut_dims *dims = h->g->module->dims;
@@ -52,42 +54,42 @@ void gcut_region_views(gcut_half *h, const gcut_node *n)
     }
 }
 
-void gcut_region_carries(gcut_program *p, gcut_half *h)
+void gcut_region_carries(gcut_program *p, gcut_lowered *h)
 {
-    for (uint32_t u = 0; u < h->units.n; u++) {
-        if (h->units.at[u].kind != GCUT_U_REGION) continue;
+    for (uint32_t u = 0; u < h->kernels.n; u++) {
+        if (h->kernels.at[u].kind != GCUT_KERNEL_REGION) continue;
         const gcut_node *n = node_of(h, u);
         uint32_t carries = gcut_region_shape_of(h->g, n).carries;
         for (uint32_t k = 0; k < n->nres; k++) gcut_place_store(p, h, n->res0 + k);
         for (uint32_t k = 0; k < carries; k++)
-            h->units.at[h->units.at[u].operand_copy[k]].copy_to = h->buffer[n->res0 + k];
+            h->kernels.at[h->kernels.at[u].operand_copy[k]].copy.to = h->buffer[n->res0 + k];
     }
 }
 
 /* Part i of a buffer, for iteration i of the body. */
-static uint32_t part(gcut_program *p, const gcut_half *body, uint32_t whole, gcut_ref v, gcut_dim start,
+static uint32_t part(gcut_program *p, const gcut_lowered *body, uint32_t whole, gcut_ref v, gcut_dim start,
                      gcut_dim step)
 {
     const gcut_type *t = gcut_type_of(body->g, v);
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_P_PART,
-                                              .crew = GCUT_NONE,
+    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_PART,
+                                              .team = GCUT_NONE,
                                               .dtype = t->dtype,
                                               .count = gcut_type_numel(p->module, t),
                                               .whole = whole,
                                               .start = start,
                                               .step = step,
-                                              .half = body->index,
+                                              .graph = body->index,
                                               .name = body->g->values.at[v].name});
 }
 
 /* Where operand k of the region is. */
-static gcut_view operand(const gcut_half *h, uint32_t unit, uint32_t k, uint32_t *buffer)
+static gcut_view operand(const gcut_lowered *h, uint32_t kernel, uint32_t k, uint32_t *buffer)
 {
-    const gcut_unit *u = &h->units.at[unit];
-    gcut_ref v = gcut_arg(h->g, node_of(h, unit), k);
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    gcut_ref v = gcut_arg(h->g, node_of(h, kernel), k);
     uint32_t copy = u->operand_copy[k];
     if (copy != GCUT_NONE) {
-        *buffer = h->units.at[copy].copy_to;
+        *buffer = h->kernels.at[copy].copy.to;
         return gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
     }
     *buffer = h->buffer[h->view[v].root];
@@ -95,7 +97,7 @@ static gcut_view operand(const gcut_half *h, uint32_t unit, uint32_t k, uint32_t
 }
 
 /* The view of parameter v, a part along `axis` of what `whole` views. */
-static gcut_view without_axis(const gcut_half *body, gcut_ref v, const gcut_view *whole, uint32_t axis)
+static gcut_view without_axis(const gcut_lowered *body, gcut_ref v, const gcut_view *whole, uint32_t axis)
 {
     gcut_view out = {.root = v};
     for (uint32_t d = 0; d < gcut_type_of(body->g, v)->rank; d++)
@@ -103,9 +105,9 @@ static gcut_view without_axis(const gcut_half *body, gcut_ref v, const gcut_view
     return out;
 }
 
-void gcut_region_params(gcut_program *p, gcut_half *body)
+void gcut_region_params(gcut_program *p, gcut_lowered *body)
 {
-    gcut_half *h = around(p, body);
+    gcut_lowered *h = around(p, body);
     const gcut_node *n = node_of(h, body->owner);
     gcut_region_shape s = gcut_region_shape_of(h->g, n);
     for (uint32_t i = 0; i < body->g->params.n; i++) {
@@ -124,19 +126,21 @@ void gcut_region_params(gcut_program *p, gcut_half *body)
     }
 }
 
-static void place_condition(gcut_program *p, gcut_half *body)
+static void place_condition(gcut_program *p, gcut_lowered *body)
 {
     gcut_ref v = body->g->results.at[0].value;
     body->saved = gcut_calloc(p->module->arena, 1, sizeof *body->saved);
-    body->saved[0] = gcut_place_buffer(
-        p, (gcut_buffer){
-               .kind = GCUT_P_ARENA, .crew = GCUT_NONE, .dtype = GCUT_BOOL, .count = 1, .name = "condition"});
+    body->saved[0] = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                                        .team = GCUT_NONE,
+                                                        .dtype = GCUT_BOOL,
+                                                        .count = 1,
+                                                        .name = "condition"});
     gcut_place_at(body, v, body->saved[0]);
 }
 
-void gcut_region_results(gcut_program *p, gcut_half *body)
+void gcut_region_results(gcut_program *p, gcut_lowered *body)
 {
-    gcut_half *h = around(p, body);
+    gcut_lowered *h = around(p, body);
     const gcut_node *n = node_of(h, body->owner);
     gcut_graph *g = body->g;
     if (n->op == GCUT_OP_while && body->region == 0) {

@@ -14,7 +14,8 @@
  * rows so short that much of them is ends; and what waits for arithmetic rather than memory: loops with dear
  * ops or sums, and the tiles of a product's epilogue.
  */
-#include "kernels/loop.h"
+#include "kernels/c_text.h"
+#include "kernels/emit_loop.h"
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
@@ -43,7 +44,7 @@ static int arithmetic(const gcut_loop *l, const gcut_member *x, int p, bool *cou
     counted[x - l->at] = true;
     if (ps >= GCUT_LONG_PS) return BUSY_PS + 1;
     for (uint32_t k = 0; k < n->nargs && ps <= BUSY_PS; k++)
-        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_X_FULL)
+        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
             ps += arithmetic(l, gcut_loop_member(l, gcut_arg(l->g, n, k)), p, counted);
     return ps;
 }
@@ -55,7 +56,7 @@ static bool is_read(const gcut_loop *l, uint32_t buffer)
         const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
-            if (gcut_loop_access(l, &l->at[i], v) == GCUT_X_LOAD &&
+            if (gcut_loop_access(l, &l->at[i], v) == GCUT_ACCESS_LOAD &&
                 l->h->buffer[l->h->view[v].root] == buffer)
                 return true;
         }
@@ -80,11 +81,12 @@ static int64_t widest(const gcut_loop *l, int p, bool *counted)
 
 static bool may_stream(const gcut_loop *l, const gcut_member *x)
 {
-    const gcut_unit *u = l->u;
+    const gcut_kernel *u = l->u;
     uint32_t buffer = l->h->buffer[x->v];
-    if (x->level != GCUT_L_FULL || x->reduces || buffer == GCUT_NONE || x->keep == GCUT_STORED) return false;
-    if (is_small(u->numel, bytes_of(l, x), LEAST)) return false;
-    if (!u->flat && is_small(u->inner, bytes_of(l, x), GCUT_STREAM_ROW)) return false;
+    if (x->level != GCUT_LEVEL_FULL || x->reduces || buffer == GCUT_NONE || x->keep == GCUT_STORED)
+        return false;
+    if (is_small(u->loop.numel, bytes_of(l, x), LEAST)) return false;
+    if (!u->loop.flat && is_small(u->loop.inner, bytes_of(l, x), GCUT_STREAM_ROW)) return false;
     return !is_read(l, buffer);
 }
 
@@ -140,8 +142,8 @@ void gcut_loop_stream_declare(gcut_loop *l)
         int line = gcut_loop_stream_line(l, p);
         if (!line) continue;
         W(l, "    const int past%d = (%s) * %d >= args->x->plan->stream_bytes", p,
-          gcut_c_named(l->m, "elements", l->u->numel), LINE / line);
-        if (!l->u->flat && !gcut_dim_known(l->u->inner))
+          gcut_c_named(l->m, "elements", l->u->loop.numel), LINE / line);
+        if (!l->u->loop.flat && !gcut_dim_known(l->u->loop.inner))
             W(l, " && C * %d >= %d", LINE / line, GCUT_STREAM_ROW);
         W(l, ";\n");
     }

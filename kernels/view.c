@@ -3,7 +3,7 @@
  * Views: strides and an offset, in elements, over contiguous storage.  Sizes
  * are symbolic, so "equal" means equal normal form.
  */
-#include "kernels/lower.h"
+#include "kernels/view.h"
 
 static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
 {

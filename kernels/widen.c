@@ -9,7 +9,7 @@
  * convert as they load, and once for those that read memory (a product), which
  * need f32 there.
  *
- * in: a half.   out: the same values; f16 and bf16 only in casts, constants and
+ * in: a graph.   out: the same values; f16 and bf16 only in casts, constants and
  * what moves data.   keeps: names, marks and locations.
  */
 #include "graph/interp.h"
@@ -103,7 +103,7 @@ static gcut_ref widened(widener *w, gcut_ref v, int reader, gcut_locid loc)
     return *out;
 }
 
-/* The node's attributes, computing in `to` where they state a half. */
+/* The node's attributes, computing in `to` where they state a 16-bit float. */
 static gcut_attr *attributes(const widener *w, const gcut_node *n, gcut_dtype to)
 {
     const gcut_graph *g = w->rw.src;
