@@ -233,22 +233,6 @@ static void refuse_no_dependence(const sweep *s)
 
 /* ---- the primal, twice ---- */
 
-static const char *unused_graph(gcut_module *m, const char *base, const char *suffix)
-{
-    const char *name = gcut_printf(m->arena, "%s.%s", base, suffix);
-    for (uint32_t i = 1; gcut_module_find(m, name); i++)
-        name = gcut_printf(m->arena, "%s.%s%u", base, suffix, i);
-    return name;
-}
-
-static void forget(gcut_module *m, const gcut_graph *g)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->graphs.n; i++)
-        if (m->graphs.at[i] != g) m->graphs.at[n++] = m->graphs.at[i];
-    m->graphs.n = n;
-}
-
 static bool has_meaning_left(const gcut_graph *g)
 {
     for (uint32_t n = 0; n < g->nodes.n; n++)
@@ -259,7 +243,7 @@ static bool has_meaning_left(const gcut_graph *g)
 /* `next` instead of s->primal, which goes unless it is the user's.  Messages speak of the user's function. */
 static void advance(sweep *s, gcut_graph *next)
 {
-    if (s->primal != s->user) forget(s->m, s->primal);
+    if (s->primal != s->user) gcut_module_unlist(s->m, s->primal);
     s->primal = next;
     next->name = s->user->name;
 }
@@ -276,9 +260,9 @@ static bool has_regions(const gcut_graph *g)
 static void open_up(sweep *s)
 {
     if (has_regions(s->primal))
-        advance(s, gcut_pass_inline_derived(s->primal, unused_graph(s->m, s->user->name, "inlined")));
+        advance(s, gcut_pass_inline_derived(s->primal, gcut_module_unused(s->m, s->user->name, "inlined")));
     if (gcut_has_grads(s->primal))
-        advance(s, gcut_pass_again(s->primal, unused_graph(s->m, s->user->name, "again")));
+        advance(s, gcut_pass_again(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
 }
 
 /* By value of the draft or of the primal: what depends on the chosen parameters. */
@@ -296,10 +280,10 @@ static void decompose(sweep *s)
 {
     if (has_regions(s->primal)) {
         const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
-        advance(s, gcut_pass_stack(s->primal, unused_graph(s->m, s->user->name, "stacked"), wanted));
+        advance(s, gcut_pass_stack(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
     }
     while (has_meaning_left(s->primal))
-        advance(s, gcut_pass_expand(s->primal, unused_graph(s->m, s->user->name, "expanded"),
+        advance(s, gcut_pass_expand(s->primal, gcut_module_unused(s->m, s->user->name, "expanded"),
                                     gcut_vjp_by_meaning));
 }
 
@@ -465,7 +449,7 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
     for (uint32_t k = 0; k < s.nseeds; k++) s.seed[k].cotan = cotan_name(&s, k);
     s.map = gcut_calloc(s.tmp, s.primal->values.n, sizeof *s.map);
 
-    s.draft = with_primal(&s, unused_graph(m, g->name, "draft"));
+    s.draft = with_primal(&s, gcut_module_unused(m, g->name, "draft"));
     s.nvalues = s.draft->values.n;
     run(&s);
 
@@ -473,8 +457,8 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
     gcut_ref *map = gcut_calloc(s.tmp, s.draft->values.n, sizeof *map);
     copy_backward(&s, joint, map);
     add_results(&s, joint, map);
-    forget(m, s.draft);
-    if (s.primal != g) forget(m, s.primal);
+    gcut_module_unlist(m, s.draft);
+    if (s.primal != g) gcut_module_unlist(m, s.primal);
     gcut_arena_free(s.tmp);
     return joint;
 }

@@ -42,7 +42,7 @@ static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy
     b->options.policy = policy;
     b->options.torch_budget = torch_budget;
     b->options.lambda = lambda;
-    b->planned = gcut_pipeline_loops(o->p, &b->options, gcut_printf(o->arena, ".%u", o->asked++));
+    b->planned = gcut_pipeline_loops(o->p, &b->options);
     b->text.arena = o->arena;
     gcut_print_graph(b->planned, &(gcut_print_options){0}, &b->text);
     for (uint32_t i = 0; i < o->bases.n; i++)
@@ -221,6 +221,7 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
     gcut_arena *a = gcut_arena_new(o->p->env, parent);
     gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
     q->arena = a;
+    q->nested = true;
     q->module =
         gcut_parse_module(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
     q->module->file = b->planned->module->file ? gcut_intern_name(q->module, b->planned->module->file) : NULL;

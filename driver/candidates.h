@@ -38,7 +38,6 @@ typedef struct gcut_candidates {
     gcut_arena *arena;
     int64_t resident;  /* bytes that live through the whole step under any plan */
     double least_work; /* of the bases */
-    uint32_t asked;    /* how often loops were planned: names what comes out */
     GCUT_VEC(const gcut_candidate_base *) bases;
     GCUT_VEC(gcut_candidate) by_time; /* rising */
 } gcut_candidates;

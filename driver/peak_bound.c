@@ -217,7 +217,7 @@ int64_t gcut_peak_bound(gcut_pipeline *p)
 {
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     bounding b = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
-    b.g = gcut_pipeline_kernel_graph(p, p->joint, gcut_printf(a, "%s.bound", p->joint->name));
+    b.g = gcut_pipeline_kernel_graph(p, p->joint);
     b.bytes = gcut_calloc(a, b.g->values.n, sizeof *b.bytes);
     for (gcut_ref v = 1; v < b.g->values.n; v++)
         b.bytes[v] = gcut_pipeline_bytes(p, gcut_type_of(b.g, v), p->at, p->nat);

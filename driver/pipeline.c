@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pass pipeline.
- *
- *   user's graph ─copy─▶ primal ─gather, simplify─▶ ─joint─▶ ─optimize─▶ raw ─head─▶ ─simplify─▶
- *     ─products─▶ joint ─loops─▶ ─plan─▶ ─split─▶ fwd, bwd ─expand, simplify─▶ kfwd, kbwd ─lower─▶ program
+ * The stages of the compiler, made by the groups of the table of passes (driver/passes.c), and figures of a
+ * step as a whole.
  */
 #include "driver/pipeline.h"
 
@@ -21,177 +19,52 @@
 #include "graph/text.h"
 #include "partition/policy.h"
 
-static gcut_graph *rename_to(gcut_graph *g, const char *name)
-{
-    gcut_graph *old = gcut_module_find(g->module, name);
-    if (old && old != g)
-        old->name = gcut_intern_name(g->module, gcut_printf(g->module->arena, "%s.was", name));
-    g->name = gcut_intern_name(g->module, name);
-    return g;
-}
-
-/* fold, cse, merge and dce keep results and names; each is verified. */
-static gcut_graph *simplify(gcut_graph *g, const char *name)
-{
-    static gcut_graph *(*const passes[])(gcut_graph *, const char *) = {gcut_pass_fold, gcut_pass_cse,
-                                                                        gcut_pass_merge, gcut_pass_dce};
-    static const char *const names[] = {"fold", "cse", "merge", "dce"};
-    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
-        g = passes[i](g, gcut_printf(g->module->arena, "%s.%s", name, names[i]));
-        gcut_verify(g);
-    }
-    return rename_to(g, name);
-}
-
-static bool has_regions(const gcut_graph *g)
-{
-    for (uint32_t i = 0; i < g->nodes.n; i++)
-        if (gcut_node_at(g, i)->nregs) return true;
-    return false;
-}
-
-/* In bodies too.  A graph without calls is left as it is: inlining would copy bodies that nodes share. */
-static bool has_calls(const gcut_graph *g)
-{
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        if (n->op == GCUT_OP_call) return true;
-        for (uint32_t k = 0; k < n->nregs; k++)
-            if (has_calls(gcut_region_at(g, n, k)->body)) return true;
-    }
-    return false;
-}
-
 /* ---- stages ---- */
 
-/* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
-static gcut_graph *clone(gcut_graph *user, gcut_arena *a)
+/* What a group makes of g, under that name; g itself, with its own, where none of the group's passes ran. */
+static gcut_graph *make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name)
 {
-    gcut_text t = {.arena = a};
-    gcut_print_graph(user, &(gcut_print_options){0}, &t);
-    /* Under a name of its own: diagnostics quote the user's file from the user's text. */
-    gcut_module *m =
-        gcut_parse_module(user->module->env, a, gcut_printf(a, "@%s, printed", user->name), t.at, t.n);
-    m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
-    gcut_graph *g = gcut_module_find(m, user->name);
-    GCUT_ASSERT(g != NULL);
-    return g;
-}
-
-static bool lost(const gcut_graph *before, const gcut_graph *after, const char *value)
-{
-    value += *value == '%';
-    return gcut_graph_find(before, value) && !gcut_graph_find(after, value);
-}
-
-/* Whoever names a value to be saved or recomputed gets the graph that has it, be it by a plan file. */
-static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
-{
-    for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++)
-        if (lost(before, after, p->file->whole.lines.at[i].value)) return false;
-    for (size_t i = 0; i < p->opt.nsave; i++)
-        if (lost(before, after, p->opt.save[i])) return false;
-    for (size_t i = 0; i < p->opt.nrecompute; i++)
-        if (lost(before, after, p->opt.recompute[i])) return false;
-    return true;
-}
-
-/* A plan is of the graph that its own sizes made, whatever those of the run are. */
-static gcut_graph *gather(gcut_pipeline *p, gcut_graph *g)
-{
-    const char *base = p->primal->name;
-    const gcut_dim_binding *at = p->file ? gcut_pipeline_planned_sizes(p) : p->at;
-    gcut_graph *out = gcut_pass_gather(g, gcut_printf(p->arena, "%s.gathered", base), at, p->nat);
-    gcut_verify(out);
-    out = simplify(out, gcut_printf(p->arena, "%s.folded", base));
-    return keeps_named(p, g, out) ? out : simplify(g, gcut_printf(p->arena, "%s.named", base));
-}
-
-/* A graph with cotangents, or with gradients that are given something late, is a joint graph already, unless
- * it is to be differentiated again: what by, or which result, is named. */
-static bool is_joint(const gcut_pipeline *p)
-{
-    bool cotan = false, late = false, grad = false;
-    if (p->opt.loss || p->opt.ncotan || p->opt.nwrt) return false;
-    for (uint32_t i = 0; i < p->primal->params.n; i++) {
-        if (p->primal->params.at[i].role == GCUT_ROLE_saved) return false; /* the backward graph of a step */
-        cotan = cotan || p->primal->params.at[i].role == GCUT_ROLE_cotan;
-        late = late || gcut_param_is_late(&p->primal->params.at[i]);
-    }
-    for (uint32_t i = 0; i < p->primal->results.n; i++)
-        grad = grad || p->primal->results.at[i].role == GCUT_ROLE_grad;
-    return cotan || (late && grad);
-}
-
-static gcut_graph *differentiate(gcut_pipeline *p)
-{
-    if (is_joint(p)) return p->folded;
-    gcut_joint_options jo = {.loss = p->opt.loss,
-                             .cotan = p->opt.cotan,
-                             .ncotan = (uint32_t)p->opt.ncotan,
-                             .minimised = p->optimizer.kind != GCUT_OPT_NONE,
-                             .wrt = p->opt.nwrt ? p->opt.wrt : NULL,
-                             .nwrt = (uint32_t)p->opt.nwrt,
-                             .strict = true};
-    return gcut_joint(p->folded, &jo, gcut_printf(p->arena, "%s.raw", p->primal->name));
+    gcut_graph *pair[2] = {g, NULL};
+    gcut_passes_apply(p, group, pair);
+    if (pair[0] != g) pair[0]->name = gcut_intern_name(p->module, name);
+    return pair[0];
 }
 
 static void to_joint(gcut_pipeline *p)
 {
-    gcut_arena *a = p->arena;
     const char *base = p->primal->name;
-    /* The sweep inlines calls itself, and names what it makes after what the user called.  It leaves those
-     * that state their derivative, and calls of these derivatives. */
-    gcut_graph *g = p->opt.forward_only || is_joint(p)
-                        ? gcut_pass_inline(p->primal, gcut_printf(a, "%s.whole", base))
-                        : p->primal;
-    p->folded = gather(p, g);
-    p->folded->name = p->primal->name; /* messages and dumps speak of the user's function */
+    p->folded = make(p, GCUT_MAKES_FOLDED, p->primal, base); /* messages speak of the user's function */
     if (p->opt.forward_only) {
         p->raw = p->primal;
         p->joint = p->folded;
         return;
     }
-    p->raw = differentiate(p);
-    if (has_calls(p->raw)) p->raw = gcut_pass_inline(p->raw, gcut_printf(a, "%s.flat", base));
-    if (p->optimizer.kind != GCUT_OPT_NONE)
-        p->raw = gcut_optimize(p->raw, &p->optimizer, gcut_printf(a, "%s.opt", base));
-    gcut_verify(p->raw);
-    g = gcut_pass_head(p->raw, gcut_printf(a, "%s.head", base));
-    gcut_verify(g);
-    if (has_regions(g)) { /* sums of products leave their loops before anyone plans what loops save */
-        g = simplify(g, gcut_printf(a, "%s.steps", base));
-        g = gcut_pass_products(g, gcut_printf(a, "%s.products", base));
-        gcut_verify(g);
-    }
-    p->joint = simplify(g, gcut_printf(a, "%s.joint", base));
+    p->raw = make(p, GCUT_MAKES_RAW, p->folded, gcut_printf(p->arena, "%s.raw", base));
+    p->joint = make(p, GCUT_MAKES_JOINT, p->raw, gcut_printf(p->arena, "%s.joint", base));
+}
+
+bool gcut_pipeline_searches(const gcut_pipeline *p)
+{
+    return p->opt.budget > 0 && !strcmp(p->opt.policy, gcut_policy_name(GCUT_POLICY_MINCUT));
 }
 
 static void to_split(gcut_pipeline *p)
 {
-    if (p->opt.forward_only) {
-        p->fwd = p->joint;
-        return;
+    p->fwd = p->joint;
+    if (p->opt.forward_only) return;
+    if (!gcut_pipeline_searches(p)) {
+        gcut_plan_options *asked = gcut_calloc(p->arena, 1, sizeof *asked);
+        *asked = gcut_pipeline_plan_options(p);
+        p->planned = gcut_pipeline_loops(p, asked);
     }
-    if (p->opt.budget > 0 && !strcmp(p->opt.policy, gcut_policy_name(GCUT_POLICY_MINCUT))) {
-        gcut_budget_plan(p);
-    } else {
-        gcut_plan_options po = gcut_pipeline_plan_options(p);
-        p->planned = gcut_pipeline_loops(p, &po, "");
-        p->plan = gcut_plan_make(p->planned, &po);
-    }
-    gcut_pipeline_split(p, p->plan, p->primal->name);
+    gcut_graph *g[2] = {p->planned ? p->planned : p->joint, NULL};
+    gcut_passes_apply(p, GCUT_MAKES_SPLIT, g);
 }
 
-gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix)
+gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)
 {
-    const char *base = p->primal->name;
-    gcut_graph *g = gcut_plan_loops(p->joint, po, gcut_printf(p->arena, "%s.loops%s", base, suffix));
-    if (g == p->joint) return g;
-    gcut_verify(g);
-    g = simplify(g, gcut_printf(p->arena, "%s.planned%s", base, suffix));
-    g->name = p->joint->name; /* reports speak of the joint graph */
-    return g;
+    p->asked = asked;
+    return make(p, GCUT_MAKES_PLANNED, p->joint, p->joint->name); /* reports speak of the joint graph */
 }
 
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
@@ -204,26 +77,11 @@ void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
     gcut_verify(p->bwd);
 }
 
-static bool has_no_kernel(gcut_op op)
+gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph)
 {
-    return gcut_op_get(op)->emit == GCUT_EMIT_EXPAND;
-}
-
-gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, const char *name)
-{
-    gcut_graph *g = gcut_pass_expand(graph, gcut_printf(p->arena, "%s.wide", name), has_no_kernel);
-    g = gcut_pass_sink(g, gcut_printf(p->arena, "%s.sunk", name));
-    g = simplify(g, gcut_printf(p->arena, "%s.simple", name));
-    g = gcut_widen(g, gcut_printf(p->arena, "%s.f32", name));
-    g = p->opt.unfused ? rename_to(g, name) : gcut_localize(g, name);
-    gcut_verify(g);
-    return g;
-}
-
-static gcut_graph *for_kernels(gcut_pipeline *p, gcut_graph *split)
-{
-    const char *name = gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", split->name);
-    return gcut_pipeline_kernel_graph(p, split, name);
+    gcut_graph *g[2] = {graph, NULL};
+    gcut_passes_apply_aside(p, GCUT_MAKES_KERNELS, g);
+    return g[0];
 }
 
 int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,
@@ -303,10 +161,15 @@ void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, do
 
 void gcut_pipeline_lower(gcut_pipeline *p)
 {
-    p->kfwd = for_kernels(p, p->fwd);
-    if (p->bwd) p->kbwd = for_kernels(p, p->bwd);
-    unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
-    p->program = gcut_lower(p->kfwd, p->kbwd, p->at, p->nat, p->opt.threads, how);
+    gcut_graph *g[2] = {p->fwd, p->bwd};
+    gcut_passes_apply(p, GCUT_MAKES_KERNELS, g);
+    p->kfwd = g[0];
+    p->kbwd = g[1];
+    p->kfwd->name = gcut_intern_name(
+        p->module, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
+    if (p->kbwd)
+        p->kbwd->name = gcut_intern_name(p->module, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
+    gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
     p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
     if (!p->plan) return;
     p->plan->peak_bytes = p->peak_bytes;
@@ -342,9 +205,11 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_are
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;
     p->arena = a;
+    p->passes = gcut_passes;
     p->opt = gcut_settings_copy(a, opt);
-    p->primal = clone(user, a);
-    p->module = p->primal->module;
+    gcut_graph *g[2] = {user, NULL};
+    gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
+    p->primal = g[0];
     p->machine = gcut_machine_find(a, p->opt.machine);
     if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
     p->optimizer.keep_grads = p->opt.keep_grads;

@@ -7,6 +7,7 @@
 
 #include "autodiff/autodiff.h"
 #include "driver/options.h"
+#include "driver/passes.h"
 #include "kernels/kernels.h"
 #include "partition/plan_file.h"
 
@@ -14,23 +15,38 @@ typedef struct gcut_pipeline {
     gcut_env *env;
     gcut_arena *arena; /* everything below; the user's graph is only read */
     gcut_module *module;
+
+    /* what is asked for */
     gcut_settings opt;                 /* with its strings and lists copied */
     const gcut_machine_model *machine; /* what prices and predictions come from */
     gcut_optimizer optimizer;
-    gcut_graph *primal;
-    gcut_graph *folded; /* folded, cse, dce: what is differentiated */
-    gcut_graph
-        *raw; /* JOINT straight from the sweep and the optimizer; the primal itself when forward_only */
-    gcut_graph *joint;       /* folded, cse, dce */
-    gcut_graph *planned;     /* the joint graph with what its loops save decided; itself when it has none */
-    gcut_plan *plan;         /* NULL when forward_only */
-    gcut_graph *fwd, *bwd;   /* SPLIT; bwd NULL when forward_only */
-    gcut_graph *kfwd, *kbwd; /* the same without composites: what kernels are made of */
-    gcut_program *program;
-    int64_t peak_bytes;   /* of the whole step at `at`, once there is a program */
-    gcut_plan_file *file; /* the plan to follow; NULL = none */
+    gcut_plan_file *file; /* the plan to replay; NULL = none */
     gcut_dim_binding *at; /* a size for every symbol of the graph */
     uint32_t nat;
+
+    /* primal ─▶ folded */
+    gcut_graph *primal; /* in: the user's graph */
+    gcut_graph *folded; /* in: primal.  What is differentiated */
+
+    /* folded ─▶ joint; of a forward-only step raw is the primal and joint the folded graph */
+    gcut_graph *raw;   /* in: folded.  With the reverse pass and the optimizer, nothing simplified */
+    gcut_graph *joint; /* in: raw */
+
+    /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL
+     */
+    const gcut_plan_options *asked; /* what the loops and the plan go by */
+    gcut_graph *planned;            /* in: joint.  With what its loops save decided; joint when it has none */
+    gcut_plan *plan;                /* in: planned */
+    gcut_graph *fwd, *bwd;          /* in: plan */
+
+    /* fwd, bwd ─▶ program */
+    gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composites: what kernels are made of */
+    gcut_program *program;   /* in: kfwd, kbwd */
+    int64_t peak_bytes;      /* of the whole step at `at`, once there is a program */
+
+    gcut_pass_table passes; /* what is applied: gcut_passes */
+    gcut_pass_runs runs;    /* what was, in order */
+    bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
 } gcut_pipeline;
 
 /* How far to go. */
@@ -63,15 +79,16 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
 const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
 /* The stages from JOINT on, for whoever tries several plans. */
-/* The joint graph with what its loops save decided; the joint graph itself when it has none.  Each call has a
- * suffix of its own. */
-gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *po, const char *suffix);
+/* Is the plan searched for under a budget, where each candidate decides about loops? */
+bool gcut_pipeline_searches(const gcut_pipeline *p);
+/* The joint graph with what its loops save decided by `asked`, which is kept; the joint graph itself when it
+ * has none. */
+gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked);
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
-/* A graph as kernels want it, under that name: no composite without a kernel, nothing shared but what is
- * worth memory. */
-gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph, const char *name);
+/* A graph as kernels want it: no composite without a kernel, nothing shared but what is worth memory. */
+gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
 /* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */
 int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,

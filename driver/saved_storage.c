@@ -62,7 +62,7 @@ bool gcut_saved_storage_is_apart(gcut_pipeline *p, const gcut_problem *problem)
     gcut_arena *a = gcut_arena_new(p->env, p->arena);
     uint32_t nout, id = p->module->graphs.n;
     gcut_graph *all = all_saved(problem, a, gcut_printf(a, "%s.saved.%u", problem->g->name, id), &nout);
-    const gcut_graph *g = gcut_pipeline_kernel_graph(p, all, gcut_printf(a, "%s.kernel", all->name));
+    const gcut_graph *g = gcut_pipeline_kernel_graph(p, all);
     bool *taken = gcut_calloc(a, g->values.n, sizeof *taken), apart = true;
     for (uint32_t i = 0; i < g->params.n; i++) taken[g->params.at[i].value] = true;
     for (uint32_t i = 0; i < g->results.n; i++) {

@@ -36,6 +36,22 @@ gcut_graph *gcut_module_find(const gcut_module *m, const char *name)
     return NULL;
 }
 
+const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix)
+{
+    const char *name = gcut_printf(m->arena, "%s.%s", base, suffix);
+    for (uint32_t i = 1; gcut_module_find(m, name); i++)
+        name = gcut_printf(m->arena, "%s.%s%u", base, suffix, i);
+    return name;
+}
+
+void gcut_module_unlist(gcut_module *m, const gcut_graph *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->graphs.n; i++)
+        if (m->graphs.at[i] != g) m->graphs.at[n++] = m->graphs.at[i];
+    m->graphs.n = n;
+}
+
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name)
 {
     if (gcut_module_find(m, name))

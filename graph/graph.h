@@ -393,11 +393,14 @@ bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
 /* ---- building ---- */
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
-/* Unique name: base, else base.1, base.2, … (for graphs and for values). */
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
 /* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
 gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
 gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
+/* "BASE.SUFFIX", or where a function of m has that name the same with a number behind it. */
+const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix);
+/* Takes g from the functions of m; it is there as long as m is. */
+void gcut_module_unlist(gcut_module *m, const gcut_graph *g);
 const char *gcut_name_fresh(gcut_graph *g, const char *base);
 const char *gcut_intern_name(gcut_module *m, const char *s);     /* interned */
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name); /* 0 = none */

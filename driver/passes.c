@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table of passes, in running order, and the loop that runs them.
+ */
+#include "driver/passes.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "driver/budget.h"
+#include "driver/pipeline.h"
+#include "graph/custom.h"
+#include "graph/passes.h"
+#include "graph/text.h"
+#include "graph/verify.h"
+
+/* ---- conditions ---- */
+
+/* In bodies too.  A graph without calls is left as it is: inlining would copy bodies that nodes share. */
+static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->op == GCUT_OP_call) return true;
+        for (uint32_t k = 0; k < n->nregs; k++)
+            if (has_calls(p, gcut_region_at(g, n, k)->body)) return true;
+    }
+    return false;
+}
+
+static bool has_regions(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)p;
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (gcut_node_at(g, i)->nregs) return true;
+    return false;
+}
+
+/* A graph with cotangents, or with gradients that are given something late, is a joint graph already, unless
+ * it is to be differentiated again: what by, or which result, is named. */
+static bool is_joint(const gcut_pipeline *p)
+{
+    bool cotan = false, late = false, grad = false;
+    if (p->opt.loss || p->opt.ncotan || p->opt.nwrt) return false;
+    for (uint32_t i = 0; i < p->primal->params.n; i++) {
+        if (p->primal->params.at[i].role == GCUT_ROLE_saved) return false; /* the backward graph of a step */
+        cotan = cotan || p->primal->params.at[i].role == GCUT_ROLE_cotan;
+        late = late || gcut_param_is_late(&p->primal->params.at[i]);
+    }
+    for (uint32_t i = 0; i < p->primal->results.n; i++)
+        grad = grad || p->primal->results.at[i].role == GCUT_ROLE_grad;
+    return cotan || (late && grad);
+}
+
+/* Differentiating inlines calls itself, and names what it makes after what the user called.  It leaves those
+ * that state their derivative, and calls of these derivatives. */
+static bool is_not_derived(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return p->opt.forward_only || is_joint(p);
+}
+
+static bool is_derived(const gcut_pipeline *p, const gcut_graph *g)
+{
+    return !is_not_derived(p, g);
+}
+
+static bool has_optimizer(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return p->optimizer.kind != GCUT_OPT_NONE;
+}
+
+static bool has_planned_loops(const gcut_pipeline *p, const gcut_graph *g)
+{
+    return g != p->joint;
+}
+
+static bool is_searched(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return gcut_pipeline_searches(p);
+}
+
+static bool is_asked(const gcut_pipeline *p, const gcut_graph *g)
+{
+    return !is_searched(p, g);
+}
+
+static bool is_fused(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)g;
+    return !p->opt.unfused;
+}
+
+/* ---- passes that know of the pipeline ---- */
+
+static const char *new_name(const gcut_pipeline *p, const char *pass)
+{
+    return gcut_module_unused(p->module, p->primal->name, pass);
+}
+
+/* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
+static void clone(gcut_pipeline *p, gcut_graph *g[2])
+{
+    const gcut_graph *user = g[0];
+    gcut_text t = {.arena = p->arena};
+    gcut_print_graph(user, &(gcut_print_options){0}, &t);
+    /* Under a name of its own: diagnostics quote the user's file from the user's text. */
+    p->module =
+        gcut_parse_module(p->env, p->arena, gcut_printf(p->arena, "@%s, printed", user->name), t.at, t.n);
+    p->module->file = user->module->file ? gcut_intern_name(p->module, user->module->file) : NULL;
+    g[0] = gcut_module_find(p->module, user->name);
+    GCUT_ASSERT(g[0] != NULL);
+}
+
+static bool is_lost(const gcut_graph *before, const gcut_graph *after, const char *value)
+{
+    value += *value == '%';
+    return gcut_graph_find(before, value) && !gcut_graph_find(after, value);
+}
+
+/* Whoever names a value to be saved or recomputed gets the graph that has it, be it by a plan file. */
+static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
+{
+    for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++)
+        if (is_lost(before, after, p->file->whole.lines.at[i].value)) return false;
+    for (size_t i = 0; i < p->opt.nsave; i++)
+        if (is_lost(before, after, p->opt.save[i])) return false;
+    for (size_t i = 0; i < p->opt.nrecompute; i++)
+        if (is_lost(before, after, p->opt.recompute[i])) return false;
+    return true;
+}
+
+/* A plan is of the graph that its own sizes made, whatever those of the run are. */
+static void gather(gcut_pipeline *p, gcut_graph *g[2])
+{
+    const gcut_dim_binding *at = p->file ? gcut_pipeline_planned_sizes(p) : p->at;
+    gcut_graph *out = gcut_pass_gather(g[0], new_name(p, "gather"), at, p->nat);
+    bool named = p->file || p->opt.nsave || p->opt.nrecompute;
+    gcut_graph *live = named ? gcut_pass_dce(out, new_name(p, "live")) : out;
+    bool keeps = !named || keeps_named(p, g[0], live);
+    if (named) gcut_module_unlist(p->module, live);
+    if (keeps)
+        g[0] = out;
+    else
+        gcut_module_unlist(p->module, out);
+}
+
+static void joint(gcut_pipeline *p, gcut_graph *g[2])
+{
+    gcut_joint_options jo = {.loss = p->opt.loss,
+                             .cotan = p->opt.cotan,
+                             .ncotan = (uint32_t)p->opt.ncotan,
+                             .minimised = p->optimizer.kind != GCUT_OPT_NONE,
+                             .wrt = p->opt.nwrt ? p->opt.wrt : NULL,
+                             .nwrt = (uint32_t)p->opt.nwrt,
+                             .strict = true};
+    g[0] = gcut_joint(g[0], &jo, new_name(p, "joint"));
+}
+
+static void optimize(gcut_pipeline *p, gcut_graph *g[2])
+{
+    g[0] = gcut_optimize(g[0], &p->optimizer, new_name(p, "optimize"));
+}
+
+static void loops(gcut_pipeline *p, gcut_graph *g[2])
+{
+    g[0] = gcut_plan_loops(g[0], p->asked, new_name(p, "loops"));
+}
+
+static void plan(gcut_pipeline *p, gcut_graph *g[2])
+{
+    p->plan = gcut_plan_make(g[0], p->asked);
+}
+
+static void search(gcut_pipeline *p, gcut_graph *g[2])
+{
+    gcut_budget_plan(p);
+    g[0] = p->planned;
+}
+
+static void split(gcut_pipeline *p, gcut_graph *g[2])
+{
+    gcut_pipeline_split(p, p->plan, p->primal->name);
+    g[0] = p->fwd;
+    g[1] = p->bwd;
+}
+
+static bool has_no_kernel(gcut_op op)
+{
+    return gcut_op_get(op)->emit == GCUT_EMIT_EXPAND;
+}
+
+static gcut_graph *expand(gcut_graph *g, const char *name)
+{
+    return gcut_pass_expand(g, name, has_no_kernel);
+}
+
+static void lower(gcut_pipeline *p, gcut_graph *g[2])
+{
+    unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
+    p->program = gcut_lower(g[0], g[1], p->at, p->nat, p->opt.threads, how);
+}
+
+/* ---- the table ---- */
+
+// clang-format off
+#define EACH(pass)  pass, NULL, gcut_verify
+#define WITH(pass)  NULL, pass, gcut_verify
+#define ALONE(pass) NULL, pass, NULL /* it makes no graph */
+enum { MUST = false, MAY = true };
+
+/* These run wherever a graph has become larger than it needs to be. */
+#define SIMPLIFY(makes, when) \
+    {"fold",     'f', makes, when, MAY, EACH(gcut_pass_fold),  "constants and identities are computed, keeping every bit"}, \
+    {"cse",      'c', makes, when, MAY, EACH(gcut_pass_cse),   "equal nodes become one"}, \
+    {"merge",    'm', makes, when, MAY, EACH(gcut_pass_merge), "scans that differ only in what they yield become one"}, \
+    {"dce",      'd', makes, when, MAY, EACH(gcut_pass_dce),   "nodes that no result needs go"}
+
+/*   name      letter  makes     when     optional  pass                        what it does */
+static const gcut_pass_row rows[] = {
+    {"clone",    'u', GCUT_MAKES_PRIMAL,  NULL, MUST, WITH(clone),                "the user's graph in a module of the compiler's own"},
+
+    {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
+    {"gather",   'g', GCUT_MAKES_FOLDED,  NULL, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has fewer rows"},
+    SIMPLIFY(GCUT_MAKES_FOLDED, NULL),
+
+    {"joint",    'j', GCUT_MAKES_RAW,     is_derived, MUST, WITH(joint),          "the reverse pass is added: a derivative rule for each op"},
+    {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
+    {"optimize", 'o', GCUT_MAKES_RAW,     has_optimizer, MUST, WITH(optimize),    "gradients become new parameter values"},
+
+    {"head",     'h', GCUT_MAKES_JOINT,   NULL, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
+    SIMPLIFY(GCUT_MAKES_JOINT, has_regions),
+    {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
+    SIMPLIFY(GCUT_MAKES_JOINT, NULL),
+
+    {"loops",    'l', GCUT_MAKES_PLANNED, NULL, MAY,  WITH(loops),                "what an iteration of a scan saves is decided"},
+    SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops),
+
+    {"plan",     'b', GCUT_MAKES_SPLIT,   is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
+    {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered until one fits"},
+    {"split",    's', GCUT_MAKES_SPLIT,   NULL, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
+
+    {"expand",   'x', GCUT_MAKES_KERNELS, NULL, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},
+    {"sink",     'k', GCUT_MAKES_KERNELS, NULL, MAY,  EACH(gcut_pass_sink),       "constants that bodies capture are computed inside of them"},
+    SIMPLIFY(GCUT_MAKES_KERNELS, NULL),
+    {"widen",    'w', GCUT_MAKES_KERNELS, NULL, MUST, EACH(gcut_widen),           "f16 and bf16 are computed in f32"},
+    {"localize", 'z', GCUT_MAKES_KERNELS, is_fused, MAY, EACH(gcut_localize),     "what depends on sizes alone is computed again for each reader"},
+
+    {"lower",    'q', GCUT_MAKES_PROGRAM, NULL, MUST, ALONE(lower),               "nodes become kernels, values become memory"},
+};
+// clang-format on
+
+const gcut_pass_table gcut_passes = {rows, sizeof rows / sizeof *rows};
+
+const char *gcut_pass_stage(gcut_pass_group group)
+{
+    static const char *const names[GCUT_NGROUPS] = {
+        [GCUT_MAKES_PRIMAL] = "primal",  [GCUT_MAKES_FOLDED] = "primal", [GCUT_MAKES_RAW] = "joint",
+        [GCUT_MAKES_JOINT] = "joint",    [GCUT_MAKES_PLANNED] = "joint", [GCUT_MAKES_SPLIT] = "split",
+        [GCUT_MAKES_KERNELS] = "kernel", [GCUT_MAKES_PROGRAM] = "kernel"};
+    return names[group];
+}
+
+/* ---- running ---- */
+
+static uint64_t count_nodes(const gcut_graph *g)
+{
+    uint64_t n = g ? g->nodes.n : 0;
+    for (uint32_t i = 0; g && i < g->nodes.n; i++)
+        for (uint32_t k = 0; k < gcut_node_at(g, i)->nregs; k++)
+            n += count_nodes(gcut_region_at(g, gcut_node_at(g, i), k)->body);
+    return n;
+}
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
+{
+    gcut_graph *const in[2] = {g[0], g[1]};
+    if (row->run) row->run(p, g);
+    for (int k = 0; row->each && k < 2 && g[k]; k++) g[k] = row->each(g[k], new_name(p, row->name));
+    for (int k = 0; row->verify && k < 2 && g[k]; k++)
+        if (g[k] != in[k]) row->verify(g[k]);
+}
+
+/* The functions of a module are the user's and what the groups of the table made. */
+static void unlist(gcut_pipeline *p, gcut_graph *const made[2], gcut_graph *const begin[2],
+                   gcut_graph *const now[2])
+{
+    for (int k = 0; k < 2; k++)
+        if (made[k] && made[k] != begin[k] && made[k] != now[0] && made[k] != now[1])
+            gcut_module_unlist(p->module, made[k]);
+}
+
+static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], gcut_pass_runs *record)
+{
+    gcut_graph *const begin[2] = {g[0], g[1]};
+    const gcut_pass_row *before = NULL;
+    bool holds = true;
+    for (uint32_t i = 0; i < p->passes.n; i++) {
+        const gcut_pass_row *row = &p->passes.row[i];
+        if (row->makes != group) continue;
+        if (!before || before->when != row->when) holds = !row->when || row->when(p, g[0]);
+        before = row;
+        if (!holds) continue;
+        gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
+        const int64_t start = now();
+        run(p, row, g);
+        r.ns = now() - start;
+        r.out[0] = g[0], r.out[1] = g[1];
+        unlist(p, r.in, begin, g);
+        if (!record) continue;
+        r.nodes_in = count_nodes(r.in[0]) + count_nodes(r.in[1]);
+        r.nodes_out = count_nodes(r.out[0]) + count_nodes(r.out[1]);
+        *GCUT_PUSH(p->arena, record) = r;
+    }
+}
+
+void gcut_passes_apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2])
+{
+    apply(p, group, g, p->nested ? NULL : &p->runs);
+}
+
+void gcut_passes_apply_aside(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2])
+{
+    apply(p, group, g, NULL);
+}
