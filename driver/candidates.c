@@ -4,8 +4,7 @@
  *
  *   joint ─loops, for a few prices─▶ bases ─family of each─▶ candidates ─lower, sort by time─▶ by_time
  *
- * A candidate is lowered in a scratch module that is read from the text of its base: what can be printed can
- * be compiled, value by value and byte by byte, so its peak is that of the real thing.
+ * A candidate is lowered in a scratch module, a clone of that of its base.
  */
 #include "driver/candidates.h"
 
@@ -14,7 +13,7 @@
 #include <string.h>
 
 #include "driver/saved_storage.h"
-#include "graph/text.h"
+#include "graph/passes.h"
 #include "partition/policy.h"
 
 /* ---- candidates ---- */
@@ -43,10 +42,8 @@ static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy
     b->options.torch_budget = torch_budget;
     b->options.lambda = lambda;
     b->planned = gcut_pipeline_loops(o->p, &b->options);
-    b->text.arena = o->arena;
-    gcut_print_graph(b->planned, &(gcut_print_options){0}, &b->text);
     for (uint32_t i = 0; i < o->bases.n; i++)
-        if (!strcmp(o->bases.at[i]->text.at, b->text.at)) return o->bases.at[i];
+        if (gcut_graph_same(o->bases.at[i]->planned, b->planned)) return o->bases.at[i];
     b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
     b->work_ns = work_of(b->problem);
     b->apart = gcut_saved_storage_is_apart(o->p, b->problem);
@@ -190,31 +187,6 @@ void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budg
     plan->cost_ns = of->cost_ns;
 }
 
-/* A choice is by value id: the copy numbers its values as the original does. */
-static void check_same(const gcut_graph *g, const gcut_graph *copy)
-{
-    GCUT_ASSERT(copy && copy->values.n == g->values.n && copy->nodes.n == g->nodes.n);
-    for (gcut_ref v = 1; v < g->values.n; v++)
-        GCUT_ASSERT(!strcmp(g->values.at[v].name, copy->values.at[v].name));
-    for (uint32_t i = 0; i < g->nodes.n; i++)
-        GCUT_ASSERT(gcut_node_at(g, i)->op == gcut_node_at(copy, i)->op &&
-                    gcut_node_at(g, i)->res0 == gcut_node_at(copy, i)->res0);
-}
-
-/* The sizes of p for the symbols of g, which belong to another module. */
-static void sizes_for(const gcut_pipeline *p, gcut_pipeline *q, const gcut_graph *g)
-{
-    q->nat = g->decls.n;
-    q->at = gcut_calloc(q->arena, q->nat + 1, sizeof *q->at);
-    for (uint32_t i = 0; i < q->nat; i++) {
-        const char *name = gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym);
-        q->at[i].sym = g->decls.at[i].sym;
-        for (uint32_t k = 0; k < p->nat; k++)
-            if (!strcmp(gcut_dim_symbol_name(p->module->dims, p->at[k].sym), name))
-                q->at[i].value = p->at[k].value;
-    }
-}
-
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
 {
     const gcut_candidate_base *b = of->base;
@@ -222,17 +194,11 @@ gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candida
     gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
     q->arena = a;
     q->nested = true;
-    q->module =
-        gcut_parse_module(q->env, a, gcut_printf(a, "@%s, planned", b->planned->name), b->text.at, b->text.n);
-    q->module->file = b->planned->module->file ? gcut_intern_name(q->module, b->planned->module->file) : NULL;
-    q->planned = q->joint = gcut_module_find(q->module, b->planned->name);
-    check_same(b->planned, q->joint);
-    sizes_for(o->p, q, q->joint);
+    q->planned = q->joint = gcut_module_clone(b->planned, a);
+    q->module = q->joint->module;
     gcut_plan_options po = b->options;
     po.policy = of->policy;
     po.torch_budget = of->torch_budget;
-    po.at = q->at;
-    po.nat = q->nat;
     q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
     gcut_pipeline_split(q, q->plan, q->primal->name);
     gcut_pipeline_lower(q);

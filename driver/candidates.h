@@ -15,7 +15,6 @@
 typedef struct gcut_candidate_base {
     gcut_plan_options options;
     gcut_graph *planned;
-    gcut_text text; /* of `planned`: what scratch copies are read from */
     gcut_problem *problem;
     double work_ns; /* of all its nodes once: tells apart what bases do inside their loops */
     bool apart;     /* each saved value has a buffer of its own (driver/saved_storage.h) */

@@ -11,7 +11,6 @@
 #include "driver/pipeline.h"
 #include "graph/custom.h"
 #include "graph/passes.h"
-#include "graph/text.h"
 #include "graph/verify.h"
 
 /* ---- conditions ---- */
@@ -100,18 +99,10 @@ static const char *new_name(const gcut_pipeline *p, const char *pass)
     return gcut_module_unused(p->module, p->primal->name, pass);
 }
 
-/* The user's graph in a module of our own, by way of its text: what can be printed can be compiled. */
 static void clone(gcut_pipeline *p, gcut_graph *g[2])
 {
-    const gcut_graph *user = g[0];
-    gcut_text t = {.arena = p->arena};
-    gcut_print_graph(user, &(gcut_print_options){0}, &t);
-    /* Under a name of its own: diagnostics quote the user's file from the user's text. */
-    p->module =
-        gcut_parse_module(p->env, p->arena, gcut_printf(p->arena, "@%s, printed", user->name), t.at, t.n);
-    p->module->file = user->module->file ? gcut_intern_name(p->module, user->module->file) : NULL;
-    g[0] = gcut_module_find(p->module, user->name);
-    GCUT_ASSERT(g[0] != NULL);
+    g[0] = gcut_module_clone(g[0], p->arena);
+    p->module = g[0]->module;
 }
 
 static bool is_lost(const gcut_graph *before, const gcut_graph *after, const char *value)

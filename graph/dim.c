@@ -115,6 +115,27 @@ gcut_dims *gcut_dims_new(gcut_arena *arena)
     return t;
 }
 
+/* Interns everything in its order, which gives it the number that it has. */
+void gcut_dims_copy(gcut_dims *t, const gcut_dims *from)
+{
+    gcut_dim_poly p;
+    GCUT_ASSERT(!t->exprs.n && !t->atoms.n);
+    t->first = from->first;
+    for (uint32_t i = 0; i < from->atoms.n; i++) {
+        gcut_dim_atom a = from->atoms.at[i];
+        if (a.name) a.name = gcut_intern(&t->names, a.name, strlen(a.name));
+        atom_intern(t, &a);
+    }
+    for (uint32_t i = 0; i < from->monos.n; i++) mono_intern(t, from->monos.at[i].atom, from->monos.at[i].n);
+    for (uint32_t i = 0; i < from->exprs.n; i++) {
+        const gcut_dim_expr *e = &from->exprs.at[i];
+        p.n = e->n;
+        memcpy(p.at, e->term, e->n * sizeof *e->term);
+        expr_intern(t, &p, e->weight);
+    }
+    for (uint32_t i = 0; i < from->symbols.n; i++) *GCUT_PUSH(t->arena, &t->symbols) = from->symbols.at[i];
+}
+
 uint32_t gcut_dim_mono_of(gcut_dims *t, uint32_t atom)
 {
     return mono_intern(t, &atom, 1);

@@ -38,6 +38,9 @@ typedef struct gcut_dim_decl {
 } gcut_dim_decl;
 
 gcut_dims *gcut_dims_new(gcut_arena *arena);
+/* t, a new table, gets everything of `from` under the same numbers: a dim of `from` is one of t, and means
+ * the same. */
+void gcut_dims_copy(gcut_dims *t, const gcut_dims *from);
 /* The symbol of that name; the same name is the same symbol. */
 gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name);
 gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b);

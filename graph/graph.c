@@ -139,6 +139,12 @@ void gcut_result_new(gcut_graph *g, gcut_role role, const char *name, gcut_ref v
         (gcut_result){.role = role, .name = gcut_intern_name(g->module, name), .value = value};
 }
 
+bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g)
+{
+    gcut_ref v = gcut_graph_find(g, d->name);
+    return v && g->values.at[v].def == GCUT_NONE && gcut_type_equal(gcut_type_of(g, v), &d->type);
+}
+
 void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl)
 {
     for (uint32_t i = 0; i < g->decls.n; i++)

@@ -393,6 +393,9 @@ bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out);
 /* ---- building ---- */
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent);
+/* The copy of g, a function, in a new module under `parent`, with the functions that it calls and the
+ * contents of its parameters.  Ids of values, nodes, locations and dims are those of g. */
+gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent);
 gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to m; throws on a duplicate */
 /* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
 gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
@@ -406,6 +409,9 @@ const char *gcut_intern_name(gcut_module *m, const char *s);     /* interned */
 gcut_ref gcut_graph_find(const gcut_graph *g, const char *name); /* 0 = none */
 /* No other value of g has that name. */
 void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
+
+/* Data belongs to a function that has a parameter of its name and type. */
+bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
 /* grad(!1), remat(!1), fused(!1,!2). Equal locations share an id. */

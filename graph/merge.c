@@ -78,6 +78,11 @@ static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields)
     return true;
 }
 
+bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g)
+{
+    return same_bodies(f, g, true);
+}
+
 static bool same_scan(const merger *m, uint32_t i, uint32_t j)
 {
     const gcut_graph *g = m->g;

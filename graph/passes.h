@@ -14,6 +14,8 @@ gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 /* scans that differ only in what they yield -> one (graph/merge.c) */
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
+/* Equal parameters, nodes and results under equal ids, in bodies too, whatever they are called (merge.c). */
+bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g);
 /* sums of products that a scan carries -> one product behind it (graph/products.c) */
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
 /* what is done to every row of a gather is done to the rows of its table, where these are fewer at the sizes

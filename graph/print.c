@@ -420,12 +420,6 @@ void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut
     finish(&p);
 }
 
-bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g)
-{
-    gcut_ref v = gcut_graph_find(g, d->name);
-    return v && g->values.at[v].def == GCUT_NONE && gcut_type_equal(gcut_type_of(g, v), &d->type);
-}
-
 /* What g calls, in front of it. */
 static void put_callees(printer *p, const gcut_graph *g, bool *done)
 {

@@ -34,8 +34,6 @@ void gcut_print_node(const gcut_graph *g, uint32_t n, gcut_text *out);
 /* What stands behind "axes=" of an attribute, and behind "data @w: f32[4] = ". */
 void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out);
 void gcut_print_contents(const gcut_data *d, gcut_text *out);
-/* Data belongs to a function that has a parameter of its name and type. */
-bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 /* Shortest decimal that reads back equal at the dtype; inf, -inf, nan as such. */
 void gcut_print_double(double x, gcut_dtype t, gcut_text *out);
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A copy of a graph in a module of its own.
+ *
+ * Every number stays what it was: ids of values, nodes, operands, locations and dims.  So whatever is known
+ * of the graph by id (prices, decisions, sizes) is known of the copy.  Strings are interned anew, since the
+ * copy may outlive the original; bodies that nodes share are shared by the copies.  Left behind is what
+ * belongs to the construction of a graph: scopes, captures, and which number behind a name came last.
+ */
+#include <string.h>
+
+#include "graph/graph.h"
+#include "graph/names.h"
+
+/* The copy of each function and body, hashed by the address of the original. */
+typedef struct pair {
+    const gcut_graph *from;
+    gcut_graph *to;
+} pair;
+
+typedef struct cloner {
+    gcut_module *m;
+    gcut_arena *scratch;
+    pair *slot;
+    uint32_t n, cap;
+} cloner;
+
+static pair *slot_of(pair *slot, uint32_t cap, const gcut_graph *g)
+{
+    uint64_t h = (uint64_t)(uintptr_t)g * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t k = (uint32_t)(h >> 32) & (cap - 1);
+    while (slot[k].from && slot[k].from != g) k = (k + 1) & (cap - 1);
+    return &slot[k];
+}
+
+static void remember(cloner *c, const gcut_graph *from, gcut_graph *to)
+{
+    if (2 * c->n >= c->cap) {
+        uint32_t cap = c->cap ? 2 * c->cap : 16;
+        pair *slot = gcut_calloc(c->scratch, cap, sizeof *slot);
+        for (uint32_t k = 0; k < c->cap; k++)
+            if (c->slot[k].from) *slot_of(slot, cap, c->slot[k].from) = c->slot[k];
+        c->slot = slot;
+        c->cap = cap;
+    }
+    *slot_of(c->slot, c->cap, from) = (pair){from, to};
+    c->n++;
+}
+
+/* A list of the same elements, which may be repaired in place. */
+#define COPY(arena, to, list)                                                                                \
+    ((to)->at = gcut_memdup(arena, (list)->at, (list)->n * sizeof *(list)->at),                              \
+     (to)->n = (to)->cap = (list)->n)
+
+static const char *name(const cloner *c, const char *s)
+{
+    return s ? gcut_intern_name(c->m, s) : NULL;
+}
+
+static gcut_marks marks(const cloner *c, const gcut_marks *of)
+{
+    gcut_marks out = {0};
+    for (uint32_t i = 0; i < of->n; i++)
+        gcut_mark_add(c->m, &out, of->at[i].name, of->at[i].nargs, of->at[i].args);
+    return out;
+}
+
+static gcut_attr attr(const cloner *c, gcut_attr a)
+{
+    if (a.kind == GCUT_K_STR) a.u.str = name(c, a.u.str);
+    if (a.kind == GCUT_K_DIMS) a.u.dims = gcut_memdup(c->m->arena, a.u.dims, a.n * sizeof *a.u.dims);
+    return a;
+}
+
+static void copy_locs(const cloner *c, const gcut_module *from)
+{
+    gcut_module *m = c->m;
+    COPY(m->arena, &m->locs, &from->locs);
+    for (uint32_t i = 0; i < m->locs.n; i++) {
+        gcut_loc *l = &m->locs.at[i];
+        l->name = name(c, l->name);
+        l->scope = name(c, l->scope);
+        l->text = name(c, l->text);
+        if (l->nargs) l->args = gcut_memdup(m->arena, l->args, l->nargs * sizeof *l->args);
+    }
+}
+
+static void copy_data(const cloner *c, const gcut_graph *of)
+{
+    for (uint32_t i = 0; i < of->module->data.n; i++) {
+        gcut_data d = of->module->data.at[i];
+        if (!gcut_data_is_of(&d, of)) continue;
+        d.name = name(c, d.name);
+        d.kind = name(c, d.kind);
+        d.file = name(c, d.file);
+        d.key = name(c, d.key);
+        d.nums = gcut_memdup(c->m->arena, d.nums, d.nnums * sizeof *d.nums);
+        d.marks = marks(c, &d.marks);
+        *GCUT_PUSH(c->m->arena, &c->m->data) = d;
+    }
+}
+
+static gcut_graph *copy_graph(cloner *c, const gcut_graph *from);
+
+static void copy_interface(cloner *c, gcut_graph *g, const gcut_graph *from)
+{
+    gcut_arena *a = c->m->arena;
+    COPY(a, &g->decls, &from->decls);
+    COPY(a, &g->checks, &from->checks);
+    COPY(a, &g->params, &from->params);
+    COPY(a, &g->results, &from->results);
+    g->marks = marks(c, &from->marks);
+    for (uint32_t i = 0; i < g->params.n; i++) g->params.at[i].marks = marks(c, &g->params.at[i].marks);
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        g->results.at[i].name = name(c, g->results.at[i].name);
+        g->results.at[i].marks = marks(c, &g->results.at[i].marks);
+    }
+}
+
+static void copy_values(cloner *c, gcut_graph *g, const gcut_graph *from)
+{
+    for (gcut_ref v = 0; v < from->values.n; v++) {
+        gcut_value x = from->values.at[v];
+        x.name = name(c, x.name);
+        *GCUT_PUSH(c->m->arena, &g->values) = x;
+        if (v) gcut_name_insert(g, v);
+    }
+}
+
+static void copy_nodes(cloner *c, gcut_graph *g, const gcut_graph *from)
+{
+    gcut_arena *a = c->m->arena;
+    COPY(a, &g->nodes, &from->nodes);
+    COPY(a, &g->args, &from->args);
+    COPY(a, &g->attrs, &from->attrs);
+    COPY(a, &g->regions, &from->regions);
+    for (uint32_t i = 0; i < g->nodes.n; i++) g->nodes.at[i].marks = marks(c, &g->nodes.at[i].marks);
+    for (uint32_t i = 0; i < g->attrs.n; i++) g->attrs.at[i] = attr(c, g->attrs.at[i]);
+    for (uint32_t i = 0; i < g->regions.n; i++)
+        g->regions.at[i].body = copy_graph(c, from->regions.at[i].body);
+}
+
+/* What a function calls stands before it in the module. */
+static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
+{
+    if (c->cap) {
+        gcut_graph *done = slot_of(c->slot, c->cap, from)->to;
+        if (done) return done;
+    }
+    gcut_graph *g = gcut_calloc(c->m->arena, 1, sizeof *g);
+    g->module = c->m;
+    g->name = name(c, from->name);
+    g->loc = from->loc;
+    g->is_body = from->is_body;
+    copy_interface(c, g, from);
+    copy_values(c, g, from);
+    copy_nodes(c, g, from);
+    remember(c, from, g);
+    if (!g->is_body) *GCUT_PUSH(c->m->arena, &c->m->graphs) = g;
+    return g;
+}
+
+gcut_graph *gcut_module_clone(const gcut_graph *g, gcut_arena *parent)
+{
+    const gcut_module *from = g->module;
+    GCUT_ASSERT(!g->is_body && !g->failed);
+    cloner c = {.m = gcut_module_new(from->env, parent)};
+    c.scratch = gcut_arena_new(from->env, c.m->arena);
+    gcut_dims_copy(c.m->dims, from->dims);
+    c.m->file = name(&c, from->file);
+    copy_locs(&c, from);
+    copy_data(&c, g);
+    gcut_graph *copy = copy_graph(&c, g);
+    gcut_arena_free(c.scratch);
+    return copy;
+}
