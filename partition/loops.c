@@ -178,7 +178,6 @@ static const char *loop_name(const level *l, const decided *d)
 static gcut_plan *plan_iteration(const level *l, const decided *d)
 {
     gcut_graph *joint = d->joint.g;
-    gcut_module *m = joint->module;
     gcut_plan_options o = *l->opt;
     o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
@@ -187,14 +186,7 @@ static gcut_plan *plan_iteration(const level *l, const decided *d)
     const gcut_plan_part *part = o.file ? gcut_plan_file_step(o.file, loop_name(l, d)) : NULL;
     if (o.file && !part) return NULL;
     gcut_plan *plan = part ? gcut_plan_follow(joint, &o, part) : gcut_plan_make(joint, &o);
-    const char *base = "iteration";
-    for (uint32_t i = 1; gcut_module_find(m, gcut_printf(m->arena, "%s.fwd", base)) ||
-                         gcut_module_find(m, gcut_printf(m->arena, "%s.bwd", base));
-         i++)
-        base = gcut_printf(m->arena, "iteration.%u", i);
-    gcut_split(plan, base);
-    m->graphs.n -= 2; /* the two graphs of an iteration are no functions */
-    m->pairs.n--;
+    gcut_split(plan, joint->name);
     return plan;
 }
 

@@ -138,7 +138,9 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
  * once, named as in the joint graph, marked #recomputed, located at remat(loc). Order within a graph is
  * otherwise the joint's. The split is checked: saved agree by name and type, bwd reads nothing that is not
  * given.  What is saved in another form than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed as soon
- * as it is there, unpacked just before its first reader. */
+ * as it is there, unpacked just before its first reader.
+ * The joint graph of an iteration is a body, and so are both graphs of it: no functions of the module, and no
+ * pair; base says nothing. */
 void gcut_split(gcut_plan *plan, const char *base);
 
 #endif

@@ -352,7 +352,7 @@ static half half_new(gcut_plan *plan, const crossing *by, gcut_arena *arena, con
 {
     gcut_graph *g = plan->joint;
     half h = {.plan = plan, .by = by, .src = g, .backward = !strcmp(suffix, "bwd")};
-    h.dst = gcut_graph_create(g->module, gcut_printf(g->module->arena, "%s.%s", base, suffix));
+    h.dst = gcut_graph_like(g, gcut_printf(g->module->arena, "%s.%s", base, suffix));
     h.dst->loc = g->loc;
     h.map = gcut_calloc(arena, g->values.n, sizeof *h.map);
     h.packed = gcut_calloc(arena, g->values.n, sizeof *h.packed);
@@ -433,6 +433,6 @@ void gcut_split(gcut_plan *plan, const char *base)
     plan->fwd = fwd.dst;
     plan->bwd = bwd.dst;
     check_pair(plan->fwd, plan->bwd);
-    add_pair(plan, base);
+    if (!plan->joint->is_body) add_pair(plan, base);
     gcut_arena_free(scratch);
 }
