@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "graph/build.h"
-#include "graph/parse.h"
+#include "text/parser.h"
 #include "graph/rewrite.h"
 
 /* ---- the option string ---- */

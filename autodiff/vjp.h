@@ -46,7 +46,7 @@ void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value);
 /* One rule per name in the table's vjp column.  "zero" contributes nothing; a node
  * whose rule is "meaning" is decomposed by the sweep. */
 #define OP(name, operands, dtypes, attrs, shape, feval, ieval, vjp, ...) gcut_vjp_rule gcut_vjp_##vjp;
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
 
 /* ---- small things several rules say ---- */

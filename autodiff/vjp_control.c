@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "autodiff/autodiff.h"
-#include "autodiff/backward.h"
-#include "autodiff/control.h"
+#include "autodiff/reverse.h"
+#include "autodiff/stacked_scans.h"
 #include "autodiff/vjp.h"
 
 static gcut_ref zeros_like(gcut_graph *g, gcut_ref v, gcut_locid loc)

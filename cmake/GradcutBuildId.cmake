@@ -13,7 +13,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     string(APPEND _all "\n${_file} ${_hash}")
   endforeach()
   string(SHA256 _id "${_all}")
-  file(WRITE ${OUT} "#include \"driver/cache.h\"\n\nconst char gcut_build_id[65] = \"${_id}\";\n")
+  file(WRITE ${OUT} "#include \"driver/load/cache.h\"\n\nconst char gcut_build_id[65] = \"${_id}\";\n")
   return()
 endif()
 

@@ -44,7 +44,7 @@ function(gradcut_library target name)
 endfunction()
 
 # gradcut_build_file(<folder>): tells programs built below <folder> where steps find the header and the run-time library
-# (driver/install_paths.c).  Paths are relative, so that the tree can be moved.
+# (driver/load/install_paths.c).  Paths are relative, so that the tree can be moved.
 function(gradcut_build_file folder)
   if(CMAKE_CONFIGURATION_TYPES)
     string(APPEND folder /$<CONFIG>)

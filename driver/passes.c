@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "driver/budget.h"
-#include "driver/pipeline.h"
+#include "driver/pipeline/budget_search.h"
+#include "driver/pipeline/pipeline.h"
 #include "graph/custom.h"
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
 
 /* ---- conditions ---- */

@@ -14,7 +14,7 @@
 #ifndef GCUT_GRAPH_CUSTOM_H
 #define GCUT_GRAPH_CUSTOM_H
 
-#include "graph/shape.h"
+#include "graph/ops/infer.h"
 
 typedef enum gcut_vjp_kind { GCUT_VJP_OPERAND, GCUT_VJP_RESULT, GCUT_VJP_COTANGENT } gcut_vjp_kind;
 

@@ -6,11 +6,12 @@
 
 #include <string.h>
 
-#include "graph/shape_rule.h"
+#include "graph/ops/shape_rule.h"
 
 /* ---- effects ---- */
 
-/* Bodies of loops and branches have none (graph/shape_region.c), and a stated derivative is not called here.
+/* Bodies of loops and branches have none (graph/ops/shape_region.c), and a stated derivative is not called
+ * here.
  */
 bool gcut_node_has_effects(const gcut_graph *g, const gcut_node *n)
 {

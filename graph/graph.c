@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "graph/names.h"
-#include "graph/op.h"
-#include "graph/shape.h"
+#include "graph/ops/op_table.h"
+#include "graph/ops/infer.h"
 
 gcut_module *gcut_module_new(gcut_env *env, gcut_arena *parent)
 {

@@ -46,7 +46,7 @@
 #define GCUT_GRAPH_GRAPH_H
 
 #include "gradcut/dtype.h"
-#include "graph/dim.h"
+#include "graph/dim/dim.h"
 
 const char *gcut_dtype_name(gcut_dtype t);
 int64_t gcut_dtype_bytes(gcut_dtype t);
@@ -67,14 +67,14 @@ typedef struct gcut_type {
 
 typedef enum gcut_op {
 #define OP(name, ...) GCUT_OP_##name,
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
     GCUT_NOPS
 } gcut_op;
 
 typedef enum gcut_attr_key {
 #define ATTR(name, ...) GCUT_A_##name,
-#include "graph/attrs.def"
+#include "graph/ops/attrs.def"
 #undef ATTR
     GCUT_NATTRS
 } gcut_attr_key;
@@ -343,7 +343,7 @@ typedef struct gcut_op_info {
     gcut_class class;
     gcut_torch torch;
     int cost_ps;
-    gcut_madds_fn *madds; /* graph/madds.c; NULL unless a contraction */
+    gcut_madds_fn *madds; /* graph/ops/multiply_adds.c; NULL unless a contraction */
     gcut_way way;
     gcut_emit emit;
     const char *cexpr;
@@ -374,7 +374,7 @@ bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown 
 /* The op whose name is most like this one; NULL when none is. */
 const char *gcut_op_nearest(const char *name);
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
-/* What an attribute is in C, graph/attrs.def. */
+/* What an attribute is in C, graph/ops/attrs.def. */
 typedef enum gcut_attr_form {
     GCUT_FORM_AXIS,
     GCUT_FORM_AXES,

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "graph/op.h"
+#include "graph/ops/op_table.h"
 
 /* Names are interned, so a pointer is its own key; mixed because the low bits are alignment. */
 static uint32_t slot_of(const char *name, uint32_t cap)

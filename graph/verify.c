@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "graph/op.h"
-#include "graph/shape.h"
+#include "graph/ops/op_table.h"
+#include "graph/ops/infer.h"
 #include "graph/verify.h"
 
 void gcut_violation(gcut_check *c, gcut_locid loc, const char *rule, const char *fmt, ...)

@@ -18,7 +18,7 @@ static const struct {
     size_t bytes;
 } formats[GCUT_NDTYPES] = {
 #define DTYPE(id, text, size, class, ctype, npy) {npy, size},
-#include "graph/dtype.def"
+#include "graph/ops/dtype.def"
 #undef DTYPE
 };
 

@@ -6,7 +6,7 @@
 #ifndef GCUT_IMPORT_NPY_H
 #define GCUT_IMPORT_NPY_H
 
-#include "graph/interp.h"
+#include "interp/interp.h"
 
 /* Elements packed in the dtype's own width, row-major. */
 typedef struct gcut_npy {

@@ -9,7 +9,7 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/graph.h"
-#include "graph/machine.h"
+#include "machine/machine.h"
 
 typedef struct gcut_program gcut_program;
 

@@ -9,10 +9,10 @@
 #define GCUT_PARTITION_PARTITION_H
 
 #include "graph/graph.h"
-#include "graph/machine.h"
+#include "machine/machine.h"
 #include "gradcut/plan.h"
 
-/* Who decides what is saved; what each one does: partition/policy.h. */
+/* Who decides what is saved; what each one does: partition/policies/policy.h. */
 typedef enum gcut_policy {
     GCUT_POLICY_MINCUT,
     GCUT_POLICY_SAVE_ALL,
@@ -27,7 +27,7 @@ typedef enum gcut_policy {
 const char *gcut_policy_name(gcut_policy p);
 
 struct gcut_plan;
-struct gcut_plan_file; /* partition/plan_file.h */
+struct gcut_plan_file; /* partition/report/plan_file.h */
 
 /* The plans of the steps of loops, in the order in which gcut_plan_loops made them. */
 typedef struct gcut_loop_plan {
@@ -81,7 +81,7 @@ typedef enum gcut_form {
     GCUT_FORM_GRAD  /* as it is, in the memory of the `grad` result that is made of it */
 } gcut_form;
 
-/* Nodes of the joint graph in the order in which the backward graph runs them (partition/schedule.h). */
+/* Nodes of the joint graph in the order in which the backward graph runs them (partition/cut/schedule.h). */
 typedef struct gcut_schedule {
     uint32_t n;
     const uint32_t *node;
@@ -127,8 +127,8 @@ typedef struct gcut_plan {
  * other (both named with their lines), an unknown value name. */
 gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt);
 
-/* What each iteration of a loop saves (partition/loops.c): scans and their #adjoint scans become such that
- * save and recompute what the plan of one iteration says.  Returns `joint` itself when it has none. */
+/* What each iteration of a loop saves (partition/scan_plans.c): scans and their #adjoint scans become such
+ * that save and recompute what the plan of one iteration says.  Returns `joint` itself when it has none. */
 gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, const char *name);
 
 /* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.

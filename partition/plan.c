@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#include "partition/frontier.h"
-#include "partition/plan_file.h"
-#include "partition/policy.h"
+#include "partition/cut/frontier.h"
+#include "partition/report/plan_file.h"
+#include "partition/policies/policy.h"
 
 static const char *const *copy_names(gcut_module *m, const char *const *names, uint32_t n)
 {

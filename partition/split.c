@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "partition/form.h"
-#include "partition/policy.h"
-#include "partition/schedule.h"
+#include "partition/cut/storage_format.h"
+#include "partition/policies/policy.h"
+#include "partition/cut/schedule.h"
 
 /* How a value crosses: in its form, under a name that neither graph has for anything else. */
 typedef struct crossing {

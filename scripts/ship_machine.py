@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ship_machine.py [--memory READ,WRITE] MODEL.json… > graph/machine_shipped.c
+"""ship_machine.py [--memory READ,WRITE] MODEL.json… > machine/machine_shipped.c
 
 The machine model that is shipped, from what `gradcut calibrate -o` wrote on one machine.  Several runs may be given:
 one that fell into slow minutes does not count, so the least of each figure is taken.  --memory sets what one
@@ -105,7 +105,7 @@ def main():
  * The machine model that is shipped.  Written by scripts/ship_machine.py from what `gradcut calibrate`
  * measured{given}.
  */
-#include "graph/machine.h"
+#include "machine/machine.h"
 
 static const gcut_machine sections[] = {{"""]
     for s in model["sections"]:

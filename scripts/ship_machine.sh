@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# ship_machine.sh [RUNS]: measures this machine so many times (3), writes graph/machine_shipped.c from the least of
+# ship_machine.sh [RUNS]: measures this machine so many times (3), writes machine/machine_shipped.c from the least of
 # each figure, and makes again what quotes it: doc/partition.md and the golden files.  Read the diff; let nothing else
 # run meanwhile.
 #
@@ -18,8 +18,8 @@ for i in $(seq "${1:-3}"); do
     ${MEASURE-} "$build/gradcut" calibrate --seconds "${TIME:-30}" -o "$folder/$i.json" | grep 'product 1024 x 1024 x 1024'
 done
 python3 scripts/ship_machine.py ${memory:+--memory "$memory"} "$folder"/*.json >"$folder/shipped.c"
-mv "$folder/shipped.c" graph/machine_shipped.c
-clang-format -i graph/machine_shipped.c
+mv "$folder/shipped.c" machine/machine_shipped.c
+clang-format -i machine/machine_shipped.c
 make gradcut_cli test_cli test_docs test_doc_partition test_policies
 for test in doc_partition cli docs; do
     GCUT_BLESS=1 "$build/tests/test_$test" >/dev/null 2>&1 || true

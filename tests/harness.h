@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "graph/text.h"
+#include "text/text.h"
 
 /* What calibrate may have written on this machine must not change what tests expect. */
 __attribute__((constructor)) static inline void use_the_shipped_machine(void)

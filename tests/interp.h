@@ -8,8 +8,8 @@
 
 #include "harness.h"
 
-#include "graph/interp.h"
-#include "graph/passes.h"
+#include "interp/interp.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
 
 #define INF ((double)INFINITY)

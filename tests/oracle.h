@@ -9,8 +9,8 @@
 
 #include "harness.h"
 
-#include "graph/interp.h"
-#include "graph/passes.h"
+#include "interp/interp.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
 
 /* A 64-bit linear congruential generator (Knuth's constants): the same numbers everywhere. */

@@ -11,7 +11,7 @@
 
 #include "harness.h"
 
-#include "partition/glpk.h"
+#include "partition/cut/glpk.h"
 
 typedef struct stages {
     gcut_arena *arena;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "api.h"
-#include "driver/step.h"
+#include "driver/load/step.h"
 
 static const struct {
     const char *name, *text;

@@ -12,14 +12,14 @@
  */
 #include "harness.h"
 
-#include "driver/options.h"
-#include "driver/candidates.h"
-#include "driver/peak_bound.h"
+#include "driver/pipeline/options.h"
+#include "driver/pipeline/candidates.h"
+#include "driver/pipeline/peak_bound.h"
 #include "gradcut/gradcut.h"
 #include "graph_gen.h"
 #include "models/models.h"
 #include "oracle.h"
-#include "partition/frontier.h"
+#include "partition/cut/frontier.h"
 
 /* A graph with its candidate plans and its bounds. */
 typedef struct bounded {

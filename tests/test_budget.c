@@ -13,12 +13,12 @@
 #include <dirent.h>
 #include <dlfcn.h>
 
-#include "driver/options.h"
-#include "driver/candidates.h"
-#include "driver/peak_bound.h"
-#include "driver/step.h"
+#include "driver/pipeline/options.h"
+#include "driver/pipeline/candidates.h"
+#include "driver/pipeline/peak_bound.h"
+#include "driver/load/step.h"
 #include "graph_gen.h"
-#include "partition/frontier.h"
+#include "partition/cut/frontier.h"
 #include "public.h"
 
 enum { BUDGETS = 8, THREADS = 2 };

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "base/arena.h"
-#include "driver/cache.h"
+#include "driver/load/cache.h"
 
 /* Whatever a crash or a disk did to an entry, it is dropped and made again. */
 static void drops_damaged_entries(void **state)

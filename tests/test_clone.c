@@ -9,8 +9,8 @@
 #include <glob.h>
 
 #include "autodiff/autodiff.h"
-#include "graph/passes.h"
-#include "graph/text.h"
+#include "passes/passes.h"
+#include "text/text.h"
 #include "graph/verify.h"
 #include "graph_gen.h"
 

@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#include "graph/interp.h"
-#include "graph/passes.h"
+#include "interp/interp.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
-#include "graph/text.h"
+#include "text/text.h"
 
 typedef struct job {
     gcut_env *env;

@@ -7,7 +7,7 @@
 
 #include "gradcut/gradcut.h"
 #include "graph/graph.h"
-#include "partition/price.h"
+#include "partition/cut/prices.h"
 #include "public.h"
 
 /* ---- PyTorch ---- */

@@ -4,9 +4,9 @@
  */
 #include "harness.h"
 
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
-#include "graph/text.h"
+#include "text/text.h"
 #include "kernels/kernels.h"
 
 typedef struct world {

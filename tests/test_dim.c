@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "graph/dim.h"
+#include "graph/dim/dim.h"
 
 #define NSYMS 4
 

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "gradcut/gradcut.h"
-#include "partition/decide.h"
+#include "partition/cut/decisions.h"
 #include "public.h"
 
 static const char cos_of_cos[] = "gcut 1\n"

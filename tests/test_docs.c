@@ -19,7 +19,7 @@
 
 #include "base/file.h"
 #include "gradcut/gradcut.h"
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
 #include "kernels/kernels.h"
 #include "public.h"
@@ -152,7 +152,7 @@ typedef struct columns {
 static const columns table[GCUT_NOPS] = {
 #define OP(id, operands, types, attr, shape, feval, ieval, vjp, class, torch, cost, emit, ...)               \
     [GCUT_OP_##id] = {#shape, #vjp, #class, #emit},
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
 };
 
@@ -237,7 +237,7 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
 
 static const char intro[] =
     "# Ops\n\n"
-    "Written from `graph/ops.def` by `tests/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it "
+    "Written from `graph/ops/ops.def` by `tests/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it "
     "again.\n"
     "How an op is written, and what its types have to do with sizes, is in [ir.md](ir.md).\n\n"
     "- *operand 1*: what its dtype may be. `int` is i8, i16, i32, i64, u8; `float` is f16, bf16, f32, f64.\n"
@@ -286,7 +286,7 @@ static void ops_page(void *arg)
     size_t same = 0;
     while (same < n && same < want.n && got[same] == want.at[same]) same++;
     if (n != want.n || same != n)
-        fail_msg("doc/ops.md is not what graph/ops.def says, from '%.60s' on; GCUT_BLESS=1 rewrites it",
+        fail_msg("doc/ops.md is not what graph/ops/ops.def says, from '%.60s' on; GCUT_BLESS=1 rewrites it",
                  want.at + same);
 }
 

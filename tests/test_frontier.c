@@ -8,11 +8,11 @@
 #include <float.h>
 
 #include "autodiff/autodiff.h"
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "joint_gen.h"
-#include "partition/frontier.h"
-#include "partition/glpk.h"
-#include "partition/solve.h"
+#include "partition/cut/frontier.h"
+#include "partition/cut/glpk.h"
+#include "partition/cut/min_cut.h"
 
 #define MOST 14     /* values that may be saved */
 #define TRIES 60000 /* 3^10, and 2^14 */

@@ -5,8 +5,8 @@
  */
 #include "harness.h"
 
-#include "driver/options.h"
-#include "driver/step.h"
+#include "driver/pipeline/options.h"
+#include "driver/load/step.h"
 #include "partition/partition.h"
 #include "public.h"
 

@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "graph/init.h"
+#include "interp/initial_values.h"
 
 static int setup(void **state)
 {

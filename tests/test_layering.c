@@ -27,7 +27,7 @@ static const room rooms[] = {
     {"interp", {"interp/", "graph/", "base/"}},
     {"passes", {"passes/", "interp/", "graph/", "base/"}},
     {"machine", {"machine/", "graph/", "base/"}},
-    {"autodiff", {"autodiff/", "passes/", "graph/", "base/"}},
+    {"autodiff", {"autodiff/", "passes/", "text/", "graph/", "base/"}},
     {"partition", {"partition/", "machine/", "text/", "graph/", "base/", "gradcut/plan.h"}},
     {"kernels", {"kernels/", "machine/", "passes/", "text/", "graph/", "base/", "gradcut/gradcut_rt.h"}},
     {"kernels/rt", {"kernels/rt/", "gradcut/gradcut_rt.h", "gradcut/rt_", "gradcut/status.h"}},
@@ -47,14 +47,14 @@ static const room rooms[] = {
 /* Foreign libraries and the only places that may know them. */
 static const struct {
     const char *header, *where[3];
-} foreign[] = {{"glpk.h", {"partition/glpk.c"}},
+} foreign[] = {{"glpk.h", {"partition/cut/glpk.c"}},
                {"jansson.h", {"base/json_read.c"}},
                {"blis.h", {"kernels/rt/", "bench/"}},
                {"blis/blis.h", {"kernels/rt/", "bench/"}},
                {"cblas.h", {"bench/"}},
                {"immintrin.h", {"kernels/rt/"}},
                {"dlfcn.h", {"driver/"}},
-               {"spawn.h", {"driver/command.c"}}};
+               {"spawn.h", {"driver/load/subprocess.c"}}};
 
 static int problems;
 

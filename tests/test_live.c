@@ -4,11 +4,11 @@
  */
 #include "harness.h"
 
-#include "driver/options.h"
-#include "driver/pipeline.h"
-#include "graph/passes.h"
-#include "partition/family.h"
-#include "partition/live.h"
+#include "driver/pipeline/options.h"
+#include "driver/pipeline/pipeline.h"
+#include "passes/passes.h"
+#include "partition/budget/candidate_plans.h"
+#include "partition/budget/simulator.h"
 #include "public.h"
 
 typedef struct job {

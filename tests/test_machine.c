@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "graph/machine.h"
+#include "machine/machine.h"
 
 typedef struct world {
     gcut_env *env;

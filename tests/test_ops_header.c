@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * include/gradcut/ops.h and driver/builder_ops.c are what the op table says: this program writes both anew
- * from graph/ops.def and compares.  GCUT_BLESS=1 rewrites them.
+ * include/gradcut/ops.h and driver/builder/builder_ops.c are what the op table says: this program writes both
+ * anew from graph/ops/ops.def and compares.  GCUT_BLESS=1 rewrites them.
  *
  * An op's function takes its operands, then its attributes: dtype and shape first, the others as in the
  * table.
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "graph/op.h"
+#include "graph/ops/op_table.h"
 
 /* One function. */
 typedef struct entry {
@@ -207,7 +207,7 @@ static void print_entry(const entry *e, gcut_arena *a, gcut_text *out)
 static const char head[] =
     "/* SPDX-License-Identifier: GPL-3.0-or-later\n"
     " *\n"
-    " * One function for each op, written by tests/test_ops_header.c from graph/ops.def: do not edit.\n"
+    " * One function for each op, written by tests/test_ops_header.c from graph/ops/ops.def: do not edit.\n"
     " *\n"
     " * gcut_exp(x) is gcut_exp_at with the caller's file and line.  Attributes are parameters; those with "
     "a\n"
@@ -276,14 +276,14 @@ static void print_body(const entry *e, gcut_arena *a, gcut_text *out)
 
 static void print_source(gcut_module *m, gcut_text *out)
 {
-    gcut_text_add(
-        out, "%s",
-        "/* SPDX-License-Identifier: GPL-3.0-or-later\n"
-        " *\n"
-        " * The functions of gradcut/ops.h, written by tests/test_ops_header.c from graph/ops.def: do not\n"
-        " * edit. */\n"
-        "#include \"driver/builder_op.h\"\n\n"
-        "/* clang-format off */\n");
+    gcut_text_add(out, "%s",
+                  "/* SPDX-License-Identifier: GPL-3.0-or-later\n"
+                  " *\n"
+                  " * The functions of gradcut/ops.h, written by tests/test_ops_header.c from "
+                  "graph/ops/ops.def: do not\n"
+                  " * edit. */\n"
+                  "#include \"driver/builder/builder_op.h\"\n\n"
+                  "/* clang-format off */\n");
     for (int op = 0; op < GCUT_NOPS; op++) {
         if (!gcut_op_get((gcut_op)op)->c_name) continue;
         entry e = entry_of(m, (gcut_op)op);
@@ -299,7 +299,7 @@ static void compare(gcut_env *env, const char *path, const gcut_text *want)
     if (getenv("GCUT_BLESS")) gcut_file_write(env, path, want->at, want->n);
     const char *have = gcut_file_read(env->arena, path, 1 << 20, &n);
     if (n != want->n || memcmp(have, want->at, n) != 0)
-        fail_msg("%s is not what graph/ops.def says: GCUT_BLESS=1 ctest -R test_ops_header rewrites it",
+        fail_msg("%s is not what graph/ops/ops.def says: GCUT_BLESS=1 ctest -R test_ops_header rewrites it",
                  path);
 }
 
@@ -311,7 +311,7 @@ static void body(void *arg)
     print_header(m, &header);
     print_source(m, &source);
     compare(env, GCUT_SOURCE_DIR "/include/gradcut/ops.h", &header);
-    compare(env, GCUT_SOURCE_DIR "/driver/builder_ops.c", &source);
+    compare(env, GCUT_SOURCE_DIR "/driver/builder/builder_ops.c", &source);
 }
 
 static void both_files_are_the_table(void **state)

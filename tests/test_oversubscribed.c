@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "driver/step.h"
+#include "driver/load/step.h"
 #include "models/models.h"
 #include "threads.h"
 

@@ -7,8 +7,8 @@
 
 #include "joint_gen.h"
 #include "gradcut/gradcut.h"
-#include "partition/frontier.h"
-#include "partition/policy.h"
+#include "partition/cut/frontier.h"
+#include "partition/policies/policy.h"
 
 typedef struct world {
     gcut_env *env;

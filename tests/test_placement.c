@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "api.h"
-#include "driver/step.h"
+#include "driver/load/step.h"
 
 static const char *model;
 

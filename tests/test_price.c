@@ -6,10 +6,10 @@
 #include "harness.h"
 
 #include "gradcut/gradcut_rt.h"
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
-#include "graph/text.h"
-#include "partition/decide.h"
+#include "text/text.h"
+#include "partition/cut/decisions.h"
 
 #define N 4096.0
 #define COLUMNS 256.0

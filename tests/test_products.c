@@ -7,7 +7,7 @@
 #include "oracle.h"
 
 #include "gradcut/gradcut.h"
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
 #include "public.h"
 

@@ -5,7 +5,7 @@
  * them.
  */
 #include "backends.h"
-#include "graph/interp.h"
+#include "interp/interp.h"
 #include "public.h"
 
 /* ---- bits ---- */

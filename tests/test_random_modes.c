@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "autodiff/autodiff.h"
-#include "graph/text.h"
+#include "text/text.h"
 #include "graph_gen.h"
 #include "modes.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/workspace.h"
+#include "kernels/rt/threads/workspace.h"
 
 static uint64_t seed = 7;
 static int below(int n)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/rt/workspace.h"
+#include "kernels/rt/threads/workspace.h"
 
 static _Atomic int poor; /* there is no memory */
 

@@ -7,11 +7,11 @@
  */
 #include "oracle.h"
 
-#include "driver/options.h"
-#include "driver/step.h"
+#include "driver/pipeline/options.h"
+#include "driver/load/step.h"
 #include "graph_gen.h"
 #include "joint_gen.h"
-#include "partition/decide.h"
+#include "partition/cut/decisions.h"
 #include "public.h"
 
 typedef struct world {

@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "partition/solve.h"
+#include "partition/cut/min_cut.h"
 
 typedef struct world {
     gcut_env *env;

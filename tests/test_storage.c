@@ -7,10 +7,10 @@
 #include "harness.h"
 
 #include "base/file.h"
-#include "driver/options.h"
-#include "driver/step.h"
-#include "graph/interp.h"
-#include "partition/form.h"
+#include "driver/pipeline/options.h"
+#include "driver/load/step.h"
+#include "interp/interp.h"
+#include "partition/cut/storage_format.h"
 #include "partition/partition.h"
 #include "public.h"
 

@@ -274,7 +274,7 @@ static const struct {
     char dtypes;
     const char *rule, *sample;
 } ops[GCUT_NOPS] = {
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 };
 #undef OP
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The table of values of emitted C: initial contents against those of gcut_step, which the reference code of
- * graph/init.c fills, and blocks that are saved, loaded, and refused.
+ * interp/initial_values.c fills, and blocks that are saved, loaded, and refused.
  */
 #define _GNU_SOURCE
 #include "harness.h"
 
 #include "api.h"
-#include "driver/step.h"
+#include "driver/load/step.h"
 #include "public.h"
 
 /* Adds the elements of a value to a number, so that the step reads it. */

@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 
-#include "graph/passes.h"
+#include "passes/passes.h"
 #include "graph/verify.h"
 
 /* Forward and backward graph of a step whose nodes, types, names and results give every invariant something

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types of elements.  The numbers are part of the interface; graph/dtype.def
+ * Types of elements.  The numbers are part of the interface; graph/ops/dtype.def
  * says what each one is, in the same order.
  */
 #ifndef GRADCUT_DTYPE_H

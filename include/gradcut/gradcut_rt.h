@@ -230,9 +230,9 @@ const char *gcut_rt_gemm_name(void);
  * of conv_y, as many elements as w, and of conv_x, as many as w has in the taps that one element of x sees:
  * none for a window of one element on all of the image, or when gcut_rt_conv_tapwise says so.
  *
- * `winograd` lets all three multiply less (kernels/rt/winograd_type.h), for windows of 3 * 3 with strides and
- * dilations of 1: then rounding errors are a few times larger, and go by the largest number that a tile of
- * 2 * 2 results sees; what is infinite, NaN or within a factor of 16 of overflow may make all four
+ * `winograd` lets all three multiply less (kernels/rt/conv/winograd_type.h), for windows of 3 * 3 with
+ * strides and dilations of 1: then rounding errors are a few times larger, and go by the largest number that
+ * a tile of 2 * 2 results sees; what is infinite, NaN or within a factor of 16 of overflow may make all four
  * NaN; and `work` has instead GCUT_RT_WINOGRAD_W elements for each pair of channels of a group, and
  * GCUT_RT_WINOGRAD_C for each channel of a group of the operands that are images; the former lie behind the
  * latter, as all of them are used whatever the sizes are. */
@@ -281,10 +281,10 @@ GCUT_RT_WINDOW(f64, double)
 
 /* ---- attention ---- */
 
-/* y = softmax(q k' scale + bias) v, and its derivative; kernels/rt/attention.c has the formulas.  q [batch,
- * heads, t, d], k [batch, groups, s, d], v [batch, groups, s, e], y [batch, heads, t, e], bias [batch, heads,
- * t, s]; groups divides heads.  causal: query i sees the keys up to i + s - t.  Strides in elements, by axis;
- * operands may repeat (0).  Same bits for any number of threads. */
+/* y = softmax(q k' scale + bias) v, and its derivative; kernels/rt/attention/attention.c has the formulas.  q
+ * [batch, heads, t, d], k [batch, groups, s, d], v [batch, groups, s, e], y [batch, heads, t, e], bias
+ * [batch, heads, t, s]; groups divides heads.  causal: query i sees the keys up to i + s - t.  Strides in
+ * elements, by axis; operands may repeat (0).  Same bits for any number of threads. */
 typedef struct gcut_rt_attention {
     int64_t batch, heads, groups, t, s, d, e;
     int causal;

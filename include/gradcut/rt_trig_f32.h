@@ -35,7 +35,8 @@ GCUT_INLINE float gcut_quadrant_f32(float x, uint32_t *q)
     return small ? gcut_float_f32(b) : (float)(f * 1.5707963267948966);
 }
 #else
-/* (2^(e-150) 2/pi) mod 4 for the biased exponents e = 126..254, in two parts (kernels/rt/trig.c). */
+/* (2^(e-150) 2/pi) mod 4 for the biased exponents e = 126..254, in two parts
+ * (kernels/rt/step/range_reduction.c). */
 #ifdef __cplusplus
 extern "C" {
 #endif

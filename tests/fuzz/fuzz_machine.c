@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "graph/machine.h"
+#include "machine/machine.h"
 
 typedef struct job {
     gcut_env *env;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "graph/eval.h"
+#include "interp/eval.h"
 #include "import/npy.h"
 
 typedef struct job {

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "gradcut/gradcut.h"
-#include "partition/plan_file.h"
+#include "partition/report/plan_file.h"
 #include "public.h"
 
 typedef struct job {

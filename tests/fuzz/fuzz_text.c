@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/text.h"
+#include "text/text.h"
 
 typedef struct job {
     gcut_env *env;

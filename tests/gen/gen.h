@@ -55,7 +55,7 @@ int gen_solid_axis(graph_gen *r, uint32_t x);
 
 /* A maker for each shape rule; ops of the same rule declare it again. */
 #define OP(id, operands, types, attr, shape, ...) void make_##shape(graph_gen *r, gcut_op op);
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
 
 #endif

@@ -11,7 +11,7 @@
 #define make_external NULL
 static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {
 #define OP(id, operands, types, attr, shape, ...) [GCUT_OP_##id] = make_##shape,
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
 };
 

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From a primal graph to the joint graph: reverse-mode differentiation as a
+ * source-to-source transformation.
+ *
+ * in: PRIMAL.  out: JOINT.  keeps: every primal value's name and location.
+ *
+ * The sweep runs on a draft, where each cotangent is built before anyone knows
+ * whether it is the last part of its sum.  The draft is then written out fair:
+ * the primal again, followed by those backward nodes that some gradient needs,
+ * named d<value> when they are that value's whole cotangent and d<value>.<k>
+ * when they are steps of the rule for the node that made <value>.
+ */
+#include "autodiff/autodiff.h"
+
+#include <string.h>
+
+#include "autodiff/joint_as_primal.h"
+#include "autodiff/reverse.h"
+#include "autodiff/stacked_scans.h"
+#include "graph/build.h"
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+
+typedef struct seed {
+    uint32_t result; /* its place among the results */
+    const char *name, *cotan;
+    gcut_ref value; /* the cotan parameter, in draft */
+} seed;
+
+typedef struct sweep {
+    gcut_module *m;
+    gcut_arena *tmp;
+    gcut_graph *user;   /* what was asked for */
+    gcut_graph *primal; /* the same without calls that have no rule, `grad` results and such composites */
+    gcut_graph *draft;
+    seed *seed; /* what is differentiated */
+    uint32_t nseeds;
+    gcut_ref *map;    /* primal value -> draft value; the fair copy uses the same ids */
+    bool *chosen;     /* by parameter: differentiate with respect to it */
+    uint32_t nvalues; /* of the draft's primal part */
+    gcut_sweep back;  /* over the draft */
+} sweep;
+
+/* ---- what to differentiate ---- */
+
+/* * = any run of characters, ? = any one. */
+static bool glob(const char *pattern, const char *s)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*s) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            resume = s;
+        } else if (*pattern == '?' || *pattern == *s) {
+            pattern++;
+            s++;
+        } else if (star) {
+            pattern = star;
+            s = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == '\0';
+}
+
+static bool is_float(const gcut_graph *g, const gcut_result *r)
+{
+    return r->role == GCUT_ROLE_out && gcut_dtype_is_float(gcut_type_of(g, r->value)->dtype);
+}
+
+static bool is_scalar(const gcut_graph *g, const gcut_result *r)
+{
+    return is_float(g, r) && gcut_type_of(g, r->value)->rank == 0;
+}
+
+static void seed_result(sweep *s, uint32_t i)
+{
+    s->seed[s->nseeds++].result = i;
+}
+
+/* The `out` result of that name, which is a float. */
+static uint32_t result_named(const sweep *s, const char *name)
+{
+    const gcut_graph *g = s->primal;
+    gcut_place at = gcut_loc_place(s->m, g->loc);
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (r->role != GCUT_ROLE_out || strcmp(r->name, name) != 0) continue;
+        if (is_float(g, r)) return i;
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "only float results have derivatives",
+                  "the result '%s' is %s, not a float", r->name,
+                  gcut_type_text(s->m->arena, s->m, gcut_type_of(g, r->value)));
+    }
+    gcut_fail(s->m->env, GCUT_EGRAD, at, "what is differentiated are `out` results", "@%s has no result '%s'",
+              g->name, name);
+}
+
+static void seed_loss(sweep *s, const char *name)
+{
+    const gcut_graph *g = s->primal;
+    uint32_t i = result_named(s, name);
+    if (!is_scalar(g, &g->results.at[i]))
+        gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc),
+                  "reduce it with sum or mean first, or differentiate it along a cotangent of its shape: "
+                  "options.cotan in C, --cotan NAME",
+                  "the result '%s' is %s, not a float scalar", g->results.at[i].name,
+                  gcut_type_text(s->m->arena, s->m, gcut_type_of(g, g->results.at[i].value)));
+    seed_result(s, i);
+}
+
+static void seed_named(sweep *s, const gcut_joint_options *opt)
+{
+    gcut_place at = gcut_loc_place(s->m, s->primal->loc);
+    if (opt->loss)
+        gcut_fail(s->m->env, GCUT_EUSAGE, at, "name it among the others, and give it a cotangent of 1",
+                  "a loss is asked for, '%s', and results with cotangents, '%s' first", opt->loss,
+                  opt->cotan[0]);
+    for (uint32_t k = 0; k < opt->ncotan; k++) {
+        uint32_t i = result_named(s, opt->cotan[k]);
+        for (uint32_t j = 0; j < s->nseeds; j++)
+            if (s->seed[j].result == i)
+                gcut_fail(s->m->env, GCUT_EUSAGE, at, NULL, "the cotangent of '%s' is asked for twice",
+                          opt->cotan[k]);
+        seed_result(s, i);
+    }
+}
+
+static void seed_all(sweep *s, bool (*is)(const gcut_graph *, const gcut_result *))
+{
+    const gcut_graph *g = s->primal;
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (s->user->results.at[i].role != GCUT_ROLE_grad && is(g, &g->results.at[i])) seed_result(s, i);
+}
+
+/* The only scalar; else, unless a loss is minimised, every float result.  What was a gradient before is
+ * differentiated only when named. */
+static void seed_default(sweep *s, bool minimised)
+{
+    const gcut_graph *g = s->primal;
+    gcut_place at = gcut_loc_place(s->m, g->loc);
+    seed_all(s, is_scalar);
+    if (s->nseeds == 1) return;
+    if (minimised && s->nseeds)
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "say which one is minimised: options.loss in C, --loss NAME",
+                  "@%s has several scalar results, among them '%s' and '%s'", g->name,
+                  g->results.at[s->seed[0].result].name, g->results.at[s->seed[1].result].name);
+    if (minimised)
+        gcut_fail(
+            s->m->env, GCUT_EGRAD, at,
+            "a loss is an `out` result of type f32[] or another float scalar; an update along cotangents "
+            "of other results is asked for by options.cotan in C, --cotan NAME",
+            "@%s has no scalar result to minimise", g->name);
+    s->nseeds = 0;
+    seed_all(s, is_float);
+    if (!s->nseeds)
+        gcut_fail(s->m->env, GCUT_EGRAD, at, "what is differentiated are `out` results of a float type",
+                  "@%s has no float result to differentiate", g->name);
+}
+
+static void choose_results(sweep *s, const gcut_joint_options *opt)
+{
+    s->seed = gcut_calloc(s->tmp, s->primal->results.n + 1u, sizeof *s->seed);
+    if (opt && opt->ncotan)
+        seed_named(s, opt);
+    else if (opt && opt->loss)
+        seed_loss(s, opt->loss);
+    else
+        seed_default(s, opt && opt->minimised);
+    const gcut_graph *g = s->primal;
+    for (uint32_t k = 0; k < s->nseeds; k++) s->seed[k].name = g->results.at[s->seed[k].result].name;
+}
+
+static void choose(sweep *s, const gcut_joint_options *opt)
+{
+    const gcut_graph *g = s->primal;
+    s->chosen = gcut_calloc(s->tmp, g->params.n + 1u, sizeof *s->chosen);
+    if (!opt || !opt->wrt) {
+        for (uint32_t i = 0; i < g->params.n; i++)
+            s->chosen[i] = g->params.at[i].role == GCUT_ROLE_param &&
+                           gcut_dtype_is_float(gcut_type_of(g, g->params.at[i].value)->dtype);
+        return;
+    }
+    for (uint32_t k = 0; k < opt->nwrt; k++) {
+        bool hit = false;
+        for (uint32_t i = 0; i < g->params.n; i++) {
+            const gcut_param *p = &g->params.at[i];
+            if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_input && p->role != GCUT_ROLE_state)
+                continue;
+            if (!gcut_dtype_is_float(gcut_type_of(g, p->value)->dtype)) continue;
+            if (!glob(opt->wrt[k], g->values.at[p->value].name)) continue;
+            s->chosen[i] = hit = true;
+        }
+        if (!hit)
+            gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc), "* and ? stand for any characters",
+                      "'%s' matches no float parameter of @%s", opt->wrt[k], g->name);
+    }
+}
+
+/* Results that no chosen parameter reaches are a mistake of the model's.  One reached only through ops whose
+ * derivative is 0 is not refused. */
+static void refuse_no_dependence(const sweep *s)
+{
+    const gcut_graph *g = s->primal;
+    bool *reached = gcut_calloc(s->tmp, g->values.n, sizeof *reached);
+    gcut_text names = {.arena = s->tmp};
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref w = g->params.at[i].value;
+        reached[w] = s->chosen[i];
+        if (s->chosen[i]) gcut_text_add(&names, "%s%%%s", names.n ? ", " : "", g->values.at[w].name);
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nargs; k++) any = any || reached[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) reached[n->res0 + k] = any;
+    }
+    gcut_text results = {.arena = s->tmp};
+    for (uint32_t k = 0; k < s->nseeds; k++) {
+        if (!names.n || reached[g->results.at[s->seed[k].result].value]) return;
+        gcut_text_add(&results, "%s'%s'", k ? ", " : "", s->seed[k].name);
+    }
+    gcut_fail(s->m->env, GCUT_EGRAD, gcut_loc_place(s->m, g->loc),
+              gcut_printf(s->tmp, "they are %s: is another result meant?", names.at),
+              s->nseeds == 1 ? "the result %s of @%s depends on none of the parameters that it is "
+                               "differentiated by"
+                             : "the results %s of @%s depend on none of the parameters that they are "
+                               "differentiated by",
+              results.at, g->name);
+}
+
+/* ---- the primal, twice ---- */
+
+static bool has_meaning_left(const gcut_graph *g)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        if (gcut_vjp_by_meaning((gcut_op)g->nodes.at[n].op)) return true;
+    return false;
+}
+
+/* `next` instead of s->primal, which goes unless it is the user's.  Messages speak of the user's function. */
+static void advance(sweep *s, gcut_graph *next)
+{
+    if (s->primal != s->user) gcut_module_unlist(s->m, s->primal);
+    s->primal = next;
+    next->name = s->user->name;
+}
+
+static bool has_regions(const gcut_graph *g)
+{
+    for (uint32_t n = 0; n < g->nodes.n; n++)
+        if (g->nodes.at[n].nregs) return true;
+    return false;
+}
+
+/* A graph with gradients is taken for an ordinary one that computes them; calls are inlined, unless they
+ * state their derivative. */
+static void open_up(sweep *s)
+{
+    if (has_regions(s->primal))
+        advance(s, gcut_pass_inline_derived(s->primal, gcut_module_unused(s->m, s->user->name, "inlined")));
+    if (gcut_has_grads(s->primal))
+        advance(s, gcut_pass_again(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
+}
+
+/* By value of the draft or of the primal: what depends on the chosen parameters. */
+static gcut_ref *chosen_values(sweep *s, const gcut_graph *g)
+{
+    gcut_ref *x = gcut_calloc(s->tmp, g->params.n + 1u, sizeof *x);
+    for (uint32_t i = 0; i < s->primal->params.n; i++)
+        if (s->chosen[i]) x[i] = g->params.at[i].value;
+    return x;
+}
+
+/* Loops that matter yield what their steps begin with, and composites without a rule are decomposed.  A
+ * meaning may be written with other composites, hence the loop; it ends because meanings do not recur. */
+static void decompose(sweep *s)
+{
+    if (has_regions(s->primal)) {
+        const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
+        advance(s, gcut_pass_stack(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
+    }
+    while (has_meaning_left(s->primal))
+        advance(s, gcut_pass_expand(s->primal, gcut_module_unused(s->m, s->user->name, "expanded"),
+                                    gcut_vjp_by_meaning));
+}
+
+static gcut_ref *mapped_args(sweep *s, const gcut_graph *src, const gcut_node *n, const gcut_ref *map)
+{
+    gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(src, n, k)];
+    return args;
+}
+
+/* d<result>, or what is free. */
+static const char *cotan_name(const sweep *s, uint32_t k)
+{
+    const char *base = gcut_printf(s->m->arena, "d%s", s->seed[k].name);
+    const char *name = gcut_name_fresh(s->primal, base);
+    for (uint32_t j = 0, i = 2; j < k; j++)
+        if (!strcmp(s->seed[j].cotan, name)) {
+            name = gcut_name_fresh(s->primal, gcut_printf(s->m->arena, "%s.%u", base, i++));
+            j = UINT32_MAX; /* begins again */
+        }
+    return name;
+}
+
+/* A new graph with the primal's parameters, the cotan parameters and the primal's nodes.  Deterministic:
+ * both calls number values alike. */
+static gcut_graph *with_primal(sweep *s, const char *name)
+{
+    gcut_graph *p = s->primal, *g = gcut_graph_create(s->m, name);
+    g->marks = p->marks;
+    g->loc = p->loc;
+    gcut_decls_copy(g, p);
+    for (uint32_t i = 0; i < p->params.n; i++) {
+        gcut_ref v = p->params.at[i].value;
+        s->map[v] = gcut_param_new(g, p->params.at[i].role, p->values.at[v].name, gcut_type_of(p, v));
+        g->params.at[i].marks = p->params.at[i].marks;
+    }
+    for (uint32_t k = 0; k < s->nseeds; k++)
+        s->seed[k].value = gcut_param_new(g, GCUT_ROLE_cotan, s->seed[k].cotan,
+                                          gcut_type_of(p, p->results.at[s->seed[k].result].value));
+    gcut_rewrite_append(g, p, s->map);
+    return g;
+}
+
+/* ---- the sweep ---- */
+
+static void run(sweep *s)
+{
+    const gcut_graph *p = s->primal;
+    s->back = gcut_sweep_new(s->draft, s->tmp, chosen_values(s, s->draft), p->params.n);
+    for (uint32_t k = 0; k < s->nseeds; k++)
+        gcut_sweep_seed(&s->back, s->map[p->results.at[s->seed[k].result].value], s->seed[k].value);
+    gcut_sweep_run(&s->back);
+}
+
+/* ---- the fair copy ---- */
+
+static bool any_live(const gcut_node *n, const bool *live)
+{
+    for (uint32_t k = 0; k < n->nres; k++)
+        if (live[n->res0 + k]) return true;
+    return false;
+}
+
+/* By draft value: does a gradient need it? */
+static bool *live_values(sweep *s)
+{
+    const gcut_graph *g = s->draft;
+    bool *live = gcut_calloc(s->tmp, g->values.n, sizeof *live);
+    for (uint32_t i = 0; i < s->primal->params.n; i++)
+        if (s->chosen[i]) live[s->back.cotangent[g->params.at[i].value]] = true;
+    for (uint32_t n = g->nodes.n; n-- > s->back.nnodes;) {
+        const gcut_node *node = gcut_node_at(g, n);
+        if (!any_live(node, live)) continue;
+        for (uint32_t k = 0; k < node->nargs; k++) live[gcut_arg(g, node, k)] = true;
+    }
+    return live;
+}
+
+/* By draft value: the primal value whose whole cotangent it is.  When several share one (y = a + b), the
+ * one nearest to the loss names it. */
+static gcut_ref *whole_of(sweep *s)
+{
+    gcut_ref *whole = gcut_calloc(s->tmp, s->draft->values.n, sizeof *whole);
+    for (gcut_ref v = s->nvalues; v-- > 1;)
+        if (s->back.cotangent[v] && !whole[s->back.cotangent[v]]) whole[s->back.cotangent[v]] = v;
+    return whole;
+}
+
+static const char *step_name(gcut_graph *g, const char *value, uint32_t *k)
+{
+    const char *name;
+    do name = gcut_printf(g->module->arena, "d%s.%u", value, ++*k);
+    while (gcut_graph_find(g, name));
+    return name;
+}
+
+/* Appends the live backward nodes to `g`; map: draft value -> value of g. */
+static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
+{
+    const gcut_graph *d = s->draft;
+    const bool *live = live_values(s);
+    const gcut_ref *whole = whole_of(s);
+    uint32_t step = 0;
+    for (gcut_ref v = 0; v < s->nvalues; v++) map[v] = v;
+    for (uint32_t n = s->back.nnodes; n < d->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(d, n);
+        gcut_ref first = node->res0, y = s->back.owner.at[n - s->back.nnodes];
+        if (n > s->back.nnodes && y != s->back.owner.at[n - s->back.nnodes - 1]) step = 0;
+        if (!any_live(node, live)) continue;
+        const char **names = gcut_alloc(s->tmp, node->nres * sizeof *names);
+        for (uint32_t k = 0; k < node->nres; k++)
+            names[k] = whole[first + k] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first + k]].name)
+                                        : step_name(g, d->values.at[y].name, &step);
+        gcut_ref r = gcut_node_copy_as(g, d, n, mapped_args(s, d, node, map), node->loc, names);
+        for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
+    }
+    for (uint32_t i = 0; i < d->checks.n; i++)
+        gcut_dim_require(g, d->checks.at[i].a, d->checks.at[i].b, d->checks.at[i].loc, "check");
+}
+
+static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
+{
+    const gcut_graph *p = s->primal;
+    for (uint32_t i = 0; i < p->results.n; i++) {
+        const gcut_result *r = &p->results.at[i];
+        gcut_result_new(g, r->role, r->name, s->map[r->value]);
+        g->results.at[i].marks = r->marks;
+    }
+    for (uint32_t i = 0; i < p->params.n; i++) {
+        if (!s->chosen[i]) continue;
+        gcut_ref w = g->params.at[i].value, dw = map[s->back.cotangent[w]];
+        const char *name = g->values.at[w].name;
+        if (!dw) {
+            gcut_build b = {
+                .g = g, .loc = gcut_grad_loc(s->m, g->loc), .name = gcut_printf(s->m->arena, "d%s", name)};
+            dw = gcut_bconst(&b, w, 0);
+        }
+        gcut_result_new(g, GCUT_ROLE_grad, name, dw);
+    }
+}
+
+/* The values that a backward graph was handed are functions of the parameters, which it does not show. */
+static void refuse_half(const gcut_graph *g)
+{
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->params.at[i].role == GCUT_ROLE_saved)
+            gcut_fail(g->module->env, GCUT_EGRAD, gcut_loc_place(g->module, g->loc),
+                      "differentiate the function before it is split",
+                      "@%s is a backward graph: how its saved values depend on the parameters is not known",
+                      g->name);
+}
+
+gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name)
+{
+    gcut_module *m = g->module;
+    refuse_half(g);
+    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
+    open_up(&s);
+    choose_results(&s, opt);
+    choose(&s, opt);
+    if (opt && opt->strict) refuse_no_dependence(&s);
+    decompose(&s);
+    for (uint32_t k = 0; k < s.nseeds; k++) s.seed[k].cotan = cotan_name(&s, k);
+    s.map = gcut_calloc(s.tmp, s.primal->values.n, sizeof *s.map);
+
+    s.draft = with_primal(&s, gcut_module_unused(m, g->name, "draft"));
+    s.nvalues = s.draft->values.n;
+    run(&s);
+
+    gcut_graph *joint = with_primal(&s, name);
+    gcut_ref *map = gcut_calloc(s.tmp, s.draft->values.n, sizeof *map);
+    copy_backward(&s, joint, map);
+    add_results(&s, joint, map);
+    gcut_module_unlist(m, s.draft);
+    if (s.primal != g) gcut_module_unlist(m, s.primal);
+    gcut_arena_free(s.tmp);
+    return joint;
+}

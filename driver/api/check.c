@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the checks share.
+ */
+#include "driver/api/check.h"
+
+#include <math.h>
+
+#include "driver/pipeline/options.h"
+#include "interp/initial_values.h"
+
+/* A tensor of ones is blind to much, to a result in another order for one: cotangents are drawn, but for that
+ * of a loss, which stays 1. */
+static void draw_cotangents(gcut_step *s)
+{
+    gcut_arena *scratch = gcut_arena_new(s->env, s->memory);
+    for (uint32_t k = 0; k < s->nparams; k++) {
+        const gcut_slot *x = &s->slot[k];
+        if (x->role != GCUT_ROLE_cotan || x->bound || !x->type.rank) continue;
+        const gcut_array v =
+            gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, 0, 1);
+        gcut_array_store(&v, x->at);
+    }
+    gcut_arena_free(scratch);
+}
+
+gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settings *opt)
+{
+    gcut_step *s = gcut_step_make(g, opt, gcut_arena_new(c->env, c->a));
+    for (size_t i = 0; i < c->nfeed; i++)
+        if (gcut_slot_find(s, c->feed[i].name)) gcut_step_bind_npy(s, c->feed[i].name, c->feed[i].npy);
+    gcut_step_prepare(s);
+    draw_cotangents(s);
+    return s;
+}
+
+gcut_settings gcut_trial_options(const gcut_trial *c, gcut_backend b)
+{
+    gcut_settings o = c->options;
+    o.backend = b;
+    o.f64 = b == GCUT_BACKEND_EAGER;
+    o.dump = "";
+    return o;
+}
+
+gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x)
+{
+    return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
+}
+
+typedef struct report_job {
+    gcut_trial *c;
+    void (*body)(void *);
+    void *made;
+} report_job;
+
+static void report(void *arg)
+{
+    report_job *j = arg;
+    gcut_trial *c = j->c;
+    c->out = j->made;
+    c->keep = gcut_made_arena(j->made);
+    c->a = gcut_arena_new(c->env, c->keep);
+    c->options = gcut_settings_of(c->env, c->opt, c->size);
+    c->options.unbound = GCUT_UNBOUND_RANDOM;
+    if (isnan(c->tol) || c->tol < 0)
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "0: by dtype", "a tolerance cannot be %g", c->tol);
+    j->body(c);
+    gcut_arena_free(c->a);
+}
+
+gcut_check_report *gcut_trial_report(gcut_trial *c, void (*body)(void *))
+{
+    report_job j = {.c = c, .body = body};
+    c->env = c->g->module->env;
+    return gcut_made_by(c->env, sizeof(gcut_check_report), &j.made, report, &j);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Variants of one step beside each other: interpreted, without fusion, under other policies, and as planned.
+ */
+#include "driver/api/compare.h"
+
+#include <string.h>
+
+#include "driver/pipeline/options.h"
+#include "driver/measure/rounds.h"
+#include "partition/policies/policy.h"
+#include "report/report.h"
+
+enum { ROUNDS = 20 };
+
+typedef struct job {
+    gcut_env *env;
+    gcut_graph *g;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
+    const gcut_compare_options *given; /* of `how_size` bytes */
+    size_t how_size;
+    gcut_compare_options how;
+    gcut_settings settings;
+    gcut_arena *keep, *a; /* of the comparison; scratch */
+    gcut_step **step;
+    gcut_variant *variant;
+    gcut_comparison *out;
+    void *made;
+} job;
+
+/* ---- which ---- */
+
+static const char *names(const job *j)
+{
+    return gcut_printf(j->a, "variants: eager, unfused, planned, or a policy: %s", gcut_policy_list(j->a));
+}
+
+static bool is_variant(const char *name)
+{
+    gcut_plan_options ignored = {0};
+    return !strcmp(name, "eager") || !strcmp(name, "unfused") || !strcmp(name, "planned") ||
+           gcut_policy_read(name, &ignored);
+}
+
+static void check_list(const job *j)
+{
+    const char *const *v = j->how.variant;
+    const gcut_place none = {0};
+    if (!j->how.nvariants || !v)
+        gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "the list of variants to compare is empty");
+    for (size_t i = 0; i < j->how.nvariants; i++) {
+        if (!v[i]) gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "how.variant[%zu] is NULL", i);
+        if (!is_variant(v[i]))
+            gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "there is no variant '%s' to compare", v[i]);
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(v[i], v[k]))
+                gcut_fail(j->env, GCUT_EUSAGE, none, names(j), "the variant '%s' is listed twice", v[i]);
+    }
+    if (j->how.rounds < 0)
+        gcut_fail(j->env, GCUT_EUSAGE, none, NULL, "gcut_compare: how.rounds is %d, less than 0",
+                  j->how.rounds);
+    if (j->how.nfeed && !j->how.feed)
+        gcut_fail(j->env, GCUT_EUSAGE, none, NULL, "gcut_compare: how.feed is NULL, how.nfeed is %zu",
+                  j->how.nfeed);
+}
+
+/* Who interprets follows no plan, and what is compiled without fusion is to differ from save-all by that. */
+static gcut_settings settings_of(const job *j, const char *name)
+{
+    gcut_settings o = j->settings;
+    bool eager = !strcmp(name, "eager"), unfused = !strcmp(name, "unfused");
+    o.backend = eager ? GCUT_BACKEND_EAGER : GCUT_BACKEND_COMPILED;
+    if (!strcmp(name, "planned")) return o;
+    o.policy = eager || unfused ? gcut_policy_name(GCUT_POLICY_SAVE_ALL) : name;
+    o.unfused = o.unfused || unfused;
+    o.plan = o.save_dtype = NULL;
+    o.budget = 0;
+    o.saved_limited = false;
+    o.nsave = o.nrecompute = 0;
+    o.dump = "";
+    return o;
+}
+
+/* ---- what is said of them ---- */
+
+static const char *keep(const job *j, const char *s)
+{
+    return gcut_strndup(j->keep, s, strlen(s));
+}
+
+static void describe(job *j, size_t i, const gcut_stats *stats, const gcut_times *times)
+{
+    const gcut_step *s = j->step[i];
+    gcut_variant_graph *of = gcut_calloc(j->keep, 2, sizeof *of);
+    gcut_count_step(s, of, j->a);
+    j->variant[i] = (gcut_variant){.name = keep(j, j->how.variant[i]),
+                                   .policy = s->entry && s->p->bwd ? keep(j, s->p->opt.policy) : NULL,
+                                   .forward = &of[0],
+                                   .backward = s->p->bwd ? &of[1] : NULL,
+                                   .saved_bytes = s->entry ? stats->saved_bytes : -1,
+                                   .peak_predicted = s->entry ? stats->predicted_bytes : -1,
+                                   .peak_measured = s->entry ? stats->peak_bytes : -1,
+                                   .step_ns_best = times->best_ns,
+                                   .step_ns_median = times->median_ns,
+                                   .step_ns_spread = times->spread_ns};
+}
+
+static const gcut_size *sizes_of(const job *j, const gcut_step *s)
+{
+    gcut_size *at = gcut_calloc(j->keep, s->nsizes + 1, sizeof *at);
+    for (uint32_t i = 0; i < s->nsizes; i++)
+        at[i] =
+            (gcut_size){keep(j, gcut_dim_symbol_name(s->p->module->dims, s->size[i].sym)), s->size[i].value};
+    return at;
+}
+
+static const gcut_variant *find(const gcut_comparison *c, const char *name)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!strcmp(c->variant[i]->name, name)) return c->variant[i];
+    return NULL;
+}
+
+static void choose_two(gcut_comparison *c)
+{
+    if (c->n < 2) return;
+    const gcut_variant *from = find(c, "unfused"), *to = find(c, "planned");
+    c->to = to ? to : c->variant[c->n - 1];
+    c->from = from && from != c->to ? from : c->variant[c->to == c->variant[0]];
+}
+
+static void write_forms(job *j)
+{
+    gcut_text text = {.arena = j->keep}, json = text;
+    choose_two(j->out);
+    j->out->sentence = gcut_comparison_sentence(j->keep, j->out);
+    gcut_write_comparison_text(j->out, &text);
+    gcut_write_comparison_json(j->out, &json);
+    j->out->text = text.at;
+    j->out->json = json.at;
+}
+
+static void make(job *j, size_t i)
+{
+    gcut_settings o = settings_of(j, j->how.variant[i]);
+    j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
+}
+
+/* What is planned comes first: the others take the sizes of its plan file. */
+static void make_all(job *j)
+{
+    size_t first = 0, n = j->how.nvariants;
+    while (first < n - 1 && strcmp(j->how.variant[first], "planned") != 0) first++;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = k == 0 ? first : k <= first ? k - 1 : k;
+        gcut_env_progress(j->env, "compiling", k, n);
+        make(j, i);
+        if (k) continue;
+        j->settings.at = j->step[i]->p->opt.at;
+        j->settings.nat = j->step[i]->p->opt.nat;
+    }
+}
+
+static void compare(void *arg)
+{
+    job *j = arg;
+    j->out = j->made;
+    j->keep = gcut_made_arena(j->made);
+    j->a = gcut_arena_new(j->env, j->keep);
+    j->settings = gcut_settings_of(j->env, j->opt, j->size);
+    GCUT_COPY_KNOWN(j->env, gcut_compare_options, j->given, j->how_size, &j->how);
+    check_list(j);
+    size_t n = j->how.nvariants;
+    j->step = gcut_calloc(j->a, n, sizeof *j->step);
+    j->variant = gcut_calloc(j->keep, n, sizeof *j->variant);
+    const gcut_variant **at = gcut_calloc(j->keep, n, sizeof *at);
+    gcut_stats *stats = gcut_calloc(j->a, n, sizeof *stats);
+    gcut_times *times = gcut_calloc(j->a, n, sizeof *times);
+    make_all(j);
+    for (size_t i = 0; i < n; i++) at[i] = &j->variant[i];
+    gcut_rounds r = {j->step, n, j->how.feed, j->how.nfeed, j->how.rounds ? j->how.rounds : ROUNDS};
+    gcut_rounds_begin(&r, stats, j->a);
+    gcut_rounds_run(&r, times, j->a);
+    for (size_t i = 0; i < n; i++) describe(j, i, &stats[i], &times[i]);
+    *j->out = (gcut_comparison){.graph = keep(j, j->g->name),
+                                .at = sizes_of(j, j->step[0]),
+                                .nat = j->step[0]->nsizes,
+                                .threads = j->step[0]->threads,
+                                .rounds = r.rounds,
+                                .variant = at,
+                                .n = n};
+    write_forms(j);
+    gcut_arena_free(j->a);
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_compare_options, nfeed);
+#endif
+
+gcut_comparison *gcut_compare_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                    const gcut_compare_options *how, size_t how_size)
+{
+    GCUT_NEED(NULL, g, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};
+    return gcut_made_by(j.env, sizeof(gcut_comparison), &j.made, compare, &j);
+}

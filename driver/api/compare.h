@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the steps of a comparison execute.
+ */
+#ifndef GCUT_DRIVER_API_COMPARE_H
+#define GCUT_DRIVER_API_COMPARE_H
+
+#include "driver/load/step.h"
+
+/* driver/api/compare_count.c: of a prepared step, at its sizes; to[0] of the forward graph, to[1] of the
+ * backward graph.  Scratch from `a`. */
+void gcut_count_step(const gcut_step *s, gcut_variant_graph to[2], gcut_arena *a);
+
+#endif

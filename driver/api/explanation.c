@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One decision explained: the plan, the value's place in it, and the whole step planned, lowered and placed
+ * again with that value the other way.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "driver/pipeline/options.h"
+#include "driver/pipeline/pipeline.h"
+#include "driver/pipeline/plan_info.h"
+#include "partition/report/explanation.h"
+#include "report/report.h"
+
+typedef struct explaining {
+    gcut_env *env;
+    gcut_arena *keep, *arena; /* of the explanation; scratch */
+    gcut_graph *g;
+    const gcut_options *asked; /* the caller's, of `size` bytes */
+    size_t size;
+    gcut_settings opt;
+    const char *value;
+    const gcut_plan *plan, *flipped;
+    gcut_why *why;
+    const char *refused;
+    void *made;
+    uint32_t ndiags; /* before the flip */
+} explaining;
+
+static void explain(void *arg)
+{
+    explaining *e = arg;
+    e->opt = gcut_settings_of(e->env, e->asked, e->size);
+    e->opt.forward_only = false;
+    e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_TO_KERNEL, e->arena)->plan;
+    e->why = gcut_why_of(e->plan, e->value, e->arena);
+}
+
+static bool is_named(const char *name, const char *bare)
+{
+    return !strcmp(name + (name[0] == '%'), bare);
+}
+
+/* The options with a constraint for the other decision, in place of what they say about this value. */
+static void constrain(const explaining *e, gcut_settings *o, const char *name, gcut_plan_decision to)
+{
+    const char **save = gcut_calloc(e->arena, o->nsave + 1, sizeof *save);
+    const char **recompute = gcut_calloc(e->arena, o->nrecompute + 1, sizeof *recompute);
+    size_t ns = 0, nr = 0;
+    for (size_t i = 0; i < o->nsave; i++)
+        if (!is_named(o->save[i], name)) save[ns++] = o->save[i];
+    for (size_t i = 0; i < o->nrecompute; i++)
+        if (!is_named(o->recompute[i], name)) recompute[nr++] = o->recompute[i];
+    if (to == GCUT_PLAN_SAVED)
+        save[ns++] = name;
+    else
+        recompute[nr++] = name;
+    o->save = save, o->nsave = ns;
+    o->recompute = recompute, o->nrecompute = nr;
+}
+
+static void flip(void *arg)
+{
+    explaining *e = arg;
+    gcut_settings o = e->opt;
+    const char *name = e->why->r.g->values.at[e->why->v].name;
+    if (!o.plan) constrain(e, &o, name, gcut_why_flip(e->why));
+    e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;
+}
+
+/* What the failed flip said becomes part of the answer, and is no error of the call. */
+static void take_refusal(explaining *e)
+{
+    gcut_env *env = e->env;
+    if (env->status == GCUT_ENOMEM || env->status == GCUT_ECANCELLED) gcut_throw(env, env->status);
+    e->refused =
+        env->ndiags > e->ndiags ? gcut_printf(e->keep, "%s", env->diags[env->ndiags - 1].message) : NULL;
+    gcut_diags_drop(env, e->ndiags);
+}
+
+/* ---- as data ---- */
+
+static const char *copy(const explaining *e, const char *s)
+{
+    return s ? gcut_strndup(e->keep, s, strlen(s)) : NULL;
+}
+
+static const char *name_of(const explaining *e, gcut_ref v)
+{
+    return v ? copy(e, e->why->r.g->values.at[v].name) : NULL;
+}
+
+static void add_readers(const explaining *e, gcut_explanation *out)
+{
+    const gcut_why *w = e->why;
+    const gcut_explained_reader **at = gcut_calloc(e->keep, w->readers.n + 1, sizeof *at);
+    for (uint32_t i = 0; i < w->readers.n; i++) {
+        const gcut_why_reader *x = &w->readers.at[i];
+        gcut_explained_reader *one = gcut_calloc(e->keep, 1, sizeof *one);
+        *one = (gcut_explained_reader){.name = name_of(e, x->value),
+                                       .op = gcut_maker_name(w->r.g, x->value),
+                                       .recomputed = x->again,
+                                       .rule_of = name_of(e, x->rule_of),
+                                       .rule_op = x->rule_of ? gcut_maker_name(w->r.g, x->rule_of) : NULL,
+                                       .rule_where =
+                                           x->rule_of ? copy(e, gcut_query_at(&w->r, x->rule_of)) : NULL};
+        at[i] = one;
+    }
+    out->reader = at;
+    out->nreaders = w->readers.n;
+}
+
+static void add_chain(const explaining *e, gcut_explanation *out)
+{
+    const gcut_why *w = e->why;
+    const gcut_explained_op **at = gcut_calloc(e->keep, w->chain.n + 1, sizeof *at);
+    for (uint32_t i = 0; i < w->chain.n; i++) {
+        gcut_ref v = w->chain.at[i];
+        gcut_explained_op *one = gcut_calloc(e->keep, 1, sizeof *one);
+        *one = (gcut_explained_op){name_of(e, v), gcut_maker_name(w->r.g, v), w->r.p->price[v].recompute_ns};
+        at[i] = one;
+    }
+    out->chain = at;
+    out->chain_ns = w->chain_ns;
+    out->nchain = w->chain.n;
+}
+
+static const gcut_explained_other *other_of(const explaining *e)
+{
+    const gcut_why *w = e->why;
+    if (!w->other) return NULL;
+    gcut_refs c = gcut_why_changes(w);
+    const gcut_explained_change **at = gcut_calloc(e->keep, c.n + 1, sizeof *at);
+    for (uint32_t i = 0; i < c.n; i++) {
+        gcut_explained_change *one = gcut_calloc(e->keep, 1, sizeof *one);
+        *one = (gcut_explained_change){name_of(e, c.at[i]), w->now->decision[c.at[i]],
+                                       w->other->decision[c.at[i]]};
+        at[i] = one;
+    }
+    gcut_explained_other *out = gcut_calloc(e->keep, 1, sizeof *out);
+    *out = (gcut_explained_other){.decision = gcut_why_flip(w),
+                                  .cost_ns = w->other->cost_ns,
+                                  .recompute_ns = w->other->recompute_ns,
+                                  .saved_bytes = w->other->saved_bytes,
+                                  .change = at,
+                                  .nchanges = c.n};
+    return out;
+}
+
+/* The step's time; where none is predicted, that of saving and recomputing. */
+static const gcut_explained_step *step_of(const explaining *e, const gcut_plan *p)
+{
+    double ns = isnan(p->step_ns) ? p->cost_ns - p->options.lambda * (double)p->saved_bytes : p->step_ns;
+    gcut_explained_step *out = gcut_calloc(e->keep, 1, sizeof *out);
+    *out = (gcut_explained_step){p->peak_bytes, p->saved_bytes, ns};
+    return out;
+}
+
+static void add_steps(const explaining *e, gcut_explanation *out)
+{
+    out->now = step_of(e, e->plan);
+    out->flipped = e->flipped ? step_of(e, e->flipped) : NULL;
+    out->refused = e->refused;
+}
+
+static void describe(const explaining *e, gcut_explanation *out)
+{
+    const gcut_why *w = e->why;
+    const gcut_graph *g = w->r.g;
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    const gcut_flips *f = &w->r.flips[w->v];
+    *out = (gcut_explanation){.asked = name_of(e, w->asked),
+                              .name = name_of(e, w->v),
+                              .graph = copy(e, g->name),
+                              .loop = copy(e, w->loop),
+                              .type = copy(e, gcut_query_type(&w->r, w->v, false)),
+                              .op = gcut_maker_name(g, w->v),
+                              .where = copy(e, gcut_query_at(&w->r, w->v)),
+                              .made = gcut_def(g, w->v) != NULL,
+                              .decision = d->decision,
+                              .storage = d->decision == GCUT_PLAN_SAVED ? gcut_form_name(d->form) : NULL,
+                              .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
+                              .bytes = gcut_why_bytes(w),
+                              .fixed = w->fixed,
+                              .reason = d->reason,
+                              .forced_by = copy(e, w->forced_by),
+                              .unforced = w->unforced,
+                              .flips_saved = f->saved,
+                              .flips = f->n ? gcut_memdup(e->keep, f->at, f->n * sizeof *f->at) : NULL,
+                              .nflips = f->n,
+                              .save_ns = d->save_ns,
+                              .recompute_ns = d->recompute_ns,
+                              .arc_ns = w->fixed ? NAN : gcut_why_arc(w),
+                              .minimum = gcut_why_is_minimum(w->r.plan),
+                              .cost_ns = w->now->cost_ns,
+                              .all_recompute_ns = w->now->recompute_ns,
+                              .saved_bytes = w->now->saved_bytes,
+                              .other = other_of(e)};
+    add_chain(e, out);
+    add_readers(e, out);
+    add_steps(e, out);
+}
+
+static void explain_and_flip(void *arg)
+{
+    explaining *e = arg;
+    gcut_explanation *out = e->made;
+    e->keep = gcut_made_arena(out);
+    e->arena = gcut_arena_new(e->env, e->keep);
+    explain(e);
+    e->ndiags = e->env->ndiags;
+    if (!e->why->fixed && !gcut_guard(e->env, flip, e)) take_refusal(e);
+    describe(e, out);
+    gcut_arena_free(e->arena);
+    gcut_text text = {.arena = e->keep}, json = {.arena = e->keep};
+    gcut_write_explanation_text(out, &text);
+    gcut_write_explanation_json(out, &json);
+    out->text = text.at;
+    out->json = json.at;
+}
+
+gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *value)
+{
+    GCUT_NEED(NULL, g, NULL);
+    gcut_env *env = g->module->env;
+    GCUT_NEED(env, value, NULL);
+    explaining e = {.env = env, .g = g, .asked = opt, .size = size, .value = value};
+    return gcut_made_by(env, sizeof(gcut_explanation), &e.made, explain_and_flip, &e);
+}

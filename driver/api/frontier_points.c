@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The frontier of a graph: every candidate with its exact peak, what no other candidate beats, a few of those
+ * shown, and the other policies beside them.
+ */
+#include "driver/measure/frontier_measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/pipeline/options.h"
+#include "driver/pipeline/plan_info.h"
+#include "gradcut/gradcut_rt.h"
+#include "report/report.h"
+
+enum { POINTS = 12 };
+
+typedef struct job {
+    gcut_env *env;
+    gcut_graph *g;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
+    const gcut_frontier_options *given; /* of `how_size` bytes */
+    size_t how_size;
+    gcut_frontier_options how;
+    gcut_arena *keep, *a; /* of the frontier; scratch */
+    gcut_pipeline *p;
+    gcut_candidates *candidates;
+    GCUT_VEC(gcut_candidate *) shown; /* by falling peak */
+    gcut_pipeline **lowered;          /* of every point */
+    gcut_frontier_point *point;
+    gcut_frontier *out;
+    void *made;
+} job;
+
+static double first_known(double a, double b)
+{
+    return !isnan(a) ? a : !isnan(b) ? b : 0;
+}
+
+static double predicted(const gcut_candidate *of)
+{
+    return first_known(of->step_ns, of->cost_ns);
+}
+
+static void tell(void *user, size_t done, size_t all)
+{
+    const job *j = user;
+    gcut_env_progress(j->env, "lowering candidate plans", done, all);
+}
+
+/* ---- which points ---- */
+
+/* By falling peak; of equal peaks the slower first. */
+static int larger(const void *a, const void *b)
+{
+    const gcut_candidate *x = *(gcut_candidate *const *)a, *y = *(gcut_candidate *const *)b;
+    if (x->peak_bytes != y->peak_bytes) return x->peak_bytes > y->peak_bytes ? -1 : 1;
+    double s = predicted(x), t = predicted(y);
+    if (s != t) return s > t ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* From the smallest peak up, whatever is faster than everything smaller; then k of them, evenly. */
+static void choose_shown(job *j, uint32_t k)
+{
+    gcut_candidates *o = j->candidates;
+    uint32_t n = o->by_time.n, kept = 0;
+    gcut_candidate **all = gcut_calloc(j->a, n + 1, sizeof *all);
+    gcut_candidates_lower(o, tell, j);
+    for (uint32_t i = 0; i < n; i++) all[i] = &o->by_time.at[i];
+    qsort(all, n, sizeof *all, larger);
+    gcut_candidate **front = gcut_calloc(j->a, n + 1, sizeof *front);
+    double best = INFINITY;
+    for (uint32_t i = n; i-- > 0;)
+        if (predicted(all[i]) < best) {
+            best = predicted(all[i]);
+            front[kept++] = all[i];
+        }
+    j->out->plans = n;
+    j->out->frontier = kept;
+    if (k > kept) k = kept;
+    for (uint32_t i = k; i-- > 0;) {
+        uint32_t at = k > 1 ? (uint32_t)((uint64_t)i * (kept - 1) / (k - 1)) : kept - 1;
+        *GCUT_PUSH(j->a, &j->shown) = front[at];
+    }
+}
+
+/* ---- what is said of them ---- */
+
+static size_t count_recomputed(const gcut_plan *plan)
+{
+    const gcut_plan_info *p = gcut_plan_info_of(plan);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) n += p->value[i]->decision == GCUT_PLAN_RECOMPUTED;
+    return n;
+}
+
+static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut_pipeline *q, bool baseline)
+{
+    gcut_arena *keep = j->keep;
+    gcut_text json = {.arena = j->a};
+    gcut_plan_file_text(q->plan, &json);
+    while (json.n && json.at[json.n - 1] == '\n') json.n--;
+    return (gcut_frontier_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
+                                 .policy = baseline ? gcut_strndup(keep, of->label, strlen(of->label))
+                                                    : gcut_policy_name(of->policy),
+                                 .baseline = baseline,
+                                 .lambda = of->choice->lambda,
+                                 .saved_bytes = of->choice->saved_bytes,
+                                 .peak_predicted = q->peak_bytes,
+                                 .peak_measured = -1,
+                                 .recomputed = count_recomputed(q->plan),
+                                 .cost_ns = of->cost_ns,
+                                 .step_ns_predicted = q->plan->step_ns,
+                                 .step_ns_best = NAN,
+                                 .step_ns_median = NAN,
+                                 .step_ns_spread = NAN,
+                                 .ours_ns = NAN,
+                                 .plan = gcut_strndup(keep, json.at, json.n)};
+}
+
+static void add_point(job *j, const gcut_candidate *of, bool baseline)
+{
+    gcut_frontier *s = j->out;
+    gcut_pipeline *q = gcut_candidate_lower(j->candidates, of, j->a);
+    j->lowered[s->n] = q;
+    j->point[s->n++] = describe(j, of, q, baseline);
+    if (j->how.rounds > 0) return;
+    gcut_arena_free(q->arena);
+}
+
+/* At each baseline's peak, the fastest of ours: of all candidates by prediction, of those shown when
+ * measured. */
+static void compare(job *j)
+{
+    for (size_t i = 0; i < j->out->n; i++) {
+        gcut_frontier_point *b = &j->point[i];
+        for (size_t k = 0; b->baseline && j->how.rounds > 0 && k < j->out->n; k++) {
+            const gcut_frontier_point *x = &j->point[k];
+            if (!x->baseline && x->peak_predicted <= b->peak_predicted)
+                b->ours_ns = fmin(b->ours_ns, gcut_frontier_point_ns(x));
+        }
+        for (uint32_t k = 0; b->baseline && j->how.rounds <= 0 && k < j->candidates->by_time.n; k++) {
+            const gcut_candidate *x = &j->candidates->by_time.at[k];
+            if (x->peak_bytes <= b->peak_predicted) b->ours_ns = fmin(b->ours_ns, predicted(x));
+        }
+    }
+}
+
+static const gcut_size *sizes_of(const job *j)
+{
+    gcut_size *at = gcut_calloc(j->keep, j->p->nat + 1, sizeof *at);
+    for (uint32_t i = 0; i < j->p->nat; i++) {
+        const char *name = gcut_dim_symbol_name(j->p->module->dims, j->p->at[i].sym);
+        at[i] = (gcut_size){gcut_strndup(j->keep, name, strlen(name)), j->p->at[i].value};
+    }
+    return at;
+}
+
+static void say_of_what(job *j)
+{
+    const char *name = j->p->primal->name;
+    j->out->graph = gcut_strndup(j->keep, name, strlen(name));
+    j->out->at = sizes_of(j);
+    j->out->nat = j->p->nat;
+    j->out->threads = gcut_rt_threads(j->p->opt.threads);
+    j->out->rounds = j->how.rounds;
+}
+
+static void write_forms(job *j)
+{
+    gcut_text text = {.arena = j->keep}, csv = text, json = text, svg = text;
+    gcut_write_frontier_csv(j->out, &csv);
+    gcut_write_frontier_json(j->out, &json);
+    gcut_write_frontier_svg(j->out, &svg);
+    gcut_write_frontier_text(j->out, &text);
+    j->out->csv = csv.at;
+    j->out->json = json.at;
+    j->out->svg = svg.at;
+    j->out->text = text.at;
+}
+
+/* The list of pointers that the caller gets. */
+static const gcut_frontier_point *const *list(const job *j, uint32_t n)
+{
+    const gcut_frontier_point **at = gcut_calloc(j->keep, n + 1, sizeof *at);
+    for (uint32_t i = 0; i < n; i++) at[i] = &j->point[i];
+    return at;
+}
+
+static void trace(void *arg)
+{
+    job *j = arg;
+    j->out = j->made;
+    j->keep = gcut_made_arena(j->made);
+    gcut_settings opt = gcut_settings_of(j->env, j->opt, j->size);
+    GCUT_COPY_KNOWN(j->env, gcut_frontier_options, j->given, j->how_size, &j->how);
+    if (j->how.nfeed && !j->how.feed)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "gcut_frontier_new: how.feed is NULL, how.nfeed is %zu", j->how.nfeed);
+    if (j->how.points < 0 || j->how.rounds < 0)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "gcut_frontier_new: how.points is %d and how.rounds %d: neither is negative", j->how.points,
+                  j->how.rounds);
+    opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
+    opt.backend = GCUT_BACKEND_COMPILED;
+    opt.forward_only = false;
+    opt.budget = 0;
+    opt.saved_limited = false;
+    opt.plan = NULL;
+    opt.dump = "";
+    j->a = gcut_arena_new(j->env, j->keep);
+    j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
+    j->candidates = gcut_candidates_of(j->p, j->a);
+    choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
+    gcut_candidate *baseline;
+    uint32_t nbaselines = gcut_candidates_policies(j->candidates, &baseline), n = j->shown.n + nbaselines;
+    j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
+    j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
+    j->out->point = list(j, n);
+    say_of_what(j);
+    for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
+    for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
+    if (j->how.rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, &j->how, j->a);
+    compare(j);
+    write_forms(j);
+    gcut_arena_free(j->a);
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_frontier_options, nfeed);
+#endif
+
+gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                       const gcut_frontier_options *how, size_t how_size)
+{
+    GCUT_NEED(NULL, g, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};
+    return gcut_made_by(j.env, sizeof(gcut_frontier), &j.made, trace, &j);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The gradient check: reverse mode against central differences, both in f64.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "driver/api/check.h"
+#include "graph/custom.h"
+
+#define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */
+
+/* A gradient smaller than this part of the objective, of a bias in front of a normalization, say, is compared
+ * with it: slopes are rounded to eps / h of it, 3e-11 at the smallest step. */
+#define LEAST 1e-5
+
+/* A doubt that stays above this part of the largest element is a kink: rounding is 1e-5 of it at most. */
+#define KINK 1e-3
+
+typedef struct probe {
+    gcut_trial *c;
+    const gcut_graph *g;  /* the primal */
+    const gcut_step *s;   /* has the sizes */
+    gcut_array *in;       /* by parameter of g */
+    const double **along; /* by result of g: its cotangent; NULL = not differentiated */
+    double at_rest;       /* the objective with nothing moved */
+} probe;
+
+/* The objective, the sum of <y, dy> over all results y with cotangents, with h added to element i of
+ * parameter k. */
+static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
+{
+    gcut_arena *a = gcut_arena_new(q->c->env, q->c->a);
+    gcut_array *in = gcut_calloc(a, q->g->params.n + 1, sizeof *in),
+               *out = gcut_calloc(a, q->g->results.n + 1, sizeof *out);
+    memcpy(in, q->in, q->g->params.n * sizeof *in);
+    if (h != 0) {
+        gcut_array moved = gcut_array_new(a, in[k].dtype, in[k].rank, in[k].dim);
+        memcpy(moved.u.f, in[k].u.f, (size_t)in[k].n * sizeof *moved.u.f);
+        moved.u.f[i] += h;
+        in[k] = moved;
+    }
+    gcut_interp_at(q->g, GCUT_EXACT, a, in, q->s->size, q->s->nsizes, out, NULL);
+    double sum = 0;
+    for (uint32_t r = 0; r < q->g->results.n; r++)
+        for (int64_t e = 0; q->along[r] && e < out[r].n; e++) sum += q->along[r][e] * out[r].u.f[e];
+    gcut_arena_free(a);
+    return sum;
+}
+
+/* Central differences of the steps h and h / 2. */
+typedef struct estimate {
+    double slope; /* with one Richardson step: error h^4 f^(5) / 30 + eps |f| / h */
+    double doubt; /* how far they are from those of a function with derivatives */
+} estimate;
+
+/* Of a smooth function the two slopes differ by h^2 f''' / 8, and the bends, h f'', halve with h but for
+ * h^3 f'''' / 16.  A kink between x - h and x + h, of a relu that is nearly 0, say, bends both by its change
+ * of slope. */
+static estimate differences(const probe *q, uint32_t k, int64_t i, double h)
+{
+    double mid = q->at_rest, slope[2], bend[2];
+    for (int j = 0; j < 2; j++) {
+        double step = j ? h / 2 : h, up = objective_at(q, k, i, step), down = objective_at(q, k, i, -step);
+        slope[j] = (up - down) / (2 * step);
+        bend[j] = ((up - mid) - (mid - down)) / step;
+    }
+    return (estimate){(4 * slope[1] - slope[0]) / 3,
+                      fmax(fabs(slope[1] - slope[0]), fabs(bend[0] - 2 * bend[1]))};
+}
+
+/* The derivative by element i of parameter k, whose error is small against `scale`.  Rounding and truncation
+ * are least together near h = eps^(1/5); a smaller step is for what has a kink that near. */
+static estimate derivative(const probe *q, uint32_t k, int64_t i, double scale)
+{
+    double x = fabs(q->in[k].u.f[i]), h = 1e-3 * (x > 1 ? x : 1);
+    estimate best = differences(q, k, i, h);
+    for (int tries = 0; tries < 2 && !(best.doubt <= 1e-6 * scale); tries++) {
+        estimate e = differences(q, k, i, h /= 16);
+        if (!(e.doubt >= best.doubt)) best = e;
+    }
+    return best;
+}
+
+/* Is `cotan` what the joint graph calls the cotangent of result r: dr, or dr.2 and the like where that was
+ * taken? */
+static bool is_cotangent_of(const char *cotan, const gcut_result *r)
+{
+    size_t n = strlen(r->name);
+    return r->role == GCUT_ROLE_out && cotan[0] == 'd' && !strncmp(cotan + 1, r->name, n) &&
+           (!cotan[1 + n] || cotan[1 + n] == '.');
+}
+
+/* Which results the cotangents of the step are of.  Of two names that both fit the longer is meant. */
+static void find_directions(probe *q)
+{
+    const gcut_graph *g = q->g;
+    for (uint32_t k = 0; k < q->s->nparams; k++) {
+        const gcut_slot *x = &q->s->slot[k];
+        uint32_t best = GCUT_NONE;
+        if (x->role != GCUT_ROLE_cotan) continue;
+        for (uint32_t r = 0; r < g->results.n; r++)
+            if (is_cotangent_of(x->name, &g->results.at[r]) &&
+                gcut_type_equal(gcut_type_of(g, g->results.at[r].value), &x->type) &&
+                (best == GCUT_NONE || strlen(g->results.at[r].name) > strlen(g->results.at[best].name)))
+                best = r;
+        if (best == GCUT_NONE)
+            gcut_fail(q->c->env, GCUT_EGRAD, (gcut_place){.file = g->module->file},
+                      "the cotangent of the `out` result y is called dy, and is of its type",
+                      "@%s: the cotangent '%s' %s is of no result", g->name, x->name,
+                      gcut_type_text(q->c->a, g->module, &x->type));
+        q->along[best] = gcut_trial_array(q->c->a, x).u.f;
+    }
+}
+
+typedef struct verdict {
+    double error; /* the largest, over the largest element */
+    int64_t at, kinks;
+} verdict;
+
+/* Where the objective has no derivative within the smallest step, nothing can be compared: such elements are
+ * counted. */
+static verdict worst_of(const probe *q, uint32_t k, const gcut_array *grad)
+{
+    verdict v = {0};
+    double scale = fmax(1e-8, LEAST * fabs(q->at_rest));
+    int64_t step = grad->n > PROBES ? grad->n / PROBES : 1;
+    for (int64_t i = 0; i < grad->n; i++) scale = fmax(scale, fabs(grad->u.f[i]));
+    for (int64_t i = 0; i < grad->n; i += step) {
+        estimate d = derivative(q, k, i, scale);
+        double e = fabs(d.slope - grad->u.f[i]) / scale;
+        if (d.doubt > KINK * scale)
+            v.kinks++;
+        else if (!(e <= v.error))
+            v.error = e, v.at = i;
+    }
+    return v;
+}
+
+static const char *as_json(const gcut_trial *c)
+{
+    gcut_text js = {.arena = c->keep};
+    gcut_json w = {.out = &js};
+    gcut_json_object(&w);
+    gcut_json_key_bool(&w, "ok", c->out->ok);
+    gcut_json_key_real(&w, "max_rel_error", c->out->max_rel_error);
+    gcut_json_key_str(&w, "worst", c->out->worst);
+    gcut_json_key_int(&w, "worst_index", c->out->worst_index);
+    gcut_json_end(&w);
+    gcut_text_add(&js, "\n");
+    return js.at;
+}
+
+static uint32_t param_called(const gcut_graph *g, const char *name)
+{
+    uint32_t k = 0;
+    while (strcmp(g->values.at[g->params.at[k].value].name, name) != 0) k++;
+    return k;
+}
+
+/* ---- derivatives that calls state ---- */
+
+/* A call that states its derivative: node n, or one in its bodies and in what it calls.  NULL = none. */
+static const char *stated_in(gcut_arena *a, const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_graph *vjp = gcut_node_vjp(g, n);
+    if (vjp) {
+        gcut_place at = gcut_loc_place(g->module, n->loc);
+        return gcut_printf(a, "@%s, whose derivative is stated: @%s, %s:%d",
+                           gcut_region_at(g, n, 0)->body->name, vjp->name, at.file ? at.file : "?", at.line);
+    }
+    for (uint32_t r = 0; r < n->nregs; r++) {
+        const gcut_graph *body = gcut_region_at(g, n, r)->body;
+        for (uint32_t i = 0; i < body->nodes.n; i++) {
+            const char *found = stated_in(a, body, gcut_node_at(body, i));
+            if (found) return found;
+        }
+    }
+    return NULL;
+}
+
+/* The first of them that parameter k has a say in.  It need not be the derivative of its function's ops: that
+ * of a straight-through estimator is not, and differs here. */
+static const char *stated_behind(gcut_arena *a, const gcut_graph *g, uint32_t k)
+{
+    bool *reached = gcut_calloc(a, g->values.n, sizeof *reached);
+    reached[g->params.at[k].value] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t j = 0; j < n->nargs; j++) any = any || reached[gcut_arg(g, n, j)];
+        const char *found = any ? stated_in(a, g, n) : NULL;
+        if (found) return found;
+        for (uint32_t j = 0; j < n->nres; j++) reached[n->res0 + j] = any;
+    }
+    return NULL;
+}
+
+static void compare_all(const probe *q, const gcut_graph *joint, const gcut_array *values)
+{
+    gcut_trial *c = q->c;
+    double tol = c->tol > 0 ? c->tol : 1e-5;
+    uint32_t n = 0, bad = 0;
+    gcut_text t = {.arena = c->keep};
+    gcut_text_add(&t, "%-16s  %-12s  %s\n", "parameter", "worst error", "at");
+    for (uint32_t r = 0; r < joint->results.n; r++) {
+        const gcut_result *result = &joint->results.at[r];
+        if (result->role != GCUT_ROLE_grad) continue;
+        verdict v = worst_of(q, param_called(q->g, result->name), &values[result->value]);
+        bool ok = v.error <= tol;
+        n++, bad += !ok;
+        gcut_text_add(&t, "%-16s  %-12.3g  [%lld]", result->name, v.error, (long long)v.at);
+        if (v.kinks) gcut_text_add(&t, "   %lld at kinks left out", (long long)v.kinks);
+        const char *stated = ok ? NULL : stated_behind(c->a, q->g, param_called(q->g, result->name));
+        gcut_text_add(&t, "%s%s%s\n", ok ? "" : "   DIFFERS", stated ? ", by way of " : "",
+                      stated ? stated : "");
+        if (c->out->worst && v.error <= c->out->max_rel_error) continue;
+        c->out->max_rel_error = v.error;
+        c->out->worst = gcut_strndup(c->keep, result->name, strlen(result->name));
+        c->out->worst_index = v.at;
+    }
+    c->out->ok = bad == 0;
+    if (bad)
+        gcut_text_add(&t, "%u of %u gradient%s differ%s by more than %g\n", bad, n, n == 1 ? "" : "s",
+                      bad == 1 ? "s" : "", tol);
+    else
+        gcut_text_add(&t, "%s%u gradient%s agree%s within %g\n", n == 1 ? "" : "all ", n, n == 1 ? "" : "s",
+                      n == 1 ? "s" : "", tol);
+    c->out->text = t.at;
+    c->out->json = as_json(c);
+}
+
+static void gradcheck(void *arg)
+{
+    gcut_trial *c = arg;
+    gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
+    o.f64 = true;
+    o.optimizer = NULL;
+    gcut_step *s = gcut_trial_step(c, c->g, &o);
+    const gcut_graph *g = s->p->primal;
+    probe q = {.c = c,
+               .g = g,
+               .s = s,
+               .in = gcut_calloc(c->a, g->params.n + 1, sizeof *q.in),
+               .along = gcut_calloc(c->a, g->results.n + 1, sizeof *q.along)};
+    find_directions(&q);
+    for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = gcut_trial_array(c->a, &s->slot[i]);
+    gcut_array *values[2] = {0};
+    gcut_step_interpret(s, GCUT_RT_STEP, NULL, values); /* which replaces states */
+    q.at_rest = objective_at(&q, 0, 0, 0);
+    compare_all(&q, s->p->joint, values[0]);
+}
+
+gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                        const gcut_feed *feed, size_t nfeed, double tol)
+{
+    GCUT_NEED(NULL, g, NULL);
+    if (nfeed) GCUT_NEED(g->module->env, feed, NULL);
+    return gcut_trial_report(
+        &(gcut_trial){.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol}, gradcheck);
+}

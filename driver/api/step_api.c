@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps as the public API shows them: every call under protection.
+ */
+#include <string.h>
+
+#include "driver/pipeline/options.h"
+#include "driver/load/step.h"
+#include "import/npy.h"
+
+typedef struct job {
+    gcut_env *env;
+    gcut_graph *g;
+    gcut_step *s;
+    gcut_arena *a;
+    const gcut_options *opt; /* the caller's, of `size` bytes */
+    size_t size;
+    const char *name, *path;
+    void *at;
+    const void *from;
+    gcut_dtype dtype; /* of the memory; GCUT_NO_DTYPE: not known */
+    int rank, which;
+    const int64_t *dims;
+    const gcut_feed *feed;
+    size_t n;
+} job;
+
+static void do_make(void *arg)
+{
+    job *j = arg;
+    gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
+    j->s = gcut_step_open(j->g, &o, j->a);
+}
+
+gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size)
+{
+    GCUT_NEED(NULL, g, NULL);
+    job j = {.env = g->module->env, .g = g, .opt = opt, .size = size};
+    return gcut_guard_in(j.env, &j.a, do_make, &j) ? j.s : NULL;
+}
+
+void gcut_step_free(gcut_step *step)
+{
+    if (step) gcut_arena_free(step->arena);
+}
+
+typedef struct plan_job {
+    gcut_step *s;
+    const gcut_plan *plan;
+} plan_job;
+
+static void do_plan(void *arg)
+{
+    plan_job *j = arg;
+    j->plan = gcut_step_planned(j->s);
+}
+
+const gcut_plan *gcut_step_plan(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, NULL);
+    plan_job j = {.s = step};
+    return gcut_guard(step->env, do_plan, &j) ? j.plan : NULL;
+}
+
+/* ---- values ---- */
+
+static void check_dims(const job *j)
+{
+    if (j->rank < 0 || j->rank > GCUT_MAX_RANK)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "'%s' cannot have %d axes: at most %d", j->name,
+                  j->rank, GCUT_MAX_RANK);
+    if (j->rank && !j->dims)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "'%s': its %d sizes are NULL", j->name,
+                  j->rank);
+}
+
+/* Memory of no bytes may be NULL. */
+static void check_memory(const job *j)
+{
+    bool empty = false;
+    for (int d = 0; d < j->rank; d++) empty = empty || j->dims[d] == 0;
+    if (!j->from && !empty)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "the memory for '%s' is NULL", j->name);
+}
+
+static void check_dtype(const job *j)
+{
+    const gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (j->dtype == GCUT_NO_DTYPE || j->dtype == x->type.dtype) return;
+    if (j->dtype < 0 || j->dtype >= GCUT_NDTYPES)
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "the memory for '%s': %d is no dtype", j->name,
+                  (int)j->dtype);
+    gcut_fail(j->env, GCUT_EUSAGE, x->place,
+              "give a pointer to elements of the declared dtype, or a void * to bytes of it",
+              "'%s' is %s, but the pointer to its memory is to %s", j->name,
+              gcut_type_text(j->s->p->arena, j->s->p->module, &x->type), gcut_dtype_name(j->dtype));
+}
+
+/* Every backend reads and writes bound memory where it lies. */
+static void check_alignment(const job *j)
+{
+    const gcut_slot *x = gcut_slot_get(j->s, j->name);
+    const gcut_module *m = j->s->p->module;
+    unsigned size = (unsigned)gcut_dtype_bytes(x->type.dtype), off = (unsigned)((uintptr_t)j->at % size);
+    if (off)
+        gcut_fail(j->env, GCUT_EUSAGE, x->place, "gcut_set copies from any address",
+                  "the memory for '%s' %s begins %u byte%s behind a multiple of %u", j->name,
+                  gcut_type_text(j->s->p->arena, m, &x->type), off, off == 1 ? "" : "s", size);
+}
+
+static void do_bind(void *arg)
+{
+    job *j = arg;
+    check_dims(j);
+    check_memory(j);
+    check_dtype(j);
+    check_alignment(j);
+    gcut_step_bind(j->s, j->name, j->at, j->rank, j->dims);
+}
+
+static void do_bind_input(void *arg)
+{
+    job *j = arg;
+    const gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (x->updated || x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad)
+        gcut_fail(j->env, GCUT_EUSAGE, x->place, "use gcut_bind with memory that may be written, or gcut_set",
+                  "the step writes to '%s': it cannot be bound as an input", j->name);
+    do_bind(arg);
+}
+
+static void do_set(void *arg)
+{
+    job *j = arg;
+    check_dims(j);
+    check_memory(j);
+    check_dtype(j);
+    gcut_step_set(j->s, j->name, j->from, j->rank, j->dims);
+}
+
+static gcut_status give(gcut_step *step, const char *name, gcut_dtype dtype, const void *at, int rank,
+                        const int64_t *dims, void (*body)(void *))
+{
+    job j = {.env = step->env,
+             .s = step,
+             .name = name,
+             .dtype = dtype,
+             .at = (void *)(uintptr_t)at,
+             .from = at,
+             .rank = rank,
+             .dims = dims};
+    return gcut_protect(step->env, body, &j);
+}
+
+gcut_status gcut_bind_as(gcut_step *step, const char *name, gcut_dtype dtype, void *at, int rank,
+                         const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, dtype, at, rank, dims, do_bind);
+}
+
+gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims)
+{
+    return gcut_bind_as(step, name, GCUT_NO_DTYPE, at, rank, dims);
+}
+
+gcut_status gcut_bind_input_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *at, int rank,
+                               const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, dtype, at, rank, dims, do_bind_input);
+}
+
+gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const void *at, int rank,
+                              const int64_t *dims)
+{
+    return gcut_bind_input_as(step, name, GCUT_NO_DTYPE, at, rank, dims);
+}
+
+gcut_status gcut_set_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *from, int rank,
+                        const int64_t *dims)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    return give(step, name, dtype, from, rank, dims, do_set);
+}
+
+gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank, const int64_t *dims)
+{
+    return gcut_set_as(step, name, GCUT_NO_DTYPE, from, rank, dims);
+}
+
+static void do_fill(void *arg)
+{
+    job *j = arg;
+    gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (x->bound)
+        gcut_fail(j->env, GCUT_EUSAGE, x->place, "write to the memory that it is bound to, or call gcut_set",
+                  "'%s' is bound: the step has no memory of its own for it", j->name);
+    gcut_step_prepare(j->s);
+    x->filled = true;
+    j->at = x->at;
+}
+
+void *gcut_fill(gcut_step *step, const char *name)
+{
+    GCUT_NEED(NULL, step, NULL);
+    GCUT_NEED(step->env, name, NULL);
+    job j = {.env = step->env, .s = step, .name = name};
+    return gcut_guard(step->env, do_fill, &j) ? j.at : NULL;
+}
+
+static void do_feed(void *arg)
+{
+    job *j = arg;
+    for (size_t i = 0; i < j->n; i++) {
+        const gcut_feed *f = &j->feed[i];
+        if (!f->name || !f->npy)
+            gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "feed[%zu].%s is NULL", i,
+                      f->name ? "npy" : "name");
+        gcut_step_bind_npy(j->s, f->name, f->npy);
+    }
+}
+
+gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    if (n) GCUT_NEED(step->env, feed, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_feed, &(job){.env = step->env, .s = step, .feed = feed, .n = n});
+}
+
+/* NULL while it has none of its present size: before it was prepared, and after that failed. */
+static void *memory_of(const gcut_slot *x)
+{
+    return x->bound || x->held == x->bytes ? x->at : NULL;
+}
+
+size_t gcut_step_value_count(const gcut_step *step)
+{
+    return step ? step->nslots : 0;
+}
+
+static void make_infos(void *arg)
+{
+    gcut_step *s = arg;
+    s->info = gcut_calloc(s->arena, s->nslots + 1, sizeof *s->info);
+}
+
+const gcut_value_info *gcut_step_value_at(gcut_step *step, size_t i)
+{
+    GCUT_NEED(NULL, step, NULL);
+    if (i >= step->nslots || (!step->info && !gcut_guard(step->env, make_infos, step))) return NULL;
+    const gcut_slot *x = &step->slot[i];
+    gcut_value_info *out = &step->info[i];
+    *out = (gcut_value_info){.name = x->name,
+                             .role = gcut_role_name(x->role),
+                             .dtype = x->type.dtype,
+                             .rank = x->type.rank,
+                             .bytes = x->bytes,
+                             .at = memory_of(x),
+                             .bound = x->bound,
+                             .updated = x->updated};
+    memcpy(out->dim, x->dim, sizeof out->dim);
+    return out;
+}
+
+static void find(void *arg)
+{
+    job *j = arg;
+    j->n = (size_t)(gcut_slot_get(j->s, j->name) - j->s->slot);
+}
+
+const gcut_value_info *gcut_step_value(gcut_step *step, const char *name)
+{
+    GCUT_NEED(NULL, step, NULL);
+    GCUT_NEED(step->env, name, NULL);
+    job j = {.s = step, .name = name};
+    return gcut_guard(step->env, find, &j) ? gcut_step_value_at(step, j.n) : NULL;
+}
+
+static void do_save(void *arg)
+{
+    job *j = arg;
+    gcut_slot *x = gcut_slot_get(j->s, j->name);
+    if (!memory_of(x))
+        gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, "call gcut_prepare or gcut_run first",
+                  "'%s' has no memory yet", j->name);
+    gcut_npy v = {.dtype = x->type.dtype,
+                  .rank = x->type.rank,
+                  .n = x->bytes / gcut_dtype_bytes(x->type.dtype),
+                  .data = x->at};
+    memcpy(v.dim, x->dim, sizeof v.dim);
+    gcut_npy_write(j->env, j->path, &v);
+}
+
+gcut_status gcut_step_value_save(gcut_step *step, const char *name, const char *npy)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    GCUT_NEED(step->env, name, GCUT_EUSAGE);
+    GCUT_NEED(step->env, npy, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_save, &(job){.env = step->env, .s = step, .name = name, .path = npy});
+}
+
+/* ---- running ---- */
+
+static void do_prepare(void *arg)
+{
+    gcut_step_prepare(((job *)arg)->s);
+}
+
+gcut_status gcut_prepare(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_prepare, &(job){.s = step});
+}
+
+static void do_run(void *arg)
+{
+    job *j = arg;
+    gcut_step_prepare(j->s);
+    gcut_step_check_inputs(j->s, j->which);
+    gcut_step_run(j->s, j->which);
+}
+
+gcut_status gcut_run(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(
+        step->env, do_run,
+        &(job){.s = step, .which = step->p->opt.forward_only ? GCUT_RT_FORWARD : GCUT_RT_STEP});
+}
+
+gcut_status gcut_run_forward(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_run, &(job){.s = step, .which = GCUT_RT_FORWARD});
+}
+
+static void do_run_backward(void *arg)
+{
+    job *j = arg;
+    const gcut_pipeline *p = j->s->p;
+    if (!p->opt.apart)
+        gcut_fail(j->s->env, GCUT_EUSAGE, gcut_loc_place(p->module, p->joint->loc),
+                  p->opt.forward_only ? "compile it without options.forward_only, with options.apart"
+                                      : "compile it with options.apart, or call gcut_run",
+                  "the step of @%s has no backward call of its own", p->primal->name);
+    do_run(arg);
+}
+
+gcut_status gcut_run_backward(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_run_backward, &(job){.s = step, .which = GCUT_RT_BACKWARD});
+}
+
+static void do_bind_saved(void *arg)
+{
+    job *j = arg;
+    if ((uintptr_t)j->at % 64)
+        gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, "aligned_alloc(64, …) gives such memory",
+                  "the block of saved values begins %u bytes behind a multiple of 64",
+                  (unsigned)((uintptr_t)j->at % 64));
+    if (!j->s->p->opt.apart)
+        gcut_fail(j->s->env, GCUT_EUSAGE, (gcut_place){0}, "compile it with options.apart",
+                  "the step of @%s has no block of saved values", j->s->p->primal->name);
+    j->s->saved_at = j->at;
+    j->s->saved_room = j->n > INT64_MAX ? INT64_MAX : (int64_t)j->n;
+}
+
+gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes)
+{
+    GCUT_NEED(NULL, step, GCUT_EUSAGE);
+    return gcut_protect(step->env, do_bind_saved,
+                        &(job){.env = step->env, .s = step, .at = block, .n = block ? bytes : 0});
+}
+
+int64_t gcut_saved_bytes(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, -1);
+    return gcut_prepare(step) == GCUT_OK ? step->saved_bytes : -1;
+}
+
+/* ---- statistics ---- */
+
+/* The arena was painted when it was made: what still shows paint at its end was never touched. */
+static int64_t touched(const gcut_step *s)
+{
+    int64_t n = s->arena_bytes;
+    while (n > 0) {
+        bool clean = true;
+        for (int64_t i = n - 64; i < n; i++)
+            clean = clean && (unsigned char)s->kernel_arena[i] == GCUT_ARENA_PAINT;
+        if (!clean) break;
+        n -= 64;
+    }
+    return n;
+}
+
+/* What each call needs: the values that are there, the block, its part of the arena. */
+static void count_calls(gcut_step *s, gcut_stats *st)
+{
+    const gcut_rt_plan *plan = gcut_step_block(s);
+    st->forward_bytes = s->saved_bytes + plan->forward_bytes;
+    st->backward_bytes = s->saved_bytes + plan->backward_bytes;
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const gcut_slot *x = &s->slot[i];
+        bool late = x->role == GCUT_ROLE_cotan || x->role == GCUT_ROLE_grad || gcut_slot_has(x, "late");
+        if (!late) st->forward_bytes += x->bytes;
+        if (!gcut_slot_has(x, "transient")) st->backward_bytes += x->bytes;
+    }
+}
+
+const gcut_stats *gcut_step_measure(gcut_step *s)
+{
+    gcut_stats *st = &s->stats;
+    *st = (gcut_stats){.step_ns = s->step_ns,
+                       .threads = s->threads,
+                       .blis = s->entry ? gcut_rt_blis_name() : "none",
+                       .gemm = s->entry ? gcut_rt_gemm_name() : "none"};
+    for (uint32_t i = 0; i < s->nslots; i++) st->peak_bytes += s->slot[i].bytes;
+    if (s->p->opt.apart) count_calls(s, st);
+    st->peak_bytes += s->saved_bytes;
+    st->predicted_bytes = st->peak_bytes;
+    st->saved_bytes = s->saved_bytes;
+    if (!s->entry || !s->ready) return st;
+    st->arena_bytes = s->arena_bytes;
+    st->saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
+    st->peak_bytes += touched(s);
+    /* A step from the cache has the formulas of its emitted code alone. */
+    st->predicted_bytes = s->p->program ? gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads)
+                                        : st->predicted_bytes + st->arena_bytes;
+    return st;
+}
+
+static void measure(void *arg)
+{
+    gcut_step_measure(arg);
+}
+
+const gcut_stats *gcut_step_stats(gcut_step *step)
+{
+    GCUT_NEED(NULL, step, NULL);
+    return gcut_guard(step->env, measure, step) ? &step->stats : NULL;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How a call of the public builder runs: where it builds, what it sees, what
+ * becomes of its failure.
+ */
+#include "driver/builder/builder.h"
+
+#include <stdio.h>
+
+typedef struct failure {
+    gcut_graph *g;
+    const gcut_diag *said;
+} failure;
+
+/* For as long as the graph: whoever uses it later is told why it was not built. */
+static void keep_failure(void *arg)
+{
+    const failure *f = arg;
+    gcut_arena *a = f->g->module->arena;
+    gcut_diag *d = gcut_memdup(a, f->said, sizeof *d);
+    d->at.file = d->at.file ? gcut_strndup(a, d->at.file, strlen(d->at.file)) : NULL;
+    d->message = gcut_strndup(a, d->message, strlen(d->message));
+    d->hint = d->hint ? gcut_strndup(a, d->hint, strlen(d->hint)) : NULL;
+    d->source = d->text = NULL;
+    f->g->failure = d;
+}
+
+bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
+{
+    if (!g || g->failed) return false;
+    gcut_env *env = g->module->env;
+    uint32_t before = env->ndiags;
+    if (gcut_guard(env, body, arg)) return true;
+    if (env->ndiags > before && !env->diags[before].at.line) { /* what knows no line is the caller's */
+        env->diags[before].at.file = at.file;
+        env->diags[before].at.line = at.line;
+    }
+    for (gcut_graph *failed = g; failed; failed = failed->outer) {
+        failed->failed = true;
+        if (env->ndiags > before) gcut_guard(env, keep_failure, &(failure){failed, &env->diags[before]});
+    }
+    return false;
+}
+
+void gcut_refuse_no_graph(const char *function)
+{
+    char name[64];
+    size_t n = strlen(function);
+    if (n > 3 && !strcmp(function + n - 3, "_at")) n -= 3; /* what the macro adds */
+    snprintf(name, sizeof name, "%.*s", (int)n, function);
+    gcut_refuse_null(NULL, name, "g");
+}
+
+static bool is_around(const gcut_graph *outer, const gcut_graph *g)
+{
+    while (g && g != outer) g = g->outer;
+    return g != NULL;
+}
+
+/* ---- operands ---- */
+
+const char *gcut_builder_show(const gcut_graph *g, gcut_ref v)
+{
+    gcut_module *m = g->module;
+    return gcut_printf(m->arena, "%%%s %s", g->values.at[v].name,
+                       gcut_type_text(m->arena, m, gcut_type_of(g, v)));
+}
+
+/* Operand i of n, in words: by its name where the op table has one. */
+static const char *operand_name(gcut_arena *a, const char *op, int i)
+{
+    gcut_op id;
+    const char *s =
+        gcut_op_parse(op, strlen(op), &id) && gcut_op_get(id)->c_name ? gcut_op_get(id)->c_operands : "";
+    for (int k = 0; k < i && *s; k++) s += strcspn(s, ",") + 2 * (strchr(s, ',') != NULL);
+    if (!*s) return gcut_printf(a, "operand %d", i + 1);
+    return gcut_printf(a, "operand %d, %.*s,", i + 1, (int)strcspn(s, ","), s);
+}
+
+typedef struct operands_job {
+    gcut_here at;
+    const char *op;
+    const gcut_val *in;
+    int n;
+    gcut_graph *g; /* one of theirs, later the innermost */
+} operands_job;
+
+static _Noreturn void wrong_operand(const operands_job *j, const char *hint, const char *what)
+{
+    gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, hint, "%s", what);
+}
+
+static void check_operands(void *arg)
+{
+    operands_job *j = arg;
+    gcut_arena *a = j->g->module->arena;
+    for (int i = 0; i < j->n; i++) {
+        const gcut_graph *own = j->in[i].graph;
+        if (!j->in[i].id || !own)
+            wrong_operand(j, "a value that was never set, or made by a call on another graph that failed",
+                          gcut_printf(a, "'%s': %s is a null value", j->op, operand_name(a, j->op, i)));
+        if (j->in[i].id >= own->values.n)
+            wrong_operand(j, NULL,
+                          gcut_printf(a, "'%s': %s is no value of @%s, which has none of number %u", j->op,
+                                      operand_name(a, j->op, i), own->name, j->in[i].id));
+        if (is_around(j->g, own)) j->g = j->in[i].graph;
+    }
+    for (int i = 0; i < j->n; i++) {
+        const gcut_graph *own = j->in[i].graph;
+        if (!is_around(own, j->g))
+            wrong_operand(
+                j,
+                "an op takes values of one graph, or of those around its region: hand the other one in as "
+                "an input, or as a result of the region",
+                gcut_printf(a, "'%s': %s is %%%s of %s@%s, but another operand is of %s@%s", j->op,
+                            operand_name(a, j->op, i), own->values.at[j->in[i].id].name,
+                            own->is_body ? "a region that is closed in " : "", own->name,
+                            j->g->is_body ? "a region of " : "", j->g->name));
+    }
+}
+
+gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *in, int n)
+{
+    operands_job j = {at, op, in, n, NULL};
+    for (int i = 0; i < n; i++) {
+        if (!in[i].graph) continue;
+        if (in[i].graph->failed) return NULL;
+        if (!j.g) j.g = in[i].graph;
+    }
+    return j.g && gcut_guard_at(at, j.g, check_operands, &j) ? j.g : NULL;
+}
+
+bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!in[i].id || !in[i].graph || in[i].id >= in[i].graph->values.n || !is_around(in[i].graph, g))
+            return false;
+    return true;
+}
+
+/* A symbol of d that neither g nor a graph around it declares, as one of a function beside g; NULL = none. */
+static const char *undeclared(const gcut_graph *g, gcut_dim d)
+{
+    const gcut_dims *dims = g->module->dims;
+    gcut_dim sym[16];
+    uint32_t n = d < 0 ? gcut_dim_symbols(dims, d, sym, 16) : 0;
+    for (uint32_t i = 0; i < n && i < 16; i++) {
+        bool found = false;
+        for (const gcut_graph *around = g; around && !found; around = around->outer)
+            for (uint32_t k = 0; k < around->decls.n; k++) found |= around->decls.at[k].sym == sym[i];
+        if (!found) return gcut_dim_symbol_name(dims, sym[i]);
+    }
+    return NULL;
+}
+
+void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, const char *name, gcut_dim d)
+{
+    gcut_place place = {at.file, at.line, 0};
+    if (d < 0 && d >= -(INT64_C(1) << 32))
+        gcut_fail(g->module->env, GCUT_EUSAGE, place,
+                  "a size is a number from 0 on, or made by gcut_dim_sym and its kin; -1 is inferred by "
+                  "gcut_reshape alone",
+                  "%s '%s': the size %lld is negative", kind, name, (long long)d);
+    if (!gcut_dim_is_of(g->module->dims, d))
+        gcut_fail(g->module->env, GCUT_EUSAGE, place,
+                  gcut_printf(g->module->arena,
+                              "make it with gcut_dim_sym on @%s: each graph has symbols of its own", g->name),
+                  "%s '%s': the size is of another graph", kind, name);
+    const char *symbol = undeclared(g, d);
+    if (symbol)
+        gcut_fail(g->module->env, GCUT_EUSAGE, place,
+                  gcut_printf(g->module->arena, "declare it there, too: gcut_dim_sym(%s, \"%s\", lo, hi)",
+                              g->name, symbol),
+                  "%s '%s': the size %s is not declared by @%s", kind, name, symbol, g->name);
+}
+
+/* ---- broadcasting ---- */
+
+/* The sizes of axis d of the result, counted from the end: of operand x; 1 where it has no such axis. */
+static gcut_dim size_at(const gcut_type *t, int back)
+{
+    return back <= t->rank ? t->dim[t->rank - back] : 1;
+}
+
+/* The common shape, axes aligned at the end; only the literal size 1 and missing axes repeat. */
+static gcut_shape common(gcut_build *b, const char *op, const gcut_ref *x, int n)
+{
+    gcut_module *m = b->g->module;
+    gcut_shape s = {.rank = 0};
+    for (int i = 0; i < n; i++)
+        if (gcut_type_of(b->g, x[i])->rank > s.rank) s.rank = gcut_type_of(b->g, x[i])->rank;
+    for (int back = 1; back <= s.rank; back++) {
+        int of = -1; /* whose size it is */
+        gcut_dim *size = &s.dim[s.rank - back];
+        *size = 1;
+        for (int i = 0; i < n; i++) {
+            gcut_dim d = size_at(gcut_type_of(b->g, x[i]), back);
+            if (d == 1) continue;
+            if (of >= 0 &&
+                gcut_dim_compare(m->dims, d, *size, b->g->decls.at, b->g->decls.n) == GCUT_DIM_DIFFERS) {
+                gcut_text have = {.arena = m->arena}, want = {.arena = m->arena};
+                gcut_dim_print(m->dims, d, &have);
+                gcut_dim_print(m->dims, *size, &want);
+                gcut_fail(m->env, GCUT_ETYPE, gcut_loc_place(m, b->loc),
+                          "axes are matched from the last one; only a size of 1 repeats",
+                          "'%s': %s and %s do not broadcast: the sizes %s and %s of axis %d differ", op,
+                          gcut_builder_show(b->g, x[of]), gcut_builder_show(b->g, x[i]), want.at, have.at,
+                          -back);
+            }
+            if (of < 0) *size = d, of = i;
+        }
+    }
+    return s;
+}
+
+static gcut_ref spread(gcut_build *b, gcut_ref x, const gcut_shape *s)
+{
+    gcut_type t = *gcut_type_of(b->g, x);
+    gcut_dim axes[GCUT_MAX_RANK];
+    bool same = t.rank == s->rank;
+    for (int d = 0; d < t.rank; d++) {
+        axes[d] = s->rank - t.rank + d;
+        same = same && (t.dim[d] != 1 || s->dim[axes[d]] == 1);
+    }
+    if (same) return x;
+    gcut_dim to[GCUT_MAX_RANK];
+    for (int d = 0; d < s->rank; d++) {
+        int i = d - (s->rank - t.rank);
+        to[d] = i >= 0 && t.dim[i] != 1 ? t.dim[i] : s->dim[d];
+    }
+    return gcut_bbroadcast(b, x, to, (uint32_t)s->rank, axes);
+}
+
+void gcut_builder_broadcast(gcut_build *b, const char *op, gcut_ref *x, int n)
+{
+    gcut_shape s = common(b, op, x, n);
+    for (int i = 0; i < n; i++) x[i] = spread(b, x[i], &s);
+}
+
+/* ---- one call ---- */
+
+gcut_ref gcut_builder_ref(gcut_graph *g, gcut_val v)
+{
+    if (v.graph == g) return v.id;
+    if (!g->outer || !is_around(v.graph, g))
+        gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "a value of another function, or of a region that is closed, is used in @%s", g->name);
+    return gcut_body_capture(g, gcut_builder_ref(g->outer, v));
+}
+
+gcut_ref *gcut_builder_refs(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n)
+{
+    gcut_ref *id = gcut_calloc(a, (size_t)n + 1, sizeof *id);
+    for (int k = 0; k < n; k++) id[k] = gcut_builder_ref(g, v[k]);
+    return id;
+}
+
+static void with_captures(void *arg)
+{
+    call *c = arg;
+    for (size_t i = 0; i < sizeof c->in / sizeof *c->in; i++)
+        if (c->in[i].id) c->in[i].id = gcut_builder_ref(c->b.g, c->in[i]);
+    c->body(c);
+}
+
+gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
+{
+    c->at = at;
+    c->b = (gcut_build){.g = g};
+    c->body = body;
+    return gcut_guard_at(at, g, with_captures, c) ? (gcut_val){g, c->out} : (gcut_val){0};
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * External kernels in the public API: their registration, and the op in the builder.
+ */
+#include <stddef.h>
+
+#include "driver/builder/builder.h"
+#include "graph/external.h"
+
+/* ---- registration ---- */
+
+typedef struct registration {
+    gcut_env *env;
+    const char *kernel;
+    gcut_rt_external_fn *fn;
+} registration;
+
+static void enter(void *arg)
+{
+    const registration *r = arg;
+    gcut_external_register(r->env, r->kernel, r->fn);
+}
+
+gcut_status gcut_external(gcut_ctx *ctx, const char *kernel, void (*fn)(const struct gcut_rt_external *))
+{
+    GCUT_NEED(NULL, ctx, GCUT_EUSAGE);
+    GCUT_NEED(ctx->env, kernel, GCUT_EUSAGE);
+    return gcut_protect(ctx->env, enter, &(registration){ctx->env, kernel, fn});
+}
+
+/* ---- the op ---- */
+
+typedef struct external_job {
+    gcut_here at;
+    gcut_graph *g;
+    const gcut_external_call *given; /* of `size` bytes */
+    size_t size;
+    gcut_external_call own;
+    gcut_ref first;
+} external_job;
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_external_call, bytes);
+#endif
+
+static _Noreturn void wrong(const external_job *j, const char *what)
+{
+    gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, NULL,
+              "gcut_call_external: %s", what);
+}
+
+static gcut_type result_type(const external_job *j, int k)
+{
+    const gcut_shape *s = &j->own.shapes[k];
+    gcut_arena *a = j->g->module->arena;
+    gcut_type t = {.dtype = j->own.dtypes[k], .rank = (uint8_t)s->rank};
+    if (!is_dtype(t.dtype)) wrong(j, gcut_printf(a, "result %d: %d is no dtype", k, (int)t.dtype));
+    if (s->rank < 0 || s->rank > GCUT_MAX_RANK)
+        wrong(j, gcut_printf(a, "result %d: a rank of %d", k, s->rank));
+    memcpy(t.dim, s->dim, sizeof t.dim);
+    for (int d = 0; d < s->rank; d++) gcut_builder_check_size(j->g, j->at, "op", "external", t.dim[d]);
+    return t;
+}
+
+static uint32_t attributes(const external_job *j, gcut_attr *out)
+{
+    gcut_module *m = j->g->module;
+    uint32_t n = 0;
+    out[n++] = gcut_attr_str(m, GCUT_A_kernel, j->own.kernel);
+    gcut_builder_check_size(j->g, j->at, "op", "external", j->own.flops);
+    gcut_builder_check_size(j->g, j->at, "op", "external", j->own.bytes);
+    if (j->own.flops) out[n++] = gcut_attr_dim(GCUT_A_flops, j->own.flops);
+    if (j->own.bytes) out[n++] = gcut_attr_dim(GCUT_A_bytes, j->own.bytes);
+    out[n++] = gcut_attr_bool(GCUT_A_pure, j->own.pure);
+    return n;
+}
+
+static void add_external(void *arg)
+{
+    external_job *j = arg;
+    gcut_module *m = j->g->module;
+    if (!j->given) wrong(j, "its argument `of` is NULL");
+    GCUT_COPY_KNOWN(m->env, gcut_external_call, j->given, j->size, &j->own);
+    const gcut_external_call *c = &j->own;
+    if (!c->kernel) wrong(j, "the name of the kernel is NULL");
+    if (c->nin < 0 || c->nout < 1 || (c->nin && !c->in) || !c->dtypes || !c->shapes)
+        wrong(j, "it has operands and results: nin from 0, nout from 1 on, and lists of so many");
+    if (!gcut_builder_sees(j->g, c->in, c->nin))
+        wrong(j, gcut_printf(m->arena, "an operand is no value that @%s sees", j->g->name));
+    gcut_attr attrs[4];
+    gcut_type *types = gcut_calloc(m->arena, (size_t)c->nout, sizeof *types);
+    for (int k = 0; k < c->nout; k++) types[k] = result_type(j, k);
+    gcut_node_spec s = {.op = GCUT_OP_external,
+                        .args = gcut_builder_refs(m->arena, j->g, c->in, c->nin),
+                        .nargs = (uint32_t)c->nin,
+                        .attrs = attrs,
+                        .nattrs = attributes(j, attrs),
+                        .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope),
+                        .types = types,
+                        .ntypes = (uint32_t)c->nout};
+    j->first = gcut_node_make(j->g, &s);
+}
+
+void gcut_call_external_at(gcut_here at, gcut_graph *g, size_t size, const gcut_external_call *of,
+                           gcut_val *out)
+{
+    external_job j = {.at = at, .g = g, .given = of, .size = size};
+    GCUT_NEED_GRAPH(g, );
+    int n = of && size > offsetof(gcut_external_call, nout) ? of->nout : 0;
+    bool ok = gcut_guard_at(at, g, add_external, &j);
+    for (int k = 0; k < n; k++) out[k] = ok ? (gcut_val){g, j.first + (uint32_t)k} : (gcut_val){0};
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The functions of gradcut/ops.h, written by tests/test_ops_header.c from graph/ops/ops.def: do not
+ * edit. */
+#include "driver/builder/builder_op.h"
+
+/* clang-format off */
+
+gcut_val gcut_neg_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_neg, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_abs_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_abs, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_sign_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sign, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_exp_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_exp, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_expm1_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_expm1, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_log_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_log, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_log1p_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_log1p, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_sqrt_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sqrt, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_rsqrt_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_rsqrt, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_sin_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sin, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_cos_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_cos, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_tanh_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_tanh, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_sigmoid_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sigmoid, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_erf_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_erf, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_relu_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_relu, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_gelu_at(gcut_here at, gcut_val x, const char *approx)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_gelu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_approx, .u.s = approx}}, 1);
+}
+
+gcut_val gcut_silu_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_silu, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_softplus_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_softplus, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_elu_at(gcut_here at, gcut_val x, double alpha)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_elu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_alpha, .u.f = alpha}}, 1);
+}
+
+gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_leaky_relu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_slope, .u.f = slope}}, 1);
+}
+
+gcut_val gcut_hardsigmoid_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_hardsigmoid, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_hardswish_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_hardswish, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_mish_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_mish, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_tan_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_tan, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_floor_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_floor, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_ceil_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_ceil, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_round_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_round, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_not_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_not, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_isnan_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_isnan, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_cast_at(gcut_here at, gcut_val x, gcut_dtype to)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_cast, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_to, .u.t = to}}, 1);
+}
+
+gcut_val gcut_stop_gradient_at(gcut_here at, gcut_val x)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_stop_gradient, (gcut_val[]){x}, 1, NULL, 0);
+}
+
+gcut_val gcut_add_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_add, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_sub_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sub, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_mul_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_mul, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_div_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_div, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_pow_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_pow, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_max_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_max, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_min_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_min, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_mod_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_mod, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_and_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_and, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_or_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_or, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_xor_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_xor, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_eq_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_eq, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_ne_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_ne, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_lt_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_lt, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_le_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_le, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_gt_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_gt, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_ge_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_ge, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_select_at(gcut_here at, gcut_val p, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_select, (gcut_val[]){p, a, b}, 3, NULL, 0);
+}
+
+gcut_val gcut_clamp_at(gcut_here at, gcut_val x, double lo, double hi)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_clamp, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_lo, .u.f = lo}, {.key = GCUT_A_hi, .u.f = hi}}, 2);
+}
+
+gcut_val gcut_reshape_at(gcut_here at, gcut_val x, gcut_shape shape)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_reshape, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_shape, .u.l = shape}}, 1);
+}
+
+gcut_val gcut_transpose_at(gcut_here at, gcut_val x, gcut_shape perm)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_transpose, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_perm, .u.l = perm}}, 1);
+}
+
+gcut_val gcut_broadcast_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_shape axes)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_broadcast, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_axes, .u.l = axes}}, 2);
+}
+
+gcut_val gcut_slice_all_at(gcut_here at, gcut_val x, gcut_shape start, gcut_shape limit, gcut_shape step)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_slice, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_start, .u.l = start}, {.key = GCUT_A_limit, .u.l = limit}, {.key = GCUT_A_step, .u.l = step, .zero_is_default = true}}, 3);
+}
+
+gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high, gcut_pad_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_pad, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_low, .u.l = low}, {.key = GCUT_A_high, .u.l = high}, {.key = GCUT_A_value, .u.f = how.value, .zero_is_default = true}, {.key = GCUT_A_interior, .u.l = how.interior, .zero_is_default = true}}, 4);
+}
+
+gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_flip, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes}}, 1);
+}
+
+gcut_val gcut_dim_of_at(gcut_here at, gcut_graph *g, gcut_dim of)
+{
+    return gcut_builder_op(at, g, GCUT_OP_dim, NULL, 0, (gcut_op_attr[]){{.key = GCUT_A_of, .u.i = of}}, 1);
+}
+
+gcut_val gcut_full_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, gcut_shape shape, double value)
+{
+    return gcut_builder_op(at, g, GCUT_OP_full, NULL, 0, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_value, .u.f = value}}, 3);
+}
+
+gcut_val gcut_iota_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, gcut_shape shape, int axis)
+{
+    return gcut_builder_op(at, g, GCUT_OP_iota, NULL, 0, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_axis, .u.i = axis}}, 3);
+}
+
+gcut_val gcut_sum_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_sum, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+}
+
+gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_mean, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+}
+
+gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_max_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+}
+
+gcut_val gcut_min_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_min_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+}
+
+gcut_val gcut_prod_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_prod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+}
+
+gcut_val gcut_argmax_at(gcut_here at, gcut_val x, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_argmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_argmin_at(gcut_here at, gcut_val x, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_argmin, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_cumsum_at(gcut_here at, gcut_val x, int axis, bool reverse)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_cumsum, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}, {.key = GCUT_A_reverse, .u.b = reverse}}, 2);
+}
+
+gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool reverse)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_cumprod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}, {.key = GCUT_A_reverse, .u.b = reverse}}, 2);
+}
+
+gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_take, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_pick, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_bounded, (gcut_val[]){i}, 1, (gcut_op_attr[]){{.key = GCUT_A_of, .u.i = of}}, 1);
+}
+
+gcut_val gcut_scatter_add_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_scatter_add, (gcut_val[]){x, i, u}, 3, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_softmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_log_softmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_logsumexp_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_logsumexp, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+}
+
+gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_layer_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}}, 1);
+}
+
+gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_rms_norm, (gcut_val[]){x, gain}, 2, (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}}, 1);
+}
+
+gcut_val gcut_group_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_dim groups, double eps)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_group_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_A_groups, .u.i = groups}, {.key = GCUT_A_eps, .u.f = eps}}, 2);
+}
+
+gcut_val gcut_instance_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_instance_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}}, 1);
+}
+
+gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels, gcut_cross_entropy_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_cross_entropy, (gcut_val[]){logits, labels}, 2, (gcut_op_attr[]){{.key = GCUT_A_ignore, .u.f = how.ignore, .zero_is_default = true}, {.key = GCUT_A_smooth, .u.f = how.smooth, .zero_is_default = true}}, 2);
+}
+
+gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_mse, (gcut_val[]){a, b}, 2, NULL, 0);
+}
+
+gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcut_attention_options how)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_attention, (gcut_val[]){q, k, v, how.bias}, 3 + !!how.bias.graph, (gcut_op_attr[]){{.key = GCUT_A_causal, .u.b = how.causal, .zero_is_default = true}, {.key = GCUT_A_scale, .u.f = how.scale, .zero_is_default = true}}, 2);
+}
+
+gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, const char *mode)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_upsample, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_factor, .u.l = factor}, {.key = GCUT_A_mode, .u.s = mode}}, 2);
+}
+
+gcut_val gcut_random_at(gcut_here at, gcut_val key, gcut_val counter, gcut_dtype dtype)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_random, (gcut_val[]){key, counter}, 2, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}}, 1);
+}
+
+gcut_val gcut_uniform_at(gcut_here at, gcut_val key, gcut_dtype dtype, gcut_shape shape, double lo, double hi)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_uniform, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_lo, .u.f = lo}, {.key = GCUT_A_hi, .u.f = hi}}, 4);
+}
+
+gcut_val gcut_normal_at(gcut_here at, gcut_val key, gcut_dtype dtype, gcut_shape shape, double mean, double std)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_normal, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_mean, .u.f = mean}, {.key = GCUT_A_std, .u.f = std}}, 4);
+}
+
+gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_key_split, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_A_n, .u.i = n}}, 1);
+}
+
+gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p)
+{
+    return gcut_builder_op(at, NULL, GCUT_OP_dropout, (gcut_val[]){x, key}, 2, (gcut_op_attr[]){{.key = GCUT_A_p, .u.f = p}}, 1);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Control flow in the public builder.  A body is built by a function of the
+ * caller's, outside of gcut_protect: what fails in it marks the body, and with
+ * it the graph around it.
+ */
+#include "driver/builder/builder.h"
+
+typedef struct region_job {
+    gcut_here at;
+    gcut_graph *g;
+    gcut_op op;
+    const gcut_val *in;
+    int nin, ncarry;
+    const gcut_loop *loop; /* NULL: an `if` or a call */
+    uint32_t n;
+    gcut_body *make[2]; /* the caller's functions */
+    void *user;
+    gcut_region region[2];
+    gcut_val *args[2]; /* of each body */
+    gcut_val *yields[2];
+    int nyields[2];
+    gcut_val *out;
+    gcut_ref first;
+} region_job;
+
+static _Noreturn void wrong(const region_job *j, const char *what)
+{
+    gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, NULL, "%s", what);
+}
+
+/* An operand of a scan without the axis that it is sliced along. */
+static gcut_type slice_of(const region_job *j, const gcut_type *t)
+{
+    gcut_type s = {.dtype = t->dtype};
+    if (j->loop->axis < 0 || j->loop->axis >= t->rank) wrong(j, "not an axis of a sliced operand");
+    for (int d = 0; d < t->rank; d++)
+        if (d != j->loop->axis) s.dim[s.rank++] = t->dim[d];
+    return s;
+}
+
+/* Throws on a size below zero that is none of the graph's. */
+static void check_size(const region_job *j, gcut_dim d)
+{
+    gcut_builder_check_size(j->g, j->at, "op", gcut_op_get(j->op)->name, d);
+}
+
+/* Empty bodies with their arguments. */
+static void open_bodies(void *arg)
+{
+    region_job *j = arg;
+    gcut_arena *a = j->g->module->arena;
+    if (j->nin < 0 || j->nyields[0] < 0 || j->nyields[1] < 0) wrong(j, "a negative number of values");
+    if (j->loop) check_size(j, j->loop->length), check_size(j, j->loop->bound);
+    for (j->n = 0; gcut_op_region(j->op, j->n); j->n++) {
+        if (!j->make[j->n])
+            wrong(j, gcut_printf(a, "there is no function that builds the region '%s'",
+                                 gcut_op_region(j->op, j->n)));
+        gcut_graph *body = gcut_body_new(j->g);
+        uint32_t n = gcut_region_nargs(j->op, j->n, (uint32_t)j->nin);
+        j->region[j->n] = (gcut_region){gcut_op_region(j->op, j->n), body};
+        j->args[j->n] = gcut_calloc(a, n + 1, sizeof(gcut_val));
+        j->yields[j->n] = gcut_calloc(a, (size_t)j->nyields[j->n] + 1, sizeof(gcut_val));
+        for (uint32_t k = 0; k < n; k++) {
+            gcut_type t = *gcut_type_of(j->g, gcut_builder_ref(j->g, j->in[k]));
+            if (j->op == GCUT_OP_scan && (int)k >= j->ncarry) t = slice_of(j, &t);
+            const char *name = gcut_name_fresh(body, gcut_printf(a, "%s.%u", j->region[j->n].kind, k));
+            j->args[j->n][k] = (gcut_val){body, gcut_param_new(body, GCUT_ROLE_input, name, &t)};
+        }
+    }
+}
+
+static uint32_t attributes(const region_job *j, gcut_attr *out)
+{
+    uint32_t n = 0;
+    if (j->op == GCUT_OP_scan) {
+        out[n++] = gcut_attr_dim(GCUT_A_carries, j->ncarry);
+        out[n++] = gcut_attr_dim(GCUT_A_axis, j->loop->axis);
+        out[n++] = gcut_attr_bool(GCUT_A_reverse, j->loop->reverse);
+        if (j->loop->length) out[n++] = gcut_attr_dim(GCUT_A_length, j->loop->length);
+    }
+    if (j->op == GCUT_OP_while && j->loop->bound) out[n++] = gcut_attr_dim(GCUT_A_bound, j->loop->bound);
+    return n;
+}
+
+static void close_bodies(void *arg)
+{
+    region_job *j = arg;
+    gcut_module *m = j->g->module;
+    gcut_graph *bodies[2];
+    uint32_t given[2], ncaptured = 0, n = 0;
+    for (uint32_t r = 0; r < j->n; r++) {
+        bodies[r] = j->region[r].body;
+        given[r] = gcut_region_nargs(j->op, r, (uint32_t)j->nin);
+        for (int k = 0; k < j->nyields[r]; k++) {
+            if (!j->yields[r][k].id)
+                wrong(j, gcut_printf(m->arena, "the body '%s' gives no value %d", j->region[r].kind, k));
+            gcut_result_new(bodies[r], GCUT_ROLE_out, gcut_printf(m->arena, "y%d", k),
+                            gcut_builder_ref(bodies[r], j->yields[r][k]));
+        }
+    }
+    const gcut_ref *captured = gcut_bodies_close(bodies, given, j->n, &ncaptured);
+    gcut_ref *args = gcut_calloc(m->arena, (size_t)j->nin + ncaptured + 1, sizeof *args);
+    for (int k = 0; k < j->nin; k++) args[n++] = gcut_builder_ref(j->g, j->in[k]);
+    for (uint32_t k = 0; k < ncaptured; k++) args[n++] = captured[k];
+    gcut_attr attrs[4];
+    gcut_node_spec s = {.op = j->op,
+                        .args = args,
+                        .nargs = n,
+                        .ncaptured = ncaptured,
+                        .attrs = attrs,
+                        .nattrs = attributes(j, attrs),
+                        .regions = j->region,
+                        .nregs = j->n,
+                        .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope)};
+    j->first = gcut_node_make(j->g, &s);
+}
+
+/* All operands, in one list, exist and are seen from g. */
+static bool visible(gcut_graph *g, const gcut_val *in, int n)
+{
+    if (!g || !in) return g && n <= 0;
+    return gcut_builder_sees(g, in, n);
+}
+
+/* The caller's functions fill yields[]; then everything becomes a node. */
+static void build(region_job *j, int nout)
+{
+    bool ok = true;
+    for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){0};
+    if (!visible(j->g, j->in, j->nin) || !gcut_guard_at(j->at, j->g, open_bodies, j)) return;
+    for (uint32_t r = 0; r < j->n; r++) j->make[r](j->user, j->region[r].body, j->args[r], j->yields[r]);
+    for (uint32_t r = 0; r < j->n; r++) ok = ok && !j->region[r].body->failed;
+    if (!ok) j->g->failed = true;
+    ok = ok && gcut_guard_at(j->at, j->g, close_bodies, j);
+    for (int k = 0; k < nout; k++) j->out[k] = ok ? (gcut_val){j->g, j->first + (uint32_t)k} : (gcut_val){0};
+}
+
+typedef struct join_job {
+    gcut_graph *g;
+    const gcut_val *a, *b;
+    int na, nb;
+    gcut_val *out;
+} join_job;
+
+static void do_join(void *arg)
+{
+    join_job *j = arg;
+    j->out = gcut_calloc(j->g->module->arena, (size_t)(j->na + j->nb) + 1, sizeof *j->out);
+    for (int k = 0; k < j->na; k++) j->out[k] = j->a[k];
+    for (int k = 0; k < j->nb; k++) j->out[j->na + k] = j->b[k];
+}
+
+static gcut_val *joined(gcut_graph *g, const gcut_val *a, int na, const gcut_val *b, int nb)
+{
+    join_job j = {g, a, b, na > 0 ? na : 0, nb > 0 ? nb : 0, NULL};
+    if (g && !g->failed && !gcut_guard(g->module->env, do_join, &j)) g->failed = true;
+    return j.out;
+}
+
+typedef struct loop_job {
+    gcut_graph *g;
+    const gcut_loop *given; /* of `size` bytes */
+    size_t size;
+    const char *call;
+    gcut_loop own;
+} loop_job;
+
+static void take_loop(void *arg)
+{
+    loop_job *j = arg;
+    gcut_env *env = j->g->module->env;
+    if (!j->given)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "%s: its argument `loop` is NULL", j->call);
+    GCUT_COPY_KNOWN(env, gcut_loop, j->given, j->size, &j->own);
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_loop, bound);
+#endif
+
+/* out[] may be where the values at the start are: it is overwritten only after a failure. */
+static bool took(gcut_here at, loop_job *j, bool scan, gcut_val *out)
+{
+    const gcut_loop *s = &j->own;
+    if (j->given) memcpy(&j->own, j->given, j->size < sizeof j->own ? j->size : sizeof j->own);
+    if (gcut_guard_at(at, j->g, take_loop, j)) return true;
+    for (int k = 0; k < s->ncarry + (scan ? s->nys : 0); k++) out[k] = (gcut_val){0};
+    return false;
+}
+
+void gcut_scan_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
+{
+    loop_job l = {.g = g, .given = loop, .size = size, .call = "gcut_scan"};
+    const gcut_loop *s = &l.own;
+    GCUT_NEED_GRAPH(g, );
+    if (!took(at, &l, true, out)) return;
+    int nout = s->ncarry + s->nys;
+    region_job j = {.at = at,
+                    .g = g,
+                    .op = GCUT_OP_scan,
+                    .in = joined(g, s->carry, s->ncarry, s->xs, s->nxs),
+                    .nin = s->ncarry < 0 || s->nxs < 0 ? -1 : s->ncarry + s->nxs,
+                    .ncarry = s->ncarry,
+                    .loop = s,
+                    .make = {s->body},
+                    .user = s->user,
+                    .nyields = {s->nys < 0 ? -1 : nout},
+                    .out = out};
+    build(&j, nout);
+}
+
+void gcut_while_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out)
+{
+    loop_job l = {.g = g, .given = loop, .size = size, .call = "gcut_while"};
+    const gcut_loop *s = &l.own;
+    GCUT_NEED_GRAPH(g, );
+    if (!took(at, &l, false, out)) return;
+    region_job j = {.at = at,
+                    .g = g,
+                    .op = GCUT_OP_while,
+                    .in = s->carry,
+                    .nin = s->ncarry,
+                    .ncarry = s->ncarry,
+                    .loop = s,
+                    .make = {s->cond, s->body},
+                    .user = s->user,
+                    .nyields = {1, s->ncarry},
+                    .out = out};
+    build(&j, s->ncarry);
+}
+
+void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *otherwise, void *user, gcut_val *out,
+                int nout)
+{
+    region_job j = {.at = at,
+                    .g = p.graph,
+                    .op = GCUT_OP_if,
+                    .in = &p,
+                    .nin = 1,
+                    .make = {then, otherwise},
+                    .user = user,
+                    .nyields = {nout, nout},
+                    .out = out};
+    build(&j, nout);
+}
+
+/* ---- calls ---- */
+
+typedef struct function_job {
+    gcut_graph *beside;
+    const char *name;
+    gcut_graph *out;
+} function_job;
+
+static void make_function(void *arg)
+{
+    function_job *j = arg;
+    if (!is_name(j->name))
+        gcut_fail(j->beside->module->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "a graph's name is made of letters, digits, _ and .");
+    j->out = gcut_graph_create(j->beside->module, j->name);
+}
+
+gcut_graph *gcut_function(gcut_graph *g, const char *name)
+{
+    GCUT_NEED(NULL, g, NULL);
+    function_job j = {g, name, NULL};
+    return gcut_guard(g->module->env, make_function, &j) ? j.out : NULL;
+}
+
+typedef struct call_job {
+    region_job *j;
+    gcut_graph *callee, *vjp; /* vjp NULL: no derivative is stated */
+    int nout;
+} call_job;
+
+/* Functions built before are complete; a caller among them would close a circle. */
+static bool reaches(const gcut_graph *from, const gcut_graph *to)
+{
+    for (uint32_t i = 0; i < from->regions.n; i++)
+        if (from->regions.at[i].body == to || reaches(from->regions.at[i].body, to)) return true;
+    return false;
+}
+
+static void check_function(const region_job *j, const gcut_graph *f, const char *what)
+{
+    gcut_arena *a = j->g->module->arena;
+    const gcut_graph *self = j->g;
+    while (self->outer) self = self->outer;
+    if (f->module != j->g->module)
+        wrong(j, gcut_printf(a, "%s is of another module: make it with gcut_function", what));
+    if (f == self || reaches(f, self)) wrong(j, "a function cannot call itself");
+}
+
+static void do_call(void *arg)
+{
+    call_job *c = arg;
+    region_job *j = c->j;
+    gcut_module *m = j->g->module;
+    check_function(j, c->callee, "the function called");
+    if (c->vjp) check_function(j, c->vjp, "the derivative");
+    if ((int)c->callee->results.n != c->nout)
+        wrong(j, gcut_printf(m->arena, "@%s has %u results, not %d", c->callee->name, c->callee->results.n,
+                             c->nout));
+    const gcut_ref *args = gcut_builder_refs(m->arena, j->g, j->in, j->nin);
+    j->region[0] = (gcut_region){gcut_op_region(j->op, 0), c->callee};
+    j->region[1] = (gcut_region){gcut_op_region(j->op, 1), c->vjp};
+    gcut_node_spec s = {.op = j->op,
+                        .args = args,
+                        .nargs = (uint32_t)j->nin,
+                        .regions = j->region,
+                        .nregs = c->vjp ? 2 : 1,
+                        .loc = gcut_loc_file(m, j->at.file, j->at.line, 0, j->g->scope)};
+    j->first = gcut_node_make(j->g, &s);
+}
+
+static void call_function(region_job *j, gcut_here at, gcut_graph *f, gcut_graph *vjp, int nout)
+{
+    call_job c = {j, f, vjp, nout};
+    if (f->failed || (vjp && vjp->failed) || !visible(j->g, j->in, j->nin)) return;
+    if (!gcut_guard_at(at, j->g, do_call, &c)) return;
+    for (int k = 0; k < nout; k++) j->out[k] = (gcut_val){j->g, j->first + (uint32_t)k};
+}
+
+void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n, gcut_val *out,
+                  int nout)
+{
+    region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
+    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
+    if (callee) call_function(&j, at, callee, NULL, nout);
+}
+
+void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_graph *vjp, const gcut_val *in, int n,
+                    gcut_val *out, int nout)
+{
+    region_job j = {.at = at, .g = g, .op = GCUT_OP_call, .in = in, .nin = n, .n = 0, .out = out};
+    for (int k = 0; k < nout; k++) out[k] = (gcut_val){0};
+    if (f && vjp) call_function(&j, at, f, vjp, nout);
+}

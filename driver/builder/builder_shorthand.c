@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gradcut/shorthand.h: ops with fewer or friendlier arguments than the table has.
+ */
+#include "driver/builder/builder_op.h"
+
+static gcut_val run_on(gcut_here at, const char *op, void (*body)(void *), call *c, int n)
+{
+    return run(at, gcut_builder_operands(at, op, c->in, n), body, c);
+}
+
+gcut_val gcut_const_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, double value)
+{
+    return gcut_full_at(at, g, dtype, GCUT_SCALAR, value);
+}
+
+static void do_scale(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    c->out = gcut_bscale(&c->b, c->in[0].id, c->number);
+}
+
+gcut_val gcut_scale_at(gcut_here at, gcut_val x, double factor)
+{
+    return run_on(at, "scale", do_scale, &(call){.in = {x}, .number = factor}, 1);
+}
+
+/* ---- products ---- */
+
+/* The rows of x, of rank above 2, as one matrix: [B, T, K] is [B*T, K]. */
+static gcut_ref as_rows(call *c, gcut_ref x, const gcut_type *t)
+{
+    gcut_dim all[] = {1, t->dim[t->rank - 1]};
+    for (int d = 0; d < t->rank - 1; d++)
+        all[0] = gcut_dim_make(c->b.g->module->dims, GCUT_DIM_MUL, all[0], t->dim[d]);
+    return gcut_breshape(&c->b, x, all, 2);
+}
+
+static void do_matmul(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    gcut_ref a = c->in[0].id, b = c->in[1].id;
+    gcut_type t = *gcut_type_of(c->b.g, a);
+    bool rows = t.rank > 2 && gcut_type_of(c->b.g, b)->rank == 2 && !c->flag[0];
+    if (rows) a = as_rows(c, a, &t);
+    c->out = gcut_bmatmul(&c->b, a, b, c->flag[0], c->flag[1]);
+    if (!rows) return;
+    t.dim[t.rank - 1] = gcut_type_of(c->b.g, c->out)->dim[1];
+    c->out = gcut_breshape(&c->b, c->out, t.dim, t.rank);
+}
+
+gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb)
+{
+    return run_on(at, "matmul", do_matmul, &(call){.in = {a, b}, .flag = {ta, tb}}, 2);
+}
+
+typedef struct einsum_job {
+    call c;
+    const gcut_val *in;
+    int n;
+} einsum_job;
+
+static void do_einsum(void *arg)
+{
+    einsum_job *j = arg;
+    call *c = &j->c;
+    const gcut_ref *in = gcut_builder_refs(c->b.g->module->arena, c->b.g, j->in, j->n);
+    locate(c);
+    if (!c->name) usage(c, "'einsum': the equation is NULL");
+    c->out = gcut_beinsum(&c->b, c->name, in, (uint32_t)j->n);
+}
+
+gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, int n)
+{
+    einsum_job j = {.c = {.name = equation}, .in = in, .n = n};
+    return run(at, gcut_builder_operands(at, "einsum", in, n), do_einsum, &j.c);
+}
+
+/* ---- parts ---- */
+
+/* shape.dim[0] <= index < shape.dim[1] along the axis, all of the others. */
+static void do_slice(void *arg)
+{
+    call *c = arg;
+    locate(c);
+    gcut_type t = *gcut_type_of(c->b.g, c->in[0].id);
+    gcut_dim start[GCUT_MAX_RANK] = {0}, limit[GCUT_MAX_RANK];
+    int axis = gcut_builder_axis(c->b.g, c->at, "slice", c->in[0].id, c->axis);
+    memcpy(limit, t.dim, sizeof limit);
+    for (int k = 0; k < 2; k++) gcut_builder_check_size(c->b.g, c->at, "op", "slice", c->shape.dim[k]);
+    start[axis] = c->shape.dim[0];
+    limit[axis] = c->shape.dim[1];
+    c->out = gcut_bslice(&c->b, c->in[0].id, start, limit, NULL);
+}
+
+gcut_val gcut_slice_at(gcut_here at, gcut_val x, int axis, gcut_dim from, gcut_dim to)
+{
+    return run_on(at, "slice", do_slice, &(call){.in = {x}, .axis = axis, .shape = GCUT_SHAPE(from, to)}, 1);
+}
+
+gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis)
+{
+    if (n <= 0) return (gcut_val){0};
+    return gcut_builder_op(at, NULL, GCUT_OP_concat, in, n,
+                           (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+}
+
+gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i)
+{
+    gcut_val one = gcut_slice_at(at, keys, 0, i, (gcut_dim)i + 1);
+    return gcut_reshape_at(at, one, GCUT_SCALAR);
+}
+
+/* ---- layers ---- */
+
+gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_val mean,
+                            gcut_val var, double eps, double momentum, gcut_val next[2])
+{
+    gcut_val y = gcut_builder_op(
+        at, NULL, GCUT_OP_batch_norm, (gcut_val[]){x, gain, bias, mean, var}, 5,
+        (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}, {.key = GCUT_A_momentum, .u.f = momentum}}, 2);
+    for (uint32_t k = 0; next && k < 2; k++)
+        next[k] = y.id ? (gcut_val){y.graph, y.id + 1 + k} : (gcut_val){0};
+    return y;
+}
+
+/* A pair as an attribute: one number is for both axes; zeros are what nobody gave. */
+static gcut_op_attr pair(gcut_attr_key key, const int64_t *given)
+{
+    gcut_op_attr a = {.key = key, .zero_is_default = true};
+    if (given[0] || given[1]) a.u.l = GCUT_SHAPE(given[0], given[1] ? given[1] : given[0]);
+    return a;
+}
+
+static gcut_op_attr padding(const int64_t *given)
+{
+    return (gcut_op_attr){.key = GCUT_A_pad, .u.l = GCUT_SHAPE(given[0], given[1], given[2], given[3])};
+}
+
+static gcut_val convolve(gcut_here at, gcut_op op, gcut_val x, gcut_val w, const gcut_conv *how)
+{
+    gcut_op_attr a[] = {pair(GCUT_A_stride, how->stride),
+                        pair(GCUT_A_dilation, how->dilation),
+                        padding(how->pad),
+                        {.key = GCUT_A_groups, .u.i = how->groups ? how->groups : 1},
+                        pair(GCUT_A_output_pad, how->output_pad)};
+    bool more = op == GCUT_OP_conv_transpose2d || how->output_pad[0] || how->output_pad[1];
+    if (more && how->output_pad[0] && !how->output_pad[1]) a[4].u.l.dim[1] = 0; /* no pair of equals */
+    return gcut_builder_op(at, NULL, op, (gcut_val[]){x, w}, 2, a, more ? 5 : 4);
+}
+
+gcut_val gcut_conv2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how)
+{
+    return convolve(at, GCUT_OP_conv2d, x, w, &how);
+}
+
+gcut_val gcut_conv_transpose2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_conv how)
+{
+    return convolve(at, GCUT_OP_conv_transpose2d, x, w, &how);
+}
+
+static gcut_val pool(gcut_here at, gcut_op op, gcut_val x, const gcut_pool *how)
+{
+    gcut_op_attr a[] = {pair(GCUT_A_window, how->window), pair(GCUT_A_stride, how->stride),
+                        padding(how->pad)};
+    return gcut_builder_op(at, NULL, op, &x, 1, a, 3);
+}
+
+gcut_val gcut_max_pool2d_at(gcut_here at, gcut_val x, gcut_pool how)
+{
+    return pool(at, GCUT_OP_max_pool2d, x, &how);
+}
+
+gcut_val gcut_avg_pool2d_at(gcut_here at, gcut_val x, gcut_pool how)
+{
+    return pool(at, GCUT_OP_avg_pool2d, x, &how);
+}

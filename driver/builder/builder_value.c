@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The builder's part for parameters: types of values, what parameters begin with
+ * and may hold.
+ */
+#include "driver/builder/builder.h"
+#include "graph/verify.h"
+#include "graph/names.h"
+#include "text/text.h"
+
+/* ---- reading a value ---- */
+
+gcut_shape gcut_shape_of(gcut_val v)
+{
+    gcut_shape s = GCUT_SCALAR;
+    if (!v.id || !v.graph || v.graph->failed) return s;
+    const gcut_type *t = gcut_type_of(v.graph, v.id);
+    s.rank = t->rank;
+    memcpy(s.dim, t->dim, sizeof s.dim);
+    return s;
+}
+
+gcut_dtype gcut_dtype_of(gcut_val v)
+{
+    return v.id && v.graph ? gcut_type_of(v.graph, v.id)->dtype : GCUT_NO_DTYPE;
+}
+
+/* ---- names ---- */
+
+static void do_name(void *arg)
+{
+    call *c = arg;
+    gcut_graph *g = c->b.g;
+    gcut_arena *a = g->module->arena;
+    gcut_ref v = c->in[0].id;
+    c->out = v;
+    if (!is_name(c->name))
+        usage(c, gcut_printf(a, "'%s' is no name of a value: it is made of letters, digits, _ and .",
+                             c->name ? c->name : "(null)"));
+    if (!gcut_def(g, v) && strcmp(g->values.at[v].name, c->name) != 0)
+        usage(c, gcut_printf(a, "%%%s is a parameter of @%s, which has its name", g->values.at[v].name,
+                             g->name));
+    for (gcut_graph *around = g; around; around = around->outer) {
+        gcut_ref other = gcut_graph_find(around, c->name);
+        bool own = around == g && other == v;
+        if (other && !own) gcut_name_claim(around, c->name);
+        if (gcut_graph_find(around, c->name) && !own)
+            usage(c, gcut_printf(a, "there is already a value %%%s in @%s", c->name, around->name));
+    }
+    if (strcmp(g->values.at[v].name, c->name) != 0) gcut_value_rename(g, v, c->name);
+    g->values.at[v].made_up = false;
+}
+
+gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name)
+{
+    return run(at, gcut_builder_operands(at, "name", &v, 1), do_name, &(call){.in = {v}, .name = name});
+}
+
+/* ---- what a parameter begins with, and may hold ---- */
+
+/* Refuses, with the value in the sentence: "init of %x f32[3]: what". */
+static _Noreturn void refuse(const call *c, const char *what, const char *why)
+{
+    usage(c, gcut_printf(c->b.g->module->arena, "%s of %s: %s", what, gcut_builder_show(c->b.g, c->in[0].id),
+                         why));
+}
+
+/* The parameter behind a value. */
+static gcut_param *param_of(const call *c, const char *what)
+{
+    gcut_graph *g = c->b.g;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (g->params.at[i].value == c->in[0].id) return &g->params.at[i];
+    refuse(c, what, "it is no param, input or state, but computed");
+}
+
+static void do_init(void *arg)
+{
+    call *c = arg;
+    gcut_graph *g = c->b.g;
+    gcut_param *p = param_of(c, "init");
+    const gcut_type *t = gcut_type_of(g, p->value);
+    const char *name = g->values.at[p->value].name;
+    if (p->role != GCUT_ROLE_param && p->role != GCUT_ROLE_state)
+        refuse(c, "init", "only a param or state has initial contents");
+    for (int d = 0; d < t->rank; d++)
+        if (!gcut_dim_known(t->dim[d]))
+            refuse(c, "init", "the sizes of what has initial contents are numbers");
+    for (uint32_t i = 0; i < g->module->data.n; i++)
+        if (!strcmp(g->module->data.at[i].name, name)) refuse(c, "init", "it has initial contents already");
+    gcut_parse_data_text(g->module, name, t, (gcut_place){c->at.file, c->at.line, 0}, c->name);
+    c->out = c->in[0].id;
+}
+
+gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents)
+{
+    return run(at, gcut_builder_operands(at, "initial", &param, 1), do_init,
+               &(call){.in = {param}, .name = contents ? contents : ""});
+}
+
+typedef struct range_job {
+    call c;
+    int64_t lo, hi;
+} range_job;
+
+static void do_range(void *arg)
+{
+    range_job *j = arg;
+    call *c = &j->c;
+    gcut_module *m = c->b.g->module;
+    gcut_param *p = param_of(c, "range");
+    if (!gcut_dtype_is_int(gcut_type_of(c->b.g, p->value)->dtype))
+        refuse(c, "range", "only an integer input has one");
+    if (j->lo >= j->hi)
+        refuse(c, "range",
+               gcut_printf(m->arena, "%lld to %lld is empty", (long long)j->lo, (long long)j->hi));
+    if (gcut_mark_find(&p->marks, "range")) refuse(c, "range", "it has one already");
+    const char *args[] = {gcut_printf(m->arena, "%lld", (long long)j->lo),
+                          gcut_printf(m->arena, "%lld", (long long)j->hi)};
+    gcut_mark_add(m, &p->marks, "range", 2, args);
+    c->out = c->in[0].id;
+}
+
+gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi)
+{
+    range_job j = {.c = {.in = {input}}, .lo = lo, .hi = hi};
+    return run(at, gcut_builder_operands(at, "range", &input, 1), do_range, &j.c);
+}
+
+/* ---- when a value is given, and how long it stays ---- */
+
+static void add_mark(const call *c, gcut_marks *marks, const char *mark)
+{
+    if (!gcut_mark_find(marks, mark)) gcut_mark_add(c->b.g->module, marks, mark, 0, NULL);
+}
+
+static void mark_param(const call *c, gcut_param *p, const char *mark)
+{
+    add_mark(c, &p->marks, mark);
+    const char *fault = gcut_param_fault(c->b.g->module->arena, c->b.g, p);
+    if (fault) usage(c, fault);
+}
+
+static void do_late(void *arg)
+{
+    call *c = arg;
+    mark_param(c, param_of(c, "late"), "late");
+    c->out = c->in[0].id;
+}
+
+gcut_val gcut_late_at(gcut_here at, gcut_val input)
+{
+    return run(at, gcut_builder_operands(at, "late", &input, 1), do_late, &(call){.in = {input}});
+}
+
+static void do_transient(void *arg)
+{
+    call *c = arg;
+    gcut_graph *g = c->b.g;
+    bool any = false;
+    c->out = c->in[0].id;
+    if (!gcut_def(g, c->out)) {
+        mark_param(c, param_of(c, "transient"), "transient");
+        return;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_result *r = &g->results.at[i];
+        if (r->value != c->out || r->role != GCUT_ROLE_out) continue;
+        add_mark(c, &r->marks, "transient");
+        any = true;
+    }
+    if (!any) refuse(c, "transient", "it is no input, no key and no result: call gcut_output before");
+}
+
+gcut_val gcut_transient_at(gcut_here at, gcut_val v)
+{
+    return run(at, gcut_builder_operands(at, "transient", &v, 1), do_transient, &(call){.in = {v}});
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Emitted files, and the C compiler that turns them into a shared object.
+ *
+ * The source goes by standard input to compilers that run at once, one for each of its parts; objects, shared
+ * object and messages are nameless files that compilers and linker write by their path below /proc.  Tools
+ * that cannot, such as linkers that rename what they wrote, get a private folder for their results in a
+ * second attempt.
+ */
+#define _GNU_SOURCE
+#include "driver/load/c_compiler.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/quote.h"
+#include "driver/load/cache.h"
+#include "driver/load/subprocess.h"
+#include "driver/pipeline/initial_contents.h"
+#include "driver/load/install_paths.h"
+#include "driver/load/unnamed_files.h"
+#include "graph/external.h"
+
+/* The last part of a path, which names the step. */
+static const char *last_part(const char *base)
+{
+    const char *s = strrchr(base, '/');
+    return s ? s + 1 : base;
+}
+
+static uint32_t emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcut_text *h)
+{
+    const char *ok = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "'%s' is not a C identifier, so it cannot name a step", name);
+    return gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
+}
+
+void gcut_write_c(const gcut_pipeline *p, const char *base)
+{
+    gcut_arena *a = gcut_arena_new(p->env, p->arena);
+    gcut_text c = {.arena = a}, h = {.arena = a};
+    emit(p, last_part(base), &c, &h);
+    gcut_file_write(p->env, gcut_printf(a, "%s.c", base), c.at, c.n);
+    gcut_file_write(p->env, gcut_printf(a, "%s.h", base), h.at, h.n);
+    gcut_arena_free(a);
+}
+
+gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
+{
+    static const char include[] = "#include \"step.h\"\n";
+    gcut_text c = {.arena = a}, h = {.arena = a};
+    gcut_c_source out = {.text.arena = a};
+    out.parts = emit(p, "step", &c, &h);
+    const char *at = strstr(c.at, include);
+    GCUT_ASSERT(at != NULL);
+    if (strstr(c.at, "#ifndef GCUT_RT_LOADED\n")) gcut_text_add(&out.text, "#define GCUT_RT_LOADED\n");
+    gcut_text_addn(&out.text, h.at, h.n);
+    gcut_text_addn(&out.text, c.at, (size_t)(at - c.at));
+    if (p->opt.line) { /* which are numbered as those of step.c */
+        unsigned line = 2;
+        for (const char *s = c.at; s < at; s++) line += *s == '\n';
+        gcut_text_add(&out.text, "#line %u \"step.c\"\n", line);
+    }
+    gcut_text_addn(&out.text, at + strlen(include), c.n - (size_t)(at - c.at) - strlen(include));
+    return out;
+}
+
+/* ---- command lines ---- */
+
+typedef struct command_line {
+    gcut_arena *arena;
+    char **argv; /* ends in NULL; NULL before the first word */
+    uint32_t n, room;
+    const char *output;
+} command_line;
+
+static void add(command_line *l, const char *word)
+{
+    char *copy = gcut_strndup(l->arena, word, strlen(word));
+    if (l->n + 1 >= l->room) l->argv = gcut_vec_room(l->arena, l->argv, l->room, &l->room, sizeof *l->argv);
+    l->argv[l->n++] = copy;
+    l->argv[l->n] = NULL;
+}
+
+/* Words between blanks: flags of a build, not a user's shell line. */
+static void add_words(command_line *l, const char *s)
+{
+    while (*s) {
+        size_t k = strcspn(s, " ");
+        if (k) add(l, gcut_strndup(l->arena, s, k));
+        s += k + (s[k] == ' ');
+    }
+}
+
+static const char *setting(const char *variable, const char *built_in)
+{
+    const char *s = secure_getenv(variable);
+    return s && *s ? s : built_in;
+}
+
+static void add_compiler(command_line *l)
+{
+    add_words(l, setting("GRADCUT_CC", GRADCUT_CC));
+}
+
+static void begin_line(command_line *l)
+{
+    add_compiler(l);
+    add_words(l, setting("GRADCUT_STEP_FLAGS", GRADCUT_STEP_FLAGS));
+    add_words(l, "-std=c17 -fPIC -fvisibility=hidden -pthread -w");
+}
+
+/* part: of a unit in several parts; ONE_PART = all of it. */
+#define ONE_PART UINT32_MAX
+static void compile_line(command_line *l, uint32_t part, const char *object)
+{
+    begin_line(l);
+    add(l, "-pipe");
+    add(l, gcut_printf(l->arena, "-I%s", gcut_install_paths_find(l->arena).include_dir));
+    if (part != ONE_PART) add(l, gcut_printf(l->arena, "-DGCUT_RT_PART=%u", part));
+    add_words(l, "-x c -c - -o");
+    add(l, object);
+    l->output = object;
+}
+
+/* A step that this process loads is linked with the shared run-time library, which takes the linker no time
+ * and is in memory once; one that is written out has all that it needs. */
+static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared, bool load)
+{
+    begin_line(l);
+    add_words(l, "-shared -o");
+    add(l, shared);
+    l->output = shared;
+    for (uint32_t i = 0; i < n; i++) add(l, object[i]);
+    gcut_install_paths at = gcut_install_paths_find(l->arena);
+    if (load && at.rt_shared) {
+        add(l, at.rt_shared);
+    } else {
+        add(l, at.rt_library);
+        add(l, at.blis_library);
+    }
+    add_words(l, "-Wl,--exclude-libs,ALL -lm");
+}
+
+/* ---- one attempt ---- */
+
+typedef struct build {
+    gcut_env *env;
+    gcut_arena *arena;
+    const char *folder; /* where results go; NULL = into the nameless files themselves */
+    const char *kept;   /* base of the files that stay, NULL = none do */
+    const char *id;     /* of the shared object, in hexadecimal digits */
+    uint32_t parts;
+    bool load;                                                 /* the object is for this process */
+    int source, object[GCUT_MOST_PARTS], log[GCUT_MOST_PARTS]; /* by part */
+    int shared;
+    bool unknown;       /* how a command ended */
+    gcut_ending ending; /* of the command that failed, … */
+    const char *command;
+    int said; /* … and its messages */
+} build;
+
+static const char *result(const build *b, int fd, const char *name)
+{
+    return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_nameless_path(b->arena, fd);
+}
+
+/* A command whose status is not known counts as one that failed if it complained, or made nothing.  What
+ * passes is loaded before it is trusted. */
+static bool succeeded(gcut_ending e, const char *output, int log)
+{
+    struct stat made, said;
+    if (!e.unknown) return gcut_ended_well(e);
+    return stat(output, &made) == 0 && made.st_size > 0 && fstat(log, &said) == 0 && said.st_size == 0;
+}
+
+/* At once; the first that failed is the one that is reported. */
+static bool run(build *b, command_line *l, uint32_t n)
+{
+    gcut_command command[GCUT_MOST_PARTS] = {0};
+    gcut_ending ending[GCUT_MOST_PARTS];
+    int kept[GCUT_MOST_PARTS + 1];
+    memcpy(kept, b->object, b->parts * sizeof *kept);
+    kept[b->parts] = b->shared;
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_nameless_write(b->env, b->log[i], NULL, 0);
+        gcut_env_log(b->env, "%s", gcut_command_text(b->arena, l[i].argv));
+        command[i] = (gcut_command){.argv = l[i].argv,
+                                    .in = gcut_nameless_path(b->arena, b->source),
+                                    .log = b->log[i],
+                                    .kept = kept,
+                                    .nkept = b->parts + 1};
+    }
+    gcut_commands_run(b->env, command, n, ending);
+    for (uint32_t i = 0; i < n; i++) {
+        b->unknown = b->unknown || ending[i].unknown;
+        if (succeeded(ending[i], l[i].output, b->log[i])) continue;
+        b->ending = ending[i];
+        b->command = gcut_command_text(b->arena, l[i].argv);
+        b->said = b->log[i];
+        return false;
+    }
+    return true;
+}
+
+#define OBJECT "step.%u.o" /* of a part, in a folder */
+
+static bool attempt(build *b)
+{
+    const char *object[GCUT_MOST_PARTS], *shared = result(b, b->shared, "step.so");
+    command_line compile[GCUT_MOST_PARTS], link = {.arena = b->arena};
+    for (uint32_t i = 0; i < b->parts; i++) {
+        object[i] = result(b, b->object[i], gcut_printf(b->arena, OBJECT, i));
+        compile[i] = (command_line){.arena = b->arena};
+        compile_line(&compile[i], b->parts > 1 ? i : ONE_PART, object[i]);
+    }
+    link_line(&link, object, b->parts, shared, b->load);
+    add(&link, gcut_printf(b->arena, "-Wl,--build-id=0x%.40s", b->id));
+    return run(b, compile, b->parts) && run(b, &link, 1);
+}
+
+/* ---- results in a folder ---- */
+
+static void remove_folder(void *path)
+{
+    char name[4200];
+    for (uint32_t i = 0; i < GCUT_MOST_PARTS; i++) {
+        snprintf(name, sizeof name, "%s/" OBJECT, (const char *)path, i);
+        unlink(name);
+    }
+    snprintf(name, sizeof name, "%s/step.so", (const char *)path);
+    unlink(name);
+    rmdir(path);
+}
+
+#define MOST_BYTES ((size_t)1 << 32) /* of an object */
+
+/* The same with results in a private folder, which is removed again.  False, with what failed before, when
+ * there can be no such folder. */
+static bool attempt_in_folder(build *b)
+{
+    gcut_arena *a = gcut_arena_new(b->env, b->arena);
+    char *folder = gcut_printf(a, "%s/gradcut-XXXXXX", gcut_temporary_folder(a));
+    if (strlen(folder) > 4096 || !mkdtemp(folder)) return false;
+    gcut_arena_defer(a, remove_folder, folder);
+    b->folder = folder;
+    bool ok = attempt(b);
+    if (ok) {
+        size_t n;
+        const char *data = gcut_file_read(a, gcut_printf(a, "%s/step.so", folder), MOST_BYTES, &n);
+        gcut_nameless_write(b->env, b->shared, data, n);
+    }
+    gcut_arena_free(a);
+    return ok;
+}
+
+/* ---- the compiler ---- */
+
+#define LOG_BYTES 4000 /* of messages that are shown */
+
+static _Noreturn void complain(build *b)
+{
+    gcut_arena *a = b->arena;
+    const char *cc = setting("GRADCUT_CC", GRADCUT_CC);
+    if (gcut_never_ran(b->ending))
+        gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, "install a C compiler or set GRADCUT_CC",
+                  "cannot run '%s': %s", cc, strerror(b->ending.error ? b->ending.error : ENOENT));
+    size_t n = 0;
+    const char *log = gcut_nameless_read(a, b->said, LOG_BYTES, &n);
+    while (n && log[n - 1] == '\n') n--;
+    gcut_text hint = {.arena = a};
+    gcut_text_add(&hint, "the command was\n%s\n", b->command);
+    gcut_text_add(&hint, n ? "and it said\n" : "and it said nothing\n");
+    gcut_text_addn(&hint, log, n);
+    gcut_text_add(&hint, "%s", n ? "\n" : "");
+    if (b->kept)
+        gcut_text_add(&hint, "the source is kept as %s.c", b->kept);
+    else
+        gcut_text_add(&hint, "GRADCUT_KEEP=DIR keeps the source in that folder");
+    gcut_fail(b->env, GCUT_ETOOL, (gcut_place){0}, hint.at,
+              "the C compiler failed on the emitted step: %s %s", cc, gcut_ending_text(a, b->ending));
+}
+
+/* ---- the cache ---- */
+
+static const char *const read_by_cc[] = {"CPATH",         "C_INCLUDE_PATH",  "LIBRARY_PATH",
+                                         "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS"};
+
+static void hash_lines(const build *b, gcut_hash *h, const gcut_text *source)
+{
+    command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
+    gcut_hash_field(h, source->at, source->n);
+    compile_line(&compile, ONE_PART, ""); /* the source says which parts there are */
+    link_line(&link, NULL, 0, "", b->load);
+    for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(h, compile.argv[i]);
+    for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(h, link.argv[i]);
+}
+
+/* The build id (ELF note) by which debuggers and profilers tell objects apart.  The linker's own would be a
+ * hash of all that it wrote, which takes it a third of its time. */
+static const char *build_id(const build *b, const gcut_text *source)
+{
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_text(&h, gcut_build_id);
+    hash_lines(b, &h, source);
+    return gcut_hash_hex(&h, b->arena);
+}
+
+static bool key_libraries(const build *b, gcut_cache *c, gcut_hash *h, char *const *compiler,
+                          const gcut_install_paths *at)
+{
+    if (b->load && at->rt_shared) return gcut_key_library(h, c, b->arena, compiler, at->rt_shared);
+    return gcut_key_library(h, c, b->arena, compiler, at->rt_library) &&
+           gcut_key_library(h, c, b->arena, compiler, at->blis_library);
+}
+
+/* A name for the object that this source becomes here; NULL when something that decides it cannot be read. */
+static const char *object_key(const build *b, gcut_cache *c, const gcut_text *source)
+{
+    command_line compiler = {.arena = b->arena};
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    hash_lines(b, &h, source);
+    add_compiler(&compiler);
+    for (size_t i = 0; i < sizeof read_by_cc / sizeof *read_by_cc; i++)
+        gcut_hash_text(&h, getenv(read_by_cc[i]));
+    gcut_install_paths at = gcut_install_paths_find(b->arena);
+    gcut_key_processor(&h);
+    if (!gcut_key_compiler(&h, b->arena, compiler.argv) ||
+        !gcut_key_headers(&h, b->arena, gcut_printf(b->arena, "%s/gradcut", at.include_dir)) ||
+        !key_libraries(b, c, &h, compiler.argv, &at))
+        return NULL;
+    return gcut_hash_hex(&h, b->arena);
+}
+
+static void put_object(const build *b, gcut_cache *c, const char *key)
+{
+    size_t n;
+    const char *data = gcut_nameless_read(b->arena, b->shared, MOST_BYTES, &n);
+    gcut_cache_put(c, GCUT_CACHE_OBJECT, key, data, n);
+}
+
+/* ---- what is kept ---- */
+
+/* DIR/NAME-HASH, where GRADCUT_KEEP=DIR says to keep what is compiled, for debuggers and profilers; NULL =
+ * nowhere. The hash is of all that decides the object: the loader takes two objects of the same path for one.
+ */
+static const char *kept_base(const build *b, const char *folder, const char *name, const char *key)
+{
+    if (!folder || !*folder) return NULL;
+    char *plain = gcut_strndup(b->arena, name, strlen(name));
+    for (char *s = plain; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_') *s = '_';
+    char *real = realpath(folder, NULL);
+    if (real) gcut_arena_defer(b->arena, free, real);
+    return gcut_printf(b->arena, "%s/%s-%.16s", real ? real : folder, plain, key ? key : "unknown");
+}
+
+/* The source under the name that messages and debuggers are to show. */
+static void write_source(const build *b, const gcut_text *source)
+{
+    const char *file = b->kept ? gcut_printf(b->arena, "%s.c", b->kept) : "step.c";
+    gcut_text unit = {.arena = b->arena};
+    gcut_text_add(&unit, "#line 1 ");
+    gcut_text_add_literal(&unit, file);
+    gcut_text_add(&unit, "\n");
+    gcut_text_addn(&unit, source->at, source->n);
+    gcut_nameless_write(b->env, b->source, unit.at, unit.n);
+    if (b->kept) gcut_file_write(b->env, file, source->at, source->n);
+}
+
+static void copy_object(const build *b, const char *path)
+{
+    size_t n;
+    const char *data = gcut_nameless_read(b->arena, b->shared, MOST_BYTES, &n);
+    gcut_file_write(b->env, path, data, n);
+}
+
+/* ---- loading ---- */
+
+static void close_object(void *handle)
+{
+    dlclose(handle);
+}
+
+static void *open_file(gcut_arena *a, const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle) gcut_arena_defer(a, close_object, handle);
+    return handle;
+}
+
+typedef struct loaded {
+    gcut_arena *a;
+    void *handle;
+} loaded;
+
+/* Every step has an object of its own, and in it a pointer to each kernel that it calls. */
+static void set_external(void *arg, const char *kernel, gcut_rt_external_fn *fn)
+{
+    const loaded *l = arg;
+    gcut_rt_external_fn **at = dlsym(l->handle, gcut_printf(l->a, "gcut_external_%s", kernel));
+    if (at) *at = fn;
+}
+
+/* NULL, or why it cannot be loaded.  The object names the run-time library by its soname: the loader takes
+ * the one that is loaded. */
+static const char *open_object(gcut_arena *a, gcut_object *o)
+{
+    const char *shared = gcut_install_paths_find(a).rt_shared;
+    void *handle = shared && !open_file(a, shared) ? NULL : open_file(a, o->path);
+    if (!handle) return gcut_printf(a, "%s", dlerror());
+    const gcut_rt_entry *entry = dlsym(handle, "step_entry");
+    if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry of this version";
+    o->entry = entry;
+    gcut_external_registered(gcut_arena_env(a), set_external, &(loaded){a, handle});
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+static gcut_object new_object(gcut_arena *a)
+{
+    int fd = gcut_nameless_new(a, "gradcut-step");
+    return (gcut_object){.fd = fd, .path = gcut_nameless_path(a, fd)};
+}
+
+/* From the cache, whose entry is dropped where it cannot be loaded. */
+static bool find(const build *b, gcut_arena *parent, gcut_cache *c, const char *key, bool load,
+                 gcut_object *out)
+{
+    if (!c || !key || b->kept) return false;
+    gcut_arena *a = gcut_arena_new(b->env, parent);
+    *out = new_object(a);
+    bool found = gcut_cache_load(c, GCUT_CACHE_OBJECT, key, out->fd);
+    if (found && (!load || !open_object(a, out))) return true;
+    if (found) gcut_cache_drop(c, GCUT_CACHE_OBJECT, key);
+    gcut_arena_free(a);
+    return false;
+}
+
+static gcut_object make(build *b, gcut_arena *a, const gcut_text *source, const char *key)
+{
+    gcut_object out = new_object(a);
+    b->shared = out.fd;
+    b->source = gcut_nameless_new(b->arena, "gradcut-source");
+    for (uint32_t i = 0; i < b->parts; i++) {
+        b->object[i] = gcut_nameless_new(b->arena, "gradcut-object");
+        b->log[i] = gcut_nameless_new(b->arena, "gradcut-messages");
+    }
+    b->id = build_id(b, source);
+    write_source(b, source);
+    if (!attempt(b) && (gcut_never_ran(b->ending) || WIFSIGNALED(b->ending.status) || !attempt_in_folder(b)))
+        complain(b);
+    if (b->kept) {
+        const char *path = gcut_printf(a, "%s.so", b->kept);
+        copy_object(b, path);
+        if (key) out.path = path;
+    }
+    return out;
+}
+
+gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, const gcut_c_source *from,
+                                bool load)
+{
+    build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts, .load = load};
+    gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
+    const char *kept = secure_getenv("GRADCUT_KEEP");
+    const char *key = cache || kept ? object_key(&b, cache, &from->text) : NULL;
+    gcut_object out;
+    b.kept = kept_base(&b, kept, name, key);
+    if (!find(&b, a, cache, key, load, &out)) {
+        out = make(&b, a, &from->text, key);
+        const char *why = load ? open_object(a, &out) : NULL;
+        if (why)
+            gcut_fail(env, GCUT_ETOOL, (gcut_place){0},
+                      b.unknown ? "do not ignore SIGCHLD: how the C compiler ended is not known" : NULL,
+                      "cannot load the compiled step: %s", why);
+        if (key && !b.kept && (load || !b.unknown)) put_object(&b, cache, key);
+    }
+    gcut_arena_free(b.arena);
+    return out;
+}
+
+static void refuse_external(void *arg, const gcut_graph *g, const gcut_node *n)
+{
+    const char *so = arg, *kernel = gcut_external_kernel(g, n);
+    gcut_fail(g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(g->module, n->loc),
+              gcut_printf(g->module->arena, "write C instead and link it with a program that has %s", kernel),
+              "%s would need the external kernel '%s', which no library has", so, kernel);
+}
+
+void gcut_build_shared(const gcut_pipeline *p, const char *so)
+{
+    gcut_external_each(p->joint, refuse_external, (void *)(uintptr_t)so);
+    gcut_arena *a = gcut_arena_new(p->env, p->arena);
+    gcut_c_source source = gcut_step_source(p, a);
+    gcut_object o = gcut_compile_source(p->env, a, p->primal->name, &source, false);
+    size_t n;
+    const char *data = gcut_nameless_read(a, o.fd, MOST_BYTES, &n);
+    gcut_file_write(p->env, so, data, n);
+    gcut_arena_free(a);
+}

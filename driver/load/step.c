@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps: binding, sizes, memory, running.
+ */
+#define _GNU_SOURCE
+#include "driver/load/step.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver/load/c_compiler.h"
+#include "graph/external.h"
+#include "interp/initial_values.h"
+#include "import/npy.h"
+
+/* ---- slots ---- */
+
+gcut_slot *gcut_slot_find(gcut_step *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (!strcmp(s->slot[i].name, name)) return &s->slot[i];
+    return NULL;
+}
+
+static void make_slots(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    s->slot = gcut_calloc(s->arena, g->params.n + g->results.n + 1, sizeof *s->slot);
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        const gcut_value *v = &g->values.at[g->params.at[i].value];
+        s->slot[s->nslots++] = (gcut_slot){.name = v->name,
+                                           .role = g->params.at[i].role,
+                                           .type = v->type,
+                                           .marks = &g->params.at[i].marks,
+                                           .place = gcut_loc_place(g->module, g->loc)};
+    }
+    s->nparams = s->nslots;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (r->role == GCUT_ROLE_next) {
+            gcut_slot *old = gcut_slot_find(s, r->name);
+            if (old) old->updated = true;
+        } else {
+            s->slot[s->nslots++] = (gcut_slot){
+                .name = r->role == GCUT_ROLE_grad ? gcut_printf(s->arena, "grad.%s", r->name) : r->name,
+                .role = r->role,
+                .marks = &r->marks,
+                .type = *gcut_type_of(g, r->value)};
+        }
+    }
+    for (uint32_t i = 0; i < s->nslots; i++)
+        if (gcut_slot_find(s, s->slot[i].name) != &s->slot[i])
+            gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, g->loc), "rename one of them",
+                      "two values would be bound by the name '%s'", s->slot[i].name);
+}
+
+/* Parameters that no op reads and no result names may lie anywhere. */
+static void find_used(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            const gcut_value *v = &g->values.at[gcut_arg(g, n, k)];
+            if (v->def == GCUT_NONE) s->slot[v->index].used = true;
+        }
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_value *v = &g->values.at[g->results.at[i].value];
+        if (v->def == GCUT_NONE) s->slot[v->index].used = true;
+    }
+    for (uint32_t i = 0; i < s->nslots; i++) s->slot[i].used |= i >= s->nparams || s->slot[i].updated;
+}
+
+/* Does a gradient, or the next value of something else, depend on the parameter or state?  A running
+ * statistic serves its own next value alone: blocks that were filled before stay good.  With an optimizer all
+ * do. */
+static bool serves_others(gcut_arena *a, const gcut_graph *g, gcut_ref v)
+{
+    bool *on = gcut_calloc(a, g->values.n, sizeof *on);
+    on[v] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nargs; k++) any = any || on[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) on[n->res0 + k] = any;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        bool own = r->role == GCUT_ROLE_next && !strcmp(r->name, g->values.at[v].name);
+        if (on[r->value] && r->role != GCUT_ROLE_out && !own) return true;
+    }
+    return false;
+}
+
+static void find_stales(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    gcut_arena *a = gcut_arena_new(s->env, s->arena);
+    s->stales = s->p->optimizer.kind != GCUT_OPT_NONE;
+    for (uint32_t k = 0; k < s->nparams && !s->stales && s->p->opt.apart; k++)
+        s->stales = s->slot[k].updated && serves_others(a, g, g->params.at[k].value);
+    gcut_arena_free(a);
+}
+
+gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
+{
+    gcut_step *s = gcut_calloc(a, 1, sizeof *s);
+    s->env = p->env;
+    s->arena = a;
+    s->p = p;
+    s->threads = gcut_rt_threads(p->opt.threads);
+    gcut_external_require(p->joint);
+    make_slots(s);
+    find_stales(s);
+    return s;
+}
+
+/* They run all of the joint graph when the backward call comes, what the forward call ran included. */
+static void refuse_effects(const gcut_pipeline *p)
+{
+    if (!p->opt.apart || p->opt.backend == GCUT_BACKEND_PLANNED || !gcut_graph_has_effects(p->joint)) return;
+    gcut_fail(
+        p->env, GCUT_EUNSUPPORTED, gcut_loc_place(p->module, p->joint->loc),
+        "use the backend planned or compiled",
+        "@%s calls an external kernel that is not pure, which runs once: this backend, whose calls come "
+        "apart, would run it in both",
+        p->primal->name);
+}
+
+gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a)
+{
+    gcut_step *s = gcut_step_begin(p, a);
+    if (p->opt.backend != GCUT_BACKEND_COMPILED) {
+        refuse_effects(p);
+        find_used(s);
+        return s;
+    }
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_c_source source = gcut_step_source(p, scratch);
+    uint32_t n;
+    const uint32_t *io = gcut_step_io(s, &n);
+    gcut_step_load(s, &source, io, n);
+    gcut_arena_free(scratch);
+    return s;
+}
+
+gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
+{
+    gcut_settings o = *opt;
+    if (o.backend == GCUT_BACKEND_EAGER || o.backend == GCUT_BACKEND_JOINT)
+        o.budget = 0; /* they follow no plan */
+    gcut_goal goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
+    return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
+}
+
+/* ---- the compiled backend ---- */
+
+const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n)
+{
+    const gcut_binding_info *b = gcut_program_bindings(s->p->program, n);
+    uint32_t *io = gcut_calloc(s->arena, *n + 1, sizeof *io);
+    for (uint32_t i = 0; i < *n; i++) {
+        bool grad = b[i].role == GCUT_ROLE_grad;
+        const gcut_slot *x =
+            gcut_slot_find(s, grad ? gcut_printf(s->arena, "grad.%s", b[i].name) : b[i].name);
+        GCUT_ASSERT(x != NULL);
+        io[i] = (uint32_t)(x - s->slot);
+    }
+    return io;
+}
+
+void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio)
+{
+    s->io = io;
+    s->nio = nio;
+    s->entry = gcut_compile_source(s->env, s->arena, s->p->primal->name, source, true).entry;
+    s->plan = gcut_calloc(s->arena, 1, s->entry->plan_size);
+    s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
+}
+
+/* "model.c:41:9" apart; a place without file when there is none. */
+static gcut_place place_of(const gcut_step *s, const char *where)
+{
+    const char *col = strrchr(where, ':'), *line = col;
+    while (line && line > where && *--line != ':') continue;
+    if (!col || line == where) return (gcut_place){0};
+    return (gcut_place){gcut_strndup(s->arena, where, (size_t)(line - where)), atoi(line + 1), atoi(col + 1)};
+}
+
+static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
+{
+    char text[512];
+    gcut_rt_message(e, text, sizeof text);
+    gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, s->p->joint->loc),
+              "bind memory of its own to each of them", "%s", text);
+}
+
+/* May that call read the parameter, or the result, which the backward call finds where the forward call left
+ * it? */
+static bool is_given_to(const gcut_slot *x, int which)
+{
+    bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, "late");
+    bool over = gcut_slot_has(x, "transient");
+    return late ? which & GCUT_RT_BACKWARD : !over || which & GCUT_RT_FORWARD;
+}
+
+/* Does that call read or write it? */
+static bool touches(const gcut_step *s, const gcut_slot *x, int which)
+{
+    if (!s->p->bwd) return true;
+    if (x->role == GCUT_ROLE_grad) return which & GCUT_RT_BACKWARD;
+    if (x->role == GCUT_ROLE_out && which & GCUT_RT_FORWARD) return true;
+    return is_given_to(x, which);
+}
+
+static void *saved_block(gcut_step *s);
+
+/* Interpreters go by the rule of compiled steps: what is written lies apart from all else. */
+static void check_apart(gcut_step *s, int which)
+{
+    gcut_arena *a = gcut_arena_new(s->env, s->memory);
+    gcut_rt_span *span = gcut_calloc(a, s->nslots + 2, sizeof *span);
+    gcut_rt_error err = {0};
+    int n = 0;
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const gcut_slot *x = &s->slot[i];
+        bool grad = x->role == GCUT_ROLE_grad;
+        if (!x->used || !touches(s, x, which)) continue;
+        span[n++] = (gcut_rt_span){x->at, x->bytes, x->name, (int)gcut_dtype_bytes(x->type.dtype),
+                                   grad || x->role == GCUT_ROLE_out || x->updated};
+    }
+    if (s->p->opt.apart) span[n++] = (gcut_rt_span){saved_block(s), s->saved_bytes, "saved", 64, 1};
+    if (gcut_rt_check(span, n, NULL, 0, &err) != GCUT_RT_OK) fail_overlap(s, &err);
+    gcut_arena_free(a);
+}
+
+/* A member of NAME_io is called after its value, with _ for what no identifier has; the value's name. */
+static const char *name_of_member(const gcut_step *s, const char *member)
+{
+    for (uint32_t i = 0; i < s->nslots; i++) {
+        const char *name = s->slot[i].name, *m = member;
+        while (*m && (*name == *m || (*name && *m == '_' && !isalnum((unsigned char)*name)))) name++, m++;
+        if (!*name && !*m) return s->slot[i].name;
+    }
+    return member;
+}
+
+static _Noreturn void fail_rt(gcut_step *s, const gcut_rt_error *e)
+{
+    char text[256];
+    gcut_rt_error bare = *e;
+    if (e->status == GCUT_RT_EOVERLAP) {
+        bare.what = name_of_member(s, e->what);
+        bare.where = name_of_member(s, e->where);
+        fail_overlap(s, &bare);
+    }
+    bare.where = "";
+    gcut_rt_message(&bare, text, sizeof text);
+    gcut_status st = e->status == GCUT_RT_EINDEX ? GCUT_EINDEX
+                     : e->status == GCUT_RT_EDIM ? GCUT_EDIM
+                                                 : GCUT_EUSAGE;
+    gcut_fail(s->env, st, place_of(s, e->where ? e->where : ""), NULL, "%s", text);
+}
+
+char *gcut_step_memory(gcut_arena *a, int64_t bytes)
+{
+    size_t align = bytes >= (8 << 20) ? (size_t)2 << 20 : 64;
+    char *raw = gcut_alloc(a, (size_t)bytes + align);
+    char *at = (char *)(((uintptr_t)raw + align - 1) & ~(uintptr_t)(align - 1));
+#ifdef MADV_HUGEPAGE
+    if (align > 64) madvise(at, (size_t)bytes & ~(align - 1), MADV_HUGEPAGE);
+#endif
+    return at;
+}
+
+static void place_compiled(gcut_step *s)
+{
+    gcut_rt_error err = {0};
+    int64_t *dims = gcut_calloc(s->memory, s->nsizes + 1, sizeof *dims);
+    for (uint32_t i = 0; i < s->nsizes; i++) dims[i] = s->size[i].value;
+    if (s->entry->init(s->plan, dims, s->threads, &err) != GCUT_RT_OK) fail_rt(s, &err);
+    s->arena_bytes = ((gcut_rt_plan *)s->plan)->arena_bytes;
+    s->saved_bytes = s->p->opt.apart ? ((gcut_rt_plan *)s->plan)->saved_bytes : 0;
+    bool lent = s->lent && s->lent_bytes >= s->arena_bytes;
+    s->kernel_arena = lent ? s->lent : gcut_step_memory(s->memory, s->arena_bytes);
+    memset(s->kernel_arena, GCUT_ARENA_PAINT, (size_t)s->arena_bytes);
+    for (uint32_t i = 0; i < s->nio; i++) s->value[i] = s->slot[s->io[i]].at;
+}
+
+/* ---- binding ---- */
+
+gcut_slot *gcut_slot_get(gcut_step *s, const char *name)
+{
+    gcut_slot *x = gcut_slot_find(s, name);
+    if (x) return x;
+    if (s->wrong) gcut_arena_free(s->wrong);
+    s->wrong = NULL;
+    s->wrong = gcut_arena_new(s->env, s->arena);
+    gcut_text t = {.arena = s->wrong};
+    const char *role = NULL;
+    for (uint32_t i = 0; i < s->nslots && i < 40; i++) {
+        const char *r = gcut_role_name(s->slot[i].role);
+        bool same = role && !strcmp(role, r);
+        gcut_text_add(&t, "%s%s%s%s", same || !role ? "" : "\n", same ? ", " : r, same ? "" : ": ",
+                      s->slot[i].name);
+        role = r;
+    }
+    if (s->nslots > 40) gcut_text_add(&t, ", and %u more", s->nslots - 40);
+    bool grad = !strncmp(name, "grad.", 5) && s->p->optimizer.kind != GCUT_OPT_NONE && !s->p->opt.keep_grads;
+    if (grad) gcut_text_add(&t, "\nbeside an optimizer, gradients are results with options.keep_grads");
+    gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, t.at, "@%s has no value '%s' to bind or read",
+              s->p->primal->name, name);
+}
+
+static void check_shape(const gcut_step *s, const gcut_slot *x, int rank, const int64_t *dims, gcut_place at)
+{
+    if (rank != x->type.rank)
+        gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s' is %s: it has %d axes, not %d", x->name,
+                  gcut_type_text(s->arena, s->p->module, &x->type), x->type.rank, rank);
+    for (int d = 0; d < rank; d++)
+        if (gcut_dim_known(x->type.dim[d]) && x->type.dim[d] != dims[d])
+            gcut_fail(s->env, GCUT_EDIM, at, NULL, "'%s' is %s: axis %d has size %lld, not %lld", x->name,
+                      gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)x->type.dim[d],
+                      (long long)dims[d]);
+}
+
+void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims)
+{
+    gcut_slot *x = gcut_slot_get(s, name);
+    check_shape(s, x, rank, dims, (gcut_place){0});
+    /* From here on nothing throws: address and sizes change together. */
+    for (int d = 0; d < rank; d++) {
+        if (!x->sized || x->dim[d] != dims[d]) s->ready = false;
+        x->dim[d] = dims[d];
+    }
+    if (!x->bound) s->ready = false;
+    x->at = at;
+    x->bound = x->sized = true;
+    if (!s->ready || !s->entry) return;
+    /* Same sizes, another address: only the pointer changes. */
+    for (uint32_t i = 0; i < s->nio; i++)
+        if (&s->slot[s->io[i]] == x) s->value[i] = at;
+}
+
+/* The copy is kept for the next call, as far as it has room. */
+void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims)
+{
+    gcut_slot *x = gcut_slot_get(s, name);
+    int64_t bytes = gcut_dtype_bytes(x->type.dtype);
+    for (int d = 0; d < rank; d++)
+        if (dims[d] < 0 || __builtin_mul_overflow(bytes, dims[d], &bytes))
+            gcut_fail(s->env, GCUT_EDIM, x->place, NULL, "'%s': its axis %d cannot have size %lld", name, d,
+                      (long long)dims[d]);
+    void *to = x->copy;
+    if (!to || x->copy_bytes < bytes) to = gcut_step_memory(s->arena, bytes);
+    gcut_step_bind(s, name, to, rank, dims);
+    x->copy = to;
+    if (x->copy_bytes < bytes) x->copy_bytes = bytes;
+    if (bytes) memcpy(to, from, (size_t)bytes);
+}
+
+void gcut_step_check_inputs(const gcut_step *s, int which)
+{
+    if (s->p->opt.unbound == GCUT_UNBOUND_RANDOM) return;
+    for (uint32_t i = 0; i < s->nparams; i++) {
+        const gcut_slot *x = &s->slot[i];
+        bool ours =
+            x->role == GCUT_ROLE_input && !gcut_graph_find(s->p->primal, x->name); /* lr: has a value */
+        bool needed = x->role == GCUT_ROLE_input || (x->role == GCUT_ROLE_cotan && x->type.rank);
+        bool asked = s->p->opt.forward_only || is_given_to(x, which);
+        if (!needed || !asked || x->bound || x->filled || ours) continue;
+        gcut_fail(s->env, GCUT_EUSAGE, x->place,
+                  "bind it (gcut_bind, gcut_bind_input), set it (gcut_set), write to it (gcut_fill), or ask "
+                  "for random values "
+                  "(options.unbound = GCUT_UNBOUND_RANDOM)",
+                  "the %s '%s' %s was given no values", x->role == GCUT_ROLE_input ? "input" : "cotangent",
+                  x->name, gcut_type_text(s->memory, s->p->module, &x->type));
+    }
+}
+
+void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
+{
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_npy x = gcut_npy_read(scratch, path);
+    gcut_slot *slot = gcut_slot_find(s, name);
+    if (slot && slot->type.dtype != x.dtype)
+        gcut_fail(s->env, GCUT_ETYPE, (gcut_place){.file = path}, NULL, "'%s' is %s, the file holds %s", name,
+                  gcut_type_text(s->arena, s->p->module, &slot->type), gcut_dtype_name(x.dtype));
+    if (slot) check_shape(s, slot, (int)x.rank, x.dim, (gcut_place){.file = path});
+    size_t bytes = (size_t)(x.n * gcut_dtype_bytes(x.dtype));
+    gcut_step_set(s, name, bytes ? x.data : NULL, (int)x.rank, x.dim);
+    gcut_arena_free(scratch);
+}
+
+/* ---- sizes ---- */
+
+/* Symbols from what is bound; the rest as the options say. */
+static void find_sizes(gcut_step *s)
+{
+    const gcut_graph *g = s->p->joint;
+    s->size = gcut_default_sizes(s->memory, g, s->p->opt.at, s->p->opt.nat, &s->nsizes);
+    for (uint32_t k = 0; k < s->nparams; k++)
+        for (int d = 0; s->slot[k].sized && d < s->slot[k].type.rank; d++)
+            for (uint32_t i = 0; i < s->nsizes; i++)
+                if (s->slot[k].type.dim[d] == s->size[i].sym) s->size[i].value = s->slot[k].dim[d];
+    const int64_t **dims = gcut_calloc(s->memory, s->nparams + 1, sizeof *dims);
+    for (uint32_t k = 0; k < s->nslots; k++) {
+        gcut_slot *x = &s->slot[k];
+        for (int d = 0; d < x->type.rank; d++) {
+            int64_t n = 0;
+            if (!gcut_dim_eval(g->module->dims, x->type.dim[d], s->size, s->nsizes, &n))
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL,
+                          "axis %d of '%s' has no size at these dimensions", d, x->name);
+            if (!x->sized)
+                x->dim[d] = n;
+            else if (x->dim[d] != n)
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL,
+                          "'%s' is %s: axis %d must have size %lld here, not %lld", x->name,
+                          gcut_type_text(s->arena, s->p->module, &x->type), d, (long long)n,
+                          (long long)x->dim[d]);
+        }
+        if (k < s->nparams) dims[k] = x->dim;
+        x->bytes = gcut_dtype_bytes(x->type.dtype);
+        for (int d = 0; d < x->type.rank; d++)
+            if (__builtin_mul_overflow(x->bytes, x->dim[d], &x->bytes))
+                gcut_fail(s->env, GCUT_EDIM, (gcut_place){0}, NULL, "'%s' would have more than 2^63 bytes",
+                          x->name);
+    }
+    gcut_dim_binding *check = gcut_calloc(s->memory, g->decls.n + 1, sizeof *check);
+    gcut_bind_dims(g, dims, s->size, s->nsizes, check, g->decls.n + 1);
+}
+
+/* ---- what the step owns ---- */
+
+/* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
+static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
+{
+    const gcut_mark *m = gcut_mark_find(x->marks, "range");
+    *lo = 0;
+    *hi = 1;
+    if (!m || m->nargs != 2) return;
+    *lo = strtoll(m->args[0], NULL, 10);
+    *hi = strtoll(m->args[1], NULL, 10);
+}
+
+static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)
+{
+    const gcut_module *m = s->p->module;
+    for (uint32_t i = 0; i < m->data.n; i++)
+        if (!strcmp(m->data.at[i].name, x->name)) return &m->data.at[i];
+    return NULL;
+}
+
+/* A file that data names stands beside the text that names it, unless its path is absolute.  Text without a
+ * folder (standard input, memory, the builder) has the current one. */
+static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name)
+{
+    const char *slash = m->file && *name != '/' ? strrchr(m->file, '/') : NULL;
+    return slash ? gcut_printf(a, "%.*s/%s", (int)(slash - m->file), m->file, name) : name;
+}
+
+static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, const gcut_data *d,
+                            const int64_t *dims)
+{
+    (void)user;
+    (void)dims;
+    if (strlen(d->file) < 5 || strcmp(d->file + strlen(d->file) - 4, ".npy") != 0)
+        gcut_fail(m->env, GCUT_EUNSUPPORTED, (gcut_place){.file = d->file}, "use .npy",
+                  "@%s: only .npy files can be read", d->name);
+    return gcut_npy_read_array(a, path_of(a, m, d->file));
+}
+
+/* A key, or several, from the seed and the name: the same in every run until the caller writes another. */
+static gcut_array keys_for(const gcut_step *s, const gcut_slot *x, gcut_arena *scratch)
+{
+    return gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, INT64_MIN,
+                             INT64_MAX);
+}
+
+static void fill(gcut_step *s, const gcut_slot *x, void *at, gcut_arena *scratch)
+{
+    const gcut_data *d = data_of(s, x);
+    bool ours = !gcut_graph_find(s->p->primal, x->name); /* added by the optimizer */
+    gcut_array v;
+    if (x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_input) {
+        if (d && x->role != GCUT_ROLE_input)
+            v = gcut_data_array(scratch, s->p->module, d, x->dim, from_file, NULL);
+        else if (ours)
+            v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
+        else {
+            int64_t lo, hi;
+            range_of(x, &lo, &hi);
+            v = gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, lo,
+                                  hi);
+        }
+        if (ours && x->role == GCUT_ROLE_input) v.u.f[0] = s->p->optimizer.lr;
+    } else if (x->role == GCUT_ROLE_rng) {
+        v = keys_for(s, x, scratch);
+    } else {
+        v = gcut_array_new(scratch, x->type.dtype, x->type.rank, x->dim);
+        if (x->role == GCUT_ROLE_cotan)
+            for (int64_t i = 0; i < v.n; i++) v.u.f[i] = 1;
+    }
+    gcut_array_store(&v, at);
+}
+
+/* What outlives a change of sizes: training goes on from it. */
+static bool persists(const gcut_slot *x)
+{
+    return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
+}
+
+/* Sizes that change mean new memory for what the step owns.  Contents are carried over where a value's own
+ * sizes did not change, of parameters, states and keys where its bytes did not.  A value moves once its new
+ * memory is filled, which may throw: until then it stays where it is. */
+static void own_memory(gcut_step *s, gcut_arena *fresh)
+{
+    for (uint32_t k = 0; k < s->nslots; k++) {
+        gcut_slot *x = &s->slot[k];
+        if (x->bound) continue;
+        void *at = gcut_step_memory(fresh, x->bytes);
+        const bool same = !memcmp(x->held_dim, x->dim, sizeof x->dim);
+        const bool kept = x->at && x->held == x->bytes && (same || persists(x));
+        if (kept) {
+            memcpy(at, x->at, (size_t)x->bytes);
+        } else {
+            gcut_arena *scratch = gcut_arena_new(s->env, fresh);
+            fill(s, x, at, scratch);
+            gcut_arena_free(scratch);
+            x->filled = false;
+        }
+        x->at = at;
+        x->held = x->bytes;
+        memcpy(x->held_dim, x->dim, sizeof x->dim);
+    }
+}
+
+/* A block of the step's own.  What a forward call has filled stays, at the same sizes: the cotangents may be
+ * bound after it. */
+static void own_block(gcut_step *s)
+{
+    char *fresh = gcut_step_memory(s->memory, s->saved_bytes);
+    if (s->saved && s->saved_held == s->saved_bytes)
+        memcpy(fresh, s->saved, (size_t)s->saved_bytes);
+    else
+        memset(fresh, 0, 64); /* a head that nobody filled */
+    s->saved = fresh;
+    s->saved_held = s->saved_bytes;
+}
+
+void gcut_step_prepare(gcut_step *s)
+{
+    if (s->ready) return;
+    gcut_arena *old = s->memory;
+    s->memory = gcut_arena_new(s->env, s->arena);
+    find_sizes(s);
+    own_memory(s, s->memory);
+    if (s->entry)
+        place_compiled(s);
+    else if (s->p->opt.apart)
+        s->saved_bytes = (s->interpreted = gcut_interpret_plan(s)).saved_bytes;
+    if (s->p->opt.apart && (s->saved || !s->saved_at)) own_block(s);
+    gcut_step_block(s)->updates = s->updates;
+    gcut_arena_free(old);
+    s->ready = true;
+}
+
+/* ---- running ---- */
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The block of the calls that come, as large as they need it. */
+static void *saved_block(gcut_step *s)
+{
+    if (!s->saved_at && !s->saved) own_block(s);
+    if (!s->saved_at) return s->saved;
+    if (s->saved_room < s->saved_bytes)
+        gcut_fail(s->env, GCUT_EUSAGE, gcut_loc_place(s->p->module, s->p->joint->loc),
+                  "gcut_saved_bytes says how many it needs",
+                  "the block of saved values has %lld bytes, not %lld", (long long)s->saved_room,
+                  (long long)s->saved_bytes);
+    return s->saved_at;
+}
+
+/* Interpreters keep the block by the rules of compiled steps. */
+static void interpret(gcut_step *s, int which)
+{
+    gcut_rt_error err = {0};
+    check_apart(s, which);
+    if (!s->p->opt.apart) {
+        gcut_step_interpret(s, which, NULL, NULL);
+        return;
+    }
+    if (gcut_rt_open_saved(&s->interpreted, saved_block(s), (unsigned)which, &err) != GCUT_RT_OK)
+        fail_rt(s, &err);
+    gcut_step_interpret(s, which, saved_block(s), NULL);
+    gcut_rt_close_saved(saved_block(s), (unsigned)which, GCUT_RT_OK);
+}
+
+void gcut_step_run(gcut_step *s, int which)
+{
+    gcut_rt_error err = {0};
+    gcut_step_prepare(s);
+    int64_t start = now();
+    if (!s->entry)
+        interpret(s, which);
+    else if (s->entry->run(s->plan, s->value, s->p->opt.apart ? saved_block(s) : NULL, s->kernel_arena, which,
+                           &err) != GCUT_RT_OK)
+        fail_rt(s, &err);
+    s->step_ns = now() - start;
+    if (which & GCUT_RT_BACKWARD && s->stales) gcut_step_block(s)->updates = ++s->updates;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps by way of the cache.  An entry has what a step needs of its pipeline: the joint graph, which says
+ * what is bound and of which sizes, the emitted C, and which value each member of its io is.
+ *
+ *   u64 bytes of the joint graph's text, u64 bytes of C, u64 parts of it, u64 n, the two texts, n u32 of io
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "driver/load/cache.h"
+#include "driver/load/c_compiler.h"
+#include "driver/pipeline/machine_choice.h"
+#include "driver/load/step.h"
+#include "text/text.h"
+
+typedef struct head {
+    uint64_t joint, source, parts, nio;
+} head;
+
+/* ---- the key ---- */
+
+static void add_list(gcut_hash *h, const char *const *at, size_t n)
+{
+    gcut_hash_int(h, (int64_t)n);
+    for (size_t i = 0; i < n; i++) gcut_hash_text(h, at[i]);
+}
+
+static void add_real(gcut_hash *h, double x)
+{
+    gcut_hash_add(h, &x, sizeof x);
+}
+
+/* Of a new option this asks whether it changes the plan or the emitted C. */
+#if defined(__LP64__)
+_Static_assert(sizeof(gcut_options) == 200 && sizeof((gcut_options){0}.reserved) == 9,
+               "a new option may have to be part of the key");
+#endif
+
+/* Not in it: seed, which fills memory; dump and profile, which go past the cache; f64, of the interpreter;
+ * unbound, of runs. */
+static void add_options(gcut_hash *h, const gcut_settings *o)
+{
+    gcut_hash_text(h, o->policy);
+    add_real(h, o->lambda);
+    gcut_hash_int(h, o->budget);
+    gcut_hash_int(h, o->saved_limited);
+    gcut_hash_int(h, o->saved_budget);
+    gcut_hash_text(h, o->save_dtype);
+    gcut_hash_text(h, o->optimizer);
+    gcut_hash_int(h, o->keep_grads);
+    gcut_hash_text(h, o->loss);
+    add_list(h, o->cotan, o->ncotan);
+    add_list(h, o->wrt, o->nwrt);
+    add_list(h, o->save, o->nsave);
+    add_list(h, o->recompute, o->nrecompute);
+    gcut_hash_int(h, (int64_t)o->nat);
+    for (size_t i = 0; i < o->nat; i++) {
+        gcut_hash_text(h, o->at[i].name);
+        gcut_hash_int(h, o->at[i].value);
+    }
+    gcut_hash_int(h, o->forward_only);
+    gcut_hash_int(h, o->apart);
+    gcut_hash_int(h, o->line);
+    gcut_hash_int(h, o->unfused);
+    gcut_hash_int(h, o->threads);
+    gcut_hash_int(h, gcut_rt_threads(o->threads)); /* a budget holds for as many as there are */
+}
+
+static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)
+{
+    gcut_text graph = {.arena = a}, machine = {.arena = a};
+    gcut_hash h;
+    size_t n = 0;
+    gcut_hash_begin(&h);
+    gcut_hash_text(&h, gcut_build_id);
+    gcut_print_graph(g, &(gcut_print_options){0}, &graph);
+    gcut_hash_field(&h, graph.at, graph.n);
+    gcut_hash_text(&h, g->name);
+    gcut_hash_text(&h, g->module->file);
+    add_options(&h, o);
+    gcut_machine_json(gcut_machine_find(a, o->machine), &machine);
+    gcut_hash_field(&h, machine.at, machine.n);
+    const char *plan = o->plan ? gcut_file_read(a, o->plan, (size_t)1 << 30, &n) : NULL;
+    gcut_hash_field(&h, plan, n);
+    gcut_key_processor(&h); /* how often products pack their operands, which prices depend on */
+    gcut_hash_text(&h, getenv("BLIS_ARCH_TYPE"));
+    return gcut_hash_hex(&h, a);
+}
+
+static const char *hash_of(const char *source, size_t n, gcut_arena *a)
+{
+    gcut_hash h;
+    gcut_hash_begin(&h);
+    gcut_hash_field(&h, source, n);
+    return gcut_hash_hex(&h, a);
+}
+
+/* ---- entries ---- */
+
+static void put(gcut_cache *c, const char *key, const gcut_step *s, const gcut_c_source *source,
+                gcut_arena *a)
+{
+    gcut_text joint = {.arena = a}, all = {.arena = a};
+    gcut_print_graph(s->p->joint, &(gcut_print_options){0}, &joint);
+    const head h = {joint.n, source->text.n, source->parts, s->nio};
+    gcut_text_addn(&all, (const char *)&h, sizeof h);
+    gcut_text_addn(&all, joint.at, joint.n);
+    gcut_text_addn(&all, source->text.at, source->text.n);
+    gcut_text_addn(&all, (const char *)s->io, s->nio * sizeof *s->io);
+    gcut_cache_put(c, GCUT_CACHE_STEP, key, all.at, all.n);
+}
+
+typedef struct job {
+    gcut_cache *cache;
+    const char *key;
+    gcut_graph *g;
+    const gcut_settings *opt;
+    gcut_arena *parent;          /* what the step is made in */
+    gcut_arena *arena, *scratch; /* of a step from the cache, and one that outlives the job */
+    gcut_step *step;
+    gcut_c_source source; /* that the step has yet to load, … */
+    const uint32_t *io;   /* … and what its io is */
+    uint32_t nio;
+} job;
+
+static void read_entry(void *arg)
+{
+    job *j = arg;
+    size_t n;
+    head h;
+    const char *at = gcut_cache_get(j->cache, GCUT_CACHE_STEP, j->key, j->scratch, &n);
+    if (!at || n < sizeof h) return;
+    memcpy(&h, at, sizeof h);
+    if (n != sizeof h + h.joint + h.source + h.nio * sizeof(uint32_t)) return;
+    if (h.parts < 1 || h.parts > GCUT_MOST_PARTS) return;
+    const char *joint = gcut_strndup(j->arena, at + sizeof h, h.joint), *source = at + sizeof h + h.joint;
+    uint32_t *io = gcut_calloc(j->arena, h.nio + 1, sizeof *io);
+    memcpy(io, source + h.source, h.nio * sizeof *io);
+    gcut_step *s = gcut_step_begin(gcut_pipeline_restore(j->g, j->opt, j->arena, joint, h.joint), j->arena);
+    for (uint64_t i = 0; i < h.nio; i++)
+        if (io[i] >= s->nslots) return;
+    j->source = (gcut_c_source){{.at = (char *)(uintptr_t)source, .n = h.source}, (uint32_t)h.parts};
+    j->io = io;
+    j->nio = (uint32_t)h.nio;
+    s->source = hash_of(source, h.source, j->arena);
+    j->step = s;
+}
+
+/* Whatever is wrong with an entry, the step is made as if there were none.  What is wrong with the compiler
+ * is wrong with it then too, and an error at once. */
+static gcut_step *got(job *j)
+{
+    gcut_env *env = j->g->module->env;
+    const uint32_t before = env->ndiags;
+    j->arena = gcut_arena_new(env, j->parent);
+    if (gcut_protect(env, read_entry, j) != GCUT_OK || !j->step) {
+        gcut_diags_drop(env, before);
+        gcut_arena_free(j->arena);
+        return NULL;
+    }
+    gcut_step_load(j->step, &j->source, j->io, j->nio);
+    return j->step;
+}
+
+static gcut_step *made(job *j)
+{
+    gcut_arena *a = j->parent;
+    gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_TO_KERNEL, a), a);
+    gcut_c_source source = gcut_step_source(s->p, j->scratch);
+    uint32_t n;
+    const uint32_t *io = gcut_step_io(s, &n);
+    gcut_step_load(s, &source, io, n);
+    put(j->cache, j->key, s, &source, j->scratch);
+    return s;
+}
+
+/* Stages are written, and kernels timed, by a pipeline that ran. */
+static bool is_cached(const gcut_graph *g, const gcut_settings *o)
+{
+    const char *dump = o->dump ? o->dump : getenv("GRADCUT_DUMP");
+    return !g->failed && o->backend == GCUT_BACKEND_COMPILED && !o->profile && !(dump && *dump);
+}
+
+gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)
+{
+    job j = {.g = g, .opt = opt, .parent = a, .scratch = gcut_arena_new(g->module->env, a)};
+    if (is_cached(g, opt)) j.cache = gcut_cache_open(j.scratch, NULL, NULL);
+    if (j.cache) j.key = key_of(g, opt, j.scratch);
+    gcut_step *s = !j.cache ? gcut_step_make(g, opt, a) : got(&j);
+    if (!s) s = made(&j);
+    s->arena = a;
+    gcut_arena_free(j.scratch);
+    return s;
+}
+
+/* The plan file and the machine model are read again: the plan is the step's if it has the same C. */
+static void plan_again(gcut_step *s)
+{
+    gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
+    gcut_pipeline *p = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
+    const gcut_text source = gcut_step_source(p, scratch).text;
+    bool same = !strcmp(hash_of(source.at, source.n, scratch), s->source);
+    gcut_arena_free(scratch);
+    if (!same) {
+        gcut_arena_free(p->arena);
+        gcut_fail(
+            s->env, GCUT_EPLAN, (gcut_place){.file = s->p->opt.plan}, "compile the step again",
+            "the plan of this step can no longer be told: it came from the cache, and the plan file or the "
+            "machine model that it was made with has changed since");
+    }
+    s->planned = p;
+}
+
+const gcut_plan *gcut_step_planned(gcut_step *s)
+{
+    if (s->p->program || s->p->opt.backend != GCUT_BACKEND_COMPILED || s->p->opt.forward_only)
+        return s->p->plan;
+    if (!s->planned) plan_again(s);
+    return s->planned->plan;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * gcut_calibrate: the machine model, measured.
+ *
+ * Every measurement is repeated in several rounds over all of them: a disturbance of a second spoils one
+ * round of some, not all rounds of one.  A round that the time does not suffice for is left out, the first
+ * one excepted, and the report says how many there were.  The least time of a round counts, since other
+ * programs make one longer, never shorter, and of the rounds the median: predictions are of what is usual.
+ * The time that the caller asks for is that of the rounds.  Three compilations come before; the first round
+ * is made however long it takes, up to PATIENCE times that time.
+ *
+ * What a model promises (machine/machine.h) holds whatever was measured: levels do not get faster outwards,
+ * larger products do not take less time, and here, more threads do not take more.
+ *
+ * Arithmetic of elementwise and like ops is measured with one thread, in L2, and divided by how much faster
+ * the dearest of them gets with more; products, convolutions, attention and memory are measured with each
+ * number.
+ */
+#define _GNU_SOURCE
+#include "driver/measure/calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "driver/measure/quantile.h"
+
+enum {
+    SECTIONS = 12,
+    GRID = GCUT_GEMM_LO * GCUT_GEMM_HI * GCUT_GEMM_K,
+    WIDE = 3,
+    SMALL_POOL = 16 << 20,
+    ROUNDS = 6
+};
+
+typedef struct visit {
+    gcut_rig *rig;
+    uint32_t probe; /* GCUT_NONE: all off */
+    int64_t size[GCUT_PROBE_SYMBOLS];
+    int threads;
+    double round[ROUNDS], ns; /* the least time of each; their median */
+    uint32_t rounds;          /* how many of them were measured */
+    double work, in, out;     /* flops or elements; bytes */
+} visit;
+
+typedef struct calibration {
+    const gcut_calibrate_options *given; /* of `size` bytes */
+    size_t size;
+    gcut_calibrate_options opt;
+    gcut_env *env;
+    gcut_arena *keep, *a; /* of the report; scratch */
+    void *made;
+    int n, threads[SECTIONS];
+    double level[GCUT_DRAM]; /* bytes of one L2, of L3 */
+    /* elementwise ops, f64 of the same with a product behind them, everything else */
+    gcut_rig *narrow, *wide, *rest;
+    uint32_t npoint, contractions, product, stream; /* probes: so many elementwise ones; in `rest` */
+    GCUT_VEC(visit) visits;
+    /* the first visit of each kind; an array by section */
+    uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
+    uint32_t point, point64, other, narrow_off, wide_off, wide_product;
+    double handing_ns[SECTIONS], call_ns;
+    uint32_t rounds; /* of the visit with the fewest */
+    gcut_machine_model model;
+    gcut_machine at[SECTIONS];
+    const char *path;
+    gcut_text json, text;
+} calibration;
+
+/* 1, 2, 4, … and the most. */
+static void choose_threads(calibration *c)
+{
+    int most = gcut_rt_threads(c->opt.threads);
+    for (int t = 1; t < most && c->n < SECTIONS - 1; t *= 2) c->threads[c->n++] = t;
+    c->threads[c->n++] = most;
+}
+
+/* Too little time for figures that mean something: a test of everything else. */
+static bool quick(const calibration *c)
+{
+    return c->opt.seconds < 1;
+}
+
+/* ---- what is visited ---- */
+
+static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
+{
+    *GCUT_PUSH(c->a, &c->visits) = (visit){.rig = rig, .probe = probe, .threads = threads, .size = {n}};
+    return c->visits.n - 1;
+}
+
+/* As many products that everything stays in L2, for a product that is small. */
+static void add_product(calibration *c, gcut_rig *rig, uint32_t probe, int threads, double m, double n,
+                        double k)
+{
+    double bytes = (double)gcut_dtype_bytes(rig->dtype) * (m * k + k * n + m * n),
+           batch = c->level[GCUT_L2] / 2 / bytes;
+    uint32_t i = add(c, rig, probe, threads, (int64_t)n);
+    c->visits.at[i].size[1] = (int64_t)m;
+    c->visits.at[i].size[2] = (int64_t)k;
+    c->visits.at[i].size[3] = batch < 1 ? 1 : batch > 2048 ? 2048 : (int64_t)batch;
+}
+
+/* Both ways round. */
+static void add_grid(calibration *c, int s)
+{
+    c->grid[s] = c->visits.n;
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++) {
+                add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_lo[l], gcut_gemm_hi[h],
+                            gcut_gemm_k[k]);
+                add_product(c, c->rest, c->product, c->threads[s], gcut_gemm_hi[h], gcut_gemm_lo[l],
+                            gcut_gemm_k[k]);
+            }
+}
+
+/* Bytes of the working set that is measured at a level. */
+static double working_set(const calibration *c, int level, int threads)
+{
+    double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
+    if (level == GCUT_L2) return l2 / 2;
+    return level == GCUT_L3 ? sqrt(l2 * l3) : fmin(fmax((quick(c) ? 2 : 4) * l3, 64 << 20), 1 << 30);
+}
+
+static void add_section(calibration *c, int s)
+{
+    int t = c->threads[s];
+    uint32_t dearest = 0;
+    c->off[s] = add(c, c->rest, GCUT_NONE, t, 0);
+    for (uint32_t i = 1; i < c->npoint; i++)
+        if (gcut_op_get(c->narrow->probe[i].op)->cost_ps > gcut_op_get(c->narrow->probe[dearest].op)->cost_ps)
+            dearest = i;
+    c->scale[s] = add(c, c->narrow, dearest, t, 1 << 18);
+    for (uint32_t i = c->contractions; i < c->product; i++) {
+        uint32_t v = add(c, c->rest, i, t, c->rest->probe[i].on);
+        if (i == c->contractions) c->contraction[s] = v;
+    }
+    add_grid(c, s);
+    c->memory[s] = c->visits.n;
+    for (int l = 0; l < GCUT_NLEVELS; l++)
+        for (uint32_t i = 0; i < 2; i++)
+            add(c, c->rest, c->stream + i, t,
+                (int64_t)(working_set(c, l, t) / (c->rest->probe[c->stream + i].elements * (i ? 8 : 4))));
+}
+
+static void add_ops(calibration *c)
+{
+    c->point = c->visits.n;
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, c->narrow, i, 1, c->narrow->probe[i].on);
+    c->point64 = c->visits.n;
+    for (uint32_t i = 0; i < c->npoint; i++) add(c, c->wide, i, 1, c->wide->probe[i].on);
+    c->other = c->visits.n;
+    for (uint32_t i = 0; i < c->contractions; i++) add(c, c->rest, i, 1, c->rest->probe[i].on);
+    c->narrow_off = add(c, c->narrow, GCUT_NONE, 1, 0);
+    c->wide_off = add(c, c->wide, GCUT_NONE, 1, 0);
+    c->wide_product = c->visits.n;
+    for (int k = GCUT_GEMM_K - WIDE; k < GCUT_GEMM_K; k++)
+        add_product(c, c->wide, c->wide->n - 1, 1, gcut_gemm_lo[GCUT_GEMM_LO - 1],
+                    gcut_gemm_hi[GCUT_GEMM_HI - 1], gcut_gemm_k[k]);
+}
+
+/* Where the caller may cancel: before each of three compilations, and every few measurements. */
+static void tell(const calibration *c, const char *what, double done)
+{
+    gcut_env_progress(c->env, what, (size_t)(100 * done), 100);
+}
+
+static void compile_probes(calibration *c)
+{
+    gcut_probes *p = gcut_calloc(c->a, 3, sizeof *p), *rest = p + 2;
+    double pool = working_set(c, GCUT_DRAM, c->threads[c->n - 1]);
+    gcut_probes_pointwise(c->a, &p[0]);
+    c->npoint = p[0].n;
+    gcut_probes_pointwise(c->a, &p[1]);
+    gcut_probes_products(c->a, &p[1]);
+    gcut_probes_others(c->a, rest);
+    c->contractions = gcut_probes_contractions(c->a, rest);
+    c->product = gcut_probes_products(c->a, rest);
+    c->stream = gcut_probes_streams(c->a, rest);
+    tell(c, "compiling", 0);
+    c->narrow = gcut_rig_new(c->env, c->a, &p[0], GCUT_F32, SMALL_POOL);
+    tell(c, "compiling", 1.0 / 3);
+    c->wide = gcut_rig_new(c->env, c->a, &p[1], GCUT_F64, SMALL_POOL);
+    tell(c, "compiling", 2.0 / 3);
+    c->rest = gcut_rig_new(c->env, c->a, rest, GCUT_F32, (size_t)pool);
+    tell(c, "compiling", 1);
+}
+
+/* ---- the rounds ---- */
+
+static double now(void) /* s */
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One visit measured once more.  The time of a round is spread over its visits; what a visit takes besides
+ * its runs, and a run that others slow down, goes off the later ones. */
+static void measure(visit *v, double seconds)
+{
+    gcut_rig_only(v->rig, v->probe, v->size, v->threads);
+    v->round[v->rounds++] = gcut_rig_run(v->rig, fmax(0, 1e9 * seconds));
+    if (v->probe == GCUT_NONE || v->rounds > 1) return;
+    v->work = gcut_rig_work(v->rig, v->probe);
+    gcut_rig_bytes(v->rig, &v->in, &v->out);
+}
+
+/* Nothing can be said without a visit to each.  Beyond this many times the time that was asked for, and a
+ * minute, the machine is too busy to be measured. */
+enum { PATIENCE = 10 };
+
+static void visit_all(calibration *c)
+{
+    double seconds = c->opt.seconds, start = now(), latest = start + PATIENCE * fmax(seconds, 6);
+    int rounds = quick(c) ? 1 : ROUNDS;
+    for (int r = 0; r < rounds; r++)
+        for (uint32_t i = 0; i < c->visits.n; i++) {
+            double at = now(), left = start + seconds * (r + 1) / ROUNDS - at;
+            if (i % 16 == 0) tell(c, "measuring", (r + (double)i / c->visits.n) / rounds);
+            if (r > 0 && at > start + seconds) break;
+            if (at > latest)
+                gcut_fail(c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
+                          "measure when it does less else, or with fewer --threads; nothing was written",
+                          "after %.0f s %u of %u measurements were made: this machine is too busy",
+                          at - start, i, c->visits.n);
+            measure(&c->visits.at[i], left / (c->visits.n - i));
+        }
+    c->rounds = (uint32_t)rounds;
+    for (uint32_t i = 0; i < c->visits.n; i++) {
+        visit *v = &c->visits.at[i];
+        if (v->rounds < c->rounds) c->rounds = v->rounds;
+        gcut_sort_reals(v->round, v->rounds);
+        v->ns = gcut_quantile(v->round, v->rounds, 0.5);
+    }
+}
+
+/* What a model made in a hurry is worth. */
+static void say_rounds(const calibration *c, gcut_text *out)
+{
+    if (c->rounds == ROUNDS) return;
+    gcut_text_add(out, "measured in %u of %d rounds, for which %g s sufficed here: figures may be off\n",
+                  c->rounds, ROUNDS, c->opt.seconds);
+}
+
+/* ---- what follows from it ---- */
+
+/* Time of a visit without that of the step around it. */
+static double alone(const calibration *c, uint32_t v, uint32_t off)
+{
+    double ns = c->visits.at[v].ns, rest = ns - c->visits.at[off].ns;
+    return rest > 0.05 * ns ? rest : 0.05 * ns;
+}
+
+static double rate(const calibration *c, uint32_t v, uint32_t off)
+{
+    return alone(c, v, off) / c->visits.at[v].work;
+}
+
+/* What an op adds to the loop without it; an op that hides behind others takes a little all the same. */
+static double added(const calibration *c, uint32_t first, uint32_t i)
+{
+    const visit *v = &c->visits.at[first + i];
+    double ns = (v->ns - c->visits.at[first].ns) / v->work, least = 0.02 * c->visits.at[first].ns / v->work;
+    return ns > least ? ns : least;
+}
+
+/* Of an op that is a kernel by itself, what is left when its traffic with L2 is taken off, which prices add
+ * again; at least a quarter, since the two overlap. */
+static double computing(const calibration *c, uint32_t v)
+{
+    const visit *x = &c->visits.at[v];
+    double ns = alone(c, v, c->off[0]),
+           moves = gcut_machine_move_ns(&c->at[0], x->in, x->out, x->in + x->out);
+    return (ns - moves > ns / 4 ? ns - moves : ns / 4) / x->work;
+}
+
+static void fill_ops(const calibration *c, int s, gcut_machine *m)
+{
+    double faster = c->visits.at[c->scale[0]].ns / c->visits.at[c->scale[s]].ns, logs = 0;
+    if (faster < 1) faster = 1;
+    for (uint32_t i = 1; i < c->npoint; i++) {
+        gcut_op op = c->narrow->probe[i].op;
+        m->op_ns[op][0] = added(c, c->point, i) / faster;
+        m->op_ns[op][1] = added(c, c->point64, i) / faster;
+        logs += log2(m->op_ns[op][0] / (gcut_op_get(op)->cost_ps / 1000.0));
+    }
+    for (uint32_t i = 0; i < c->contractions; i++)
+        m->op_ns[c->rest->probe[i].op][0] = computing(c, c->other + i) / faster;
+    m->op_scale = exp2(logs / (c->npoint - 1));
+}
+
+static void fill_memory(const calibration *c, int s, gcut_machine *m)
+{
+    for (int l = 0; l < GCUT_NLEVELS; l++) {
+        uint32_t v = c->memory[s] + 2 * (uint32_t)l;
+        double read = rate(c, v, c->off[s]) / 4, both = rate(c, v + 1, c->off[s]) / 4, write = both - read;
+        if (write < read / 2) write = read / 2;
+        if (l > 0 && read < m->read_ns_per_byte[l - 1]) read = m->read_ns_per_byte[l - 1];
+        if (l > 0 && write < m->write_ns_per_byte[l - 1]) write = m->write_ns_per_byte[l - 1];
+        m->read_ns_per_byte[l] = read;
+        m->write_ns_per_byte[l] = write;
+    }
+    m->level_bytes[GCUT_L2] = c->level[GCUT_L2] * m->threads;
+    m->level_bytes[GCUT_L3] = fmax(c->level[GCUT_L3], 2 * m->level_bytes[GCUT_L2]);
+}
+
+/* The time of a product at a point of the grid is at least that of each smaller neighbour. */
+static void settle(gcut_machine *m)
+{
+    for (int l = 0; l < GCUT_GEMM_LO; l++)
+        for (int h = 0; h < GCUT_GEMM_HI; h++)
+            for (int k = 0; k < GCUT_GEMM_K; k++) {
+                double *x = &m->gemm_ns_per_flop[l][h][k];
+                if (l)
+                    *x = fmax(*x, m->gemm_ns_per_flop[l - 1][h][k] * gcut_gemm_lo[l - 1] / gcut_gemm_lo[l]);
+                if (h)
+                    *x = fmax(*x, m->gemm_ns_per_flop[l][h - 1][k] * gcut_gemm_hi[h - 1] / gcut_gemm_hi[h]);
+                if (k) *x = fmax(*x, m->gemm_ns_per_flop[l][h][k - 1] * gcut_gemm_k[k - 1] / gcut_gemm_k[k]);
+            }
+}
+
+static void fill_contractions(const calibration *c, int s, gcut_machine *m)
+{
+    double *grid = &m->gemm_ns_per_flop[0][0][0];
+    uint32_t v = c->contraction[s], last = GRID - WIDE;
+    double wide = 0;
+    for (uint32_t i = 0; i < GRID; i++)
+        grid[i] = sqrt(rate(c, c->grid[s] + 2 * i, c->off[s]) * rate(c, c->grid[s] + 2 * i + 1, c->off[s]));
+    for (uint32_t i = 0; i < WIDE; i++)
+        wide +=
+            log2(rate(c, c->wide_product + i, c->wide_off) / rate(c, c->grid[0] + 2 * (last + i), c->off[0]));
+    m->f64_factor = fmax(1, exp2(wide / WIDE));
+    settle(m);
+    for (int w = 0; w < GCUT_NWINDOWS; w++)
+        for (int way = 0; way < 3; way++) m->conv_ns_per_flop[way][w] = rate(c, v++, c->off[s]);
+    for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = rate(c, v++, c->off[s]);
+}
+
+/* No slower than with fewer threads: where it was, something else had a core. */
+static void no_slower(double *ns, const double *fewer, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ns[i] = fmin(ns[i], fewer[i]);
+}
+
+static void compare_threads(gcut_machine *m)
+{
+    const gcut_machine *f = m - 1;
+    no_slower(m->read_ns_per_byte, f->read_ns_per_byte, GCUT_NLEVELS);
+    no_slower(m->write_ns_per_byte, f->write_ns_per_byte, GCUT_NLEVELS);
+    no_slower(&m->gemm_ns_per_flop[0][0][0], &f->gemm_ns_per_flop[0][0][0], GRID);
+    no_slower(&m->conv_ns_per_flop[0][0], &f->conv_ns_per_flop[0][0], 3 * GCUT_NWINDOWS);
+    no_slower(m->attention_ns_per_flop, f->attention_ns_per_flop, 2);
+}
+
+/* What the grid, measured in calls of many products, says of one of them. */
+static double smallest_ns(const gcut_machine *m)
+{
+    return gcut_machine_gemm_ns(m, GCUT_F32, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0], 1);
+}
+
+static void fill_model(calibration *c)
+{
+    for (int s = 0; s < c->n; s++) {
+        gcut_machine *m = &c->at[s];
+        m->threads = c->threads[s];
+        m->kernel_ns = c->visits.at[c->narrow_off].ns / c->npoint + c->handing_ns[s];
+        fill_memory(c, s, m);
+        fill_contractions(c, s, m);
+        fill_ops(c, s, m);
+        if (s > 0) compare_threads(m);
+        m->call_ns = fmax(c->call_ns - smallest_ns(&c->at[0]), c->call_ns / 4);
+    }
+    c->model = (gcut_machine_model){gcut_host_name(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
+}
+
+/* ---- out ---- */
+
+static void make_folder(const char *path)
+{
+    char *s = strdup(path);
+    for (char *at = s ? strchr(s + 1, '/') : NULL; at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        mkdir(s, 0777);
+        *at = '/';
+    }
+    free(s);
+}
+
+/* What cannot be written is found out before half a minute of measuring. */
+static void make_file(const calibration *c)
+{
+    if (!*c->path) return;
+    if (!c->opt.path) make_folder(c->path);
+    if (access(c->path, F_OK) != 0) gcut_file_write(c->env, c->path, "", 0), unlink(c->path);
+}
+
+static void calibrate(void *arg)
+{
+    calibration *c = arg;
+    c->keep = gcut_made_arena(c->made);
+    c->a = gcut_arena_new(c->env, c->keep);
+    if (!(c->opt.seconds > 0) || c->opt.threads < 0)
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "calibration cannot take %g s with %d threads",
+                  c->opt.seconds, c->opt.threads);
+    c->path = c->opt.path ? c->opt.path : gcut_machine_home(c->a);
+    if (!c->path)
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "name a file", "there is no home folder to write to");
+    make_file(c);
+    gcut_host_caches(c->level);
+    choose_threads(c);
+    compile_probes(c);
+    for (int s = 0; s < c->n; s++) add_section(c, s);
+    add_ops(c);
+    for (int s = 0; s < c->n; s++) c->handing_ns[s] = gcut_host_handing_ns(c->threads[s]);
+    c->call_ns = gcut_host_call_ns();
+    visit_all(c);
+    fill_model(c);
+    c->json.arena = c->text.arena = c->keep;
+    gcut_machine_json(&c->model, &c->json);
+    gcut_machine_table(&c->model, &c->text);
+    say_rounds(c, &c->text);
+    if (!*c->path) return;
+    gcut_file_write(c->env, c->path, c->json.at, c->json.n);
+    gcut_text_add(&c->text, "written to %s\n", c->path);
+}
+
+static void run(void *arg)
+{
+    calibration *c = arg;
+    GCUT_COPY_KNOWN(c->env, gcut_calibrate_options, c->given, c->size, &c->opt);
+    if (c->opt.seconds == 0) c->opt.seconds = 30;
+    calibrate(c);
+    gcut_machine_report *out = c->made;
+    *out = (gcut_machine_report){.text = c->text.at, .json = c->json.at};
+    gcut_arena_free(c->a);
+}
+
+#if defined(__LP64__)
+GCUT_ENDS_WITH(gcut_calibrate_options, path);
+#endif
+
+gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt, size_t size)
+{
+    GCUT_NEED(NULL, ctx, NULL);
+    calibration *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->env = ctx->env;
+    c->given = opt;
+    c->size = size;
+    gcut_machine_report *out = gcut_made_by(c->env, sizeof *out, &c->made, run, c);
+    free(c);
+    return out;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What calibrate asks the machine itself: its name, its caches, its threads.
+ */
+#define _GNU_SOURCE
+#include "driver/measure/calibrate.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver/measure/quantile.h"
+
+const char *gcut_host_name(gcut_arena *a)
+{
+    static const char key[] = "model name";
+    char line[256] = "";
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, sizeof key - 1)) break;
+    if (f) fclose(f);
+    const char *name = !strncmp(line, key, sizeof key - 1) ? strchr(line, ':') : NULL;
+    size_t n = name ? strcspn(name + 2, "\n") : 0;
+    return n ? gcut_strndup(a, name + 2, n) : "unknown";
+}
+
+/* Of the first core: Linux says it in a file; sysconf has been seen to be wrong by a factor of ten. */
+static double cache_bytes(int index, int name, double otherwise)
+{
+    char path[64];
+    long kib = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%ldK", &kib) != 1) kib = 0;
+    if (f) fclose(f);
+    long n = kib > 0 ? kib * 1024 : name >= 0 ? sysconf(name) : 0;
+    return n > 0 ? (double)n : otherwise;
+}
+
+void gcut_host_caches(double bytes[GCUT_DRAM])
+{
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    static const int names[] = {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+#else
+    static const int names[] = {-1, -1};
+#endif
+    double l2 = cache_bytes(2, names[0], 1 << 20), l3 = cache_bytes(3, names[1], 8 * l2);
+    bytes[GCUT_L2] = l2;
+    bytes[GCUT_L3] = fmax(l3, 4 * l2);
+}
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static void nothing(void *arg, int t, int nt)
+{
+    (void)arg, (void)t, (void)nt;
+}
+
+typedef struct handing {
+    int threads;
+    double ns;
+} handing;
+
+/* The first quartile, since the least is that of threads that happened to meet. */
+static void hand_out(void *arg)
+{
+    enum { TIMES = 400 };
+    handing *h = arg;
+    double ns[TIMES];
+    for (int i = 0; i < TIMES; i++) {
+        double start = now_ns();
+        gcut_rt_parallel(nothing, NULL, h->threads);
+        ns[i] = now_ns() - start;
+    }
+    gcut_sort_reals(ns, TIMES);
+    h->ns = gcut_quantile(ns, TIMES, 0.25);
+}
+
+double gcut_host_handing_ns(int threads)
+{
+    handing h = {.threads = threads};
+    if (threads > 1) gcut_rt_team(hand_out, &h, threads);
+    return h.ns;
+}
+
+double gcut_host_call_ns(void)
+{
+    enum { ROUNDS = 50, TIMES = 200 };
+    const int64_t n = (int64_t)gcut_gemm_hi[0], k = (int64_t)gcut_gemm_k[0];
+    const gcut_rt_gemm g = {
+        .m = 1, .n = n, .k = k, .rsa = k, .csa = 1, .rsb = n, .csb = 1, .rsc = n, .csc = 1};
+    float a[8] = {1}, b[8 * 16] = {1}, y[16];
+    double least = INFINITY;
+    GCUT_ASSERT(k <= 8 && n <= 16);
+    for (int r = 0; r < ROUNDS; r++) {
+        double start = now_ns();
+        for (int i = 0; i < TIMES; i++) gcut_rt_gemm_f32(&g, a, b, y, 1);
+        least = fmin(least, (now_ns() - start) / TIMES);
+    }
+    return least;
+}

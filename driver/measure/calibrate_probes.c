@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What calibrate measures.
+ *
+ * An op that has no probe here is priced by the cost column of the op table, scaled as those that have one.
+ */
+#include "driver/measure/calibrate.h"
+
+/* ---- elementwise ops ---- */
+
+/* The loop that all of them share: GCUT_PROBE_OPS operands a1, a2, … from x, the op on each, their sum. */
+static const char *pointwise_body(gcut_arena *a, const char *op, int operands)
+{
+    gcut_text t = {.arena = a};
+    for (int k = 0; k < GCUT_PROBE_OPS; k++) {
+        gcut_text_add(&t, "  %%c$.%d = full(shape=[N$], value=%g, dtype=\"@\")\n", k, 0.8 + 0.1 * k);
+        gcut_text_add(&t, "  %%a$.%d = mul(%%x$, %%c$.%d)\n", k, k);
+        if (op) gcut_text_add(&t, "  %%r$.%d = %s(%%a$.%d%s)\n", k, op, k, operands == 2 ? ", %x$" : "");
+    }
+    const char *from = op ? "r" : "a";
+    gcut_text_add(&t, "  %%s$.0 = add(%%%s$.0, %%%s$.1)\n", from, from);
+    for (int k = 2; k < GCUT_PROBE_OPS - 1; k++)
+        gcut_text_add(&t, "  %%s$.%d = add(%%s$.%d, %%%s$.%d)\n", k - 1, k - 2, from, k);
+    gcut_text_add(&t, "  %%y$ = add(%%s$.%d, %%%s$.%d)\n", GCUT_PROBE_OPS - 3, from, GCUT_PROBE_OPS - 1);
+    return t.at;
+}
+
+static void add_pointwise(gcut_arena *a, gcut_probes *out, gcut_op op, const char *name, int operands)
+{
+    *GCUT_PUSH(a, out) = (gcut_probe){.op = op,
+                                      .params = "input %x$: @[N$]",
+                                      .body = pointwise_body(a, name, operands),
+                                      .type = "@[N$]",
+                                      .on = 1 << 14,
+                                      .elements = GCUT_PROBE_OPS};
+}
+
+static bool takes_floats_alone(const gcut_op_info *info)
+{
+    return info->class == GCUT_CLASS_POINTWISE && info->lo == info->hi && info->hi <= 2 &&
+           (info->dtypes == 'F' || info->dtypes == 'N') && !strcmp(info->shape_rule, "same") &&
+           !strchr(info->attrs, '?');
+}
+
+uint32_t gcut_probes_pointwise(gcut_arena *a, gcut_probes *out)
+{
+    uint32_t first = out->n;
+    add_pointwise(a, out, GCUT_OP_add, NULL, 0);
+    for (int op = 0; op < GCUT_NOPS; op++) {
+        const gcut_op_info *info = gcut_op_get((gcut_op)op);
+        if (takes_floats_alone(info)) add_pointwise(a, out, (gcut_op)op, info->name, info->hi);
+    }
+    return first;
+}
+
+/* ---- tables ---- */
+
+/* P(op, on, elements, params, body, type): N$ rows of 256, or N$ images. */
+#define P(op, n, elems, params_, body_, type_) {GCUT_OP_##op, params_, "  " body_ "\n", type_, n, elems},
+#define ROWS "input %x$: @[N$, 256]"
+#define WIDE "input %x$: @[N$, 32, 28, 28]"
+#define G(n) ", input %g$: @[" #n "], input %b$: @[" #n "]"
+#define DRAW "input %k$: i64[], input %x$: @[N$]"
+
+/* clang-format off */
+static const gcut_probe others[] = {
+    P(sum, 64, 256, ROWS, "%y$ = sum(%x$, axes=[1])", "@[N$]")
+    P(mean, 64, 256, ROWS, "%y$ = mean(%x$, axes=[1])", "@[N$]")
+    P(max_reduce, 64, 256, ROWS, "%y$ = max_reduce(%x$, axes=[1])", "@[N$]")
+    P(min_reduce, 64, 256, ROWS, "%y$ = min_reduce(%x$, axes=[1])", "@[N$]")
+    P(prod, 64, 256, ROWS, "%y$ = prod(%x$, axes=[1])", "@[N$]")
+    P(argmax, 64, 256, ROWS, "%y$ = argmax(%x$, axis=1)", "i64[N$]")
+    P(argmin, 64, 256, ROWS, "%y$ = argmin(%x$, axis=1)", "i64[N$]")
+    P(cumsum, 64, 256, ROWS, "%y$ = cumsum(%x$, axis=1)", "@[N$, 256]")
+    P(softmax, 64, 256, ROWS, "%y$ = softmax(%x$, axis=1)", "@[N$, 256]")
+    P(log_softmax, 64, 256, ROWS, "%y$ = log_softmax(%x$, axis=1)", "@[N$, 256]")
+    P(logsumexp, 64, 256, ROWS, "%y$ = logsumexp(%x$, axes=[1])", "@[N$]")
+    P(layer_norm, 64, 256, ROWS G(256), "%y$ = layer_norm(%x$, %g$, %b$)", "@[N$, 256]")
+    P(rms_norm, 64, 256, ROWS G(256), "%y$ = rms_norm(%x$, %g$)", "@[N$, 256]")
+    P(group_norm, 2, 25088, WIDE G(32), "%y$ = group_norm(%x$, %g$, %b$, groups=8)", "@[N$, 32, 28, 28]")
+    P(instance_norm, 2, 25088, WIDE G(32), "%y$ = instance_norm(%x$, %g$, %b$)", "@[N$, 32, 28, 28]")
+    P(batch_norm, 2, 25088, WIDE G(32), "%y$, %u$, %v$ = batch_norm(%x$, %g$, %b$, %b$, %g$)", "@[N$, 32, 28, 28]")
+    P(mse, 64, 256, ROWS ", input %z$: @[N$, 256]", "%y$ = mse(%x$, %z$)", "@[]")
+    P(cross_entropy, 64, 256, ROWS ", input %i$: i32[N$] #range(0, 256)", "%y$ = cross_entropy(%x$, %i$)", "@[]")
+    P(pick, 64, 256, ROWS ", input %i$: i32[N$] #range(0, 256)", "%y$ = pick(%x$, %i$, axis=1)", "@[N$]")
+    P(take, 256, 64, "input %x$: @[1000, 64], input %i$: i32[N$] #range(0, 1000)", "%y$ = take(%x$, %i$)", "@[N$, 64]")
+    P(scatter_add, 256, 64, "input %x$: @[N$, 64], input %i$: i32[N$] #range(0, 256), input %z$: @[N$, 64]",
+      "%y$ = scatter_add(%x$, %i$, %z$)", "@[N$, 64]")
+    P(slice, 64, 128, ROWS, "%y$ = slice(%x$, start=[0, 0], limit=[N$, 128])", "@[N$, 128]")
+    P(pad, 64, 258, ROWS, "%y$ = pad(%x$, low=[0, 1], high=[0, 1])", "@[N$, 258]")
+    P(concat, 64, 512, ROWS ", input %z$: @[N$, 256]", "%y$ = concat(%x$, %z$, axis=1)", "@[N$, 512]")
+    P(flip, 64, 256, ROWS, "%y$ = flip(%x$, axes=[1])", "@[N$, 256]")
+    P(max_pool2d, 8, 6272, WIDE, "%y$ = max_pool2d(%x$, window=[2, 2])", "@[N$, 32, 14, 14]")
+    P(avg_pool2d, 8, 6272, WIDE, "%y$ = avg_pool2d(%x$, window=[2, 2])", "@[N$, 32, 14, 14]")
+    P(max_pool2d_grad, 8, 25088, WIDE ", input %z$: @[N$, 32, 14, 14]",
+      "%y$ = max_pool2d_grad(%x$, %z$, window=[2, 2])", "@[N$, 32, 28, 28]")
+    P(avg_pool2d_grad, 8, 25088, "input %z$: @[N$, 32, 14, 14]",
+      "%y$ = avg_pool2d_grad(%z$, shape=[28, 28], window=[2, 2])", "@[N$, 32, 28, 28]")
+    P(upsample, 2, 25088, "input %z$: @[N$, 32, 14, 14]", "%y$ = upsample(%z$, factor=[2, 2])", "@[N$, 32, 28, 28]")
+    P(uniform, 16384, 1, DRAW, "%u$ = uniform(%k$, shape=[N$], dtype=\"@\")\n  %y$ = add(%x$, %u$)", "@[N$]")
+    P(normal, 16384, 1, DRAW, "%u$ = normal(%k$, shape=[N$], dtype=\"@\")\n  %y$ = add(%x$, %u$)", "@[N$]")
+    P(dropout, 16384, 1, DRAW, "%y$ = dropout(%x$, %k$, p=0.5)", "@[N$]")
+    P(random, 16384, 1, "input %k$: i64[N$], input %i$: i64[N$]", "%y$ = random(%k$, %i$)", "f32[N$]")
+};
+
+/* Eight windows, each as the convolution, its transpose in x and its transpose in w, in the order of
+ * gcut_window. */
+#define PAD "pad=[1, 1, 1, 1]"
+#define CONV(x, w, y, shape, how, window)                                                                   \
+    P(conv2d, 4, 0, "input %x$: @[" x "], input %k$: @[" w "]", "%y$ = conv2d(%x$, %k$" how ")", "@[" y "]") \
+    P(conv2d_input, 4, 0, "input %z$: @[" y "], input %k$: @[" w "]",                                       \
+      "%y$ = conv2d_input(%z$, %k$, shape=" shape how ")", "@[" x "]")                                      \
+    P(conv2d_weight, 4, 0, "input %x$: @[" x "], input %z$: @[" y "]",                                      \
+      "%y$ = conv2d_weight(%x$, %z$, window=" window how ")", "@[" w "]")
+#define QKV "input %q$: @[N$, 8, 256, 64], input %k$: @[N$, 8, 256, 64], input %v$: @[N$, 8, 256, 64]"
+
+static const gcut_probe contractions[] = {
+    CONV("N$, 64, 28, 28", "64, 64, 1, 1", "N$, 64, 28, 28", "[28, 28]", "", "[1, 1]")
+    CONV("N$, 32, 28, 28", "32, 32, 5, 5", "N$, 32, 28, 28", "[28, 28]", ", pad=[2, 2, 2, 2]", "[5, 5]")
+    CONV("N$, 96, 20, 20", "96, 96, 3, 3", "N$, 96, 20, 20", "[20, 20]", ", " PAD, "[3, 3]")
+    CONV("N$, 8, 28, 28", "16, 8, 3, 3", "N$, 16, 28, 28", "[28, 28]", ", " PAD, "[3, 3]")
+    CONV("N$, 1, 84, 84", "8, 1, 3, 3", "N$, 8, 84, 84", "[84, 84]", ", " PAD, "[3, 3]")
+    CONV("N$, 32, 56, 56", "64, 32, 3, 3", "N$, 64, 28, 28", "[56, 56]", ", stride=[2, 2], " PAD, "[3, 3]")
+    CONV("N$, 3, 128, 128", "192, 3, 16, 16", "N$, 192, 8, 8", "[128, 128]", ", stride=[16, 16]", "[16, 16]")
+    CONV("N$, 64, 28, 28", "64, 1, 3, 3", "N$, 64, 28, 28", "[28, 28]", ", groups=64, " PAD, "[3, 3]")
+    P(attention, 1, 0, QKV, "%y$ = attention(%q$, %k$, %v$, causal=true)", "@[N$, 8, 256, 64]")
+    P(attention_grad, 1, 0, QKV ", input %z$: @[N$, 8, 256, 64]",
+      "%w$, %s$, %t$ = attention_grad(%q$, %k$, %v$, %z$, causal=true)\n"
+      "  %u$ = add(%w$, %s$)\n  %y$ = add(%u$, %t$)", "@[N$, 8, 256, 64]")
+};
+
+static const gcut_probe products[] = {
+    P(matmul, 0, 0, "input %x$: @[B$, M$, K$], input %z$: @[B$, K$, N$]", "%y$ = matmul(%x$, %z$)", "@[B$, M$, N$]")
+};
+
+/* Reading alone is a sum of rows of known width: its lanes are many enough that no addition waits for the
+ * one before. */
+static const gcut_probe streams[] = {
+    P(sum, 0, 4096, "input %x$: @[N$, 4096]", "%y$ = sum(%x$, axes=[1])", "@[N$]")
+    P(neg, 0, 1, "input %x$: @[N$]", "%y$ = neg(%x$)", "@[N$]")
+};
+/* clang-format on */
+
+static uint32_t add_table(gcut_arena *a, gcut_probes *out, const gcut_probe *table, size_t n)
+{
+    uint32_t first = out->n;
+    for (size_t i = 0; i < n; i++) *GCUT_PUSH(a, out) = table[i];
+    return first;
+}
+
+uint32_t gcut_probes_others(gcut_arena *a, gcut_probes *out)
+{
+    return add_table(a, out, others, sizeof others / sizeof *others);
+}
+uint32_t gcut_probes_contractions(gcut_arena *a, gcut_probes *out)
+{
+    return add_table(a, out, contractions, sizeof contractions / sizeof *contractions);
+}
+uint32_t gcut_probes_products(gcut_arena *a, gcut_probes *out)
+{
+    return add_table(a, out, products, sizeof products / sizeof *products);
+}
+uint32_t gcut_probes_streams(gcut_arena *a, gcut_probes *out)
+{
+    return add_table(a, out, streams, sizeof streams / sizeof *streams);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps with a clock: what each kernel takes, beside what was predicted.
+ */
+#include <string.h>
+
+#include "driver/measure/quantile.h"
+#include "driver/load/step.h"
+
+#define WARM_UP 2 /* steps before any is timed: the first one touches its memory for the first time */
+
+typedef struct job {
+    gcut_step *s;
+    int steps;
+    void *made;
+} job;
+
+static void run(gcut_step *s)
+{
+    gcut_step_run(s, s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
+}
+
+/* ns[k * launches + i]: launch i in step k. */
+static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
+{
+    gcut_rt_profile *prof = gcut_calloc(a, 1, sizeof *prof);
+    prof->runs = gcut_calloc(a, (size_t)launches, sizeof *prof->runs);
+    ((gcut_rt_plan *)j->s->plan)->profile = prof;
+    for (int k = 0; k < j->steps; k++) {
+        prof->ns = ns + (size_t)k * (size_t)launches;
+        run(j->s);
+    }
+}
+
+static const char *keep_text(gcut_arena *a, const char *s)
+{
+    return s ? gcut_strndup(a, s, strlen(s)) : "";
+}
+
+static gcut_kernel_time kernel_of(gcut_arena *keep, const gcut_cost *c)
+{
+    const char *where = "";
+    if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
+    return (gcut_kernel_time){.family = c->class,
+                              .value = keep_text(keep, c->value),
+                              .op = c->op,
+                              .where = where,
+                              .backward = c->half != 0,
+                              .launch = c->launch,
+                              .runs = c->times,
+                              .predicted_ns = c->ns,
+                              .flops = c->flops,
+                              .bytes = c->read + c->written};
+}
+
+static void profile(void *arg)
+{
+    job *j = arg;
+    gcut_step *s = j->s;
+    if (!s->entry || !s->p->opt.profile)
+        gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, "set options.profile of a compiled step",
+                  "this step cannot time its kernels");
+    if (j->steps < 1)
+        gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "gcut_step_profile: %d runs cannot be measured",
+                  j->steps);
+    gcut_step_prepare(s);
+    gcut_step_check_inputs(s, GCUT_RT_STEP);
+    gcut_profile *out = j->made;
+    gcut_arena *keep = gcut_made_arena(out), *a = gcut_arena_new(s->env, keep);
+    gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);
+    int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
+    size_t steps = (size_t)j->steps;
+    double *ns = gcut_calloc(a, steps, sizeof *ns);
+    int64_t *each = gcut_calloc(a, steps * (size_t)launches, sizeof *each);
+    for (int k = 0; k < WARM_UP; k++) run(s);
+    for (size_t k = 0; k < steps; k++) {
+        run(s);
+        ns[k] = (double)s->step_ns;
+    }
+    gcut_sort_reals(ns, steps);
+    run_timed(j, a, launches, each);
+    gcut_kernel_time *time = gcut_calloc(keep, c.n + 1, sizeof *time);
+    const gcut_kernel_time **at = gcut_calloc(keep, c.n + 1, sizeof *at);
+    *out = (gcut_profile){.predicted_ns = c.ns,
+                          .best_ns = ns[0],
+                          .median_ns = gcut_quantile(ns, steps, 0.5),
+                          .p90_ns = gcut_quantile(ns, steps, 0.9),
+                          .flops = c.flops,
+                          .bytes = c.read + c.written,
+                          .threads = s->threads,
+                          .steps = j->steps,
+                          .n = c.n,
+                          .at = at};
+    gcut_pipeline_limits(s->p, s->threads, &out->peak_flops_per_second, &out->peak_bytes_per_second);
+    for (uint32_t i = 0; i < c.n; i++) {
+        time[i] = kernel_of(keep, &c.at[i]);
+        at[i] = &time[i];
+        for (size_t k = 0; k < steps; k++)
+            ns[k] = (double)each[k * (size_t)launches + (size_t)c.at[i].launch];
+        gcut_sort_reals(ns, steps);
+        time[i].measured_ns = gcut_quantile(ns, steps, 0.5);
+    }
+    gcut_arena_free(a);
+}
+
+gcut_profile *gcut_step_profile(gcut_step *step, int steps)
+{
+    GCUT_NEED(NULL, step, NULL);
+    job j = {.s = step, .steps = steps};
+    gcut_profile *out = gcut_made_by(step->env, sizeof *out, &j.made, profile, &j);
+    if (step->plan) ((gcut_rt_plan *)step->plan)->profile = NULL; /* on every way out */
+    return out;
+}

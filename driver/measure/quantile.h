@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Quantiles of measured times.
+ */
+#ifndef GCUT_DRIVER_MEASURE_QUANTILE_H
+#define GCUT_DRIVER_MEASURE_QUANTILE_H
+
+#include <stddef.h>
+
+void gcut_sort_reals(double *x, size_t n);
+/* Of n >= 1 sorted values, the one at share q in 0..1; between two of them where it lies between. */
+double gcut_quantile(const double *x, size_t n, double q);
+
+#endif

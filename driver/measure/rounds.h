@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Steps that are measured beside each other: run in turns, so that whatever disturbs the machine disturbs all
+ * of them alike, on the values of the first, and in one arena: a model fits once, not a dozen times.
+ */
+#ifndef GCUT_DRIVER_MEASURE_ROUNDS_H
+#define GCUT_DRIVER_MEASURE_ROUNDS_H
+
+#include "driver/load/step.h"
+
+typedef struct gcut_rounds {
+    gcut_step **step; /* of one function and one set of bound values, n of them, none of which ever ran */
+    size_t n;
+    const gcut_feed *feed;
+    size_t nfeed;
+    int rounds;
+} gcut_rounds;
+
+typedef struct gcut_times {
+    double best_ns, median_ns, spread_ns; /* the spread is half the distance between the quartiles */
+} gcut_times;
+
+/* Binds and feeds the values, runs each step once, and asks it for its statistics.  Memory from `arena`,
+ * which the steps must not outlive.  Throws. */
+void gcut_rounds_begin(const gcut_rounds *r, gcut_stats *stats, gcut_arena *arena);
+/* Runs them.  Throws. */
+void gcut_rounds_run(const gcut_rounds *r, gcut_times *times, gcut_arena *arena);
+
+#endif

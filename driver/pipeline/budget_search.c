@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Budgets on the peak: the first candidate that fits, or who holds the smallest peak up.
+ */
+#include "driver/pipeline/budget_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "driver/pipeline/candidates.h"
+#include "driver/pipeline/peak_bound.h"
+#include "gradcut/gradcut_rt.h"
+#include "text/text.h"
+#include "partition/cut/frontier.h"
+
+/* A lower bound of the cost of every plan that runs in the budget.  Where saved values have buffers of their
+ * own, at most budget - resident bytes are saved (what waits in a gradient's buffer counts as no bytes). What
+ * a plan does not save it computes at least once, so its decisions are a cut, whose price is at most the cost
+ * of the plan, further copies and all; and the frontier bounds the price of every cut that saves so few
+ * bytes. NAN, not known: where loops are planned, as other plans of their bodies are other graphs. */
+static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
+{
+    if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
+    return gcut_bound_below(gcut_bound_at(gcut_corners_of(of->base->problem, o->arena), budget - o->resident),
+                            of->cost_ns);
+}
+
+/* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost
+ * of the partition's prices.  Either order is a function of the graph, the same for every budget. */
+#define NODES_LOWERED 250000
+
+static bool are_few(const gcut_candidates *o)
+{
+    uint64_t nodes = 0;
+    for (uint32_t i = 0; i < o->by_time.n; i++) nodes += o->by_time.at[i].base->planned->nodes.n;
+    return nodes <= NODES_LOWERED;
+}
+
+/* The candidate with the smallest peak, the cheapest of those. */
+static gcut_candidate *smallest(gcut_candidates *o)
+{
+    gcut_candidate *best = NULL;
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        gcut_candidate *of = &o->by_time.at[i];
+        if (best && gcut_candidate_least(o, of) >= best->peak_bytes) continue;
+        if (gcut_candidate_peak(o, of) < (best ? best->peak_bytes : INT64_MAX)) best = of;
+    }
+    return best;
+}
+
+/* ---- what cannot be done ---- */
+
+#define HOLDERS 12 /* lines of the table */
+
+/* Who holds the peak of a lowered pipeline up, largest first. */
+static void holders_text(const gcut_pipeline *q, gcut_text *t)
+{
+    gcut_arena *a = t->arena;
+    gcut_peak peak = gcut_program_peak(q->program, q->at, q->nat, gcut_rt_threads(q->opt.threads), a);
+    int64_t rest = 0;
+    gcut_text_add(t, "it is reached in the %s graph, at %s, where these are alive:",
+                  peak.backward ? "backward" : "forward", peak.at);
+    gcut_text_add(t, "\n%s  parameters, states, inputs and results",
+                  gcut_bytes_text(a, gcut_pipeline_resident(q, q->at, q->nat)));
+    for (uint32_t i = 0; i < peak.n; i++) {
+        const gcut_holder *h = &peak.holder[i];
+        if (i >= HOLDERS) rest += h->bytes;
+        if (i >= HOLDERS) continue;
+        gcut_text_add(t, "\n%s  %s%s%s, from %s to %s", gcut_bytes_text(a, h->bytes),
+                      strchr(h->name, ' ') ? "" : "%", h->name, h->saved ? " (saved)" : "", h->made_by,
+                      h->last_read_by);
+    }
+    if (rest) gcut_text_add(t, "\n%s  %u more", gcut_bytes_text(a, rest), peak.n - HOLDERS);
+    int64_t gaps = q->peak_bytes - gcut_pipeline_resident(q, q->at, q->nat) - peak.alive_bytes;
+    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_bytes_text(a, gaps));
+}
+
+/* whose: plan or plans this is the smallest peak of; rest: what else is to be said. */
+static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *whose, const char *rest)
+{
+    gcut_arena *a = q->arena;
+    gcut_text t = {.arena = a};
+    holders_text(q, &t);
+    gcut_fail(q->env, GCUT_EPLAN, (gcut_place){.file = q->module->file}, t.at,
+              "@%s does not run in the budget of %s: the smallest peak of %s is %s%s", q->primal->name,
+              gcut_bytes_text(a, budget), whose, gcut_bytes_text(a, q->peak_bytes), rest);
+}
+
+/* No candidate plan fits. */
+static _Noreturn void refuse(gcut_candidates *o)
+{
+    gcut_arena *a = o->arena;
+    const gcut_candidate *least = smallest(o);
+    int64_t bound = gcut_peak_bound(o->p);
+    GCUT_ASSERT(bound <= least->peak_bytes);
+    complain(gcut_candidate_lower(o, least, a), o->p->opt.budget,
+             gcut_printf(a, "the %u plans tried", o->by_time.n),
+             gcut_printf(a, "; no plan at all takes less than %s", gcut_bytes_text(a, bound)));
+}
+
+void gcut_budget_plan(gcut_pipeline *p)
+{
+    gcut_arena *a = gcut_arena_new(p->env, p->arena);
+    gcut_candidates *o = gcut_candidates_of(p, a);
+    if (are_few(o)) gcut_candidates_lower(o, NULL, NULL);
+    uint32_t i = gcut_candidates_fit(o, p->opt.budget);
+    if (i == GCUT_NONE) refuse(o);
+    const gcut_candidate *of = &o->by_time.at[i];
+    p->planned = of->base->planned;
+    gcut_plan_options po = of->base->options;
+    po.policy = of->policy;
+    po.torch_budget = of->torch_budget;
+    p->plan = gcut_plan_from(of->base->problem, &po, of->choice);
+    gcut_candidate_sign(p->plan, of, p->opt.budget);
+    p->plan->lower_bound_ns = cost_bound(o, of, p->opt.budget);
+    gcut_arena_free(a);
+}
+
+void gcut_budget_check(const gcut_pipeline *p)
+{
+    if (p->peak_bytes <= p->opt.budget) return;
+    complain(p, p->opt.budget, p->plan ? "this plan" : "the forward graph alone", "");
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Budgets on the peak of the whole step.
+ */
+#ifndef GCUT_DRIVER_PIPELINE_BUDGET_SEARCH_H
+#define GCUT_DRIVER_PIPELINE_BUDGET_SEARCH_H
+
+#include "driver/pipeline/pipeline.h"
+
+/* Sets p->planned and p->plan for p->opt.budget.  Throws GCUT_EPLAN with the smallest peak and what holds it
+ * up when nothing fits. */
+void gcut_budget_plan(gcut_pipeline *p);
+/* The same complaint about a lowered pipeline that does not fit its budget. */
+void gcut_budget_check(const gcut_pipeline *p);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The plans that budgets and frontiers choose from, each lowered to know its exact peak.
+ *
+ *   joint ─loops, for a few prices─▶ bases ─family of each─▶ candidates ─lower, sort by time─▶ by_time
+ *
+ * A candidate is lowered in a scratch module, a clone of that of its base.
+ */
+#include "driver/pipeline/candidates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/pipeline/saved_storage.h"
+#include "passes/passes.h"
+#include "partition/policies/policy.h"
+
+/* ---- candidates ---- */
+
+/* Prices of a byte at which the steps of loops are planned. */
+static const double loop_lambda[] = {0.05, 0, 1e4};
+
+/* Every node once.  Plans of one base differ by what they add to it; bases, by what their loops do inside. */
+static double work_of(const gcut_problem *p)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(p->g, i);
+        if (n->nres && isfinite(p->price[n->res0].recompute_ns)) sum += p->price[n->res0].recompute_ns;
+    }
+    return sum;
+}
+
+/* NULL when a base with the same loops is there already. */
+static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy, double torch_budget,
+                                          double lambda)
+{
+    gcut_candidate_base *b = gcut_calloc(o->arena, 1, sizeof *b);
+    b->options = gcut_pipeline_plan_options(o->p);
+    b->options.policy = policy;
+    b->options.torch_budget = torch_budget;
+    b->options.lambda = lambda;
+    b->planned = gcut_pipeline_loops(o->p, &b->options);
+    for (uint32_t i = 0; i < o->bases.n; i++)
+        if (gcut_graph_same(o->bases.at[i]->planned, b->planned)) return o->bases.at[i];
+    b->problem = gcut_problem_new(o->arena, b->planned, &b->options);
+    b->work_ns = work_of(b->problem);
+    b->apart = gcut_saved_storage_is_apart(o->p, b->problem);
+    *GCUT_PUSH(o->arena, &o->bases) = b;
+    return b;
+}
+
+static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choice *c, const char *label)
+{
+    return (gcut_candidate){.base = b,
+                            .choice = c,
+                            .label = label,
+                            .policy = GCUT_POLICY_MINCUT,
+                            .cost_ns = b->work_ns + c->fixed_ns,
+                            .peak_bytes = -1,
+                            .step_ns = NAN};
+}
+
+/* Rising time, where it is known of all of them, and cost; then falling saved bytes: of two candidates that
+ * cost the same the second is the smaller one. */
+static int cheaper(const void *a, const void *b)
+{
+    const gcut_candidate *x = a, *y = b;
+    if (!isnan(x->step_ns) && !isnan(y->step_ns) && x->step_ns != y->step_ns)
+        return x->step_ns < y->step_ns ? -1 : 1;
+    if (x->cost_ns != y->cost_ns) return x->cost_ns < y->cost_ns ? -1 : 1;
+    int64_t s = x->choice->saved_bytes, t = y->choice->saved_bytes;
+    if (s != t) return s < t ? 1 : -1;
+    return strcmp(x->label, y->label);
+}
+
+/* The schedule of a graph without nodes has no array, which memcmp does not take. */
+static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
+{
+    return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
+}
+
+static void add(gcut_candidates *o, const gcut_candidate_base *b, const gcut_choice *c, const char *label)
+{
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        const gcut_candidate *x = &o->by_time.at[i];
+        if (x->base == b && x->choice->fixed_ns == c->fixed_ns &&
+            same_schedule(&x->choice->backward, &c->backward) &&
+            !memcmp(x->choice->decision, c->decision, b->planned->values.n * sizeof *c->decision))
+            return;
+    }
+    *GCUT_PUSH(o->arena, &o->by_time) = candidate_of(b, c, label);
+}
+
+static void add_family(gcut_candidates *o, const gcut_candidate_base *b)
+{
+    bool loops = b->planned != o->p->joint;
+    const char *suffix = loops ? gcut_printf(o->arena, ", loops at lambda %g", b->options.lambda) : "";
+    const gcut_family *f = gcut_family_of(b->problem, o->arena);
+    for (uint32_t k = 0; k < f->by_cost.n; k++)
+        add(o, b, f->by_cost.at[k].choice, gcut_printf(o->arena, "%s%s", f->by_cost.at[k].label, suffix));
+}
+
+gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget)
+{
+    const gcut_candidate_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
+    gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
+    gcut_problem p = *b->problem; /* a base is shared by all policies that plan its loops alike */
+    po->policy = policy;
+    po->torch_budget = torch_budget;
+    po->lambda = o->p->opt.lambda;
+    p.opt = po;
+    gcut_candidate of =
+        candidate_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
+    of.unasked = true;
+    of.policy = policy;
+    of.torch_budget = torch_budget;
+    of.cost_ns -= o->least_work;
+    return of;
+}
+
+uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out)
+{
+    static const double torch_budget[] = {0.75, 0.5, 0.25};
+    uint32_t n = 0;
+    *out = gcut_calloc(o->arena, GCUT_NPOLICIES + sizeof torch_budget / sizeof *torch_budget, sizeof **out);
+    for (uint32_t k = 0; k < GCUT_NPOLICIES; k++) {
+        if (k != GCUT_POLICY_TORCH_BUDGET) {
+            (*out)[n++] = gcut_candidate_policy(o, (gcut_policy)k, 0);
+            continue;
+        }
+        for (size_t i = 0; i < sizeof torch_budget / sizeof *torch_budget; i++)
+            (*out)[n++] = gcut_candidate_policy(o, GCUT_POLICY_TORCH_BUDGET, torch_budget[i]);
+    }
+    return n;
+}
+
+/* What every policy would do, so that none of them is better than all candidates. */
+static void add_policies(gcut_candidates *o)
+{
+    gcut_candidate *of;
+    uint32_t n = gcut_candidates_policies(o, &of);
+    for (uint32_t k = 0; k < n; k++) {
+        const char *label = of[k].policy == GCUT_POLICY_MINCUT
+                                ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda)
+                                : of[k].label;
+        add(o, of[k].base, of[k].choice, label);
+    }
+}
+
+static double least_work(const gcut_candidates *o)
+{
+    double least = o->bases.at[0]->work_ns;
+    for (uint32_t i = 1; i < o->bases.n; i++) least = fmin(least, o->bases.at[i]->work_ns);
+    return least;
+}
+
+gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
+{
+    gcut_candidates *o = gcut_calloc(arena, 1, sizeof *o);
+    o->p = p;
+    o->arena = arena;
+    o->resident = gcut_pipeline_resident(p, p->at, p->nat);
+    for (size_t i = 0; i < sizeof loop_lambda / sizeof *loop_lambda; i++) {
+        uint32_t before = o->bases.n;
+        const gcut_candidate_base *b = base_of(o, GCUT_POLICY_MINCUT, 0, loop_lambda[i]);
+        if (o->bases.n > before) add_family(o, b);
+        if (b->planned == p->joint) break; /* it has no loops */
+    }
+    add_policies(o);
+    o->least_work = least_work(o);
+    for (uint32_t i = 0; i < o->by_time.n; i++) o->by_time.at[i].cost_ns -= o->least_work;
+    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+    return o;
+}
+
+/* ---- lowering one ---- */
+
+/* Tells the plan which budget it is the answer to.  The bound of a price of bytes says nothing about that. */
+void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budget)
+{
+    plan->budget = budget;
+    plan->label = gcut_intern_name(plan->joint->module, of->label);
+    plan->lower_bound_ns = NAN;
+    plan->quantum_ns = 0;
+    plan->cost_ns = of->cost_ns;
+}
+
+gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent)
+{
+    const gcut_candidate_base *b = of->base;
+    gcut_arena *a = gcut_arena_new(o->p->env, parent);
+    gcut_pipeline *q = gcut_memdup(a, o->p, sizeof *q);
+    q->arena = a;
+    q->nested = true;
+    q->planned = q->joint = gcut_module_clone(b->planned, a);
+    q->module = q->joint->module;
+    gcut_plan_options po = b->options;
+    po.policy = of->policy;
+    po.torch_budget = of->torch_budget;
+    q->plan = gcut_plan_from(gcut_problem_new(a, q->joint, &po), &po, of->choice);
+    gcut_pipeline_split(q, q->plan, q->primal->name);
+    gcut_pipeline_lower(q);
+    if (!of->unasked) gcut_candidate_sign(q->plan, of, q->peak_bytes);
+    return q;
+}
+
+int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of)
+{
+    if (of->peak_bytes >= 0) return of->peak_bytes;
+    gcut_pipeline *q = gcut_candidate_lower(o, of, o->arena);
+    of->peak_bytes = q->peak_bytes;
+    of->step_ns = q->plan->step_ns;
+    gcut_arena_free(q->arena);
+    return of->peak_bytes;
+}
+
+/* ---- all of them ---- */
+
+void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user)
+{
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        if (tell) tell(user, i, o->by_time.n);
+        gcut_candidate_peak(o, &o->by_time.at[i]);
+    }
+    if (tell) tell(user, o->by_time.n, o->by_time.n);
+    qsort(o->by_time.at, o->by_time.n, sizeof *o->by_time.at, cheaper);
+}
+
+int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of)
+{
+    return o->resident + (of->base->apart ? of->choice->saved_bytes : 0);
+}
+
+uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget)
+{
+    for (uint32_t i = 0; i < o->by_time.n; i++) {
+        gcut_candidate *of = &o->by_time.at[i];
+        if (gcut_candidate_least(o, of) <= budget && gcut_candidate_peak(o, of) <= budget) return i;
+    }
+    return GCUT_NONE;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the values of a compiled step hold before the first one, for the table of emitted C: as gcut_step
+ * fills what nobody bound (step.c), and decided by the same facts.
+ */
+#include "driver/pipeline/initial_contents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const gcut_data *data_of(const gcut_pipeline *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->module->data.n; i++)
+        if (!strcmp(p->module->data.at[i].name, name)) return &p->module->data.at[i];
+    return NULL;
+}
+
+/* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
+static void range_of(const gcut_pipeline *p, const char *name, double number[3])
+{
+    number[0] = 0;
+    number[1] = 1;
+    for (uint32_t i = 0; i < p->joint->params.n; i++) {
+        const gcut_param *x = &p->joint->params.at[i];
+        const gcut_mark *m = gcut_mark_find(&x->marks, "range");
+        if (strcmp(p->joint->values.at[x->value].name, name) || !m || m->nargs != 2) continue;
+        number[0] = strtod(m->args[0], NULL);
+        number[1] = strtod(m->args[1], NULL);
+    }
+}
+
+static gcut_contents declared(const gcut_data *d)
+{
+    gcut_contents c = {.kind = GCUT_RT_FILE, .file = d->file, .key = d->key};
+    if (!strcmp(d->kind, "file")) return c;
+    bool dense = !strcmp(d->kind, "dense");
+    c = (gcut_contents){.kind = dense                        ? GCUT_RT_DENSE
+                                : !strcmp(d->kind, "normal") ? GCUT_RT_NORMAL
+                                : !strcmp(d->kind, "splat")  ? GCUT_RT_SPLAT
+                                                             : GCUT_RT_UNIFORM};
+    if (dense) c.list = d->nums, c.n = d->nnums;
+    for (uint32_t k = 0; k < 3 && k < d->nnums && !dense; k++) c.number[k] = d->nums[k];
+    return c;
+}
+
+static gcut_contents contents_of(const gcut_pipeline *p, const gcut_binding_info *b)
+{
+    const gcut_data *d = data_of(p, b->name);
+    bool ours = !gcut_graph_find(p->primal, b->name); /* added by the optimizer */
+    gcut_contents c = {.kind = GCUT_RT_CALLER};
+    switch (b->role) {
+    case GCUT_ROLE_param:
+    case GCUT_ROLE_state:
+        if (d) return declared(d);
+        c.kind = ours ? GCUT_RT_SPLAT : GCUT_RT_DRAWN;
+        if (!ours) range_of(p, b->name, c.number);
+        if (!ours && b->type.dtype == GCUT_BOOL) c.number[0] = 0, c.number[1] = 2;
+        return c;
+    case GCUT_ROLE_rng: return (gcut_contents){.kind = GCUT_RT_DRAWN, .number = {-0x1p63, 0x1p63}};
+    case GCUT_ROLE_cotan: return b->type.rank ? c : (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {1}};
+    case GCUT_ROLE_input:
+        if (ours) return (gcut_contents){.kind = GCUT_RT_SPLAT, .number = {p->optimizer.lr}};
+        return c;
+    default: return c;
+    }
+}
+
+const gcut_contents *gcut_pipeline_contents(const gcut_pipeline *p, gcut_arena *a)
+{
+    uint32_t n;
+    const gcut_binding_info *b = gcut_program_bindings(p->program, &n);
+    gcut_contents *c = gcut_calloc(a, n + 1, sizeof *c);
+    for (uint32_t i = 0; i < n; i++) c[i] = contents_of(p, &b[i]);
+    return c;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A lower bound of the peak of every plan: what one contraction must have in memory.
+ *
+ * The peak is the resident bytes, of everything bound, plus the top of the arena.  Take a contraction c (a
+ * product, convolution or attention) of the joint graph in the form that kernels are made of.  Every node
+ * there leads to a result, so each plan runs c at least once, whatever it saves and however often it computes
+ * something again.  While the kernel of c runs, these buffers are alive together:
+ *
+ *   written  the result of c, whole.  An epilogue runs on its tiles but behind them the result has its buffer
+ *            (kernels/lower/epilogue.c), and no kernel writes a contraction over what it reads.
+ *   read     a set S of stored values from which elementwise code, reductions and moves of elements compute
+ * the operands of c.  The kernels compute less than that on the fly (kernels/lower/prologue.c: chains of
+ *            elementwise nodes for one operand), so this only makes S smaller.  The result of another
+ *            contraction or of a loop is never computed on the fly: such a node is a kernel of its own, and
+ * its result is stored before anybody reads it.
+ *
+ * S separates the contractions and loops from the operands of c: each path from one to the other goes through
+ * a stored value.  The smallest such set is a minimum cut, of the network of partition/cut/network.h with
+ * other prices: to compute a value on the fly costs nothing, and is impossible for contractions and loops; to
+ * store it costs its bytes.
+ *
+ *     bound = resident + max over c of (bytes of its result + minimum cut in front of its operands)
+ *
+ * Bytes of a value are those of its smallest storage:
+ *
+ *   0                 where it may lie in a bound buffer, which is resident already: parameters and results,
+ * and what becomes a result by nodes that keep its size, as updates in place do, or as a part of a concat or
+ * a carry of a loop (kernels/lower/buffers.c, update.c, region.c) bits              of a bool, an eighth bf16
+ * of an f32, one half, where --save-dtype allows it of its type       else; of a view that is less than what
+ * it is a part of
+ *
+ * Two stored values of S never share memory: a value written over another (kernels/lower/in_place.c) begins
+ * as that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never
+ * more than minimal, and parts of a concat are as large together as it is.
+ *
+ * The graphs of a plan are the joint graph cut in two, with copies, conversions of saved values, and loops
+ * whose bodies save more; the passes that make kernels of them shorten chains of nodes but keep what is
+ * computed from what.
+ */
+#include "driver/pipeline/peak_bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/ops/infer.h"
+#include "partition/cut/min_cut.h"
+
+typedef struct bounding {
+    const gcut_graph *g; /* the joint graph as kernels want it */
+    gcut_arena *arena;
+    bool rounds;    /* f32 values may be saved as bf16 */
+    int64_t *bytes; /* by value: of its type */
+    bool *bound;    /* by value: it may lie in a bound buffer */
+    bool *read;     /* by value: by a node, or as a result */
+    bool *once;     /* by value: it depends on a cotangent */
+} bounding;
+
+typedef struct event { /* a contraction, and the most bytes that it may need */
+    uint32_t node;
+    int64_t most;
+} event;
+
+static bool is_kernel(const gcut_node *n)
+{
+    gcut_class c = gcut_node_class(n);
+    return c == GCUT_CLASS_CONTRACTION || c == GCUT_CLASS_CONTROL;
+}
+
+/* Operand k of n may have the memory that result r of n has. */
+static bool shares_memory(const bounding *b, const gcut_node *n, uint32_t k, gcut_ref r)
+{
+    if (gcut_node_class(n) == GCUT_CLASS_CONTRACTION) return false;
+    if (gcut_node_class(n) == GCUT_CLASS_CONTROL || n->op == GCUT_OP_concat) return true;
+    return b->bytes[gcut_arg(b->g, n, k)] == b->bytes[r];
+}
+
+static void find_readers(bounding *b)
+{
+    const gcut_graph *g = b->g;
+    b->read = gcut_calloc(b->arena, g->values.n, sizeof *b->read);
+    b->once = gcut_calloc(b->arena, g->values.n, sizeof *b->once);
+    for (uint32_t i = 0; i < g->params.n; i++)
+        b->once[g->params.at[i].value] = gcut_param_is_late(&g->params.at[i]);
+    for (uint32_t i = 0; i < g->results.n; i++) b->read[g->results.at[i].value] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool once = false;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            b->read[gcut_arg(g, n, k)] = true;
+            once |= b->once[gcut_arg(g, n, k)];
+        }
+        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++) b->once[r] = once;
+    }
+}
+
+static void find_bound(bounding *b)
+{
+    const gcut_graph *g = b->g;
+    b->bound = gcut_calloc(b->arena, g->values.n, sizeof *b->bound);
+    for (gcut_ref v = 1; v < g->values.n; v++) b->bound[v] = !gcut_def(g, v);
+    for (uint32_t i = 0; i < g->results.n; i++) b->bound[g->results.at[i].value] = true;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
+            for (uint32_t k = 0; b->bound[r] && k < n->nargs; k++)
+                b->bound[gcut_arg(g, n, k)] |= shares_memory(b, n, k, r);
+    }
+}
+
+/* The smallest storage of v. */
+static int64_t stored_bytes(const bounding *b, gcut_ref v)
+{
+    gcut_dtype t = gcut_type_of(b->g, v)->dtype;
+    if (b->bound[v]) return 0;
+    if (t == GCUT_BOOL) return (b->bytes[v] + 7) / 8;
+    if (t == GCUT_F32 && b->rounds) return (b->bytes[v] + 1) / 2;
+    return b->bytes[v];
+}
+
+/* What depends on a cotangent runs once, in the backward graph, and writes all results that are read.  Copies
+ * of what does not may write different ones: at least one each. */
+static int64_t written_bytes(const bounding *b, const gcut_node *n)
+{
+    int64_t sum = 0, least = INT64_MAX;
+    for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++) {
+        int64_t bytes = b->bound[r] || !b->read[r] ? 0 : b->bytes[r];
+        sum += bytes;
+        if (bytes < least) least = bytes;
+    }
+    return b->once[n->res0] ? sum : least;
+}
+
+/* ---- the cut ---- */
+
+static void add_value(const bounding *b, gcut_network *net, gcut_ref v)
+{
+    int64_t bytes = stored_bytes(b, v);
+    gcut_network_value(net, v, (double)bytes, bytes, 0, NULL);
+}
+
+/* The part of the graph that v can be computed from on the fly: node i and what is before it. */
+static void add_cone(const bounding *b, gcut_network *net, const bool *wanted, uint32_t last)
+{
+    for (uint32_t i = 0; i <= last; i++) {
+        const gcut_node *n = gcut_node_at(b->g, i);
+        gcut_ref res[GCUT_MAX_RESULTS];
+        if (!wanted[i]) continue;
+        for (uint32_t k = 0; k < n->nres; k++) add_value(b, net, res[k] = n->res0 + k);
+        for (uint32_t k = 0; !is_kernel(n) && k < n->nargs; k++)
+            if (!net->in[gcut_arg(b->g, n, k)]) add_value(b, net, gcut_arg(b->g, n, k)); /* a parameter */
+        gcut_network_work(net, is_kernel(n) ? INFINITY : 0, NULL, &b->g->args.at[n->arg0],
+                          is_kernel(n) ? 0 : n->nargs, res, n->nres);
+    }
+}
+
+/* By node: the operands of node i can be computed from it without a kernel between. */
+static bool *cone_of(const bounding *b, uint32_t node, gcut_arena *scratch)
+{
+    const gcut_graph *g = b->g;
+    bool *wanted = gcut_calloc(scratch, (size_t)g->nodes.n + 1, sizeof *wanted);
+    for (uint32_t i = node + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (i != node && (!wanted[i] || is_kernel(n))) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            uint32_t def = g->values.at[gcut_arg(g, n, k)].def;
+            if (def != GCUT_NONE) wanted[def] = true;
+        }
+    }
+    return wanted;
+}
+
+/* The least that is in memory for the kernel of that node to read. */
+static int64_t read_bytes(const bounding *b, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(b->g, node);
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(b->arena), b->arena);
+    gcut_network *net = gcut_network_new(scratch, b->g->values.n);
+    if (node) add_cone(b, net, cone_of(b, node, scratch), node - 1);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(b->g, n, k);
+        if (!net->in[v]) add_value(b, net, v); /* a parameter */
+        gcut_network_read(net, v, NULL);
+    }
+    /* The capacities are whole numbers, and so is the smallest cut. */
+    int64_t bytes = (int64_t)ceil(gcut_solve(net, scratch).lower_bound);
+    gcut_arena_free(scratch);
+    return bytes;
+}
+
+/* ---- the maximum ---- */
+
+static int by_most(const void *a, const void *b)
+{
+    const event *x = a, *y = b;
+    if (x->most != y->most) return x->most > y->most ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The contractions, with the bytes of all they read and write: the largest first. */
+static event *find_events(const bounding *b, uint32_t *n)
+{
+    event *e = gcut_calloc(b->arena, (size_t)b->g->nodes.n + 1, sizeof *e);
+    *n = 0;
+    for (uint32_t i = 0; i < b->g->nodes.n; i++) {
+        const gcut_node *c = gcut_node_at(b->g, i);
+        if (gcut_node_class(c) != GCUT_CLASS_CONTRACTION) continue;
+        e[*n] = (event){i, written_bytes(b, c)};
+        for (uint32_t k = 0; k < c->nargs; k++) e[*n].most += stored_bytes(b, gcut_arg(b->g, c, k));
+        (*n)++;
+    }
+    qsort(e, *n, sizeof *e, by_most);
+    return e;
+}
+
+int64_t gcut_peak_bound(gcut_pipeline *p)
+{
+    gcut_arena *a = gcut_arena_new(p->env, p->arena);
+    bounding b = {.arena = a, .rounds = gcut_pipeline_plan_options(p).save_dtype == GCUT_BF16};
+    b.g = gcut_pipeline_kernel_graph(p, p->joint);
+    b.bytes = gcut_calloc(a, b.g->values.n, sizeof *b.bytes);
+    for (gcut_ref v = 1; v < b.g->values.n; v++)
+        b.bytes[v] = gcut_pipeline_bytes(p, gcut_type_of(b.g, v), p->at, p->nat);
+    find_readers(&b);
+    find_bound(&b);
+    uint32_t n;
+    const event *e = find_events(&b, &n);
+    int64_t most = 0;
+    for (uint32_t i = 0; i < n && e[i].most > most; i++) {
+        int64_t bytes = written_bytes(&b, gcut_node_at(b.g, e[i].node)) + read_bytes(&b, e[i].node);
+        if (bytes > most) most = bytes;
+    }
+    gcut_arena_free(a);
+    return gcut_pipeline_resident(p, p->at, p->nat) + most;
+}

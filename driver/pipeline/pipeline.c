@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The stages of the compiler, made by the groups of the table of passes (driver/passes.c), and figures of a
+ * step as a whole.
+ */
+#include "driver/pipeline/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "driver/pipeline/budget_search.h"
+#include "driver/pipeline/machine_choice.h"
+#include "driver/pipeline/options.h"
+#include "gradcut/gradcut_rt.h"
+#include "graph/custom.h"
+#include "passes/passes.h"
+#include "graph/verify.h"
+#include "text/text.h"
+#include "partition/policies/policy.h"
+
+/* ---- stages ---- */
+
+/* What a group makes of g, under that name; g itself, with its own, where none of the group's passes ran. */
+static gcut_graph *make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name)
+{
+    gcut_graph *pair[2] = {g, NULL};
+    gcut_passes_apply(p, group, pair);
+    if (pair[0] != g) pair[0]->name = gcut_intern_name(p->module, name);
+    return pair[0];
+}
+
+static void to_joint(gcut_pipeline *p)
+{
+    const char *base = p->primal->name;
+    p->folded = make(p, GCUT_MAKES_FOLDED, p->primal, base); /* messages speak of the user's function */
+    if (p->opt.forward_only) {
+        p->raw = p->primal;
+        p->joint = p->folded;
+        return;
+    }
+    p->raw = make(p, GCUT_MAKES_RAW, p->folded, gcut_printf(p->arena, "%s.raw", base));
+    p->joint = make(p, GCUT_MAKES_JOINT, p->raw, gcut_printf(p->arena, "%s.joint", base));
+}
+
+bool gcut_pipeline_searches(const gcut_pipeline *p)
+{
+    return p->opt.budget > 0 && !strcmp(p->opt.policy, gcut_policy_name(GCUT_POLICY_MINCUT));
+}
+
+static void to_split(gcut_pipeline *p)
+{
+    p->fwd = p->joint;
+    if (p->opt.forward_only) return;
+    if (!gcut_pipeline_searches(p)) {
+        gcut_plan_options *asked = gcut_calloc(p->arena, 1, sizeof *asked);
+        *asked = gcut_pipeline_plan_options(p);
+        p->planned = gcut_pipeline_loops(p, asked);
+    }
+    gcut_graph *g[2] = {p->planned ? p->planned : p->joint, NULL};
+    gcut_passes_apply(p, GCUT_MAKES_SPLIT, g);
+}
+
+gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)
+{
+    p->asked = asked;
+    return make(p, GCUT_MAKES_PLANNED, p->joint, p->joint->name); /* reports speak of the joint graph */
+}
+
+void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
+{
+    gcut_split(plan, base);
+    p->plan = plan;
+    p->fwd = plan->fwd;
+    p->bwd = plan->bwd;
+    gcut_verify(p->fwd);
+    gcut_verify(p->bwd);
+}
+
+gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph)
+{
+    gcut_graph *g[2] = {graph, NULL};
+    gcut_passes_apply_aside(p, GCUT_MAKES_KERNELS, g);
+    return g[0];
+}
+
+int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gcut_dim_binding *at,
+                            uint32_t nat)
+{
+    int64_t n = gcut_dtype_bytes(t->dtype);
+    for (uint32_t d = 0; d < t->rank; d++) {
+        int64_t k = 0;
+        if (!gcut_dim_eval(p->module->dims, t->dim[d], at, nat, &k) || __builtin_mul_overflow(n, k, &n))
+            gcut_fail(p->env, GCUT_EDIM, (gcut_place){.file = p->module->file}, NULL, "%s has no size here",
+                      gcut_type_text(p->arena, p->module, t));
+    }
+    return n;
+}
+
+static int64_t sum(const gcut_pipeline *p, int64_t a, int64_t b)
+{
+    return gcut_bytes_add(p->env, p->module->file, "the values of a step", a, b);
+}
+
+int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat)
+{
+    const gcut_graph *g = p->joint;
+    int64_t n = 0;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        n = sum(p, n, gcut_pipeline_bytes(p, gcut_type_of(g, g->params.at[i].value), at, nat));
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role != GCUT_ROLE_next)
+            n = sum(p, n, gcut_pipeline_bytes(p, gcut_type_of(g, g->results.at[i].value), at, nat));
+    return n;
+}
+
+int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
+    int64_t arena = p->opt.apart ? sum(p, m.arena_bytes, m.saved_bytes) : m.arena_bytes;
+    return sum(p, arena, gcut_pipeline_resident(p, at, nat));
+}
+
+void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                         int64_t call[2], int64_t *block)
+{
+    const gcut_graph *g = p->joint;
+    const gcut_memory m = gcut_program_memory(p->program, at, nat, threads);
+    *block = m.saved_bytes;
+    for (int k = 0; k < 2; k++) call[k] = sum(p, m.call_bytes[k], m.saved_bytes);
+    for (uint32_t i = 0; i < g->params.n + g->results.n; i++) {
+        const gcut_param *in = i < g->params.n ? &g->params.at[i] : NULL;
+        const gcut_result *out = in ? NULL : &g->results.at[i - g->params.n];
+        if (out && out->role == GCUT_ROLE_next) continue;
+        bool late = in ? gcut_param_is_late(in) : out->role == GCUT_ROLE_grad;
+        bool over = gcut_is_transient(in ? &in->marks : &out->marks);
+        int64_t bytes = gcut_pipeline_bytes(p, gcut_type_of(g, in ? in->value : out->value), at, nat);
+        if (!late) call[0] = sum(p, call[0], bytes);
+        if (!over) call[1] = sum(p, call[1], bytes);
+    }
+}
+
+double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    return gcut_program_ns(p->program, p->machine, at, nat, threads);
+}
+
+gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
+                               gcut_arena *a)
+{
+    return gcut_program_costs(p->program, p->machine, at, nat, threads, a);
+}
+
+void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes)
+{
+    const gcut_machine m = gcut_machine_at(p->machine, threads);
+    const double n = 2048; /* of a large product */
+    *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_F32, n, n, n, 1);
+    *bytes = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
+}
+
+void gcut_pipeline_lower(gcut_pipeline *p)
+{
+    gcut_graph *g[2] = {p->fwd, p->bwd};
+    gcut_passes_apply(p, GCUT_MAKES_KERNELS, g);
+    p->kfwd = g[0];
+    p->kbwd = g[1];
+    p->kfwd->name = gcut_intern_name(
+        p->module, gcut_printf(p->arena, p->bwd ? "%s.kernel" : "%s.fwd.kernel", p->fwd->name));
+    if (p->kbwd)
+        p->kbwd->name = gcut_intern_name(p->module, gcut_printf(p->arena, "%s.kernel", p->bwd->name));
+    gcut_passes_apply(p, GCUT_MAKES_PROGRAM, g);
+    p->peak_bytes = gcut_pipeline_peak(p, p->at, p->nat, gcut_rt_threads(p->opt.threads));
+    if (!p->plan) return;
+    p->plan->peak_bytes = p->peak_bytes;
+    if (p->opt.apart)
+        gcut_pipeline_calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes,
+                            &p->plan->block_bytes);
+    p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
+}
+
+static void to_kernel(gcut_pipeline *p)
+{
+    gcut_pipeline_lower(p);
+    gcut_program_mark(p->program);
+    if (p->opt.budget > 0) gcut_budget_check(p);
+}
+
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+                                 gcut_arena *parent)
+{
+    return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
+}
+
+static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
+{
+    gcut_env *env = user->module->env;
+    const gcut_diag *why = user->failure;
+    if (why)
+        gcut_fail(env, why->status, why->at, why->hint, "@%s was not built: %s", user->name, why->message);
+    if (user->failed)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before",
+                  user->name);
+    gcut_arena *a = gcut_arena_new(env, parent);
+    gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
+    p->env = env;
+    p->arena = a;
+    p->passes = gcut_passes;
+    p->opt = gcut_settings_copy(a, opt);
+    gcut_graph *g[2] = {user, NULL};
+    gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
+    p->primal = g[0];
+    p->machine = gcut_machine_find(a, p->opt.machine);
+    if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
+    p->optimizer.keep_grads = p->opt.keep_grads;
+    return p;
+}
+
+gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
+                                     const char *joint, size_t n)
+{
+    gcut_pipeline *p = begin(user, opt, parent);
+    const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
+    gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
+    m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
+    GCUT_ASSERT(m->graphs.n > 0);
+    p->module = m;
+    p->joint = m->graphs.at[m->graphs.n - 1];
+    p->at = gcut_default_sizes(p->arena, p->joint, p->opt.at, p->opt.nat, &p->nat);
+    return p;
+}
+
+/* A derivative that a call states gives gradients by parameters of another function. */
+static void refuse_derivative(const gcut_graph *g)
+{
+    for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {
+        const char *name = g->results.at[r].name;
+        gcut_ref v = gcut_graph_find(g, name);
+        if (v && g->values.at[v].def == GCUT_NONE) continue;
+        gcut_fail(
+            g->module->env, GCUT_EUSAGE, gcut_loc_place(g->module, g->loc),
+            "take the function whose call states it, vjp=@…",
+            "@%s is a derivative of another function, and no step: 'grad %s' is of none of its parameters",
+            g->name, name);
+    }
+}
+
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+                                     gcut_arena *parent, const char *flip)
+{
+    gcut_pipeline *p = begin(user, opt, parent);
+    gcut_arena *a = p->arena;
+    gcut_pipeline_read_plan(p, flip);
+    p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
+    gcut_verify_module(p->module);
+    gcut_refuse_lost_statistics(p->primal);
+    refuse_derivative(p->primal);
+    static const struct {
+        const char *what;
+        void (*run)(gcut_pipeline *p);
+    } parts[] = {[GCUT_TO_JOINT] = {"differentiating", to_joint},
+                 [GCUT_TO_SPLIT] = {"planning", to_split},
+                 [GCUT_TO_KERNEL] = {"lowering", to_kernel}};
+    for (gcut_goal k = GCUT_TO_JOINT; k <= goal; k++) {
+        gcut_env_progress(p->env, parts[k].what, k - GCUT_TO_JOINT, goal);
+        parts[k].run(p);
+    }
+    const char *dump = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
+    if (dump && *dump) gcut_dump(p, dump);
+    return p;
+}
+
+gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call)
+{
+    static const gcut_goal goals[] = {GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL};
+    if (stage < GCUT_STAGE_PRIMAL || stage > GCUT_STAGE_KERNEL)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "GCUT_STAGE_PRIMAL to GCUT_STAGE_KERNEL",
+                  "%s: there is no stage %d", call, (int)stage);
+    return goals[stage];
+}
+
+uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2])
+{
+    out[1] = NULL;
+    switch (stage) {
+    case GCUT_STAGE_PRIMAL: out[0] = p->primal; break;
+    case GCUT_STAGE_JOINT: out[0] = p->joint; break;
+    case GCUT_STAGE_SPLIT: out[0] = p->fwd, out[1] = p->bwd; break;
+    case GCUT_STAGE_KERNEL: out[0] = p->kfwd, out[1] = p->kbwd; break;
+    }
+    return out[1] ? 2 : 1;
+}
+
+void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out)
+{
+    gcut_graph *graph[2];
+    const uint32_t n = gcut_stage_graphs(p, stage, graph);
+    if (stage <= GCUT_STAGE_JOINT) {
+        gcut_print_graph(graph[0], &(gcut_print_options){.no_loc = !locations}, out);
+        return;
+    }
+    /* A module of just these graphs and, for the split, their pair. */
+    gcut_module view = *p->module;
+    view.graphs.at = graph;
+    view.graphs.n = n;
+    if (stage != GCUT_STAGE_SPLIT) view.pairs.n = 0;
+    gcut_print_module(&view, &(gcut_print_options){.no_loc = !locations}, out);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A plan as data: gcut_plan_look, gcut_plan_valid_at.
+ */
+#include "driver/pipeline/plan_info.h"
+
+#include <string.h>
+
+#include "partition/report/valid_range.h"
+#include "partition/report/plan_lists.h"
+#include "partition/policies/policy.h"
+#include "report/report.h"
+
+/* Lists of pointers are filled from vectors of them. */
+typedef GCUT_VEC(const gcut_plan_value *) values;
+typedef GCUT_VEC(const gcut_plan_loop *) loops;
+typedef GCUT_VEC(const gcut_replay_part *) parts;
+
+typedef struct looking {
+    const gcut_plan *plan;
+    gcut_arena *a, *scratch; /* the plan's; for as long as it takes */
+    gcut_query r;
+    gcut_refs saved, recomputed;
+    values all;
+    loops loops;
+    parts parts;
+} looking;
+
+static const char *name_of(const looking *j, gcut_ref v)
+{
+    return j->r.g->values.at[v].name;
+}
+
+/* ---- values ---- */
+
+static void add_readers(const looking *j, gcut_ref v, gcut_plan_value *out)
+{
+    gcut_refs who = j->r.readers[v];
+    gcut_plan_reader *at = gcut_calloc(j->a, who.n + 1, sizeof *at);
+    for (uint32_t i = 0; i < who.n; i++)
+        at[i] = (gcut_plan_reader){name_of(j, who.at[i]), gcut_maker_name(j->r.g, who.at[i]),
+                                   gcut_query_recomputed(&j->r, who.at[i])};
+    out->readers = at;
+    out->nreaders = who.n;
+}
+
+static void add_instead(const looking *j, gcut_ref v, gcut_plan_value *out)
+{
+    const gcut_plan_options *o = &j->plan->options;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(j->a), j->scratch);
+    gcut_query_chain i = gcut_query_instead(&j->r, v, scratch);
+    gcut_arena_free(scratch);
+    out->instead_op = gcut_op_get((gcut_op)i.slowest->op)->name;
+    out->instead_flops = gcut_node_flops(j->r.g, i.slowest, o->at, o->nat);
+    out->instead_ns = i.ns;
+}
+
+static void add(looking *j, gcut_ref v)
+{
+    const gcut_graph *g = j->r.g;
+    const gcut_decision *d = &j->plan->value[v];
+    const gcut_flips *f = &j->r.flips[v];
+    bool saved = d->decision == GCUT_PLAN_SAVED;
+    gcut_plan_value *out = gcut_calloc(j->a, 1, sizeof *out);
+    *out = (gcut_plan_value){
+        .name = name_of(j, v),
+        .type = gcut_query_type(&j->r, v, false),
+        .op = gcut_maker_name(g, v),
+        .type_formula = gcut_query_type(&j->r, v, true),
+        .where = gcut_query_at(&j->r, v),
+        .decision = d->decision,
+        .result = d->decision == GCUT_PLAN_ALIVE && gcut_def(g, v),
+        .storage = gcut_form_name(d->form),
+        .relative_error = d->form == GCUT_FORM_BF16 ? GCUT_BF16_ERROR : 0,
+        .forced = d->forced,
+        .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
+        .bytes = saved ? d->bytes : j->r.p->price[v].bytes,
+        .bytes_formula = gcut_query_sym(&j->r, gcut_form_bytes(g->module, gcut_type_of(g, v), d->form)),
+        .plain_bytes = j->r.p->price[v].bytes,
+        .save_ns = d->save_ns,
+        .recompute_ns = d->recompute_ns,
+        .flips_saved = f->saved,
+        .flips = f->n ? gcut_memdup(j->a, f->at, f->n * sizeof *f->at) : NULL,
+        .nflips = f->n};
+    if (saved && !d->forced && gcut_def(g, v)) add_instead(j, v, out);
+    add_readers(j, v, out);
+    *GCUT_PUSH(j->a, &j->all) = out;
+}
+
+static bool is_alive(const looking *j, gcut_ref v)
+{
+    if (j->plan->value[v].decision != GCUT_PLAN_ALIVE || gcut_value_is(j->r.g, v, GCUT_CLASS_CONSTANT))
+        return false;
+    return j->r.p->facts->read[v] || j->r.readers[v].n;
+}
+
+static void add_values(looking *j)
+{
+    j->saved = gcut_query_saved(&j->r);
+    for (uint32_t i = 0; i < j->saved.n; i++) add(j, j->saved.at[i]);
+    for (gcut_ref v = 1; v < j->r.g->values.n; v++) {
+        if (!gcut_query_recomputed(&j->r, v)) continue;
+        *GCUT_PUSH(j->a, &j->recomputed) = v;
+        add(j, v);
+    }
+    for (gcut_ref v = 1; v < j->r.g->values.n; v++)
+        if (is_alive(j, v)) add(j, v);
+}
+
+/* ---- loops ---- */
+
+static void add_loop(looking *j, const gcut_query_loop *l)
+{
+    const gcut_plan_options *o = &j->plan->options;
+    const char **saved = gcut_calloc(j->a, l->saved.n + 1, sizeof *saved);
+    gcut_plan_op *recomputed = gcut_calloc(j->a, l->body->nodes.n + 1, sizeof *recomputed);
+    gcut_plan_loop *out = gcut_calloc(j->a, 1, sizeof *out);
+    *out = (gcut_plan_loop){.name = name_of(j, l->loop),
+                            .where = gcut_query_at(&j->r, l->loop),
+                            .saved = saved,
+                            .recomputed = recomputed,
+                            .nsaved = l->saved.n};
+    gcut_dim_eval(j->r.g->module->dims, l->bytes, o->at, o->nat, &out->step_bytes);
+    for (uint32_t k = 0; k < l->saved.n; k++) saved[k] = name_of(j, l->saved.at[k]);
+    for (uint32_t k = 0; k < l->body->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(l->body, k);
+        if (gcut_mark_find(&n->marks, "recomputed"))
+            recomputed[out->nrecomputed++] =
+                (gcut_plan_op){l->body->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name};
+    }
+    *GCUT_PUSH(j->a, &j->loops) = out;
+}
+
+/* ---- what a plan file has ---- */
+
+gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l)
+{
+    return (gcut_replay_line){.name = l->value,
+                              .op = l->op,
+                              .type = l->type,
+                              .decision = l->decision,
+                              .storage = l->decision == GCUT_PLAN_SAVED ? gcut_form_name(l->form) : NULL,
+                              .forced = l->forced,
+                              .bytes = l->bytes,
+                              .ns = l->ns,
+                              .before = l->before,
+                              .nbefore = l->nbefore};
+}
+
+static void add_part(looking *j, const char *loop, const gcut_plan *plan, const gcut_problem *p)
+{
+    gcut_plan_lines l = gcut_plan_lines_of(plan, p, j->a);
+    gcut_replay_line *line = gcut_calloc(j->a, l.n + 1, sizeof *line);
+    const gcut_replay_line **at = gcut_calloc(j->a, l.n + 1, sizeof *at);
+    gcut_replay_part *out = gcut_calloc(j->a, 1, sizeof *out);
+    for (uint32_t i = 0; i < l.n; i++) {
+        line[i] = gcut_replay_line_of(&l.at[i]);
+        at[i] = &line[i];
+    }
+    *out = (gcut_replay_part){.loop = loop, .line = at, .n = l.n};
+    *GCUT_PUSH(j->a, &j->parts) = out;
+}
+
+static void add_parts(looking *j)
+{
+    const gcut_loop_plans *of = j->plan->options.loops;
+    add_part(j, NULL, j->plan, j->r.p);
+    for (uint32_t i = 0; of && i < of->all.n; i++)
+        add_part(j, of->all.at[i].loop, of->all.at[i].step, gcut_problem_of(j->scratch, of->all.at[i].step));
+}
+
+/* ---- all of it ---- */
+
+static const gcut_size *sizes_of(const looking *j)
+{
+    const gcut_plan_options *o = &j->plan->options;
+    gcut_size *at = gcut_calloc(j->a, (size_t)o->nat + 1, sizeof *at);
+    for (uint32_t i = 0; i < o->nat; i++)
+        at[i] = (gcut_size){gcut_query_sym(&j->r, o->at[i].sym), o->at[i].value};
+    return at;
+}
+
+static gcut_plan_info info_of(const looking *j)
+{
+    const gcut_plan *p = j->plan;
+    return (gcut_plan_info){
+        .graph = j->r.g->name,
+        .policy = gcut_policy_text(j->a, &p->options),
+        .lambda = p->options.lambda == 0 ? GCUT_LAMBDA_FASTEST : p->options.lambda,
+        .budget = p->budget,
+        .label = p->label,
+        .saved_budget = !p->options.saved_limited      ? 0
+                        : p->options.saved_budget == 0 ? GCUT_SAVE_NOTHING
+                                                       : p->options.saved_budget,
+        .at = sizes_of(j),
+        .nat = p->options.nat,
+        .save_dtype = p->options.save_dtype ? gcut_dtype_name(p->options.save_dtype) : NULL,
+        .saved_bytes = p->saved_bytes,
+        .peak_bytes = p->peak_bytes,
+        .block_bytes = p->block_bytes,
+        .forward_bytes = p->call_bytes[0],
+        .backward_bytes = p->call_bytes[1],
+        .saved_bytes_formula =
+            gcut_dim_known(p->saved_bytes_sym) ? NULL : gcut_query_sym(&j->r, p->saved_bytes_sym),
+        .step_ns = p->step_ns,
+        .recompute_ns = p->recompute_ns,
+        .cost_ns = p->cost_ns,
+        .lower_bound_ns = p->lower_bound_ns,
+        .graph_hash = gcut_graph_hash(j->r.g, j->scratch),
+        .nodes_hash = gcut_nodes_hash(j->r.g, j->a),
+        .lists_hash = gcut_plan_lists_hash(j->r.g, &j->saved, &j->recomputed, p->value, j->a),
+        .value = j->all.at,
+        .n = j->all.n,
+        .loop = j->loops.at,
+        .nloops = j->loops.n,
+        .part = j->parts.at,
+        .nparts = j->parts.n};
+}
+
+/* The plan with its members `info` and `validity` writable: what was computed once is kept there, and nothing
+ * else of a const plan changes. */
+static gcut_plan *memo_of(const gcut_plan *plan)
+{
+    return (gcut_plan *)(uintptr_t)plan;
+}
+
+const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan)
+{
+    if (plan->info) return plan->info;
+    gcut_arena *a = plan->joint->module->arena;
+    looking j = {.plan = plan, .a = a, .scratch = gcut_arena_new(gcut_arena_env(a), a)};
+    j.r = gcut_query_open(plan, j.scratch);
+    j.r.arena = a;
+    add_values(&j);
+    gcut_query_loops found = gcut_query_loops_of(&j.r);
+    for (uint32_t i = 0; i < found.n; i++) add_loop(&j, &found.at[i]);
+    add_parts(&j);
+    gcut_plan_info *out = gcut_calloc(a, 1, sizeof *out);
+    *out = info_of(&j);
+    out->graph_hash = gcut_strndup(a, out->graph_hash, strlen(out->graph_hash));
+    gcut_arena_free(j.scratch);
+    memo_of(plan)->info = out;
+    return out;
+}
+
+const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
+{
+    if (plan->validity) return plan->validity;
+    gcut_arena *a = plan->joint->module->arena, *scratch = gcut_arena_new(gcut_arena_env(a), a);
+    gcut_holds h = gcut_plan_holds(plan, scratch);
+    const gcut_valid_range **at = gcut_calloc(a, h.ranges.n + 1, sizeof *at);
+    gcut_plan_validity *out = gcut_calloc(a, 1, sizeof *out);
+    for (uint32_t i = 0; i < h.ranges.n; i++) {
+        const gcut_range *x = &h.ranges.at[i];
+        gcut_valid_range *one = gcut_calloc(a, 1, sizeof *one);
+        gcut_query r = {.g = plan->joint, .arena = a};
+        *one = (gcut_valid_range){
+            gcut_query_sym(&r, x->sym), x->lo, x->hi, x->lo_exact, x->hi_exact, x->unbounded};
+        at[i] = one;
+    }
+    *out = (gcut_plan_validity){.skipped = h.skipped,
+                                .best = h.best,
+                                .above_ns = h.above_ns,
+                                .minimum_ns = h.minimum_ns,
+                                .bound_ns = h.bound_ns,
+                                .range = at,
+                                .n = h.ranges.n};
+    gcut_arena_free(scratch);
+    memo_of(plan)->validity = out;
+    return out;
+}
+
+void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out)
+{
+    gcut_write_plan_json(gcut_plan_info_of(plan), gcut_plan_validity_of(plan), out);
+}
+
+/* ---- the public calls ---- */
+
+typedef struct asking {
+    const gcut_plan *plan;
+    const gcut_plan_info *info;
+    const gcut_plan_validity *validity;
+} asking;
+
+static void look(void *arg)
+{
+    asking *j = arg;
+    j->info = gcut_plan_info_of(j->plan);
+}
+
+const gcut_plan_info *gcut_plan_look(const gcut_plan *plan)
+{
+    GCUT_NEED(NULL, plan, NULL);
+    asking j = {.plan = plan};
+    return gcut_guard(plan->joint->module->env, look, &j) ? j.info : NULL;
+}
+
+static void search_sizes(void *arg)
+{
+    asking *j = arg;
+    j->validity = gcut_plan_validity_of(j->plan);
+}
+
+const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan)
+{
+    GCUT_NEED(NULL, plan, NULL);
+    asking j = {.plan = plan};
+    return gcut_guard(plan->joint->module->env, search_sizes, &j) ? j.validity : NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans as data, for the files behind the public API.  These throw.
+ */
+#ifndef GCUT_DRIVER_PIPELINE_PLAN_INFO_H
+#define GCUT_DRIVER_PIPELINE_PLAN_INFO_H
+
+#include "driver/ctx.h"
+#include "partition/report/plan_file.h"
+
+/* As gcut_plan_look and gcut_plan_valid_at: made once for each plan, in its module's arena. */
+const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan);
+const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan);
+/* The plan file. */
+void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out);
+
+gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l);
+
+#endif

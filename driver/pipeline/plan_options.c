@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the user's options, and a plan file, ask of the plan.
+ */
+#include <string.h>
+
+#include "driver/pipeline/pipeline.h"
+#include "gradcut/gradcut_rt.h"
+#include "partition/policies/policy.h"
+
+gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
+{
+    gcut_plan_options policy = {0};
+    if (!gcut_policy_read(p->opt.policy, &policy))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0},
+                  gcut_printf(p->arena, "policies: %s", gcut_policy_list(p->arena)), "unknown policy '%s'",
+                  p->opt.policy);
+    bool mincut = policy.policy == GCUT_POLICY_MINCUT;
+    if (p->opt.saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "a budget on saved bytes (saved_budget, --saved-budget) leaves no room for %s",
+                  p->opt.plan ? "a plan file (plan, --plan)"
+                  : mincut    ? "a budget on the peak (budget, --budget)"
+                              : "another policy than mincut (policy, --policy)");
+    if (!gcut_is_lambda(p->opt.lambda))
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
+                  "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
+    if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, "bf16, or leave it out: every value as it is",
+                  "values cannot be saved as '%s'", p->opt.save_dtype);
+    return (gcut_plan_options){.policy = policy.policy,
+                               .torch_budget = policy.torch_budget,
+                               .lambda = p->opt.lambda,
+                               .saved_limited = p->opt.saved_limited,
+                               .saved_budget = p->opt.saved_budget,
+                               .at = p->at,
+                               .nat = p->nat,
+                               .machine = gcut_machine_at(p->machine, p->opt.threads),
+                               .packings = gcut_rt_gemm_packings,
+                               .save = p->opt.save,
+                               .recompute = p->opt.recompute,
+                               .nsave = (uint32_t)p->opt.nsave,
+                               .nrecompute = (uint32_t)p->opt.nrecompute,
+                               .loops = gcut_calloc(p->module->arena, 1, sizeof(gcut_loop_plans)),
+                               .file = p->file,
+                               .apart = p->opt.apart,
+                               .save_dtype = p->opt.save_dtype ? GCUT_BF16 : 0};
+}
+
+static bool is_given(const gcut_pipeline *p, const char *symbol)
+{
+    for (size_t i = 0; i < p->opt.nat; i++)
+        if (!strcmp(p->opt.at[i].name, symbol)) return true;
+    return false;
+}
+
+static bool is_allowed(const gcut_graph *g, const char *symbol, int64_t n)
+{
+    for (uint32_t i = 0; i < g->decls.n; i++) {
+        const gcut_dim_decl *d = &g->decls.at[i];
+        if (!strcmp(gcut_dim_symbol_name(g->module->dims, d->sym), symbol))
+            return n >= d->lo && n <= d->hi && n % (d->mult > 1 ? d->mult : 1) == 0;
+    }
+    return false;
+}
+
+void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip)
+{
+    if (!p->opt.plan || p->opt.forward_only) return;
+    if (p->opt.budget > 0)
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){.file = p->opt.plan}, "leave one of the two out",
+                  "--plan and --budget both say what is saved");
+    p->file = gcut_plan_file_read(p->arena, p->opt.plan);
+    if (flip) gcut_plan_file_flip(p->file, flip);
+    p->opt.policy = p->file->policy;
+    p->opt.lambda = p->file->lambda;
+    p->opt.save_dtype = p->file->save_dtype;
+    gcut_size *at = gcut_calloc(p->arena, p->opt.nat + p->file->at.n + 1, sizeof *at);
+    if (p->opt.nat) memcpy(at, p->opt.at, p->opt.nat * sizeof *at);
+    for (uint32_t i = 0; i < p->file->at.n; i++) {
+        const gcut_plan_at *x = &p->file->at.at[i];
+        if (!is_given(p, x->name) && is_allowed(p->primal, x->name, x->size))
+            at[p->opt.nat++] = (gcut_size){x->name, x->size};
+        p->opt.at = at;
+    }
+}
+
+const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p)
+{
+    gcut_dim_binding *at = gcut_calloc(p->arena, p->nat + 1, sizeof *at);
+    for (uint32_t i = 0; i < p->nat; i++) {
+        const char *symbol = gcut_dim_symbol_name(p->module->dims, p->at[i].sym);
+        at[i] = p->at[i];
+        for (uint32_t k = 0; k < p->file->at.n; k++)
+            if (!strcmp(p->file->at.at[k].name, symbol) &&
+                is_allowed(p->primal, symbol, p->file->at.at[k].size))
+                at[i].value = p->file->at.at[k].size;
+    }
+    return at;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What each composite op means: its decomposition, as formulas over primitives
+ * and other composites, in the files meaning_*.c.  The interpreter evaluates
+ * these, autodiff differentiates those whose vjp column says so, and kernels/
+ * lowers them where it has nothing better.
+ *
+ * Half precisions are computed in f32 and rounded once at the end, except for
+ * attention, whose products would double in size, and pick, which is exact.
+ */
+#include "graph/decompose/decompose.h"
+
+#include "graph/decompose/decompose_rule.h"
+
+#define MAX_OPERANDS 5
+
+#define E(...) NULL
+#define T(fn) NULL
+#define D(fn) gcut_meaning_##fn
+#define NO NULL
+static gcut_meaning_fn *const meanings[GCUT_NOPS] = {
+#define OP(name, operands, dtypes, attrs, shape, feval, ...) [GCUT_OP_##name] = feval,
+#include "graph/ops/ops.def"
+#undef OP
+};
+#undef NO
+#undef D
+#undef T
+#undef E
+
+/* Is an operand of dtype t taken as f32?  pick only moves. */
+static bool computes_in_f32(const gcut_node *node, gcut_dtype t)
+{
+    return gcut_dtype_is_half(t) && node->op != GCUT_OP_pick;
+}
+
+void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out)
+{
+    gcut_node node = src->nodes.at[n];
+    gcut_ref wide[MAX_OPERANDS];
+    gcut_build at = *b;
+    GCUT_ASSERT(meanings[node.op] != NULL && node.nargs <= MAX_OPERANDS);
+    for (uint32_t k = 0; k < node.nargs; k++)
+        wide[k] =
+            computes_in_f32(&node, type_of(b, args[k]).dtype) ? gcut_bcast(b, args[k], GCUT_F32) : args[k];
+    at.more = out + 1;
+    out[0] = meanings[node.op](&at, src, &node, wide);
+    for (uint32_t k = 0; k < node.nres; k++)
+        out[k] = gcut_bcast(b, out[k], gcut_type_of(src, node.res0 + k)->dtype);
+}

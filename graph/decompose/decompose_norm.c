@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Decompositions of normalisations.
+ */
+#include "graph/decompose/decompose_rule.h"
+
+/* d / sqrt(mean d^2 + eps) over the last axis */
+static gcut_ref normalise(gcut_build *b, gcut_ref d, double eps)
+{
+    uint32_t mask = last_axis(b, d);
+    gcut_ref var = gcut_breduce(b, GCUT_OP_mean, gcut_b2(b, GCUT_OP_mul, d, d), mask);
+    gcut_ref r = gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, var, eps));
+    return gcut_b2(b, GCUT_OP_mul, d, gcut_bexpand(b, r, d, mask));
+}
+
+/* y = d / sqrt(mean d^2 + eps) g + b, d = x - mean x (Ba, Kiros & Hinton 2016; biased variance) */
+gcut_ref gcut_meaning_layer_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                 const gcut_ref *x)
+{
+    uint32_t mask = last_axis(b, x[0]);
+    gcut_ref mean = gcut_breduce(b, GCUT_OP_mean, x[0], mask);
+    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], gcut_bexpand(b, mean, x[0], mask));
+    gcut_ref y = normalise(b, d, gcut_attr_num(src, node, GCUT_A_eps));
+    gcut_ref bias = along_last(b, x[2], y);
+    return gcut_b2(b, GCUT_OP_add, gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y)), bias);
+}
+
+/* y = x / sqrt(mean x^2 + eps) g (Zhang & Sennrich 2019) */
+gcut_ref gcut_meaning_rms_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+{
+    gcut_ref y = normalise(b, x[0], gcut_attr_num(src, node, GCUT_A_eps));
+    return gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y));
+}
+
+/* ---- over channels: x is [N, C, ...] ----
+ *
+ * A sum over everything but the channels goes in two steps, rows first, and a vector is repeated in two
+ * steps, so that the sum in its derivative goes in two as well: the first step of each fuses with what
+ * surrounds it, a single step over axes on both sides of the one that stays would not. */
+
+/* The axes after the channels. */
+static uint32_t rest_axes(const gcut_build *b, gcut_ref x)
+{
+    return all_axes(b, x) & ~3u;
+}
+
+static gcut_ref sum_channels(gcut_build *b, gcut_ref x)
+{
+    if (type_of(b, x).rank > 2) x = gcut_breduce(b, GCUT_OP_sum, x, rest_axes(b, x));
+    return gcut_breduce(b, GCUT_OP_sum, x, 1);
+}
+
+/* v [C], repeated to the shape of x. */
+static gcut_ref along_channels(gcut_build *b, gcut_ref v, gcut_ref x)
+{
+    gcut_type t = type_of(b, x);
+    gcut_dim axis = 1;
+    gcut_ref rows = gcut_bbroadcast(b, v, t.dim, 2, &axis);
+    return t.rank > 2 ? gcut_bexpand(b, rows, x, rest_axes(b, x)) : rows;
+}
+
+/* next = running + momentum (batch - running), in the dtype of the batch; no derivative */
+static gcut_ref running(gcut_build *b, gcut_ref old, gcut_ref batch, double momentum)
+{
+    gcut_ref r = gcut_bcast(b, old, type_of(b, batch).dtype);
+    gcut_ref fresh = gcut_bscale(b, batch, momentum);
+    gcut_ref sum = gcut_b2(b, GCUT_OP_add, gcut_bscale(b, r, 1 - momentum), fresh);
+    return gcut_b1(b, GCUT_OP_stop_gradient, sum);
+}
+
+/* The sum over a channel of (x - m)^2, m its mean of n values, as sum (x - c)^2 - n (m - c)^2 with c = m, but
+ * constant: then nothing flows back through the mean, whose derivative of the sum is 0 but would cost a pass
+ * over x to find out, and the term that is 0 has the second derivative that the first part lacks. */
+static gcut_ref squares_about(gcut_build *b, gcut_ref x, gcut_ref m, gcut_ref n)
+{
+    gcut_ref c = gcut_b1(b, GCUT_OP_stop_gradient, m);
+    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x, along_channels(b, c, x)), e = gcut_b2(b, GCUT_OP_sub, m, c);
+    gcut_ref less = gcut_b2(b, GCUT_OP_mul, gcut_b2(b, GCUT_OP_mul, e, e), n);
+    return gcut_b2(b, GCUT_OP_sub, sum_channels(b, gcut_b2(b, GCUT_OP_mul, d, d)), less);
+}
+
+/* y = d / sqrt(v + eps) g + b, d = x - m, with the mean m and biased variance v of a channel (Ioffe & Szegedy
+ * 2015).  The running variance takes the unbiased one, v n / (n - 1), and 0 from n = 1 value. */
+gcut_ref gcut_meaning_batch_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                 const gcut_ref *x)
+{
+    double momentum = gcut_attr_num(src, node, GCUT_A_momentum), eps = gcut_attr_num(src, node, GCUT_A_eps);
+    gcut_ref n = gcut_bcount(b, x[0], all_axes(b, x[0]) & ~2u, x[1]);
+    gcut_ref m = gcut_b2(b, GCUT_OP_div, sum_channels(b, x[0]), n);
+    gcut_ref squares = squares_about(b, x[0], m, n);
+    gcut_ref v = gcut_b2(b, GCUT_OP_div, squares, n);
+    gcut_ref scale = gcut_b2(b, GCUT_OP_mul, gcut_b1(b, GCUT_OP_rsqrt, gcut_baddc(b, v, eps)), x[1]);
+    gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], along_channels(b, m, x[0]));
+    gcut_ref y = gcut_b2(b, GCUT_OP_mul, d, along_channels(b, scale, d));
+    gcut_ref one = gcut_bconst(b, n, 1), others = gcut_b2(b, GCUT_OP_max, gcut_baddc(b, n, -1), one);
+    b->more[0] = running(b, x[3], m, momentum);
+    b->more[1] = running(b, x[4], gcut_b2(b, GCUT_OP_div, squares, others), momentum);
+    return gcut_b2(b, GCUT_OP_add, y, along_channels(b, x[2], y));
+}
+
+/* y = d / sqrt(mean d^2 + eps) g + b, d = x - mean x, over the last axis of x seen as `rows` */
+static gcut_ref norm_rows(gcut_build *b, const gcut_ref *x, const gcut_type *rows, double eps)
+{
+    gcut_type t = type_of(b, x[0]);
+    gcut_ref z = gcut_breshape(b, x[0], rows->dim, rows->rank);
+    gcut_ref mean = gcut_breduce(b, GCUT_OP_mean, z, last_axis(b, z));
+    z = normalise(b, gcut_b2(b, GCUT_OP_sub, z, gcut_bexpand(b, mean, z, last_axis(b, z))), eps);
+    gcut_ref y = gcut_breshape(b, z, t.dim, t.rank);
+    y = gcut_b2(b, GCUT_OP_mul, y, along_channels(b, x[1], y));
+    return gcut_b2(b, GCUT_OP_add, y, along_channels(b, x[2], y));
+}
+
+static gcut_dim times(gcut_build *b, gcut_dim a, gcut_dim c)
+{
+    return gcut_dim_make(b->g->module->dims, GCUT_DIM_MUL, a, c);
+}
+
+/* Rows are the groups: [N, G, C/G ...] (Wu & He 2018). */
+gcut_ref gcut_meaning_group_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                 const gcut_ref *x)
+{
+    gcut_dim groups = gcut_attr_get(src, node, GCUT_A_groups)->u.dim;
+    gcut_type t = type_of(b, x[0]), rows = {.rank = 3, .dim = {t.dim[0], groups}};
+    rows.dim[2] = gcut_dim_make(b->g->module->dims, GCUT_DIM_DIV, t.dim[1], groups);
+    for (uint32_t d = 2; d < t.rank; d++) rows.dim[2] = times(b, rows.dim[2], t.dim[d]);
+    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_A_eps));
+}
+
+/* Rows are the channels: [N, C, ...] (Ulyanov, Vedaldi & Lempitsky 2016). */
+gcut_ref gcut_meaning_instance_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                    const gcut_ref *x)
+{
+    gcut_type t = type_of(b, x[0]), rows = {.rank = 3, .dim = {t.dim[0], t.dim[1], t.dim[2]}};
+    for (uint32_t d = 3; d < t.rank; d++) rows.dim[2] = times(b, rows.dim[2], t.dim[d]);
+    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_A_eps));
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Symbolic dimensions.  A gcut_dim >= 0 is that size; one below -2^62 names an
+ * expression in the module's table; those between are never sizes.  Expressions are kept in normal form (a
+ * polynomial over symbols and opaque div/ceildiv/mod/min/max terms, monomials
+ * sorted) and hash-consed, so equal normal form <=> equal gcut_dim.
+ *
+ * Arithmetic that leaves int64, or a negative constant result, throws
+ * GCUT_ETYPE through gcut_fail; a symbolic result may turn out negative only
+ * once its symbols are known, which gcut_dim_eval reports.
+ */
+#ifndef GCUT_GRAPH_DIM_DIM_H
+#define GCUT_GRAPH_DIM_DIM_H
+
+#include "base/arena.h"
+
+typedef int64_t gcut_dim;
+#define GCUT_DIM_MAX INT64_MAX
+#define GCUT_DIM_BAD INT64_MIN /* never a dimension: marks "absent" in tables */
+
+typedef struct gcut_dims gcut_dims; /* the table, one per module */
+
+typedef enum gcut_dim_op {
+    GCUT_DIM_ADD,
+    GCUT_DIM_SUB,
+    GCUT_DIM_MUL,
+    GCUT_DIM_DIV, /* floor */
+    GCUT_DIM_CEILDIV,
+    GCUT_DIM_MOD, /* floor */
+    GCUT_DIM_MIN,
+    GCUT_DIM_MAXOF
+} gcut_dim_op;
+
+/* What a function declares of a symbol: lo <= N <= hi, N a multiple of mult. */
+typedef struct gcut_dim_decl {
+    gcut_dim sym;
+    int64_t lo, hi, mult;
+} gcut_dim_decl;
+
+gcut_dims *gcut_dims_new(gcut_arena *arena);
+/* t, a new table, gets everything of `from` under the same numbers: a dim of `from` is one of t, and means
+ * the same. */
+void gcut_dims_copy(gcut_dims *t, const gcut_dims *from);
+/* The symbol of that name; the same name is the same symbol. */
+gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name);
+gcut_dim gcut_dim_make(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b);
+/* As make, but the constants may be negative on the way (N + -1); used by readers. */
+static inline bool gcut_dim_known(gcut_dim d)
+{
+    return d >= 0;
+}
+/* A number, or an expression of this table. */
+bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
+/* NULL unless d is a bare symbol. */
+const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
+/* Appends the bare symbols of d, each once, in order of first interning. */
+uint32_t gcut_dim_symbols(const gcut_dims *t, gcut_dim d, gcut_dim *out, uint32_t room);
+
+typedef struct gcut_dim_binding {
+    gcut_dim sym;
+    int64_t value;
+} gcut_dim_binding;
+/* False when a symbol is unbound, on overflow, division by zero or a negative result. */
+bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, int64_t *out);
+/* d with s[i].by in place of each symbol s[i].sym, all at once.  Throws GCUT_ETYPE when the result is no
+ * size.
+ */
+typedef struct gcut_dim_subst {
+    gcut_dim sym, by;
+} gcut_dim_subst;
+gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n);
+/* Bounds of d under the declarations (saturated at int64); an undeclared symbol is 0..MAX. */
+void gcut_dim_range(const gcut_dims *t, gcut_dim d, const gcut_dim_decl *decl, uint32_t n, int64_t *lo,
+                    int64_t *hi);
+/* Canonical text, parses back to the same dim: 128, N, 2*N+1, ceildiv(H,2). */
+void gcut_dim_print(const gcut_dims *t, gcut_dim d, gcut_text *out);
+/* C expression of type int64_t over variables named prefix+symbol; uses
+ * gcut_rt_floordiv, gcut_rt_ceildiv, gcut_rt_mod, gcut_rt_min, gcut_rt_max. */
+void gcut_dim_print_c(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out);
+/* The same over variables of type double, which no product overflows, with gcut_rt_real_floordiv and so on.
+ */
+void gcut_dim_print_real(const gcut_dims *t, gcut_dim d, const char *prefix, gcut_text *out);
+
+typedef enum gcut_dim_cmp { GCUT_DIM_EQUAL, GCUT_DIM_DIFFERS, GCUT_DIM_UNDECIDED } gcut_dim_cmp;
+/* EQUAL by normal form; DIFFERS when the ranges of a-b exclude 0 or a multiple rules it out. */
+gcut_dim_cmp gcut_dim_compare(gcut_dims *t, gcut_dim a, gcut_dim b, const gcut_dim_decl *decl, uint32_t n);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How many multiply-adds a contraction is, by the rule in the cost column of ops.def.
+ */
+#include "graph/ops/op_table.h"
+
+static void times(gcut_madds *m, const gcut_type *t, uint32_t begin, uint32_t end)
+{
+    for (uint32_t d = begin; d < end; d++) m->dim[m->n++] = t->dim[d];
+}
+
+static const gcut_type *operand(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    return gcut_type_of(g, gcut_arg(g, n, k));
+}
+
+/* one for each element of the result and each step along the contracted axis */
+gcut_madds gcut_madds_matmul(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_madds m = {.times = 1};
+    const gcut_type *a = operand(g, n, 0), *y = gcut_type_of(g, n->res0);
+    uint32_t k = a->rank - (gcut_attr_flag(g, n, GCUT_A_ta) ? 2u : 1u);
+    times(&m, y, 0, y->rank);
+    times(&m, a, k, k + 1);
+    return m;
+}
+
+/* q k' and P v; backward q k' again, dS k and dS' q, and dy v' and P' dy: T * S * D or T * S * E for each
+ * head, where S * D and S * E are added up; a causal mask leaves half */
+gcut_madds gcut_madds_attention(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_madds m = {.times = gcut_attr_flag(g, n, GCUT_A_causal) ? 0.5 : 1};
+    const gcut_type *q = operand(g, n, 0), *v = operand(g, n, 2);
+    gcut_dims *ds = g->module->dims;
+    bool grad = n->op == GCUT_OP_attention_grad;
+    gcut_dim d = gcut_dim_make(ds, GCUT_DIM_MUL, q->dim[3], grad ? 3 : 1);
+    gcut_dim e = gcut_dim_make(ds, GCUT_DIM_MUL, v->dim[3], grad ? 2 : 1);
+    times(&m, q, 0, 3);
+    times(&m, v, 2, 3);
+    m.dim[m.n++] = gcut_dim_make(ds, GCUT_DIM_ADD, d, e);
+    return m;
+}
+
+/* one for each element of y and each element of w that reaches it: C/groups * KH * KW of them.  y is the
+ * result of conv2d and the first operand of its transpose in x; w is the second operand of both. */
+gcut_madds gcut_madds_conv2d(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_madds m = {.times = 1};
+    times(&m, n->op == GCUT_OP_conv2d ? gcut_type_of(g, n->res0) : operand(g, n, 0), 0, 4);
+    times(&m, operand(g, n, 1), 1, 4);
+    return m;
+}
+
+/* the same, with y the second operand and w the result */
+gcut_madds gcut_madds_conv2d_weight(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_madds m = {.times = 1};
+    times(&m, operand(g, n, 1), 0, 4);
+    times(&m, gcut_type_of(g, n->res0), 1, 4);
+    return m;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The op table and its small cousins (dtypes, attributes, roles) as data.
+ */
+#include "graph/ops/op_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a feval or ieval cell says: (composite, defined). */
+#define E(...) 0, 1
+#define T(fn) 0, 1
+#define D(fn) 1, 1
+#define NO 0, 0
+#define FIRST_(a, ...) a
+#define SECOND_(a, b) b
+#define FIRST(...) FIRST_(__VA_ARGS__)
+#define SECOND(...) SECOND_(__VA_ARGS__)
+#define A(l, h) .lo = l, .hi = h
+/* What a cost cell says: a number, or (number, counter of multiply-adds, way). */
+#define M(rule, way, n) n, gcut_madds_##rule, GCUT_WAY_##way
+#define COUNTER_(a, b, ...) b
+#define COUNTER(...) COUNTER_(__VA_ARGS__)
+#define MANY 255
+
+/* What an api cell says: (name of the C function, its operands). */
+#define API(...) "", #__VA_ARGS__
+#define AS(other, ...) #other, #__VA_ARGS__
+#define HAND NULL, "HAND"
+#define INTERNAL NULL, "INTERNAL"
+
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, torched, cost, emitter, c, meaning,     \
+           api)                                                                                              \
+    [GCUT_OP_##id] = {.name = #id,                                                                           \
+                      operands,                                                                              \
+                      .dtypes = #types[0],                                                                   \
+                      .composite = FIRST(feval),                                                             \
+                      .pointwise = GCUT_CLASS_##cls == GCUT_CLASS_POINTWISE,                                 \
+                      .integers = SECOND(ieval),                                                             \
+                      .attrs = attr,                                                                         \
+                      .class = GCUT_CLASS_##cls,                                                             \
+                      .torch = GCUT_TORCH_##torched,                                                         \
+                      .cost_ps = cost,                                                                       \
+                      .emit = GCUT_EMIT_##emitter,                                                           \
+                      .cexpr = c,                                                                            \
+                      .shape_rule = #shape,                                                                  \
+                      .vjp_rule = #vjp,                                                                      \
+                      .kernel = #emitter,                                                                    \
+                      .doc = meaning,                                                                        \
+                      .c_name = api},
+static const gcut_op_info infos[GCUT_NOPS] = {
+#include "graph/ops/ops.def"
+};
+#undef OP
+
+const gcut_op_info *gcut_op_get(gcut_op op)
+{
+    return &infos[op];
+}
+
+const char *gcut_op_why_zero(const gcut_op_info *info)
+{
+    if (strcmp(info->vjp_rule, "zero") != 0) return NULL;
+    if (info->hi == 0) return "a constant";
+    if (info->dtypes == 'K') return "of a key";
+    if (info->dtypes == 'B' || info->dtypes == 'I') return "of integers";
+    if (!strcmp(info->shape_rule, "test")) return "a bool result";
+    if (info->class == GCUT_CLASS_REDUCTION) return "an integer result";
+    return info->class == GCUT_CLASS_VIEW ? "by definition" : "piecewise constant";
+}
+
+bool gcut_op_parse(const char *name, size_t n, gcut_op *out)
+{
+    for (int i = 0; i < GCUT_NOPS; i++)
+        if (strlen(infos[i].name) == n && !memcmp(infos[i].name, name, n)) return *out = (gcut_op)i, true;
+    return false;
+}
+
+static const struct {
+    const char *name;
+    gcut_attr_kind kind;
+    gcut_attr_form form;
+    bool always_asked;
+} keys[GCUT_NATTRS] = {
+#define ALWAYS true
+#define IF_REQUIRED false
+#define ATTR(id, k, form, asked) {#id, GCUT_K_##k, GCUT_FORM_##form, asked},
+#include "graph/ops/attrs.def"
+#undef ATTR
+};
+
+gcut_attr_form gcut_attr_form_of(gcut_attr_key key)
+{
+    return keys[key].form;
+}
+
+bool gcut_attr_always_asked(gcut_attr_key key)
+{
+    return keys[key].always_asked;
+}
+
+gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key)
+{
+    return keys[key].kind;
+}
+const char *gcut_attr_name(gcut_attr_key key)
+{
+    return keys[key].name;
+}
+
+bool gcut_attr_parse(const char *name, size_t n, gcut_attr_key *out)
+{
+    for (int i = 0; i < GCUT_NATTRS; i++)
+        if (strlen(keys[i].name) == n && !memcmp(keys[i].name, name, n)) return *out = (gcut_attr_key)i, true;
+    return false;
+}
+
+static const struct {
+    const char *name;
+    int bytes;
+    char kind;
+} dtypes[GCUT_NDTYPES] = {
+#define DTYPE(id, text, size, class, ctype, npy) [GCUT_##id] = {text, size, #class[0]},
+#include "graph/ops/dtype.def"
+#undef DTYPE
+};
+
+enum {
+#define DTYPE(id, ...) ROW_##id,
+#include "graph/ops/dtype.def"
+#undef DTYPE
+    ROWS
+};
+#define DTYPE(id, ...)                                                                                       \
+    _Static_assert((int)ROW_##id == (int)GCUT_##id, "graph/ops/dtype.def is in the order of "                \
+                                                    "gradcut/dtype.h");
+#include "graph/ops/dtype.def"
+#undef DTYPE
+_Static_assert(ROWS == GCUT_NDTYPES, "graph/ops/dtype.def has a row for each dtype");
+
+const char *gcut_dtype_name(gcut_dtype t)
+{
+    return dtypes[t].name;
+}
+int64_t gcut_dtype_bytes(gcut_dtype t)
+{
+    return dtypes[t].bytes;
+}
+bool gcut_dtype_is_float(gcut_dtype t)
+{
+    return dtypes[t].kind == 'F';
+}
+bool gcut_dtype_is_half(gcut_dtype t)
+{
+    return gcut_dtype_is_float(t) && gcut_dtype_bytes(t) == 2;
+}
+
+bool gcut_dtype_is_int(gcut_dtype t)
+{
+    return dtypes[t].kind == 'I' || dtypes[t].kind == 'U';
+}
+
+bool gcut_dtype_parse(const char *s, gcut_dtype *out)
+{
+    for (int i = 0; i < GCUT_NDTYPES; i++)
+        if (!strcmp(dtypes[i].name, s)) return *out = (gcut_dtype)i, true;
+    return false;
+}
+
+const char *gcut_role_name(gcut_role r)
+{
+    static const char *const names[GCUT_NROLES] = {"param", "input", "state", "rng", "cotan",
+                                                   "saved", "out",   "grad",  "next"};
+    return names[r];
+}
+
+/* [1,1]: numbers without blanks. */
+static gcut_attr read_list(gcut_module *m, gcut_attr_key key, const char *s)
+{
+    gcut_dim d[GCUT_MAX_RANK];
+    uint32_t n = 0;
+    char *end = NULL;
+    GCUT_ASSERT(*s == '[');
+    for (; *s != ']'; s = end) {
+        GCUT_ASSERT(n < GCUT_MAX_RANK);
+        d[n++] = strtoll(s + 1, &end, 10);
+    }
+    return gcut_attr_dims(m, key, d, n);
+}
+
+/* One item of a spec string: key, then ?, =default or nothing. */
+static const char *read_spec(gcut_module *m, const char *s, gcut_attr_spec *out)
+{
+    size_t n = strcspn(s, "?= ");
+    GCUT_ASSERT(gcut_attr_parse(s, n, &out->key));
+    s += n;
+    out->required = *s == '\0' || *s == ' ';
+    out->has_default = *s == '=';
+    if (*s == '?') return s + 1;
+    if (*s != '=') return s;
+    n = strcspn(++s, " ");
+    char *end = NULL;
+    switch (gcut_attr_kind_of(out->key)) {
+    case GCUT_K_BOOL: out->value = gcut_attr_bool(out->key, *s == 't'); break;
+    case GCUT_K_DIM: out->value = gcut_attr_dim(out->key, strtoll(s, NULL, 10)); break;
+    case GCUT_K_NUM:
+        out->value = gcut_attr_int(out->key, strtoll(s, &end, 10));
+        if (end != s + n) out->value = gcut_attr_real(out->key, strtod(s, NULL));
+        break;
+    case GCUT_K_STR: out->value = gcut_attr_str(m, out->key, gcut_strndup(m->arena, s + 1, n - 2)); break;
+    case GCUT_K_DIMS: out->value = read_list(m, out->key, s); break;
+    }
+    return s + n;
+}
+
+gcut_op_spec *gcut_op_specs(gcut_module *m)
+{
+    gcut_op_spec *specs = gcut_calloc(m->arena, GCUT_NOPS, sizeof *specs);
+    for (int op = 0; op < GCUT_NOPS; op++) {
+        const char *s = infos[op].attrs;
+        gcut_attr_spec item[GCUT_NATTRS];
+        uint32_t n = 0;
+        while (*s) {
+            if (*s == ' ') {
+                s++;
+                continue;
+            }
+            s = read_spec(m, s, &item[n++]);
+        }
+        specs[op] = (gcut_op_spec){n, gcut_memdup(m->arena, item, n * sizeof *item)};
+    }
+    return specs;
+}
+
+/* ---- what a kernel takes in ---- */
+
+gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask)
+{
+    bool some = false, kept_before = false, kept_after = false, broken = false, last = false;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (t->dim[d] == 1) continue;
+        bool red = mask >> d & 1;
+        if (red && some && !last) broken = true;
+        if (!red && !some) kept_before = true;
+        if (!red && some) kept_after = true;
+        some = some || red;
+        last = red;
+    }
+    if (!kept_before && !kept_after) return GCUT_EVERY;
+    if (broken || (kept_before && kept_after) || !some) return GCUT_MIDDLE;
+    return kept_before ? GCUT_TRAILING : GCUT_LEADING;
+}
+
+bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    switch (info->emit) {
+    case GCUT_EMIT_POINT:
+    case GCUT_EMIT_CAST:
+    case GCUT_EMIT_BOUNDED: return true;
+    case GCUT_EMIT_REDUCE:
+        return gcut_axes_lie(gcut_type_of(g, gcut_arg(g, n, 0)), gcut_attr_axes(g, n)) != GCUT_MIDDLE;
+    case GCUT_EMIT_EXPAND: /* becomes ops like these */
+        return info->class == GCUT_CLASS_POINTWISE || info->class == GCUT_CLASS_REDUCTION;
+    default: return false;
+    }
+}
+
+/* Slices have a start, transpositions a permutation. */
+bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_type *t = gcut_type_of(g, n->res0);
+    const gcut_attr *perm = gcut_attr_get(g, n, GCUT_A_perm);
+    gcut_dim last = 0;
+    if (gcut_attr_get(g, n, GCUT_A_start)) return false;
+    for (uint32_t d = 0; perm && d < t->rank; d++) {
+        if (t->dim[d] == 1) continue;
+        if (perm->u.dims[d] < last) return false;
+        last = perm->u.dims[d];
+    }
+    return true;
+}
+
+const char *gcut_maker_name(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n ? gcut_op_get((gcut_op)n->op)->name : gcut_role_name(g->params.at[g->values.at[v].index].role);
+}
+
+gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n)
+{
+    gcut_dtype t = gcut_type_of(g, n->res0)->dtype;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_dtype u = gcut_type_of(g, gcut_arg(g, n, k))->dtype;
+        if (gcut_dtype_bytes(u) > gcut_dtype_bytes(t)) t = u;
+    }
+    return t;
+}

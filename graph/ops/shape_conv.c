@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Shape rules of convolutions and pools.  Of n elements with `lo` and `hi` of padding, a window whose taps
+ * lie `dilation` apart spans dilation * (k - 1) + 1 and has (lo + n + hi - span) div stride + 1 places.
+ */
+#include "graph/ops/shape_rule.h"
+
+/* The axes of x [N,C,H,W] that a window slides over. */
+enum { H = 2, W = 3 };
+
+static const char *const axis_name[] = {[H] = "rows", [W] = "columns"};
+
+static void need_rank4(infer *s, uint32_t k)
+{
+    if (in(s, k)->rank != 4)
+        BAD(s, "'%s': operand %u is %s, expected four axes", opname(s), k + 1, show(s, in(s, k)));
+}
+
+/* n constants of at least lo; NULL when absent. */
+static const gcut_dim *constants(infer *s, gcut_attr_key key, uint32_t n, int64_t lo)
+{
+    const gcut_attr *a = attr(s, key);
+    if (!a) return NULL;
+    if (a->n != n)
+        BAD(s, "'%s': %s has %u item%s, expected %u", opname(s), gcut_attr_name(key), a->n,
+            a->n == 1 ? "" : "s", n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!gcut_dim_known(a->u.dims[i]) || a->u.dims[i] < lo)
+            BAD(s, "'%s': %s must be constants of at least %lld, not %s", opname(s), gcut_attr_name(key),
+                (long long)lo, show_dim(s, a->u.dims[i]));
+    return a->u.dims;
+}
+
+/* A size attribute of two items, which may be symbolic. */
+static const gcut_dim *two(infer *s, gcut_attr_key key)
+{
+    const gcut_attr *a = attr(s, key);
+    if (a->n != 2)
+        BAD(s, "'%s': %s has %u item%s, expected 2", opname(s), gcut_attr_name(key), a->n,
+            a->n == 1 ? "" : "s");
+    return a->u.dims;
+}
+
+typedef struct sliding {
+    const gcut_dim *window, *stride, *dilation; /* dilation NULL: 1 */
+    const gcut_dim *pad;                        /* top, left, bottom, right */
+} sliding;
+
+static gcut_dim lower(infer *s, gcut_dim d)
+{
+    int64_t lo, hi;
+    gcut_dim_range(s->g->module->dims, d, s->g->decls.at, s->g->decls.n, &lo, &hi);
+    return lo;
+}
+
+static gcut_dim span_of(infer *s, const sliding *v, uint32_t d)
+{
+    gcut_dim k = v->window[d];
+    if (k == 0) BAD(s, "'%s': the window has no %s", opname(s), axis_name[H + d]);
+    if (lower(s, k) < 1) require_le(s, 1, k);
+    if (!v->dilation) return k;
+    return dim2(s, GCUT_DIM_ADD, dim2(s, GCUT_DIM_MUL, dim2(s, GCUT_DIM_SUB, k, 1), v->dilation[d]), 1);
+}
+
+/* How many places the window has along spatial axis d (0 rows, 1 columns) of n elements. */
+static gcut_dim places(infer *s, const sliding *v, uint32_t d, gcut_dim n)
+{
+    gcut_dim span = span_of(s, v, d);
+    gcut_dim padded = dim2(s, GCUT_DIM_ADD, n, dim2(s, GCUT_DIM_ADD, v->pad[d], v->pad[d + 2]));
+    if (gcut_dim_known(span) && gcut_dim_known(padded) && span > padded)
+        BAD(s, "'%s': the window spans %lld %s, but the padded input has only %lld", opname(s),
+            (long long)span, axis_name[H + d], (long long)padded);
+    gcut_dim room = dim2(s, GCUT_DIM_SUB, padded, span);
+    if (lower(s, room) < 0) require_le(s, span, padded);
+    return dim2(s, GCUT_DIM_ADD, dim2(s, GCUT_DIM_DIV, room, v->stride[d]), 1);
+}
+
+/* ---- convolutions ---- */
+
+typedef struct conv {
+    sliding v;
+    gcut_dim groups;
+} conv;
+
+static conv conv_attrs(infer *s, const gcut_dim *window)
+{
+    conv c = {.v = {window, constants(s, GCUT_A_stride, 2, 1), constants(s, GCUT_A_dilation, 2, 1),
+                    constants(s, GCUT_A_pad, 4, 0)},
+              .groups = attr(s, GCUT_A_groups)->u.dim};
+    if (!gcut_dim_known(c.groups) || c.groups < 1)
+        BAD(s, "'%s': groups must be a constant of at least 1, not %s", opname(s), show_dim(s, c.groups));
+    for (uint32_t k = 0; k < s->nargs; k++) need_rank4(s, k);
+    same_dtype(s, 0, 1);
+    return c;
+}
+
+/* `what` channels in groups of one size, which is returned. */
+static gcut_dim per_group(infer *s, gcut_dim channels, gcut_dim groups, const char *what)
+{
+    gcut_dim rest = dim2(s, GCUT_DIM_MOD, channels, groups);
+    if (gcut_dim_known(rest) && rest != 0)
+        BAD(s, "'%s': %s %s channels do not divide into %lld groups", opname(s), show_dim(s, channels), what,
+            (long long)groups);
+    if (rest != 0) require(s, rest, 0);
+    return dim2(s, GCUT_DIM_DIV, channels, groups);
+}
+
+/* Sizes a and b of an axis must agree; `which` says what they are. */
+static void agree(infer *s, gcut_dim a, gcut_dim b, const char *which)
+{
+    if (gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS)
+        BAD(s, "'%s': %s: %s and %s differ", opname(s), which, show_dim(s, a), show_dim(s, b));
+    require(s, a, b);
+}
+
+void gcut_shape_conv2d(infer *s)
+{
+    const gcut_type *x = in(s, 0), *w = in(s, 1);
+    conv c = conv_attrs(s, w->dim + 2);
+    agree(s, x->dim[1], dim2(s, GCUT_DIM_MUL, w->dim[1], c.groups), "the channels of x and of w");
+    per_group(s, w->dim[0], c.groups, "output");
+    *s->out = (gcut_type){.dtype = x->dtype, .rank = 4, .dim = {x->dim[0], w->dim[0]}};
+    for (uint32_t d = 0; d < 2; d++) s->out->dim[H + d] = places(s, &c.v, d, x->dim[H + d]);
+}
+
+void gcut_shape_conv2d_input(infer *s)
+{
+    const gcut_type *y = in(s, 0), *w = in(s, 1);
+    conv c = conv_attrs(s, w->dim + 2);
+    const gcut_dim *size = two(s, GCUT_A_shape);
+    agree(s, y->dim[1], w->dim[0], "the channels of y and of w");
+    per_group(s, w->dim[0], c.groups, "output");
+    for (uint32_t d = 0; d < 2; d++)
+        agree(s, y->dim[H + d], places(s, &c.v, d, size[d]), "y and the places of the window");
+    *s->out = (gcut_type){
+        .dtype = y->dtype,
+        .rank = 4,
+        .dim = {y->dim[0], dim2(s, GCUT_DIM_MUL, w->dim[1], c.groups), size[0], size[1]},
+    };
+}
+
+void gcut_shape_conv2d_weight(infer *s)
+{
+    const gcut_type *x = in(s, 0), *y = in(s, 1);
+    const gcut_dim *window = two(s, GCUT_A_window);
+    conv c = conv_attrs(s, window);
+    agree(s, x->dim[0], y->dim[0], "the batches of x and of y");
+    per_group(s, y->dim[1], c.groups, "output");
+    for (uint32_t d = 0; d < 2; d++)
+        agree(s, y->dim[H + d], places(s, &c.v, d, x->dim[H + d]), "y and the places of the window");
+    *s->out = (gcut_type){
+        .dtype = x->dtype,
+        .rank = 4,
+        .dim = {y->dim[1], per_group(s, x->dim[1], c.groups, "input"), window[0], window[1]},
+    };
+}
+
+/* (n - 1) * stride + span - lo - hi + output_pad; output_pad < stride names one of the sizes that conv2d
+ * would reduce to n. */
+void gcut_shape_conv_transpose2d(infer *s)
+{
+    const gcut_type *x = in(s, 0), *w = in(s, 1);
+    conv c = conv_attrs(s, w->dim + 2);
+    const gcut_dim *more = constants(s, GCUT_A_output_pad, 2, 0);
+    agree(s, x->dim[1], w->dim[0], "the channels of x and of w");
+    per_group(s, x->dim[1], c.groups, "input");
+    *s->out = (gcut_type){
+        .dtype = x->dtype, .rank = 4, .dim = {x->dim[0], dim2(s, GCUT_DIM_MUL, w->dim[1], c.groups)}};
+    for (uint32_t d = 0; d < 2; d++) {
+        gcut_dim n = x->dim[H + d], cut = dim2(s, GCUT_DIM_ADD, c.v.pad[d], c.v.pad[d + 2]);
+        if (more[d] >= c.v.stride[d])
+            BAD(s, "'%s': output_pad %lld is not below the stride %lld", opname(s), (long long)more[d],
+                (long long)c.v.stride[d]);
+        if (n == 0) BAD(s, "'%s': x has no %s", opname(s), axis_name[H + d]);
+        if (lower(s, n) < 1) require_le(s, 1, n);
+        gcut_dim steps = dim2(s, GCUT_DIM_MUL, dim2(s, GCUT_DIM_SUB, n, 1), c.v.stride[d]);
+        gcut_dim whole = dim2(s, GCUT_DIM_ADD, dim2(s, GCUT_DIM_ADD, steps, span_of(s, &c.v, d)), more[d]);
+        if (gcut_dim_known(whole) && whole < cut)
+            BAD(s, "'%s': padding takes %lld of %lld %s away", opname(s), (long long)cut, (long long)whole,
+                axis_name[H + d]);
+        if (lower(s, dim2(s, GCUT_DIM_SUB, whole, cut)) < 0) require_le(s, cut, whole);
+        s->out->dim[H + d] = dim2(s, GCUT_DIM_SUB, whole, cut);
+    }
+}
+
+/* ---- pools ---- */
+
+/* Padding narrower than the window leaves no window of padding alone. */
+static sliding pool_attrs(infer *s)
+{
+    sliding v = {constants(s, GCUT_A_window, 2, 1), constants(s, GCUT_A_stride, 2, 1), NULL,
+                 constants(s, GCUT_A_pad, 4, 0)};
+    if (!v.stride) v.stride = v.window;
+    for (uint32_t i = 0; i < 4; i++)
+        if (v.pad[i] >= v.window[i % 2])
+            BAD(s, "'%s': a padding of %lld is not below the window's %lld", opname(s), (long long)v.pad[i],
+                (long long)v.window[i % 2]);
+    for (uint32_t k = 0; k < s->nargs; k++) need_rank4(s, k);
+    return v;
+}
+
+/* x, and where there is another operand t of x's type: its windows. */
+void gcut_shape_pool(infer *s)
+{
+    sliding v = pool_attrs(s);
+    if (s->nargs == 2) {
+        same_dtype(s, 0, 1);
+        same_shape(s, 0, 1);
+    }
+    *s->out = *in(s, 0);
+    for (uint32_t d = 0; d < 2; d++) s->out->dim[H + d] = places(s, &v, d, in(s, 0)->dim[H + d]);
+}
+
+/* x and y, a value for each of its windows: x's type. */
+void gcut_shape_pool_grad(infer *s)
+{
+    sliding v = pool_attrs(s);
+    const gcut_type *x = in(s, 0), *y = in(s, 1);
+    same_dtype(s, 0, 1);
+    for (uint32_t d = 0; d < 2; d++) {
+        agree(s, y->dim[d], x->dim[d], d ? "the channels of x and of y" : "the batches of x and of y");
+        agree(s, y->dim[H + d], places(s, &v, d, x->dim[H + d]), "y and the places of the window");
+    }
+    *s->out = *x;
+}
+
+/* y alone, with the size of x as an attribute. */
+void gcut_shape_unpool(infer *s)
+{
+    sliding v = pool_attrs(s);
+    const gcut_type *y = in(s, 0);
+    const gcut_dim *size = two(s, GCUT_A_shape);
+    for (uint32_t d = 0; d < 2; d++)
+        agree(s, y->dim[H + d], places(s, &v, d, size[d]), "y and the places of the window");
+    *s->out = (gcut_type){.dtype = y->dtype, .rank = 4, .dim = {y->dim[0], y->dim[1], size[0], size[1]}};
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The reference interpreter: the meaning of every op, written to be obviously
+ * right and not fast.  Shares no code with kernels/.
+ */
+#ifndef GCUT_INTERP_INTERP_H
+#define GCUT_INTERP_INTERP_H
+
+#include "graph/graph.h"
+
+/* A concrete array, row-major.  Floats of every dtype are held as double, everything else as int64_t. */
+typedef struct gcut_array {
+    gcut_dtype dtype;
+    uint8_t rank;
+    int64_t dim[GCUT_MAX_RANK];
+    int64_t n; /* product of dim */
+    union {
+        double *f;
+        int64_t *i;
+        void *at;
+    } u;
+} gcut_array;
+
+gcut_array gcut_array_new(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim); /* zeroed */
+/* From / to packed memory of the dtype itself (float, int32_t, …).  store rounds to nearest even. */
+gcut_array gcut_array_load(gcut_arena *a, gcut_dtype t, uint32_t rank, const int64_t *dim,
+                           const void *packed);
+void gcut_array_store(const gcut_array *x, void *packed);
+
+typedef enum gcut_precision {
+    GCUT_EXACT, /* every float computed and kept in f64 */
+    GCUT_STATED /* every op's result rounded to its stated dtype */
+} gcut_precision;
+
+/* Runs g.  params[k] is the array of g's k-th parameter (shapes must fit; symbols are bound by them and the
+ * declarations and run-time checks verified).  values[v], if asked for (values not NULL), receives every
+ * intermediate by value id; it has g->values.n slots.  out gets one array per result.  Memory from `a`.
+ * Throws GCUT_EDIM, GCUT_EINDEX (with op, line and index) or GCUT_EUNSUPPORTED. */
+void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
+                 gcut_array *out, gcut_array *values);
+
+/* The same, where no parameter's shape determines every symbol: those have their `given` sizes. */
+void gcut_interp_at(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
+                    const gcut_dim_binding *given, uint32_t ngiven, gcut_array *out, gcut_array *values);
+
+/* Binds g's symbols from concrete parameter shapes, those that no shape determines to their `given` sizes;
+ * returns how many, at most room.  Throws GCUT_EDIM with a
+ * sentence (which parameter, which axis, expected, found) when shapes, ranges, multiples or checks do not
+ * hold. dims[k] are the sizes of parameter k (its declared rank). */
+uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, const gcut_dim_binding *given,
+                        uint32_t ngiven, gcut_dim_binding *out, uint32_t room);
+
+/* The symbols that no parameter's shape determines, at these sizes of all of them: a run has them from its
+ * caller.  `out` has room for g's declarations; returns how many: none where a shape has no value at `at`. */
+uint32_t gcut_undetermined(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat, gcut_dim *out);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One launch: its class and its arithmetic.
+ */
+
+#include <math.h>
+
+#include "graph/external.h"
+#include "kernels/cost/cost.h"
+#include "kernels/lower/loop.h"
+#include "kernels/lower/prologue.h"
+#include "kernels/lower/team.h"
+
+/* ---- sizes ---- */
+
+double gcut_cost_size(const gcut_cost_at *c, gcut_dim d)
+{
+    int64_t n = 0;
+    if (!gcut_dim_eval(c->p->module->dims, d, c->at, c->nat, &n))
+        gcut_fail(c->p->module->env, GCUT_EDIM, (gcut_place){.file = c->p->module->file}, NULL,
+                  "a size cannot be computed at these dimensions");
+    return (double)n;
+}
+
+double gcut_cost_numel(const gcut_cost_at *c, const gcut_type *t)
+{
+    double n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) n *= gcut_cost_size(c, t->dim[d]);
+    return n;
+}
+
+/* ---- arithmetic ---- */
+
+int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel, uint32_t k,
+                           bool *stored)
+{
+    int64_t times = gcut_prologue_packings(h, kernel, k, c->at, c->nat, c->threads);
+    *stored = times == 0;
+    return *stored ? 1 : times;
+}
+
+static bool has_rows(const gcut_lowered *h, const gcut_kernel *u)
+{
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_LEVEL_ROW) return true;
+    return false;
+}
+
+/* Elements are those of the result; where an op goes over its operands, of the last one. */
+static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
+                    bool operands)
+{
+    gcut_ref v = operands ? gcut_arg(g, n, n->nargs - 1) : n->res0;
+    return gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(g, n),
+                              gcut_cost_numel(c, gcut_type_of(g, v)));
+}
+
+/* Rows that are reduced are walked GCUT_LANES elements at a time; what is left is walked one by one, so many
+ * times slower. */
+#define TAIL 8
+
+static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
+{
+    double inner = gcut_cost_size(c, u->loop.inner), left = fmod(inner, GCUT_LANES);
+    return inner > 0 ? (inner - left + TAIL * left) / inner : 1;
+}
+
+static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
+{
+    double ns = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        ns += op_ns(c, m, h->g, n, gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE);
+    }
+    return has_rows(h, u) ? ns * row_factor(c, u) : ns;
+}
+
+/* Is the loop cut into parts, for several long functions? */
+static bool is_parted(const gcut_lowered *h, const gcut_kernel *u)
+{
+    uint32_t longs = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        longs += gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps >= GCUT_LONG_PS;
+    return longs > 1;
+}
+
+/* Rows of the last axis are copied, or added up, one by one; finding each takes that long on the machine of
+ * the op table.
+ */
+#define ROW_PS 20000
+
+/* Rows are along the last axis, and along those before it that are gone with it. */
+static double rows_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_type *t, uint32_t gone)
+{
+    uint32_t d = t->rank ? t->rank - 1 : 0;
+    double rows = gcut_cost_numel(c, t) > 0;
+    while (d > 0 && gone >> d & 1 && gone >> (d - 1) & 1) d--;
+    for (uint32_t i = 0; i < d; i++) rows *= gcut_cost_size(c, t->dim[i]);
+    return rows * ROW_PS / 1000 * m->op_scale;
+}
+
+/* Kinds that walk their operands row by row. */
+static double copy_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                      const gcut_kernel *u)
+{
+    double ns = 0;
+    if (u->kind == GCUT_KERNEL_COPY) return rows_ns(c, m, gcut_type_of(h->g, u->copy.value), 0);
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    uint32_t gone = u->kind == GCUT_KERNEL_REDUCE ? gcut_attr_axes(h->g, n) : 0;
+    for (uint32_t k = 0; k < n->nargs; k++)
+        ns += rows_ns(c, m, gcut_type_of(h->g, gcut_arg(h->g, n, k)), gone);
+    return ns;
+}
+
+static double flops_of(const gcut_cost_at *c, const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    if (!info->madds) return 0;
+    gcut_madds m = info->madds(g, n);
+    double flops = 2 * m.times;
+    for (uint32_t i = 0; i < m.n; i++) flops *= gcut_cost_size(c, m.dim[i]);
+    return flops;
+}
+
+#define VECTOR_BYTES 64 /* of a row of the result are multiplied together */
+
+/* Batches under one second matrix are rows of one product. */
+static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h, const gcut_node *n)
+{
+    const gcut_type *y = gcut_type_of(h->g, n->res0), *a = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
+    const gcut_view *b = &h->view[gcut_arg(h->g, n, 1)];
+    uint32_t r = y->rank;
+    double rows = gcut_cost_size(c, y->dim[r - 2]), cols = gcut_cost_size(c, y->dim[r - 1]), batch = 1,
+           vector = VECTOR_BYTES / (double)gcut_dtype_bytes(y->dtype);
+    if (cols > vector) cols = ceil(cols / vector) * vector;
+    for (uint32_t d = r - 2; d-- > 0;)
+        *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
+    return gcut_machine_gemm_ns(m, y->dtype, rows, cols,
+                                gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? r - 2 : r - 1]),
+                                batch);
+}
+
+/* Depthwise windows go along rows of the result, so many elements at a time: a shorter row takes as long.
+ * Those that calibrate measures are nearly full. */
+#define STRETCH 32
+#define MEASURED_WIDTH 28
+
+static double window_factor(const gcut_cost_at *c, const gcut_lowered *h, const gcut_node *n, gcut_way way)
+{
+    if (gcut_conv_window(h->g, n) != GCUT_WINDOW_depthwise) return 1;
+    gcut_ref y = way == GCUT_WAY_conv_y ? n->res0 : gcut_arg(h->g, n, way == GCUT_WAY_conv_x ? 0 : 1);
+    double width = gcut_cost_size(c, gcut_type_of(h->g, y)->dim[3]);
+    return width > 0 ? ceil(width / STRETCH) * MEASURED_WIDTH / width : 1;
+}
+
+static double contraction_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                             const gcut_node *n, double flops)
+{
+    gcut_way way = gcut_op_get((gcut_op)n->op)->way;
+    gcut_dtype t = gcut_type_of(h->g, n->res0)->dtype;
+    if (way == GCUT_WAY_gemm) return gemm_ns(c, m, h, n);
+    if (way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad)
+        return gcut_machine_attention_ns(m, way, t, flops);
+    return gcut_machine_conv_ns(m, way, gcut_conv_window(h->g, n), t, flops) * window_factor(c, h, n, way);
+}
+
+/* Does it move rows, one by one? */
+static bool moves_rows(const gcut_kernel *u)
+{
+    return u->kind == GCUT_KERNEL_COPY || u->kind == GCUT_KERNEL_PAD || u->kind == GCUT_KERNEL_CONCAT ||
+           u->kind == GCUT_KERNEL_FLIP;
+}
+
+/* Moving what it declares to move is in it, and so, perhaps, are the bytes of its operands and results. */
+static double external_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g,
+                          const gcut_node *n)
+{
+    double flops = 0, bytes = 0;
+    bool known = gcut_external_cost(g, n, c->at, c->nat, &flops, &bytes);
+    GCUT_ASSERT(known);
+    return gcut_machine_external_ns(m, gcut_node_widest(g, n), flops, bytes);
+}
+
+/* Arithmetic of a kernel that is not a loop. */
+static double other_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                       const gcut_kernel *u, double flops)
+{
+    bool rows = moves_rows(u) || u->kind == GCUT_KERNEL_REDUCE;
+    bool operands =
+        u->kind == GCUT_KERNEL_REDUCE || u->kind == GCUT_KERNEL_SCATTER || u->kind == GCUT_KERNEL_PACK;
+    double ns = rows ? copy_ns(c, m, h, u) : 0;
+    if (u->kind == GCUT_KERNEL_COPY) return ns;
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    if (u->kind == GCUT_KERNEL_EXTERNAL) return external_ns(c, m, h->g, n);
+    if (gcut_kernel_sums(u)) ns = op_ns(c, m, h->g, gcut_node_at(h->g, u->nodes.at[1]), true);
+    if (flops > 0) return ns + contraction_ns(c, m, h, n, flops);
+    return fmax(ns, op_ns(c, m, h->g, n, operands));
+}
+
+/* Of operands that a product computes. */
+static double prologues_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_lowered *h,
+                           uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    double ns = 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        bool stored;
+        const gcut_prologue *prologue = gcut_kernel_prologue(u, k);
+        if (!prologue) continue;
+        const double times = (double)gcut_cost_packings(c, h, kernel, k, &stored);
+        for (uint32_t i = 0; i < prologue->nodes.n; i++)
+            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, prologue->nodes.at[i]), false);
+    }
+    return ns;
+}
+
+#define GRAIN_NS 4000 /* of work that is worth a thread, about as the run-time library decides */
+
+gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    gcut_work w = {0};
+    if (u->kind == GCUT_KERNEL_LOOP) {
+        gcut_team team = gcut_loop_team(h, kernel);
+        w.alone = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads) == 1;
+        w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
+        w.parted = is_parted(h, u);
+    } else {
+        if (u->kind != GCUT_KERNEL_COPY) w.flops = flops_of(c, h->g, gcut_node_at(h->g, u->nodes.at[0]));
+        w.apart = w.flops > 0;
+        w.parted = moves_rows(u);
+        w.ns = other_ns(c, &c->alone, h, u, w.flops);
+        w.alone = w.ns < 2 * GRAIN_NS;
+        if (!w.alone) w.ns = other_ns(c, &c->m, h, u, w.flops);
+        w.ns += prologues_ns(c, w.alone ? &c->alone : &c->m, h, kernel);
+    }
+    w.fixed = (w.alone ? &c->alone : &c->m)->kernel_ns;
+    if (w.apart) w.fixed += c->alone.call_ns;
+    if (gcut_kernel_is_blocked(u)) /* to begin a block and add up its sums takes as long as a kernel */
+        w.fixed += GCUT_BLOCKS * c->alone.kernel_ns / (w.alone ? 1 : c->threads);
+    return w;
+}
+
+/* ---- classes ---- */
+
+const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel)
+{
+    static const char *const names[] = {
+        [GCUT_KERNEL_GEMM] = "gemm",          [GCUT_KERNEL_REDUCE] = "reduction",
+        [GCUT_KERNEL_PAD] = "move",           [GCUT_KERNEL_CONCAT] = "move",
+        [GCUT_KERNEL_FLIP] = "move",          [GCUT_KERNEL_TAKE] = "gather",
+        [GCUT_KERNEL_SCATTER] = "scatter",    [GCUT_KERNEL_CONV] = "conv",
+        [GCUT_KERNEL_POOL] = "pool",          [GCUT_KERNEL_ATTENTION] = "attention",
+        [GCUT_KERNEL_PACK] = "move",          [GCUT_KERNEL_UNPACK] = "move",
+        [GCUT_KERNEL_CUMSUM] = "running sum", [GCUT_KERNEL_ATTENTION_GRAD] = "attention grad",
+        [GCUT_KERNEL_COPY] = "move",          [GCUT_KERNEL_REGION] = "control",
+        [GCUT_KERNEL_EXTERNAL] = "external",
+    };
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->kind != GCUT_KERNEL_LOOP) return names[u->kind];
+    return has_rows(h, u) ? "row loop" : u->loop.blocked ? "column loop" : "loop";
+}

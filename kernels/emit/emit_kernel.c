@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The C of every kernel that is not a loop: each is a function that describes
+ * strides and calls the run-time library.  It is given every size, so that one
+ * stands for all kernels of a kind and form.
+ */
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "graph/external.h"
+#include "kernels/lower/c_text.h"
+#include "kernels/emit/emit.h"
+#include "kernels/emit/emit_loop.h"
+#include "kernels/lower/place.h"
+#include "kernels/lower/prologue.h"
+#include "kernels/lower/team.h"
+
+typedef struct kernel {
+    gcut_emitter *e;
+    const gcut_lowered *h;
+    const gcut_graph *g;
+    gcut_module *m;
+    const gcut_kernel *u;
+    const gcut_node *n; /* NULL for COPY */
+    gcut_text *out;
+} kernel;
+
+#define W(u, ...) gcut_text_add((u)->out, __VA_ARGS__)
+
+static const char *dim(const kernel *u, gcut_dim d)
+{
+    return gcut_c_size(u->m, d);
+}
+
+/* (float *)b[1] */
+static const char *pointer_to(const kernel *u, uint32_t buffer)
+{
+    return gcut_printf(u->m->arena, "(%s *)%s", gcut_c_type(u->e->p->buffers.at[buffer].dtype),
+                       gcut_c_arg(u->e, buffer));
+}
+
+/* Operand k as this kernel reads it: from its own storage, from the copy made for the kernel, or from the
+ * prologue's for one that is computed.  The buffer may be GCUT_NONE, of a constant. */
+static gcut_view operand_in(const kernel *u, uint32_t k, uint32_t *buffer)
+{
+    gcut_ref v = gcut_arg(u->g, u->n, k);
+    const gcut_prologue *prologue = gcut_kernel_prologue(u->u, k);
+    uint32_t copy = gcut_kernel_copied(u->u, k);
+    if (prologue || copy != GCUT_NONE) {
+        *buffer = prologue ? prologue->buffer : u->h->kernels.at[copy].copy.to;
+        return gcut_view_contiguous(u->m, gcut_type_of(u->g, v), v);
+    }
+    *buffer = u->h->buffer[u->h->view[v].root];
+    return u->h->view[v];
+}
+
+static gcut_view operand(const kernel *u, uint32_t k, const char **pointer)
+{
+    uint32_t buffer;
+    gcut_view v = operand_in(u, k, &buffer);
+    *pointer = pointer_to(u, buffer);
+    return v;
+}
+
+/* NULL for a result that is left out. */
+static const char *result_at(const kernel *u, uint32_t k)
+{
+    if (gcut_kernel_omits(u->u, k)) return "NULL";
+    return pointer_to(u, u->h->buffer[u->h->view[u->n->res0 + k].root]);
+}
+
+static const char *result(const kernel *u)
+{
+    return result_at(u, 0);
+}
+
+/* "const int64_t name[] = {…};", never empty: C has no array of nothing. */
+static void list(const kernel *u, const char *name, const gcut_dim *d, uint32_t n)
+{
+    W(u, "    const int64_t %s[] = {", name);
+    for (uint32_t i = 0; i < n; i++) W(u, "%s%s", i ? ", " : "", dim(u, d[i]));
+    W(u, n ? "};\n" : "0};\n");
+}
+
+static const char *shifted(const kernel *u, const char *pointer, gcut_dim offset)
+{
+    return offset == 0 ? pointer : gcut_printf(u->m->arena, "%s + (%s)", pointer, dim(u, offset));
+}
+
+/* ---- matrix product ---- */
+
+typedef struct batch_axis {
+    gcut_dim n, a, b, c;
+} batch_axis;
+
+/* Batch axes, merged where all three operands step through them evenly. */
+static uint32_t batch_axes(const kernel *u, const gcut_view *a, const gcut_view *b, const gcut_view *c,
+                           batch_axis *out)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    uint32_t n = 0;
+    for (uint32_t d = 0; d + 2 < t->rank; d++) {
+        batch_axis x = {t->dim[d], a->stride[d], b->stride[d], c->stride[d]};
+        if (x.n == 1) continue;
+        batch_axis *o = n ? &out[n - 1] : NULL;
+        gcut_dims *ds = u->m->dims;
+        if (o && o->a == gcut_dim_make(ds, GCUT_DIM_MUL, x.a, x.n) &&
+            o->b == gcut_dim_make(ds, GCUT_DIM_MUL, x.b, x.n) &&
+            o->c == gcut_dim_make(ds, GCUT_DIM_MUL, x.c, x.n))
+            *o = (batch_axis){gcut_dim_make(ds, GCUT_DIM_MUL, o->n, x.n), x.a, x.b, x.c};
+        else
+            out[n++] = x;
+    }
+    if (n > 4)
+        gcut_fail(u->m->env, GCUT_EUNSUPPORTED, gcut_loc_place(u->m, u->n->loc),
+                  "reshape the leading axes into one", "'matmul' has %u separate batch axes, more than 4", n);
+    return n;
+}
+
+/* Operands that are computed: "lines go along k" says how the product reads the rows of the value. */
+static void describe_prologues(kernel *u, const char *pa, const char *pb)
+{
+    bool transposed[] = {gcut_attr_flag(u->g, u->n, GCUT_A_ta), gcut_attr_flag(u->g, u->n, GCUT_A_tb)};
+    uint32_t at = 1;
+    for (uint32_t k = 0; k < 2; k++)
+        if (u->u->gemm.prologue[k])
+            W(u,
+              "        .from_%c = {%s_f%s, (void *)(args + %u), %d,\n"
+              "                   %s ? NULL : (void *)(%s)},\n",
+              k ? 'b' : 'a', u->e->prefix, u->e->all->functions.at[u->e->fill[k].function].label, at++,
+              (k == 0) != transposed[k], gcut_prologue_fills_c(u->h, u->e->kernel, k, gcut_c_size),
+              k ? pb : pa);
+}
+
+/* ".batch = {…}, .sa = {…}, …" */
+static void describe_batch(const kernel *u, const batch_axis *axis, uint32_t n)
+{
+    static const char *const fields[] = {"batch", "sa", "sb", "sc"};
+    for (uint32_t k = 0; k < 4 && n; k++) {
+        W(u, "%s.%s = {", k ? " " : "        ", fields[k]);
+        for (uint32_t i = 0; i < n; i++) {
+            const gcut_dim at[] = {axis[i].n, axis[i].a, axis[i].b, axis[i].c};
+            W(u, "%s%s", i ? ", " : "", dim(u, at[k]));
+        }
+        W(u, k < 3 ? "}," : "},\n");
+    }
+}
+
+/* Declares nt and g, whose members stand in the order of their declaration, as C++ asks; a, b, c are the
+ * expressions of its matrices. */
+static void describe_gemm(kernel *u, const char **pa, const char **pb, const char **pc)
+{
+    *pc = result(u);
+    gcut_view a = operand(u, 0, pa), b = operand(u, 1, pb), c = u->h->view[u->n->res0];
+    const gcut_type *ta = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *tc = gcut_type_of(u->g, u->n->res0);
+    uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_A_ta),
+             fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
+    batch_axis batch[GCUT_MAX_RANK];
+    uint32_t nb = batch_axes(u, &a, &b, &c, batch);
+    W(u, "    const gcut_rt_gemm g = {\n");
+    W(u, "        .m = %s, .n = %s, .k = %s,\n", dim(u, tc->dim[r - 2]), dim(u, tc->dim[r - 1]),
+      dim(u, ta->dim[fa ? r - 2 : r - 1]));
+    W(u, "        .rsa = %s, .csa = %s,", dim(u, a.stride[fa ? r - 1 : r - 2]),
+      dim(u, a.stride[fa ? r - 2 : r - 1]));
+    W(u, " .rsb = %s, .csb = %s,", dim(u, b.stride[fb ? r - 1 : r - 2]),
+      dim(u, b.stride[fb ? r - 2 : r - 1]));
+    W(u, " .rsc = %s, .csc = %s,\n", dim(u, c.stride[r - 2]), dim(u, c.stride[r - 1]));
+    W(u, "        .nbatch = %u,\n", nb);
+    describe_batch(u, batch, nb);
+    if (u->u->gemm.sums)
+        W(u, "        .sums = GCUT_RT_SUMS_%s, .sum = %s,\n", u->u->gemm.sums == GCUT_RT_SUMS_A ? "A" : "B",
+          pointer_to(u, u->h->buffer[gcut_kernel_sum(u->h, u->e->kernel)]));
+    describe_prologues(u, *pa, *pb);
+    W(u, "    };\n");
+    *pa = shifted(u, *pa, a.offset);
+    *pb = shifted(u, *pb, b.offset);
+    *pc = shifted(u, *pc, c.offset);
+}
+
+static void emit_gemm(kernel *u)
+{
+    const char *a, *b, *c;
+    describe_gemm(u, &a, &b, &c);
+    W(u, "    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n", gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype),
+      a, b, c);
+}
+
+/* ---- copies ---- */
+
+/* dst[…] = operand k, dst being a strided part of the packed result. */
+static void copy_into(kernel *u, uint32_t k, gcut_dim offset, const gcut_dim *dst)
+{
+    const char *src;
+    gcut_view v = operand(u, k, &src);
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, k));
+    W(u, "    {\n");
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", v.stride, t->rank);
+    list(u, "to", dst, t->rank);
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n    }\n", t->rank,
+      gcut_c_type(t->dtype), shifted(u, src, v.offset), shifted(u, result(u), offset));
+}
+
+static gcut_dim sum_product(const kernel *u, const gcut_dim *a, const gcut_dim *b, uint32_t n)
+{
+    gcut_dim s = 0;
+    for (uint32_t i = 0; i < n; i++)
+        s = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, s, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, a[i], b[i]));
+    return s;
+}
+
+static void fill(kernel *u, const char *value)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", gcut_c_type(t->dtype),
+      value, result(u), dim(u, gcut_type_numel(u->m, t)));
+}
+
+static void emit_pad(kernel *u)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
+    const gcut_attr *gaps = gcut_attr_get(u->g, u->n, GCUT_A_interior);
+    gcut_dim step[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < t->rank; d++)
+        step[d] = gaps ? gcut_dim_make(u->m->dims, GCUT_DIM_MUL, c.stride[d],
+                                       gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
+                       : c.stride[d];
+    fill(u, gcut_c_attr(u->g, u->n, GCUT_A_value, t->dtype));
+    copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_A_low)->u.dims, c.stride, t->rank), step);
+}
+
+static void emit_concat(kernel *u)
+{
+    gcut_view c = gcut_view_contiguous(u->m, gcut_type_of(u->g, u->n->res0), u->n->res0);
+    gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    for (uint32_t k = 0; k < u->n->nargs; k++) {
+        if (!gcut_concat_has(u->h, u->e->kernel, k))
+            copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
+        at = gcut_dim_make(u->m->dims, GCUT_DIM_ADD, at,
+                           gcut_type_of(u->g, gcut_arg(u->g, u->n, k))->dim[axis]);
+    }
+}
+
+/* Written from the far end along each flipped axis. */
+static void emit_flip(kernel *u)
+{
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
+    uint32_t mask = gcut_attr_axes(u->g, u->n);
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", v.stride, t->rank);
+    W(u, "    int64_t at = 0, to[] = {");
+    for (uint32_t d = 0; d < t->rank; d++)
+        W(u, "%s%s(%s)", d ? ", " : "", mask >> d & 1 ? "-" : "", dim(u, c.stride[d]));
+    W(u, t->rank ? "};\n" : "0};\n");
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (mask >> d & 1) W(u, "    at += (%s - 1) * (%s);\n", dim(u, t->dim[d]), dim(u, c.stride[d]));
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s + at, to, nt);\n", t->rank,
+      gcut_c_type(t->dtype), shifted(u, src, v.offset), result(u));
+}
+
+static void emit_copy(kernel *u)
+{
+    gcut_ref v = u->u->copy.value, root = u->h->view[v].root;
+    const gcut_type *t = gcut_type_of(u->g, v);
+    const gcut_view *w = &u->h->view[v];
+    const char *to = pointer_to(u, u->u->copy.to), *type = gcut_c_type(t->dtype);
+    if (gcut_root_is_const(u->h, root)) {
+        W(u, "    const %s value = %s;\n    gcut_rt_fill(%s, %s, sizeof value, &value);\n", type,
+          gcut_c_const(u->g, root), to, dim(u, gcut_type_numel(u->m, t)));
+        return;
+    }
+    gcut_view c = gcut_view_contiguous(u->m, t, v);
+    if (u->u->copy.source != GCUT_NONE) {
+        W(u, "    memcpy(%s, %s, (size_t)(%s) * sizeof(%s));\n", to,
+          pointer_to(u, gcut_copy_buffer(u->h, u->u)), dim(u, gcut_type_numel(u->m, t)), type);
+        return;
+    }
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", w->stride, t->rank);
+    if (gcut_root_is_iota(u->h, root)) {
+        W(u, "    gcut_rt_iota(%u, dim, from, %s, sizeof(%s), %d, %s);\n", t->rank, dim(u, w->offset), type,
+          gcut_dtype_is_float(t->dtype), to);
+        return;
+    }
+    if (w->widens) {
+        W(u, "    gcut_rt_widen_%s(%u, dim, %s, from, %s, nt);\n",
+          gcut_dtype_name(gcut_type_of(u->g, root)->dtype), t->rank,
+          shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
+        return;
+    }
+    if (w->bits) {
+        W(u, "    gcut_rt_unpack_bits(%u, dim, %s, %s, from, %s, nt);\n", t->rank,
+          pointer_to(u, u->h->buffer[root]), dim(u, w->offset), to);
+        return;
+    }
+    list(u, "to", c.stride, t->rank);
+    W(u, "    gcut_rt_copy(%u, dim, sizeof(%s), %s, from, %s, to, nt);\n", t->rank, type,
+      shifted(u, pointer_to(u, u->h->buffer[root]), w->offset), to);
+}
+
+/* ---- bits ---- */
+
+static void emit_pack(kernel *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    GCUT_ASSERT(v.offset == 0);
+    W(u, "    gcut_rt_pack_bits(%s, %s, %s, nt);\n",
+      dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)))), src, result(u));
+}
+
+static void emit_unpack(kernel *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    GCUT_ASSERT(v.offset == 0);
+    W(u, "    const int64_t count = %s, one = 1;\n",
+      dim(u, gcut_type_numel(u->m, gcut_type_of(u->g, u->n->res0))));
+    W(u, "    gcut_rt_unpack_bits(1, &count, %s, 0, &one, %s, nt);\n", src, result(u));
+}
+
+/* ---- index ---- */
+
+static gcut_dim product(const kernel *u, const gcut_type *t, uint32_t begin, uint32_t end)
+{
+    gcut_dim n = 1;
+    for (uint32_t d = begin; d < end; d++) n = gcut_dim_make(u->m->dims, GCUT_DIM_MUL, n, t->dim[d]);
+    return n;
+}
+
+static void emit_take(kernel *u)
+{
+    const char *px, *pi;
+    gcut_view x = operand(u, 0, &px), i = operand(u, 1, &pi);
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
+                    *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    GCUT_ASSERT(x.offset == 0 && i.offset == 0);
+    W(u,
+      "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
+      "nt);\n",
+      gcut_c_type(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
+      dim(u, product(u, t, axis + 1, t->rank)), px, pi, (int)gcut_dtype_bytes(ti->dtype),
+      dim(u, gcut_type_numel(u->m, ti)), result(u));
+}
+
+static void emit_scatter(kernel *u)
+{
+    const char *pi, *pu;
+    gcut_ref v = gcut_arg(u->g, u->n, 0);
+    const gcut_type *t = gcut_type_of(u->g, v), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    const gcut_ref root = u->h->view[v].root;
+    if (gcut_root_is_const(u->h, root))
+        fill(u, gcut_c_const(u->g, root));
+    else if (!gcut_scatter_is_inplace(u->h, u->e->kernel))
+        copy_into(u, 0, 0, gcut_view_contiguous(u->m, t, v).stride);
+    operand(u, 1, &pi);
+    operand(u, 2, &pu);
+    W(u,
+      "    gcut_rt_scatter_add_%s(%s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
+      "nt);\n",
+      gcut_dtype_name(t->dtype), dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]),
+      dim(u, product(u, t, axis + 1, t->rank)), result(u), pi, (int)gcut_dtype_bytes(ti->dtype),
+      dim(u, gcut_type_numel(u->m, ti)), pu);
+}
+
+static void emit_reduce(kernel *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0));
+    list(u, "dim", t->dim, t->rank);
+    list(u, "from", v.stride, t->rank);
+    W(u, "    gcut_rt_reduce_%s(GCUT_RT_%s, %u, dim, from, %#x, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
+      gcut_op_get((gcut_op)u->n->op)->cexpr, t->rank, gcut_attr_axes(u->g, u->n), shifted(u, src, v.offset),
+      result(u));
+}
+
+static void emit_cumsum(kernel *u)
+{
+    const char *src;
+    gcut_view v = operand(u, 0, &src);
+    const gcut_type *t = gcut_type_of(u->g, u->n->res0);
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    GCUT_ASSERT(v.offset == 0);
+    W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
+      dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]), dim(u, product(u, t, axis + 1, t->rank)),
+      gcut_attr_flag(u->g, u->n, GCUT_A_reverse), src, result(u));
+}
+
+/* ---- external kernels ---- */
+
+/* "{(float *)b[0], GCUT_RT_F32, 2, {n[0], n[1]}}," */
+static void tensor(const kernel *u, gcut_ref v, const char *pointer)
+{
+    const gcut_type *t = gcut_type_of(u->g, v);
+    const char *name = gcut_dtype_name(t->dtype);
+    W(u, "        {%s, GCUT_RT_", pointer);
+    for (const char *s = name; *s; s++) W(u, "%c", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
+    W(u, ", %u, {", t->rank);
+    for (uint32_t d = 0; d < t->rank; d++) W(u, "%s%s", d ? ", " : "", dim(u, t->dim[d]));
+    W(u, t->rank ? "}},\n" : "0}},\n");
+}
+
+static void emit_external(kernel *u)
+{
+    W(u, "    const gcut_rt_tensor in[] = {\n");
+    for (uint32_t k = 0; k < u->n->nargs; k++) {
+        const char *at;
+        gcut_view v = operand(u, k, &at);
+        GCUT_ASSERT(v.offset == 0);
+        tensor(u, gcut_arg(u->g, u->n, k), at);
+    }
+    if (!u->n->nargs) W(u, "        {NULL, 0, 0, {0}},\n");
+    W(u, "    };\n    const gcut_rt_tensor out[] = {\n");
+    for (uint32_t k = 0; k < u->n->nres; k++) tensor(u, u->n->res0 + k, result_at(u, k));
+    W(u, "    };\n    const gcut_rt_external call = {in, out, %u, %u, nt};\n    %s(&call);\n", u->n->nargs,
+      u->n->nres, gcut_external_kernel(u->g, u->n));
+}
+
+/* ---- attention ---- */
+
+/* ".q = {…}," */
+static void strides(const kernel *u, const char *field, const gcut_view *v)
+{
+    W(u, "        .%s = {", field);
+    for (uint32_t d = 0; d < 4; d++) W(u, "%s%s", d ? ", " : "", dim(u, v->stride[d]));
+    W(u, "},\n");
+}
+
+static void attention_sizes(const kernel *u)
+{
+    const gcut_type *q = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
+                    *v = gcut_type_of(u->g, gcut_arg(u->g, u->n, 2));
+    const gcut_attr *scale = gcut_attr_get(u->g, u->n, GCUT_A_scale);
+    W(u, "        .batch = %s, .heads = %s, .groups = %s,\n", dim(u, q->dim[0]), dim(u, q->dim[1]),
+      dim(u, v->dim[1]));
+    W(u, "        .t = %s, .s = %s, .d = %s, .e = %s,\n", dim(u, q->dim[2]), dim(u, v->dim[2]),
+      dim(u, q->dim[3]), dim(u, v->dim[3]));
+    W(u, "        .causal = %d, .scale = %s,\n", gcut_attr_flag(u->g, u->n, GCUT_A_causal),
+      scale ? gcut_c_attr(u->g, u->n, GCUT_A_scale, GCUT_F64)
+            : gcut_printf(u->m->arena, "1 / sqrt((double)(%s))", dim(u, q->dim[3])));
+}
+
+/* Operands q, k, v[, bias][, dy], then the results: the call's pointers in the order of its arguments. */
+static void emit_attention(kernel *u)
+{
+    static const char *const fields[2][4] = {{"y"}, {"dq", "dk", "dv", "dbias"}};
+    static const char *const inputs[] = {"q", "k", "v", "bias"};
+    bool grad = u->u->kind == GCUT_KERNEL_ATTENTION_GRAD;
+    uint32_t nx = u->n->nargs - grad;
+    const char *at[9] = {"NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL"};
+    W(u, "    const gcut_rt_attention of = {\n");
+    attention_sizes(u);
+    for (uint32_t k = 0; k < u->n->nargs; k++) {
+        uint32_t slot = k < nx ? k : 4;
+        gcut_view v = operand(u, k, &at[slot]);
+        at[slot] = shifted(u, at[slot], v.offset);
+        strides(u, k < nx ? inputs[k] : "y", &v);
+    }
+    for (uint32_t k = 0; k < u->n->nres; k++) {
+        at[4 + grad + k] = result_at(u, k);
+        strides(u, fields[grad][k], &u->h->view[u->n->res0 + k]);
+    }
+    gcut_team team = gcut_kernel_team(u->h, u->e->kernel);
+    W(u, "        .work = %s,\n", dim(u, gcut_attention_workspace(u->h, u->e->kernel)));
+    W(u, "    };\n    gcut_rt_attention%s_%s(&of", grad ? "_grad" : "",
+      gcut_dtype_name(gcut_type_of(u->g, u->n->res0)->dtype));
+    for (uint32_t k = 0; k < (grad ? 9u : 5u); k++) W(u, ", %s", at[k]);
+    W(u, ",\n        %s, %s);\n",
+      u->u->attention.scratch == GCUT_NONE ? "NULL" : gcut_c_arg(u->e, u->u->attention.scratch),
+      gcut_team_c(u->m, &team, gcut_c_size));
+}
+
+/* ---- windows ---- */
+
+static kernel kernel_of(gcut_emitter *e)
+{
+    const gcut_kernel *w = &e->h->kernels.at[e->kernel];
+    kernel u = {e, e->h, e->h->g, e->p->module, w, NULL, e->body};
+    if (w->kind != GCUT_KERNEL_COPY) u.n = gcut_node_at(u.g, w->nodes.at[0]);
+    return u;
+}
+
+const char *gcut_emit_operand(gcut_emitter *e, uint32_t k)
+{
+    kernel u = kernel_of(e);
+    const char *p;
+    gcut_view v = operand(&u, k, &p);
+    GCUT_ASSERT(v.offset == 0);
+    return p;
+}
+
+const char *gcut_emit_result(gcut_emitter *e)
+{
+    kernel u = kernel_of(e);
+    return result(&u);
+}
+
+static void emit_conv(kernel *u)
+{
+    gcut_emit_conv(u->e);
+}
+
+static void emit_pool(kernel *u)
+{
+    gcut_emit_pool(u->e);
+}
+
+static const struct {
+    const char *name;
+    void (*emit)(kernel *);
+    bool indexes;
+} kinds[] = {
+    [GCUT_KERNEL_GEMM] = {"matrix product", emit_gemm, false},
+    [GCUT_KERNEL_REDUCE] = {"reduction", emit_reduce, false},
+    [GCUT_KERNEL_PAD] = {"pad", emit_pad, false},
+    [GCUT_KERNEL_CONCAT] = {"concat", emit_concat, false},
+    [GCUT_KERNEL_FLIP] = {"flip", emit_flip, false},
+    [GCUT_KERNEL_TAKE] = {"gather", emit_take, true},
+    [GCUT_KERNEL_SCATTER] = {"scatter", emit_scatter, true},
+    [GCUT_KERNEL_PACK] = {"packing of bits", emit_pack, false},
+    [GCUT_KERNEL_UNPACK] = {"unpacking of bits", emit_unpack, false},
+    [GCUT_KERNEL_CUMSUM] = {"running sum", emit_cumsum, false},
+    [GCUT_KERNEL_CONV] = {"convolution", emit_conv, false},
+    [GCUT_KERNEL_POOL] = {"pool", emit_pool, false},
+    [GCUT_KERNEL_ATTENTION] = {"attention", emit_attention, false},
+    [GCUT_KERNEL_ATTENTION_GRAD] = {"derivative of attention", emit_attention, false},
+    [GCUT_KERNEL_EXTERNAL] = {"external kernel", emit_external, false},
+    [GCUT_KERNEL_COPY] = {"copy", emit_copy, false},
+};
+
+const char *gcut_kernel_kind_name(const gcut_kernel *u)
+{
+    return kinds[u->kind].name;
+}
+
+bool gcut_kernel_indexes(const gcut_kernel *u)
+{
+    return kinds[u->kind].indexes;
+}
+
+/* For a debugger: <letter><v> points to the first element of v as the kernel finds it. */
+static void name_buffer(const kernel *u, char letter, gcut_ref v, uint32_t buffer, const gcut_view *view)
+{
+    if (buffer == GCUT_NONE) return;
+    const gcut_buffer *b = &u->e->p->buffers.at[buffer];
+    if (b->kind == GCUT_BUFFER_ARENA && b->birth < 0) return; /* nothing reads it */
+    const char *at = pointer_to(u, buffer);
+    W(u, "    %s *const %c%u = %s;\n    (void)%c%u;\n", gcut_c_type(b->dtype), letter, v,
+      view->bits ? at : shifted(u, at, view->offset), letter, v);
+}
+
+static void name_buffers(const kernel *u)
+{
+    for (uint32_t k = 0; u->n && k < u->n->nargs; k++) {
+        uint32_t buffer, i = 0;
+        gcut_view view = operand_in(u, k, &buffer);
+        while (gcut_arg(u->g, u->n, i) != gcut_arg(u->g, u->n, k)) i++;
+        if (i == k) name_buffer(u, 'a', gcut_arg(u->g, u->n, k), buffer, &view);
+    }
+    for (uint32_t k = 0; u->n && k < u->n->nres; k++) {
+        const gcut_view *view = &u->h->view[u->n->res0 + k];
+        if (!gcut_kernel_omits(u->u, k)) name_buffer(u, 'o', u->n->res0 + k, u->h->buffer[view->root], view);
+    }
+    if (!u->n) name_buffer(u, 'o', u->u->copy.value, u->u->copy.to, &(gcut_view){0});
+}
+
+static gcut_locid loc_of(const kernel *u)
+{
+    const gcut_node *n = u->n ? u->n : gcut_def(u->g, u->u->copy.value);
+    return n ? n->loc : 0;
+}
+
+static void begin_function(const kernel *u)
+{
+    W(u,
+      "GCUT_RT_LOCAL void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
+      "    (void)nt;\n",
+      u->e->prefix);
+    if (u->e->all->line) name_buffers(u);
+    W(u, "%s", gcut_c_line(u->e, loc_of(u)));
+}
+
+static void end_function(const kernel *u)
+{
+    W(u, "%s}\n\n", gcut_c_line(u->e, 0));
+}
+
+uint32_t gcut_emit_kernel(gcut_emitter *e)
+{
+    kernel u = kernel_of(e);
+    begin_function(&u);
+    kinds[u.u->kind].emit(&u);
+    end_function(&u);
+    return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
+}
+
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
+{
+    kernel u = kernel_of(e);
+    gcut_team team = gcut_loop_team(l->h, l->kernel);
+    uint32_t last = 1 + gcut_count_prologues(e);
+    const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
+    const char *rows = e->all->functions.at[loop].label;
+    const char *threads = gcut_team_c(u.m, &team, gcut_c_size);
+    begin_function(&u);
+    describe_gemm(&u, &pa, &pb, &pc);
+    if (!l->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, l->u->loop.rows));
+    W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%s_rows, (void *)(args + %u), %d, %s);\n", t, pa, pb,
+      pc, e->prefix, rows, last, !l->columns, threads);
+    if (!l->columns) {
+        team.tiled = false;
+        W(&u,
+          "    } else {\n    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n"
+          "    gcut_rt_rows(%s_f%s_rows, args + %u, %s, %s);\n    }\n",
+          t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->loop.rows),
+          gcut_team_c(u.m, &team, gcut_c_size));
+    }
+    end_function(&u);
+    return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Names of the user in emitted C; kernels/emit/emit_names.h has the rules.
+ */
+
+#include <ctype.h>
+#include <string.h>
+
+#include "kernels/lower/c_text.h"
+#include "kernels/emit/emit_names.h"
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* Dots are the only characters of a name that C does not have. */
+const char *gcut_c_name(gcut_arena *a, const char *name)
+{
+    char *s = gcut_strndup(a, name, strlen(name));
+    for (char *c = s; *c; c++)
+        if (!isalnum((unsigned char)*c)) *c = '_';
+    return s;
+}
+
+static bool is_one_of(const char *s, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], s)) return true;
+    return false;
+}
+
+static bool begins_with_one_of(const char *s, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(list[i], s, strlen(list[i]))) return true;
+    return false;
+}
+
+/* Keywords of C up to C23 and of C++ up to C++20 and their other spellings: never the name of a member. */
+static bool is_keyword(const char *s)
+{
+    static const char *const words[] = {"alignas",
+                                        "alignof",
+                                        "and",
+                                        "and_eq",
+                                        "asm",
+                                        "auto",
+                                        "bitand",
+                                        "bitor",
+                                        "bool",
+                                        "break",
+                                        "case",
+                                        "catch",
+                                        "char",
+                                        "char16_t",
+                                        "char32_t",
+                                        "char8_t",
+                                        "class",
+                                        "co_await",
+                                        "co_return",
+                                        "co_yield",
+                                        "compl",
+                                        "concept",
+                                        "const",
+                                        "const_cast",
+                                        "consteval",
+                                        "constexpr",
+                                        "constinit",
+                                        "continue",
+                                        "decltype",
+                                        "default",
+                                        "delete",
+                                        "do",
+                                        "double",
+                                        "dynamic_cast",
+                                        "else",
+                                        "enum",
+                                        "explicit",
+                                        "export",
+                                        "extern",
+                                        "false",
+                                        "float",
+                                        "for",
+                                        "friend",
+                                        "goto",
+                                        "if",
+                                        "inline",
+                                        "int",
+                                        "long",
+                                        "mutable",
+                                        "namespace",
+                                        "new",
+                                        "noexcept",
+                                        "not",
+                                        "not_eq",
+                                        "nullptr",
+                                        "operator",
+                                        "or",
+                                        "or_eq",
+                                        "private",
+                                        "protected",
+                                        "public",
+                                        "register",
+                                        "reinterpret_cast",
+                                        "requires",
+                                        "restrict",
+                                        "return",
+                                        "short",
+                                        "signed",
+                                        "sizeof",
+                                        "static",
+                                        "static_assert",
+                                        "static_cast",
+                                        "struct",
+                                        "switch",
+                                        "template",
+                                        "this",
+                                        "thread_local",
+                                        "throw",
+                                        "true",
+                                        "try",
+                                        "typedef",
+                                        "typeid",
+                                        "typename",
+                                        "typeof",
+                                        "typeof_unqual",
+                                        "union",
+                                        "unsigned",
+                                        "using",
+                                        "virtual",
+                                        "void",
+                                        "volatile",
+                                        "wchar_t",
+                                        "while",
+                                        "xor",
+                                        "xor_eq"};
+    return is_one_of(s, words, COUNT(words));
+}
+
+/* May a header of C or POSIX define s as a macro without arguments (one with arguments does not touch a
+ * member)?  Macros begin with a capital, or with an underscore as keywords of compilers do, except those that
+ * the standards list: words of C, what GNU C calls its systems, and members of POSIX's structs, which have a
+ * prefix for each header (POSIX.1-2008, 2.2.2). */
+static bool may_be_macro(const char *s)
+{
+    static const char *const words[] = {"basename",         "complex",  "errno",    "linux",
+                                        "math_errhandling", "noreturn", "stderr",   "stdin",
+                                        "stdout",           "unix",     "imaginary"};
+    static const char *const prefixes[] = {"d_",  "h_",  "if",  "msg_",   "n_",     "p_",     "s6_", "s_",
+                                           "sa_", "si_", "ss_", "sched_", "sigev_", "sival_", "st_", "un_"};
+    return isupper((unsigned char)*s) || is_one_of(s, words, COUNT(words)) ||
+           begins_with_one_of(s, prefixes, COUNT(prefixes));
+}
+
+/* ---- members of NAME_io ---- */
+
+static bool is_taken(const gcut_program *p, uint32_t upto, const char *name)
+{
+    for (uint32_t i = 0; i < upto; i++)
+        if (!strcmp(p->bindings.at[i].field, name) || !strcmp(p->bindings.at[i].alias, name)) return true;
+    return false;
+}
+
+/* Names differ in the graph; those that fall together as C identifiers are told apart by a number. */
+void gcut_c_fields(gcut_program *p)
+{
+    gcut_arena *a = p->module->arena;
+    for (uint32_t i = 0; i < p->bindings.n; i++) {
+        gcut_binding_info *b = &p->bindings.at[i];
+        const char *base = gcut_c_name(a, b->name);
+        if (b->role == GCUT_ROLE_grad) base = gcut_printf(a, "grad_%s", base);
+        const char *name = base;
+        for (uint32_t k = 1;; k++) {
+            bool word = isdigit((unsigned char)*name) || *name == '_' || is_keyword(name);
+            bool escaped = word || may_be_macro(name);
+            b->field = escaped ? gcut_printf(a, "v_%s", name) : name;
+            b->alias = escaped && !word ? name : "";
+            if (!is_taken(p, i, b->field) && (!*b->alias || !is_taken(p, i, b->alias))) break;
+            name = gcut_printf(a, "%s_%u", base, k);
+        }
+    }
+}
+
+/* ---- the step ---- */
+
+/* Functions and types of our library, of C11's threads and atomics and of POSIX are called so.  */
+const char *gcut_c_prefix(gcut_arena *a, const char *name)
+{
+    static const char *const prefixes[] = {"_", "gcut", "gradcut", "posix_", "pthread_"};
+    static const char *const words[] = {"aio", "atomic", "cnd", "mtx", "sem"};
+    bool theirs = begins_with_one_of(name, prefixes, COUNT(prefixes)) || is_one_of(name, words, COUNT(words));
+    return theirs ? gcut_printf(a, "step_%s", name) : name;
+}
+
+bool gcut_c_is_free(const char *prefix, const char *s)
+{
+    static const char *const prefixes[] = {"_", "gcut", "GCUT"};
+    size_t n = strlen(prefix);
+    bool small = false;
+    for (const char *c = s; *c; c++) small = small || islower((unsigned char)*c);
+    return small && !is_keyword(s) && !begins_with_one_of(s, prefixes, COUNT(prefixes)) &&
+           !(!strncmp(s, prefix, n) && s[n] == '_');
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How many threads a step's team has: as many as its busiest kernel is worth, found by init.  A step whose
+ * kernels all run on one thread has no team, and takes no worker from the pool.
+ */
+#include <string.h>
+
+#include "kernels/lower/c_text.h"
+#include "kernels/emit/emit.h"
+#include "kernels/lower/place.h"
+#include "kernels/lower/team.h"
+
+#define MOVE_PS 300 /* of an element of everything else that is no loop */
+
+static gcut_dim product(gcut_module *m, const gcut_dim *d, uint32_t n)
+{
+    gcut_dim p = 1;
+    for (uint32_t i = 0; i < n; i++) p = gcut_dim_make(m->dims, GCUT_DIM_MUL, p, d[i]);
+    return p;
+}
+
+/* Where the run-time library decides by itself, about what it will say.  In a step without a
+ * team, a kernel that wants threads takes a team of its own, so this decides about time alone. */
+static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_kernel *u)
+{
+    const gcut_type *t;
+    int ps = MOVE_PS;
+    gcut_dim n;
+    if (u->kind == GCUT_KERNEL_COPY) {
+        t = gcut_type_of(h->g, u->copy.value);
+        n = gcut_type_numel(m, t);
+    } else {
+        const gcut_node *node = gcut_node_at(h->g, u->nodes.at[0]);
+        const gcut_op_info *info = gcut_op_get((gcut_op)node->op);
+        t = gcut_type_of(h->g, node->nargs ? gcut_arg(h->g, node, node->nargs - 1) : node->res0);
+        n = gcut_type_numel(m, t);
+        if (info->madds) {
+            gcut_madds w = info->madds(h->g, node);
+            n = product(m, w.dim, w.n);
+            ps = GCUT_MADD_PS;
+        }
+    }
+    return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);
+}
+
+static const char *team_of(const gcut_program *p, const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (gcut_kernel_is_idle(h, kernel)) return NULL;
+    switch (u->kind) {
+    case GCUT_KERNEL_REGION: return NULL; /* its bodies are lowered graphs of their own */
+    case GCUT_KERNEL_LOOP:
+    case GCUT_KERNEL_ATTENTION:
+    case GCUT_KERNEL_ATTENTION_GRAD: {
+        gcut_team c = gcut_kernel_team(h, kernel);
+        return gcut_team_c(p->module, &c, gcut_c_dim);
+    }
+    default: return estimate(p->module, h, u);
+    }
+}
+
+void gcut_emit_team(const gcut_program *p, gcut_text *c)
+{
+    GCUT_VEC(const char *) all = {0};
+    gcut_text_add(c, "    plan->team = 1;\n");
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        const gcut_lowered *h = p->lowered.at[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
+            const char *team = team_of(p, h, h->order.at[i]);
+            bool known = !team;
+            for (uint32_t j = 0; j < all.n && !known; j++) known = !strcmp(all.at[j], team);
+            if (known) continue;
+            *GCUT_PUSH(p->module->arena, &all) = team;
+            gcut_text_add(c, "    if (plan->team < nt) plan->team = (int)gcut_rt_max(plan->team, %s);\n",
+                          team);
+        }
+    }
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Grouping: which nodes become one kernel.
+ *
+ * in:    a graph without composites.   out: views, kernels, levels.   keeps: the graph.
+ *
+ * Greedy in graph order.  A pointwise node joins the loop kernel of one of its
+ * operands and then pulls in the loop kernels of the others; a reduction joins
+ * its operand's kernel when its axes are the kernel's columns (ROW), its rows
+ * (COLUMN) or both (TOTAL).  Joining and merging never create a cycle (K2):
+ * before each, no path may lead from the kernel out and back in.
+ *
+ * The order of a sum is a function of the summed value's shape alone, never of
+ * what it is fused with, so that a sum computed again has the bits of the one
+ * that was not saved: a ROW sum follows the columns, a COLUMN sum the rows, and
+ * a TOTAL the flat order, which only flat kernels have.
+ */
+#include <stdlib.h>
+
+#include "graph/external.h"
+#include "kernels/lower/lower.h"
+#include "kernels/lower/region.h"
+
+#define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
+
+static gcut_dim times(gcut_module *m, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(m->dims, GCUT_DIM_MUL, a, b);
+}
+
+static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
+{
+    return &h->kernels.at[u];
+}
+
+static bool is_loop(const gcut_lowered *h, uint32_t u)
+{
+    return kernel_at(h, u)->kind == GCUT_KERNEL_LOOP && !kernel_at(h, u)->dead;
+}
+
+static void make_flat(gcut_lowered *h, uint32_t u)
+{
+    gcut_kernel *w = kernel_at(h, u);
+    w->loop.flat = true;
+    w->loop.inner = GCUT_CHUNK;
+    w->loop.rows = gcut_dim_make(h->g->module->dims, GCUT_DIM_CEILDIV, w->loop.numel, GCUT_CHUNK);
+}
+
+/* ---- joining ---- */
+
+static gcut_level level_in(const gcut_kernel *u, gcut_dim numel)
+{
+    if (u->kind != GCUT_KERNEL_LOOP || u->nodes.n >= MAX_MEMBERS || u->loop.complete) return GCUT_LEVEL_NONE;
+    if (numel == u->loop.numel) return GCUT_LEVEL_FULL;
+    if (u->loop.flat) return GCUT_LEVEL_NONE;
+    return u->loop.inner != GCUT_DIM_BAD && numel == u->loop.rows ? GCUT_LEVEL_ROW : GCUT_LEVEL_NONE;
+}
+
+/* Node n can be a member of u at that level: every operand readable there, no cycle. */
+static bool can_join(gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_level level)
+{
+    if (h->unfused) return false;
+    if (kernel_at(h, u)->loop.flat && !gcut_kernel_takes_evenly(h, u, n, kernel_at(h, u)->loop.numel))
+        return false;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(h->g, n, k);
+        if (gcut_kernel_access(h, u, v, level) == GCUT_ACCESS_BLOCKED) return false;
+        uint32_t s = gcut_kernel_source(h, v);
+        if (s != GCUT_NONE && s != u && gcut_kernel_reaches(h, u, s, false)) return false;
+    }
+    return true;
+}
+
+static void join(gcut_lowered *h, uint32_t u, uint32_t node, gcut_level level)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    if (kernel_at(h, u)->nodes.n) gcut_kernel_raise(h, kernel_at(h, u)->top, node);
+    kernel_at(h, u)->top = node;
+    *GCUT_PUSH(h->g->module->arena, &kernel_at(h, u)->nodes) = node;
+    h->kernel_of[n->res0] = u;
+    h->level[n->res0] = level;
+}
+
+static gcut_dim rows_of(gcut_lowered *h, gcut_dim numel, const gcut_type *t, gcut_dim inner)
+{
+    uint32_t k = gcut_view_split(h->g->module, t, inner);
+    gcut_dim r = 1;
+    if (k > t->rank) return GCUT_DIM_BAD;
+    for (uint32_t d = 0; d < k; d++) r = times(h->g->module, r, t->dim[d]);
+    return numel == times(h->g->module, r, inner) ? r : GCUT_DIM_BAD;
+}
+
+/* All members of b become members of a; reads between the two must stay possible. */
+static bool can_merge(gcut_lowered *h, uint32_t a, uint32_t b)
+{
+    const gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
+    if (h->unfused) return false;
+    if (x->kind != GCUT_KERNEL_LOOP || y->kind != GCUT_KERNEL_LOOP || x->loop.numel != y->loop.numel)
+        return false;
+    if (x->loop.inner != GCUT_DIM_BAD && y->loop.inner != GCUT_DIM_BAD &&
+        (x->loop.inner != y->loop.inner || x->loop.flat != y->loop.flat))
+        return false;
+    if ((x->loop.flat && !gcut_kernel_is_even(h, b, y->loop.numel)) ||
+        (y->loop.flat && !gcut_kernel_is_even(h, a, x->loop.numel)))
+        return false;
+    if (x->nodes.n + y->nodes.n > MAX_MEMBERS || x->loop.complete || y->loop.complete) return false;
+    if (gcut_kernel_reaches(h, a, b, true) || gcut_kernel_reaches(h, b, a, true)) return false;
+    gcut_dim inner = x->loop.inner != GCUT_DIM_BAD ? x->loop.inner : y->loop.inner;
+    gcut_module *m = h->g->module;
+    for (int side = 0; side < 2; side++) {
+        const gcut_kernel *u = side ? y : x;
+        uint32_t other = side ? a : b;
+        for (uint32_t i = 0; i < u->nodes.n; i++) {
+            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+            gcut_level user = h->level[n->res0] == GCUT_LEVEL_ROW ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL;
+            for (uint32_t k = 0; k < n->nargs; k++) {
+                gcut_ref v = gcut_arg(h->g, n, k);
+                const gcut_view *w = &h->view[v];
+                const gcut_type *t = gcut_type_of(h->g, v);
+                if (gcut_kernel_source(h, v) != other) continue;
+                gcut_level l = h->level[w->root];
+                /* A row reduction consumes FULL values although its own level is ROW. */
+                if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) user = GCUT_LEVEL_FULL;
+                bool ok = l == GCUT_LEVEL_FULL ? user == GCUT_LEVEL_FULL && gcut_view_identity(h->g, t, w)
+                          : l == GCUT_LEVEL_ROW
+                              ? (user == GCUT_LEVEL_ROW ? gcut_view_identity(h->g, t, w)
+                                                        : gcut_view_row_repeat(m, t, w, inner))
+                              : false;
+                if (!ok) return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void merge(gcut_lowered *h, uint32_t a, uint32_t b)
+{
+    gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
+    gcut_kernel_raise(h, x->top < y->top ? x->top : y->top, x->top > y->top ? x->top : y->top);
+    for (uint32_t i = 0; i < y->nodes.n; i++) {
+        uint32_t node = y->nodes.at[i];
+        *GCUT_PUSH(h->g->module->arena, &x->nodes) = node;
+        h->kernel_of[gcut_node_at(h->g, node)->res0] = a;
+    }
+    qsort(x->nodes.at, x->nodes.n, sizeof *x->nodes.at, by_number);
+    if (x->loop.inner == GCUT_DIM_BAD)
+        x->loop.inner = y->loop.inner, x->loop.rows = y->loop.rows, x->loop.flat = y->loop.flat;
+    x->loop.blocked = x->loop.blocked || y->loop.blocked;
+    x->loop.recomputed = x->loop.recomputed || y->loop.recomputed;
+    y->dead = true;
+    y->nodes.n = 0;
+}
+
+static void pull_in(gcut_lowered *h, uint32_t u, const gcut_node *n)
+{
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
+        if (s != GCUT_NONE && s != u && can_merge(h, u, s)) merge(h, u, s);
+    }
+}
+
+static void place_point(gcut_lowered *h, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_dim numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, n->res0));
+    uint32_t best = GCUT_NONE;
+    gcut_level level = GCUT_LEVEL_NONE;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
+        if (s == GCUT_NONE || (best != GCUT_NONE && s <= best)) continue;
+        gcut_level l = level_in(kernel_at(h, s), numel);
+        if (l != GCUT_LEVEL_NONE && can_join(h, s, n, l)) best = s, level = l;
+    }
+    if (best == GCUT_NONE) {
+        best = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
+        kernel_at(h, best)->loop.numel = numel;
+        level = GCUT_LEVEL_FULL;
+    }
+    join(h, best, node, level);
+    pull_in(h, best, n);
+}
+
+static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
+{
+    gcut_dim n = 1;
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (mask >> d & 1) n = times(h->g->module, n, t->dim[d]);
+    return n;
+}
+
+/* The kernel of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
+static bool fits(gcut_lowered *h, uint32_t u, gcut_ref x, gcut_lie how, gcut_dim inner)
+{
+    if (u == GCUT_NONE || kernel_at(h, u)->kind != GCUT_KERNEL_LOOP ||
+        kernel_at(h, u)->nodes.n >= MAX_MEMBERS)
+        return false;
+    if (h->unfused) return false;
+    const gcut_kernel *w = kernel_at(h, u);
+    if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return false;
+    if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return false;
+    if (how == GCUT_EVERY)
+        return w->loop.flat || (w->loop.inner == GCUT_DIM_BAD && gcut_kernel_is_even(h, u, w->loop.numel));
+    return !w->loop.flat && (w->loop.inner == GCUT_DIM_BAD || w->loop.inner == inner);
+}
+
+/* A kernel that is not a loop reads memory: operands that are computed constants, or that it needs packed and
+ * are not, or that are stored in fewer bits, are stored for it first. */
+static uint32_t place_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
+{
+    gcut_arena *a = h->g->module->arena;
+    const gcut_node *n = gcut_node_at(h->g, node);
+    uint32_t *copies = gcut_calloc(a, n->nargs + 1, sizeof *copies);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(h->g, n, k);
+        bool computed = gcut_root_is_iota(h, h->view[v].root) || gcut_root_is_const(h, h->view[v].root);
+        bool whole = gcut_view_whole(h->g->module, gcut_type_of(h->g, v), &h->view[v]);
+        bool packed = kind == GCUT_KERNEL_TAKE || kind == GCUT_KERNEL_CUMSUM ||
+                      (kind == GCUT_KERNEL_SCATTER && k > 0) || kind == GCUT_KERNEL_PACK ||
+                      kind == GCUT_KERNEL_UNPACK || kind == GCUT_KERNEL_CONV || kind == GCUT_KERNEL_POOL ||
+                      kind == GCUT_KERNEL_EXTERNAL || h->view[v].widens || h->view[v].bits;
+        bool carried = kind == GCUT_KERNEL_REGION && k < gcut_region_shape_of(h->g, n).carries;
+        copies[k] = GCUT_NONE;
+        if (!carried && !(computed && !(kind == GCUT_KERNEL_SCATTER && k == 0)) && (whole || !packed))
+            continue;
+        copies[k] = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
+        kernel_at(h, copies[k])->top = node;
+        kernel_at(h, copies[k])->copy.value = v;
+        if (carried) kernel_at(h, copies[k])->copy.late = node;
+    }
+    uint32_t u = gcut_kernel_new(h, kind, node);
+    kernel_at(h, u)->operand_copy = copies;
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (copies[k] != GCUT_NONE) *GCUT_PUSH(a, &kernel_at(h, u)->before) = copies[k];
+    for (uint32_t k = 0; k < n->nres; k++) h->kernel_of[n->res0 + k] = u;
+    return u;
+}
+
+static void place_reduce(gcut_lowered *h, uint32_t node)
+{
+    gcut_graph *g = h->g;
+    const gcut_node *n = gcut_node_at(g, node);
+    gcut_ref x = gcut_arg(g, n, 0);
+    const gcut_type *t = gcut_type_of(g, x);
+    uint32_t mask = gcut_attr_axes(g, n), all = (1u << t->rank) - 1;
+    gcut_dim numel = gcut_type_numel(g->module, t), inner = GCUT_DIM_BAD;
+    gcut_lie how = gcut_axes_lie(t, mask);
+    if (how == GCUT_MIDDLE) {
+        place_other(h, GCUT_KERNEL_REDUCE, node);
+        return;
+    }
+    if (how == GCUT_TRAILING) inner = product(h, t, mask);
+    if (how == GCUT_LEADING) inner = product(h, t, all & ~mask);
+    uint32_t u = gcut_kernel_source(h, x);
+    if (!fits(h, u, x, how, inner)) {
+        u = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
+        kernel_at(h, u)->loop.numel = numel;
+    }
+    gcut_kernel *w = kernel_at(h, u);
+    if (how == GCUT_EVERY) {
+        make_flat(h, u);
+    } else if (w->loop.inner == GCUT_DIM_BAD) {
+        w->loop.inner = inner;
+        w->loop.rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
+    }
+    if (how != GCUT_TRAILING) w->loop.blocked = true;
+    join(h, u, node,
+         how == GCUT_TRAILING  ? GCUT_LEVEL_ROW
+         : how == GCUT_LEADING ? GCUT_LEVEL_COLUMN
+                               : GCUT_LEVEL_TOTAL);
+}
+
+/* A product whose only reader is a transposition is written in the transposed order at once. */
+static gcut_ref only_transpose(const gcut_lowered *h, const uint32_t *uses, gcut_ref v)
+{
+    if (uses[v] != 1 || h->unfused) return 0;
+    for (uint32_t i = h->g->values.at[v].def + 1; i < h->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, i);
+        for (uint32_t k = 0; k < n->nargs; k++)
+            if (gcut_arg(h->g, n, k) == v) return gcut_attr_get(h->g, n, GCUT_A_perm) ? n->res0 : 0;
+    }
+    return 0;
+}
+
+static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const uint32_t *uses)
+{
+    gcut_ref t = only_transpose(h, uses, v);
+    if (!t) return;
+    const gcut_dim *perm = gcut_attr_get(h->g, gcut_def(h->g, t), GCUT_A_perm)->u.dims;
+    h->view[t] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, t), t);
+    h->kernel_of[t] = u;
+    h->view[v].root = t;
+    for (uint32_t d = 0; d < gcut_type_of(h->g, t)->rank; d++)
+        h->view[v].stride[perm[d]] = h->view[t].stride[d];
+}
+
+static void place_gemm(gcut_lowered *h, uint32_t node, const uint32_t *uses)
+{
+    write_transposed(h, place_other(h, GCUT_KERNEL_GEMM, node), gcut_node_at(h->g, node)->res0, uses);
+}
+
+static void place_attention(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node, const uint32_t *uses)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    uint32_t u = place_other(h, kind, node);
+    for (uint32_t k = 0; k < n->nres; k++) {
+        if (!uses[n->res0 + k] && n->nres > 1) kernel_at(h, u)->attention.omitted |= 1u << k;
+        write_transposed(h, u, n->res0 + k, uses);
+    }
+}
+static void place_view(gcut_lowered *h, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_ref x = gcut_arg(h->g, n, 0);
+    if (h->kernel_of[n->res0] != GCUT_NONE) return; /* stored by its product already */
+    gcut_view v;
+    if (gcut_view_through(h->g, n, &h->view[x], &v))
+        h->view[n->res0] = v;
+    else
+        place_point(h, node); /* a copy in row-major order: elementwise on the linear index */
+}
+
+/* Kernels that are not pure run in the order of the graph. */
+static void place_external(gcut_lowered *h, uint32_t node)
+{
+    uint32_t u = place_other(h, GCUT_KERNEL_EXTERNAL, node), last = GCUT_NONE;
+    if (!gcut_node_has_effects(h->g, gcut_node_at(h->g, node))) return;
+    for (uint32_t k = 0; k < u; k++)
+        if (kernel_at(h, k)->kind == GCUT_KERNEL_EXTERNAL &&
+            gcut_node_has_effects(h->g, gcut_node_at(h->g, kernel_at(h, k)->nodes.at[0])))
+            last = k;
+    if (last != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &kernel_at(h, u)->before) = last;
+}
+
+static void place_region(gcut_lowered *h, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    if (!gcut_region_at(h->g, n, 0)->body->is_body)
+        gcut_fail(h->g->module->env, GCUT_EUNSUPPORTED, gcut_loc_place(h->g->module, n->loc),
+                  "run it with --backend planned", "there is no kernel for '%s'",
+                  gcut_op_get((gcut_op)n->op)->name);
+    place_other(h, GCUT_KERNEL_REGION, node);
+    gcut_region_views(h, n);
+}
+
+/* A 16-bit float widened for loops alone is read as it is stored, and converted there: no kernel, no memory.
+ */
+static void place_cast(gcut_lowered *h, uint32_t node, const bool *reads_memory)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
+    bool widens = gcut_dtype_is_half(gcut_type_of(h->g, x)->dtype) &&
+                  gcut_type_of(h->g, n->res0)->dtype == GCUT_F32 && !reads_memory[n->res0];
+    if (!widens || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
+        place_point(h, node);
+        return;
+    }
+    h->view[n->res0] = h->view[x];
+    h->view[n->res0].widens = true;
+}
+
+/* Bits are read as they are stored, one at a time: no kernel, no memory. */
+static void place_unpack(gcut_lowered *h, uint32_t node)
+{
+    gcut_module *m = h->g->module;
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
+    const gcut_view *from = &h->view[x];
+    bool one = gcut_type_of(h->g, x)->dim[0] == 1 || from->stride[0] == 1;
+    if (!one || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
+        place_other(h, GCUT_KERNEL_UNPACK, node);
+        return;
+    }
+    gcut_view v = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), root);
+    v.offset = times(m, from->offset, 8);
+    v.bits = true;
+    h->view[n->res0] = v;
+}
+
+static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
+{
+    gcut_view v = {.root = n->res0};
+    v.stride[gcut_attr_get(g, n, GCUT_A_axis)->u.dim] = 1;
+    return v;
+}
+
+/* Every result of a node is a root of its own.  Only kernels of one node may have several. */
+static void view_results(gcut_lowered *h, const gcut_node *n)
+{
+    gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
+    GCUT_ASSERT(n->nres == 1 || (e != GCUT_EMIT_POINT && e != GCUT_EMIT_REDUCE && e != GCUT_EMIT_VIEW));
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+        h->view[v] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, v), v);
+}
+
+static void place_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, const bool *reads_memory)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    view_results(h, n);
+    switch (gcut_op_get((gcut_op)n->op)->emit) {
+    case GCUT_EMIT_POINT:
+    case GCUT_EMIT_BOUNDED: place_point(h, node); break;
+    case GCUT_EMIT_CAST: place_cast(h, node, reads_memory); break;
+    case GCUT_EMIT_REDUCE: place_reduce(h, node); break;
+    case GCUT_EMIT_VIEW: place_view(h, node); break;
+    case GCUT_EMIT_GEMM: place_gemm(h, node, uses); break;
+    case GCUT_EMIT_CONST: break;
+    case GCUT_EMIT_IOTA: h->view[n->res0] = iota_view(h->g, n); break;
+    case GCUT_EMIT_PAD: place_other(h, GCUT_KERNEL_PAD, node); break;
+    case GCUT_EMIT_CONCAT: place_other(h, GCUT_KERNEL_CONCAT, node); break;
+    case GCUT_EMIT_FLIP: place_other(h, GCUT_KERNEL_FLIP, node); break;
+    case GCUT_EMIT_TAKE: place_other(h, GCUT_KERNEL_TAKE, node); break;
+    case GCUT_EMIT_SCATTER: place_other(h, GCUT_KERNEL_SCATTER, node); break;
+    case GCUT_EMIT_PACK: place_other(h, GCUT_KERNEL_PACK, node); break;
+    case GCUT_EMIT_UNPACK: place_unpack(h, node); break;
+    case GCUT_EMIT_CUMSUM: place_other(h, GCUT_KERNEL_CUMSUM, node); break;
+    case GCUT_EMIT_EXTERNAL: place_external(h, node); break;
+    case GCUT_EMIT_CONV: place_other(h, GCUT_KERNEL_CONV, node); break;
+    case GCUT_EMIT_POOL: place_other(h, GCUT_KERNEL_POOL, node); break;
+    case GCUT_EMIT_ATTENTION: place_attention(h, GCUT_KERNEL_ATTENTION, node, uses); break;
+    case GCUT_EMIT_ATTENTION_GRAD: place_attention(h, GCUT_KERNEL_ATTENTION_GRAD, node, uses); break;
+    case GCUT_EMIT_REGION: place_region(h, node); break;
+    case GCUT_EMIT_EXPAND: GCUT_NEVER("composites are expanded before lowering"); break;
+    }
+}
+
+/* ---- columns of kernels that no reduction has decided ---- */
+
+/* The longest trailing stretch over which every operand steps evenly: all of it if possible (flat). */
+static void choose_columns(gcut_lowered *h, uint32_t u)
+{
+    gcut_kernel *w = kernel_at(h, u);
+    gcut_module *m = h->g->module;
+    if (w->loop.inner != GCUT_DIM_BAD) return;
+    if (gcut_kernel_is_even(h, u, w->loop.numel)) {
+        make_flat(h, u);
+        return;
+    }
+    const gcut_type *best = NULL;
+    for (uint32_t i = 0; i < w->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
+        for (uint32_t k = 0; k <= n->nargs; k++) {
+            const gcut_type *t = gcut_type_of(h->g, k < n->nargs ? gcut_arg(h->g, n, k) : n->res0);
+            if (gcut_type_numel(m, t) == w->loop.numel && (!best || t->rank > best->rank)) best = t;
+        }
+    }
+    GCUT_ASSERT(best != NULL);
+    for (uint32_t k = 1; k < best->rank; k++) {
+        gcut_dim inner = 1;
+        for (uint32_t d = k; d < best->rank; d++) inner = times(m, inner, best->dim[d]);
+        w->loop.inner = inner;
+        if (inner != 1 && gcut_kernel_is_even(h, u, inner)) break;
+    }
+    if (w->loop.inner == GCUT_DIM_BAD || w->loop.inner == 1)
+        w->loop.inner = best->rank ? best->dim[best->rank - 1] : 1;
+    w->loop.rows = rows_of(h, w->loop.numel, best, w->loop.inner);
+}
+
+/* By value: does something other than a loop read it, directly or by a view, or is it a result? */
+static bool *memory_readers(const gcut_lowered *h)
+{
+    const gcut_graph *g = h->g;
+    bool *reads = gcut_calloc(g->module->arena, g->values.n, sizeof *reads);
+    for (uint32_t i = 0; i < g->results.n; i++) reads[g->results.at[i].value] = true;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool loop =
+            gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW ? !reads[n->res0] : gcut_node_takes_in(g, n);
+        for (uint32_t k = 0; !loop && k < n->nargs; k++) reads[gcut_arg(g, n, k)] = true;
+    }
+    return reads;
+}
+
+/* A second copy, #recomputed(k), is wanted where the schedule has it: once it is read, its kernel is
+ * complete.
+ */
+static void complete_kernels(gcut_lowered *h, const gcut_node *n)
+{
+    uint32_t own = h->kernel_of[n->res0];
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
+        if (s != GCUT_NONE && s != own && is_loop(h, s) && kernel_at(h, s)->loop.recomputed)
+            kernel_at(h, s)->loop.complete = true;
+    }
+    if (own == GCUT_NONE || !is_loop(h, own)) return;
+    const gcut_mark *m = gcut_mark_find(&n->marks, "recomputed");
+    kernel_at(h, own)->loop.recomputed |= m && m->nargs;
+}
+
+void gcut_group(gcut_program *p, gcut_lowered *h)
+{
+    gcut_graph *g = h->g;
+    gcut_arena *a = p->module->arena;
+    uint32_t nv = g->values.n, *uses = gcut_calloc(a, nv, sizeof *uses);
+    h->view = gcut_calloc(a, nv, sizeof *h->view);
+    h->kernel_of = gcut_calloc(a, nv, sizeof *h->kernel_of);
+    h->level = gcut_calloc(a, nv, sizeof *h->level);
+    h->buffer = gcut_calloc(a, nv, sizeof *h->buffer);
+    for (gcut_ref v = 0; v < nv; v++) h->kernel_of[v] = h->buffer[v] = GCUT_NONE;
+    for (uint32_t i = 0; i < g->args.n; i++) uses[g->args.at[i]]++;
+    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
+    for (uint32_t i = 0; i < g->params.n; i++) {
+        gcut_ref v = g->params.at[i].value;
+        h->view[v] = gcut_view_contiguous(g->module, gcut_type_of(g, v), v);
+    }
+    if (h->parent != GCUT_NONE) gcut_region_params(p, h);
+    const bool *reads_memory = memory_readers(h);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        place_node(h, i, uses, reads_memory);
+        if (gcut_node_at(g, i)->nres) complete_kernels(h, gcut_node_at(g, i));
+    }
+    gcut_kernel_raise(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
+    gcut_move_sums(h);
+    for (uint32_t u = 0; u < h->kernels.n; u++)
+        if (!kernel_at(h, u)->dead && kernel_at(h, u)->kind == GCUT_KERNEL_LOOP) {
+            choose_columns(h, u);
+            GCUT_ASSERT(kernel_at(h, u)->loop.rows != GCUT_DIM_BAD);
+        }
+}

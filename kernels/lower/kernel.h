@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One kernel of a lowered graph.
+ *
+ * What every kernel has stands first; what belongs to one kind is in that kind's arm of the union, and is
+ * read only after `kind` was looked at.
+ *
+ * A LOOP covers `numel` elements in row-major order, seen as `rows` rows of `inner` elements; its members sit
+ * on one of these levels:
+ *
+ *   FULL    one element per element of the loop
+ *   ROW     one per row (what a row reduction gives, and arithmetic on it)
+ *   COLUMN  a reduction over the rows, one per column: complete only after the kernel
+ *   TOTAL   a reduction over everything: complete only after the kernel
+ */
+#ifndef GCUT_KERNELS_LOWER_KERNEL_H
+#define GCUT_KERNELS_LOWER_KERNEL_H
+
+#include "graph/graph.h"
+
+typedef enum gcut_level {
+    GCUT_LEVEL_NONE,
+    GCUT_LEVEL_FULL,
+    GCUT_LEVEL_ROW,
+    GCUT_LEVEL_COLUMN,
+    GCUT_LEVEL_TOTAL
+} gcut_level;
+
+typedef enum gcut_kernel_kind {
+    GCUT_KERNEL_LOOP,
+    GCUT_KERNEL_GEMM,
+    GCUT_KERNEL_REDUCE, /* over axes that are neither leading nor trailing */
+    GCUT_KERNEL_PAD,
+    GCUT_KERNEL_CONCAT,
+    GCUT_KERNEL_FLIP,
+    GCUT_KERNEL_TAKE,
+    GCUT_KERNEL_SCATTER,
+    GCUT_KERNEL_PACK,
+    GCUT_KERNEL_UNPACK, /* where the bits do not lie one after the other; else they are read as they are */
+    GCUT_KERNEL_CONV,
+    GCUT_KERNEL_POOL,
+    GCUT_KERNEL_ATTENTION,
+    GCUT_KERNEL_ATTENTION_GRAD,
+    GCUT_KERNEL_CUMSUM,
+    GCUT_KERNEL_EXTERNAL,
+    GCUT_KERNEL_REGION, /* if, while, scan: its bodies are lowered graphs of their own (region.c) */
+    GCUT_KERNEL_COPY    /* stores a value in a buffer of its own */
+} gcut_kernel_kind;
+
+typedef struct gcut_loop_kernel {
+    gcut_dim numel, inner, rows; /* inner and rows are GCUT_DIM_BAD while undecided */
+    bool flat;                   /* one stretch of numel elements, cut into chunks of GCUT_CHUNK */
+    bool blocked;                /* has COLUMN or TOTAL members, so rows go in a fixed number of blocks */
+    bool recomputed;             /* some member is a second copy: marked #recomputed(k) */
+    bool complete;    /* such a loop that another kernel reads: whatever joined it now would delay that one */
+    uint32_t scratch; /* buffer of per-thread row scratch, or GCUT_NONE */
+    uint32_t partial; /* buffer of per-block partial results, or GCUT_NONE */
+} gcut_loop_kernel;
+
+/* An operand of a product that is computed while it is packed (prologue.c). */
+typedef struct gcut_prologue {
+    gcut_ref v;               /* the value, read as it is, row by row, and by this product alone */
+    GCUT_VEC(uint32_t) nodes; /* that compute it, operands first */
+    gcut_dim rows, inner;
+    bool ends_rows;  /* a loop behind the product takes whole rows of it */
+    int64_t most;    /* packings of an element that cost no more than storing it does */
+    uint32_t buffer; /* of the operand, where the product packs more often, or not at all */
+} gcut_prologue;
+
+typedef struct gcut_gemm_kernel {
+    unsigned sums; /* nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
+    struct gcut_prologue
+        *prologue[2]; /* by operand: what computes it while it is packed; NULL: memory has it */
+} gcut_gemm_kernel;
+
+typedef struct gcut_copy_kernel {
+    gcut_ref value;
+    uint32_t to;     /* the buffer */
+    uint32_t late;   /* the node right before which it runs; GCUT_NONE = right after its value */
+    uint32_t source; /* the COPY kernel that saved the value, whose buffer is read instead; or GCUT_NONE */
+} gcut_copy_kernel;
+
+typedef struct gcut_kernel {
+    gcut_kernel_kind kind;
+    bool dead;                 /* merged into another, or empty */
+    GCUT_VEC(uint32_t) nodes;  /* in graph order; empty for COPY */
+    GCUT_VEC(uint32_t) before; /* kernels that must run first although nothing is read from them */
+    uint32_t *operand_copy;    /* neither LOOP nor COPY: by operand, the COPY that stores it, or GCUT_NONE */
+    uint32_t seen, top;        /* of kernel_reach.c: the last walk that met it; gcut_kernel_raise */
+    int step, end;             /* its step of the timeline, and the one after its bodies' last */
+    union {
+        gcut_loop_kernel loop;
+        gcut_gemm_kernel gemm;
+        struct {
+            uint32_t workspace; /* buffer, or GCUT_NONE */
+        } conv;
+        struct {
+            uint32_t scratch; /* buffer of per-thread blocks of scores, or GCUT_NONE */
+            uint32_t omitted; /* bits: results that nobody reads and the kernel does not write */
+        } attention;          /* and ATTENTION_GRAD */
+        struct {
+            GCUT_VEC(uint32_t) bodies; /* a lowered graph for each region, in the node's order */
+        } region;
+        gcut_copy_kernel copy;
+    };
+} gcut_kernel;
+
+#define GCUT_CHUNK 4096 /* elements of a flat loop that one row holds */
+#define GCUT_BLOCKS                                                                                          \
+    16                /* blocks of rows of a blocked loop: fixed, so that results do not depend on threads   \
+                       */
+#define GCUT_LANES 64 /* accumulators of a float row reduction */
+
+static inline bool gcut_kernel_is_attention(const gcut_kernel *k)
+{
+    return k->kind == GCUT_KERNEL_ATTENTION || k->kind == GCUT_KERNEL_ATTENTION_GRAD;
+}
+/* The buffer of a loop's partial results or of a convolution's workspace; GCUT_NONE: it has none. */
+static inline uint32_t gcut_kernel_partial(const gcut_kernel *k)
+{
+    if (k->kind == GCUT_KERNEL_LOOP) return k->loop.partial;
+    return k->kind == GCUT_KERNEL_CONV ? k->conv.workspace : GCUT_NONE;
+}
+/* The buffer in which every thread has a share; GCUT_NONE: it has none. */
+static inline uint32_t gcut_kernel_scratch(const gcut_kernel *k)
+{
+    if (k->kind == GCUT_KERNEL_LOOP) return k->loop.scratch;
+    return gcut_kernel_is_attention(k) ? k->attention.scratch : GCUT_NONE;
+}
+static inline bool gcut_kernel_is_blocked(const gcut_kernel *k)
+{
+    return k->kind == GCUT_KERNEL_LOOP && k->loop.blocked;
+}
+/* Result k is not written. */
+static inline bool gcut_kernel_omits(const gcut_kernel *k, uint32_t result)
+{
+    return gcut_kernel_is_attention(k) && k->attention.omitted >> result & 1;
+}
+static inline const gcut_prologue *gcut_kernel_prologue(const gcut_kernel *k, uint32_t operand)
+{
+    return k->kind == GCUT_KERNEL_GEMM && operand < 2 ? k->gemm.prologue[operand] : NULL;
+}
+static inline uint32_t gcut_kernel_bodies(const gcut_kernel *k)
+{
+    return k->kind == GCUT_KERNEL_REGION ? k->region.bodies.n : 0;
+}
+/* The COPY kernel that is read instead of operand k; GCUT_NONE: none. */
+static inline uint32_t gcut_kernel_copied(const gcut_kernel *k, uint32_t operand)
+{
+    return k->operand_copy ? k->operand_copy[operand] : GCUT_NONE;
+}
+/* GCUT_RT_SUMS_…, 0: it makes no sum. */
+static inline unsigned gcut_kernel_sums(const gcut_kernel *k)
+{
+    return k->kind == GCUT_KERNEL_GEMM ? k->gemm.sums : 0;
+}
+/* The node that a kernel, no COPY, is named after: its last one, but of a product that has a sum the product.
+ */
+static inline uint32_t gcut_kernel_result(const gcut_kernel *k)
+{
+    return k->nodes.at[gcut_kernel_sums(k) ? 0 : k->nodes.n - 1];
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order in which the kernels of a graph run, and the lifetimes of buffers
+ * that follow from it.
+ *
+ * in: a placed graph.   out: order; then steps, birth and death of every buffer.
+ *
+ * One timeline for the whole program: a body's steps follow its owner's, so that a body's temporaries share
+ * memory with each other and with everything that does not live through the region.
+ */
+#include <stdlib.h>
+
+#include "kernels/lower/epilogue.h"
+#include "kernels/lower/lower.h"
+
+/* The preferred position of a kernel: at its last node; a copy, right after what it copies, and of a
+ * parameter before everything, so that it does not come between a product and its epilogue.  One more than
+ * the node. */
+static uint32_t preferred(const gcut_lowered *h, uint32_t u)
+{
+    const gcut_kernel *w = &h->kernels.at[u];
+    if (w->kind != GCUT_KERNEL_COPY) return gcut_kernel_result(w) + 1;
+    if (w->copy.late != GCUT_NONE) return w->copy.late + 1;
+    uint32_t def = h->g->values.at[w->copy.value].def;
+    return def == GCUT_NONE ? 0 : def + 2;
+}
+
+/* A kernel whose last node comes late must not hold up, and so let others overtake, one that depends on it:
+ * it runs no later than the preferred position of its dependents. */
+static uint32_t *positions(const gcut_lowered *h, gcut_arena *a)
+{
+    uint32_t *at = gcut_calloc(a, h->kernels.n + 1, sizeof *at);
+    for (uint32_t u = 0; u < h->kernels.n; u++) at[u] = h->kernels.at[u].dead ? 0 : preferred(h, u);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t u = h->kernels.n; u-- > 0;) {
+            gcut_cursor cursor = {0};
+            for (uint32_t s; !h->kernels.at[u].dead && (s = gcut_kernel_deps(h, u, &cursor)) != GCUT_NONE;)
+                if (at[s] > at[u]) at[s] = at[u], changed = true;
+        }
+    }
+    return at;
+}
+
+/* The kernels in the order of their preferred positions, and by kernel its rank there. */
+typedef struct ranking {
+    uint32_t *kernel, *rank, n;
+} ranking;
+
+typedef struct preferred_position {
+    uint32_t at, kernel;
+} preferred_position;
+
+static int earlier_first(const void *x, const void *y)
+{
+    const preferred_position *a = x, *b = y;
+    if (a->at != b->at) return a->at < b->at ? -1 : 1;
+    return (a->kernel > b->kernel) - (a->kernel < b->kernel);
+}
+
+static ranking rank_kernels(const gcut_lowered *h, gcut_arena *a, const uint32_t *at)
+{
+    const size_t room = (size_t)h->kernels.n + 1;
+    ranking r = {gcut_calloc(a, room, sizeof *r.kernel), gcut_calloc(a, room, sizeof *r.rank), 0};
+    preferred_position *all = gcut_calloc(a, room, sizeof *all);
+    for (uint32_t u = 0; u < h->kernels.n; u++)
+        if (!h->kernels.at[u].dead) all[r.n++] = (preferred_position){at[u], u};
+    qsort(all, r.n, sizeof *all, earlier_first);
+    for (uint32_t i = 0; i < r.n; i++) r.kernel[i] = all[i].kernel, r.rank[all[i].kernel] = i;
+    return r;
+}
+
+typedef GCUT_VEC(uint32_t) kernel_list;
+
+/* Of the kernels whose dependencies have run, the one of the lowest rank is next.  No kernel ranks before one
+ * that it depends on, but for ties, so `low`, below which none is ready, hardly ever falls. */
+void gcut_order_lowered(gcut_program *p, gcut_lowered *h)
+{
+    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
+    const ranking r = rank_kernels(h, a, positions(h, a));
+    kernel_list *after = gcut_calloc(a, (size_t)h->kernels.n + 1, sizeof *after);
+    uint32_t *waits = gcut_calloc(a, (size_t)h->kernels.n + 1, sizeof *waits), low = 0;
+    bool *ran = gcut_calloc(a, (size_t)h->kernels.n + 1, 1);
+    for (uint32_t i = 0; i < r.n; i++) {
+        gcut_cursor cursor = {0};
+        for (uint32_t s; (s = gcut_kernel_deps(h, r.kernel[i], &cursor)) != GCUT_NONE; waits[r.kernel[i]]++)
+            *GCUT_PUSH(a, &after[s]) = r.kernel[i];
+    }
+    for (uint32_t left = r.n; left--;) {
+        while (low < r.n && (ran[r.kernel[low]] || waits[r.kernel[low]])) low++;
+        GCUT_ASSERT(low < r.n); /* K2 */
+        const uint32_t best = r.kernel[low];
+        ran[best] = true;
+        *GCUT_PUSH(p->module->arena, &h->order) = best;
+        for (uint32_t k = 0; k < after[best].n; k++) {
+            const uint32_t u = after[best].at[k];
+            if (--waits[u] == 0 && r.rank[u] < low) low = r.rank[u];
+        }
+    }
+    gcut_arena_free(a);
+}
+
+static void touch(gcut_program *p, uint32_t b, int step)
+{
+    if (b == GCUT_NONE) return;
+    while (p->buffers.at[b].kind == GCUT_BUFFER_PART) b = p->buffers.at[b].whole;
+    gcut_buffer *buf = &p->buffers.at[b];
+    if (buf->birth < 0 || step < buf->birth) buf->birth = step;
+    if (step > buf->death) buf->death = step;
+}
+
+/* Everything that a kernel reads or writes lives at a step. */
+static void touch_kernel(gcut_program *p, const gcut_lowered *h, uint32_t kernel, int step)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    touch(p, gcut_kernel_scratch(u), step);
+    touch(p, gcut_kernel_partial(u), step);
+    if (u->kind == GCUT_KERNEL_COPY) {
+        touch(p, u->copy.to, step);
+        touch(p,
+              u->copy.source == GCUT_NONE ? h->buffer[h->view[u->copy.value].root]
+                                          : h->kernels.at[u->copy.source].copy.to,
+              step);
+    }
+    for (uint32_t k = 0; k < u->nodes.n; k++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) touch(p, h->buffer[h->view[v].root], step);
+    }
+    gcut_cursor at = {0};
+    for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);) touch(p, gcut_read_buffer(h, &at, v), step);
+    for (uint32_t k = 0; k < 2; k++)
+        if (gcut_kernel_prologue(u, k)) touch(p, gcut_kernel_prologue(u, k)->buffer, step);
+}
+
+/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.
+ * What a region touches lives through every step of its bodies, which may run many times. */
+static void lifetimes(gcut_program *p, gcut_lowered *h)
+{
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
+        touch_kernel(p, h, h->order.at[i], u->step);
+        touch_kernel(p, h, h->order.at[i], u->end - 1);
+        if (i == 0 || !gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i])) continue;
+        touch_kernel(p, h, h->order.at[i], u->step - 1);
+        touch_kernel(p, h, h->order.at[i - 1], u->step);
+    }
+}
+
+int gcut_time_lowered(gcut_program *p, gcut_lowered *h, int first)
+{
+    int step = first;
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        gcut_kernel *u = &h->kernels.at[h->order.at[i]];
+        u->step = step++;
+        for (uint32_t k = 0; k < gcut_kernel_bodies(u); k++)
+            step = gcut_time_lowered(p, p->lowered.at[u->region.bodies.at[k]], step);
+        u->end = step;
+    }
+    h->first = first;
+    h->end = step;
+    lifetimes(p, h);
+    return step;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Lowered graphs, their buffers, and the program that they are of.
+ *
+ * Every value has a view of the root that owns its storage (view.h).  Nodes that compute are in kernels
+ * (kernel.h); a root that another kernel reads is stored in a buffer.
+ *
+ * Invariants:
+ *   K1  a kernel reads a root made by another kernel only after that kernel ran
+ *   K2  the kernel graph is acyclic, with the in-place edges (every reader of a
+ *       parameter before the kernel that overwrites it) included
+ *   K3  a root is stored contiguously in the shape of its value, but for an operand of a concat that is made
+ *       in its place (concat.c)
+ */
+#ifndef GCUT_KERNELS_LOWER_LOWERED_H
+#define GCUT_KERNELS_LOWER_LOWERED_H
+
+#include "kernels/lower/kernel.h"
+#include "kernels/kernels.h"
+#include "kernels/lower/view.h"
+
+typedef enum gcut_buffer_kind {
+    GCUT_BUFFER_BOUND, /* the caller's: index into bindings */
+    GCUT_BUFFER_ARENA,
+    GCUT_BUFFER_PART /* what one iteration of a loop reads or writes of another buffer */
+} gcut_buffer_kind;
+
+typedef struct gcut_buffer {
+    gcut_buffer_kind kind;
+    uint32_t binding; /* BOUND */
+    gcut_dtype dtype;
+    gcut_dim count;   /* elements; of one thread's share when team is a kernel */
+    uint32_t graph;   /* index of the lowered graph that team, product, start and step are of */
+    uint32_t team;    /* the kernel whose every thread has a share; GCUT_NONE = one for all */
+    uint32_t product; /* the kernel that computes an operand while it packs it, for which this buffer is where
+                         it packs more often than the prologue is worth, + 1; 0 = none */
+    uint32_t operand; /* which one */
+    uint32_t whole;   /* PART: the buffer that it is a part of */
+    gcut_dim start, step; /* PART: iteration i begins at element start + i * step; `graph` is the body */
+    bool saved;           /* crosses from the forward to the backward graph */
+    int birth, death;     /* live range, in steps of the program's timeline; -1 = never used */
+    const char *name;
+} gcut_buffer;
+
+typedef struct gcut_lowered {
+    uint32_t index;  /* among the program's */
+    bool unfused;    /* as the program is */
+    gcut_graph *g;   /* NULL: there is none */
+    gcut_view *view; /* by value */
+    uint32_t
+        *kernel_of; /* by value: the kernel that stores or computes this root, GCUT_NONE for params/consts */
+    gcut_level *level; /* by value, for roots in loops */
+    uint32_t *buffer;  /* by root value: buffer, or GCUT_NONE = lives in registers */
+    GCUT_VEC(gcut_kernel) kernels;
+    GCUT_VEC(uint32_t) order; /* live kernels as they run */
+    uint32_t *saved;          /* by result: the buffer of a `saved` one, or of a condition */
+    uint32_t walks;           /* walks over its kernels so far */
+    int first, end;           /* its steps of the timeline: first..end-1 */
+    uint32_t parent,
+        owner;       /* a body: the graph and the REGION kernel there that it belongs to; else GCUT_NONE */
+    uint32_t region; /* a body: which region of the node */
+} gcut_lowered;
+
+enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_STEP_GRAPHS };
+
+struct gcut_program {
+    gcut_module *module;
+    const gcut_dim_binding
+        *at; /* the sizes and threads that it is to be fast at, 0 = unknown; right at all */
+    uint32_t nat;
+    int threads;
+    bool unfused; /* no kernel takes a second node, and no result the memory of an operand */
+    bool apart;   /* saved values are in a block of their own */
+    GCUT_VEC(gcut_lowered *) lowered; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
+    GCUT_VEC(gcut_binding_info) bindings;
+    GCUT_VEC(gcut_buffer) buffers;
+};
+
+/* How a size is written: gcut_c_dim, gcut_c_size, … */
+typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
+
+/* ---- what kernels read (reads.c) ---- */
+
+bool gcut_root_is_const(const gcut_lowered *h, gcut_ref root);
+bool gcut_root_is_iota(const gcut_lowered *h, gcut_ref root);
+/* The kernel that stores what v views; GCUT_NONE for parameters, constants and iotas. */
+uint32_t gcut_kernel_source(const gcut_lowered *h, gcut_ref v);
+/* What a product that makes a sum adds up; 0 for nothing. */
+gcut_ref gcut_kernel_sum(const gcut_lowered *h, uint32_t kernel);
+
+typedef struct gcut_cursor {
+    uint32_t i, k;      /* node, operand */
+    uint32_t link, arg; /* of its prologue: node, operand */
+    uint32_t copy;      /* the COPY kernel that is read instead of what was found last, or GCUT_NONE */
+} gcut_cursor;
+/* The next value that the nodes of a kernel read, those of its prologues included and of its own members too,
+ * from *at (start at {0}); false at the end. */
+bool gcut_kernel_read(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at, gcut_ref *v);
+/* The buffer that it is read from. */
+uint32_t gcut_read_buffer(const gcut_lowered *h, const gcut_cursor *at, gcut_ref v);
+/* The buffer that a COPY reads. */
+uint32_t gcut_copy_buffer(const gcut_lowered *h, const gcut_kernel *copy);
+/* The next kernel that `kernel` depends on, from *at (start at {0}); GCUT_NONE at the end. Repeats are
+ * possible. */
+uint32_t gcut_kernel_deps(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at);
+
+/* How `v`, operand of a member of loop u, is read there. */
+typedef enum gcut_access {
+    GCUT_ACCESS_CONST,
+    GCUT_ACCESS_IOTA,
+    GCUT_ACCESS_FULL,
+    GCUT_ACCESS_ROW,
+    GCUT_ACCESS_LOAD,
+    GCUT_ACCESS_BLOCKED
+} gcut_access;
+gcut_access gcut_kernel_access(const gcut_lowered *h, uint32_t u, gcut_ref v, gcut_level user);
+/* Every operand that loop u reads from memory steps evenly along its last `inner` elements. */
+bool gcut_kernel_is_even(const gcut_lowered *h, uint32_t u, gcut_dim inner);
+/* And so it would with node n. */
+bool gcut_kernel_takes_evenly(const gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_dim inner);
+
+/* ---- making kernels (unit.c) ---- */
+
+uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node);
+/* True when kernel `to` depends on kernel `from`, through at least one other kernel when `indirect`. */
+bool gcut_kernel_reaches(gcut_lowered *h, uint32_t from, uint32_t to, bool indirect);
+/* While nodes are placed in graph order, `top` of a kernel is no less than any node of the kernels that it
+ * depends on, its own included: what depends on `from` has a top of at least from's last node, and no walk
+ * goes below it. Node n is later than all before it, so a kernel that takes it depends on nothing later; what
+ * may depend on that kernel, all with a top of at least the kernel's own, is raised with it. */
+void gcut_kernel_raise(gcut_lowered *h, uint32_t from, uint32_t to);
+
+#endif

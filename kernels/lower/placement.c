@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is where in memory, for those who look at a program.
+ */
+#include "kernels/lower/epilogue.h"
+#include "kernels/lower/place.h"
+
+static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
+{
+    int64_t n = -1;
+    return gcut_dim_eval(p->module->dims, d, at, nat, &n) ? n : -1;
+}
+
+static gcut_placed_in place_of(const gcut_program *p, const gcut_buffer *b)
+{
+    if (b->kind == GCUT_BUFFER_ARENA) return p->apart && b->saved ? GCUT_PLACED_BLOCK : GCUT_PLACED_ARENA;
+    return b->kind == GCUT_BUFFER_BOUND ? GCUT_PLACED_BOUND : GCUT_PLACED_PART;
+}
+
+gcut_placed *gcut_program_placement(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat,
+                                    int threads, gcut_arena *a, uint32_t *n, gcut_memory *memory)
+{
+    gcut_placed *out = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *out);
+    int64_t *offset = gcut_calloc(a, (size_t)p->buffers.n + 1, sizeof *offset);
+    *memory = gcut_program_place(p, at, nat, threads, offset);
+    *n = p->buffers.n;
+    for (uint32_t i = 0; i < p->buffers.n; i++) {
+        const gcut_buffer *b = &p->buffers.at[i];
+        out[i] = (gcut_placed){.in = place_of(p, b),
+                               .name = b->name,
+                               .dtype = b->dtype,
+                               .bytes = gcut_buffer_bytes(p, b, at, nat, threads),
+                               .offset = -1,
+                               .birth = b->birth,
+                               .death = b->death,
+                               .saved = b->saved,
+                               .whole = b->kind == GCUT_BUFFER_PART ? b->whole : GCUT_NONE};
+        if (offset[i] != GCUT_UNPLACED) /* gcut_rt_place_apart writes an offset in the block as -1 - offset */
+            out[i].offset = out[i].in == GCUT_PLACED_BLOCK ? -1 - offset[i] : offset[i];
+        if (b->kind == GCUT_BUFFER_BOUND) out[i].binding = &p->bindings.at[b->binding];
+        if (b->kind == GCUT_BUFFER_PART) {
+            out[i].start = size_of(p, b->start, at, nat);
+            out[i].step = size_of(p, b->step, at, nat);
+        }
+    }
+    return out;
+}
+
+uint32_t gcut_program_body(const gcut_program *p, uint32_t lowered, uint32_t node, uint32_t region)
+{
+    const gcut_lowered *h = p->lowered.at[lowered];
+    for (uint32_t u = 0; u < h->kernels.n; u++) {
+        const gcut_kernel *w = &h->kernels.at[u];
+        if (w->kind == GCUT_KERNEL_REGION && !w->dead && w->nodes.at[0] == node)
+            return w->region.bodies.at[region];
+    }
+    return GCUT_NONE;
+}
+
+gcut_value_place gcut_program_place_of(const gcut_program *p, uint32_t lowered, gcut_ref v)
+{
+    const gcut_lowered *h = p->lowered.at[lowered];
+    const gcut_view *w = &h->view[v];
+    /* Constants and iotas have none, and what stays in registers. */
+    if (!w->root || h->buffer[w->root] == GCUT_NONE) return (gcut_value_place){.buffer = GCUT_NONE};
+    return (gcut_value_place){h->buffer[w->root], w->offset, w->stride, w->bits};
+}
+
+int *gcut_program_launches(const gcut_program *p, gcut_arena *a, int *n)
+{
+    *n = 0;
+    for (uint32_t k = 0; k < p->lowered.n; k++)
+        if (p->lowered.at[k]->g && p->lowered.at[k]->end > *n) *n = p->lowered.at[k]->end;
+    int *launch = gcut_calloc(a, (size_t)*n + 1, sizeof *launch);
+    for (uint32_t k = 0; k < p->lowered.n; k++) {
+        const gcut_lowered *h = p->lowered.at[k];
+        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
+            const int step = h->kernels.at[h->order.at[i]].step;
+            launch[step] = i && gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i]) ? step - 1 : step;
+        }
+    }
+    return launch;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Prologues: operands of matrix products that are computed while they are packed.
+ */
+#ifndef GCUT_KERNELS_LOWER_PROLOGUE_H
+#define GCUT_KERNELS_LOWER_PROLOGUE_H
+
+#include "kernels/lower/lowered.h"
+
+/* Does it compute the root? */
+bool gcut_prologue_has(const gcut_lowered *h, const gcut_prologue *c, gcut_ref root);
+/* The graph with a prologue as one more loop; nothing but what is read of a prologue holds in it. */
+gcut_lowered gcut_prologue_as_loop(const gcut_lowered *h, const gcut_prologue *c, gcut_arena *a,
+                                   uint32_t *kernel);
+
+/* What decides how often a product packs its operands. */
+typedef struct gcut_product {
+    gcut_dim m, n, k, csa; /* csa: elements of A from one step of k to the next */
+    int size;              /* bytes of an element */
+} gcut_product;
+gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel);
+/* How often the product packs each element of operand k as it computes it, and the prologue's buffer is
+ * empty; 0: the operand is computed into that buffer, and packed from there. */
+int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, uint32_t k, const gcut_dim_binding *at,
+                               uint32_t nat, int threads);
+/* Is the buffer empty?  Over x->d_<symbol> and nt. */
+const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32_t k, gcut_size_c *size);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Results that are written over what they update.
+ *
+ * in:  a graph whose parameters have their buffers.   out: results in the buffers of the parameters that they
+ *      update, or copies there; edges that keep old values readable until then.
+ *
+ * `next w` updates w, `grad w` what the forward graph has begun of it; and a kernel may change one of its
+ * operands: a scatter_add what rows are added to, a product with a number what it multiplies.
+ */
+#include "kernels/lower/place.h"
+
+static bool reads_root(const gcut_lowered *h, uint32_t kernel, gcut_ref root)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->dead) return false;
+    if (u->kind == GCUT_KERNEL_COPY)
+        return u->copy.source == GCUT_NONE && h->view[u->copy.value].root == root;
+    gcut_cursor at = {0};
+    for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);)
+        if (h->view[v].root == root) return true;
+    return false;
+}
+
+/* The SCATTER kernel adds rows to `old`, all of it, and reads it for nothing else. */
+static bool adds_to(const gcut_lowered *h, const gcut_kernel *u, gcut_ref old)
+{
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(h->g, n, k);
+        if ((h->view[v].root == old) != (k == 0)) return false;
+        if (k == 0 && !gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v])) return false;
+    }
+    return true;
+}
+
+/* Kernel u may overwrite `old` while it makes r: it reads old only at the very element it then writes. */
+static bool pointwise_over(const gcut_lowered *h, uint32_t kernel, gcut_ref r, gcut_ref old)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    if (u->kind == GCUT_KERNEL_REGION) return false; /* carries begin with a copy to their result's memory */
+    if (!reads_root(h, kernel, old)) return true;
+    if (u->kind == GCUT_KERNEL_SCATTER) return adds_to(h, u, old);
+    if (u->kind != GCUT_KERNEL_LOOP || h->level[r] != GCUT_LEVEL_FULL) return false;
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(h->g, n, k);
+            if (h->view[v].root != old) continue;
+            gcut_level l = h->level[n->res0];
+            const gcut_type *t = gcut_type_of(h->g, v);
+            if (!gcut_view_identity(h->g, t, &h->view[v])) return false;
+            if (gcut_type_numel(h->g->module, t) != u->loop.numel) return false;
+            /* Later phases of a row would read what an earlier phase overwrote. */
+            if (l != GCUT_LEVEL_FULL) return false;
+        }
+        if (h->level[n->res0] == GCUT_LEVEL_ROW) return false;
+    }
+    return true;
+}
+
+gcut_ref gcut_place_param(const gcut_lowered *h, uint32_t buffer)
+{
+    for (uint32_t i = 0; i < h->g->params.n; i++)
+        if (h->buffer[h->g->params.at[i].value] == buffer) return h->g->params.at[i].value;
+    return 0;
+}
+
+/* v may be written where the parameter `old` (0: none) lives: every other reader can run before its kernel.
+ */
+static bool can_overwrite(gcut_lowered *h, gcut_ref v, gcut_ref old)
+{
+    uint32_t u = gcut_kernel_source(h, v);
+    if (!gcut_place_can_own(h, v) || (old && !pointwise_over(h, u, h->view[v].root, old))) return false;
+    for (uint32_t x = 0; old && x < h->kernels.n; x++)
+        if (x != u && reads_root(h, x, old) && gcut_kernel_reaches(h, u, x, false)) return false;
+    return true;
+}
+
+/* The readers of `old` run before kernel u. */
+static void read_before(gcut_lowered *h, gcut_ref old, uint32_t u)
+{
+    for (uint32_t x = 0; old && x < h->kernels.n; x++)
+        if (x != u && reads_root(h, x, old)) *GCUT_PUSH(h->g->module->arena, &h->kernels.at[u].before) = x;
+}
+
+/* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A
+ * copy never reads what another `next` overwrites: a value that is itself a parameter was set aside before
+ * (gcut_place_updates). */
+static void place_next(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t aside)
+{
+    gcut_ref old = gcut_place_param(h, to);
+    uint32_t u = gcut_kernel_source(h, v);
+    if (aside == GCUT_NONE && can_overwrite(h, v, old)) {
+        h->buffer[h->view[v].root] = to;
+    } else {
+        u = gcut_place_copy(h, v, to);
+        h->kernels.at[u].copy.source = aside;
+        if (aside != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->kernels.at[u].before) = aside;
+    }
+    read_before(h, old, u);
+}
+
+void gcut_place_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, uint32_t n)
+{
+    gcut_graph *g = h->g;
+    uint32_t *aside = gcut_calloc(p->module->arena, n + 1, sizeof *aside);
+    for (uint32_t i = 0; i < n; i++) {
+        gcut_ref v = u[i].v;
+        aside[i] = GCUT_NONE;
+        if (gcut_def(g, h->view[v].root) == NULL)
+            aside[i] = gcut_place_copy(h, v, gcut_place_arena(p, gcut_type_of(g, v), g->values.at[v].name));
+    }
+    for (uint32_t i = 0; i < n; i++) place_next(h, u[i].v, u[i].to, aside[i]);
+}
+
+/* Is kernel u the only one that reads v's storage, and no result is in it? */
+static bool reads_alone(const gcut_lowered *h, uint32_t u, gcut_ref v)
+{
+    gcut_ref root = h->view[v].root;
+    if (h->buffer[root] != GCUT_NONE) return false;
+    for (uint32_t x = 0; x < h->kernels.n; x++)
+        if (x != u && x != gcut_kernel_source(h, v) && reads_root(h, x, root)) return false;
+    return true;
+}
+
+/* The operand that the kernel changes by what else it reads, and does not read twice: rows are added to it,
+ * or it is multiplied by a number.  GCUT_NONE: none. */
+static uint32_t changed_operand(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    bool scatter = u->kind == GCUT_KERNEL_SCATTER, loop = u->kind == GCUT_KERNEL_LOOP && u->nodes.n == 1;
+    if (u->dead || (!scatter && !loop)) return GCUT_NONE;
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    if (scatter) return adds_to(h, u, h->view[gcut_arg(h->g, n, 0)].root) ? 0 : GCUT_NONE;
+    for (uint32_t k = 0; n->op == GCUT_OP_mul && k < 2; k++) {
+        gcut_ref x = gcut_arg(h->g, n, k), factor = h->view[gcut_arg(h->g, n, 1 - k)].root;
+        bool same = gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x]) && h->view[x].root != factor;
+        if (same && gcut_type_of(h->g, factor)->rank == 0) return k;
+    }
+    return GCUT_NONE;
+}
+
+/* The value and what it is made of, all of it, in one buffer. */
+static bool is_inplace(const gcut_lowered *h, gcut_ref x, gcut_ref y)
+{
+    uint32_t from = h->buffer[h->view[x].root];
+    return from != GCUT_NONE && from == h->buffer[h->view[y].root];
+}
+
+void gcut_place_changed(gcut_program *p, gcut_lowered *h)
+{
+    if (h->unfused) return;
+    for (uint32_t u = h->kernels.n; u-- > 0;) { /* the last first: what is changed may be changed again */
+        uint32_t k = changed_operand(h, u);
+        if (k == GCUT_NONE) continue;
+        const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u].nodes.at[0]);
+        gcut_ref x = gcut_arg(h->g, n, k);
+        if (h->kernels.at[u].kind == GCUT_KERNEL_SCATTER) gcut_place_store(p, h, n->res0);
+        uint32_t to = h->buffer[h->view[n->res0].root];
+        if (to == GCUT_NONE || !reads_alone(h, u, x)) continue;
+        gcut_ref old = gcut_place_param(h, to);
+        bool whole = gcut_view_identity(h->g, gcut_type_of(h->g, n->res0), &h->view[n->res0]);
+        if (!whole || !can_overwrite(h, x, old)) continue;
+        h->buffer[h->view[x].root] = to;
+        read_before(h, old, gcut_kernel_source(h, x));
+    }
+}
+
+bool gcut_scatter_is_inplace(const gcut_lowered *h, uint32_t kernel)
+{
+    if (h->kernels.at[kernel].kind != GCUT_KERNEL_SCATTER) return false;
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
+    return is_inplace(h, gcut_arg(h->g, n, 0), n->res0);
+}
+
+gcut_ref gcut_scaling_factor(const gcut_lowered *h, uint32_t kernel)
+{
+    uint32_t k = h->kernels.at[kernel].kind == GCUT_KERNEL_LOOP ? changed_operand(h, kernel) : GCUT_NONE;
+    if (k == GCUT_NONE) return 0;
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
+    gcut_ref factor = h->view[gcut_arg(h->g, n, 1 - k)].root;
+    gcut_dtype t = gcut_type_of(h->g, factor)->dtype;
+    bool plain = h->buffer[factor] != GCUT_NONE && (t == GCUT_F32 || t == GCUT_F64);
+    return plain && is_inplace(h, gcut_arg(h->g, n, k), n->res0) ? factor : 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention and its derivative without a T x S matrix: blocks of queries, whole rows of their scores.
+ *
+ *   S = q k' scale + bias, causal: -inf for the keys s > t + (S - T)
+ *   P = softmax S            row by row
+ *   y = P v
+ *
+ *   dv = P' dy               dP = dy v'
+ *   dS = P o (dP - rowsum(P o dP)), 0 where causal masks
+ *   dbias = dS               dq = dS k scale           dk = dS' q scale
+ *
+ * The derivative computes P again from q, k and bias by the function that computed it in the first place, so
+ * it has the same bits.  A block of queries reads no keys behind the last one that its last query sees.
+ *
+ * Work is dealt out by blocks of queries; in the derivative by groups, so that dk and dv of a group have one
+ * owner, who adds heads and blocks in their order.  Block sizes do not depend on threads, and the small
+ * product gives an element bits that depend on its row and column alone: so results do not depend on threads.
+ */
+#include "gradcut/gradcut_rt.h"
+
+#include "kernels/rt/isa.h"
+#include "kernels/rt/gemm/pack.h"
+#include "kernels/rt/gemm/small_product.h"
+
+enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, LANES = PAD };
+
+/* What a launch does; outputs that nobody reads are NULL. */
+typedef struct job {
+    const gcut_rt_attention *a;
+    const void *q, *k, *v, *bias, *dy;
+    void *y, *dq, *dk, *dv, *dbias;
+    char *work;
+} job;
+
+/* Queries t0..t1 of one head.  keys: how many of them any query of the block sees; width: the same rounded
+ * up to whole lanes; a block with a query that sees none has them all, for its row is NaN throughout. */
+typedef struct span {
+    int64_t batch, group, head, t0, t1, keys, width;
+} span;
+
+static int64_t padded(int64_t n)
+{
+    return gcut_rt_ceildiv(n, PAD) * PAD;
+}
+
+/* How many rows of a block there is room for: none where there are no queries. */
+static int64_t block_rows(const gcut_rt_attention *a)
+{
+    return gcut_rt_min(a->t, ROWS);
+}
+
+/* How many keys query t sees. */
+static int64_t seen(const gcut_rt_attention *a, int64_t t)
+{
+    return a->causal ? gcut_rt_max(gcut_rt_min(t + 1 + a->s - a->t, a->s), 0) : a->s;
+}
+
+static span span_of(const gcut_rt_attention *a, int64_t batch, int64_t head, int64_t block)
+{
+    int64_t t0 = block * ROWS, t1 = gcut_rt_min(t0 + ROWS, a->t);
+    int64_t keys = seen(a, t0) == 0 ? a->s : seen(a, t1 - 1);
+    return (span){batch, head / (a->heads / a->groups), head, t0, t1, keys, padded(keys)};
+}
+
+/* Where element (batch, head or group, row, 0) is. */
+static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t row)
+{
+    return batch * stride[0] + head * stride[1] + row * stride[2];
+}
+
+/* Joins LANES accumulators pairwise, lane l with lane l + w: written out, as a loop over w would not unroll.
+ */
+#define HALVE(width, statement)                                                                              \
+    for (int l = 0, w = width; l < width; l++) statement;
+#define HALVES(statement)                                                                                    \
+    HALVE(16, statement) HALVE(8, statement) HALVE(4, statement) HALVE(2, statement) HALVE(1, statement)
+_Static_assert(LANES == 32, "HALVES begins with half of the lanes");
+
+/* e^x for x <= 0; 0 where the result would be subnormal. */
+static inline float decay_f32(float x)
+{
+    float p = gcut_expsmall_f32(x < -87.0f ? -87.0f : x);
+    return x < -87.0f ? 0.0f : p;
+}
+static inline double decay_f64(double x)
+{
+    return gcut_exp_f64(x);
+}
+
+#define T float
+#define TYPE f32
+#define ISA base
+#define TARGET
+#include "kernels/rt/attention/attention_rows.h"
+
+#define T double
+#define TYPE f64
+#define ISA base
+#define TARGET
+#include "kernels/rt/attention/attention_rows.h"
+
+#ifdef __x86_64__
+
+#define T float
+#define TYPE f32
+#define ISA avx2
+#define TARGET AVX2
+#include "kernels/rt/attention/attention_rows.h"
+
+#define T float
+#define TYPE f32
+#define ISA avx512
+#define TARGET AVX512
+#include "kernels/rt/attention/attention_rows.h"
+
+#endif
+
+/* An instance for the processor: of f32 alone, because exp of f64 is libm's and there is little to vectorise.
+ */
+#define ROWS_OF(T, TYPE, PICK)                                                                               \
+    static void softmax_##TYPE(int64_t rows, const int64_t *n, int64_t width, T *x, int64_t ld, T scale,     \
+                               const T *bias, const int64_t *step, T *sum)                                   \
+    {                                                                                                        \
+        PICK(softmax_##TYPE)(rows, n, width, x, ld, scale, bias, step, sum);                                 \
+    }                                                                                                        \
+    static void divide_##TYPE(int64_t rows, int64_t width, T *x, int64_t ld, const T *by)                    \
+    {                                                                                                        \
+        PICK(divide_##TYPE)(rows, width, x, ld, by);                                                         \
+    }                                                                                                        \
+    static void backward_##TYPE(int64_t rows, const int64_t *n, int64_t width, const T *p, T *d, int64_t ld) \
+    {                                                                                                        \
+        PICK(backward_##TYPE)(rows, n, width, p, d, ld);                                                     \
+    }
+#define BASE(f) f##_base
+ROWS_OF(float, f32, WIDEST)
+ROWS_OF(double, f64, BASE)
+
+#define T float
+#define TYPE f32
+#include "kernels/rt/attention/attention_type.h"
+
+#define T double
+#define TYPE f64
+#include "kernels/rt/attention/attention_type.h"

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One instance of the register blocks of conv_tile.h, included by conv_tile.c once per element type and
+ * instruction set, with
+ *   NAME(x)  the instance's name of x        T, TYPE     the element type and its suffix
+ *   TARGET   attributes of the functions     LANES       elements of a vector
+ *   ROWS     rows of a block, at most 14     TAPS        taps of a block, at most 6
+ *   MASK     the integer as wide as T        FEW, FOLD   vectors of 16 bytes and what adds up four of them
+ */
+
+/* Unaligned, and free to alias the scalars. */
+typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef MASK NAME(bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+/* rows and two are constants in each call, and the accumulators are registers. */
+__attribute__((always_inline)) TARGET static inline void NAME(strip)(int rows, int two, int64_t k, const T *a,
+                                                                     const int32_t *off, const T *const *b,
+                                                                     T *const *c, int64_t rsc, int add)
+{
+    NAME(vec) s0[ROWS], s1[ROWS];
+    const T *b0 = b[0], *b1 = b[two];
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) s0[i] = s1[i] = (NAME(vec)){0};
+    for (int64_t p = 0; p < k; p++) {
+        NAME(vec) v0 = *(const NAME(vec) *)(b0 + off[p]), v1 = *(const NAME(vec) *)(b1 + off[p]);
+#pragma GCC unroll 14
+        for (int i = 0; i < rows; i++) {
+            T x = a[i];
+            s0[i] += x * v0;
+            if (two) s1[i] += x * v1;
+        }
+        a += rows;
+    }
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        NAME(vec) *c0 = (NAME(vec) *)(c[0] + i * rsc), *c1 = (NAME(vec) *)(c[two] + i * rsc);
+        if (add) s0[i] += *c0;
+        *c0 = s0[i];
+        if (two && add) s1[i] += *c1;
+        if (two) *c1 = s1[i];
+    }
+}
+
+TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, const int32_t *off,
+                                 const T *const *b, T *const *c, int64_t rsc, int add)
+{
+#define CASE(r)                                                                                              \
+    case 2 * r: NAME(strip)(r <= ROWS ? r : ROWS, 0, k, a, off, b, c, rsc, add); break;                      \
+    case 2 * r + 1: NAME(strip)(r <= ROWS ? r : ROWS, 1, k, a, off, b, c, rsc, add); break;
+    switch (2 * rows + vectors - 1) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+#if ROWS > 4
+        CASE(5)
+        CASE(6)
+#endif
+#if ROWS > 6
+        CASE(7)
+        CASE(8)
+        CASE(9)
+        CASE(10)
+        CASE(11)
+        CASE(12)
+        CASE(13)
+        CASE(14)
+#endif
+    }
+#undef CASE
+}
+
+/* taps and masked are constants in each call. */
+__attribute__((always_inline)) TARGET static inline void NAME(cross)(int taps, int masked, int64_t n,
+                                                                     const T *const *x, const int32_t *at,
+                                                                     const MASK *keep, const T *y,
+                                                                     int64_t pitch, T *out)
+{
+    NAME(vec) s[TAPS][4];
+#pragma GCC unroll 6
+    for (int t = 0; t < taps; t++) s[t][0] = s[t][1] = s[t][2] = s[t][3] = (NAME(vec)){0};
+    for (int64_t v = 0; v < n; v++) {
+        NAME(vec) y0 = *(const NAME(vec) *)y, y1 = *(const NAME(vec) *)(y + pitch);
+        NAME(vec) y2 = *(const NAME(vec) *)(y + 2 * pitch), y3 = *(const NAME(vec) *)(y + 3 * pitch);
+        NAME(bits) ones = {0};
+        if (masked) ones = *(const NAME(bits) *)(keep + v * LANES);
+#pragma GCC unroll 6
+        for (int t = 0; t < taps; t++) {
+            NAME(vec) u = *(const NAME(vec) *)(x[t] + at[v]);
+            if (masked) u = (NAME(vec))((NAME(bits))u & ones);
+            s[t][0] += u * y0;
+            s[t][1] += u * y1;
+            s[t][2] += u * y2;
+            s[t][3] += u * y3;
+        }
+        y += LANES;
+    }
+#pragma GCC unroll 6
+    for (int t = 0; t < taps; t++) {
+        FEW part[4][LANES * sizeof(T) / 16], sum[4];
+        memcpy(part, s[t], sizeof part);
+        for (int r = 0; r < 4; r++) {
+            sum[r] = part[r][0];
+            for (size_t q = 1; q < LANES * sizeof(T) / 16; q++) sum[r] += part[r][q];
+        }
+        FOLD(sum, out + 4 * t);
+    }
+}
+
+TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int32_t *at, const MASK *keep,
+                              const T *y, int64_t pitch, T *out)
+{
+#define CASE(t)                                                                                              \
+    case 2 * t: NAME(cross)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out); break;                  \
+    case 2 * t + 1: NAME(cross)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out); break;
+    switch (2 * taps + (keep != NULL)) {
+        CASE(1)
+        CASE(2)
+#if TAPS > 2
+        CASE(3)
+#endif
+#if TAPS > 3
+        CASE(4)
+        CASE(5)
+        CASE(6)
+#endif
+    }
+#undef CASE
+}
+
+/* Elements j.. from pieces of 16, 8 or 4, the last of which may overlap the one before. */
+#define PIECE(n, j, ...)                                                                                     \
+    {                                                                                                        \
+        typedef T piece __attribute__((vector_size(n * sizeof(T))));                                         \
+        piece a, b;                                                                                          \
+        memcpy(&a, from + (j)*step, sizeof a);                                                               \
+        if (step == 2) {                                                                                     \
+            memcpy(&b, from + (j)*step + n, sizeof b);                                                       \
+            a = __builtin_shufflevector(a, b, __VA_ARGS__);                                                  \
+        }                                                                                                    \
+        memcpy(to + (j), &a, sizeof a);                                                                      \
+    }
+__attribute__((always_inline)) TARGET static inline void NAME(pick)(const T *from, int64_t step, int64_t n,
+                                                                    T *to)
+{
+    if (n >= 16) {
+        for (int64_t j = 0; j + 16 <= n; j += 16)
+            PIECE(16, j, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+        if (n % 16 != 0) PIECE(16, n - 16, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+    } else if (n >= 8) {
+        PIECE(8, 0, 0, 2, 4, 6, 8, 10, 12, 14)
+        if (n > 8) PIECE(8, n - 8, 0, 2, 4, 6, 8, 10, 12, 14)
+    } else if (n >= 4) {
+        PIECE(4, 0, 0, 2, 4, 6)
+        if (n > 4) PIECE(4, n - 4, 0, 2, 4, 6)
+    } else {
+        for (int64_t j = 0; j < n; j++) to[j] = from[j * step];
+    }
+}
+#undef PIECE
+
+/* `pick` of rows of n, with what depends on n alone decided once. */
+__attribute__((always_inline)) TARGET static inline void
+NAME(pick_rows)(int64_t rows, const T *from, int64_t shift, int64_t step, int64_t n, T *to, int64_t apart)
+{
+    if (n >= 16)
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+    else if (n >= 8)
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+    else
+        for (int64_t t = 0; t < rows; t++) NAME(pick)(from + t * shift, step, n, to + t * apart);
+}
+
+TARGET static void NAME(shift)(int64_t taps, const T *from, int64_t shift, int64_t step, int64_t n, T *to,
+                               int64_t apart)
+{
+    if (step == 1)
+        NAME(pick_rows)(taps, from, shift, 1, n, to, apart);
+    else if (step == 2)
+        NAME(pick_rows)(taps, from, shift, 2, n, to, apart);
+    else
+        for (int64_t t = 0; t < taps; t++)
+            for (int64_t j = 0; j < n; j++) to[t * apart + j] = from[t * shift + j * step];
+}
+
+#include "kernels/rt/conv/winograd_kernel.h"
+
+#define OF__(a, b) a##b
+#define OF_(a, b) OF__(a, b)
+static const OF_(gcut_rt_tile_, TYPE)
+    NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(shift), NAME(spread),
+                       NAME(spread_window), NAME(spread_result), NAME(gather_up)}};
+#undef OF_
+#undef OF__
+
+#undef NAME
+#undef TARGET
+#undef LANES
+#undef ROWS
+#undef TAPS

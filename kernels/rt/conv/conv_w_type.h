@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The gradient of the window, of element type T; included by conv_type.h.
+ */
+
+/* For each group, C[o, k] = sum over places of y[o, place] * panel[k, place]; in parts of channels (flat:
+ * taps) and of o. */
+typedef struct NAME(outer) {
+    int64_t groups, out, k, parts, oparts, together; /* chunks of a padded panel */
+    const GLUE(gcut_rt_tile, TYPE) * tile;
+    window w;
+    layout l;             /* units, per and steps alone when padded */
+    const padded *padded; /* or NULL */
+    NAME(field) f;
+    int64_t fgroup;
+    const T *y;
+    int64_t yimage, plane;
+    T *c;
+} NAME(outer);
+
+/* Four results of y, or fewer and zeros, as the vectors of the chunk lie. */
+static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int64_t rows, T *to)
+{
+    int64_t runs = runs_of(&p->w, &p->l, c);
+    for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(LONG_PLACES) + 16)
+        for (int64_t k = 0; k < runs; k++) {
+            run s = run_of(&p->w, &p->l, c, k);
+            /* The last vector, or each image's in a tall chunk, goes on behind the places: to a multiple of
+             * lanes of the chunk, for a run of a flat one begins anywhere. */
+            int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.at + s.n, p->l.lanes) - s.at;
+            if (r < rows) NAME(copy)(to + s.at, y + s.image * p->yimage + r * p->plane + s.place, s.n);
+            for (int64_t j = r < rows ? s.n : 0; j < end; j++) to[s.at + j] = 0;
+        }
+}
+
+/* What a panel of k taps adds to C[o, k0 + k], for four o or fewer. */
+static void NAME(cross)(const NAME(outer) * p, int64_t vectors, const int32_t *at, const MASK *keep,
+                        int64_t k, const int32_t *off, const T *panel, const T *y, int64_t rows, int add,
+                        T *out)
+{
+    T sum[GCUT_RT_TAPS * GCUT_RT_DOTS];
+    const T *x[GCUT_RT_TAPS];
+    int blocks = (int)gcut_rt_ceildiv(k, p->tile->taps);
+    for (int b = 0; b < blocks; b++) {
+        int64_t t0, t1;
+        gcut_rt_share(k, 1, b, blocks, &t0, &t1);
+        for (int64_t t = t0; t < t1; t++) x[t - t0] = panel + off[t];
+        p->tile->dots((int)(t1 - t0), vectors, x, at, keep, y, NAME(LONG_PLACES) + 16, sum);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t t = t0; t < t1; t++) {
+                T *o = out + r * p->k + t, s = sum[(t - t0) * GCUT_RT_DOTS + r];
+                *o = add ? *o + s : s;
+            }
+    }
+}
+
+/* Channels (flat: taps) u0..u1 and results o0..o1. */
+static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, int64_t u1, int64_t o0,
+                              int64_t o1, NAME(bench) * on)
+{
+    _Alignas(64) MASK keep[NAME(LONG_PLACES) + 16];
+    int32_t off[MAX_STEPS];
+    chunk c;
+    NAME(field) f = p->f;
+    f.at += group * p->fgroup;
+    int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.per);
+    for (int64_t q = 0; q < p->l.chunks; q++) {
+        make_chunk(&p->w, &p->l, q, &c);
+        for (int64_t v = 0; v < c.vectors && !c.whole; v++)
+            for (int64_t i = 0; i < p->l.lanes; i++) keep[v * p->l.lanes + i] = -(MASK)(i < c.valid[v]);
+        for (int64_t b = 0; b < blocks; b++) {
+            int64_t v0, v1;
+            gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
+            int64_t k = offsets(&p->w, &p->l, v1 - v0, off);
+            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, &on->lines, on->panel);
+            for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
+                int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
+                NAME(line_up)(p, &c, p->y + at * p->plane, rows, on->y);
+                NAME(cross)
+                (p, c.vectors, c.at, c.whole ? NULL : keep, k, off, on->panel, on->y, rows, q > 0,
+                 p->c + at * p->k + (u0 + v0) * p->l.steps);
+            }
+        }
+    }
+}
+
+#include "kernels/rt/conv/padded_panel_w_type.h"
+
+static void NAME(outer_part)(void *arg, int t, int nt)
+{
+    const NAME(outer) *p = arg;
+    int64_t begin, end;
+    gcut_rt_share(p->groups * p->parts * p->oparts, 1, t, nt, &begin, &end);
+    gcut_rt_workspace on = gcut_rt_borrow(sizeof(NAME(bench)));
+    for (int64_t q = begin; q < end; q++) {
+        int64_t u0, u1, o0, o1;
+        gcut_rt_share(p->l.units, 1, (int)(q / p->oparts % p->parts), (int)p->parts, &u0, &u1);
+        gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->oparts), (int)p->oparts, &o0, &o1);
+        if (u0 < u1 && o0 < o1)
+            (p->padded ? NAME(padded_outer_block) : NAME(outer_block))(p, q / p->oparts / p->parts, u0, u1,
+                                                                       o0, o1, on.at);
+    }
+    gcut_rt_give_back(on);
+}
+
+/* Threads share the channels or, if these are few, the results: each reads all of the other. */
+static void NAME(deal)(NAME(outer) * p, int threads)
+{
+    int fewer = p->padded && p->l.units < p->out && p->out >= GCUT_RT_DOTS * threads;
+    p->parts = p->oparts = 1;
+    if (threads <= 1 || p->groups >= 4 * threads) return;
+    if (!fewer && (p->l.units % threads == 0 || p->l.units >= 8 * threads))
+        p->parts = threads;
+    else
+        p->oparts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
+}
+
+#include "kernels/rt/conv/winograd_w_type.h"
+
+void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T *work, int threads)
+{
+    int64_t in = g->c / g->groups, places = g->oh * g->ow;
+    if (tapwise(g)) {
+        NAME(gcut_rt_taps_w)(g, x, y, w, threads);
+        return;
+    }
+    NAME(outer)
+    p = {.groups = g->groups,
+         .out = g->o / g->groups,
+         .k = in * g->kh * g->kw,
+         .tile = NAME(gcut_rt_tile_of)(),
+         .w = window_of(g),
+         .f = NAME(image_of)(g, x),
+         .fgroup = in * g->h * g->w,
+         .y = y,
+         .yimage = g->o * places,
+         .plane = places,
+         .c = w};
+    if (g->o * p.k * g->n * places == 0) {
+        for (int64_t k = 0; k < g->o * p.k; k++) w[k] = 0;
+        return;
+    }
+    threads = gcut_rt_worth(threads, madds(g), GEMM_PS);
+    if (g->winograd) {
+        NAME(run_winograd_w)(&p, work, threads);
+        return;
+    }
+    limits m = {.lanes = p.tile->lanes,
+                .room = NAME(ROOM),
+                .places = NAME(LONG_PLACES),
+                .least = NAME(LONG_FLAT_PLACES) / 2,
+                .flat = NAME(LONG_FLAT_PLACES),
+                .steps = MAX_STEPS,
+                .channels = gcut_rt_min(in, 2)};
+    padded all;
+    if (NAME(pad_outer)(&p, &all))
+        p.padded = &all;
+    else
+        p.l = make_layout(&p.w, &m);
+    NAME(deal)(&p, threads);
+    gcut_rt_parallel(NAME(outer_part), &p, threads);
+}

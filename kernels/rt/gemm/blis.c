@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The only file of the library that includes <blis.h>.  Which kernels, and BLIS's traps:
+ *
+ * - Its AVX-512 test reads the brand string of the CPU, and its table of families is older than many
+ * machines: a plain "Intel(R) Xeon(R) Processor" and every Zen 4 get AVX2 kernels.  Here CPUID and XCR0
+ * decide.
+ * - bli_init() reads BLIS_ARCH_TYPE once; after it neither the environment nor another bli_init() changes
+ *   anything.  Another context can still be asked for its kernels, which is what happens here.  When the user
+ *   has set BLIS_ARCH_TYPE, BLIS's own choice is taken.
+ * - bli_arch_query_id() before bli_init() aborts when the variable is set, and asking for a sub-configuration
+ * that was not compiled in aborts; BLIS_CONFIG_* of blis.h say which ones were.
+ * - bli_gks_lookup_nat_cntx() is hidden in the shared library (and has become bli_gks_lookup_id() since 2.0):
+ *   hence the static one.
+ * - Only its micro-kernels are called (macro.c has the loops and the packing), always on whole blocks, so an
+ *   element's bits do not depend on where it lies.
+ */
+#include "kernels/rt/gemm/use_blis.h"
+
+#include <blis.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradcut/gradcut_rt.h"
+#include "kernels/rt/isa.h"
+
+/* Written once, by choose(). */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cntx_t *context;
+static const char *chosen;
+static int asked;
+
+/* The architecture that the CPU can run, or BLIS's choice where that is not compiled in or not better. */
+static arch_t best(arch_t own)
+{
+#if defined(__x86_64__) && defined(BLIS_CONFIG_SKX)
+    if (gcut_rt_has_avx512()) return BLIS_ARCH_SKX;
+#endif
+#if defined(__x86_64__) && (defined(BLIS_CONFIG_ZEN3) || defined(BLIS_CONFIG_HASWELL))
+    if (own == BLIS_ARCH_GENERIC && gcut_rt_has_avx2()) {
+#if defined(BLIS_CONFIG_ZEN3) && defined(BLIS_CONFIG_HASWELL)
+        return __builtin_cpu_is("amd") ? BLIS_ARCH_ZEN3 : BLIS_ARCH_HASWELL;
+#elif defined(BLIS_CONFIG_ZEN3)
+        return BLIS_ARCH_ZEN3;
+#else
+        return BLIS_ARCH_HASWELL;
+#endif
+    }
+#endif
+    return own;
+}
+
+static void choose(void)
+{
+    bli_init();
+    arch_t own = bli_arch_query_id();
+    const char *user = getenv("BLIS_ARCH_TYPE");
+    asked = user && *user;
+    arch_t id = asked ? own : best(own);
+    context = bli_gks_lookup_nat_cntx(id);
+    chosen = bli_arch_string(id);
+}
+
+#ifdef GCUT_RT_OWN_BLIS
+/* BLIS keeps what its initialisation allocates: a compiled step that is unloaded again would leave it.
+ * Only where BLIS is part of whatever this is linked into: a shared one may have other users. */
+__attribute__((destructor)) static void give_back(void)
+{
+    if (context) bli_finalize();
+}
+#endif
+
+static cntx_t *kernels(void)
+{
+    pthread_once(&once, choose);
+    return context;
+}
+
+const char *gcut_rt_blis_name(void)
+{
+    kernels();
+    return chosen;
+}
+
+/* One that prefers columns computes the transposed block from swapped panels. */
+static int prefers_rows(num_t type, cntx_t *x)
+{
+    return bli_cntx_l3_nat_ukr_prefers_rows_dt(type, BLIS_GEMM_UKR, x);
+}
+
+int gcut_rt_blis_asked(void)
+{
+    (void)kernels();
+    return asked;
+}
+
+static gcut_rt_micro describe(num_t type)
+{
+    cntx_t *x = kernels();
+    gcut_rt_micro m = {.s = (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x),
+                       .v = (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
+                       .lds = (int)bli_cntx_get_blksz_max_dt(type, BLIS_MR, x),
+                       .ldv = (int)bli_cntx_get_blksz_max_dt(type, BLIS_NR, x),
+                       .blis = 1};
+    if (!prefers_rows(type, x))
+        m = (gcut_rt_micro){.s = m.v, .v = m.s, .lds = m.ldv, .ldv = m.lds, .blis = 1};
+    return m;
+}
+
+gcut_rt_micro gcut_rt_blis_micro_f32(void)
+{
+    return describe(BLIS_FLOAT);
+}
+gcut_rt_micro gcut_rt_blis_micro_f64(void)
+{
+    return describe(BLIS_DOUBLE);
+}
+
+/* BLIS does not write through its panels; its prototypes have no const.  Where the next call's panels are, it
+ * asks for prefetches that we do ourselves. */
+#define RUN(name, T, type, kernel)                                                                           \
+    void gcut_rt_blis_run_##name(int64_t k, const T *s, const T *v, int add, T *c, int64_t ldc)              \
+    {                                                                                                        \
+        cntx_t *x = context;                                                                                 \
+        void_fp found = bli_cntx_get_l3_nat_ukr_dt(type, BLIS_GEMM_UKR, x);                                  \
+        kernel run;                                                                                          \
+        memcpy(&run, &found, sizeof run); /* void_fp may be an object's */                                   \
+        dim_t mr = bli_cntx_get_blksz_def_dt(type, BLIS_MR, x);                                              \
+        dim_t nr = bli_cntx_get_blksz_def_dt(type, BLIS_NR, x);                                              \
+        T one = 1, beta = add ? 1 : 0;                                                                       \
+        auxinfo_t aux = {0};                                                                                 \
+        if (prefers_rows(type, x)) {                                                                         \
+            bli_auxinfo_set_next_ab((void *)s, (void *)v, &aux);                                             \
+            run(mr, nr, k, &one, (T *)s, (T *)v, &beta, c, ldc, 1, &aux, x);                                 \
+        } else {                                                                                             \
+            bli_auxinfo_set_next_ab((void *)v, (void *)s, &aux);                                             \
+            run(mr, nr, k, &one, (T *)v, (T *)s, &beta, c, 1, ldc, &aux, x);                                 \
+        }                                                                                                    \
+    }
+RUN(f32, float, BLIS_FLOAT, sgemm_ukr_ft)
+RUN(f64, double, BLIS_DOUBLE, dgemm_ukr_ft)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products over batches and threads.
+ *
+ * Which kernel computes a product (macro.c or small.c) is decided from the whole problem, never from the
+ * part that a thread or a caller asks for, and both kernels give an element the same bits wherever it lies in
+ * their call: so the result depends neither on the number of threads nor on how rows are split.
+ */
+#include "gradcut/gradcut_rt.h"
+
+#include "kernels/rt/gemm/prologue.h"
+#include "kernels/rt/gemm/macro.h"
+#include "kernels/rt/gemm/small_product.h"
+#include "kernels/rt/gemm/operand_sums.h"
+
+/* Multiply-adds that are worth waking a thread for: some 5 us of work. */
+enum { THREAD_WORK = 1 << 18 };
+/* Below these the small kernel reads B from the second-level cache as fast as it would read a packed copy,
+ * and the packing is saved; with few rows packing B never pays.  A whose rows are not contiguous is read in
+ * steps of cache lines, or of pages: it gains from packing sooner. */
+enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_APART = 1 << 18, SMALL_ROWS = 128, SMALL_COLUMNS = 16 };
+/* With so few rows even our own panel of a transposed B does not pay. */
+enum { DOT_ROWS = 8 };
+/* Rows between two calls of a tile function behind the small kernel. */
+enum { TILE_ROWS = 96 };
+/* B stays when its columns fit all at once (steps of so many are the longest), unless C has few rows: that is
+ * worth more than computing A as it is packed.  Behind whole rows, A stays anyhow. */
+enum { STEP = 512, WHOLE_B_BYTES = 3 << 18 };
+/* Multiply-adds in the time of packing one element. */
+enum { PACK_WORK = 64 };
+
+/* A gcut_rt_gemm in normal form. */
+typedef struct plan {
+    int64_t m, n, k;
+    int64_t rsa, csa, rsb, csb, rsc, csc;
+    int64_t batches; /* product of batch[] */
+    int64_t batch[4], sa[4], sb[4], sc[4];
+    int nbatch, add, small, dots;
+    gcut_rt_operand from_a, from_b;
+} plan;
+
+/* A grid of parts that each product is split into, and the threads that share all parts. */
+typedef struct share {
+    int64_t rows, columns;
+    int threads;
+} share;
+
+/* Batch axes that only continue the rows of A and C under one B become rows: one product of many rows is
+ * faster than many of few. */
+static void fold(plan *q)
+{
+    while (q->nbatch > 0) {
+        int l = q->nbatch - 1;
+        if (q->batch[l] != 1 && (q->sb[l] != 0 || q->sa[l] != q->m * q->rsa || q->sc[l] != q->m * q->rsc))
+            break;
+        q->m *= q->batch[l];
+        q->nbatch = l;
+    }
+}
+
+/* For a column-major C both kernels compute C' = B' A': then A is the operand that they stream. */
+static int turned(const plan *q)
+{
+    return q->csc != 1 && q->rsc == 1;
+}
+
+/* Whichever way round C lies in memory: a product that is computed again, and stored transposed then, has the
+ * bits of the first time. */
+static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
+{
+    const int64_t few = csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_APART;
+    return m <= SMALL_ROWS || n <= SMALL_COLUMNS || n * k * size <= few;
+}
+
+static plan decide(const gcut_rt_gemm *g, size_t size)
+{
+    plan q = {.m = g->m,
+              .n = g->n,
+              .k = g->k,
+              .rsa = g->rsa,
+              .csa = g->csa,
+              .rsb = g->rsb,
+              .csb = g->csb,
+              .rsc = g->rsc,
+              .csc = g->csc,
+              .batches = 1,
+              .nbatch = g->nbatch,
+              .add = g->accumulate != 0,
+              .from_a = g->from_a,
+              .from_b = g->from_b};
+    for (int i = 0; i < g->nbatch; i++) {
+        q.batch[i] = g->batch[i];
+        q.sa[i] = g->sa[i];
+        q.sb[i] = g->sb[i];
+        q.sc[i] = g->sc[i];
+    }
+    fold(&q);
+    for (int i = 0; i < q.nbatch; i++) q.batches *= q.batch[i];
+    q.small = is_small(q.m, q.n, q.k, q.csa, (int64_t)size);
+    q.dots = q.csa == 1 && q.rsb == 1 && q.m <= DOT_ROWS && q.k >= 64;
+    return q;
+}
+
+/* The offsets of A, B and C of batch number `index`, row-major over batch[]. */
+static void locate(int nbatch, const int64_t *batch, const int64_t *sa, const int64_t *sb, const int64_t *sc,
+                   int64_t index, int64_t at[3])
+{
+    at[0] = at[1] = at[2] = 0;
+    for (int i = nbatch - 1; i >= 0; i--) {
+        int64_t k = index % batch[i];
+        index /= batch[i];
+        at[0] += k * sa[i];
+        at[1] += k * sb[i];
+        at[2] += k * sc[i];
+    }
+}
+
+/* Multiples of these split a product without partial register blocks inside of it. */
+static gcut_rt_grain grain_f32(const plan *q)
+{
+    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 32, 32} : gcut_rt_macro_grain_f32(!turned(q));
+}
+static gcut_rt_grain grain_f64(const plan *q)
+{
+    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 16, 16} : gcut_rt_macro_grain_f64(!turned(q));
+}
+
+/* The largest part of n in so many. */
+static int64_t largest(int64_t n, int64_t grain, int64_t parts)
+{
+    return gcut_rt_min(n, gcut_rt_ceildiv(gcut_rt_ceildiv(n, grain), parts) * grain);
+}
+
+/* The grid of at most `parts` parts whose largest one takes the least arithmetic and packing. */
+static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts, int whole_rows)
+{
+    int64_t best = INT64_MAX;
+    for (int64_t r = 1; r <= parts; r++) {
+        if (parts % r != 0 || (whole_rows && r != parts)) continue;
+        int64_t m = largest(q->m, grain.m, r), n = largest(q->n, grain.n, parts / r);
+        int64_t work = m * n + PACK_WORK * (m + n);
+        if (work < best) best = work, s->rows = r, s->columns = parts / r;
+    }
+}
+
+/* How many of the threads a product alone is worth; plans ask for sizes that no memory holds. */
+static int crew(const plan *q, int threads)
+{
+    int64_t work = q->m;
+    if (__builtin_mul_overflow(work, q->n, &work) ||
+        __builtin_mul_overflow(work, gcut_rt_max(q->k, 1), &work) ||
+        __builtin_mul_overflow(work, q->batches, &work))
+        work = INT64_MAX;
+    return (int)gcut_rt_max(1, gcut_rt_min(gcut_rt_threads(threads), work / THREAD_WORK));
+}
+
+static share divide(const plan *q, gcut_rt_grain grain, int threads, int whole_rows)
+{
+    share s = {1, 1, threads};
+    if (s.threads > 1 && q->batches % s.threads != 0 && q->batches < 4 * s.threads)
+        lay_grid(&s, q, grain, s.threads, whole_rows);
+    s.threads = (int)gcut_rt_min(s.threads, q->batches * s.rows * s.columns);
+    return s;
+}
+
+/* A computed operand stays, so what packs it more than once are the threads along the other side of the grid.
+ * That is the grid for panels of 32, whatever the register block, and the cache is a nominal one: so the
+ * answer does not depend on the machine. */
+int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
+                              int whole_rows, int of_b)
+{
+    const plan q = {.m = m, .n = n, .k = k, .batches = 1};
+    const gcut_rt_grain grain = {32, 32};
+    if (k <= 0 || is_small(m, n, k, csa, size)) return 0;
+    if (!of_b && !whole_rows && n / 4 <= m && n * gcut_rt_min(k, STEP) * size <= WHOLE_B_BYTES) return 0;
+    const share s = divide(&q, grain, crew(&q, threads), 0);
+    return of_b ? s.rows : s.columns;
+}
+
+#define T float
+#define TYPE f32
+#include "kernels/rt/gemm/gemm_type.h"
+
+#define T double
+#define TYPE f64
+#include "kernels/rt/gemm/gemm_type.h"

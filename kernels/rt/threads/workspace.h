@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory that a product packs its operands into, and a convolution its panels: the only thing that the
+ * run-time library allocates.  What is given back is kept for the next one, the same thread's if possible,
+ * and freed when the library is unloaded.
+ */
+#ifndef GCUT_KERNELS_RT_THREADS_WORKSPACE_H
+#define GCUT_KERNELS_RT_THREADS_WORKSPACE_H
+
+#include <stddef.h>
+
+/* So much can always be had, if only by one thread after the other. */
+#define GCUT_RT_RESERVE ((size_t)160 << 10)
+
+typedef struct gcut_rt_workspace {
+    void *at;     /* aligned to 64 bytes */
+    size_t bytes; /* at least what was asked for or, without memory, GCUT_RT_RESERVE */
+    struct gcut_rt_loan *block;
+} gcut_rt_workspace;
+
+gcut_rt_workspace gcut_rt_borrow(size_t bytes);
+void gcut_rt_give_back(gcut_rt_workspace w);
+
+#endif

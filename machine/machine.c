@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Times from the machine model.
+ *
+ * Products: the time of one multiply-add is interpolated between the points of a grid, log-linearly in each
+ * size, and taken from the grid's border outside of it.  Between two neighbours x < x' of an axis it has the
+ * slope log(r'/r) / log(x'/x); the time of the product grows with x wherever that is at least -1, that is
+ * where r' x' >= r x, which gcut_machine_parse demands.
+ */
+#include "machine/machine.h"
+
+#include <math.h>
+#include <string.h>
+
+const double gcut_gemm_lo[GCUT_GEMM_LO] = {1, 4, 16, 64, 256}, gcut_gemm_hi[GCUT_GEMM_HI] = {16, 128, 1024},
+             gcut_gemm_k[GCUT_GEMM_K] = {4, 16, 64, 256, 1024};
+const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",  "plain",   "tiled",   "narrow",
+                                                      "single", "strided", "patches", "depthwise"};
+
+/* ---- sections ---- */
+
+#define FIELDS (sizeof(gcut_machine) / sizeof(double))
+_Static_assert(FIELDS * sizeof(double) == sizeof(gcut_machine), "a section is doubles alone");
+
+/* a^(1-w) b^w; what one section has not measured, their mix has not. */
+static gcut_machine mix(const gcut_machine *a, const gcut_machine *b, double w)
+{
+    double x[FIELDS], y[FIELDS];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (x[i] == y[i]) continue;
+        x[i] = x[i] > 0 && y[i] > 0 ? exp2(log2(x[i]) + w * (log2(y[i]) - log2(x[i]))) : 0;
+    }
+    gcut_machine m;
+    memcpy(&m, x, sizeof m);
+    return m;
+}
+
+gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads)
+{
+    double t = threads > 0 ? threads : model->default_threads;
+    uint32_t i = 0;
+    while (i + 1 < model->n && model->at[i + 1].threads <= t) i++;
+    const gcut_machine *a = &model->at[i];
+    if (i + 1 == model->n || t <= a->threads) return *a;
+    gcut_machine m = mix(a, a + 1, log2(t / a->threads) / log2(a[1].threads / a->threads));
+    m.threads = t;
+    return m;
+}
+
+gcut_machine gcut_machine_shipped(void)
+{
+    return gcut_machine_at(gcut_machine_model_shipped(), 0);
+}
+
+/* ---- contractions ---- */
+
+static double f64_factor(const gcut_machine *m, gcut_dtype t)
+{
+    return gcut_dtype_bytes(t) > 4 ? m->f64_factor : 1;
+}
+
+/* Where x is on an axis: behind point *i, by *w of the way to the next. */
+static void locate(const double *axis, int n, double x, int *i, double *w)
+{
+    for (*i = 0; *i < n - 2 && x >= axis[*i + 1];) ++*i;
+    *w = log2(x / axis[*i]) / log2(axis[*i + 1] / axis[*i]);
+    *w = *w < 0 ? 0 : *w > 1 ? 1 : *w;
+}
+
+double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
+                            double batch)
+{
+    double flops = 2 * m * n * k * batch, wl, wh, wk, rate = 0;
+    int l, h, c;
+    if (!(flops > 0)) return 0;
+    locate(gcut_gemm_lo, GCUT_GEMM_LO, fmin(m, n), &l, &wl);
+    locate(gcut_gemm_hi, GCUT_GEMM_HI, fmax(m, n), &h, &wh);
+    locate(gcut_gemm_k, GCUT_GEMM_K, k, &c, &wk);
+    for (int i = 0; i < 8; i++) {
+        double w = (i & 4 ? wl : 1 - wl) * (i & 2 ? wh : 1 - wh) * (i & 1 ? wk : 1 - wk);
+        if (w > 0) rate += w * log2(machine->gemm_ns_per_flop[l + (i >> 2)][h + (i >> 1 & 1)][c + (i & 1)]);
+    }
+    return flops * exp2(rate) * f64_factor(machine, t);
+}
+
+double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
+                            double flops)
+{
+    GCUT_ASSERT(way >= GCUT_WAY_conv_y && way <= GCUT_WAY_conv_w);
+    return flops * machine->conv_ns_per_flop[way - GCUT_WAY_conv_y][window] * f64_factor(machine, t);
+}
+
+double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops)
+{
+    GCUT_ASSERT(way == GCUT_WAY_attention || way == GCUT_WAY_attention_grad);
+    return flops * machine->attention_ns_per_flop[way - GCUT_WAY_attention] * f64_factor(machine, t);
+}
+
+/* Both sides of an axis, of a list. */
+static bool both(const gcut_dim *list, gcut_dim a, gcut_dim b)
+{
+    return list[0] == a && list[1] == b;
+}
+
+static bool few(gcut_dim channels)
+{
+    return gcut_dim_known(channels) && channels < GCUT_FEW_CHANNELS;
+}
+
+/* Sizes that are not numbers count as large, and not as those of a tiled window. */
+gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    GCUT_ASSERT(info->way >= GCUT_WAY_conv_y && info->way <= GCUT_WAY_conv_w);
+    gcut_ref w = info->way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(g, n, 1);
+    const gcut_dim *d = gcut_type_of(g, w)->dim; /* [O, C / groups, KH, KW] */
+    const gcut_dim *stride = gcut_attr_get(g, n, GCUT_A_stride)->u.dims,
+                   *dilation = gcut_attr_get(g, n, GCUT_A_dilation)->u.dims,
+                   groups = gcut_attr_get(g, n, GCUT_A_groups)->u.dim,
+                   out = gcut_dim_known(d[0]) ? d[0] / groups : d[0];
+    bool known = gcut_dim_known(d[0]) && gcut_dim_known(d[1]);
+    if (groups != 1 && d[1] == 1) return GCUT_WINDOW_depthwise;
+    if (!both(stride, 1, 1))
+        return both(stride, d[2], d[3]) && both(dilation, 1, 1) ? GCUT_WINDOW_patches : GCUT_WINDOW_strided;
+    if (both(d + 2, 1, 1)) return GCUT_WINDOW_point;
+    if (d[1] == 1) return GCUT_WINDOW_single;
+    if (few(d[1]) || few(out)) return GCUT_WINDOW_narrow;
+    return known && both(d + 2, 3, 3) && both(dilation, 1, 1) ? GCUT_WINDOW_tiled : GCUT_WINDOW_plain;
+}
+
+/* ---- memory ---- */
+
+/* 0 at half of what a level holds and below, 1 at twice that and above, smooth in between. */
+static double beyond(double working_set, double level_bytes)
+{
+    double x = (log2(working_set / level_bytes) + 1) / 2;
+    x = !(x > 0) ? 0 : x > 1 ? 1 : x;
+    return x * x * (3 - 2 * x);
+}
+
+static double at_level(const double ns[GCUT_NLEVELS], double l3, double dram)
+{
+    double near = ns[GCUT_L2] + l3 * (ns[GCUT_L3] - ns[GCUT_L2]);
+    return near + dram * (ns[GCUT_DRAM] - near);
+}
+
+double gcut_machine_move_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
+{
+    double l3 = beyond(working_set, m->level_bytes[GCUT_L2]);
+    double dram = beyond(working_set, m->level_bytes[GCUT_L3]);
+    return read_bytes * at_level(m->read_ns_per_byte, l3, dram) +
+           write_bytes * at_level(m->write_ns_per_byte, l3, dram);
+}
+
+double gcut_machine_bring_ns(const gcut_machine *m, double read_bytes, double write_bytes, double working_set)
+{
+    double l3 = beyond(working_set, m->level_bytes[GCUT_L2]);
+    return l3 * gcut_machine_move_ns(m, read_bytes, 0, working_set) +
+           gcut_machine_move_ns(m, 0, write_bytes, working_set) - gcut_machine_move_ns(m, 0, write_bytes, 0);
+}
+
+double gcut_machine_dram_trip_ns(const gcut_machine *m, double bytes)
+{
+    return bytes * (m->read_ns_per_byte[GCUT_DRAM] + m->write_ns_per_byte[GCUT_DRAM]);
+}
+
+/* ---- arithmetic ---- */
+
+double gcut_machine_external_ns(const gcut_machine *m, gcut_dtype t, double flops, double bytes)
+{
+    double work = gcut_machine_op_ns(m, GCUT_OP_add, gcut_dtype_is_float(t) ? t : GCUT_F64, flops);
+    double move = gcut_machine_move_ns(m, bytes / 2, bytes / 2, bytes);
+    return work > move ? work : move;
+}
+
+double gcut_machine_op_ns(const gcut_machine *m, gcut_op op, gcut_dtype t, double elements)
+{
+    bool wide = gcut_dtype_bytes(t) > 4;
+    double ns = m->op_ns[op][0];
+    if (wide && m->op_ns[op][1] > 0) return elements * m->op_ns[op][1];
+    if (!(ns > 0)) ns = gcut_op_get(op)->cost_ps / 1000.0 * m->op_scale;
+    return elements * ns * (wide ? 2 : 1);
+}

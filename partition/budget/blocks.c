@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Cuts are found in the graph's order: a place between two nodes that only one value crosses.  A value that
+ * every path crosses is such a place in whatever order, unless something beside the path is computed early;
+ * that is what `through` is for.
+ */
+#include "partition/budget/blocks.h"
+
+#include <math.h>
+
+#include "graph/rewrite.h"
+
+typedef struct span {
+    uint32_t first, last; /* places: i is right behind node i */
+} span;
+
+typedef struct finder {
+    gcut_arena *arena;
+    const gcut_problem *p;
+    const gcut_graph *g;
+    span *span; /* by value; last <= first: crosses nothing */
+} finder;
+
+static bool is_forward(const gcut_problem *p, uint32_t i)
+{
+    const gcut_node *n = gcut_node_at(p->g, i);
+    return n->nres && p->facts->live[i] && p->facts->where[n->res0] == GCUT_W_FORWARD;
+}
+
+/* From a value's node to the last forward reader of its storage. */
+static void find_spans(finder *f)
+{
+    const gcut_graph *g = f->g;
+    const bool *pure = gcut_rewrite_pure(g, f->arena);
+    f->span = gcut_calloc(f->arena, g->values.n, sizeof *f->span);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!is_forward(f->p, i)) continue;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) f->span[v] = (span){i, i};
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref b = f->p->facts->base[gcut_arg(g, n, k)];
+            uint32_t def = g->values.at[b].def;
+            if (def != GCUT_NONE && !pure[def] && !f->p->facts->kept[b]) f->span[b].last = i;
+        }
+    }
+}
+
+/* Places where exactly one value of at most `longest` crosses: one[i] is that value, else 0.  Returns how
+ * many different ones. */
+static uint32_t find_cuts(const finder *f, uint32_t longest, gcut_ref *one)
+{
+    const gcut_graph *g = f->g;
+    int64_t *count = gcut_calloc(f->arena, (size_t)g->nodes.n + 1, sizeof *count);
+    int64_t *sum = gcut_calloc(f->arena, (size_t)g->nodes.n + 1, sizeof *sum), c = 0, s = 0;
+    uint32_t found = 0;
+    gcut_ref before = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        span x = f->span[v];
+        if (x.last <= x.first || x.last - x.first > longest) continue;
+        count[x.first]++, sum[x.first] += v;
+        count[x.last]--, sum[x.last] -= v;
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        c += count[i], s += sum[i];
+        one[i] = c == 1 && is_forward(f->p, i) ? (gcut_ref)s : 0;
+        if (!one[i] || one[i] == before) continue;
+        before = one[i];
+        found++;
+    }
+    return found;
+}
+
+/* The shorter the values that count, the more cuts; more values are set aside only for many more cuts. */
+static gcut_ref *choose_cuts(const finder *f, uint32_t *longest)
+{
+    uint32_t n = f->g->nodes.n, best = 0;
+    gcut_ref *one = gcut_calloc(f->arena, (size_t)n + 1, sizeof *one), *chosen = NULL;
+    for (uint32_t part = 1; part <= 8; part *= 2) {
+        uint32_t l = n / part + 1, found = find_cuts(f, l, one);
+        if (chosen && found < best + best / 2 + 2) continue;
+        best = found;
+        *longest = l;
+        chosen = gcut_memdup(f->arena, one, ((size_t)n + 1) * sizeof *one);
+    }
+    return chosen;
+}
+
+/* ---- blocks ---- */
+
+typedef struct place {
+    uint32_t at;
+    gcut_ref v;
+} place;
+
+typedef GCUT_VEC(place) places;
+
+static double work_between(const finder *f, uint32_t from, uint32_t to)
+{
+    double sum = 0;
+    for (uint32_t i = from; i < to; i++)
+        if (is_forward(f->p, i)) {
+            double ns = f->p->price[gcut_node_at(f->g, i)->res0].recompute_ns;
+            sum += isinf(ns) ? 0 : ns;
+        }
+    return sum;
+}
+
+/* Takes out the cut between the two neighbours with the least work, until there are few enough. */
+static void thin_out(const finder *f, places *cuts)
+{
+    while (cuts->n + 1 > GCUT_MAX_BLOCKS) {
+        uint32_t best = 0;
+        double least = INFINITY;
+        for (uint32_t k = 0; k < cuts->n; k++) {
+            uint32_t from = k ? cuts->at[k - 1].at + 1 : 0;
+            uint32_t to = k + 1 < cuts->n ? cuts->at[k + 1].at + 1 : f->g->nodes.n;
+            double w = work_between(f, from, to);
+            if (w < least) least = w, best = k;
+        }
+        for (uint32_t k = best; k + 1 < cuts->n; k++) cuts->at[k] = cuts->at[k + 1];
+        cuts->n--;
+    }
+}
+
+static void mark_advance(const gcut_problem *p, gcut_arena *arena, gcut_blocks *b)
+{
+    const gcut_graph *g = p->g;
+    bool *want = gcut_calloc(arena, g->values.n, 1);
+    for (uint32_t k = 1; k < b->n; k++) want[b->cut[k]] = true;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (b->of[i] == GCUT_NONE) continue;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) b->advance[i] |= want[v];
+        for (uint32_t k = 0; b->advance[i] && k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(g, n, k), a = p->facts->base[v];
+            if (!b->through[a] && (b->enter[a] == GCUT_NONE || v != a)) want[v] = true;
+        }
+    }
+}
+
+/* through: by value, copied. */
+static gcut_blocks lay_out(const gcut_problem *p, gcut_arena *arena, const places *cuts, const bool *through)
+{
+    const gcut_graph *g = p->g;
+    gcut_blocks b = {.n = cuts->n + 1, .through = gcut_memdup(arena, through, g->values.n)};
+    b.cut = gcut_calloc(arena, b.n, sizeof *b.cut);
+    b.end = gcut_calloc(arena, b.n, sizeof *b.end);
+    b.of = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *b.of);
+    b.enter = gcut_alloc(arena, g->values.n * sizeof *b.enter);
+    b.advance = gcut_calloc(arena, (size_t)g->nodes.n + 1, 1);
+    for (gcut_ref v = 0; v < g->values.n; v++) b.enter[v] = GCUT_NONE;
+    for (uint32_t k = 0; k < cuts->n; k++) {
+        b.cut[k + 1] = cuts->at[k].v;
+        b.end[k] = cuts->at[k].at;
+        b.enter[cuts->at[k].v] = k + 1;
+    }
+    b.end[b.n - 1] = g->nodes.n ? g->nodes.n - 1 : 0;
+    for (uint32_t i = 0, k = 0; i < g->nodes.n; i++) {
+        b.of[i] = is_forward(p, i) ? k : GCUT_NONE;
+        k += i == b.end[k];
+    }
+    gcut_arena *scratch = gcut_arena_new(g->module->env, arena);
+    mark_advance(p, scratch, &b);
+    gcut_arena_free(scratch);
+    return b;
+}
+
+gcut_blocks gcut_blocks_merge(const gcut_problem *p, gcut_arena *arena, const gcut_blocks *b,
+                              const bool *keep)
+{
+    gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
+    places cuts = {0};
+    for (uint32_t k = 1; k < b->n; k++)
+        if (keep[k]) *GCUT_PUSH(scratch, &cuts) = (place){b->end[k - 1], b->cut[k]};
+    gcut_blocks out = lay_out(p, arena, &cuts, b->through);
+    gcut_arena_free(scratch);
+    return out;
+}
+
+/* What crosses a cut although it is not it. */
+static bool *find_through(const finder *f, const places *cuts, uint32_t longest)
+{
+    const gcut_graph *g = f->g;
+    bool *through = gcut_calloc(f->arena, g->values.n, 1);
+    uint32_t *before = gcut_calloc(f->arena, (size_t)g->nodes.n + 1, sizeof *before), k = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) { /* cuts before place i */
+        before[i] = k;
+        k += k < cuts->n && cuts->at[k].at == i;
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        span x = f->span[v];
+        through[v] = x.last > x.first && x.last - x.first > longest && before[x.first] != before[x.last];
+    }
+    return through;
+}
+
+gcut_blocks gcut_blocks_of(const gcut_problem *p, gcut_arena *arena)
+{
+    finder f = {.arena = gcut_arena_new(p->g->module->env, arena), .p = p, .g = p->g};
+    find_spans(&f);
+    uint32_t longest = 0;
+    const gcut_ref *one = choose_cuts(&f, &longest);
+    places cuts = {0};
+    for (uint32_t i = 0; i < p->g->nodes.n; i++)
+        if (one[i] && (cuts.n == 0 || cuts.at[cuts.n - 1].v != one[i]))
+            *GCUT_PUSH(f.arena, &cuts) = (place){i, one[i]};
+    thin_out(&f, &cuts);
+    gcut_blocks b = lay_out(p, arena, &cuts, find_through(&f, &cuts, longest));
+    gcut_arena_free(f.arena);
+    return b;
+}
+
+uint32_t gcut_block_of(const gcut_problem *p, const gcut_blocks *b, gcut_ref v)
+{
+    gcut_ref a = p->facts->base[v];
+    uint32_t def = p->g->values.at[a].def;
+    if (def == GCUT_NONE || b->through[a] || p->facts->kept[a]) return GCUT_NONE;
+    return b->enter[a] != GCUT_NONE ? b->enter[a] : b->of[def];
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The plans worth trying for a budget on the peak.
+ *
+ * The family is a function of the problem alone, not of any budget: whoever takes its first member that fits
+ * gets plans whose cost and peak are monotone in the budget.
+ *
+ *   save-all, the frontier of minimum cuts (its corners, and points between them)      one copy, lazily
+ *   nested checkpoints over the blocks of the forward graph, for many sizes of memory   levels.c
+ *   those of both with the lowest peaks, with second copies where the peak is          later.c
+ *
+ * A member that the simulator finds clearly larger than a cheaper one is left out; of more than
+ * GCUT_MAX_MEMBERS those go whose neighbours cost nearly the same.
+ */
+#ifndef GCUT_PARTITION_BUDGET_CANDIDATE_PLANS_H
+#define GCUT_PARTITION_BUDGET_CANDIDATE_PLANS_H
+
+#include "partition/cut/decisions.h"
+
+#define GCUT_MAX_MEMBERS 120
+
+typedef struct gcut_member {
+    gcut_choice *choice;
+    const char *label;  /* where it comes from: "lambda 0.31", "levels 12" */
+    int64_t model_peak; /* as simulated (live.h) */
+} gcut_member;
+
+typedef struct gcut_family {
+    GCUT_VEC(gcut_member)
+    by_cost; /* rising cost at lambda 0 (fixed_ns), then falling saved bytes, then peak */
+} gcut_family;
+
+/* Memory from `arena`. */
+gcut_family *gcut_family_of(const gcut_problem *p, gcut_arena *arena);
+
+#endif

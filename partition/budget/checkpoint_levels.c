@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The dynamic program.  Memory m is counted in slots of `unit` bytes, beside cut[s], which whoever asks has.
+ *
+ *   again(s, t, m)  least ns for the epochs t..s when a sweep stands at cut[s]:
+ *       s = t            rec(s, none)                                  if m >= work(s, none)
+ *       keep cut[s']     sum of advance(s..s'-1) + again(s', t, m - |cut[s']|) + again(s, s'-1, m)
+ *       keep option o    advance(s) + again(s+1, t, m - |o| - |cut[s+1]|) + rec(s, o)
+ *                                                                     if m >= work(s, o)
+ *   first(s, m)     the same for the epochs n-1..s in the forward graph, whose advancing is free and whose
+ *                   keeping costs the trips
+ *
+ * On n blocks of cost 1 and sizes 1 that hold nothing else, again(0, n-1, c) is revolve's t(n, c).
+ */
+#include "partition/budget/checkpoint_levels.h"
+
+#include <math.h>
+
+#define MOST_WORK 3e7 /* innermost steps of one table */
+#define MOST_SLOTS 512
+
+typedef struct table {
+    gcut_arena *arena;
+    const gcut_chain *c;
+    uint32_t n, slots;
+    int64_t unit;
+    double *again;  /* [s][t][m] */
+    int16_t *way;   /* of again: s' > s keeps cut[s'], s is the base, -o keeps option o */
+    double *first;  /* [s][m] */
+    int16_t *fway;  /* of first: the same; the base is 0, its option is in fbase */
+    int16_t *fbase; /* [m] */
+} table;
+
+static uint32_t slots_of(const table *t, int64_t bytes)
+{
+    int64_t n = (bytes + t->unit / 2) / t->unit;
+    return n > t->slots ? t->slots + 1 : (uint32_t)n;
+}
+
+static size_t at(const table *t, uint32_t s, uint32_t e, uint32_t m)
+{
+    return ((size_t)s * t->n + e) * (t->slots + 1) + m;
+}
+
+/* keep cut[k]: what follows has m - need slots. */
+static void try_cut(table *t, uint32_t s, uint32_t e, uint32_t k, double advance, uint32_t least)
+{
+    uint32_t need = slots_of(t, t->c->at[k].cut_bytes);
+    const double *right = &t->again[at(t, k, e, 0)], *left = &t->again[at(t, s, k - 1, 0)];
+    double *out = &t->again[at(t, s, e, 0)];
+    int16_t *way = &t->way[at(t, s, e, 0)];
+    for (uint32_t m = need > least ? need : least; m <= t->slots; m++) {
+        double ns = advance + right[m - need] + left[m];
+        if (ns < out[m]) out[m] = ns, way[m] = (int16_t)k;
+    }
+}
+
+static void try_option(table *t, uint32_t s, uint32_t e, uint32_t o)
+{
+    const gcut_option *x = &t->c->at[s].opt[o];
+    uint32_t need = slots_of(t, x->keep + t->c->at[s + 1].cut_bytes), work = slots_of(t, x->work);
+    const double *right = &t->again[at(t, s + 1, e, 0)];
+    double *out = &t->again[at(t, s, e, 0)], ns;
+    int16_t *way = &t->way[at(t, s, e, 0)];
+    for (uint32_t m = need > work ? need : work; m <= t->slots; m++)
+        if ((ns = t->c->at[s].advance_ns + right[m - need] + x->rec_ns) < out[m])
+            out[m] = ns, way[m] = (int16_t) - (int)o;
+}
+
+static void fill_again(table *t)
+{
+    const gcut_block *b = t->c->at;
+    for (uint32_t e = 0; e < t->n; e++)
+        for (uint32_t s = e + 1; s-- > 0;) {
+            double *out = &t->again[at(t, s, e, 0)], advance = 0;
+            uint32_t least = 0;
+            for (uint32_t m = 0; m <= t->slots; m++) {
+                out[m] = s == e && m >= slots_of(t, b[s].opt[0].work) ? b[s].opt[0].rec_ns : INFINITY;
+                t->way[at(t, s, e, m)] = (int16_t)s;
+            }
+            for (uint32_t k = s + 1; k <= e; k++) {
+                uint32_t need = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
+                advance += b[k - 1].advance_ns;
+                if (need > least) least = need;
+                try_cut(t, s, e, k, advance, least);
+            }
+            for (uint32_t o = 1; s < e && o < b[s].nopt; o++) try_option(t, s, e, o);
+        }
+}
+
+/* ---- the forward graph ---- */
+
+static void first_base(table *t)
+{
+    uint32_t s = t->n - 1;
+    const gcut_block *b = &t->c->at[s];
+    for (uint32_t m = 0; m <= t->slots; m++) {
+        double *out = &t->first[(size_t)s * (t->slots + 1) + m];
+        *out = INFINITY;
+        for (uint32_t o = 0; o < b->nopt; o++) {
+            double ns = b->opt[o].rec_ns + b->opt[o].trip_ns;
+            if (m < slots_of(t, b->opt[o].work) || ns >= *out) continue;
+            *out = ns;
+            t->fbase[m] = (int16_t)o;
+        }
+    }
+}
+
+static void first_at(table *t, uint32_t s, uint32_t m)
+{
+    const gcut_block *b = t->c->at;
+    double *out = &t->first[(size_t)s * (t->slots + 1) + m], ns;
+    int16_t *way = &t->fway[(size_t)s * (t->slots + 1) + m];
+    uint32_t least = 0;
+    *out = INFINITY;
+    for (uint32_t k = s + 1; k < t->n; k++) {
+        uint32_t need = slots_of(t, b[k].cut_bytes), w = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
+        if (w > least) least = w;
+        if (m < need || m < least) continue;
+        ns =
+            t->first[(size_t)k * (t->slots + 1) + m - need] + b[k].cut_trip_ns + t->again[at(t, s, k - 1, m)];
+        if (ns < *out) *out = ns, *way = (int16_t)k;
+    }
+    for (uint32_t o = 1; o < b[s].nopt; o++) {
+        const gcut_option *x = &b[s].opt[o];
+        uint32_t need = slots_of(t, x->keep + b[s + 1].cut_bytes);
+        if (m < need || m < slots_of(t, x->work)) continue;
+        ns = t->first[(size_t)(s + 1) * (t->slots + 1) + m - need] + x->rec_ns + x->trip_ns +
+             b[s + 1].cut_trip_ns;
+        if (ns < *out) *out = ns, *way = (int16_t) - (int)o;
+    }
+}
+
+static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_t slots)
+{
+    table t = {.arena = arena, .c = c, .n = c->b.n, .slots = slots, .unit = unit};
+    size_t row = (size_t)slots + 1, n = t.n;
+    t.again = gcut_alloc(arena, n * n * row * sizeof *t.again);
+    t.way = gcut_alloc(arena, n * n * row * sizeof *t.way);
+    t.first = gcut_alloc(arena, n * row * sizeof *t.first);
+    t.fway = gcut_calloc(arena, n * row, sizeof *t.fway);
+    t.fbase = gcut_calloc(arena, row, sizeof *t.fbase);
+    fill_again(&t);
+    first_base(&t);
+    for (uint32_t s = t.n - 1; s-- > 0;)
+        for (uint32_t m = 0; m <= slots; m++) first_at(&t, s, m);
+    return t;
+}
+
+/* ---- from the table to sweeps ---- */
+
+static void walk_again(const table *t, gcut_sweeps *s, uint32_t from, uint32_t e, uint32_t m, uint32_t start)
+{
+    for (uint32_t k = from;;) {
+        int16_t way = t->way[at(t, k, e, m)];
+        if (way < 0) {
+            const gcut_option *o = &t->c->at[k].opt[-way];
+            s->option[k] = (uint32_t)-way;
+            s->from[k] = k;
+            m -= slots_of(t, o->keep + t->c->at[k + 1].cut_bytes);
+            k++;
+        } else if (k == e) {
+            s->from[e] = start;
+            return;
+        } else {
+            walk_again(t, s, k, (uint32_t)way - 1, m, k);
+            m -= slots_of(t, t->c->at[way].cut_bytes);
+            k = (uint32_t)way;
+        }
+    }
+}
+
+static void walk_first(const table *t, gcut_sweeps *s, uint32_t m)
+{
+    for (uint32_t k = 0; k < t->n;) {
+        int16_t way = t->fway[(size_t)k * (t->slots + 1) + m];
+        uint32_t next = way < 0 || k == t->n - 1 ? k + 1 : (uint32_t)way;
+        if (k == t->n - 1) way = (int16_t)-t->fbase[m];
+        if (way <= 0) {
+            s->option[k] = (uint32_t)-way;
+            s->first[k] = true;
+            s->from[k] = k;
+            if (next < t->n) m -= slots_of(t, t->c->at[k].opt[-way].keep + t->c->at[next].cut_bytes);
+        } else {
+            walk_again(t, s, k, next - 1, m, k);
+            m -= slots_of(t, t->c->at[next].cut_bytes);
+        }
+        if (next < t->n) s->saved[next] = true;
+        k = next;
+    }
+}
+
+static gcut_sweeps sweeps_at(const table *t, gcut_arena *arena, uint32_t m)
+{
+    gcut_sweeps s;
+    s.from = gcut_calloc(arena, t->n, sizeof *s.from);
+    s.option = gcut_calloc(arena, t->n, sizeof *s.option);
+    s.saved = gcut_calloc(arena, t->n, 1);
+    s.first = gcut_calloc(arena, t->n, 1);
+    walk_first(t, &s, m);
+    return s;
+}
+
+/* ---- grids ---- */
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a;
+}
+
+typedef struct scale {
+    int64_t top; /* bytes that the table must reach */
+    int64_t unit;
+    uint32_t slots;
+} scale;
+
+/* The unit of which sizes are multiples, if the slots suffice. */
+static scale scale_to(const gcut_chain *c, int64_t top, int64_t unit)
+{
+    double n = c->b.n, most = MOST_WORK / (n * n * n / 6 + n);
+    int64_t slots = most > MOST_SLOTS ? MOST_SLOTS : most < 16 ? 16 : (int64_t)most;
+    if (top / unit + 1 > slots) unit = top / slots + 1;
+    return (scale){top, unit, (uint32_t)(top / unit) + 1};
+}
+
+/* Everything kept; then, finer, every cut kept; the cuts of a chain of square roots. */
+static uint32_t scales(const gcut_chain *c, scale out[3])
+{
+    int64_t unit = 0, keep = 0, cuts = 0, work = 0, widest = 0;
+    for (uint32_t k = 0; k < c->b.n; k++) {
+        const gcut_block *b = &c->at[k];
+        int64_t most = 0;
+        for (uint32_t o = 0; o < b->nopt; o++) {
+            unit = gcd(unit, b->opt[o].keep);
+            if (b->opt[o].keep > most) most = b->opt[o].keep;
+            if (b->opt[o].work > work) work = b->opt[o].work;
+        }
+        unit = gcd(unit, b->cut_bytes);
+        if (b->cut_bytes > widest) widest = b->cut_bytes;
+        keep += most;
+        cuts += b->cut_bytes;
+    }
+    if (unit == 0) unit = 1;
+    int64_t root = (int64_t)ceil(2 * sqrt(c->b.n)) * widest;
+    out[0] = scale_to(c, keep + cuts + work, unit);
+    if (out[0].unit == unit) return 1;
+    out[1] = scale_to(c, cuts + work, unit);
+    if (out[1].unit == unit || root >= cuts / 2) return 2;
+    out[2] = scale_to(c, root + work, unit);
+    return 3;
+}
+
+static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans *out)
+{
+    gcut_sweeps s = sweeps_at(t, t->arena, m);
+    gcut_level_plan x = {gcut_sweeps_choice(t->c, arena, &s), (int64_t)m * t->unit, t->first[m], 0};
+    for (uint32_t k = 0; k < t->n; k++) x.saved += s.saved[k];
+    *GCUT_PUSH(arena, &out->at) = x;
+}
+
+/* Of the memory sizes at which the optimum changes, at most `most`, geometrically from the smallest on. */
+static void take_some(const table *t, gcut_arena *arena, uint32_t most, gcut_level_plans *out)
+{
+    uint32_t least = 0;
+    while (least < t->slots && isinf(t->first[least])) least++;
+    double before = INFINITY, next = 0, step = pow((t->slots + 1.0) / (least + 1), 1.0 / most);
+    for (uint32_t m = least; m <= t->slots; m++) {
+        if (!(t->first[m] < before) || m + 1 < next) continue;
+        before = t->first[m];
+        if (t->slots - least > most) next = (m + 1) * step;
+        take(t, arena, m, out);
+    }
+}
+
+gcut_level_plans gcut_levels_of(const gcut_chain *c, gcut_arena *arena, uint32_t most)
+{
+    gcut_level_plans out = {0};
+    scale s[3];
+    uint32_t n = scales(c, s);
+    for (uint32_t i = n; i-- > 0;) {
+        gcut_arena *scratch = gcut_arena_new(c->p->g->module->env, arena);
+        table t = solve(c, scratch, s[i].unit, s[i].slots);
+        take_some(&t, arena, most / n, &out);
+        gcut_arena_free(scratch);
+    }
+    return out;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Greedy: at the peak, who was made before and is not read until after it?  Make it again then.
+ */
+#include "partition/budget/second_copies.h"
+
+#include <stdlib.h>
+
+#include "partition/budget/simulator.h"
+
+#define CANDIDATES 6   /* per step, the largest */
+#define MOST_STEPS 3e6 /* of simulated schedules */
+#define WORTH 0.96     /* of the temporaries' peak so far: a smaller gain is not worth a plan of its own */
+
+typedef struct improving {
+    const gcut_problem *p;
+    gcut_arena *arena; /* of one round */
+    const bool *saved;
+    const uint32_t *order;
+    uint32_t npos;
+} improving;
+
+/* The step of the first reader of v's storage after `from`, directly or by a view; GCUT_NONE: a result is. */
+static uint32_t next_reader(const improving *m, const gcut_live *l, gcut_ref v, uint32_t from)
+{
+    const gcut_graph *g = m->p->g;
+    for (uint32_t t = from + 1; t < l->nsteps; t++) {
+        const gcut_node *n = gcut_node_at(g, l->node[t]);
+        for (uint32_t k = 0; gcut_node_class(n) != GCUT_CLASS_VIEW && k < n->nargs; k++)
+            if (m->p->facts->base[gcut_arg(g, n, k)] == v) return t;
+    }
+    return GCUT_NONE;
+}
+
+/* The position of gcut_backward_order at or after step t. */
+static uint32_t position_of(const improving *m, const gcut_live *l, uint32_t t)
+{
+    uint32_t pos = 0;
+    for (uint32_t k = l->nforward; k < t; k++) pos += pos < m->npos && m->order[pos] == l->node[k];
+    return pos;
+}
+
+typedef struct candidate {
+    const gcut_stretch *s;
+    uint32_t reader; /* step */
+} candidate;
+
+static int larger(const void *a, const void *b)
+{
+    const gcut_stretch *x = ((const candidate *)a)->s, *y = ((const candidate *)b)->s;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static uint32_t find_candidates(const improving *m, const gcut_choice *c, const gcut_live *l, candidate *out)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < l->stretches.n; k++) {
+        const gcut_stretch *s = &l->stretches.at[k];
+        if (c->decision[s->value] != GCUT_PLAN_RECOMPUTED || s->from < l->nforward) continue;
+        if (s->from >= l->peak_step || s->to <= l->peak_step) continue;
+        if (m->p->facts->where[s->value] != GCUT_W_FORWARD) continue;
+        uint32_t t = next_reader(m, l, s->value, l->peak_step - 1);
+        if (t == l->peak_step || t == GCUT_NONE || t > s->to) continue;
+        out[n++] = (candidate){s, t};
+    }
+    qsort(out, n, sizeof *out, larger);
+    return n < CANDIDATES ? n : CANDIDATES;
+}
+
+/* Of v's node and what it needs: everything that is recomputed and stored nowhere at step t. */
+static void want(const improving *m, const gcut_choice *c, const gcut_live *l, gcut_ref v, uint32_t t,
+                 gcut_again *out)
+{
+    const gcut_graph *g = m->p->g;
+    bool *alive = gcut_calloc(m->arena, g->values.n, 1), *copied = gcut_calloc(m->arena, g->nodes.n, 1);
+    for (uint32_t k = 0; k < l->stretches.n; k++)
+        if (l->stretches.at[k].from < t && l->stretches.at[k].to >= t) alive[l->stretches.at[k].value] = true;
+    alive[v] = false;
+    bool *need = gcut_calloc(m->arena, g->values.n, 1);
+    need[v] = true;
+    for (uint32_t i = g->values.at[v].def + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref r = n->res0; r < n->res0 + n->nres; r++)
+            copied[i] |= need[r] && c->decision[r] == GCUT_PLAN_RECOMPUTED && !alive[r];
+        if (!copied[i]) continue;
+        *GCUT_PUSH(m->arena, out) = i;
+        for (uint32_t k = 0; k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+    }
+}
+
+/* The plan with one value of `l`'s peak made again later whose peak falls most for what it costs, or NULL. */
+static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice *c, const gcut_live *l,
+                             double *left)
+{
+    candidate *found = gcut_calloc(m->arena, (size_t)l->stretches.n + 1, sizeof *found);
+    uint32_t n = find_candidates(m, c, l, found);
+    gcut_choice *best = NULL;
+    double most = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (*left <= 0) break;
+        gcut_again more = {0};
+        gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, c->decision, &c->backward);
+        uint32_t pos = position_of(m, l, found[k].reader);
+        want(m, c, l, found[k].s->value, found[k].reader, &more);
+        for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &again[pos]) = more.at[j];
+        gcut_choice *x = gcut_choice_saving(m->p, m->arena, m->saved, again, c->lambda);
+        int64_t peak = gcut_live_peak(m->p, x);
+        *left -= x->backward.n + l->nforward;
+        double gain = (double)(l->peak_bytes - peak) / (x->fixed_ns - c->fixed_ns + 1);
+        if (peak >= l->peak_bytes || gain <= most) continue;
+        most = gain;
+        best = x;
+    }
+    if (!best) return NULL;
+    const gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, best->decision, &best->backward);
+    return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
+}
+
+void gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
+{
+    gcut_env *env = p->g->module->env;
+    gcut_arena *scratch = gcut_arena_new(env, arena);
+    improving m = {.p = p, .saved = gcut_saved_of(p, scratch, c->decision)};
+    m.order = gcut_backward_order(scratch, p->facts, &m.npos);
+    double left = MOST_STEPS, given = 0;
+    while (left > 0) {
+        m.arena = gcut_arena_new(env, scratch);
+        gcut_live l = gcut_live_of(p, c, m.arena);
+        left -= l.nsteps;
+        double peak = (double)(l.peak_bytes - l.resident_bytes);
+        if (given == 0) given = peak;
+        if (peak <= WORTH * given) {
+            *GCUT_PUSH(arena, out) = (gcut_choice *)c;
+            given = peak;
+        }
+        c = one_more(&m, arena, c, &l, &left);
+        gcut_arena_free(m.arena);
+        if (!c) break;
+    }
+    gcut_arena_free(scratch);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Simulation in three sweeps.
+ *
+ *   forwards    who makes what: every occurrence of a node makes its results anew, views pass on what they
+ *               view, readers see the latest
+ *   backwards   which kernel a value ends up in, hence what is stored and until when
+ *   forwards    the sum over what is stored
+ *
+ * Kernels are guessed by stages: the stage of a node is the largest number of nodes that cannot be fused on a
+ * path to it.  Loops of one stage cannot depend on each other through another kernel, so they may be one; a
+ * loop of an earlier stage may join its only reader.
+ */
+#include "partition/budget/simulator.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "graph/rewrite.h"
+
+typedef struct item { /* what one occurrence of a node made of one value */
+    gcut_ref value;
+    int64_t bytes;
+    uint32_t made, end; /* steps */
+    uint32_t stage;     /* of readers that could share its kernel */
+    uint32_t reader;    /* step of the kernel that reads it, as a step of `kernel` */
+    bool stored, saved, resident, several, loop;
+    bool over; /* loops alone read it at its end, element by element: a result of theirs may be written over
+                  it */
+} item;
+
+typedef struct read {
+    uint32_t item;
+    bool even; /* element by element */
+} read;
+
+typedef struct sim {
+    gcut_arena *arena;
+    const gcut_problem *p;
+    const gcut_choice *c;
+    const gcut_graph *g;
+    const bool *pure; /* by node: sizes alone decide it */
+    uint32_t *now;    /* by value: the item that stands for it */
+    uint32_t *kept;   /* by value: the item that keeps it between forward and backward graph */
+    bool *turned;     /* by value: a view in another order */
+    bool *home;       /* by value: the storage is a result's or a parameter's */
+    GCUT_VEC(item) items;
+    GCUT_VEC(read) reads;
+    GCUT_VEC(uint32_t) node; /* by step */
+    uint32_t *first;         /* by step: its first of reads */
+    uint32_t *made;          /* by step: the first item that it made, 0 = none */
+    uint32_t *stage;         /* by step */
+    uint32_t *group;         /* by step: kernels do not reach across groups */
+    const uint32_t *apart;
+    uint32_t nforward;
+} sim;
+
+/* Its result is a part of its operand's storage, seen in another way. */
+static bool is_view(const gcut_node *n)
+{
+    return n->nargs && gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW;
+}
+
+/* ---- what runs ---- */
+
+/* The forward graph computes what its results and what crosses depend on. */
+static bool *forward_nodes(const sim *s)
+{
+    const gcut_graph *g = s->g;
+    bool *want = gcut_calloc(s->arena, g->values.n, 1);
+    bool *run = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, 1);
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        want[v] = s->p->facts->out[v] || s->c->decision[v] == GCUT_PLAN_SAVED;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) run[i] |= want[v];
+        for (uint32_t k = 0; run[i] && k < n->nargs; k++) want[gcut_arg(g, n, k)] = true;
+    }
+    return run;
+}
+
+/* Results are written where they go: the storage of a result that is no reordered view is the result's, and
+ * so is that of what rows are added to and nothing else reads. */
+static void find_homes(sim *s)
+{
+    const gcut_graph *g = s->g;
+    uint32_t *uses = gcut_calloc(s->arena, g->values.n, sizeof *uses);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nargs; k++) uses[gcut_arg(g, n, k)]++;
+        if (!is_view(n)) continue;
+        gcut_ref a = gcut_arg(g, n, 0);
+        s->turned[n->res0] = s->turned[a] || gcut_attr_get(g, n, GCUT_A_perm) ||
+                             s->p->price[n->res0].bytes != s->p->price[a].bytes;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_ref v = g->results.at[i].value;
+        if (!s->turned[v]) s->home[s->p->facts->base[v]] = true;
+    }
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->op == GCUT_OP_scatter_add && s->home[n->res0] && uses[gcut_arg(g, n, 0)] == 1)
+            s->home[gcut_arg(g, n, 0)] = true;
+    }
+}
+
+/* ---- forwards: occurrences ---- */
+
+static uint32_t new_item(sim *s, gcut_ref v, uint32_t step, int64_t bytes)
+{
+    *GCUT_PUSH(s->arena, &s->items) =
+        (item){.value = v, .bytes = bytes, .made = step, .end = step, .reader = GCUT_NONE};
+    return s->items.n - 1;
+}
+
+static bool is_loop(const gcut_node *n)
+{
+    gcut_class c = gcut_node_class(n);
+    return c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION;
+}
+
+/* A reduction over trailing axes is complete with its row; any other, when its kernel is. */
+static bool ends_kernel(const sim *s, const gcut_node *n)
+{
+    if (!is_loop(n)) return true;
+    if (gcut_node_class(n) == GCUT_CLASS_POINTWISE) return false;
+    const gcut_type *t = gcut_type_of(s->g, gcut_arg(s->g, n, 0));
+    if (gcut_type_of(s->g, n->res0)->rank >= t->rank) return false; /* a norm or a softmax */
+    return gcut_axes_lie(t, gcut_attr_axes(s->g, n)) != GCUT_TRAILING;
+}
+
+static int64_t elements(const sim *s, gcut_ref v)
+{
+    return s->p->price[v].bytes / gcut_dtype_bytes(gcut_type_of(s->g, v)->dtype);
+}
+
+static void read_operands(sim *s, const gcut_node *n, uint32_t step)
+{
+    int64_t mine = elements(s, n->res0);
+    s->first[step] = s->reads.n;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref v = gcut_arg(s->g, n, k);
+        uint32_t it = s->now[v];
+        if (!it) continue;
+        bool reduces = gcut_node_class(n) == GCUT_CLASS_REDUCTION && k == 0;
+        bool even = !s->turned[v] && (reduces || elements(s, v) == mine);
+        *GCUT_PUSH(s->arena, &s->reads) = (read){it, even};
+        if (s->items.at[it].stage > s->stage[step]) s->stage[step] = s->items.at[it].stage;
+    }
+    s->first[step + 1] = s->reads.n;
+}
+
+/* A result of step's node: a new item, unless it needs no storage or is somebody else's. */
+static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint32_t step, bool backward)
+{
+    if (backward && gcut_crosses(s->g, v, s->c->decision[v])) return;
+    if (s->pure[i] || (gcut_node_class(n) == GCUT_CLASS_CONSTANT)) {
+        s->now[v] = 0;
+        return;
+    }
+    if (is_view(n) && s->c->decision[v] != GCUT_PLAN_SAVED) { /* a slice may be saved as a copy */
+        s->now[v] = s->now[gcut_arg(s->g, n, 0)];
+        return;
+    }
+    bool own = s->p->facts->where[v] == GCUT_W_BACKWARD || !backward;
+    uint32_t it = new_item(s, v, step, s->p->price[v].bytes);
+    s->items.at[it].resident = own && s->home[v];
+    s->items.at[it].stored = s->items.at[it].resident;
+    s->items.at[it].stage = s->stage[step] + ends_kernel(s, n);
+    s->items.at[it].loop = is_loop(n) && n->nres == 1;
+    s->now[v] = it;
+}
+
+static void take_step(sim *s, uint32_t i, bool backward)
+{
+    const gcut_node *n = gcut_node_at(s->g, i);
+    uint32_t step = s->node.n;
+    *GCUT_PUSH(s->arena, &s->node) = i;
+    read_operands(s, n, step);
+    uint32_t before = s->items.n;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) make_result(s, n, i, v, step, backward);
+    s->made[step] = s->items.n > before ? before : 0;
+}
+
+/* Between forward and backward graph: what is saved stays, in its own form when it has one; everything else
+ * is gone. */
+static void cross(sim *s)
+{
+    const gcut_graph *g = s->g;
+    uint32_t last = s->nforward ? s->nforward - 1 : 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        uint32_t it = s->now[v];
+        s->now[v] = 0;
+        if (!it && gcut_value_is_lost(g, v) && s->c->decision[v] == GCUT_PLAN_SAVED)
+            it = new_item(s, v, last, s->p->price[v].bytes); /* a copy */
+        if (!it || !gcut_crosses(g, v, s->c->decision[v])) continue;
+        if (s->c->form[v] == GCUT_FORM_GRAD) s->items.at[it].resident = true;
+        if (gcut_form_packs(s->c->form[v])) {
+            s->items.at[it].stored |= s->items.at[it].end < last;
+            it = new_item(s, v, s->items.at[it].made, gcut_value_saved_bytes(s->p, v, s->c->form[v]));
+        }
+        item *x = &s->items.at[it];
+        x->stored = true;
+        x->stage = 0;
+        x->saved = s->c->decision[v] == GCUT_PLAN_SAVED;
+        if (x->end < last) x->end = last;
+        s->now[v] = it;
+    }
+}
+
+static void run_both(sim *s)
+{
+    const gcut_graph *g = s->g;
+    bool *run = forward_nodes(s);
+    uint32_t max = g->nodes.n + s->c->backward.n + 2;
+    s->first = gcut_calloc(s->arena, max, sizeof *s->first);
+    s->made = gcut_calloc(s->arena, max, sizeof *s->made);
+    s->stage = gcut_calloc(s->arena, max, sizeof *s->stage);
+    s->group = gcut_calloc(s->arena, max, sizeof *s->group);
+    new_item(s, 0, 0, 0); /* item 0 is none */
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        if (run[i]) take_step(s, i, false);
+    s->nforward = s->node.n;
+    cross(s);
+    for (uint32_t k = 0, pos = 0; k < s->c->backward.n; k++) {
+        uint32_t i = s->c->backward.node[k];
+        if (s->apart) s->group[s->node.n] = s->apart[pos];
+        pos += s->p->facts->where[gcut_node_at(g, i)->res0] == GCUT_W_BACKWARD;
+        take_step(s, i, true);
+    }
+}
+
+/* ---- backwards: kernels ---- */
+
+/* The item was made by a loop of the same graph which may be one with a reader that runs in `kernel`. */
+static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage)
+{
+    if (!fusable)
+        x->stored = true;
+    else if (x->reader == GCUT_NONE)
+        x->reader = kernel, x->stage = stage;
+    else if (x->reader != kernel) {
+        x->several = true;
+        if (x->stage != stage) x->stored = true;
+    }
+}
+
+static void note_end(item *x, bool over, uint32_t end)
+{
+    if (end < x->end || (end == x->end && end == x->made)) return;
+    x->over = over && (end > x->end || x->over);
+    x->end = end;
+}
+
+/* The kernel of a step that is not stored is its readers'; ends[] is the step at which that runs. */
+static void find_kernels(sim *s)
+{
+    uint32_t n = s->node.n;
+    for (uint32_t t = n; t-- > 0;) {
+        const gcut_node *x = gcut_node_at(s->g, s->node.at[t]);
+        uint32_t kernel = t, stage = s->stage[t], end = t;
+        bool loop = is_loop(x);
+        if (s->made[t]) {
+            item *r = &s->items.at[s->made[t]];
+            bool mine = r->loop && !r->stored && r->reader != GCUT_NONE;
+            if (mine && r->several && r->stage != stage) mine = false;
+            if (r->loop && !mine) r->stored = true;
+            if (mine) kernel = r->reader, stage = r->stage, end = r->end;
+        }
+        for (uint32_t k = s->first[t]; k < s->first[t + 1]; k++) {
+            item *a = &s->items.at[s->reads.at[k].item];
+            bool same = (a->made < s->nforward) == (t < s->nforward) && s->group[a->made] == s->group[t];
+            bool even = loop && s->reads.at[k].even;
+            note_reader(a, even && same && a->loop, kernel, stage);
+            note_end(a, even, end);
+        }
+    }
+}
+
+/* ---- the sum ---- */
+
+static int64_t residents(const sim *s)
+{
+    const gcut_graph *g = s->g;
+    const char *file = g->module->file, *what = "the values of a step"; /* one may be many results */
+    gcut_env *env = g->module->env;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        sum = gcut_bytes_add(env, file, what, sum, s->p->price[g->params.at[i].value].bytes);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].role != GCUT_ROLE_next)
+            sum = gcut_bytes_add(env, file, what, sum, s->p->price[g->results.at[i].value].bytes);
+    return sum;
+}
+
+/* What an elementwise result is written over: an operand of its kernel that dies there, as large as it is. */
+static bool takes_over(const sim *s, const uint32_t *head, const uint32_t *next, bool *taken, const item *x)
+{
+    const gcut_node *n = gcut_def(s->g, x->value); /* NULL: the copy of a parameter */
+    if (!n || gcut_node_class(n) != GCUT_CLASS_POINTWISE) return false;
+    for (uint32_t i = head[x->made]; i; i = next[i]) {
+        const item *a = &s->items.at[i];
+        bool alike = a->bytes == x->bytes &&
+                     gcut_type_of(s->g, a->value)->dtype == gcut_type_of(s->g, x->value)->dtype;
+        if (taken[i] || !alike) continue;
+        return taken[i] = true;
+    }
+    return false;
+}
+
+static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
+{
+    uint32_t n = s->node.n;
+    int64_t *bytes = gcut_calloc(arena, (size_t)n + 2, sizeof *bytes), most = 0;
+    uint32_t *head = gcut_calloc(s->arena, (size_t)n + 1, sizeof *head); /* by step: what dies in its loop */
+    uint32_t *next = gcut_calloc(s->arena, s->items.n, sizeof *next);
+    bool *taken = gcut_calloc(s->arena, s->items.n, sizeof *taken);
+    for (uint32_t i = 1; i < s->items.n; i++) {
+        const item *x = &s->items.at[i];
+        if (x->resident || !x->stored || !x->over || x->made >= x->end) continue;
+        next[i] = head[x->end];
+        head[x->end] = i;
+    }
+    for (uint32_t i = 1; i < s->items.n; i++) {
+        const item *x = &s->items.at[i];
+        if (x->resident || !x->stored || !x->bytes) continue;
+        *GCUT_PUSH(arena, &l->stretches) =
+            (gcut_stretch){x->value, x->bytes, x->made, x->end, x->made, x->saved};
+        if (s->p->opt->apart && x->saved) { /* its block is there during both calls */
+            bytes[0] += x->bytes;
+            continue;
+        }
+        /* Where one is written over the other, both are there, in the same place. */
+        uint32_t from = x->made + (x->end > x->made && takes_over(s, head, next, taken, x));
+        bytes[from] += x->bytes;
+        bytes[x->end + 1] -= x->bytes;
+    }
+    for (uint32_t t = 0; t < n; t++) {
+        if (t) bytes[t] += bytes[t - 1];
+        if (bytes[t] > most) most = bytes[t], l->peak_step = t;
+    }
+    l->bytes = bytes;
+    l->resident_bytes = residents(s);
+    l->peak_bytes = l->resident_bytes + most;
+}
+
+gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena)
+{
+    return gcut_live_apart(p, c, arena, NULL);
+}
+
+gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
+                          const uint32_t *apart)
+{
+    const gcut_graph *g = p->g;
+    gcut_live l = {0};
+    sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g, .apart = apart};
+    s.pure = gcut_rewrite_pure(g, s.arena);
+    s.now = gcut_calloc(s.arena, g->values.n, sizeof *s.now);
+    s.turned = gcut_calloc(s.arena, g->values.n, 1);
+    s.home = gcut_calloc(s.arena, g->values.n, 1);
+    find_homes(&s);
+    run_both(&s);
+    find_kernels(&s);
+    l.nforward = s.nforward;
+    l.nsteps = s.node.n;
+    l.node = gcut_memdup(arena, s.node.at, s.node.n * sizeof *s.node.at);
+    add_up(&s, &l, arena);
+    gcut_arena_free(s.arena);
+    return l;
+}
+
+int64_t gcut_live_peak(const gcut_problem *p, const gcut_choice *c)
+{
+    gcut_arena *scratch = gcut_arena_new(p->g->module->env, p->g->module->arena);
+    int64_t peak = gcut_live_of(p, c, scratch).peak_bytes;
+    gcut_arena_free(scratch);
+    return peak;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The memory of a step under a choice, simulated: live bytes after every node of the forward graph and of the
+ * backward graph.
+ *
+ * A model, fast enough to score hundreds of choices: the truth is the arena as kernels/ places it.  What it
+ * knows: parameters and results are resident; a view is its operand; what sizes alone decide has no storage;
+ * a value that loops alone read in its graph is computed in their kernel and not stored, so that what it
+ * reads lives until they run; a result of a loop is written over an operand that dies there.  What it does
+ * not know: workspace of kernels, the bodies of regions, fragmentation.
+ */
+#ifndef GCUT_PARTITION_BUDGET_SIMULATOR_H
+#define GCUT_PARTITION_BUDGET_SIMULATOR_H
+
+#include "partition/cut/decisions.h"
+
+/* One stretch of memory: a value as one graph or one copy stores it, or as it is kept between forward and
+ * backward graph. */
+typedef struct gcut_stretch {
+    gcut_ref value;
+    int64_t bytes;
+    uint32_t from, to; /* steps, both included */
+    uint32_t made;     /* the step that computed it; equals `from` unless a fused kernel runs later */
+    bool saved;        /* crosses between forward and backward graph */
+} gcut_stretch;
+
+typedef struct gcut_live {
+    uint32_t nforward, nsteps; /* steps 0..nforward-1 are the forward graph */
+    const uint32_t *node;      /* by step */
+    const int64_t *bytes;      /* by step, without what is resident */
+    GCUT_VEC(gcut_stretch) stretches;
+    int64_t resident_bytes; /* parameters, inputs, states, cotangents, and results other than `next` */
+    int64_t peak_bytes;     /* resident bytes and the most of bytes[] */
+    uint32_t peak_step;     /* the first such step */
+} gcut_live;
+
+/* Memory from `arena`; linear in the length of the schedule. */
+gcut_live gcut_live_of(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena);
+
+/* The same if kernels did not reach across positions of gcut_backward_order with different numbers in
+ * `apart`. */
+gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_arena *arena,
+                          const uint32_t *apart);
+
+/* The peak alone. */
+int64_t gcut_live_peak(const gcut_problem *p, const gcut_choice *c);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Classification by four sweeps over the topological order:
+ *
+ *   tainted   depends on a cotangent or another late parameter    (forwards)
+ *   primal    some `out` result depends on it                     (backwards)
+ *   serves    free of cotangents, and a gradient depends on it     (backwards)
+ *   live      any result depends on it                            (backwards)
+ *
+ * The results of one node share all four, as they are computed together; whether each of them is saved is
+ * decided one by one.
+ *
+ * tainted -> BACKWARD, else primal -> FORWARD, else serves -> EITHER, else BACKWARD: what remains serves
+ * `next` results alone, such as the new running mean of a normalisation.  "A gradient" includes every
+ * cotangent-dependent value, because an optimizer may have replaced all `grad` results by `next` ones.
+ *
+ * Operands of a FORWARD value are FORWARD, and operands of an EITHER value are FORWARD or EITHER: the
+ * network of partition/cut/network.c relies on both.
+ */
+#include "partition/cut/classes.h"
+
+#include "graph/external.h"
+
+bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_value *x = &g->values.at[v];
+    if (x->def != GCUT_NONE) return false;
+    const gcut_param *p = &g->params.at[x->index];
+    return g->is_body ? p->role == GCUT_ROLE_saved : gcut_is_transient(&p->marks);
+}
+
+bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && gcut_node_has_effects(g, n);
+}
+
+typedef struct sweep {
+    gcut_graph *g;
+    bool *tainted, *primal, *serves, *live; /* by value */
+} sweep;
+
+bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && gcut_node_class(n) == c;
+}
+
+static void sweep_forwards(sweep *s)
+{
+    gcut_graph *g = s->g;
+    for (uint32_t i = 0; i < g->params.n; i++)
+        if (gcut_param_is_late(&g->params.at[i])) s->tainted[g->params.at[i].value] = true;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool t = false;
+        for (uint32_t k = 0; k < n->nargs; k++) t |= s->tainted[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) s->tainted[n->res0 + k] = t;
+    }
+}
+
+static void sweep_backwards(sweep *s)
+{
+    gcut_graph *g = s->g;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        s->live[r->value] = true;
+        if (r->role == GCUT_ROLE_out) s->primal[r->value] = true;
+        if (r->role == GCUT_ROLE_grad) s->serves[r->value] = true;
+    }
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool primal = false, serves = false, live = false, tainted = false;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+            primal |= s->primal[v], serves |= s->serves[v], live |= s->live[v], tainted |= s->tainted[v];
+        }
+        if (gcut_node_has_effects(g, n)) live = true, primal |= !tainted; /* runs, once, as early as it can */
+        /* A node runs in one place, for all of its results. */
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            s->primal[v] = primal, s->serves[v] = serves, s->live[v] = live;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref a = gcut_arg(g, n, k);
+            s->primal[a] |= primal;
+            s->live[a] |= live;
+            s->serves[a] |= serves || (tainted && live);
+        }
+    }
+}
+
+static void check_results(const sweep *s)
+{
+    gcut_module *m = s->g->module;
+    for (uint32_t i = 0; i < s->g->results.n; i++) {
+        const gcut_result *r = &s->g->results.at[i];
+        if (r->role != GCUT_ROLE_out || !s->tainted[r->value]) continue;
+        const gcut_node *n = gcut_def(s->g, r->value);
+        gcut_fail(
+            m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
+            "result %s depends on what the backward call is given, a cotangent or a #late input, so the "
+            "forward graph cannot return it",
+            r->name);
+    }
+}
+
+static gcut_where where_of(const sweep *s, gcut_ref v)
+{
+    if (s->tainted[v]) return GCUT_W_BACKWARD;
+    if (s->primal[v] || !gcut_def(s->g, v)) return GCUT_W_FORWARD;
+    if (s->serves[v]) return GCUT_W_EITHER;
+    return s->live[v] ? GCUT_W_BACKWARD : GCUT_W_EITHER;
+}
+
+/* What nothing needs may be saved on request, unless it reads what only the backward graph has. */
+static void settle_dead(gcut_facts *f)
+{
+    for (uint32_t i = 0; i < f->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(f->g, i);
+        for (uint32_t k = 0; k < n->nargs && !f->live[i]; k++)
+            if (f->where[gcut_arg(f->g, n, k)] == GCUT_W_BACKWARD)
+                for (uint32_t r = 0; r < n->nres; r++) f->where[n->res0 + r] = GCUT_W_BACKWARD;
+    }
+}
+
+/* Reads are counted from live nodes only: what nothing needs must not keep its operands alive. */
+static void mark_reads(gcut_facts *f)
+{
+    gcut_graph *g = f->g;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!f->live[i] || f->where[n->res0] != GCUT_W_BACKWARD) continue;
+        for (uint32_t k = 0; k < n->nargs; k++) f->read[gcut_arg(g, n, k)] = true;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        const gcut_result *r = &g->results.at[i];
+        if (r->role == GCUT_ROLE_out) f->out[r->value] = true;
+        if (r->role == GCUT_ROLE_out) f->kept[r->value] = !gcut_value_is_lost(g, r->value);
+        if (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_next) f->read[r->value] = true;
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) /* under one of several names is enough */
+        if (gcut_is_transient(&g->results.at[i].marks)) f->kept[g->results.at[i].value] = false;
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        if (f->where[v] == GCUT_W_BACKWARD) f->read[v] = false;
+}
+
+/* ---- gradients begun in the forward graph ---- */
+
+static bool is_scalar_spread(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return n && n->op == GCUT_OP_broadcast && gcut_type_of(g, gcut_arg(g, n, 0))->rank == 0;
+}
+
+/* The result of n can be written over operand k: n scales it, or adds something to it. */
+static bool writes_over(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    if (n->op == GCUT_OP_scatter_add) return k == 0;
+    if (n->op == GCUT_OP_mul) return is_scalar_spread(g, gcut_arg(g, n, 1 - k));
+    return n->op == GCUT_OP_add;
+}
+
+/* A gradient is a value of a head, scaled and added to, which nothing else reads: the value may wait for the
+ * backward graph where the gradient will be.  begun[v]: the first such value that v is made of. */
+static void find_grads(gcut_facts *f, gcut_arena *arena)
+{
+    gcut_graph *g = f->g;
+    uint32_t *uses = gcut_calloc(arena, g->values.n, sizeof *uses);
+    gcut_ref *begun = gcut_calloc(arena, g->values.n, sizeof *begun);
+    for (uint32_t i = 0; i < g->nodes.n; i++)
+        for (uint32_t k = 0; f->live[i] && k < gcut_node_at(g, i)->nargs; k++)
+            uses[gcut_arg(g, gcut_node_at(g, i), k)]++;
+    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        gcut_ref v = n->res0;
+        bool head = n->nres == 1 && gcut_mark_find(&n->marks, "head") && f->where[v] == GCUT_W_EITHER;
+        if (head && gcut_node_class(n) != GCUT_CLASS_VIEW) begun[v] = v;
+        for (uint32_t k = 0; n->nres == 1 && k < n->nargs && !begun[v]; k++)
+            if (uses[gcut_arg(g, n, k)] == 1 && writes_over(g, n, k)) begun[v] = begun[gcut_arg(g, n, k)];
+    }
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        gcut_ref v = begun[g->results.at[i].value];
+        if (v && v != g->results.at[i].value && g->results.at[i].role == GCUT_ROLE_grad) f->grad[v] = 1 + i;
+    }
+}
+
+gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
+{
+    uint32_t nv = g->values.n;
+    sweep s = {g, gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1),
+               gcut_calloc(arena, nv, 1)};
+    sweep_forwards(&s);
+    sweep_backwards(&s);
+    check_results(&s);
+
+    gcut_facts *f = gcut_calloc(arena, 1, sizeof *f);
+    f->g = g;
+    f->where = gcut_calloc(arena, nv, sizeof *f->where);
+    f->base = gcut_calloc(arena, nv, sizeof *f->base);
+    f->out = gcut_calloc(arena, nv, sizeof *f->out);
+    f->kept = gcut_calloc(arena, nv, sizeof *f->kept);
+    f->read = gcut_calloc(arena, nv, sizeof *f->read);
+    f->live = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *f->live);
+    f->grad = gcut_calloc(arena, nv, sizeof *f->grad);
+    for (gcut_ref v = 1; v < nv; v++) {
+        f->where[v] = where_of(&s, v);
+        f->base[v] = v;
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nres; k++) f->live[i] |= s.live[n->res0 + k];
+        if (gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs) f->base[n->res0] = f->base[gcut_arg(g, n, 0)];
+    }
+    settle_dead(f);
+    mark_reads(f);
+    find_grads(f, arena);
+    return f;
+}

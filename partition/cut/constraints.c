@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Forced values: #must_save, #must_recompute and the names in the options.
+ *
+ * A mark on a view is about the value whose storage it is.  What lives anyway (parameters, constants,
+ * results) needs no saving, so must_save is met there; must_recompute of a parameter cannot be.
+ * Any value can be computed from the parameters in the end, so the only contradictions are between two
+ * constraints on one value, and naming those two names a minimal pair.  Should a price ever forbid more, the
+ * network tells, and a deletion filter leaves those that matter.
+ */
+#include <string.h>
+
+#include "graph/external.h"
+#include "partition/cut/decisions.h"
+#include "partition/cut/min_cut.h"
+
+/* Who asked: for the message that names both sides. */
+typedef struct constraint {
+    gcut_ref asked; /* the value as named by the user; 0 = nobody asked */
+    bool mark;
+} constraint;
+
+typedef struct constraints {
+    gcut_problem *p;
+    constraint *save, *recompute; /* by value */
+    bool conflict;                /* some pair was reported; all of them are before anything fails */
+} constraints;
+
+static gcut_place place_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return gcut_loc_place(g->module, n ? n->loc : 0);
+}
+
+static const char *describe(const gcut_graph *g, const constraint *w, gcut_force f)
+{
+    gcut_place at = place_of(g, w->asked);
+    const char *how = f == GCUT_FORCE_SAVE ? (w->mark ? "#must_save on" : "--save")
+                                           : (w->mark ? "#must_recompute on" : "--recompute");
+    gcut_arena *a = g->module->arena;
+    const char *name = g->values.at[w->asked].name;
+    if (!at.file || !at.line) return gcut_printf(a, "%s %%%s", how, name);
+    return gcut_printf(a, "%s %%%s (%s:%d)", how, name, at.file, at.line);
+}
+
+static void constrain(constraints *w, gcut_ref asked, gcut_force f, bool mark)
+{
+    const gcut_graph *g = w->p->g;
+    gcut_module *m = g->module;
+    const gcut_facts *facts = w->p->facts;
+    const char *name = g->values.at[asked].name;
+    if (f == GCUT_FORCE_RECOMPUTE && !gcut_def(g, asked))
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
+                  gcut_value_is_lost(g, asked)
+                      ? "it is #transient: what the backward graph reads of it is saved"
+                      : "it is alive in the forward and the backward graph and takes no saved bytes",
+                  "%%%s is a parameter: there is nothing to recompute it from", name);
+    if (facts->where[asked] == GCUT_W_BACKWARD) {
+        if (f == GCUT_FORCE_RECOMPUTE) return;
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
+                  "only what the forward graph can compute can be saved",
+                  "%%%s cannot be saved: it belongs to the backward graph alone", name);
+    }
+    gcut_ref v = facts->base[asked];
+    if (f == GCUT_FORCE_RECOMPUTE && gcut_value_runs_once(g, v))
+        gcut_fail(m->env, GCUT_EPLAN, place_of(g, v),
+                  "say pure=true where its results depend on its operands alone",
+                  "%%%s cannot be recomputed: the external kernel '%s' is not pure, and runs once",
+                  g->values.at[v].name, gcut_external_kernel(g, gcut_def(g, v)));
+    if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
+    constraint *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
+    if (mine->asked) return; /* said before */
+    *mine = (constraint){asked, mark};
+    if (w->save[v].asked && w->recompute[v].asked) {
+        gcut_report(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
+                    "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
+                    describe(g, &w->save[v], GCUT_FORCE_SAVE),
+                    describe(g, &w->recompute[v], GCUT_FORCE_RECOMPUTE));
+        w->conflict = true;
+        return;
+    }
+    if (f == GCUT_FORCE_SAVE && facts->kept[v]) return; /* a result is kept in any case */
+    w->p->force[v] = f;
+    w->p->forced_by[v] = describe(g, mine, f);
+}
+
+/* ---- names ---- */
+
+/* Levenshtein distance, for names of at most 63 characters; longer ones count as far away. */
+static uint32_t distance(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b);
+    uint32_t row[64];
+    if (la > 63 || lb > 63) return UINT32_MAX;
+    for (uint32_t j = 0; j <= lb; j++) row[j] = j;
+    for (uint32_t i = 1; i <= la; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = i;
+        for (uint32_t j = 1; j <= lb; j++) {
+            uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
+            uint32_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = change < other ? change : other;
+        }
+    }
+    return row[lb];
+}
+
+/* Inside some loop or branch: a plan of its own, or none, decides there. */
+static bool in_body(const gcut_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < n->nregs; k++) {
+            const gcut_graph *body = gcut_region_at(g, n, k)->body;
+            if (gcut_graph_find(body, name) || in_body(body, name)) return true;
+        }
+    }
+    return false;
+}
+
+gcut_ref gcut_named(const gcut_graph *g, const char *name)
+{
+    const char *bare = name[0] == '%' ? name + 1 : name;
+    gcut_ref v = gcut_graph_find(g, bare);
+    if (v || in_body(g, bare)) return v;
+    gcut_ref nearest = 0;
+    uint32_t best = UINT32_MAX;
+    for (gcut_ref u = 1; u < g->values.n; u++) {
+        uint32_t d = distance(bare, g->values.at[u].name);
+        if (d < best) best = d, nearest = u;
+    }
+    const char *hint =
+        nearest ? gcut_printf(g->module->arena, "the nearest name is %%%s", g->values.at[nearest].name)
+                : NULL;
+    gcut_fail(g->module->env, GCUT_EUSAGE, (gcut_place){.file = g->module->file}, hint,
+              "there is no value %%%s in @%s", bare, g->name);
+}
+
+static void add_marks(constraints *w, const gcut_marks *marks, gcut_ref first, uint32_t n)
+{
+    for (gcut_ref v = first; v < first + n; v++) {
+        if (gcut_mark_find(marks, "must_save")) constrain(w, v, GCUT_FORCE_SAVE, true);
+        if (gcut_mark_find(marks, "must_recompute")) constrain(w, v, GCUT_FORCE_RECOMPUTE, true);
+    }
+}
+
+void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
+{
+    const gcut_graph *g = p->g;
+    constraints w = {.p = p};
+    w.save = gcut_calloc(arena, g->values.n, sizeof *w.save);
+    w.recompute = gcut_calloc(arena, g->values.n, sizeof *w.recompute);
+    for (uint32_t i = 0; i < g->params.n; i++)
+        add_marks(&w, &g->params.at[i].marks, g->params.at[i].value, 1);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        add_marks(&w, &n->marks, n->res0, n->nres);
+    }
+    for (uint32_t i = 0; i < p->opt->nsave + p->opt->nrecompute; i++) {
+        bool save = i < p->opt->nsave;
+        gcut_ref v = gcut_named(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
+        if (v) constrain(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
+    }
+    if (w.conflict) gcut_throw(g->module->env, GCUT_EPLAN);
+}
+
+/* ---- constraints that no plan meets ---- */
+
+static bool is_feasible(const gcut_problem *p, gcut_arena *arena)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    gcut_network *net = gcut_problem_network(p, scratch);
+    gcut_network_at(net, 0); /* what is forbidden is so at any lambda */
+    bool feasible = gcut_network_feasible(net, scratch);
+    gcut_arena_free(scratch);
+    return feasible;
+}
+
+/* Deletion filter: a constraint without which there is still no plan is not part of the reason; what remains
+ * is a set of which none can be left out. */
+void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
+{
+    const gcut_graph *g = p->g;
+    if (is_feasible(p, arena)) return;
+    gcut_problem q = *p;
+    q.force = gcut_memdup(arena, p->force, g->values.n * sizeof *p->force);
+    gcut_text all = {.arena = arena};
+    gcut_ref first = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (p->force[v] == GCUT_FORCE_NONE) continue;
+        q.force[v] = GCUT_FORCE_NONE;
+        if (is_feasible(&q, arena)) q.force[v] = p->force[v];
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        if (q.force[v] == GCUT_FORCE_NONE) continue;
+        gcut_text_add(&all, "%s%s", first ? ", " : "", p->forced_by[v]);
+        if (!first) first = v;
+    }
+    if (!first)
+        gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
+                  "some value of @%s must be neither saved nor recomputed", g->name);
+    gcut_fail(g->module->env, GCUT_EPLAN, place_of(g, first), "leave one of these constraints out",
+              "no plan meets %s", all.at);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Minimum cuts are the closed sets of the residual network: no arc with room leaves the source's side.  They
+ * are unions of strongly connected components, and a component may join when all that its arcs lead to has
+ * joined.  gcut_scc lists components in just that order.
+ */
+#include "partition/cut/equal_cuts.h"
+
+#include <math.h>
+
+#include "partition/cut/strong_components.h"
+
+static double cost_of(const gcut_network *net, const bool *side)
+{
+    double cost = 0;
+    for (uint32_t i = 0; i < net->arcs.n; i++)
+        if (side[net->arcs.at[i].from] && !side[net->arcs.at[i].to]) cost += net->arcs.at[i].price;
+    return cost;
+}
+
+static int64_t bytes_of(const gcut_network *net, const bool *side)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < net->arcs.n; i++)
+        if (side[net->arcs.at[i].from] && !side[net->arcs.at[i].to]) bytes += net->arcs.at[i].bytes;
+    return bytes;
+}
+
+typedef struct listing {
+    gcut_arena *arena;
+    const gcut_network *net;
+    gcut_sides out;
+    GCUT_VEC(int64_t) bytes; /* those listed, and the two ends */
+} listing;
+
+static void add_side(listing *l, const bool *side)
+{
+    int64_t bytes = bytes_of(l->net, side);
+    for (uint32_t i = 0; i < l->bytes.n; i++)
+        if (l->bytes.at[i] == bytes) return;
+    *GCUT_PUSH(l->arena, &l->bytes) = bytes;
+    *GCUT_PUSH(l->arena, &l->out) = gcut_memdup(l->arena, side, l->net->nvertices);
+}
+
+gcut_sides gcut_ties_between(gcut_arena *arena, const gcut_network *net, const gcut_cut *cut,
+                             const bool *from, const bool *to)
+{
+    uint32_t n = net->nvertices;
+    listing l = {.arena = arena, .net = net};
+    *GCUT_PUSH(arena, &l.bytes) = bytes_of(net, from);
+    *GCUT_PUSH(arena, &l.bytes) = bytes_of(net, to);
+    /* What has room across a cut is at most its cost less the flow: with that much counted as none both ends
+     * are closed. */
+    double dearer = fmax(cost_of(net, from), cost_of(net, to));
+    double eps = fmax(cut->tolerance, (dearer - cut->flow) * (1 + 1e-6) + 1e-13 * cut->flow);
+    gcut_arcs_by_tail arcs = gcut_residual_arcs(arena, n, &cut->residual, eps);
+    bool *side = gcut_memdup(arena, from, n), *among = gcut_calloc(arena, n, 1);
+    for (uint32_t v = 0; v < n; v++) among[v] = to[v] && !from[v];
+    gcut_components up = gcut_scc(arena, n, &arcs, among);
+    for (uint32_t c = 0; c < up.n; c++) {
+        for (uint32_t k = up.first[c]; k < up.first[c + 1]; k++) side[up.vertex[k]] = true;
+        add_side(&l, side);
+    }
+    for (uint32_t v = 0; v < n; v++) among[v] = from[v] && !to[v];
+    gcut_components down = gcut_scc(arena, n, &arcs, among);
+    for (uint32_t c = down.n; c-- > 0;) {
+        for (uint32_t k = down.first[c]; k < down.first[c + 1]; k++) side[down.vertex[k]] = false;
+        add_side(&l, side);
+    }
+    return l.out;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Minimum cuts in real prices by GLPK's integer maximum flow.
+ *
+ * Rounds.  Capacities are real, GLPK wants integers.  With quantum q every capacity becomes floor(c/q), so
+ * the flow found, times q, is a flow of the real network, and what crosses the cut found that carries no flow
+ * is the whole error: cost(cut) - value(flow) = gap <= arcs * q.  The next round searches the residual
+ * network: no more than the gap can flow through it, so capacities above the gap count as infinite and the
+ * quantum is gap / 2^30.  Every round gains a factor of about 2^30 / arcs; two or three reach the precision
+ * of doubles. q is a power of two, so prices that are integers of moderate sum are represented exactly, and
+ * the gap is then 0.
+ *
+ * In the first round the gap is the sum of all finite capacities; in each the flow stays below 2^30 quanta,
+ * so no arc of INT32_MAX is ever full.  That none of the infinite ones is cut is asserted.
+ *
+ * Ties.  The minimum cuts of a network are the sets that contain the source, not the sink, and that no arc of
+ * the residual network leaves.  So among minimum cuts, the best by a second key is a minimum cut of a second
+ * network: every arc with residual capacity becomes infinite, and every full arc of finite price (only those
+ * can be in a minimum cut) gets its key as capacity.  Its own residual network then describes the minimum
+ * cuts by both keys, and so on: price, bytes, number of tensors.  The closed sets that remain form a lattice
+ * which does not depend on the flow GLPK happened to find; its least element is what the source reaches, and
+ * that is the answer.
+ *
+ * Residual capacities up to a tolerance of 1e-12 of the cut's cost count as none: prices are sums of doubles,
+ * and plans that cost the same on paper must tie here.  A cut closed under what remains costs at most arcs *
+ * tolerance more than the minimum.
+ */
+#include "partition/cut/min_cut.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "partition/cut/glpk.h"
+
+#define FLOW_LIMIT ((double)(1 << 30)) /* quanta of one round */
+#define PRECISION 1e-12                /* of a cost */
+#define ROUNDS 6
+
+/* One arc of one level of the keys. */
+typedef struct link {
+    uint32_t from, to;
+    uint32_t arc; /* index in the network of a finite arc still in play; UINT32_MAX for all others */
+    double cap, flow;
+} link;
+
+typedef struct links {
+    GCUT_VEC(link) arc;
+    uint32_t nvertices;
+    double tolerance, quantum;
+} links;
+
+typedef enum key { KEY_PRICE, KEY_BYTES, KEY_WEIGHT } key;
+#define NKEYS 3
+
+/* ---- reachability ---- */
+
+static double room(const link *a, bool against)
+{
+    return against ? a->flow : a->cap - a->flow;
+}
+
+/* Marks what `start` reaches in the residual network (forwards), or what reaches it (backwards). */
+static bool *reach(gcut_arena *arena, const links *l, double more_than, uint32_t start, bool backwards)
+{
+    uint32_t nvertices = l->nvertices, narcs = l->arc.n;
+    uint32_t *first = gcut_calloc(arena, (size_t)nvertices + 2, sizeof *first);
+    uint32_t *edge = gcut_alloc(arena, (2 * (size_t)narcs + 1) * sizeof *edge);
+    uint32_t *queue = gcut_alloc(arena, (size_t)nvertices * sizeof *queue);
+    bool *seen = gcut_calloc(arena, nvertices, 1);
+    /* Counting sort of the residual arcs by tail: counts two places on, then starts one place on, which
+     * filling moves to where they belong. */
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < 2 * narcs; i++) {
+            const link *a = &l->arc.at[i / 2];
+            bool against = i % 2;
+            if (!(room(a, against) > more_than)) continue;
+            bool from_to = against != backwards;
+            uint32_t tail = from_to ? a->to : a->from, head = from_to ? a->from : a->to;
+            if (pass == 0)
+                first[tail + 2]++;
+            else
+                edge[first[tail + 1]++] = head;
+        }
+        for (uint32_t v = 1; pass == 0 && v <= nvertices; v++) first[v + 1] += first[v];
+    }
+    uint32_t n = 0;
+    queue[n++] = start;
+    seen[start] = true;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t e = first[queue[k]]; e < first[queue[k] + 1]; e++)
+            if (!seen[edge[e]]) {
+                seen[edge[e]] = true;
+                queue[n++] = edge[e];
+            }
+    return seen;
+}
+
+/* ---- a maximum flow ---- */
+
+/* The finest power of two that divides `most` into at most FLOW_LIMIT quanta. */
+static double quantum_for(double most)
+{
+    int e;
+    double m = frexp(most / FLOW_LIMIT, &e); /* = m * 2^e, 1/2 <= m < 1 */
+    return ldexp(1, m == 0.5 ? e - 1 : e);
+}
+
+static int32_t quanta(double room_for, double quantum)
+{
+    double n = floor(room_for / quantum);
+    return n < (double)INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
+/* A quantum of room: what GLPK takes part in. */
+static double less_than(double quantum)
+{
+    return nextafter(quantum, 0);
+}
+
+/* More flow, in whole quanta.  Only what lies on some path with room from source to sink is given to GLPK. */
+static void augment(gcut_arena *arena, links *l, double quantum)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    bool *near = reach(scratch, l, less_than(quantum), GCUT_NET_SOURCE, false);
+    bool *ahead = reach(scratch, l, less_than(quantum), GCUT_NET_SINK, true);
+    uint32_t *name = gcut_calloc(scratch, l->nvertices, sizeof *name), n = 0;
+    for (uint32_t v = 0; v < l->nvertices; v++)
+        if (near[v] && ahead[v]) name[v] = n++;
+    GCUT_VEC(gcut_pipe) pipes = {0};
+    GCUT_VEC(uint32_t) whose = {0};
+    for (uint32_t i = 0; i < 2 * l->arc.n && near[GCUT_NET_SINK]; i++) {
+        const link *a = &l->arc.at[i / 2];
+        bool against = i % 2;
+        uint32_t from = against ? a->to : a->from, to = against ? a->from : a->to;
+        int32_t cap = quanta(room(a, against), quantum);
+        if (cap == 0 || !near[from] || !ahead[from] || !near[to] || !ahead[to]) continue;
+        *GCUT_PUSH(scratch, &pipes) = (gcut_pipe){name[from], name[to], cap, 0};
+        *GCUT_PUSH(scratch, &whose) = i;
+    }
+    if (pipes.n) gcut_glpk_flow(scratch, n, pipes.at, pipes.n, name[GCUT_NET_SOURCE], name[GCUT_NET_SINK]);
+    for (uint32_t k = 0; k < pipes.n; k++) {
+        double more = quantum * (double)pipes.at[k].flow;
+        l->arc.at[whose.at[k] / 2].flow += whose.at[k] % 2 ? -more : more;
+    }
+    /* What is full for GLPK is full here: the sum may have been rounded to where a quantum of room is left.
+     */
+    for (uint32_t k = 0; k < pipes.n; k++) {
+        if (whose.at[k] % 2) continue;
+        bool both = k + 1 < pipes.n && whose.at[k + 1] == whose.at[k] + 1;
+        int32_t net = pipes.at[k].flow - (both ? pipes.at[k + 1].flow : 0);
+        link *a = &l->arc.at[whose.at[k] / 2];
+        while (net == pipes.at[k].cap && room(a, false) >= quantum) a->flow = nextafter(a->flow, INFINITY);
+    }
+    gcut_arena_free(scratch);
+}
+
+/* A head start, which spares GLPK most of its paths: from source to sink along arcs in their own direction,
+ * depth first, as long as there is such a path.  The network of prices has no cycles, so a vertex that led
+ * nowhere once is never tried again. */
+static void push_forwards(gcut_arena *arena, links *l)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    uint32_t *first = gcut_calloc(scratch, (size_t)l->nvertices + 2, sizeof *first);
+    uint32_t *next = gcut_alloc(scratch, (size_t)l->nvertices * sizeof *next);
+    uint32_t *out = gcut_alloc(scratch, ((size_t)l->arc.n + 1) * sizeof *out);
+    uint32_t *path = gcut_alloc(scratch, (size_t)l->nvertices * sizeof *path), depth = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) first[l->arc.at[i].from + 2]++;
+    for (uint32_t v = 1; v <= l->nvertices; v++) first[v + 1] += first[v];
+    for (uint32_t i = 0; i < l->arc.n; i++) out[first[l->arc.at[i].from + 1]++] = i;
+    memcpy(next, first, l->nvertices * sizeof *next);
+    for (uint32_t v = GCUT_NET_SOURCE;;) {
+        if (v == GCUT_NET_SINK) {
+            double least = INFINITY;
+            uint32_t full = 0;
+            for (uint32_t k = 0; k < depth; k++) least = fmin(least, room(&l->arc.at[path[k]], false));
+            for (uint32_t k = depth; k-- > 0;) {
+                link *a = &l->arc.at[path[k]];
+                bool all = room(a, false) == least;
+                a->flow = all ? a->cap : a->flow + least;
+                if (all) full = k;
+            }
+            depth = full;
+            v = l->arc.at[path[full]].from;
+        } else if (next[v] < first[v + 1]) {
+            link *a = &l->arc.at[out[next[v]]];
+            if (room(a, false) > 0 && (a->to == GCUT_NET_SINK || next[a->to] < first[a->to + 1])) {
+                path[depth++] = out[next[v]];
+                v = a->to;
+            } else {
+                next[v]++;
+            }
+        } else if (depth > 0) {
+            v = l->arc.at[path[--depth]].from;
+        } else {
+            break;
+        }
+    }
+    gcut_arena_free(scratch);
+}
+
+/* What could still cross: the cost of the cut less the value of the flow, without cancellation. */
+static double gap_of(const links *l, const bool *side)
+{
+    double gap = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) {
+        const link *a = &l->arc.at[i];
+        if (side[a->from] && !side[a->to]) gap += room(a, false);
+        if (!side[a->from] && side[a->to]) gap += room(a, true);
+    }
+    return gap;
+}
+
+static double capacity_of(const links *l, const bool *side)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++)
+        if (side[l->arc.at[i].from] && !side[l->arc.at[i].to]) sum += l->arc.at[i].cap;
+    return sum;
+}
+
+/* Fills the flows and the tolerance; returns the gap that remains. `precision` is of the cut's capacity. */
+static double maximise(gcut_arena *arena, links *l, double precision)
+{
+    double most = 0, gap;
+    for (uint32_t i = 0; i < l->arc.n; i++)
+        if (!isinf(l->arc.at[i].cap)) most += room(&l->arc.at[i], false);
+    GCUT_ASSERT(most < INFINITY);
+    if (most == 0) most = ldexp(1, -30);
+    for (int round = 1;; round++) {
+        gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+        l->quantum = quantum_for(most);
+        augment(scratch, l, l->quantum);
+        /* Arcs with less than a quantum are full for GLPK, those with one are not. */
+        bool *side = reach(scratch, l, less_than(l->quantum), GCUT_NET_SOURCE, false);
+        GCUT_ASSERT(!side[GCUT_NET_SINK]);
+        double want = precision * capacity_of(l, side);
+        GCUT_ASSERT(want < INFINITY); /* a cut infinite arc would be a wrong plan */
+        gap = gap_of(l, side);
+        gcut_arena_free(scratch);
+        l->tolerance = gap == 0 || l->quantum < want ? want : l->quantum;
+        if (gap == 0 || l->quantum < want || gap > most / 2 || round == ROUNDS) return gap;
+        most = gap;
+    }
+}
+
+/* ---- the first level ---- */
+
+static double key_of(const gcut_arc *a, key k)
+{
+    if (isinf(a->price)) return INFINITY;
+    if (k == KEY_PRICE) return a->price;
+    if (a->kind != GCUT_ARC_SAVE) return 0;
+    return k == KEY_BYTES ? (double)a->bytes : (double)a->weight;
+}
+
+static links *first_level(const gcut_network *net, gcut_arena *arena, key k)
+{
+    links *l = gcut_calloc(arena, 1, sizeof *l);
+    l->nvertices = net->nvertices;
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        const gcut_arc *a = &net->arcs.at[i];
+        *GCUT_PUSH(arena, &l->arc) =
+            (link){a->from, a->to, isinf(a->price) ? UINT32_MAX : i, key_of(a, k), 0};
+    }
+    return l;
+}
+
+/* Without a path of infinite arcs from source to sink some cut is finite, and GLPK's flow stays finite. */
+bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena)
+{
+    links l = {.nvertices = net->nvertices};
+    for (uint32_t i = 0; i < net->arcs.n; i++)
+        if (isinf(net->arcs.at[i].price))
+            *GCUT_PUSH(arena, &l.arc) =
+                (link){net->arcs.at[i].from, net->arcs.at[i].to, UINT32_MAX, INFINITY, 0};
+    return !reach(arena, &l, 0, GCUT_NET_SOURCE, false)[GCUT_NET_SINK];
+}
+
+static double cut_cost(const gcut_network *net, const bool *side)
+{
+    double cost = 0;
+    for (uint32_t i = 0; i < net->arcs.n; i++) {
+        const gcut_arc *a = &net->arcs.at[i];
+        if (!side[a->from] || side[a->to]) continue;
+        GCUT_ASSERT(!isinf(a->price)); /* a cut infinite arc would be a wrong plan */
+        cost += a->price;
+    }
+    return cost;
+}
+
+/* ---- the next keys ---- */
+
+/* The network of the next key.  Arcs between vertices whose side is already decided are left out. */
+static links *next_level(const gcut_network *net, const links *l, gcut_arena *arena, key k)
+{
+    bool *in_s = reach(arena, l, l->tolerance, GCUT_NET_SOURCE, false);
+    bool *in_t = reach(arena, l, l->tolerance, GCUT_NET_SINK, true);
+    links *out = gcut_calloc(arena, 1, sizeof *out);
+    out->nvertices = l->nvertices;
+    for (uint32_t i = 0; i < l->arc.n; i++) {
+        const link *a = &l->arc.at[i];
+        bool open = room(a, false) > l->tolerance;
+        if (open) *GCUT_PUSH(arena, &out->arc) = (link){a->from, a->to, UINT32_MAX, INFINITY, 0};
+        if (room(a, true) > l->tolerance)
+            *GCUT_PUSH(arena, &out->arc) = (link){a->to, a->from, UINT32_MAX, INFINITY, 0};
+        bool decided = in_s[a->to] || in_t[a->from] || (in_s[a->from] && in_t[a->to]);
+        if (a->arc == UINT32_MAX || open || decided) continue;
+        *GCUT_PUSH(arena, &out->arc) = (link){a->from, a->to, a->arc, key_of(&net->arcs.at[a->arc], k), 0};
+    }
+    return out;
+}
+
+static bool in_play(const links *l)
+{
+    for (uint32_t i = 0; i < l->arc.n; i++)
+        if (l->arc.at[i].arc != UINT32_MAX) return true;
+    return false;
+}
+
+static double precision_of(key k)
+{
+    return k == KEY_PRICE ? PRECISION : 0; /* bytes and tensors are whole numbers */
+}
+
+static bool *settle_ties(const gcut_network *net, const links *l, gcut_arena *arena, const key *keys)
+{
+    for (int level = 1; level < NKEYS; level++) {
+        links *next = next_level(net, l, arena, keys[level]);
+        if (!in_play(next)) break;
+        maximise(arena, next, precision_of(keys[level]));
+        l = next;
+    }
+    return reach(arena, l, l->tolerance, GCUT_NET_SOURCE, false);
+}
+
+/* ---- the solve ---- */
+
+static void keep_residual(gcut_cut *cut, const links *l, gcut_arena *arena)
+{
+    for (uint32_t i = 0; i < 2 * l->arc.n; i++) {
+        const link *a = &l->arc.at[i / 2];
+        double by = room(a, i % 2);
+        if (by > 0)
+            *GCUT_PUSH(arena, &cut->residual) =
+                (gcut_open){i % 2 ? a->to : a->from, i % 2 ? a->from : a->to, by};
+    }
+}
+
+static double flow_value(const links *l)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < l->arc.n; i++) {
+        if (l->arc.at[i].from == GCUT_NET_SOURCE) sum += l->arc.at[i].flow;
+        if (l->arc.at[i].to == GCUT_NET_SOURCE) sum -= l->arc.at[i].flow;
+    }
+    return sum;
+}
+
+static gcut_cut solve(const gcut_network *net, gcut_arena *arena, const key *keys)
+{
+    GCUT_ASSERT(net->nvertices < INT32_MAX - 1 && net->arcs.n < (uint32_t)FLOW_LIMIT / 2);
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    if (!gcut_network_feasible(net, scratch))
+        gcut_fail(gcut_arena_env(arena), GCUT_EPLAN, (gcut_place){0}, NULL,
+                  "some value must be neither saved nor recomputed");
+    links *l = first_level(net, scratch, keys[0]);
+    push_forwards(scratch, l);
+    maximise(scratch, l, precision_of(keys[0]));
+    gcut_cut cut = {.quantum = l->quantum, .tolerance = l->tolerance, .flow = flow_value(l)};
+    keep_residual(&cut, l, arena);
+    cut.source_side = gcut_memdup(arena, settle_ties(net, l, scratch, keys), net->nvertices);
+    cut.cost = cut_cost(net, cut.source_side);
+    /* A sum of n doubles is off by at most n * 2^-53 of it; a flow's is of at most as many as there are arcs.
+     */
+    cut.lower_bound = fmax(0, cut.flow * (1 - ldexp(net->arcs.n, -53)));
+    cut.error = cut.cost - cut.lower_bound;
+    GCUT_ASSERT(cut.source_side[GCUT_NET_SOURCE] && !cut.source_side[GCUT_NET_SINK]);
+    gcut_arena_free(scratch);
+    return cut;
+}
+
+gcut_cut gcut_solve(const gcut_network *net, gcut_arena *arena)
+{
+    static const key keys[NKEYS] = {KEY_PRICE, KEY_BYTES, KEY_WEIGHT};
+    return solve(net, arena, keys);
+}
+
+gcut_cut gcut_solve_smallest(const gcut_network *net, gcut_arena *arena)
+{
+    static const key keys[NKEYS] = {KEY_BYTES, KEY_PRICE, KEY_WEIGHT};
+    return solve(net, arena, keys);
+}

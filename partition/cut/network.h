@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The flow network whose minimum cut is the cheapest plan.  Knows neither graphs
+ * nor GLPK: values are numbers, prices are doubles, forbidden is INFINITY.
+ *
+ *     source ──c──▶ in ──save──▶ out ──∞──▶ sink          one value, read in the backward graph
+ *                    ▲
+ *     operand.out ─∞─┘
+ *
+ *     source ──c──▶ work ──∞──▶ in ──save──▶ out          several results: the work is paid once
+ *                    ▲
+ *     operand.out ─∞─┘
+ *
+ *   in on the sink's side        the value is recomputed in the backward graph
+ *   in -> out in the cut         the value is saved
+ *   both on the source's side    the backward graph does without
+ */
+#ifndef GCUT_PARTITION_CUT_NETWORK_H
+#define GCUT_PARTITION_CUT_NETWORK_H
+
+#include "base/arena.h"
+
+typedef enum gcut_arc_kind {
+    GCUT_ARC_RECOMPUTE,
+    GCUT_ARC_SAVE,
+    GCUT_ARC_OPERAND,
+    GCUT_ARC_READ
+} gcut_arc_kind;
+
+typedef struct gcut_arc {
+    uint32_t from, to;
+    double price; /* >= 0; INFINITY = must not be cut */
+    double fixed; /* the price at lambda 0 */
+    gcut_arc_kind kind;
+    uint32_t value;     /* whom the arc is about */
+    int64_t bytes;      /* SAVE: ties go to fewer bytes */
+    int32_t weight;     /* SAVE: then to fewer tensors; 0 for what lives anyway */
+    const char *reason; /* why the price is infinite or zero, NULL otherwise */
+} gcut_arc;
+
+#define GCUT_NET_SOURCE 0u
+#define GCUT_NET_SINK 1u
+
+typedef struct gcut_network {
+    gcut_arena *arena;
+    uint32_t nvertices;
+    GCUT_VEC(gcut_arc) arcs;
+    uint32_t nvalues;
+    uint32_t *in, *out; /* by value: its vertices, 0 = not in the network */
+} gcut_network;
+
+gcut_network *gcut_network_new(gcut_arena *arena, uint32_t nvalues);
+/* Gives value v its two vertices and its save arc. weight 1 for a tensor, 0 for what lives anyway. */
+void gcut_network_value(gcut_network *n, uint32_t v, double save, int64_t bytes, int32_t weight,
+                        const char *reason);
+/* What makes results res[0..nres) out of args[0..nargs): operands and results must have their vertices. */
+void gcut_network_work(gcut_network *n, double recompute, const char *reason, const uint32_t *args,
+                       uint32_t nargs, const uint32_t *res, uint32_t nres);
+/* Every price at another lambda: fixed + lambda * bytes. */
+void gcut_network_at(gcut_network *n, double lambda);
+/* The backward graph reads v. */
+void gcut_network_read(gcut_network *n, uint32_t v, const char *reason);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Prices from the op table's class and cost columns and the machine model.
+ *
+ *   class        recomputing one value costs
+ *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel the longer of that and of
+ *                writing it to the cache, reading it from there if that is not the nearest, and one more
+ *                kernel; where that reader is one product which packs each element once and can compute it
+ *                then, its arithmetic instead, and once more if a loop reads it too
+ *   REDUCTION    arithmetic over the operand's elements, and unless it is one of rows, a pass of its own over
+ *                the operand in memory; a trip of the result where a reader needs it stored
+ *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
+ *                the result back
+ *   external     what it declares: the longer of its flops and of moving its bytes; one more kernel
+ *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
+ *   VIEW         0: it moves nothing, its base stands for it; nor does a slice, which is a view to kernels
+ *   CONSTANT     0, and it is never saved
+ *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`;
+ *                and a trip of the results through the cache
+ *
+ * Composites that are still in the joint graph are priced by their row like any other op.
+ */
+#include "partition/cut/prices.h"
+
+#include "graph/external.h"
+
+#include <math.h>
+
+typedef struct pricing {
+    gcut_arena *arena;
+    const gcut_facts *f;
+    const gcut_plan_options *opt;
+    const gcut_machine *m; /* of opt */
+    int64_t *numel;        /* by value */
+    bool *stored;          /* by value: some reader in the backward graph needs it in memory */
+    double *packed;        /* by value: that is one product, and it is computed so often instead; 0 = no */
+} pricing;
+
+static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
+                      gcut_place place)
+{
+    int64_t n;
+    if (gcut_dim_eval(g->module->dims, d, at, nat, &n)) return n;
+    gcut_text t = {.arena = g->module->arena};
+    gcut_dim_print(g->module->dims, d, &t);
+    gcut_fail(g->module->env, GCUT_EDIM, place, "give every symbol a value, such as --at N=32",
+              "the size %s of @%s has no value here", t.at, g->name);
+}
+
+static gcut_place place_of(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return gcut_loc_place(g->module, n ? n->loc : 0);
+}
+
+/* Elements of v; also makes sure that its bytes fit. */
+static int64_t numel_of(const pricing *p, gcut_ref v)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_type *t = gcut_type_of(g, v);
+    int64_t n = gcut_dtype_bytes(t->dtype);
+    bool zero = false, over = false;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int64_t d = dim_at(g, t->dim[i], p->opt->at, p->opt->nat, place_of(g, v));
+        zero |= d == 0;
+        over |= __builtin_mul_overflow(n, d ? d : 1, &n);
+    }
+    if (zero) return 0;
+    if (over)
+        gcut_fail(g->module->env, GCUT_EDIM, place_of(g, v), NULL, "%%%s has more than 2^63 bytes",
+                  g->values.at[v].name);
+    return n / gcut_dtype_bytes(t->dtype);
+}
+
+static int64_t storage(const pricing *p, gcut_ref v)
+{
+    gcut_ref b = p->f->base[v];
+    return p->numel[b] * gcut_dtype_bytes(gcut_type_of(p->f->g, b)->dtype);
+}
+
+double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
+{
+    if (gcut_node_class(n) != GCUT_CLASS_CONTRACTION) return 0;
+    gcut_madds m = gcut_op_get((gcut_op)n->op)->madds(g, n);
+    double flops = 2 * m.times;
+    for (uint32_t i = 0; i < m.n; i++)
+        flops *= (double)dim_at(g, m.dim[i], at, nat, gcut_loc_place(g->module, n->loc));
+    return flops;
+}
+
+/* Who reads a value, in the forward or the backward graph. */
+typedef struct readers {
+    bool *any;        /* by value: someone */
+    bool *loops;      /* by value: someone whose kernel takes it in (gcut_node_takes_in) */
+    uint32_t *memory; /* by value: how many others */
+    bool *packed;     /* by value: the last of these computes it while packing */
+} readers;
+
+static readers no_readers(gcut_arena *a, uint32_t values)
+{
+    return (readers){gcut_calloc(a, values, sizeof(bool)), gcut_calloc(a, values, sizeof(bool)),
+                     gcut_calloc(a, values, sizeof(uint32_t)), gcut_calloc(a, values, sizeof(bool))};
+}
+
+/* Does n, a product without batches, pack each element of operand k once, and may it compute it then? */
+static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *c = gcut_type_of(g, n->res0);
+    if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return false;
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    bool turned = gcut_attr_flag(g, n, GCUT_A_ta);
+    int64_t rows = dim_at(g, c->dim[0], p->opt->at, p->opt->nat, place),
+            cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place),
+            steps = dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
+    return p->opt->packings(rows, cols, steps, turned ? rows : 1, gcut_dtype_bytes(c->dtype),
+                            (int)p->m->threads, 0, k == 1) == 1;
+}
+
+static void add_reader(const pricing *p, const gcut_node *n, readers *r)
+{
+    bool takes = gcut_node_takes_in(p->f->g, n);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        gcut_ref x = gcut_arg(p->f->g, n, k);
+        r->any[x] = true;
+        if (takes)
+            r->loops[x] = true;
+        else
+            r->memory[x]++, r->packed[x] = packs_once(p, n, k);
+    }
+}
+
+/* Who reads a view reads its operand, from memory if it lies there in another order. */
+static void look_through(const pricing *p, const gcut_node *view, readers *r)
+{
+    const gcut_ref y = view->res0;
+    if (view->nargs == 0 || !r->any[y]) return;
+    gcut_ref x = gcut_arg(p->f->g, view, 0);
+    bool keeps = gcut_view_keeps_order(p->f->g, view);
+    uint32_t memory = keeps ? r->memory[y] : 1;
+    r->any[x] = true;
+    r->loops[x] = r->loops[x] || (keeps && r->loops[y]);
+    r->memory[x] += memory;
+    if (memory) r->packed[x] = keeps && r->packed[y] && p->numel[x] == p->numel[y];
+}
+
+static bool is_packed(const pricing *p, const readers *r, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(p->f->g, v);
+    return n && gcut_node_class(n) == GCUT_CLASS_POINTWISE && r->memory[v] == 1 && r->packed[v];
+}
+
+/* A product computes one of its operands: the first that it can. */
+static void compute_one(const pricing *p, const gcut_node *n, readers *r)
+{
+    if (n->op != GCUT_OP_matmul) return;
+    gcut_ref x = p->f->base[gcut_arg(p->f->g, n, 0)], y = p->f->base[gcut_arg(p->f->g, n, 1)];
+    if (is_packed(p, r, x) && is_packed(p, r, y)) r->packed[y] = false;
+}
+
+/* A value is stored when an op of the backward graph reads it that cannot compute it on the way in.  Where
+ * the backward graph itself does not read it, it is recomputed for the sake of forward ops that are.  Results
+ * of a body are stored. */
+static void mark_stored(pricing *p)
+{
+    const gcut_graph *g = p->f->g;
+    readers back = no_readers(p->arena, g->values.n), fore = no_readers(p->arena, g->values.n);
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (p->f->live && !p->f->live[i]) continue;
+        if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW) {
+            look_through(p, n, &back);
+            look_through(p, n, &fore);
+        } else {
+            bool forward = !p->f->where || p->f->where[n->res0] == GCUT_W_FORWARD;
+            add_reader(p, n, forward ? &fore : &back);
+        }
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        compute_one(p, gcut_node_at(g, i), &back);
+        compute_one(p, gcut_node_at(g, i), &fore);
+    }
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const readers *r = back.any[v] ? &back : &fore;
+        p->stored[v] = r->memory[v] > 0;
+        p->packed[v] = is_packed(p, r, v) ? 1 + r->loops[v] : 0;
+    }
+    if (!p->f->where)
+        for (uint32_t i = 0; i < g->results.n; i++) p->packed[g->results.at[i].value] = 0;
+}
+
+static double node_price(const pricing *p, const gcut_node *n);
+
+/* One run of a body, with every node in it. */
+static double body_price(const pricing *p, gcut_graph *body)
+{
+    gcut_facts f = {.g = body, .base = gcut_calloc(p->arena, body->values.n, sizeof *f.base)};
+    pricing q = {p->arena,
+                 &f,
+                 p->opt,
+                 p->m,
+                 gcut_calloc(p->arena, body->values.n, sizeof *q.numel),
+                 gcut_calloc(p->arena, body->values.n, sizeof *q.stored),
+                 gcut_calloc(p->arena, body->values.n, sizeof *q.packed)};
+    double sum = 0;
+    for (gcut_ref v = 1; v < body->values.n; v++) {
+        const gcut_node *n = gcut_def(body, v);
+        bool view = n && gcut_node_class(n) == GCUT_CLASS_VIEW && n->nargs;
+        f.base[v] = view ? f.base[gcut_arg(body, n, 0)] : v;
+        q.numel[v] = numel_of(&q, v);
+    }
+    mark_stored(&q);
+    for (uint32_t i = 0; i < body->nodes.n; i++) sum += node_price(&q, gcut_node_at(body, i));
+    return sum;
+}
+
+static double control_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    double sum = 0, dearest = 0;
+    for (uint32_t k = 0; k < n->nregs; k++) {
+        double one = body_price(p, gcut_region_at(g, n, k)->body);
+        sum += one;
+        if (one > dearest) dearest = one;
+    }
+    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_A_bound) : NULL;
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    if (n->op == GCUT_OP_if) return dearest;
+    if (n->op == GCUT_OP_scan)
+        return sum * (double)dim_at(g, gcut_scan_length(g, n), p->opt->at, p->opt->nat, place);
+    if (bound) return sum * (double)dim_at(g, bound->u.dim, p->opt->at, p->opt->nat, place);
+    return n->op == GCUT_OP_while ? sum * GCUT_WHILE_RUNS : sum;
+}
+
+static double contraction_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    gcut_dtype t = gcut_node_widest(g, n);
+    double flops = gcut_node_flops(g, n, p->opt->at, p->opt->nat);
+    if (info->way == GCUT_WAY_attention || info->way == GCUT_WAY_attention_grad)
+        return gcut_machine_attention_ns(p->m, info->way, t, flops);
+    if (info->way != GCUT_WAY_gemm)
+        return gcut_machine_conv_ns(p->m, info->way, gcut_conv_window(g, n), t, flops);
+    const gcut_type *y = gcut_type_of(g, n->res0);
+    gcut_place place = gcut_loc_place(g->module, n->loc);
+    double rows = (double)dim_at(g, y->dim[y->rank - 2], p->opt->at, p->opt->nat, place);
+    double cols = (double)dim_at(g, y->dim[y->rank - 1], p->opt->at, p->opt->nat, place);
+    double out = (double)p->numel[n->res0];
+    return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
+}
+
+/* Bytes that one kernel leaves for another: written, and read back. */
+static double through(const pricing *p, double bytes)
+{
+    return gcut_machine_move_ns(p->m, bytes, bytes, bytes);
+}
+
+/* A reduction of rows runs in the loop of its readers, which read the operand anyway.  Any other is complete
+ * only after a pass of its own. */
+static double reduction_price(const pricing *p, const gcut_node *n, double stored_bytes)
+{
+    const gcut_graph *g = p->f->g;
+    gcut_ref x = gcut_arg(g, n, 0);
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    bool rows = info->emit == GCUT_EMIT_REDUCE &&
+                gcut_axes_lie(gcut_type_of(g, x), gcut_attr_axes(g, n)) == GCUT_TRAILING;
+    double ns = gcut_machine_op_ns(p->m, (gcut_op)n->op, gcut_node_widest(g, n), (double)p->numel[x]);
+    if (!rows) ns += gcut_machine_move_ns(p->m, (double)storage(p, x), 0, INFINITY) + p->m->kernel_ns;
+    return ns + through(p, stored_bytes);
+}
+
+/* What its readers take into their own kernels is arithmetic alone.  A kernel of its own computes while it
+ * writes, and then its reader, whose price contains reading from the nearest cache, reads from a farther one.
+ */
+static double pointwise_price(const pricing *p, const gcut_node *n, double elements, double stored_bytes)
+{
+    const gcut_machine *m = p->m;
+    double ns = gcut_machine_op_ns(m, (gcut_op)n->op, gcut_node_widest(p->f->g, n), elements),
+           packed = n->nres == 1 ? p->packed[n->res0] : 0;
+    if (!(stored_bytes > 0)) return ns;
+    double stored = fmax(ns, gcut_machine_move_ns(m, 0, stored_bytes, stored_bytes)) + m->kernel_ns +
+                    gcut_machine_move_ns(m, stored_bytes, 0, stored_bytes) -
+                    gcut_machine_move_ns(m, stored_bytes, 0, 0);
+    return packed > 0 ? fmin(packed * ns, stored) : stored;
+}
+
+/* The longer of the declared arithmetic, at the rate of additions, and of moving the declared bytes. */
+static double external_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    double flops, bytes;
+    if (!gcut_external_cost(g, n, p->opt->at, p->opt->nat, &flops, &bytes))
+        gcut_fail(g->module->env, GCUT_EDIM, gcut_loc_place(g->module, n->loc),
+                  "give every symbol a value, such as --at N=32", "the cost of '%s' has no value here",
+                  gcut_external_kernel(g, n));
+    return gcut_machine_external_ns(p->m, gcut_node_widest(g, n), flops, bytes);
+}
+
+static double node_price(const pricing *p, const gcut_node *n)
+{
+    const gcut_graph *g = p->f->g;
+    const gcut_machine *m = p->m;
+    gcut_op op = (gcut_op)n->op;
+    double out = 0, bytes = 0, stored = 0;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
+        out += (double)p->numel[v];
+        bytes += (double)storage(p, v);
+        if (p->stored[v]) stored += (double)storage(p, v);
+    }
+    if (gcut_op_get(op)->emit == GCUT_EMIT_VIEW) return 0;
+    if (op == GCUT_OP_external) return external_price(p, n) + m->kernel_ns;
+    switch (gcut_node_class(n)) {
+    case GCUT_CLASS_VIEW:
+    case GCUT_CLASS_CONSTANT: return 0;
+    case GCUT_CLASS_POINTWISE: return pointwise_price(p, n, out, stored);
+    case GCUT_CLASS_REDUCTION: return reduction_price(p, n, stored);
+    case GCUT_CLASS_CONTRACTION: /* the rate contains the writing; a loop behind it reads tiles in cache */
+        return contraction_price(p, n) + m->kernel_ns + m->call_ns +
+               gcut_machine_move_ns(m, bytes, 0, stored > 0 ? bytes : 0);
+    case GCUT_CLASS_CONTROL: return control_price(p, n) + through(p, bytes);
+    case GCUT_CLASS_INDEX:
+        return gcut_machine_op_ns(m, op, gcut_node_widest(g, n), out) + m->kernel_ns + through(p, bytes) +
+               gcut_machine_move_ns(m, bytes, 0, INFINITY);
+    }
+    return 0;
+}
+
+/* Into the other form of v and out of it again, and where something reads it that cannot do that on the way
+ * in, a trip of the result through the cache. */
+static double convert_price(const pricing *p, gcut_ref v)
+{
+    gcut_dtype t = gcut_type_of(p->f->g, v)->dtype;
+    const gcut_machine *m = p->m;
+    double n = (double)p->numel[v], bytes = n * (double)gcut_dtype_bytes(t);
+    if (t != GCUT_F32 && t != GCUT_BOOL) return 0;
+    double ns = t == GCUT_F32 ? 2 * gcut_machine_op_ns(m, GCUT_OP_cast, t, n)
+                              : gcut_machine_op_ns(m, GCUT_OP_pack_bits, t, n) +
+                                    gcut_machine_op_ns(m, GCUT_OP_unpack_bits, t, n);
+    return ns + (p->stored[v] ? gcut_machine_move_ns(m, bytes, bytes, bytes) + m->kernel_ns : 0);
+}
+
+static const char *zero_reason(const pricing *p, const gcut_node *n)
+{
+    gcut_class c = gcut_node_class(n);
+    if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
+    if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
+    if (gcut_node_has_effects(p->f->g, n)) return NULL;
+    if (p->f->where[n->res0] == GCUT_W_EITHER)
+        return "the forward graph does not need it: computed once in any case";
+    return NULL;
+}
+
+static void measure(pricing *p)
+{
+    const gcut_graph *g = p->f->g;
+    double all = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        p->numel[v] = numel_of(p, v);
+        all += (double)p->numel[v] * (double)gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
+    }
+    if (all > GCUT_MOST_BYTES)
+        gcut_fail(g->module->env, GCUT_EDIM, (gcut_place){.file = g->module->file}, "plan for smaller sizes",
+                  "the values of @%s have more than 2^56 bytes together", g->name);
+}
+
+gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt)
+{
+    const gcut_graph *g = f->g;
+    const gcut_machine *m = &opt->machine;
+    pricing p = {arena,
+                 f,
+                 opt,
+                 m,
+                 gcut_calloc(arena, g->values.n, sizeof *p.numel),
+                 gcut_calloc(arena, g->values.n, sizeof *p.stored),
+                 gcut_calloc(arena, g->values.n, sizeof *p.packed)};
+    gcut_price *out = gcut_calloc(arena, g->values.n, sizeof *out);
+    measure(&p);
+    mark_stored(&p);
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const gcut_node *n = gcut_def(g, v);
+        gcut_price *c = &out[v];
+        c->bytes = p.numel[v] * gcut_dtype_bytes(gcut_type_of(g, v)->dtype);
+        c->trip_ns = gcut_machine_dram_trip_ns(m, (double)c->bytes);
+        c->convert_ns = convert_price(&p, v);
+        const char *param = !gcut_value_is_lost(g, v) ? "a parameter: alive anyway"
+                            : g->is_body              ? "carried by the forward loop, which is over"
+                                                      : "#transient: gone when the backward call comes";
+        c->why = n ? zero_reason(&p, n) : param;
+        c->recompute_ns = !n ? INFINITY : c->why ? 0 : node_price(&p, n);
+    }
+    return out;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What saving and what recomputing costs, in nanoseconds of the machine model.
+ */
+#ifndef GCUT_PARTITION_CUT_PRICES_H
+#define GCUT_PARTITION_CUT_PRICES_H
+
+#include "partition/cut/classes.h"
+
+typedef struct gcut_price {
+    int64_t bytes;       /* elements times element size, of a view too */
+    double recompute_ns; /* c_v, of the whole node for each of its results; INFINITY for parameters */
+    double trip_ns;      /* t_v: the round trip to memory, as it is */
+    double convert_ns;   /* to another form and back (partition/cut/storage_format.h); 0 where it has none */
+    const char *why;     /* why recompute_ns is infinite or zero, NULL otherwise */
+} gcut_price;
+
+/* Bytes of all values of a graph together: so few that sums over values, some of them more than once, stay
+ * far from 2^63. */
+#define GCUT_MOST_BYTES 0x1p56
+
+/* One price per value id of the graph, BACKWARD values too, at the sizes, the machine and the packings of
+ * opt.  Memory from `arena`.
+ * Throws GCUT_EDIM when a size cannot be evaluated at the binding, or there are more than GCUT_MOST_BYTES. */
+gcut_price *gcut_prices(gcut_arena *arena, const gcut_facts *f, const gcut_plan_options *opt);
+
+/* Multiply-adds times two of a CONTRACTION node at the binding; 0 for any other class. */
+double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
+
+#endif

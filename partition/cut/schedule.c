@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order of the backward graph: gradients where the joint graph has them, updates as early as possible,
+ * recomputation as late as possible.
+ */
+#include "partition/cut/schedule.h"
+
+#include <stdlib.h>
+
+bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision)
+{
+    if (decision == GCUT_PLAN_SAVED) return true;
+    bool made = gcut_def(g, v) || gcut_value_is_lost(g, v);
+    return decision == GCUT_PLAN_ALIVE && made && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT);
+}
+
+/* ---- the order of BACKWARD nodes ---- */
+
+/* A `next` result that elementwise nodes make, which nothing else needs: its tail.  It runs as soon as the
+ * other BACKWARD nodes that the tail reads have run.  One that reads none of them, such as running
+ * statistics, shares a value of the forward graph with one: when that runs the value is there. */
+typedef struct update {
+    uint32_t sink;
+    uint32_t waits;          /* BACKWARD nodes outside of tails that have not run yet */
+    GCUT_VEC(uint32_t) tail; /* in graph order */
+    bool placed;
+} update;
+
+typedef GCUT_VEC(update *) updates;
+
+typedef struct ordering {
+    gcut_arena *arena;
+    const gcut_facts *f;
+    const gcut_graph *g;
+    bool *tail;   /* by node */
+    bool *placed; /* by node */
+    updates all;
+    updates *after;   /* by node: who waits for it */
+    updates *reading; /* by value: who waits for a reader of its storage */
+    uint32_t *out;
+    uint32_t n;
+} ordering;
+
+static bool is_backward(const ordering *o, uint32_t i)
+{
+    const gcut_node *n = gcut_node_at(o->g, i);
+    return o->f->live[i] && n->nres && o->f->where[n->res0] == GCUT_W_BACKWARD;
+}
+
+/* Elementwise nodes that lead to `next` results and nowhere else. */
+static void find_tails(ordering *o)
+{
+    const gcut_graph *g = o->g;
+    bool *other = gcut_calloc(o->arena, g->values.n, 1); /* by value: something else than a tail reads it */
+    for (uint32_t i = 0; i < g->results.n; i++)
+        other[g->results.at[i].value] |= g->results.at[i].role != GCUT_ROLE_next;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!is_backward(o, i)) continue;
+        gcut_class c = gcut_node_class(n);
+        o->tail[i] = c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_VIEW || c == GCUT_CLASS_CONSTANT;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) o->tail[i] &= !other[v];
+        for (uint32_t k = 0; !o->tail[i] && k < n->nargs; k++) other[gcut_arg(g, n, k)] = true;
+    }
+}
+
+static int by_index(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The tail of u, and what it waits for. */
+static void gather(ordering *o, update *u)
+{
+    const gcut_graph *g = o->g;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(o->arena), o->arena);
+    bool *seen = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
+    GCUT_VEC(gcut_ref) forward = {0};
+    *GCUT_PUSH(o->arena, &u->tail) = u->sink;
+    seen[u->sink] = true;
+    for (uint32_t t = 0; t < u->tail.n; t++) {
+        const gcut_node *n = gcut_node_at(g, u->tail.at[t]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(g, n, k);
+            uint32_t def = g->values.at[v].def;
+            if (def == GCUT_NONE || seen[def]) continue;
+            seen[def] = true;
+            if (!is_backward(o, def)) {
+                if (!gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) *GCUT_PUSH(scratch, &forward) = o->f->base[v];
+            } else if (o->tail[def]) {
+                *GCUT_PUSH(o->arena, &u->tail) = def;
+            } else {
+                u->waits++;
+                *GCUT_PUSH(o->arena, &o->after[def]) = u;
+            }
+        }
+    }
+    qsort(u->tail.at, u->tail.n, sizeof *u->tail.at, by_index);
+    for (uint32_t k = 0; u->waits == 0 && k < forward.n; k++)
+        *GCUT_PUSH(o->arena, &o->reading[forward.at[k]]) = u;
+    gcut_arena_free(scratch);
+}
+
+static void find_updates(ordering *o)
+{
+    const gcut_graph *g = o->g;
+    for (uint32_t i = 0; i < g->results.n; i++) {
+        uint32_t def = g->values.at[g->results.at[i].value].def;
+        if (g->results.at[i].role != GCUT_ROLE_next || def == GCUT_NONE || !is_backward(o, def)) continue;
+        if (!o->tail[def]) continue;
+        update *u = gcut_calloc(o->arena, 1, sizeof *u);
+        u->sink = def;
+        gather(o, u);
+        *GCUT_PUSH(o->arena, &o->all) = u;
+    }
+}
+
+static void place_node(ordering *o, uint32_t i)
+{
+    if (!o->placed[i]) o->out[o->n++] = i;
+    o->placed[i] = true;
+}
+
+static void place_update(ordering *o, update *u)
+{
+    for (uint32_t k = 0; !u->placed && k < u->tail.n; k++) place_node(o, u->tail.at[k]);
+    u->placed = true;
+}
+
+const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint32_t *n)
+{
+    const gcut_graph *g = f->g;
+    size_t nn = (size_t)g->nodes.n + 1;
+    ordering o = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .g = g};
+    o.tail = gcut_calloc(o.arena, nn, 1);
+    o.placed = gcut_calloc(o.arena, nn, 1);
+    o.after = gcut_calloc(o.arena, nn, sizeof *o.after);
+    o.reading = gcut_calloc(o.arena, g->values.n, sizeof *o.reading);
+    o.out = gcut_alloc(arena, nn * sizeof *o.out);
+    find_tails(&o);
+    find_updates(&o);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        if (!is_backward(&o, i) || o.tail[i]) continue;
+        place_node(&o, i);
+        for (uint32_t k = 0; k < o.after[i].n; k++)
+            if (--o.after[i].at[k]->waits == 0) place_update(&o, o.after[i].at[k]);
+        const gcut_node *x = gcut_node_at(g, i);
+        for (uint32_t k = 0; k < x->nargs; k++) {
+            const updates *r = &o.reading[f->base[gcut_arg(g, x, k)]];
+            for (uint32_t e = 0; e < r->n; e++) place_update(&o, r->at[e]);
+        }
+    }
+    for (uint32_t k = 0; k < o.all.n; k++) place_update(&o, o.all.at[k]); /* those that wait for nothing */
+    *n = o.n;
+    gcut_arena_free(o.arena);
+    return o.out;
+}
+
+/* ---- copies ---- */
+
+typedef struct filling {
+    gcut_arena *arena;
+    const gcut_facts *f;
+    const gcut_plan_decision *decision;
+    bool *there; /* by node: computed so far */
+    bool *here;  /* by node: to be computed in this gap */
+    GCUT_VEC(uint32_t) gap;
+    GCUT_VEC(uint32_t) out;
+} filling;
+
+static void want_node(filling *s, uint32_t i)
+{
+    if (s->here[i]) return;
+    s->here[i] = true;
+    *GCUT_PUSH(s->arena, &s->gap) = i;
+}
+
+static void want_value(filling *s, gcut_ref v)
+{
+    uint32_t def = s->f->g->values.at[v].def;
+    if (def != GCUT_NONE && !s->there[def] && !gcut_crosses(s->f->g, v, s->decision[v])) want_node(s, def);
+}
+
+static void close_gap(filling *s)
+{
+    const gcut_graph *g = s->f->g;
+    for (uint32_t k = 0; k < s->gap.n; k++) {
+        const gcut_node *n = gcut_node_at(g, s->gap.at[k]);
+        for (uint32_t j = 0; j < n->nargs; j++) want_value(s, gcut_arg(g, n, j));
+    }
+}
+
+/* What BACKWARD node i of the order reads; the results where there is none. */
+static void want_reads(filling *s, const uint32_t *order, uint32_t n, uint32_t i)
+{
+    const gcut_graph *g = s->f->g;
+    const gcut_node *x = i < n ? gcut_node_at(g, order[i]) : NULL;
+    for (uint32_t k = 0; x && k < x->nargs; k++) want_value(s, gcut_arg(g, x, k));
+    for (uint32_t k = 0; !x && k < g->results.n; k++)
+        if (g->results.at[k].role != GCUT_ROLE_out) want_value(s, g->results.at[k].value);
+}
+
+/* Closes the gap over operands, appends it in the graph's order. */
+static void fill_gap(filling *s, gcut_arena *arena)
+{
+    close_gap(s);
+    if (s->gap.n) qsort(s->gap.at, s->gap.n, sizeof *s->gap.at, by_index);
+    for (uint32_t k = 0; k < s->gap.n; k++) {
+        *GCUT_PUSH(arena, &s->out) = s->gap.at[k];
+        s->there[s->gap.at[k]] = true;
+        s->here[s->gap.at[k]] = false;
+    }
+    s->gap.n = 0;
+}
+
+/* Only what the backward graph computes in any case may be copied: it is given the operands of nothing else.
+ */
+static bool is_recomputed(const filling *s, uint32_t i)
+{
+    const gcut_node *n = gcut_node_at(s->f->g, i);
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+        if (s->decision[v] == GCUT_PLAN_RECOMPUTED) return true;
+    return false;
+}
+
+gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
+                                 const gcut_again *again)
+{
+    uint32_t n;
+    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .decision = decision};
+    s.there = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
+    s.here = gcut_calloc(s.arena, (size_t)f->g->nodes.n + 1, 1);
+    const uint32_t *order = gcut_backward_order(s.arena, f, &n);
+    for (uint32_t i = 0; i <= n; i++) {
+        for (uint32_t k = 0; again && k < again[i].n; k++)
+            if (is_recomputed(&s, again[i].at[k])) want_node(&s, again[i].at[k]);
+        want_reads(&s, order, n, i);
+        fill_gap(&s, arena);
+        if (i == n) break;
+        *GCUT_PUSH(arena, &s.out) = order[i];
+        s.there[order[i]] = true;
+    }
+    gcut_schedule out = {s.out.n, s.out.at};
+    gcut_arena_free(s.arena);
+    return out;
+}
+
+gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
+                                const gcut_schedule *sched)
+{
+    uint32_t n, at = 0;
+    size_t nn = (size_t)f->g->nodes.n + 1;
+    filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .decision = decision};
+    s.there = gcut_calloc(s.arena, nn, 1);
+    s.here = gcut_calloc(s.arena, nn, 1);
+    const uint32_t *order = gcut_backward_order(s.arena, f, &n);
+    gcut_again *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
+    for (uint32_t i = 0; i <= n; i++) {
+        want_reads(&s, order, n, i);
+        close_gap(
+            &s); /* what is here without a copy asked for; S3 makes it a part of what the schedule has */
+        for (; at < sched->n && (i == n || sched->node[at] != order[i]); at++) {
+            if (!s.here[sched->node[at]]) *GCUT_PUSH(arena, &again[i]) = sched->node[at];
+            s.there[sched->node[at]] = true;
+        }
+        for (uint32_t k = 0; k < s.gap.n; k++) s.here[s.gap.at[k]] = false;
+        s.gap.n = 0;
+        if (i < n) s.there[order[i]] = true, at++;
+    }
+    gcut_arena_free(s.arena);
+    return again;
+}
+
+void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
+                         const gcut_schedule *s)
+{
+    const gcut_graph *g = f->g;
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    bool *there = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
+    uint32_t n, at = 0, before = GCUT_NONE;
+    const uint32_t *order = gcut_backward_order(scratch, f, &n);
+    for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t i = s->node[k];
+        const gcut_node *x = gcut_node_at(g, i);
+        bool own = f->where[x->res0] == GCUT_W_BACKWARD;
+        GCUT_ASSERT(!own || (at < n && order[at] == i));       /* S1 */
+        GCUT_ASSERT(own || before == GCUT_NONE || before < i); /* S2 */
+        for (uint32_t j = 0; j < x->nargs; j++) {              /* S3 */
+            gcut_ref v = gcut_arg(g, x, j);
+            uint32_t def = g->values.at[v].def;
+            GCUT_ASSERT(def == GCUT_NONE || there[def] || gcut_crosses(g, v, decision[v]));
+        }
+        there[i] = true;
+        at += own;
+        before = own ? GCUT_NONE : i;
+    }
+    GCUT_ASSERT(at == n);
+    gcut_arena_free(scratch);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Forms of saved values.
+ */
+#include "partition/cut/storage_format.h"
+
+#include <math.h>
+
+#include "partition/cut/decisions.h"
+
+/* ---- what may be rounded ---- */
+
+static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k);
+
+static bool body_steps(const gcut_graph *body)
+{
+    for (uint32_t i = 0; i < body->nodes.n; i++)
+        for (uint32_t k = 0; k < gcut_node_at(body, i)->nargs; k++)
+            if (steps_on(body, gcut_node_at(body, i), k)) return true;
+    return false;
+}
+
+/* Operand k decides on which side of a step a result lies.  What a region does with it is not told apart. */
+static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
+{
+    const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
+    bool found = false;
+    for (uint32_t r = 0; r < n->nregs; r++) found |= body_steps(gcut_region_at(g, n, r)->body);
+    if (!gcut_dtype_is_float(gcut_type_of(g, gcut_arg(g, n, k))->dtype)) return false;
+    if (n->nregs || info->class == GCUT_CLASS_VIEW) return found;
+    if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* where is the largest? */
+    gcut_dtype made = gcut_type_of(g, n->res0)->dtype;
+    if (made == GCUT_BOOL && n->nargs == 2 && gcut_is_zero(g, gcut_arg(g, n, 1 - k))) return false;
+    return !gcut_dtype_is_float(made) || gcut_op_why_zero(info) != NULL;
+}
+
+bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
+{
+    const gcut_graph *g = f->g;
+    bool *exact = gcut_calloc(arena, g->values.n, 1);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        exact[f->base[g->results.at[i].value]] |= g->results.at[i].role != GCUT_ROLE_out;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool through = false; /* what is exact may be computed again from the operands */
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
+            through |= exact[v] && f->where[v] != GCUT_W_BACKWARD;
+        through &= gcut_node_class(n) != GCUT_CLASS_CONTRACTION;
+        for (uint32_t k = 0; f->live[i] && k < n->nargs; k++)
+            if (through || steps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;
+    }
+    for (gcut_ref v = g->values.n; v-- > 1;) exact[f->base[v]] |= exact[v];
+    for (gcut_ref v = 1; v < g->values.n; v++)
+        exact[v] = !exact[v] && gcut_def(g, v) && gcut_type_of(g, v)->dtype == GCUT_F32 && !g->is_body;
+    return exact;
+}
+
+/* ---- types and bytes ---- */
+
+static gcut_dtype dtype_of(gcut_form form, gcut_dtype plain)
+{
+    return form == GCUT_FORM_BF16 ? GCUT_BF16 : form == GCUT_FORM_BITS ? GCUT_U8 : plain;
+}
+
+const char *gcut_form_name(gcut_form form)
+{
+    static const char *const names[] = {[GCUT_FORM_PLAIN] = "plain",
+                                        [GCUT_FORM_BF16] = "bf16",
+                                        [GCUT_FORM_BITS] = "bits",
+                                        [GCUT_FORM_GRAD] = "grad"};
+    return names[form];
+}
+
+bool gcut_form_packs(gcut_form form)
+{
+    return form == GCUT_FORM_BF16 || form == GCUT_FORM_BITS;
+}
+
+gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form)
+{
+    gcut_type out = *t;
+    out.dtype = dtype_of(form, t->dtype);
+    if (form == GCUT_FORM_BITS)
+        out = (gcut_type){.dtype = GCUT_U8,
+                          .rank = 1,
+                          .dim = {gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, t), 8)}};
+    return out;
+}
+
+gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form)
+{
+    if (form == GCUT_FORM_GRAD) return 0;
+    gcut_type s = gcut_form_type(m, t, form);
+    return gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, &s), gcut_dtype_bytes(s.dtype));
+}
+
+/* ---- the cheapest ---- */
+
+int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form)
+{
+    int64_t plain = p->price[v].bytes;
+    if (form == GCUT_FORM_GRAD) return 0;
+    return form == GCUT_FORM_BF16 ? plain / 2 : form == GCUT_FORM_BITS ? plain / 8 + (plain % 8 != 0) : plain;
+}
+
+/* The trip of the stored bytes, and both conversions. */
+double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
+{
+    const gcut_price *c = &p->price[v];
+    if (form == GCUT_FORM_PLAIN) return c->trip_ns;
+    if (form == GCUT_FORM_GRAD) return 0;
+    double share = c->bytes ? (double)gcut_value_saved_bytes(p, v, form) / (double)c->bytes : 0;
+    return c->trip_ns * share + c->convert_ns;
+}
+
+bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form)
+{
+    if (form == GCUT_FORM_BITS)
+        return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && gcut_def(p->g, v) && !p->g->is_body;
+    if (form == GCUT_FORM_GRAD) return p->facts->grad[v] != 0;
+    return form == GCUT_FORM_PLAIN || p->roundable[v];
+}
+
+static int64_t lines(int64_t bytes)
+{
+    return bytes / GCUT_LINE + (bytes % GCUT_LINE != 0);
+}
+
+gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
+{
+    gcut_form other = GCUT_FORM_PLAIN;
+    if (gcut_form_allowed(p, v, GCUT_FORM_BITS)) other = GCUT_FORM_BITS;
+    if (p->opt->save_dtype == GCUT_BF16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
+    if (gcut_form_allowed(p, v, GCUT_FORM_GRAD)) other = GCUT_FORM_GRAD;
+    bool smaller = lines(gcut_value_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
+    return smaller ? other : GCUT_FORM_PLAIN;
+}
+
+gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda)
+{
+    gcut_form other = gcut_other_form(p, v);
+    if (isinf(lambda)) return other;
+    double plain = p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
+    double packed = gcut_saved_ns(p, v, other) + lambda * (double)gcut_value_saved_bytes(p, v, other);
+    return packed < plain ? other : GCUT_FORM_PLAIN;
+}
+
+gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda)
+{
+    gcut_problem q = *p;
+    q.form = gcut_calloc(arena, p->g->values.n, sizeof *q.form);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) q.form[v] = gcut_form_of(p, v, lambda);
+    return q;
+}

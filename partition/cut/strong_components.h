@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Strongly connected components of a residual network: what is on one side of every minimum cut.
+ */
+#ifndef GCUT_PARTITION_CUT_STRONG_COMPONENTS_H
+#define GCUT_PARTITION_CUT_STRONG_COMPONENTS_H
+
+#include "partition/cut/min_cut.h"
+
+typedef struct gcut_arcs_by_tail {
+    const uint32_t *first; /* by vertex, and one more: its arcs are head[first[v]] .. head[first[v + 1]] */
+    const uint32_t *head;
+} gcut_arcs_by_tail;
+
+/* The arcs of `r`, which has n vertices, with room for more than that. */
+gcut_arcs_by_tail gcut_residual_arcs(gcut_arena *arena, uint32_t n, const gcut_residual *r, double more_than);
+
+typedef struct gcut_components {
+    uint32_t n;
+    uint32_t
+        *first; /* by component, and one more: its vertices are vertex[first[c]] .. vertex[first[c + 1]] */
+    uint32_t *vertex;
+} gcut_components;
+
+/* Of the vertices `among`, every one after those that its arcs lead to. */
+gcut_components gcut_scc(gcut_arena *arena, uint32_t n, const gcut_arcs_by_tail *arcs, const bool *among);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The joint graph of one iteration.
+ *
+ *   parameters   the forward body's: what it carries is there in the forward graph alone (role `saved`),
+ * slices and captured values live anyway; then the backward body's, as cotangents where the graph around says
+ * so nodes        the forward body's, then the backward body's; what both compute is there once out what the
+ * forward scan goes on with, behind a view: it lives for an iteration only grad         what the backward
+ * body yields
+ */
+#include "partition/scan_plans.h"
+
+#include <string.h>
+
+typedef struct builder {
+    const gcut_loop_pair *p;
+    gcut_arena *arena;
+    gcut_graph *j;
+    gcut_loop_origin *origin; /* by value of j; grows by node as j does */
+    uint32_t room;
+    gcut_ref *fmap, *bmap; /* by value of the bodies: the value of j */
+    bool *btainted;
+} builder;
+
+bool *gcut_loop_tainted(const gcut_graph *g, const bool *from, gcut_arena *arena)
+{
+    bool *t = gcut_calloc(arena, g->values.n, sizeof *t);
+    for (uint32_t i = 0; i < g->params.n; i++) t[g->params.at[i].value] = from[i];
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nargs; k++) any |= t[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) t[n->res0 + k] = any;
+    }
+    return t;
+}
+
+static gcut_ref param(builder *b, gcut_role role, const gcut_graph *body, gcut_ref v, gcut_loop_origin o)
+{
+    gcut_ref r =
+        gcut_param_new(b->j, role, gcut_name_fresh(b->j, body->values.at[v].name), gcut_type_of(body, v));
+    b->origin[r] = o;
+    return r;
+}
+
+static void forward_params(builder *b)
+{
+    const gcut_graph *body = b->p->fbody, *g = b->p->g;
+    const gcut_node *n = gcut_loop_fwd(b->p);
+    uint32_t carries = gcut_node_carries(g, n), own = n->nargs - n->ncaptured;
+    for (uint32_t i = 0; i < body->params.n; i++) {
+        gcut_ref v = body->params.at[i].value, outer = gcut_arg(g, n, i);
+        gcut_loop_origin o = {i < carries ? GCUT_LOOP_INNER
+                              : i < own   ? GCUT_LOOP_X
+                                          : GCUT_LOOP_CAPTURED,
+                              i < carries ? 0 : outer, v};
+        b->fmap[v] = param(b, i < carries ? GCUT_ROLE_saved : GCUT_ROLE_input, body, v, o);
+    }
+}
+
+/* The parameter of the forward body that is operand k of its node, of those from..to-1; 0 = none. */
+static gcut_ref same_operand(const builder *b, gcut_ref outer, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        if (gcut_arg(b->p->g, gcut_loop_fwd(b->p), i) == outer)
+            return b->fmap[b->p->fbody->params.at[i].value];
+    return 0;
+}
+
+/* Parameters of the backward body; those that are results of the forward scan come later. */
+static void backward_params(builder *b)
+{
+    const gcut_graph *body = b->p->bbody, *g = b->p->g;
+    const gcut_node *n = gcut_loop_bwd(b->p), *f = gcut_loop_fwd(b->p);
+    uint32_t carries = gcut_node_carries(g, n), own = n->nargs - n->ncaptured;
+    uint32_t fcarries = gcut_node_carries(g, f), fown = f->nargs - f->ncaptured;
+    for (uint32_t i = 0; i < body->params.n; i++) {
+        gcut_ref v = body->params.at[i].value, outer = gcut_arg(g, n, i);
+        bool x = i >= carries && i < own, cotan = i < carries || b->p->tainted[outer];
+        if (x && outer >= f->res0 + fcarries && outer < f->res0 + f->nres) continue;
+        if (!cotan) b->bmap[v] = same_operand(b, outer, x ? fcarries : fown, x ? fown : f->nargs);
+        if (b->bmap[v]) continue;
+        gcut_loop_kind kind = i < carries ? GCUT_LOOP_CARRY : x ? GCUT_LOOP_X : GCUT_LOOP_CAPTURED;
+        b->bmap[v] = param(b, cotan ? GCUT_ROLE_cotan : GCUT_ROLE_input, body, v,
+                           (gcut_loop_origin){kind, i < carries ? 0 : outer, 0});
+    }
+}
+
+static void stacked_params(builder *b)
+{
+    const gcut_graph *body = b->p->bbody;
+    const gcut_node *n = gcut_loop_bwd(b->p), *f = gcut_loop_fwd(b->p);
+    for (uint32_t i = 0; i < body->params.n; i++) {
+        gcut_ref v = body->params.at[i].value;
+        if (!b->bmap[v])
+            b->bmap[v] = b->fmap[b->p->fbody->results.at[gcut_arg(b->p->g, n, i) - f->res0].value];
+    }
+}
+
+static gcut_ref copy_node(builder *b, const gcut_graph *body, uint32_t i, const gcut_ref *map)
+{
+    const gcut_node *n = gcut_node_at(body, i);
+    gcut_ref *args = gcut_calloc(b->arena, n->nargs + 1u, sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(body, n, k)];
+    return gcut_node_copy(b->j, body, i, args, n->loc, NULL);
+}
+
+static void forward_nodes(builder *b)
+{
+    const gcut_graph *body = b->p->fbody;
+    for (uint32_t i = 0; i < body->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(body, i);
+        gcut_ref r = copy_node(b, body, i, b->fmap);
+        for (uint32_t k = 0; k < n->nres; k++) {
+            b->fmap[n->res0 + k] = r + k;
+            b->origin[r + k].forward = n->res0 + k;
+        }
+    }
+}
+
+/* Node x of the backward body computes what node y of the forward body does. */
+static bool same_node(const builder *b, const gcut_node *x, const gcut_node *y)
+{
+    const gcut_graph *f = b->p->fbody, *g = b->p->bbody;
+    if (x->op != y->op || x->nargs != y->nargs || x->nattrs != y->nattrs || x->nres != y->nres) return false;
+    if (x->nregs != y->nregs) return false;
+    for (uint32_t k = 0; k < x->nargs; k++)
+        if (b->bmap[gcut_arg(g, x, k)] != b->fmap[gcut_arg(f, y, k)]) return false;
+    for (uint32_t k = 0; k < x->nattrs; k++)
+        if (!gcut_attr_equal(&g->attrs.at[x->attr0 + k], &f->attrs.at[y->attr0 + k])) return false;
+    for (uint32_t k = 0; k < x->nres; k++)
+        if (!gcut_type_equal(gcut_type_of(g, x->res0 + k), gcut_type_of(f, y->res0 + k))) return false;
+    for (uint32_t k = 0; k < x->nregs; k++)
+        if (gcut_region_at(g, x, k)->body != gcut_region_at(f, y, k)->body) return false;
+    return true;
+}
+
+/* Its first result in the joint graph, or 0. */
+static gcut_ref find_forward(const builder *b, const gcut_node *x)
+{
+    for (uint32_t i = 0; i < b->p->fbody->nodes.n; i++) {
+        const gcut_node *y = gcut_node_at(b->p->fbody, i);
+        if (same_node(b, x, y)) return b->fmap[y->res0];
+    }
+    return 0;
+}
+
+static void backward_nodes(builder *b)
+{
+    const gcut_graph *body = b->p->bbody;
+    for (uint32_t i = 0; i < body->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(body, i);
+        gcut_ref r = b->btainted[n->res0] ? 0 : find_forward(b, n);
+        if (!r) r = copy_node(b, body, i, b->bmap);
+        for (uint32_t k = 0; k < n->nres; k++) b->bmap[n->res0 + k] = r + k;
+    }
+}
+
+static bool is_out(const gcut_graph *g, gcut_ref v)
+{
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (g->results.at[i].value == v && g->results.at[i].role == GCUT_ROLE_out) return true;
+    return false;
+}
+
+/* Some node other than the backward scan reads v. */
+static bool read_elsewhere(const gcut_loop_pair *p, gcut_ref v)
+{
+    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(p->g, i);
+        for (uint32_t k = 0; i != p->bwd && k < n->nargs; k++)
+            if (gcut_arg(p->g, n, k) == v) return true;
+    }
+    return false;
+}
+
+/* What the forward scan gives: a stack that is itself a result of the graph lives anyway. */
+static void forward_result(builder *b, uint32_t i)
+{
+    const gcut_node *f = gcut_loop_fwd(b->p);
+    gcut_ref v = b->fmap[b->p->fbody->results.at[i].value], stack = f->res0 + i;
+    bool carry = i < gcut_node_carries(b->p->g, f), kept = !carry && is_out(b->p->g, stack);
+    if (!carry && !kept && !read_elsewhere(b->p, stack)) return;
+    if (!kept) v = gcut_node_new(b->j, GCUT_OP_stop_gradient, &v, 1, NULL, 0, f->loc, NULL);
+    gcut_result_new(b->j, GCUT_ROLE_out, gcut_printf(b->j->module->arena, "out%u", i), v);
+}
+
+static void results(builder *b)
+{
+    uint32_t n = gcut_loop_fwd(b->p)->nres;
+    for (uint32_t i = 0; i < n; i++) forward_result(b, i);
+    for (uint32_t i = 0; i < b->p->bbody->results.n; i++)
+        gcut_result_new(b->j, GCUT_ROLE_grad, gcut_printf(b->j->module->arena, "grad%u", i),
+                        b->bmap[b->p->bbody->results.at[i].value]);
+}
+
+static bool *backward_taint(const gcut_loop_pair *p, gcut_arena *arena)
+{
+    const gcut_node *n = gcut_loop_bwd(p);
+    uint32_t carries = gcut_node_carries(p->g, n);
+    bool *from = gcut_calloc(arena, n->nargs + 1u, sizeof *from);
+    for (uint32_t i = 0; i < n->nargs; i++) from[i] = i < carries || p->tainted[gcut_arg(p->g, n, i)];
+    return gcut_loop_tainted(p->bbody, from, arena);
+}
+
+gcut_loop_joint gcut_loop_joint_new(const gcut_loop_pair *p, gcut_arena *arena)
+{
+    builder b = {.p = p, .arena = arena, .j = gcut_graph_like(p->fbody, p->fbody->name)};
+    b.room = p->fbody->values.n + p->bbody->values.n + gcut_loop_fwd(p)->nres + 1;
+    b.origin = gcut_calloc(arena, b.room, sizeof *b.origin);
+    b.fmap = gcut_calloc(arena, p->fbody->values.n, sizeof *b.fmap);
+    b.bmap = gcut_calloc(arena, p->bbody->values.n, sizeof *b.bmap);
+    b.btainted = backward_taint(p, arena);
+    b.j->loc = p->fbody->loc;
+    b.j->copy_of = p->fbody;
+    gcut_decls_copy(b.j, p->fbody);
+    forward_params(&b);
+    backward_params(&b);
+    forward_nodes(&b);
+    stacked_params(&b);
+    backward_nodes(&b);
+    results(&b);
+    GCUT_ASSERT(b.j->values.n <= b.room);
+    return (gcut_loop_joint){b.j, b.origin};
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Why a value is saved or recomputed.
+ *
+ * The cut says what was decided; the reason is the cheapest plan in which this one value has the other
+ * decision. It is found by solving the network again under that constraint, so the difference of the two
+ * costs is exact (to the solver's bound) and counts whatever else would change with it.
+ */
+#include "partition/report/explanation.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- whose rule made a node ---- */
+
+/* d<name> or d<name>.<k>: the forward value that the sweep named it after, and whether it is a step of its
+ * rule.
+ */
+static gcut_ref named_after(const gcut_graph *g, const char *name, bool *step, gcut_arena *a)
+{
+    if (name[0] != 'd') return 0;
+    *step = false;
+    gcut_ref v = gcut_graph_find(g, name + 1);
+    if (v) return v;
+    size_t n = strlen(name);
+    while (n > 1 && isdigit((unsigned char)name[n - 1])) n--;
+    if (n < 3 || name[n - 1] != '.') return 0;
+    *step = true;
+    return gcut_graph_find(g, gcut_strndup(a, name + 1, n - 2));
+}
+
+static bool reads(const gcut_graph *g, const gcut_node *n, gcut_ref v)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (gcut_arg(g, n, k) == v) return true;
+    return false;
+}
+
+/* A derived node lies at grad(l), l the line of the node whose rule made it.  Of several nodes on that line
+ * it is the one that the derived node is named after: d<result>.<k> is a step of the rule of what made the
+ * result, d<operand> what such a rule arrived at. */
+static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
+{
+    const gcut_graph *g = w->r.g;
+    const gcut_module *m = g->module;
+    const gcut_node *n = gcut_def(g, reader);
+    const gcut_loc *l = &m->locs.at[n->loc];
+    bool step = false;
+    gcut_ref named = named_after(g, g->values.at[reader].name, &step, a), line = 0, both = 0;
+    if (named && !gcut_def(g, named)) named = step ? 0 : named;
+    bool located = l->call && l->nargs == 1 && !strcmp(l->name, "grad");
+    for (uint32_t i = 0; located && i < g->nodes.n; i++) {
+        const gcut_node *f = gcut_node_at(g, i);
+        if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->where[f->res0] == GCUT_W_BACKWARD)
+            continue;
+        bool fits = named && (step ? gcut_def(g, named) == f : reads(g, f, named));
+        if (!line) line = f->res0;
+        if (fits && !both) both = f->res0;
+    }
+    if (both || line) return both ? both : line;
+    return named && step ? named : 0;
+}
+
+static void find_readers(gcut_why *w, gcut_arena *a)
+{
+    gcut_refs who = w->r.readers[w->v];
+    for (uint32_t i = 0; i < who.n; i++) {
+        gcut_why_reader one = {.value = who.at[i]};
+        one.again = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
+        bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_W_FORWARD;
+        one.rule_of = sweeps ? rule_of(w, who.at[i], a) : 0;
+        *GCUT_PUSH(a, &w->readers) = one;
+    }
+}
+
+/* ---- the other decision ---- */
+
+gcut_plan_decision gcut_why_flip(const gcut_why *w)
+{
+    return w->r.plan->value[w->v].decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED;
+}
+
+static const char *fixed_reason(const gcut_why *w)
+{
+    const gcut_graph *g = w->r.g;
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    if (d->decision == GCUT_PLAN_BACKWARD)
+        return "it depends on a gradient: the backward graph computes it, once";
+    if (d->decision == GCUT_PLAN_ALIVE && gcut_value_is(g, w->v, GCUT_CLASS_CONSTANT))
+        return "a constant: made where it is needed";
+    if (d->decision == GCUT_PLAN_ALIVE && !gcut_def(g, w->v)) return "a parameter: alive anyway";
+    if (d->decision == GCUT_PLAN_ALIVE) return "a result of the forward graph: alive anyway";
+    if (d->decision == GCUT_PLAN_UNUSED) return "the backward graph does without it";
+    if (gcut_value_runs_once(g, w->v)) return "made by an external kernel that is not pure and runs once";
+    if (!gcut_def(g, w->v))
+        return g->is_body ? "carried by the forward loop, which is over: it can only be saved"
+                          : "#transient, gone when the backward call comes: it can only be saved";
+    return NULL;
+}
+
+/* The problem with v forced to `f`, all other constraints as they are. */
+static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_force f)
+{
+    gcut_problem p = *w->r.p;
+    p.force = gcut_memdup(a, p.force, w->r.g->values.n * sizeof *p.force);
+    p.force[w->v] = f;
+    return p;
+}
+
+bool gcut_why_is_minimum(const gcut_plan *plan)
+{
+    const gcut_plan_options *o = &plan->options;
+    return o->policy == GCUT_POLICY_MINCUT && !o->file && !o->saved_limited && !plan->budget;
+}
+
+static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena *a)
+{
+    const gcut_plan *plan = w->r.plan;
+    if (gcut_why_is_minimum(plan)) return gcut_choose(p, a, GCUT_POLICY_MINCUT, plan->options.lambda);
+    return gcut_choice_of(p, a, plan);
+}
+
+static void find_other(gcut_why *w, gcut_arena *a)
+{
+    gcut_force mine = w->r.p->force[w->v];
+    w->now = gcut_choice_of(w->r.p, a, w->r.plan);
+    w->fixed = fixed_reason(w);
+    if (mine != GCUT_FORCE_NONE) {
+        gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
+        w->unforced = decide(w, &free, a)->decision[w->v];
+        w->forced_by = w->r.p->forced_by[w->v];
+    }
+    if (w->fixed) return;
+    gcut_force f = gcut_why_flip(w) == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    gcut_problem p = with_force(w, a, f);
+    w->other = decide(w, &p, a);
+}
+
+int64_t gcut_why_bytes(const gcut_why *w)
+{
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    return gcut_value_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORM_PLAIN);
+}
+
+double gcut_why_arc(const gcut_why *w)
+{
+    const gcut_decision *d = &w->r.plan->value[w->v];
+    const gcut_price *own = &w->r.p->price[w->v];
+    bool saved = d->decision == GCUT_PLAN_SAVED;
+    double price = saved ? d->save_ns : d->recompute_ns;
+    return !isinf(price) ? price : saved ? own->trip_ns : own->recompute_ns;
+}
+
+gcut_refs gcut_why_changes(const gcut_why *w)
+{
+    gcut_refs out = {0};
+    for (gcut_ref v = 1; w->other && v < w->r.g->values.n; v++)
+        if (v != w->v && w->now->decision[v] != w->other->decision[v] &&
+            !gcut_value_is(w->r.g, v, GCUT_CLASS_VIEW))
+            *GCUT_PUSH(w->r.arena, &out) = v;
+    return out;
+}
+
+/* ---- the chain ---- */
+
+/* What has to run to compute v again in the plan in which it is recomputed: this one or the other. */
+static void find_chain(gcut_why *w, gcut_arena *a)
+{
+    const gcut_graph *g = w->r.g;
+    const gcut_choice *c = w->now->decision[w->v] == GCUT_PLAN_RECOMPUTED ? w->now : w->other;
+    if (!c || c->decision[w->v] != GCUT_PLAN_RECOMPUTED) return;
+    bool *need = gcut_calloc(a, g->values.n, 1), *runs = gcut_calloc(a, g->nodes.n + 1u, 1);
+    need[w->v] = true;
+    for (uint32_t i = g->values.at[w->v].def + 1; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        for (gcut_ref u = n->res0; u < n->res0 + n->nres; u++)
+            runs[i] |= need[u] && c->decision[u] == GCUT_PLAN_RECOMPUTED;
+        for (uint32_t k = 0; runs[i] && k < n->nargs; k++) need[gcut_arg(g, n, k)] = true;
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (!runs[i] || gcut_node_class(n) == GCUT_CLASS_VIEW) continue;
+        *GCUT_PUSH(a, &w->chain) = n->res0;
+        w->chain_ns += w->r.p->price[n->res0].recompute_ns;
+    }
+}
+
+/* ---- who is meant ---- */
+
+static const gcut_plan *plan_with(const gcut_plan *plan, const char *bare, const char **loop)
+{
+    const gcut_loop_plans *loops = plan->options.loops;
+    *loop = NULL;
+    if (gcut_graph_find(plan->joint, bare)) return plan;
+    for (uint32_t i = 0; loops && i < loops->all.n; i++)
+        if (gcut_graph_find(loops->all.at[i].step->joint, bare)) {
+            *loop = loops->all.at[i].loop;
+            return loops->all.at[i].step;
+        }
+    return plan;
+}
+
+gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *arena)
+{
+    gcut_why *w = gcut_calloc(arena, 1, sizeof *w);
+    const char *bare = name + (name[0] == '%');
+    const gcut_plan *plan = plan_with(whole, bare, &w->loop);
+    const gcut_graph *g = plan->joint;
+    w->asked = gcut_named(g, bare);
+    if (!w->asked)
+        gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
+                  "%%%s is inside a loop or branch that is planned as a whole", bare);
+    w->r = gcut_query_from(plan, arena, 0);
+    w->v = w->r.p->facts->where[w->asked] == GCUT_W_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
+    find_readers(w, arena);
+    find_other(w, arena);
+    find_chain(w, arena);
+    return w;
+}

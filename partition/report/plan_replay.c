@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A plan file followed: its lines become decisions on this graph, or a sentence says why they cannot.
+ *
+ * A plan only chooses among computations of the same values, so following one never makes a step wrong; what
+ * is refused is what the file cannot have meant.
+ */
+#include "partition/report/plan_file.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "partition/cut/storage_format.h"
+
+typedef struct following {
+    gcut_problem *p;
+    gcut_arena *arena;
+    const gcut_plan_file *file;
+    const gcut_plan_part *part;
+    gcut_ref *value; /* by line */
+} following;
+
+static gcut_place place_of(const following *f)
+{
+    return (gcut_place){.file = f->part->path};
+}
+
+/* ---- the same graph? ---- */
+
+/* A type as written, read axis by axis: "f32", then sizes. */
+static size_t token(const char *s)
+{
+    size_t n = strcspn(s, ",]");
+    while (n && s[n - 1] == ' ') n--;
+    return n;
+}
+
+static bool has_symbol(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (isalpha((unsigned char)s[i]) || s[i] == '_') return true;
+    return false;
+}
+
+/* Equal but for sizes that are symbolic on one side. */
+static bool types_agree(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "["), m = strcspn(b, "[");
+    if (n != m || strncmp(a, b, n) != 0) return false;
+    for (a += n, b += m; *a && *b; a += n, b += m) {
+        a += strspn(a, "[, ");
+        b += strspn(b, "[, ");
+        n = token(a);
+        m = token(b);
+        bool equal = n == m && !strncmp(a, b, n);
+        if (!equal && !(n && m && (has_symbol(a, n) || has_symbol(b, m)))) return false;
+        if (!n || !m) break;
+    }
+    return !strcmp(a + strspn(a, " "), b + strspn(b, " "));
+}
+
+static const char *graph_name(const following *f)
+{
+    return f->part->loop ? gcut_printf(f->arena, "a step of %%%s", f->part->loop)
+                         : gcut_printf(f->arena, "@%s", f->p->g->name);
+}
+
+static _Noreturn void refuse(const following *f, const gcut_plan_line *l, const char *what)
+{
+    gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f),
+              "make a plan of this graph: gradcut plan FILE -o plan.json", "%s: this plan is not of %s: %s",
+              l->where, graph_name(f), what);
+}
+
+/* A stack of a loop is there or not as the plan of the loop's step says, which may have been edited. */
+static bool is_stack(const following *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->file->steps.n; i++) {
+        const char *loop = f->file->steps.at[i].loop;
+        size_t n = strlen(loop);
+        if (!f->part->loop && !strncmp(name, loop, n) && name[n] == '.') return true;
+    }
+    return false;
+}
+
+/* The first line that is not about this graph. */
+static void match(following *f)
+{
+    const gcut_graph *g = f->p->g;
+    gcut_arena *a = f->arena;
+    for (uint32_t i = 0; i < f->part->lines.n; i++) {
+        const gcut_plan_line *l = &f->part->lines.at[i];
+        gcut_ref v = f->value[i] = gcut_graph_find(g, l->value);
+        if (!v && is_stack(f, l->value)) continue;
+        if (!v)
+            refuse(f, l,
+                   gcut_printf(a, "there is no value %%%s, which is %s %s in the plan", l->value, l->op,
+                               l->type));
+        if (strcmp(gcut_maker_name(g, v), l->op) != 0)
+            refuse(f, l,
+                   gcut_printf(a, "%%%s is made by %s here and by %s in the plan", l->value,
+                               gcut_maker_name(g, v), l->op));
+        const char *type = gcut_type_text(a, g->module, gcut_type_of(g, v));
+        if (!types_agree(type, l->type))
+            refuse(f, l, gcut_printf(a, "%%%s is %s here and %s in the plan", l->value, type, l->type));
+    }
+}
+
+/* Every line fits; what else differs has no line. */
+static void check_hashes(const following *f)
+{
+    const gcut_plan_part *part = f->part;
+    if (part->loop || f->file->steps.n) return; /* edits of steps change the graph around */
+    if (!strcmp(part->graph_hash, gcut_graph_hash(f->p->g, f->arena))) return;
+    if (!strcmp(part->nodes_hash, gcut_nodes_hash(f->p->g, f->arena))) return;
+    gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f),
+              "make a plan of this graph: gradcut plan FILE -o plan.json",
+              "this plan is not of %s: what it saves and recomputes is the same, other nodes differ",
+              graph_name(f));
+}
+
+static void check_steps(const following *f)
+{
+    for (uint32_t i = 0; !f->part->loop && i < f->file->steps.n; i++)
+        if (!f->file->steps.at[i].taken)
+            gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL,
+                      "steps[%u]: this plan is not of %s: there is no loop %%%s with a backward loop", i,
+                      graph_name(f), f->file->steps.at[i].loop);
+}
+
+/* ---- what the lines ask for ---- */
+
+static _Noreturn void impossible(const following *f, const gcut_plan_line *l, const char *why)
+{
+    gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be %s: %s", l->where,
+              l->value, gcut_decision_name(l->decision), why);
+}
+
+/* The forms of partition/cut/storage_format.h, rounded only with save_dtype, for which the bound holds; loops
+ * stack values as they are. */
+static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
+{
+    if (l->decision != GCUT_PLAN_SAVED || !l->formed) return;
+    bool rounds = l->form != GCUT_FORM_BF16 || f->p->opt->save_dtype == GCUT_BF16;
+    if (rounds && gcut_form_allowed(f->p, v, l->form)) return;
+    const char *why = !rounds                     ? "save_dtype of the plan is not bf16"
+                      : f->p->g->is_body          ? "loops stack values as they are"
+                      : l->form == GCUT_FORM_BITS ? "only bool values are bits"
+                      : l->form == GCUT_FORM_GRAD ? "no gradient is made of it"
+                      : gcut_type_of(f->p->g, v)->dtype != GCUT_F32
+                          ? "only f32 values are rounded"
+                          : "rounding it may change more than the last bits";
+    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_form_name(l->form), why));
+}
+
+static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
+{
+    const gcut_problem *p = f->p;
+    bool save = l->decision == GCUT_PLAN_SAVED;
+    gcut_force mine = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    if (p->facts->where[v] == GCUT_W_BACKWARD) impossible(f, l, "it belongs to the backward graph alone");
+    if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v))
+        impossible(f, l, "it is a parameter, alive anyway");
+    if (!save && !gcut_def(p->g, v)) impossible(f, l, "it is carried by the forward loop, which is over");
+    if (save && gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT)) impossible(f, l, "it is a constant");
+    if (save && gcut_value_is(p->g, v, GCUT_CLASS_VIEW))
+        impossible(f, l,
+                   gcut_printf(f->arena, "it is a view, %%%s stands for it",
+                               p->g->values.at[p->facts->base[v]].name));
+    check_form(f, l, v);
+    if (p->force[v] != GCUT_FORCE_NONE && p->force[v] != mine)
+        gcut_fail(p->g->module->env, GCUT_EPLAN, place_of(f), "keep one of the two",
+                  "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", l->where,
+                  l->value, save ? "saved" : "recomputed", p->forced_by[v]);
+}
+
+static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *saved)
+{
+    bool save = l->decision == GCUT_PLAN_SAVED;
+    check_line(f, l, v);
+    saved[v] = save;
+    if (save && l->formed) /* at other sizes it may not be smaller any more */
+        f->p->form[v] = l->form == gcut_other_form(f->p, v) ? l->form : GCUT_FORM_PLAIN;
+    if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
+    f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    if (!f->p->forced_by[v])
+        f->p->forced_by[v] = gcut_printf(f->p->g->module->arena, "%s in %s", l->where, f->part->path);
+}
+
+/* Which BACKWARD node of the order makes v; n for NULL, the results. */
+static uint32_t index_of(const following *f, const uint32_t *order, uint32_t n, const gcut_plan_line *l,
+                         const char *name)
+{
+    gcut_ref v = name ? gcut_graph_find(f->p->g, name) : 0;
+    uint32_t def = v ? f->p->g->values.at[v].def : GCUT_NONE;
+    for (uint32_t i = 0; name && i < n; i++)
+        if (order[i] == def) return i;
+    if (!name) return n;
+    gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL,
+              "%s.before: %%%s is no value that the backward graph alone computes", l->where, name);
+}
+
+static gcut_again *copies(const following *f)
+{
+    uint32_t n;
+    const uint32_t *order = gcut_backward_order(f->arena, f->p->facts, &n);
+    gcut_again *again = gcut_calloc(f->arena, (size_t)n + 1, sizeof *again);
+    for (uint32_t i = 0; i < f->part->lines.n; i++) {
+        const gcut_plan_line *l = &f->part->lines.at[i];
+        const gcut_graph *g = f->p->g;
+        for (uint32_t k = 0; f->value[i] && gcut_def(g, f->value[i]) && k < l->nbefore; k++)
+            *GCUT_PUSH(f->arena, &again[index_of(f, order, n, l, l->before[k])]) =
+                g->values.at[f->value[i]].def;
+    }
+    return again;
+}
+
+/* ---- the choice ---- */
+
+/* What no line is about and an edit made necessary is computed again; a new stack of a loop is saved. */
+static bool *default_saved(const following *f)
+{
+    bool *saved = gcut_calloc(f->arena, f->p->g->values.n, 1);
+    for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
+        const gcut_node *n = gcut_def(f->p->g, v);
+        saved[v] = n && gcut_node_class(n) == GCUT_CLASS_CONTROL && is_stack(f, f->p->g->values.at[v].name);
+    }
+    return saved;
+}
+
+static gcut_choice *follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *file,
+                           const gcut_plan_part *part, double lambda)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
+    following f = {p, scratch, file, part, gcut_calloc(scratch, part->lines.n + 1u, sizeof(gcut_ref))};
+    match(&f);
+    check_hashes(&f);
+    check_steps(&f);
+    bool *saved = default_saved(&f);
+    for (uint32_t i = 0; i < part->lines.n; i++)
+        if (f.value[i]) ask(&f, &part->lines.at[i], f.value[i], saved);
+    gcut_choice *c = gcut_choice_saving(p, arena, saved, copies(&f), lambda);
+    gcut_choice *best = gcut_choose(p, scratch, GCUT_POLICY_MINCUT, lambda);
+    c->lower_bound_ns = gcut_bound_below(best->lower_bound_ns, c->cost_ns);
+    c->quantum_ns = best->quantum_ns;
+    gcut_arena_free(scratch);
+    return c;
+}
+
+gcut_plan *gcut_plan_follow(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part)
+{
+    gcut_module *m = joint->module;
+    gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
+    gcut_problem *p = gcut_problem_new(scratch, joint, opt);
+    gcut_choice *c = follow(p, scratch, opt->file, part ? part : &opt->file->whole, opt->lambda);
+    gcut_plan *plan = gcut_plan_from(p, opt, c);
+    gcut_arena_free(scratch);
+    return plan;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * For which sizes a plan stays the cheapest: the network is solved again at other sizes.
+ *
+ * From the plan's own size the search goes outwards by factors of four to the first size at which another
+ * plan is cheaper, and halves the interval before it: so the end that it finds is one, with a cheaper plan at
+ * the very next size.  Prices are no polynomials (caches have steps), so an island beyond the end, or a gap
+ * that no probe hit, is possible; what is printed says "tried".
+ */
+#include "partition/report/valid_range.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_SYMBOLS 3
+#define MAX_VALUES 8000u
+#define MAX_CUTS 40
+#define FARTHEST 1048576.0 /* times the plan's own size */
+
+typedef struct probing {
+    const gcut_plan *plan;
+    gcut_arena *arena;
+    gcut_dim_binding *at;
+    uint32_t sym; /* which of `at` is varied */
+    int cuts;
+} probing;
+
+/* ---- one size ---- */
+
+/* gcut_prices would not throw. */
+static bool fits(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
+{
+    double all = 0;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        const gcut_type *t = gcut_type_of(g, v);
+        double bytes = (double)gcut_dtype_bytes(t->dtype);
+        for (uint32_t i = 0; i < t->rank; i++) {
+            int64_t d;
+            if (!gcut_dim_eval(g->module->dims, t->dim[i], at, nat, &d)) return false;
+            bytes *= (double)d;
+        }
+        all += bytes;
+    }
+    return all <= GCUT_MOST_BYTES;
+}
+
+/* What the plan costs, and the cheapest one, at these sizes. */
+static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena *arena, double *mine,
+                  gcut_choice **best)
+{
+    gcut_plan_options o = plan->options;
+    o.at = at;
+    gcut_problem *p = gcut_problem_of(arena, plan);
+    p->opt = &o;
+    p->price = gcut_prices(arena, p->facts, &o);
+    *mine = gcut_choice_of(p, arena, plan)->cost_ns;
+    *best = gcut_choose(p, arena, GCUT_POLICY_MINCUT, o.lambda);
+}
+
+/* Equal up to the rounding of sums. */
+static bool is_best(double mine, const gcut_choice *best)
+{
+    return mine <= best->cost_ns * (1 + 1e-12) + 1e-12;
+}
+
+/* The sizes of `at` for a step of a loop, whose graph may be of another module, with symbols of its own. */
+static const gcut_dim_binding *sizes_of(const probing *b, const gcut_plan *step, gcut_arena *arena)
+{
+    const gcut_plan_options *o = &step->options;
+    gcut_dim_binding *at = gcut_calloc(arena, o->nat + 1u, sizeof *at);
+    for (uint32_t i = 0; i < o->nat; i++) {
+        const char *name = gcut_dim_symbol_name(step->joint->module->dims, o->at[i].sym);
+        at[i] = o->at[i];
+        for (uint32_t k = 0; k < b->plan->options.nat; k++)
+            if (!strcmp(gcut_dim_symbol_name(b->plan->joint->module->dims, b->at[k].sym), name))
+                at[i].value = b->at[k].value;
+    }
+    return at;
+}
+
+/* That plan, the whole graph's or a step's, at the sizes of b->at. */
+static bool part_holds(const probing *b, const gcut_plan *part)
+{
+    gcut_arena *scratch = gcut_arena_new(gcut_arena_env(b->arena), b->arena);
+    const gcut_dim_binding *at = part == b->plan ? b->at : sizes_of(b, part, scratch);
+    gcut_choice *best;
+    double mine;
+    bool holds = fits(part->joint, at, part->options.nat);
+    if (holds) {
+        costs(part, at, scratch, &mine, &best);
+        holds = is_best(mine, best);
+    }
+    gcut_arena_free(scratch);
+    return holds;
+}
+
+static bool holds_at(probing *b, int64_t n)
+{
+    const gcut_plan *plan = b->plan;
+    const gcut_loop_plans *loops = plan->options.loops;
+    b->at[b->sym].value = n;
+    b->cuts++;
+    bool holds = part_holds(b, plan);
+    for (uint32_t i = 0; loops && holds && i < loops->all.n; i++)
+        holds = part_holds(b, loops->all.at[i].step);
+    b->at[b->sym].value = plan->options.at[b->sym].value;
+    return holds;
+}
+
+/* ---- one symbol ---- */
+
+static const gcut_dim_decl *decl_of(const gcut_graph *g, gcut_dim sym)
+{
+    for (uint32_t i = 0; i < g->decls.n; i++)
+        if (g->decls.at[i].sym == sym) return &g->decls.at[i];
+    return NULL;
+}
+
+/* The last multiple of `unit` at which it holds, on the way from `good` to `end`, both multiples; *exact: it
+ * does not hold at the next one, or there is none. */
+static int64_t reach(probing *b, int64_t good, int64_t end, int64_t unit, bool *exact)
+{
+    int64_t bad = 0;
+    bool found = false, up = end > good;
+    *exact = true;
+    while (good != end && !found) {
+        int64_t far = up ? (good > end / 4    ? end
+                            : good * 4 > good ? good * 4
+                                              : good + unit)
+                         : good / 4 / unit * unit;
+        if (up ? far > end : far < end) far = end;
+        if (far == good) far = up ? good + unit : good - unit;
+        if (b->cuts >= MAX_CUTS) return *exact = false, good;
+        found = !holds_at(b, far);
+        if (found)
+            bad = far;
+        else
+            good = far;
+    }
+    while (found && (bad > good ? bad - good : good - bad) > unit) {
+        int64_t mid = good + (bad - good) / 2 / unit * unit;
+        if (b->cuts >= MAX_CUTS) return *exact = false, good;
+        if (holds_at(b, mid))
+            good = mid;
+        else
+            bad = mid;
+    }
+    return good;
+}
+
+static gcut_range range_of(probing *b)
+{
+    const gcut_dim_binding *own = &b->plan->options.at[b->sym];
+    const gcut_dim_decl *d = decl_of(b->plan->joint, own->sym);
+    int64_t unit = d && d->mult > 1 ? d->mult : 1, lo = d ? d->lo : own->value, hi = d ? d->hi : own->value;
+    double far = (own->value ? (double)own->value : 1) * FARTHEST;
+    bool cut = (double)hi > far;
+    if (cut) hi = (int64_t)fmin(far, 0x1p60);
+    gcut_range r = {.sym = own->sym};
+    b->cuts = 0;
+    r.lo = reach(b, own->value, (lo + unit - 1) / unit * unit, unit, &r.lo_exact);
+    r.hi = reach(b, own->value, hi / unit * unit, unit, &r.hi_exact);
+    if (cut && r.hi == hi / unit * unit) r.hi_exact = false, r.unbounded = d->hi >= GCUT_DIM_MAX;
+    return r;
+}
+
+gcut_holds gcut_plan_holds(const gcut_plan *plan, gcut_arena *arena)
+{
+    const gcut_plan_options *o = &plan->options;
+    gcut_holds h = {0};
+    if (o->policy != GCUT_POLICY_MINCUT || plan->budget || o->saved_limited)
+        return h.skipped = "lambda did not choose this plan", h;
+    gcut_choice *best;
+    double mine;
+    costs(plan, o->at, arena, &mine, &best);
+    h.best = is_best(mine, best);
+    h.minimum_ns = best->cost_ns;
+    h.bound_ns = best->lower_bound_ns;
+    h.above_ns = h.best ? 0 : mine - best->cost_ns;
+    if (!h.best) return h;
+    if (o->nat > MAX_SYMBOLS) return h.skipped = "more than 3 sizes", h;
+    if (plan->joint->values.n > MAX_VALUES) return h.skipped = "too large a graph", h;
+    probing b = {.plan = plan, .arena = arena, .at = gcut_calloc(arena, o->nat + 1u, sizeof *o->at)};
+    for (uint32_t i = 0; i < o->nat; i++) b.at[i] = o->at[i];
+    for (b.sym = 0; b.sym < o->nat; b.sym++) *GCUT_PUSH(arena, &h.ranges) = range_of(&b);
+    return h;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Captured values that are computed from sizes alone (constants, iotas, and
+ * elementwise arithmetic and views of them) move into the bodies that read them.
+ *   in:    any graph
+ *   out:   the same values; no body captures a constant
+ *   keeps: parameters, results, names, marks, locations, run-time checks
+ *
+ * A constant costs nothing where it is read, but memory where it crosses into a
+ * body; inside, it can be folded.
+ */
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+
+typedef struct sinker {
+    const gcut_graph *g;
+    bool *pure; /* by node of g */
+    gcut_arena *a;
+} sinker;
+
+/* Operand k of n moves into the bodies. */
+static bool sinks(const sinker *s, const gcut_node *n, uint32_t k)
+{
+    uint32_t def = s->g->values.at[gcut_arg(s->g, n, k)].def;
+    return k >= n->nargs - n->ncaptured && def != GCUT_NONE && s->pure[def];
+}
+
+/* Pure value v of the graph around, made again in `body`; made[] by value, for this body. */
+static gcut_ref make_again(const sinker *s, gcut_graph *body, gcut_ref v, const char *name, gcut_ref *made)
+{
+    if (made[v]) return made[v];
+    uint32_t def = s->g->values.at[v].def;
+    const gcut_node *n = gcut_node_at(s->g, def);
+    gcut_ref *args = gcut_calloc(s->a, n->nargs + 1, sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++)
+        args[k] = make_again(s, body, gcut_arg(s->g, n, k), s->g->values.at[gcut_arg(s->g, n, k)].name, made);
+    gcut_ref r = gcut_node_copy(body, s->g, def, args, n->loc, name);
+    for (uint32_t k = 0; k < n->nres; k++) made[n->res0 + k] = r + k;
+    return made[v];
+}
+
+/* Region `which` of node n with its constants inside. */
+static gcut_graph *smaller_body(const sinker *s, const gcut_node *n, uint32_t which)
+{
+    gcut_graph *old = gcut_region_at(s->g, n, which)->body, *body = gcut_graph_like(old, old->name);
+    gcut_ref *map = gcut_calloc(s->a, old->values.n, sizeof *map);
+    gcut_ref *made = gcut_calloc(s->a, s->g->values.n, sizeof *made);
+    uint32_t given = old->params.n - n->ncaptured, own = n->nargs - n->ncaptured;
+    body->loc = old->loc;
+    body->marks = old->marks;
+    body->copy_of = old;
+    gcut_decls_copy(body, old);
+    for (uint32_t i = 0; i < old->params.n; i++) {
+        const gcut_param *p = &old->params.at[i];
+        if (i >= given && sinks(s, n, own + i - given)) continue;
+        map[p->value] =
+            gcut_param_new(body, p->role, old->values.at[p->value].name, gcut_type_of(old, p->value));
+        body->params.at[body->params.n - 1].marks = p->marks;
+    }
+    for (uint32_t i = given; i < old->params.n; i++) {
+        gcut_ref v = old->params.at[i].value;
+        if (sinks(s, n, own + i - given))
+            map[v] = make_again(s, body, gcut_arg(s->g, n, own + i - given), old->values.at[v].name, made);
+    }
+    gcut_rewrite_append(body, old, map);
+    for (uint32_t i = 0; i < old->results.n; i++) {
+        const gcut_result *r = &old->results.at[i];
+        gcut_result_new(body, r->role, r->name, map[r->value]);
+        body->results.at[i].marks = r->marks;
+    }
+    return body;
+}
+
+static void copy_region(const sinker *s, gcut_rewrite *rw, uint32_t id)
+{
+    const gcut_node n = *gcut_node_at(s->g, id);
+    gcut_ref *args = gcut_calloc(s->a, n.nargs + 1, sizeof *args);
+    gcut_type *types = gcut_calloc(s->a, n.nres, sizeof *types);
+    const char **names = gcut_calloc(s->a, n.nres, sizeof *names);
+    gcut_region *regions = gcut_calloc(s->a, n.nregs, sizeof *regions);
+    gcut_node_spec spec = gcut_node_spec_of(s->g, &n);
+    spec.args = args;
+    spec.nargs = spec.ncaptured = 0;
+    spec.regions = regions;
+    spec.types = types;
+    spec.names = names;
+    spec.ntypes = n.nres;
+    for (uint32_t k = 0; k < n.nargs; k++) {
+        if (sinks(s, &n, k)) continue;
+        args[spec.nargs++] = gcut_rewrite_arg(rw, id, k);
+        spec.ncaptured += k >= n.nargs - n.ncaptured;
+    }
+    for (uint32_t k = 0; k < n.nregs; k++) {
+        gcut_graph *body = smaller_body(s, &n, k);
+        regions[k] = (gcut_region){gcut_region_at(s->g, &n, k)->kind, gcut_pass_sink(body, body->name)};
+    }
+    for (uint32_t k = 0; k < n.nres; k++) {
+        types[k] = *gcut_type_of(s->g, n.res0 + k);
+        names[k] = s->g->values.at[n.res0 + k].name;
+    }
+    gcut_ref r = gcut_node_make(rw->dst, &spec);
+    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n.marks;
+    for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
+}
+
+gcut_graph *gcut_pass_sink(gcut_graph *g, const char *name)
+{
+    gcut_rewrite rw = gcut_rewrite_begin(g, name);
+    sinker s = {g, gcut_rewrite_pure(g, rw.scratch), rw.scratch};
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->nregs && gcut_region_at(g, n, 0)->body->is_body)
+            copy_region(&s, &rw, i);
+        else
+            gcut_rewrite_copy(&rw, i);
+    }
+    return gcut_rewrite_end(&rw);
+}

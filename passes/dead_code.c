@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Dead code elimination.
+ *   in:    any graph
+ *   out:   only the nodes that a result needs, and external kernels that are not pure;
+ *          of a node with regions only the results, operands and captured values that
+ *          something needs: a carried value is needed when its final value is, or when
+ *          a step makes with it what is needed
+ *   keeps: parameters, results, names, marks, locations, run-time checks
+ */
+#include <string.h>
+
+#include "graph/external.h"
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+
+/* What of one graph is needed, and of each of its nodes with regions. */
+typedef struct liveness liveness;
+
+typedef struct uses {
+    bool *result;  /* by result, which is also by yield except for `cond`; NULL = a node without bodies */
+    bool *operand; /* captured ones included */
+    liveness *region[2]; /* NULL until a first result is needed */
+} uses;
+
+struct liveness {
+    const gcut_graph *g;
+    bool *need; /* by value */
+    uses *of;   /* by node */
+};
+
+static bool is_closed(const gcut_graph *g, const gcut_node *n)
+{
+    return n->nregs && gcut_region_at(g, n, 0)->body->is_body;
+}
+
+/* By yield of region k. NULL = all. */
+static const bool *kept_yields(const gcut_node *n, uint32_t k, const uses *u)
+{
+    return n->op == GCUT_OP_while && k == 0 ? NULL : u->result;
+}
+
+/* The operand that parameter i of region k stands for. */
+static uint32_t operand_of(const gcut_node *n, uint32_t k, uint32_t i)
+{
+    uint32_t own = n->nargs - n->ncaptured, given = gcut_region_nargs((gcut_op)n->op, k, own);
+    return i < given ? i : own + (i - given);
+}
+
+static uint32_t carries_of(const gcut_graph *g, const gcut_node *n)
+{
+    return n->op == GCUT_OP_if ? 0 : gcut_node_carries(g, n);
+}
+
+static liveness *liveness_new(const gcut_graph *g, gcut_arena *a)
+{
+    liveness *l = gcut_alloc(a, sizeof *l);
+    *l = (liveness){g, gcut_calloc(a, g->values.n, sizeof *l->need),
+                    gcut_calloc(a, g->nodes.n + 1, sizeof *l->of)};
+    return l;
+}
+
+static void start_uses(const gcut_graph *g, const gcut_node *n, uses *u, gcut_arena *a)
+{
+    u->result = gcut_calloc(a, n->nres + 1u, sizeof *u->result);
+    u->operand = gcut_calloc(a, n->nargs + 1u, sizeof *u->operand);
+    u->operand[0] = n->op == GCUT_OP_if;
+    for (uint32_t k = 0; k < n->nregs; k++) u->region[k] = liveness_new(gcut_region_at(g, n, k)->body, a);
+}
+
+static bool mark(liveness *l, const bool *keep, gcut_arena *a);
+
+/* One look into the bodies of node i.  What they read may be a carried value, whose yield then counts: true =
+ * that asks for more, so look again. */
+static bool mark_regions(liveness *l, uint32_t i, gcut_arena *a)
+{
+    const gcut_node *n = gcut_node_at(l->g, i);
+    uint32_t carries = carries_of(l->g, n);
+    uses *u = &l->of[i];
+    bool more = false;
+    if (!u->result) start_uses(l->g, n, u, a);
+    for (uint32_t k = 0; k < n->nres; k++) u->result[k] = u->result[k] || l->need[n->res0 + k];
+    for (uint32_t k = 0; k < n->nregs; k++) {
+        liveness *in = u->region[k];
+        more = mark(in, kept_yields(n, k, u), a) || more;
+        for (uint32_t j = 0; j < in->g->params.n; j++) {
+            uint32_t o = operand_of(n, k, j);
+            if (!in->need[in->g->params.at[j].value]) continue;
+            u->operand[o] = true;
+            if (o < carries && !u->result[o]) u->result[o] = more = true;
+        }
+    }
+    for (uint32_t k = 0; k < carries; k++) u->operand[k] = u->result[k];
+    return more;
+}
+
+/* One walk from the results to the parameters; bodies are looked into once on the way, however deep they
+ * nest, so that the least fixed point takes as many walks of the outermost graph as carried values wait for
+ * each other.  keep: by result, NULL = all.  true = a body asks for another walk. */
+static bool mark(liveness *l, const bool *keep, gcut_arena *a)
+{
+    const gcut_graph *g = l->g;
+    bool more = false;
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (!keep || keep[i]) l->need[g->results.at[i].value] = true;
+    for (uint32_t i = g->nodes.n; i-- > 0;) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nres; k++) any = any || l->need[n->res0 + k];
+        if (!any && gcut_node_has_effects(g, n)) any = l->need[n->res0] = true;
+        if (!any) continue;
+        if (is_closed(g, n)) more = mark_regions(l, i, a) || more;
+        for (uint32_t k = 0; k < n->nargs; k++)
+            if (!l->of[i].operand || l->of[i].operand[k]) l->need[gcut_arg(g, n, k)] = true;
+    }
+    return more;
+}
+
+static gcut_graph *restricted(const liveness *l, const char *name, const bool *keep_param,
+                              const bool *keep_result);
+
+/* ---- a node with regions, smaller ---- */
+
+static gcut_region *smaller_regions(const gcut_graph *g, const gcut_node *n, const uses *u, gcut_arena *a)
+{
+    gcut_region *out = gcut_calloc(g->module->arena, n->nregs, sizeof *out);
+    for (uint32_t k = 0; k < n->nregs; k++) {
+        out[k] = *gcut_region_at(g, n, k);
+        bool *param = gcut_calloc(a, out[k].body->params.n + 1, sizeof *param);
+        for (uint32_t i = 0; i < out[k].body->params.n; i++) param[i] = u->operand[operand_of(n, k, i)];
+        out[k].body = restricted(u->region[k], out[k].body->name, param, kept_yields(n, k, u));
+    }
+    return out;
+}
+
+/* The node's attributes; a scan has another number of carried values, and states its length when nothing that
+ * it slices is left. */
+static uint32_t smaller_attrs(const gcut_graph *g, const gcut_node *n, const uses *u, gcut_attr *out)
+{
+    uint32_t count = 0, carries = 0, sliced = 0, old = carries_of(g, n);
+    for (uint32_t k = 0; k < n->nattrs; k++)
+        if (n->op != GCUT_OP_scan || g->attrs.at[n->attr0 + k].key != GCUT_A_carries)
+            out[count++] = g->attrs.at[n->attr0 + k];
+    if (n->op != GCUT_OP_scan) return count;
+    for (uint32_t k = 0; k < n->nargs - n->ncaptured; k++) *(k < old ? &carries : &sliced) += u->operand[k];
+    out[count++] = gcut_attr_dim(GCUT_A_carries, carries);
+    if (!sliced && !gcut_attr_get(g, n, GCUT_A_length)) {
+        const gcut_type *t = gcut_type_of(g, gcut_arg(g, n, old));
+        out[count++] = gcut_attr_dim(GCUT_A_length, t->dim[gcut_attr_get(g, n, GCUT_A_axis)->u.dim]);
+    }
+    return count;
+}
+
+static void copy_smaller(gcut_rewrite *rw, uint32_t id, const uses *u)
+{
+    const gcut_graph *g = rw->src;
+    const gcut_node *n = gcut_node_at(g, id);
+    gcut_ref *args = gcut_calloc(rw->scratch, n->nargs + 1u, sizeof *args);
+    gcut_type *types = gcut_calloc(rw->scratch, n->nres, sizeof *types);
+    const char **names = gcut_calloc(rw->scratch, n->nres, sizeof *names);
+    gcut_attr *attrs = gcut_calloc(rw->scratch, n->nattrs + 2u, sizeof *attrs);
+    gcut_node_spec s = {.op = (gcut_op)n->op, .args = args, .attrs = attrs, .types = types, .loc = n->loc};
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        if (!u->operand[k]) continue;
+        args[s.nargs++] = gcut_rewrite_arg(rw, id, k);
+        s.ncaptured += k >= n->nargs - n->ncaptured;
+    }
+    gcut_ref *kept = gcut_calloc(rw->scratch, n->nres, sizeof *kept);
+    for (uint32_t k = 0; k < n->nres; k++)
+        if (u->result[k]) {
+            kept[s.ntypes] = n->res0 + k;
+            names[s.ntypes] = g->values.at[n->res0 + k].name;
+            types[s.ntypes++] = *gcut_type_of(g, n->res0 + k);
+        }
+    s.nattrs = smaller_attrs(g, n, u, attrs);
+    s.regions = smaller_regions(g, n, u, rw->scratch);
+    s.nregs = n->nregs;
+    s.names = names;
+    gcut_ref r = gcut_node_make(rw->dst, &s);
+    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n->marks;
+    for (uint32_t k = 0; k < s.ntypes; k++) rw->map[kept[k]] = r + k;
+}
+
+/* ---- graphs ---- */
+
+/* begin made every parameter: those not kept leave the list again. */
+static void drop_params(gcut_graph *g, const bool *keep)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; keep && i < g->params.n; i++)
+        if (keep[i]) {
+            g->values.at[g->params.at[i].value].index = n;
+            g->params.at[n++] = g->params.at[i];
+        }
+    if (keep) g->params.n = n;
+}
+
+static gcut_graph *restricted(const liveness *l, const char *name, const bool *keep_param,
+                              const bool *keep_result)
+{
+    const gcut_graph *g = l->g;
+    gcut_rewrite rw = gcut_rewrite_begin(g, name);
+    drop_params(rw.dst, keep_param);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = false;
+        for (uint32_t k = 0; k < n->nres; k++) any = any || l->need[n->res0 + k];
+        if (any && is_closed(g, n))
+            copy_smaller(&rw, i, &l->of[i]);
+        else if (any)
+            gcut_rewrite_copy(&rw, i);
+    }
+    if (!keep_result) return gcut_rewrite_end(&rw);
+    for (uint32_t i = 0; i < g->results.n; i++)
+        if (keep_result[i])
+            gcut_result_new(rw.dst, g->results.at[i].role, g->results.at[i].name,
+                            rw.map[g->results.at[i].value]);
+    gcut_arena_free(rw.scratch);
+    return rw.dst;
+}
+
+gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name)
+{
+    gcut_arena *scratch = gcut_arena_new(g->module->env, g->module->arena);
+    liveness *l = liveness_new(g, scratch);
+    while (mark(l, NULL, scratch)) continue;
+    gcut_graph *out = restricted(l, name, NULL, NULL);
+    gcut_arena_free(scratch);
+    return out;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Composite ops become their meaning.
+ *
+ *   in:    any stage
+ *   out:   the same stage; no composite left for which want() holds
+ *   keeps: names, types, marks and locations of every value of the input graph
+ */
+#include "graph/decompose/decompose.h"
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+#include "graph/ops/infer.h"
+
+typedef struct expander {
+    const gcut_graph *src; /* the input graph: its names are taken */
+    gcut_graph *dst;
+    bool (*want)(gcut_op);
+} expander;
+
+static bool wanted(const expander *s, uint32_t op)
+{
+    return gcut_op_get((gcut_op)op)->composite && (!s->want || s->want((gcut_op)op));
+}
+
+/* "<value>.<op>", not the name of anything in the input or so far in the output. */
+static const char *inner_name(expander *s, const char *value, uint32_t op)
+{
+    gcut_arena *a = s->dst->module->arena;
+    const char *base = gcut_printf(a, "%s.%s", value, gcut_op_get((gcut_op)op)->name), *name = base;
+    for (uint32_t i = 1; gcut_graph_find(s->src, name) || gcut_graph_find(s->dst, name); i++)
+        name = gcut_printf(a, "%s.%u", base, (unsigned)i);
+    return name;
+}
+
+/* A graph beside the others that holds the meaning of node n of g; the caller unlists it. */
+static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
+{
+    gcut_module *m = s->dst->module;
+    const char *name = "expand";
+    for (uint32_t i = 1; gcut_module_find(m, name); i++)
+        name = gcut_printf(m->arena, "expand.%u", (unsigned)i);
+    gcut_graph *scratch = gcut_graph_create(m, name);
+    gcut_decls_copy(scratch, s->src);
+    const gcut_node *node = gcut_node_at(g, n);
+    gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
+    for (uint32_t k = 0; k < node->nargs; k++)
+        args[k] = gcut_param_new(scratch, GCUT_ROLE_input, gcut_printf(m->arena, "x%u", (unsigned)k),
+                                 gcut_type_of(g, gcut_arg(g, node, k)));
+    gcut_build b = {.g = scratch, .loc = node->loc};
+    gcut_meaning(&b, g, n, args, results);
+    return scratch;
+}
+
+static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
+                 gcut_ref *out);
+
+/* The names of node k of the meaning: of what stands for a result that result's, else one of their own. */
+static void name_results(expander *s, const gcut_graph *scratch, const gcut_node *node,
+                         const gcut_ref *results, const char *const *outer, uint32_t nouter,
+                         const char **names)
+{
+    for (uint32_t r = 0; r < node->nres; r++) {
+        names[r] = NULL;
+        for (uint32_t k = 0; k < nouter && !names[r]; k++)
+            if (results[k] == node->res0 + r && !gcut_graph_find(s->dst, outer[k])) names[r] = outer[k];
+        if (!names[r]) names[r] = inner_name(s, outer[0], scratch->nodes.at[node - scratch->nodes.at].op);
+    }
+}
+
+/* The second copy of a composite shares none of its parts with the first: every part says which it is. */
+static void mark_copies(gcut_graph *scratch, const gcut_node *owner)
+{
+    const gcut_mark *copy = gcut_mark_find(&owner->marks, "recomputed");
+    for (uint32_t k = 0; copy && copy->nargs && k < scratch->nodes.n; k++)
+        gcut_mark_add(scratch->module, &scratch->nodes.at[k].marks, copy->name, copy->nargs, copy->args);
+}
+
+/* Composites may mean composites, so the nodes of the meaning go through emit again. */
+static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
+                         const char *const *names, gcut_ref *out)
+{
+    gcut_module *m = s->dst->module;
+    gcut_ref results[GCUT_MAX_RESULTS];
+    const gcut_node owner = *gcut_node_at(g, n);
+    gcut_graph *scratch = meaning_graph(s, g, n, results);
+    m->graphs.n--;
+    mark_copies(scratch, &owner);
+    gcut_ref *map = gcut_calloc(m->arena, scratch->values.n, sizeof *map);
+    for (uint32_t k = 0; k < scratch->params.n; k++) map[scratch->params.at[k].value] = args[k];
+    for (uint32_t k = 0; k < scratch->nodes.n; k++) {
+        const gcut_node *node = gcut_node_at(scratch, k);
+        const char *inner[GCUT_MAX_RESULTS];
+        gcut_ref *in = gcut_calloc(m->arena, node->nargs + 1, sizeof *in);
+        for (uint32_t j = 0; j < node->nargs; j++) in[j] = map[gcut_arg(scratch, node, j)];
+        name_results(s, scratch, node, results, names, owner.nres, inner);
+        emit(s, scratch, k, in, inner, map + node->res0);
+    }
+    for (uint32_t k = 0; k < owner.nres; k++) out[k] = map[results[k]];
+    uint32_t def = s->dst->values.at[out[0]].def;
+    if (def == GCUT_NONE) return; /* the meaning is an operand */
+    for (uint32_t k = 0; k < owner.marks.n; k++)
+        if (!gcut_mark_find(&s->dst->nodes.at[def].marks, owner.marks.at[k].name))
+            gcut_mark_add(m, &s->dst->nodes.at[def].marks, owner.marks.at[k].name, owner.marks.at[k].nargs,
+                          owner.marks.at[k].args);
+}
+
+static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t n)
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    gcut_region *out = gcut_calloc(g->module->arena, node->nregs + 1, sizeof *out);
+    for (uint32_t k = 0; k < node->nregs; k++) {
+        out[k] = *gcut_region_at(g, node, k);
+        if (out[k].body->is_body) out[k].body = gcut_pass_expand(out[k].body, out[k].body->name, s->want);
+    }
+    return out;
+}
+
+static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
+                 gcut_ref *out)
+{
+    const gcut_node *node = gcut_node_at(g, n);
+    if (wanted(s, node->op)) {
+        emit_meaning(s, g, n, args, names, out);
+        return;
+    }
+    uint32_t nres = node->nres;
+    gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, node->loc, names);
+    if (gcut_node_at(g, n)->nregs) gcut_rewrite_regions_of_last(s->dst, expanded_regions(s, g, n));
+    for (uint32_t k = 0; k < nres; k++) out[k] = first + k;
+}
+
+gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op))
+{
+    gcut_module *m = g->module;
+    expander s = {g, gcut_graph_like(g, name), want};
+    gcut_ref *map = gcut_calloc(m->arena, g->values.n, sizeof *map);
+    s.dst->marks = g->marks;
+    s.dst->loc = g->loc;
+    gcut_decls_copy(s.dst, g);
+    for (uint32_t k = 0; k < g->params.n; k++) {
+        const gcut_param *p = &g->params.at[k];
+        map[p->value] =
+            gcut_param_new(s.dst, p->role, g->values.at[p->value].name, gcut_type_of(g, p->value));
+        s.dst->params.at[k].marks = p->marks;
+    }
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
+        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(g, node, k)];
+        const char *names[GCUT_MAX_RESULTS];
+        for (uint32_t k = 0; k < node->nres; k++) names[k] = g->values.at[node->res0 + k].name;
+        emit(&s, g, n, args, names, map + node->res0);
+    }
+    for (uint32_t k = 0; k < g->results.n; k++) {
+        const gcut_result *r = &g->results.at[k];
+        gcut_result_new(s.dst, r->role, r->name, map[r->value]);
+        s.dst->results.at[k].marks = r->marks;
+    }
+    for (uint32_t k = 0; k < g->checks.n; k++)
+        gcut_dim_require(s.dst, g->checks.at[k].a, g->checks.at[k].b, g->checks.at[k].loc, "expand");
+    return s.dst;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Constant and identity folding.
+ *   in:    any graph; bodies of regions on their own
+ *   out:   the same values bit for bit, by fewer or cheaper nodes; what is no
+ *          longer used stays for gcut_pass_dce
+ *   keeps: parameters, results, run-time checks, nodes that carry marks
+ *
+ * Requirements on every rule:
+ *   R1  The value is the same for every operand, -0, infinities and NaN included
+ *       (which NaN, is not a difference).  So x*0, x-x and 0+x stay.
+ *   R2  A constant of dtype t is rounded to t before it is used and after.  Sums,
+ *       products and quotients of two f32, f16 or bf16 computed in double and
+ *       rounded once more are the correctly rounded ones: 53 >= 2*24 + 2 digits.
+ *   R3  The result type is the node's, physical order included: a replacement
+ *       has the same one, or the rule does not apply.
+ *   R4  What fails at run time still fails: a rule drops no test that is not in
+ *       the graph's list of checks.
+ *   R5  Operands are in folded form already, so a rule looks one node deep, and
+ *       what it makes has no rule that applies to it.
+ */
+#include "passes/folding.h"
+
+#include <string.h>
+
+#include "interp/eval.h"
+#include "passes/passes.h"
+
+static gcut_fold_fn *const rules[GCUT_NOPS] = {
+    [GCUT_OP_neg] = gcut_fold_neg,
+    [GCUT_OP_abs] = gcut_fold_abs,
+    [GCUT_OP_sign] = gcut_fold_idempotent,
+    [GCUT_OP_relu] = gcut_fold_idempotent,
+    [GCUT_OP_floor] = gcut_fold_idempotent,
+    [GCUT_OP_ceil] = gcut_fold_idempotent,
+    [GCUT_OP_round] = gcut_fold_idempotent,
+    [GCUT_OP_stop_gradient] = gcut_fold_idempotent,
+    [GCUT_OP_not] = gcut_fold_not,
+    [GCUT_OP_cast] = gcut_fold_cast,
+    [GCUT_OP_add] = gcut_fold_add,
+    [GCUT_OP_sub] = gcut_fold_sub,
+    [GCUT_OP_mul] = gcut_fold_mul,
+    [GCUT_OP_div] = gcut_fold_div,
+    [GCUT_OP_pow] = gcut_fold_pow,
+    [GCUT_OP_max] = gcut_fold_either,
+    [GCUT_OP_min] = gcut_fold_either,
+    [GCUT_OP_and] = gcut_fold_either,
+    [GCUT_OP_or] = gcut_fold_either,
+    [GCUT_OP_eq] = gcut_fold_reflexive,
+    [GCUT_OP_le] = gcut_fold_reflexive,
+    [GCUT_OP_ge] = gcut_fold_reflexive,
+    [GCUT_OP_lt] = gcut_fold_strict,
+    [GCUT_OP_gt] = gcut_fold_strict,
+    [GCUT_OP_ne] = gcut_fold_ne,
+    [GCUT_OP_select] = gcut_fold_select,
+    [GCUT_OP_clamp] = gcut_fold_clamp,
+    [GCUT_OP_reshape] = gcut_fold_reshape,
+    [GCUT_OP_transpose] = gcut_fold_transpose,
+    [GCUT_OP_broadcast] = gcut_fold_broadcast,
+    [GCUT_OP_slice] = gcut_fold_slice,
+    [GCUT_OP_pad] = gcut_fold_pad,
+    [GCUT_OP_concat] = gcut_fold_concat,
+    [GCUT_OP_flip] = gcut_fold_flip,
+    [GCUT_OP_dim] = gcut_fold_dim,
+    [GCUT_OP_iota] = gcut_fold_iota,
+    [GCUT_OP_sum] = gcut_fold_sum,
+    [GCUT_OP_max_reduce] = gcut_fold_extreme,
+    [GCUT_OP_min_reduce] = gcut_fold_extreme,
+};
+
+const gcut_node *gcut_fold_is(const gcut_fold *f, gcut_ref v, gcut_op op)
+{
+    const gcut_node *n = gcut_def(f->rw.dst, v);
+    return n && n->op == op && n->marks.n == 0 ? n : NULL;
+}
+
+gcut_ref gcut_fold_same(const gcut_fold *f, gcut_ref v)
+{
+    return gcut_type_equal(gcut_fold_type(f), gcut_fold_type_of(f, v)) ? v : 0;
+}
+
+static gcut_num number(gcut_num x, gcut_dtype t)
+{
+    if (gcut_dtype_is_float(t)) return (gcut_num){.f = gcut_round_to(x.f, t)};
+    int64_t i = t == GCUT_BOOL ? x.f != 0 : x.is_int ? x.i : gcut_eval_truncate(x.f, t);
+    i = gcut_eval_wrap(i, t);
+    return (gcut_num){true, i, (double)i};
+}
+
+bool gcut_fold_constant(const gcut_fold *f, gcut_ref v, gcut_num *c)
+{
+    const gcut_node *n = gcut_fold_is(f, v, GCUT_OP_full);
+    if (n) *c = number(gcut_attr_get(f->rw.dst, n, GCUT_A_value)->u.num, gcut_fold_type_of(f, v)->dtype);
+    return n != NULL;
+}
+
+static gcut_ref make_typed(gcut_fold *f, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                           const gcut_attr *attrs, uint32_t nattrs, const gcut_type *type, const char *name)
+{
+    return gcut_node_typed(f->rw.dst, op, args, nargs, attrs, nattrs, gcut_fold_node(f)->loc, name, type, 1);
+}
+
+gcut_ref gcut_fold_make(gcut_fold *f, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                        const gcut_attr *attrs, uint32_t nattrs)
+{
+    const gcut_value *v = &f->rw.src->values.at[gcut_fold_node(f)->res0];
+    return make_typed(f, op, args, nargs, attrs, nattrs, &v->type, v->name);
+}
+
+gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, const char *name)
+{
+    gcut_module *m = f->rw.dst->module;
+    value = number(value, type->dtype);
+    gcut_attr a[] = {gcut_attr_dims(m, GCUT_A_shape, type->dim, type->rank),
+                     {.key = GCUT_A_value, .kind = GCUT_K_NUM, .u.num = value},
+                     gcut_attr_str(m, GCUT_A_dtype, gcut_dtype_name(type->dtype))};
+    return make_typed(f, GCUT_OP_full, NULL, 0, a, 3, type, name);
+}
+
+gcut_ref gcut_fold_full(gcut_fold *f, gcut_num value)
+{
+    const gcut_value *v = &f->rw.src->values.at[gcut_fold_node(f)->res0];
+    return gcut_fold_full_of(f, &v->type, value, v->name);
+}
+
+gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name)
+{
+    gcut_fold f = {.rw = gcut_rewrite_begin(g, name)};
+    f.rw.pass = gcut_pass_fold;
+    for (f.n = 0; f.n < g->nodes.n; f.n++) {
+        const gcut_node *node = gcut_fold_node(&f);
+        bool looks = rules[node->op] && node->marks.n == 0 && node->nres == 1;
+        gcut_ref v = looks ? rules[node->op](&f) : 0;
+        if (v)
+            gcut_rewrite_use(&f.rw, f.n, v);
+        else
+            gcut_rewrite_copy(&f.rw, f.n);
+    }
+    return gcut_rewrite_end(&f.rw);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Between passes/folding.c and the files with its rules, passes/folding_*.c.
+ */
+#ifndef GCUT_PASSES_FOLDING_H
+#define GCUT_PASSES_FOLDING_H
+
+#include "graph/rewrite.h"
+
+typedef struct gcut_fold {
+    gcut_rewrite rw;
+    uint32_t n; /* the node of src being looked at; it has one result */
+} gcut_fold;
+
+/* A rule: the value of dst that node f->n can be replaced by, made if need be, or 0. */
+typedef gcut_ref gcut_fold_fn(gcut_fold *f);
+
+/* ---- what rules read: operands of f->n are values of dst, already folded; attributes are those of src ----
+ */
+
+static inline const gcut_node *gcut_fold_node(const gcut_fold *f)
+{
+    return gcut_node_at(f->rw.src, f->n);
+}
+static inline gcut_ref gcut_fold_arg(const gcut_fold *f, uint32_t k)
+{
+    return gcut_rewrite_arg(&f->rw, f->n, k);
+}
+/* The type of f->n's result, and of a value of dst. */
+static inline const gcut_type *gcut_fold_type(const gcut_fold *f)
+{
+    return gcut_type_of(f->rw.src, gcut_fold_node(f)->res0);
+}
+static inline const gcut_type *gcut_fold_type_of(const gcut_fold *f, gcut_ref v)
+{
+    return gcut_type_of(f->rw.dst, v);
+}
+static inline const gcut_attr *gcut_fold_attr(const gcut_fold *f, gcut_attr_key key)
+{
+    return gcut_attr_get(f->rw.src, gcut_fold_node(f), key);
+}
+/* The node of dst that makes v when it is an unmarked `op`, else NULL. It does not survive gcut_fold_make. */
+const gcut_node *gcut_fold_is(const gcut_fold *f, gcut_ref v, gcut_op op);
+/* v if it has exactly the type of f->n's result, physical order included, else 0. */
+gcut_ref gcut_fold_same(const gcut_fold *f, gcut_ref v);
+/* Is v a `full`?  *c is then the value that its elements have at the dtype. */
+bool gcut_fold_constant(const gcut_fold *f, gcut_ref v, gcut_num *c);
+
+/* ---- what rules make: a node of the type, name and location of f->n ---- */
+
+gcut_ref gcut_fold_make(gcut_fold *f, gcut_op op, const gcut_ref *args, uint32_t nargs,
+                        const gcut_attr *attrs, uint32_t nattrs);
+gcut_ref gcut_fold_full(gcut_fold *f, gcut_num value);
+/* The same of another type and of a name made up. */
+gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, const char *name);
+
+/* ---- the rules: passes/folding_point.c and passes/folding_shape.c ---- */
+
+gcut_fold_fn gcut_fold_neg, gcut_fold_abs, gcut_fold_idempotent, gcut_fold_not, gcut_fold_cast, gcut_fold_add,
+    gcut_fold_sub, gcut_fold_mul, gcut_fold_div, gcut_fold_pow, gcut_fold_either, gcut_fold_reflexive,
+    gcut_fold_strict, gcut_fold_ne, gcut_fold_select, gcut_fold_clamp;
+gcut_fold_fn gcut_fold_reshape, gcut_fold_transpose, gcut_fold_broadcast, gcut_fold_slice, gcut_fold_pad,
+    gcut_fold_concat, gcut_fold_flip, gcut_fold_dim, gcut_fold_iota, gcut_fold_sum, gcut_fold_extreme;
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Products of the rows of a gather, and their bias, are gathered rows of a product of its table.
+ *
+ *   in:    any graph, and the sizes it is to be fast at
+ *   out:   the same values but for the rounding of products; the index checks are the same
+ *   keeps: parameters, results, names of values that a result needs, marks, locations, run-time checks
+ *
+ * An embedding of few rows that many indices name repeats its rows, and
+ *
+ *   take(E, i) W + b = take(E W + b, i)
+ *
+ * So are the derivatives: those of E and W are products of as many rows as E has, once the gradients of equal
+ * rows are added up.  It pays where indices outnumber the rows; this is asked of the given sizes, and right
+ * at all.  Other ops stay behind: of a row that no index names they may be infinite, or report a fault.
+ *
+ * A scan that slices such rows along another axis than the first gets them gathered in the order of its
+ * steps, by turning the indices, which are fewer.
+ *
+ * Rows that no index names are computed too.  In results they do not show, but the derivative of W multiplies
+ * them by 0: an infinity or a NaN in them becomes a NaN there.
+ */
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+
+/* Indices for each row of the table, from which on it pays. */
+enum { REPEATS = 2 };
+
+/* A value of src whose rows, along its last axis, are take(table, index), in the order of the index. */
+typedef struct gathered {
+    gcut_ref table, index; /* of dst; table 0: it is none */
+    gcut_locid loc;        /* of the gather */
+    bool moved;            /* a product went before it */
+} gathered;
+
+typedef struct mover {
+    gcut_rewrite rw;
+    gathered *of;   /* by value of src */
+    uint32_t *uses; /* by value of src */
+    const gcut_dim_binding *at;
+    uint32_t nat;
+} mover;
+
+static const gathered *rows_of(const mover *m, gcut_ref v)
+{
+    return m->of[v].table ? &m->of[v] : NULL;
+}
+
+static bool size_at(const mover *m, gcut_dim d, int64_t *out)
+{
+    return gcut_dim_eval(m->rw.src->module->dims, d, m->at, m->nat, out);
+}
+
+/* ---- what begins rows, and what leaves them in place ---- */
+
+static void begin_rows(mover *m, const gcut_node *n)
+{
+    const gcut_graph *g = m->rw.src;
+    const gcut_type *table = gcut_type_of(g, gcut_arg(g, n, 0)), *index = gcut_type_of(g, gcut_arg(g, n, 1));
+    int64_t rows, indices;
+    if (table->rank != 2 || index->rank == 0 || gcut_attr_get(g, n, GCUT_A_axis)->u.dim != 0) return;
+    if (!size_at(m, table->dim[0], &rows) || !size_at(m, gcut_type_numel(g->module, index), &indices)) return;
+    if (rows > indices / REPEATS) return;
+    m->of[n->res0] = (gathered){m->rw.map[gcut_arg(g, n, 0)], m->rw.map[gcut_arg(g, n, 1)], n->loc, false};
+}
+
+/* How many rows along the last axis. */
+static gcut_dim rows_in(const mover *m, const gcut_type *t)
+{
+    gcut_dim rows = 1;
+    for (uint32_t d = 0; d + 1u < t->rank; d++)
+        rows = gcut_dim_make(m->rw.src->module->dims, GCUT_DIM_MUL, rows, t->dim[d]);
+    return rows;
+}
+
+/* A reshape that keeps the last axis, and as many rows: there may be more of them where rows are empty. */
+static void keep_rows(mover *m, const gcut_node *n)
+{
+    const gcut_graph *g = m->rw.src;
+    const gcut_type *from = gcut_type_of(g, gcut_arg(g, n, 0)), *to = gcut_type_of(g, n->res0);
+    if (!rows_of(m, gcut_arg(g, n, 0)) || to->rank == 0) return;
+    if (to->dim[to->rank - 1] == from->dim[from->rank - 1] && rows_in(m, to) == rows_in(m, from))
+        m->of[n->res0] = m->of[gcut_arg(g, n, 0)];
+}
+
+/* ---- moving ---- */
+
+/* For a new value that stands for v: no value of src that is yet to be copied has it. */
+static const char *name_of(const mover *m, gcut_ref v, const char *what)
+{
+    return gcut_printf(m->rw.dst->module->arena, "%s.%s", m->rw.src->values.at[v].name, what);
+}
+
+/* t is the shape of a gather along the first axis: that of the index, and one axis more. */
+static bool is_indexed(const gcut_type *t, const gcut_type *index)
+{
+    bool alike = t->rank == index->rank + 1u;
+    for (uint32_t d = 0; alike && d < index->rank; d++) alike = t->dim[d] == index->dim[d];
+    return alike;
+}
+
+/* The result of node n is the rows of that table, in its type. */
+static bool use_rows(mover *m, uint32_t id, gcut_ref table, const gathered *like)
+{
+    const gcut_value *v = &m->rw.src->values.at[gcut_node_at(m->rw.src, id)->res0];
+    bool whole = is_indexed(&v->type, gcut_type_of(m->rw.dst, like->index));
+    const char *name = whole ? v->name : name_of(m, gcut_node_at(m->rw.src, id)->res0, "rows");
+    gcut_build b = {.g = m->rw.dst, .loc = like->loc, .name = name};
+    gcut_ref rows = gcut_btake(&b, table, like->index, 0);
+    if (!whole) {
+        b.loc = gcut_node_at(m->rw.src, id)->loc;
+        b.name = v->name;
+        rows = gcut_breshape(&b, rows, v->type.dim, v->type.rank);
+    }
+    m->of[gcut_node_at(m->rw.src, id)->res0] = (gathered){table, like->index, like->loc, true};
+    gcut_rewrite_use(&m->rw, id, rows);
+    return true;
+}
+
+static bool move_product(mover *m, uint32_t id, const gcut_node *n)
+{
+    const gcut_graph *g = m->rw.src;
+    const gathered *rows = rows_of(m, gcut_arg(g, n, 0));
+    if (!rows || gcut_attr_flag(g, n, GCUT_A_ta) || gcut_type_of(g, n->res0)->rank != 2) return false;
+    gcut_build b = {.g = m->rw.dst, .loc = n->loc, .name = name_of(m, n->res0, "table")};
+    gcut_ref w = gcut_rewrite_arg(&m->rw, id, 1);
+    gcut_ref table = gcut_bmatmul(&b, rows->table, w, false, gcut_attr_flag(g, n, GCUT_A_tb));
+    return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
+}
+
+/* What v repeats in every row, a vector along the last axis; 0 if it does not. */
+static gcut_ref repeated(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    if (!n || n->op != GCUT_OP_broadcast || n->marks.n) return 0;
+    const gcut_attr *axes = gcut_attr_get(g, n, GCUT_A_axes);
+    return axes->n == 1 && axes->u.dims[0] == gcut_type_of(g, v)->rank - 1u ? gcut_arg(g, n, 0) : 0;
+}
+
+/* A bias behind a product, when nobody else needs the rows without it. */
+static bool move_bias(mover *m, uint32_t id, const gcut_node *n)
+{
+    const gcut_graph *g = m->rw.src;
+    for (uint32_t k = 0; k < 2; k++) {
+        gcut_ref v = gcut_arg(g, n, k), bias = repeated(g, gcut_arg(g, n, 1 - k));
+        const gathered *rows = rows_of(m, v);
+        if (!rows || !rows->moved || m->uses[v] != 1 || !bias) continue;
+        gcut_type t = *gcut_type_of(m->rw.dst, rows->table);
+        gcut_build b = {.g = m->rw.dst, .loc = n->loc, .name = name_of(m, n->res0, "table")};
+        gcut_ref addend = gcut_bbroadcast(&b, m->rw.map[bias], t.dim, 2, (gcut_dim[]){1});
+        gcut_ref table = gcut_b2(&b, GCUT_OP_add, rows->table, addend);
+        return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
+    }
+    return false;
+}
+
+/* ---- scans ---- */
+
+static gcut_ref axis_moved(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
+{
+    gcut_dim perm[GCUT_MAX_RANK];
+    for (uint32_t d = 0; d < gcut_type_of(b->g, x)->rank; d++)
+        perm[d] = d > axis ? d : back ? (d == axis ? 0 : d + 1) : (d == 0 ? axis : d - 1);
+    return gcut_btranspose(b, x, perm);
+}
+
+/* What the scan slices along an axis of the index lies in the order of its steps. */
+static void order_steps(mover *m, const gcut_node *n)
+{
+    const gcut_graph *g = m->rw.src;
+    uint32_t axis = (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
+    for (uint32_t k = gcut_node_carries(g, n); axis && k < n->nargs - n->ncaptured; k++) {
+        gcut_ref v = gcut_arg(g, n, k);
+        const gathered *rows = rows_of(m, v);
+        if (!rows || !rows->moved || m->uses[v] != 1) continue;
+        const gcut_type *index = gcut_type_of(m->rw.dst, rows->index);
+        if (axis >= index->rank || !is_indexed(gcut_type_of(g, v), index)) continue;
+        gcut_build b = {.g = m->rw.dst, .loc = rows->loc, .name = name_of(m, v, "steps")};
+        gcut_ref turned = axis_moved(&b, rows->index, axis, false);
+        m->rw.map[v] = axis_moved(&b, gcut_btake(&b, rows->table, turned, 0), axis, true);
+    }
+}
+
+static bool move(mover *m, uint32_t id)
+{
+    const gcut_node *n = gcut_node_at(m->rw.src, id);
+    if (n->marks.n) return false;
+    switch (n->op) {
+    case GCUT_OP_matmul: return move_product(m, id, n);
+    case GCUT_OP_add: return move_bias(m, id, n);
+    case GCUT_OP_scan: order_steps(m, n); return false;
+    default: return false;
+    }
+}
+
+gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_binding *at, uint32_t nat)
+{
+    mover m = {.rw = gcut_rewrite_begin(g, name), .at = at, .nat = nat};
+    m.of = gcut_calloc(m.rw.scratch, g->values.n, sizeof *m.of);
+    m.uses = gcut_calloc(m.rw.scratch, g->values.n, sizeof *m.uses);
+    for (uint32_t i = 0; i < g->args.n; i++) m.uses[g->args.at[i]]++;
+    for (uint32_t i = 0; i < g->results.n; i++) m.uses[g->results.at[i].value]++;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        if (move(&m, i)) continue;
+        gcut_rewrite_copy(&m.rw, i);
+        const gcut_node *n = gcut_node_at(g, i);
+        if (n->op == GCUT_OP_take && n->marks.n == 0) begin_rows(&m, n);
+        if (n->op == GCUT_OP_reshape && n->marks.n == 0) keep_rows(&m, n);
+    }
+    return gcut_rewrite_end(&m.rw);
+}

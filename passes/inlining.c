@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Calls become the ops of the functions they name.
+ *
+ *   in:    any graph
+ *   out:   the same stage, without `call`, in bodies of regions neither; or with those that state their
+ *          derivative
+ *   keeps: names, types, marks and locations of every value of the input graph
+ *
+ * The sizes of the function called are expressed in those of the caller; its
+ * values are named "<result of the call>.<name>".
+ */
+#include "graph/custom.h"
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+
+/* A function on its way into a caller. */
+typedef struct inliner {
+    gcut_graph *dst;
+    const gcut_graph *f;
+    gcut_call_sizes sizes; /* f's symbols in terms of dst's */
+    const char *prefix;    /* of value names; NULL = the names stay */
+    const char **own;      /* by value of f: its name in dst, where that is decided; may be NULL */
+    gcut_ref *map;         /* by value of f */
+    bool all;              /* calls that state their derivative too */
+} inliner;
+
+static gcut_dim size_in(const inliner *s, gcut_dim d)
+{
+    return gcut_dim_substitute(s->dst->module->dims, d, s->sizes.at, s->sizes.n);
+}
+
+static gcut_type type_in(const inliner *s, gcut_type t)
+{
+    for (uint32_t d = 0; d < t.rank; d++) t.dim[d] = size_in(s, t.dim[d]);
+    return t;
+}
+
+static gcut_attr attr_in(const inliner *s, gcut_attr a)
+{
+    if (a.kind == GCUT_K_DIM) a.u.dim = size_in(s, a.u.dim);
+    if (a.kind != GCUT_K_DIMS) return a;
+    gcut_dim *dims = gcut_calloc(s->dst->module->arena, a.n + 1u, sizeof *dims);
+    for (uint32_t i = 0; i < a.n; i++) dims[i] = size_in(s, a.u.dims[i]);
+    a.u.dims = dims;
+    return a;
+}
+
+static const char *name_in(const inliner *s, gcut_ref v)
+{
+    const char *name = s->f->values.at[v].name;
+    if (s->own && s->own[v]) return s->own[v];
+    return s->prefix ? gcut_printf(s->dst->module->arena, "%s.%s", s->prefix, name) : name;
+}
+
+static void copy_nodes(inliner *s);
+
+/* A body of a region of f, over the caller's sizes. */
+static gcut_graph *body_in(const inliner *s, const gcut_graph *body)
+{
+    gcut_graph *dst = gcut_body_new(s->dst);
+    dst->outer = NULL; /* it captures nothing new */
+    dst->loc = body->loc;
+    inliner in = {.dst = dst, .f = body, .sizes = s->sizes, .all = s->all};
+    in.map = gcut_calloc(dst->module->arena, body->values.n, sizeof *in.map);
+    for (uint32_t i = 0; i < body->params.n; i++) {
+        gcut_ref v = body->params.at[i].value;
+        gcut_type t = type_in(&in, *gcut_type_of(body, v));
+        in.map[v] = gcut_param_new(dst, body->params.at[i].role, body->values.at[v].name, &t);
+        dst->params.at[i].marks = body->params.at[i].marks;
+    }
+    copy_nodes(&in);
+    for (uint32_t i = 0; i < body->results.n; i++) {
+        const gcut_result *r = &body->results.at[i];
+        gcut_result_new(dst, r->role, r->name, in.map[r->value]);
+    }
+    return dst;
+}
+
+static void copy_node(inliner *s, uint32_t n)
+{
+    gcut_arena *a = s->dst->module->arena;
+    const gcut_graph *f = s->f;
+    const gcut_node *node = gcut_node_at(f, n);
+    gcut_ref *args = gcut_calloc(a, node->nargs + 1u, sizeof *args);
+    gcut_attr *attrs = gcut_calloc(a, node->nattrs + 1u, sizeof *attrs);
+    gcut_type *types = gcut_calloc(a, node->nres, sizeof *types);
+    const char **names = gcut_calloc(a, node->nres, sizeof *names);
+    gcut_region *regions = gcut_calloc(a, node->nregs + 1u, sizeof *regions);
+    for (uint32_t k = 0; k < node->nargs; k++) args[k] = s->map[gcut_arg(f, node, k)];
+    for (uint32_t k = 0; k < node->nattrs; k++) attrs[k] = attr_in(s, f->attrs.at[node->attr0 + k]);
+    for (uint32_t k = 0; k < node->nres; k++) {
+        types[k] = type_in(s, *gcut_type_of(f, node->res0 + k));
+        names[k] = name_in(s, node->res0 + k);
+    }
+    for (uint32_t k = 0; k < node->nregs; k++) {
+        regions[k] = *gcut_region_at(f, node, k);
+        if (regions[k].body->is_body) regions[k].body = body_in(s, regions[k].body);
+    }
+    gcut_node_spec spec = {.op = (gcut_op)node->op,
+                           .args = args,
+                           .nargs = node->nargs,
+                           .ncaptured = node->ncaptured,
+                           .attrs = attrs,
+                           .nattrs = node->nattrs,
+                           .regions = regions,
+                           .nregs = node->nregs,
+                           .loc = node->loc,
+                           .name = names[0],
+                           .types = types,
+                           .names = names,
+                           .ntypes = node->nres};
+    gcut_ref r;
+    if (node->op == GCUT_OP_call && (s->all || !gcut_node_vjp(f, node))) {
+        gcut_ref *out = gcut_calloc(a, node->nres, sizeof *out);
+        gcut_inline_call(s->dst, &spec, s->all, out);
+        for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = out[k];
+        return;
+    }
+    r = gcut_node_make(s->dst, &spec);
+    s->dst->nodes.at[s->dst->nodes.n - 1].marks = node->marks;
+    for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
+}
+
+static void copy_nodes(inliner *s)
+{
+    for (uint32_t n = 0; n < s->f->nodes.n; n++) copy_node(s, n);
+    for (uint32_t i = 0; i < s->f->checks.n; i++)
+        gcut_dim_require(s->dst, size_in(s, s->f->checks.at[i].a), size_in(s, s->f->checks.at[i].b),
+                         s->f->checks.at[i].loc, "call");
+}
+
+/* A value that is a result keeps the name of the call's, unless it is an operand or has another such name. */
+void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out)
+{
+    inliner s = {.dst = dst, .f = call->regions[0].body, .all = all};
+    gcut_arena *a = dst->module->arena;
+    s.prefix = call->name ? call->name : s.f->name;
+    s.map = gcut_calloc(a, s.f->values.n, sizeof *s.map);
+    s.own = gcut_calloc(a, s.f->values.n, sizeof *s.own);
+    gcut_call_bind(dst, call, &s.sizes);
+    for (uint32_t k = 0; k < s.f->params.n; k++) s.map[s.f->params.at[k].value] = call->args[k];
+    for (uint32_t k = s.f->results.n; call->names && k-- > 0;)
+        s.own[s.f->results.at[k].value] = call->names[k];
+    copy_nodes(&s);
+    for (uint32_t k = 0; k < s.f->results.n; k++) out[k] = s.map[s.f->results.at[k].value];
+}
+
+static gcut_graph *inlined(gcut_graph *g, const char *name, bool all)
+{
+    gcut_rewrite rw = gcut_rewrite_begin(g, name);
+    inliner s = {.dst = rw.dst, .f = g, .map = rw.map, .all = all};
+    copy_nodes(&s);
+    return gcut_rewrite_end(&rw);
+}
+
+gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name)
+{
+    return inlined(g, name, true);
+}
+
+gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name)
+{
+    return inlined(g, name, false);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Scans that differ only in what they yield become one.
+ *
+ *   in:    any graph, best without equal nodes (gcut_pass_cse)
+ *   out:   the same values; of scans with equal operands, attributes, marks and steps, the first one yields
+ * what any of them does keeps: parameters, results, names, marks, locations, run-time checks
+ *
+ * A derivative within a graph makes such pairs: it needs the values that a scan
+ * carries, which the scan does not yield, and may not change it.  Their bodies
+ * are copies: node for node and value for value the same.
+ */
+#include <string.h>
+
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+
+/* What stands for a value: a result of a node, possibly one that the node is yet to get. */
+typedef struct source {
+    uint32_t node, index;
+} source;
+
+/* What one scan yields besides its own results. */
+typedef struct extras {
+    uint32_t n;
+    gcut_ref *in_body; /* value of the body */
+    gcut_ref *like;    /* the result of the other scan that it stands for first */
+} extras;
+
+typedef struct merger {
+    const gcut_graph *g;
+    gcut_arena *a;
+    source *from;   /* by value of g */
+    extras *more;   /* by node of g */
+    bool *absorbed; /* by node of g: another one stands for it */
+} merger;
+
+static bool same_attrs(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
+{
+    if (a->nattrs != b->nattrs) return false;
+    for (uint32_t k = 0; k < a->nattrs; k++)
+        if (!gcut_attr_equal(&f->attrs.at[a->attr0 + k], &g->attrs.at[b->attr0 + k])) return false;
+    return true;
+}
+
+static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields);
+
+static bool same_step(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
+{
+    if (a->op != b->op || a->nres != b->nres || a->res0 != b->res0 || a->nargs != b->nargs ||
+        a->ncaptured != b->ncaptured || a->nregs != b->nregs || !same_attrs(f, a, g, b))
+        return false;
+    for (uint32_t k = 0; k < a->nargs; k++)
+        if (gcut_arg(f, a, k) != gcut_arg(g, b, k)) return false;
+    for (uint32_t k = 0; k < a->nres; k++)
+        if (!gcut_type_equal(gcut_type_of(f, a->res0 + k), gcut_type_of(g, b->res0 + k))) return false;
+    for (uint32_t k = 0; k < a->nregs; k++)
+        if (!same_bodies(gcut_region_at(f, a, k)->body, gcut_region_at(g, b, k)->body, true)) return false;
+    return true;
+}
+
+/* Equal parameters and nodes, under equal ids; with `yields`, equal results too. */
+static bool same_bodies(const gcut_graph *f, const gcut_graph *g, bool yields)
+{
+    if (f == g) return true;
+    if (f->params.n != g->params.n || f->nodes.n != g->nodes.n) return false;
+    for (uint32_t k = 0; k < f->params.n; k++) {
+        gcut_ref v = f->params.at[k].value;
+        if (v != g->params.at[k].value || !gcut_type_equal(gcut_type_of(f, v), gcut_type_of(g, v)))
+            return false;
+    }
+    for (uint32_t n = 0; n < f->nodes.n; n++)
+        if (!same_step(f, gcut_node_at(f, n), g, gcut_node_at(g, n))) return false;
+    if (!yields) return true;
+    if (f->results.n != g->results.n) return false;
+    for (uint32_t k = 0; k < f->results.n; k++)
+        if (f->results.at[k].value != g->results.at[k].value) return false;
+    return true;
+}
+
+bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g)
+{
+    return same_bodies(f, g, true);
+}
+
+static bool same_scan(const merger *m, uint32_t i, uint32_t j)
+{
+    const gcut_graph *g = m->g;
+    const gcut_node *a = gcut_node_at(g, i), *b = gcut_node_at(g, j);
+    if (b->op != a->op || a->nargs != b->nargs || a->ncaptured != b->ncaptured ||
+        !gcut_marks_equal(&a->marks, &b->marks) || !same_attrs(g, a, g, b))
+        return false;
+    for (uint32_t k = 0; k < a->nargs; k++) {
+        source x = m->from[gcut_arg(g, a, k)], y = m->from[gcut_arg(g, b, k)];
+        if (x.node != y.node || x.index != y.index) return false;
+    }
+    const gcut_graph *f = gcut_region_at(g, a, 0)->body, *h = gcut_region_at(g, b, 0)->body;
+    for (uint32_t k = 0; k < gcut_node_carries(g, a); k++)
+        if (f->results.at[k].value != h->results.at[k].value) return false;
+    return same_bodies(f, h, false);
+}
+
+/* Which result of scan i is value v of its body, stacked like result `like` of another scan; it may be new.
+ */
+static uint32_t result_for(merger *m, uint32_t i, gcut_ref v, gcut_ref like)
+{
+    const gcut_node *node = gcut_node_at(m->g, i);
+    const gcut_graph *body = gcut_region_at(m->g, node, 0)->body;
+    extras *e = &m->more[i];
+    for (uint32_t k = gcut_node_carries(m->g, node); k < body->results.n; k++)
+        if (body->results.at[k].value == v) return k;
+    for (uint32_t k = 0; k < e->n; k++)
+        if (e->in_body[k] == v) return node->nres + k;
+    gcut_ref *in_body = gcut_calloc(m->a, e->n + 1u, sizeof *in_body),
+             *all = gcut_calloc(m->a, e->n + 1u, sizeof *all);
+    if (e->n) memcpy(in_body, e->in_body, e->n * sizeof *in_body);
+    if (e->n) memcpy(all, e->like, e->n * sizeof *all);
+    in_body[e->n] = v;
+    all[e->n] = like;
+    *e = (extras){e->n + 1, in_body, all};
+    return node->nres + e->n - 1;
+}
+
+/* Scan i stands for scan j, too. */
+static void absorb(merger *m, uint32_t i, uint32_t j)
+{
+    const gcut_node *b = gcut_node_at(m->g, j);
+    const gcut_graph *body = gcut_region_at(m->g, b, 0)->body;
+    uint32_t carries = gcut_node_carries(m->g, b);
+    m->absorbed[j] = true;
+    for (uint32_t k = 0; k < b->nres; k++)
+        m->from[b->res0 + k] =
+            (source){i, k < carries ? k : result_for(m, i, body->results.at[k].value, b->res0 + k)};
+}
+
+static void find_pairs(merger *m)
+{
+    const gcut_graph *g = m->g;
+    for (gcut_ref v = 1; v < g->values.n; v++) {
+        uint32_t def = g->values.at[v].def;
+        m->from[v] = (source){def, def == GCUT_NONE ? v : g->values.at[v].index};
+    }
+    for (uint32_t j = 0; j < g->nodes.n; j++) {
+        if (gcut_node_at(g, j)->op != GCUT_OP_scan) continue;
+        for (uint32_t i = 0; i < j && !m->absorbed[j]; i++)
+            if (!m->absorbed[i] && gcut_node_at(g, i)->op == GCUT_OP_scan && same_scan(m, i, j))
+                absorb(m, i, j);
+    }
+}
+
+/* The body of scan i with its further results. */
+static gcut_graph *wider_body(const merger *m, uint32_t i)
+{
+    gcut_graph *body = gcut_region_at(m->g, gcut_node_at(m->g, i), 0)->body;
+    gcut_rewrite rw = gcut_rewrite_begin(body, body->name);
+    for (uint32_t n = 0; n < body->nodes.n; n++) gcut_rewrite_copy(&rw, n);
+    gcut_ref *more = gcut_calloc(m->a, m->more[i].n + 1u, sizeof *more);
+    for (uint32_t k = 0; k < m->more[i].n; k++) more[k] = rw.map[m->more[i].in_body[k]];
+    gcut_graph *out = gcut_rewrite_end(&rw);
+    for (uint32_t k = 0; k < m->more[i].n; k++) gcut_body_yield(out, more[k]);
+    return gcut_pass_merge(out, out->name);
+}
+
+static gcut_ref copy_wider(const merger *m, gcut_rewrite *rw, uint32_t i)
+{
+    const gcut_graph *g = m->g;
+    const gcut_node node = *gcut_node_at(g, i);
+    uint32_t nres = node.nres + m->more[i].n;
+    gcut_type *types = gcut_calloc(m->a, nres, sizeof *types);
+    const char **names = gcut_calloc(m->a, nres, sizeof *names);
+    gcut_ref *args = gcut_calloc(m->a, node.nargs + 1u, sizeof *args);
+    for (uint32_t k = 0; k < nres; k++) {
+        gcut_ref v = k < node.nres ? node.res0 + k : m->more[i].like[k - node.nres];
+        types[k] = *gcut_type_of(g, v);
+        names[k] = g->values.at[v].name;
+    }
+    for (uint32_t k = 0; k < node.nargs; k++) args[k] = gcut_rewrite_arg(rw, i, k);
+    gcut_region region = {gcut_region_at(g, &node, 0)->kind, wider_body(m, i)};
+    gcut_node_spec s = gcut_node_spec_of(g, &node);
+    s.args = args;
+    s.regions = &region;
+    s.types = types;
+    s.names = names;
+    s.ntypes = nres;
+    return gcut_node_make(rw->dst, &s);
+}
+
+gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name)
+{
+    gcut_rewrite rw = gcut_rewrite_begin(g, name);
+    rw.pass = gcut_pass_merge;
+    merger m = {.g = g, .a = rw.scratch};
+    m.from = gcut_calloc(m.a, g->values.n, sizeof *m.from);
+    m.more = gcut_calloc(m.a, g->nodes.n + 1, sizeof *m.more);
+    m.absorbed = gcut_calloc(m.a, g->nodes.n + 1, sizeof *m.absorbed);
+    gcut_ref *first = gcut_calloc(m.a, g->nodes.n + 1, sizeof *first);
+    find_pairs(&m);
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        if (!m.absorbed[n]) first[n] = m.more[n].n ? copy_wider(&m, &rw, n) : gcut_rewrite_copy(&rw, n);
+        for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
+            rw.map[v] = first[m.from[v].node] + m.from[v].index;
+    }
+    return gcut_rewrite_end(&rw);
+}

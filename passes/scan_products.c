@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the steps of a scan add up becomes one operation behind it.
+ *
+ *   in:    any graph, best without equal nodes (gcut_pass_cse)
+ *   out:   the same values but for the order of sums; a scan carries no sum of products that it can do
+ * without keeps: parameters, results, names, marks, locations, run-time checks
+ *
+ * A carried value that a step only adds to,
+ *
+ *   s' = s + A_t' B_t   or   s' = s + v_t   or   s' = s + the sum of v_t over axes
+ *
+ * is read by no other step, so the scan need not carry it: with A and B the stacks of all A_t and B_t along
+ * one axis more, all of it is s_0 + A' B.  The gradient of what a loop multiplies by is such a sum.  One
+ * product of many rows is faster than many of few, and the sum goes through memory once, not in every step.
+ *
+ * A stack is memory.  Here one operand of a product must be sliced by the scan, that is be a stack already;
+ * the other becomes one if it is not, which has as many rows.  A sum makes no stacks of its own.
+ */
+#include <string.h>
+
+#include "passes/passes.h"
+#include "graph/rewrite.h"
+#include "graph/ops/infer.h"
+
+/* A product A' B, or with b == 0 the sum of a over the axes of its node, over none when there is no node. */
+typedef struct term {
+    uint32_t node; /* of the body, or GCUT_NONE */
+    gcut_ref a, b; /* values of the body */
+} term;
+
+typedef struct sum {
+    uint32_t carry, add; /* the node of the body that adds to the carried value; GCUT_NONE = it is carried */
+    GCUT_VEC(term) terms;
+} sum;
+
+typedef struct search {
+    const gcut_graph *g;
+    const gcut_node *n;
+    gcut_graph *body;
+    uint32_t carries, own;
+    uint32_t *uses;          /* by value of the body */
+    sum *sums;               /* by carried value */
+    GCUT_VEC(gcut_ref) more; /* values of the body to be stacked besides its results */
+    gcut_arena *a;
+} search;
+
+/* What a chain of reshapes begins with: it has the same elements in the same order. */
+static gcut_ref base_of(const gcut_graph *g, gcut_ref v)
+{
+    for (const gcut_node *n = gcut_def(g, v); n && n->op == GCUT_OP_reshape; n = gcut_def(g, v))
+        v = gcut_arg(g, n, 0);
+    return v;
+}
+
+/* ---- stacks ---- */
+
+/* The operand of the scan that stacks value v of its body, or GCUT_NONE. */
+static uint32_t sliced_as(const search *s, gcut_ref v)
+{
+    for (uint32_t k = s->carries; k < s->own; k++)
+        if (s->body->params.at[k].value == v) return k;
+    return GCUT_NONE;
+}
+
+/* Its place among what steps yield; those of `more` follow the results. */
+static uint32_t yielded_as(const search *s, gcut_ref v)
+{
+    for (uint32_t k = s->carries; k < s->body->results.n; k++)
+        if (s->body->results.at[k].value == v) return k;
+    for (uint32_t k = 0; k < s->more.n; k++)
+        if (s->more.at[k] == v) return s->body->results.n + k;
+    return GCUT_NONE;
+}
+
+static bool is_stacked(const search *s, gcut_ref v)
+{
+    gcut_ref base = base_of(s->body, v);
+    return sliced_as(s, base) != GCUT_NONE || yielded_as(s, base) != GCUT_NONE;
+}
+
+/* Captured values are the same in every step: a stack of them would repeat them. */
+static bool can_stack(const search *s, gcut_ref v)
+{
+    gcut_ref base = base_of(s->body, v);
+    for (uint32_t k = s->own; k < s->body->params.n; k++)
+        if (s->body->params.at[k].value == base) return false;
+    return is_stacked(s, v) || gcut_type_of(s->body, base)->rank < GCUT_MAX_RANK;
+}
+
+static void stack(search *s, gcut_ref v)
+{
+    if (!is_stacked(s, v)) *GCUT_PUSH(s->a, &s->more) = base_of(s->body, v);
+}
+
+/* ---- sums ---- */
+
+static bool is_product(const search *s, const gcut_node *n)
+{
+    if (n->op != GCUT_OP_matmul || gcut_type_of(s->body, n->res0)->rank != 2) return false;
+    if (!gcut_attr_flag(s->body, n, GCUT_A_ta) || gcut_attr_flag(s->body, n, GCUT_A_tb)) return false;
+    gcut_ref a = gcut_arg(s->body, n, 0), b = gcut_arg(s->body, n, 1);
+    bool sliced =
+        sliced_as(s, base_of(s->body, a)) != GCUT_NONE || sliced_as(s, base_of(s->body, b)) != GCUT_NONE;
+    return sliced && can_stack(s, a) && can_stack(s, b);
+}
+
+static bool is_sum(const search *s, const gcut_node *n)
+{
+    if (n->op != GCUT_OP_sum || gcut_attr_flag(s->body, n, GCUT_A_keep)) return false;
+    gcut_ref v = gcut_arg(s->body, n, 0);
+    return gcut_type_of(s->body, v)->rank < GCUT_MAX_RANK && is_stacked(s, v);
+}
+
+/* v is stacked, or made of products and sums that nobody else reads: they are added to `out`. */
+static bool find_terms(const search *s, gcut_ref v, sum *out)
+{
+    const gcut_node *n = gcut_def(s->body, v);
+    if (is_stacked(s, v) && gcut_type_of(s->body, v)->rank < GCUT_MAX_RANK) {
+        *GCUT_PUSH(s->a, &out->terms) = (term){GCUT_NONE, v, 0};
+        return true;
+    }
+    if (!n || s->uses[v] != 1) return false;
+    if (n->op == GCUT_OP_add)
+        return find_terms(s, gcut_arg(s->body, n, 0), out) && find_terms(s, gcut_arg(s->body, n, 1), out);
+    if (!is_product(s, n) && !is_sum(s, n)) return false;
+    gcut_ref b = n->nargs > 1 ? gcut_arg(s->body, n, 1) : 0;
+    *GCUT_PUSH(s->a, &out->terms) = (term){s->body->values.at[v].def, gcut_arg(s->body, n, 0), b};
+    return true;
+}
+
+/* A backward scan finds its forward scan by the name of the first result: that one stays. */
+static bool is_named(const search *s)
+{
+    for (uint32_t i = 0; i < s->g->nodes.n; i++) {
+        const gcut_mark *mark = gcut_mark_find(&gcut_node_at(s->g, i)->marks, "adjoint");
+        if (mark && mark->nargs == 1 && mark->args[0][0] == '%' &&
+            gcut_graph_find(s->g, mark->args[0] + 1) == s->n->res0)
+            return true;
+    }
+    return false;
+}
+
+static void find_sum(search *s, uint32_t k)
+{
+    gcut_ref old = s->body->params.at[k].value, new = s->body->results.at[k].value;
+    const gcut_node *n = gcut_def(s->body, new);
+    sum found = {.carry = k};
+    if (!n || n->op != GCUT_OP_add || s->uses[old] != 1 || s->uses[new] != 1) return;
+    gcut_ref x = gcut_arg(s->body, n, 0), y = gcut_arg(s->body, n, 1);
+    if ((x != old && y != old) || (k == 0 && is_named(s))) return;
+    if (!find_terms(s, x == old ? y : x, &found)) return;
+    if (s->body->results.n + s->more.n + 2 * found.terms.n > GCUT_MAX_RESULTS) return;
+    found.add = s->body->values.at[new].def;
+    s->sums[k] = found;
+    for (uint32_t i = 0; i < found.terms.n; i++) {
+        stack(s, found.terms.at[i].a);
+        if (found.terms.at[i].b) stack(s, found.terms.at[i].b);
+    }
+}
+
+/* Twice over: sums may read stacks that products make. */
+static bool find_sums(search *s)
+{
+    const gcut_graph *body = s->body;
+    bool any = false;
+    s->uses = gcut_calloc(s->a, body->values.n, sizeof *s->uses);
+    s->sums = gcut_calloc(s->a, s->carries + 1u, sizeof *s->sums);
+    for (uint32_t i = 0; i < body->args.n; i++) s->uses[body->args.at[i]]++;
+    for (uint32_t i = 0; i < body->results.n; i++) s->uses[body->results.at[i].value]++;
+    for (uint32_t k = 0; k < s->carries; k++) s->sums[k].add = GCUT_NONE;
+    for (uint32_t k = 0; k < 2 * s->carries; k++)
+        if (s->sums[k % s->carries].add == GCUT_NONE) find_sum(s, k % s->carries);
+    for (uint32_t k = 0; k < s->carries; k++) any = any || s->sums[k].add != GCUT_NONE;
+    return any;
+}
+
+static bool hoisted(const search *s, uint32_t k)
+{
+    return k < s->carries && s->sums[k].add != GCUT_NONE;
+}
+
+/* ---- the new scan ---- */
+
+/* The body without the sums, with more results.  What made the terms is dead. */
+static gcut_graph *smaller_body(const search *s)
+{
+    gcut_graph *old = s->body, *body = gcut_graph_like(old, old->name);
+    gcut_ref *map = gcut_calloc(s->a, old->values.n, sizeof *map);
+    body->loc = old->loc;
+    body->marks = old->marks;
+    body->copy_of = old;
+    gcut_decls_copy(body, old);
+    for (uint32_t i = 0; i < old->params.n; i++) {
+        const gcut_param *p = &old->params.at[i];
+        if (hoisted(s, i)) continue;
+        map[p->value] =
+            gcut_param_new(body, p->role, old->values.at[p->value].name, gcut_type_of(old, p->value));
+        body->params.at[body->params.n - 1].marks = p->marks;
+    }
+    for (uint32_t i = 0; i < old->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(old, i);
+        bool known = true;
+        gcut_ref *args = gcut_calloc(s->a, n->nargs + 1u, sizeof *args);
+        for (uint32_t k = 0; k < n->nargs; k++) known = (args[k] = map[gcut_arg(old, n, k)]) != 0 && known;
+        if (!known) continue; /* adds to a sum */
+        gcut_ref r = gcut_node_copy(body, old, i, args, n->loc, NULL);
+        for (uint32_t k = 0; k < n->nres; k++) map[n->res0 + k] = r + k;
+    }
+    for (uint32_t i = 0; i < old->results.n; i++) {
+        const gcut_result *r = &old->results.at[i];
+        if (!hoisted(s, i)) gcut_result_new(body, r->role, r->name, map[r->value]);
+    }
+    for (uint32_t i = 0; i < s->more.n; i++) gcut_body_yield(body, map[s->more.at[i]]);
+    for (uint32_t i = 0; i < old->checks.n; i++)
+        gcut_dim_require(body, old->checks.at[i].a, old->checks.at[i].b, old->checks.at[i].loc, "products");
+    return body;
+}
+
+/* The type of all steps' values of a type. */
+static gcut_type stacked(const search *s, gcut_type t)
+{
+    memmove(t.dim + 1, t.dim, t.rank * sizeof *t.dim);
+    t.dim[0] = gcut_scan_length(s->g, s->n);
+    t.rank++;
+    return t;
+}
+
+/* at[k]: what result k of the old scan is now, and behind them the new stacks; 0 for hoisted sums. */
+static void make_scan(const search *s, gcut_rewrite *rw, uint32_t id, gcut_ref *at)
+{
+    const gcut_node n = *s->n;
+    uint32_t all = n.nres + s->more.n, carries = 0;
+    gcut_ref *args = gcut_calloc(s->a, n.nargs + 1u, sizeof *args);
+    gcut_type *types = gcut_calloc(s->a, all, sizeof *types);
+    const char **names = gcut_calloc(s->a, all, sizeof *names);
+    gcut_attr *attrs = gcut_calloc(s->a, n.nattrs + 2u, sizeof *attrs);
+    gcut_region region = {gcut_region_at(s->g, &n, 0)->kind, smaller_body(s)};
+    gcut_node_spec spec = {.op = (gcut_op)n.op, .args = args, .attrs = attrs, .regions = &region};
+    for (uint32_t k = 0; k < n.nargs; k++)
+        if (!hoisted(s, k)) args[spec.nargs++] = gcut_rewrite_arg(rw, id, k);
+    for (uint32_t k = 0; k < all; k++) {
+        if (hoisted(s, k)) continue;
+        gcut_ref in_body = k < n.nres ? 0 : s->more.at[k - n.nres];
+        types[spec.ntypes] =
+            in_body ? stacked(s, *gcut_type_of(s->body, in_body)) : *gcut_type_of(s->g, n.res0 + k);
+        names[spec.ntypes++] =
+            in_body ? gcut_printf(rw->dst->module->arena, "%s.%s", s->g->values.at[n.res0].name,
+                                  s->body->values.at[in_body].name)
+                    : s->g->values.at[n.res0 + k].name;
+        carries += k < s->carries;
+    }
+    for (uint32_t k = 0; k < n.nattrs; k++) {
+        gcut_attr_key key = s->g->attrs.at[n.attr0 + k].key;
+        if (key != GCUT_A_carries && key != GCUT_A_length) attrs[spec.nattrs++] = s->g->attrs.at[n.attr0 + k];
+    }
+    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_A_carries, carries);
+    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_A_length, gcut_scan_length(s->g, s->n));
+    spec.nregs = 1;
+    spec.ncaptured = n.ncaptured;
+    spec.loc = n.loc;
+    spec.types = types;
+    spec.names = names;
+    gcut_ref r = spec.ntypes ? gcut_node_make(rw->dst, &spec) : 0;
+    if (r) rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n.marks;
+    for (uint32_t k = 0; k < all; k++) at[k] = hoisted(s, k) ? 0 : r++;
+}
+
+/* ---- behind it ---- */
+
+/* The stack of what v is made of by reshapes. */
+static gcut_ref stack_of(const search *s, const gcut_rewrite *rw, const gcut_ref *at, gcut_ref v)
+{
+    gcut_ref base = base_of(s->body, v);
+    uint32_t k = sliced_as(s, base);
+    return k != GCUT_NONE ? rw->map[gcut_arg(s->g, s->n, k)] : at[yielded_as(s, base)];
+}
+
+/* All steps' rows of v, one below the other. */
+static gcut_ref rows_of(const search *s, gcut_build *b, const gcut_rewrite *rw, const gcut_ref *at,
+                        gcut_ref v)
+{
+    gcut_type t = *gcut_type_of(s->body, v);
+    t.dim[0] = gcut_dim_make(b->g->module->dims, GCUT_DIM_MUL, gcut_scan_length(s->g, s->n), t.dim[0]);
+    return gcut_breshape(b, stack_of(s, rw, at, v), t.dim, t.rank);
+}
+
+/* In all steps. */
+static gcut_ref make_term(const search *s, gcut_build b, const gcut_rewrite *rw, const gcut_ref *at,
+                          const term *t)
+{
+    const char *name = b.name;
+    b.name = NULL;
+    if (t->b) {
+        gcut_ref x = rows_of(s, &b, rw, at, t->a), y = rows_of(s, &b, rw, at, t->b);
+        b.name = name;
+        return gcut_bmatmul(&b, x, y, true, false);
+    }
+    gcut_type all = stacked(s, *gcut_type_of(s->body, t->a));
+    gcut_ref x = stack_of(s, rw, at, t->a);
+    if (base_of(s->body, t->a) != t->a) x = gcut_breshape(&b, x, all.dim, all.rank);
+    uint32_t axes = t->node == GCUT_NONE ? 0 : gcut_attr_axes(s->body, gcut_node_at(s->body, t->node));
+    b.name = name;
+    return gcut_breduce(&b, GCUT_OP_sum, x, axes << 1 | 1);
+}
+
+/* The last operation has the name of the carried value. */
+static gcut_ref make_sum(const search *s, gcut_rewrite *rw, uint32_t id, const gcut_ref *at, const sum *from)
+{
+    gcut_ref start = gcut_arg(s->g, s->n, from->carry);
+    gcut_ref r = gcut_is_zero(s->g, start) ? 0 : gcut_rewrite_arg(rw, id, from->carry);
+    const char *name = s->g->values.at[s->n->res0 + from->carry].name;
+    for (uint32_t i = 0; i < from->terms.n; i++) {
+        const term *t = &from->terms.at[i];
+        bool last = i + 1 == from->terms.n;
+        uint32_t node = t->node == GCUT_NONE ? from->add : t->node;
+        gcut_build b = {.g = rw->dst, .loc = gcut_node_at(s->body, node)->loc};
+        b.name = last && !r ? name : NULL;
+        gcut_ref x = make_term(s, b, rw, at, t);
+        b.name = last ? name : NULL;
+        r = r ? gcut_b2(&b, GCUT_OP_add, r, x) : x;
+    }
+    return r;
+}
+
+static void copy_without_sums(const search *s, gcut_rewrite *rw, uint32_t id)
+{
+    gcut_ref *at = gcut_calloc(s->a, s->n->nres + s->more.n, sizeof *at);
+    make_scan(s, rw, id, at);
+    for (uint32_t k = 0; k < s->n->nres; k++)
+        rw->map[s->n->res0 + k] = at[k] ? at[k] : make_sum(s, rw, id, at, &s->sums[k]);
+}
+
+static void copy_scan(gcut_rewrite *rw, uint32_t id)
+{
+    const gcut_graph *g = rw->src;
+    const gcut_region *old = gcut_region_at(g, gcut_node_at(g, id), 0);
+    search s = {.g = g, .n = gcut_node_at(g, id), .a = rw->scratch};
+    s.carries = gcut_node_carries(g, s.n);
+    s.own = s.n->nargs - s.n->ncaptured;
+    s.body = gcut_pass_products(old->body, old->body->name);
+    if (gcut_attr_get(g, s.n, GCUT_A_axis)->u.dim == 0 && find_sums(&s)) {
+        copy_without_sums(&s, rw, id);
+        return;
+    }
+    gcut_rewrite_copy(rw, id);
+    gcut_rewrite_regions_of_last(rw->dst, &(gcut_region){old->kind, s.body});
+}
+
+gcut_graph *gcut_pass_products(gcut_graph *g, const char *name)
+{
+    gcut_rewrite rw = gcut_rewrite_begin(g, name);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        bool scan = gcut_node_at(g, i)->op == GCUT_OP_scan;
+        rw.pass = scan ? NULL : gcut_pass_products;
+        if (scan)
+            copy_scan(&rw, i);
+        else
+            gcut_rewrite_copy(&rw, i);
+    }
+    return gcut_rewrite_end(&rw);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The text IR: reader and canonical printer.  print(parse(t)) is a fixed point.
+ */
+#ifndef GCUT_TEXT_TEXT_H
+#define GCUT_TEXT_TEXT_H
+
+#include "graph/graph.h"
+
+/* Reads a whole module; file is the name for diagnostics.  Throws GCUT_ESYNTAX or GCUT_ETYPE after
+ * recording a diagnostic at file:line:col.  The text need not outlive the call. */
+gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *file, const char *text,
+                               size_t size);
+/* Reads the file at path, "-" = standard input.  Throws GCUT_EIO. */
+gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path);
+
+/* The attributes of one op, "axis=1, keep=true", over the sizes of g; in the module's arena.  `at` is whose
+ * text it is. */
+gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n);
+
+/* Declares `data @name: type = contents` in the module; `at` is whose text the contents are. */
+void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,
+                          const char *contents);
+
+typedef struct gcut_print_options {
+    bool no_loc; /* leave the location table and !n out */
+} gcut_print_options;
+
+/* The whole module, or one graph with the data and locations it uses. */
+void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out);
+void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_text *out);
+/* One node's line, without indent, newline or location: for diagnostics and emitted comments. */
+void gcut_print_node(const gcut_graph *g, uint32_t n, gcut_text *out);
+/* What stands behind "axes=" of an attribute, and behind "data @w: f32[4] = ". */
+void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out);
+void gcut_print_contents(const gcut_data *d, gcut_text *out);
+/* Shortest decimal that reads back equal at the dtype; inf, -inf, nan as such. */
+void gcut_print_double(double x, gcut_dtype t, gcut_text *out);
+
+#endif
