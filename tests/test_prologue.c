@@ -114,9 +114,46 @@ static void test_is_fused(void **state)
     gcut_ctx_free(ctx);
 }
 
+/* Members of a prologue are in graph order, whatever the order in which operands name them: `sub` reads the
+ * later one first. */
+static void test_order_of_operands(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "func @order[N in 1..](input %x: f32[N, 576], param %w: f32[576, 640]) -> (out y: "
+        "f32[N, 640]) {\n"
+        "  %a = mul(%x, %x)\n"
+        "  %b = abs(%x)\n"
+        "  %c = sub(%b, %a)\n"
+        "  %y = matmul(%c, %w)\n"
+        "  return %y\n"
+        "}\n";
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = graph_from(ctx, text);
+    gcut_size at = {"N", 768};
+    gcut_options opt = options(&at, "mincut", 2);
+    opt.forward_only = true;
+    const char *const shown = gcut_show(g, &opt, GCUT_STAGE_KERNEL, false);
+    if (!shown) fail_msg("%s", gcut_last_error(ctx));
+    static const char *const names[] = {"%a: ", "%b: ", "%c: ", "%y: "};
+    const char *kernel = strstr(shown, "#kernel(");
+    for (int i = 0; i < 4; i++) { /* one launch */
+        const char *line = strstr(shown, names[i]);
+        assert_non_null(line);
+        const char *its = strstr(line, "#kernel(");
+        assert_non_null(its);
+        assert_memory_equal(kernel, its, strcspn(its, ")") + 1);
+    }
+    at.value = 40;
+    gcut_check_report r = crosscheck(g, &opt, NULL, 0, 0);
+    if (!r.ok) fail_msg("%s%s", r.text ? r.text : "", gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_agree), cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_is_fused)};
+                                       cmocka_unit_test(test_is_fused),
+                                       cmocka_unit_test(test_order_of_operands)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

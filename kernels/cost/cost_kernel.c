@@ -39,13 +39,6 @@ int64_t gcut_cost_packings(const gcut_cost_at *c, const gcut_lowered *h, uint32_
     return *stored ? 1 : times;
 }
 
-static bool has_rows(const gcut_lowered *h, const gcut_kernel *u)
-{
-    for (uint32_t i = 0; i < u->nodes.n; i++)
-        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_LEVEL_ROW) return true;
-    return false;
-}
-
 /* Elements are those of the result; where an op goes over its operands, of the last one. */
 static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_graph *g, const gcut_node *n,
                     bool operands)
@@ -73,7 +66,7 @@ static double loop_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
         ns += op_ns(c, m, h->g, n, gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE);
     }
-    return has_rows(h, u) ? ns * row_factor(c, u) : ns;
+    return gcut_kernel_has_rows(h, u) ? ns * row_factor(c, u) : ns;
 }
 
 /* Is the loop cut into parts, for several long functions? */
@@ -209,8 +202,8 @@ static double prologues_ns(const gcut_cost_at *c, const gcut_machine *m, const g
         const gcut_prologue *prologue = gcut_kernel_prologue(u, k);
         if (!prologue) continue;
         const double times = (double)gcut_cost_packings(c, h, kernel, k, &stored);
-        for (uint32_t i = 0; i < prologue->nodes.n; i++)
-            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, prologue->nodes.at[i]), false);
+        for (uint32_t i = 0; i < prologue->loop.nodes.n; i++)
+            ns += times * op_ns(c, m, h->g, gcut_node_at(h->g, prologue->loop.nodes.at[i]), false);
     }
     return ns;
 }
@@ -259,5 +252,5 @@ const char *gcut_cost_class(const gcut_lowered *h, uint32_t kernel)
     };
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind != GCUT_KERNEL_LOOP) return names[u->kind];
-    return has_rows(h, u) ? "row loop" : u->loop.blocked ? "column loop" : "loop";
+    return gcut_kernel_has_rows(h, u) ? "row loop" : u->loop.blocked ? "column loop" : "loop";
 }

@@ -470,9 +470,9 @@ void gcut_program_mark(const gcut_program *p)
             for (uint32_t j = 0; j < u->nodes.n; j++)
                 gcut_mark_add(p->module, &h->g->nodes.at[u->nodes.at[j]].marks, "kernel", 1, &name);
             for (uint32_t c = 0; c < 2; c++) /* what the product alone computes */
-                for (uint32_t j = 0; gcut_kernel_prologue(u, c) && j < gcut_kernel_prologue(u, c)->nodes.n;
-                     j++) {
-                    gcut_node *n = &h->g->nodes.at[gcut_kernel_prologue(u, c)->nodes.at[j]];
+                for (uint32_t j = 0;
+                     gcut_kernel_prologue(u, c) && j < gcut_kernel_prologue(u, c)->loop.nodes.n; j++) {
+                    gcut_node *n = &h->g->nodes.at[gcut_kernel_prologue(u, c)->loop.nodes.at[j]];
                     if (h->kernel_of[n->res0] != h->order.at[i]) continue;
                     gcut_mark_add(p->module, &n->marks, "kernel", 1, &name);
                 }

@@ -14,8 +14,7 @@ void gcut_emit_prologues(gcut_emitter *e)
         if (!c) continue;
         gcut_text body = {.arena = a};
         gcut_emitter fill = *e;
-        gcut_lowered h = gcut_prologue_as_loop(e->h, c, a, &fill.kernel);
-        fill.h = &h;
+        fill.prologue = c;
         fill.body = &body;
         fill.args.at = NULL;
         fill.args.n = fill.args.cap = 0;

@@ -103,7 +103,7 @@ static void describe(const gcut_emitter *e, const char *kind, const gcut_emitter
         const gcut_prologue *c = gcut_kernel_prologue(u, k);
         if (!c) continue;
         gcut_text_add(out, "; its %s operand, computed while it is packed:", k ? "right" : "left");
-        name_results(e->h, c->nodes.at, c->nodes.n, out);
+        name_results(e->h, c->loop.nodes.at, c->loop.nodes.n, out);
     }
     if (epilogue) {
         const gcut_kernel *w = &epilogue->h->kernels.at[epilogue->kernel];

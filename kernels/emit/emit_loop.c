@@ -47,8 +47,8 @@ static void declare_pointers(gcut_loop *l)
             if (gcut_loop_access(l, x, v) == GCUT_ACCESS_LOAD)
                 note_buffer(l, l->h->buffer[l->h->view[v].root], 1, use);
         }
-        if (l->h->buffer[x->v] != GCUT_NONE && !gcut_loop_partial(x) && !l->fill)
-            note_buffer(l, l->h->buffer[x->v], 2, use);
+        if (gcut_loop_stored(l, x) != GCUT_NONE && !gcut_loop_partial(x) && !l->prologue)
+            note_buffer(l, gcut_loop_stored(l, x), 2, use);
     }
     for (uint32_t k = 0; k < l->numbered.n; k++) {
         const uint32_t b = l->numbered.at[k];
@@ -101,8 +101,9 @@ static void emit_rows(gcut_loop *l)
           GCUT_CHUNK);
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_member *x = &l->at[i];
-        if (x->level != GCUT_LEVEL_FULL || l->h->buffer[x->v] == GCUT_NONE || l->u->loop.inner == 0) continue;
-        if (l->fill)
+        if (x->level != GCUT_LEVEL_FULL || gcut_loop_stored(l, x) == GCUT_NONE || l->u->loop.inner == 0)
+            continue;
+        if (l->prologue)
             W(l, "        %s *const o%u = (%s *)out + (r - r0) * ld;\n", gcut_c_type(gcut_loop_dtype(l, x)),
               x->v, gcut_c_type(gcut_loop_dtype(l, x)));
         else
@@ -144,7 +145,7 @@ static void emit_body(gcut_loop *l)
     emit_faults(l, true);
     W(l, "    const int64_t %s = %s;\n", l->u->loop.flat ? "E" : "C",
       l->u->loop.flat ? gcut_c_named(l->m, "elements", l->u->loop.numel) : columns(l));
-    if (l->fill)
+    if (l->prologue)
         W(l, "    (void)C;\n");
     else
         gcut_loop_stream_declare(l);
@@ -200,7 +201,8 @@ static void emit_launcher(gcut_loop *l)
 /* What is by buffer or value belongs to the emission: a program has as many loops as it has buffers. */
 static gcut_loop begin_loop(gcut_emitter *e, gcut_arena *a)
 {
-    gcut_loop l = gcut_loop_analyse(a, e->h, e->kernel);
+    gcut_loop l = e->prologue ? gcut_loop_analyse_prologue(a, e->h, e->kernel, e->prologue)
+                              : gcut_loop_analyse(a, e->h, e->kernel);
     l.e = e;
     l.out = e->body;
     gcut_emission_room(e);
@@ -230,7 +232,7 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
 uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
 {
     gcut_loop l = begin_loop(e, a);
-    l.columns = l.fill = true;
+    l.columns = true;
     begin_function(&l, "GCUT_RT_LOCAL", "",
                    "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
                    "                   int64_t ld");

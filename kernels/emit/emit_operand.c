@@ -104,7 +104,7 @@ static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
 static void expect_next(const gcut_loop *l, gcut_ref v, const lane *s)
 {
     const char *next = offset_in(l, v, s, "(r + 1)");
-    if (!l->fill || !s->one || !strcmp(next, row_offset(l, v, s))) return;
+    if (!l->prologue || !s->one || !strcmp(next, row_offset(l, v, s))) return;
     const char *p = gcut_loop_pointer(l, l->h->view[v].root);
     W(l, "        if (r + 1 < %s) gcut_rt_expect(&%s[%s + j0], (j1 - j0) * (int64_t)sizeof *%s);\n",
       gcut_c_named(l->m, "rows", l->u->loop.rows), p, next, p);

@@ -230,8 +230,8 @@ static void emit_column(gcut_loop *l, const column *c, int part)
         }
         if (l->lines && x->streams)
             W(l, "            y%u[l] = (%s)v%u;\n", x->v, t, x->v);
-        else if (l->h->buffer[x->v] != GCUT_NONE)
-            W(l, "            o%u[c%s] = (%s)v%u;\n", x->v, l->fill ? " - j0" : "", t, x->v);
+        else if (gcut_loop_stored(l, x) != GCUT_NONE)
+            W(l, "            o%u[c%s] = (%s)v%u;\n", x->v, l->prologue ? " - j0" : "", t, x->v);
         if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
     }
 }
@@ -369,7 +369,7 @@ void gcut_loop_row_values(gcut_loop *l, int p)
             W(l, "        const %s v%u = %s;\n", gcut_c_local(gcut_loop_dtype(l, x)), x->v, expression(l, x));
         }
         W(l, "%s", own_line(l));
-        if (l->h->buffer[x->v] != GCUT_NONE)
+        if (gcut_loop_stored(l, x) != GCUT_NONE)
             W(l, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(l, x->v), gcut_c_type(gcut_loop_dtype(l, x)),
               x->v);
         else if (l->u->loop.inner == 0) /* no column reads it */

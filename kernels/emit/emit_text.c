@@ -391,7 +391,7 @@ static const char *label_of(gcut_arena *a, uint32_t number, const gcut_graph *g,
 uint32_t gcut_c_function(gcut_emitter *e, gcut_function_type type)
 {
     gcut_arena *a = e->p->module->arena;
-    const gcut_kernel *u = &e->h->kernels.at[e->kernel];
+    const gcut_kernel *u = e->prologue ? &e->prologue->loop : &e->h->kernels.at[e->kernel];
     const char *text = number_sizes(e, renumber(e, e->body->at));
     uint64_t hash = hash_of(text);
     gcut_functions *f = &e->all->functions;

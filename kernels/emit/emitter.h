@@ -55,8 +55,9 @@ typedef struct gcut_emitter {
     const gcut_program *p;
     const gcut_lowered *h;
     uint32_t kernel;
-    uint32_t number;    /* of the launch: k<number> */
-    const char *prefix; /* the program's name as a C identifier */
+    const gcut_prologue *prologue; /* of the kernel, whose function is being written; NULL: its own is */
+    uint32_t number;               /* of the launch: k<number> */
+    const char *prefix;            /* the program's name as a C identifier */
     gcut_emission *all;
     gcut_text *body;         /* the function being written */
     gcut_text *call;         /* the body of NAME_half<k>, or of a region inside it */

@@ -12,6 +12,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/lower.h"
 #include "kernels/lower/prologue.h"
+#include "kernels/lower/reads.h"
 #include "kernels/lower/region.h"
 #include "kernels/lower/team.h"
 
@@ -97,11 +98,13 @@ bool gcut_place_can_own(const gcut_lowered *h, gcut_ref v)
            !h->view[v].bits && gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
 }
 
-uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to)
+uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t source)
 {
     uint32_t u = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
     h->kernels.at[u].copy.value = v;
     h->kernels.at[u].copy.to = to;
+    h->kernels.at[u].copy.source = source;
+    gcut_reads_add(h, u);
     return u;
 }
 
@@ -110,7 +113,7 @@ void gcut_place_at(gcut_lowered *h, gcut_ref v, uint32_t to)
     if (gcut_place_can_own(h, v))
         h->buffer[h->view[v].root] = to;
     else
-        gcut_place_copy(h, v, to);
+        gcut_place_copy(h, v, to, GCUT_NONE);
 }
 
 static uint32_t result_buffer(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
@@ -200,7 +203,7 @@ static void place_nexts(gcut_program *p, gcut_lowered *h)
         const gcut_result *r = &g->results.at[i];
         if (r->role == GCUT_ROLE_next)
             u[n++] = (gcut_update){r->value, next_buffer(p, h, r)};
-        else if (r->role == GCUT_ROLE_grad && gcut_place_param(h, own_buffer(p, h, r)))
+        else if (r->role == GCUT_ROLE_grad && gcut_param_in(h, own_buffer(p, h, r)))
             u[n++] = (gcut_update){r->value, own_buffer(p, h, r)};
     }
     gcut_place_updates(p, h, u, n);
@@ -214,7 +217,7 @@ static void place_results(gcut_program *p, gcut_lowered *h)
         const gcut_result *r = &g->results.at[i];
         if (r->role != GCUT_ROLE_out && r->role != GCUT_ROLE_grad) continue;
         uint32_t b = own_buffer(p, h, r);
-        if (!gcut_place_param(h, b)) gcut_place_at(h, r->value, b);
+        if (!gcut_param_in(h, b)) gcut_place_at(h, r->value, b);
     }
     for (uint32_t i = 0; i < g->results.n; i++)
         if (g->results.at[i].role == GCUT_ROLE_saved) h->saved[i] = place_saved(p, h, &g->results.at[i]);
@@ -329,8 +332,10 @@ void gcut_place_lowered(gcut_program *p, gcut_lowered *h)
 {
     if (h->parent == GCUT_NONE) {
         bind_params(p, h);
+        gcut_reads_bind(h, p->buffers.n);
         place_results(p, h);
     } else {
+        gcut_reads_bind(h, p->buffers.n);
         gcut_region_results(p, h);
     }
     gcut_region_carries(p, h);

@@ -9,6 +9,7 @@
  * reads or writes before: memory of the concat's own, or the part of a stack that this iteration makes.
  */
 #include "kernels/lower/place.h"
+#include "kernels/lower/reads.h"
 
 /* Rows from which on a flat loop is as fast in rows. */
 #define SHORT_ROW 64
@@ -21,23 +22,10 @@ static bool is_fresh(const gcut_program *p, const gcut_lowered *h, uint32_t buff
            (b->kind == GCUT_BUFFER_ARENA && b->saved && h->parent == GCUT_NONE);
 }
 
-/* Nobody but members of its kernel and operand k of that concat reads v, directly or through a view. */
-static bool is_for(const gcut_lowered *h, gcut_ref v, const gcut_node *concat, uint32_t k)
+/* Operand k of that concat alone reads v, and nothing views it. */
+static bool is_for(const gcut_lowered *h, gcut_ref v, uint32_t concat)
 {
-    const gcut_graph *g = h->g;
-    for (gcut_ref x = 1; x < g->values.n; x++)
-        if (x != v && h->view[x].root == v) return false;
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].value == v) return false;
-    for (uint32_t u = 0; u < h->kernels.n; u++)
-        if (h->kernels.at[u].kind == GCUT_KERNEL_COPY && h->kernels.at[u].copy.value == v) return false;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        for (uint32_t j = 0; j < n->nargs; j++)
-            if (gcut_arg(g, n, j) == v && (n != concat || j != k) && h->kernel_of[n->res0] != h->kernel_of[v])
-                return false;
-    }
-    return true;
+    return h->reads->views[v] == 0 && gcut_only_reader(h, v) == concat && gcut_reads(h, concat, v) == 1;
 }
 
 /* The loop walks `rows` rows of `inner` elements, or all of them as one stretch, which that row is then; a
@@ -47,8 +35,7 @@ static bool walks_rows(gcut_lowered *h, uint32_t kernel, gcut_dim rows, gcut_dim
     gcut_kernel *u = &h->kernels.at[kernel];
     if (!u->loop.flat) return u->loop.inner == inner;
     if (rows == 1) return true;
-    if (u->loop.blocked || !gcut_dim_known(inner) || inner < SHORT_ROW ||
-        !gcut_kernel_is_even(h, kernel, inner))
+    if (u->loop.blocked || !gcut_dim_known(inner) || inner < SHORT_ROW || !gcut_kernel_is_even(h, u, inner))
         return false;
     u->loop.flat = false;
     u->loop.rows = rows;
@@ -69,7 +56,7 @@ static void place_operand(gcut_lowered *h, uint32_t kernel, const gcut_node *n, 
     if (h->view[v].bits || h->view[v].widens || h->kernels.at[kernel].operand_copy[k] != GCUT_NONE) return;
     for (uint32_t d = 0; d < axis; d++) rows = gcut_dim_make(m->dims, GCUT_DIM_MUL, rows, t->dim[d]);
     for (uint32_t d = axis; d < t->rank; d++) inner = gcut_dim_make(m->dims, GCUT_DIM_MUL, inner, t->dim[d]);
-    if (!is_for(h, v, n, k) || !walks_rows(h, maker, rows, inner)) return;
+    if (!is_for(h, v, kernel) || !walks_rows(h, maker, rows, inner)) return;
     gcut_view c = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), v);
     c.offset = gcut_dim_make(m->dims, GCUT_DIM_MUL, at, c.stride[axis]);
     h->view[v] = c;

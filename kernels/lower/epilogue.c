@@ -5,6 +5,7 @@
 #include "kernels/lower/epilogue.h"
 
 #include "kernels/lower/lower.h"
+#include "kernels/lower/reason.h"
 
 /* Shorter rows cost more to begin than a flat loop's chunks. */
 #define SHORT_ROW 64
@@ -19,33 +20,54 @@ static bool overwrites_operand(const gcut_lowered *h, uint32_t gemm, gcut_ref v)
     return false;
 }
 
-bool gcut_is_epilogue(const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
+/* What members of the loop read of product c, and of the sum that is complete behind its last tile. */
+static gcut_reason reads_tiles(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_ref c)
 {
-    const gcut_kernel *w = &h->kernels.at[gemm], *u = &h->kernels.at[kernel];
-    if (h->unfused) return false;
-    if (w->kind != GCUT_KERNEL_GEMM || u->kind != GCUT_KERNEL_LOOP || u->loop.blocked || u->loop.flat)
-        return false;
-    gcut_module *m = h->g->module;
-    gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
-    const gcut_type *tc = gcut_type_of(h->g, c);
-    if (h->view[c].root != c || tc->rank != 2 || tc->dim[0] != u->loop.rows || tc->dim[1] != u->loop.inner)
-        return false;
-    const gcut_ref sum = gcut_kernel_sum(h, gemm); /* complete behind the last tile */
+    const gcut_ref sum = gcut_kernel_sum(h, gemm);
     bool reads = false;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-        if (overwrites_operand(h, gemm, n->res0)) return false;
+        if (overwrites_operand(h, gemm, n->res0)) return GCUT_REASON_overwrites_operand;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(h->g, n, k);
-            if (sum && h->view[v].root == sum) return false;
+            const gcut_type *t = gcut_type_of(h->g, v);
+            if (sum && h->view[v].root == sum) return GCUT_REASON_reads_sum;
             if (h->view[v].root != c) continue;
             reads = true;
-            if (!gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]) ||
-                gcut_type_numel(m, gcut_type_of(h->g, v)) != u->loop.numel)
-                return false;
+            if (!gcut_view_identity(h->g, t, &h->view[v]) ||
+                gcut_type_numel(h->g->module, t) != u->loop.numel)
+                return GCUT_REASON_other_elements;
         }
     }
-    return reads;
+    return reads ? GCUT_REASON_fused : GCUT_REASON_not_adjacent;
+}
+
+/* Row r of the loop reads row r of the product and no other: it can run tile by tile right behind it.  The
+ * loop is looked at as if it had these rows. */
+static gcut_reason decide(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, gcut_dim rows,
+                          gcut_dim inner)
+{
+    const gcut_kernel *w = &h->kernels.at[gemm];
+    const gcut_ref c = gcut_node_at(h->g, w->nodes.at[0])->res0;
+    const gcut_type *t = gcut_type_of(h->g, c);
+    if (h->unfused) return GCUT_REASON_unfused;
+    if (u->loop.blocked) return GCUT_REASON_blocked;
+    if (h->view[c].root != c) return GCUT_REASON_other_order;
+    if (t->rank != 2) return GCUT_REASON_batched;
+    if (t->dim[0] != rows || t->dim[1] != inner) return GCUT_REASON_other_shape;
+    return reads_tiles(h, gemm, u, c);
+}
+
+/* A flat loop behind a product of its shape gets the product's rows, if they are long and it walks them
+ * evenly. */
+static gcut_reason decide_flat(const gcut_lowered *h, uint32_t gemm, const gcut_kernel *u, const gcut_type *t)
+{
+    if (u->loop.blocked) return GCUT_REASON_blocked;
+    if (t->rank != 2) return GCUT_REASON_batched;
+    if (!gcut_dim_known(t->dim[1]) || t->dim[1] < SHORT_ROW) return GCUT_REASON_short_rows;
+    if (gcut_type_numel(h->g->module, t) != u->loop.numel) return GCUT_REASON_other_shape;
+    if (!gcut_kernel_is_even(h, u, t->dim[1])) return GCUT_REASON_uneven;
+    return decide(h, gemm, u, t->dim[0], t->dim[1]);
 }
 
 bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel)
@@ -61,23 +83,42 @@ bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel)
     return true;
 }
 
-static void shape(gcut_lowered *h, uint32_t gemm, uint32_t kernel)
+/* By every operand of the loop that the product makes. */
+static void note(gcut_lowered *h, uint32_t gemm, uint32_t kernel, gcut_reason r)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    for (uint32_t i = 0; i < u->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            const uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
+            if (s == gemm ||
+                (gemm == GCUT_NONE && s != GCUT_NONE && h->kernels.at[s].kind == GCUT_KERNEL_GEMM))
+                gcut_set_reason(h, u->nodes.at[i], k, r);
+        }
+    }
+}
+
+static void make(gcut_lowered *h, uint32_t gemm, uint32_t kernel)
 {
     gcut_kernel *u = &h->kernels.at[kernel];
-    const gcut_kernel before = *u;
-    if (h->kernels.at[gemm].kind != GCUT_KERNEL_GEMM || u->kind != GCUT_KERNEL_LOOP || !u->loop.flat ||
-        u->loop.blocked)
-        return;
     const gcut_type *t = gcut_type_of(h->g, gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0);
-    if (t->rank != 2 || !gcut_dim_known(t->dim[1]) || t->dim[1] < SHORT_ROW) return;
-    if (gcut_type_numel(h->g->module, t) != u->loop.numel) return;
+    const gcut_reason r =
+        u->loop.flat ? decide_flat(h, gemm, u, t) : decide(h, gemm, u, u->loop.rows, u->loop.inner);
+    note(h, gemm, kernel, r);
+    if (r != GCUT_REASON_fused) return;
+    u->loop.product = gemm;
+    if (!u->loop.flat) return;
     u->loop.flat = false;
     u->loop.rows = t->dim[0];
     u->loop.inner = t->dim[1];
-    if (!gcut_kernel_is_even(h, kernel, u->loop.inner) || !gcut_is_epilogue(h, gemm, kernel)) *u = before;
 }
 
-void gcut_shape_epilogues(gcut_lowered *h)
+void gcut_make_epilogues(gcut_lowered *h)
 {
-    for (uint32_t i = 1; i < h->order.n; i++) shape(h, h->order.at[i - 1], h->order.at[i]);
+    for (uint32_t i = 0; i < h->order.n; i++) {
+        const uint32_t gemm = i ? h->order.at[i - 1] : GCUT_NONE, kernel = h->order.at[i];
+        if (h->kernels.at[kernel].kind != GCUT_KERNEL_LOOP) continue;
+        note(h, GCUT_NONE, kernel, GCUT_REASON_not_adjacent);
+        if (i && h->kernels.at[gemm].kind == GCUT_KERNEL_GEMM) make(h, gemm, kernel);
+    }
 }

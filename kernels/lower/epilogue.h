@@ -7,8 +7,12 @@
 
 #include "kernels/lower/lowered.h"
 
-/* Row r of the loop reads row r of the product and no other: it can run tile by tile right behind it. */
-bool gcut_is_epilogue(const gcut_lowered *h, uint32_t gemm, uint32_t kernel);
+/* The loop runs as the epilogue of that product, of an ordered graph. */
+static inline bool gcut_is_epilogue(const gcut_lowered *h, uint32_t gemm, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    return u->kind == GCUT_KERNEL_LOOP && u->loop.product == gemm;
+}
 /* No row of the epilogue is more than the sum of its columns: a tile may be any part of the product. */
 bool gcut_takes_columns(const gcut_lowered *h, uint32_t kernel);
 

@@ -19,6 +19,8 @@
 
 #include "graph/external.h"
 #include "kernels/lower/lower.h"
+#include "kernels/lower/reads.h"
+#include "kernels/lower/reason.h"
 #include "kernels/lower/region.h"
 
 #define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
@@ -48,27 +50,35 @@ static void make_flat(gcut_lowered *h, uint32_t u)
 
 /* ---- joining ---- */
 
-static gcut_level level_in(const gcut_kernel *u, gcut_dim numel)
+/* How a node of that many elements would sit in a loop. */
+static gcut_reason level_in(const gcut_kernel *u, gcut_dim numel, gcut_level *level)
 {
-    if (u->kind != GCUT_KERNEL_LOOP || u->nodes.n >= MAX_MEMBERS || u->loop.complete) return GCUT_LEVEL_NONE;
-    if (numel == u->loop.numel) return GCUT_LEVEL_FULL;
-    if (u->loop.flat) return GCUT_LEVEL_NONE;
-    return u->loop.inner != GCUT_DIM_BAD && numel == u->loop.rows ? GCUT_LEVEL_ROW : GCUT_LEVEL_NONE;
+    *level = GCUT_LEVEL_FULL;
+    if (u->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
+    if (u->nodes.n >= MAX_MEMBERS) return GCUT_REASON_members;
+    if (u->loop.complete) return GCUT_REASON_complete;
+    if (numel == u->loop.numel) return GCUT_REASON_fused;
+    *level = GCUT_LEVEL_ROW;
+    if (u->loop.flat || u->loop.inner == GCUT_DIM_BAD || numel != u->loop.rows) return GCUT_REASON_elements;
+    return GCUT_REASON_fused;
 }
 
-/* Node n can be a member of u at that level: every operand readable there, no cycle. */
-static bool can_join(gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_level level)
+/* Node n can be a member of u at *level: every operand is readable there, and there is no cycle. */
+static gcut_reason decide_join(const gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_level *level)
 {
-    if (h->unfused) return false;
-    if (kernel_at(h, u)->loop.flat && !gcut_kernel_takes_evenly(h, u, n, kernel_at(h, u)->loop.numel))
-        return false;
+    const gcut_kernel *w = kernel_at(h, u);
+    const gcut_dim numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, n->res0));
+    const gcut_reason r = level_in(w, numel, level);
+    if (r != GCUT_REASON_fused) return r;
+    if (h->unfused) return GCUT_REASON_unfused;
+    if (w->loop.flat && !gcut_kernel_takes_evenly(h, w, n, w->loop.numel)) return GCUT_REASON_uneven;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(h->g, n, k);
-        if (gcut_kernel_access(h, u, v, level) == GCUT_ACCESS_BLOCKED) return false;
+        if (gcut_kernel_access(h, w, v, *level) == GCUT_ACCESS_BLOCKED) return GCUT_REASON_other_elements;
         uint32_t s = gcut_kernel_source(h, v);
-        if (s != GCUT_NONE && s != u && gcut_kernel_reaches(h, u, s, false)) return false;
+        if (s != GCUT_NONE && s != u && gcut_kernel_reaches(h, u, s, false)) return GCUT_REASON_cycle;
     }
-    return true;
+    return GCUT_REASON_fused;
 }
 
 static void join(gcut_lowered *h, uint32_t u, uint32_t node, gcut_level level)
@@ -90,47 +100,50 @@ static gcut_dim rows_of(gcut_lowered *h, gcut_dim numel, const gcut_type *t, gcu
     return numel == times(h->g->module, r, inner) ? r : GCUT_DIM_BAD;
 }
 
-/* All members of b become members of a; reads between the two must stay possible. */
-static bool can_merge(gcut_lowered *h, uint32_t a, uint32_t b)
+/* Every value of loop `from` that a member of `to` reads is at hand where it is read. */
+static bool at_hand(const gcut_lowered *h, uint32_t from, const gcut_kernel *to, gcut_dim inner)
 {
-    const gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
-    if (h->unfused) return false;
-    if (x->kind != GCUT_KERNEL_LOOP || y->kind != GCUT_KERNEL_LOOP || x->loop.numel != y->loop.numel)
-        return false;
-    if (x->loop.inner != GCUT_DIM_BAD && y->loop.inner != GCUT_DIM_BAD &&
-        (x->loop.inner != y->loop.inner || x->loop.flat != y->loop.flat))
-        return false;
-    if ((x->loop.flat && !gcut_kernel_is_even(h, b, y->loop.numel)) ||
-        (y->loop.flat && !gcut_kernel_is_even(h, a, x->loop.numel)))
-        return false;
-    if (x->nodes.n + y->nodes.n > MAX_MEMBERS || x->loop.complete || y->loop.complete) return false;
-    if (gcut_kernel_reaches(h, a, b, true) || gcut_kernel_reaches(h, b, a, true)) return false;
-    gcut_dim inner = x->loop.inner != GCUT_DIM_BAD ? x->loop.inner : y->loop.inner;
     gcut_module *m = h->g->module;
-    for (int side = 0; side < 2; side++) {
-        const gcut_kernel *u = side ? y : x;
-        uint32_t other = side ? a : b;
-        for (uint32_t i = 0; i < u->nodes.n; i++) {
-            const gcut_node *n = gcut_node_at(h->g, u->nodes.at[i]);
-            gcut_level user = h->level[n->res0] == GCUT_LEVEL_ROW ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL;
-            for (uint32_t k = 0; k < n->nargs; k++) {
-                gcut_ref v = gcut_arg(h->g, n, k);
-                const gcut_view *w = &h->view[v];
-                const gcut_type *t = gcut_type_of(h->g, v);
-                if (gcut_kernel_source(h, v) != other) continue;
-                gcut_level l = h->level[w->root];
-                /* A row reduction consumes FULL values although its own level is ROW. */
-                if (gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE) user = GCUT_LEVEL_FULL;
-                bool ok = l == GCUT_LEVEL_FULL ? user == GCUT_LEVEL_FULL && gcut_view_identity(h->g, t, w)
-                          : l == GCUT_LEVEL_ROW
-                              ? (user == GCUT_LEVEL_ROW ? gcut_view_identity(h->g, t, w)
-                                                        : gcut_view_row_repeat(m, t, w, inner))
-                              : false;
-                if (!ok) return false;
-            }
+    for (uint32_t i = 0; i < to->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(h->g, to->nodes.at[i]);
+        /* A row reduction consumes FULL values although its own level is ROW. */
+        const bool row =
+            h->level[n->res0] == GCUT_LEVEL_ROW && gcut_op_get((gcut_op)n->op)->emit != GCUT_EMIT_REDUCE;
+        for (uint32_t k = 0; k < n->nargs; k++) {
+            gcut_ref v = gcut_arg(h->g, n, k);
+            const gcut_view *w = &h->view[v];
+            const gcut_type *t = gcut_type_of(h->g, v);
+            if (gcut_kernel_source(h, v) != from) continue;
+            gcut_level l = h->level[w->root];
+            if (l != GCUT_LEVEL_FULL && l != GCUT_LEVEL_ROW) return false;
+            if (l == GCUT_LEVEL_FULL && row) return false;
+            if (!(l == GCUT_LEVEL_ROW && !row ? gcut_view_row_repeat(m, t, w, inner)
+                                              : gcut_view_identity(h->g, t, w)))
+                return false;
         }
     }
     return true;
+}
+
+/* All members of loop b can become members of loop a. */
+static gcut_reason decide_merge(const gcut_lowered *h, uint32_t a, uint32_t b)
+{
+    const gcut_kernel *x = kernel_at(h, a), *y = kernel_at(h, b);
+    if (x->kind != GCUT_KERNEL_LOOP || y->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
+    if (h->unfused) return GCUT_REASON_unfused;
+    if (x->loop.numel != y->loop.numel) return GCUT_REASON_elements;
+    if (x->loop.inner != GCUT_DIM_BAD && y->loop.inner != GCUT_DIM_BAD &&
+        (x->loop.inner != y->loop.inner || x->loop.flat != y->loop.flat))
+        return GCUT_REASON_rows;
+    if ((x->loop.flat && !gcut_kernel_is_even(h, y, y->loop.numel)) ||
+        (y->loop.flat && !gcut_kernel_is_even(h, x, x->loop.numel)))
+        return GCUT_REASON_uneven;
+    if (x->nodes.n + y->nodes.n > MAX_MEMBERS) return GCUT_REASON_members;
+    if (x->loop.complete || y->loop.complete) return GCUT_REASON_complete;
+    if (gcut_kernel_reaches(h, a, b, true) || gcut_kernel_reaches(h, b, a, true)) return GCUT_REASON_cycle;
+    gcut_dim inner = x->loop.inner != GCUT_DIM_BAD ? x->loop.inner : y->loop.inner;
+    return at_hand(h, b, x, inner) && at_hand(h, a, y, inner) ? GCUT_REASON_fused
+                                                              : GCUT_REASON_other_elements;
 }
 
 static int by_number(const void *a, const void *b)
@@ -157,33 +170,42 @@ static void merge(gcut_lowered *h, uint32_t a, uint32_t b)
     y->nodes.n = 0;
 }
 
-static void pull_in(gcut_lowered *h, uint32_t u, const gcut_node *n)
+static void pull_in(gcut_lowered *h, uint32_t u, uint32_t node)
 {
+    const gcut_node *n = gcut_node_at(h->g, node);
     for (uint32_t k = 0; k < n->nargs; k++) {
         uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
-        if (s != GCUT_NONE && s != u && can_merge(h, u, s)) merge(h, u, s);
+        if (s == GCUT_NONE || s == u) continue;
+        const gcut_reason r = decide_merge(h, u, s);
+        gcut_set_reason(h, node, k, r);
+        if (r == GCUT_REASON_fused) merge(h, u, s);
     }
+}
+
+/* The latest loop of an operand that takes the node; GCUT_NONE: none does. */
+static uint32_t decide_point(const gcut_lowered *h, const gcut_node *n, gcut_level *level)
+{
+    uint32_t best = GCUT_NONE;
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
+        gcut_level l;
+        if (s == GCUT_NONE || (best != GCUT_NONE && s <= best)) continue;
+        if (decide_join(h, s, n, &l) == GCUT_REASON_fused) best = s, *level = l;
+    }
+    return best;
 }
 
 static void place_point(gcut_lowered *h, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
-    gcut_dim numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, n->res0));
-    uint32_t best = GCUT_NONE;
-    gcut_level level = GCUT_LEVEL_NONE;
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        uint32_t s = gcut_kernel_source(h, gcut_arg(h->g, n, k));
-        if (s == GCUT_NONE || (best != GCUT_NONE && s <= best)) continue;
-        gcut_level l = level_in(kernel_at(h, s), numel);
-        if (l != GCUT_LEVEL_NONE && can_join(h, s, n, l)) best = s, level = l;
+    gcut_level level = GCUT_LEVEL_FULL;
+    uint32_t u = decide_point(h, n, &level);
+    if (u == GCUT_NONE) {
+        u = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
+        kernel_at(h, u)->loop.numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, n->res0));
     }
-    if (best == GCUT_NONE) {
-        best = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
-        kernel_at(h, best)->loop.numel = numel;
-        level = GCUT_LEVEL_FULL;
-    }
-    join(h, best, node, level);
-    pull_in(h, best, n);
+    join(h, u, node, level);
+    pull_in(h, u, node);
 }
 
 static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
@@ -195,18 +217,20 @@ static gcut_dim product(gcut_lowered *h, const gcut_type *t, uint32_t mask)
 }
 
 /* The kernel of x can take a reduction of x with these columns (EVERY: over all of it, in flat order). */
-static bool fits(gcut_lowered *h, uint32_t u, gcut_ref x, gcut_lie how, gcut_dim inner)
+static gcut_reason decide_reduce(const gcut_lowered *h, gcut_ref x, gcut_lie how, gcut_dim inner)
 {
-    if (u == GCUT_NONE || kernel_at(h, u)->kind != GCUT_KERNEL_LOOP ||
-        kernel_at(h, u)->nodes.n >= MAX_MEMBERS)
-        return false;
-    if (h->unfused) return false;
+    const uint32_t u = gcut_kernel_source(h, x);
+    if (u == GCUT_NONE || kernel_at(h, u)->kind != GCUT_KERNEL_LOOP) return GCUT_REASON_producer_stores;
+    if (h->unfused) return GCUT_REASON_unfused;
     const gcut_kernel *w = kernel_at(h, u);
-    if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return false;
-    if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return false;
-    if (how == GCUT_EVERY)
-        return w->loop.flat || (w->loop.inner == GCUT_DIM_BAD && gcut_kernel_is_even(h, u, w->loop.numel));
-    return !w->loop.flat && (w->loop.inner == GCUT_DIM_BAD || w->loop.inner == inner);
+    const bool open = w->loop.inner == GCUT_DIM_BAD;
+    if (w->nodes.n >= MAX_MEMBERS) return GCUT_REASON_members;
+    if (h->level[h->view[x].root] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
+    if (!gcut_view_identity(h->g, gcut_type_of(h->g, x), &h->view[x])) return GCUT_REASON_other_elements;
+    if (how == GCUT_EVERY && open)
+        return gcut_kernel_is_even(h, w, w->loop.numel) ? GCUT_REASON_fused : GCUT_REASON_uneven;
+    if (how == GCUT_EVERY) return w->loop.flat ? GCUT_REASON_fused : GCUT_REASON_rows;
+    return !w->loop.flat && (open || w->loop.inner == inner) ? GCUT_REASON_fused : GCUT_REASON_rows;
 }
 
 /* A kernel that is not a loop reads memory: operands that are computed constants, or that it needs packed and
@@ -226,6 +250,7 @@ static uint32_t place_other(gcut_lowered *h, gcut_kernel_kind kind, uint32_t nod
                       kind == GCUT_KERNEL_EXTERNAL || h->view[v].widens || h->view[v].bits;
         bool carried = kind == GCUT_KERNEL_REGION && k < gcut_region_shape_of(h->g, n).carries;
         copies[k] = GCUT_NONE;
+        gcut_set_reason(h, node, k, GCUT_REASON_consumer_reads_memory);
         if (!carried && !(computed && !(kind == GCUT_KERNEL_SCATTER && k == 0)) && (whole || !packed))
             continue;
         copies[k] = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
@@ -252,12 +277,15 @@ static void place_reduce(gcut_lowered *h, uint32_t node)
     gcut_lie how = gcut_axes_lie(t, mask);
     if (how == GCUT_MIDDLE) {
         place_other(h, GCUT_KERNEL_REDUCE, node);
+        gcut_set_reason(h, node, 0, GCUT_REASON_middle_axes);
         return;
     }
     if (how == GCUT_TRAILING) inner = product(h, t, mask);
     if (how == GCUT_LEADING) inner = product(h, t, all & ~mask);
     uint32_t u = gcut_kernel_source(h, x);
-    if (!fits(h, u, x, how, inner)) {
+    const gcut_reason r = decide_reduce(h, x, how, inner);
+    gcut_set_reason(h, node, 0, r);
+    if (r != GCUT_REASON_fused) {
         u = gcut_kernel_new(h, GCUT_KERNEL_LOOP, GCUT_NONE);
         kernel_at(h, u)->loop.numel = numel;
     }
@@ -437,7 +465,7 @@ static void choose_columns(gcut_lowered *h, uint32_t u)
     gcut_kernel *w = kernel_at(h, u);
     gcut_module *m = h->g->module;
     if (w->loop.inner != GCUT_DIM_BAD) return;
-    if (gcut_kernel_is_even(h, u, w->loop.numel)) {
+    if (gcut_kernel_is_even(h, w, w->loop.numel)) {
         make_flat(h, u);
         return;
     }
@@ -454,7 +482,7 @@ static void choose_columns(gcut_lowered *h, uint32_t u)
         gcut_dim inner = 1;
         for (uint32_t d = k; d < best->rank; d++) inner = times(m, inner, best->dim[d]);
         w->loop.inner = inner;
-        if (inner != 1 && gcut_kernel_is_even(h, u, inner)) break;
+        if (inner != 1 && gcut_kernel_is_even(h, w, inner)) break;
     }
     if (w->loop.inner == GCUT_DIM_BAD || w->loop.inner == 1)
         w->loop.inner = best->rank ? best->dim[best->rank - 1] : 1;
@@ -500,6 +528,8 @@ void gcut_group(gcut_program *p, gcut_lowered *h)
     h->view = gcut_calloc(a, nv, sizeof *h->view);
     h->kernel_of = gcut_calloc(a, nv, sizeof *h->kernel_of);
     h->level = gcut_calloc(a, nv, sizeof *h->level);
+    h->reason = gcut_calloc(a, g->args.n + 1, sizeof *h->reason);
+    h->walks = gcut_walks_new(a);
     h->buffer = gcut_calloc(a, nv, sizeof *h->buffer);
     for (gcut_ref v = 0; v < nv; v++) h->kernel_of[v] = h->buffer[v] = GCUT_NONE;
     for (uint32_t i = 0; i < g->args.n; i++) uses[g->args.at[i]]++;
@@ -515,6 +545,7 @@ void gcut_group(gcut_program *p, gcut_lowered *h)
         if (gcut_node_at(g, i)->nres) complete_kernels(h, gcut_node_at(g, i));
     }
     gcut_kernel_raise(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
+    gcut_reads_build(h);
     gcut_move_sums(h);
     for (uint32_t u = 0; u < h->kernels.n; u++)
         if (!kernel_at(h, u)->dead && kernel_at(h, u)->kind == GCUT_KERNEL_LOOP) {

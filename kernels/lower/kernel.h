@@ -53,20 +53,13 @@ typedef struct gcut_loop_kernel {
     bool blocked;                /* has COLUMN or TOTAL members, so rows go in a fixed number of blocks */
     bool recomputed;             /* some member is a second copy: marked #recomputed(k) */
     bool complete;    /* such a loop that another kernel reads: whatever joined it now would delay that one */
+    bool called;      /* the loop of a prologue: a product calls it, and it is in no order */
+    uint32_t product; /* the GEMM on whose tiles it runs, as its epilogue; or GCUT_NONE */
     uint32_t scratch; /* buffer of per-thread row scratch, or GCUT_NONE */
     uint32_t partial; /* buffer of per-block partial results, or GCUT_NONE */
 } gcut_loop_kernel;
 
-/* An operand of a product that is computed while it is packed (prologue.c). */
-typedef struct gcut_prologue {
-    gcut_ref v;               /* the value, read as it is, row by row, and by this product alone */
-    GCUT_VEC(uint32_t) nodes; /* that compute it, operands first */
-    gcut_dim rows, inner;
-    bool ends_rows;  /* a loop behind the product takes whole rows of it */
-    int64_t most;    /* packings of an element that cost no more than storing it does */
-    uint32_t buffer; /* of the operand, where the product packs more often, or not at all */
-} gcut_prologue;
-
+struct gcut_prologue;
 typedef struct gcut_gemm_kernel {
     unsigned sums; /* nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
     struct gcut_prologue
@@ -86,7 +79,7 @@ typedef struct gcut_kernel {
     GCUT_VEC(uint32_t) nodes;  /* in graph order; empty for COPY */
     GCUT_VEC(uint32_t) before; /* kernels that must run first although nothing is read from them */
     uint32_t *operand_copy;    /* neither LOOP nor COPY: by operand, the COPY that stores it, or GCUT_NONE */
-    uint32_t seen, top;        /* of kernel_reach.c: the last walk that met it; gcut_kernel_raise */
+    uint32_t top;              /* gcut_kernel_raise */
     int step, end;             /* its step of the timeline, and the one after its bodies' last */
     union {
         gcut_loop_kernel loop;
@@ -104,6 +97,15 @@ typedef struct gcut_kernel {
         gcut_copy_kernel copy;
     };
 } gcut_kernel;
+
+/* An operand of a product that is computed while it is packed (prologue.c). */
+typedef struct gcut_prologue {
+    gcut_ref v;       /* the value, read as it is, row by row, and by this product alone */
+    gcut_kernel loop; /* over the rows of v; its members compute v for the product, which calls it */
+    bool ends_rows;   /* a loop behind the product takes whole rows of it */
+    int64_t most;     /* packings of an element that cost no more than storing it does */
+    uint32_t buffer;  /* of v, where the product packs more often, or not at all */
+} gcut_prologue;
 
 #define GCUT_CHUNK 4096 /* elements of a flat loop that one row holds */
 #define GCUT_BLOCKS                                                                                          \
@@ -136,7 +138,7 @@ static inline bool gcut_kernel_omits(const gcut_kernel *k, uint32_t result)
 {
     return gcut_kernel_is_attention(k) && k->attention.omitted >> result & 1;
 }
-static inline const gcut_prologue *gcut_kernel_prologue(const gcut_kernel *k, uint32_t operand)
+static inline const struct gcut_prologue *gcut_kernel_prologue(const gcut_kernel *k, uint32_t operand)
 {
     return k->kind == GCUT_KERNEL_GEMM && operand < 2 ? k->gemm.prologue[operand] : NULL;
 }

@@ -14,8 +14,11 @@ uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node)
     gcut_arena *a = h->g->module->arena;
     gcut_kernel u = {.kind = kind, .top = node};
     if (kind == GCUT_KERNEL_LOOP)
-        u.loop = (gcut_loop_kernel){
-            .inner = GCUT_DIM_BAD, .rows = GCUT_DIM_BAD, .scratch = GCUT_NONE, .partial = GCUT_NONE};
+        u.loop = (gcut_loop_kernel){.inner = GCUT_DIM_BAD,
+                                    .rows = GCUT_DIM_BAD,
+                                    .product = GCUT_NONE,
+                                    .scratch = GCUT_NONE,
+                                    .partial = GCUT_NONE};
     else if (kind == GCUT_KERNEL_COPY)
         u.copy = (gcut_copy_kernel){.to = GCUT_NONE, .late = GCUT_NONE, .source = GCUT_NONE};
     else if (kind == GCUT_KERNEL_CONV)
@@ -46,14 +49,35 @@ bool gcut_root_is_iota(const gcut_lowered *h, gcut_ref root)
     return emit_of(h, root) == GCUT_EMIT_IOTA;
 }
 
-gcut_access gcut_kernel_access(const gcut_lowered *h, uint32_t u, gcut_ref v, gcut_level user)
+bool gcut_kernel_has(const gcut_lowered *h, const gcut_kernel *u, gcut_ref root)
+{
+    const uint32_t node = h->g->values.at[root].def;
+    uint32_t low = 0, high = u->nodes.n;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (u->nodes.at[mid] < node)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < u->nodes.n && u->nodes.at[low] == node;
+}
+
+/* Is the root computed by that kernel, or loop of a prologue? */
+static bool makes(const gcut_lowered *h, const gcut_kernel *u, gcut_ref root)
+{
+    if (u->kind == GCUT_KERNEL_LOOP && u->loop.called) return gcut_kernel_has(h, u, root);
+    return h->kernel_of[root] != GCUT_NONE && kernel_at(h, h->kernel_of[root]) == u;
+}
+
+gcut_access gcut_kernel_access(const gcut_lowered *h, const gcut_kernel *u, gcut_ref v, gcut_level user)
 {
     gcut_module *m = h->g->module;
     const gcut_view *w = &h->view[v];
     const gcut_type *t = gcut_type_of(h->g, v);
     if (gcut_root_is_const(h, w->root)) return GCUT_ACCESS_CONST;
     if (gcut_root_is_iota(h, w->root)) return GCUT_ACCESS_IOTA;
-    if (h->kernel_of[w->root] != u) return GCUT_ACCESS_LOAD;
+    if (!makes(h, u, w->root)) return GCUT_ACCESS_LOAD;
     switch (h->level[w->root]) {
     case GCUT_LEVEL_FULL: /* a root's own view says where it is stored (concat.c); here it is at hand */
         if (user != GCUT_LEVEL_FULL) return GCUT_ACCESS_BLOCKED;
@@ -61,34 +85,32 @@ gcut_access gcut_kernel_access(const gcut_lowered *h, uint32_t u, gcut_ref v, gc
     case GCUT_LEVEL_ROW:
         if (user == GCUT_LEVEL_ROW)
             return gcut_view_identity(h->g, t, w) ? GCUT_ACCESS_ROW : GCUT_ACCESS_BLOCKED;
-        return gcut_view_row_repeat(m, t, w, kernel_at(h, u)->loop.inner) ? GCUT_ACCESS_ROW
-                                                                          : GCUT_ACCESS_BLOCKED;
+        return gcut_view_row_repeat(m, t, w, u->loop.inner) ? GCUT_ACCESS_ROW : GCUT_ACCESS_BLOCKED;
     default: return GCUT_ACCESS_BLOCKED;
     }
 }
 
-/* The kernel a value's storage comes from, or GCUT_NONE. */
 uint32_t gcut_kernel_source(const gcut_lowered *h, gcut_ref v)
 {
     return h->kernel_of[h->view[v].root];
 }
 
-/* ---- reads ---- */
-
-bool gcut_prologue_has(const gcut_lowered *h, const gcut_prologue *c, gcut_ref root)
+bool gcut_kernel_has_rows(const gcut_lowered *h, const gcut_kernel *loop)
 {
-    for (uint32_t i = 0; i < c->nodes.n; i++)
-        if (gcut_node_at(h->g, c->nodes.at[i])->res0 == root) return true;
+    for (uint32_t i = 0; i < loop->nodes.n; i++)
+        if (h->level[gcut_node_at(h->g, loop->nodes.at[i])->res0] == GCUT_LEVEL_ROW) return true;
     return false;
 }
 
-static bool prologue_read(const gcut_lowered *h, const gcut_prologue *c, gcut_cursor *at, gcut_ref *v)
+/* ---- reads ---- */
+
+static bool prologue_read(const gcut_lowered *h, const gcut_kernel *loop, gcut_cursor *at, gcut_ref *v)
 {
-    for (; at->link < c->nodes.n; at->link++, at->arg = 0) {
-        const gcut_node *n = gcut_node_at(h->g, c->nodes.at[at->link]);
+    for (; at->link < loop->nodes.n; at->link++, at->arg = 0) {
+        const gcut_node *n = gcut_node_at(h->g, loop->nodes.at[at->link]);
         while (at->arg < n->nargs) {
             *v = gcut_arg(h->g, n, at->arg++);
-            if (!gcut_prologue_has(h, c, h->view[*v].root)) return true;
+            if (!gcut_kernel_has(h, loop, h->view[*v].root)) return true;
         }
     }
     return false;
@@ -103,7 +125,7 @@ bool gcut_kernel_read(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at, g
             const gcut_prologue *c =
                 at->i == 0 ? gcut_kernel_prologue(u, at->k) : NULL; /* behind it is a sum */
             at->copy = GCUT_NONE;
-            if (c && prologue_read(h, c, at, v)) return true;
+            if (c && prologue_read(h, &c->loop, at, v)) return true;
             if (c) continue;
             if (at->i == 0) at->copy = gcut_kernel_copied(u, at->k);
             *v = gcut_arg(h->g, n, at->k++);
@@ -155,34 +177,47 @@ void gcut_kernel_raise(gcut_lowered *h, uint32_t from, uint32_t to)
     }
 }
 
+/* A kernel was seen by the walk whose number it has. */
+struct gcut_walks {
+    uint32_t number;
+    uint32_t n, cap;
+    uint32_t *at; /* by kernel */
+};
+
+struct gcut_walks *gcut_walks_new(gcut_arena *a)
+{
+    return gcut_calloc(a, 1, sizeof(struct gcut_walks));
+}
+
 typedef struct walk {
     const gcut_lowered *h;
     uint32_t target, bottom;
-    uint32_t number; /* a kernel was seen by this walk when it has its number */
+    struct gcut_walks *seen;
 } walk;
 
 static bool reaches(const walk *w, uint32_t to)
 {
-    gcut_kernel *u = kernel_at(w->h, to);
     gcut_cursor cursor = {0};
     uint32_t s;
-    if (u->seen == w->number || u->top < w->bottom) return false;
-    u->seen = w->number;
+    if (w->seen->at[to] == w->seen->number || kernel_at(w->h, to)->top < w->bottom) return false;
+    w->seen->at[to] = w->seen->number;
     while ((s = gcut_kernel_deps(w->h, to, &cursor)) != GCUT_NONE)
         if (s == w->target || reaches(w, s)) return true;
     return false;
 }
 
-bool gcut_kernel_reaches(gcut_lowered *h, uint32_t from, uint32_t to, bool indirect)
+bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool indirect)
 {
-    gcut_kernel *u = kernel_at(h, from), *v = kernel_at(h, to);
-    walk w = {h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, ++h->walks};
+    const gcut_kernel *u = kernel_at(h, from);
+    walk w = {h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, h->walks};
     bool found = !indirect && from == to;
     gcut_cursor cursor = {0};
     uint32_t s;
-    v->seen = w.number;
-    if (indirect) u->seen = w.number;
-    if (v->top < w.bottom) return found;
+    while (w.seen->n < h->kernels.n) *GCUT_PUSH(h->g->module->arena, w.seen) = 0;
+    w.seen->number++;
+    w.seen->at[to] = w.seen->number;
+    if (indirect) w.seen->at[from] = w.seen->number;
+    if (kernel_at(h, to)->top < w.bottom) return found;
     while (!found && (s = gcut_kernel_deps(h, to, &cursor)) != GCUT_NONE)
         found = indirect ? s != from && reaches(&w, s) : s == from || reaches(&w, s);
     return found;
@@ -190,8 +225,8 @@ bool gcut_kernel_reaches(gcut_lowered *h, uint32_t from, uint32_t to, bool indir
 
 /* ---- even steps ---- */
 
-/* Operand v, if it is read from memory, steps evenly along the last `inner` elements of kernel u. */
-static bool even_operand(const gcut_lowered *h, uint32_t u, gcut_ref v, gcut_dim inner)
+/* Operand v, if it is read from memory, steps evenly along the last `inner` elements of the loop. */
+static bool even_operand(const gcut_lowered *h, const gcut_kernel *u, gcut_ref v, gcut_dim inner)
 {
     gcut_access x = gcut_kernel_access(h, u, v, GCUT_LEVEL_FULL);
     if (x != GCUT_ACCESS_LOAD && x != GCUT_ACCESS_IOTA) return true;
@@ -202,17 +237,16 @@ static bool even_operand(const gcut_lowered *h, uint32_t u, gcut_ref v, gcut_dim
            gcut_view_collapse(h->g->module, t, &h->view[v], split, t->rank, &size, &stride);
 }
 
-bool gcut_kernel_takes_evenly(const gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_dim inner)
+bool gcut_kernel_takes_evenly(const gcut_lowered *h, const gcut_kernel *u, const gcut_node *n, gcut_dim inner)
 {
     for (uint32_t k = 0; k < n->nargs; k++)
         if (!even_operand(h, u, gcut_arg(h->g, n, k), inner)) return false;
     return true;
 }
 
-bool gcut_kernel_is_even(const gcut_lowered *h, uint32_t u, gcut_dim inner)
+bool gcut_kernel_is_even(const gcut_lowered *h, const gcut_kernel *u, gcut_dim inner)
 {
-    const gcut_kernel *w = kernel_at(h, u);
-    for (uint32_t i = 0; i < w->nodes.n; i++)
-        if (!gcut_kernel_takes_evenly(h, u, gcut_node_at(h->g, w->nodes.at[i]), inner)) return false;
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        if (!gcut_kernel_takes_evenly(h, u, gcut_node_at(h->g, u->nodes.at[i]), inner)) return false;
     return true;
 }

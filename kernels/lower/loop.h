@@ -51,7 +51,8 @@ typedef struct gcut_loop {
     bool *have;   /* members whose variable exists in the scope being written */
     bool columns; /* the function covers columns j0..j1 of its rows, not all C of them */
     bool lines;   /* the statements being written are of whole lines that go past the caches (stream.c) */
-    bool fill; /* its one result goes to `out`, from row r0 and column j0 on, `ld` elements from row to row */
+    const gcut_prologue *prologue; /* that it is the loop of, or NULL: its one result goes to `out`, from row
+                                    * r0 and column j0 on, `ld` elements from row to row */
 } gcut_loop;
 
 static inline const char *gcut_loop_from(const gcut_loop *l)
@@ -65,6 +66,9 @@ static inline const char *gcut_loop_to(const gcut_loop *l)
 
 /* loop.c */
 gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel);
+/* Of a prologue of that product. */
+gcut_loop gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
+                                     const gcut_prologue *c);
 gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v);
 gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v);
 /* Phase p writes x somewhere: a reduction it feeds, a stored value, a row of scratch. */
@@ -76,6 +80,12 @@ static inline bool gcut_loop_partial(const gcut_member *x)
     return x->level == GCUT_LEVEL_COLUMN || x->level == GCUT_LEVEL_TOTAL;
 }
 
+/* The buffer where a member is stored; GCUT_NONE: it stays in registers. */
+static inline uint32_t gcut_loop_stored(const gcut_loop *l, const gcut_member *x)
+{
+    if (l->prologue) return x->v == l->prologue->v ? l->prologue->buffer : GCUT_NONE;
+    return l->h->buffer[x->v];
+}
 static inline gcut_dtype gcut_loop_dtype(const gcut_loop *l, const gcut_member *x)
 {
     return gcut_type_of(l->g, x->v)->dtype;

@@ -30,7 +30,7 @@ gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
 gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v)
 {
     gcut_level at = user->level == GCUT_LEVEL_ROW && !user->reduces ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL;
-    return gcut_kernel_access(l->h, l->kernel, v, at);
+    return gcut_kernel_access(l->h, l->u, v, at);
 }
 
 static void set_phase(gcut_loop *l, gcut_member *x)
@@ -65,9 +65,9 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
         gcut_member *o = gcut_loop_member(l, v);
         if (o->phase < p && !o->crosses) {
             o->crosses = *changed = true;
-            o->keep = l->h->buffer[o->v] != GCUT_NONE ? GCUT_STORED
-                      : o->chain_ps > CHEAP_PS        ? GCUT_SCRATCH
-                                                      : GCUT_RECOMPUTE;
+            o->keep = gcut_loop_stored(l, o) != GCUT_NONE ? GCUT_STORED
+                      : o->chain_ps > CHEAP_PS            ? GCUT_SCRATCH
+                                                          : GCUT_RECOMPUTE;
         }
         if (o->phase == p || o->keep == GCUT_RECOMPUTE) mark_crossing(l, o, p, changed);
     }
@@ -89,12 +89,14 @@ bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p)
 {
     if (x->phase != p) return false;
     if (x->reduces) return true;
-    return x->level == GCUT_LEVEL_FULL && (l->h->buffer[x->v] != GCUT_NONE || x->keep == GCUT_SCRATCH);
+    return x->level == GCUT_LEVEL_FULL && (gcut_loop_stored(l, x) != GCUT_NONE || x->keep == GCUT_SCRATCH);
 }
 
-gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel)
+static gcut_loop analyse(gcut_arena *a, gcut_loop l)
 {
-    gcut_loop l = {.h = h, .g = h->g, .m = h->g->module, .u = &h->kernels.at[kernel], .kernel = kernel};
+    const gcut_lowered *h = l.h;
+    l.g = h->g;
+    l.m = h->g->module;
     l.n = l.u->nodes.n;
     l.at = gcut_calloc(a, l.n + 1, sizeof *l.at);
     l.have = gcut_calloc(a, l.n + 1, sizeof *l.have);
@@ -109,6 +111,17 @@ gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kerne
     for (uint32_t i = 0; i < l.n; i++) set_phase(&l, &l.at[i]);
     while (mark_round(&l)) continue;
     return l;
+}
+
+gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel)
+{
+    return analyse(a, (gcut_loop){.h = h, .u = &h->kernels.at[kernel], .kernel = kernel});
+}
+
+gcut_loop gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
+                                     const gcut_prologue *c)
+{
+    return analyse(a, (gcut_loop){.h = h, .u = &c->loop, .kernel = gemm, .prologue = c});
 }
 
 static int64_t local_bytes(const gcut_loop *l, gcut_ref v)
@@ -162,13 +175,11 @@ gcut_team gcut_loop_team(const gcut_lowered *h, uint32_t kernel)
     const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_team c = {
         .n = u->loop.numel, .rows = u->loop.rows, .ps = cost_of(h, u), .blocked = u->loop.blocked, .k = 0};
-    for (uint32_t i = 1; i < h->order.n; i++) {
-        if (h->order.at[i] != kernel || !gcut_is_epilogue(h, h->order.at[i - 1], kernel)) continue;
-        const gcut_node *n = gcut_node_at(h->g, h->kernels.at[h->order.at[i - 1]].nodes.at[0]);
-        c.tiled = true;
-        c.columns = gcut_takes_columns(h, kernel);
-        c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
-    }
+    if (u->loop.product == GCUT_NONE) return c;
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u->loop.product].nodes.at[0]);
+    c.tiled = true;
+    c.columns = gcut_takes_columns(h, kernel);
+    c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
     return c;
 }
 

@@ -29,7 +29,7 @@ static void lower_graph(gcut_program *p, gcut_lowered *h)
     gcut_make_prologues(p, h);
     gcut_place_lowered(p, h);
     gcut_order_lowered(p, h);
-    gcut_shape_epilogues(h);
+    gcut_make_epilogues(h);
     for (uint32_t u = 0; u < h->kernels.n; u++) {
         gcut_kernel *w = &h->kernels.at[u];
         if (w->kind != GCUT_KERNEL_REGION) continue;

@@ -18,8 +18,8 @@ void gcut_make_prologues(const gcut_program *p, gcut_lowered *h);
 void gcut_place_lowered(gcut_program *p, gcut_lowered *h);
 /* order.c: running order. */
 void gcut_order_lowered(gcut_program *p, gcut_lowered *h);
-/* epilogue.c: flat loops behind a product of their shape get its rows, so that they can be its epilogue. */
-void gcut_shape_epilogues(gcut_lowered *h);
+/* epilogue.c: loops behind a product run on its tiles; a flat one gets its rows. */
+void gcut_make_epilogues(gcut_lowered *h);
 /* order.c: steps of the timeline from `first` on, and the live ranges of buffers: a body's kernels take the
  * steps after their owner's.  Returns the step after the last. */
 int gcut_time_lowered(gcut_program *p, gcut_lowered *h, int first);

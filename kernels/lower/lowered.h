@@ -50,12 +50,14 @@ typedef struct gcut_lowered {
     uint32_t
         *kernel_of; /* by value: the kernel that stores or computes this root, GCUT_NONE for params/consts */
     gcut_level *level; /* by value, for roots in loops */
+    uint8_t *reason;   /* by operand, as in g->args: a gcut_reason (reason.h) */
     uint32_t *buffer;  /* by root value: buffer, or GCUT_NONE = lives in registers */
     GCUT_VEC(gcut_kernel) kernels;
-    GCUT_VEC(uint32_t) order; /* live kernels as they run */
-    uint32_t *saved;          /* by result: the buffer of a `saved` one, or of a condition */
-    uint32_t walks;           /* walks over its kernels so far */
-    int first, end;           /* its steps of the timeline: first..end-1 */
+    struct gcut_read_index *reads; /* reads.h; NULL while nodes are grouped */
+    GCUT_VEC(uint32_t) order;      /* live kernels as they run */
+    uint32_t *saved;               /* by result: the buffer of a `saved` one, or of a condition */
+    struct gcut_walks *walks;      /* scratch of gcut_kernel_reaches */
+    int first, end;                /* its steps of the timeline: first..end-1 */
     uint32_t parent,
         owner;       /* a body: the graph and the REGION kernel there that it belongs to; else GCUT_NONE */
     uint32_t region; /* a body: which region of the node */
@@ -83,6 +85,8 @@ typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
 
 bool gcut_root_is_const(const gcut_lowered *h, gcut_ref root);
 bool gcut_root_is_iota(const gcut_lowered *h, gcut_ref root);
+/* Does a member of the kernel compute the root? */
+bool gcut_kernel_has(const gcut_lowered *h, const gcut_kernel *u, gcut_ref root);
 /* The kernel that stores what v views; GCUT_NONE for parameters, constants and iotas. */
 uint32_t gcut_kernel_source(const gcut_lowered *h, gcut_ref v);
 /* What a product that makes a sum adds up; 0 for nothing. */
@@ -113,17 +117,21 @@ typedef enum gcut_access {
     GCUT_ACCESS_LOAD,
     GCUT_ACCESS_BLOCKED
 } gcut_access;
-gcut_access gcut_kernel_access(const gcut_lowered *h, uint32_t u, gcut_ref v, gcut_level user);
+gcut_access gcut_kernel_access(const gcut_lowered *h, const gcut_kernel *u, gcut_ref v, gcut_level user);
+/* Some result of the loop is complete with a row. */
+bool gcut_kernel_has_rows(const gcut_lowered *h, const gcut_kernel *loop);
 /* Every operand that loop u reads from memory steps evenly along its last `inner` elements. */
-bool gcut_kernel_is_even(const gcut_lowered *h, uint32_t u, gcut_dim inner);
+bool gcut_kernel_is_even(const gcut_lowered *h, const gcut_kernel *u, gcut_dim inner);
 /* And so it would with node n. */
-bool gcut_kernel_takes_evenly(const gcut_lowered *h, uint32_t u, const gcut_node *n, gcut_dim inner);
+bool gcut_kernel_takes_evenly(const gcut_lowered *h, const gcut_kernel *u, const gcut_node *n,
+                              gcut_dim inner);
 
 /* ---- making kernels (unit.c) ---- */
 
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node);
+struct gcut_walks *gcut_walks_new(gcut_arena *a);
 /* True when kernel `to` depends on kernel `from`, through at least one other kernel when `indirect`. */
-bool gcut_kernel_reaches(gcut_lowered *h, uint32_t from, uint32_t to, bool indirect);
+bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool indirect);
 /* While nodes are placed in graph order, `top` of a kernel is no less than any node of the kernels that it
  * depends on, its own included: what depends on `from` has a top of at least from's last node, and no walk
  * goes below it. Node n is later than all before it, so a kernel that takes it depends on nothing later; what

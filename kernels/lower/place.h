@@ -18,8 +18,8 @@ void gcut_place_store(gcut_program *p, gcut_lowered *h, gcut_ref v);
 void gcut_place_at(gcut_lowered *h, gcut_ref v, uint32_t to);
 /* The storage behind v may become a buffer: made by a kernel of this graph, whole, and not placed yet. */
 bool gcut_place_can_own(const gcut_lowered *h, gcut_ref v);
-/* A new kernel that copies v there. */
-uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to);
+/* A new kernel that copies v there, or what the COPY kernel `source` saved of it; GCUT_NONE: v itself. */
+uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t source);
 
 /* concat.c: operands of a concat that loops compute in its place; once results have theirs. */
 void gcut_place_concats(gcut_program *p, gcut_lowered *h);
@@ -34,8 +34,6 @@ typedef struct gcut_update {
     uint32_t to;
 } gcut_update;
 void gcut_place_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, uint32_t n);
-/* The parameter of this graph that lives in a buffer, or 0. */
-gcut_ref gcut_place_param(const gcut_lowered *h, uint32_t buffer);
 /* What a kernel adds rows to, or multiplies by a number, is made where the result will be, when nothing else
  * reads it. */
 void gcut_place_changed(gcut_program *p, gcut_lowered *h);

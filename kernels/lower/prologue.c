@@ -14,6 +14,8 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/lower.h"
+#include "kernels/lower/reads.h"
+#include "kernels/lower/reason.h"
 
 enum {
     MAX_PROLOGUE = 48,
@@ -79,114 +81,108 @@ const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32
                        size(m, q.n), size(m, q.k), size(m, q.csa), q.size, c->ends_rows, k, size(m, c->most));
 }
 
-/* ---- one prologue ---- */
+/* ---- the decision ---- */
 
-typedef struct search {
+/* Whether one operand of one product is computed while it is packed, and by what. */
+typedef struct candidate {
     const gcut_program *p;
-    gcut_lowered *h;
+    const gcut_lowered *h;
     uint32_t gemm, operand;
-    uint32_t kernel;   /* the loop that has the value */
-    uint32_t *outside; /* by root: reads from memory, and uses as a result */
-    bool *on;          /* by node: of the prologue */
-    bool *own;         /* by node: of the prologue alone */
-    gcut_prologue found;
-} search;
+    uint32_t loop; /* the kernel that makes the value */
+    bool *on;      /* by node: a member of the prologue */
+    bool *own;     /* by node: a member of the prologue alone, which the loop loses */
+    uint32_t members;
+    gcut_ref v;
+    bool ends_rows, remains; /* remains: the loop has other members */
+    int64_t most;
+} candidate;
 
-static const gcut_node *node_of(const search *s, uint32_t node)
+static const gcut_kernel *loop_of(const candidate *s)
 {
-    return gcut_node_at(s->h->g, node);
+    return &s->h->kernels.at[s->loop];
 }
 
-/* Is x computed for the prologue, and not read from memory?  Whatever others read is in memory. */
-static bool follows(const search *s, gcut_ref x)
+static const gcut_node *member(const candidate *s, uint32_t i)
+{
+    return gcut_node_at(s->h->g, loop_of(s)->nodes.at[i]);
+}
+
+/* Is x computed by the prologue, and not read from memory?  Whatever others read is in memory. */
+static bool follows(const candidate *s, gcut_ref x)
 {
     gcut_ref root = s->h->view[x].root;
-    return s->h->kernel_of[root] == s->kernel && s->h->level[root] == GCUT_LEVEL_FULL && !s->outside[root];
+    return s->h->kernel_of[root] == s->loop && s->h->level[root] == GCUT_LEVEL_FULL &&
+           !gcut_is_stored(s->h, root);
 }
 
-static bool collect(search *s, uint32_t node)
+static gcut_reason collect(candidate *s, uint32_t node)
 {
-    const gcut_node *n = node_of(s, node);
+    const gcut_node *n = gcut_node_at(s->h->g, node);
     gcut_emit e = gcut_op_get((gcut_op)n->op)->emit;
-    if (s->on[node]) return true;
-    if (e == GCUT_EMIT_REDUCE || e == GCUT_EMIT_BOUNDED || s->found.nodes.n >= MAX_PROLOGUE) return false;
+    if (s->on[node]) return GCUT_REASON_fused;
+    if (e == GCUT_EMIT_REDUCE || e == GCUT_EMIT_BOUNDED) return GCUT_REASON_not_elementwise;
+    if (s->members >= MAX_PROLOGUE) return GCUT_REASON_long_prologue;
     s->on[node] = true;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref x = gcut_arg(s->h->g, n, k);
-        if (!follows(s, x) || collect(s, s->h->g->values.at[s->h->view[x].root].def)) continue;
-        s->on[node] = false;
-        return false;
+        if (!follows(s, x)) continue;
+        gcut_reason r = collect(s, s->h->g->values.at[s->h->view[x].root].def);
+        if (r != GCUT_REASON_fused) return r;
     }
-    *GCUT_PUSH(s->h->g->module->arena, &s->found.nodes) = node;
-    return true;
+    s->members++;
+    return GCUT_REASON_fused;
 }
 
-/* Nodes of the prologue are in graph order when operands come first; own: nothing else of the loop reads
- * them.
- */
-static void find_own(search *s)
+/* A member is the prologue's own where nothing else of the loop reads it and no other kernel does. */
+static void find_own(candidate *s)
 {
-    const gcut_kernel *u = &s->h->kernels.at[s->kernel];
-    for (uint32_t i = 0; i < s->found.nodes.n; i++) s->own[s->found.nodes.at[i]] = true;
-    for (uint32_t i = 0; i < s->found.nodes.n; i++)
-        if (s->outside[node_of(s, s->found.nodes.at[i])->res0] &&
-            node_of(s, s->found.nodes.at[i])->res0 != s->found.v)
-            s->own[s->found.nodes.at[i]] = false;
+    const gcut_kernel *u = loop_of(s);
     for (uint32_t i = u->nodes.n; i-- > 0;) {
-        const gcut_node *n = node_of(s, u->nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs && !s->own[u->nodes.at[i]]; k++) {
+        const uint32_t node = u->nodes.at[i];
+        const gcut_node *n = member(s, i);
+        s->own[node] = s->on[node] && s->own[node] && (n->res0 == s->v || !gcut_is_stored(s->h, n->res0));
+        for (uint32_t k = 0; k < n->nargs && !s->own[node]; k++) {
             gcut_ref root = s->h->view[gcut_arg(s->h->g, n, k)].root;
-            if (s->h->kernel_of[root] == s->kernel) s->own[s->h->g->values.at[root].def] = false;
+            if (s->h->kernel_of[root] == s->loop) s->own[s->h->g->values.at[root].def] = false;
         }
     }
 }
 
 /* What remains of the loop is a loop: it has columns. */
-static bool remains(const search *s, bool *any)
+static bool remains_loop(candidate *s)
 {
-    const gcut_kernel *u = &s->h->kernels.at[s->kernel];
     bool columns = false;
-    *any = false;
-    for (uint32_t i = 0; i < u->nodes.n; i++) {
-        const gcut_node *n = node_of(s, u->nodes.at[i]);
-        if (s->own[u->nodes.at[i]]) continue;
-        *any = true;
+    s->remains = false;
+    for (uint32_t i = 0; i < loop_of(s)->nodes.n; i++) {
+        const gcut_node *n = member(s, i);
+        if (s->own[loop_of(s)->nodes.at[i]]) continue;
+        s->remains = true;
         columns = columns || s->h->level[n->res0] == GCUT_LEVEL_FULL ||
                   gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
     }
-    return columns || !*any;
+    return columns || !s->remains;
 }
 
-/* What prologue node n reads from memory, element by element: every x that the packing loads. */
-static bool loads(const search *s, gcut_ref x)
+/* What a member reads from memory, element by element: every x that the packing loads. */
+static bool loads(const candidate *s, gcut_ref x)
 {
     gcut_ref root = s->h->view[x].root;
+    const uint32_t def = s->h->g->values.at[root].def;
     return !gcut_root_is_const(s->h, root) && !gcut_root_is_iota(s->h, root) &&
-           !gcut_prologue_has(s->h, &s->found, root) &&
-           gcut_type_numel(s->h->g->module, gcut_type_of(s->h->g, root)) ==
-               s->h->kernels.at[s->kernel].loop.numel;
-}
-
-/* How often the loop reads a root. */
-static uint32_t reads_of(const search *s, gcut_ref root)
-{
-    gcut_cursor at = {0};
-    gcut_ref v;
-    uint32_t n = 0;
-    while (gcut_kernel_read(s->h, s->kernel, &at, &v)) n += s->h->view[v].root == root;
-    return n;
+           (def == GCUT_NONE || !s->on[def]) &&
+           gcut_type_numel(s->h->g->module, gcut_type_of(s->h->g, root)) == loop_of(s)->loop.numel;
 }
 
 /* A loop behind a product runs on its tiles, and its result lies where the product's was. */
-static bool is_behind_product(const search *s)
+static bool is_behind_product(const candidate *s)
 {
-    for (uint32_t i = 0; i < s->found.nodes.n; i++) {
-        const gcut_node *n = node_of(s, s->found.nodes.at[i]);
-        for (uint32_t k = 0; k < n->nargs; k++) {
+    for (uint32_t i = 0; i < loop_of(s)->nodes.n; i++) {
+        const gcut_node *n = member(s, i);
+        for (uint32_t k = 0; k < n->nargs && s->on[loop_of(s)->nodes.at[i]]; k++) {
             gcut_ref root = s->h->view[gcut_arg(s->h->g, n, k)].root;
             uint32_t from = s->h->kernel_of[root];
             if (from != GCUT_NONE && s->h->kernels.at[from].kind == GCUT_KERNEL_GEMM &&
-                s->outside[root] == reads_of(s, root))
+                gcut_only_reader(s->h, root) == s->loop)
                 return true;
         }
     }
@@ -196,171 +192,152 @@ static bool is_behind_product(const search *s)
 /* Packings of an element that, with its arithmetic at each, take a core no longer than computing and storing
  * it once, while long arithmetic hides the traffic.  A packing loads a stored value as it would load the
  * first that the prologue reads; the loop that remains loads what the prologue reads in any case. */
-static int64_t most_packings(const search *s, const gcut_product *q, bool remains)
+static int64_t most_packings(const candidate *s, const gcut_product *q)
 {
     int64_t all = 0, own = 0, reads = 0;
-    for (uint32_t i = 0; i < s->found.nodes.n; i++) {
-        const gcut_node *n = node_of(s, s->found.nodes.at[i]);
+    for (uint32_t i = 0; i < loop_of(s)->nodes.n; i++) {
+        const gcut_node *n = member(s, i);
         int64_t ps = gcut_op_get((gcut_op)n->op)->cost_ps;
+        if (!s->on[loop_of(s)->nodes.at[i]]) continue;
         all += ps;
-        if (s->own[s->found.nodes.at[i]]) own += ps;
+        if (s->own[loop_of(s)->nodes.at[i]]) own += ps;
         for (uint32_t k = 0; k < n->nargs; k++) reads += loads(s, gcut_arg(s->h->g, n, k));
     }
     int64_t read = READ_PS * q->size / 4, least = LEAST_PS * q->size / 4;
-    int64_t traffic = WRITE_PS * q->size / 4 + (remains ? 0 : reads * read);
+    int64_t traffic = WRITE_PS * q->size / 4 + (s->remains ? 0 : reads * read);
     int64_t once = own > traffic ? own : traffic;
     return once / ((all > least ? all : least) + (reads > 1 ? reads - 1 : 0) * read);
-}
-
-/* Some of its results are complete with a row. */
-static bool has_rows(const gcut_lowered *h, uint32_t kernel)
-{
-    const gcut_kernel *u = &h->kernels.at[kernel];
-    for (uint32_t i = 0; i < u->nodes.n; i++)
-        if (h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_LEVEL_ROW) return true;
-    return false;
 }
 
 /* A loop that may run behind the product takes whole rows of it.  Then it is A that stays packed, and B is
  * packed for every few rows. */
 static bool ends_rows(const gcut_lowered *h, uint32_t gemm)
 {
-    gcut_ref c = gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0;
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_cursor at = {0};
-        if (h->kernels.at[u].dead || h->kernels.at[u].kind != GCUT_KERNEL_LOOP || !has_rows(h, u)) continue;
-        for (gcut_ref v; gcut_kernel_read(h, u, &at, &v);)
-            if (h->view[v].root == c) return true;
+    const gcut_readers *r = &h->reads->of[gcut_node_at(h->g, h->kernels.at[gemm].nodes.at[0])->res0];
+    for (uint32_t i = 0; i < r->n; i++) {
+        const gcut_kernel *u = &h->kernels.at[r->at[i].kernel];
+        if (u->kind == GCUT_KERNEL_LOOP && gcut_kernel_has_rows(h, u)) return true;
     }
     return false;
 }
 
 /* The operand is made by a loop, read by this product alone, as it is and in the order of the loop.  Of two
  * operands one stays packed, so one is computed. */
-static bool is_candidate(search *s)
+static gcut_reason find_loop(candidate *s)
 {
     const gcut_lowered *h = s->h;
     const gcut_kernel *u = &h->kernels.at[s->gemm];
-    const gcut_node *n = node_of(s, u->nodes.at[0]);
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     const gcut_ref w = gcut_arg(h->g, n, s->operand), v = h->view[w].root;
     const gcut_type *t = gcut_type_of(h->g, w);
-    s->kernel = h->kernel_of[v];
-    s->found = (gcut_prologue){.v = v, .rows = t->dim[0], .inner = t->dim[1], .buffer = GCUT_NONE};
-    return t->rank == 2 && gcut_type_of(h->g, n->res0)->rank == 2 && !u->gemm.prologue[1 - s->operand] &&
-           s->kernel != GCUT_NONE && h->kernels.at[s->kernel].kind == GCUT_KERNEL_LOOP &&
-           h->level[v] == GCUT_LEVEL_FULL && s->outside[v] == 1 && u->operand_copy[s->operand] == GCUT_NONE &&
-           !h->view[w].widens && !h->view[w].bits && gcut_view_identity(h->g, t, &h->view[w]);
+    s->loop = h->kernel_of[v];
+    s->v = v;
+    if (s->loop == GCUT_NONE || h->kernels.at[s->loop].kind != GCUT_KERNEL_LOOP)
+        return GCUT_REASON_producer_stores;
+    if (t->rank != 2 || gcut_type_of(h->g, n->res0)->rank != 2) return GCUT_REASON_batched;
+    if (u->gemm.prologue[1 - s->operand]) return GCUT_REASON_other_operand;
+    if (gcut_only_reader(h, v) != s->gemm || gcut_reads(h, s->gemm, v) != 1) return GCUT_REASON_other_readers;
+    if (h->level[v] != GCUT_LEVEL_FULL) return GCUT_REASON_not_elementwise;
+    if (u->operand_copy[s->operand] != GCUT_NONE || h->view[w].widens || h->view[w].bits ||
+        !gcut_view_identity(h->g, t, &h->view[w]))
+        return GCUT_REASON_other_order;
+    return GCUT_REASON_fused;
 }
 
-/* Every operand steps evenly along the lines. */
-static bool is_even(const search *s, gcut_arena *a)
+/* The loop of the prologue: every member of the loop that it computes, in graph order. */
+static gcut_prologue prologue_of(const candidate *s, gcut_arena *a)
 {
-    uint32_t kernel;
-    gcut_lowered h = gcut_prologue_as_loop(s->h, &s->found, a, &kernel);
-    return gcut_kernel_is_even(&h, kernel, s->found.inner);
+    const gcut_kernel *u = loop_of(s);
+    const gcut_type *t = gcut_type_of(s->h->g, s->v);
+    gcut_prologue c = {.v = s->v,
+                       .ends_rows = s->ends_rows,
+                       .most = s->most,
+                       .buffer = GCUT_NONE,
+                       .loop.kind = GCUT_KERNEL_LOOP};
+    c.loop.loop = (gcut_loop_kernel){.numel = gcut_type_numel(s->h->g->module, t),
+                                     .inner = t->dim[1],
+                                     .rows = t->dim[0],
+                                     .called = true,
+                                     .product = GCUT_NONE,
+                                     .scratch = GCUT_NONE,
+                                     .partial = GCUT_NONE};
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        if (s->on[u->nodes.at[i]]) *GCUT_PUSH(a, &c.loop.nodes) = u->nodes.at[i];
+    return c;
 }
 
-/* Is it computed while it is packed? */
-static bool judge(search *s, gcut_arena *a)
+/* Is operand s->operand computed while it is packed?  Says by what in *out, in memory of a. */
+static gcut_reason decide(candidate *s, gcut_prologue *out, gcut_arena *a)
 {
     const gcut_product q = gcut_product_of(s->h, s->gemm);
-    if (!is_candidate(s)) return false;
-    s->found.ends_rows = ends_rows(s->h, s->gemm);
-    const int64_t times = packings(s->p, &q, s->found.ends_rows, s->operand);
-    bool loop;
-    if (times == 0 || (s->operand == 1 && s->found.ends_rows)) return false;
-    if (!collect(s, s->h->g->values.at[s->found.v].def)) return false;
+    gcut_reason r = find_loop(s);
+    if (r != GCUT_REASON_fused) return r;
+    s->ends_rows = ends_rows(s->h, s->gemm);
+    const int64_t times = packings(s->p, &q, s->ends_rows, s->operand);
+    if (times == 0 || (s->operand == 1 && s->ends_rows)) return GCUT_REASON_not_packed;
+    const gcut_kernel *u = loop_of(s);
+    for (uint32_t i = 0; i < u->nodes.n; i++) s->on[u->nodes.at[i]] = false, s->own[u->nodes.at[i]] = true;
+    s->members = 0;
+    r = collect(s, s->h->g->values.at[s->v].def);
+    if (r != GCUT_REASON_fused) return r;
     find_own(s);
-    if (!remains(s, &loop) || is_behind_product(s)) return false;
-    s->found.most = most_packings(s, &q, loop);
-    return times <= s->found.most && is_even(s, a);
+    if (!remains_loop(s)) return GCUT_REASON_rows_remain;
+    if (is_behind_product(s)) return GCUT_REASON_epilogue_instead;
+    s->most = most_packings(s, &q);
+    if (times > s->most) return GCUT_REASON_packed_often;
+    *out = prologue_of(s, a);
+    return gcut_kernel_is_even(s->h, &out->loop, out->loop.loop.inner) ? r : GCUT_REASON_uneven;
+}
+
+/* ---- the execution ---- */
+
+/* What the node reads of the loop, it reads from memory from now on. */
+static void leave_behind(gcut_lowered *h, uint32_t loop, uint32_t node)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (gcut_kernel_source(h, gcut_arg(h->g, n, k)) == loop)
+            gcut_set_reason(h, node, k, GCUT_REASON_stored_anyway);
 }
 
 /* The loop keeps what others need of it. */
-static void take(search *s)
+static void take(gcut_lowered *h, const candidate *s, const gcut_prologue *c)
 {
-    gcut_lowered *h = s->h;
-    gcut_kernel *u = &h->kernels.at[s->kernel], *g = &h->kernels.at[s->gemm];
+    gcut_kernel *u = &h->kernels.at[s->loop], *g = &h->kernels.at[s->gemm];
     uint32_t kept = 0;
+    gcut_reads_remove(h, s->loop);
+    gcut_reads_remove(h, s->gemm);
     for (uint32_t i = 0; i < u->nodes.n; i++) {
         if (!s->own[u->nodes.at[i]])
             u->nodes.at[kept++] = u->nodes.at[i];
         else
-            h->kernel_of[node_of(s, u->nodes.at[i])->res0] = s->gemm;
+            h->kernel_of[gcut_node_at(h->g, u->nodes.at[i])->res0] = s->gemm;
     }
+    for (uint32_t i = 0; i < c->loop.nodes.n; i++) /* values per row, and those that others read */
+        if (s->own[c->loop.nodes.at[i]]) leave_behind(h, s->loop, c->loop.nodes.at[i]);
     u->nodes.n = kept;
     u->dead = kept == 0;
-    g->gemm.prologue[s->operand] = gcut_calloc(h->g->module->arena, 1, sizeof s->found);
-    *g->gemm.prologue[s->operand] = s->found;
-}
-
-/* ---- all products ---- */
-
-/* By root: how many reads from memory there are, by kernels that do not make it, copies, and results. */
-static uint32_t *reads_outside(const gcut_lowered *h, gcut_arena *a)
-{
-    uint32_t *n = gcut_calloc(a, h->g->values.n, sizeof *n);
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_cursor at = {0};
-        gcut_ref v;
-        if (h->kernels.at[u].dead) continue;
-        if (h->kernels.at[u].kind == GCUT_KERNEL_COPY) n[h->view[h->kernels.at[u].copy.value].root]++;
-        while (gcut_kernel_read(h, u, &at, &v))
-            if (gcut_kernel_source(h, v) != u) n[h->view[v].root]++;
-    }
-    for (uint32_t i = 0; i < h->g->results.n; i++) n[h->view[h->g->results.at[i].value].root] += 2;
-    return n;
+    g->gemm.prologue[s->operand] = gcut_calloc(h->g->module->arena, 1, sizeof *c);
+    *g->gemm.prologue[s->operand] = *c;
+    gcut_reads_add(h, s->loop);
+    gcut_reads_add(h, s->gemm);
 }
 
 void gcut_make_prologues(const gcut_program *p, gcut_lowered *h)
 {
     if (h->unfused) return;
     gcut_arena *a = gcut_arena_new(h->g->module->env, h->g->module->arena);
-    uint32_t kernels = h->kernels.n;
-    search s = {.p = p, .h = h, .outside = reads_outside(h, a)};
+    candidate s = {.p = p, .h = h};
     s.on = gcut_calloc(a, h->g->nodes.n + 1, sizeof *s.on);
     s.own = gcut_calloc(a, h->g->nodes.n + 1, sizeof *s.own);
-    for (uint32_t u = 0; u < kernels; u++)
+    for (uint32_t u = 0; u < h->kernels.n; u++)
         for (uint32_t k = 0; k < 2 && h->kernels.at[u].kind == GCUT_KERNEL_GEMM; k++) {
+            gcut_prologue c;
             s.gemm = u;
             s.operand = k;
-            if (judge(&s, a)) {
-                take(&s);
-                s.outside = reads_outside(h, a);
-            }
-            for (uint32_t i = 0; i < s.found.nodes.n; i++)
-                s.on[s.found.nodes.at[i]] = s.own[s.found.nodes.at[i]] = false;
+            const gcut_reason r = decide(&s, &c, h->g->module->arena);
+            gcut_set_reason(h, h->kernels.at[u].nodes.at[0], k, r);
+            if (r == GCUT_REASON_fused) take(h, &s, &c);
         }
     gcut_arena_free(a);
-}
-
-/* ---- a prologue as a loop ---- */
-
-gcut_lowered gcut_prologue_as_loop(const gcut_lowered *h, const gcut_prologue *c, gcut_arena *a,
-                                   uint32_t *kernel)
-{
-    gcut_lowered out = *h;
-    uint32_t nv = h->g->values.n;
-    *kernel = h->kernels.n;
-    out.kernel_of = gcut_calloc(a, nv, sizeof *out.kernel_of);
-    out.buffer = gcut_calloc(a, nv, sizeof *out.buffer);
-    out.kernels.at = gcut_calloc(a, h->kernels.n + 1, sizeof *out.kernels.at);
-    for (gcut_ref v = 0; v < nv; v++) out.kernel_of[v] = h->kernel_of[v], out.buffer[v] = h->buffer[v];
-    for (uint32_t u = 0; u < h->kernels.n; u++) out.kernels.at[u] = h->kernels.at[u];
-    for (uint32_t i = 0; i < c->nodes.n; i++) {
-        gcut_ref v = gcut_node_at(h->g, c->nodes.at[i])->res0;
-        out.kernel_of[v] = *kernel;
-        out.buffer[v] = v == c->v ? c->buffer : GCUT_NONE;
-    }
-    out.kernels.at[*kernel] =
-        (gcut_kernel){.kind = GCUT_KERNEL_LOOP,
-                      .loop = {.numel = gcut_type_numel(h->g->module, gcut_type_of(h->g, c->v)),
-                               .inner = c->inner,
-                               .rows = c->rows,
-                               .scratch = GCUT_NONE,
-                               .partial = GCUT_NONE}};
-    out.kernels.at[*kernel].nodes.at = c->nodes.at;
-    out.kernels.at[*kernel].nodes.n = out.kernels.at[*kernel].nodes.cap = c->nodes.n;
-    out.kernels.n = out.kernels.cap = h->kernels.n + 1;
-    return out;
 }

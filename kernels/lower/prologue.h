@@ -7,12 +7,6 @@
 
 #include "kernels/lower/lowered.h"
 
-/* Does it compute the root? */
-bool gcut_prologue_has(const gcut_lowered *h, const gcut_prologue *c, gcut_ref root);
-/* The graph with a prologue as one more loop; nothing but what is read of a prologue holds in it. */
-gcut_lowered gcut_prologue_as_loop(const gcut_lowered *h, const gcut_prologue *c, gcut_arena *a,
-                                   uint32_t *kernel);
-
 /* What decides how often a product packs its operands. */
 typedef struct gcut_product {
     gcut_dim m, n, k, csa; /* csa: elements of A from one step of k to the next */

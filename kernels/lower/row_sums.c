@@ -16,6 +16,8 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/lower.h"
+#include "kernels/lower/reads.h"
+#include "kernels/lower/reason.h"
 
 _Static_assert(GCUT_BLOCKS == GCUT_RT_SUM_BLOCKS, "a sum has the same bits wherever it is made");
 
@@ -64,13 +66,9 @@ static bool is_operand(const gcut_lowered *h, const gcut_node *n, uint32_t i, co
 /* The product waits for somebody who reads the sum. */
 static bool is_behind(gcut_lowered *h, uint32_t product, gcut_ref sum)
 {
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        const gcut_kernel *w = &h->kernels.at[u];
-        bool reads = w->kind == GCUT_KERNEL_COPY && !w->dead && h->view[w->copy.value].root == sum;
-        gcut_cursor at = {0};
-        for (gcut_ref v; !reads && gcut_kernel_read(h, u, &at, &v);) reads = h->view[v].root == sum;
-        if (reads && gcut_kernel_reaches(h, u, product, false)) return true;
-    }
+    const gcut_readers *r = &h->reads->of[sum];
+    for (uint32_t i = 0; i < r->n; i++)
+        if (gcut_kernel_reaches(h, r->at[i].kernel, product, false)) return true;
     return false;
 }
 
@@ -104,14 +102,11 @@ static uint32_t only_column(const gcut_lowered *h, const gcut_kernel *u)
 /* Member `at` leaves the loop.  Who is left decides about rows, if somebody does. */
 static void leave(gcut_lowered *h, gcut_kernel *u, uint32_t at)
 {
-    bool rows = false;
     u->nodes.n--;
     for (uint32_t i = at; i < u->nodes.n; i++) u->nodes.at[i] = u->nodes.at[i + 1];
-    for (uint32_t i = 0; i < u->nodes.n; i++)
-        rows |= h->level[gcut_node_at(h->g, u->nodes.at[i])->res0] == GCUT_LEVEL_ROW;
     u->dead = u->nodes.n == 0;
     u->loop.blocked = false;
-    if (!rows) u->loop.inner = u->loop.rows = GCUT_DIM_BAD;
+    if (!gcut_kernel_has_rows(h, u)) u->loop.inner = u->loop.rows = GCUT_DIM_BAD;
 }
 
 static void move(gcut_lowered *h, uint32_t loop, uint32_t at)
@@ -120,15 +115,22 @@ static void move(gcut_lowered *h, uint32_t loop, uint32_t at)
     const gcut_node *n = gcut_node_at(h->g, node);
     columns x;
     if (!columns_of(h, n, &x)) return;
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
+    const gcut_readers *r = &h->reads->of[x.root];
+    for (uint32_t i = 0; i < r->n; i++) {
+        const uint32_t u = r->at[i].kernel;
         gcut_kernel *w = &h->kernels.at[u];
         const unsigned operand = operand_in(h, u, &x);
         if (!operand || is_behind(h, u, n->res0)) continue;
+        gcut_reads_remove(h, loop);
+        gcut_reads_remove(h, u);
         leave(h, &h->kernels.at[loop], at);
         w->gemm.sums = operand;
         *GCUT_PUSH(h->g->module->arena, &w->nodes) = node;
         h->kernel_of[n->res0] = u;
+        gcut_set_reason(h, node, 0, GCUT_REASON_moved_sum);
         h->level[n->res0] = GCUT_LEVEL_NONE;
+        gcut_reads_add(h, loop);
+        gcut_reads_add(h, u);
         return;
     }
 }

@@ -82,7 +82,7 @@ static int64_t widest(const gcut_loop *l, int p, bool *counted)
 static bool may_stream(const gcut_loop *l, const gcut_member *x)
 {
     const gcut_kernel *u = l->u;
-    uint32_t buffer = l->h->buffer[x->v];
+    uint32_t buffer = gcut_loop_stored(l, x);
     if (x->level != GCUT_LEVEL_FULL || x->reduces || buffer == GCUT_NONE || x->keep == GCUT_STORED)
         return false;
     if (is_small(u->loop.numel, bytes_of(l, x), LEAST)) return false;

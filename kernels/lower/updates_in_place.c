@@ -9,18 +9,7 @@
  * operands: a scatter_add what rows are added to, a product with a number what it multiplies.
  */
 #include "kernels/lower/place.h"
-
-static bool reads_root(const gcut_lowered *h, uint32_t kernel, gcut_ref root)
-{
-    const gcut_kernel *u = &h->kernels.at[kernel];
-    if (u->dead) return false;
-    if (u->kind == GCUT_KERNEL_COPY)
-        return u->copy.source == GCUT_NONE && h->view[u->copy.value].root == root;
-    gcut_cursor at = {0};
-    for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);)
-        if (h->view[v].root == root) return true;
-    return false;
-}
+#include "kernels/lower/reads.h"
 
 /* The SCATTER kernel adds rows to `old`, all of it, and reads it for nothing else. */
 static bool adds_to(const gcut_lowered *h, const gcut_kernel *u, gcut_ref old)
@@ -39,7 +28,7 @@ static bool pointwise_over(const gcut_lowered *h, uint32_t kernel, gcut_ref r, g
 {
     const gcut_kernel *u = &h->kernels.at[kernel];
     if (u->kind == GCUT_KERNEL_REGION) return false; /* carries begin with a copy to their result's memory */
-    if (!reads_root(h, kernel, old)) return true;
+    if (!gcut_reads(h, kernel, old)) return true;
     if (u->kind == GCUT_KERNEL_SCATTER) return adds_to(h, u, old);
     if (u->kind != GCUT_KERNEL_LOOP || h->level[r] != GCUT_LEVEL_FULL) return false;
     for (uint32_t i = 0; i < u->nodes.n; i++) {
@@ -59,29 +48,25 @@ static bool pointwise_over(const gcut_lowered *h, uint32_t kernel, gcut_ref r, g
     return true;
 }
 
-gcut_ref gcut_place_param(const gcut_lowered *h, uint32_t buffer)
-{
-    for (uint32_t i = 0; i < h->g->params.n; i++)
-        if (h->buffer[h->g->params.at[i].value] == buffer) return h->g->params.at[i].value;
-    return 0;
-}
-
 /* v may be written where the parameter `old` (0: none) lives: every other reader can run before its kernel.
  */
 static bool can_overwrite(gcut_lowered *h, gcut_ref v, gcut_ref old)
 {
     uint32_t u = gcut_kernel_source(h, v);
     if (!gcut_place_can_own(h, v) || (old && !pointwise_over(h, u, h->view[v].root, old))) return false;
-    for (uint32_t x = 0; old && x < h->kernels.n; x++)
-        if (x != u && reads_root(h, x, old) && gcut_kernel_reaches(h, u, x, false)) return false;
+    for (uint32_t i = 0; old && i < h->reads->of[old].n; i++) {
+        const uint32_t x = h->reads->of[old].at[i].kernel;
+        if (x != u && gcut_kernel_reaches(h, u, x, false)) return false;
+    }
     return true;
 }
 
 /* The readers of `old` run before kernel u. */
 static void read_before(gcut_lowered *h, gcut_ref old, uint32_t u)
 {
-    for (uint32_t x = 0; old && x < h->kernels.n; x++)
-        if (x != u && reads_root(h, x, old)) *GCUT_PUSH(h->g->module->arena, &h->kernels.at[u].before) = x;
+    for (uint32_t i = 0; old && i < h->reads->of[old].n; i++)
+        if (h->reads->of[old].at[i].kernel != u)
+            *GCUT_PUSH(h->g->module->arena, &h->kernels.at[u].before) = h->reads->of[old].at[i].kernel;
 }
 
 /* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A
@@ -89,13 +74,12 @@ static void read_before(gcut_lowered *h, gcut_ref old, uint32_t u)
  * (gcut_place_updates). */
 static void place_next(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t aside)
 {
-    gcut_ref old = gcut_place_param(h, to);
+    gcut_ref old = gcut_param_in(h, to);
     uint32_t u = gcut_kernel_source(h, v);
     if (aside == GCUT_NONE && can_overwrite(h, v, old)) {
         h->buffer[h->view[v].root] = to;
     } else {
-        u = gcut_place_copy(h, v, to);
-        h->kernels.at[u].copy.source = aside;
+        u = gcut_place_copy(h, v, to, aside);
         if (aside != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->kernels.at[u].before) = aside;
     }
     read_before(h, old, u);
@@ -109,7 +93,8 @@ void gcut_place_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, 
         gcut_ref v = u[i].v;
         aside[i] = GCUT_NONE;
         if (gcut_def(g, h->view[v].root) == NULL)
-            aside[i] = gcut_place_copy(h, v, gcut_place_arena(p, gcut_type_of(g, v), g->values.at[v].name));
+            aside[i] = gcut_place_copy(h, v, gcut_place_arena(p, gcut_type_of(g, v), g->values.at[v].name),
+                                       GCUT_NONE);
     }
     for (uint32_t i = 0; i < n; i++) place_next(h, u[i].v, u[i].to, aside[i]);
 }
@@ -117,11 +102,9 @@ void gcut_place_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, 
 /* Is kernel u the only one that reads v's storage, and no result is in it? */
 static bool reads_alone(const gcut_lowered *h, uint32_t u, gcut_ref v)
 {
-    gcut_ref root = h->view[v].root;
-    if (h->buffer[root] != GCUT_NONE) return false;
-    for (uint32_t x = 0; x < h->kernels.n; x++)
-        if (x != u && x != gcut_kernel_source(h, v) && reads_root(h, x, root)) return false;
-    return true;
+    const gcut_ref root = h->view[v].root;
+    const gcut_readers *r = &h->reads->of[root];
+    return h->buffer[root] == GCUT_NONE && (r->n == 0 || (r->n == 1 && r->at[0].kernel == u));
 }
 
 /* The operand that the kernel changes by what else it reads, and does not read twice: rows are added to it,
@@ -159,7 +142,7 @@ void gcut_place_changed(gcut_program *p, gcut_lowered *h)
         if (h->kernels.at[u].kind == GCUT_KERNEL_SCATTER) gcut_place_store(p, h, n->res0);
         uint32_t to = h->buffer[h->view[n->res0].root];
         if (to == GCUT_NONE || !reads_alone(h, u, x)) continue;
-        gcut_ref old = gcut_place_param(h, to);
+        gcut_ref old = gcut_param_in(h, to);
         bool whole = gcut_view_identity(h->g, gcut_type_of(h->g, n->res0), &h->view[n->res0]);
         if (!whole || !can_overwrite(h, x, old)) continue;
         h->buffer[h->view[x].root] = to;
