@@ -234,7 +234,10 @@ static bool take_names(const gcut_option_row *o, char *list, const char ***at, s
 {
     for (char *item; (item = strsep(&list, ","));) {
         if (!*bare(item)) {
-            gcut_cli_complain("--%s: expected the name of a value, as in --%s %%h", o->name, o->name);
+            if (*o->words)
+                gcut_cli_complain("--%s: expected names out of %s", o->name, o->words);
+            else
+                gcut_cli_complain("--%s: expected the name of a value, as in --%s %%h", o->name, o->name);
             return false;
         }
         const char **to = grow(at, n, sizeof *to);

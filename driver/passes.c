@@ -290,6 +290,44 @@ static void unlist(gcut_pipeline *p, gcut_graph *const made[2], gcut_graph *cons
             gcut_module_unlist(p->module, made[k]);
 }
 
+static bool is_left_out(const gcut_pipeline *p, const gcut_pass_row *row)
+{
+    for (size_t i = 0; row->optional && i < p->opt.nwithout; i++)
+        if (!strcmp(p->opt.without[i], row->name)) return true;
+    return false;
+}
+
+static const gcut_pass_row *find(const gcut_pass_table *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!strcmp(t->row[i].name, name)) return &t->row[i];
+    return NULL;
+}
+
+/* A line for each optional pass. */
+static const char *optional_text(const gcut_pipeline *p)
+{
+    gcut_text t = {.arena = p->arena};
+    gcut_text_add(&t, "these may be left out:");
+    for (uint32_t i = 0; i < p->passes.n; i++) {
+        const gcut_pass_row *row = &p->passes.row[i];
+        if (row->optional && find(&p->passes, row->name) == row)
+            gcut_text_add(&t, "\n%-8s  %s", row->name, row->help);
+    }
+    return t.at;
+}
+
+void gcut_passes_check_without(const gcut_pipeline *p)
+{
+    for (size_t i = 0; i < p->opt.nwithout; i++) {
+        const char *name = p->opt.without[i];
+        const gcut_pass_row *row = find(&p->passes, name);
+        if (row && row->optional) continue;
+        gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, optional_text(p),
+                  row ? "the pass '%s' cannot be left out" : "there is no pass '%s' to leave out", name);
+    }
+}
+
 static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], gcut_pass_runs *record)
 {
     gcut_graph *const begin[2] = {g[0], g[1]};
@@ -300,7 +338,7 @@ static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], gcu
         if (row->makes != group) continue;
         if (!before || before->when != row->when) holds = !row->when || row->when(p, g[0]);
         before = row;
-        if (!holds) continue;
+        if (!holds || is_left_out(p, row)) continue;
         gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
         const int64_t start = now();
         run(p, row, g);

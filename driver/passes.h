@@ -55,6 +55,8 @@ typedef struct gcut_pass_run {
 } gcut_pass_run;
 typedef GCUT_VEC(gcut_pass_run) gcut_pass_runs;
 
+/* Throws GCUT_EUSAGE where the options leave out what is no pass, or one that has to run. */
+void gcut_passes_check_without(const struct gcut_pipeline *p);
 /* Applies the rows of a group, but for those whose condition does not hold or that the options leave out.
  * Each is verified.  What is made and not left in g at the end is taken from the module's list of functions.
  */

@@ -53,6 +53,10 @@ static void test_usage(void **state)
     refused(2, "--stage|'splits'|did you mean split?", ARGV("show", MLP, "--stage", "splits"));
     refused(2, "--in|NAME=FILE", ARGV("run", MLP, "--in", "x.npy"));
     refused(2, "--save", ARGV("plan", MLP, "--save", "%"));
+    refused(2, "the pass 'joint' cannot be left out|cse       equal nodes become one",
+            ARGV("run", MLP, "--without", "fold,joint"));
+    refused(2, "no pass 'cs' to leave out", ARGV("compile", MLP, "-o", "x", "--without", "cs"));
+    refused(2, "--without|out of gather, fold", ARGV("plan", MLP, "--without", "cse,"));
     refused(2, "check needs a file", ARGV("check"));
     refused(2, "unexpected argument 'other.gcut'", ARGV("check", MLP, "other.gcut"));
     refused(2, "-o DIR/NAME", ARGV("compile", MLP));

@@ -43,6 +43,7 @@ _gradcut()
     --dump) _gradcut_reply -d; return ;;
     --seed) return ;;
     --backend) _gradcut_reply -W 'compiled eager joint planned'; return ;;
+    --without) _gradcut_reply -W 'gather fold cse merge dce head products loops sink localize'; return ;;
     --stage) _gradcut_reply -W 'primal joint split kernel'; return ;;
     --in) return ;;
     --steps) return ;;
@@ -58,18 +59,18 @@ _gradcut()
     esac
     case ${COMP_WORDS[1]} in
     check) files='*.gcut' options='--json --help -h' ;;
-    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --keep-grads --stage --no-loc --json --help -h' ;;
-    grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --no-loc --json --help -h' ;;
-    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --keep-grads --symbolic --output -o --json --help -h' ;;
-    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --symbolic --json --help -h' ;;
-    why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --keep-grads --json --help -h' ;;
+    show) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --without --keep-grads --stage --no-loc --json --help -h' ;;
+    grad) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --without --keep-grads --no-loc --json --help -h' ;;
+    plan) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --unfused --without --keep-grads --symbolic --output -o --json --help -h' ;;
+    saved) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --without --keep-grads --symbolic --json --help -h' ;;
+    why) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --without --keep-grads --json --help -h' ;;
     diff) files='*.json' options='--json --help -h' ;;
-    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
-    compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --keep-grads --output -o --shared --json --help -h' ;;
-    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --keep-grads --in --steps --out --json --help -h' ;;
-    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --steps --compare --json --help -h' ;;
-    crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --keep-grads --in --tol --json --help -h' ;;
-    gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --in --tol --json --help -h' ;;
+    frontier) files='*.gcut' options='--wrt --loss --cotan --apart --optimizer --lambda --save-dtype --machine --at --save --recompute --threads --seed --without --keep-grads --in --measure --rounds --points --csv --svg --output -o --json --help -h' ;;
+    compile) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --line --unfused --without --keep-grads --output -o --shared --json --help -h' ;;
+    run) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --backend --f64 --unfused --without --keep-grads --in --steps --out --json --help -h' ;;
+    bench) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --steps --compare --json --help -h' ;;
+    crosscheck) files='*.gcut' options='--wrt --loss --cotan --forward --apart --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --unfused --without --keep-grads --in --tol --json --help -h' ;;
+    gradcheck) files='*.gcut' options='--wrt --loss --cotan --optimizer --policy --lambda --budget --saved-budget --plan --save-dtype --machine --at --save --recompute --threads --dump --seed --without --in --tol --json --help -h' ;;
     ops) files='' options='--model --json --help -h' ;;
     cache) files='' options='--clear --json --help -h' ;;
     calibrate) files='' options='--threads --output -o --seconds --json --help -h' ;;

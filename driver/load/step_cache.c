@@ -34,7 +34,7 @@ static void add_real(gcut_hash *h, double x)
 
 /* Of a new option this asks whether it changes the plan or the emitted C. */
 #if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 200 && sizeof((gcut_options){0}.reserved) == 9,
+_Static_assert(sizeof(gcut_options) == 216 && sizeof((gcut_options){0}.reserved) == 9,
                "a new option may have to be part of the key");
 #endif
 
@@ -55,6 +55,7 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
     add_list(h, o->wrt, o->nwrt);
     add_list(h, o->save, o->nsave);
     add_list(h, o->recompute, o->nrecompute);
+    add_list(h, o->without, o->nwithout);
     gcut_hash_int(h, (int64_t)o->nat);
     for (size_t i = 0; i < o->nat; i++) {
         gcut_hash_text(h, o->at[i].name);

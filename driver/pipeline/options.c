@@ -100,8 +100,8 @@ static void check(gcut_env *env, const gcut_options *o)
 }
 
 #if defined(__LP64__)
-GCUT_ENDS_WITH(gcut_options, reserved);
-_Static_assert(sizeof(gcut_options) == 200 && sizeof((gcut_options){0}.reserved) == 9,
+GCUT_ENDS_WITH(gcut_options, nwithout);
+_Static_assert(sizeof(gcut_options) == 216 && sizeof((gcut_options){0}.reserved) == 9,
                "a new option is a member of gcut_settings too");
 #endif
 
@@ -131,6 +131,8 @@ static gcut_settings settled(const gcut_options *o)
         .nwrt = o->nwrt,
         .nsave = o->nsave,
         .nrecompute = o->nrecompute,
+        .without = o->without,
+        .nwithout = o->nwithout,
         .at = o->at,
         .nat = o->nat,
         .threads = o->threads,
@@ -179,6 +181,7 @@ gcut_settings gcut_settings_copy(gcut_arena *a, const gcut_settings *s)
     o.wrt = copy_list(a, o.wrt, o.nwrt);
     o.save = copy_list(a, o.save, o.nsave);
     o.recompute = copy_list(a, o.recompute, o.nrecompute);
+    o.without = copy_list(a, o.without, o.nwithout);
     gcut_size *at = gcut_calloc(a, o.nat + 1, sizeof *at);
     for (size_t i = 0; i < o.nat; i++) at[i] = (gcut_size){copy(a, o.at[i].name), o.at[i].value};
     o.at = at;

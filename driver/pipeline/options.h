@@ -18,8 +18,8 @@ typedef struct gcut_settings {
     bool saved_limited;
     int64_t saved_budget; /* saved_limited: from 0 on */
     const char *plan, *save_dtype, *machine, *optimizer, *loss, *dump;
-    const char *const *cotan, *const *wrt, *const *save, *const *recompute;
-    size_t ncotan, nwrt, nsave, nrecompute;
+    const char *const *cotan, *const *wrt, *const *save, *const *recompute, *const *without;
+    size_t ncotan, nwrt, nsave, nrecompute, nwithout;
     const gcut_size *at;
     size_t nat;
     int threads;

@@ -207,6 +207,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_are
     p->arena = a;
     p->passes = gcut_passes;
     p->opt = gcut_settings_copy(a, opt);
+    gcut_passes_check_without(p);
     gcut_graph *g[2] = {user, NULL};
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];

@@ -313,6 +313,9 @@ typedef enum gcut_unbound {
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
 
+/* The passes that options.without may name: results are the same without them. */
+#define GCUT_OPTIONAL_PASSES "gather, fold, cse, merge, dce, head, products, loops, sink, localize"
+
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by
  * every function that takes options.  The rows of gradcut/options.def have the range and the default of each
  * member that the command line sets too: all but unbound and profile. */
@@ -350,7 +353,9 @@ typedef struct gcut_options {
                           the calls that built the graph; variables are named after the values */
     bool unfused;      /* every op is a kernel of its own, and no result takes the memory of an operand: to
                           compare with; the results have the same bits */
-    uint8_t reserved[9]; /* 0; later flags are put here, as padding would not be initialised */
+    uint8_t reserved[9];        /* 0; later flags are put here, as padding would not be initialised */
+    const char *const *without; /* names of GCUT_OPTIONAL_PASSES that are left out, wherever they run */
+    size_t nwithout;
 } gcut_options;
 
 /* ---- looking at a graph ---- */
