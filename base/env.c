@@ -146,6 +146,15 @@ void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t tota
                   what);
 }
 
+void gcut_env_pass(gcut_env *env, const struct gcut_pass_time *time)
+{
+    const gcut_hook h = env->hook;
+    if (!h.pass) return;
+    const outside o = leave(env);
+    h.pass(h.user, time);
+    come_back(env, &o);
+}
+
 void gcut_env_log(gcut_env *env, const char *fmt, ...)
 {
     if (!env->hook.log) return;

@@ -63,11 +63,14 @@ typedef struct gcut_source {
     struct gcut_source *next;
 } gcut_source;
 
+struct gcut_pass_time;
+
 /* What a user is told while work goes on; members may be NULL. */
 typedef struct gcut_hook {
     bool (*progress)(void *user, const char *what, size_t done, size_t total);
     void (*log)(void *user, const char *sentence);
     void *user;
+    void (*pass)(void *user, const struct gcut_pass_time *time); /* of gradcut.h */
 } gcut_hook;
 
 typedef struct gcut_env {
@@ -114,6 +117,8 @@ void gcut_diags_clear(gcut_env *env);
 void gcut_diags_drop(gcut_env *env, uint32_t n);
 /* Tells the progress hook; throws GCUT_ECANCELLED when it says so. */
 void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t total);
+/* Tells the pass hook. */
+void gcut_env_pass(gcut_env *env, const struct gcut_pass_time *time);
 /* A sentence for the log hook. */
 void gcut_env_log(gcut_env *env, const char *fmt, ...) GCUT_PRINTF(2, 3);
 /* Text and file name are copied. */

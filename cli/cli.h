@@ -46,6 +46,11 @@ bool gcut_cli_make_folder_of(const char *path);
 void gcut_cli_progress_begin(gcut_ctx *ctx);
 void gcut_cli_progress_end(void);
 
+/* times.c.  The passes that run from now on, on standard error: begin before any other hook is set. */
+void gcut_cli_times_begin(gcut_ctx *ctx);
+void gcut_cli_times_end(void);
+extern gcut_hooks gcut_cli_hooks; /* of the command; one that sets another member keeps the others */
+
 /* compare.c.  bench --compare: an exit code. */
 int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 

@@ -89,10 +89,12 @@ static int run_command(const gcut_command *cmd, int argc, char **argv)
         gcut_cli_help_command(stdout, cmd);
     } else if (!code) {
         gcut_ctx *ctx = gcut_ctx_new(NULL);
+        if (ctx && c.time_passes) gcut_cli_times_begin(ctx);
         if (ctx)
             code = cmd->run(ctx, &c);
         else
             gcut_cli_complain("out of memory"), code = EXIT_INPUT;
+        if (c.time_passes) gcut_cli_times_end();
         gcut_ctx_free(ctx);
     }
     gcut_cli_free(&c);

@@ -18,7 +18,9 @@ static bool show(void *user, const char *doing, size_t done, size_t total)
 
 void gcut_cli_progress_begin(gcut_ctx *ctx)
 {
-    if (isatty(2)) gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = show});
+    if (!isatty(2)) return;
+    gcut_cli_hooks.progress = show;
+    gcut_ctx_set_hooks(ctx, &gcut_cli_hooks);
 }
 
 void gcut_cli_progress_end(void)

@@ -51,7 +51,7 @@ void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t 
 }
 
 #if defined(__LP64__)
-GCUT_ENDS_WITH(gcut_hooks, user);
+GCUT_ENDS_WITH(gcut_hooks, pass);
 #endif
 
 typedef struct hooks_job {
@@ -65,7 +65,7 @@ static void set_hooks(void *arg)
     const hooks_job *j = arg;
     gcut_hooks own;
     GCUT_COPY_KNOWN(j->env, gcut_hooks, j->hooks, j->size, &own);
-    j->env->hook = (gcut_hook){own.progress, own.log, own.user};
+    j->env->hook = (gcut_hook){own.progress, own.log, own.user, own.pass};
 }
 
 gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size)

@@ -128,6 +128,28 @@ static void compile_with(gcut_graph *g, const gcut_options *o, int more, const c
         fail_msg("%s: %d new entries, not %d", what, entries_of(".step") - before, more);
 }
 
+static void count_pass(void *user, const gcut_pass_time *t)
+{
+    int *n = user;
+    n[!strcmp(t->stage, "C")]++;
+}
+
+/* Passes are timed by doing the work: neither the step nor its object comes from the cache, or goes there. */
+static void timed_passes_run(void **state)
+{
+    (void)state;
+    gcut_ctx *ctx = new_ctx();
+    gcut_graph *g = graph_from(ctx, graph_of(1));
+    gcut_options o = TEST_OPTIONS;
+    int n[2] = {0, 0};
+    gcut_step_free(gcut_compile(g, &o));
+    gcut_ctx_set_hooks(ctx, &(gcut_hooks){.pass = count_pass, .user = n});
+    compile_with(g, &o, 0, "timed");
+    assert_true(n[0] > 10);
+    assert_int_equal(n[1], 3); /* emit, cc, load */
+    gcut_ctx_free(ctx);
+}
+
 /* Whatever changes plan or code is part of the key of a step; what does not is not. */
 static void plans_have_keys(void **state)
 {
@@ -147,7 +169,7 @@ static void plans_have_keys(void **state)
 #include "gradcut/options.def"
 #undef OPTION
     };
-    assert_int_equal(sizeof options / sizeof *options, 24);
+    assert_int_equal(sizeof options / sizeof *options, 25);
     assert_int_equal(gcut_emit_files(g, &o, in_tmp("emitted"), false), GCUT_OK);
 #define OTHER(member, value)                                                                                 \
     o = plain, o.member = (value);                                                                           \
@@ -177,6 +199,10 @@ static void plans_have_keys(void **state)
     compile_with(g, &o, 1, "save");
     o = plain, o.recompute = p, o.nrecompute = 1;
     compile_with(g, &o, 1, "recompute");
+    static const char *const cse[] = {"cse"};
+    o = plain, o.without = cse, o.nwithout = 1;
+    compile_with(g, &o, 1, "without");
+    compile_with(g, &o, 0, "without again");
     o = plain, o.optimizer = "sgd(lr=0.1)", o.keep_grads = true;
     compile_with(g, &o, 1, "keep_grads");
     o = plain, o.seed = 7;
@@ -443,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup(knows_every_word_of_the_compiler, begin),
         cmocka_unit_test_setup(takes_many_flags, begin),
         cmocka_unit_test_setup(plans_have_keys, begin),
+        cmocka_unit_test_setup(timed_passes_run, begin),
         cmocka_unit_test_setup(steps_come_back_whole, begin),
         cmocka_unit_test_setup(plans_are_of_the_step, begin),
         cmocka_unit_test_setup(can_be_looked_at, begin),

@@ -482,6 +482,47 @@ static void test_checks(void **state)
     done(r);
 }
 
+/* The lines of one table: from the first pass, in the order in which they ran, to a total that is their sum.
+ */
+static void test_time_passes(void **state)
+{
+    (void)state;
+    static const char *const passes[] = {"clone",  "gather",   "joint", "optimize", "plan", "split",
+                                         "expand", "localize", "lower", "emit",     "cc"};
+    ran r = run_to(NULL, NULL,
+                   ARGV("compile", MLP, "--optimizer", "sgd", "--shared", "-o", "timed", "--time-passes"));
+    expect(r, 0);
+    char *rest = r.err, stage[16], pass[16], in[16], out[16];
+    size_t k = 0;
+    double ms, sum = 0, total = -1;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (sscanf(line, " total %lf", &ms) == 1) total = ms;
+        if (sscanf(line, "%15s %15s %lf %15s %15s", stage, pass, &ms, in, out) != 5) continue;
+        sum += ms;
+        if (k < sizeof passes / sizeof *passes && !strcmp(pass, passes[k])) k++;
+        bool graphs = strcmp(stage, "C") != 0;
+        if (graphs != (atoi(in) > 0) || graphs != (atoi(out) > 0))
+            fail_msg("%s: nodes %s, %s", pass, in, out);
+        if (!strcmp(pass, "split") && atoi(out) <= 0) fail_msg("split made nothing");
+    }
+    if (k < sizeof passes / sizeof *passes) fail_msg("%s is missing, or out of order", passes[k]);
+    assert_true(fabs(sum - total) < 0.001 * 40); /* each rounded to 0.001 */
+    done(r);
+    r = run_to(NULL, NULL, ARGV("plan", MLP, "--budget", "600KB", "--time-passes"));
+    expect(r, 0);
+    assert_non_null(strstr(r.err, "\nsplit   search "));
+    assert_null(strstr(r.err, "\nsplit   plan "));
+    char *second = strstr(r.err, "times of @mlp");
+    assert_non_null(second);
+    assert_null(strstr(second + 1, "times of @mlp")); /* candidates are part of the search */
+    done(r);
+    /* Without it nothing is said. */
+    r = run_to(NULL, NULL, ARGV("plan", MLP));
+    expect(r, 0);
+    assert_string_equal(r.err, "");
+    done(r);
+}
+
 /* Every file that the index names is there; every stage among them can be read. */
 static void test_dump(void **state)
 {
@@ -521,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_run_text),
         cmocka_unit_test(test_seed_and_training),
         cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_time_passes),
         cmocka_unit_test(test_dump),
     };
     return cmocka_run_group_tests(tests, start, finish);

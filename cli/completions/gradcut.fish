@@ -67,5 +67,6 @@ complete -c gradcut -n '__fish_seen_subcommand_from calibrate' -l seconds -x -d 
 complete -c gradcut -n '__fish_seen_subcommand_from compile' -l shared -d 'write a shared object'
 complete -c gradcut -n '__fish_seen_subcommand_from ops' -l model -r -F -d 'only the ops of this file\'s function'
 complete -c gradcut -n '__fish_seen_subcommand_from cache' -l clear -d 'remove every entry'
+complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l time-passes -d 'print each pass, its wall time, and the nodes before and behind it, to standard error'
 complete -c gradcut -n '__fish_seen_subcommand_from check show grad plan saved why diff frontier compile run bench crosscheck gradcheck ops cache calibrate' -l json -d 'print JSON'
 complete -c gradcut -n '__fish_seen_subcommand_from check show grad plan saved why diff frontier compile run bench crosscheck gradcheck ops cache calibrate' -l help -s h -d 'print the options of a command'

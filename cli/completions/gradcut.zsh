@@ -79,6 +79,7 @@ _gradcut()
     case $subcommand in (compile) specs+=('--shared[write a shared object]') ;; esac
     case $subcommand in (ops) specs+=('--model=[only the ops of this file'\''s function]:FILE:_files') ;; esac
     case $subcommand in (cache) specs+=('--clear[remove every entry]') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('--time-passes[print each pass, its wall time, and the nodes before and behind it, to standard error]') ;; esac
     case $subcommand in (check|show|grad|plan|saved|why|diff|frontier|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('--json[print JSON]') ;; esac
     case $subcommand in (check|show|grad|plan|saved|why|diff|frontier|compile|run|bench|crosscheck|gradcheck|ops|cache|calibrate) specs+=('(-h --help)-h[print the options of a command]' '(-h --help)--help[print the options of a command]') ;; esac
     case $subcommand in

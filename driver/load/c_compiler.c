@@ -42,7 +42,10 @@ static uint32_t emit(const gcut_pipeline *p, const char *name, gcut_text *c, gcu
     if (!*name || strspn(name, ok) != strlen(name) || (*name >= '0' && *name <= '9'))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "'%s' is not a C identifier, so it cannot name a step", name);
-    return gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
+    const int64_t start = gcut_pass_clock();
+    uint32_t parts = gcut_emit_c(p->program, gcut_pipeline_contents(p, c->arena), name, p->opt.line, c, h);
+    gcut_pass_tell(p->env, p->primal->name, "emit", start);
+    return parts;
 }
 
 void gcut_write_c(const gcut_pipeline *p, const char *base)
@@ -475,14 +478,19 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
                                 bool load)
 {
     build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts, .load = load};
-    gcut_cache *cache = gcut_cache_open(b.arena, NULL, NULL);
+    gcut_cache *cache =
+        env->hook.pass ? NULL : gcut_cache_open(b.arena, NULL, NULL); /* times are of work done */
     const char *kept = secure_getenv("GRADCUT_KEEP");
     const char *key = cache || kept ? object_key(&b, cache, &from->text) : NULL;
     gcut_object out;
     b.kept = kept_base(&b, kept, name, key);
     if (!find(&b, a, cache, key, load, &out)) {
+        int64_t start = gcut_pass_clock();
         out = make(&b, a, &from->text, key);
+        gcut_pass_tell(env, name, "cc", start);
+        start = gcut_pass_clock();
         const char *why = load ? open_object(a, &out) : NULL;
+        if (load) gcut_pass_tell(env, name, "load", start);
         if (why)
             gcut_fail(env, GCUT_ETOOL, (gcut_place){0},
                       b.unknown ? "do not ignore SIGCHLD: how the C compiler ended is not known" : NULL,

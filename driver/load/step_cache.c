@@ -177,11 +177,12 @@ static gcut_step *made(job *j)
     return s;
 }
 
-/* Stages are written, and kernels timed, by a pipeline that ran. */
+/* Stages are written, and passes and kernels timed, by a pipeline that ran. */
 static bool is_cached(const gcut_graph *g, const gcut_settings *o)
 {
     const char *dump = o->dump ? o->dump : getenv("GRADCUT_DUMP");
-    return !g->failed && o->backend == GCUT_BACKEND_COMPILED && !o->profile && !(dump && *dump);
+    return !g->failed && o->backend == GCUT_BACKEND_COMPILED && !o->profile && !g->module->env->hook.pass &&
+           !(dump && *dump);
 }
 
 gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages of the compiler, made by the groups of the table of passes (driver/passes.c), and figures of a
+ * The stages of the compiler, made by the groups of the table of passes (driver/pipeline/passes.c), and figures of a
  * step as a whole.
  */
 #include "driver/pipeline/pipeline.h"

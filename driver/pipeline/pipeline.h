@@ -7,7 +7,7 @@
 
 #include "autodiff/autodiff.h"
 #include "driver/pipeline/options.h"
-#include "driver/passes.h"
+#include "driver/pipeline/passes.h"
 #include "kernels/kernels.h"
 #include "partition/report/plan_file.h"
 

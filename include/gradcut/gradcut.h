@@ -67,6 +67,13 @@ GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
 /* Frees everything that was made from it and not freed.  NULL is allowed, as in every free function. */
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
 
+/* A pass that ran, or work behind the passes: emit, cc, load.  Texts are the library's. */
+typedef struct gcut_pass_time {
+    const char *function, *stage, *pass; /* stage: primal, joint, split, kernel, C; clone is the first pass */
+    int64_t ns;                          /* wall time, the verifier's included */
+    int64_t nodes_in, nodes_out;         /* of what it read and made, with those of bodies; -1: no graph */
+} gcut_pass_time;
+
 /* What a context calls while it works; a member that is NULL is not called.  They may call functions on the
  * context, whose failures are then its last error, but free nothing that the call under way uses. */
 typedef struct gcut_hooks {
@@ -77,10 +84,11 @@ typedef struct gcut_hooks {
     /* One line of a log: the command line of each run of the C compiler and linker. */
     void (*log)(void *user, const char *sentence);
     void *user;
+    /* Each pass, in order, past the cache; those of a budget's candidate plans are part of `search`. */
+    void (*pass)(void *user, const gcut_pass_time *time);
 } gcut_hooks;
-/* Copied; NULL = none. */
 GCUT_API gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size);
-/* gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = show, .user = bar}) */
+/* Copied; NULL = none.  gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = show, .user = bar}) */
 #define gcut_ctx_set_hooks(ctx, ...) gcut_ctx_set_hooks_sized(ctx, __VA_ARGS__, sizeof(gcut_hooks))
 
 /* What the last failed call said: "file:line:col: error: sentence", the line and a caret, for each of its
@@ -312,8 +320,6 @@ typedef enum gcut_unbound {
 
 #define GCUT_POLICIES                                                                                        \
     "mincut, save-all, recompute-all, torch, torch:B, sqrt, every-2nd-matmul, attention-only"
-
-/* The passes that options.without may name: results are the same without them. */
 #define GCUT_OPTIONAL_PASSES "gather, fold, cse, merge, dce, head, products, loops, sink, localize"
 
 /* {0} = compiled, mincut at 0.05 ns a saved byte, no budget, no optimizer.  Strings and lists are copied by

@@ -2,16 +2,15 @@
  *
  * The table of passes, in running order, and the loop that runs them.
  */
-#include "driver/passes.h"
+#include "driver/pipeline/passes.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "driver/pipeline/budget_search.h"
 #include "driver/pipeline/pipeline.h"
-#include "graph/custom.h"
-#include "passes/passes.h"
 #include "graph/verify.h"
+#include "passes/passes.h"
 
 /* ---- conditions ---- */
 
@@ -265,11 +264,33 @@ static uint64_t count_nodes(const gcut_graph *g)
     return n;
 }
 
-static int64_t now(void)
+int64_t gcut_pass_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void gcut_pass_tell(gcut_env *env, const char *function, const char *what, int64_t start)
+{
+    gcut_env_pass(env, &(gcut_pass_time){.function = function,
+                                         .stage = "C",
+                                         .pass = what,
+                                         .ns = gcut_pass_clock() - start,
+                                         .nodes_in = -1,
+                                         .nodes_out = -1});
+}
+
+static void keep(gcut_pipeline *p, const gcut_pass_run *r)
+{
+    const gcut_graph *g = p->primal ? p->primal : r->out[0];
+    *GCUT_PUSH(p->arena, &p->runs) = *r;
+    gcut_env_pass(p->env, &(gcut_pass_time){.function = g->name,
+                                            .stage = gcut_pass_stage(r->row->makes),
+                                            .pass = r->row->name,
+                                            .ns = r->ns,
+                                            .nodes_in = (int64_t)r->nodes_in,
+                                            .nodes_out = (int64_t)r->nodes_out});
 }
 
 static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
@@ -328,7 +349,7 @@ void gcut_passes_check_without(const gcut_pipeline *p)
     }
 }
 
-static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], gcut_pass_runs *record)
+static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], bool recorded)
 {
     gcut_graph *const begin[2] = {g[0], g[1]};
     const gcut_pass_row *before = NULL;
@@ -340,24 +361,24 @@ static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], gcu
         before = row;
         if (!holds || is_left_out(p, row)) continue;
         gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
-        const int64_t start = now();
+        const int64_t start = gcut_pass_clock();
         run(p, row, g);
-        r.ns = now() - start;
+        r.ns = gcut_pass_clock() - start;
         r.out[0] = g[0], r.out[1] = g[1];
         unlist(p, r.in, begin, g);
-        if (!record) continue;
+        if (!recorded) continue;
         r.nodes_in = count_nodes(r.in[0]) + count_nodes(r.in[1]);
         r.nodes_out = count_nodes(r.out[0]) + count_nodes(r.out[1]);
-        *GCUT_PUSH(p->arena, record) = r;
+        keep(p, &r);
     }
 }
 
 void gcut_passes_apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2])
 {
-    apply(p, group, g, p->nested ? NULL : &p->runs);
+    apply(p, group, g, !p->nested);
 }
 
 void gcut_passes_apply_aside(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2])
 {
-    apply(p, group, g, NULL);
+    apply(p, group, g, false);
 }

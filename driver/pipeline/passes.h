@@ -64,4 +64,9 @@ void gcut_passes_apply(struct gcut_pipeline *p, gcut_pass_group group, gcut_grap
 /* The same without a record: for graphs beside those of the pipeline. */
 void gcut_passes_apply_aside(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);
 
+/* Nanoseconds of a clock that only goes forward. */
+int64_t gcut_pass_clock(void);
+/* Tells the pass hook of work behind the passes that began at `start` of that clock. */
+void gcut_pass_tell(gcut_env *env, const char *function, const char *what, int64_t start);
+
 #endif
