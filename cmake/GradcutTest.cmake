@@ -9,6 +9,8 @@
 set(GRADCUT_TEST_ENVIRONMENT GRADCUT_MACHINE=shipped)
 # Nor what earlier runs have left in the cache, but for the tests of the cache, which have one of their own.
 list(APPEND GRADCUT_TEST_ENVIRONMENT GRADCUT_CACHE=off)
+# Every state of lowering is verified.
+list(APPEND GRADCUT_TEST_ENVIRONMENT GRADCUT_VERIFY=1)
 if(GRADCUT_SANITIZE MATCHES "address")
   # Steps are loaded and unloaded while the threads of their teams live on: the leak checker's list of thread-local
   # storage goes wrong, and it crashes reading it.

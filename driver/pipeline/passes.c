@@ -4,6 +4,7 @@
  */
 #include "driver/pipeline/passes.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -190,6 +191,7 @@ static gcut_graph *expand(gcut_graph *g, const char *name)
 static void lower(gcut_pipeline *p, gcut_graph *g[2])
 {
     unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
+    if (getenv("GRADCUT_VERIFY")) how |= GCUT_LOWER_VERIFY;
     p->program = gcut_lower(g[0], g[1], p->at, p->nat, p->opt.threads, how);
 }
 

@@ -113,8 +113,9 @@ static void make(gcut_lowered *h, uint32_t gemm, uint32_t kernel)
     u->loop.inner = t->dim[1];
 }
 
-void gcut_make_epilogues(gcut_lowered *h)
+void gcut_make_epilogues(gcut_program *p, gcut_lowered *h)
 {
+    (void)p;
     for (uint32_t i = 0; i < h->order.n; i++) {
         const uint32_t gemm = i ? h->order.at[i - 1] : GCUT_NONE, kernel = h->order.at[i];
         if (h->kernels.at[kernel].kind != GCUT_KERNEL_LOOP) continue;

@@ -7,7 +7,7 @@
  * Greedy in graph order.  A pointwise node joins the loop kernel of one of its
  * operands and then pulls in the loop kernels of the others; a reduction joins
  * its operand's kernel when its axes are the kernel's columns (ROW), its rows
- * (COLUMN) or both (TOTAL).  Joining and merging never create a cycle (K2):
+ * (COLUMN) or both (TOTAL).  Joining and merging never create a circle (L1c):
  * before each, no path may lead from the kernel out and back in.
  *
  * The order of a sum is a function of the summed value's shape alone, never of
@@ -38,14 +38,6 @@ static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
 static bool is_loop(const gcut_lowered *h, uint32_t u)
 {
     return kernel_at(h, u)->kind == GCUT_KERNEL_LOOP && !kernel_at(h, u)->dead;
-}
-
-static void make_flat(gcut_lowered *h, uint32_t u)
-{
-    gcut_kernel *w = kernel_at(h, u);
-    w->loop.flat = true;
-    w->loop.inner = GCUT_CHUNK;
-    w->loop.rows = gcut_dim_make(h->g->module->dims, GCUT_DIM_CEILDIV, w->loop.numel, GCUT_CHUNK);
 }
 
 /* ---- joining ---- */
@@ -89,15 +81,6 @@ static void join(gcut_lowered *h, uint32_t u, uint32_t node, gcut_level level)
     *GCUT_PUSH(h->g->module->arena, &kernel_at(h, u)->nodes) = node;
     h->kernel_of[n->res0] = u;
     h->level[n->res0] = level;
-}
-
-static gcut_dim rows_of(gcut_lowered *h, gcut_dim numel, const gcut_type *t, gcut_dim inner)
-{
-    uint32_t k = gcut_view_split(h->g->module, t, inner);
-    gcut_dim r = 1;
-    if (k > t->rank) return GCUT_DIM_BAD;
-    for (uint32_t d = 0; d < k; d++) r = times(h->g->module, r, t->dim[d]);
-    return numel == times(h->g->module, r, inner) ? r : GCUT_DIM_BAD;
 }
 
 /* Every value of loop `from` that a member of `to` reads is at hand where it is read. */
@@ -291,7 +274,7 @@ static void place_reduce(gcut_lowered *h, uint32_t node)
     }
     gcut_kernel *w = kernel_at(h, u);
     if (how == GCUT_EVERY) {
-        make_flat(h, u);
+        gcut_loop_make_flat(h, kernel_at(h, u));
     } else if (w->loop.inner == GCUT_DIM_BAD) {
         w->loop.inner = inner;
         w->loop.rows = product(h, t, how == GCUT_TRAILING ? all & ~mask : mask);
@@ -457,37 +440,7 @@ static void place_node(gcut_lowered *h, uint32_t node, const uint32_t *uses, con
     }
 }
 
-/* ---- columns of kernels that no reduction has decided ---- */
-
-/* The longest trailing stretch over which every operand steps evenly: all of it if possible (flat). */
-static void choose_columns(gcut_lowered *h, uint32_t u)
-{
-    gcut_kernel *w = kernel_at(h, u);
-    gcut_module *m = h->g->module;
-    if (w->loop.inner != GCUT_DIM_BAD) return;
-    if (gcut_kernel_is_even(h, w, w->loop.numel)) {
-        make_flat(h, u);
-        return;
-    }
-    const gcut_type *best = NULL;
-    for (uint32_t i = 0; i < w->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[i]);
-        for (uint32_t k = 0; k <= n->nargs; k++) {
-            const gcut_type *t = gcut_type_of(h->g, k < n->nargs ? gcut_arg(h->g, n, k) : n->res0);
-            if (gcut_type_numel(m, t) == w->loop.numel && (!best || t->rank > best->rank)) best = t;
-        }
-    }
-    GCUT_ASSERT(best != NULL);
-    for (uint32_t k = 1; k < best->rank; k++) {
-        gcut_dim inner = 1;
-        for (uint32_t d = k; d < best->rank; d++) inner = times(m, inner, best->dim[d]);
-        w->loop.inner = inner;
-        if (inner != 1 && gcut_kernel_is_even(h, w, inner)) break;
-    }
-    if (w->loop.inner == GCUT_DIM_BAD || w->loop.inner == 1)
-        w->loop.inner = best->rank ? best->dim[best->rank - 1] : 1;
-    w->loop.rows = rows_of(h, w->loop.numel, best, w->loop.inner);
-}
+/* ---- the graph ---- */
 
 /* By value: does something other than a loop read it, directly or by a view, or is it a result? */
 static bool *memory_readers(const gcut_lowered *h)
@@ -546,10 +499,4 @@ void gcut_group(gcut_program *p, gcut_lowered *h)
     }
     gcut_kernel_raise(h, 0, GCUT_NONE); /* what comes now, copies and orders, is not in graph order */
     gcut_reads_build(h);
-    gcut_move_sums(h);
-    for (uint32_t u = 0; u < h->kernels.n; u++)
-        if (!kernel_at(h, u)->dead && kernel_at(h, u)->kind == GCUT_KERNEL_LOOP) {
-            choose_columns(h, u);
-            GCUT_ASSERT(kernel_at(h, u)->loop.rows != GCUT_DIM_BAD);
-        }
 }

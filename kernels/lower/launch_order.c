@@ -88,7 +88,7 @@ void gcut_order_lowered(gcut_program *p, gcut_lowered *h)
     }
     for (uint32_t left = r.n; left--;) {
         while (low < r.n && (ran[r.kernel[low]] || waits[r.kernel[low]])) low++;
-        GCUT_ASSERT(low < r.n); /* K2 */
+        GCUT_ASSERT(low < r.n); /* L1c */
         const uint32_t best = r.kernel[low];
         ran[best] = true;
         *GCUT_PUSH(p->module->arena, &h->order) = best;

@@ -11,6 +11,12 @@
 #include "kernels/lower/prologue.h"
 #include "kernels/lower/team.h"
 
+#ifdef GCUT_DEBUG /* builds without optimisation, and sanitized ones */
+#define VERIFIES true
+#else
+#define VERIFIES false
+#endif
+
 static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
 {
     gcut_lowered *h = gcut_calloc(p->module->arena, 1, sizeof *h);
@@ -22,14 +28,35 @@ static gcut_lowered *add_graph(gcut_program *p, gcut_graph *g)
     return h;
 }
 
+static void (*const passes[])(gcut_program *, gcut_lowered *) = {
+    gcut_group,         gcut_move_sums,     gcut_choose_columns, gcut_make_prologues,
+    gcut_place_lowered, gcut_order_lowered, gcut_make_epilogues,
+};
+
+enum { NPASSES = sizeof passes / sizeof *passes, TIMED = NPASSES + 1, SHARED };
+
+static void verify(const gcut_program *p, const gcut_lowered *h, int state)
+{
+    if (!p->verifies) return;
+    gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
+    const char *fault = gcut_lowered_fault(p, h, state, a);
+    if (fault) gcut_bug(__FILE__, __LINE__, fault);
+    gcut_arena_free(a);
+}
+
+static void verify_all(const gcut_program *p, int state)
+{
+    for (uint32_t k = 0; k < p->lowered.n; k++)
+        if (p->lowered.at[k]->g && p->lowered.at[k]->end) verify(p, p->lowered.at[k], state);
+}
+
 /* A graph, then the bodies in it: a body is placed over the memory of the graph around it. */
 static void lower_graph(gcut_program *p, gcut_lowered *h)
 {
-    gcut_group(p, h);
-    gcut_make_prologues(p, h);
-    gcut_place_lowered(p, h);
-    gcut_order_lowered(p, h);
-    gcut_make_epilogues(h);
+    for (int i = 0; i < NPASSES; i++) {
+        passes[i](p, h);
+        verify(p, h, i + 1);
+    }
     for (uint32_t u = 0; u < h->kernels.n; u++) {
         gcut_kernel *w = &h->kernels.at[u];
         if (w->kind != GCUT_KERNEL_REGION) continue;
@@ -56,6 +83,7 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
     p->threads = threads;
     p->unfused = how & GCUT_LOWER_UNFUSED;
     p->apart = bwd && how & GCUT_LOWER_APART;
+    p->verifies = VERIFIES || how & GCUT_LOWER_VERIFY;
     int step = 0;
     add_graph(p, fwd);
     add_graph(p, bwd);
@@ -63,8 +91,10 @@ gcut_program *gcut_lower(gcut_graph *fwd, gcut_graph *bwd, const gcut_dim_bindin
         if (!p->lowered.at[k]->g) continue;
         lower_graph(p, p->lowered.at[k]);
         step = gcut_time_lowered(p, p->lowered.at[k], step);
+        verify_all(p, TIMED);
     }
     gcut_share_buffers(p);
+    verify_all(p, SHARED);
     gcut_c_fields(p);
     return p;
 }

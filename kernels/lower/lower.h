@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The passes of lowering, in the order in which lower.c runs them.
+ * The passes of lowering, in the order in which lower.c runs them; each makes the state of lowered.h that it
+ * is listed with.
  */
 #ifndef GCUT_KERNELS_LOWER_LOWER_H
 #define GCUT_KERNELS_LOWER_LOWER_H
 
 #include "kernels/lower/lowered.h"
 
-/* group.c: nodes become kernels. */
-void gcut_group(gcut_program *p, gcut_lowered *h);
-/* sums.c: sums over rows become part of the products that contract these rows. */
-void gcut_move_sums(gcut_lowered *h);
-/* prologue.c: decides the prologues of all products; loops lose what only a prologue computes. */
-void gcut_make_prologues(const gcut_program *p, gcut_lowered *h);
-/* place.c: buffers, in-place results.  The forward graph is placed before the backward graph, a graph before
- * the bodies in it. */
-void gcut_place_lowered(gcut_program *p, gcut_lowered *h);
-/* order.c: running order. */
-void gcut_order_lowered(gcut_program *p, gcut_lowered *h);
-/* epilogue.c: loops behind a product run on its tiles; a flat one gets its rows. */
-void gcut_make_epilogues(gcut_lowered *h);
-/* order.c: steps of the timeline from `first` on, and the live ranges of buffers: a body's kernels take the
- * steps after their owner's.  Returns the step after the last. */
+void gcut_group(gcut_program *p, gcut_lowered *h);          /* L1  fusion_groups.c */
+void gcut_move_sums(gcut_program *p, gcut_lowered *h);      /* L2  row_sums.c */
+void gcut_choose_columns(gcut_program *p, gcut_lowered *h); /* L3  loop_columns.c */
+void gcut_make_prologues(gcut_program *p, gcut_lowered *h); /* L4  prologue.c */
+void gcut_place_lowered(gcut_program *p, gcut_lowered *h);  /* L5  buffers.c */
+void gcut_order_lowered(gcut_program *p, gcut_lowered *h);  /* L6  launch_order.c */
+void gcut_make_epilogues(gcut_program *p, gcut_lowered *h); /* L7  epilogue.c */
+/* L8  launch_order.c: steps of the timeline from `first` on, and the live ranges of buffers: a body's kernels
+ * take the steps after their owner's.  Returns the step after the last. */
 int gcut_time_lowered(gcut_program *p, gcut_lowered *h, int first);
-/* inplace.c: results take the memory of operands that die as they are made. */
-void gcut_share_buffers(gcut_program *p);
+void gcut_share_buffers(gcut_program *p); /* L9  in_place.c, of all graphs */
+
+/* loop_columns.c, for a reduction over all elements. */
+void gcut_loop_make_flat(gcut_lowered *h, gcut_kernel *loop);
+
+/* verify_lowered.c: the first invariant of the states 1..state that a graph breaks, as a sentence in memory
+ * of a; NULL: it breaks none. */
+const char *gcut_lowered_fault(const gcut_program *p, const gcut_lowered *h, int state, gcut_arena *a);
 
 #endif

@@ -3,14 +3,41 @@
  * Lowered graphs, their buffers, and the program that they are of.
  *
  * Every value has a view of the root that owns its storage (view.h).  Nodes that compute are in kernels
- * (kernel.h); a root that another kernel reads is stored in a buffer.
+ * (kernel.h); a root that another kernel reads is stored in a buffer.  Lowering goes through nine states,
+ * each made by one pass, which keeps what held before:
  *
- * Invariants:
- *   K1  a kernel reads a root made by another kernel only after that kernel ran
- *   K2  the kernel graph is acyclic, with the in-place edges (every reader of a
- *       parameter before the kernel that overwrites it) included
- *   K3  a root is stored contiguously in the shape of its value, but for an operand of a concat that is made
- *       in its place (concat.c)
+ *   state          pass                 what is there from then on
+ *   L1 grouped     fusion_groups.c      view, kernel_of, level; kernels; the read index (reads.h)
+ *   L2 summed      row_sums.c           products that make the sums of operands over rows, too
+ *   L3 columns     loop_columns.c       rows and columns of every loop
+ *   L4 prologues   prologue.c           operands that products compute while they pack them
+ *   L5 placed      buffers.c, region.c, updates_in_place.c, concat.c   buffers, bindings, copies
+ *   L6 ordered     launch_order.c       the order of kernels
+ *   L7 epilogues   epilogue.c           loops that run on the tiles of a product
+ *   L8 timed       launch_order.c       steps, live ranges of buffers
+ *   L9 shared      in_place.c           results over operands that die as they are made
+ *
+ * Invariants, one function each in verify_lowered.c, which lower.c calls after every pass in debug builds,
+ * sanitized builds and tests:
+ *
+ *   L1a  a node that computes is a member of one live kernel, which kernel_of of its results names; members
+ *        are in graph order, and a dead kernel has none
+ *   L1b  what a member of a loop reads is in memory, a number, or at hand in the loop
+ *   L1c  no kernel depends on itself, by whatever others: in-place edges (every reader of a parameter before
+ *        the kernel that overwrites it) included
+ *   L1d  the read index has the reads of live kernels from memory, and no others
+ *   L2a  a kernel that is neither LOOP nor COPY has one node, but a product that makes a sum two: the second
+ *        sums up the operand that `sums` says, over rows
+ *   L3a  rows times columns of a loop are its elements, unless it is flat; it is blocked if, and only if, it
+ *        has COLUMN or TOTAL members
+ *   L4a  a product computes one operand at most: elementwise, for itself alone
+ *   L5a  what a kernel reads of another, a parameter or a result has a buffer, of its dtype and, unless it
+ *        is a part of a concat or a saved value's beginning, its elements
+ *   L6a  the order has every live kernel once, behind all that it depends on
+ *   L7a  an epilogue runs right behind its product and has its rows and columns
+ *   L8a  the buffers that a kernel reads or writes are alive at its step
+ *   L9a  a kernel finds in a buffer what was written there for it, and no epilogue writes what its product
+ *        still reads
  */
 #ifndef GCUT_KERNELS_LOWER_LOWERED_H
 #define GCUT_KERNELS_LOWER_LOWERED_H
@@ -71,8 +98,9 @@ struct gcut_program {
         *at; /* the sizes and threads that it is to be fast at, 0 = unknown; right at all */
     uint32_t nat;
     int threads;
-    bool unfused; /* no kernel takes a second node, and no result the memory of an operand */
-    bool apart;   /* saved values are in a block of their own */
+    bool unfused;  /* no kernel takes a second node, and no result the memory of an operand */
+    bool verifies; /* every state is verified */
+    bool apart;    /* saved values are in a block of their own */
     GCUT_VEC(gcut_lowered *) lowered; /* GCUT_FORWARD, GCUT_BACKWARD, then the bodies of regions */
     GCUT_VEC(gcut_binding_info) bindings;
     GCUT_VEC(gcut_buffer) buffers;

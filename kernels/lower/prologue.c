@@ -323,7 +323,7 @@ static void take(gcut_lowered *h, const candidate *s, const gcut_prologue *c)
     gcut_reads_add(h, s->gemm);
 }
 
-void gcut_make_prologues(const gcut_program *p, gcut_lowered *h)
+void gcut_make_prologues(gcut_program *p, gcut_lowered *h)
 {
     if (h->unfused) return;
     gcut_arena *a = gcut_arena_new(h->g->module->env, h->g->module->arena);

@@ -135,8 +135,9 @@ static void move(gcut_lowered *h, uint32_t loop, uint32_t at)
     }
 }
 
-void gcut_move_sums(gcut_lowered *h)
+void gcut_move_sums(gcut_program *p, gcut_lowered *h)
 {
+    (void)p;
     if (h->parent != GCUT_NONE || h->unfused) return; /* a body's sums are carried from step to step */
     for (uint32_t u = 0; u < h->kernels.n; u++) {
         const gcut_kernel *w = &h->kernels.at[u];
