@@ -27,10 +27,60 @@ set(GRADCUT_OPTIMISED_TESTS
     "^(test_ops_reference|test_half|test_tiles|test_pipeline|test_graphs_[0-9]|zoo_.*|hvp|evaluate|aot.*|install_.*)$")
 list(JOIN GRADCUT_STEP_FLAGS " " _step_flags)
 
+# A test has one of three labels:
+#   zoo   runs or trains models of examples/models, or plans all of them
+#   step  compiles steps, or other C
+#   unit  any other: it finds no compiler, so that one that needs one is not overlooked
+set(GRADCUT_ZOO_TESTS
+    test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_models test_oversubscribed test_zoo
+    test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
+    zoo_mobilenet zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
+set(GRADCUT_STEP_TESTS
+    aot aot_external aot_resume emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
+    install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
+    install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
+    rt_header_c++ test_apart test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
+    test_chained test_cli test_cli_frontier test_cli_hostile test_cli_memory test_cli_wrong test_compare
+    test_compile_parts test_concat test_control_api test_conv test_cotangents test_custom test_data_file
+    test_derivatives test_doc_layers test_docs test_edges test_einsum test_empty test_external test_graphs_0
+    test_graphs_1 test_graphs_2 test_graphs_3 test_half test_head test_layering test_layers test_leftovers
+    test_levels test_line test_locale test_loops test_mistakes test_names test_nodes test_norms test_ops_reference
+    test_optimizer test_parts test_pipeline test_placement test_prologue test_random test_schedules test_sizes
+    test_storage test_stream test_sums test_tiles test_traps test_unfused test_unload test_values test_without)
+# Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
+# seconds.
+set(GRADCUT_SLOW_TESTS
+    emitted_languages emitted_names test_apart test_api_step test_cache test_cache_faults test_calibrate
+    test_chained test_cli_frontier test_cli_memory test_compare test_edges test_empty test_graphs_0 test_graphs_1
+    test_graphs_2 test_graphs_3 test_half test_head test_layers test_leftovers test_levels test_loops test_names
+    test_ops_reference test_pipeline test_prologue test_schedules test_storage test_stream test_tiles test_traps
+    test_unfused test_unload test_values test_without)
+set(GRADCUT_NO_COMPILER ${CMAKE_CURRENT_BINARY_DIR}/tests/no_compiler)
+foreach(_name cc c++ gcc g++ clang clang++)
+  file(CONFIGURE OUTPUT ${GRADCUT_NO_COMPILER}/${_name} @ONLY NEWLINE_STYLE UNIX CONTENT "#!/bin/sh
+echo 'a test labelled unit runs a compiler: it belongs to GRADCUT_STEP_TESTS in cmake/GradcutTest.cmake' >&2
+exit 1
+")
+  file(CHMOD ${GRADCUT_NO_COMPILER}/${_name} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endforeach()
+
 function(gradcut_test keyword name)
   add_test(${ARGV})
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ${GRADCUT_TEST_ENVIRONMENT})
   if(GRADCUT_SANITIZE OR NOT name MATCHES "${GRADCUT_OPTIMISED_TESTS}")
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "GRADCUT_STEP_FLAGS=${_step_flags} -O0")
+  endif()
+  if(name IN_LIST GRADCUT_ZOO_TESTS)
+    set(label zoo)
+  elseif(name IN_LIST GRADCUT_STEP_TESTS)
+    set(label step)
+  else()
+    set(label unit)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT GRADCUT_CC=${GRADCUT_NO_COMPILER}/cc)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT_MODIFICATION PATH=path_list_prepend:${GRADCUT_NO_COMPILER})
+  endif()
+  set_property(TEST ${name} APPEND PROPERTY LABELS ${label})
+  if(name IN_LIST GRADCUT_SLOW_TESTS)
+    set_property(TEST ${name} APPEND PROPERTY LABELS slow)
   endif()
 endfunction()

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# test.sh [--quick]: everything that must hold before a change is done; with --quick a first answer, in about three
-# minutes once the tree is built.
+# test.sh [--quick] [--times]: everything that must hold before a change is done, within 20 minutes on two cores; with
+# --quick a first answer, in about three once the tree is built.
 #
 #   1. optimised build in build/, every test
 #   2. build-asan/ with AddressSanitizer, leak checking and UndefinedBehaviorSanitizer, every test
@@ -10,70 +10,95 @@
 #   4. a build with clang, which must emit the same C, and the format of the sources, when clang and clang-format 14
 #      are there
 #
-# --quick builds in build/ and runs the tests there that are neither labelled slow nor of the installed package.
+# --quick builds in build/ and runs the tests there that are labelled unit or step, but not slow.
+# --times prints how long that took, by label, and the twenty longest tests.
 # The last line is the totals of all of it.
 set -eu
 cd "$(dirname "$0")/.."
-quick=
-case "$*" in
-'') ;;
---quick) quick=yes ;;
-*) echo "usage: scripts/test.sh [--quick]" >&2 && exit 2 ;;
-esac
+quick= times=
+for option; do
+    case $option in
+    --quick) quick=yes ;;
+    --times) times=yes ;;
+    *) echo "usage: scripts/test.sh [--quick] [--times]" >&2 && exit 2 ;;
+    esac
+done
 scripts/deps.sh valgrind gdb libc6-dbg g++ dpkg-dev
 jobs=$(nproc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+: >"$work/results" # a word for each test: passed or FAILED
+: >"$work/times"   # seconds, what
 
-# build FOLDER CMAKE-OPTION…: quiet unless it fails
+# tell: standard input at once, although others may be printing
+tell()
+{
+    cat >"$work/told.$1" && cat "$work/told.$1"
+}
+
+# timed WHAT COMMAND…
+timed()
+{
+    what=$1 began=$(date +%s)
+    shift
+    status=0
+    "$@" || status=$?
+    echo "$(($(date +%s) - began)) $what" >>"$work/times"
+    return $status
+}
+
+# results N WORD: N times
+results()
+{
+    [ "$1" -eq 0 ] || yes "$2" | head -n "$1" >>"$work/results"
+}
+
+# build FOLDER JOBS CMAKE-OPTION…: quiet unless it fails
 build()
 {
-    folder=$1
-    shift
-    echo "== building in $folder/"
-    if cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=Release "$@" >"$work/log" 2>&1 &&
-        cmake --build "$folder" --parallel "$jobs" >"$work/log" 2>&1; then
-        grep 'warning:' "$work/log" || true
+    folder=$1 with=$2 log=$work/$1.log
+    shift 2
+    if cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=Release "$@" >"$log" 2>&1 &&
+        cmake --build "$folder" --parallel "$with" >"$log" 2>&1; then
+        { echo "== built $folder/" && { grep 'warning:' "$log" || true; }; } | tell "$folder"
         return 0
     fi
-    cat "$work/log"
+    { cat "$log" && echo "== $folder/: FAILED to build"; } | tell "$folder"
     return 1
 }
 
 # run_tests FOLDER [CTEST-OPTION…]: ctest, and its totals added to ours
 run_tests()
 {
+    folder=$1 log=$work/$1.tests
     echo "== testing in $1/"
-    folder=$1
     shift
-    (cd "$folder" && ctest "$@" --output-on-failure --parallel "$jobs" --timeout 600 --no-tests=error) >"$work/log" 2>&1 || true
-    cat "$work/log"
+    (cd "$folder" && ctest "$@" --output-on-failure --parallel "$jobs" --timeout 600 --no-tests=error) >"$log" 2>&1 || true
+    cat "$log"
     # "100% tests passed, 0 tests failed out of 27"; newer ctests leave the middle out when nothing failed.
-    line=$(grep -E 'tests passed.* out of [0-9]+$' "$work/log" | tail -n 1)
+    line=$(grep -E 'tests passed.* out of [0-9]+$' "$log" | tail -n 1)
     if [ -z "$line" ]; then
-        failed=$((failed + 1))
+        results 1 FAILED
         return
     fi
     bad=$(echo "$line" | sed -n 's/.*passed, \([0-9]*\) tests* failed.*/\1/p')
     bad=${bad:-0}
     all=${line##* }
-    failed=$((failed + bad))
-    passed=$((passed + all - bad))
+    results "$bad" FAILED
+    results $((all - bad)) passed
 }
 
 # check NAME COMMAND…: one more test
 check()
 {
-    name=$1
+    name=$1 log=$work/check.log
     shift
-    if "$@" >"$work/log" 2>&1; then
-        echo "== $name: passed"
-        passed=$((passed + 1))
+    if timed "$name" "$@" >"$log" 2>&1; then
+        echo "== $name: passed" | tell check
+        results 1 passed
     else
-        cat "$work/log"
-        echo "== $name: FAILED"
-        failed=$((failed + 1))
+        { cat "$log" && echo "== $name: FAILED"; } | tell check
+        results 1 FAILED
     fi
 }
 
@@ -89,42 +114,76 @@ same_c()
     done
 }
 
-build build -DBUILD_TESTING=ON -DGRADCUT_SANITIZE= || {
-    echo "0 passed, 1 failed (the build)"
-    exit 1
+# others: what needs build/ alone, beside the build and the tests with sanitizers
+others()
+{
+    # Valgrind knows no AVX-512: the step is compiled for AVX2, and the run-time library, which asks the processor that
+    # valgrind shows it, takes its AVX2 kernels.
+    if command -v valgrind >/dev/null; then
+        flags="-O1 -g -ffp-contract=off -fwrapv"
+        case $(uname -m) in x86_64) flags="$flags -march=x86-64-v3" ;; esac
+        check "valgrind" env OMP_NUM_THREADS=1 GRADCUT_STEP_FLAGS="$flags" valgrind --quiet --leak-check=full \
+            --errors-for-leak-kinds=definite,indirect --error-exitcode=9 build/examples/mlp_train examples/mlp.gcut 2 compiled
+    fi
+
+    if command -v clang >/dev/null; then
+        check "clang" build build-clang 1 -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS_RELEASE=-O1 -DBUILD_TESTING=OFF -DGRADCUT_SANITIZE=
+        check "clang emits the same C" same_c build build-clang
+    fi
+
+    # Other versions of the formatter wrap differently.
+    if command -v clang-format >/dev/null && clang-format --version | grep -q 'version 14\.' && git rev-parse >/dev/null 2>&1; then
+        check "clang-format" sh -c "git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror"
+    fi
 }
-[ -z "$quick" ] || {
-    run_tests build --label-exclude 'slow|install'
+
+# print_times: seconds of the builds, of the tests by label (of all processes that they ran side by side), and of the longest
+print_times()
+{
+    echo "== seconds"
+    sort -rn "$work/times" | awk '{ s = $1; $1 = ""; printf "%8d %s\n", s, $0 }'
+    for log in "$work"/*.tests; do
+        folder=$(basename "$log" .tests)
+        sed -nE 's/^(unit|step|zoo) += +([0-9.]+) sec.*\((.*)\)$/\2 \1 in '"$folder"', \3/p' "$log"
+    done | awk '{ s = $1; $1 = ""; printf "%8.1f %s\n", s, $0 }'
+    echo "== the longest tests"
+    for log in "$work"/*.tests; do
+        folder=$(basename "$log" .tests)
+        sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9.]+) sec *$/\2 \1 in '"$folder"'/p' "$log"
+    done | sort -rn | head -n 20 | awk '{ s = $1; $1 = ""; printf "%8.1f %s\n", s, $0 }'
+}
+
+finish()
+{
+    [ -z "$times" ] || print_times
+    passed=$(grep -c passed "$work/results" || true)
+    failed=$(grep -c FAILED "$work/results" || true)
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit
 }
-run_tests build
 
-if build build-asan -DBUILD_TESTING=ON -DGRADCUT_SANITIZE=address,undefined; then
-    run_tests build-asan
+timed "building in build/" build build "$jobs" -DBUILD_TESTING=ON -DGRADCUT_SANITIZE= || {
+    echo "0 passed, 1 failed (the build)"
+    exit 1
+}
+
+# Each step is compiled once for all the tests of both builds (tests/compile_once.c).
+mkdir "$work/objects"
+ln -s "$PWD/build/tests/compile_once" "$work/compile_once"
+export GCUT_TEST_OBJECTS="$work/objects"
+export GRADCUT_CC="$work/compile_once $(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' build/CMakeCache.txt)"
+
+if [ -n "$quick" ]; then
+    timed "testing in build/" run_tests build --label-regex 'unit|step' --label-exclude 'slow|install'
+    finish
+fi
+timed "testing in build/" run_tests build
+(GRADCUT_CC= && others) &
+if timed "building in build-asan/" build build-asan "$jobs" -DBUILD_TESTING=ON -DGRADCUT_SANITIZE=address,undefined; then
+    timed "testing in build-asan/" run_tests build-asan
 else
-    failed=$((failed + 1))
+    results 1 FAILED
 fi
-
-# Valgrind knows no AVX-512: the step is compiled for AVX2, and the run-time library, which asks the processor that
-# valgrind shows it, takes its AVX2 kernels.
-if command -v valgrind >/dev/null; then
-    flags="-O1 -g -ffp-contract=off -fwrapv"
-    case $(uname -m) in x86_64) flags="$flags -march=x86-64-v3" ;; esac
-    check "valgrind" env OMP_NUM_THREADS=1 GRADCUT_STEP_FLAGS="$flags" valgrind --quiet --leak-check=full \
-        --errors-for-leak-kinds=definite,indirect --error-exitcode=9 build/examples/mlp_train examples/mlp.gcut 2 compiled
-fi
-
-if command -v clang >/dev/null; then
-    check "clang" build build-clang -DCMAKE_C_COMPILER=clang -DBUILD_TESTING=OFF -DGRADCUT_SANITIZE=
-    check "clang emits the same C" same_c build build-clang
-fi
-
-# Other versions of the formatter wrap differently.
-if command -v clang-format >/dev/null && clang-format --version | grep -q 'version 14\.' && git rev-parse >/dev/null 2>&1; then
-    check "clang-format" sh -c "git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror"
-fi
-
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+wait
+finish

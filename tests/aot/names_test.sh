@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# names_test.sh GRADCUT SOURCE_DIR
+# names_test.sh GRADCUT SOURCE_DIR [emit]
 #
 # Names of the user in emitted C.  The names that could be in the way are asked of the compiler: every macro that the
 # headers of C17 and POSIX and ours define under -std=c17, gnu17 and c++17, with the words of both languages.
 # A model whose values, and one whose sizes have all these names, compile behind all those headers; and so does a step
-# of every name whose NAME_init, NAME_step, … a header declares.
+# of every name whose NAME_init, NAME_step, … a header declares.  emit: they are written and not compiled.
 set -eu
-gradcut=$1 source=$2
+gradcut=$1 source=$2 emit=${3:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -56,6 +56,7 @@ done
 # Is emitted C taken behind every header?
 takes() # FILE.c STANDARD...
 {
+    [ "$emit" != emit ] || return 0
     file=$1
     shift
     printf '#include "system.h"\n#include "%s"\n' "$file" >behind_headers.c
