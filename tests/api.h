@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gradcut/gradcut.h"
+#include "nightly.h"
 #include "public.h"
 
 static char tmp[] = "/tmp/gradcut-api-XXXXXX"; /* of the program */

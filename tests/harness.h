@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "text/text.h"
+#include "nightly.h"
 
 /* What calibrate may have written on this machine must not change what tests expect. */
 __attribute__((constructor)) static inline void use_the_shipped_machine(void)

@@ -171,17 +171,19 @@ static void tiny_models(void **state)
         const model *m = &models[i];
         gcut_size at[] = {{"N", 5}, {"T", 7}};
         size_t nat = m->length ? 2 : 1;
-        check_model((model_case){.name = m->name,
-                                 .size = "tiny",
-                                 .opt = with(NULL, NULL, at, nat),
-                                 .dtype = GCUT_F32,
-                                 .random = 8});
-        check_model((model_case){
-            .name = m->name, .size = "tiny", .opt = with("adamw(lr=0.1)", NULL, at, nat), .dtype = GCUT_F32});
-        check_model((model_case){
-            .name = m->name, .size = "tiny", .opt = with("sgd(lr=0.1)", "bf16", at, nat), .dtype = GCUT_F32});
-        check_model((model_case){
-            .name = m->name, .size = "tiny", .opt = with(NULL, NULL, at, nat), .dtype = GCUT_BF16});
+        const model_case c[] = {
+            {.opt = with(NULL, NULL, at, nat), .dtype = GCUT_F32, .random = 8},
+            {.opt = with("adamw(lr=0.1)", NULL, at, nat), .dtype = GCUT_F32},
+            {.opt = with("sgd(lr=0.1)", "bf16", at, nat), .dtype = GCUT_F32},
+            {.opt = with(NULL, NULL, at, nat), .dtype = GCUT_BF16},
+        };
+        /* The nightly run tries each way of each model, others one in turn. */
+        for (size_t k = 0; k < 4; k++) {
+            if (k != i / MODELS_STRIDE % 4 && !nightly()) continue;
+            model_case one = c[k];
+            one.name = m->name, one.size = "tiny";
+            check_model(one);
+        }
     }
 }
 
@@ -257,7 +259,7 @@ static void random_graphs(void **state)
 {
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
-    for (uint32_t i = 0; i < GRAPHS; i++)
+    for (uint32_t i = 0; i < (nightly() ? 50 : GRAPHS); i++)
         must(env, graph_body, &(graph_case){.env = env, .index = i, .ops = 4 + i % 17});
     gcut_env_free(env);
 }
@@ -359,7 +361,7 @@ static void every_saved_set_of_small_graphs(void **state)
 {
     (void)state;
     gcut_env *env = gcut_env_new(NULL, NULL);
-    for (uint32_t i = 0; i < GRAPHS; i++)
+    for (uint32_t i = 0; i < (nightly() ? 50 : GRAPHS); i++)
         must(env, graph_body, &(graph_case){.env = env, .index = i, .ops = 1 + i % 4, .exhaustive = true});
     gcut_env_free(env);
 }

@@ -186,6 +186,7 @@ static void bits_of_the_whole(void **state)
                                                  GCUT_BACKEND_COMPILED, GCUT_BACKEND_JOINT};
                 if (run == 1 && p != 0 && p != 2) continue;
                 if (run > 1 && p) continue;
+                if (run == 1 && p == 0 && !nightly()) continue; /* two threads compute the same */
                 gcut_options o = {.backend = backends[run],
                                   .policy = policies[p],
                                   .threads = run == 2 ? 2 : 1,

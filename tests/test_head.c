@@ -193,6 +193,8 @@ static void gradients_body(void *arg)
             set_cotangent(want, -1.75f);
             gcut_step_run(want, GCUT_RT_STEP);
             for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+                /* The last three are compiled once more; in turn, but for the nightly run. */
+                if (k > 3 && k - 4 != i % 3 && !nightly()) continue;
                 gcut_step *got = step_of(w, g, ways[k], n);
                 set_cotangent(got, -1.75f);
                 gcut_step_run(got, GCUT_RT_STEP);

@@ -272,17 +272,17 @@ static void cosine_saves_its_input(void **state)
     gcut_ctx_free(ctx);
 }
 
-/* Of 2^22 elements, what the launches read and write: the backward graph has one kernel, which reads x, dz
+/* Of 2^18 elements, what the launches read and write: the backward graph has one kernel, which reads x, dz
  * and, where it is saved, cos x, and writes dx.  The forward graph copies x beside it. */
 static void cosine_moves(void **state)
 {
     (void)state;
-    enum { TENSOR = 16 << 20 };
+    enum { TENSOR = 1 << 20 };
     static const char *const variants[] = {"save-all", "planned"};
     gcut_ctx *ctx = new_ctx();
     gcut_graph *g = load(ctx, "cosine");
     const char *wrt = "x";
-    const gcut_size at[] = {{"A", 256}, {"B", 128}, {"C", 128}};
+    const gcut_size at[] = {{"A", 64}, {"B", 64}, {"C", 64}};
     for (int threads = 1; threads <= 2; threads++) {
         gcut_options o = {.wrt = &wrt,
                           .nwrt = 1,

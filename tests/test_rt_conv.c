@@ -17,6 +17,7 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/threads/workspace.h"
+#include "nightly.h"
 
 static uint64_t seed = 7;
 static int below(int n)
@@ -203,7 +204,7 @@ static void particular_shapes(void **state)
 static void random_shapes(void **state)
 {
     (void)state;
-    for (int round = 0; round < 150;) {
+    for (int round = 0, n = nightly() ? 150 : 50; round < n;) {
         int groups = 1 + (below(3) == 0) * (1 + below(3)), in = 1 + below(7), out = 1 + below(9);
         gcut_rt_conv g = conv_of(1 + below(3), groups * in, 1 + below(12), 1 + below(20), groups * out,
                                  1 + below(4), 1 + below(4));
@@ -223,7 +224,7 @@ static void random_shapes(void **state)
 static void one_nan(void **state)
 {
     (void)state;
-    for (int round = 0; round < 60;) {
+    for (int round = 0, n = nightly() ? 60 : 20; round < n;) {
         int in = 1 + below(4), out = 1 + below(20), stride = 1 + below(2);
         gcut_rt_conv g =
             conv_of(1 + below(2), in, 1 + below(20), 1 + below(40), out, 1 + below(5), 1 + below(5));
@@ -321,7 +322,7 @@ CHECK_POOL(double, f64, 0x1p-52)
 static void random_pools(void **state)
 {
     (void)state;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0, n = nightly() ? 300 : 100; round < n; round++) {
         gcut_rt_pool g = {.planes = below(7), .h = 1 + below(12), .w = 1 + below(40)};
         int64_t room[2];
         for (int d = 0; d < 2; d++) {

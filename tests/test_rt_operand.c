@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
+#include "nightly.h"
 
 /* Lines of `length` elements of `size` bytes; counts what it is asked for. */
 typedef struct source {
@@ -124,6 +125,7 @@ static void check(const shape *s, size_t size)
     bool packs = packings(s, size, 1, 0) > 0;
     for (int filled = 1; filled < 4; filled++)
         for (int threads = 1; threads < 5; threads++) {
+            if (threads == 2 && filled == 3 && !nightly()) continue;
             int rooms = packs ? threads % 2 * filled & 2 : filled;
             void *got = product(&x, filled, rooms, threads % 3 == 0, threads);
             assert_memory_equal(want, got, (size_t)(s->m * s->n) * size);
@@ -143,7 +145,7 @@ static void test_same_bits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int how = 0; how < 8; how++) {
-            if (sizes[i][0] == 3200 && how % 3 != 0) continue;
+            if (sizes[i][0] == 3200 && how % (nightly() ? 3 : 6) != 0) continue;
             shape s = {sizes[i][0], sizes[i][1], sizes[i][2], how & 1, how >> 1 & 1, how >> 2};
             check(&s, how % 3 == 1 ? 8 : 4);
         }

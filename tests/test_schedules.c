@@ -157,7 +157,7 @@ static void interpreted_case(world *w, uint64_t seed)
 static void interpreted_body(void *arg)
 {
     world *w = arg;
-    for (uint64_t seed = 1; seed <= 150; seed++) {
+    for (uint64_t seed = 1, last = nightly() ? 150 : 60; seed <= last; seed++) {
         w->seed = seed;
         interpreted_case(w, seed);
     }
@@ -304,7 +304,7 @@ static void rounded_case(void *arg)
 static void rounded(void **state)
 {
     world *w = *state;
-    for (w->index = 0; w->index < 60; w->index++) {
+    for (w->index = 0; w->index < (nightly() ? 60 : 25); w->index++) {
         w->arena = gcut_arena_new(w->env, w->env->arena);
         must(w->env, rounded_case, w);
         gcut_arena_free(w->arena);
@@ -320,7 +320,7 @@ static uint32_t setting(const char *name, uint32_t otherwise)
 static void compiled(void **state)
 {
     world *w = *state;
-    uint32_t from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", 12);
+    uint32_t from = setting("GCUT_SEED", 0), n = setting("GCUT_GRAPHS", nightly() ? 12 : 5);
     for (uint32_t i = from; i < from + n; i++) {
         w->index = i * 5 % 300; /* the first few begin with ops from all over the table */
         w->arena = gcut_arena_new(w->env, w->env->arena);
