@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "cases.h"
 #include "text/text.h"
 #include "nightly.h"
 

@@ -66,7 +66,7 @@ static void check_plan(bounded *b, gcut_candidate *of)
 
 static void check_candidates(bounded *b)
 {
-    assert_true(b->o->by_time.n > 0);
+    assert_that(b->o->by_time.n, >, 0);
     for (uint32_t i = 0; i < b->o->by_time.n; i++) check_plan(b, &b->o->by_time.at[i]);
 }
 
@@ -127,10 +127,12 @@ typedef struct model_case {
 static void model_body(void *arg)
 {
     model_case *c = arg;
+    TRY("%s %s", c->name, c->size);
     bounded b = bounded_of(c->name, c->g, &c->opt, c->env->arena);
     check_candidates(&b);
     check_random(&b, c->random);
-    assert_true(b.bound >= b.o->resident && b.o->bases.at[0]->apart);
+    assert_that(b.bound, >=, b.o->resident);
+    assert_true(b.o->bases.at[0]->apart);
     if (c->tightness > 0 && (double)b.least > c->tightness * (double)b.bound)
         fail_msg("%s: bound %lld, smallest peak %lld", c->name, (long long)b.bound, (long long)b.least);
     gcut_arena_free(b.arena);
@@ -240,6 +242,7 @@ static void check_every_set(bounded *b)
 static void graph_body(void *arg)
 {
     graph_case *c = arg;
+    TRY("graph %u of %u ops", 9000 + c->index, c->ops);
     static graph_gen gen;
     gcut_arena *a = gcut_arena_new(c->env, NULL);
     gcut_graph *g = graph_random(&gen, gcut_module_new(c->env, a), "f", 9000 + c->index, c->ops, NULL, 0);
@@ -273,7 +276,7 @@ static void no_ops_body(void *arg)
     gcut_graph *g = gcut_parse_module(env, a, "no ops", source, strlen(source))->graphs.at[0];
     gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
     opt.budget = 1 << 20;
-    assert_true(gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->peak_bytes <= opt.budget);
+    assert_that(gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->peak_bytes, <=, opt.budget);
     bounded b = bounded_of("no ops", g, &opt, a);
     check_candidates(&b);
     assert_int_equal(b.bound, b.o->resident);
@@ -341,11 +344,12 @@ static void equal_values_body(void *arg)
     bool *saved = gcut_calloc(a, b.o->bases.at[0]->problem->g->values.n, 1);
     gcut_candidate of = plan_saving(&b, saved, NULL);
     check_plan(&b, &of);
-    assert_true(of.choice->saved_bytes == 4 * 512 * 256 * 4);
-    assert_true(of.peak_bytes < b.o->resident + of.choice->saved_bytes);
+    assert_that(of.choice->saved_bytes, ==, 4 * 512 * 256 * 4);
+    assert_that(of.peak_bytes, <, b.o->resident + of.choice->saved_bytes);
     opt.budget = of.peak_bytes;
     const gcut_plan *plan = gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->plan;
-    assert_true(plan->peak_bytes <= of.peak_bytes && isnan(plan->lower_bound_ns));
+    assert_that(plan->peak_bytes, <=, of.peak_bytes);
+    assert_true(isnan(plan->lower_bound_ns));
     gcut_arena_free(a);
 }
 

@@ -156,7 +156,7 @@ static gcut_dim read_factor(reader *r)
         return gcut_dim_make(r->f->t, (gcut_dim_op)(GCUT_DIM_DIV + i), a, b);
     }
     size_t n = strspn(r->s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    assert_true(n > 0);
+    assert_that(n, >, 0);
     const char *name = gcut_strndup(r->f->arena, r->s, n);
     r->s += n;
     return gcut_dim_symbol(r->f->t, name);
@@ -195,6 +195,7 @@ static void random_body(fixture *f)
 {
     uint32_t made = 0, compared = 0;
     for (int round = 0; round < 20000; round++) {
+        TRY("round %d", (int)round);
         const tree *t = grow(f, 1 + (int)roll(f, 4));
         gcut_dim d;
         if (!try_make(f, t, &d)) continue;
@@ -220,7 +221,8 @@ static void random_body(fixture *f)
                          (long long)hi);
         }
     }
-    assert_true(made > 10000 && compared > 30000);
+    assert_that(made, >, 10000);
+    assert_that(compared, >, 30000);
 }
 static void test_random(void **state)
 {
@@ -233,6 +235,7 @@ static void compare_body(fixture *f)
 {
     uint32_t differs = 0, same = 0;
     for (int round = 0; round < 20000; round++) {
+        TRY("round %d", (int)round);
         const tree *s = grow(f, 2), *t = grow(f, 2);
         gcut_dim a, b;
         if (!try_make(f, s, &a) || !try_make(f, t, &b)) continue;
@@ -251,7 +254,8 @@ static void compare_body(fixture *f)
             if (cmp == GCUT_DIM_DIFFERS) assert_int_not_equal(x, y);
         }
     }
-    assert_true(differs > 100 && same > 100);
+    assert_that(differs, >, 100);
+    assert_that(same, >, 100);
 }
 static void test_compare(void **state)
 {
@@ -396,7 +400,8 @@ static void limits_body(fixture *f)
     assert_false(gcut_dim_eval(f->t, gcut_dim_make(f->t, GCUT_DIM_SUB, n, 5), &b, 1, &value));
     b.value = 0;
     assert_false(gcut_dim_eval(f->t, gcut_dim_make(f->t, GCUT_DIM_DIV, f->sym[1], n), &b, 1, &value));
-    assert_true(gcut_dim_eval(f->t, 9, NULL, 0, &value) && value == 9);
+    assert_true(gcut_dim_eval(f->t, 9, NULL, 0, &value));
+    assert_that(value, ==, 9);
 
     /* An expression that doubles at each step is refused long before it fills memory. */
     tree sum = {.op = -2, .sym = 0}, *at = &sum;
@@ -422,13 +427,17 @@ static void ranges_body(fixture *f)
     gcut_dim_decl d[] = {{n, 1, INT64_MAX, 4}, {m, 2, 8, 1}};
     int64_t lo, hi;
     gcut_dim_range(f->t, gcut_dim_make(f->t, GCUT_DIM_MUL, n, n), d, 2, &lo, &hi);
-    assert_true(lo == 1 && hi == INT64_MAX);
+    assert_that(lo, ==, 1);
+    assert_that(hi, ==, INT64_MAX);
     gcut_dim_range(f->t, gcut_dim_make(f->t, GCUT_DIM_MUL, m, m), d, 2, &lo, &hi);
-    assert_true(lo == 4 && hi == 64);
+    assert_that(lo, ==, 4);
+    assert_that(hi, ==, 64);
     gcut_dim_range(f->t, gcut_dim_make(f->t, GCUT_DIM_MOD, n, m), d, 2, &lo, &hi);
-    assert_true(lo == 0 && hi == 7);
+    assert_that(lo, ==, 0);
+    assert_that(hi, ==, 7);
     gcut_dim_range(f->t, f->sym[2], d, 2, &lo, &hi);
-    assert_true(lo == 0 && hi == INT64_MAX);
+    assert_that(lo, ==, 0);
+    assert_that(hi, ==, INT64_MAX);
 
     gcut_dim twice = gcut_dim_make(f->t, GCUT_DIM_MUL, n, 2), odd = gcut_dim_make(f->t, GCUT_DIM_ADD, n, 6);
     assert_int_equal(gcut_dim_compare(f->t, n, 0, d, 2), GCUT_DIM_DIFFERS); /* range */

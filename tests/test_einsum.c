@@ -147,7 +147,7 @@ static void numpys_values(void **state)
             if (isalpha((unsigned char)*s)) p.size[(unsigned char)*s] = strtoll(s + 2, NULL, 10);
         split(&p);
         int64_t n = elements(&p, p.output);
-        assert_true(n <= MAX_ELEMENTS);
+        assert_that(n, <=, MAX_ELEMENTS);
         for (int64_t i = 0; i < n; i++) assert_int_equal(fscanf(f, "%lf", &want[i]), 1);
         naive(&p, ours);
         assert_memory_equal(ours, want, (size_t)n * sizeof *want); /* our definition is NumPy's */
@@ -156,7 +156,7 @@ static void numpys_values(void **state)
         if (cases++ % 6 == 0) check(&p, true, GCUT_BACKEND_COMPILED, want);
     }
     fclose(f);
-    assert_true(cases >= 35);
+    assert_that(cases, >=, 35);
 }
 
 static unsigned draw(uint64_t *seed, unsigned below)
@@ -195,6 +195,7 @@ static void random_equations(void **state)
     for (int k = 0; k < 400; k++) {
         problem p;
         invent(&p, &seed);
+        TRY("equation %d, %s", k, p.equation);
         naive(&p, want);
         check(&p, k & 1, GCUT_BACKEND_EAGER, want);
         if (k % 100 == 7) check(&p, k & 1, GCUT_BACKEND_COMPILED, want);

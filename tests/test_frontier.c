@@ -63,7 +63,7 @@ static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uin
     const gcut_graph *g = p->g;
     bool given[512] = {0}, need[512] = {0};
     pair s = {0};
-    assert_true(g->values.n < 512);
+    assert_that(g->values.n, <, 512);
     for (uint32_t k = 0; k < n; k++)
         if (mask >> k & 1) {
             gcut_form f = packed >> k & 1 ? gcut_other_form(p, who[k]) : GCUT_FORM_PLAIN;
@@ -106,7 +106,7 @@ static truth truth_of(const gcut_problem *p)
     truth t = {malloc(sizeof(pair) * TRIES), 0};
     for (uint32_t mask = 0; mask < 1u << n; mask++)
         for (uint32_t packed = mask & two; is_allowed(p, who, n, mask); packed = (packed - 1) & mask & two) {
-            assert_true(count < TRIES);
+            assert_that(count, <, TRIES);
             t.all[count++] = price_of(p, who, n, mask, packed);
             if (!packed) break;
         }
@@ -131,10 +131,12 @@ static double cheapest_at(const truth *t, double lambda)
     return best;
 }
 
-static bool near(double a, double b)
+static double rounding(double a, double b)
 {
-    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-9;
+    return 1e-9 * fmax(fabs(a), fabs(b)) + 1e-9;
 }
+
+#define assert_near(a, b) assert_within(a, b, rounding(a, b))
 
 /* The corners of the lower convex hull of the Pareto set, from the most bytes to the fewest. */
 static uint32_t hull_of(const truth *t, pair *out)
@@ -167,19 +169,22 @@ static void check_points(const gcut_cut_frontier *f, const truth *t)
 {
     for (uint32_t i = 0; i < f->points.n; i++) {
         const gcut_supported *x = &f->points.at[i];
-        assert_true(near(x->fixed_ns, best_within(t, x->saved_bytes)));
+        assert_near(x->fixed_ns, best_within(t, x->saved_bytes));
         assert_true(x->saved_bytes == 0 || x->fixed_ns < best_within(t, x->saved_bytes - 1));
         assert_true(x->between ? x->from == x->to : x->from < x->to);
         if (i > 0) {
-            assert_true(x->saved_bytes < x[-1].saved_bytes && x->fixed_ns > x[-1].fixed_ns);
-            assert_true(x->from == x[-1].to);
+            assert_that(x->saved_bytes, <, x[-1].saved_bytes);
+            assert_that(x->fixed_ns, >, x[-1].fixed_ns);
+            assert_that(x->from, ==, x[-1].to);
         }
         gcut_choice *c = gcut_supported_choice(f, f->p->g->module->arena, x);
         assert_int_equal(c->saved_bytes, x->saved_bytes);
-        assert_true(near(c->fixed_ns, x->fixed_ns));
-        assert_true(c->lower_bound_ns <= c->cost_ns && near(c->lower_bound_ns, c->cost_ns));
+        assert_near(c->fixed_ns, x->fixed_ns);
+        assert_that(c->lower_bound_ns, <=, c->cost_ns);
+        assert_near(c->lower_bound_ns, c->cost_ns);
     }
-    assert_true(f->points.at[0].from == 0 && isinf(f->points.at[f->points.n - 1].to));
+    assert_that(f->points.at[0].from, ==, 0);
+    assert_true(isinf(f->points.at[f->points.n - 1].to));
 }
 
 static uint32_t check_hull(const gcut_cut_frontier *f, const truth *t)
@@ -188,9 +193,9 @@ static uint32_t check_hull(const gcut_cut_frontier *f, const truth *t)
     uint32_t n = hull_of(t, hull), k = 0;
     for (uint32_t i = 0; i < f->points.n; i++) {
         if (f->points.at[i].between) continue;
-        assert_true(k < n);
+        assert_that(k, <, n);
         assert_int_equal(f->points.at[i].saved_bytes, hull[k].bytes);
-        assert_true(near(f->points.at[i].fixed_ns, hull[k].ns));
+        assert_near(f->points.at[i].fixed_ns, hull[k].ns);
         k++;
     }
     assert_int_equal(k, n);
@@ -204,9 +209,9 @@ static void check_prices(const gcut_cut_frontier *f, const truth *t)
         double hi = isinf(x->to) ? 2 * x->from + 1 : x->to;
         for (int k = 0; k <= 4; k++) {
             double lambda = x->from + (hi - x->from) * k / 4, cost = cheapest_at(t, lambda);
-            assert_true(near(cost, x->fixed_ns + lambda * (double)x->saved_bytes));
-            assert_true(gcut_cost_bound(f, lambda) <= cost * (1 + 1e-12) &&
-                        near(gcut_cost_bound(f, lambda), cost));
+            assert_near(cost, x->fixed_ns + lambda * (double)x->saved_bytes);
+            assert_that(gcut_cost_bound(f, lambda), <=, cost * (1 + 1e-12));
+            assert_near(gcut_cost_bound(f, lambda), cost);
         }
     }
 }
@@ -219,10 +224,11 @@ static void check_bounds(const gcut_cut_frontier *f, const truth *t)
         for (int64_t b = t->all[i].bytes - 1; b <= t->all[i].bytes + 1; b++) {
             double bound = gcut_bound_at(f, b), best = best_within(t, b);
             if (b < last->saved_bytes) {
-                assert_true(isinf(bound) && isinf(best));
+                assert_true(isinf(bound));
+                assert_true(isinf(best));
                 continue;
             }
-            assert_true(bound <= best * (1 + 1e-12));
+            assert_that(bound, <=, best * (1 + 1e-12));
             double line = f->points.at[0].fixed_ns;
             for (uint32_t k = 1; k < f->points.n; k++) {
                 const gcut_supported *x = &f->points.at[k];
@@ -230,7 +236,7 @@ static void check_bounds(const gcut_cut_frontier *f, const truth *t)
                     line = x->fixed_ns - (x->fixed_ns - x[-1].fixed_ns) * (double)(b - x->saved_bytes) /
                                              (double)(x[-1].saved_bytes - x->saved_bytes);
             }
-            assert_true(near(bound, line));
+            assert_near(bound, line);
         }
 }
 
@@ -244,12 +250,15 @@ static uint32_t check_within(const gcut_cut_frontier *f, const truth *t, gcut_ar
             if (b < least) continue;
             gcut_choice *c = gcut_frontier_within(f, a, b);
             double best = best_within(t, b), bound = gcut_bound_at(f, b);
-            assert_true(c->saved_bytes <= b && near(c->fixed_ns, best) && c->cost_ns == c->fixed_ns);
-            assert_true(c->lower_bound_ns <= best * (1 + 1e-12) && c->lower_bound_ns >= bound * (1 - 1e-12));
+            assert_that(c->saved_bytes, <=, b);
+            assert_near(c->fixed_ns, best);
+            assert_that(c->cost_ns, ==, c->fixed_ns);
+            assert_that(c->lower_bound_ns, <=, best * (1 + 1e-12));
+            assert_that(c->lower_bound_ns, >=, bound * (1 - 1e-12));
             double first = INFINITY; /* of the points: what the program improves on, to a millionth */
             for (uint32_t k = f->points.n; k-- > 0 && f->points.at[k].saved_bytes <= b;)
                 first = f->points.at[k].fixed_ns;
-            assert_true(best - c->lower_bound_ns <= 2e-6 * (first - bound) + 1e-6 + 1e-9 * best);
+            assert_that(best - c->lower_bound_ns, <=, 2e-6 * (first - bound) + 1e-6 + 1e-9 * best);
             off_hull += best - bound > 1e-6 * best;
         }
     return off_hull;
@@ -273,7 +282,7 @@ static uint32_t check_flips(const gcut_cut_frontier *f, gcut_arena *a, double fr
     for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
         again += flips[v].n > 1;
         for (uint32_t k = 0; k < flips[v].n; k++)
-            assert_true(flips[v].at[k] > (k ? flips[v].at[k - 1] : from));
+            assert_that(flips[v].at[k], >, (k ? flips[v].at[k - 1] : from));
     }
     return again;
 }
@@ -337,6 +346,7 @@ static void frontier_body(void *state)
     world *w = state;
     tally sum = {0};
     for (uint64_t seed = 1; seed <= 240; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         uint32_t kind = (uint32_t)(seed / 4 % 3);
         gcut_problem *p = random_problem(w, a, seed, kind);
@@ -348,8 +358,11 @@ static void frontier_body(void *state)
         free(t.all);
         gcut_arena_free(a);
     }
-    assert_true(sum.graphs > 150 && sum.corners > 300 && sum.between > 5 && sum.again > 5 &&
-                sum.off_hull > 100);
+    assert_that(sum.graphs, >, 150);
+    assert_that(sum.corners, >, 300);
+    assert_that(sum.between, >, 5);
+    assert_that(sum.again, >, 5);
+    assert_that(sum.off_hull, >, 100);
 }
 
 static void frontiers_are_the_hull(void **state)
@@ -378,14 +391,15 @@ static void head_body(void *state)
         gcut_plan_options opt = {.machine = gcut_machine_shipped(), .at = &at, .nat = 1};
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         truth t = truth_of(p);
-        assert_true(t.n > 1);
+        assert_that(t.n, >, 1);
         gcut_cut_frontier *f = check_frontier(p, &t, a, &sum);
         gcut_choice *c = gcut_supported_choice(f, a, &f->points.at[0]);
         for (gcut_ref v = 1; v < g->values.n; v++) begun += c->form[v] == GCUT_FORM_GRAD;
         free(t.all);
         gcut_arena_free(a);
     }
-    assert_true(begun > 0 && sum.corners > sum.graphs);
+    assert_that(begun, >, 0);
+    assert_that(sum.corners, >, sum.graphs);
 }
 
 static void heads_have_frontiers(void **state)
@@ -427,24 +441,28 @@ static void check_certificate(const gcut_network *net, const gcut_cut *cut, gcut
     assert_true(x.found);
     for (uint32_t i = 0; i < net->arcs.n; i++) {
         double flow = -x.price[i];
-        assert_true(flow >= -slack && flow <= net->arcs.at[i].price + slack);
+        assert_that(flow, >=, -slack);
+        assert_that(flow, <=, net->arcs.at[i].price + slack);
         balance[net->arcs.at[i].from] -= flow;
         balance[net->arcs.at[i].to] += flow;
     }
-    for (uint32_t v = 2; v < net->nvertices; v++) assert_true(fabs(balance[v]) <= slack);
-    assert_true(fabs(balance[GCUT_NET_SINK] - cut->cost) <= slack);
-    assert_true(fabs(x.cost - cut->cost) <= slack && fabs(cut->flow - cut->cost) <= slack);
+    for (uint32_t v = 2; v < net->nvertices; v++) assert_that(fabs(balance[v]), <=, slack);
+    assert_within(balance[GCUT_NET_SINK], cut->cost, slack);
+    assert_within(x.cost, cut->cost, slack);
+    assert_within(cut->flow, cut->cost, slack);
     double crossing = 0;
     for (uint32_t i = 0; i < net->arcs.n; i++)
         if (cut->source_side[net->arcs.at[i].from] && !cut->source_side[net->arcs.at[i].to])
             crossing += net->arcs.at[i].price;
-    assert_true(fabs(crossing - cut->cost) <= slack && cut->lower_bound <= crossing);
+    assert_within(crossing, cut->cost, slack);
+    assert_that(cut->lower_bound, <=, crossing);
 }
 
 static void certificate_body(void *state)
 {
     world *w = state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         gcut_problem *p = random_problem(w, a, seed, (uint32_t)(seed % 3));
         gcut_network *net = gcut_problem_network(p, a);
@@ -505,9 +523,9 @@ static void forced_values_are_named(void **state)
 static void check_plan(const gcut_cut_frontier *f, const gcut_choice *c)
 {
     static const double lambda[] = {0, 1e-3, 0.05, 3, 1e6, 1e12};
-    assert_true(gcut_bound_at(f, c->saved_bytes) <= c->fixed_ns * (1 + 1e-12));
+    assert_that(gcut_bound_at(f, c->saved_bytes), <=, c->fixed_ns * (1 + 1e-12));
     for (size_t k = 0; k < sizeof lambda / sizeof *lambda; k++)
-        assert_true(gcut_cost_bound(f, lambda[k]) <=
+        assert_that(gcut_cost_bound(f, lambda[k]), <=,
                     (c->fixed_ns + lambda[k] * (double)c->saved_bytes) * (1 + 1e-12));
 }
 
@@ -530,6 +548,7 @@ static void bounds_body(void *state)
     static const int64_t rows[] = {1, 1000, 100000000};
     world *w = state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         gcut_module *m = gcut_module_new(w->env, a);
         gcut_graph *g =
@@ -622,9 +641,9 @@ static void layers_body(void *state)
         const gcut_supported *x = &f->points.at[i];
         assert_int_equal(x->saved_bytes, (12 - i) * 64 * 256 * 4);
         assert_int_equal(x->between, i > 0 && i < 12);
-        assert_true(near(x->fixed_ns - f->points.at[0].fixed_ns,
-                         i * (f->points.at[12].fixed_ns - f->points.at[0].fixed_ns) / 12));
-        assert_true(near(gcut_bound_at(f, x->saved_bytes), x->fixed_ns));
+        assert_near(x->fixed_ns - f->points.at[0].fixed_ns,
+                    i * (f->points.at[12].fixed_ns - f->points.at[0].fixed_ns) / 12);
+        assert_near(gcut_bound_at(f, x->saved_bytes), x->fixed_ns);
     }
 }
 

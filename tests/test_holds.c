@@ -32,10 +32,15 @@ static bool is_best_at(gcut_plan *plan, int64_t n, gcut_arena *a)
 static uint32_t check_range(gcut_plan *plan, gcut_arena *a)
 {
     gcut_holds h = gcut_plan_holds(plan, a);
-    assert_true(h.best && !h.skipped && h.ranges.n == 1);
+    assert_true(h.best);
+    assert_true(!h.skipped);
+    assert_that(h.ranges.n, ==, 1);
     const gcut_range *r = &h.ranges.at[0];
     int64_t own = plan->options.at[0].value;
-    assert_true(r->lo >= 1 && r->lo <= own && r->hi >= own && r->lo_exact);
+    assert_that(r->lo, >=, 1);
+    assert_that(r->lo, <=, own);
+    assert_that(r->hi, >=, own);
+    assert_true(r->lo_exact);
     assert_true(r->hi_exact || r->unbounded);
     uint32_t ends = 0;
     if (r->lo > 1) assert_false(is_best_at(plan, r->lo - 1, a)), ends++;
@@ -53,6 +58,7 @@ static void random_body(void *arg)
     static const int64_t sizes[] = {4, 30, 500};
     uint32_t ends = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 7, 0, 128, "j");
         ends += check_range(plan_at(g, sizes[seed % 3], lambdas[seed % 4]), a);
@@ -89,7 +95,8 @@ static void limits_body(void *arg)
         gcut_module *m = gcut_parse_module(env, a, "limits", text, strlen(text));
         gcut_plan *plan = plan_at(m->graphs.at[0], 16, 0.05);
         gcut_holds h = gcut_plan_holds(plan, a);
-        assert_true(h.best && h.ranges.n == 1);
+        assert_true(h.best);
+        assert_that(h.ranges.n, ==, 1);
         assert_int_equal(h.ranges.at[0].lo, i == 0 ? 8 : 1);
         if (i < 2) assert_int_equal(h.ranges.at[0].hi, i == 0 ? 64 : 1000);
         assert_int_equal(h.ranges.at[0].unbounded, i == 2);

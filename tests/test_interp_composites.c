@@ -47,7 +47,8 @@ static void infinite_logits(void **state)
              .text = "gcut 1\nfunc @f(input %a: f64[2, 2]) -> (out y: f64[2]) {\n"
                      "  %y: f64[2] = logsumexp(%a, axes=[1])\n  return %y\n}\n"};
     run(&j);
-    assert_true(j.out.u.f[0] == INF && j.out.u.f[1] == INF);
+    assert_that(j.out.u.f[0], ==, INF);
+    assert_that(j.out.u.f[1], ==, INF);
 }
 
 static void norms(void **state)
@@ -203,7 +204,7 @@ static void causal_without_keys(void **state)
                 "-> (out y: f64[1, 1, 2, 1]) {\n  %y = attention(%q, %k, %v, causal=true)\n  return %y\n}\n"};
     run(&j);
     assert_true(isnan(j.out.u.f[0]));
-    assert_true(j.out.u.f[1] == 7);
+    assert_that(j.out.u.f[1], ==, 7);
 }
 
 /* ---- expansion ---- */
@@ -222,7 +223,7 @@ static void expansion_keeps_names(void **state)
     static const gcut_op ops[] = {0, 0, GCUT_OP_relu, GCUT_OP_div, GCUT_OP_neg, GCUT_OP_div};
     for (size_t k = 0; k < 6; k++) {
         gcut_ref v = gcut_graph_find(j.ran, names[k]);
-        assert_true(v != 0);
+        assert_that(v, !=, 0);
         if (k >= 2) assert_int_equal(gcut_def(j.ran, v)->op, ops[k]);
     }
     for (uint32_t n = 0; n < j.ran->nodes.n; n++)

@@ -111,7 +111,8 @@ static void check_bound(const gcut_problem *p, gcut_arena *a, uint32_t l)
     for (uint32_t j = 1; j <= 8 && j < l; j++) {
         double least = (double)(revolve(l, j) - (l - 1)) * unit;
         double bound = gcut_bound_at(f, j * INT64_C(4096));
-        assert_true(bound <= least * (1 + 1e-12) && (bound > 0 || j + 1 >= l));
+        assert_that(bound, <=, least * (1 + 1e-12));
+        assert_true(bound > 0 || j + 1 >= l);
     }
 }
 
@@ -167,7 +168,8 @@ static bool read_row(FILE *f, checkmate_row *r)
     char costs[512];
     if (fscanf(f, "%u %u %511s %lf", &r->l, &r->memory, costs, &r->least) != 4) return false;
     char *at = costs;
-    assert_true(r->l >= 2 && r->l <= 32);
+    assert_that(r->l, >=, 2);
+    assert_that(r->l, <=, 32);
     for (uint32_t i = 1; i < r->l; i++) r->cost[i] = strtod(at + (i > 1), &at);
     assert_int_equal(*at, 0);
     return true;
@@ -203,7 +205,7 @@ static void check_row(gcut_env *env, const checkmate_row *r)
     if (fabs(best - r->least) > 1e-9)
         fail_msg("%u states in %u: %g, Checkmate %g", r->l, r->memory, best, r->least);
     if (equal) assert_int_equal(again, (uint32_t)r->least);
-    if (r->l <= SOLVED_HERE) assert_true(fabs(stage_program(a, r->l, r->memory, r->cost) - r->least) < 1e-6);
+    if (r->l <= SOLVED_HERE) assert_within(stage_program(a, r->l, r->memory, r->cost), r->least, 1e-6);
     gcut_arena_free(a);
 }
 
@@ -216,7 +218,7 @@ static void body_checkmate(void *arg)
     uint32_t n = 0;
     for (; read_row(f, &r); n++) check_row(env, &r);
     fclose(f);
-    assert_true(n >= 12);
+    assert_that(n, >=, 12);
 }
 
 static void linear_graphs_reach_the_stage_program(void **state)
@@ -323,11 +325,11 @@ static void body_transformer(void *arg)
         if (getenv("GCUT_VERBOSE"))
             printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns, (long long)m->model_peak);
     }
-    assert_true(f->by_cost.n <= GCUT_MAX_MEMBERS);
+    assert_that(f->by_cost.n, <=, GCUT_MAX_MEMBERS);
     int64_t deep = placed(pl, j->user, best->choice, a), shallow = placed(pl, j->user, flat, a);
     if (getenv("GCUT_VERBOSE"))
         printf("placed: %lld, with one copy %lld\n", (long long)deep, (long long)shallow);
-    assert_true(2 * deep < shallow);
+    assert_that(2 * deep, <, shallow);
     gcut_arena_free(a);
 }
 
@@ -347,9 +349,9 @@ static void body_budgets(void *arg)
     for (int part = 6; part >= 2; part--) {
         o.budget = largest * part / 6;
         const gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_TO_KERNEL, a);
-        assert_true(p->plan->peak_bytes <= o.budget);
-        assert_true(p->plan->peak_bytes <= peak);
-        assert_true(p->plan->step_ns >= ns);
+        assert_that(p->plan->peak_bytes, <=, o.budget);
+        assert_that(p->plan->peak_bytes, <=, peak);
+        assert_that(p->plan->step_ns, >=, ns);
         peak = p->plan->peak_bytes;
         ns = p->plan->step_ns;
     }
@@ -483,6 +485,7 @@ static void body_random(void *arg)
 {
     gcut_env *env = arg;
     for (uint64_t seed = 1, last = nightly() ? 100 : 40; seed <= last; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_module *m = gcut_module_new(env, a);
         gcut_graph *g = joint_random(m, seed, (uint32_t)(seed % 40), 0, 4, "j");
@@ -494,13 +497,15 @@ static void body_random(void *arg)
                 p->facts->base[v] == v && !p->facts->out[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
                 p->force[v] = v % 2 ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
         gcut_family *f = gcut_family_of(p, a);
-        assert_true(f->by_cost.n >= 1 && f->by_cost.n <= GCUT_MAX_MEMBERS);
+        assert_that(f->by_cost.n, >=, 1);
+        assert_that(f->by_cost.n, <=, GCUT_MAX_MEMBERS);
         for (uint32_t i = 0; i < f->by_cost.n; i++) {
             const gcut_member *x = &f->by_cost.at[i];
             gcut_schedule_check(a, p->facts, x->choice->decision, &x->choice->backward);
             assert_true(i == 0 || x[-1].choice->fixed_ns <= x->choice->fixed_ns);
             gcut_live l = gcut_live_of(p, x->choice, a);
-            assert_true(l.peak_bytes == x->model_peak && l.resident_bytes <= l.peak_bytes);
+            assert_that(l.peak_bytes, ==, x->model_peak);
+            assert_that(l.resident_bytes, <=, l.peak_bytes);
         }
         gcut_arena_free(a);
     }

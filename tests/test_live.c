@@ -76,7 +76,7 @@ static void compare(void *arg)
         if (fabs(off) > worst) worst = fabs(off);
     }
     printf("%-12s %2u plans, worst error %.1f%%\n", j->name, f->by_cost.n, 100 * worst);
-    assert_true(worst < 0.6);
+    assert_that(worst, <, 0.6);
     gcut_arena_free(pl->arena);
 }
 

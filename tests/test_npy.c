@@ -129,7 +129,9 @@ static void arrays(void **state)
     must(j->env, write_array_body, j);
     must(j->env, read_array_body, j);
     assert_int_equal(j->array.dtype, GCUT_F16);
-    assert_true(j->array.u.f[0] == 1.5 && j->array.u.f[1] == -65504 && j->array.u.f[2] == 0x1p-24);
+    assert_that(j->array.u.f[0], ==, 1.5);
+    assert_that(j->array.u.f[1], ==, -65504);
+    assert_that(j->array.u.f[2], ==, 0x1p-24);
     j->array.dtype = GCUT_BF16;
     refuse(j, write_array_body, GCUT_ETYPE, "bf16");
 }
@@ -251,6 +253,7 @@ static void mutants(void **state)
     uint32_t seed = 12345;
     int accepted = 0, refused = 0;
     for (int round = 0; round < 20000; round++) {
+        TRY("round %d", (int)round);
         gcut_arena *a = gcut_arena_new(j->env, NULL);
         unsigned char *bytes = malloc(n);
         memcpy(bytes, good, n);
@@ -270,7 +273,8 @@ static void mutants(void **state)
         if (status == GCUT_OK) {
             size_t data = (size_t)(j->npy.n * gcut_dtype_bytes(j->npy.dtype)), sum = 0;
             for (size_t k = 0; k < data; k++) sum += ((const unsigned char *)j->npy.data)[k];
-            assert_true(data <= size && sum <= 255 * data);
+            assert_that(data, <=, size);
+            assert_that(sum, <=, 255 * data);
             accepted++;
         } else {
             assert_true(status == GCUT_EIO || status == GCUT_ETYPE);
@@ -281,7 +285,8 @@ static void mutants(void **state)
         free(exact);
         gcut_arena_free(a);
     }
-    assert_true(accepted > 100 && refused > 1000);
+    assert_that(accepted, >, 100);
+    assert_that(refused, >, 1000);
 }
 
 /* ---- the file system ---- */
@@ -420,11 +425,11 @@ static void every_allocation_may_fail(void **state)
         status = gcut_protect(j->env, write_and_read_body, j);
         failures += status != GCUT_OK;
         assert_true(status == GCUT_OK || status == GCUT_ENOMEM);
-        assert_true(entries(j->dir) <= 1);
+        assert_that(entries(j->dir), <=, 1);
         gcut_env_free(j->env);
         assert_int_equal(descriptors(), before);
     }
-    assert_true(failures > 3);
+    assert_that(failures, >, 3);
     j->env = old;
 }
 

@@ -185,6 +185,7 @@ static const double lambdas[] = {0, 0.01, 0.05, 0.2, 0.7, 3, 20, 1e4};
 /* One random graph at many prices. */
 static bool check_random(world *w, uint64_t seed, bool integers)
 {
+    TRY("seed %d%s", (int)seed, integers ? ", prices in integers" : "");
     gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
     gcut_module *m = gcut_module_new(w->env, a);
     static const int64_t sizes[][2] = {{2, 3}, {64, 8}, {500, 128}, {32, 400}};
@@ -202,19 +203,19 @@ static bool check_random(world *w, uint64_t seed, bool integers)
             score best = best_of(&o, opt.lambda), mine = price_of(&o, mask_of(&o, &others), opt.lambda);
             double slack = 1e-9 * best.cost + 1e-9;
             assert_int_equal(others, 0);
-            assert_true(fabs(mine.cost - plan->cost_ns) <= slack);
+            assert_within(mine.cost, plan->cost_ns, slack);
             assert_int_equal(mine.bytes, plan->saved_bytes);
-            assert_true(plan->cost_ns - best.cost <= plan->cost_ns - plan->lower_bound_ns + slack);
-            assert_true(plan->lower_bound_ns <= best.cost + slack);
-            assert_true(plan->cost_ns - plan->lower_bound_ns <= 1e-4 * plan->cost_ns + 1e-3);
+            assert_that(plan->cost_ns - best.cost, <=, plan->cost_ns - plan->lower_bound_ns + slack);
+            assert_that(plan->lower_bound_ns, <=, best.cost + slack);
+            assert_that(plan->cost_ns - plan->lower_bound_ns, <=, 1e-4 * plan->cost_ns + 1e-3);
             if (integers) {
-                assert_true(mine.cost == best.cost);
+                assert_that(mine.cost, ==, best.cost);
                 assert_int_equal(mine.bytes, best.bytes);
                 assert_int_equal(mine.count, best.count);
             }
             done = true;
         }
-        assert_true(plan->saved_bytes <= last); /* dearer bytes, never more of them */
+        assert_that(plan->saved_bytes, <=, last); /* dearer bytes, never more of them */
         last = plan->saved_bytes;
         oracle_free(&o);
     }
@@ -225,9 +226,9 @@ static bool check_random(world *w, uint64_t seed, bool integers)
 static void oracle_body(void *p)
 {
     uint32_t checked = 0;
-    for (uint64_t seed = 1; seed <= 120; seed++) checked += check_random(p, seed, false);
-    for (uint64_t seed = 1; seed <= 120; seed++) checked += check_random(p, seed, true);
-    assert_true(checked > 120);
+    for (uint64_t seed = 1; seed <= 120; seed++)
+        for (int integers = 0; integers < 2; integers++) checked += check_random(p, seed, integers != 0);
+    assert_that(checked, >, 120);
 }
 
 static void plans_are_cheapest(void **state)
@@ -287,7 +288,7 @@ static void cos_of_cos(void **state)
         assert_int_equal(decision_of(p, "x"), GCUT_PLAN_ALIVE);
         assert_int_equal(decision_of(p, "y"), GCUT_PLAN_RECOMPUTED);
         gcut_ref y = gcut_graph_find(p->joint, "y");
-        assert_true(p->recompute_ns == p->value[y].recompute_ns);
+        assert_that(p->recompute_ns, ==, p->value[y].recompute_ns);
         assert_int_equal(p->value[gcut_graph_find(p->joint, "sx")].where, GCUT_W_EITHER);
         assert_int_equal(p->value[gcut_graph_find(p->joint, "dy")].where, GCUT_W_BACKWARD);
     }
@@ -377,12 +378,13 @@ static void policies_differ(void **state)
     assert_int_equal(decision_of(p, "c"), GCUT_PLAN_SAVED);
     assert_int_equal(decision_of(p, "k"), GCUT_PLAN_ALIVE);
     assert_int_equal(p->saved_bytes, 2 * 100 * 64 * 4);
-    assert_true(p->lower_bound_ns < p->cost_ns);
+    assert_that(p->lower_bound_ns, <, p->cost_ns);
     o.policy = GCUT_POLICY_RECOMPUTE_ALL;
     p = plan_text(*state, text, 100, o);
     assert_int_equal(p->saved_bytes, 0);
     assert_int_equal(decision_of(p, "c"), GCUT_PLAN_RECOMPUTED);
-    assert_true(gcut_policy_read("save-all", &o) && o.policy == GCUT_POLICY_SAVE_ALL);
+    assert_true(gcut_policy_read("save-all", &o));
+    assert_that(o.policy, ==, GCUT_POLICY_SAVE_ALL);
     assert_false(gcut_policy_read("save_all", &o));
 }
 
@@ -445,6 +447,7 @@ static void flips_body(void *p)
     world *w = p;
     uint32_t checked = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         gcut_graph *g = joint_random(gcut_module_new(w->env, a), seed, 8, 500, 128, "j");
         gcut_plan_options o = options(0);
@@ -459,7 +462,7 @@ static void flips_body(void *p)
         }
         gcut_arena_free(a);
     }
-    assert_true(checked > 20);
+    assert_that(checked, >, 20);
 }
 
 static void flips_are_where_plans_change(void **state)
@@ -477,7 +480,8 @@ static void report_says(void **state)
     o.policy = GCUT_POLICY_SAVE_ALL;
     gcut_plan *p = plan_text(w, marked(w, "", "", ""), 1000, o);
     const char *t = gcut_plan_saved_text(p, false), *j = gcut_plan_json(p);
-    assert_true(t && j);
+    assert_true(t);
+    assert_true(j);
     assert_non_null(strstr(t, "saved for backward: 2 tensors, 512,000 bytes (500.0 KiB)        512*N\n"));
     assert_non_null(strstr(t, "256,000  50.0%  %a     f32[1000,64]  cos      m.c:11"));
     static const char *const keys[] = {

@@ -438,7 +438,7 @@ static void corpus_body(void *arg)
         gcut_verify(f);
         gcut_verify(c);
         gcut_verify(d);
-        assert_true(d->nodes.n <= g->nodes.n);
+        assert_that(d->nodes.n, <=, g->nodes.n);
         assert_same(j->arena, g, d, plain_params(j->arena, g, 4));
     }
 }
@@ -458,7 +458,7 @@ static void corpus(void **state)
         seen++;
     }
     closedir(dir);
-    assert_true(seen >= 3);
+    assert_that(seen, >=, 3);
 }
 
 /* ---- random graphs ---- */
@@ -513,6 +513,7 @@ static void random_body(void *arg)
 {
     job *j = arg;
     uint64_t seed = *(const uint64_t *)j->arg;
+    TRY("seed %d", (int)seed);
     gcut_module *m = gcut_module_new(j->env, j->arena);
     gcut_graph *g = gcut_graph_create(m, "f");
     gcut_build b = {.g = g};

@@ -50,7 +50,7 @@ static char *read_plan(void)
     char *s = calloc(1, 1 << 20);
     assert_non_null(f);
     assert_non_null(s);
-    assert_true(fread(s, 1, (1 << 20) - 1, f) > 0);
+    assert_that(fread(s, 1, (1 << 20) - 1, f), >, 0);
     fclose(f);
     return s;
 }
@@ -140,6 +140,7 @@ static void copies_body(void *arg)
     gcut_env *env = arg;
     uint32_t many = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_module *m = gcut_module_new(env, a);
         gcut_graph *g = joint_random(m, seed, 8, 500, 128, "j");
@@ -170,7 +171,7 @@ static void copies_body(void *arg)
             assert_int_equal(back->value[v].decision, plan->value[v].decision);
         gcut_arena_free(a);
     }
-    assert_true(many > 20);
+    assert_that(many, >, 20);
 }
 
 static void copies_are_where_they_were(void **state)
@@ -394,12 +395,17 @@ static void differences_are_listed(void **state)
     gcut_options o = TEST_OPTIONS;
     write_plan(g, &o);
     const gcut_plan_diff *d = gcut_diff_plans(ctx, plan_path, plan_path);
-    assert_true(d && d->equal && d->same_graph && !d->n);
+    assert_true(d);
+    assert_true(d->equal);
+    assert_true(d->same_graph);
+    assert_true(!d->n);
     assert_int_equal(rename(plan_path, other), 0);
     o.policy = "save-all";
     write_plan(g, &o);
     d = gcut_diff_plans(ctx, other, plan_path);
-    assert_true(d && !d->equal && d->same_graph);
+    assert_true(d);
+    assert_true(!d->equal);
+    assert_true(d->same_graph);
     json_t *j = json_loads(d->json, 0, NULL);
     assert_false(json_is_true(json_object_get(j, "equal")));
     assert_true(json_is_true(json_object_get(j, "same_graph")));
@@ -442,7 +448,7 @@ static void garbage_is_refused(void **state)
         if (i >= 80) t[(size_t)(r >> 9) % n] = (char)(r >> 33);
         write_text(t, len);
         const gcut_plan *plan = gcut_plan_new(g, &follow);
-        if (!plan) assert_true(gcut_last_status(ctx) != GCUT_OK);
+        if (!plan) assert_that(gcut_last_status(ctx), !=, GCUT_OK);
         gcut_free(gcut_diff_plans(ctx, plan_path, plan_path));
         free(t);
     }
@@ -452,7 +458,7 @@ static void garbage_is_refused(void **state)
     for (size_t i = 0; i < files.gl_pathc; i++) {
         follow.plan = files.gl_pathv[i];
         assert_null(gcut_plan_new(g, &follow));
-        assert_true(gcut_last_status(ctx) != GCUT_OK);
+        assert_that(gcut_last_status(ctx), !=, GCUT_OK);
     }
     globfree(&files);
     gcut_ctx_free(ctx);

@@ -284,7 +284,8 @@ static void torch_budgets(void **state)
     SAVES("torch:0", products, "");
     /* Of four equal products, of equal size and value, a quarter of what is saved is one: the first. */
     const gcut_plan *p = plan(*state, "torch:0.5", products);
-    assert_true(p->saved_bytes <= 2 * 64 * 64 * 4 && p->saved_bytes > 0);
+    assert_that(p->saved_bytes, <=, 2 * 64 * 64 * 4);
+    assert_that(p->saved_bytes, >, 0);
 }
 
 /* ---- the knapsack ---- */
@@ -306,6 +307,7 @@ static void knapsack_is_exact(void **state)
     gcut_arena *a = ((world *)*state)->env->arena;
     uint64_t seed = 7;
     for (int round = 0; round < 200; round++) {
+        TRY("round %d", (int)round);
         double size[12], value[12], sum = 0, bytes = 0;
         uint32_t n = 1 + (uint32_t)round % 12;
         for (uint32_t i = 0; i < n; i++) {
@@ -317,8 +319,8 @@ static void knapsack_is_exact(void **state)
         bool *kept = gcut_torch_knapsack(a, size, value, n, room);
         for (uint32_t i = 0; i < n; i++)
             if (kept[i]) sum += value[i], bytes += nearbyint(size[i] * 1e4);
-        assert_true(bytes <= nearbyint(room * 1e4));
-        assert_true(sum == best_of_all(size, value, n, room));
+        assert_that(bytes, <=, nearbyint(room * 1e4));
+        assert_that(sum, ==, best_of_all(size, value, n, room));
     }
 }
 
@@ -356,7 +358,8 @@ static gcut_graph *graph_of(gcut_ctx *ctx, const char *name, const char *size)
     const char *source = !strcmp(name, "six") ? six : !strcmp(name, "chain") ? chain : cos_of_cos;
     char path[] = "/tmp/gcut_policies_XXXXXX";
     int fd = mkstemp(path);
-    assert_true(fd >= 0 && write(fd, source, strlen(source)) == (ssize_t)strlen(source));
+    assert_that(fd, >=, 0);
+    assert_that(write(fd, source, strlen(source)), ==, (ssize_t)strlen(source));
     close(fd);
     gcut_graph *g = gcut_load(ctx, path, NULL);
     unlink(path);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 
 static uint64_t seed = 11;
@@ -46,6 +47,7 @@ static void test_overlaps(void **state)
     (void)state;
     int found = 0;
     for (int r = 0; r < 3000; r++) {
+        TRY("round %d", (int)r);
         enum { MOST = 60 };
         static const char *const names[MOST];
         gcut_rt_span s[MOST];

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/threads/workspace.h"
 #include "nightly.h"
@@ -205,6 +206,7 @@ static void random_shapes(void **state)
 {
     (void)state;
     for (int round = 0, n = nightly() ? 150 : 50; round < n;) {
+        TRY("round %d", (int)round);
         int groups = 1 + (below(3) == 0) * (1 + below(3)), in = 1 + below(7), out = 1 + below(9);
         gcut_rt_conv g = conv_of(1 + below(3), groups * in, 1 + below(12), 1 + below(20), groups * out,
                                  1 + below(4), 1 + below(4));
@@ -225,6 +227,7 @@ static void one_nan(void **state)
 {
     (void)state;
     for (int round = 0, n = nightly() ? 60 : 20; round < n;) {
+        TRY("round %d", (int)round);
         int in = 1 + below(4), out = 1 + below(20), stride = 1 + below(2);
         gcut_rt_conv g =
             conv_of(1 + below(2), in, 1 + below(20), 1 + below(40), out, 1 + below(5), 1 + below(5));
@@ -323,6 +326,7 @@ static void random_pools(void **state)
 {
     (void)state;
     for (int round = 0, n = nightly() ? 300 : 100; round < n; round++) {
+        TRY("round %d", (int)round);
         gcut_rt_pool g = {.planes = below(7), .h = 1 + below(12), .w = 1 + below(40)};
         int64_t room[2];
         for (int d = 0; d < 2; d++) {

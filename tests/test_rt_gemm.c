@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 #include "nightly.h"
 
@@ -181,7 +182,9 @@ CHECK_TILED(double, f64)
                     }                                                                                        \
                     WIDE e = sum - (WIDE)c[o];                                                               \
                     seen[o] = 1;                                                                             \
-                    assert_true((e < 0 ? -e : e) <= (WIDE)(g->k + 2) * (EPS)*1.01 * size);                   \
+                    if (!((e < 0 ? -e : e) <= (WIDE)(g->k + 2) * (EPS)*1.01 * size))                         \
+                        fail_msg("%d x %d x %d: C[%d, %d] is %.17g, expected %.17g", (int)g->m, (int)g->n,   \
+                                 (int)g->k, (int)i, (int)j, (double)c[o], (double)sum);                      \
                 }                                                                                            \
         }                                                                                                    \
         for (size_t i = 0; i < nc; i++)                                                                      \
@@ -208,6 +211,7 @@ static void test_small(void **state)
 {
     (void)state;
     for (int r = 0, n = nightly() ? 300 : 100; r < n; r++) {
+        TRY("round %d", (int)r);
         int big = r % 3 == 0 ? 70 : r % 3 == 1 ? 20 : 6;
         problem p = make(1 + random_below(big), 1 + random_below(big), 1 + random_below(r % 7 ? big : 600),
                          random_below(5) ? random_below(3) : 4, random_below(5), random_below(4),

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 #include "nightly.h"
 
@@ -202,6 +203,7 @@ static void test_binary(void **state)
     uint64_t seed = 1;
     double worst = 0;
     for (int r = 0, n = nightly() ? 100 : 30; r < n; r++) {
+        TRY("round %d", (int)r);
         for (int i = 0; i < CHUNK; i++) pair(r * CHUNK + i, &seed, &x[i], &y[i]);
         for (int i = 0; i < CHUNK; i++) p[i] = gcut_pow_f32(x[i], y[i]);
         for (int i = 0; i < CHUNK; i++) mx[i] = gcut_max_f32(x[i], y[i]);
@@ -314,6 +316,7 @@ static void test_lanes(void **state)
     double d[64];
     uint64_t seed = 3;
     for (int r = 0; r < 1000; r++) {
+        TRY("round %d", (int)r);
         double sum = 0, most = -INFINITY, least = INFINITY;
         for (int i = 0; i < 64; i++) {
             seed = seed * UINT64_C(6364136223846793005) + 1;

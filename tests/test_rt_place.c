@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 
 static uint64_t seed = 1;
@@ -42,11 +43,11 @@ static void check(const gcut_rt_buffer *b, int n, int64_t arena)
     assert_int_equal(arena % 64, 0);
     for (int i = 0; i < n; i++) {
         assert_int_equal(b[i].offset % 64, 0);
-        assert_true(b[i].offset >= 0);
+        assert_that(b[i].offset, >=, 0);
         if (b[i].bytes == 0)
             assert_int_equal(b[i].offset, 0);
         else
-            assert_true(b[i].offset + b[i].bytes <= arena);
+            assert_that(b[i].offset + b[i].bytes, <=, arena);
         for (int j = 0; j < i; j++) {
             int together = b[i].birth <= b[j].death && b[j].birth <= b[i].death && b[i].bytes && b[j].bytes;
             int apart = b[i].offset + b[i].bytes <= b[j].offset || b[j].offset + b[j].bytes <= b[i].offset;
@@ -74,6 +75,7 @@ static void test_random(void **state)
     (void)state;
     double worst = 1;
     for (int r = 0; r < 400; r++) {
+        TRY("round %d", (int)r);
         int n = 1 + random_below(120), steps = 1 + random_below(100), longest = 1 + random_below(steps);
         gcut_rt_buffer b[120];
         for (int i = 0; i < n; i++) {
@@ -82,11 +84,11 @@ static void test_random(void **state)
             b[i] = (gcut_rt_buffer){.bytes = bytes, .birth = birth, .death = birth + random_below(longest)};
         }
         int64_t arena = place(b, n), low = live_bytes(b, n);
-        assert_true(arena >= low);
+        assert_that(arena, >=, low);
         if (low && (double)arena / (double)low > worst) worst = (double)arena / (double)low;
     }
     printf("random: at most %.3f of the lower bound\n", worst);
-    assert_true(worst < 1.35);
+    assert_that(worst, <, 1.35);
 }
 
 /* A training step: activation i lives from forward step i to backward step 2 depth - i, with temporaries on
@@ -106,7 +108,8 @@ static void test_step(void **state)
             b[n++] = (gcut_rt_buffer){.bytes = 64 * (1 + random_below(300)), .birth = i, .death = i + 1};
         int64_t low = live_bytes(b, n), arena = place(b, n);
         printf("step of depth %d: %.3f of the lower bound\n", depth, (double)arena / (double)low);
-        assert_true(arena >= low && (double)arena <= (depth > 10 ? 1.05 : 1.3) * (double)low);
+        assert_that(arena, >=, low);
+        assert_that((double)arena, <=, (depth > 10 ? 1.05 : 1.3) * (double)low);
     }
 }
 
@@ -115,6 +118,7 @@ static void test_known_optimum(void **state)
 {
     (void)state;
     for (int r = 0; r < 100; r++) {
+        TRY("round %d", (int)r);
         int n = 1 + random_below(200), steps = 1 + random_below(80);
         gcut_rt_buffer b[200];
         for (int i = 0; i < n; i++) {
@@ -158,10 +162,10 @@ static void test_messages(void **state)
     assert_int_equal(gcut_rt_fail(NULL, GCUT_RT_ENULL, "x", "", 0, 0, 0), GCUT_RT_ENULL);
     for (int s = GCUT_RT_OK; s <= GCUT_RT_EINDEX; s++) {
         gcut_rt_fail(&e, (gcut_rt_status)s, "B", NULL, 0, 1, 2);
-        assert_true(gcut_rt_message(&e, buf, sizeof buf) > 5);
+        assert_that(gcut_rt_message(&e, buf, sizeof buf), >, 5);
     }
     assert_int_equal(gcut_rt_threads(3), 3);
-    assert_true(gcut_rt_threads(0) >= 1);
+    assert_that(gcut_rt_threads(0), >=, 1);
 }
 
 int main(void)

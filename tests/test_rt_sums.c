@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 #include "nightly.h"
 
@@ -107,6 +108,7 @@ CHECK(double, f64)
 
 static void check(int64_t m, int64_t n, int64_t k, int ha, int hb, int hc, int odd, int only_f32)
 {
+    TRY("%d x %d x %d, layouts %d %d %d", (int)m, (int)n, (int)k, ha, hb, hc);
     layout a = lay(m, k, ha), b = lay(k, n, hb), c = lay(m, n, hc);
     gcut_rt_gemm g = {.m = m, .n = n, .k = k};
     g.rsa = a.rs, g.csa = a.cs, g.rsb = b.rs, g.csb = b.cs, g.rsc = c.rs, g.csc = c.cs;

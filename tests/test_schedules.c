@@ -82,10 +82,11 @@ static void check_copies(const gcut_plan *plan)
             const gcut_mark *m = gcut_mark_find(&b->nodes.at[i].marks, "recomputed");
             if (!m || !m->nargs || b->nodes.at[i].op != gcut_def(plan->joint, v)->op) continue;
             uint32_t k = (uint32_t)strtoul(m->args[0], NULL, 10);
-            assert_true(k >= 2);
+            assert_that(k, >=, 2);
             if (k > last) last = k;
         }
-        assert_true(d->copies >= 1 && (d->copies == 1 || last >= d->copies));
+        assert_that(d->copies, >=, 1);
+        assert_true(d->copies == 1 || last >= d->copies);
     }
 }
 
@@ -158,6 +159,7 @@ static void interpreted_body(void *arg)
 {
     world *w = arg;
     for (uint64_t seed = 1, last = nightly() ? 150 : 60; seed <= last; seed++) {
+        TRY("seed %d", (int)seed);
         w->seed = seed;
         interpreted_case(w, seed);
     }
@@ -256,6 +258,7 @@ static void make(world *w, graph_gen *gen)
 static void compiled_case(void *arg)
 {
     world *w = arg;
+    TRY("graph %u", w->index);
     static graph_gen gen;
     static const gcut_size at[] = {{"N", SIZE_N}, {"M", SIZE_M}};
     make(w, &gen);
@@ -280,6 +283,7 @@ static void compiled_case(void *arg)
 static void rounded_case(void *arg)
 {
     world *w = arg;
+    TRY("graph %u", w->index);
     static graph_gen gen;
     static const gcut_size at[] = {{"N", 40}, {"M", SIZE_M}};
     make(w, &gen);

@@ -89,6 +89,7 @@ static void cuts_body(void *p)
     world *w = p;
     uint64_t s = 88172645463325252u;
     for (int round = 0; round < 150; round++) {
+        TRY("round %d", (int)round);
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         /* Large units bring the sum of capacities to where GLPK would cut an infinite arc without saying so.
          */
@@ -99,9 +100,9 @@ static void cuts_body(void *p)
         assert_true(!isinf(best.cost));
         gcut_cut cut = gcut_solve(n, a);
         for (uint32_t v = 0; v < n->nvertices; v++) found |= (uint32_t)cut.source_side[v] << v;
-        assert_true(cut.cost == best.cost);
-        assert_true(cut.flow == best.cost); /* flow value = cut value */
-        assert_true(cut.lower_bound <= best.cost);
+        assert_that(cut.cost, ==, best.cost);
+        assert_that(cut.flow, ==, best.cost); /* flow value = cut value */
+        assert_that(cut.lower_bound, <=, best.cost);
         assert_int_equal(found, side);
         gcut_arena_free(a);
     }
@@ -120,6 +121,7 @@ static void digits_body(void *p)
     world *w = p;
     uint64_t s = 362436069362436069u;
     for (int round = 0; round < 400; round++) {
+        TRY("round %d", (int)round);
         gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
         gcut_network *n = random_network(a, &s, 1);
         for (uint32_t i = 0; i < n->arcs.n; i++) {
@@ -130,8 +132,9 @@ static void digits_body(void *p)
         cut_key best;
         brute_force(n, &best);
         gcut_cut cut = gcut_solve(n, a);
-        assert_true(cut.lower_bound <= best.cost * (1 + 1e-15));
-        assert_true(cut.cost >= best.cost * (1 - 1e-11) && cut.cost <= best.cost * (1 + 1e-11));
+        assert_that(cut.lower_bound, <=, best.cost * (1 + 1e-15));
+        assert_that(cut.cost, >=, best.cost * (1 - 1e-11));
+        assert_that(cut.cost, <=, best.cost * (1 + 1e-11));
         gcut_arena_free(a);
     }
 }
@@ -233,7 +236,7 @@ static void full_body(void *p)
         if (arcs[i].to >= n->nvertices) n->nvertices = arcs[i].to + 1;
     }
     gcut_cut cut = gcut_solve(n, a);
-    assert_true(cut.cost - cut.lower_bound <= 1e-11 * cut.cost);
+    assert_that(cut.cost - cut.lower_bound, <=, 1e-11 * cut.cost);
     gcut_arena_free(a);
 }
 
@@ -264,11 +267,16 @@ static void traps_body(void *p)
     gcut_arena *a = gcut_arena_new(w->env, w->env->arena);
     gcut_network *n;
     gcut_cut c = two_results(a, 5, 3, &n); /* 5 once < 3 + 3 */
-    assert_true(c.cost == 5 && !c.source_side[n->in[1]] && !c.source_side[n->in[2]]);
+    assert_that(c.cost, ==, 5);
+    assert_true(!c.source_side[n->in[1]]);
+    assert_true(!c.source_side[n->in[2]]);
     c = two_results(a, 7, 3, &n); /* two saves < 7 */
-    assert_true(c.cost == 6 && c.source_side[n->in[1]] && !c.source_side[n->out[1]]);
+    assert_that(c.cost, ==, 6);
+    assert_true(c.source_side[n->in[1]]);
+    assert_true(!c.source_side[n->out[1]]);
     c = two_results(a, 0, 0, &n);
-    assert_true(c.cost == 0 && c.flow == 0);
+    assert_that(c.cost, ==, 0);
+    assert_that(c.flow, ==, 0);
     /* Beside a tensor of 1e12 bytes the cheap decision is still made to the last digit. */
     n = gcut_network_new(a, 4);
     gcut_network_value(n, 0, 0, 0, 0, "parameter");
@@ -280,7 +288,8 @@ static void traps_body(void *p)
         gcut_network_read(n, v, "read");
     }
     c = gcut_solve(n, a);
-    assert_true(c.cost == 3.0 + 1.5 + 1.0 && c.lower_bound > 5.4999);
+    assert_that(c.cost, ==, 3.0 + 1.5 + 1.0);
+    assert_that(c.lower_bound, >, 5.4999);
     gcut_arena_free(a);
 }
 

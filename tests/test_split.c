@@ -159,6 +159,7 @@ static void check_lazy(const gcut_plan *p)
 
 static void one_case(world *w, uint64_t seed, gcut_policy policy, double lambda)
 {
+    TRY("seed %d, policy %d, lambda %g", (int)seed, (int)policy, lambda);
     w->arena = gcut_arena_new(w->env, w->env->arena);
     w->seed = seed * 7919 + 3;
     gcut_module *m = gcut_module_new(w->env, w->arena);
@@ -263,7 +264,8 @@ static void shape_only_body(void *arg)
     gcut_array out[1];
     in[2].u.f[1] = 0.5;
     gcut_interp(p->bwd, GCUT_STATED, w->arena, (gcut_array[]){in[1], in[2]}, out, NULL);
-    assert_true(out[0].u.f[1] == 3.0 && out[0].u.f[0] == 0);
+    assert_that(out[0].u.f[1], ==, 3.0);
+    assert_that(out[0].u.f[0], ==, 0);
 }
 
 static void sizes_are_given(void **state)

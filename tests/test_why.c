@@ -70,10 +70,11 @@ static void check_chain(const gcut_why *w)
     double sum = 0;
     for (uint32_t i = 0; i < w->chain.n; i++) {
         assert_int_equal(c->decision[w->chain.at[i]], GCUT_PLAN_RECOMPUTED);
-        if (i) assert_true(w->chain.at[i - 1] < w->chain.at[i]);
+        if (i) assert_that(w->chain.at[i - 1], <, w->chain.at[i]);
         sum += w->r.p->price[w->chain.at[i]].recompute_ns;
     }
-    assert_true(w->chain.n && fabs(sum - w->chain_ns) <= 1e-9 * sum);
+    assert_true(w->chain.n);
+    assert_within(sum, w->chain_ns, 1e-9 * sum);
 }
 
 static uint32_t check_value(gcut_plan *plan, gcut_ref v, gcut_arena *a)
@@ -85,16 +86,17 @@ static uint32_t check_value(gcut_plan *plan, gcut_ref v, gcut_arena *a)
     assert_int_equal(w->asked, v);
     assert_int_equal(!w->fixed, decided);
     assert_true(!w->forced_by);
-    assert_true(fabs(w->now->cost_ns - plan->cost_ns) <= 1e-9 * plan->cost_ns + 1e-9);
+    assert_within(w->now->cost_ns, plan->cost_ns, 1e-9 * plan->cost_ns + 1e-9);
     if (!decided) return 0;
     assert_int_equal(w->other->decision[w->v], gcut_why_flip(w));
-    assert_true(w->other->cost_ns >= plan->lower_bound_ns - 1e-9 * plan->cost_ns);
+    assert_that(w->other->cost_ns, >=, plan->lower_bound_ns - 1e-9 * plan->cost_ns);
     check_flips(w, plan->joint);
     if (!gcut_value_is(g, w->v, GCUT_CLASS_VIEW)) check_chain(w);
     double best = cheapest_with(w->r.p, w->v, gcut_why_flip(w), plan->options.lambda, a);
     if (best < 0) return 0;
     double slack = w->other->cost_ns - w->other->lower_bound_ns + 1e-9 * best + 1e-9;
-    assert_true(w->other->cost_ns >= best - 1e-9 * best - 1e-9 && w->other->cost_ns <= best + slack);
+    assert_that(w->other->cost_ns, >=, best - 1e-9 * best - 1e-9);
+    assert_that(w->other->cost_ns, <=, best + slack);
     return 1;
 }
 
@@ -104,6 +106,7 @@ static void random_body(void *arg)
     static const double lambdas[] = {0, 0.05, 0.4, 3};
     uint32_t checked = 0;
     for (uint64_t seed = 1; seed <= 24; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 3 + (uint32_t)(seed % 4), 500, 128, "j");
         gcut_plan_options o = options(lambdas[seed % 4]);
@@ -111,7 +114,7 @@ static void random_body(void *arg)
         for (gcut_ref v = 1; v < g->values.n; v++) checked += check_value(plan, v, a);
         gcut_arena_free(a);
     }
-    assert_true(checked > 60);
+    assert_that(checked, >, 60);
 }
 
 static void the_other_plan_is_the_cheapest_of_its_kind(void **state)
@@ -128,6 +131,7 @@ static void forced_body(void *arg)
     gcut_env *env = arg;
     uint32_t checked = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 6, 500, 128, "j");
         gcut_plan_options o = options(0.05);
@@ -146,12 +150,12 @@ static void forced_body(void *arg)
             gcut_why *w = gcut_why_of(plan, g->values.at[v].name, a);
             assert_non_null(strstr(w->forced_by, decision == GCUT_PLAN_SAVED ? "--recompute %" : "--save %"));
             assert_int_equal(w->unforced, decision);
-            assert_true(fabs(w->other->cost_ns - free->cost_ns) <= 1e-6 * free->cost_ns + 1e-6);
+            assert_within(w->other->cost_ns, free->cost_ns, 1e-6 * free->cost_ns + 1e-6);
             checked++;
         }
         gcut_arena_free(a);
     }
-    assert_true(checked > 20);
+    assert_that(checked, >, 20);
 }
 
 static void constraints_are_named(void **state)
@@ -181,6 +185,7 @@ static void feasible_body(void *arg)
     gcut_env *env = arg;
     uint32_t refused = 0;
     for (uint64_t seed = 1; seed <= 30; seed++) {
+        TRY("seed %d", (int)seed);
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_graph *g = joint_random(gcut_module_new(env, a), seed, 8, 500, 128, "j");
         const char *save[64], *recompute[64];
@@ -211,7 +216,7 @@ static void feasible_body(void *arg)
         }
         gcut_arena_free(a);
     }
-    assert_true(refused > 10);
+    assert_that(refused, >, 10);
 }
 
 static void constraints_that_conflict_are_sifted(void **state)
