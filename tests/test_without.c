@@ -42,7 +42,7 @@ static char *emitted_c(run_case *c, const gcut_options *o)
     static bool made;
     if (!made) assert_non_null(mkdtemp(folder));
     made = true;
-    char base[64], path[64];
+    char base[64], path[80];
     snprintf(base, sizeof base, "%s/step", folder);
     if (!CHECK(c, gcut_emit_files(c->g, o, base, false) == GCUT_OK, "%s", gcut_last_error(c->ctx)))
         return NULL;
