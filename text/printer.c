@@ -405,18 +405,20 @@ static void put_func(printer *p, const gcut_graph *g)
 
 /* ---- modules ---- */
 
+static void put_pair(printer *p, const gcut_pair *pair)
+{
+    gcut_text_add(p->out, "pair @%s = (@%s, @%s)", pair->name, pair->fwd, pair->bwd);
+    put_marks(p->out, &pair->marks);
+    gcut_text_add(p->out, "\n");
+}
+
 void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out)
 {
     printer p = start(m, opt, out);
     gcut_text_add(out, "gcut 1\n");
     for (uint32_t i = 0; i < m->data.n; i++) put_data(&p, &m->data.at[i]);
     for (uint32_t i = 0; i < m->graphs.n; i++) put_func(&p, m->graphs.at[i]);
-    for (uint32_t i = 0; i < m->pairs.n; i++) {
-        const gcut_pair *pair = &m->pairs.at[i];
-        gcut_text_add(out, "pair @%s = (@%s, @%s)", pair->name, pair->fwd, pair->bwd);
-        put_marks(out, &pair->marks);
-        gcut_text_add(out, "\n");
-    }
+    for (uint32_t i = 0; i < m->pairs.n; i++) put_pair(&p, &m->pairs.at[i]);
     finish(&p);
 }
 
@@ -435,14 +437,37 @@ static void put_callees(printer *p, const gcut_graph *g, bool *done)
         }
 }
 
+/* Whose graphs are both among them. */
+static bool is_pair_of(const gcut_pair *pair, gcut_graph *const *g, uint32_t n)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++)
+        found += !strcmp(g[i]->name, pair->fwd) || !strcmp(g[i]->name, pair->bwd);
+    return found == 2;
+}
+
+void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_options *opt, gcut_text *out)
+{
+    const gcut_module *m = g[0]->module;
+    printer p = start(m, opt, out);
+    gcut_text_add(out, "gcut 1\n");
+    for (uint32_t i = 0; i < m->data.n; i++) {
+        uint32_t k = 0;
+        while (k < n && !gcut_data_is_of(&m->data.at[i], g[k])) k++;
+        if (k < n) put_data(&p, &m->data.at[i]);
+    }
+    bool *done = gcut_calloc(p.scratch, m->graphs.n + 1, sizeof *done);
+    for (uint32_t i = 0; i < n; i++) {
+        put_callees(&p, g[i], done);
+        put_func(&p, g[i]);
+    }
+    for (uint32_t i = 0; i < m->pairs.n; i++)
+        if (is_pair_of(&m->pairs.at[i], g, n)) put_pair(&p, &m->pairs.at[i]);
+    finish(&p);
+}
+
 void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_text *out)
 {
-    printer p = start(g->module, opt, out);
-    gcut_text_add(out, "gcut 1\n");
-    for (uint32_t i = 0; i < g->module->data.n; i++)
-        if (gcut_data_is_of(&g->module->data.at[i], g)) put_data(&p, &g->module->data.at[i]);
-    bool *done = gcut_calloc(p.scratch, g->module->graphs.n + 1, sizeof *done);
-    put_callees(&p, g, done);
-    put_func(&p, g);
-    finish(&p);
+    gcut_graph *only = (gcut_graph *)(uintptr_t)g; /* which is read */
+    gcut_print_graphs(&only, 1, opt, out);
 }

@@ -26,8 +26,10 @@ typedef struct gcut_print_options {
     bool no_loc; /* leave the location table and !n out */
 } gcut_print_options;
 
-/* The whole module, or one graph with the data and locations it uses. */
+/* The whole module; or one graph, or several of one module, with what they call, their data and their pairs,
+ * and the locations that are used. */
 void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out);
+void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_options *opt, gcut_text *out);
 void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_text *out);
 /* One node's line, without indent, newline or location: for diagnostics and emitted comments. */
 void gcut_print_node(const gcut_graph *g, uint32_t n, gcut_text *out);

@@ -41,7 +41,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why fro
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l save -x -d 'values that must be saved (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck' -l recompute -x -d 'values that must be recomputed (repeatable, comma list)'
 complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why frontier compile run bench crosscheck gradcheck calibrate' -l threads -x -d 'threads'
-complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why compile run bench crosscheck gradcheck' -l dump -x -a '(__fish_complete_directories)' -d 'write every stage into this folder'
+complete -c gradcut -n '__fish_seen_subcommand_from show grad plan saved why compile run bench crosscheck gradcheck' -l dump -x -a '(__fish_complete_directories)' -d 'write what every pass makes into this folder'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier run bench crosscheck gradcheck' -l seed -x -d 'seed of whatever is neither given nor declared'
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l backend -x -a 'compiled eager joint planned' -d 'what runs the step'
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l f64 -d 'the interpreted backends compute in f64'

@@ -53,7 +53,7 @@ _gradcut()
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--save=[values that must be saved (repeatable, comma list)]:%VALUE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck) specs+=('*--recompute=[values that must be recomputed (repeatable, comma list)]:%VALUE: ') ;; esac
     case $subcommand in (show|grad|plan|saved|why|frontier|compile|run|bench|crosscheck|gradcheck|calibrate) specs+=('--threads=[threads]:N: ') ;; esac
-    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--dump=[write every stage into this folder]:DIR:_files -/') ;; esac
+    case $subcommand in (show|grad|plan|saved|why|compile|run|bench|crosscheck|gradcheck) specs+=('--dump=[write what every pass makes into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (frontier|run|bench|crosscheck|gradcheck) specs+=('--seed=[seed of whatever is neither given nor declared]:N: ') ;; esac
     case $subcommand in (run) specs+=('--backend=[what runs the step]:NAME:(compiled eager joint planned)') ;; esac
     case $subcommand in (run) specs+=('--f64[the interpreted backends compute in f64]') ;; esac

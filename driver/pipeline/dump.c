@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Every stage as a file.
+ * What every pass makes as a file: NNx.STAGE.PASS.gcut, where NN counts the passes that ran and x is the
+ * pass's letter.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,71 +14,63 @@
 #include "driver/pipeline/plan_info.h"
 #include "text/text.h"
 
-typedef struct dump {
-    const gcut_pipeline *p;
+typedef struct gcut_dump {
     gcut_arena *a;
     const char *dir;
     gcut_text index;
-} dump;
+} gcut_dump;
 
-static void write_text(dump *d, const char *file, const gcut_text *t, const char *what)
+struct gcut_dump *gcut_dump_new(const gcut_pipeline *p)
 {
-    gcut_file_write(d->p->env, gcut_printf(d->a, "%s/%s", d->dir, file), t->at, t->n);
-    gcut_text_add(&d->index, "%-16s  %s\n", file, what);
-}
-
-static void write_stage(dump *d, const char *file, gcut_stage_name stage, const char *what)
-{
-    gcut_text t = {.arena = d->a};
-    gcut_stage_text(d->p, stage, true, &t);
-    write_text(d, file, &t, what);
-}
-
-static void write_folded(dump *d)
-{
-    gcut_text t = {.arena = d->a};
-    gcut_print_graph(d->p->folded, &(gcut_print_options){0}, &t);
-    write_text(d, "10.folded.gcut", &t, "the same, folded, without duplicates and dead nodes");
-}
-
-static void write_plan(dump *d)
-{
-    gcut_text t = {.arena = d->a};
-    gcut_plan_file_text(d->p->plan, &t);
-    write_text(d, "plan.json", &t, "what is saved and recomputed, and why");
-}
-
-static void write_step(dump *d)
-{
-    gcut_text c = {.arena = d->a}, h = {.arena = d->a};
-    gcut_emit_c(d->p->program, gcut_pipeline_contents(d->p, d->a), "step", d->p->opt.line, &c, &h);
-    write_text(d, "step.c", &c, "the emitted kernels and entry points");
-    write_text(d, "step.h", &h, "what a caller includes");
-}
-
-/* As far as the pipeline went. */
-void gcut_dump(const gcut_pipeline *p, const char *dir)
-{
-    dump d = {.p = p, .a = gcut_arena_new(p->env, p->arena), .dir = dir};
-    d.index.arena = d.a;
+    const char *dir = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
+    if (!dir || !*dir) return NULL;
+    gcut_dump *d = gcut_calloc(p->arena, 1, sizeof *d);
+    *d = (gcut_dump){.a = p->arena, .dir = gcut_strndup(p->arena, dir, strlen(dir)), .index.arena = p->arena};
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         gcut_fail(p->env, GCUT_EIO, (gcut_place){.file = dir}, NULL, "cannot create the folder: %s",
                   strerror(errno));
-    write_stage(&d, "00.primal.gcut", GCUT_STAGE_PRIMAL, "the graph as given, canonical");
-    if (p->folded) write_folded(&d);
-    if (p->joint && !p->opt.forward_only)
-        write_stage(&d, "20.joint.gcut", GCUT_STAGE_JOINT,
-                    "differentiated, folded, without duplicates and dead nodes");
-    if (p->bwd)
-        write_stage(
-            &d, "30.split.gcut", GCUT_STAGE_SPLIT,
-            "forward and backward graph: saved values are results of one and parameters of the other");
-    if (p->program)
-        write_stage(
-            &d, "50.kernels.gcut", GCUT_STAGE_KERNEL,
-            "the same without composite ops; #kernel(kN) says which launch in step.c a node belongs to");
-    if (p->program) write_step(&d);
-    if (p->plan) write_plan(&d);
-    gcut_file_write(p->env, gcut_printf(d.a, "%s/index.txt", dir), d.index.at, d.index.n);
-    gcut_arena_free(d.a);
+    return d;
+}
+
+/* The index is whole after every file: of a compilation that fails it names what was made before. */
+static void write_text(gcut_dump *d, const char *file, const gcut_text *t, const char *what)
+{
+    gcut_env *env = gcut_arena_env(d->a);
+    gcut_file_write(env, gcut_printf(d->a, "%s/%s", d->dir, file), t->at, t->n);
+    gcut_text_add(&d->index, "%-26s  %s\n", file, what);
+    gcut_file_write(env, gcut_printf(d->a, "%s/index.txt", d->dir), d->index.at, d->index.n);
+}
+
+void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r)
+{
+    if (!p->dump || (r->row->makes != GCUT_MAKES_PROGRAM && r->out[0] == r->in[0])) return;
+    gcut_arena *scratch = gcut_arena_new(p->env, p->arena);
+    gcut_text t = {.arena = scratch};
+    gcut_print_graphs(r->out, r->out[1] ? 2 : 1, &(gcut_print_options){0}, &t);
+    write_text(p->dump,
+               gcut_printf(p->arena, "%02u%c.%s.%s.gcut", p->runs.n, r->row->letter,
+                           gcut_pass_stage(r->row->makes), r->row->name),
+               &t, r->row->help);
+    gcut_arena_free(scratch);
+}
+
+static void write_plan(const gcut_pipeline *p)
+{
+    gcut_text t = {.arena = p->arena};
+    gcut_plan_file_text(p->plan, &t);
+    write_text(p->dump, "plan.json", &t, "what is saved and recomputed, and why");
+}
+
+static void write_step(const gcut_pipeline *p)
+{
+    gcut_text c = {.arena = p->arena}, h = {.arena = p->arena};
+    gcut_emit_c(p->program, gcut_pipeline_contents(p, p->arena), "step", p->opt.line, &c, &h);
+    write_text(p->dump, "step.c", &c, "the emitted kernels and entry points");
+    write_text(p->dump, "step.h", &h, "what a caller includes");
+}
+
+void gcut_dump_rest(const gcut_pipeline *p)
+{
+    if (p->dump && p->program) write_step(p);
+    if (p->dump && p->plan) write_plan(p);
 }

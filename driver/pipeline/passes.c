@@ -193,6 +193,7 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
     unsigned how = (p->opt.unfused ? GCUT_LOWER_UNFUSED : 0) | (p->opt.apart ? GCUT_LOWER_APART : 0);
     if (getenv("GRADCUT_VERIFY")) how |= GCUT_LOWER_VERIFY;
     p->program = gcut_lower(g[0], g[1], p->at, p->nat, p->opt.threads, how);
+    if (!p->nested) gcut_program_mark(p->program);
 }
 
 /* ---- the table ---- */
@@ -240,7 +241,7 @@ static const gcut_pass_row rows[] = {
     {"widen",    'w', GCUT_MAKES_KERNELS, NULL, MUST, EACH(gcut_widen),           "f16 and bf16 are computed in f32"},
     {"localize", 'z', GCUT_MAKES_KERNELS, is_fused, MAY, EACH(gcut_localize),     "what depends on sizes alone is computed again for each reader"},
 
-    {"lower",    'q', GCUT_MAKES_PROGRAM, NULL, MUST, ALONE(lower),               "nodes become kernels, values become memory"},
+    {"lower",    'q', GCUT_MAKES_PROGRAM, NULL, MUST, ALONE(lower),               "nodes become kernels, which #kernel(kN) names, values become memory"},
 };
 // clang-format on
 
@@ -287,6 +288,7 @@ static void keep(gcut_pipeline *p, const gcut_pass_run *r)
 {
     const gcut_graph *g = p->primal ? p->primal : r->out[0];
     *GCUT_PUSH(p->arena, &p->runs) = *r;
+    gcut_dump_pass(p, r);
     gcut_env_pass(p->env, &(gcut_pass_time){.function = g->name,
                                             .stage = gcut_pass_stage(r->row->makes),
                                             .pass = r->row->name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages of the compiler, made by the groups of the table of passes (driver/pipeline/passes.c), and figures of a
- * step as a whole.
+ * The stages of the compiler, made by the groups of the table of passes (driver/pipeline/passes.c), and
+ * figures of a step as a whole.
  */
 #include "driver/pipeline/pipeline.h"
 
@@ -182,7 +182,6 @@ void gcut_pipeline_lower(gcut_pipeline *p)
 static void to_kernel(gcut_pipeline *p)
 {
     gcut_pipeline_lower(p);
-    gcut_program_mark(p->program);
     if (p->opt.budget > 0) gcut_budget_check(p);
 }
 
@@ -208,6 +207,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_are
     p->passes = gcut_passes;
     p->opt = gcut_settings_copy(a, opt);
     gcut_passes_check_without(p);
+    p->dump = gcut_dump_new(p);
     gcut_graph *g[2] = {user, NULL};
     gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
     p->primal = g[0];
@@ -266,8 +266,7 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt,
         gcut_env_progress(p->env, parts[k].what, k - GCUT_TO_JOINT, goal);
         parts[k].run(p);
     }
-    const char *dump = p->opt.dump ? p->opt.dump : getenv("GRADCUT_DUMP");
-    if (dump && *dump) gcut_dump(p, dump);
+    gcut_dump_rest(p);
     return p;
 }
 
@@ -296,14 +295,5 @@ void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locatio
 {
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(p, stage, graph);
-    if (stage <= GCUT_STAGE_JOINT) {
-        gcut_print_graph(graph[0], &(gcut_print_options){.no_loc = !locations}, out);
-        return;
-    }
-    /* A module of just these graphs and, for the split, their pair. */
-    gcut_module view = *p->module;
-    view.graphs.at = graph;
-    view.graphs.n = n;
-    if (stage != GCUT_STAGE_SPLIT) view.pairs.n = 0;
-    gcut_print_module(&view, &(gcut_print_options){.no_loc = !locations}, out);
+    gcut_print_graphs(graph, n, &(gcut_print_options){.no_loc = !locations}, out);
 }

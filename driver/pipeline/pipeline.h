@@ -46,6 +46,7 @@ typedef struct gcut_pipeline {
 
     gcut_pass_table passes; /* what is applied: gcut_passes */
     gcut_pass_runs runs;    /* what was, in order */
+    struct gcut_dump *dump; /* where they are written; NULL = nowhere */
     bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
 } gcut_pipeline;
 
@@ -117,8 +118,13 @@ uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_g
 /* The text of a stage. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
 
-/* driver/pipeline/dump.c: every stage as a file of `dir` (created when missing), with an index. */
-void gcut_dump(const gcut_pipeline *p, const char *dir);
+/* dump.c: what the folder of the options, or of GRADCUT_DUMP, gets; NULL = there is none.  Makes the folder.
+ */
+struct gcut_dump *gcut_dump_new(const gcut_pipeline *p);
+/* The graphs behind a pass that made some, as a file; the index names it from then on. */
+void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r);
+/* The plan and the C of a pipeline that ran. */
+void gcut_dump_rest(const gcut_pipeline *p);
 
 /* driver/load/c_compiler.c: writes base.c and base.h, or compiles them into base.so. */
 void gcut_write_c(const gcut_pipeline *p, const char *base);

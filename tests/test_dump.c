@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * --dump: every graph that a pass made reads back and verifies, and the index names every file.
+ */
+#define _GNU_SOURCE
+#include "harness.h"
+
+#include <dirent.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gradcut/gradcut.h"
+#include "public.h"
+
+static char folder[] = "/tmp/gradcut-dump-XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static char *slurp(const char *path)
+{
+    char *text = NULL;
+    size_t room = 0;
+    FILE *f = fopen(path, "r");
+    if (!f) fail_msg("%s is not there", path);
+    assert_true(getdelim(&text, &room, 0, f) > 0);
+    fclose(f);
+    return text;
+}
+
+/* Reads a dumped file with each of its functions, as `gradcut check` does. */
+static int check_file(const char *model, const char *path)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, path, NULL), *each;
+    int bad = g == NULL;
+    for (size_t i = 0; g && (each = gcut_graph_sibling(g, i)); i++) {
+        char *text = gcut_describe(each);
+        bad += text == NULL;
+        gcut_free(text);
+    }
+    if (bad) print_error("%s, %s: %s\n", model, strrchr(path, '/') + 1, gcut_last_error(ctx));
+    gcut_ctx_free(ctx);
+    return bad != 0;
+}
+
+/* The files of the folder, which goes; each is in the index once.  How many have graphs. */
+static int check_folder(const char *model, int *bad)
+{
+    char path[400], line[300];
+    int graphs = 0;
+    snprintf(path, sizeof path, "%s/index.txt", folder);
+    char *index = slurp(path);
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        snprintf(line, sizeof line, "%s ", e->d_name);
+        if (strcmp(e->d_name, "index.txt") != 0 && !strstr(index, line))
+            fail_msg("%s is not in the index", line);
+        if (strstr(e->d_name, ".gcut")) *bad += check_file(model, path), graphs++;
+        if (strstr(e->d_name, ".lower.gcut")) {
+            char *text = slurp(path);
+            if (!strstr(text, "#kernel(k")) fail_msg("%s: %s names no kernel", model, e->d_name);
+            free(text);
+        }
+        unlink(path);
+    }
+    closedir(d);
+    free(index);
+    return graphs;
+}
+
+static int dump(const char *path, const gcut_options *o, bool forward)
+{
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, path, NULL);
+    int bad = 0;
+    if (!g) fail_msg("%s: %s", path, gcut_last_error(ctx));
+    gcut_options own = *o;
+    own.dump = folder;
+    if (forward) {
+        char *text;
+        own.forward_only = true;
+        text = gcut_show(g, &own, GCUT_STAGE_KERNEL, true);
+        if (!text) fail_msg("%s: %s", path, gcut_last_error(ctx));
+        gcut_free(text);
+    } else {
+        gcut_plan *plan = gcut_plan_new(g, &own);
+        if (!plan) fail_msg("%s: %s", path, gcut_last_error(ctx));
+        gcut_plan_free(plan);
+    }
+    int n = check_folder(strrchr(path, '/') + 1, &bad);
+    if (n < (forward ? 10 : 18)) fail_msg("%s: %d graphs", path, n);
+    gcut_ctx_free(ctx);
+    return bad;
+}
+
+static void every_file_reads_back(void **state)
+{
+    (void)state;
+    static const gcut_options variants[] = {
+        {.optimizer = "adamw(lr=1e-3)"}, {.apart = true}, {.unfused = true}, {.policy = "recompute-all"}};
+    glob_t files;
+    int bad = 0;
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/models/*.gcut", 0, NULL, &files), 0);
+    assert_int_equal(glob(GCUT_SOURCE_DIR "/tests/corpus/*.gcut", GLOB_APPEND, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        const char *path = files.gl_pathv[i];
+        if (strstr(path, "/split.gcut")) continue; /* a pair, not a function */
+        bad += dump(path, &(gcut_options){0}, false);
+        bad += dump(path, &variants[i % 4], false);
+        bad += dump(path, &(gcut_options){0}, true);
+    }
+    globfree(&files);
+    assert_int_equal(bad, 0);
+}
+
+/* Under a budget too: candidates leave no file. */
+static void budgets_dump_one_plan(void **state)
+{
+    (void)state;
+    gcut_options o = {.budget = 600000};
+    assert_int_equal(dump(GCUT_SOURCE_DIR "/examples/mlp.gcut", &o, false), 0);
+}
+
+/* What was made before a failure is there, in an index. */
+static void failures_leave_what_was_made(void **state)
+{
+    (void)state;
+    int bad = 0;
+    gcut_ctx *ctx = gcut_ctx_new(NULL);
+    gcut_graph *g = gcut_load(ctx, GCUT_SOURCE_DIR "/examples/mlp.gcut", NULL);
+    gcut_options o = {.dump = folder, .loss = "nothing"};
+    assert_null(gcut_plan_new(g, &o));
+    int n = check_folder("mlp.gcut", &bad);
+    assert_true(n >= 2);
+    assert_int_equal(bad, 0);
+    gcut_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_file_reads_back),
+        cmocka_unit_test(budgets_dump_one_plan),
+        cmocka_unit_test(failures_leave_what_was_made),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
