@@ -36,10 +36,10 @@ typedef struct sweep {
     gcut_graph *draft;
     seed *seed; /* what is differentiated */
     uint32_t nseeds;
-    gcut_ref *map;    /* primal value -> draft value; the fair copy uses the same ids */
-    bool *chosen;     /* by parameter: differentiate with respect to it */
-    uint32_t nvalues; /* of the draft's primal part */
-    gcut_sweep back;  /* over the draft */
+    gcut_ref *map;     /* primal value -> draft value; the fair copy uses the same ids */
+    bool *chosen;      /* by parameter: differentiate with respect to it */
+    uint32_t nvalues;  /* of the draft's primal part */
+    gcut_reverse back; /* over the draft */
 } sweep;
 
 /* ---- what to differentiate ---- */
@@ -262,7 +262,7 @@ static void open_up(sweep *s)
     if (has_regions(s->primal))
         advance(s, gcut_pass_inline_derived(s->primal, gcut_module_unused(s->m, s->user->name, "inlined")));
     if (gcut_has_grads(s->primal))
-        advance(s, gcut_pass_again(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
+        advance(s, gcut_pass_joint_as_primal(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
 }
 
 /* By value of the draft or of the primal: what depends on the chosen parameters. */
@@ -332,10 +332,10 @@ static gcut_graph *with_primal(sweep *s, const char *name)
 static void run(sweep *s)
 {
     const gcut_graph *p = s->primal;
-    s->back = gcut_sweep_new(s->draft, s->tmp, chosen_values(s, s->draft), p->params.n);
+    s->back = gcut_reverse_new(s->draft, s->tmp, chosen_values(s, s->draft), p->params.n);
     for (uint32_t k = 0; k < s->nseeds; k++)
-        gcut_sweep_seed(&s->back, s->map[p->results.at[s->seed[k].result].value], s->seed[k].value);
-    gcut_sweep_run(&s->back);
+        gcut_reverse_seed(&s->back, s->map[p->results.at[s->seed[k].result].value], s->seed[k].value);
+    gcut_reverse_run(&s->back);
 }
 
 /* ---- the fair copy ---- */

@@ -122,7 +122,7 @@ static bool is_widened(const search *s, const gcut_node *n)
     if (n->op != GCUT_OP_matmul || r->rank < 2 || a->rank < 2) return false;
     uint32_t side = tainted_operand(s, n);
     bool dw = s->data[gcut_arg(g, n, 1 - side)];
-    gcut_dim contracted = a->dim[a->rank - (gcut_attr_flag(g, n, GCUT_A_ta) ? 2 : 1)];
+    gcut_dim contracted = a->dim[a->rank - (gcut_attr_flag(g, n, GCUT_KEY_ta) ? 2 : 1)];
     gcut_dim wide = dw ? r->dim[r->rank - (side == 0 ? 2 : 1)] : contracted;
     gcut_dim narrow = r->dim[r->rank - (side == 0 ? 1 : 2)];
     return gcut_dim_known(wide) && gcut_dim_known(narrow) && wide > narrow;
@@ -270,7 +270,7 @@ static gcut_ref cotangent_of(const gcut_graph *g)
     return found;
 }
 
-gcut_graph *gcut_pass_head(gcut_graph *g, const char *name)
+gcut_graph *gcut_pass_loss_head(gcut_graph *g, const char *name)
 {
     gcut_arena *a = gcut_arena_new(g->module->env, g->module->arena);
     search s = {.g = g,

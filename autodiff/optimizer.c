@@ -110,7 +110,7 @@ static const char *known(gcut_env *env, const char *name, size_t n)
     gcut_nearest near = gcut_nearest_start(lower);
     for (size_t i = 0; i < NKINDS; i++) {
         if (!strcmp(lower, kinds[i].name)) near.best = kinds[i].name, near.distance = 0;
-        gcut_nearest_offer(&near, kinds[i].name);
+        gcut_nearest_add(&near, kinds[i].name);
     }
     if (near.best) gcut_text_add(&t, "did you mean %s? ", near.best);
     gcut_text_add(&t, "known:");
@@ -339,7 +339,7 @@ static gcut_ref add_states(update *u, const gcut_graph *joint, states *of)
         gcut_ref w = param_of(joint, &joint->results.at[i]);
         if (!w) continue;
         gcut_type t = *gcut_type_of(joint, w);
-        bool half = gcut_dtype_is_half(t.dtype);
+        bool half = gcut_dtype_is_16bit_float(t.dtype);
         t.dtype = computing(t.dtype);
         u->name = joint->values.at[w].name;
         if (u->opt->kind >= GCUT_OPT_MOMENTUM)

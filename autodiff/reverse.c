@@ -60,7 +60,7 @@ bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_
 }
 
 /* The tables reach to the graph's last value; new entries are empty. */
-static void reach(gcut_sweep *s)
+static void reach(gcut_reverse *s)
 {
     uint32_t n = s->g->values.n;
     bool *wanted = gcut_calloc(s->tmp, n, sizeof *wanted);
@@ -72,14 +72,14 @@ static void reach(gcut_sweep *s)
     s->nvalues = n;
 }
 
-gcut_sweep gcut_sweep_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx)
+gcut_reverse gcut_reverse_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx)
 {
-    return (gcut_sweep){.g = g,
-                        .tmp = tmp,
-                        .nvalues = g->values.n,
-                        .wanted = gcut_wanted(g, tmp, x, nx),
-                        .cotangent = gcut_calloc(tmp, g->values.n, sizeof(gcut_ref)),
-                        .nnodes = g->nodes.n};
+    return (gcut_reverse){.g = g,
+                          .tmp = tmp,
+                          .nvalues = g->values.n,
+                          .wanted = gcut_wanted(g, tmp, x, nx),
+                          .cotangent = gcut_calloc(tmp, g->values.n, sizeof(gcut_ref)),
+                          .nnodes = g->nodes.n};
 }
 
 /* ---- cotangents arrive ---- */
@@ -94,10 +94,10 @@ typedef struct strip {
 static bool is_strip(const gcut_graph *g, gcut_ref v, strip *out)
 {
     const gcut_node *n = gcut_def(g, v);
-    if (!n || n->op != GCUT_OP_pad || gcut_attr_get(g, n, GCUT_A_interior)) return false;
-    if (gcut_attr_num(g, n, GCUT_A_value) != 0) return false;
-    *out = (strip){gcut_arg(g, n, 0), gcut_attr_get(g, n, GCUT_A_low)->u.dims,
-                   gcut_attr_get(g, n, GCUT_A_high)->u.dims};
+    if (!n || n->op != GCUT_OP_pad || gcut_attr_get(g, n, GCUT_KEY_interior)) return false;
+    if (gcut_attr_num(g, n, GCUT_KEY_value) != 0) return false;
+    *out = (strip){gcut_arg(g, n, 0), gcut_attr_get(g, n, GCUT_KEY_low)->u.dims,
+                   gcut_attr_get(g, n, GCUT_KEY_high)->u.dims};
     return true;
 }
 
@@ -119,10 +119,10 @@ static uint32_t axis_between(const gcut_graph *g, const strip *a, const strip *b
 static gcut_ref join(gcut_build *b, gcut_ref x, gcut_ref y, uint32_t axis)
 {
     const gcut_node *n = gcut_def(b->g, y);
-    bool flat = n && n->op == GCUT_OP_concat && gcut_attr_get(b->g, n, GCUT_A_axis)->u.dim == axis;
+    bool flat = n && n->op == GCUT_OP_concat && gcut_attr_get(b->g, n, GCUT_KEY_axis)->u.dim == axis;
     uint32_t more = flat ? n->nargs : 1;
     gcut_ref *args = gcut_calloc(b->g->module->arena, more + 1u, sizeof *args);
-    gcut_attr along = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr along = gcut_attr_dim(GCUT_KEY_axis, axis);
     args[0] = x;
     for (uint32_t k = 0; k < more; k++) args[1 + k] = flat ? gcut_arg(b->g, n, k) : y;
     return gcut_node_new(b->g, GCUT_OP_concat, args, more + 1, &along, 1, b->loc, b->name);
@@ -152,7 +152,7 @@ static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
     if (!n || n->op != GCUT_OP_scatter_add || (t != GCUT_F32 && t != GCUT_F64)) return 0;
     if (!gcut_is_zero(b->g, gcut_arg(b->g, n, 0))) return 0;
     return gcut_bscatter_add(b, x, gcut_arg(b->g, n, 1), gcut_arg(b->g, n, 2),
-                             (int)gcut_attr_get(b->g, n, GCUT_A_axis)->u.dim);
+                             (int)gcut_attr_get(b->g, n, GCUT_KEY_axis)->u.dim);
 }
 
 static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y)
@@ -188,12 +188,12 @@ void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
 }
 
 /* Nodes built since the last call belong to the node that made y. */
-static void own(gcut_sweep *s, gcut_ref y)
+static void own(gcut_reverse *s, gcut_ref y)
 {
     while (s->owner.n < s->g->nodes.n - s->nnodes) *GCUT_PUSH(s->tmp, &s->owner) = y;
 }
 
-void gcut_sweep_seed(gcut_sweep *s, gcut_ref y, gcut_ref dy)
+void gcut_reverse_seed(gcut_reverse *s, gcut_ref y, gcut_ref dy)
 {
     uint32_t def = s->g->values.at[y].def;
     gcut_locid loc = def == GCUT_NONE ? s->g->loc : gcut_node_at(s->g, def)->loc;
@@ -205,17 +205,17 @@ void gcut_sweep_seed(gcut_sweep *s, gcut_ref y, gcut_ref dy)
 /* ---- the walk ---- */
 
 /* The pool may move while a rule builds, so a rule reads a copy. */
-static gcut_ref *own_args(gcut_sweep *s, const gcut_node *n)
+static gcut_ref *own_args(gcut_reverse *s, const gcut_node *n)
 {
     gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = gcut_arg(s->g, n, k);
     return args;
 }
 
-static void walk(gcut_sweep *s, uint32_t begin, uint32_t end);
+static void walk(gcut_reverse *s, uint32_t begin, uint32_t end);
 
 /* Node n is decomposed behind the others: the cotangents of its results are those of what stands for them. */
-static void through_decomposition(gcut_sweep *s, uint32_t n, const gcut_ref *args)
+static void through_decomposition(gcut_reverse *s, uint32_t n, const gcut_ref *args)
 {
     gcut_graph *g = s->g;
     gcut_node node = *gcut_node_at(g, n);
@@ -223,7 +223,7 @@ static void through_decomposition(gcut_sweep *s, uint32_t n, const gcut_ref *arg
     gcut_ref *out = gcut_calloc(s->tmp, node.nres, sizeof *out);
     uint32_t begin = g->nodes.n;
     if (gcut_vjp_by_meaning((gcut_op)node.op))
-        gcut_meaning(&b, g, n, args, out);
+        gcut_decompose(&b, g, n, args, out);
     else
         gcut_control_unfold(g, n, args, out);
     uint32_t end = g->nodes.n;
@@ -231,7 +231,7 @@ static void through_decomposition(gcut_sweep *s, uint32_t n, const gcut_ref *arg
     reach(s);
     mark_wanted(g, s->wanted, begin, end);
     for (uint32_t k = 0; k < node.nres; k++)
-        if (s->cotangent[node.res0 + k]) gcut_sweep_seed(s, out[k], s->cotangent[node.res0 + k]);
+        if (s->cotangent[node.res0 + k]) gcut_reverse_seed(s, out[k], s->cotangent[node.res0 + k]);
     walk(s, begin, end);
 }
 
@@ -240,16 +240,16 @@ static void through_decomposition(gcut_sweep *s, uint32_t n, const gcut_ref *arg
 static bool computes_wide(const gcut_graph *g, const gcut_node *n)
 {
     gcut_class c = gcut_op_get((gcut_op)n->op)->class;
-    return n->nres == 1 && gcut_dtype_is_half(gcut_type_of(g, n->res0)->dtype) &&
+    return n->nres == 1 && gcut_dtype_is_16bit_float(gcut_type_of(g, n->res0)->dtype) &&
            (c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION);
 }
 
 static gcut_ref wide(gcut_vjp *c, gcut_ref v)
 {
-    return gcut_dtype_is_half(gcut_type_of(c->b.g, v)->dtype) ? gcut_bcast(&c->b, v, GCUT_F32) : v;
+    return gcut_dtype_is_16bit_float(gcut_type_of(c->b.g, v)->dtype) ? gcut_bcast(&c->b, v, GCUT_F32) : v;
 }
 
-static void widen(gcut_sweep *s, gcut_vjp *c)
+static void widen(gcut_reverse *s, gcut_vjp *c)
 {
     gcut_ref *x = gcut_alloc(s->tmp, (c->nx + 1u) * sizeof *x);
     for (uint32_t k = 0; k < c->nx; k++) x[k] = wide(c, c->operand[k]);
@@ -258,7 +258,7 @@ static void widen(gcut_sweep *s, gcut_vjp *c)
     c->dy = wide(c, c->dy);
 }
 
-static void visit(gcut_sweep *s, uint32_t n)
+static void visit(gcut_reverse *s, uint32_t n)
 {
     gcut_node node = *gcut_node_at(s->g, n);
     bool any = false;
@@ -285,12 +285,12 @@ static void visit(gcut_sweep *s, uint32_t n)
     own(s, node.res0);
 }
 
-static void walk(gcut_sweep *s, uint32_t begin, uint32_t end)
+static void walk(gcut_reverse *s, uint32_t begin, uint32_t end)
 {
     for (uint32_t n = end; n-- > begin;) visit(s, n);
 }
 
-void gcut_sweep_run(gcut_sweep *s)
+void gcut_reverse_run(gcut_reverse *s)
 {
     walk(s, 0, s->nnodes);
 }
@@ -300,10 +300,10 @@ void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_
 {
     gcut_module *m = g->module;
     gcut_arena *tmp = gcut_arena_new(m->env, m->arena);
-    gcut_sweep s = gcut_sweep_new(g, tmp, x, nx);
+    gcut_reverse s = gcut_reverse_new(g, tmp, x, nx);
     for (uint32_t k = 0; k < ny; k++)
-        if (dy[k]) gcut_sweep_seed(&s, y[k], dy[k]);
-    gcut_sweep_run(&s);
+        if (dy[k]) gcut_reverse_seed(&s, y[k], dy[k]);
+    gcut_reverse_run(&s);
     for (uint32_t k = 0; k < nx; k++) dx[k] = s.cotangent[x[k]];
     gcut_arena_free(tmp);
 }

@@ -9,7 +9,7 @@
 
 #include "graph/build.h"
 
-typedef struct gcut_sweep {
+typedef struct gcut_reverse {
     gcut_graph *g;
     gcut_arena *tmp;
     uint32_t nvalues;         /* length of the two tables; later values have neither entry */
@@ -17,14 +17,14 @@ typedef struct gcut_sweep {
     gcut_ref *cotangent;      /* by value: the sum of what arrived so far, 0 = nothing */
     uint32_t nnodes;          /* nodes before the sweep: later ones are its own */
     GCUT_VEC(gcut_ref) owner; /* by node of its own: the first result of the node whose rule made it */
-} gcut_sweep;
+} gcut_reverse;
 
 /* Wants the values x and all that depends on them differentiably.  Zeros among x are no values. */
-gcut_sweep gcut_sweep_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx);
+gcut_reverse gcut_reverse_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx);
 /* dy is (part of) y's cotangent. */
-void gcut_sweep_seed(gcut_sweep *s, gcut_ref y, gcut_ref dy);
+void gcut_reverse_seed(gcut_reverse *s, gcut_ref y, gcut_ref dy);
 /* Visits the nodes that were there before the sweep, last first.  Afterwards `cotangent` is complete. */
-void gcut_sweep_run(gcut_sweep *s);
+void gcut_reverse_run(gcut_reverse *s);
 
 /* By value of g: depends differentiably on one of x, of which some may be 0. */
 bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_t nx);

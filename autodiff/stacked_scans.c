@@ -67,7 +67,7 @@ static gcut_graph *yielding_carries(gcut_graph *body, uint32_t carries)
 static void describe_stacks(const gcut_graph *g, const gcut_node *n, gcut_type *types, const char **names)
 {
     const gcut_graph *body = gcut_region_at(g, n, 0)->body;
-    bool moved = gcut_attr_get(g, n, GCUT_A_axis)->u.dim != 0;
+    bool moved = gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim != 0;
     uint32_t carries = gcut_node_carries(g, n);
     gcut_dim length = gcut_scan_length(g, n);
     for (uint32_t k = 0; k < n->nres; k++) {
@@ -100,7 +100,7 @@ static gcut_attr *along_first(gcut_arena *a, const gcut_graph *g, const gcut_nod
     gcut_attr *out = gcut_calloc(a, n->nattrs + 1u, sizeof *out);
     *nattrs = 0;
     for (uint32_t i = 0; i < n->nattrs; i++)
-        if (g->attrs.at[n->attr0 + i].key != GCUT_A_axis) out[(*nattrs)++] = g->attrs.at[n->attr0 + i];
+        if (g->attrs.at[n->attr0 + i].key != GCUT_KEY_axis) out[(*nattrs)++] = g->attrs.at[n->attr0 + i];
     return out;
 }
 
@@ -113,7 +113,7 @@ static void copy_stacked(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
     gcut_arena *a = dst->module->arena;
     gcut_build b = {.g = dst, .loc = node.loc};
     uint32_t carries = gcut_node_carries(src, &node), nres = node.nres + carries, nattrs;
-    uint32_t axis = (uint32_t)gcut_attr_get(src, &node, GCUT_A_axis)->u.dim,
+    uint32_t axis = (uint32_t)gcut_attr_get(src, &node, GCUT_KEY_axis)->u.dim,
              own = node.nargs - node.ncaptured;
     gcut_type *types = gcut_calloc(a, nres, sizeof *types);
     const char **names = gcut_calloc(a, nres, sizeof *names), **old = gcut_calloc(a, nres, sizeof *old);
@@ -205,10 +205,10 @@ static void copy_bounded(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
 {
     gcut_node node = *gcut_node_at(src, n);
     gcut_arena *a = dst->module->arena;
-    gcut_dim bound = gcut_attr_get(src, &node, GCUT_A_bound)->u.dim;
+    gcut_dim bound = gcut_attr_get(src, &node, GCUT_KEY_bound)->u.dim;
     gcut_type *types = gcut_calloc(a, 2u * node.nres, sizeof *types);
     const char **names = gcut_calloc(a, 2u * node.nres, sizeof *names);
-    gcut_attr attrs[] = {gcut_attr_dim(GCUT_A_carries, node.nres), gcut_attr_dim(GCUT_A_length, bound)};
+    gcut_attr attrs[] = {gcut_attr_dim(GCUT_KEY_carries, node.nres), gcut_attr_dim(GCUT_KEY_length, bound)};
     for (uint32_t k = 0; k < node.nres; k++) {
         gcut_type t = types[k] = *gcut_type_of(src, node.res0 + k);
         names[k] = src->values.at[node.res0 + k].name;
@@ -245,7 +245,7 @@ void gcut_control_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const
         copy_stacked(dst, src, n, args, out);
         return;
     }
-    if (node->op == GCUT_OP_while && gcut_attr_get(src, node, GCUT_A_bound)) {
+    if (node->op == GCUT_OP_while && gcut_attr_get(src, node, GCUT_KEY_bound)) {
         copy_bounded(dst, src, n, args, out);
         return;
     }
@@ -306,7 +306,7 @@ void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_r
         gcut_inline_call(g, &call, false, out);
         return;
     }
-    if (node.op == GCUT_OP_while && !gcut_attr_get(g, &node, GCUT_A_bound))
+    if (node.op == GCUT_OP_while && !gcut_attr_get(g, &node, GCUT_KEY_bound))
         gcut_fail(m->env, GCUT_EGRAD, gcut_loc_place(m, node.loc), "add bound=K, the most steps it can take",
                   "'while' has no derivative unless the number of its steps is bounded");
     gcut_control_copy(g, g, n, args, out);

@@ -16,7 +16,7 @@
 void gcut_vjp_matmul(gcut_vjp *c)
 {
     const gcut_node *n = gcut_node_at(c->b.g, c->node);
-    bool ta = gcut_attr_flag(c->b.g, n, GCUT_A_ta), tb = gcut_attr_flag(c->b.g, n, GCUT_A_tb);
+    bool ta = gcut_attr_flag(c->b.g, n, GCUT_KEY_ta), tb = gcut_attr_flag(c->b.g, n, GCUT_KEY_tb);
     gcut_ref a = c->x[0], b = c->x[1], dy = c->dy;
     if (gcut_vjp_wants(c, 0))
         gcut_vjp_give(c, 0,

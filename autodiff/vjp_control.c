@@ -259,11 +259,11 @@ static gcut_ref backward_scan(scan *s, uint32_t carries)
 {
     gcut_graph *g = s->c->b.g;
     gcut_module *m = g->module;
-    bool reverse = gcut_attr_flag(g, &s->node, GCUT_A_reverse);
-    gcut_attr attrs[] = {gcut_attr_dim(GCUT_A_carries, carries),
-                         gcut_attr_dim(GCUT_A_axis, gcut_attr_get(g, &s->node, GCUT_A_axis)->u.dim),
-                         gcut_attr_dim(GCUT_A_length, gcut_scan_length(g, &s->node)),
-                         gcut_attr_bool(GCUT_A_reverse, !reverse)};
+    bool reverse = gcut_attr_flag(g, &s->node, GCUT_KEY_reverse);
+    gcut_attr attrs[] = {gcut_attr_dim(GCUT_KEY_carries, carries),
+                         gcut_attr_dim(GCUT_KEY_axis, gcut_attr_get(g, &s->node, GCUT_KEY_axis)->u.dim),
+                         gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(g, &s->node)),
+                         gcut_attr_bool(GCUT_KEY_reverse, !reverse)};
     gcut_region region = {gcut_op_region(GCUT_OP_scan, 0), s->body};
     gcut_node_spec spec = {.op = GCUT_OP_scan,
                            .args = s->args,

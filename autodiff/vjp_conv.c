@@ -22,8 +22,8 @@ static gcut_ref sibling(gcut_vjp *c, gcut_op op, gcut_ref a, gcut_ref b, gcut_at
     uint32_t k = 0;
     for (uint32_t i = 0; i < n->nattrs; i++) {
         gcut_attr old = c->b.g->attrs.at[n->attr0 + i];
-        bool pools = gcut_attr_get(c->b.g, n, GCUT_A_groups) == NULL;
-        if (old.key == GCUT_A_shape || (old.key == GCUT_A_window && !pools)) continue;
+        bool pools = gcut_attr_get(c->b.g, n, GCUT_KEY_groups) == NULL;
+        if (old.key == GCUT_KEY_shape || (old.key == GCUT_KEY_window && !pools)) continue;
         at[k++] = old;
     }
     if (key != GCUT_NATTRS) at[k++] = gcut_attr_dims(c->b.g->module, key, size, 2);
@@ -38,13 +38,13 @@ static gcut_ref conv_y(gcut_vjp *c, gcut_ref x, gcut_ref w)
 static gcut_ref conv_x(gcut_vjp *c, gcut_ref y, gcut_ref w, gcut_ref x)
 {
     gcut_type t = *gcut_vjp_type(c, x);
-    return sibling(c, GCUT_OP_conv2d_input, y, w, GCUT_A_shape, t.dim + 2);
+    return sibling(c, GCUT_OP_conv2d_input, y, w, GCUT_KEY_shape, t.dim + 2);
 }
 
 static gcut_ref conv_w(gcut_vjp *c, gcut_ref x, gcut_ref y, gcut_ref w)
 {
     gcut_type t = *gcut_vjp_type(c, w);
-    return sibling(c, GCUT_OP_conv2d_weight, x, y, GCUT_A_window, t.dim + 2);
+    return sibling(c, GCUT_OP_conv2d_weight, x, y, GCUT_KEY_window, t.dim + 2);
 }
 
 /* y = df/dy (x, w): dx = df/dx (dy, w), dw = df/dw (x, dy) */
@@ -95,7 +95,7 @@ void gcut_vjp_max_pool2d_take(gcut_vjp *c)
 void gcut_vjp_avg_pool2d(gcut_vjp *c)
 {
     gcut_type t = *gcut_vjp_type(c, c->x[0]);
-    gcut_vjp_give(c, 0, sibling(c, GCUT_OP_avg_pool2d_grad, c->dy, 0, GCUT_A_shape, t.dim + 2));
+    gcut_vjp_give(c, 0, sibling(c, GCUT_OP_avg_pool2d_grad, c->dy, 0, GCUT_KEY_shape, t.dim + 2));
 }
 
 /* its transpose again */

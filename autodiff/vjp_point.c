@@ -163,7 +163,7 @@ static gcut_ref gelu_tanh(gcut_vjp *c, gcut_ref x)
 
 void gcut_vjp_gelu(gcut_vjp *c)
 {
-    const gcut_attr *approx = gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_A_approx);
+    const gcut_attr *approx = gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_approx);
     bool by_tanh = !strcmp(approx->u.str, "tanh");
     gcut_vjp_give(c, 0, mul(c, c->dy, by_tanh ? gelu_tanh(c, c->x[0]) : gelu_erf(c, c->x[0])));
 }
@@ -280,7 +280,7 @@ void gcut_vjp_select(gcut_vjp *c)
 void gcut_vjp_clamp(gcut_vjp *c)
 {
     const gcut_node *n = gcut_node_at(c->b.g, c->node);
-    const gcut_attr *lo = gcut_attr_get(c->b.g, n, GCUT_A_lo), *hi = gcut_attr_get(c->b.g, n, GCUT_A_hi);
+    const gcut_attr *lo = gcut_attr_get(c->b.g, n, GCUT_KEY_lo), *hi = gcut_attr_get(c->b.g, n, GCUT_KEY_hi);
     bool has_lo = lo != NULL, has_hi = hi != NULL;
     double bottom = has_lo ? lo->u.num.f : 0, top = has_hi ? hi->u.num.f : 0;
     gcut_ref inside = has_lo ? test(c, GCUT_OP_ge, c->x[0], bottom) : 0;

@@ -13,7 +13,7 @@ static uint32_t axes_mask(gcut_vjp *c)
 
 static uint32_t axis_mask(gcut_vjp *c)
 {
-    return 1u << gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_A_axis)->u.dim;
+    return 1u << gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axis)->u.dim;
 }
 
 static gcut_ref mul(gcut_vjp *c, gcut_ref a, gcut_ref b)
@@ -91,8 +91,8 @@ void gcut_vjp_logsumexp(gcut_vjp *c)
 void gcut_vjp_cumsum(gcut_vjp *c)
 {
     const gcut_node *n = gcut_node_at(c->b.g, c->node);
-    gcut_attr a[] = {*gcut_attr_get(c->b.g, n, GCUT_A_axis),
-                     gcut_attr_bool(GCUT_A_reverse, !gcut_attr_flag(c->b.g, n, GCUT_A_reverse))};
+    gcut_attr a[] = {*gcut_attr_get(c->b.g, n, GCUT_KEY_axis),
+                     gcut_attr_bool(GCUT_KEY_reverse, !gcut_attr_flag(c->b.g, n, GCUT_KEY_reverse))};
     gcut_vjp_give(c, 0, gcut_node_new(c->b.g, GCUT_OP_cumsum, &c->dy, 1, a, 2, c->b.loc, c->b.name));
 }
 

@@ -20,7 +20,7 @@ static const gcut_dim *list(gcut_vjp *c, gcut_attr_key key)
 
 static int axis(gcut_vjp *c)
 {
-    return (int)gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_A_axis)->u.dim;
+    return (int)gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axis)->u.dim;
 }
 
 /* What n elements occupy with `gap` between neighbours, spelled as the shape rule of pad spells it
@@ -42,7 +42,7 @@ void gcut_vjp_reshape(gcut_vjp *c)
 /* y's axis k is x's axis perm[k]: dx = dy transposed by the inverse of perm */
 void gcut_vjp_transpose(gcut_vjp *c)
 {
-    const gcut_dim *perm = list(c, GCUT_A_perm);
+    const gcut_dim *perm = list(c, GCUT_KEY_perm);
     gcut_dim inverse[GCUT_MAX_RANK] = {0};
     for (gcut_dim k = 0; k < gcut_vjp_type(c, c->y)->rank; k++) inverse[perm[k]] = k;
     gcut_vjp_give(c, 0, gcut_btranspose(B, c->dy, inverse));
@@ -51,7 +51,7 @@ void gcut_vjp_transpose(gcut_vjp *c)
 /* dx = dy summed over the axes that repeat x: those x does not have, and those where its 1 grew */
 void gcut_vjp_broadcast(gcut_vjp *c)
 {
-    const gcut_dim *axes = list(c, GCUT_A_axes);
+    const gcut_dim *axes = list(c, GCUT_KEY_axes);
     gcut_type x = *gcut_vjp_type(c, c->x[0]), y = *gcut_vjp_type(c, c->y);
     uint32_t repeated = (1u << y.rank) - 1;
     bool grew = false;
@@ -68,7 +68,7 @@ void gcut_vjp_broadcast(gcut_vjp *c)
 /* y = x[start : limit : step]: dx = dy with step-1 zeros between its elements, surrounded by zeros */
 void gcut_vjp_slice(gcut_vjp *c)
 {
-    const gcut_dim *start = list(c, GCUT_A_start), *step = list(c, GCUT_A_step);
+    const gcut_dim *start = list(c, GCUT_KEY_start), *step = list(c, GCUT_KEY_step);
     gcut_type x = *gcut_vjp_type(c, c->x[0]), y = *gcut_vjp_type(c, c->y);
     gcut_dim high[GCUT_MAX_RANK], interior[GCUT_MAX_RANK];
     bool spaced = false;
@@ -84,7 +84,7 @@ void gcut_vjp_slice(gcut_vjp *c)
 /* y has x's elements at low, low + s, low + 2s, … with s = interior + 1: dx = dy at those places */
 void gcut_vjp_pad(gcut_vjp *c)
 {
-    const gcut_dim *low = list(c, GCUT_A_low), *interior = list(c, GCUT_A_interior);
+    const gcut_dim *low = list(c, GCUT_KEY_low), *interior = list(c, GCUT_KEY_interior);
     gcut_type x = *gcut_vjp_type(c, c->x[0]);
     gcut_dim limit[GCUT_MAX_RANK], step[GCUT_MAX_RANK];
     bool spaced = false;
@@ -114,7 +114,7 @@ void gcut_vjp_concat(gcut_vjp *c)
 /* dx = dy reversed along the same axes */
 void gcut_vjp_flip(gcut_vjp *c)
 {
-    const gcut_attr axes = *gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_A_axes);
+    const gcut_attr axes = *gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axes);
     gcut_vjp_give(c, 0, gcut_node_new(c->b.g, GCUT_OP_flip, &c->dy, 1, &axes, 1, c->b.loc, c->b.name));
 }
 

@@ -189,7 +189,7 @@ static void *grow(gcut_arena *a, void *old, size_t used, size_t had, size_t size
     return p;
 }
 
-void *gcut_vec_room(gcut_arena *arena, void *at, uint32_t n, uint32_t *cap, size_t item)
+void *gcut_vec_reserve(gcut_arena *arena, void *at, uint32_t n, uint32_t *cap, size_t item)
 {
     if (n < *cap) return at;
     if (*cap > UINT32_MAX / 2 || *cap > (size_t)PTRDIFF_MAX / 4 / item) gcut_throw(arena->env, GCUT_ENOMEM);

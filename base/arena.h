@@ -33,8 +33,8 @@ void gcut_arena_defer(gcut_arena *arena, void (*undo)(void *), void *what);
         uint32_t n, cap;                                                                                     \
     }
 #define GCUT_PUSH(arena, v)                                                                                  \
-    ((v)->at = gcut_vec_room((arena), (v)->at, (v)->n, &(v)->cap, sizeof *(v)->at), (v)->at + (v)->n++)
-void *gcut_vec_room(gcut_arena *arena, void *at, uint32_t n, uint32_t *cap, size_t item);
+    ((v)->at = gcut_vec_reserve((arena), (v)->at, (v)->n, &(v)->cap, sizeof *(v)->at), (v)->at + (v)->n++)
+void *gcut_vec_reserve(gcut_arena *arena, void *at, uint32_t n, uint32_t *cap, size_t item);
 
 /* Growable text. at is always NUL-terminated once anything was added. */
 typedef struct gcut_text {

@@ -277,7 +277,7 @@ static void record(gcut_env *env, gcut_status status, gcut_place at, const char 
     d.message = shortened(a, gcut_vprintf(a, fmt, ap));
     if (hint) d.hint = gcut_strndup(a, hint, strlen(hint));
     gcut_diag_locate(env, &d, at);
-    env->diags = gcut_vec_room(a, env->diags, env->ndiags, &env->cap_diags, sizeof d);
+    env->diags = gcut_vec_reserve(a, env->diags, env->ndiags, &env->cap_diags, sizeof d);
     env->diags[env->ndiags++] = d;
 }
 

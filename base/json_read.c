@@ -77,18 +77,18 @@ static void copy_array(copying *c, gcut_jnode *to, json_t *from)
 static void copy_node(copying *c, gcut_jnode *to, json_t *from)
 {
     switch (json_typeof(from)) {
-    case JSON_NULL: to->kind = GCUT_J_NULL; return;
+    case JSON_NULL: to->kind = GCUT_JSON_NULL; return;
     case JSON_TRUE:
-    case JSON_FALSE: to->kind = GCUT_J_BOOL, to->u.boolean = json_is_true(from); return;
-    case JSON_INTEGER: to->kind = GCUT_J_INT, to->u.integer = json_integer_value(from); return;
-    case JSON_REAL: to->kind = GCUT_J_REAL, to->u.real = json_real_value(from); return;
+    case JSON_FALSE: to->kind = GCUT_JSON_BOOL, to->u.boolean = json_is_true(from); return;
+    case JSON_INTEGER: to->kind = GCUT_JSON_INT, to->u.integer = json_integer_value(from); return;
+    case JSON_REAL: to->kind = GCUT_JSON_REAL, to->u.real = json_real_value(from); return;
     case JSON_STRING:
-        to->kind = GCUT_J_STR;
+        to->kind = GCUT_JSON_STR;
         to->n = count(c, json_string_length(from));
         to->u.str = gcut_strndup(c->arena, json_string_value(from), to->n);
         return;
-    case JSON_ARRAY: to->kind = GCUT_J_ARRAY, copy_array(c, to, from); return;
-    case JSON_OBJECT: to->kind = GCUT_J_OBJECT, copy_object(c, to, from); return;
+    case JSON_ARRAY: to->kind = GCUT_JSON_ARRAY, copy_array(c, to, from); return;
+    case JSON_OBJECT: to->kind = GCUT_JSON_OBJECT, copy_object(c, to, from); return;
     }
 }
 
@@ -178,7 +178,7 @@ static void expect(const gcut_jnode *v, gcut_jkind kind)
 
 const gcut_jnode *gcut_jget(const gcut_jnode *object, const char *key)
 {
-    expect(object, GCUT_J_OBJECT);
+    expect(object, GCUT_JSON_OBJECT);
     for (uint32_t i = 0; i < object->n; i++)
         if (!strcmp(object->u.item[i].key, key)) return &object->u.item[i];
     return NULL;
@@ -193,43 +193,43 @@ const gcut_jnode *gcut_jneed(const gcut_jnode *object, const char *key)
 
 const gcut_jnode *gcut_jat(const gcut_jnode *array, uint32_t i)
 {
-    expect(array, GCUT_J_ARRAY);
+    expect(array, GCUT_JSON_ARRAY);
     GCUT_ASSERT(i < array->n);
     return &array->u.item[i];
 }
 
 uint32_t gcut_jcount(const gcut_jnode *array)
 {
-    expect(array, GCUT_J_ARRAY);
+    expect(array, GCUT_JSON_ARRAY);
     return array->n;
 }
 
 void gcut_jobject(const gcut_jnode *object)
 {
-    expect(object, GCUT_J_OBJECT);
+    expect(object, GCUT_JSON_OBJECT);
 }
 
 int64_t gcut_jint(const gcut_jnode *v)
 {
-    expect(v, GCUT_J_INT);
+    expect(v, GCUT_JSON_INT);
     return v->u.integer;
 }
 
 double gcut_jreal(const gcut_jnode *v)
 {
-    if (v->kind == GCUT_J_INT) return (double)v->u.integer;
-    expect(v, GCUT_J_REAL);
+    if (v->kind == GCUT_JSON_INT) return (double)v->u.integer;
+    expect(v, GCUT_JSON_REAL);
     return v->u.real;
 }
 
 const char *gcut_jstr(const gcut_jnode *v)
 {
-    expect(v, GCUT_J_STR);
+    expect(v, GCUT_JSON_STR);
     return v->u.str;
 }
 
 bool gcut_jbool(const gcut_jnode *v)
 {
-    expect(v, GCUT_J_BOOL);
+    expect(v, GCUT_JSON_BOOL);
     return v->u.boolean;
 }

@@ -16,13 +16,13 @@
 #include "base/arena.h"
 
 typedef enum gcut_jkind {
-    GCUT_J_NULL,
-    GCUT_J_BOOL,
-    GCUT_J_INT,
-    GCUT_J_REAL,
-    GCUT_J_STR,
-    GCUT_J_ARRAY,
-    GCUT_J_OBJECT
+    GCUT_JSON_NULL,
+    GCUT_JSON_BOOL,
+    GCUT_JSON_INT,
+    GCUT_JSON_REAL,
+    GCUT_JSON_STR,
+    GCUT_JSON_ARRAY,
+    GCUT_JSON_OBJECT
 } gcut_jkind;
 
 typedef struct gcut_jnode gcut_jnode;

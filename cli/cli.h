@@ -25,7 +25,7 @@ gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
 
 /* help.c */
 void gcut_cli_help(FILE *out);
-void gcut_cli_help_command(FILE *out, const gcut_command *cmd);
+void gcut_cli_help_command(FILE *out, const gcut_cli_command *cmd);
 /* The word of the list that a typing mistake most likely meant; NULL when none is near. */
 const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n);
 

@@ -33,7 +33,7 @@ static bool is_repeatable(const gcut_option_row *o)
     return o->count != 0;
 }
 
-static const char *pattern_of(const gcut_command *cmd)
+static const char *pattern_of(const gcut_cli_command *cmd)
 {
     static const char *const pattern[] = {[GCUT_OPERANDS_MODEL] = "*.gcut",
                                           [GCUT_OPERANDS_VALUE] = "*.gcut",
@@ -66,7 +66,7 @@ static void print_takers(FILE *out, int i, const char *pattern, const char *sepa
 {
     const char *before = "";
     for (int k = 0; k < GCUT_NCOMMANDS; k++) {
-        const gcut_command *cmd = &gcut_commands[k];
+        const gcut_cli_command *cmd = &gcut_commands[k];
         if (i >= 0 ? !gcut_cli_takes(cmd, i) : strcmp(pattern_of(cmd), pattern) != 0) continue;
         fprintf(out, "%s%s", before, cmd->name);
         before = separator;
@@ -142,7 +142,7 @@ static void print_bash_value(FILE *out, const gcut_option_row *o)
     fputs("return ;;\n", out);
 }
 
-static void print_bash_command(FILE *out, const gcut_command *cmd)
+static void print_bash_command(FILE *out, const gcut_cli_command *cmd)
 {
     const char *space = "";
     fprintf(out, "    %s) files='%s' options='", cmd->name, pattern_of(cmd));
@@ -222,7 +222,7 @@ static void print_zsh_option(FILE *out, int i)
     fputs("') ;; esac\n", out);
 }
 
-static void print_zsh_operands(FILE *out, const gcut_command *cmd)
+static void print_zsh_operands(FILE *out, const gcut_cli_command *cmd)
 {
     if (cmd->operands == GCUT_OPERANDS_NONE) return;
     fprintf(out, "    %s) specs+=('1:FILE:_files -g \"%s\"' ", cmd->name, pattern_of(cmd));

@@ -32,7 +32,7 @@ static void print_option(FILE *out, const gcut_option_row *o)
     fputc('\n', out);
 }
 
-static const char *operands_of(const gcut_command *cmd)
+static const char *operands_of(const gcut_cli_command *cmd)
 {
     static const char *const text[] = {[GCUT_OPERANDS_MODEL] = "FILE [@function] ",
                                        [GCUT_OPERANDS_VALUE] = "FILE %VALUE [@function] ",
@@ -41,7 +41,7 @@ static const char *operands_of(const gcut_command *cmd)
     return text[cmd->operands];
 }
 
-void gcut_cli_help_command(FILE *out, const gcut_command *cmd)
+void gcut_cli_help_command(FILE *out, const gcut_cli_command *cmd)
 {
     fprintf(out, "usage: gradcut %s %s[option...]\n\n%s\n\noptions:\n", cmd->name, operands_of(cmd),
             cmd->does);

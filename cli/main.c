@@ -81,7 +81,7 @@ gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c)
     return gcut_load(ctx, c->file, c->fn);
 }
 
-static int run_command(const gcut_command *cmd, int argc, char **argv)
+static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
 {
     gcut_cli c;
     int code = gcut_cli_parse(&c, cmd, argc, argv);
@@ -102,7 +102,7 @@ static int run_command(const gcut_command *cmd, int argc, char **argv)
 }
 
 /* NULL after a sentence. */
-static const gcut_command *find_command(const char *name)
+static const gcut_cli_command *find_command(const char *name)
 {
     const char *names[GCUT_NCOMMANDS];
     for (int i = 0; i < GCUT_NCOMMANDS; i++) {
@@ -124,7 +124,7 @@ static int help(char **argv)
         return EXIT_FINE;
     }
     if (!strcmp(about, "--completion")) return gcut_cli_completion(stdout, argv[1]);
-    const gcut_command *cmd = find_command(about);
+    const gcut_cli_command *cmd = find_command(about);
     if (!cmd) return EXIT_USAGE;
     gcut_cli_help_command(stdout, cmd);
     return EXIT_FINE;
@@ -143,7 +143,7 @@ static int dispatch(int argc, char **argv)
         printf("gradcut %s\n", gcut_version());
         return EXIT_FINE;
     }
-    const gcut_command *cmd = find_command(word);
+    const gcut_cli_command *cmd = find_command(word);
     return cmd ? run_command(cmd, argc - 1, argv + 1) : EXIT_USAGE;
 }
 

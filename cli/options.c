@@ -57,7 +57,7 @@ const gcut_option_row gcut_option_rows[GCUT_NOPTIONS] = {
 #undef OPTION
 };
 
-const gcut_command gcut_commands[GCUT_NCOMMANDS] = {
+const gcut_cli_command gcut_commands[GCUT_NCOMMANDS] = {
 #define CMD(name, operands, does) {#name, GCUT_OPERANDS_##operands, does, gcut_cmd_##name},
 #include "cli/commands.def"
 #undef CMD
@@ -79,7 +79,7 @@ const char *const gcut_stage_names[4] = {
 /* getopt's value of row i: above every letter. */
 #define VAL(i) (256 + (i))
 
-bool gcut_cli_takes(const gcut_command *cmd, int option)
+bool gcut_cli_takes(const gcut_cli_command *cmd, int option)
 {
     return gcut_option_rows[option].commands >> (cmd - gcut_commands) & 1;
 }
@@ -289,7 +289,7 @@ static int row_of(int val)
 }
 
 /* An option that getopt_long does not know here: one of another command, or a typing mistake. */
-static void refuse_unknown(const gcut_command *cmd, const char *word)
+static void refuse_unknown(const gcut_cli_command *cmd, const char *word)
 {
     const char *names[GCUT_NOPTIONS];
     char stem[64];
@@ -307,7 +307,7 @@ static void refuse_unknown(const gcut_command *cmd, const char *word)
 }
 
 /* Says what getopt_long, which returned what and set optopt, could not do with word. */
-static void refuse(const gcut_command *cmd, int what, const char *word)
+static void refuse(const gcut_cli_command *cmd, int what, const char *word)
 {
     int row = row_of(optopt);
     if (row >= 0 && gcut_cli_takes(cmd, row)) {
@@ -393,7 +393,7 @@ static bool contradicts_plan(const gcut_cli *c)
 }
 
 /* The options of one command, as getopt_long wants them. */
-static void list_options(const gcut_command *cmd, struct option *longs, char *letters)
+static void list_options(const gcut_cli_command *cmd, struct option *longs, char *letters)
 {
     *letters++ = ':'; /* tell a missing value from an unknown option */
     for (int i = 0; i < GCUT_NOPTIONS; i++) {
@@ -407,7 +407,7 @@ static void list_options(const gcut_command *cmd, struct option *longs, char *le
     *letters = 0;
 }
 
-int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv)
+int gcut_cli_parse(gcut_cli *c, const gcut_cli_command *cmd, int argc, char **argv)
 {
     struct option longs[GCUT_NOPTIONS + 1];
     char letters[2 * GCUT_NOPTIONS + 2];

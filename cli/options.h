@@ -23,13 +23,13 @@ typedef enum gcut_operands {
 
 typedef struct gcut_cli gcut_cli;
 
-typedef struct gcut_command {
+typedef struct gcut_cli_command {
     const char *name;
     gcut_operands operands;
     const char *does;
     int (*run)(gcut_ctx *ctx, const gcut_cli *c);
-} gcut_command;
-extern const gcut_command gcut_commands[GCUT_NCOMMANDS];
+} gcut_cli_command;
+extern const gcut_cli_command gcut_commands[GCUT_NCOMMANDS];
 
 typedef enum gcut_option_kind { /* see gradcut/options.def */
                                 GCUT_KIND_FLAG,
@@ -72,7 +72,7 @@ typedef enum gcut_option_id {
 extern const gcut_option_row gcut_option_rows[GCUT_NOPTIONS];
 
 struct gcut_cli {
-    const gcut_command *cmd;
+    const gcut_cli_command *cmd;
     const char *file, *fn; /* fn NULL = the last function */
     const char *value;     /* the second operand: a value's name without its %, or a file */
     gcut_options opt;      /* its lists are the command line's */
@@ -90,10 +90,10 @@ struct gcut_cli {
 
 /* Reads argv, whose strings it cuts at commas and at '=' and which must outlive c.  0, or an exit code after
  * a sentence to stderr.  Free it in either case. */
-int gcut_cli_parse(gcut_cli *c, const gcut_command *cmd, int argc, char **argv);
+int gcut_cli_parse(gcut_cli *c, const gcut_cli_command *cmd, int argc, char **argv);
 void gcut_cli_free(gcut_cli *c);
 /* Does the command take the option? */
-bool gcut_cli_takes(const gcut_command *cmd, int option);
+bool gcut_cli_takes(const gcut_cli_command *cmd, int option);
 /* The i-th word of "a, b, c" as a new string; NULL past the last, or when memory is short. */
 char *gcut_cli_word(const char *words, int i);
 

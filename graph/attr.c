@@ -23,7 +23,7 @@ double gcut_attr_num(const gcut_graph *g, const gcut_node *n, gcut_attr_key key)
 
 uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n)
 {
-    const gcut_attr *a = gcut_attr_get(g, n, GCUT_A_axes);
+    const gcut_attr *a = gcut_attr_get(g, n, GCUT_KEY_axes);
     uint32_t mask = 0;
     if (!a) return (1u << gcut_type_of(g, gcut_arg(g, n, 0))->rank) - 1;
     for (uint32_t i = 0; i < a->n; i++) mask |= 1u << a->u.dims[i];
@@ -32,33 +32,34 @@ uint32_t gcut_attr_axes(const gcut_graph *g, const gcut_node *n)
 
 gcut_attr gcut_attr_dim(gcut_attr_key k, gcut_dim d)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_DIM, .u.dim = d};
+    return (gcut_attr){.key = k, .kind = GCUT_ATTR_KIND_DIM, .u.dim = d};
 }
 
 gcut_attr gcut_attr_dims(gcut_module *m, gcut_attr_key k, const gcut_dim *d, uint32_t n)
 {
     return (gcut_attr){
-        .key = k, .kind = GCUT_K_DIMS, .n = n, .u.dims = gcut_memdup(m->arena, d, n * sizeof *d)};
+        .key = k, .kind = GCUT_ATTR_KIND_DIMS, .n = n, .u.dims = gcut_memdup(m->arena, d, n * sizeof *d)};
 }
 
 gcut_attr gcut_attr_bool(gcut_attr_key k, bool b)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_BOOL, .u.flag = b};
+    return (gcut_attr){.key = k, .kind = GCUT_ATTR_KIND_BOOL, .u.flag = b};
 }
 
 gcut_attr gcut_attr_real(gcut_attr_key k, double f)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_NUM, .u.num = {.f = f}};
+    return (gcut_attr){.key = k, .kind = GCUT_ATTR_KIND_NUM, .u.num = {.f = f}};
 }
 
 gcut_attr gcut_attr_int(gcut_attr_key k, int64_t i)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_NUM, .u.num = {.is_int = true, .i = i, .f = (double)i}};
+    return (gcut_attr){
+        .key = k, .kind = GCUT_ATTR_KIND_NUM, .u.num = {.is_int = true, .i = i, .f = (double)i}};
 }
 
 gcut_attr gcut_attr_str(gcut_module *m, gcut_attr_key k, const char *s)
 {
-    return (gcut_attr){.key = k, .kind = GCUT_K_STR, .u.str = gcut_intern_name(m, s)};
+    return (gcut_attr){.key = k, .kind = GCUT_ATTR_KIND_STR, .u.str = gcut_intern_name(m, s)};
 }
 
 /* Numbers are equal by bits (0.0 is not -0.0, a NaN equals itself), 2 and 2.0 are equal. */
@@ -72,12 +73,12 @@ bool gcut_attr_equal(const gcut_attr *a, const gcut_attr *b)
 {
     if (a->key != b->key || a->kind != b->kind) return false;
     switch (a->kind) {
-    case GCUT_K_DIM: return a->u.dim == b->u.dim;
-    case GCUT_K_DIMS:
+    case GCUT_ATTR_KIND_DIM: return a->u.dim == b->u.dim;
+    case GCUT_ATTR_KIND_DIMS:
         return a->n == b->n && (a->n == 0 || !memcmp(a->u.dims, b->u.dims, a->n * sizeof *a->u.dims));
-    case GCUT_K_NUM: return num_equal(&a->u.num, &b->u.num);
-    case GCUT_K_BOOL: return a->u.flag == b->u.flag;
-    case GCUT_K_STR: return !strcmp(a->u.str, b->u.str);
+    case GCUT_ATTR_KIND_NUM: return num_equal(&a->u.num, &b->u.num);
+    case GCUT_ATTR_KIND_BOOL: return a->u.flag == b->u.flag;
+    case GCUT_ATTR_KIND_STR: return !strcmp(a->u.str, b->u.str);
     }
     return false;
 }

@@ -30,17 +30,17 @@ gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y)
 gcut_ref gcut_bcast(gcut_build *b, gcut_ref x, gcut_dtype to)
 {
     if (TYPE(b, x).dtype == to) return x;
-    gcut_attr a = gcut_attr_str(b->g->module, GCUT_A_to, gcut_dtype_name(to));
+    gcut_attr a = gcut_attr_str(b->g->module, GCUT_KEY_to, gcut_dtype_name(to));
     return node(b, GCUT_OP_cast, &x, 1, &a, 1);
 }
 
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value)
 {
     gcut_module *m = b->g->module;
-    gcut_attr a[] = {gcut_attr_dims(m, GCUT_A_shape, type->dim, type->rank),
-                     gcut_dtype_is_float(type->dtype) ? gcut_attr_real(GCUT_A_value, value)
-                                                      : gcut_attr_int(GCUT_A_value, (int64_t)value),
-                     gcut_attr_str(m, GCUT_A_dtype, gcut_dtype_name(type->dtype))};
+    gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_shape, type->dim, type->rank),
+                     gcut_dtype_is_float(type->dtype) ? gcut_attr_real(GCUT_KEY_value, value)
+                                                      : gcut_attr_int(GCUT_KEY_value, (int64_t)value),
+                     gcut_attr_str(m, GCUT_KEY_dtype, gcut_dtype_name(type->dtype))};
     return node(b, GCUT_OP_full, NULL, 0, a, 3);
 }
 
@@ -53,8 +53,9 @@ gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value)
 gcut_ref gcut_biota(gcut_build *b, const gcut_type *type, int axis)
 {
     gcut_module *m = b->g->module;
-    gcut_attr a[] = {gcut_attr_dims(m, GCUT_A_shape, type->dim, type->rank), gcut_attr_dim(GCUT_A_axis, axis),
-                     gcut_attr_str(m, GCUT_A_dtype, gcut_dtype_name(type->dtype))};
+    gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_shape, type->dim, type->rank),
+                     gcut_attr_dim(GCUT_KEY_axis, axis),
+                     gcut_attr_str(m, GCUT_KEY_dtype, gcut_dtype_name(type->dtype))};
     return node(b, GCUT_OP_iota, NULL, 0, a, 3);
 }
 
@@ -70,21 +71,21 @@ gcut_ref gcut_baddc(gcut_build *b, gcut_ref x, double term)
 
 gcut_ref gcut_breshape(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank)
 {
-    gcut_attr a = gcut_attr_dims(b->g->module, GCUT_A_shape, shape, rank);
+    gcut_attr a = gcut_attr_dims(b->g->module, GCUT_KEY_shape, shape, rank);
     return node(b, GCUT_OP_reshape, &x, 1, &a, 1);
 }
 
 gcut_ref gcut_btranspose(gcut_build *b, gcut_ref x, const gcut_dim *perm)
 {
-    gcut_attr a = gcut_attr_dims(b->g->module, GCUT_A_perm, perm, TYPE(b, x).rank);
+    gcut_attr a = gcut_attr_dims(b->g->module, GCUT_KEY_perm, perm, TYPE(b, x).rank);
     return node(b, GCUT_OP_transpose, &x, 1, &a, 1);
 }
 
 gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint32_t rank,
                          const gcut_dim *axes)
 {
-    gcut_attr a[] = {gcut_attr_dims(b->g->module, GCUT_A_shape, shape, rank),
-                     gcut_attr_dims(b->g->module, GCUT_A_axes, axes, TYPE(b, x).rank)};
+    gcut_attr a[] = {gcut_attr_dims(b->g->module, GCUT_KEY_shape, shape, rank),
+                     gcut_attr_dims(b->g->module, GCUT_KEY_axes, axes, TYPE(b, x).rank)};
     return node(b, GCUT_OP_broadcast, &x, 1, a, 2);
 }
 
@@ -94,7 +95,7 @@ gcut_ref gcut_breduce(gcut_build *b, gcut_op op, gcut_ref x, uint32_t mask)
     uint32_t n = 0;
     for (uint32_t d = 0; d < TYPE(b, x).rank; d++)
         if (mask >> d & 1) axes[n++] = d;
-    gcut_attr a = gcut_attr_dims(b->g->module, GCUT_A_axes, axes, n);
+    gcut_attr a = gcut_attr_dims(b->g->module, GCUT_KEY_axes, axes, n);
     return node(b, op, &x, 1, &a, 1);
 }
 
@@ -110,7 +111,7 @@ gcut_ref gcut_bexpand(gcut_build *b, gcut_ref r, gcut_ref like, uint32_t mask)
 
 gcut_ref gcut_bmatmul(gcut_build *b, gcut_ref x, gcut_ref y, bool tx, bool ty)
 {
-    gcut_attr a[] = {gcut_attr_bool(GCUT_A_ta, tx), gcut_attr_bool(GCUT_A_tb, ty)};
+    gcut_attr a[] = {gcut_attr_bool(GCUT_KEY_ta, tx), gcut_attr_bool(GCUT_KEY_tb, ty)};
     return node(b, GCUT_OP_matmul, (gcut_ref[]){x, y}, 2, a, 2);
 }
 
@@ -119,8 +120,9 @@ gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcu
 {
     gcut_module *m = b->g->module;
     uint32_t r = TYPE(b, x).rank;
-    gcut_attr a[3] = {gcut_attr_dims(m, GCUT_A_start, start, r), gcut_attr_dims(m, GCUT_A_limit, limit, r)};
-    if (step) a[2] = gcut_attr_dims(m, GCUT_A_step, step, r);
+    gcut_attr a[3] = {gcut_attr_dims(m, GCUT_KEY_start, start, r),
+                      gcut_attr_dims(m, GCUT_KEY_limit, limit, r)};
+    if (step) a[2] = gcut_attr_dims(m, GCUT_KEY_step, step, r);
     return node(b, GCUT_OP_slice, &x, 1, a, step ? 3 : 2);
 }
 
@@ -129,20 +131,20 @@ gcut_ref gcut_bpad(gcut_build *b, gcut_ref x, const gcut_dim *low, const gcut_di
 {
     gcut_module *m = b->g->module;
     uint32_t r = TYPE(b, x).rank;
-    gcut_attr a[3] = {gcut_attr_dims(m, GCUT_A_low, low, r), gcut_attr_dims(m, GCUT_A_high, high, r)};
-    if (interior) a[2] = gcut_attr_dims(m, GCUT_A_interior, interior, r);
+    gcut_attr a[3] = {gcut_attr_dims(m, GCUT_KEY_low, low, r), gcut_attr_dims(m, GCUT_KEY_high, high, r)};
+    if (interior) a[2] = gcut_attr_dims(m, GCUT_KEY_interior, interior, r);
     return node(b, GCUT_OP_pad, &x, 1, a, interior ? 3 : 2);
 }
 
 gcut_ref gcut_btake(gcut_build *b, gcut_ref x, gcut_ref i, int axis)
 {
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     return node(b, GCUT_OP_take, (gcut_ref[]){x, i}, 2, &a, 1);
 }
 
 gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, int axis)
 {
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     return node(b, GCUT_OP_scatter_add, (gcut_ref[]){x, i, u}, 3, &a, 1);
 }
 
@@ -154,7 +156,7 @@ gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like)
         if (mask >> d & 1) n = gcut_dim_make(b->g->module->dims, GCUT_DIM_MUL, n, t.dim[d]);
     l.dtype = t.dtype;
     if (gcut_dim_known(n)) return gcut_bfull(b, &l, (double)n);
-    gcut_attr of = gcut_attr_dim(GCUT_A_of, n);
+    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, n);
     gcut_ref size = gcut_bcast(b, node(b, GCUT_OP_dim, NULL, 0, &of, 1), t.dtype);
     return l.rank == 0 ? size : gcut_bbroadcast(b, size, l.dim, l.rank, NULL);
 }

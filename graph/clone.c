@@ -67,8 +67,8 @@ static gcut_marks marks(const cloner *c, const gcut_marks *of)
 
 static gcut_attr attr(const cloner *c, gcut_attr a)
 {
-    if (a.kind == GCUT_K_STR) a.u.str = name(c, a.u.str);
-    if (a.kind == GCUT_K_DIMS) a.u.dims = gcut_memdup(c->m->arena, a.u.dims, a.n * sizeof *a.u.dims);
+    if (a.kind == GCUT_ATTR_KIND_STR) a.u.str = name(c, a.u.str);
+    if (a.kind == GCUT_ATTR_KIND_DIMS) a.u.dims = gcut_memdup(c->m->arena, a.u.dims, a.n * sizeof *a.u.dims);
     return a;
 }
 

@@ -15,7 +15,7 @@
  */
 bool gcut_node_has_effects(const gcut_graph *g, const gcut_node *n)
 {
-    if (n->op == GCUT_OP_external) return !gcut_attr_flag(g, n, GCUT_A_pure);
+    if (n->op == GCUT_OP_external) return !gcut_attr_flag(g, n, GCUT_KEY_pure);
     return n->op == GCUT_OP_call && gcut_graph_has_effects(gcut_region_at(g, n, 0)->body);
 }
 
@@ -108,7 +108,7 @@ static bool is_function_name(const char *s)
 void gcut_shape_external(infer *s)
 {
     gcut_module *m = s->g->module;
-    const char *kernel = attr(s, GCUT_A_kernel)->u.str;
+    const char *kernel = attr(s, GCUT_KEY_kernel)->u.str;
     gcut_place at = gcut_loc_place(m, s->loc);
     if (!is_function_name(kernel))
         gcut_fail(m->env, GCUT_ETYPE, at, "letters, digits and _ alone, such as kernel=\"my_kernel\"",
@@ -150,9 +150,9 @@ static void declared(const gcut_graph *g, const gcut_node *n, gcut_attr_key key,
 bool gcut_external_cost(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat,
                         double *flops, double *bytes)
 {
-    declared(g, n, GCUT_A_flops, at, nat, flops);
-    declared(g, n, GCUT_A_bytes, at, nat, bytes);
-    if (gcut_attr_get(g, n, GCUT_A_bytes)) return true;
+    declared(g, n, GCUT_KEY_flops, at, nat, flops);
+    declared(g, n, GCUT_KEY_bytes, at, nat, bytes);
+    if (gcut_attr_get(g, n, GCUT_KEY_bytes)) return true;
     for (uint32_t k = 0; k < n->nargs; k++)
         if (!add_bytes(g, gcut_arg(g, n, k), at, nat, bytes)) return false;
     for (uint32_t k = 0; k < n->nres; k++)

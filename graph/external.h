@@ -30,7 +30,7 @@ void gcut_external_each(const gcut_graph *g, void (*seen)(void *arg, const gcut_
                         void *arg);
 static inline const char *gcut_external_kernel(const gcut_graph *g, const gcut_node *n)
 {
-    return gcut_attr_get(g, n, GCUT_A_kernel)->u.str;
+    return gcut_attr_get(g, n, GCUT_KEY_kernel)->u.str;
 }
 /* Throws GCUT_EUSAGE at the first whose kernel nobody registered. */
 void gcut_external_require(const gcut_graph *g);

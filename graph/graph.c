@@ -396,5 +396,5 @@ bool gcut_is_zero(const gcut_graph *g, gcut_ref v)
     const gcut_node *n = gcut_def(g, v);
     while (n && gcut_op_get((gcut_op)n->op)->class == GCUT_CLASS_VIEW && n->nargs)
         n = gcut_def(g, gcut_arg(g, n, 0));
-    return n && n->op == GCUT_OP_full && gcut_attr_num(g, n, GCUT_A_value) == 0;
+    return n && n->op == GCUT_OP_full && gcut_attr_num(g, n, GCUT_KEY_value) == 0;
 }

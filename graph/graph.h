@@ -51,8 +51,8 @@
 const char *gcut_dtype_name(gcut_dtype t);
 int64_t gcut_dtype_bytes(gcut_dtype t);
 bool gcut_dtype_is_float(gcut_dtype t);
-bool gcut_dtype_is_half(gcut_dtype t); /* f16 or bf16 */
-bool gcut_dtype_is_int(gcut_dtype t);  /* signed or unsigned, not bool */
+bool gcut_dtype_is_16bit_float(gcut_dtype t); /* f16 or bf16 */
+bool gcut_dtype_is_int(gcut_dtype t);         /* signed or unsigned, not bool */
 /* x rounded to what dtype t can hold (f32, bf16, …), as a double. */
 double gcut_round_to(double x, gcut_dtype t);
 bool gcut_dtype_parse(const char *s, gcut_dtype *out);
@@ -73,13 +73,19 @@ typedef enum gcut_op {
 } gcut_op;
 
 typedef enum gcut_attr_key {
-#define ATTR(name, ...) GCUT_A_##name,
+#define ATTR(name, ...) GCUT_KEY_##name,
 #include "graph/ops/attrs.def"
 #undef ATTR
     GCUT_NATTRS
 } gcut_attr_key;
 
-typedef enum gcut_attr_kind { GCUT_K_DIM, GCUT_K_DIMS, GCUT_K_NUM, GCUT_K_BOOL, GCUT_K_STR } gcut_attr_kind;
+typedef enum gcut_attr_kind {
+    GCUT_ATTR_KIND_DIM,
+    GCUT_ATTR_KIND_DIMS,
+    GCUT_ATTR_KIND_NUM,
+    GCUT_ATTR_KIND_BOOL,
+    GCUT_ATTR_KIND_STR
+} gcut_attr_kind;
 
 /* A number as written: integers keep all 64 bits. */
 typedef struct gcut_num {
@@ -376,14 +382,14 @@ const char *gcut_op_nearest(const char *name);
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
 /* What an attribute is in C, graph/ops/attrs.def. */
 typedef enum gcut_attr_form {
-    GCUT_FORM_AXIS,
-    GCUT_FORM_AXES,
-    GCUT_FORM_SIZE,
-    GCUT_FORM_SIZES,
-    GCUT_FORM_NUMBER,
-    GCUT_FORM_FLAG,
-    GCUT_FORM_TEXT,
-    GCUT_FORM_DTYPE
+    GCUT_ATTR_FORM_AXIS,
+    GCUT_ATTR_FORM_AXES,
+    GCUT_ATTR_FORM_SIZE,
+    GCUT_ATTR_FORM_SIZES,
+    GCUT_ATTR_FORM_NUMBER,
+    GCUT_ATTR_FORM_FLAG,
+    GCUT_ATTR_FORM_TEXT,
+    GCUT_ATTR_FORM_DTYPE
 } gcut_attr_form;
 gcut_attr_form gcut_attr_form_of(gcut_attr_key key);
 bool gcut_attr_always_asked(gcut_attr_key key);

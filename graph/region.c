@@ -44,21 +44,21 @@ uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs)
 
 uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n)
 {
-    const gcut_attr *a = n->op == GCUT_OP_scan ? gcut_attr_get(g, n, GCUT_A_carries) : NULL;
+    const gcut_attr *a = n->op == GCUT_OP_scan ? gcut_attr_get(g, n, GCUT_KEY_carries) : NULL;
     return a ? (uint32_t)a->u.dim : n->nargs - n->ncaptured;
 }
 
 gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n)
 {
-    const gcut_attr *a = gcut_attr_get(g, n, GCUT_A_length);
+    const gcut_attr *a = gcut_attr_get(g, n, GCUT_KEY_length);
     if (a) return a->u.dim;
-    uint32_t axis = (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
+    uint32_t axis = (uint32_t)gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim;
     return gcut_type_of(g, gcut_arg(g, n, gcut_node_carries(g, n)))->dim[axis];
 }
 
 double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat)
 {
-    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_A_bound) : NULL;
+    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_KEY_bound) : NULL;
     int64_t runs = 0;
     if (n->op == GCUT_OP_if) return 0.5;
     if (n->op != GCUT_OP_scan && !bound) return GCUT_WHILE_RUNS;

@@ -74,8 +74,8 @@ static const char *attr_fault(const gcut_check *c, const gcut_node *n, const gcu
     const gcut_attr_spec *s = spec_of(c, (gcut_op)n->op, a->key);
     if (!s) return "is not one of the op's";
     if (a->kind != gcut_attr_kind_of(a->key)) return "is of the wrong kind";
-    if (a->kind == GCUT_K_DIMS && a->n > 0 && !a->u.dims) return "has no items";
-    if (a->kind == GCUT_K_STR && !a->u.str) return "has no text";
+    if (a->kind == GCUT_ATTR_KIND_DIMS && a->n > 0 && !a->u.dims) return "has no items";
+    if (a->kind == GCUT_ATTR_KIND_STR && !a->u.str) return "has no text";
     if (s->has_default && gcut_attr_equal(a, &s->value)) return "states its default";
     return NULL;
 }
@@ -293,8 +293,8 @@ static void declarations(gcut_check *c)
         const gcut_node *node = &g->nodes.at[n];
         for (uint32_t i = 0; !c->bad[n] && i < node->nattrs; i++) {
             const gcut_attr *a = &g->attrs.at[node->attr0 + i];
-            const gcut_dim *d = a->kind == GCUT_K_DIMS ? a->u.dims : &a->u.dim;
-            uint32_t items = a->kind == GCUT_K_DIMS ? a->n : a->kind == GCUT_K_DIM;
+            const gcut_dim *d = a->kind == GCUT_ATTR_KIND_DIMS ? a->u.dims : &a->u.dim;
+            uint32_t items = a->kind == GCUT_ATTR_KIND_DIMS ? a->n : a->kind == GCUT_ATTR_KIND_DIM;
             for (uint32_t k = 0; k < items; k++) {
                 const char *name = undeclared(c, d[k]);
                 if (name)

@@ -174,12 +174,12 @@ bool gcut_eval_dims(const gcut_eval *e, gcut_attr_key key, int64_t *out)
 
 uint32_t gcut_eval_axis(const gcut_eval *e)
 {
-    return (uint32_t)gcut_attr_get(e->g, e->node, GCUT_A_axis)->u.dim;
+    return (uint32_t)gcut_attr_get(e->g, e->node, GCUT_KEY_axis)->u.dim;
 }
 
 int64_t gcut_eval_index(const gcut_eval *e, int64_t i, int64_t n)
 {
-    const gcut_attr *axis = gcut_attr_get(e->g, e->node, GCUT_A_axis);
+    const gcut_attr *axis = gcut_attr_get(e->g, e->node, GCUT_KEY_axis);
     const char *op = gcut_op_get((gcut_op)e->node->op)->name;
     if (i >= 0 && i < n) return i;
     if (axis)

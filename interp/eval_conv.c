@@ -14,11 +14,11 @@ typedef struct sliding {
 static sliding attrs_of(const gcut_eval *e)
 {
     sliding v = {.dilation = {1, 1}};
-    gcut_eval_dims(e, GCUT_A_window, v.window);
-    if (!gcut_eval_dims(e, GCUT_A_stride, v.stride))
+    gcut_eval_dims(e, GCUT_KEY_window, v.window);
+    if (!gcut_eval_dims(e, GCUT_KEY_stride, v.stride))
         for (int d = 0; d < 2; d++) v.stride[d] = v.window[d];
-    gcut_eval_dims(e, GCUT_A_dilation, v.dilation);
-    gcut_eval_dims(e, GCUT_A_pad, v.pad);
+    gcut_eval_dims(e, GCUT_KEY_dilation, v.dilation);
+    gcut_eval_dims(e, GCUT_KEY_pad, v.pad);
     return v;
 }
 
@@ -71,7 +71,7 @@ void gcut_eval_conv2d(gcut_eval *e)
     c.v.x = c.x->dim;
     c.v.y = c.y->dim;
     c.in = c.w->dim[1];
-    c.out = c.w->dim[0] / gcut_attr_get(e->g, e->node, GCUT_A_groups)->u.dim;
+    c.out = c.w->dim[0] / gcut_attr_get(e->g, e->node, GCUT_KEY_groups)->u.dim;
     for (int64_t n = 0; n < c.y->dim[0]; n++)
         for (int64_t o = 0; o < c.y->dim[1]; o++)
             for (int64_t oh = 0; oh < c.y->dim[2]; oh++)

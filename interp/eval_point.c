@@ -12,7 +12,7 @@
 void gcut_eval_gelu(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
-    bool approx = strcmp(gcut_attr_get(e->g, e->node, GCUT_A_approx)->u.str, "tanh") == 0;
+    bool approx = strcmp(gcut_attr_get(e->g, e->node, GCUT_KEY_approx)->u.str, "tanh") == 0;
     for (int64_t k = 0; k < x->n; k++) {
         double a = x->u.f[k];
         e->out.u.f[k] = approx ? 0.5 * a * (1 + tanh(sqrt(2 / M_PI) * (a + 0.044715 * a * a * a)))
@@ -42,7 +42,7 @@ void gcut_eval_cast(gcut_eval *e)
             e->out.u.i[k] = from_float ? gcut_eval_truncate(x->u.f[k], to) : x->u.i[k];
         else if (from_float)
             e->out.u.f[k] = x->u.f[k];
-        else if (gcut_dtype_is_half(to) && e->prec == GCUT_STATED)
+        else if (gcut_dtype_is_16bit_float(to) && e->prec == GCUT_STATED)
             e->out.u.f[k] = sticky(x->u.i[k]);
         else if (to == GCUT_F32 && e->prec == GCUT_STATED)
             e->out.u.f[k] = (double)(float)x->u.i[k]; /* directly: through double it would round twice */
@@ -69,8 +69,8 @@ static int64_t inward(const gcut_attr *bound, bool up, gcut_dtype t)
 void gcut_eval_clamp(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
-    const gcut_attr *lo = gcut_attr_get(e->g, e->node, GCUT_A_lo),
-                    *hi = gcut_attr_get(e->g, e->node, GCUT_A_hi);
+    const gcut_attr *lo = gcut_attr_get(e->g, e->node, GCUT_KEY_lo),
+                    *hi = gcut_attr_get(e->g, e->node, GCUT_KEY_hi);
     if (gcut_dtype_is_float(x->dtype)) {
         for (int64_t k = 0; k < x->n; k++) {
             double a = x->u.f[k];

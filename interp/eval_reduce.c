@@ -65,7 +65,7 @@ void gcut_eval_cumsum(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
     gcut_eval_split s = gcut_eval_around(x, gcut_eval_axis(e));
-    bool reverse = gcut_attr_flag(e->g, e->node, GCUT_A_reverse);
+    bool reverse = gcut_attr_flag(e->g, e->node, GCUT_KEY_reverse);
     for (int64_t line = 0; line < s.outer * s.inner; line++) {
         double f = 0;
         int64_t i = 0;
@@ -83,7 +83,7 @@ void gcut_eval_cumsum(gcut_eval *e)
 void gcut_eval_matmul(gcut_eval *e)
 {
     const gcut_array *a = &e->arg[0], *b = &e->arg[1];
-    bool ta = gcut_attr_flag(e->g, e->node, GCUT_A_ta), tb = gcut_attr_flag(e->g, e->node, GCUT_A_tb);
+    bool ta = gcut_attr_flag(e->g, e->node, GCUT_KEY_ta), tb = gcut_attr_flag(e->g, e->node, GCUT_KEY_tb);
     uint32_t r = a->rank;
     int64_t m = e->out.dim[r - 2], n = e->out.dim[r - 1], kk = a->dim[ta ? r - 2 : r - 1];
     int64_t sai = ta ? 1 : kk, sak = ta ? m : 1, sbk = tb ? 1 : n, sbj = tb ? kk : 1;

@@ -48,7 +48,7 @@ static void start_carries(gcut_eval *e, uint32_t n)
 void gcut_eval_while(gcut_eval *e)
 {
     uint32_t n = e->node->nres;
-    const gcut_attr *bound = gcut_attr_get(e->g, e->node, GCUT_A_bound);
+    const gcut_attr *bound = gcut_attr_get(e->g, e->node, GCUT_KEY_bound);
     int64_t most = bound ? gcut_eval_size(e->g, bound->u.dim, e->bind, e->nbind, e->node->loc) : INT64_MAX;
     start_carries(e, n);
     for (int64_t step = 0; step < most; step++) {
@@ -86,7 +86,7 @@ static gcut_array slice_of(const gcut_array *x, uint32_t axis, int64_t t, gcut_a
 
 static int64_t scan_length(const gcut_eval *e, uint32_t carries, uint32_t axis)
 {
-    const gcut_attr *a = gcut_attr_get(e->g, e->node, GCUT_A_length);
+    const gcut_attr *a = gcut_attr_get(e->g, e->node, GCUT_KEY_length);
     if (!a) return e->arg[carries].dim[axis];
     return gcut_eval_size(e->g, a->u.dim, e->bind, e->nbind, e->node->loc);
 }
@@ -96,7 +96,7 @@ void gcut_eval_scan(gcut_eval *e)
     uint32_t carries = gcut_node_carries(e->g, e->node), own = e->nargs - e->node->ncaptured;
     uint32_t axis = gcut_eval_axis(e), n = e->node->nres;
     int64_t length = scan_length(e, carries, axis);
-    bool reverse = gcut_attr_flag(e->g, e->node, GCUT_A_reverse);
+    bool reverse = gcut_attr_flag(e->g, e->node, GCUT_KEY_reverse);
     start_carries(e, carries);
     for (int64_t step = 0; step < length; step++) {
         int64_t t = reverse ? length - 1 - step : step;

@@ -17,7 +17,7 @@ void gcut_eval_transpose(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
     int64_t perm[GCUT_MAX_RANK], to[GCUT_MAX_RANK], from[GCUT_MAX_RANK] = {0};
-    gcut_eval_dims(e, GCUT_A_perm, perm);
+    gcut_eval_dims(e, GCUT_KEY_perm, perm);
     for (int64_t k = 0; k < e->out.n; k++) {
         gcut_eval_unravel(&e->out, k, to);
         for (uint32_t r = 0; r < x->rank; r++) from[perm[r]] = to[r];
@@ -30,7 +30,7 @@ void gcut_eval_broadcast(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
     int64_t axes[GCUT_MAX_RANK], to[GCUT_MAX_RANK], from[GCUT_MAX_RANK];
-    gcut_eval_dims(e, GCUT_A_axes, axes);
+    gcut_eval_dims(e, GCUT_KEY_axes, axes);
     for (int64_t k = 0; k < e->out.n; k++) {
         gcut_eval_unravel(&e->out, k, to);
         for (uint32_t r = 0; r < x->rank; r++) from[r] = x->dim[r] == 1 ? 0 : to[axes[r]];
@@ -42,9 +42,9 @@ void gcut_eval_slice(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
     int64_t start[GCUT_MAX_RANK], limit[GCUT_MAX_RANK], step[GCUT_MAX_RANK], to[GCUT_MAX_RANK];
-    gcut_eval_dims(e, GCUT_A_start, start);
-    gcut_eval_dims(e, GCUT_A_limit, limit);
-    if (!gcut_eval_dims(e, GCUT_A_step, step))
+    gcut_eval_dims(e, GCUT_KEY_start, start);
+    gcut_eval_dims(e, GCUT_KEY_limit, limit);
+    if (!gcut_eval_dims(e, GCUT_KEY_step, step))
         for (uint32_t r = 0; r < x->rank; r++) step[r] = 1;
     for (uint32_t r = 0; r < x->rank; r++)
         if (start[r] > limit[r] || limit[r] > x->dim[r])
@@ -75,9 +75,9 @@ void gcut_eval_pad(gcut_eval *e)
 {
     const gcut_array *x = &e->arg[0];
     int64_t low[GCUT_MAX_RANK], gap[GCUT_MAX_RANK] = {0}, at[GCUT_MAX_RANK];
-    gcut_eval_dims(e, GCUT_A_low, low);
-    gcut_eval_dims(e, GCUT_A_interior, gap);
-    fill(&e->out, gcut_attr_get(e->g, e->node, GCUT_A_value)->u.num);
+    gcut_eval_dims(e, GCUT_KEY_low, low);
+    gcut_eval_dims(e, GCUT_KEY_interior, gap);
+    fill(&e->out, gcut_attr_get(e->g, e->node, GCUT_KEY_value)->u.num);
     for (int64_t k = 0; k < x->n; k++) {
         gcut_eval_unravel(x, k, at);
         for (uint32_t r = 0; r < x->rank; r++) at[r] = low[r] + at[r] * (gap[r] + 1);
@@ -127,13 +127,13 @@ void gcut_eval_unpack_bits(gcut_eval *e)
 
 void gcut_eval_dim(gcut_eval *e)
 {
-    gcut_dim of = gcut_attr_get(e->g, e->node, GCUT_A_of)->u.dim;
+    gcut_dim of = gcut_attr_get(e->g, e->node, GCUT_KEY_of)->u.dim;
     e->out.u.i[0] = gcut_eval_size(e->g, of, e->bind, e->nbind, e->node->loc);
 }
 
 void gcut_eval_full(gcut_eval *e)
 {
-    fill(&e->out, gcut_attr_get(e->g, e->node, GCUT_A_value)->u.num);
+    fill(&e->out, gcut_attr_get(e->g, e->node, GCUT_KEY_value)->u.num);
 }
 
 void gcut_eval_iota(gcut_eval *e)

@@ -107,9 +107,9 @@ static gcut_graph *alone(gcut_eval *e, gcut_module *m, gcut_arena *arena)
         const gcut_attr *a = &e->g->attrs.at[e->node->attr0 + k];
         int64_t size[GCUT_MAX_RANK];
         attrs[k] = *a;
-        if (a->kind == GCUT_K_DIM)
+        if (a->kind == GCUT_ATTR_KIND_DIM)
             attrs[k].u.dim = gcut_eval_size(e->g, a->u.dim, e->bind, e->nbind, e->node->loc);
-        if (a->kind == GCUT_K_DIMS) {
+        if (a->kind == GCUT_ATTR_KIND_DIMS) {
             gcut_eval_dims(e, a->key, size);
             attrs[k] = gcut_attr_dims(m, a->key, size, a->n);
         }
@@ -131,7 +131,7 @@ static void by_meaning(gcut_eval *e, gcut_arena *arena)
     for (uint32_t k = 0; k < e->nargs; k++)
         args[k] = gcut_param_new(g, GCUT_ROLE_input, node->values.at[node->params.at[k].value].name,
                                  gcut_type_of(node, node->params.at[k].value));
-    gcut_meaning(&b, node, 0, args, y);
+    gcut_decompose(&b, node, 0, args, y);
     for (uint32_t k = 0; k < e->node->nres; k++) gcut_result_new(g, GCUT_ROLE_out, "y", y[k]);
     gcut_array out[GCUT_MAX_RESULTS];
     gcut_interp(g, e->prec, arena, e->arg, out, NULL);

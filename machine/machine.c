@@ -116,9 +116,9 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
     GCUT_ASSERT(info->way >= GCUT_WAY_conv_y && info->way <= GCUT_WAY_conv_w);
     gcut_ref w = info->way == GCUT_WAY_conv_w ? n->res0 : gcut_arg(g, n, 1);
     const gcut_dim *d = gcut_type_of(g, w)->dim; /* [O, C / groups, KH, KW] */
-    const gcut_dim *stride = gcut_attr_get(g, n, GCUT_A_stride)->u.dims,
-                   *dilation = gcut_attr_get(g, n, GCUT_A_dilation)->u.dims,
-                   groups = gcut_attr_get(g, n, GCUT_A_groups)->u.dim,
+    const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims,
+                   *dilation = gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims,
+                   groups = gcut_attr_get(g, n, GCUT_KEY_groups)->u.dim,
                    out = gcut_dim_known(d[0]) ? d[0] / groups : d[0];
     bool known = gcut_dim_known(d[0]) && gcut_dim_known(d[1]);
     if (groups != 1 && d[1] == 1) return GCUT_WINDOW_depthwise;

@@ -67,19 +67,19 @@ typedef struct gcut_plan_options {
     struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
 } gcut_plan_options;
 
-typedef enum gcut_where {
-    GCUT_W_FORWARD, /* the forward graph needs it: primal results depend on it */
-    GCUT_W_EITHER,  /* neither graph of necessity: free of cotangents, read by the backward graph only */
-    GCUT_W_BACKWARD /* depends on a cotangent, or only serves `next` results */
-} gcut_where;
+typedef enum gcut_side {
+    GCUT_SIDE_FORWARD, /* the forward graph needs it: primal results depend on it */
+    GCUT_SIDE_EITHER,  /* neither graph of necessity: free of cotangents, read by the backward graph only */
+    GCUT_SIDE_BACKWARD /* depends on a cotangent, or only serves `next` results */
+} gcut_side;
 
 /* How a saved value is stored between forward and backward graph. */
-typedef enum gcut_form {
-    GCUT_FORM_PLAIN,
-    GCUT_FORM_BF16, /* an f32 value, rounded */
-    GCUT_FORM_BITS, /* a bool value, eight in a byte */
-    GCUT_FORM_GRAD  /* as it is, in the memory of the `grad` result that is made of it */
-} gcut_form;
+typedef enum gcut_format {
+    GCUT_FORMAT_PLAIN,
+    GCUT_FORMAT_BF16, /* an f32 value, rounded */
+    GCUT_FORMAT_BITS, /* a bool value, eight in a byte */
+    GCUT_FORMAT_GRAD  /* as it is, in the memory of the `grad` result that is made of it */
+} gcut_format;
 
 /* Nodes of the joint graph in the order in which the backward graph runs them (partition/cut/schedule.h). */
 typedef struct gcut_schedule {
@@ -88,10 +88,10 @@ typedef struct gcut_schedule {
 } gcut_schedule;
 
 typedef struct gcut_decision { /* one per value id of the joint graph */
-    gcut_where where;
+    gcut_side where;
     gcut_plan_decision decision;
     bool forced;         /* by a mark or an option */
-    gcut_form form;      /* of a SAVED value */
+    gcut_format form;    /* of a SAVED value */
     uint32_t grad;       /* in form GRAD: the result whose memory it has */
     uint32_t copies;     /* of a RECOMPUTED value: how often the backward graph computes it */
     int64_t bytes;       /* storage of its alias class's base, in its form; 0 for a view */

@@ -33,7 +33,7 @@ static gcut_dim saved_sym(const gcut_graph *g, const gcut_choice *c)
     gcut_dim sum = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (c->decision[v] != GCUT_PLAN_SAVED) continue;
-        gcut_dim bytes = gcut_form_bytes(m, gcut_type_of(g, v), c->form[v]);
+        gcut_dim bytes = gcut_format_bytes(m, gcut_type_of(g, v), c->form[v]);
         sum = gcut_dim_make(m->dims, GCUT_DIM_ADD, sum, bytes);
     }
     return sum;
@@ -48,16 +48,16 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         d->where = p->facts->where[v];
         d->decision = c->decision[v];
         d->form = c->form[v];
-        d->grad = d->form == GCUT_FORM_GRAD ? p->facts->grad[v] - 1 : 0;
-        d->forced = p->force[v] != GCUT_FORCE_NONE;
+        d->grad = d->form == GCUT_FORMAT_GRAD ? p->facts->grad[v] - 1 : 0;
+        d->forced = p->force[v] != GCUT_CONSTRAINT_NONE;
         d->bytes = p->facts->base[v] == v ? gcut_value_saved_bytes(p, v, c->form[v]) : 0;
         d->recompute_ns = p->price[v].recompute_ns;
-        d->save_ns = d->where == GCUT_W_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
-        d->reason = p->force[v] == GCUT_FORCE_SAVE ? "must be saved, as asked for"
-                    : why                          ? why
-                                                   : p->price[v].why;
-        if (d->where == GCUT_W_BACKWARD) d->reason = "belongs to the backward graph alone";
-        if (p->force[v] == GCUT_FORCE_SAVE || gcut_value_runs_once(g, v)) d->recompute_ns = INFINITY;
+        d->save_ns = d->where == GCUT_SIDE_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
+        d->reason = p->force[v] == GCUT_CONSTRAINT_SAVE ? "must be saved, as asked for"
+                    : why                               ? why
+                                                        : p->price[v].why;
+        if (d->where == GCUT_SIDE_BACKWARD) d->reason = "belongs to the backward graph alone";
+        if (p->force[v] == GCUT_CONSTRAINT_SAVE || gcut_value_runs_once(g, v)) d->recompute_ns = INFINITY;
     }
     for (uint32_t k = 0; k < c->backward.n; k++) {
         const gcut_node *n = gcut_node_at(g, c->backward.node[k]);
@@ -102,7 +102,7 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
     gcut_plan_options o = *opt;
     if (o.saved_limited) o.lambda = 0;
-    gcut_choice *c = o.saved_limited ? gcut_choose_within(p, scratch, o.saved_budget)
+    gcut_choice *c = o.saved_limited ? gcut_choose_at_most(p, scratch, o.saved_budget)
                                      : gcut_choose(p, scratch, o.policy, o.lambda);
     gcut_plan *plan = gcut_plan_from(p, &o, c);
     gcut_arena_free(scratch);

@@ -91,7 +91,7 @@ static void plan_bodies(level *l)
 
 static uint32_t axis_of(const gcut_graph *g, const gcut_node *n)
 {
-    return (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
+    return (uint32_t)gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim;
 }
 
 /* The forward scan of backward scan `bwd`, or GCUT_NONE. */
@@ -251,8 +251,8 @@ static gcut_node_spec like(const level *l, uint32_t i, uint32_t more)
         names[k] = g->values.at[n->res0 + k].name;
     }
     for (uint32_t k = 0; k < n->nattrs; k++)
-        if (g->attrs.at[n->attr0 + k].key != GCUT_A_length) attrs[s.nattrs++] = g->attrs.at[n->attr0 + k];
-    attrs[s.nattrs++] = gcut_attr_dim(GCUT_A_length, gcut_scan_length(g, n));
+        if (g->attrs.at[n->attr0 + k].key != GCUT_KEY_length) attrs[s.nattrs++] = g->attrs.at[n->attr0 + k];
+    attrs[s.nattrs++] = gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(g, n));
     return s;
 }
 

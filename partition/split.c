@@ -14,7 +14,7 @@
 /* How a value crosses: in its form, under a name that neither graph has for anything else. */
 typedef struct crossing {
     bool saved;
-    gcut_form form;
+    gcut_format form;
     const char *name;
     gcut_type type;
     const char *grad; /* form GRAD: the name of the result */
@@ -59,7 +59,7 @@ static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, con
         if ((g->results.at[i].role == GCUT_ROLE_out) != backward) want[g->results.at[i].value] = true;
     for (gcut_ref v = 1; saved && v < g->values.n; v++) want[v] |= saved[v];
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_W_BACKWARD) == backward)
+        if (gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_SIDE_BACKWARD) == backward)
             want[v] = true;
     close_over(plan, want, backward);
     return want;
@@ -82,15 +82,16 @@ static crossing *cross(const gcut_plan *plan, gcut_arena *arena, const bool *sav
     crossing *by = gcut_calloc(arena, g->values.n, sizeof *by);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (!saved[v]) continue;
-        gcut_form form = plan->value[v].decision == GCUT_PLAN_SAVED ? plan->value[v].form : GCUT_FORM_PLAIN;
+        gcut_format form =
+            plan->value[v].decision == GCUT_PLAN_SAVED ? plan->value[v].form : GCUT_FORMAT_PLAIN;
         const char *name = g->values.at[v].name;
-        if (gcut_form_packs(form)) {
-            const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_form_name(form));
+        if (gcut_format_packs(form)) {
+            const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_format_name(form));
             for (uint32_t k = 1; gcut_graph_find(g, name); k++) name = gcut_printf(arena, "%s.%u", base, k);
         }
-        const char *grad = form == GCUT_FORM_GRAD ? g->results.at[plan->value[v].grad].name : NULL;
-        by[v] = (crossing){true, form, gcut_intern_name(m, name), gcut_form_type(m, gcut_type_of(g, v), form),
-                           grad};
+        const char *grad = form == GCUT_FORMAT_GRAD ? g->results.at[plan->value[v].grad].name : NULL;
+        by[v] = (crossing){true, form, gcut_intern_name(m, name),
+                           gcut_format_type(m, gcut_type_of(g, v), form), grad};
     }
     return by;
 }
@@ -137,8 +138,8 @@ static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
 {
     for (uint32_t k = 0; k < n->nattrs; k++) {
         const gcut_attr *a = &g->attrs.at[n->attr0 + k];
-        if (a->kind == GCUT_K_DIM && mentions(g, a->u.dim, sym)) return true;
-        for (uint32_t j = 0; a->kind == GCUT_K_DIMS && j < a->n; j++)
+        if (a->kind == GCUT_ATTR_KIND_DIM && mentions(g, a->u.dim, sym)) return true;
+        for (uint32_t j = 0; a->kind == GCUT_ATTR_KIND_DIMS && j < a->n; j++)
             if (mentions(g, a->u.dims[j], sym)) return true;
     }
     for (uint32_t k = 0; k < n->nregs; k++)
@@ -171,7 +172,7 @@ static void cover_symbols(const half *h, bool *take, const bool *given)
         gcut_dim sym = g->decls.at[s].sym;
         bool bound = !half_uses(h, sym);
         for (gcut_ref v = 1; v < g->values.n && !bound; v++)
-            bound = given && given[v] && h->by[v].form != GCUT_FORM_BITS && type_has(g, v, sym, true);
+            bound = given && given[v] && h->by[v].form != GCUT_FORMAT_BITS && type_has(g, v, sym, true);
         for (uint32_t i = 0; i < g->params.n && !bound; i++)
             bound = take[i] && type_has(g, g->params.at[i].value, sym, true);
         for (int bare = 1; bare >= 0; bare--)
@@ -204,7 +205,7 @@ static void take_saved(half *h, gcut_ref v)
 {
     const crossing *c = &h->by[v];
     gcut_ref r = gcut_param_new(h->dst, GCUT_ROLE_saved, c->name, &c->type);
-    *(gcut_form_packs(c->form) ? &h->packed[v] : &h->map[v]) = r;
+    *(gcut_format_packs(c->form) ? &h->packed[v] : &h->map[v]) = r;
 }
 
 /* Parameters in the joint's order; cotangents last, and only in the backward graph, where fwd is the other
@@ -233,7 +234,7 @@ static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const
 
 static gcut_locid location_of(const half *h, const gcut_node *n)
 {
-    bool again = h->backward && h->plan->value[n->res0].where == GCUT_W_FORWARD;
+    bool again = h->backward && h->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
     return again && n->loc ? gcut_loc_call(h->src->module, "remat", &n->loc, 1) : n->loc;
 }
 
@@ -243,7 +244,7 @@ static void mark_copy(const half *h, uint32_t i)
     gcut_module *m = h->src->module;
     const gcut_node *n = gcut_node_at(h->src, i);
     gcut_class c = gcut_node_class(n);
-    bool again = h->backward && h->plan->value[n->res0].where == GCUT_W_FORWARD;
+    bool again = h->backward && h->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
     bool cheap = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_VIEW;
     if (h->copied[i] < 2 && (!again || cheap)) return;
     const char *k = gcut_printf(m->arena, "%u", (unsigned)h->copied[i]);
@@ -263,7 +264,7 @@ static const char *bytes_text(gcut_module *m, gcut_dim d)
 static void mark_saved(const half *h, gcut_ref v, gcut_ref r)
 {
     gcut_module *m = h->src->module;
-    const char *text = bytes_text(m, gcut_form_bytes(m, gcut_type_of(h->src, v), h->by[v].form));
+    const char *text = bytes_text(m, gcut_format_bytes(m, gcut_type_of(h->src, v), h->by[v].form));
     gcut_mark_add(m, &h->dst->nodes.at[h->dst->values.at[r].def].marks, "saved", 1, &text);
 }
 
@@ -272,10 +273,10 @@ static void pack(half *h, gcut_ref v)
 {
     gcut_graph *dst = h->dst;
     const crossing *c = &h->by[v];
-    if (h->backward || !c->saved || !gcut_form_packs(c->form)) return;
+    if (h->backward || !c->saved || !gcut_format_packs(c->form)) return;
     gcut_locid loc = gcut_def(h->src, v)->loc;
-    gcut_attr to = gcut_attr_str(dst->module, GCUT_A_to, gcut_dtype_name(c->type.dtype));
-    if (c->form == GCUT_FORM_BITS)
+    gcut_attr to = gcut_attr_str(dst->module, GCUT_KEY_to, gcut_dtype_name(c->type.dtype));
+    if (c->form == GCUT_FORMAT_BITS)
         h->packed[v] = gcut_node_new(dst, GCUT_OP_pack_bits, &h->map[v], 1, NULL, 0, loc, c->name);
     else
         h->packed[v] = gcut_node_new(dst, GCUT_OP_cast, &h->map[v], 1, &to, 1, loc, c->name);
@@ -290,9 +291,9 @@ static gcut_ref read_value(half *h, gcut_ref v)
     const gcut_type *t = gcut_type_of(h->src, v);
     const char *name = h->src->values.at[v].name;
     gcut_locid at = gcut_def(h->src, v)->loc, loc = at ? gcut_loc_call(dst->module, "saved", &at, 1) : 0;
-    gcut_attr shape = gcut_attr_dims(dst->module, GCUT_A_shape, t->dim, t->rank);
-    gcut_attr to = gcut_attr_str(dst->module, GCUT_A_to, gcut_dtype_name(t->dtype));
-    if (h->by[v].form == GCUT_FORM_BITS)
+    gcut_attr shape = gcut_attr_dims(dst->module, GCUT_KEY_shape, t->dim, t->rank);
+    gcut_attr to = gcut_attr_str(dst->module, GCUT_KEY_to, gcut_dtype_name(t->dtype));
+    if (h->by[v].form == GCUT_FORMAT_BITS)
         h->map[v] = gcut_node_new(dst, GCUT_OP_unpack_bits, &h->packed[v], 1, &shape, 1, loc, name);
     else
         h->map[v] = gcut_node_new(dst, GCUT_OP_cast, &h->packed[v], 1, &to, 1, loc, name);
@@ -368,7 +369,7 @@ static void return_saved(half *h)
 {
     for (gcut_ref v = 1; v < h->src->values.n; v++) {
         if (!h->by[v].saved) continue;
-        bool packs = gcut_form_packs(h->by[v].form);
+        bool packs = gcut_format_packs(h->by[v].form);
         gcut_ref r = packs ? h->packed[v] : h->map[v];
         gcut_result_new(h->dst, GCUT_ROLE_saved, h->by[v].name, r);
         if (h->by[v].grad)

@@ -33,7 +33,7 @@ static uint64_t hash_node(const gcut_rewrite *rw, uint32_t n)
     for (uint32_t i = 0; i < node->nattrs; i++) {
         const gcut_attr *a = &rw->src->attrs.at[node->attr0 + i];
         h = mix(h, a->key);
-        if (a->kind == GCUT_K_NUM) {
+        if (a->kind == GCUT_ATTR_KIND_NUM) {
             uint64_t bits;
             memcpy(&bits, &a->u.num.f, sizeof bits);
             h = mix(h, bits);

@@ -139,14 +139,14 @@ static uint32_t smaller_attrs(const gcut_graph *g, const gcut_node *n, const use
 {
     uint32_t count = 0, carries = 0, sliced = 0, old = carries_of(g, n);
     for (uint32_t k = 0; k < n->nattrs; k++)
-        if (n->op != GCUT_OP_scan || g->attrs.at[n->attr0 + k].key != GCUT_A_carries)
+        if (n->op != GCUT_OP_scan || g->attrs.at[n->attr0 + k].key != GCUT_KEY_carries)
             out[count++] = g->attrs.at[n->attr0 + k];
     if (n->op != GCUT_OP_scan) return count;
     for (uint32_t k = 0; k < n->nargs - n->ncaptured; k++) *(k < old ? &carries : &sliced) += u->operand[k];
-    out[count++] = gcut_attr_dim(GCUT_A_carries, carries);
-    if (!sliced && !gcut_attr_get(g, n, GCUT_A_length)) {
+    out[count++] = gcut_attr_dim(GCUT_KEY_carries, carries);
+    if (!sliced && !gcut_attr_get(g, n, GCUT_KEY_length)) {
         const gcut_type *t = gcut_type_of(g, gcut_arg(g, n, old));
-        out[count++] = gcut_attr_dim(GCUT_A_length, t->dim[gcut_attr_get(g, n, GCUT_A_axis)->u.dim]);
+        out[count++] = gcut_attr_dim(GCUT_KEY_length, t->dim[gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim]);
     }
     return count;
 }

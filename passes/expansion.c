@@ -47,7 +47,7 @@ static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, g
         args[k] = gcut_param_new(scratch, GCUT_ROLE_input, gcut_printf(m->arena, "x%u", (unsigned)k),
                                  gcut_type_of(g, gcut_arg(g, node, k)));
     gcut_build b = {.g = scratch, .loc = node->loc};
-    gcut_meaning(&b, g, n, args, results);
+    gcut_decompose(&b, g, n, args, results);
     return scratch;
 }
 

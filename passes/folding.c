@@ -90,7 +90,7 @@ static gcut_num number(gcut_num x, gcut_dtype t)
 bool gcut_fold_constant(const gcut_fold *f, gcut_ref v, gcut_num *c)
 {
     const gcut_node *n = gcut_fold_is(f, v, GCUT_OP_full);
-    if (n) *c = number(gcut_attr_get(f->rw.dst, n, GCUT_A_value)->u.num, gcut_fold_type_of(f, v)->dtype);
+    if (n) *c = number(gcut_attr_get(f->rw.dst, n, GCUT_KEY_value)->u.num, gcut_fold_type_of(f, v)->dtype);
     return n != NULL;
 }
 
@@ -111,9 +111,9 @@ gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, 
 {
     gcut_module *m = f->rw.dst->module;
     value = number(value, type->dtype);
-    gcut_attr a[] = {gcut_attr_dims(m, GCUT_A_shape, type->dim, type->rank),
-                     {.key = GCUT_A_value, .kind = GCUT_K_NUM, .u.num = value},
-                     gcut_attr_str(m, GCUT_A_dtype, gcut_dtype_name(type->dtype))};
+    gcut_attr a[] = {gcut_attr_dims(m, GCUT_KEY_shape, type->dim, type->rank),
+                     {.key = GCUT_KEY_value, .kind = GCUT_ATTR_KIND_NUM, .u.num = value},
+                     gcut_attr_str(m, GCUT_KEY_dtype, gcut_dtype_name(type->dtype))};
     return make_typed(f, GCUT_OP_full, NULL, 0, a, 3, type, name);
 }
 

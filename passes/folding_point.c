@@ -120,7 +120,7 @@ gcut_ref gcut_fold_cast(gcut_fold *f)
     if (!from || !holds(gcut_fold_type_of(f, x)->dtype, gcut_fold_type_of(f, from)->dtype)) return 0;
     if (gcut_fold_same(f, from)) return from;
     if (gcut_fold_type_of(f, from)->dtype == gcut_fold_type(f)->dtype) return 0; /* only the order differs */
-    return gcut_fold_make(f, GCUT_OP_cast, &from, 1, gcut_fold_attr(f, GCUT_A_to), 1);
+    return gcut_fold_make(f, GCUT_OP_cast, &from, 1, gcut_fold_attr(f, GCUT_KEY_to), 1);
 }
 
 /* ---- binary ---- */

@@ -37,13 +37,13 @@ gcut_ref gcut_fold_reshape(gcut_fold *f)
     x = gcut_arg(f->rw.dst, inner, 0);
     return gcut_fold_same(f, x)
                ? x
-               : gcut_fold_make(f, GCUT_OP_reshape, &x, 1, gcut_fold_attr(f, GCUT_A_shape), 1);
+               : gcut_fold_make(f, GCUT_OP_reshape, &x, 1, gcut_fold_attr(f, GCUT_KEY_shape), 1);
 }
 
 /* Of a broadcast: the operand's axes land elsewhere, if still in increasing order. */
 static gcut_ref transposed_broadcast(gcut_fold *f, const gcut_node *inner, const gcut_dim *perm)
 {
-    const gcut_attr *axes = gcut_attr_get(f->rw.dst, inner, GCUT_A_axes);
+    const gcut_attr *axes = gcut_attr_get(f->rw.dst, inner, GCUT_KEY_axes);
     const gcut_type *t = gcut_fold_type(f);
     gcut_dim lands[GCUT_MAX_RANK] = {0}, to[GCUT_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++) lands[perm[d]] = d;
@@ -52,7 +52,7 @@ static gcut_ref transposed_broadcast(gcut_fold *f, const gcut_node *inner, const
         if (k && to[k] <= to[k - 1]) return 0;
     }
     gcut_ref x = gcut_arg(f->rw.dst, inner, 0);
-    gcut_attr a[] = {dims(f, GCUT_A_shape, t->dim, t->rank), dims(f, GCUT_A_axes, to, axes->n)};
+    gcut_attr a[] = {dims(f, GCUT_KEY_shape, t->dim, t->rank), dims(f, GCUT_KEY_axes, to, axes->n)};
     return gcut_fold_make(f, GCUT_OP_broadcast, &x, 1, a, 2);
 }
 
@@ -62,11 +62,11 @@ gcut_ref gcut_fold_transpose(gcut_fold *f)
 {
     gcut_ref x = gcut_fold_arg(f, 0), c;
     uint32_t rank = gcut_fold_type(f)->rank;
-    const gcut_dim *perm = gcut_fold_attr(f, GCUT_A_perm)->u.dims;
+    const gcut_dim *perm = gcut_fold_attr(f, GCUT_KEY_perm)->u.dims;
     gcut_dim both[GCUT_MAX_RANK];
     if ((c = constant(f)) != 0) return c;
     const gcut_node *inner = gcut_fold_is(f, x, GCUT_OP_transpose);
-    const gcut_dim *first = inner ? gcut_attr_get(f->rw.dst, inner, GCUT_A_perm)->u.dims : NULL;
+    const gcut_dim *first = inner ? gcut_attr_get(f->rw.dst, inner, GCUT_KEY_perm)->u.dims : NULL;
     bool identity = true;
     for (uint32_t d = 0; d < rank; d++) {
         both[d] = first ? first[perm[d]] : perm[d];
@@ -75,7 +75,7 @@ gcut_ref gcut_fold_transpose(gcut_fold *f)
     if (first) x = gcut_arg(f->rw.dst, inner, 0);
     if (identity && gcut_fold_same(f, x)) return x;
     if (first) {
-        gcut_attr a = dims(f, GCUT_A_perm, both, rank);
+        gcut_attr a = dims(f, GCUT_KEY_perm, both, rank);
         return gcut_fold_make(f, GCUT_OP_transpose, &x, 1, &a, 1);
     }
     inner = gcut_fold_is(f, x, GCUT_OP_broadcast);
@@ -87,10 +87,10 @@ static gcut_ref broadcast_iota(gcut_fold *f, gcut_ref x, const gcut_node *inner,
 {
     gcut_module *m = f->rw.dst->module;
     const gcut_type *t = gcut_fold_type(f);
-    gcut_dim axis = gcut_attr_get(f->rw.dst, inner, GCUT_A_axis)->u.dim;
+    gcut_dim axis = gcut_attr_get(f->rw.dst, inner, GCUT_KEY_axis)->u.dim;
     if (gcut_fold_type_of(f, x)->dim[axis] != t->dim[axes[axis]]) return 0;
-    gcut_attr a[] = {dims(f, GCUT_A_shape, t->dim, t->rank), gcut_attr_dim(GCUT_A_axis, axes[axis]),
-                     gcut_attr_str(m, GCUT_A_dtype, gcut_dtype_name(t->dtype))};
+    gcut_attr a[] = {dims(f, GCUT_KEY_shape, t->dim, t->rank), gcut_attr_dim(GCUT_KEY_axis, axes[axis]),
+                     gcut_attr_str(m, GCUT_KEY_dtype, gcut_dtype_name(t->dtype))};
     return gcut_fold_make(f, GCUT_OP_iota, NULL, 0, a, 3);
 }
 
@@ -101,14 +101,14 @@ gcut_ref gcut_fold_broadcast(gcut_fold *f)
     const gcut_node *inner;
     if (gcut_fold_same(f, x)) return x;
     if ((c = constant(f)) != 0) return c;
-    const gcut_dim *axes = gcut_fold_attr(f, GCUT_A_axes)->u.dims;
+    const gcut_dim *axes = gcut_fold_attr(f, GCUT_KEY_axes)->u.dims;
     if ((inner = gcut_fold_is(f, x, GCUT_OP_iota)) != NULL) return broadcast_iota(f, x, inner, axes);
     if ((inner = gcut_fold_is(f, x, GCUT_OP_broadcast)) == NULL) return 0;
-    const gcut_attr *first = gcut_attr_get(f->rw.dst, inner, GCUT_A_axes);
+    const gcut_attr *first = gcut_attr_get(f->rw.dst, inner, GCUT_KEY_axes);
     gcut_dim both[GCUT_MAX_RANK];
     for (uint32_t k = 0; k < first->n; k++) both[k] = axes[first->u.dims[k]];
     x = gcut_arg(f->rw.dst, inner, 0);
-    gcut_attr a[] = {*gcut_fold_attr(f, GCUT_A_shape), dims(f, GCUT_A_axes, both, first->n)};
+    gcut_attr a[] = {*gcut_fold_attr(f, GCUT_KEY_shape), dims(f, GCUT_KEY_axes, both, first->n)};
     return gcut_fold_make(f, GCUT_OP_broadcast, &x, 1, a, 2);
 }
 
@@ -116,9 +116,9 @@ gcut_ref gcut_fold_broadcast(gcut_fold *f)
 gcut_ref gcut_fold_slice(gcut_fold *f)
 {
     gcut_ref x = gcut_fold_arg(f, 0);
-    const gcut_attr *start = gcut_fold_attr(f, GCUT_A_start), *limit = gcut_fold_attr(f, GCUT_A_limit);
+    const gcut_attr *start = gcut_fold_attr(f, GCUT_KEY_start), *limit = gcut_fold_attr(f, GCUT_KEY_limit);
     const gcut_type *t = gcut_fold_type_of(f, x);
-    bool whole = all_equal(start, 0) && all_equal(gcut_fold_attr(f, GCUT_A_step), 1), known = true;
+    bool whole = all_equal(start, 0) && all_equal(gcut_fold_attr(f, GCUT_KEY_step), 1), known = true;
     for (uint32_t d = 0; d < t->rank; d++) {
         whole = whole && limit->u.dims[d] == t->dim[d];
         known = known && start->u.dims[d] >= 0 && limit->u.dims[d] >= 0 && t->dim[d] >= 0;
@@ -132,11 +132,11 @@ gcut_ref gcut_fold_pad(gcut_fold *f)
 {
     gcut_num c;
     gcut_ref x = gcut_fold_arg(f, 0);
-    if (all_equal(gcut_fold_attr(f, GCUT_A_low), 0) && all_equal(gcut_fold_attr(f, GCUT_A_high), 0) &&
-        all_equal(gcut_fold_attr(f, GCUT_A_interior), 0) && gcut_fold_same(f, x))
+    if (all_equal(gcut_fold_attr(f, GCUT_KEY_low), 0) && all_equal(gcut_fold_attr(f, GCUT_KEY_high), 0) &&
+        all_equal(gcut_fold_attr(f, GCUT_KEY_interior), 0) && gcut_fold_same(f, x))
         return x;
     if (!gcut_fold_constant(f, x, &c)) return 0;
-    const gcut_num *v = &gcut_fold_attr(f, GCUT_A_value)->u.num;
+    const gcut_num *v = &gcut_fold_attr(f, GCUT_KEY_value)->u.num;
     if (c.is_int ? v->is_int && v->i == c.i : memcmp(&v->f, &c.f, sizeof c.f) == 0)
         return gcut_fold_full(f, c);
     return 0;
@@ -175,14 +175,14 @@ gcut_ref gcut_fold_flip(gcut_fold *f)
 /* of a known size = the constant */
 gcut_ref gcut_fold_dim(gcut_fold *f)
 {
-    gcut_dim d = gcut_fold_attr(f, GCUT_A_of)->u.dim;
+    gcut_dim d = gcut_fold_attr(f, GCUT_KEY_of)->u.dim;
     return gcut_dim_known(d) ? gcut_fold_full(f, (gcut_num){true, d, (double)d}) : 0;
 }
 
 /* along an axis of size 1 = 0 */
 gcut_ref gcut_fold_iota(gcut_fold *f)
 {
-    bool one = gcut_fold_type(f)->dim[gcut_fold_attr(f, GCUT_A_axis)->u.dim] == 1;
+    bool one = gcut_fold_type(f)->dim[gcut_fold_attr(f, GCUT_KEY_axis)->u.dim] == 1;
     return one ? gcut_fold_full(f, (gcut_num){.is_int = true}) : 0;
 }
 

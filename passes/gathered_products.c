@@ -58,7 +58,7 @@ static void begin_rows(mover *m, const gcut_node *n)
     const gcut_graph *g = m->rw.src;
     const gcut_type *table = gcut_type_of(g, gcut_arg(g, n, 0)), *index = gcut_type_of(g, gcut_arg(g, n, 1));
     int64_t rows, indices;
-    if (table->rank != 2 || index->rank == 0 || gcut_attr_get(g, n, GCUT_A_axis)->u.dim != 0) return;
+    if (table->rank != 2 || index->rank == 0 || gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim != 0) return;
     if (!size_at(m, table->dim[0], &rows) || !size_at(m, gcut_type_numel(g->module, index), &indices)) return;
     if (rows > indices / REPEATS) return;
     m->of[n->res0] = (gathered){m->rw.map[gcut_arg(g, n, 0)], m->rw.map[gcut_arg(g, n, 1)], n->loc, false};
@@ -121,10 +121,10 @@ static bool move_product(mover *m, uint32_t id, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
     const gathered *rows = rows_of(m, gcut_arg(g, n, 0));
-    if (!rows || gcut_attr_flag(g, n, GCUT_A_ta) || gcut_type_of(g, n->res0)->rank != 2) return false;
+    if (!rows || gcut_attr_flag(g, n, GCUT_KEY_ta) || gcut_type_of(g, n->res0)->rank != 2) return false;
     gcut_build b = {.g = m->rw.dst, .loc = n->loc, .name = name_of(m, n->res0, "table")};
     gcut_ref w = gcut_rewrite_arg(&m->rw, id, 1);
-    gcut_ref table = gcut_bmatmul(&b, rows->table, w, false, gcut_attr_flag(g, n, GCUT_A_tb));
+    gcut_ref table = gcut_bmatmul(&b, rows->table, w, false, gcut_attr_flag(g, n, GCUT_KEY_tb));
     return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
 }
 
@@ -133,7 +133,7 @@ static gcut_ref repeated(const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
     if (!n || n->op != GCUT_OP_broadcast || n->marks.n) return 0;
-    const gcut_attr *axes = gcut_attr_get(g, n, GCUT_A_axes);
+    const gcut_attr *axes = gcut_attr_get(g, n, GCUT_KEY_axes);
     return axes->n == 1 && axes->u.dims[0] == gcut_type_of(g, v)->rank - 1u ? gcut_arg(g, n, 0) : 0;
 }
 
@@ -168,7 +168,7 @@ static gcut_ref axis_moved(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
 static void order_steps(mover *m, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
-    uint32_t axis = (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
+    uint32_t axis = (uint32_t)gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim;
     for (uint32_t k = gcut_node_carries(g, n); axis && k < n->nargs - n->ncaptured; k++) {
         gcut_ref v = gcut_arg(g, n, k);
         const gathered *rows = rows_of(m, v);

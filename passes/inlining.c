@@ -38,8 +38,8 @@ static gcut_type type_in(const inliner *s, gcut_type t)
 
 static gcut_attr attr_in(const inliner *s, gcut_attr a)
 {
-    if (a.kind == GCUT_K_DIM) a.u.dim = size_in(s, a.u.dim);
-    if (a.kind != GCUT_K_DIMS) return a;
+    if (a.kind == GCUT_ATTR_KIND_DIM) a.u.dim = size_in(s, a.u.dim);
+    if (a.kind != GCUT_ATTR_KIND_DIMS) return a;
     gcut_dim *dims = gcut_calloc(s->dst->module->arena, a.n + 1u, sizeof *dims);
     for (uint32_t i = 0; i < a.n; i++) dims[i] = size_in(s, a.u.dims[i]);
     a.u.dims = dims;

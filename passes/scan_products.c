@@ -98,7 +98,7 @@ static void stack(search *s, gcut_ref v)
 static bool is_product(const search *s, const gcut_node *n)
 {
     if (n->op != GCUT_OP_matmul || gcut_type_of(s->body, n->res0)->rank != 2) return false;
-    if (!gcut_attr_flag(s->body, n, GCUT_A_ta) || gcut_attr_flag(s->body, n, GCUT_A_tb)) return false;
+    if (!gcut_attr_flag(s->body, n, GCUT_KEY_ta) || gcut_attr_flag(s->body, n, GCUT_KEY_tb)) return false;
     gcut_ref a = gcut_arg(s->body, n, 0), b = gcut_arg(s->body, n, 1);
     bool sliced =
         sliced_as(s, base_of(s->body, a)) != GCUT_NONE || sliced_as(s, base_of(s->body, b)) != GCUT_NONE;
@@ -107,7 +107,7 @@ static bool is_product(const search *s, const gcut_node *n)
 
 static bool is_sum(const search *s, const gcut_node *n)
 {
-    if (n->op != GCUT_OP_sum || gcut_attr_flag(s->body, n, GCUT_A_keep)) return false;
+    if (n->op != GCUT_OP_sum || gcut_attr_flag(s->body, n, GCUT_KEY_keep)) return false;
     gcut_ref v = gcut_arg(s->body, n, 0);
     return gcut_type_of(s->body, v)->rank < GCUT_MAX_RANK && is_stacked(s, v);
 }
@@ -252,10 +252,11 @@ static void make_scan(const search *s, gcut_rewrite *rw, uint32_t id, gcut_ref *
     }
     for (uint32_t k = 0; k < n.nattrs; k++) {
         gcut_attr_key key = s->g->attrs.at[n.attr0 + k].key;
-        if (key != GCUT_A_carries && key != GCUT_A_length) attrs[spec.nattrs++] = s->g->attrs.at[n.attr0 + k];
+        if (key != GCUT_KEY_carries && key != GCUT_KEY_length)
+            attrs[spec.nattrs++] = s->g->attrs.at[n.attr0 + k];
     }
-    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_A_carries, carries);
-    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_A_length, gcut_scan_length(s->g, s->n));
+    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_KEY_carries, carries);
+    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(s->g, s->n));
     spec.nregs = 1;
     spec.ncaptured = n.ncaptured;
     spec.loc = n.loc;
@@ -339,7 +340,7 @@ static void copy_scan(gcut_rewrite *rw, uint32_t id)
     s.carries = gcut_node_carries(g, s.n);
     s.own = s.n->nargs - s.n->ncaptured;
     s.body = gcut_pass_products(old->body, old->body->name);
-    if (gcut_attr_get(g, s.n, GCUT_A_axis)->u.dim == 0 && find_sums(&s)) {
+    if (gcut_attr_get(g, s.n, GCUT_KEY_axis)->u.dim == 0 && find_sums(&s)) {
         copy_without_sums(&s, rw, id);
         return;
     }

@@ -62,7 +62,7 @@ static inline void forward_node(joint_gen *r)
     case 6: y = r->nrow ? spread(r, r->row[draw(r, r->nrow)]) : gcut_baddc(&r->b, x, 0.5); break;
     case 7: y = back_and_forth(r, x); break;
     case 8: {
-        gcut_attr axis = gcut_attr_dim(GCUT_A_axis, 1);
+        gcut_attr axis = gcut_attr_dim(GCUT_KEY_axis, 1);
         y = gcut_node_new(r->b.g, GCUT_OP_log_softmax, &x, 1, &axis, 1, 0, NULL);
     }
     }

@@ -77,7 +77,7 @@ static uint32_t below(bounded *b, uint32_t n)
     return (uint32_t)(next_unit(&b->seed) * n);
 }
 
-static gcut_candidate plan_saving(const bounded *b, const bool *saved, const gcut_again *again)
+static gcut_candidate plan_saving(const bounded *b, const bool *saved, const gcut_recomputations *again)
 {
     const gcut_candidate_base *base = b->o->bases.at[0];
     const gcut_choice *c = gcut_choice_saving(base->problem, b->arena, saved, again, 0);
@@ -98,13 +98,13 @@ static void check_random(bounded *b, uint32_t plans)
     for (uint32_t k = 0; k < plans; k++) {
         uint32_t of_eight = below(b, 9), copies = below(b, 2) ? below(b, 6) : 0;
         bool *saved = gcut_calloc(b->arena, p->g->values.n, 1);
-        gcut_again *again = gcut_calloc(b->arena, (size_t)n + 1, sizeof *again);
+        gcut_recomputations *again = gcut_calloc(b->arena, (size_t)n + 1, sizeof *again);
         for (gcut_ref v = 1; v < p->g->values.n; v++) saved[v] = below(b, 8) < of_eight;
         while (copies-- > 0 && p->g->nodes.n) {
             uint32_t node = below(b, p->g->nodes.n);
             uint32_t before = below(b, n + 1);
             const gcut_node *x = gcut_node_at(p->g, node);
-            if (x->nres && p->facts->where[x->res0] != GCUT_W_BACKWARD)
+            if (x->nres && p->facts->where[x->res0] != GCUT_SIDE_BACKWARD)
                 *GCUT_PUSH(b->arena, &again[before]) = node;
         }
         gcut_candidate of = plan_saving(b, saved, again);
@@ -226,7 +226,7 @@ static void check_every_set(bounded *b)
     uint32_t n = 0;
     const char *why;
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
-        double price = p->facts->where[v] == GCUT_W_BACKWARD ? 0 : gcut_save_price(p, v, 0, &why);
+        double price = p->facts->where[v] == GCUT_SIDE_BACKWARD ? 0 : gcut_save_price(p, v, 0, &why);
         if (price == 0 || isinf(price)) continue;
         if (n == MOST_SAVEABLE) return;
         value[n++] = v;

@@ -405,8 +405,8 @@ static void check_shape(void *arg)
     const gcut_node *forward = find_op(j, GCUT_OP_scan, 0), *backward = find_op(j, GCUT_OP_scan, 1);
     assert_non_null(backward);
     assert_null(find_op(j, GCUT_OP_scan, 2));
-    assert_false(gcut_attr_flag(j, forward, GCUT_A_reverse));
-    assert_true(gcut_attr_flag(j, backward, GCUT_A_reverse));
+    assert_false(gcut_attr_flag(j, forward, GCUT_KEY_reverse));
+    assert_true(gcut_attr_flag(j, backward, GCUT_KEY_reverse));
     assert_int_equal(forward->nres, 3 + 2);
     assert_int_equal(gcut_node_carries(j, backward), 2 + 3);
     const gcut_mark *mark = gcut_mark_find(&backward->marks, "adjoint");

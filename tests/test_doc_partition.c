@@ -115,7 +115,7 @@ static void must_say_prices(world *w, const gcut_plan *plan)
     gcut_text t = {.arena = a};
     for (gcut_ref v = 1; v < plan->joint->values.n; v++) {
         const gcut_decision *d = &plan->value[v];
-        if (d->where == GCUT_W_BACKWARD) continue;
+        if (d->where == GCUT_SIDE_BACKWARD) continue;
         gcut_text_add(&t, "| `%%%s` | %s | %lld | %s | %s | %s |\n", plan->joint->values.at[v].name,
                       where[d->where], (long long)d->bytes, price(a, d->save_ns), price(a, d->recompute_ns),
                       decision[d->decision]);

@@ -48,7 +48,7 @@ static uint32_t saveable(const gcut_problem *p, gcut_ref *out)
     const gcut_graph *g = p->g;
     uint32_t n = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (!gcut_def(g, v) || is_out(g, v) || p->facts->where[v] == GCUT_W_BACKWARD) continue;
+        if (!gcut_def(g, v) || is_out(g, v) || p->facts->where[v] == GCUT_SIDE_BACKWARD) continue;
         if (gcut_value_is(g, v, GCUT_CLASS_VIEW) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) continue;
         if (n < MOST) out[n] = v;
         n++;
@@ -66,7 +66,7 @@ static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uin
     assert_that(g->values.n, <, 512);
     for (uint32_t k = 0; k < n; k++)
         if (mask >> k & 1) {
-            gcut_form f = packed >> k & 1 ? gcut_other_form(p, who[k]) : GCUT_FORM_PLAIN;
+            gcut_format f = packed >> k & 1 ? gcut_other_format(p, who[k]) : GCUT_FORMAT_PLAIN;
             given[who[k]] = true;
             s.bytes += gcut_value_saved_bytes(p, who[k], f);
             s.ns += gcut_saved_ns(p, who[k], f);
@@ -77,7 +77,7 @@ static pair price_of(const gcut_problem *p, const gcut_ref *who, uint32_t n, uin
         const gcut_node *d = gcut_def(g, v);
         if (!need[v] || given[v] || !d || is_out(g, v)) continue;
         for (uint32_t k = 0; k < d->nargs; k++) need[gcut_arg(g, d, k)] = true;
-        if (p->facts->where[v] != GCUT_W_BACKWARD) s.ns += p->price[v].recompute_ns;
+        if (p->facts->where[v] != GCUT_SIDE_BACKWARD) s.ns += p->price[v].recompute_ns;
     }
     return s;
 }
@@ -92,7 +92,8 @@ static int by_bytes(const void *a, const void *b)
 static bool is_allowed(const gcut_problem *p, const gcut_ref *who, uint32_t n, uint32_t mask)
 {
     for (uint32_t k = 0; k < n; k++)
-        if (p->force[who[k]] == (mask >> k & 1 ? GCUT_FORCE_RECOMPUTE : GCUT_FORCE_SAVE)) return false;
+        if (p->force[who[k]] == (mask >> k & 1 ? GCUT_CONSTRAINT_RECOMPUTE : GCUT_CONSTRAINT_SAVE))
+            return false;
     return true;
 }
 
@@ -101,7 +102,7 @@ static truth truth_of(const gcut_problem *p)
     gcut_ref who[MOST];
     uint32_t n = saveable(p, who), two = 0, count = 0;
     for (uint32_t k = 0; k < n && n <= MOST; k++)
-        if (gcut_other_form(p, who[k]) != GCUT_FORM_PLAIN) two |= 1u << k;
+        if (gcut_other_format(p, who[k]) != GCUT_FORMAT_PLAIN) two |= 1u << k;
     if (n > MOST || (two && n > MOST - 4)) return (truth){0};
     truth t = {malloc(sizeof(pair) * TRIES), 0};
     for (uint32_t mask = 0; mask < 1u << n; mask++)
@@ -248,7 +249,7 @@ static uint32_t check_within(const gcut_cut_frontier *f, const truth *t, gcut_ar
     for (uint32_t i = 0; i < t->n; i++)
         for (int64_t b = t->all[i].bytes; b <= t->all[i].bytes + 1; b++) {
             if (b < least) continue;
-            gcut_choice *c = gcut_frontier_within(f, a, b);
+            gcut_choice *c = gcut_frontier_at_most(f, a, b);
             double best = best_within(t, b), bound = gcut_bound_at(f, b);
             assert_that(c->saved_bytes, <=, b);
             assert_near(c->fixed_ns, best);
@@ -321,8 +322,8 @@ static gcut_problem *random_problem(world *w, gcut_arena *a, uint64_t seed, uint
     }
     gcut_ref who[MOST];
     uint32_t few = saveable(p, who);
-    if (few > 2 && few <= MOST && seed % 6 == 0) p->force[who[seed % few]] = GCUT_FORCE_SAVE;
-    if (few > 2 && few <= MOST && seed % 9 == 0) p->force[who[seed / 2 % few]] = GCUT_FORCE_RECOMPUTE;
+    if (few > 2 && few <= MOST && seed % 6 == 0) p->force[who[seed % few]] = GCUT_CONSTRAINT_SAVE;
+    if (few > 2 && few <= MOST && seed % 9 == 0) p->force[who[seed / 2 % few]] = GCUT_CONSTRAINT_RECOMPUTE;
     return p;
 }
 
@@ -382,7 +383,7 @@ static void head_body(void *state)
     world *w = state;
     gcut_module *m = gcut_parse_module(w->env, w->env->arena, "t.gcut", text, strlen(text));
     gcut_graph *g = gcut_joint(m->graphs.at[0], NULL, "j");
-    g = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(gcut_pass_head(g, "h"), "f1"), "c"), "d");
+    g = gcut_pass_dce(gcut_pass_cse(gcut_pass_fold(gcut_pass_loss_head(g, "h"), "f1"), "c"), "d");
     tally sum = {0};
     uint32_t begun = 0;
     for (int64_t n = 1; n <= 100000; n *= 10) {
@@ -394,7 +395,7 @@ static void head_body(void *state)
         assert_that(t.n, >, 1);
         gcut_cut_frontier *f = check_frontier(p, &t, a, &sum);
         gcut_choice *c = gcut_supported_choice(f, a, &f->points.at[0]);
-        for (gcut_ref v = 1; v < g->values.n; v++) begun += c->form[v] == GCUT_FORM_GRAD;
+        for (gcut_ref v = 1; v < g->values.n; v++) begun += c->form[v] == GCUT_FORMAT_GRAD;
         free(t.all);
         gcut_arena_free(a);
     }
@@ -501,7 +502,7 @@ static void refused_body(void *what)
     gcut_module *m = gcut_parse_module(r->w->env, a, "t.gcut", chain, strlen(chain));
     static const char *const save[] = {"%a"};
     gcut_plan_options opt = {.machine = gcut_machine_shipped(), .save = save, .nsave = 1};
-    r->c = gcut_choose_within(gcut_problem_new(a, m->graphs.at[0], &opt), a, r->bytes);
+    r->c = gcut_choose_at_most(gcut_problem_new(a, m->graphs.at[0], &opt), a, r->bytes);
 }
 
 static void forced_values_are_named(void **state)
@@ -538,7 +539,7 @@ static gcut_choice *any_plan(const gcut_problem *p, gcut_arena *a, joint_gen *r)
     q.form = gcut_calloc(a, nvalues, sizeof *q.form);
     for (gcut_ref v = 1; v < nvalues; v++) {
         saved[v] = draw(r, rare) == 0;
-        q.form[v] = draw(r, 2) ? gcut_other_form(p, v) : GCUT_FORM_PLAIN;
+        q.form[v] = draw(r, 2) ? gcut_other_format(p, v) : GCUT_FORMAT_PLAIN;
     }
     return gcut_choice_saving(&q, a, saved, NULL, p->opt->lambda);
 }
@@ -558,13 +559,13 @@ static void bounds_body(void *state)
         if (seed % 2) opt.save_dtype = GCUT_BF16;
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
-            if (seed % 4 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&
+            if (seed % 4 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_SIDE_FORWARD &&
                 !p->facts->out[v] && p->facts->base[v] == v && draw(&r, 5) == 0)
-                p->force[v] = draw(&r, 2) ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+                p->force[v] = draw(&r, 2) ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
         gcut_cut_frontier *f = gcut_frontier_of(p, a);
         int64_t most = f->points.at[0].saved_bytes, least = f->points.at[f->points.n - 1].saved_bytes;
         int64_t room = least + (most - least) / 7 * (int64_t)draw(&r, 8);
-        const gcut_choice *within = gcut_frontier_within(f, a, room);
+        const gcut_choice *within = gcut_frontier_at_most(f, a, room);
         check_plan(f, within);
         for (int k = 0; k < GCUT_NPOLICIES; k++) check_plan(f, gcut_choose(p, a, (gcut_policy)k, 0.05));
         for (int k = 0; k < 100; k++) {

@@ -31,7 +31,7 @@ static bool is_best_at(gcut_plan *plan, int64_t n, gcut_arena *a)
 
 static uint32_t check_range(gcut_plan *plan, gcut_arena *a)
 {
-    gcut_holds h = gcut_plan_holds(plan, a);
+    gcut_valid_sizes h = gcut_plan_valid_sizes(plan, a);
     assert_true(h.best);
     assert_true(!h.skipped);
     assert_that(h.ranges.n, ==, 1);
@@ -94,7 +94,7 @@ static void limits_body(void *arg)
                         heads[i]);
         gcut_module *m = gcut_parse_module(env, a, "limits", text, strlen(text));
         gcut_plan *plan = plan_at(m->graphs.at[0], 16, 0.05);
-        gcut_holds h = gcut_plan_holds(plan, a);
+        gcut_valid_sizes h = gcut_plan_valid_sizes(plan, a);
         assert_true(h.best);
         assert_that(h.ranges.n, ==, 1);
         assert_int_equal(h.ranges.at[0].lo, i == 0 ? 8 : 1);

@@ -91,7 +91,7 @@ static void every_kind_comes_back(void **state)
               " \"s\": \"\\u00e9\\n\", \"a\": [1, [], {}], \"o\": {\"z\": 1, \"a\": 2}}");
     const gcut_jnode *r = j->root;
     gcut_jobject(r);
-    assert_int_equal(gcut_jneed(r, "n")->kind, GCUT_J_NULL);
+    assert_int_equal(gcut_jneed(r, "n")->kind, GCUT_JSON_NULL);
     assert_true(gcut_jbool(gcut_jneed(r, "t")));
     assert_false(gcut_jbool(gcut_jneed(r, "f")));
     assert_true(gcut_jint(gcut_jneed(r, "i")) == INT64_MIN);

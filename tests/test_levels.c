@@ -49,7 +49,7 @@ static uint64_t revolve(uint64_t l, uint64_t c)
 static bool is_state(const gcut_problem *p, gcut_ref v)
 {
     const gcut_node *n = gcut_def(p->g, v);
-    return n && n->op == GCUT_OP_cos && p->facts->where[v] == GCUT_W_FORWARD;
+    return n && n->op == GCUT_OP_cos && p->facts->where[v] == GCUT_SIDE_FORWARD;
 }
 
 /* How often the backward graph computes states again, and how many of them are there at most at the end of a
@@ -309,7 +309,7 @@ static void body_transformer(void *arg)
     gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
     gcut_family *f = gcut_family_of(p, a);
     const gcut_cut_frontier *h = gcut_frontier_of(p, a);
-    const gcut_member *best = NULL;
+    const gcut_family_plan *best = NULL;
     const gcut_choice *flat = NULL;
     int64_t one = INT64_MAX;
     for (uint32_t i = 0; i < h->points.n; i++) {
@@ -318,7 +318,7 @@ static void body_transformer(void *arg)
         if (peak < one) one = peak, flat = c;
     }
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_member *m = &f->by_cost.at[i];
+        const gcut_family_plan *m = &f->by_cost.at[i];
         if (!best || m->model_peak < best->model_peak) best = m;
         assert_int_equal(m->model_peak, gcut_live_peak(p, m->choice));
         assert_true(i == 0 || m[-1].choice->fixed_ns <= m->choice->fixed_ns);
@@ -418,7 +418,7 @@ static void body_bits(void *arg)
     uint32_t n = f->by_cost.n;
     for (uint32_t i = 0; i < n; i++)
         for (int backend = 0; backend < (i == n - 1 ? 2 : 1); backend++) {
-            const gcut_member *m = &f->by_cost.at[i];
+            const gcut_family_plan *m = &f->by_cost.at[i];
             if (getenv("GCUT_VERBOSE") && !backend)
                 printf("%-40s cost %.0f peak %lld\n", m->label, m->choice->fixed_ns,
                        (long long)m->model_peak);
@@ -493,14 +493,14 @@ static void body_random(void *arg)
         gcut_plan_options opt = {.lambda = 0.05, .at = &at, .nat = 1, .machine = gcut_machine_shipped()};
         gcut_problem *p = gcut_problem_new(a, g, &opt);
         for (gcut_ref v = 1; v < g->values.n; v++)
-            if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_W_FORWARD &&
+            if (seed % 3 == 0 && v % 7 == 0 && gcut_def(g, v) && p->facts->where[v] == GCUT_SIDE_FORWARD &&
                 p->facts->base[v] == v && !p->facts->out[v] && !gcut_value_is(g, v, GCUT_CLASS_CONSTANT))
-                p->force[v] = v % 2 ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+                p->force[v] = v % 2 ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
         gcut_family *f = gcut_family_of(p, a);
         assert_that(f->by_cost.n, >=, 1);
         assert_that(f->by_cost.n, <=, GCUT_MAX_MEMBERS);
         for (uint32_t i = 0; i < f->by_cost.n; i++) {
-            const gcut_member *x = &f->by_cost.at[i];
+            const gcut_family_plan *x = &f->by_cost.at[i];
             gcut_schedule_check(a, p->facts, x->choice->decision, &x->choice->backward);
             assert_true(i == 0 || x[-1].choice->fixed_ns <= x->choice->fixed_ns);
             gcut_live l = gcut_live_of(p, x->choice, a);

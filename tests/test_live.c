@@ -65,7 +65,7 @@ static void compare(void *arg)
     gcut_family *f = gcut_family_of(p, pl->arena);
     double worst = 0;
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_member *m = &f->by_cost.at[i];
+        const gcut_family_plan *m = &f->by_cost.at[i];
         gcut_memory truth = exact(p, m->choice, gcut_printf(pl->arena, "try%u", i));
         gcut_live l = gcut_live_of(p, m->choice, pl->arena);
         int64_t model = l.peak_bytes - l.resident_bytes;

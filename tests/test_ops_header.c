@@ -35,9 +35,10 @@ typedef struct entry {
 static const char *ctype(gcut_attr_key key)
 {
     static const char *const names[] = {
-        [GCUT_FORM_AXIS] = "int ",         [GCUT_FORM_AXES] = "gcut_shape ", [GCUT_FORM_SIZE] = "gcut_dim ",
-        [GCUT_FORM_SIZES] = "gcut_shape ", [GCUT_FORM_NUMBER] = "double ",   [GCUT_FORM_FLAG] = "bool ",
-        [GCUT_FORM_TEXT] = "const char *", [GCUT_FORM_DTYPE] = "gcut_dtype "};
+        [GCUT_ATTR_FORM_AXIS] = "int ",         [GCUT_ATTR_FORM_AXES] = "gcut_shape ",
+        [GCUT_ATTR_FORM_SIZE] = "gcut_dim ",    [GCUT_ATTR_FORM_SIZES] = "gcut_shape ",
+        [GCUT_ATTR_FORM_NUMBER] = "double ",    [GCUT_ATTR_FORM_FLAG] = "bool ",
+        [GCUT_ATTR_FORM_TEXT] = "const char *", [GCUT_ATTR_FORM_DTYPE] = "gcut_dtype "};
     return names[gcut_attr_form_of(key)];
 }
 
@@ -45,8 +46,9 @@ static const char *ctype(gcut_attr_key key)
 static char member(gcut_attr_key key)
 {
     static const char letters[] = {
-        [GCUT_FORM_AXIS] = 'i',   [GCUT_FORM_AXES] = 'l', [GCUT_FORM_SIZE] = 'i', [GCUT_FORM_SIZES] = 'l',
-        [GCUT_FORM_NUMBER] = 'f', [GCUT_FORM_FLAG] = 'b', [GCUT_FORM_TEXT] = 's', [GCUT_FORM_DTYPE] = 't'};
+        [GCUT_ATTR_FORM_AXIS] = 'i',  [GCUT_ATTR_FORM_AXES] = 'l',   [GCUT_ATTR_FORM_SIZE] = 'i',
+        [GCUT_ATTR_FORM_SIZES] = 'l', [GCUT_ATTR_FORM_NUMBER] = 'f', [GCUT_ATTR_FORM_FLAG] = 'b',
+        [GCUT_ATTR_FORM_TEXT] = 's',  [GCUT_ATTR_FORM_DTYPE] = 't'};
     return letters[gcut_attr_form_of(key)];
 }
 
@@ -59,8 +61,8 @@ static bool is_list(gcut_attr_key key)
 static int rank_of(const gcut_attr_spec *a)
 {
     bool must = a->required || gcut_attr_always_asked(a->key);
-    if (gcut_attr_form_of(a->key) == GCUT_FORM_DTYPE) return 0;
-    return a->key == GCUT_A_shape ? 1 : is_list(a->key) && !must ? 3 : 2;
+    if (gcut_attr_form_of(a->key) == GCUT_ATTR_FORM_DTYPE) return 0;
+    return a->key == GCUT_KEY_shape ? 1 : is_list(a->key) && !must ? 3 : 2;
 }
 
 static void read_operands(entry *e)
@@ -92,7 +94,7 @@ static entry entry_of(const gcut_module *m, gcut_op op)
             else
                 e.may[e.nmay_attrs++] = a;
         }
-    e.reduction = spec->n == 2 && spec->at[0].key == GCUT_A_axes && spec->at[1].key == GCUT_A_keep;
+    e.reduction = spec->n == 2 && spec->at[0].key == GCUT_KEY_axes && spec->at[1].key == GCUT_KEY_keep;
     return e;
 }
 
@@ -117,10 +119,10 @@ static const char *value_text(gcut_arena *a, const gcut_attr_spec *s)
     const gcut_attr *v = &s->value;
     if (!s->has_default) return is_list(s->key) ? "{0}" : "0";
     switch (v->kind) {
-    case GCUT_K_STR: return gcut_printf(a, "\"%s\"", v->u.str);
-    case GCUT_K_BOOL: return v->u.flag ? "true" : "false";
-    case GCUT_K_NUM: return gcut_printf(a, "%.17g", v->u.num.f);
-    case GCUT_K_DIM: return gcut_printf(a, "%lld", (long long)v->u.dim);
+    case GCUT_ATTR_KIND_STR: return gcut_printf(a, "\"%s\"", v->u.str);
+    case GCUT_ATTR_KIND_BOOL: return v->u.flag ? "true" : "false";
+    case GCUT_ATTR_KIND_NUM: return gcut_printf(a, "%.17g", v->u.num.f);
+    case GCUT_ATTR_KIND_DIM: return gcut_printf(a, "%lld", (long long)v->u.dim);
     default: fail_msg("%s: no default of this kind in C", gcut_attr_name(s->key));
     }
     return "";
@@ -134,7 +136,7 @@ static void print_struct(const entry *e, gcut_arena *a, gcut_text *out)
     for (uint32_t i = 0; i < e->nmay_attrs; i++) {
         const gcut_attr_spec *s = e->may[i];
         gcut_text_add(out, "    %s%s;", ctype(s->key), gcut_attr_name(s->key));
-        bool zero = s->has_default && s->value.kind == GCUT_K_NUM && s->value.u.num.f == 0;
+        bool zero = s->has_default && s->value.kind == GCUT_ATTR_KIND_NUM && s->value.u.num.f == 0;
         if (s->has_default && member(s->key) == 'f' && !zero)
             gcut_text_add(out, " /* 0 = %s; GCUT_ZERO = 0 */", value_text(a, s));
         else if (!s->has_default)
@@ -244,7 +246,7 @@ static void print_header(gcut_module *m, gcut_text *out)
 
 static void print_arg(gcut_text *out, gcut_attr_key key, const char *from, bool zero_is_default)
 {
-    gcut_text_add(out, "{.key = GCUT_A_%s, .u.%c = %s%s%s}", gcut_attr_name(key), member(key), from,
+    gcut_text_add(out, "{.key = GCUT_KEY_%s, .u.%c = %s%s%s}", gcut_attr_name(key), member(key), from,
                   gcut_attr_name(key), zero_is_default ? ", .zero_is_default = true" : "");
 }
 

@@ -149,7 +149,7 @@ static void copies_body(void *arg)
         uint32_t n;
         uint64_t s = seed * 77 + 5;
         gcut_backward_order(a, p->facts, &n);
-        gcut_again *again = gcut_calloc(a, (size_t)n + 1, sizeof *again);
+        gcut_recomputations *again = gcut_calloc(a, (size_t)n + 1, sizeof *again);
         for (uint32_t k = 0; k < 12; k++) {
             s = s * 6364136223846793005u + 1442695040888963407u;
             *GCUT_PUSH(a, &again[(s >> 40) % (n + 1)]) = (uint32_t)(s >> 20) % g->nodes.n;

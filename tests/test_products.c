@@ -144,7 +144,7 @@ static void count_products(const gcut_graph *g, uint32_t *weights, uint32_t *pad
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        *weights += n->op == GCUT_OP_matmul && gcut_attr_flag(g, n, GCUT_A_ta);
+        *weights += n->op == GCUT_OP_matmul && gcut_attr_flag(g, n, GCUT_KEY_ta);
         *pads += n->op == GCUT_OP_pad;
     }
 }

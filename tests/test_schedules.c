@@ -38,11 +38,11 @@ static gcut_plan *random_plan(world *w, const gcut_problem *p)
     bool *saved = gcut_calloc(w->arena, g->values.n, 1);
     for (gcut_ref v = 1; v < g->values.n; v++) saved[v] = below(w, 4) < of_four;
     gcut_backward_order(w->arena, p->facts, &n);
-    gcut_again *again = gcut_calloc(w->arena, (size_t)n + 1, sizeof *again);
+    gcut_recomputations *again = gcut_calloc(w->arena, (size_t)n + 1, sizeof *again);
     for (uint32_t i = 0; i <= n; i++)
         for (uint32_t k = below(w, 4) < often ? below(w, 4) : 0; k-- > 0;) {
             uint32_t node = below(w, g->nodes.n);
-            if (p->facts->where[gcut_node_at(g, node)->res0] != GCUT_W_BACKWARD)
+            if (p->facts->where[gcut_node_at(g, node)->res0] != GCUT_SIDE_BACKWARD)
                 *GCUT_PUSH(w->arena, &again[i]) = node;
         }
     gcut_choice *c = gcut_choice_saving(p, w->arena, saved, often ? again : NULL, 0.05);

@@ -102,7 +102,7 @@ static void mask_plan(const gcut_plan *p, const char *what, int64_t elements)
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
         if (p->value[v].decision != GCUT_PLAN_SAVED) continue;
         n++;
-        assert_int_equal(p->value[v].form, GCUT_FORM_BITS);
+        assert_int_equal(p->value[v].form, GCUT_FORMAT_BITS);
         assert_int_equal(p->value[v].bytes, (elements + 7) / 8);
     }
     if (n != 1 || p->saved_bytes != (elements + 7) / 8)
@@ -147,38 +147,38 @@ static void masks_cross_as_bits(void **state)
 /* Saved as asked for by a mark: in the form of the last column when bf16 is allowed. */
 static const struct {
     const char *body, *value;
-    gcut_form form;
+    gcut_format form;
 } forms[] = {
-    {"%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = add(%s, %c)", "t", GCUT_FORM_BF16},
+    {"%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = add(%s, %c)", "t", GCUT_FORMAT_BF16},
     /* a mark on a view is about its base */
     {"%u = neg(%h) %t = reshape(%u, shape=[N*COLS]) #must_save %r = reshape(%t, shape=[N, COLS]) %y = "
      "mul(%r, "
      "%r) %s1 = add(%s, %c)",
-     "u", GCUT_FORM_BF16},
+     "u", GCUT_FORMAT_BF16},
     /* signs survive rounding, other comparisons may not */
-    {"%t = neg(%h) #must_save %y = relu(%t) %s1 = add(%s, %c)", "t", GCUT_FORM_BF16},
-    {"%t = neg(%h) #must_save %y = clamp(%t, lo=-1, hi=1) %s1 = add(%s, %c)", "t", GCUT_FORM_PLAIN},
+    {"%t = neg(%h) #must_save %y = relu(%t) %s1 = add(%s, %c)", "t", GCUT_FORMAT_BF16},
+    {"%t = neg(%h) #must_save %y = clamp(%t, lo=-1, hi=1) %s1 = add(%s, %c)", "t", GCUT_FORMAT_PLAIN},
     {"%t = neg(%h) #must_save %u = cos(%t) %y = clamp(%u, lo=-0.5, hi=0.5) %s1 = add(%s, %c)", "t",
-     GCUT_FORM_PLAIN},
-    {"%t = neg(%h) #must_save %y = abs(%t) %s1 = add(%s, %c)", "t", GCUT_FORM_PLAIN},
+     GCUT_FORMAT_PLAIN},
+    {"%t = neg(%h) #must_save %y = abs(%t) %s1 = add(%s, %c)", "t", GCUT_FORMAT_PLAIN},
     {"%t = neg(%h) #must_save %m = max_reduce(%t, axes=[1], keep=true) %y = broadcast(%m, shape=[N, COLS], "
      "axes=[0, 1]) %s1 = add(%s, %c)",
-     "t", GCUT_FORM_PLAIN},
+     "t", GCUT_FORMAT_PLAIN},
     {"%t = neg(%h) #must_save %i = reshape(%t, shape=[N, 1, 1, COLS]) %p = max_pool2d(%i, window=[1, 3], "
      "stride=[1, 1], pad=[0, 1, 0, 1]) %y = reshape(%p, shape=[N, COLS]) %s1 = add(%s, %c)",
-     "t", GCUT_FORM_PLAIN},
+     "t", GCUT_FORMAT_PLAIN},
     /* the backward graph returns it */
-    {"%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = stop_gradient(%t)", "t", GCUT_FORM_PLAIN},
+    {"%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = stop_gradient(%t)", "t", GCUT_FORMAT_PLAIN},
     /* other dtypes */
     {"%a = cast(%h, to=\"f64\") %t = tanh(%a) #must_save %b = mul(%t, %t) %y = cast(%b, to=\"f32\") %s1 = "
      "add(%s, %c)",
-     "t", GCUT_FORM_PLAIN},
+     "t", GCUT_FORMAT_PLAIN},
     {"%a = cast(%c, to=\"i32\") %t = mul(%a, %a) #must_save %b = cast(%t, to=\"f32\") %y = mul(%b, %h) %s1 = "
      "add(%s, %c)",
-     "t", GCUT_FORM_PLAIN},
+     "t", GCUT_FORMAT_PLAIN},
     {"%t = gt(%h, %v) #must_save %z0 = full(shape=[N, COLS], value=0) %y = select(%t, %h, %z0) %s1 = "
      "add(%s, %c)",
-     "t", GCUT_FORM_BITS},
+     "t", GCUT_FORMAT_BITS},
 };
 
 static const char *fill_columns(world *w, const char *body, int columns)
@@ -201,8 +201,8 @@ static void forms_body(void *arg)
             fail_msg("%s: %%%s has decision %d, form %d", forms[i].body, forms[i].value, d->decision,
                      d->form);
         const gcut_decision *plain = decision(plan_of(w, g, NULL, 512), forms[i].value);
-        assert_int_equal(plain->form == GCUT_FORM_BITS, forms[i].form == GCUT_FORM_BITS);
-        if (forms[i].form == GCUT_FORM_BF16) assert_int_equal(2 * d->bytes, plain->bytes);
+        assert_int_equal(plain->form == GCUT_FORMAT_BITS, forms[i].form == GCUT_FORMAT_BITS);
+        if (forms[i].form == GCUT_FORMAT_BF16) assert_int_equal(2 * d->bytes, plain->bytes);
         gcut_arena_free(w->arena);
     }
 }
@@ -219,8 +219,8 @@ static void small_body(void *arg)
     world *w = arg;
     w->arena = gcut_arena_new(w->env, w->env->arena);
     gcut_graph *g = around(w, "%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = add(%s, %c)", 4);
-    assert_int_equal(decision(plan_of(w, g, "bf16", 4), "t")->form, GCUT_FORM_PLAIN);
-    assert_int_equal(decision(plan_of(w, g, "bf16", 5), "t")->form, GCUT_FORM_BF16);
+    assert_int_equal(decision(plan_of(w, g, "bf16", 4), "t")->form, GCUT_FORMAT_PLAIN);
+    assert_int_equal(decision(plan_of(w, g, "bf16", 5), "t")->form, GCUT_FORMAT_BF16);
 }
 
 static void small_values_stay(void **state)
@@ -260,7 +260,7 @@ static void exact_body(void *arg)
             gcut_module_find(gcut_parse_module(w->env, w->arena, "f.gcut", text, strlen(text)), "f");
         gcut_backend b = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
         gcut_step *s = step_of(w, g, b, "mincut", "bf16", 1000);
-        assert_int_equal(decision(s->p->plan, "t")->form, GCUT_FORM_BF16);
+        assert_int_equal(decision(s->p->plan, "t")->form, GCUT_FORMAT_BF16);
         gcut_step_prepare(s);
         float *x = gcut_slot_find(s, "x")->at;
         memcpy(x, special, sizeof special);
@@ -333,9 +333,9 @@ static int64_t as_they_are(const gcut_plan *p)
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
         if (p->value[v].decision == GCUT_PLAN_SAVED)
-            sum += p->value[v].bytes * (p->value[v].form == GCUT_FORM_BF16   ? 2
-                                        : p->value[v].form == GCUT_FORM_BITS ? 8
-                                                                             : 1);
+            sum += p->value[v].bytes * (p->value[v].form == GCUT_FORMAT_BF16   ? 2
+                                        : p->value[v].form == GCUT_FORMAT_BITS ? 8
+                                                                               : 1);
     return sum;
 }
 

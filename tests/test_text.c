@@ -302,11 +302,11 @@ static void put_sample(const gcut_module *m, int op, gcut_text *out)
         for (uint32_t i = 0; i < spec->n; i++) {
             const gcut_attr_key key = spec->at[i].key;
             const gcut_attr_kind kind = gcut_attr_kind_of(key);
-            assert_true(kind == GCUT_K_NUM || kind == GCUT_K_DIM || key == GCUT_A_approx);
+            assert_true(kind == GCUT_ATTR_KIND_NUM || kind == GCUT_ATTR_KIND_DIM || key == GCUT_KEY_approx);
             gcut_text_add(out, ", %s=%s", gcut_attr_name(key),
-                          kind == GCUT_K_NUM   ? "0.5"
-                          : kind == GCUT_K_DIM ? "2*N"
-                                               : "\"tanh\"");
+                          kind == GCUT_ATTR_KIND_NUM   ? "0.5"
+                          : kind == GCUT_ATTR_KIND_DIM ? "2*N"
+                                                       : "\"tanh\"");
         }
     }
 }

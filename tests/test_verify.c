@@ -116,11 +116,11 @@ static void lacks_attr(job *j)
 }
 static void foreign_attr(job *j)
 {
-    *attr_of(j, 2, 1) = gcut_attr_real(GCUT_A_eps, 1);
+    *attr_of(j, 2, 1) = gcut_attr_real(GCUT_KEY_eps, 1);
 }
 static void wrong_kind(job *j)
 {
-    attr_of(j, 2, 0)->kind = GCUT_K_BOOL;
+    attr_of(j, 2, 0)->kind = GCUT_ATTR_KIND_BOOL;
 }
 static void unsorted(job *j)
 {
@@ -133,7 +133,7 @@ static void default_stated(job *j)
     uint32_t at = j->fwd->attrs.n;
     gcut_attr axes = *attr_of(j, 1, 0);
     *GCUT_PUSH(j->m->arena, &j->fwd->attrs) = axes;
-    *GCUT_PUSH(j->m->arena, &j->fwd->attrs) = gcut_attr_bool(GCUT_A_keep, false);
+    *GCUT_PUSH(j->m->arena, &j->fwd->attrs) = gcut_attr_bool(GCUT_KEY_keep, false);
     node(j, 1)->attr0 = at;
     node(j, 1)->nattrs = 2;
 }

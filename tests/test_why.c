@@ -17,7 +17,7 @@ static gcut_plan_options options(double lambda)
 
 static bool saveable(const gcut_problem *p, gcut_ref v)
 {
-    return gcut_def(p->g, v) && p->facts->where[v] != GCUT_W_BACKWARD && !p->facts->out[v] &&
+    return gcut_def(p->g, v) && p->facts->where[v] != GCUT_SIDE_BACKWARD && !p->facts->out[v] &&
            !gcut_value_is(p->g, v, GCUT_CLASS_VIEW) && !gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT);
 }
 
@@ -30,7 +30,7 @@ static double cheapest_with(const gcut_problem *p, gcut_ref v, gcut_plan_decisio
     double best = INFINITY;
     gcut_problem q = *p;
     q.force = gcut_memdup(a, p->force, p->g->values.n * sizeof *p->force);
-    q.force[v] = decision == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    q.force[v] = decision == GCUT_PLAN_SAVED ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
     for (gcut_ref u = 1; u < p->g->values.n; u++)
         if (saveable(p, u) && n < 16) can[n++] = u;
     if (n > 9) return -1;
@@ -192,7 +192,7 @@ static void feasible_body(void *arg)
         gcut_plan_options o = options(0.05);
         gcut_plan *plan = gcut_plan_make(g, &o);
         for (gcut_ref v = 1; v < g->values.n; v++) {
-            if (plan->value[v].where == GCUT_W_BACKWARD || !gcut_def(g, v)) continue;
+            if (plan->value[v].where == GCUT_SIDE_BACKWARD || !gcut_def(g, v)) continue;
             if (gcut_value_is(g, v, GCUT_CLASS_VIEW)) continue;
             if ((seed * 31 + v * 7) % 3 == 0) save[o.nsave++] = g->values.at[v].name;
             if ((seed * 31 + v * 7) % 3 == 1) recompute[o.nrecompute++] = g->values.at[v].name;
@@ -202,7 +202,7 @@ static void feasible_body(void *arg)
         gcut_choice *c = gcut_choose(p, a, GCUT_POLICY_MINCUT, 0.05);
         gcut_ref bad = 0;
         for (gcut_ref v = 1; v < g->values.n; v++)
-            if (p->force[v] == GCUT_FORCE_RECOMPUTE && c->decision[v] == GCUT_PLAN_RECOMPUTED &&
+            if (p->force[v] == GCUT_CONSTRAINT_RECOMPUTE && c->decision[v] == GCUT_PLAN_RECOMPUTED &&
                 p->facts->read[v])
                 bad = v;
         if (bad) {

@@ -203,7 +203,7 @@ static const char *target_hint(gcut_parser *p, const gcut_graph *g, const gcut_r
             return target ? gcut_printf(p->scratch, "the %s of %%%s has its type",
                                         next ? "next value" : "gradient", name)
                           : gcut_printf(p->scratch, "declare `state %%%s`, or return it as `out`", name);
-        if (target) gcut_nearest_offer(&near, name);
+        if (target) gcut_nearest_add(&near, name);
     }
     const char *meant = gcut_nearest_hint(p, &near, "");
     if (meant) return meant;

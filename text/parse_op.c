@@ -52,7 +52,7 @@ gcut_ref gcut_parse_value(gcut_parser *p)
     if (v) return v;
     gcut_nearest near = gcut_nearest_start(name);
     for (const gcut_graph *g = p->g; g; g = g->outer)
-        for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_offer(&near, g->values.at[u].name);
+        for (gcut_ref u = 1; u < g->values.n; u++) gcut_nearest_add(&near, g->values.at[u].name);
     GCUT_PARSE_FAIL(p, &t, gcut_nearest_hint(p, &near, "%"), "the value %%%s is not defined before this line",
                     name);
 }
@@ -104,7 +104,7 @@ static void read_binds(gcut_parser *p, statement *s)
 const char *gcut_op_nearest(const char *name)
 {
     gcut_nearest near = gcut_nearest_start(name);
-    for (int op = 0; op < GCUT_NOPS; op++) gcut_nearest_offer(&near, gcut_op_get((gcut_op)op)->name);
+    for (int op = 0; op < GCUT_NOPS; op++) gcut_nearest_add(&near, gcut_op_get((gcut_op)op)->name);
     return near.best;
 }
 
@@ -162,10 +162,10 @@ static void make_literal(gcut_parser *p, statement *s, operand *o)
             like = *gcut_type_of(p->g, s->args.at[i].value);
             break;
         }
-    gcut_attr attrs[] = {gcut_attr_dims(p->m, GCUT_A_shape, like.dim, like.rank),
-                         gcut_dtype_is_float(o->dtype) ? gcut_attr_real(GCUT_A_value, o->num.f)
-                                                       : gcut_attr_int(GCUT_A_value, o->num.i),
-                         gcut_attr_str(p->m, GCUT_A_dtype, gcut_dtype_name(o->dtype))};
+    gcut_attr attrs[] = {gcut_attr_dims(p->m, GCUT_KEY_shape, like.dim, like.rank),
+                         gcut_dtype_is_float(o->dtype) ? gcut_attr_real(GCUT_KEY_value, o->num.f)
+                                                       : gcut_attr_int(GCUT_KEY_value, o->num.i),
+                         gcut_attr_str(p->m, GCUT_KEY_dtype, gcut_dtype_name(o->dtype))};
     o->value = gcut_node_new(p->g, GCUT_OP_full, NULL, 0, attrs, 3, s->own, literal_name(p));
 }
 
@@ -177,7 +177,7 @@ static const char *keys_hint(gcut_parser *p, const statement *s, const char *key
     gcut_nearest near = gcut_nearest_start(key);
     gcut_text all = {.arena = p->scratch};
     for (uint32_t i = 0; i < spec->n; i++) {
-        gcut_nearest_offer(&near, gcut_attr_name(spec->at[i].key));
+        gcut_nearest_add(&near, gcut_attr_name(spec->at[i].key));
         gcut_text_add(&all, "%s %s", i ? "," : "", gcut_attr_name(spec->at[i].key));
     }
     if (near.best) return gcut_nearest_hint(p, &near, "");
@@ -203,7 +203,7 @@ static gcut_attr_key read_key(gcut_parser *p, const statement *s, const gcut_tok
 /* Axes count from 0: a '-' is most likely meant to count from the last. */
 static gcut_dim read_axis(gcut_parser *p, gcut_attr_key key)
 {
-    bool axis = key == GCUT_A_axis || key == GCUT_A_axes || key == GCUT_A_perm;
+    bool axis = key == GCUT_KEY_axis || key == GCUT_KEY_axes || key == GCUT_KEY_perm;
     if (axis && gcut_parse_at(p, '-'))
         GCUT_PARSE_FAIL(p, &p->tok, "the last axis of a value of rank r is r-1",
                         "axes count from 0 in the text, a negative one is not allowed");
@@ -225,7 +225,7 @@ static gcut_attr read_list(gcut_parser *p, gcut_attr_key key)
 static gcut_attr read_num(gcut_parser *p, statement *s, gcut_attr_key key)
 {
     if (!gcut_parse_at_number(p)) gcut_parse_unexpected(p, "a number");
-    gcut_attr a = {.key = key, .kind = GCUT_K_NUM, .u.num = gcut_parse_number(p)};
+    gcut_attr a = {.key = key, .kind = GCUT_ATTR_KIND_NUM, .u.num = gcut_parse_number(p)};
     if (gcut_parse_accept(p, ':')) {
         s->num_dtype = p->tok;
         s->dtype = gcut_parse_dtype(p);
@@ -254,15 +254,15 @@ static void read_attr(gcut_parser *p, statement *s, const gcut_token *t)
     gcut_attr a;
     gcut_attr_key key = read_key(p, s, t);
     switch (gcut_attr_kind_of(key)) {
-    case GCUT_K_DIM: a = gcut_attr_dim(key, read_axis(p, key)); break;
-    case GCUT_K_DIMS: a = read_list(p, key); break;
-    case GCUT_K_NUM: a = read_num(p, s, key); break;
-    case GCUT_K_BOOL:
+    case GCUT_ATTR_KIND_DIM: a = gcut_attr_dim(key, read_axis(p, key)); break;
+    case GCUT_ATTR_KIND_DIMS: a = read_list(p, key); break;
+    case GCUT_ATTR_KIND_NUM: a = read_num(p, s, key); break;
+    case GCUT_ATTR_KIND_BOOL:
         a = gcut_attr_bool(key, gcut_parse_at_word(p, "true"));
         if (!a.u.flag && !gcut_parse_at_word(p, "false")) gcut_parse_unexpected(p, "true or false");
         gcut_parse_advance(p);
         break;
-    case GCUT_K_STR:
+    case GCUT_ATTR_KIND_STR:
     default: a = read_str(p, key);
     }
     *GCUT_PUSH(p->scratch, &s->attrs) = a;
@@ -275,8 +275,8 @@ static void check_num_dtype(gcut_parser *p, statement *s)
     const char *name = gcut_dtype_name(s->dtype), *other = NULL;
     if (s->op == GCUT_OP_full) {
         for (uint32_t i = 0; i < s->attrs.n; i++)
-            if (s->attrs.at[i].key == GCUT_A_dtype) other = s->attrs.at[i].u.str;
-        if (!other) *GCUT_PUSH(p->scratch, &s->attrs) = gcut_attr_str(p->m, GCUT_A_dtype, name);
+            if (s->attrs.at[i].key == GCUT_KEY_dtype) other = s->attrs.at[i].u.str;
+        if (!other) *GCUT_PUSH(p->scratch, &s->attrs) = gcut_attr_str(p->m, GCUT_KEY_dtype, name);
     } else if (s->args.n && s->args.at[0].value) {
         other = gcut_dtype_name(gcut_type_of(p->g, s->args.at[0].value)->dtype);
     }

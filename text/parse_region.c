@@ -16,8 +16,8 @@ static gcut_type default_type(const gcut_parser *p, gcut_op op, const gcut_ref *
     gcut_type t = *gcut_type_of(p->g, args[k]), slice = {.dtype = t.dtype};
     gcut_dim axis = 0, carries = 0;
     for (uint32_t i = 0; i < nattrs; i++) {
-        if (attrs[i].key == GCUT_A_axis) axis = attrs[i].u.dim;
-        if (attrs[i].key == GCUT_A_carries) carries = attrs[i].u.dim;
+        if (attrs[i].key == GCUT_KEY_axis) axis = attrs[i].u.dim;
+        if (attrs[i].key == GCUT_KEY_carries) carries = attrs[i].u.dim;
     }
     if (op != GCUT_OP_scan || (gcut_dim)k < carries) return t;
     for (uint32_t d = 0; d < t.rank; d++)

@@ -124,7 +124,7 @@ gcut_nearest gcut_nearest_start(const char *wanted)
     return (gcut_nearest){.wanted = wanted, .distance = strlen(wanted) / 3 + 2};
 }
 
-void gcut_nearest_offer(gcut_nearest *near, const char *name)
+void gcut_nearest_add(gcut_nearest *near, const char *name)
 {
     size_t d = distance(near->wanted, name);
     if (d < near->distance && d < strlen(name)) {

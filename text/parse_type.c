@@ -25,7 +25,7 @@ static gcut_dim symbol(gcut_parser *p, const gcut_token *t)
     gcut_nearest near = gcut_nearest_start(name);
     for (uint32_t i = 0; i < p->g->decls.n; i++) {
         if (p->g->decls.at[i].sym == sym) return sym;
-        gcut_nearest_offer(&near, gcut_dim_symbol_name(p->m->dims, p->g->decls.at[i].sym));
+        gcut_nearest_add(&near, gcut_dim_symbol_name(p->m->dims, p->g->decls.at[i].sym));
     }
     const char *hint = gcut_nearest_hint(p, &near, "");
     if (!hint) hint = gcut_printf(p->scratch, "declare it: func @%s[%s in 1..](…)", p->g->name, name);

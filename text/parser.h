@@ -81,7 +81,7 @@ typedef struct gcut_nearest {
     size_t distance;
 } gcut_nearest;
 gcut_nearest gcut_nearest_start(const char *wanted);
-void gcut_nearest_offer(gcut_nearest *near, const char *name);
+void gcut_nearest_add(gcut_nearest *near, const char *name);
 /* "did you mean '<sigil>name'?", or NULL. */
 const char *gcut_nearest_hint(gcut_parser *p, const gcut_nearest *near, const char *sigil);
 

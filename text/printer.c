@@ -155,8 +155,8 @@ static void put_num(gcut_text *out, const gcut_num *x)
 void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
 {
     switch (a->kind) {
-    case GCUT_K_DIM: gcut_dim_print(m->dims, a->u.dim, out); break;
-    case GCUT_K_DIMS:
+    case GCUT_ATTR_KIND_DIM: gcut_dim_print(m->dims, a->u.dim, out); break;
+    case GCUT_ATTR_KIND_DIMS:
         gcut_text_add(out, "[");
         for (uint32_t i = 0; i < a->n; i++) {
             if (i) gcut_text_add(out, ", ");
@@ -164,9 +164,9 @@ void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
         }
         gcut_text_add(out, "]");
         break;
-    case GCUT_K_NUM: put_num(out, &a->u.num); break;
-    case GCUT_K_BOOL: gcut_text_add(out, a->u.flag ? "true" : "false"); break;
-    case GCUT_K_STR: gcut_lex_quote(out, a->u.str); break;
+    case GCUT_ATTR_KIND_NUM: put_num(out, &a->u.num); break;
+    case GCUT_ATTR_KIND_BOOL: gcut_text_add(out, a->u.flag ? "true" : "false"); break;
+    case GCUT_ATTR_KIND_STR: gcut_lex_quote(out, a->u.str); break;
     }
 }
 

@@ -178,7 +178,7 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .where = copy(e, gcut_query_at(&w->r, w->v)),
                               .made = gcut_def(g, w->v) != NULL,
                               .decision = d->decision,
-                              .storage = d->decision == GCUT_PLAN_SAVED ? gcut_form_name(d->form) : NULL,
+                              .storage = d->decision == GCUT_PLAN_SAVED ? gcut_format_name(d->form) : NULL,
                               .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
                               .bytes = gcut_why_bytes(w),
                               .fixed = w->fixed,

@@ -69,7 +69,7 @@ static const gcut_mark_info *const *marks_of(const looking *j, const gcut_marks 
 
 static bool is_dtype(gcut_attr_key key)
 {
-    return gcut_attr_form_of(key) == GCUT_FORM_DTYPE;
+    return gcut_attr_form_of(key) == GCUT_ATTR_FORM_DTYPE;
 }
 
 static void read_sizes(const looking *j, const gcut_attr *a, gcut_attr_info *out)
@@ -82,11 +82,11 @@ static void read_sizes(const looking *j, const gcut_attr *a, gcut_attr_info *out
 
 static const gcut_attr_info *attr_of(const looking *j, const gcut_attr *a, bool is_default)
 {
-    static const gcut_attr_type types[] = {[GCUT_K_DIM] = GCUT_ATTR_SIZE,
-                                           [GCUT_K_DIMS] = GCUT_ATTR_SIZES,
-                                           [GCUT_K_NUM] = GCUT_ATTR_NUMBER,
-                                           [GCUT_K_BOOL] = GCUT_ATTR_FLAG,
-                                           [GCUT_K_STR] = GCUT_ATTR_TEXT};
+    static const gcut_attr_type types[] = {[GCUT_ATTR_KIND_DIM] = GCUT_ATTR_SIZE,
+                                           [GCUT_ATTR_KIND_DIMS] = GCUT_ATTR_SIZES,
+                                           [GCUT_ATTR_KIND_NUM] = GCUT_ATTR_NUMBER,
+                                           [GCUT_ATTR_KIND_BOOL] = GCUT_ATTR_FLAG,
+                                           [GCUT_ATTR_KIND_STR] = GCUT_ATTR_TEXT};
     gcut_text t = {.arena = j->a};
     gcut_attr_info *out = gcut_calloc(j->a, 1, sizeof *out);
     gcut_print_attr(j->m, a, &t);
@@ -96,15 +96,15 @@ static const gcut_attr_info *attr_of(const looking *j, const gcut_attr *a, bool 
                             .text = t.at,
                             .dtype = GCUT_NO_DTYPE};
     switch (a->kind) {
-    case GCUT_K_DIM: out->size = evaluate(j, a->u.dim); break;
-    case GCUT_K_DIMS: read_sizes(j, a, out); break;
-    case GCUT_K_NUM:
+    case GCUT_ATTR_KIND_DIM: out->size = evaluate(j, a->u.dim); break;
+    case GCUT_ATTR_KIND_DIMS: read_sizes(j, a, out); break;
+    case GCUT_ATTR_KIND_NUM:
         out->number = a->u.num.f;
         out->is_integer = a->u.num.is_int;
         out->integer = a->u.num.is_int ? a->u.num.i : 0;
         break;
-    case GCUT_K_BOOL: out->flag = a->u.flag; break;
-    case GCUT_K_STR:
+    case GCUT_ATTR_KIND_BOOL: out->flag = a->u.flag; break;
+    case GCUT_ATTR_KIND_STR:
         out->string = a->u.str;
         if (is_dtype(a->key)) gcut_dtype_parse(a->u.str, &out->dtype);
         break;

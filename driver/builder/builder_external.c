@@ -66,12 +66,12 @@ static uint32_t attributes(const external_job *j, gcut_attr *out)
 {
     gcut_module *m = j->g->module;
     uint32_t n = 0;
-    out[n++] = gcut_attr_str(m, GCUT_A_kernel, j->own.kernel);
+    out[n++] = gcut_attr_str(m, GCUT_KEY_kernel, j->own.kernel);
     gcut_builder_check_size(j->g, j->at, "op", "external", j->own.flops);
     gcut_builder_check_size(j->g, j->at, "op", "external", j->own.bytes);
-    if (j->own.flops) out[n++] = gcut_attr_dim(GCUT_A_flops, j->own.flops);
-    if (j->own.bytes) out[n++] = gcut_attr_dim(GCUT_A_bytes, j->own.bytes);
-    out[n++] = gcut_attr_bool(GCUT_A_pure, j->own.pure);
+    if (j->own.flops) out[n++] = gcut_attr_dim(GCUT_KEY_flops, j->own.flops);
+    if (j->own.bytes) out[n++] = gcut_attr_dim(GCUT_KEY_bytes, j->own.bytes);
+    out[n++] = gcut_attr_bool(GCUT_KEY_pure, j->own.pure);
     return n;
 }
 

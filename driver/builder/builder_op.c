@@ -46,7 +46,7 @@ static const gcut_op_attr *arg_of(const op_job *j, gcut_attr_key key)
 /* The rank that axis numbers refer to: of the result where the op makes or states a shape, else of x. */
 static int axes_rank(const op_job *j)
 {
-    const gcut_op_attr *shape = arg_of(j, GCUT_A_shape);
+    const gcut_op_attr *shape = arg_of(j, GCUT_KEY_shape);
     return shape ? shape->u.l.rank : j->n ? gcut_type_of(j->g, j->x[0])->rank : 0;
 }
 
@@ -69,7 +69,7 @@ int gcut_builder_axis(gcut_graph *g, gcut_here at, const char *op, gcut_ref x, i
 
 static gcut_dim axis_from(const op_job *j, int64_t axis)
 {
-    bool of_result = arg_of(j, GCUT_A_shape);
+    bool of_result = arg_of(j, GCUT_KEY_shape);
     const char *of = of_result ? "the result" : gcut_builder_show(j->g, j->x[0]);
     return axis_below(j->g, j->at, opname(j), axes_rank(j), of, axis);
 }
@@ -113,7 +113,7 @@ static gcut_attr list_from(const op_job *j, const gcut_op_attr *a)
     check_list(j, a);
     if (j->op == GCUT_OP_reshape) infer_size(j, &s);
     for (int d = 0; d < s.rank; d++)
-        if (gcut_attr_form_of(a->key) == GCUT_FORM_AXES)
+        if (gcut_attr_form_of(a->key) == GCUT_ATTR_FORM_AXES)
             s.dim[d] = axis_from(j, s.dim[d]);
         else
             gcut_builder_check_size(j->g, j->at, "op", opname(j), s.dim[d]);
@@ -123,7 +123,7 @@ static gcut_attr list_from(const op_job *j, const gcut_op_attr *a)
 /* A number of an integer op is one. */
 static gcut_attr number_from(const op_job *j, const gcut_op_attr *a)
 {
-    const gcut_op_attr *dtype = arg_of(j, GCUT_A_dtype);
+    const gcut_op_attr *dtype = arg_of(j, GCUT_KEY_dtype);
     double f = a->u.f == 0 ? 0 : a->u.f;
     gcut_dtype t = dtype ? dtype->u.t : j->n ? gcut_type_of(j->g, j->x[0])->dtype : GCUT_F32;
     if (gcut_dtype_is_float(t) || f != floor(f) || fabs(f) > 0x1p53) return gcut_attr_real(a->key, f);
@@ -135,27 +135,27 @@ static bool attr_from(const op_job *j, const gcut_op_attr *a, gcut_attr *out)
 {
     gcut_module *m = j->g->module;
     switch (gcut_attr_form_of(a->key)) {
-    case GCUT_FORM_AXIS: *out = gcut_attr_dim(a->key, axis_from(j, a->u.i)); return true;
-    case GCUT_FORM_SIZE:
+    case GCUT_ATTR_FORM_AXIS: *out = gcut_attr_dim(a->key, axis_from(j, a->u.i)); return true;
+    case GCUT_ATTR_FORM_SIZE:
         gcut_builder_check_size(j->g, j->at, "op", opname(j), a->u.i);
         *out = gcut_attr_dim(a->key, a->u.i);
         return true;
-    case GCUT_FORM_AXES:
-    case GCUT_FORM_SIZES:
+    case GCUT_ATTR_FORM_AXES:
+    case GCUT_ATTR_FORM_SIZES:
         if (a->zero_is_default && a->u.l.rank == 0) return false;
         *out = list_from(j, a);
         return true;
-    case GCUT_FORM_NUMBER:
+    case GCUT_ATTR_FORM_NUMBER:
         if (a->zero_is_default && a->u.f == 0 && !signbit(a->u.f)) return false;
         *out = number_from(j, a);
         return true;
-    case GCUT_FORM_FLAG: *out = gcut_attr_bool(a->key, a->u.b); return true;
-    case GCUT_FORM_TEXT:
+    case GCUT_ATTR_FORM_FLAG: *out = gcut_attr_bool(a->key, a->u.b); return true;
+    case GCUT_ATTR_FORM_TEXT:
         if (!a->u.s && a->zero_is_default) return false;
         if (!a->u.s) WRONG(j, NULL, "'%s': %s is NULL", opname(j), keyname(a));
         *out = gcut_attr_str(m, a->key, a->u.s);
         return true;
-    case GCUT_FORM_DTYPE:
+    case GCUT_ATTR_FORM_DTYPE:
     default:
         if (!is_dtype(a->u.t))
             WRONG(j, "the dtypes are GCUT_BOOL to GCUT_F64", "'%s': %s is %d, which is no dtype", opname(j),

@@ -83,7 +83,7 @@ gcut_val gcut_relu_at(gcut_here at, gcut_val x)
 
 gcut_val gcut_gelu_at(gcut_here at, gcut_val x, const char *approx)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_gelu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_approx, .u.s = approx}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_gelu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_approx, .u.s = approx}}, 1);
 }
 
 gcut_val gcut_silu_at(gcut_here at, gcut_val x)
@@ -98,12 +98,12 @@ gcut_val gcut_softplus_at(gcut_here at, gcut_val x)
 
 gcut_val gcut_elu_at(gcut_here at, gcut_val x, double alpha)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_elu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_alpha, .u.f = alpha}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_elu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_alpha, .u.f = alpha}}, 1);
 }
 
 gcut_val gcut_leaky_relu_at(gcut_here at, gcut_val x, double slope)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_leaky_relu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_slope, .u.f = slope}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_leaky_relu, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_slope, .u.f = slope}}, 1);
 }
 
 gcut_val gcut_hardsigmoid_at(gcut_here at, gcut_val x)
@@ -153,7 +153,7 @@ gcut_val gcut_isnan_at(gcut_here at, gcut_val x)
 
 gcut_val gcut_cast_at(gcut_here at, gcut_val x, gcut_dtype to)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_cast, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_to, .u.t = to}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_cast, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_to, .u.t = to}}, 1);
 }
 
 gcut_val gcut_stop_gradient_at(gcut_here at, gcut_val x)
@@ -253,157 +253,157 @@ gcut_val gcut_select_at(gcut_here at, gcut_val p, gcut_val a, gcut_val b)
 
 gcut_val gcut_clamp_at(gcut_here at, gcut_val x, double lo, double hi)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_clamp, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_lo, .u.f = lo}, {.key = GCUT_A_hi, .u.f = hi}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_clamp, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_lo, .u.f = lo}, {.key = GCUT_KEY_hi, .u.f = hi}}, 2);
 }
 
 gcut_val gcut_reshape_at(gcut_here at, gcut_val x, gcut_shape shape)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_reshape, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_shape, .u.l = shape}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_reshape, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_shape, .u.l = shape}}, 1);
 }
 
 gcut_val gcut_transpose_at(gcut_here at, gcut_val x, gcut_shape perm)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_transpose, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_perm, .u.l = perm}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_transpose, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_perm, .u.l = perm}}, 1);
 }
 
 gcut_val gcut_broadcast_at(gcut_here at, gcut_val x, gcut_shape shape, gcut_shape axes)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_broadcast, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_axes, .u.l = axes}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_broadcast, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_shape, .u.l = shape}, {.key = GCUT_KEY_axes, .u.l = axes}}, 2);
 }
 
 gcut_val gcut_slice_all_at(gcut_here at, gcut_val x, gcut_shape start, gcut_shape limit, gcut_shape step)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_slice, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_start, .u.l = start}, {.key = GCUT_A_limit, .u.l = limit}, {.key = GCUT_A_step, .u.l = step, .zero_is_default = true}}, 3);
+    return gcut_builder_op(at, NULL, GCUT_OP_slice, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_start, .u.l = start}, {.key = GCUT_KEY_limit, .u.l = limit}, {.key = GCUT_KEY_step, .u.l = step, .zero_is_default = true}}, 3);
 }
 
 gcut_val gcut_pad_at(gcut_here at, gcut_val x, gcut_shape low, gcut_shape high, gcut_pad_options how)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_pad, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_low, .u.l = low}, {.key = GCUT_A_high, .u.l = high}, {.key = GCUT_A_value, .u.f = how.value, .zero_is_default = true}, {.key = GCUT_A_interior, .u.l = how.interior, .zero_is_default = true}}, 4);
+    return gcut_builder_op(at, NULL, GCUT_OP_pad, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_low, .u.l = low}, {.key = GCUT_KEY_high, .u.l = high}, {.key = GCUT_KEY_value, .u.f = how.value, .zero_is_default = true}, {.key = GCUT_KEY_interior, .u.l = how.interior, .zero_is_default = true}}, 4);
 }
 
 gcut_val gcut_flip_at(gcut_here at, gcut_val x, gcut_shape axes)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_flip, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_flip, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes}}, 1);
 }
 
 gcut_val gcut_dim_of_at(gcut_here at, gcut_graph *g, gcut_dim of)
 {
-    return gcut_builder_op(at, g, GCUT_OP_dim, NULL, 0, (gcut_op_attr[]){{.key = GCUT_A_of, .u.i = of}}, 1);
+    return gcut_builder_op(at, g, GCUT_OP_dim, NULL, 0, (gcut_op_attr[]){{.key = GCUT_KEY_of, .u.i = of}}, 1);
 }
 
 gcut_val gcut_full_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, gcut_shape shape, double value)
 {
-    return gcut_builder_op(at, g, GCUT_OP_full, NULL, 0, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_value, .u.f = value}}, 3);
+    return gcut_builder_op(at, g, GCUT_OP_full, NULL, 0, (gcut_op_attr[]){{.key = GCUT_KEY_dtype, .u.t = dtype}, {.key = GCUT_KEY_shape, .u.l = shape}, {.key = GCUT_KEY_value, .u.f = value}}, 3);
 }
 
 gcut_val gcut_iota_at(gcut_here at, gcut_graph *g, gcut_dtype dtype, gcut_shape shape, int axis)
 {
-    return gcut_builder_op(at, g, GCUT_OP_iota, NULL, 0, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_axis, .u.i = axis}}, 3);
+    return gcut_builder_op(at, g, GCUT_OP_iota, NULL, 0, (gcut_op_attr[]){{.key = GCUT_KEY_dtype, .u.t = dtype}, {.key = GCUT_KEY_shape, .u.l = shape}, {.key = GCUT_KEY_axis, .u.i = axis}}, 3);
 }
 
 gcut_val gcut_sum_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_sum, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_sum, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
 gcut_val gcut_mean_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_mean, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_mean, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
 gcut_val gcut_max_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_max_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_max_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
 gcut_val gcut_min_reduce_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_min_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_min_reduce, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
 gcut_val gcut_prod_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_prod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_prod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
 gcut_val gcut_argmax_at(gcut_here at, gcut_val x, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_argmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_argmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_argmin_at(gcut_here at, gcut_val x, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_argmin, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_argmin, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_cumsum_at(gcut_here at, gcut_val x, int axis, bool reverse)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_cumsum, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}, {.key = GCUT_A_reverse, .u.b = reverse}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_cumsum, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}, {.key = GCUT_KEY_reverse, .u.b = reverse}}, 2);
 }
 
 gcut_val gcut_cumprod_at(gcut_here at, gcut_val x, int axis, bool reverse)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_cumprod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}, {.key = GCUT_A_reverse, .u.b = reverse}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_cumprod, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}, {.key = GCUT_KEY_reverse, .u.b = reverse}}, 2);
 }
 
 gcut_val gcut_take_at(gcut_here at, gcut_val x, gcut_val i, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_take, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_take, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_pick_at(gcut_here at, gcut_val x, gcut_val i, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_pick, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_pick, (gcut_val[]){x, i}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_bounded_at(gcut_here at, gcut_val i, gcut_dim of)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_bounded, (gcut_val[]){i}, 1, (gcut_op_attr[]){{.key = GCUT_A_of, .u.i = of}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_bounded, (gcut_val[]){i}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_of, .u.i = of}}, 1);
 }
 
 gcut_val gcut_scatter_add_at(gcut_here at, gcut_val x, gcut_val i, gcut_val u, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_scatter_add, (gcut_val[]){x, i, u}, 3, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_scatter_add, (gcut_val[]){x, i, u}, 3, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_softmax_at(gcut_here at, gcut_val x, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_softmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_softmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_log_softmax_at(gcut_here at, gcut_val x, int axis)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_log_softmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_log_softmax, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_logsumexp_at(gcut_here at, gcut_val x, gcut_shape axes, bool keep)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_logsumexp, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_A_keep, .u.b = keep}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_logsumexp, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_axes, .u.l = axes, .zero_is_default = true}, {.key = GCUT_KEY_keep, .u.b = keep}}, 2);
 }
 
 gcut_val gcut_layer_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_layer_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_layer_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_KEY_eps, .u.f = eps}}, 1);
 }
 
 gcut_val gcut_rms_norm_at(gcut_here at, gcut_val x, gcut_val gain, double eps)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_rms_norm, (gcut_val[]){x, gain}, 2, (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_rms_norm, (gcut_val[]){x, gain}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_eps, .u.f = eps}}, 1);
 }
 
 gcut_val gcut_group_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, gcut_dim groups, double eps)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_group_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_A_groups, .u.i = groups}, {.key = GCUT_A_eps, .u.f = eps}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_group_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_KEY_groups, .u.i = groups}, {.key = GCUT_KEY_eps, .u.f = eps}}, 2);
 }
 
 gcut_val gcut_instance_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bias, double eps)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_instance_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_instance_norm, (gcut_val[]){x, gain, bias}, 3, (gcut_op_attr[]){{.key = GCUT_KEY_eps, .u.f = eps}}, 1);
 }
 
 gcut_val gcut_cross_entropy_at(gcut_here at, gcut_val logits, gcut_val labels, gcut_cross_entropy_options how)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_cross_entropy, (gcut_val[]){logits, labels}, 2, (gcut_op_attr[]){{.key = GCUT_A_ignore, .u.f = how.ignore, .zero_is_default = true}, {.key = GCUT_A_smooth, .u.f = how.smooth, .zero_is_default = true}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_cross_entropy, (gcut_val[]){logits, labels}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_ignore, .u.f = how.ignore, .zero_is_default = true}, {.key = GCUT_KEY_smooth, .u.f = how.smooth, .zero_is_default = true}}, 2);
 }
 
 gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b)
@@ -413,35 +413,35 @@ gcut_val gcut_mse_at(gcut_here at, gcut_val a, gcut_val b)
 
 gcut_val gcut_attention_at(gcut_here at, gcut_val q, gcut_val k, gcut_val v, gcut_attention_options how)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_attention, (gcut_val[]){q, k, v, how.bias}, 3 + !!how.bias.graph, (gcut_op_attr[]){{.key = GCUT_A_causal, .u.b = how.causal, .zero_is_default = true}, {.key = GCUT_A_scale, .u.f = how.scale, .zero_is_default = true}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_attention, (gcut_val[]){q, k, v, how.bias}, 3 + !!how.bias.graph, (gcut_op_attr[]){{.key = GCUT_KEY_causal, .u.b = how.causal, .zero_is_default = true}, {.key = GCUT_KEY_scale, .u.f = how.scale, .zero_is_default = true}}, 2);
 }
 
 gcut_val gcut_upsample_at(gcut_here at, gcut_val x, gcut_shape factor, const char *mode)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_upsample, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_A_factor, .u.l = factor}, {.key = GCUT_A_mode, .u.s = mode}}, 2);
+    return gcut_builder_op(at, NULL, GCUT_OP_upsample, (gcut_val[]){x}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_factor, .u.l = factor}, {.key = GCUT_KEY_mode, .u.s = mode}}, 2);
 }
 
 gcut_val gcut_random_at(gcut_here at, gcut_val key, gcut_val counter, gcut_dtype dtype)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_random, (gcut_val[]){key, counter}, 2, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_random, (gcut_val[]){key, counter}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_dtype, .u.t = dtype}}, 1);
 }
 
 gcut_val gcut_uniform_at(gcut_here at, gcut_val key, gcut_dtype dtype, gcut_shape shape, double lo, double hi)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_uniform, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_lo, .u.f = lo}, {.key = GCUT_A_hi, .u.f = hi}}, 4);
+    return gcut_builder_op(at, NULL, GCUT_OP_uniform, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_dtype, .u.t = dtype}, {.key = GCUT_KEY_shape, .u.l = shape}, {.key = GCUT_KEY_lo, .u.f = lo}, {.key = GCUT_KEY_hi, .u.f = hi}}, 4);
 }
 
 gcut_val gcut_normal_at(gcut_here at, gcut_val key, gcut_dtype dtype, gcut_shape shape, double mean, double std)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_normal, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_A_dtype, .u.t = dtype}, {.key = GCUT_A_shape, .u.l = shape}, {.key = GCUT_A_mean, .u.f = mean}, {.key = GCUT_A_std, .u.f = std}}, 4);
+    return gcut_builder_op(at, NULL, GCUT_OP_normal, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_dtype, .u.t = dtype}, {.key = GCUT_KEY_shape, .u.l = shape}, {.key = GCUT_KEY_mean, .u.f = mean}, {.key = GCUT_KEY_std, .u.f = std}}, 4);
 }
 
 gcut_val gcut_key_split_at(gcut_here at, gcut_val key, gcut_dim n)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_key_split, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_A_n, .u.i = n}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_key_split, (gcut_val[]){key}, 1, (gcut_op_attr[]){{.key = GCUT_KEY_n, .u.i = n}}, 1);
 }
 
 gcut_val gcut_dropout_at(gcut_here at, gcut_val x, gcut_val key, double p)
 {
-    return gcut_builder_op(at, NULL, GCUT_OP_dropout, (gcut_val[]){x, key}, 2, (gcut_op_attr[]){{.key = GCUT_A_p, .u.f = p}}, 1);
+    return gcut_builder_op(at, NULL, GCUT_OP_dropout, (gcut_val[]){x, key}, 2, (gcut_op_attr[]){{.key = GCUT_KEY_p, .u.f = p}}, 1);
 }

@@ -74,12 +74,12 @@ static uint32_t attributes(const region_job *j, gcut_attr *out)
 {
     uint32_t n = 0;
     if (j->op == GCUT_OP_scan) {
-        out[n++] = gcut_attr_dim(GCUT_A_carries, j->ncarry);
-        out[n++] = gcut_attr_dim(GCUT_A_axis, j->loop->axis);
-        out[n++] = gcut_attr_bool(GCUT_A_reverse, j->loop->reverse);
-        if (j->loop->length) out[n++] = gcut_attr_dim(GCUT_A_length, j->loop->length);
+        out[n++] = gcut_attr_dim(GCUT_KEY_carries, j->ncarry);
+        out[n++] = gcut_attr_dim(GCUT_KEY_axis, j->loop->axis);
+        out[n++] = gcut_attr_bool(GCUT_KEY_reverse, j->loop->reverse);
+        if (j->loop->length) out[n++] = gcut_attr_dim(GCUT_KEY_length, j->loop->length);
     }
-    if (j->op == GCUT_OP_while && j->loop->bound) out[n++] = gcut_attr_dim(GCUT_A_bound, j->loop->bound);
+    if (j->op == GCUT_OP_while && j->loop->bound) out[n++] = gcut_attr_dim(GCUT_KEY_bound, j->loop->bound);
     return n;
 }
 

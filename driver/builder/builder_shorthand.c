@@ -104,7 +104,7 @@ gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis)
 {
     if (n <= 0) return (gcut_val){0};
     return gcut_builder_op(at, NULL, GCUT_OP_concat, in, n,
-                           (gcut_op_attr[]){{.key = GCUT_A_axis, .u.i = axis}}, 1);
+                           (gcut_op_attr[]){{.key = GCUT_KEY_axis, .u.i = axis}}, 1);
 }
 
 gcut_val gcut_key_of_at(gcut_here at, gcut_val keys, int i)
@@ -120,7 +120,7 @@ gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bi
 {
     gcut_val y = gcut_builder_op(
         at, NULL, GCUT_OP_batch_norm, (gcut_val[]){x, gain, bias, mean, var}, 5,
-        (gcut_op_attr[]){{.key = GCUT_A_eps, .u.f = eps}, {.key = GCUT_A_momentum, .u.f = momentum}}, 2);
+        (gcut_op_attr[]){{.key = GCUT_KEY_eps, .u.f = eps}, {.key = GCUT_KEY_momentum, .u.f = momentum}}, 2);
     for (uint32_t k = 0; next && k < 2; k++)
         next[k] = y.id ? (gcut_val){y.graph, y.id + 1 + k} : (gcut_val){0};
     return y;
@@ -136,16 +136,16 @@ static gcut_op_attr pair(gcut_attr_key key, const int64_t *given)
 
 static gcut_op_attr padding(const int64_t *given)
 {
-    return (gcut_op_attr){.key = GCUT_A_pad, .u.l = GCUT_SHAPE(given[0], given[1], given[2], given[3])};
+    return (gcut_op_attr){.key = GCUT_KEY_pad, .u.l = GCUT_SHAPE(given[0], given[1], given[2], given[3])};
 }
 
 static gcut_val convolve(gcut_here at, gcut_op op, gcut_val x, gcut_val w, const gcut_conv *how)
 {
-    gcut_op_attr a[] = {pair(GCUT_A_stride, how->stride),
-                        pair(GCUT_A_dilation, how->dilation),
+    gcut_op_attr a[] = {pair(GCUT_KEY_stride, how->stride),
+                        pair(GCUT_KEY_dilation, how->dilation),
                         padding(how->pad),
-                        {.key = GCUT_A_groups, .u.i = how->groups ? how->groups : 1},
-                        pair(GCUT_A_output_pad, how->output_pad)};
+                        {.key = GCUT_KEY_groups, .u.i = how->groups ? how->groups : 1},
+                        pair(GCUT_KEY_output_pad, how->output_pad)};
     bool more = op == GCUT_OP_conv_transpose2d || how->output_pad[0] || how->output_pad[1];
     if (more && how->output_pad[0] && !how->output_pad[1]) a[4].u.l.dim[1] = 0; /* no pair of equals */
     return gcut_builder_op(at, NULL, op, (gcut_val[]){x, w}, 2, a, more ? 5 : 4);
@@ -163,7 +163,7 @@ gcut_val gcut_conv_transpose2d_at(gcut_here at, gcut_val x, gcut_val w, gcut_con
 
 static gcut_val pool(gcut_here at, gcut_op op, gcut_val x, const gcut_pool *how)
 {
-    gcut_op_attr a[] = {pair(GCUT_A_window, how->window), pair(GCUT_A_stride, how->stride),
+    gcut_op_attr a[] = {pair(GCUT_KEY_window, how->window), pair(GCUT_KEY_stride, how->stride),
                         padding(how->pad)};
     return gcut_builder_op(at, NULL, op, &x, 1, a, 3);
 }

@@ -90,7 +90,8 @@ typedef struct command_line {
 static void add(command_line *l, const char *word)
 {
     char *copy = gcut_strndup(l->arena, word, strlen(word));
-    if (l->n + 1 >= l->room) l->argv = gcut_vec_room(l->arena, l->argv, l->room, &l->room, sizeof *l->argv);
+    if (l->n + 1 >= l->room)
+        l->argv = gcut_vec_reserve(l->arena, l->argv, l->room, &l->room, sizeof *l->argv);
     l->argv[l->n++] = copy;
     l->argv[l->n] = NULL;
 }
@@ -190,26 +191,26 @@ static bool succeeded(gcut_ending e, const char *output, int log)
 /* At once; the first that failed is the one that is reported. */
 static bool run(build *b, command_line *l, uint32_t n)
 {
-    gcut_command command[GCUT_MOST_PARTS] = {0};
+    gcut_subprocess command[GCUT_MOST_PARTS] = {0};
     gcut_ending ending[GCUT_MOST_PARTS];
     int kept[GCUT_MOST_PARTS + 1];
     memcpy(kept, b->object, b->parts * sizeof *kept);
     kept[b->parts] = b->shared;
     for (uint32_t i = 0; i < n; i++) {
         gcut_nameless_write(b->env, b->log[i], NULL, 0);
-        gcut_env_log(b->env, "%s", gcut_command_text(b->arena, l[i].argv));
-        command[i] = (gcut_command){.argv = l[i].argv,
-                                    .in = gcut_nameless_path(b->arena, b->source),
-                                    .log = b->log[i],
-                                    .kept = kept,
-                                    .nkept = b->parts + 1};
+        gcut_env_log(b->env, "%s", gcut_subprocess_text(b->arena, l[i].argv));
+        command[i] = (gcut_subprocess){.argv = l[i].argv,
+                                       .in = gcut_nameless_path(b->arena, b->source),
+                                       .log = b->log[i],
+                                       .kept = kept,
+                                       .nkept = b->parts + 1};
     }
-    gcut_commands_run(b->env, command, n, ending);
+    gcut_subprocesses_run(b->env, command, n, ending);
     for (uint32_t i = 0; i < n; i++) {
         b->unknown = b->unknown || ending[i].unknown;
         if (succeeded(ending[i], l[i].output, b->log[i])) continue;
         b->ending = ending[i];
-        b->command = gcut_command_text(b->arena, l[i].argv);
+        b->command = gcut_subprocess_text(b->arena, l[i].argv);
         b->said = b->log[i];
         return false;
     }

@@ -41,7 +41,7 @@ typedef struct spawning {
     posix_spawnattr_t attributes;
 } spawning;
 
-static void prepare(gcut_arena *a, const gcut_command *c, spawning *s)
+static void prepare(gcut_arena *a, const gcut_subprocess *c, spawning *s)
 {
     if (posix_spawn_file_actions_init(&s->actions) != 0) gcut_throw(gcut_arena_env(a), GCUT_ENOMEM);
     gcut_arena_defer(a, destroy_actions, &s->actions);
@@ -66,7 +66,7 @@ static void await(pid_t pid, gcut_ending *end)
 }
 
 /* Nothing is thrown from the first start on: every child is waited for. */
-void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_ending *end)
+void gcut_subprocesses_run(gcut_env *env, const gcut_subprocess *c, uint32_t n, gcut_ending *end)
 {
     gcut_arena *a = gcut_arena_new(env, env->arena);
     spawning *s = gcut_calloc(a, n + 1, sizeof *s);
@@ -82,10 +82,10 @@ void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_en
     gcut_arena_free(a);
 }
 
-gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c)
+gcut_ending gcut_command_run(gcut_env *env, const gcut_subprocess *c)
 {
     gcut_ending end;
-    gcut_commands_run(env, c, 1, &end);
+    gcut_subprocesses_run(env, c, 1, &end);
     return end;
 }
 
@@ -111,7 +111,7 @@ static bool is_plain(const char *s)
     return *s && strspn(s, plain) == strlen(s);
 }
 
-const char *gcut_command_text(gcut_arena *arena, char *const *argv)
+const char *gcut_subprocess_text(gcut_arena *arena, char *const *argv)
 {
     gcut_text t = {.arena = arena};
     for (int i = 0; argv[i]; i++) {

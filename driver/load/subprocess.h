@@ -7,13 +7,13 @@
 
 #include "base/arena.h"
 
-typedef struct gcut_command {
+typedef struct gcut_subprocess {
     char *const *argv; /* argv[0] is looked for in PATH */
     const char *in;    /* the path of its standard input; NULL = /dev/null */
     int log;           /* its standard output and error */
     const int *kept;   /* open in it under the same numbers */
     uint32_t nkept;
-} gcut_command;
+} gcut_subprocess;
 
 typedef struct gcut_ending {
     int error;    /* errno of starting it; 0 = it ran */
@@ -23,9 +23,9 @@ typedef struct gcut_ending {
 } gcut_ending;
 
 /* Starts it and waits. */
-gcut_ending gcut_command_run(gcut_env *env, const gcut_command *c);
+gcut_ending gcut_command_run(gcut_env *env, const gcut_subprocess *c);
 /* Starts n of them, which run at once, and waits for all. */
-void gcut_commands_run(gcut_env *env, const gcut_command *c, uint32_t n, gcut_ending *end);
+void gcut_subprocesses_run(gcut_env *env, const gcut_subprocess *c, uint32_t n, gcut_ending *end);
 static inline bool gcut_ended_well(gcut_ending e)
 {
     return !e.error && !e.status;
@@ -35,6 +35,6 @@ bool gcut_never_ran(gcut_ending e);
 /* "exited with status 1", "was killed by signal 9 (Killed)". */
 const char *gcut_ending_text(gcut_arena *arena, gcut_ending e);
 /* The words, those with other than plain characters in quotes. */
-const char *gcut_command_text(gcut_arena *arena, char *const *argv);
+const char *gcut_subprocess_text(gcut_arena *arena, char *const *argv);
 
 #endif

@@ -223,7 +223,7 @@ static const gcut_pass_row rows[] = {
     {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
     {"optimize", 'o', GCUT_MAKES_RAW,     has_optimizer, MUST, WITH(optimize),    "gradients become new parameter values"},
 
-    {"head",     'h', GCUT_MAKES_JOINT,   NULL, MAY,  EACH(gcut_pass_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
+    {"head",     'h', GCUT_MAKES_JOINT,   NULL, MAY,  EACH(gcut_pass_loss_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
     SIMPLIFY(GCUT_MAKES_JOINT, has_regions),
     {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
     SIMPLIFY(GCUT_MAKES_JOINT, NULL),

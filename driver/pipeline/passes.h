@@ -2,8 +2,8 @@
  *
  * The table of passes, and the loop that runs them.
  */
-#ifndef GCUT_DRIVER_PASSES_H
-#define GCUT_DRIVER_PASSES_H
+#ifndef GCUT_DRIVER_PIPELINE_PASSES_H
+#define GCUT_DRIVER_PIPELINE_PASSES_H
 
 #include "graph/graph.h"
 

@@ -70,12 +70,12 @@ static void add(looking *j, gcut_ref v)
         .where = gcut_query_at(&j->r, v),
         .decision = d->decision,
         .result = d->decision == GCUT_PLAN_ALIVE && gcut_def(g, v),
-        .storage = gcut_form_name(d->form),
-        .relative_error = d->form == GCUT_FORM_BF16 ? GCUT_BF16_ERROR : 0,
+        .storage = gcut_format_name(d->form),
+        .relative_error = d->form == GCUT_FORMAT_BF16 ? GCUT_BF16_ERROR : 0,
         .forced = d->forced,
         .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
         .bytes = saved ? d->bytes : j->r.p->price[v].bytes,
-        .bytes_formula = gcut_query_sym(&j->r, gcut_form_bytes(g->module, gcut_type_of(g, v), d->form)),
+        .bytes_formula = gcut_query_sym(&j->r, gcut_format_bytes(g->module, gcut_type_of(g, v), d->form)),
         .plain_bytes = j->r.p->price[v].bytes,
         .save_ns = d->save_ns,
         .recompute_ns = d->recompute_ns,
@@ -139,7 +139,7 @@ gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l)
                               .op = l->op,
                               .type = l->type,
                               .decision = l->decision,
-                              .storage = l->decision == GCUT_PLAN_SAVED ? gcut_form_name(l->form) : NULL,
+                              .storage = l->decision == GCUT_PLAN_SAVED ? gcut_format_name(l->form) : NULL,
                               .forced = l->forced,
                               .bytes = l->bytes,
                               .ns = l->ns,
@@ -247,7 +247,7 @@ const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan)
 {
     if (plan->validity) return plan->validity;
     gcut_arena *a = plan->joint->module->arena, *scratch = gcut_arena_new(gcut_arena_env(a), a);
-    gcut_holds h = gcut_plan_holds(plan, scratch);
+    gcut_valid_sizes h = gcut_plan_valid_sizes(plan, scratch);
     const gcut_valid_range **at = gcut_calloc(a, h.ranges.n + 1, sizeof *at);
     gcut_plan_validity *out = gcut_calloc(a, 1, sizeof *out);
     for (uint32_t i = 0; i < h.ranges.n; i++) {

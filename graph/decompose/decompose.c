@@ -16,9 +16,9 @@
 
 #define E(...) NULL
 #define T(fn) NULL
-#define D(fn) gcut_meaning_##fn
+#define D(fn) gcut_decompose_##fn
 #define NO NULL
-static gcut_meaning_fn *const meanings[GCUT_NOPS] = {
+static gcut_decompose_fn *const meanings[GCUT_NOPS] = {
 #define OP(name, operands, dtypes, attrs, shape, feval, ...) [GCUT_OP_##name] = feval,
 #include "graph/ops/ops.def"
 #undef OP
@@ -31,10 +31,10 @@ static gcut_meaning_fn *const meanings[GCUT_NOPS] = {
 /* Is an operand of dtype t taken as f32?  pick only moves. */
 static bool computes_in_f32(const gcut_node *node, gcut_dtype t)
 {
-    return gcut_dtype_is_half(t) && node->op != GCUT_OP_pick;
+    return gcut_dtype_is_16bit_float(t) && node->op != GCUT_OP_pick;
 }
 
-void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out)
+void gcut_decompose(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out)
 {
     gcut_node node = src->nodes.at[n];
     gcut_ref wide[MAX_OPERANDS];

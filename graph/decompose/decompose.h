@@ -9,6 +9,6 @@
 
 /* The decomposition of composite node `n` of `src`, built with b on operands `args`: out[k] is its k-th
  * result. */
-void gcut_meaning(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out);
+void gcut_decompose(gcut_build *b, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_ref *out);
 
 #endif

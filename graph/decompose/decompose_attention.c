@@ -21,7 +21,7 @@ static gcut_ref repeat_heads(gcut_build *b, gcut_ref x, gcut_dim heads)
 static gcut_ref size_like(gcut_build *b, gcut_dim size, const gcut_type *t)
 {
     if (gcut_dim_known(size)) return gcut_bfull(b, t, (double)size);
-    gcut_attr of = gcut_attr_dim(GCUT_A_of, size);
+    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, size);
     gcut_ref n = gcut_bcast(b, gcut_node_new(b->g, GCUT_OP_dim, NULL, 0, &of, 1, b->loc, b->name), t->dtype);
     return gcut_bbroadcast(b, n, t->dim, t->rank, NULL);
 }
@@ -46,7 +46,7 @@ static gcut_ref mask_future(gcut_build *b, gcut_ref x, double fill)
 /* x scale; 1 / sqrt(D) unless given */
 static gcut_ref scaled(gcut_build *b, const gcut_graph *src, const gcut_node *node, gcut_ref x, gcut_ref q)
 {
-    const gcut_attr *given = gcut_attr_get(src, node, GCUT_A_scale);
+    const gcut_attr *given = gcut_attr_get(src, node, GCUT_KEY_scale);
     gcut_dim d = type_of(b, q).dim[3];
     if (given) return gcut_bscale(b, x, given->u.num.f);
     if (gcut_dim_known(d)) return gcut_bscale(b, x, 1 / sqrt((double)d));
@@ -57,7 +57,7 @@ static gcut_ref scaled(gcut_build *b, const gcut_graph *src, const gcut_node *no
 static gcut_ref probabilities(gcut_build *b, const gcut_graph *src, const gcut_node *node, gcut_ref q,
                               gcut_ref k, gcut_ref bias)
 {
-    bool causal = gcut_attr_flag(src, node, GCUT_A_causal); /* before src may move */
+    bool causal = gcut_attr_flag(src, node, GCUT_KEY_causal); /* before src may move */
     gcut_ref scores = scaled(b, src, node, gcut_bmatmul(b, q, k, false, true), q);
     if (bias) scores = gcut_b2(b, GCUT_OP_add, scores, bias);
     if (causal) scores = mask_future(b, scores, -INFINITY);
@@ -65,8 +65,8 @@ static gcut_ref probabilities(gcut_build *b, const gcut_graph *src, const gcut_n
 }
 
 /* y = softmax(q k' scale + bias) v (Vaswani et al. 2017) */
-gcut_ref gcut_meaning_attention(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                const gcut_ref *x)
+gcut_ref gcut_decompose_attention(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                  const gcut_ref *x)
 {
     gcut_dim heads = type_of(b, x[0]).dim[1];
     gcut_ref k = repeat_heads(b, x[1], heads), v = repeat_heads(b, x[2], heads);
@@ -91,10 +91,10 @@ static gcut_ref sum_heads(gcut_build *b, gcut_ref x, gcut_dim groups)
  *   dq = dS k scale   dk = dS' q scale   dbias = dS
  *
  * dk and dv are summed over the heads that share a group. */
-gcut_ref gcut_meaning_attention_grad(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                     const gcut_ref *x)
+gcut_ref gcut_decompose_attention_grad(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                       const gcut_ref *x)
 {
-    bool causal = gcut_attr_flag(src, node, GCUT_A_causal);
+    bool causal = gcut_attr_flag(src, node, GCUT_KEY_causal);
     gcut_dim heads = type_of(b, x[0]).dim[1], groups = type_of(b, x[1]).dim[1];
     gcut_ref q = x[0], k = repeat_heads(b, x[1], heads), v = repeat_heads(b, x[2], heads);
     gcut_ref bias = node->nargs == 5 ? x[3] : 0, dy = x[node->nargs - 1];

@@ -43,7 +43,7 @@ static gcut_ref neighbour(gcut_build *b, gcut_ref x, uint32_t axis, bool next)
     start[axis] = next ? less : 0;
     limit[axis] = next ? n : 1;
     gcut_ref edge = gcut_bslice(b, x, start, limit, NULL);
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     return gcut_node_new(b->g, GCUT_OP_concat, next ? (gcut_ref[]){most, edge} : (gcut_ref[]){edge, most}, 2,
                          &a, 1, b->loc, b->name);
 }
@@ -71,11 +71,12 @@ static gcut_ref bilinear(gcut_build *b, gcut_ref x, uint32_t axis, gcut_dim fact
 
 /* One axis after the other.  Bilinear is PyTorch's with align_corners=False: pixels are squares, and beyond
  * the centres of the outermost ones their value stays. */
-gcut_ref gcut_meaning_upsample(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_upsample(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                 const gcut_ref *x)
 {
-    bool nearest = !strcmp(gcut_attr_get(src, node, GCUT_A_mode)->u.str, "nearest");
-    const gcut_dim factor[] = {gcut_attr_get(src, node, GCUT_A_factor)->u.dims[0],
-                               gcut_attr_get(src, node, GCUT_A_factor)->u.dims[1]};
+    bool nearest = !strcmp(gcut_attr_get(src, node, GCUT_KEY_mode)->u.str, "nearest");
+    const gcut_dim factor[] = {gcut_attr_get(src, node, GCUT_KEY_factor)->u.dims[0],
+                               gcut_attr_get(src, node, GCUT_KEY_factor)->u.dims[1]};
     gcut_ref y = x[0];
     for (uint32_t k = 0; k < 2; k++) {
         gcut_type wide;

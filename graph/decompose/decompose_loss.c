@@ -5,7 +5,7 @@
 #include "graph/decompose/decompose_rule.h"
 
 /* y = mean (a - b)^2 */
-gcut_ref gcut_meaning_mse(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_mse(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
     (void)src, (void)node;
     gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], x[1]);
@@ -16,10 +16,11 @@ gcut_ref gcut_meaning_mse(gcut_build *b, const gcut_graph *src, const gcut_node 
  * p = log_softmax(logits).  s = smooth is label smoothing as in PyTorch; no row at all gives 0 / 0 = NaN.
  * Ignored rows are selected away, not multiplied by 0, so that an infinity in them does not spread; their
  * labels become 0 first, because `ignore` is no index. */
-gcut_ref gcut_meaning_cross_entropy(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                    const gcut_ref *x)
+gcut_ref gcut_decompose_cross_entropy(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                      const gcut_ref *x)
 {
-    double ignore = gcut_attr_num(src, node, GCUT_A_ignore), smooth = gcut_attr_num(src, node, GCUT_A_smooth);
+    double ignore = gcut_attr_num(src, node, GCUT_KEY_ignore),
+           smooth = gcut_attr_num(src, node, GCUT_KEY_smooth);
     uint32_t last = last_axis(b, x[0]), axis = type_of(b, x[0]).rank - 1u;
     gcut_ref p = op_with_axis(b, GCUT_OP_log_softmax, x, 1, axis);
     gcut_ref counts = gcut_b2(b, GCUT_OP_ne, x[1], gcut_bconst(b, x[1], ignore));

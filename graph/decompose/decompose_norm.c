@@ -14,21 +14,22 @@ static gcut_ref normalise(gcut_build *b, gcut_ref d, double eps)
 }
 
 /* y = d / sqrt(mean d^2 + eps) g + b, d = x - mean x (Ba, Kiros & Hinton 2016; biased variance) */
-gcut_ref gcut_meaning_layer_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 const gcut_ref *x)
+gcut_ref gcut_decompose_layer_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                   const gcut_ref *x)
 {
     uint32_t mask = last_axis(b, x[0]);
     gcut_ref mean = gcut_breduce(b, GCUT_OP_mean, x[0], mask);
     gcut_ref d = gcut_b2(b, GCUT_OP_sub, x[0], gcut_bexpand(b, mean, x[0], mask));
-    gcut_ref y = normalise(b, d, gcut_attr_num(src, node, GCUT_A_eps));
+    gcut_ref y = normalise(b, d, gcut_attr_num(src, node, GCUT_KEY_eps));
     gcut_ref bias = along_last(b, x[2], y);
     return gcut_b2(b, GCUT_OP_add, gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y)), bias);
 }
 
 /* y = x / sqrt(mean x^2 + eps) g (Zhang & Sennrich 2019) */
-gcut_ref gcut_meaning_rms_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_rms_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                 const gcut_ref *x)
 {
-    gcut_ref y = normalise(b, x[0], gcut_attr_num(src, node, GCUT_A_eps));
+    gcut_ref y = normalise(b, x[0], gcut_attr_num(src, node, GCUT_KEY_eps));
     return gcut_b2(b, GCUT_OP_mul, y, along_last(b, x[1], y));
 }
 
@@ -81,10 +82,11 @@ static gcut_ref squares_about(gcut_build *b, gcut_ref x, gcut_ref m, gcut_ref n)
 
 /* y = d / sqrt(v + eps) g + b, d = x - m, with the mean m and biased variance v of a channel (Ioffe & Szegedy
  * 2015).  The running variance takes the unbiased one, v n / (n - 1), and 0 from n = 1 value. */
-gcut_ref gcut_meaning_batch_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 const gcut_ref *x)
+gcut_ref gcut_decompose_batch_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                   const gcut_ref *x)
 {
-    double momentum = gcut_attr_num(src, node, GCUT_A_momentum), eps = gcut_attr_num(src, node, GCUT_A_eps);
+    double momentum = gcut_attr_num(src, node, GCUT_KEY_momentum),
+           eps = gcut_attr_num(src, node, GCUT_KEY_eps);
     gcut_ref n = gcut_bcount(b, x[0], all_axes(b, x[0]) & ~2u, x[1]);
     gcut_ref m = gcut_b2(b, GCUT_OP_div, sum_channels(b, x[0]), n);
     gcut_ref squares = squares_about(b, x[0], m, n);
@@ -116,21 +118,21 @@ static gcut_dim times(gcut_build *b, gcut_dim a, gcut_dim c)
 }
 
 /* Rows are the groups: [N, G, C/G ...] (Wu & He 2018). */
-gcut_ref gcut_meaning_group_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 const gcut_ref *x)
+gcut_ref gcut_decompose_group_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                   const gcut_ref *x)
 {
-    gcut_dim groups = gcut_attr_get(src, node, GCUT_A_groups)->u.dim;
+    gcut_dim groups = gcut_attr_get(src, node, GCUT_KEY_groups)->u.dim;
     gcut_type t = type_of(b, x[0]), rows = {.rank = 3, .dim = {t.dim[0], groups}};
     rows.dim[2] = gcut_dim_make(b->g->module->dims, GCUT_DIM_DIV, t.dim[1], groups);
     for (uint32_t d = 2; d < t.rank; d++) rows.dim[2] = times(b, rows.dim[2], t.dim[d]);
-    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_A_eps));
+    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_KEY_eps));
 }
 
 /* Rows are the channels: [N, C, ...] (Ulyanov, Vedaldi & Lempitsky 2016). */
-gcut_ref gcut_meaning_instance_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                    const gcut_ref *x)
+gcut_ref gcut_decompose_instance_norm(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                      const gcut_ref *x)
 {
     gcut_type t = type_of(b, x[0]), rows = {.rank = 3, .dim = {t.dim[0], t.dim[1], t.dim[2]}};
     for (uint32_t d = 3; d < t.rank; d++) rows.dim[2] = times(b, rows.dim[2], t.dim[d]);
-    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_A_eps));
+    return norm_rows(b, x, &rows, gcut_attr_num(src, node, GCUT_KEY_eps));
 }

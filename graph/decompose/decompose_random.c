@@ -10,7 +10,7 @@
 
 static gcut_ref random_bits(gcut_build *b, gcut_ref key, gcut_ref counter, gcut_dtype to)
 {
-    gcut_attr a = gcut_attr_str(b->g->module, GCUT_A_dtype, gcut_dtype_name(to));
+    gcut_attr a = gcut_attr_str(b->g->module, GCUT_KEY_dtype, gcut_dtype_name(to));
     gcut_type t = type_of(b, counter);
     gcut_ref keys = t.rank ? gcut_bbroadcast(b, key, t.dim, t.rank, NULL) : key;
     return gcut_node_new(b->g, GCUT_OP_random, (gcut_ref[]){keys, counter}, 2, &a, 1, b->loc, b->name);
@@ -28,10 +28,10 @@ static gcut_ref indices(gcut_build *b, const gcut_type *t)
  */
 static gcut_type drawn(const gcut_graph *src, const gcut_node *node)
 {
-    const gcut_attr *shape = gcut_attr_get(src, node, GCUT_A_shape);
+    const gcut_attr *shape = gcut_attr_get(src, node, GCUT_KEY_shape);
     gcut_type t = {.dtype = gcut_type_of(src, node->res0)->dtype, .rank = (uint8_t)shape->n};
     for (uint32_t d = 0; d < shape->n; d++) t.dim[d] = shape->u.dims[d];
-    if (gcut_dtype_is_half(t.dtype)) t.dtype = GCUT_F32;
+    if (gcut_dtype_is_16bit_float(t.dtype)) t.dtype = GCUT_F32;
     return t;
 }
 
@@ -48,23 +48,24 @@ static double below(double hi, double lo, gcut_dtype t)
 }
 
 /* y = lo + (hi - lo) u, u in [0, 1), below hi also after rounding */
-gcut_ref gcut_meaning_uniform(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_uniform(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                const gcut_ref *x)
 {
-    double lo = gcut_attr_num(src, node, GCUT_A_lo), hi = gcut_attr_num(src, node, GCUT_A_hi);
+    double lo = gcut_attr_num(src, node, GCUT_KEY_lo), hi = gcut_attr_num(src, node, GCUT_KEY_hi);
     gcut_type t = drawn(src, node);
     gcut_dtype to = gcut_type_of(src, node->res0)->dtype;
     gcut_ref u = random_bits(b, x[0], indices(b, &t), t.dtype);
     if (lo == 0 && hi == 1 && to == t.dtype) return u;
-    gcut_attr top = gcut_attr_real(GCUT_A_hi, below(hi, lo, to));
+    gcut_attr top = gcut_attr_real(GCUT_KEY_hi, below(hi, lo, to));
     gcut_ref y = gcut_baddc(b, gcut_bscale(b, u, hi - lo), lo);
     return gcut_node_new(b->g, GCUT_OP_clamp, &y, 1, &top, 1, b->loc, b->name);
 }
 
 /* y = mean + std sqrt(-2 log(1 - u0)) cos(2 pi u1) (Box & Muller 1958); element i has the counters 2 i and
  * 2 i + 1.  1 - u0 is exact and in (0, 1]. */
-gcut_ref gcut_meaning_normal(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_normal(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
-    double mean = gcut_attr_num(src, node, GCUT_A_mean), std = gcut_attr_num(src, node, GCUT_A_std);
+    double mean = gcut_attr_num(src, node, GCUT_KEY_mean), std = gcut_attr_num(src, node, GCUT_KEY_std);
     gcut_type t = drawn(src, node);
     gcut_ref i = gcut_bscale(b, indices(b, &t), 2);
     gcut_ref u = random_bits(b, x[0], i, t.dtype), v = random_bits(b, x[0], gcut_baddc(b, i, 1), t.dtype);
@@ -76,17 +77,18 @@ gcut_ref gcut_meaning_normal(gcut_build *b, const gcut_graph *src, const gcut_no
 }
 
 /* keys[i] = all bits of counter i */
-gcut_ref gcut_meaning_key_split(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                const gcut_ref *x)
+gcut_ref gcut_decompose_key_split(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                  const gcut_ref *x)
 {
-    gcut_type t = {.dtype = GCUT_I64, .rank = 1, .dim = {gcut_attr_get(src, node, GCUT_A_n)->u.dim}};
+    gcut_type t = {.dtype = GCUT_I64, .rank = 1, .dim = {gcut_attr_get(src, node, GCUT_KEY_n)->u.dim}};
     return random_bits(b, x[0], indices(b, &t), GCUT_I64);
 }
 
 /* y = u >= p ? x / (1 - p) : 0, u uniform in f32 */
-gcut_ref gcut_meaning_dropout(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_dropout(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                const gcut_ref *x)
 {
-    double p = gcut_attr_num(src, node, GCUT_A_p);
+    double p = gcut_attr_num(src, node, GCUT_KEY_p);
     gcut_type t = type_of(b, x[0]);
     if (p == 0) return x[0];
     gcut_ref u = random_bits(b, x[1], indices(b, &t), GCUT_F32);

@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* y = sum(x) / n */
-gcut_ref gcut_meaning_mean(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_mean(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
     uint32_t mask = axes_attr(b, src, node, x[0]);
     gcut_ref s = gcut_breduce(b, GCUT_OP_sum, x[0], mask);
@@ -15,13 +15,13 @@ gcut_ref gcut_meaning_mean(gcut_build *b, const gcut_graph *src, const gcut_node
 }
 
 /* y = sum over c of (c == i ? x[.., c, ..] : 0).  An index out of range would pick 0, hence `bounded`. */
-gcut_ref gcut_meaning_pick(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_pick(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
     uint32_t mask = axis_attr(src, node);
-    gcut_dim axis = gcut_attr_get(src, node, GCUT_A_axis)->u.dim;
+    gcut_dim axis = gcut_attr_get(src, node, GCUT_KEY_axis)->u.dim;
     gcut_type t = type_of(b, x[0]);
     t.dtype = type_of(b, x[1]).dtype;
-    gcut_attr of = gcut_attr_dim(GCUT_A_of, t.dim[axis]);
+    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, t.dim[axis]);
     gcut_ref i = gcut_node_new(b->g, GCUT_OP_bounded, &x[1], 1, &of, 1, b->loc, b->name);
     gcut_ref wanted = gcut_bexpand(b, i, x[0], mask);
     gcut_ref here = gcut_b2(b, GCUT_OP_eq, gcut_biota(b, &t, (int)axis), wanted);
@@ -29,7 +29,8 @@ gcut_ref gcut_meaning_pick(gcut_build *b, const gcut_graph *src, const gcut_node
 }
 
 /* y = e / sum(e), e = exp(x - max x).  A row of -inf alone gives NaN, as -inf - -inf does. */
-gcut_ref gcut_meaning_softmax(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_softmax(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                const gcut_ref *x)
 {
     uint32_t mask = axis_attr(src, node);
     gcut_ref m = gcut_bexpand(b, shift_of(b, x[0], mask), x[0], mask);
@@ -38,8 +39,8 @@ gcut_ref gcut_meaning_softmax(gcut_build *b, const gcut_graph *src, const gcut_n
 }
 
 /* y = z - log sum exp z, z = x - max x: the logarithm's argument is at least 1. */
-gcut_ref gcut_meaning_log_softmax(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                  const gcut_ref *x)
+gcut_ref gcut_decompose_log_softmax(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                    const gcut_ref *x)
 {
     uint32_t mask = axis_attr(src, node);
     gcut_ref m = gcut_bexpand(b, shift_of(b, x[0], mask), x[0], mask);
@@ -50,8 +51,8 @@ gcut_ref gcut_meaning_log_softmax(gcut_build *b, const gcut_graph *src, const gc
 
 /* y = m + log sum exp(x - m), m = max x, or 0 where that is infinite: then a row of -inf alone gives
  * log 0 = -inf and a row with +inf gives +inf. */
-gcut_ref gcut_meaning_logsumexp(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                const gcut_ref *x)
+gcut_ref gcut_decompose_logsumexp(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                  const gcut_ref *x)
 {
     uint32_t mask = axes_attr(b, src, node, x[0]);
     gcut_ref top = shift_of(b, x[0], mask);
@@ -73,31 +74,32 @@ static gcut_ref first_best(gcut_build *b, const gcut_graph *src, const gcut_node
     gcut_ref hit = gcut_b2(b, GCUT_OP_eq, x, top);
     if (gcut_dtype_is_float(t.dtype)) hit = gcut_b2(b, GCUT_OP_or, hit, gcut_b1(b, GCUT_OP_isnan, x));
     t.dtype = GCUT_I64;
-    gcut_ref i = gcut_biota(b, &t, (int)gcut_attr_get(src, node, GCUT_A_axis)->u.dim);
-    gcut_attr none[] = {gcut_attr_dims(b->g->module, GCUT_A_shape, t.dim, t.rank),
-                        gcut_attr_int(GCUT_A_value, INT64_MAX),
-                        gcut_attr_str(b->g->module, GCUT_A_dtype, "i64")};
+    gcut_ref i = gcut_biota(b, &t, (int)gcut_attr_get(src, node, GCUT_KEY_axis)->u.dim);
+    gcut_attr none[] = {gcut_attr_dims(b->g->module, GCUT_KEY_shape, t.dim, t.rank),
+                        gcut_attr_int(GCUT_KEY_value, INT64_MAX),
+                        gcut_attr_str(b->g->module, GCUT_KEY_dtype, "i64")};
     gcut_ref never = gcut_node_new(b->g, GCUT_OP_full, NULL, 0, none, 3, b->loc, b->name);
     return gcut_breduce(b, GCUT_OP_min_reduce, gcut_bselect(b, hit, i, never), mask);
 }
 
-gcut_ref gcut_meaning_argmax(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_argmax(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
     return first_best(b, src, node, x[0], GCUT_OP_max_reduce);
 }
 
-gcut_ref gcut_meaning_argmin(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_argmin(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
 {
     return first_best(b, src, node, x[0], GCUT_OP_min_reduce);
 }
 
 /* y[i] = product over j of (j <= i ? x[j] : 1), or j >= i in reverse: x as [o, n, in], repeated to
  * [o, i, in, j]. */
-gcut_ref gcut_meaning_cumprod(gcut_build *b, const gcut_graph *src, const gcut_node *node, const gcut_ref *x)
+gcut_ref gcut_decompose_cumprod(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                const gcut_ref *x)
 {
     gcut_type t = type_of(b, x[0]), index = {.dtype = GCUT_I64, .rank = 4, .dim = {1, 1, 1, 1}};
-    uint32_t axis = (uint32_t)gcut_attr_get(src, node, GCUT_A_axis)->u.dim;
-    bool reverse = gcut_attr_flag(src, node, GCUT_A_reverse);
+    uint32_t axis = (uint32_t)gcut_attr_get(src, node, GCUT_KEY_axis)->u.dim;
+    bool reverse = gcut_attr_flag(src, node, GCUT_KEY_reverse);
     gcut_dims *ds = b->g->module->dims;
     for (uint32_t d = 0; d < t.rank; d++)
         if (d != axis)

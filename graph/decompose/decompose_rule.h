@@ -9,14 +9,14 @@
 
 /* Builds the decomposition of `node`, whose attributes are read from src, on operands x, which are in b->g.
  * node is a copy: b may append to src itself.  Returns the first result; the others go to b->more[0..]. */
-typedef gcut_ref gcut_meaning_fn(gcut_build *b, const gcut_graph *src, const gcut_node *node,
-                                 const gcut_ref *x);
+typedef gcut_ref gcut_decompose_fn(gcut_build *b, const gcut_graph *src, const gcut_node *node,
+                                   const gcut_ref *x);
 
 /* Every D(fn) of the table. */
 #define E(...)
 #define T(fn)
 #define NO
-#define D(fn) gcut_meaning_fn gcut_meaning_##fn;
+#define D(fn) gcut_decompose_fn gcut_decompose_##fn;
 #define OP(name, operands, dtypes, attrs, shape, feval, ...) feval
 #include "graph/ops/ops.def"
 #undef OP
@@ -40,13 +40,13 @@ static inline uint32_t last_axis(const gcut_build *b, gcut_ref x)
 
 static inline uint32_t axis_attr(const gcut_graph *src, const gcut_node *node)
 {
-    return 1u << gcut_attr_get(src, node, GCUT_A_axis)->u.dim;
+    return 1u << gcut_attr_get(src, node, GCUT_KEY_axis)->u.dim;
 }
 
 static inline uint32_t axes_attr(const gcut_build *b, const gcut_graph *src, const gcut_node *node,
                                  gcut_ref x)
 {
-    return gcut_attr_get(src, node, GCUT_A_axes) ? gcut_attr_axes(src, node) : all_axes(b, x);
+    return gcut_attr_get(src, node, GCUT_KEY_axes) ? gcut_attr_axes(src, node) : all_axes(b, x);
 }
 
 /* r, reduced over mask, with its axes back as size 1 where the node says keep. */
@@ -54,7 +54,7 @@ static inline gcut_ref kept(gcut_build *b, const gcut_graph *src, const gcut_nod
                             gcut_ref x, uint32_t mask)
 {
     gcut_type t = type_of(b, x);
-    if (!gcut_attr_flag(src, node, GCUT_A_keep)) return r;
+    if (!gcut_attr_flag(src, node, GCUT_KEY_keep)) return r;
     for (uint32_t d = 0; d < t.rank; d++)
         if (mask >> d & 1) t.dim[d] = 1;
     return gcut_breshape(b, r, t.dim, t.rank);
@@ -62,7 +62,7 @@ static inline gcut_ref kept(gcut_build *b, const gcut_graph *src, const gcut_nod
 
 static inline gcut_ref op_with_axis(gcut_build *b, gcut_op op, const gcut_ref *x, uint32_t n, uint32_t axis)
 {
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     return gcut_node_new(b->g, op, x, n, &a, 1, b->loc, b->name);
 }
 

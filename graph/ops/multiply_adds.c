@@ -19,7 +19,7 @@ gcut_madds gcut_madds_matmul(const gcut_graph *g, const gcut_node *n)
 {
     gcut_madds m = {.times = 1};
     const gcut_type *a = operand(g, n, 0), *y = gcut_type_of(g, n->res0);
-    uint32_t k = a->rank - (gcut_attr_flag(g, n, GCUT_A_ta) ? 2u : 1u);
+    uint32_t k = a->rank - (gcut_attr_flag(g, n, GCUT_KEY_ta) ? 2u : 1u);
     times(&m, y, 0, y->rank);
     times(&m, a, k, k + 1);
     return m;
@@ -29,7 +29,7 @@ gcut_madds gcut_madds_matmul(const gcut_graph *g, const gcut_node *n)
  * head, where S * D and S * E are added up; a causal mask leaves half */
 gcut_madds gcut_madds_attention(const gcut_graph *g, const gcut_node *n)
 {
-    gcut_madds m = {.times = gcut_attr_flag(g, n, GCUT_A_causal) ? 0.5 : 1};
+    gcut_madds m = {.times = gcut_attr_flag(g, n, GCUT_KEY_causal) ? 0.5 : 1};
     const gcut_type *q = operand(g, n, 0), *v = operand(g, n, 2);
     gcut_dims *ds = g->module->dims;
     bool grad = n->op == GCUT_OP_attention_grad;

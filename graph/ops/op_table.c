@@ -85,7 +85,7 @@ static const struct {
 } keys[GCUT_NATTRS] = {
 #define ALWAYS true
 #define IF_REQUIRED false
-#define ATTR(id, k, form, asked) {#id, GCUT_K_##k, GCUT_FORM_##form, asked},
+#define ATTR(id, k, form, asked) {#id, GCUT_ATTR_KIND_##k, GCUT_ATTR_FORM_##form, asked},
 #include "graph/ops/attrs.def"
 #undef ATTR
 };
@@ -151,7 +151,7 @@ bool gcut_dtype_is_float(gcut_dtype t)
 {
     return dtypes[t].kind == 'F';
 }
-bool gcut_dtype_is_half(gcut_dtype t)
+bool gcut_dtype_is_16bit_float(gcut_dtype t)
 {
     return gcut_dtype_is_float(t) && gcut_dtype_bytes(t) == 2;
 }
@@ -202,14 +202,16 @@ static const char *read_spec(gcut_module *m, const char *s, gcut_attr_spec *out)
     n = strcspn(++s, " ");
     char *end = NULL;
     switch (gcut_attr_kind_of(out->key)) {
-    case GCUT_K_BOOL: out->value = gcut_attr_bool(out->key, *s == 't'); break;
-    case GCUT_K_DIM: out->value = gcut_attr_dim(out->key, strtoll(s, NULL, 10)); break;
-    case GCUT_K_NUM:
+    case GCUT_ATTR_KIND_BOOL: out->value = gcut_attr_bool(out->key, *s == 't'); break;
+    case GCUT_ATTR_KIND_DIM: out->value = gcut_attr_dim(out->key, strtoll(s, NULL, 10)); break;
+    case GCUT_ATTR_KIND_NUM:
         out->value = gcut_attr_int(out->key, strtoll(s, &end, 10));
         if (end != s + n) out->value = gcut_attr_real(out->key, strtod(s, NULL));
         break;
-    case GCUT_K_STR: out->value = gcut_attr_str(m, out->key, gcut_strndup(m->arena, s + 1, n - 2)); break;
-    case GCUT_K_DIMS: out->value = read_list(m, out->key, s); break;
+    case GCUT_ATTR_KIND_STR:
+        out->value = gcut_attr_str(m, out->key, gcut_strndup(m->arena, s + 1, n - 2));
+        break;
+    case GCUT_ATTR_KIND_DIMS: out->value = read_list(m, out->key, s); break;
     }
     return s + n;
 }
@@ -271,9 +273,9 @@ bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n)
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_type *t = gcut_type_of(g, n->res0);
-    const gcut_attr *perm = gcut_attr_get(g, n, GCUT_A_perm);
+    const gcut_attr *perm = gcut_attr_get(g, n, GCUT_KEY_perm);
     gcut_dim last = 0;
-    if (gcut_attr_get(g, n, GCUT_A_start)) return false;
+    if (gcut_attr_get(g, n, GCUT_KEY_start)) return false;
     for (uint32_t d = 0; perm && d < t->rank; d++) {
         if (t->dim[d] == 1) continue;
         if (perm->u.dims[d] < last) return false;

@@ -84,9 +84,9 @@ typedef struct conv {
 
 static conv conv_attrs(infer *s, const gcut_dim *window)
 {
-    conv c = {.v = {window, constants(s, GCUT_A_stride, 2, 1), constants(s, GCUT_A_dilation, 2, 1),
-                    constants(s, GCUT_A_pad, 4, 0)},
-              .groups = attr(s, GCUT_A_groups)->u.dim};
+    conv c = {.v = {window, constants(s, GCUT_KEY_stride, 2, 1), constants(s, GCUT_KEY_dilation, 2, 1),
+                    constants(s, GCUT_KEY_pad, 4, 0)},
+              .groups = attr(s, GCUT_KEY_groups)->u.dim};
     if (!gcut_dim_known(c.groups) || c.groups < 1)
         BAD(s, "'%s': groups must be a constant of at least 1, not %s", opname(s), show_dim(s, c.groups));
     for (uint32_t k = 0; k < s->nargs; k++) need_rank4(s, k);
@@ -127,7 +127,7 @@ void gcut_shape_conv2d_input(infer *s)
 {
     const gcut_type *y = in(s, 0), *w = in(s, 1);
     conv c = conv_attrs(s, w->dim + 2);
-    const gcut_dim *size = two(s, GCUT_A_shape);
+    const gcut_dim *size = two(s, GCUT_KEY_shape);
     agree(s, y->dim[1], w->dim[0], "the channels of y and of w");
     per_group(s, w->dim[0], c.groups, "output");
     for (uint32_t d = 0; d < 2; d++)
@@ -142,7 +142,7 @@ void gcut_shape_conv2d_input(infer *s)
 void gcut_shape_conv2d_weight(infer *s)
 {
     const gcut_type *x = in(s, 0), *y = in(s, 1);
-    const gcut_dim *window = two(s, GCUT_A_window);
+    const gcut_dim *window = two(s, GCUT_KEY_window);
     conv c = conv_attrs(s, window);
     agree(s, x->dim[0], y->dim[0], "the batches of x and of y");
     per_group(s, y->dim[1], c.groups, "output");
@@ -161,7 +161,7 @@ void gcut_shape_conv_transpose2d(infer *s)
 {
     const gcut_type *x = in(s, 0), *w = in(s, 1);
     conv c = conv_attrs(s, w->dim + 2);
-    const gcut_dim *more = constants(s, GCUT_A_output_pad, 2, 0);
+    const gcut_dim *more = constants(s, GCUT_KEY_output_pad, 2, 0);
     agree(s, x->dim[1], w->dim[0], "the channels of x and of w");
     per_group(s, x->dim[1], c.groups, "input");
     *s->out = (gcut_type){
@@ -188,8 +188,8 @@ void gcut_shape_conv_transpose2d(infer *s)
 /* Padding narrower than the window leaves no window of padding alone. */
 static sliding pool_attrs(infer *s)
 {
-    sliding v = {constants(s, GCUT_A_window, 2, 1), constants(s, GCUT_A_stride, 2, 1), NULL,
-                 constants(s, GCUT_A_pad, 4, 0)};
+    sliding v = {constants(s, GCUT_KEY_window, 2, 1), constants(s, GCUT_KEY_stride, 2, 1), NULL,
+                 constants(s, GCUT_KEY_pad, 4, 0)};
     if (!v.stride) v.stride = v.window;
     for (uint32_t i = 0; i < 4; i++)
         if (v.pad[i] >= v.window[i % 2])
@@ -229,7 +229,7 @@ void gcut_shape_unpool(infer *s)
 {
     sliding v = pool_attrs(s);
     const gcut_type *y = in(s, 0);
-    const gcut_dim *size = two(s, GCUT_A_shape);
+    const gcut_dim *size = two(s, GCUT_KEY_shape);
     for (uint32_t d = 0; d < 2; d++)
         agree(s, y->dim[H + d], places(s, &v, d, size[d]), "y and the places of the window");
     *s->out = (gcut_type){.dtype = y->dtype, .rank = 4, .dim = {y->dim[0], y->dim[1], size[0], size[1]}};

@@ -52,7 +52,7 @@ void gcut_shape_channel_norm(infer *s)
     same_dtype(s, 0, 1);
     same_dtype(s, 0, 2);
     if (!groups) return;
-    gcut_dim g = attr(s, GCUT_A_groups)->u.dim;
+    gcut_dim g = attr(s, GCUT_KEY_groups)->u.dim;
     if (!gcut_dim_known(g) || g < 1) BAD(s, "'group_norm': groups=%s must be a number >= 1", show_dim(s, g));
     gcut_dim rest = dim2(s, GCUT_DIM_MOD, in(s, 0)->dim[1], g);
     if (gcut_dim_known(rest) && rest != 0)
@@ -64,11 +64,11 @@ void gcut_shape_channel_norm(infer *s)
 void gcut_shape_upsample(infer *s)
 {
     const gcut_type *x = in(s, 0);
-    const char *mode = attr(s, GCUT_A_mode)->u.str;
+    const char *mode = attr(s, GCUT_KEY_mode)->u.str;
     if (x->rank != 4) BAD(s, "'upsample': operand 1 is %s, expected [N, C, H, W]", show(s, x));
     if (strcmp(mode, "nearest") != 0 && strcmp(mode, "bilinear") != 0)
         BAD(s, "'upsample': mode must be \"nearest\" or \"bilinear\", not \"%s\"", mode);
-    const gcut_dim *factor = list_of(s, GCUT_A_factor, 2);
+    const gcut_dim *factor = list_of(s, GCUT_KEY_factor, 2);
     *s->out = *x;
     for (uint32_t k = 0; k < 2; k++) {
         if (!gcut_dim_known(factor[k]) || factor[k] < 1)

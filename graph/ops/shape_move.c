@@ -7,7 +7,7 @@
 void gcut_shape_reshape(infer *s)
 {
     s->out->dtype = in(s, 0)->dtype;
-    shape_from(s, GCUT_A_shape);
+    shape_from(s, GCUT_KEY_shape);
     gcut_dim a = gcut_type_numel(s->g->module, in(s, 0)), b = gcut_type_numel(s->g->module, s->out);
     if (gcut_dim_compare(s->g->module->dims, a, b, s->g->decls.at, s->g->decls.n) == GCUT_DIM_DIFFERS)
         BAD(s, "'reshape': %s has %s elements, the new shape %s", show(s, in(s, 0)), show_dim(s, a),
@@ -18,7 +18,7 @@ void gcut_shape_reshape(infer *s)
 void gcut_shape_transpose(infer *s)
 {
     const gcut_type *x = in(s, 0);
-    const gcut_dim *perm = list_of(s, GCUT_A_perm, x->rank);
+    const gcut_dim *perm = list_of(s, GCUT_KEY_perm, x->rank);
     uint32_t seen = 0;
     *s->out = (gcut_type){.dtype = x->dtype, .rank = x->rank};
     for (uint32_t d = 0; d < x->rank; d++) {
@@ -34,8 +34,8 @@ void gcut_shape_broadcast(infer *s)
 {
     const gcut_type *x = in(s, 0);
     s->out->dtype = x->dtype;
-    shape_from(s, GCUT_A_shape);
-    const gcut_dim *axes = list_of(s, GCUT_A_axes, x->rank);
+    shape_from(s, GCUT_KEY_shape);
+    const gcut_dim *axes = list_of(s, GCUT_KEY_axes, x->rank);
     for (uint32_t d = 0; d < x->rank; d++) {
         if (!gcut_dim_known(axes[d]) || axes[d] >= s->out->rank || (d && axes[d] <= axes[d - 1]))
             BAD(s, "'broadcast': axes must be increasing axes of the result, one for each axis of %s",
@@ -47,8 +47,8 @@ void gcut_shape_broadcast(infer *s)
 void gcut_shape_slice(infer *s)
 {
     const gcut_type *x = in(s, 0);
-    const gcut_dim *start = list_of(s, GCUT_A_start, x->rank), *limit = list_of(s, GCUT_A_limit, x->rank);
-    const gcut_dim *step = list_of(s, GCUT_A_step, x->rank);
+    const gcut_dim *start = list_of(s, GCUT_KEY_start, x->rank), *limit = list_of(s, GCUT_KEY_limit, x->rank);
+    const gcut_dim *step = list_of(s, GCUT_KEY_step, x->rank);
     *s->out = (gcut_type){.dtype = x->dtype, .rank = x->rank};
     for (uint32_t d = 0; d < x->rank; d++) {
         if (step && (!gcut_dim_known(step[d]) || step[d] < 1))
@@ -64,7 +64,7 @@ void gcut_shape_slice(infer *s)
 /* A bool of 2 would be true to one reader and not to another. */
 static void bool_value(infer *s, gcut_dtype t)
 {
-    double v = t == GCUT_BOOL ? attr(s, GCUT_A_value)->u.num.f : 0;
+    double v = t == GCUT_BOOL ? attr(s, GCUT_KEY_value)->u.num.f : 0;
     if (v != 0 && v != 1) BAD(s, "'%s': a bool is 0 or 1, not %g", opname(s), v);
 }
 
@@ -72,8 +72,8 @@ void gcut_shape_pad(infer *s)
 {
     const gcut_type *x = in(s, 0);
     bool_value(s, x->dtype);
-    const gcut_dim *low = list_of(s, GCUT_A_low, x->rank), *high = list_of(s, GCUT_A_high, x->rank);
-    const gcut_dim *interior = list_of(s, GCUT_A_interior, x->rank);
+    const gcut_dim *low = list_of(s, GCUT_KEY_low, x->rank), *high = list_of(s, GCUT_KEY_high, x->rank);
+    const gcut_dim *interior = list_of(s, GCUT_KEY_interior, x->rank);
     *s->out = *x;
     for (uint32_t d = 0; d < x->rank; d++) {
         gcut_dim n = x->dim[d];
@@ -88,7 +88,7 @@ void gcut_shape_pad(infer *s)
 void gcut_shape_concat(infer *s)
 {
     *s->out = *in(s, 0);
-    uint32_t axis = axis_of(s, GCUT_A_axis, s->out->rank);
+    uint32_t axis = axis_of(s, GCUT_KEY_axis, s->out->rank);
     for (uint32_t k = 1; k < s->nargs; k++) {
         const gcut_type *x = in(s, k);
         same_dtype(s, 0, k);
@@ -123,7 +123,7 @@ void gcut_shape_unpack_bits(infer *s)
     if (x->dtype != GCUT_U8 || x->rank != 1)
         BAD(s, "'unpack_bits': operand 1 must be u8 with one axis, not %s", show(s, x));
     *s->out = (gcut_type){.dtype = GCUT_BOOL};
-    shape_from(s, GCUT_A_shape);
+    shape_from(s, GCUT_KEY_shape);
     require(s, x->dim[0], dim2(s, GCUT_DIM_CEILDIV, gcut_type_numel(s->g->module, s->out), 8));
 }
 
@@ -134,11 +134,11 @@ void gcut_shape_dim(infer *s)
 
 void gcut_shape_full(infer *s)
 {
-    *s->out = (gcut_type){.dtype = dtype_of(s, GCUT_A_dtype)};
-    shape_from(s, GCUT_A_shape);
+    *s->out = (gcut_type){.dtype = dtype_of(s, GCUT_KEY_dtype)};
+    shape_from(s, GCUT_KEY_shape);
     if (s->op == GCUT_OP_full) bool_value(s, s->out->dtype);
     if (s->op == GCUT_OP_iota) {
-        axis_of(s, GCUT_A_axis, s->out->rank);
+        axis_of(s, GCUT_KEY_axis, s->out->rank);
         if (s->out->dtype == GCUT_BOOL) BAD(s, "'iota': dtype must be a number, not bool");
     }
 }

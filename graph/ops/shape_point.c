@@ -16,7 +16,7 @@ void gcut_shape_same(infer *s)
         same_dtype(s, 0, k);
         same_shape(s, 0, k);
     }
-    const gcut_attr *approx = attr(s, GCUT_A_approx);
+    const gcut_attr *approx = attr(s, GCUT_KEY_approx);
     if (approx && strcmp(approx->u.str, "none") != 0 && strcmp(approx->u.str, "tanh") != 0)
         BAD(s, "'%s': approx must be \"none\" or \"tanh\", not \"%s\"", opname(s), approx->u.str);
     *s->out = *in(s, 0);
@@ -31,7 +31,7 @@ void gcut_shape_test(infer *s)
 void gcut_shape_cast(infer *s)
 {
     *s->out = *in(s, 0);
-    s->out->dtype = dtype_of(s, GCUT_A_to);
+    s->out->dtype = dtype_of(s, GCUT_KEY_to);
 }
 
 void gcut_shape_select(infer *s)

@@ -8,7 +8,7 @@ void gcut_shape_reduce(infer *s)
 {
     const gcut_type *x = in(s, 0);
     uint32_t mask = axes_of(s, x->rank);
-    bool keep = attr(s, GCUT_A_keep)->u.flag;
+    bool keep = attr(s, GCUT_KEY_keep)->u.flag;
     *s->out = (gcut_type){.dtype = x->dtype};
     for (uint32_t d = 0; d < x->rank; d++) {
         if (mask >> d & 1 && !keep) continue;
@@ -19,7 +19,7 @@ void gcut_shape_reduce(infer *s)
 void gcut_shape_arg(infer *s)
 {
     const gcut_type *x = in(s, 0);
-    uint32_t axis = axis_of(s, GCUT_A_axis, x->rank);
+    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
     require_element(s, 0, axis);
     *s->out = (gcut_type){.dtype = GCUT_I64};
     for (uint32_t d = 0; d < x->rank; d++)
@@ -29,7 +29,7 @@ void gcut_shape_arg(infer *s)
 void gcut_shape_matmul(infer *s)
 {
     const gcut_type *x = in(s, 0), *y = in(s, 1);
-    uint32_t ta = attr(s, GCUT_A_ta)->u.flag, tb = attr(s, GCUT_A_tb)->u.flag, r = x->rank;
+    uint32_t ta = attr(s, GCUT_KEY_ta)->u.flag, tb = attr(s, GCUT_KEY_tb)->u.flag, r = x->rank;
     same_dtype(s, 0, 1);
     if (r < 2 || y->rank != r)
         BAD(s, "'matmul': operands %s and %s must have one rank, at least 2 (leading axes are batch)",
@@ -64,13 +64,13 @@ static gcut_type taken(infer *s, const gcut_type *x, const gcut_type *i, uint32_
 void gcut_shape_take(infer *s)
 {
     index_operand(s, 1);
-    *s->out = taken(s, in(s, 0), in(s, 1), axis_of(s, GCUT_A_axis, in(s, 0)->rank));
+    *s->out = taken(s, in(s, 0), in(s, 1), axis_of(s, GCUT_KEY_axis, in(s, 0)->rank));
 }
 
 void gcut_shape_pick(infer *s)
 {
     const gcut_type *x = in(s, 0), *i = in(s, 1);
-    uint32_t axis = axis_of(s, GCUT_A_axis, x->rank);
+    uint32_t axis = axis_of(s, GCUT_KEY_axis, x->rank);
     index_operand(s, 1);
     *s->out = (gcut_type){.dtype = x->dtype};
     for (uint32_t d = 0; d < x->rank; d++)
@@ -85,7 +85,7 @@ void gcut_shape_scatter_add(infer *s)
     const gcut_type *x = in(s, 0), *u = in(s, 2);
     index_operand(s, 1);
     same_dtype(s, 0, 2);
-    gcut_type want = taken(s, x, in(s, 1), axis_of(s, GCUT_A_axis, x->rank));
+    gcut_type want = taken(s, x, in(s, 1), axis_of(s, GCUT_KEY_axis, x->rank));
     if (want.rank != u->rank)
         BAD(s, "'scatter_add': the update is %s, expected %s", show(s, u), show(s, &want));
     for (uint32_t d = 0; d < u->rank; d++) require(s, want.dim[d], u->dim[d]);
@@ -94,6 +94,6 @@ void gcut_shape_scatter_add(infer *s)
 
 void gcut_shape_axis(infer *s)
 {
-    axis_of(s, GCUT_A_axis, in(s, 0)->rank);
+    axis_of(s, GCUT_KEY_axis, in(s, 0)->rank);
     *s->out = *in(s, 0);
 }

@@ -120,7 +120,7 @@ static void infer_while(rule *r)
 /* An axis of a value of rank `rank`. */
 static uint32_t scan_axis(const rule *r, uint32_t rank)
 {
-    const gcut_attr *a = attr(r, GCUT_A_axis);
+    const gcut_attr *a = attr(r, GCUT_KEY_axis);
     gcut_dim axis = a ? a->u.dim : 0;
     if (!gcut_dim_known(axis) || axis >= rank)
         BAD(r, "'scan': axis=%lld is not an axis of a value of rank %u", (long long)axis, rank);
@@ -130,7 +130,7 @@ static uint32_t scan_axis(const rule *r, uint32_t rank)
 /* How many steps: the attribute, else what the first sliced operand has. */
 static gcut_dim scan_length(rule *r, uint32_t carries)
 {
-    const gcut_attr *a = attr(r, GCUT_A_length);
+    const gcut_attr *a = attr(r, GCUT_KEY_length);
     if (a) return a->u.dim;
     if (carries == r->nargs) BAD(r, "'scan' slices no operand, so it needs the attribute 'length'");
     const gcut_type *t = operand(r, carries);
@@ -139,7 +139,7 @@ static gcut_dim scan_length(rule *r, uint32_t carries)
 
 static void infer_scan(rule *r)
 {
-    gcut_dim n = attr(r, GCUT_A_carries)->u.dim;
+    gcut_dim n = attr(r, GCUT_KEY_carries)->u.dim;
     if (!gcut_dim_known(n) || n > r->nargs)
         BAD(r, "'scan' has %u operands, fewer than carries=%lld", r->nargs, (long long)n);
     uint32_t carries = (uint32_t)n;

@@ -190,7 +190,7 @@ static inline void shape_from(infer *s, gcut_attr_key key)
 /* A set of distinct axes as a mask. */
 static inline uint32_t axes_of(infer *s, uint32_t rank)
 {
-    const gcut_attr *a = attr(s, GCUT_A_axes);
+    const gcut_attr *a = attr(s, GCUT_KEY_axes);
     uint32_t mask = 0;
     if (!a) return (1u << rank) - 1;
     for (uint32_t i = 0; i < a->n; i++) {

@@ -336,7 +336,7 @@ void gcut_rt_parallel(void (*kernel)(void *arg, int t, int nt), void *arg, int t
 int gcut_rt_worth(int threads, int64_t n, int64_t ps);
 
 /* The same, at least 1 and at most `most`. */
-static inline int gcut_rt_crew(int threads, int64_t n, int64_t ps, int64_t most)
+static inline int gcut_rt_threads_worth(int threads, int64_t n, int64_t ps, int64_t most)
 {
     return (int)gcut_rt_max(gcut_rt_min(gcut_rt_worth(threads, n, ps), most), 1);
 }
@@ -348,10 +348,10 @@ static inline int gcut_rt_tiles(int64_t rows, int threads)
     return rows >= (int64_t)GCUT_RT_TILE * threads;
 }
 /* Threads of an epilogue, whichever way it runs: tiled_ps includes the product's cost. */
-static inline int gcut_rt_epilogue_crew(int threads, int64_t n, int64_t ps, int64_t rows, int64_t tiled_ps)
+static inline int gcut_rt_epilogue_threads(int threads, int64_t n, int64_t ps, int64_t rows, int64_t tiled_ps)
 {
     return gcut_rt_tiles(rows, threads) ? gcut_rt_worth(threads, n, tiled_ps)
-                                        : gcut_rt_crew(threads, n, ps, rows);
+                                        : gcut_rt_threads_worth(threads, n, ps, rows);
 }
 
 /* ---- indices ---- */

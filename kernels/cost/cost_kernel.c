@@ -129,9 +129,9 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
     if (cols > vector) cols = ceil(cols / vector) * vector;
     for (uint32_t d = r - 2; d-- > 0;)
         *(b->stride[d] == 0 && batch == 1 ? &rows : &batch) *= gcut_cost_size(c, y->dim[d]);
-    return gcut_machine_gemm_ns(m, y->dtype, rows, cols,
-                                gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? r - 2 : r - 1]),
-                                batch);
+    return gcut_machine_gemm_ns(
+        m, y->dtype, rows, cols,
+        gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]), batch);
 }
 
 /* Depthwise windows go along rows of the result, so many elements at a time: a shorter row takes as long.

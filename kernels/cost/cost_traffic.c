@@ -58,7 +58,7 @@ static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
            row = u->loop.flat ? INFINITY : gcut_cost_size(c, u->loop.inner);
     if (n * (double)sizeof(double) < c->m.level_bytes[GCUT_L3]) return;
     gcut_arena *scratch = gcut_arena_new(c->p->module->env, a);
-    gcut_loop l = gcut_loop_analyse(scratch, h, kernel);
+    gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel);
     gcut_loop_find_streams(&l);
     for (uint32_t i = 0; i < l.n; i++) {
         double size = (double)gcut_dtype_bytes(gcut_loop_dtype(&l, &l.at[i]));
@@ -82,7 +82,7 @@ static bool take_past(const gcut_cost_at *c, const gcut_lowered *h, const gcut_n
 {
     const gcut_type *t = gcut_type_of(h->g, gcut_arg(h->g, n, 0));
     double row = (double)gcut_dtype_bytes(t->dtype), size = row;
-    for (uint32_t d = (uint32_t)gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim + 1; d < t->rank; d++)
+    for (uint32_t d = (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim + 1; d < t->rank; d++)
         row *= gcut_cost_size(c, t->dim[d]);
     return goes_past(c, gcut_cost_numel(c, gcut_type_of(h->g, n->res0)) * size, row, GCUT_RT_STREAM_ROW);
 }

@@ -24,7 +24,7 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
     uint32_t took = 0, f;
     e->body = &first;
     if (u->kind == GCUT_KERNEL_LOOP) {
-        gcut_loop l = gcut_emit_loop(e, a, false, &f);
+        gcut_loop_analysis l = gcut_emit_loop(e, a, false, &f);
         gcut_emit_launch(e, f, gcut_loop_checks(&l), NULL, gcut_loop_kind(&l));
         gcut_emit_check_sites(&l);
     } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->kernel, h->order.at[i + 1])) {
@@ -33,7 +33,7 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         next.number = e->number + 1;
         next.body = &second;
         gcut_emit_prologues(e);
-        gcut_loop l = gcut_emit_loop(&next, a, true, &f);
+        gcut_loop_analysis l = gcut_emit_loop(&next, a, true, &f);
         gcut_emit_launch(e, gcut_emit_tiles(e, &l, f), gcut_loop_checks(&l), &next, "matrix product");
         gcut_emit_check_sites(&l);
         took = 1;
@@ -45,7 +45,7 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
         if (gcut_kernel_indexes(u))
             gcut_emit_check_site(
                 e, n,
-                gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim]);
+                gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim]);
     }
     gcut_arena_free(a);
     return took;
@@ -111,7 +111,7 @@ static void emit_while(gcut_emitter *e)
 {
     const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     const gcut_node *n = gcut_node_at(e->h->g, u->nodes.at[0]);
-    const gcut_attr *bound = gcut_attr_get(e->h->g, n, GCUT_A_bound);
+    const gcut_attr *bound = gcut_attr_get(e->h->g, n, GCUT_KEY_bound);
     gcut_arena *a = e->p->module->arena;
     uint32_t i = e->number;
     add_control(e, bound ? gcut_printf(a, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", i, i,
@@ -130,7 +130,7 @@ static void emit_scan(gcut_emitter *e)
     const char *length = gcut_call_size(e, gcut_scan_length(e->h->g, n));
     uint32_t i = e->number;
     gcut_arena *a = e->p->module->arena;
-    add_control(e, gcut_attr_flag(e->h->g, n, GCUT_A_reverse)
+    add_control(e, gcut_attr_flag(e->h->g, n, GCUT_KEY_reverse)
                        ? gcut_printf(a, "    for (int64_t i%u = %s; i%u-- > 0;) {\n", i, length, i)
                        : gcut_printf(a, "    for (int64_t i%u = 0; i%u < %s; i%u++) {\n", i, i, length, i));
     emit_body(e, 0);

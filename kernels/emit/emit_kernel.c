@@ -120,7 +120,7 @@ static uint32_t batch_axes(const kernel *u, const gcut_view *a, const gcut_view 
 /* Operands that are computed: "lines go along k" says how the product reads the rows of the value. */
 static void describe_prologues(kernel *u, const char *pa, const char *pb)
 {
-    bool transposed[] = {gcut_attr_flag(u->g, u->n, GCUT_A_ta), gcut_attr_flag(u->g, u->n, GCUT_A_tb)};
+    bool transposed[] = {gcut_attr_flag(u->g, u->n, GCUT_KEY_ta), gcut_attr_flag(u->g, u->n, GCUT_KEY_tb)};
     uint32_t at = 1;
     for (uint32_t k = 0; k < 2; k++)
         if (u->u->gemm.prologue[k])
@@ -153,8 +153,8 @@ static void describe_gemm(kernel *u, const char **pa, const char **pb, const cha
     *pc = result(u);
     gcut_view a = operand(u, 0, pa), b = operand(u, 1, pb), c = u->h->view[u->n->res0];
     const gcut_type *ta = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)), *tc = gcut_type_of(u->g, u->n->res0);
-    uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_A_ta),
-             fb = gcut_attr_flag(u->g, u->n, GCUT_A_tb);
+    uint32_t r = tc->rank, fa = gcut_attr_flag(u->g, u->n, GCUT_KEY_ta),
+             fb = gcut_attr_flag(u->g, u->n, GCUT_KEY_tb);
     batch_axis batch[GCUT_MAX_RANK];
     uint32_t nb = batch_axes(u, &a, &b, &c, batch);
     W(u, "    const gcut_rt_gemm g = {\n");
@@ -220,20 +220,20 @@ static void emit_pad(kernel *u)
 {
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
     gcut_view c = gcut_view_contiguous(u->m, t, u->n->res0);
-    const gcut_attr *gaps = gcut_attr_get(u->g, u->n, GCUT_A_interior);
+    const gcut_attr *gaps = gcut_attr_get(u->g, u->n, GCUT_KEY_interior);
     gcut_dim step[GCUT_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++)
         step[d] = gaps ? gcut_dim_make(u->m->dims, GCUT_DIM_MUL, c.stride[d],
                                        gcut_dim_make(u->m->dims, GCUT_DIM_ADD, gaps->u.dims[d], 1))
                        : c.stride[d];
-    fill(u, gcut_c_attr(u->g, u->n, GCUT_A_value, t->dtype));
-    copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_A_low)->u.dims, c.stride, t->rank), step);
+    fill(u, gcut_c_attr(u->g, u->n, GCUT_KEY_value, t->dtype));
+    copy_into(u, 0, sum_product(u, gcut_attr_get(u->g, u->n, GCUT_KEY_low)->u.dims, c.stride, t->rank), step);
 }
 
 static void emit_concat(kernel *u)
 {
     gcut_view c = gcut_view_contiguous(u->m, gcut_type_of(u->g, u->n->res0), u->n->res0);
-    gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    gcut_dim at = 0, axis = gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     for (uint32_t k = 0; k < u->n->nargs; k++) {
         if (!gcut_concat_has(u->h, u->e->kernel, k))
             copy_into(u, k, gcut_dim_make(u->m->dims, GCUT_DIM_MUL, at, c.stride[axis]), c.stride);
@@ -338,7 +338,7 @@ static void emit_take(kernel *u)
     gcut_view x = operand(u, 0, &px), i = operand(u, 1, &pi);
     const gcut_type *t = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
                     *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
-    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     GCUT_ASSERT(x.offset == 0 && i.offset == 0);
     W(u,
       "    gcut_rt_take(sizeof(%s), %s, %s, %s, %s, %s, %d, %s, %s, args->fault, "
@@ -353,7 +353,7 @@ static void emit_scatter(kernel *u)
     const char *pi, *pu;
     gcut_ref v = gcut_arg(u->g, u->n, 0);
     const gcut_type *t = gcut_type_of(u->g, v), *ti = gcut_type_of(u->g, gcut_arg(u->g, u->n, 1));
-    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     const gcut_ref root = u->h->view[v].root;
     if (gcut_root_is_const(u->h, root))
         fill(u, gcut_c_const(u->g, root));
@@ -386,11 +386,11 @@ static void emit_cumsum(kernel *u)
     const char *src;
     gcut_view v = operand(u, 0, &src);
     const gcut_type *t = gcut_type_of(u->g, u->n->res0);
-    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_A_axis)->u.dim;
+    uint32_t axis = (uint32_t)gcut_attr_get(u->g, u->n, GCUT_KEY_axis)->u.dim;
     GCUT_ASSERT(v.offset == 0);
     W(u, "    gcut_rt_cumsum_%s(%s, %s, %s, %d, %s, %s, nt);\n", gcut_dtype_name(t->dtype),
       dim(u, product(u, t, 0, axis)), dim(u, t->dim[axis]), dim(u, product(u, t, axis + 1, t->rank)),
-      gcut_attr_flag(u->g, u->n, GCUT_A_reverse), src, result(u));
+      gcut_attr_flag(u->g, u->n, GCUT_KEY_reverse), src, result(u));
 }
 
 /* ---- external kernels ---- */
@@ -437,13 +437,13 @@ static void attention_sizes(const kernel *u)
 {
     const gcut_type *q = gcut_type_of(u->g, gcut_arg(u->g, u->n, 0)),
                     *v = gcut_type_of(u->g, gcut_arg(u->g, u->n, 2));
-    const gcut_attr *scale = gcut_attr_get(u->g, u->n, GCUT_A_scale);
+    const gcut_attr *scale = gcut_attr_get(u->g, u->n, GCUT_KEY_scale);
     W(u, "        .batch = %s, .heads = %s, .groups = %s,\n", dim(u, q->dim[0]), dim(u, q->dim[1]),
       dim(u, v->dim[1]));
     W(u, "        .t = %s, .s = %s, .d = %s, .e = %s,\n", dim(u, q->dim[2]), dim(u, v->dim[2]),
       dim(u, q->dim[3]), dim(u, v->dim[3]));
-    W(u, "        .causal = %d, .scale = %s,\n", gcut_attr_flag(u->g, u->n, GCUT_A_causal),
-      scale ? gcut_c_attr(u->g, u->n, GCUT_A_scale, GCUT_F64)
+    W(u, "        .causal = %d, .scale = %s,\n", gcut_attr_flag(u->g, u->n, GCUT_KEY_causal),
+      scale ? gcut_c_attr(u->g, u->n, GCUT_KEY_scale, GCUT_F64)
             : gcut_printf(u->m->arena, "1 / sqrt((double)(%s))", dim(u, q->dim[3])));
 }
 
@@ -601,7 +601,7 @@ uint32_t gcut_emit_kernel(gcut_emitter *e)
     return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
 }
 
-uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop)
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_analysis *l, uint32_t loop)
 {
     kernel u = kernel_of(e);
     gcut_team team = gcut_loop_team(l->h, l->kernel);

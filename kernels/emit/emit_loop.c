@@ -14,12 +14,12 @@
 
 enum { LONG_ROW = 256 }; /* columns: equal functions have the number of those of shorter rows in common */
 
-static const char *dim(const gcut_loop *l, gcut_dim d)
+static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
 {
     return d == 0 ? "0" : gcut_c_size(l->m, d);
 }
 
-static const char *columns(const gcut_loop *l)
+static const char *columns(const gcut_loop_analysis *l)
 {
     gcut_dim n = l->u->loop.inner;
     return gcut_dim_known(n) && n < LONG_ROW ? gcut_c_dim(l->m, n) : gcut_c_size(l->m, n);
@@ -27,20 +27,20 @@ static const char *columns(const gcut_loop *l)
 
 /* ---- the kernel ---- */
 
-static void note_buffer(gcut_loop *l, uint32_t b, uint8_t how, uint8_t *use)
+static void note_buffer(gcut_loop_analysis *l, uint32_t b, uint8_t how, uint8_t *use)
 {
     gcut_loop_buffer(l, b);
     use[b] |= how;
 }
 
 /* One restrict pointer per buffer, whatever reads and writes through it; numbered in order of use. */
-static void declare_pointers(gcut_loop *l)
+static void declare_pointers(gcut_loop_analysis *l)
 {
     gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
     const gcut_program *p = l->e->p;
     uint8_t *use = gcut_calloc(a, p->buffers.n + 1, 1);
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
@@ -59,11 +59,11 @@ static void declare_pointers(gcut_loop *l)
     gcut_arena_free(a);
 }
 
-static void declare_scratch(gcut_loop *l)
+static void declare_scratch(gcut_loop_analysis *l)
 {
     gcut_dim off = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
         if (x->keep != GCUT_SCRATCH) continue;
         W(l, "    %s *const restrict s%u = (%s *)((char *)%s + t * (%s) + %s);\n", t, x->v, t,
@@ -73,25 +73,25 @@ static void declare_scratch(gcut_loop *l)
     }
 }
 
-static bool is_empty(const gcut_loop *l)
+static bool is_empty(const gcut_loop_analysis *l)
 {
     return l->u->loop.rows == 0 || l->u->loop.inner == 0;
 }
 
 /* What emit_body declares, and a walk over nothing does not use. */
-static void disuse(gcut_loop *l)
+static void disuse(gcut_loop_analysis *l)
 {
     W(l, "    (void)r0, (void)r1, (void)%s;\n", l->u->loop.flat ? "E" : "C");
     if (l->columns) W(l, "    (void)j0, (void)j1;\n");
     for (uint32_t k = 0; k < l->numbered.n; k++) W(l, "    (void)p%u;\n", k);
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (x->keep == GCUT_SCRATCH) W(l, "    (void)s%u;\n", x->v);
         if (x->level == GCUT_LEVEL_COLUMN) W(l, "    (void)q%u;\n", x->v);
     }
 }
 
-static void emit_rows(gcut_loop *l)
+static void emit_rows(gcut_loop_analysis *l)
 {
     if (is_empty(l)) disuse(l);
     if (l->u->loop.rows == 0) return; /* addresses in axes of size 0 would divide by it */
@@ -100,7 +100,7 @@ static void emit_rows(gcut_loop *l)
         W(l, "        const int64_t first = r * %d, C = gcut_rt_min(%d, E - first);\n", GCUT_CHUNK,
           GCUT_CHUNK);
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (x->level != GCUT_LEVEL_FULL || gcut_loop_stored(l, x) == GCUT_NONE || l->u->loop.inner == 0)
             continue;
         if (l->prologue)
@@ -119,7 +119,7 @@ static void emit_rows(gcut_loop *l)
     W(l, "    }\n");
 }
 
-static void emit_faults(gcut_loop *l, bool declare)
+static void emit_faults(gcut_loop_analysis *l, bool declare)
 {
     uint32_t number = 0;
     for (uint32_t i = 0; i < l->n; i++) {
@@ -131,13 +131,13 @@ static void emit_faults(gcut_loop *l, bool declare)
     }
 }
 
-static const char *row_count(const gcut_loop *l)
+static const char *row_count(const gcut_loop_analysis *l)
 {
     return gcut_c_named(l->m, "rows", l->u->loop.rows);
 }
 
 /* Everything a range of rows needs, and the walk over them. */
-static void emit_body(gcut_loop *l)
+static void emit_body(gcut_loop_analysis *l)
 {
     declare_pointers(l);
     declare_scratch(l);
@@ -170,14 +170,15 @@ static void emit_body(gcut_loop *l)
 }
 
 /* "linkage void NAME_f<number><suffix>(arguments) {" of a function with an argument `arg`. */
-static void begin_function(gcut_loop *l, const char *linkage, const char *suffix, const char *arguments)
+static void begin_function(gcut_loop_analysis *l, const char *linkage, const char *suffix,
+                           const char *arguments)
 {
     W(l, "%s void %s_f\1%s(%s)\n{\n    const gcut_rt_args *const args = (const gcut_rt_args *)arg;\n\4",
       linkage, l->e->prefix, suffix, arguments);
 }
 
 /* The function of the launch: it hands out the rows, unless the loop multiplies by 1. */
-static void emit_launcher(gcut_loop *l)
+static void emit_launcher(gcut_loop_analysis *l)
 {
     gcut_team team = gcut_loop_team(l->h, l->kernel);
     team.tiled = false;
@@ -199,21 +200,21 @@ static void emit_launcher(gcut_loop *l)
 }
 
 /* What is by buffer or value belongs to the emission: a program has as many loops as it has buffers. */
-static gcut_loop begin_loop(gcut_emitter *e, gcut_arena *a)
+static gcut_loop_analysis begin_loop(gcut_emitter *e, gcut_arena *a)
 {
-    gcut_loop l = e->prologue ? gcut_loop_analyse_prologue(a, e->h, e->kernel, e->prologue)
-                              : gcut_loop_analyse(a, e->h, e->kernel);
+    gcut_loop_analysis l = e->prologue ? gcut_loop_analyse_prologue(a, e->h, e->kernel, e->prologue)
+                                       : gcut_loop_analyse(a, e->h, e->kernel);
     l.e = e;
     l.out = e->body;
-    gcut_emission_room(e);
+    gcut_emission_reserve(e);
     l.number = e->all->number;
     l.seen = e->all->seen;
     return l;
 }
 
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
+gcut_loop_analysis gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function)
 {
-    gcut_loop l = begin_loop(e, a);
+    gcut_loop_analysis l = begin_loop(e, a);
     l.columns = tiled && gcut_takes_columns(e->h, e->kernel);
     if (!l.columns) gcut_loop_find_streams(&l);
     if (l.u->loop.blocked) {
@@ -231,7 +232,7 @@ gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *f
 
 uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
 {
-    gcut_loop l = begin_loop(e, a);
+    gcut_loop_analysis l = begin_loop(e, a);
     l.columns = true;
     begin_function(&l, "GCUT_RT_LOCAL", "",
                    "void *arg, int t, int64_t r0, int64_t r1, int64_t j0, int64_t j1, void *out,\n"
@@ -241,23 +242,23 @@ uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a)
     return gcut_c_function(e, GCUT_FUNCTION_FILL);
 }
 
-uint32_t gcut_loop_checks(const gcut_loop *l)
+uint32_t gcut_loop_checks(const gcut_loop_analysis *l)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->n; i++) n += gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node));
     return n;
 }
 
-void gcut_emit_check_sites(const gcut_loop *l)
+void gcut_emit_check_sites(const gcut_loop_analysis *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *node = gcut_node_at(l->g, l->at[i].node);
         if (gcut_loop_is_bounded(node))
-            gcut_emit_check_site(l->e, node, gcut_attr_get(l->g, node, GCUT_A_of)->u.dim);
+            gcut_emit_check_site(l->e, node, gcut_attr_get(l->g, node, GCUT_KEY_of)->u.dim);
     }
 }
 
-const char *gcut_loop_kind(const gcut_loop *l)
+const char *gcut_loop_kind(const gcut_loop_analysis *l)
 {
     gcut_text t = {.arena = l->m->arena};
     gcut_dim_print(l->m->dims, l->u->loop.flat ? l->u->loop.numel : l->u->loop.rows, &t);

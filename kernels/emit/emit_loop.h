@@ -10,56 +10,56 @@
 
 /* emit_reduce.c */
 /* Float reductions along a row that is long or of unknown length have GCUT_LANES accumulators acc<v>[l]. */
-bool gcut_loop_in_lanes(const gcut_loop *l, const gcut_member *x);
-const char *gcut_loop_lanes_call(const gcut_loop *l, const gcut_member *x); /* joins them */
-void gcut_loop_declare_accumulator(gcut_loop *l, const gcut_member *x, const char *indent);
-void gcut_loop_accumulate(gcut_loop *l, const gcut_member *x, const char *indent);
+bool gcut_loop_in_lanes(const gcut_loop_analysis *l, const gcut_loop_node *x);
+const char *gcut_loop_lanes_call(const gcut_loop_analysis *l, const gcut_loop_node *x); /* joins them */
+void gcut_loop_declare_accumulator(gcut_loop_analysis *l, const gcut_loop_node *x, const char *indent);
+void gcut_loop_accumulate(gcut_loop_analysis *l, const gcut_loop_node *x, const char *indent);
 /* Blocks of rows have partial results, part<v> all of them, in the order of blocks that the join adds them
  * in. */
-void gcut_loop_declare_partials(gcut_loop *l);
-void gcut_loop_begin_block(gcut_loop *l);
-void gcut_loop_end_block(gcut_loop *l);
-void gcut_loop_join(gcut_loop *l);
+void gcut_loop_declare_partials(gcut_loop_analysis *l);
+void gcut_loop_begin_block(gcut_loop_analysis *l);
+void gcut_loop_end_block(gcut_loop_analysis *l);
+void gcut_loop_join(gcut_loop_analysis *l);
 
 /* emit_phase.c: phase p over the columns of row r, and arithmetic on what it completed (p = -1: on what needs
  * no phase). */
-void gcut_loop_phase(gcut_loop *l, int p);
-void gcut_loop_row_values(gcut_loop *l, int p);
+void gcut_loop_phase(gcut_loop_analysis *l, int p);
+void gcut_loop_row_values(gcut_loop_analysis *l, int p);
 
 /* stream.c: results that go past the caches where they are large. */
 /* Columns of a line of those that phase p stores; 0: there are none. */
-int gcut_loop_stream_line(const gcut_loop *l, int p);
+int gcut_loop_stream_line(const gcut_loop_analysis *l, int p);
 /* The statements at the beginning of the function, past<p>: phase p's are large, and at its end; */
-void gcut_loop_stream_declare(gcut_loop *l);
-void gcut_loop_stream_finish(gcut_loop *l);
+void gcut_loop_stream_declare(gcut_loop_analysis *l);
+void gcut_loop_stream_finish(gcut_loop_analysis *l);
 /* before the columns of phase p: whole lines are h<p>..e<p>; around the loop over those of a line, from c0
  * on. */
-void gcut_loop_stream_bounds(gcut_loop *l, int p);
-void gcut_loop_stream_arrays(gcut_loop *l, int p);
-void gcut_loop_stream_lines(gcut_loop *l, int p);
+void gcut_loop_stream_bounds(gcut_loop_analysis *l, int p);
+void gcut_loop_stream_arrays(gcut_loop_analysis *l, int p);
+void gcut_loop_stream_lines(gcut_loop_analysis *l, int p);
 
 /* emit_loop.c: the function.  tiled: that of an epilogue, of type gcut_rt_tile_fn, which runs on tiles of the
  * product while they are in cache or, when it takes whole rows and there are few, after all of it. */
-gcut_loop gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function);
+gcut_loop_analysis gcut_emit_loop(gcut_emitter *e, gcut_arena *a, bool tiled, uint32_t *function);
 /* How many index checks it has, and their rows in NAME_site. */
-uint32_t gcut_loop_checks(const gcut_loop *l);
-void gcut_emit_check_sites(const gcut_loop *l);
-const char *gcut_loop_kind(const gcut_loop *l); /* "32*N rows of 64" */
+uint32_t gcut_loop_checks(const gcut_loop_analysis *l);
+void gcut_emit_check_sites(const gcut_loop_analysis *l);
+const char *gcut_loop_kind(const gcut_loop_analysis *l); /* "32*N rows of 64" */
 /* The gcut_rt_fill_fn of a loop kernel that is a prologue. */
 uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a);
 /* emit_unit.c: the function that computes a product and runs its epilogue, function number `loop`. */
-uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop *l, uint32_t loop);
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_analysis *l, uint32_t loop);
 
 /* emit_operand.c */
 /* The variable p0, p1, … that points to a buffer, numbered in order of declaration. */
-const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer);
-const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root);
+const char *gcut_loop_buffer(gcut_loop_analysis *l, uint32_t buffer);
+const char *gcut_loop_pointer(const gcut_loop_analysis *l, gcut_ref root);
 /* How far from there row r of member v begins, which the loop stores. */
-const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v);
+const char *gcut_loop_store_at(const gcut_loop_analysis *l, gcut_ref v);
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, an iota's start.
  */
-void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota);
+void gcut_loop_declare(const gcut_loop_analysis *l, gcut_ref v, bool iota);
 /* The C expression of operand v of a member. */
-const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v);
+const char *gcut_loop_operand(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v);
 
 #endif

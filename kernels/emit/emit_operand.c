@@ -12,20 +12,20 @@
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
 /* Of what changes from element to element equal functions have all sizes in common. */
-static const char *dim(const gcut_loop *l, gcut_dim d)
+static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
 {
     return gcut_c_kept(l->m, d);
 }
 
-static const char *offset_of(const gcut_loop *l, gcut_ref v)
+static const char *offset_of(const gcut_loop_analysis *l, gcut_ref v)
 {
     gcut_dim d = l->h->view[v].offset;
     return d == 0 ? "0" : gcut_c_size(l->m, d);
 }
 
 /* at / below % size; by_rows: it changes from row to row alone. */
-static const char *coordinate(const gcut_loop *l, const char *at, bool by_rows, gcut_dim below, bool top,
-                              gcut_dim size)
+static const char *coordinate(const gcut_loop_analysis *l, const char *at, bool by_rows, gcut_dim below,
+                              bool top, gcut_dim size)
 {
     gcut_arena *a = l->m->arena;
     if (below != 1)
@@ -37,8 +37,8 @@ static const char *coordinate(const gcut_loop *l, const char *at, bool by_rows, 
 }
 
 /* The address of element number `at` (a C expression) of axes begin..end of v, taken row-major. */
-static const char *address(const gcut_loop *l, gcut_ref v, uint32_t begin, uint32_t end, const char *at,
-                           bool by_rows)
+static const char *address(const gcut_loop_analysis *l, gcut_ref v, uint32_t begin, uint32_t end,
+                           const char *at, bool by_rows)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const gcut_view *w = &l->h->view[v];
@@ -74,7 +74,7 @@ typedef struct lane {
     bool zero, one;
 } lane;
 
-static lane lane_of(const gcut_loop *l, gcut_ref v)
+static lane lane_of(const gcut_loop_analysis *l, gcut_ref v)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const gcut_view *w = &l->h->view[v];
@@ -85,7 +85,7 @@ static lane lane_of(const gcut_loop *l, gcut_ref v)
 }
 
 /* The offset of the first element of v in a row, or of the flat row's first element. */
-static const char *offset_in(const gcut_loop *l, gcut_ref v, const lane *s, const char *row)
+static const char *offset_in(const gcut_loop_analysis *l, gcut_ref v, const lane *s, const char *row)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const char *off = offset_of(l, v);
@@ -94,14 +94,14 @@ static const char *offset_in(const gcut_loop *l, gcut_ref v, const lane *s, cons
                        address(l, v, 0, gcut_view_split(l->m, t, l->u->loop.inner), row, true));
 }
 
-static const char *row_offset(const gcut_loop *l, gcut_ref v, const lane *s)
+static const char *row_offset(const gcut_loop_analysis *l, gcut_ref v, const lane *s)
 {
     return offset_in(l, v, s, "r");
 }
 
 /* What is read for a packing are short parts of rows, which a processor does not see coming: the next row is
  * asked for while this one is computed. */
-static void expect_next(const gcut_loop *l, gcut_ref v, const lane *s)
+static void expect_next(const gcut_loop_analysis *l, gcut_ref v, const lane *s)
 {
     const char *next = offset_in(l, v, s, "(r + 1)");
     if (!l->prologue || !s->one || !strcmp(next, row_offset(l, v, s))) return;
@@ -110,7 +110,7 @@ static void expect_next(const gcut_loop *l, gcut_ref v, const lane *s)
       gcut_c_named(l->m, "rows", l->u->loop.rows), p, next, p);
 }
 
-const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
+const char *gcut_loop_store_at(const gcut_loop_analysis *l, gcut_ref v)
 {
     if (gcut_view_identity(l->g, gcut_type_of(l->g, v), &l->h->view[v]))
         return l->u->loop.flat ? "first" : "r * C";
@@ -120,13 +120,13 @@ const char *gcut_loop_store_at(const gcut_loop *l, gcut_ref v)
 
 /* ---- operands ---- */
 
-static bool is_numbered(const gcut_loop *l, uint32_t buffer)
+static bool is_numbered(const gcut_loop_analysis *l, uint32_t buffer)
 {
     const uint32_t k = l->number[buffer];
     return k < l->numbered.n && l->numbered.at[k] == buffer;
 }
 
-const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)
+const char *gcut_loop_buffer(gcut_loop_analysis *l, uint32_t buffer)
 {
     if (!is_numbered(l, buffer)) {
         l->number[buffer] = l->numbered.n;
@@ -135,7 +135,7 @@ const char *gcut_loop_buffer(gcut_loop *l, uint32_t buffer)
     return gcut_printf(l->m->arena, "p%u", l->number[buffer]);
 }
 
-const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
+const char *gcut_loop_pointer(const gcut_loop_analysis *l, gcut_ref root)
 {
     const uint32_t buffer = l->h->buffer[root];
     GCUT_ASSERT(is_numbered(l, buffer));
@@ -143,7 +143,7 @@ const char *gcut_loop_pointer(const gcut_loop *l, gcut_ref root)
 }
 
 /* Element e, a C expression, of the storage behind v. */
-static const char *element(const gcut_loop *l, gcut_ref v, const char *e)
+static const char *element(const gcut_loop_analysis *l, gcut_ref v, const char *e)
 {
     const char *p = gcut_loop_pointer(l, l->h->view[v].root);
     return gcut_printf(l->m->arena, l->h->view[v].bits ? "gcut_rt_bit(%s, %s)" : "%s[%s]", p, e);
@@ -151,13 +151,13 @@ static const char *element(const gcut_loop *l, gcut_ref v, const char *e)
 
 /* Bits side by side are unpacked for a whole row where it is known to be short, so that the loop over the
  * columns vectorises; elsewhere one at a time, at a<v> and the column. */
-static bool unpacks(const gcut_loop *l, const lane *s)
+static bool unpacks(const gcut_loop_analysis *l, const lane *s)
 {
     return s->one &&
            (l->u->loop.flat || (gcut_dim_known(l->u->loop.inner) && l->u->loop.inner <= GCUT_CHUNK));
 }
 
-static void declare_bits(const gcut_loop *l, gcut_ref v, const lane *s)
+static void declare_bits(const gcut_loop_analysis *l, gcut_ref v, const lane *s)
 {
     const char *p = gcut_loop_pointer(l, l->h->view[v].root), *off = row_offset(l, v, s);
     if (s->zero)
@@ -173,7 +173,7 @@ static void declare_bits(const gcut_loop *l, gcut_ref v, const lane *s)
 
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's
  * start. */
-void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
+void gcut_loop_declare(const gcut_loop_analysis *l, gcut_ref v, bool iota)
 {
     lane s = lane_of(l, v);
     gcut_ref root = l->h->view[v].root;
@@ -193,7 +193,7 @@ void gcut_loop_declare(const gcut_loop *l, gcut_ref v, bool iota)
     }
 }
 
-static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
+static const char *lane_read(const gcut_loop_analysis *l, gcut_ref v, bool iota)
 {
     lane s = lane_of(l, v);
     gcut_arena *a = l->m->arena;
@@ -214,7 +214,7 @@ static const char *lane_read(const gcut_loop *l, gcut_ref v, bool iota)
 }
 
 /* A value with one element per row, read from memory or computed from the row number. */
-static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
+static const char *row_read(const gcut_loop_analysis *l, gcut_ref v, bool iota)
 {
     const gcut_type *t = gcut_type_of(l->g, v);
     const char *e =
@@ -224,7 +224,7 @@ static const char *row_read(const gcut_loop *l, gcut_ref v, bool iota)
 }
 
 /* The value as it is stored, or as another member holds it. */
-static const char *stored(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+static const char *stored(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v)
 {
     bool row = user->level == GCUT_LEVEL_ROW && !user->reduces;
     gcut_access a = gcut_loop_access(l, user, v);
@@ -243,7 +243,7 @@ static const char *stored(const gcut_loop *l, const gcut_member *user, gcut_ref 
     return "";
 }
 
-const char *gcut_loop_operand(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+const char *gcut_loop_operand(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v)
 {
     const gcut_view *w = &l->h->view[v];
     const char *e = stored(l, user, v);

@@ -33,50 +33,50 @@ typedef struct column {
     bool *kept;        /* by member: a later part reads it */
 } column;
 
-static const char *dim(const gcut_loop *l, gcut_dim d)
+static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
 {
     return gcut_c_size(l->m, d);
 }
 
 /* ---- statements ---- */
 
-static const char *line_of(const gcut_loop *l, const gcut_member *x)
+static const char *line_of(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     return gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc);
 }
 
 /* The end of what has a source line. */
-static const char *own_line(const gcut_loop *l)
+static const char *own_line(const gcut_loop_analysis *l)
 {
     return gcut_c_line(l->e, 0);
 }
 
-static const char *expression(const gcut_loop *l, const gcut_member *x)
+static const char *expression(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     const char *arg[3] = {0};
     for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(l, x, gcut_arg(l->g, n, k));
     if (!gcut_loop_is_bounded(n)) return gcut_c_expr(l->g, n, arg);
-    const char *limit = dim(l, gcut_attr_get(l->g, n, GCUT_A_of)->u.dim);
+    const char *limit = dim(l, gcut_attr_get(l->g, n, GCUT_KEY_of)->u.dim);
     const char *where = x->level == GCUT_LEVEL_ROW ? "r" : l->u->loop.flat ? "first + c" : "r * C + c";
     return gcut_printf(l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
                        gcut_c_type(gcut_type_of(l->g, x->v)->dtype), arg[0], limit, where, x->v);
 }
 
-static const char *kept_at(const gcut_loop *l, const gcut_member *x)
+static const char *kept_at(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     return x->keep == GCUT_SCRATCH ? gcut_printf(l->m->arena, "s%u[c]", x->v)
                                    : gcut_printf(l->m->arena, "o%u[c]", x->v);
 }
 
 /* An earlier phase left x where this one finds it. */
-static bool is_found(const gcut_member *x, int p)
+static bool is_found(const gcut_loop_node *x, int p)
 {
     return x->phase < p && x->keep != GCUT_RECOMPUTE;
 }
 
 /* x and, first, what it is computed from become lines. */
-static void schedule(gcut_loop *l, column *c, gcut_member *x)
+static void schedule(gcut_loop_analysis *l, column *c, gcut_loop_node *x)
 {
     if (l->have[x - l->at]) return;
     l->have[x - l->at] = true;
@@ -88,7 +88,7 @@ static void schedule(gcut_loop *l, column *c, gcut_member *x)
 }
 
 /* The member that a sink of the phase takes its value from; NULL: it reads memory. */
-static gcut_member *source(const gcut_loop *l, gcut_member *x)
+static gcut_loop_node *source(const gcut_loop_analysis *l, gcut_loop_node *x)
 {
     if (!x->reduces) return x;
     gcut_ref v = gcut_arg(l->g, gcut_node_at(l->g, x->node), 0);
@@ -96,18 +96,18 @@ static gcut_member *source(const gcut_loop *l, gcut_member *x)
 }
 
 /* The part that sink x of the phase is written in: results in the last, reductions with their operand. */
-static int part_of(const gcut_loop *l, const column *c, gcut_member *x)
+static int part_of(const gcut_loop_analysis *l, const column *c, gcut_loop_node *x)
 {
-    const gcut_member *from = source(l, x);
+    const gcut_loop_node *from = source(l, x);
     return x->reduces && from && !is_found(from, c->phase) ? c->part[from - l->at] : c->parts - 1;
 }
 
 /* Lines are dealt out in order, so that a part needs nothing of a later one. */
-static void cut(gcut_loop *l, column *c)
+static void cut(gcut_loop_analysis *l, column *c)
 {
     int load = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        const gcut_member *x = &l->at[c->line[i]];
+        const gcut_loop_node *x = &l->at[c->line[i]];
         int ps = is_found(x, c->phase) ? 0 : gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cost_ps;
         if (ps < GCUT_LONG_PS) ps /= SHORT;
         if (load > 0 && load + ps > PART_PS) load = 0, c->parts++;
@@ -116,17 +116,17 @@ static void cut(gcut_loop *l, column *c)
     }
 }
 
-static void keep(const gcut_loop *l, column *c, const gcut_member *x, int part)
+static void keep(const gcut_loop_analysis *l, column *c, const gcut_loop_node *x, int part)
 {
     if (!is_found(x, c->phase) && c->part[x - l->at] < part) c->kept[x - l->at] = true;
 }
 
 /* What crosses from part to part, and how long strips are so that it fits. */
-static void keep_crossing(gcut_loop *l, column *c)
+static void keep_crossing(gcut_loop_analysis *l, column *c)
 {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        gcut_member *x = &l->at[c->line[i]];
+        gcut_loop_node *x = &l->at[c->line[i]];
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
             if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
@@ -139,7 +139,7 @@ static void keep_crossing(gcut_loop *l, column *c)
     while (c->strip > GCUT_LANES && bytes * c->strip > STRIP_BYTES) c->strip /= 2;
 }
 
-static column column_of(gcut_loop *l, gcut_arena *a, int p)
+static column column_of(gcut_loop_analysis *l, gcut_arena *a, int p)
 {
     column c = {.phase = p, .parts = 1, .strip = STRIP};
     c.line = gcut_calloc(a, l->n, sizeof *c.line);
@@ -148,7 +148,7 @@ static column column_of(gcut_loop *l, gcut_arena *a, int p)
     memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < l->n; i++) {
         if (!gcut_loop_sink(l, &l->at[i], p)) continue;
-        gcut_member *x = source(l, &l->at[i]);
+        gcut_loop_node *x = source(l, &l->at[i]);
         if (x) schedule(l, &c, x);
     }
     gcut_dim columns = l->u->loop.flat ? l->u->loop.numel : l->u->loop.inner;
@@ -158,28 +158,28 @@ static column column_of(gcut_loop *l, gcut_arena *a, int p)
 }
 
 /* Marks in l->have what part reads of parts before it or of phases before this. */
-static void mark_needed(gcut_loop *l, const column *c, int part)
+static void mark_needed(gcut_loop_analysis *l, const column *c, int part)
 {
     memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < c->n; i++) {
-        gcut_member *x = &l->at[c->line[i]];
+        gcut_loop_node *x = &l->at[c->line[i]];
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs && c->part[x - l->at] == part && !is_found(x, c->phase); k++)
             if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
                 l->have[gcut_loop_member(l, gcut_arg(l->g, n, k)) - l->at] = true;
     }
     for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i], *from = gcut_loop_sink(l, x, c->phase) ? source(l, x) : NULL;
+        gcut_loop_node *x = &l->at[i], *from = gcut_loop_sink(l, x, c->phase) ? source(l, x) : NULL;
         if (from && part_of(l, c, x) == part) l->have[from - l->at] = true;
     }
 }
 
 /* The variables of a part. */
-static void emit_values(gcut_loop *l, const column *c, int part)
+static void emit_values(gcut_loop_analysis *l, const column *c, int part)
 {
     mark_needed(l, c, part);
     for (uint32_t i = 0; i < c->n; i++) {
-        const gcut_member *x = &l->at[c->line[i]];
+        const gcut_loop_node *x = &l->at[c->line[i]];
         const char *type = gcut_c_local(gcut_loop_dtype(l, x));
         bool found = is_found(x, c->phase), here = !found && c->part[x - l->at] == part;
         if (!here && !l->have[x - l->at]) continue;
@@ -197,7 +197,7 @@ static void emit_values(gcut_loop *l, const column *c, int part)
 
 /* The operands that phase p reads element by element, each declared once per row; l->have: visited in this
  * phase. */
-static void declare_reads(gcut_loop *l, gcut_member *x, int p)
+static void declare_reads(gcut_loop_analysis *l, gcut_loop_node *x, int p)
 {
     if (l->have[x - l->at]) return;
     l->have[x - l->at] = true;
@@ -215,11 +215,11 @@ static void declare_reads(gcut_loop *l, gcut_member *x, int p)
 }
 
 /* The statements of one column: values, then what they feed. */
-static void emit_column(gcut_loop *l, const column *c, int part)
+static void emit_column(gcut_loop_analysis *l, const column *c, int part)
 {
     emit_values(l, c, part);
     for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
+        gcut_loop_node *x = &l->at[i];
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
         if (!gcut_loop_sink(l, x, c->phase) || part_of(l, c, x) != part) continue;
         if (x->reduces) {
@@ -249,7 +249,7 @@ static bool uses_column(const char *s)
 
 /* "GCUT_RT_APART " before a loop whose iterations write no memory that another one reads or writes: compilers
  * give up on proving that for many pointers.  Index checks do: they share a note of the first fault. */
-static const char *apart(const gcut_loop *l)
+static const char *apart(const gcut_loop_analysis *l)
 {
     for (uint32_t i = 0; i < l->n; i++)
         if (gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node))) return "";
@@ -257,7 +257,7 @@ static const char *apart(const gcut_loop *l)
 }
 
 /* The loops of a phase whose results may go past the caches: whole lines of them, then the columns around. */
-static void emit_lines(gcut_loop *l, const column *c, int line)
+static void emit_lines(gcut_loop_analysis *l, const column *c, int line)
 {
     int p = c->phase;
     gcut_loop_stream_bounds(l, p);
@@ -278,7 +278,7 @@ static void emit_lines(gcut_loop *l, const column *c, int line)
 }
 
 /* One loop over the columns from..to: of all, or of a strip. */
-static void emit_part(gcut_loop *l, const column *c, int part)
+static void emit_part(gcut_loop_analysis *l, const column *c, int part)
 {
     bool lanes = false, strip = c->parts > 1;
     const char *hint = apart(l), *b = strip ? "g" : "c0", *from = strip ? "c0" : gcut_loop_from(l),
@@ -307,7 +307,7 @@ static void emit_part(gcut_loop *l, const column *c, int part)
     W(l, lanes ? "        }\n        }\n" : "        }\n");
 }
 
-static void begin_strip(gcut_loop *l, const column *c)
+static void begin_strip(gcut_loop_analysis *l, const column *c)
 {
     const char *from = gcut_loop_from(l), *to = gcut_loop_to(l);
     W(l, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
@@ -318,14 +318,14 @@ static void begin_strip(gcut_loop *l, const column *c)
 }
 
 /* Of rows that are constantly empty only the accumulators exist: an address in them would divide by 0. */
-static void emit_no_columns(gcut_loop *l, int p)
+static void emit_no_columns(gcut_loop_analysis *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++)
         if (gcut_loop_sink(l, &l->at[i], p) && l->at[i].reduces && l->at[i].level == GCUT_LEVEL_ROW)
             gcut_loop_declare_accumulator(l, &l->at[i], "        ");
 }
 
-void gcut_loop_phase(gcut_loop *l, int p)
+void gcut_loop_phase(gcut_loop_analysis *l, int p)
 {
     if (l->u->loop.inner == 0) {
         emit_no_columns(l, p);
@@ -334,7 +334,7 @@ void gcut_loop_phase(gcut_loop *l, int p)
     bool any = false;
     memset(l->have, 0, l->n * sizeof *l->have);
     for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
+        gcut_loop_node *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;
         any = true;
         declare_reads(l, x, p);
@@ -353,10 +353,10 @@ void gcut_loop_phase(gcut_loop *l, int p)
 }
 
 /* Arithmetic on values of the row that phase p completed (p = -1: that need no phase). */
-void gcut_loop_row_values(gcut_loop *l, int p)
+void gcut_loop_row_values(gcut_loop_analysis *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++) {
-        gcut_member *x = &l->at[i];
+        gcut_loop_node *x = &l->at[i];
         if (x->phase != p || x->level != GCUT_LEVEL_ROW) continue;
         W(l, "%s", line_of(l, x));
         if (x->reduces) {

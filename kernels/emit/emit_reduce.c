@@ -16,13 +16,13 @@
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
 
-static const char *dim(const gcut_loop *l, gcut_dim d)
+static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
 {
     return d == 0 ? "0" : gcut_c_size(l->m, d);
 }
 
 /* Float reductions along a row that is long or of unknown length use lanes. */
-bool gcut_loop_in_lanes(const gcut_loop *l, const gcut_member *x)
+bool gcut_loop_in_lanes(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     if (!x->reduces || x->level == GCUT_LEVEL_COLUMN) return false;
     bool tiny =
@@ -30,19 +30,19 @@ bool gcut_loop_in_lanes(const gcut_loop *l, const gcut_member *x)
     return gcut_dtype_is_float(gcut_loop_dtype(l, x)) && !tiny;
 }
 
-static const char *combining(const gcut_loop *l, const gcut_member *x)
+static const char *combining(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     return gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cexpr;
 }
 
-static const char *combine(const gcut_loop *l, const gcut_member *x, const char *a, const char *b)
+static const char *combine(const gcut_loop_analysis *l, const gcut_loop_node *x, const char *a, const char *b)
 {
     const char *how = combining(l, x);
     if (!strcmp(how, "add")) return gcut_printf(l->m->arena, "%s + %s", a, b);
     return gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", how, gcut_dtype_name(gcut_loop_dtype(l, x)), a, b);
 }
 
-static const char *neutral(const gcut_loop *l, const gcut_member *x)
+static const char *neutral(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     const char *how = combining(l, x);
     gcut_dtype t = gcut_loop_dtype(l, x);
@@ -56,14 +56,14 @@ static const char *neutral(const gcut_loop *l, const gcut_member *x)
 }
 
 /* `add` sums lanes with the function called sum. */
-const char *gcut_loop_lanes_call(const gcut_loop *l, const gcut_member *x)
+const char *gcut_loop_lanes_call(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     const char *how = combining(l, x);
     return gcut_printf(l->m->arena, "gcut_rt_lanes_%s_%s(acc%u)", strcmp(how, "add") ? how : "sum",
                        gcut_dtype_name(gcut_loop_dtype(l, x)), x->v);
 }
 
-void gcut_loop_declare_accumulator(gcut_loop *l, const gcut_member *x, const char *indent)
+void gcut_loop_declare_accumulator(gcut_loop_analysis *l, const gcut_loop_node *x, const char *indent)
 {
     const char *t = gcut_c_type(gcut_loop_dtype(l, x));
     if (gcut_loop_in_lanes(l, x))
@@ -74,7 +74,7 @@ void gcut_loop_declare_accumulator(gcut_loop *l, const gcut_member *x, const cha
           x->v, neutral(l, x));
 }
 
-void gcut_loop_accumulate(gcut_loop *l, const gcut_member *x, const char *indent)
+void gcut_loop_accumulate(gcut_loop_analysis *l, const gcut_loop_node *x, const char *indent)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     const char *value = gcut_loop_operand(l, x, gcut_arg(l->g, n, 0));
@@ -86,11 +86,11 @@ void gcut_loop_accumulate(gcut_loop *l, const gcut_member *x, const char *indent
 
 /* ---- blocks of rows ---- */
 
-void gcut_loop_declare_partials(gcut_loop *l)
+void gcut_loop_declare_partials(gcut_loop_analysis *l)
 {
     gcut_dim off = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
         W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v,
           gcut_c_arg(l->e, l->u->loop.partial), dim(l, off));
@@ -98,15 +98,15 @@ void gcut_loop_declare_partials(gcut_loop *l)
     }
 }
 
-static const char *total_type(const gcut_loop *l, const gcut_member *x)
+static const char *total_type(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     return gcut_dtype_is_float(gcut_loop_dtype(l, x)) ? "double" : gcut_c_type(gcut_loop_dtype(l, x));
 }
 
-void gcut_loop_begin_block(gcut_loop *l)
+void gcut_loop_begin_block(gcut_loop_analysis *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         const char *t = gcut_c_type(gcut_loop_dtype(l, x));
         if (x->level == GCUT_LEVEL_COLUMN)
             W(l,
@@ -117,10 +117,10 @@ void gcut_loop_begin_block(gcut_loop *l)
     }
 }
 
-void gcut_loop_end_block(gcut_loop *l)
+void gcut_loop_end_block(gcut_loop_analysis *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (x->level != GCUT_LEVEL_TOTAL) continue;
         W(l, "    *(%s *)(part%u + k * 64) = %s;\n", total_type(l, x), x->v,
           gcut_loop_in_lanes(l, x) ? gcut_loop_lanes_call(l, x) : gcut_printf(l->m->arena, "acc%u", x->v));
@@ -128,11 +128,11 @@ void gcut_loop_end_block(gcut_loop *l)
 }
 
 /* Adds the partial results of the blocks in their order. */
-void gcut_loop_join(gcut_loop *l)
+void gcut_loop_join(gcut_loop_analysis *l)
 {
     gcut_loop_declare_partials(l);
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (!gcut_loop_partial(x)) continue;
         W(l, "%s", gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc));
         gcut_dtype dt = gcut_loop_dtype(l, x);

@@ -109,7 +109,7 @@ static int64_t saturated(const gcut_num *x, bool up, gcut_dtype t)
 static const char *bound(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, gcut_dtype t)
 {
     const gcut_attr *a = gcut_attr_get(g, n, key);
-    bool lo = key == GCUT_A_lo;
+    bool lo = key == GCUT_KEY_lo;
     if (gcut_dtype_is_float(t)) return a ? gcut_c_attr(g, n, key, t) : lo ? "-INFINITY" : "INFINITY";
     gcut_num none = {.is_int = true, .i = lo ? INT64_MIN : INT64_MAX};
     int64_t i = saturated(a ? &a->u.num : &none, lo, t);
@@ -125,10 +125,10 @@ static const char *attribute(const gcut_graph *g, const gcut_node *n, const char
     bool known = gcut_attr_parse(name, len, &key);
     GCUT_ASSERT(known);
     const gcut_attr *a = gcut_attr_get(g, n, key);
-    if (a && a->kind == GCUT_K_DIM) return gcut_c_kept(g->module, a->u.dim);
-    if (a && a->kind == GCUT_K_STR)
+    if (a && a->kind == GCUT_ATTR_KIND_DIM) return gcut_c_kept(g->module, a->u.dim);
+    if (a && a->kind == GCUT_ATTR_KIND_STR)
         return strcmp(a->u.str, "none") ? gcut_printf(g->module->arena, "_%s", a->u.str) : "";
-    return key == GCUT_A_lo || key == GCUT_A_hi ? bound(g, n, key, t) : gcut_c_attr(g, n, key, t);
+    return key == GCUT_KEY_lo || key == GCUT_KEY_hi ? bound(g, n, key, t) : gcut_c_attr(g, n, key, t);
 }
 
 const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
@@ -145,11 +145,11 @@ const char *gcut_c_const(const gcut_graph *g, gcut_ref root)
 static const char *conversion(gcut_arena *a, gcut_dtype from, gcut_dtype to, const char *x)
 {
     if (from == to) return x;
-    if (gcut_dtype_is_half(from)) {
+    if (gcut_dtype_is_16bit_float(from)) {
         x = gcut_printf(a, "gcut_from_%s(%s)", gcut_dtype_name(from), x);
         from = GCUT_F32;
     }
-    if (gcut_dtype_is_half(to)) {
+    if (gcut_dtype_is_16bit_float(to)) {
         if (from == GCUT_I64) x = gcut_printf(a, "gcut_odd_f64(%s)", x);
         bool wide = from == GCUT_F64 || (!gcut_dtype_is_float(from) && gcut_dtype_bytes(from) > 2);
         return gcut_printf(a, "gcut_to_%s_%s((%s)(%s))", gcut_dtype_name(to), wide ? "f64" : "f32",
@@ -224,7 +224,7 @@ static const char *named(gcut_arena *a, const char *name, gcut_strings *used)
     return s;
 }
 
-void gcut_emission_room(gcut_emitter *e)
+void gcut_emission_reserve(gcut_emitter *e)
 {
     gcut_arena *a = e->p->module->arena;
     gcut_emission *all = e->all;
@@ -243,7 +243,7 @@ static const char *renumber(gcut_emitter *e, const char *s)
     gcut_arena *a = e->p->module->arena;
     const gcut_graph *g = e->h->g;
     uint32_t next = 0;
-    gcut_emission_room(e);
+    gcut_emission_reserve(e);
     const char **local = e->all->local;
     GCUT_VEC(unsigned long) met = {0};
     gcut_strings used = {0};

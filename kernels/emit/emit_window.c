@@ -73,7 +73,7 @@ static bool in_tiles(const window *v)
 static gcut_dim tiles_workspace(const window *v)
 {
     const gcut_type *w = type_of(v, 'w');
-    gcut_dim out = w->dim[0] / gcut_attr_get(v->g, v->n, GCUT_A_groups)->u.dim, in = w->dim[1];
+    gcut_dim out = w->dim[0] / gcut_attr_get(v->g, v->n, GCUT_KEY_groups)->u.dim, in = w->dim[1];
     gcut_dim images = result_letter(v) == 'y' ? in : result_letter(v) == 'x' ? out : in + out;
     return GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * images;
 }
@@ -82,7 +82,7 @@ static gcut_dim tiles_workspace(const window *v)
 static bool is_product(const window *v)
 {
     const gcut_type *w = type_of(v, 'w');
-    const gcut_dim *stride = list(v, GCUT_A_stride), *pad = list(v, GCUT_A_pad);
+    const gcut_dim *stride = list(v, GCUT_KEY_stride), *pad = list(v, GCUT_KEY_pad);
     for (int d = 0; d < 2; d++)
         if (w->dim[2 + d] != 1 || stride[d] != 1 || pad[2 * d] != 0 || pad[2 * d + 1] != 0) return false;
     return true;
@@ -95,7 +95,7 @@ static gcut_dim taps_workspace(const window *v)
     gcut_module *m = v->g->module;
     gcut_dim n = gcut_dim_make(m->dims, GCUT_DIM_MUL, w->dim[0], w->dim[1]);
     for (int d = 0; d < 2; d++) {
-        gcut_dim every = 1, stride = list(v, GCUT_A_stride)[d], dilation = list(v, GCUT_A_dilation)[d];
+        gcut_dim every = 1, stride = list(v, GCUT_KEY_stride)[d], dilation = list(v, GCUT_KEY_dilation)[d];
         while (result_letter(v) == 'x' && every * dilation % stride != 0) every++;
         n = gcut_dim_make(m->dims, GCUT_DIM_MUL, n,
                           gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, w->dim[2 + d], every));
@@ -108,7 +108,7 @@ gcut_dim gcut_conv_workspace(const gcut_lowered *h, uint32_t kernel)
     window v = window_of(h, kernel);
     const gcut_type *w = type_of(&v, 'w');
     char what = result_letter(&v);
-    gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim, o = w->dim[0];
+    gcut_dim groups = gcut_attr_get(v.g, v.n, GCUT_KEY_groups)->u.dim, o = w->dim[0];
     bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
     if (in_tiles(&v)) return tiles_workspace(&v);
     return what == 'w' || tapwise || is_product(&v) ? 0 : taps_workspace(&v);
@@ -125,10 +125,10 @@ void gcut_emit_conv(gcut_emitter *e)
                   size(&v, x->dim[0]), size(&v, x->dim[1]), size(&v, x->dim[2]), size(&v, x->dim[3]));
     gcut_text_add(e->body, "        .o = %s, .oh = %s, .ow = %s, .kh = %s, .kw = %s", size(&v, w->dim[0]),
                   size(&v, y->dim[2]), size(&v, y->dim[3]), size(&v, w->dim[2]), size(&v, w->dim[3]));
-    pair(&v, "stride", list(&v, GCUT_A_stride));
-    pair(&v, "pad", list(&v, GCUT_A_pad));
-    pair(&v, "dilation", list(&v, GCUT_A_dilation));
-    gcut_text_add(e->body, ", .groups = %s", size(&v, gcut_attr_get(v.g, v.n, GCUT_A_groups)->u.dim));
+    pair(&v, "stride", list(&v, GCUT_KEY_stride));
+    pair(&v, "pad", list(&v, GCUT_KEY_pad));
+    pair(&v, "dilation", list(&v, GCUT_KEY_dilation));
+    gcut_text_add(e->body, ", .groups = %s", size(&v, gcut_attr_get(v.g, v.n, GCUT_KEY_groups)->u.dim));
     if (in_tiles(&v)) gcut_text_add(e->body, ", .winograd = 1");
     gcut_text_add(e->body, ",\n    };\n");
     call(&v, work == GCUT_NONE ? ", NULL"
@@ -141,14 +141,14 @@ void gcut_emit_pool(gcut_emitter *e)
     v.e = e;
     gcut_module *m = v.g->module;
     const gcut_type *x = type_of(&v, 'x'), *y = type_of(&v, 'y');
-    const gcut_dim *stride = list(&v, GCUT_A_stride), *tap = list(&v, GCUT_A_window);
+    const gcut_dim *stride = list(&v, GCUT_KEY_stride), *tap = list(&v, GCUT_KEY_window);
     gcut_text_add(e->body,
                   "    const gcut_rt_pool g = {\n        .planes = %s, .h = %s, .w = %s, .oh = %s, .ow = %s",
                   size(&v, gcut_dim_make(m->dims, GCUT_DIM_MUL, x->dim[0], x->dim[1])), size(&v, x->dim[2]),
                   size(&v, x->dim[3]), size(&v, y->dim[2]), size(&v, y->dim[3]));
     pair(&v, "window", tap);
     pair(&v, "stride", stride ? stride : tap);
-    pair(&v, "pad", list(&v, GCUT_A_pad));
+    pair(&v, "pad", list(&v, GCUT_KEY_pad));
     gcut_text_add(e->body, ",\n    };\n");
     call(&v, "");
 }

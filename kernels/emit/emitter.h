@@ -43,10 +43,10 @@ typedef struct gcut_emission {
     gcut_strings sizes;       /* the expressions of GCUT_RT_SIZE(0), … over x->d_<symbol> */
     uint32_t *place;          /* by buffer: its index in gcut_rt_call.at */
     uint32_t nslots, nplaces; /* places of the arena's buffers, which come first; all of them */
-    uint32_t nvalues;         /* room of `local` and `seen`, gcut_emission_room */
+    uint32_t nvalues;         /* room of `local` and `seen`, gcut_emission_reserve */
     const char **local;       /* by value: NULL, but inside gcut_c_function its number there */
     bool *seen;               /* by value: false, but inside a loop that reads it */
-    uint32_t *number;         /* by buffer: of the loop being written, gcut_loop.number */
+    uint32_t *number;         /* by buffer: of the loop being written, gcut_loop_analysis.number */
     bool line;                /* lines have marks of the source lines in `lines`, emit_line.c */
     GCUT_VEC(gcut_place) lines;
 } gcut_emission;
@@ -71,7 +71,7 @@ typedef struct gcut_emitter {
 
 /* emit_text.c */
 /* Makes room for what the emission has by value and by buffer of e's graph. */
-void gcut_emission_room(gcut_emitter *e);
+void gcut_emission_reserve(gcut_emitter *e);
 /* Ends the function in e->body: numbers its variables from 0 in order of appearance, or with lines calls them
  * by their values, and adds it unless an equal one exists. Returns its number; \1 in the text stands for its
  * label. */

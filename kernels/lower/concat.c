@@ -48,7 +48,7 @@ static void place_operand(gcut_lowered *h, uint32_t kernel, const gcut_node *n, 
 {
     gcut_module *m = h->g->module;
     gcut_ref v = gcut_arg(h->g, n, k);
-    uint32_t maker = h->kernel_of[v], axis = (uint32_t)gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim;
+    uint32_t maker = h->kernel_of[v], axis = (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
     const gcut_type *t = gcut_type_of(h->g, v);
     gcut_dim rows = 1, inner = 1;
     if (h->view[v].root != v || maker == GCUT_NONE || h->buffer[v] != GCUT_NONE) return;
@@ -73,7 +73,7 @@ void gcut_place_concats(gcut_program *p, gcut_lowered *h)
         const gcut_node *n = gcut_node_at(h->g, w->nodes.at[0]);
         if (h->view[n->res0].root != n->res0 || !is_fresh(p, h, h->buffer[n->res0])) continue;
         gcut_place_store(p, h, n->res0);
-        gcut_dim at = 0, axis = gcut_attr_get(h->g, n, GCUT_A_axis)->u.dim;
+        gcut_dim at = 0, axis = gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
         for (uint32_t k = 0; k < n->nargs; k++) {
             place_operand(h, u, n, k, at);
             at =

@@ -293,7 +293,7 @@ static gcut_ref only_transpose(const gcut_lowered *h, const uint32_t *uses, gcut
     for (uint32_t i = h->g->values.at[v].def + 1; i < h->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, i);
         for (uint32_t k = 0; k < n->nargs; k++)
-            if (gcut_arg(h->g, n, k) == v) return gcut_attr_get(h->g, n, GCUT_A_perm) ? n->res0 : 0;
+            if (gcut_arg(h->g, n, k) == v) return gcut_attr_get(h->g, n, GCUT_KEY_perm) ? n->res0 : 0;
     }
     return 0;
 }
@@ -302,7 +302,7 @@ static void write_transposed(gcut_lowered *h, uint32_t u, gcut_ref v, const uint
 {
     gcut_ref t = only_transpose(h, uses, v);
     if (!t) return;
-    const gcut_dim *perm = gcut_attr_get(h->g, gcut_def(h->g, t), GCUT_A_perm)->u.dims;
+    const gcut_dim *perm = gcut_attr_get(h->g, gcut_def(h->g, t), GCUT_KEY_perm)->u.dims;
     h->view[t] = gcut_view_contiguous(h->g->module, gcut_type_of(h->g, t), t);
     h->kernel_of[t] = u;
     h->view[v].root = t;
@@ -365,7 +365,7 @@ static void place_cast(gcut_lowered *h, uint32_t node, const bool *reads_memory)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     gcut_ref x = gcut_arg(h->g, n, 0), root = h->view[x].root;
-    bool widens = gcut_dtype_is_half(gcut_type_of(h->g, x)->dtype) &&
+    bool widens = gcut_dtype_is_16bit_float(gcut_type_of(h->g, x)->dtype) &&
                   gcut_type_of(h->g, n->res0)->dtype == GCUT_F32 && !reads_memory[n->res0];
     if (!widens || gcut_root_is_const(h, root) || gcut_root_is_iota(h, root)) {
         place_point(h, node);
@@ -396,7 +396,7 @@ static void place_unpack(gcut_lowered *h, uint32_t node)
 static gcut_view iota_view(gcut_graph *g, const gcut_node *n)
 {
     gcut_view v = {.root = n->res0};
-    v.stride[gcut_attr_get(g, n, GCUT_A_axis)->u.dim] = 1;
+    v.stride[gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim] = 1;
     return v;
 }
 

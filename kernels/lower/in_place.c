@@ -15,11 +15,11 @@
 #include "kernels/lower/lower.h"
 
 /* The loop kernel reads old, element for element, and never after r is stored. */
-static bool reads_before(const gcut_loop *l, const gcut_member *r, gcut_ref old)
+static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, gcut_ref old)
 {
     bool reads = false;
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         const gcut_node *n = gcut_node_at(l->g, x->node);
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
@@ -113,7 +113,8 @@ static void merge(const sharing *s, uint32_t from, uint32_t to)
 }
 
 /* The operand of the kernel over which r may be written, as its buffer; GCUT_NONE: there is none. */
-static uint32_t dying_operand(const sharing *s, const gcut_loop *l, const gcut_member *r, uint32_t before)
+static uint32_t dying_operand(const sharing *s, const gcut_loop_analysis *l, const gcut_loop_node *r,
+                              uint32_t before)
 {
     const gcut_program *p = s->p;
     const gcut_lowered *h = l->h;
@@ -137,9 +138,9 @@ static void share_kernel(const sharing *s, gcut_lowered *h, uint32_t kernel, uin
 {
     const gcut_program *p = s->p;
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
-    gcut_loop l = gcut_loop_analyse(scratch, h, kernel);
+    gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel);
     for (uint32_t i = 0; i < l.n; i++) {
-        const gcut_member *r = &l.at[i];
+        const gcut_loop_node *r = &l.at[i];
         uint32_t to = h->buffer[r->v];
         if (r->level != GCUT_LEVEL_FULL || r->reduces || !of_arena(p, to)) continue;
         int first = before != GCUT_NONE && gcut_is_epilogue(h, before, kernel) ? l.u->step - 1 : l.u->step;

@@ -20,7 +20,7 @@
 
 typedef enum gcut_keep { GCUT_RECOMPUTE, GCUT_STORED, GCUT_SCRATCH } gcut_keep;
 
-typedef struct gcut_member {
+typedef struct gcut_loop_node {
     uint32_t node;
     gcut_ref v; /* its value; the root of its storage when it has one */
     gcut_level level;
@@ -31,16 +31,16 @@ typedef struct gcut_member {
     bool crosses; /* FULL and read by a later phase */
     bool streams; /* a result that goes past the caches where it is large (stream.c) */
     int chain_ps; /* arithmetic from the loads on, per element */
-} gcut_member;
+} gcut_loop_node;
 
-typedef struct gcut_loop {
+typedef struct gcut_loop_analysis {
     struct gcut_emitter *e;
     const gcut_lowered *h;
     const gcut_graph *g;
     gcut_module *m;
     const gcut_kernel *u;
     uint32_t kernel;
-    gcut_member *at;
+    gcut_loop_node *at;
     uint32_t n;
     int phases;
     gcut_text *out;
@@ -53,40 +53,40 @@ typedef struct gcut_loop {
     bool lines;   /* the statements being written are of whole lines that go past the caches (stream.c) */
     const gcut_prologue *prologue; /* that it is the loop of, or NULL: its one result goes to `out`, from row
                                     * r0 and column j0 on, `ld` elements from row to row */
-} gcut_loop;
+} gcut_loop_analysis;
 
-static inline const char *gcut_loop_from(const gcut_loop *l)
+static inline const char *gcut_loop_from(const gcut_loop_analysis *l)
 {
     return l->columns ? "j0" : "0";
 }
-static inline const char *gcut_loop_to(const gcut_loop *l)
+static inline const char *gcut_loop_to(const gcut_loop_analysis *l)
 {
     return l->columns ? "j1" : "C";
 }
 
 /* loop.c */
-gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel);
+gcut_loop_analysis gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel);
 /* Of a prologue of that product. */
-gcut_loop gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
-                                     const gcut_prologue *c);
-gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v);
-gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v);
+gcut_loop_analysis gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
+                                              const gcut_prologue *c);
+gcut_loop_node *gcut_loop_member(const gcut_loop_analysis *l, gcut_ref v);
+gcut_access gcut_loop_access(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v);
 /* Phase p writes x somewhere: a reduction it feeds, a stored value, a row of scratch. */
-bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p);
-gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v); /* of one row, in whole cache lines */
-gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x);
-static inline bool gcut_loop_partial(const gcut_member *x)
+bool gcut_loop_sink(const gcut_loop_analysis *l, const gcut_loop_node *x, int p);
+gcut_dim gcut_loop_row_bytes(const gcut_loop_analysis *l, gcut_ref v); /* of one row, in whole cache lines */
+gcut_dim gcut_loop_partial_bytes(const gcut_loop_analysis *l, const gcut_loop_node *x);
+static inline bool gcut_loop_partial(const gcut_loop_node *x)
 {
     return x->level == GCUT_LEVEL_COLUMN || x->level == GCUT_LEVEL_TOTAL;
 }
 
 /* The buffer where a member is stored; GCUT_NONE: it stays in registers. */
-static inline uint32_t gcut_loop_stored(const gcut_loop *l, const gcut_member *x)
+static inline uint32_t gcut_loop_stored(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     if (l->prologue) return x->v == l->prologue->v ? l->prologue->buffer : GCUT_NONE;
     return l->h->buffer[x->v];
 }
-static inline gcut_dtype gcut_loop_dtype(const gcut_loop *l, const gcut_member *x)
+static inline gcut_dtype gcut_loop_dtype(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     return gcut_type_of(l->g, x->v)->dtype;
 }
@@ -97,6 +97,6 @@ static inline bool gcut_loop_is_bounded(const gcut_node *n)
 
 /* stream.c: says which results go past the caches where they are large. */
 #define GCUT_STREAM_ROW 2048 /* bytes of a row, at least, where the loop is not flat */
-void gcut_loop_find_streams(gcut_loop *l);
+void gcut_loop_find_streams(gcut_loop_analysis *l);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */
 
-gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
+gcut_loop_node *gcut_loop_member(const gcut_loop_analysis *l, gcut_ref v)
 {
     const gcut_ref root = l->h->view[v].root;
     uint32_t low = 0, high = l->n;
@@ -27,13 +27,13 @@ gcut_member *gcut_loop_member(const gcut_loop *l, gcut_ref v)
     return low < l->n && l->at[low].v == root ? &l->at[low] : NULL;
 }
 
-gcut_access gcut_loop_access(const gcut_loop *l, const gcut_member *user, gcut_ref v)
+gcut_access gcut_loop_access(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v)
 {
     gcut_level at = user->level == GCUT_LEVEL_ROW && !user->reduces ? GCUT_LEVEL_ROW : GCUT_LEVEL_FULL;
     return gcut_kernel_access(l->h, l->u, v, at);
 }
 
-static void set_phase(gcut_loop *l, gcut_member *x)
+static void set_phase(gcut_loop_analysis *l, gcut_loop_node *x)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     bool full = x->level == GCUT_LEVEL_FULL || x->reduces;
@@ -42,7 +42,7 @@ static void set_phase(gcut_loop *l, gcut_member *x)
         gcut_ref v = gcut_arg(l->g, n, k);
         gcut_access a = gcut_loop_access(l, x, v);
         if (a != GCUT_ACCESS_FULL && a != GCUT_ACCESS_ROW) continue;
-        const gcut_member *o = gcut_loop_member(l, v);
+        const gcut_loop_node *o = gcut_loop_member(l, v);
         int p = a == GCUT_ACCESS_ROW && full ? o->phase + 1 : o->phase;
         if (p > x->phase) x->phase = p;
         if (a == GCUT_ACCESS_FULL && x->chain_ps < CHEAP_PS)
@@ -54,7 +54,7 @@ static void set_phase(gcut_loop *l, gcut_member *x)
 
 /* Marks FULL values of an earlier phase that phase p reads in the end, looking through recomputation. l->have
  * says which members this phase has visited: a value may be read along many paths. */
-static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
+static void mark_crossing(gcut_loop_analysis *l, gcut_loop_node *x, int p, bool *changed)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     if (l->have[x - l->at]) return;
@@ -62,7 +62,7 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(l->g, n, k);
         if (gcut_loop_access(l, x, v) != GCUT_ACCESS_FULL) continue;
-        gcut_member *o = gcut_loop_member(l, v);
+        gcut_loop_node *o = gcut_loop_member(l, v);
         if (o->phase < p && !o->crosses) {
             o->crosses = *changed = true;
             o->keep = gcut_loop_stored(l, o) != GCUT_NONE ? GCUT_STORED
@@ -74,7 +74,7 @@ static void mark_crossing(gcut_loop *l, gcut_member *x, int p, bool *changed)
 }
 
 /* One round over all phases; what becomes scratch is a new sink of its own phase. */
-static bool mark_round(gcut_loop *l)
+static bool mark_round(gcut_loop_analysis *l)
 {
     bool changed = false;
     for (int p = 0; p < l->phases; p++) {
@@ -85,14 +85,14 @@ static bool mark_round(gcut_loop *l)
     return changed;
 }
 
-bool gcut_loop_sink(const gcut_loop *l, const gcut_member *x, int p)
+bool gcut_loop_sink(const gcut_loop_analysis *l, const gcut_loop_node *x, int p)
 {
     if (x->phase != p) return false;
     if (x->reduces) return true;
     return x->level == GCUT_LEVEL_FULL && (gcut_loop_stored(l, x) != GCUT_NONE || x->keep == GCUT_SCRATCH);
 }
 
-static gcut_loop analyse(gcut_arena *a, gcut_loop l)
+static gcut_loop_analysis analyse(gcut_arena *a, gcut_loop_analysis l)
 {
     const gcut_lowered *h = l.h;
     l.g = h->g;
@@ -102,8 +102,8 @@ static gcut_loop analyse(gcut_arena *a, gcut_loop l)
     l.have = gcut_calloc(a, l.n + 1, sizeof *l.have);
     for (uint32_t i = 0; i < l.n; i++) {
         const gcut_node *n = gcut_node_at(h->g, l.u->nodes.at[i]);
-        gcut_member *x = &l.at[i];
-        *x = (gcut_member){
+        gcut_loop_node *x = &l.at[i];
+        *x = (gcut_loop_node){
             .node = l.u->nodes.at[i], .v = n->res0, .level = h->level[n->res0], .keep = GCUT_RECOMPUTE};
         x->reduces = gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_REDUCE;
         GCUT_ASSERT(i == 0 || l.at[i - 1].v < x->v); /* gcut_loop_member searches */
@@ -113,32 +113,32 @@ static gcut_loop analyse(gcut_arena *a, gcut_loop l)
     return l;
 }
 
-gcut_loop gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel)
+gcut_loop_analysis gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel)
 {
-    return analyse(a, (gcut_loop){.h = h, .u = &h->kernels.at[kernel], .kernel = kernel});
+    return analyse(a, (gcut_loop_analysis){.h = h, .u = &h->kernels.at[kernel], .kernel = kernel});
 }
 
-gcut_loop gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
-                                     const gcut_prologue *c)
+gcut_loop_analysis gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
+                                              const gcut_prologue *c)
 {
-    return analyse(a, (gcut_loop){.h = h, .u = &c->loop, .kernel = gemm, .prologue = c});
+    return analyse(a, (gcut_loop_analysis){.h = h, .u = &c->loop, .kernel = gemm, .prologue = c});
 }
 
-static int64_t local_bytes(const gcut_loop *l, gcut_ref v)
+static int64_t local_bytes(const gcut_loop_analysis *l, gcut_ref v)
 {
     return gcut_dtype_bytes(gcut_type_of(l->g, v)->dtype);
 }
 
 /* bytes of one row of v, in whole cache lines; a row that is constantly empty has one, so that there is a
  * buffer for what the emitted code declares */
-gcut_dim gcut_loop_row_bytes(const gcut_loop *l, gcut_ref v)
+gcut_dim gcut_loop_row_bytes(const gcut_loop_analysis *l, gcut_ref v)
 {
     if (l->u->loop.inner == 0) return 64;
     gcut_dim n = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, l->u->loop.inner, local_bytes(l, v));
     return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, gcut_dim_make(l->m->dims, GCUT_DIM_CEILDIV, n, 64), 64);
 }
 
-gcut_dim gcut_loop_partial_bytes(const gcut_loop *l, const gcut_member *x)
+gcut_dim gcut_loop_partial_bytes(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     gcut_dim one = x->level == GCUT_LEVEL_COLUMN ? gcut_loop_row_bytes(l, x->v) : 64;
     return gcut_dim_make(l->m->dims, GCUT_DIM_MUL, one, GCUT_BLOCKS);
@@ -148,7 +148,7 @@ void gcut_loop_workspace(const gcut_lowered *h, uint32_t kernel, gcut_dim *scrat
                          gcut_module *m)
 {
     gcut_arena *a = gcut_arena_new(m->env, m->arena);
-    gcut_loop l = gcut_loop_analyse(a, h, kernel);
+    gcut_loop_analysis l = gcut_loop_analyse(a, h, kernel);
     *scratch = *partial = 0;
     for (uint32_t i = 0; i < l.n; i++) {
         if (l.at[i].keep == GCUT_SCRATCH)
@@ -179,7 +179,7 @@ gcut_team gcut_loop_team(const gcut_lowered *h, uint32_t kernel)
     const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u->loop.product].nodes.at[0]);
     c.tiled = true;
     c.columns = gcut_takes_columns(h, kernel);
-    c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_A_ta) ? 0 : 1];
+    c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? 0 : 1];
     return c;
 }
 
@@ -198,9 +198,9 @@ int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at,
     if (c->tiled && c->columns)
         return gcut_rt_worth(threads, n, c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
     if (c->tiled)
-        return gcut_rt_epilogue_crew(threads, n, c->ps, rows,
-                                     c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
-    return gcut_rt_crew(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
+        return gcut_rt_epilogue_threads(threads, n, c->ps, rows,
+                                        c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
+    return gcut_rt_threads_worth(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
 }
 
 const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size)
@@ -212,8 +212,8 @@ const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size)
         return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps,
                            GCUT_MADD_PS, size(m, c->k));
     if (c->tiled)
-        return gcut_printf(m->arena, "gcut_rt_epilogue_crew(nt, %s, %lld, %s, %lld + %d * (%s))", n,
+        return gcut_printf(m->arena, "gcut_rt_epilogue_threads(nt, %s, %lld, %s, %lld + %d * (%s))", n,
                            (long long)c->ps, rows, (long long)c->ps, GCUT_MADD_PS, size(m, c->k));
     const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
-    return gcut_printf(m->arena, "gcut_rt_crew(nt, %s, %lld, %s)", n, (long long)c->ps, most);
+    return gcut_printf(m->arena, "gcut_rt_threads_worth(nt, %s, %lld, %s)", n, (long long)c->ps, most);
 }

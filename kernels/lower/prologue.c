@@ -34,7 +34,7 @@ gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel)
     const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
     const gcut_ref v = gcut_arg(h->g, n, 0);
     const gcut_type *a = gcut_type_of(h->g, v), *c = gcut_type_of(h->g, n->res0);
-    const uint32_t r = c->rank, along_k = gcut_attr_flag(h->g, n, GCUT_A_ta) ? r - 2 : r - 1;
+    const uint32_t r = c->rank, along_k = gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1;
     const bool packed = u->gemm.prologue[0] || u->operand_copy[0] != GCUT_NONE;
     const gcut_view w = packed ? gcut_view_contiguous(h->g->module, a, v) : h->view[v];
     return (gcut_product){.m = c->dim[r - 2],

@@ -33,7 +33,7 @@ gcut_region_shape gcut_region_shape_of(const gcut_graph *g, const gcut_node *n)
 
 static uint32_t axis_of(const gcut_graph *g, const gcut_node *n)
 {
-    return (uint32_t)gcut_attr_get(g, n, GCUT_A_axis)->u.dim;
+    return (uint32_t)gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim;
 }
 
 void gcut_region_views(gcut_lowered *h, const gcut_node *n)

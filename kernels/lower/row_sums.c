@@ -57,7 +57,7 @@ static bool is_operand(const gcut_lowered *h, const gcut_node *n, uint32_t i, co
     gcut_ref a = gcut_arg(h->g, n, i);
     const gcut_type *t = gcut_type_of(h->g, a);
     const gcut_view *v = &h->view[a];
-    const bool transposed = gcut_attr_flag(h->g, n, i == 0 ? GCUT_A_ta : GCUT_A_tb);
+    const bool transposed = gcut_attr_flag(h->g, n, i == 0 ? GCUT_KEY_ta : GCUT_KEY_tb);
     const uint32_t k = (i == 0) != transposed; /* the axis */
     return v->root == x->root && t->rank == 2 && t->dim[k] == x->k && t->dim[1 - k] == x->n &&
            v->offset == x->offset && v->stride[k] == x->along_k && v->stride[1 - k] == 1;

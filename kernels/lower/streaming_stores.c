@@ -25,7 +25,7 @@ enum {
     BUSY_PS = 400    /* arithmetic of a phase that hides the reading of lines, or one long function */
 };
 
-static int64_t bytes_of(const gcut_loop *l, const gcut_member *x)
+static int64_t bytes_of(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     return gcut_dtype_bytes(gcut_loop_dtype(l, x));
 }
@@ -36,7 +36,7 @@ static bool is_small(gcut_dim n, int64_t size, int64_t least)
 }
 
 /* What phase p computes for x, beyond what was counted before. */
-static int arithmetic(const gcut_loop *l, const gcut_member *x, int p, bool *counted)
+static int arithmetic(const gcut_loop_analysis *l, const gcut_loop_node *x, int p, bool *counted)
 {
     const gcut_node *n = gcut_node_at(l->g, x->node);
     int ps = gcut_op_get((gcut_op)n->op)->cost_ps;
@@ -50,7 +50,7 @@ static int arithmetic(const gcut_loop *l, const gcut_member *x, int p, bool *cou
 }
 
 /* Some member reads the buffer. */
-static bool is_read(const gcut_loop *l, uint32_t buffer)
+static bool is_read(const gcut_loop_analysis *l, uint32_t buffer)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
@@ -65,12 +65,12 @@ static bool is_read(const gcut_loop *l, uint32_t buffer)
 }
 
 /* Of an element of the widest result of phase p; 0: it does more than store results, or arithmetic. */
-static int64_t widest(const gcut_loop *l, int p, bool *counted)
+static int64_t widest(const gcut_loop_analysis *l, int p, bool *counted)
 {
     int64_t most = 0;
     int ps = 0;
     for (uint32_t i = 0; i < l->n && ps <= BUSY_PS; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (!gcut_loop_sink(l, x, p)) continue;
         if (x->reduces || x->keep == GCUT_SCRATCH) return 0;
         if (bytes_of(l, x) > most) most = bytes_of(l, x);
@@ -79,7 +79,7 @@ static int64_t widest(const gcut_loop *l, int p, bool *counted)
     return ps <= BUSY_PS ? most : 0;
 }
 
-static bool may_stream(const gcut_loop *l, const gcut_member *x)
+static bool may_stream(const gcut_loop_analysis *l, const gcut_loop_node *x)
 {
     const gcut_kernel *u = l->u;
     uint32_t buffer = gcut_loop_stored(l, x);
@@ -90,7 +90,7 @@ static bool may_stream(const gcut_loop *l, const gcut_member *x)
     return !is_read(l, buffer);
 }
 
-void gcut_loop_find_streams(gcut_loop *l)
+void gcut_loop_find_streams(gcut_loop_analysis *l)
 {
     for (uint32_t i = 0; i < l->n; i++) /* iterations that check an index are not apart */
         if (gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node))) return;
@@ -98,19 +98,19 @@ void gcut_loop_find_streams(gcut_loop *l)
     for (int p = 0; p < l->phases; p++) {
         int64_t bytes = widest(l, p, gcut_calloc(a, l->n + 1, sizeof(bool)));
         for (uint32_t i = 0; i < l->n; i++) {
-            gcut_member *x = &l->at[i];
+            gcut_loop_node *x = &l->at[i];
             if (x->phase == p && bytes == bytes_of(l, x)) x->streams = may_stream(l, x);
         }
     }
     gcut_arena_free(a);
 }
 
-static bool ends_in(const gcut_member *x, int p)
+static bool ends_in(const gcut_loop_node *x, int p)
 {
     return x->phase == p && x->streams;
 }
 
-int gcut_loop_stream_line(const gcut_loop *l, int p)
+int gcut_loop_stream_line(const gcut_loop_analysis *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++)
         if (ends_in(&l->at[i], p)) return (int)(LINE / bytes_of(l, &l->at[i]));
@@ -119,11 +119,11 @@ int gcut_loop_stream_line(const gcut_loop *l, int p)
 
 /* Results begin at different places in their lines only where the caller's buffers do: then they are stored
  * as others are. */
-void gcut_loop_stream_bounds(gcut_loop *l, int p)
+void gcut_loop_stream_bounds(gcut_loop_analysis *l, int p)
 {
     const char *first = NULL, *and = "";
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_member *x = &l->at[i];
+        const gcut_loop_node *x = &l->at[i];
         if (!ends_in(x, p)) continue;
         const char *ahead =
             gcut_printf(l->m->arena, "gcut_rt_to_line(o%u, %lld)", x->v, (long long)bytes_of(l, x));
@@ -136,7 +136,7 @@ void gcut_loop_stream_bounds(gcut_loop *l, int p)
     W(l, "        const int64_t e%d = C - (C - h%d) %% %d;\n", p, p, gcut_loop_stream_line(l, p));
 }
 
-void gcut_loop_stream_declare(gcut_loop *l)
+void gcut_loop_stream_declare(gcut_loop_analysis *l)
 {
     for (int p = 0; p < l->phases; p++) {
         int line = gcut_loop_stream_line(l, p);
@@ -149,7 +149,7 @@ void gcut_loop_stream_declare(gcut_loop *l)
     }
 }
 
-void gcut_loop_stream_arrays(gcut_loop *l, int p)
+void gcut_loop_stream_arrays(gcut_loop_analysis *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++)
         if (ends_in(&l->at[i], p))
@@ -157,13 +157,13 @@ void gcut_loop_stream_arrays(gcut_loop *l, int p)
               l->at[i].v, gcut_loop_stream_line(l, p));
 }
 
-void gcut_loop_stream_lines(gcut_loop *l, int p)
+void gcut_loop_stream_lines(gcut_loop_analysis *l, int p)
 {
     for (uint32_t i = 0; i < l->n; i++)
         if (ends_in(&l->at[i], p)) W(l, "        gcut_rt_line(o%u + c0, y%u);\n", l->at[i].v, l->at[i].v);
 }
 
-void gcut_loop_stream_finish(gcut_loop *l)
+void gcut_loop_stream_finish(gcut_loop_analysis *l)
 {
     const char *any = "";
     for (int p = 0; p < l->phases; p++)

@@ -119,7 +119,7 @@ static bool reshape(gcut_module *m, const gcut_type *from, const gcut_type *to, 
 static void broadcast(gcut_graph *g, const gcut_node *n, const gcut_type *from, const gcut_view *in,
                       gcut_view *out)
 {
-    const gcut_dim *axes = gcut_attr_get(g, n, GCUT_A_axes)->u.dims;
+    const gcut_dim *axes = gcut_attr_get(g, n, GCUT_KEY_axes)->u.dims;
     for (uint32_t d = 0; d < GCUT_MAX_RANK; d++) out->stride[d] = 0;
     for (uint32_t d = 0; d < from->rank; d++) out->stride[axes[d]] = from->dim[d] == 1 ? 0 : in->stride[d];
 }
@@ -128,8 +128,8 @@ static void slice(gcut_graph *g, const gcut_node *n, const gcut_type *from, cons
                   gcut_view *out)
 {
     gcut_module *m = g->module;
-    const gcut_dim *start = gcut_attr_get(g, n, GCUT_A_start)->u.dims;
-    const gcut_attr *step = gcut_attr_get(g, n, GCUT_A_step);
+    const gcut_dim *start = gcut_attr_get(g, n, GCUT_KEY_start)->u.dims;
+    const gcut_attr *step = gcut_attr_get(g, n, GCUT_KEY_step);
     for (uint32_t d = 0; d < from->rank; d++) {
         out->offset = gcut_dim_make(m->dims, GCUT_DIM_ADD, out->offset, times(m, start[d], in->stride[d]));
         if (step) out->stride[d] = times(m, in->stride[d], step->u.dims[d]);
@@ -146,7 +146,7 @@ bool gcut_view_through(gcut_graph *g, const gcut_node *n, const gcut_view *in, g
     case GCUT_OP_broadcast: broadcast(g, n, &from, in, out); return true;
     case GCUT_OP_slice: slice(g, n, &from, in, out); return true;
     case GCUT_OP_transpose: {
-        const gcut_dim *perm = gcut_attr_get(g, n, GCUT_A_perm)->u.dims;
+        const gcut_dim *perm = gcut_attr_get(g, n, GCUT_KEY_perm)->u.dims;
         for (uint32_t d = 0; d < to.rank; d++) out->stride[d] = in->stride[perm[d]];
         return true;
     }

@@ -52,7 +52,7 @@ bool gcut_emit_widens(gcut_emit e)
 
 static bool is_half(const gcut_graph *g, gcut_ref v)
 {
-    return gcut_dtype_is_half(gcut_type_of(g, v)->dtype);
+    return gcut_dtype_is_16bit_float(gcut_type_of(g, v)->dtype);
 }
 
 static bool touches_half(const gcut_graph *g, const gcut_node *n)
@@ -75,16 +75,16 @@ static gcut_ref wide_constant(widener *w, gcut_ref v, const char *name)
     gcut_graph *dst = w->rw.dst;
     gcut_type t = *gcut_type_of(dst, v);
     const gcut_node *n = gcut_def(dst, v);
-    const gcut_attr *value = gcut_attr_get(dst, n, GCUT_A_value);
-    gcut_attr a[] = {gcut_attr_dims(dst->module, GCUT_A_shape, t.dim, t.rank),
-                     gcut_attr_real(GCUT_A_value, gcut_round_to(value->u.num.f, t.dtype)),
-                     gcut_attr_str(dst->module, GCUT_A_dtype, gcut_dtype_name(GCUT_F32))};
+    const gcut_attr *value = gcut_attr_get(dst, n, GCUT_KEY_value);
+    gcut_attr a[] = {gcut_attr_dims(dst->module, GCUT_KEY_shape, t.dim, t.rank),
+                     gcut_attr_real(GCUT_KEY_value, gcut_round_to(value->u.num.f, t.dtype)),
+                     gcut_attr_str(dst->module, GCUT_KEY_dtype, gcut_dtype_name(GCUT_F32))};
     return gcut_node_new(dst, (gcut_op)n->op, NULL, 0, a, 3, n->loc, name);
 }
 
 static gcut_ref cast(widener *w, gcut_ref v, gcut_dtype to, gcut_locid loc, const char *name)
 {
-    gcut_attr a = gcut_attr_str(w->rw.dst->module, GCUT_A_to, gcut_dtype_name(to));
+    gcut_attr a = gcut_attr_str(w->rw.dst->module, GCUT_KEY_to, gcut_dtype_name(to));
     return gcut_node_new(w->rw.dst, GCUT_OP_cast, &v, 1, &a, 1, loc, name);
 }
 
@@ -110,8 +110,8 @@ static gcut_attr *attributes(const widener *w, const gcut_node *n, gcut_dtype to
     for (uint32_t k = 0; k < n->nattrs; k++) {
         gcut_dtype t;
         a[k] = g->attrs.at[n->attr0 + k];
-        if (a[k].key == GCUT_A_dtype && gcut_dtype_parse(a[k].u.str, &t) && gcut_dtype_is_half(t))
-            a[k] = gcut_attr_str(w->rw.dst->module, GCUT_A_dtype, gcut_dtype_name(to));
+        if (a[k].key == GCUT_KEY_dtype && gcut_dtype_parse(a[k].u.str, &t) && gcut_dtype_is_16bit_float(t))
+            a[k] = gcut_attr_str(w->rw.dst->module, GCUT_KEY_dtype, gcut_dtype_name(to));
     }
     return a;
 }
@@ -137,7 +137,7 @@ static void compute_wide(widener *w, uint32_t i)
                                same ? name : named(w, name, gcut_op_get((gcut_op)n->op)->name));
     for (uint32_t k = 0; k < n->nres; k++) {
         const gcut_value *v = &g->values.at[n->res0 + k];
-        bool rounded = w->read[n->res0 + k] && gcut_dtype_is_half(v->type.dtype);
+        bool rounded = w->read[n->res0 + k] && gcut_dtype_is_16bit_float(v->type.dtype);
         w->rw.map[n->res0 + k] = rounded ? cast(w, r + k, v->type.dtype, n->loc, v->name) : r + k;
     }
     w->rw.dst->nodes.at[w->rw.dst->values.at[w->rw.map[n->res0]].def].marks = n->marks;

@@ -45,14 +45,14 @@ gcut_chain *gcut_chain_of(const gcut_problem *p, gcut_arena *arena, const gcut_c
 
 /* A nesting of sweeps.  Epoch t begins by computing forward from cut[from[t]] to cut[t] (from[t] == t: it is
  * there). */
-typedef struct gcut_sweeps {
+typedef struct gcut_nesting {
     uint32_t *from;   /* by block */
     bool *saved;      /* by block: cut[k] is saved by the forward graph */
     uint32_t *option; /* by block: what the last sweep through it keeps of it, or, if from[] of no later
                          epoch sweeps through it, the forward graph */
     bool *first;      /* by block: the forward graph keeps the option */
-} gcut_sweeps;
+} gcut_nesting;
 
-gcut_choice *gcut_sweeps_choice(const gcut_chain *c, gcut_arena *arena, const gcut_sweeps *s);
+gcut_choice *gcut_nesting_choice(const gcut_chain *c, gcut_arena *arena, const gcut_nesting *s);
 
 #endif

@@ -22,7 +22,7 @@
 
 static int cheaper(const void *a, const void *b)
 {
-    const gcut_member *m = a, *n = b;
+    const gcut_family_plan *m = a, *n = b;
     const gcut_choice *x = m->choice, *y = n->choice;
     if (x->fixed_ns != y->fixed_ns) return x->fixed_ns < y->fixed_ns ? -1 : 1;
     if (x->saved_bytes != y->saved_bytes) return x->saved_bytes < y->saved_bytes ? 1 : -1;
@@ -33,12 +33,12 @@ static void add(gcut_family *f, gcut_arena *arena, const gcut_problem *p, gcut_c
 {
     int64_t peak = gcut_live_peak(p, c);
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        const gcut_member *o = &f->by_cost.at[i];
+        const gcut_family_plan *o = &f->by_cost.at[i];
         if (o->choice->fixed_ns == c->fixed_ns && o->choice->saved_bytes == c->saved_bytes &&
             o->model_peak == peak)
             return;
     }
-    *GCUT_PUSH(arena, &f->by_cost) = (gcut_member){c, label, peak};
+    *GCUT_PUSH(arena, &f->by_cost) = (gcut_family_plan){c, label, peak};
 }
 
 /* Every corner if there are few, and points in equal steps otherwise. */
@@ -92,7 +92,7 @@ static void drop_dominated(gcut_family *f, double margin)
     double least = 0;
     qsort(f->by_cost.at, f->by_cost.n, sizeof *f->by_cost.at, cheaper);
     for (uint32_t i = 0; i < f->by_cost.n; i++) {
-        gcut_member m = f->by_cost.at[i];
+        gcut_family_plan m = f->by_cost.at[i];
         double peak = (double)m.model_peak;
         if (n && peak > least * margin) continue;
         if (!n || peak < least) least = peak;
@@ -108,7 +108,7 @@ static void limit(gcut_family *f)
         uint32_t best = 1;
         double least = -1;
         for (uint32_t i = 1; i + 2 < f->by_cost.n; i++) {
-            const gcut_member *a = &f->by_cost.at[i], *b = a + 1;
+            const gcut_family_plan *a = &f->by_cost.at[i], *b = a + 1;
             double gap = (b->choice->fixed_ns - a->choice->fixed_ns) / (a->choice->fixed_ns + 1);
             if (least >= 0 && gap >= least) continue;
             least = gap;
@@ -119,10 +119,10 @@ static void limit(gcut_family *f)
     }
 }
 
-static void add_later(gcut_family *f, gcut_arena *arena, const gcut_problem *p, const gcut_member *m)
+static void add_later(gcut_family *f, gcut_arena *arena, const gcut_problem *p, const gcut_family_plan *m)
 {
     gcut_choices more = {0};
-    gcut_later(p, arena, m->choice, &more);
+    gcut_second_copies(p, arena, m->choice, &more);
     for (uint32_t c = 0; c < more.n; c++)
         add(f, arena, p, more.at[c], gcut_printf(arena, "%s, %u later copies", m->label, c + 1));
 }

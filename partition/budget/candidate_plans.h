@@ -19,14 +19,14 @@
 
 #define GCUT_MAX_MEMBERS 120
 
-typedef struct gcut_member {
+typedef struct gcut_family_plan {
     gcut_choice *choice;
     const char *label;  /* where it comes from: "lambda 0.31", "levels 12" */
     int64_t model_peak; /* as simulated (live.h) */
-} gcut_member;
+} gcut_family_plan;
 
 typedef struct gcut_family {
-    GCUT_VEC(gcut_member)
+    GCUT_VEC(gcut_family_plan)
     by_cost; /* rising cost at lambda 0 (fixed_ns), then falling saved bytes, then peak */
 } gcut_family;
 

@@ -149,7 +149,7 @@ static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_
 
 /* ---- from the table to sweeps ---- */
 
-static void walk_again(const table *t, gcut_sweeps *s, uint32_t from, uint32_t e, uint32_t m, uint32_t start)
+static void walk_again(const table *t, gcut_nesting *s, uint32_t from, uint32_t e, uint32_t m, uint32_t start)
 {
     for (uint32_t k = from;;) {
         int16_t way = t->way[at(t, k, e, m)];
@@ -170,7 +170,7 @@ static void walk_again(const table *t, gcut_sweeps *s, uint32_t from, uint32_t e
     }
 }
 
-static void walk_first(const table *t, gcut_sweeps *s, uint32_t m)
+static void walk_first(const table *t, gcut_nesting *s, uint32_t m)
 {
     for (uint32_t k = 0; k < t->n;) {
         int16_t way = t->fway[(size_t)k * (t->slots + 1) + m];
@@ -190,9 +190,9 @@ static void walk_first(const table *t, gcut_sweeps *s, uint32_t m)
     }
 }
 
-static gcut_sweeps sweeps_at(const table *t, gcut_arena *arena, uint32_t m)
+static gcut_nesting sweeps_at(const table *t, gcut_arena *arena, uint32_t m)
 {
-    gcut_sweeps s;
+    gcut_nesting s;
     s.from = gcut_calloc(arena, t->n, sizeof *s.from);
     s.option = gcut_calloc(arena, t->n, sizeof *s.option);
     s.saved = gcut_calloc(arena, t->n, 1);
@@ -256,8 +256,8 @@ static uint32_t scales(const gcut_chain *c, scale out[3])
 
 static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans *out)
 {
-    gcut_sweeps s = sweeps_at(t, t->arena, m);
-    gcut_level_plan x = {gcut_sweeps_choice(t->c, arena, &s), (int64_t)m * t->unit, t->first[m], 0};
+    gcut_nesting s = sweeps_at(t, t->arena, m);
+    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit, t->first[m], 0};
     for (uint32_t k = 0; k < t->n; k++) x.saved += s.saved[k];
     *GCUT_PUSH(arena, &out->at) = x;
 }

@@ -9,12 +9,12 @@
 typedef struct epoch_copies {
     gcut_arena *arena;
     const gcut_chain *c;
-    const gcut_sweeps *s;
+    const gcut_nesting *s;
     const bool *saved; /* by value */
     bool *held;        /* by node: kept by the last sweep for its block's epoch */
     bool *either;      /* by node: what neither graph needs of necessity was asked for before */
     uint32_t *made;    /* by node: the epoch of its last copy, GCUT_NONE before the first */
-    gcut_again *again;
+    gcut_recomputations *again;
     GCUT_VEC(gcut_ref) pending;
 } epoch_copies;
 
@@ -81,11 +81,11 @@ static void copy_operands(epoch_copies *w, const gcut_node *n, uint32_t pos, uin
         uint32_t def = p->g->values.at[v].def;
         if (def == GCUT_NONE || w->saved[v] || p->facts->kept[v]) continue;
         const gcut_node *d = gcut_node_at(p->g, def);
-        if (p->facts->where[v] == GCUT_W_EITHER && !w->either[def]) {
+        if (p->facts->where[v] == GCUT_SIDE_EITHER && !w->either[def]) {
             w->either[def] = true;
             ask(w, d);
         }
-        if (p->facts->where[v] != GCUT_W_FORWARD || w->c->b.of[def] != epoch) continue;
+        if (p->facts->where[v] != GCUT_SIDE_FORWARD || w->c->b.of[def] != epoch) continue;
         if (w->held[def] || w->made[def] == epoch || gcut_node_class(d) == GCUT_CLASS_CONSTANT) continue;
         if (w->c->b.enter[v] != GCUT_NONE && w->made[def] != GCUT_NONE) continue;
         copy(w, pos, epoch, def);
@@ -108,7 +108,7 @@ static void copy_all(epoch_copies *w)
     }
 }
 
-static void save_first(const gcut_chain *c, const gcut_sweeps *s, bool *saved)
+static void save_first(const gcut_chain *c, const gcut_nesting *s, bool *saved)
 {
     for (gcut_ref v = 1; v < c->p->g->values.n; v++) {
         uint32_t enter = c->b.enter[v], k = c->owner[v];
@@ -119,7 +119,7 @@ static void save_first(const gcut_chain *c, const gcut_sweeps *s, bool *saved)
     }
 }
 
-gcut_choice *gcut_sweeps_choice(const gcut_chain *c, gcut_arena *arena, const gcut_sweeps *s)
+gcut_choice *gcut_nesting_choice(const gcut_chain *c, gcut_arena *arena, const gcut_nesting *s)
 {
     const gcut_graph *g = c->p->g;
     gcut_arena *scratch = gcut_arena_new(g->module->env, arena);

@@ -59,7 +59,7 @@ static uint32_t find_candidates(const improving *m, const gcut_choice *c, const 
         const gcut_stretch *s = &l->stretches.at[k];
         if (c->decision[s->value] != GCUT_PLAN_RECOMPUTED || s->from < l->nforward) continue;
         if (s->from >= l->peak_step || s->to <= l->peak_step) continue;
-        if (m->p->facts->where[s->value] != GCUT_W_FORWARD) continue;
+        if (m->p->facts->where[s->value] != GCUT_SIDE_FORWARD) continue;
         uint32_t t = next_reader(m, l, s->value, l->peak_step - 1);
         if (t == l->peak_step || t == GCUT_NONE || t > s->to) continue;
         out[n++] = (candidate){s, t};
@@ -70,7 +70,7 @@ static uint32_t find_candidates(const improving *m, const gcut_choice *c, const 
 
 /* Of v's node and what it needs: everything that is recomputed and stored nowhere at step t. */
 static void want(const improving *m, const gcut_choice *c, const gcut_live *l, gcut_ref v, uint32_t t,
-                 gcut_again *out)
+                 gcut_recomputations *out)
 {
     const gcut_graph *g = m->p->g;
     bool *alive = gcut_calloc(m->arena, g->values.n, 1), *copied = gcut_calloc(m->arena, g->nodes.n, 1);
@@ -99,8 +99,9 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
     double most = 0;
     for (uint32_t k = 0; k < n; k++) {
         if (*left <= 0) break;
-        gcut_again more = {0};
-        gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, c->decision, &c->backward);
+        gcut_recomputations more = {0};
+        gcut_recomputations *again =
+            gcut_schedule_recomputations(m->arena, m->p->facts, c->decision, &c->backward);
         uint32_t pos = position_of(m, l, found[k].reader);
         want(m, c, l, found[k].s->value, found[k].reader, &more);
         for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &again[pos]) = more.at[j];
@@ -113,11 +114,12 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
         best = x;
     }
     if (!best) return NULL;
-    const gcut_again *again = gcut_schedule_again(m->arena, m->p->facts, best->decision, &best->backward);
+    const gcut_recomputations *again =
+        gcut_schedule_recomputations(m->arena, m->p->facts, best->decision, &best->backward);
     return gcut_choice_saving(m->p, arena, m->saved, again, c->lambda);
 }
 
-void gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
+void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out)
 {
     gcut_env *env = p->g->module->env;
     gcut_arena *scratch = gcut_arena_new(env, arena);

@@ -13,6 +13,6 @@ typedef GCUT_VEC(gcut_choice *) gcut_choices;
  * a value that waits through the peak between two readers, made again for the second one; of several the one
  * that lowers it most for its cost.  Adds to `out` each plan on the way that is clearly smaller than the one
  * before it.  Memory from `arena`. */
-void gcut_later(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out);
+void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_choice *c, gcut_choices *out);
 
 #endif

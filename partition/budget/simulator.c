@@ -90,7 +90,7 @@ static void find_homes(sim *s)
         for (uint32_t k = 0; k < n->nargs; k++) uses[gcut_arg(g, n, k)]++;
         if (!is_view(n)) continue;
         gcut_ref a = gcut_arg(g, n, 0);
-        s->turned[n->res0] = s->turned[a] || gcut_attr_get(g, n, GCUT_A_perm) ||
+        s->turned[n->res0] = s->turned[a] || gcut_attr_get(g, n, GCUT_KEY_perm) ||
                              s->p->price[n->res0].bytes != s->p->price[a].bytes;
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -162,7 +162,7 @@ static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint
         s->now[v] = s->now[gcut_arg(s->g, n, 0)];
         return;
     }
-    bool own = s->p->facts->where[v] == GCUT_W_BACKWARD || !backward;
+    bool own = s->p->facts->where[v] == GCUT_SIDE_BACKWARD || !backward;
     uint32_t it = new_item(s, v, step, s->p->price[v].bytes);
     s->items.at[it].resident = own && s->home[v];
     s->items.at[it].stored = s->items.at[it].resident;
@@ -194,8 +194,8 @@ static void cross(sim *s)
         if (!it && gcut_value_is_lost(g, v) && s->c->decision[v] == GCUT_PLAN_SAVED)
             it = new_item(s, v, last, s->p->price[v].bytes); /* a copy */
         if (!it || !gcut_crosses(g, v, s->c->decision[v])) continue;
-        if (s->c->form[v] == GCUT_FORM_GRAD) s->items.at[it].resident = true;
-        if (gcut_form_packs(s->c->form[v])) {
+        if (s->c->form[v] == GCUT_FORMAT_GRAD) s->items.at[it].resident = true;
+        if (gcut_format_packs(s->c->form[v])) {
             s->items.at[it].stored |= s->items.at[it].end < last;
             it = new_item(s, v, s->items.at[it].made, gcut_value_saved_bytes(s->p, v, s->c->form[v]));
         }
@@ -225,7 +225,7 @@ static void run_both(sim *s)
     for (uint32_t k = 0, pos = 0; k < s->c->backward.n; k++) {
         uint32_t i = s->c->backward.node[k];
         if (s->apart) s->group[s->node.n] = s->apart[pos];
-        pos += s->p->facts->where[gcut_node_at(g, i)->res0] == GCUT_W_BACKWARD;
+        pos += s->p->facts->where[gcut_node_at(g, i)->res0] == GCUT_SIDE_BACKWARD;
         take_step(s, i, true);
     }
 }

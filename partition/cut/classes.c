@@ -102,12 +102,12 @@ static void check_results(const sweep *s)
     }
 }
 
-static gcut_where where_of(const sweep *s, gcut_ref v)
+static gcut_side where_of(const sweep *s, gcut_ref v)
 {
-    if (s->tainted[v]) return GCUT_W_BACKWARD;
-    if (s->primal[v] || !gcut_def(s->g, v)) return GCUT_W_FORWARD;
-    if (s->serves[v]) return GCUT_W_EITHER;
-    return s->live[v] ? GCUT_W_BACKWARD : GCUT_W_EITHER;
+    if (s->tainted[v]) return GCUT_SIDE_BACKWARD;
+    if (s->primal[v] || !gcut_def(s->g, v)) return GCUT_SIDE_FORWARD;
+    if (s->serves[v]) return GCUT_SIDE_EITHER;
+    return s->live[v] ? GCUT_SIDE_BACKWARD : GCUT_SIDE_EITHER;
 }
 
 /* What nothing needs may be saved on request, unless it reads what only the backward graph has. */
@@ -116,8 +116,8 @@ static void settle_dead(gcut_facts *f)
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(f->g, i);
         for (uint32_t k = 0; k < n->nargs && !f->live[i]; k++)
-            if (f->where[gcut_arg(f->g, n, k)] == GCUT_W_BACKWARD)
-                for (uint32_t r = 0; r < n->nres; r++) f->where[n->res0 + r] = GCUT_W_BACKWARD;
+            if (f->where[gcut_arg(f->g, n, k)] == GCUT_SIDE_BACKWARD)
+                for (uint32_t r = 0; r < n->nres; r++) f->where[n->res0 + r] = GCUT_SIDE_BACKWARD;
     }
 }
 
@@ -127,7 +127,7 @@ static void mark_reads(gcut_facts *f)
     gcut_graph *g = f->g;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!f->live[i] || f->where[n->res0] != GCUT_W_BACKWARD) continue;
+        if (!f->live[i] || f->where[n->res0] != GCUT_SIDE_BACKWARD) continue;
         for (uint32_t k = 0; k < n->nargs; k++) f->read[gcut_arg(g, n, k)] = true;
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -139,7 +139,7 @@ static void mark_reads(gcut_facts *f)
     for (uint32_t i = 0; i < g->results.n; i++) /* under one of several names is enough */
         if (gcut_is_transient(&g->results.at[i].marks)) f->kept[g->results.at[i].value] = false;
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (f->where[v] == GCUT_W_BACKWARD) f->read[v] = false;
+        if (f->where[v] == GCUT_SIDE_BACKWARD) f->read[v] = false;
 }
 
 /* ---- gradients begun in the forward graph ---- */
@@ -172,7 +172,7 @@ static void find_grads(gcut_facts *f, gcut_arena *arena)
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         gcut_ref v = n->res0;
-        bool head = n->nres == 1 && gcut_mark_find(&n->marks, "head") && f->where[v] == GCUT_W_EITHER;
+        bool head = n->nres == 1 && gcut_mark_find(&n->marks, "head") && f->where[v] == GCUT_SIDE_EITHER;
         if (head && gcut_node_class(n) != GCUT_CLASS_VIEW) begun[v] = v;
         for (uint32_t k = 0; n->nres == 1 && k < n->nargs && !begun[v]; k++)
             if (uses[gcut_arg(g, n, k)] == 1 && writes_over(g, n, k)) begun[v] = begun[gcut_arg(g, n, k)];

@@ -10,14 +10,14 @@
 
 typedef struct gcut_facts {
     gcut_graph *g;
-    gcut_where *where; /* by value */
-    gcut_ref *base;    /* by value: the value whose storage it is, itself unless made by a VIEW op */
-    bool *out;         /* by value: a primal result of the forward graph */
-    bool *kept;        /* by value: such a result that the caller keeps for the backward graph */
-    bool *read;        /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
-    bool *live;        /* by node: some result depends on it */
-    uint32_t *grad; /* by value: 1 + the `grad` result whose memory it may have between forward and backward
-                       graph; 0: none */
+    gcut_side *where; /* by value */
+    gcut_ref *base;   /* by value: the value whose storage it is, itself unless made by a VIEW op */
+    bool *out;        /* by value: a primal result of the forward graph */
+    bool *kept;       /* by value: such a result that the caller keeps for the backward graph */
+    bool *read;       /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
+    bool *live;       /* by node: some result depends on it */
+    uint32_t *grad;   /* by value: 1 + the `grad` result whose memory it may have between forward and backward
+                         graph; 0: none */
 } gcut_facts;
 
 /* in: JOINT.  Memory from `arena`.  Throws GCUT_EPLAN when an `out` result depends on a cotangent. */

@@ -32,54 +32,54 @@ static gcut_place place_of(const gcut_graph *g, gcut_ref v)
     return gcut_loc_place(g->module, n ? n->loc : 0);
 }
 
-static const char *describe(const gcut_graph *g, const constraint *w, gcut_force f)
+static const char *describe(const gcut_graph *g, const constraint *w, gcut_constraint f)
 {
     gcut_place at = place_of(g, w->asked);
-    const char *how = f == GCUT_FORCE_SAVE ? (w->mark ? "#must_save on" : "--save")
-                                           : (w->mark ? "#must_recompute on" : "--recompute");
+    const char *how = f == GCUT_CONSTRAINT_SAVE ? (w->mark ? "#must_save on" : "--save")
+                                                : (w->mark ? "#must_recompute on" : "--recompute");
     gcut_arena *a = g->module->arena;
     const char *name = g->values.at[w->asked].name;
     if (!at.file || !at.line) return gcut_printf(a, "%s %%%s", how, name);
     return gcut_printf(a, "%s %%%s (%s:%d)", how, name, at.file, at.line);
 }
 
-static void constrain(constraints *w, gcut_ref asked, gcut_force f, bool mark)
+static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool mark)
 {
     const gcut_graph *g = w->p->g;
     gcut_module *m = g->module;
     const gcut_facts *facts = w->p->facts;
     const char *name = g->values.at[asked].name;
-    if (f == GCUT_FORCE_RECOMPUTE && !gcut_def(g, asked))
+    if (f == GCUT_CONSTRAINT_RECOMPUTE && !gcut_def(g, asked))
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
                   gcut_value_is_lost(g, asked)
                       ? "it is #transient: what the backward graph reads of it is saved"
                       : "it is alive in the forward and the backward graph and takes no saved bytes",
                   "%%%s is a parameter: there is nothing to recompute it from", name);
-    if (facts->where[asked] == GCUT_W_BACKWARD) {
-        if (f == GCUT_FORCE_RECOMPUTE) return;
+    if (facts->where[asked] == GCUT_SIDE_BACKWARD) {
+        if (f == GCUT_CONSTRAINT_RECOMPUTE) return;
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
                   "only what the forward graph can compute can be saved",
                   "%%%s cannot be saved: it belongs to the backward graph alone", name);
     }
     gcut_ref v = facts->base[asked];
-    if (f == GCUT_FORCE_RECOMPUTE && gcut_value_runs_once(g, v))
+    if (f == GCUT_CONSTRAINT_RECOMPUTE && gcut_value_runs_once(g, v))
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, v),
                   "say pure=true where its results depend on its operands alone",
                   "%%%s cannot be recomputed: the external kernel '%s' is not pure, and runs once",
                   g->values.at[v].name, gcut_external_kernel(g, gcut_def(g, v)));
     if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
-    constraint *mine = f == GCUT_FORCE_SAVE ? &w->save[v] : &w->recompute[v];
+    constraint *mine = f == GCUT_CONSTRAINT_SAVE ? &w->save[v] : &w->recompute[v];
     if (mine->asked) return; /* said before */
     *mine = (constraint){asked, mark};
     if (w->save[v].asked && w->recompute[v].asked) {
         gcut_report(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
                     "%%%s cannot be both saved and recomputed: %s against %s", g->values.at[v].name,
-                    describe(g, &w->save[v], GCUT_FORCE_SAVE),
-                    describe(g, &w->recompute[v], GCUT_FORCE_RECOMPUTE));
+                    describe(g, &w->save[v], GCUT_CONSTRAINT_SAVE),
+                    describe(g, &w->recompute[v], GCUT_CONSTRAINT_RECOMPUTE));
         w->conflict = true;
         return;
     }
-    if (f == GCUT_FORCE_SAVE && facts->kept[v]) return; /* a result is kept in any case */
+    if (f == GCUT_CONSTRAINT_SAVE && facts->kept[v]) return; /* a result is kept in any case */
     w->p->force[v] = f;
     w->p->forced_by[v] = describe(g, mine, f);
 }
@@ -140,8 +140,8 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name)
 static void add_marks(constraints *w, const gcut_marks *marks, gcut_ref first, uint32_t n)
 {
     for (gcut_ref v = first; v < first + n; v++) {
-        if (gcut_mark_find(marks, "must_save")) constrain(w, v, GCUT_FORCE_SAVE, true);
-        if (gcut_mark_find(marks, "must_recompute")) constrain(w, v, GCUT_FORCE_RECOMPUTE, true);
+        if (gcut_mark_find(marks, "must_save")) constrain(w, v, GCUT_CONSTRAINT_SAVE, true);
+        if (gcut_mark_find(marks, "must_recompute")) constrain(w, v, GCUT_CONSTRAINT_RECOMPUTE, true);
     }
 }
 
@@ -160,7 +160,7 @@ void gcut_resolve_forced(gcut_problem *p, gcut_arena *arena)
     for (uint32_t i = 0; i < p->opt->nsave + p->opt->nrecompute; i++) {
         bool save = i < p->opt->nsave;
         gcut_ref v = gcut_named(g, save ? p->opt->save[i] : p->opt->recompute[i - p->opt->nsave]);
-        if (v) constrain(&w, v, save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE, false);
+        if (v) constrain(&w, v, save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE, false);
     }
     if (w.conflict) gcut_throw(g->module->env, GCUT_EPLAN);
 }
@@ -188,12 +188,12 @@ void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
     gcut_text all = {.arena = arena};
     gcut_ref first = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (p->force[v] == GCUT_FORCE_NONE) continue;
-        q.force[v] = GCUT_FORCE_NONE;
+        if (p->force[v] == GCUT_CONSTRAINT_NONE) continue;
+        q.force[v] = GCUT_CONSTRAINT_NONE;
         if (is_feasible(&q, arena)) q.force[v] = p->force[v];
     }
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        if (q.force[v] == GCUT_FORCE_NONE) continue;
+        if (q.force[v] == GCUT_CONSTRAINT_NONE) continue;
         gcut_text_add(&all, "%s%s", first ? ", " : "", p->forced_by[v]);
         if (!first) first = v;
     }

@@ -23,7 +23,7 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->forced_by = gcut_calloc(arena, joint->values.n, sizeof *p->forced_by);
     p->roundable = gcut_roundable(arena, p->facts);
     p->form = gcut_calloc(arena, joint->values.n, sizeof *p->form);
-    for (gcut_ref v = 1; v < joint->values.n; v++) p->form[v] = gcut_form_of(p, v, opt->lambda);
+    for (gcut_ref v = 1; v < joint->values.n; v++) p->form[v] = gcut_format_of(p, v, opt->lambda);
     gcut_resolve_forced(p, arena);
     return p;
 }
@@ -34,8 +34,9 @@ gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
     gcut_problem *p = gcut_problem_new(arena, plan->joint, &plan->options);
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
         if (plan->value[v].decision == GCUT_PLAN_SAVED) p->form[v] = plan->value[v].form;
-        if (!plan->value[v].forced || p->force[v] != GCUT_FORCE_NONE) continue;
-        p->force[v] = plan->value[v].decision == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+        if (!plan->value[v].forced || p->force[v] != GCUT_CONSTRAINT_NONE) continue;
+        p->force[v] =
+            plan->value[v].decision == GCUT_PLAN_SAVED ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
         p->forced_by[v] = "the plan file";
     }
     return p;
@@ -49,7 +50,7 @@ static bool is_given(const gcut_problem *p, gcut_ref v)
 static bool alive_anyway(const gcut_problem *p, gcut_ref v)
 {
     if (is_given(p, v)) return true;
-    return p->facts->kept[v] && p->force[v] != GCUT_FORCE_RECOMPUTE;
+    return p->facts->kept[v] && p->force[v] != GCUT_CONSTRAINT_RECOMPUTE;
 }
 
 double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const char **why)
@@ -57,7 +58,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
     *why = NULL;
     if (gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT))
         return *why = "a constant: made where it is needed", INFINITY;
-    if (p->force[v] == GCUT_FORCE_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
+    if (p->force[v] == GCUT_CONSTRAINT_RECOMPUTE) return *why = "must be recomputed, as asked for", INFINITY;
     if (is_given(p, v)) return *why = "a parameter: alive anyway", 0;
     if (p->facts->kept[v]) return *why = "a result of the forward graph: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
@@ -66,7 +67,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
 
 static bool in_domain(const gcut_problem *p, gcut_ref v)
 {
-    return p->facts->where[v] != GCUT_W_BACKWARD;
+    return p->facts->where[v] != GCUT_SIDE_BACKWARD;
 }
 
 /* ---- the network ---- */
@@ -77,7 +78,7 @@ static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
 {
     const char *why;
     double save = gcut_save_price(p, v, 0, &why);
-    bool forced = p->force[v] == GCUT_FORCE_SAVE, free = forced || alive_anyway(p, v);
+    bool forced = p->force[v] == GCUT_CONSTRAINT_SAVE, free = forced || alive_anyway(p, v);
     gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_value_saved_bytes(p, v, p->form[v]), !free,
                        forced ? "must be saved, as asked for" : why);
     if (p->facts->read[v]) gcut_network_read(net, v, "the backward graph reads it");
@@ -100,7 +101,7 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
         bool forced = true; /* one result saved by force leaves the others to be recomputed */
         for (uint32_t k = 0; k < n->nres; k++) {
             res[k] = n->res0 + k;
-            forced &= p->force[res[k]] == GCUT_FORCE_SAVE;
+            forced &= p->force[res[k]] == GCUT_CONSTRAINT_SAVE;
         }
         bool once = gcut_value_runs_once(g, n->res0);
         gcut_network_work(net, forced || once ? INFINITY : p->price[n->res0].recompute_ns,
@@ -120,7 +121,7 @@ static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, 
     const gcut_graph *g = p->g;
     bool *need = gcut_memdup(arena, p->facts->read, g->values.n * sizeof *need);
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        need[v] |= p->force[v] == GCUT_FORCE_SAVE;
+        need[v] |= p->force[v] == GCUT_CONSTRAINT_SAVE;
         bool alive = !gcut_def(g, v) && alive_anyway(p, v);
         decision[v] = !in_domain(p, v) ? GCUT_PLAN_BACKWARD : alive ? GCUT_PLAN_ALIVE : GCUT_PLAN_UNUSED;
     }
@@ -129,8 +130,9 @@ static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, 
         bool again = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             if (!in_domain(p, v)) continue;
-            bool keep = p->force[v] == GCUT_FORCE_NONE ? saved[v] && gcut_node_class(n) != GCUT_CLASS_VIEW
-                                                       : p->force[v] == GCUT_FORCE_SAVE;
+            bool keep = p->force[v] == GCUT_CONSTRAINT_NONE
+                            ? saved[v] && gcut_node_class(n) != GCUT_CLASS_VIEW
+                            : p->force[v] == GCUT_CONSTRAINT_SAVE;
             keep = keep || gcut_value_runs_once(g, v);
             if (alive_anyway(p, v) || gcut_node_class(n) == GCUT_CLASS_CONSTANT)
                 decision[v] = GCUT_PLAN_ALIVE;
@@ -169,7 +171,7 @@ static void sum_up(const gcut_problem *p, gcut_choice *c)
 }
 
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
-                                const gcut_again *again, double lambda)
+                                const gcut_recomputations *again, double lambda)
 {
     gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
     c->decision = gcut_calloc(arena, p->g->values.n, sizeof *c->decision);
@@ -195,15 +197,15 @@ static gcut_plan_decision *decisions_of(const gcut_problem *p, gcut_arena *arena
     return decision;
 }
 
-gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
+gcut_recomputations *gcut_recomputations_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
-    return gcut_schedule_again(arena, p->facts, decisions_of(p, arena, plan), &plan->backward);
+    return gcut_schedule_recomputations(arena, p->facts, decisions_of(p, arena, plan), &plan->backward);
 }
 
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan)
 {
     const bool *saved = gcut_saved_of(p, arena, decisions_of(p, arena, plan));
-    return gcut_choice_saving(p, arena, saved, gcut_again_of(p, arena, plan), plan->options.lambda);
+    return gcut_choice_saving(p, arena, saved, gcut_recomputations_of(p, arena, plan), plan->options.lambda);
 }
 
 /* ---- policies ---- */
@@ -213,8 +215,8 @@ static double forced_cost(const gcut_problem *p, double lambda)
 {
     double sum = 0;
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
-        if (p->force[v] != GCUT_FORCE_SAVE) continue;
-        gcut_form f = gcut_form_of(p, v, lambda);
+        if (p->force[v] != GCUT_CONSTRAINT_SAVE) continue;
+        gcut_format f = gcut_format_of(p, v, lambda);
         sum += gcut_saved_ns(p, v, f) + lambda * (double)gcut_value_saved_bytes(p, v, f);
     }
     return sum;
@@ -225,7 +227,7 @@ static double forced_cost(const gcut_problem *p, double lambda)
 double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda)
 {
     uint32_t nforced = 0;
-    for (gcut_ref v = 1; v < p->g->values.n; v++) nforced += p->force[v] == GCUT_FORCE_SAVE;
+    for (gcut_ref v = 1; v < p->g->values.n; v++) nforced += p->force[v] == GCUT_CONSTRAINT_SAVE;
     double forced = forced_cost(p, lambda) * (1 - ldexp(nforced + 2.0, -53));
     return (cut->lower_bound * (1 - 0x1p-52) + forced) * (1 - 0x1p-53);
 }

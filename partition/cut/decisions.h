@@ -11,23 +11,27 @@
 #include "partition/cut/schedule.h"
 #include "partition/cut/min_cut.h"
 
-typedef enum gcut_force { GCUT_FORCE_NONE, GCUT_FORCE_SAVE, GCUT_FORCE_RECOMPUTE } gcut_force;
+typedef enum gcut_constraint {
+    GCUT_CONSTRAINT_NONE,
+    GCUT_CONSTRAINT_SAVE,
+    GCUT_CONSTRAINT_RECOMPUTE
+} gcut_constraint;
 
 typedef struct gcut_problem {
     gcut_graph *g;
     const gcut_plan_options *opt;
     gcut_facts *facts;
     gcut_price *price;      /* by value */
-    gcut_force *force;      /* by value; never on a view, whose base has it */
+    gcut_constraint *force; /* by value; never on a view, whose base has it */
     const char **forced_by; /* by value: who forced it, "--save %h (mlp.gcut:4)"; NULL = nobody */
     bool *roundable;        /* by value (partition/cut/storage_format.h) */
-    gcut_form
-        *form; /* by value: the form in which it is saved if it is: gcut_form_of at the options' lambda */
+    gcut_format
+        *form; /* by value: the form in which it is saved if it is: gcut_format_of at the options' lambda */
 } gcut_problem;
 
 typedef struct gcut_choice {
     gcut_plan_decision *decision; /* by value */
-    gcut_form *form;              /* by value: of SAVED ones */
+    gcut_format *form;            /* by value: of SAVED ones */
     gcut_schedule backward;
     double lambda;
     double fixed_ns;     /* cost at lambda 0: recompute prices and round trips */
@@ -58,12 +62,12 @@ double gcut_bound_below(double bound_ns, double cost_ns);
  * the rest, and copies it as gcut_schedule_with does; constraints of the user come first, and a view is never
  * saved. Its lower bound is not known: 0. */
 gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const bool *saved,
-                                const gcut_again *again, double lambda);
+                                const gcut_recomputations *again, double lambda);
 /* By value: whether that decision is SAVED. */
 bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan_decision *decision);
 /* The copies that make a plan's schedule again, and its decisions at the prices and under the constraints of
  * p. */
-gcut_again *gcut_again_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
+gcut_recomputations *gcut_recomputations_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);
 
@@ -80,13 +84,13 @@ double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lamb
 
 /* partition/cut/storage_format.c: may v be saved in that form; the cheapest of them, PLAIN where two cost the
  * same; a form's bytes and its price at lambda 0. */
-bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form);
-gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */
-gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */
+bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format form);
+gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */
+gcut_format gcut_other_format(const gcut_problem *p, gcut_ref v);             /* PLAIN where there is none */
 /* The same problem with the forms of another lambda. */
 gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda);
-int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form);
-double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form);
+int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format form);
+double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_format form);
 
 /* t_v + lambda * bytes, in the value's form; 0 for what lives anyway, INFINITY for what must not be saved,
  * with the reason. */

@@ -21,7 +21,7 @@ typedef struct gcut_supported {
     double from, to;   /* the lambdas for which no plan is cheaper: [from, to]; a point between has one */
     bool between;      /* on the edge between two corners */
     const bool *saved; /* by value, for gcut_choice_saving */
-    gcut_form *form;   /* by value, of its lambda */
+    gcut_format *form; /* by value, of its lambda */
     const bool *side;  /* by vertex of gcut_problem_network: the source's side of the cut */
 } gcut_supported;
 
@@ -71,7 +71,7 @@ gcut_flips *gcut_flip_prices(const gcut_cut_frontier *f, gcut_arena *arena, doub
 /* partition/cut/saved_budget.c: the cheapest plan at lambda 0 that saves at most so many bytes, with its
  * lower bound: the best of the points, improved by an integer program as far as that is small enough.  Throws
  * GCUT_EPLAN when what must be saved takes more. */
-gcut_choice *gcut_frontier_within(const gcut_cut_frontier *f, gcut_arena *arena, int64_t saved_bytes);
-gcut_choice *gcut_choose_within(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes);
+gcut_choice *gcut_frontier_at_most(const gcut_cut_frontier *f, gcut_arena *arena, int64_t saved_bytes);
+gcut_choice *gcut_choose_at_most(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes);
 
 #endif

@@ -109,7 +109,7 @@ static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
     const gcut_type *a = gcut_type_of(g, gcut_arg(g, n, 0)), *c = gcut_type_of(g, n->res0);
     if (!p->opt->packings || n->op != GCUT_OP_matmul || c->rank != 2) return false;
     gcut_place place = gcut_loc_place(g->module, n->loc);
-    bool turned = gcut_attr_flag(g, n, GCUT_A_ta);
+    bool turned = gcut_attr_flag(g, n, GCUT_KEY_ta);
     int64_t rows = dim_at(g, c->dim[0], p->opt->at, p->opt->nat, place),
             cols = dim_at(g, c->dim[1], p->opt->at, p->opt->nat, place),
             steps = dim_at(g, a->dim[turned ? 0 : 1], p->opt->at, p->opt->nat, place);
@@ -172,7 +172,7 @@ static void mark_stored(pricing *p)
             look_through(p, n, &back);
             look_through(p, n, &fore);
         } else {
-            bool forward = !p->f->where || p->f->where[n->res0] == GCUT_W_FORWARD;
+            bool forward = !p->f->where || p->f->where[n->res0] == GCUT_SIDE_FORWARD;
             add_reader(p, n, forward ? &fore : &back);
         }
     }
@@ -223,7 +223,7 @@ static double control_price(const pricing *p, const gcut_node *n)
         sum += one;
         if (one > dearest) dearest = one;
     }
-    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_A_bound) : NULL;
+    const gcut_attr *bound = n->op == GCUT_OP_while ? gcut_attr_get(g, n, GCUT_KEY_bound) : NULL;
     gcut_place place = gcut_loc_place(g->module, n->loc);
     if (n->op == GCUT_OP_if) return dearest;
     if (n->op == GCUT_OP_scan)
@@ -346,7 +346,7 @@ static const char *zero_reason(const pricing *p, const gcut_node *n)
     if (c == GCUT_CLASS_VIEW) return "a view: its base stands for it";
     if (c == GCUT_CLASS_CONSTANT) return "a constant: made where it is needed";
     if (gcut_node_has_effects(p->f->g, n)) return NULL;
-    if (p->f->where[n->res0] == GCUT_W_EITHER)
+    if (p->f->where[n->res0] == GCUT_SIDE_EITHER)
         return "the forward graph does not need it: computed once in any case";
     return NULL;
 }

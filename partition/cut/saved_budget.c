@@ -70,8 +70,8 @@ typedef struct program {
 
 typedef struct incumbent {
     gcut_choice *choice;
-    const bool *side;      /* by vertex */
-    const gcut_form *form; /* by value */
+    const bool *side;        /* by vertex */
+    const gcut_format *form; /* by value */
 } incumbent;
 
 /* ---- which vertices stay together ---- */
@@ -166,11 +166,11 @@ static void collect_others(program *q, const gcut_problem *at, double lambda, do
     for (uint32_t i = 0; i < q->net->arcs.n; i++) {
         const gcut_arc *a = &q->net->arcs.at[i];
         gcut_ref v = a->value;
-        bool forced = at->force[v] == GCUT_FORCE_SAVE, paid = a->kind == GCUT_ARC_SAVE && a->weight > 0;
+        bool forced = at->force[v] == GCUT_CONSTRAINT_SAVE, paid = a->kind == GCUT_ARC_SAVE && a->weight > 0;
         bool saveable = a->kind == GCUT_ARC_SAVE && !isinf(a->fixed) && (forced || paid);
-        gcut_form now = at->form[v], odd = gcut_other_form(at, v);
-        if (!saveable || odd == GCUT_FORM_PLAIN) continue;
-        if (now == odd) odd = GCUT_FORM_PLAIN;
+        gcut_format now = at->form[v], odd = gcut_other_format(at, v);
+        if (!saveable || odd == GCUT_FORMAT_PLAIN) continue;
+        if (now == odd) odd = GCUT_FORMAT_PLAIN;
         double ns = gcut_saved_ns(at, v, odd) - gcut_saved_ns(at, v, now);
         double bytes = (double)(gcut_value_saved_bytes(at, v, odd) - gcut_value_saved_bytes(at, v, now));
         uint32_t from = q->var[a->from], to = q->var[a->to];
@@ -250,7 +250,7 @@ static incumbent plan_of(const program *q, gcut_arena *arena, const gcut_problem
     for (uint32_t i = 0; i < q->others.n; i++) {
         gcut_ref v = q->others.at[i].value;
         bool odd = x[q->first_other + i] > 0.5;
-        if (odd) p.form[v] = at->form[v] == GCUT_FORM_PLAIN ? gcut_other_form(at, v) : GCUT_FORM_PLAIN;
+        if (odd) p.form[v] = at->form[v] == GCUT_FORMAT_PLAIN ? gcut_other_format(at, v) : GCUT_FORMAT_PLAIN;
     }
     const bool *side = gcut_memdup(arena, side_of(q, x), q->net->nvertices);
     bool *saved = gcut_saved_by(&p, q->arena, q->net, side);
@@ -284,7 +284,7 @@ static double forced(const gcut_problem *at, double *bytes)
     double ns = 0;
     *bytes = 0;
     for (gcut_ref v = 1; v < at->g->values.n; v++) {
-        if (at->force[v] != GCUT_FORCE_SAVE) continue;
+        if (at->force[v] != GCUT_CONSTRAINT_SAVE) continue;
         ns += gcut_saved_ns(at, v, at->form[v]);
         *bytes += (double)gcut_value_saved_bytes(at, v, at->form[v]);
     }
@@ -383,7 +383,7 @@ static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
         const gcut_node *n = gcut_def(g, v);
         if (n && !place.line) place = gcut_loc_place(g->module, n->loc);
         gcut_text_add(&who, "%s%%%s %s, %lld bytes", who.n ? "; " : "", g->values.at[v].name,
-                      p->force[v] == GCUT_FORCE_SAVE ? "must be saved" : "cannot be computed again",
+                      p->force[v] == GCUT_CONSTRAINT_SAVE ? "must be saved" : "cannot be computed again",
                       (long long)gcut_value_saved_bytes(p, v, c->form[v]));
     }
     gcut_fail(g->module->env, GCUT_EPLAN, place, who.at,
@@ -391,7 +391,7 @@ static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
               (long long)least->saved_bytes);
 }
 
-gcut_choice *gcut_frontier_within(const gcut_cut_frontier *f, gcut_arena *arena, int64_t saved_bytes)
+gcut_choice *gcut_frontier_at_most(const gcut_cut_frontier *f, gcut_arena *arena, int64_t saved_bytes)
 {
     uint32_t i = 0;
     while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;
@@ -403,10 +403,10 @@ gcut_choice *gcut_frontier_within(const gcut_cut_frontier *f, gcut_arena *arena,
     return c;
 }
 
-gcut_choice *gcut_choose_within(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes)
+gcut_choice *gcut_choose_at_most(const gcut_problem *p, gcut_arena *arena, int64_t saved_bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    gcut_choice *c = gcut_frontier_within(gcut_frontier_of(p, scratch), arena, saved_bytes);
+    gcut_choice *c = gcut_frontier_at_most(gcut_frontier_of(p, scratch), arena, saved_bytes);
     gcut_arena_free(scratch);
     return c;
 }

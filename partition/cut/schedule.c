@@ -44,7 +44,7 @@ typedef struct ordering {
 static bool is_backward(const ordering *o, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(o->g, i);
-    return o->f->live[i] && n->nres && o->f->where[n->res0] == GCUT_W_BACKWARD;
+    return o->f->live[i] && n->nres && o->f->where[n->res0] == GCUT_SIDE_BACKWARD;
 }
 
 /* Elementwise nodes that lead to `next` results and nowhere else. */
@@ -225,7 +225,7 @@ static bool is_recomputed(const filling *s, uint32_t i)
 }
 
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                                 const gcut_again *again)
+                                 const gcut_recomputations *again)
 {
     uint32_t n;
     filling s = {.arena = gcut_arena_new(gcut_arena_env(arena), arena), .f = f, .decision = decision};
@@ -246,8 +246,9 @@ gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const g
     return out;
 }
 
-gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                                const gcut_schedule *sched)
+gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_facts *f,
+                                                  const gcut_plan_decision *decision,
+                                                  const gcut_schedule *sched)
 {
     uint32_t n, at = 0;
     size_t nn = (size_t)f->g->nodes.n + 1;
@@ -255,7 +256,7 @@ gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gc
     s.there = gcut_calloc(s.arena, nn, 1);
     s.here = gcut_calloc(s.arena, nn, 1);
     const uint32_t *order = gcut_backward_order(s.arena, f, &n);
-    gcut_again *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
+    gcut_recomputations *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
     for (uint32_t i = 0; i <= n; i++) {
         want_reads(&s, order, n, i);
         close_gap(
@@ -283,7 +284,7 @@ void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan
     for (uint32_t k = 0; k < s->n; k++) {
         uint32_t i = s->node[k];
         const gcut_node *x = gcut_node_at(g, i);
-        bool own = f->where[x->res0] == GCUT_W_BACKWARD;
+        bool own = f->where[x->res0] == GCUT_SIDE_BACKWARD;
         GCUT_ASSERT(!own || (at < n && order[at] == i));       /* S1 */
         GCUT_ASSERT(own || before == GCUT_NONE || before < i); /* S2 */
         for (uint32_t j = 0; j < x->nargs; j++) {              /* S3 */

@@ -30,14 +30,14 @@ bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
  * Whatever else is missing anywhere is added just before its first reader; all NULL adds nothing else: the
  * lazy schedule, each node at most once.
  * Nodes need not be sorted; a node of which no result has the decision RECOMPUTED is ignored. */
-typedef GCUT_VEC(uint32_t) gcut_again;
+typedef GCUT_VEC(uint32_t) gcut_recomputations;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                                 const gcut_again *again);
+                                 const gcut_recomputations *again);
 
 /* The smallest lists from which gcut_schedule_with makes s again: recomputations placed earlier than their
  * first reader, and second copies.  n + 1 lists, n of gcut_backward_order. */
-gcut_again *gcut_schedule_again(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
-                                const gcut_schedule *s);
+gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_facts *f,
+                                                  const gcut_plan_decision *decision, const gcut_schedule *s);
 
 /* Aborts unless S1..S3 hold: a broken schedule is a bug, not an input. */
 void gcut_schedule_check(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,

@@ -44,7 +44,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
         const gcut_node *n = gcut_node_at(g, i);
         bool through = false; /* what is exact may be computed again from the operands */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            through |= exact[v] && f->where[v] != GCUT_W_BACKWARD;
+            through |= exact[v] && f->where[v] != GCUT_SIDE_BACKWARD;
         through &= gcut_node_class(n) != GCUT_CLASS_CONTRACTION;
         for (uint32_t k = 0; f->live[i] && k < n->nargs; k++)
             if (through || steps_on(g, n, k)) exact[gcut_arg(g, n, k)] = true;
@@ -57,68 +57,70 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
 
 /* ---- types and bytes ---- */
 
-static gcut_dtype dtype_of(gcut_form form, gcut_dtype plain)
+static gcut_dtype dtype_of(gcut_format form, gcut_dtype plain)
 {
-    return form == GCUT_FORM_BF16 ? GCUT_BF16 : form == GCUT_FORM_BITS ? GCUT_U8 : plain;
+    return form == GCUT_FORMAT_BF16 ? GCUT_BF16 : form == GCUT_FORMAT_BITS ? GCUT_U8 : plain;
 }
 
-const char *gcut_form_name(gcut_form form)
+const char *gcut_format_name(gcut_format form)
 {
-    static const char *const names[] = {[GCUT_FORM_PLAIN] = "plain",
-                                        [GCUT_FORM_BF16] = "bf16",
-                                        [GCUT_FORM_BITS] = "bits",
-                                        [GCUT_FORM_GRAD] = "grad"};
+    static const char *const names[] = {[GCUT_FORMAT_PLAIN] = "plain",
+                                        [GCUT_FORMAT_BF16] = "bf16",
+                                        [GCUT_FORMAT_BITS] = "bits",
+                                        [GCUT_FORMAT_GRAD] = "grad"};
     return names[form];
 }
 
-bool gcut_form_packs(gcut_form form)
+bool gcut_format_packs(gcut_format form)
 {
-    return form == GCUT_FORM_BF16 || form == GCUT_FORM_BITS;
+    return form == GCUT_FORMAT_BF16 || form == GCUT_FORMAT_BITS;
 }
 
-gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form)
+gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format form)
 {
     gcut_type out = *t;
     out.dtype = dtype_of(form, t->dtype);
-    if (form == GCUT_FORM_BITS)
+    if (form == GCUT_FORMAT_BITS)
         out = (gcut_type){.dtype = GCUT_U8,
                           .rank = 1,
                           .dim = {gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, t), 8)}};
     return out;
 }
 
-gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form)
+gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format form)
 {
-    if (form == GCUT_FORM_GRAD) return 0;
-    gcut_type s = gcut_form_type(m, t, form);
+    if (form == GCUT_FORMAT_GRAD) return 0;
+    gcut_type s = gcut_format_type(m, t, form);
     return gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, &s), gcut_dtype_bytes(s.dtype));
 }
 
 /* ---- the cheapest ---- */
 
-int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_form form)
+int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format form)
 {
     int64_t plain = p->price[v].bytes;
-    if (form == GCUT_FORM_GRAD) return 0;
-    return form == GCUT_FORM_BF16 ? plain / 2 : form == GCUT_FORM_BITS ? plain / 8 + (plain % 8 != 0) : plain;
+    if (form == GCUT_FORMAT_GRAD) return 0;
+    return form == GCUT_FORMAT_BF16   ? plain / 2
+           : form == GCUT_FORMAT_BITS ? plain / 8 + (plain % 8 != 0)
+                                      : plain;
 }
 
 /* The trip of the stored bytes, and both conversions. */
-double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_form form)
+double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_format form)
 {
     const gcut_price *c = &p->price[v];
-    if (form == GCUT_FORM_PLAIN) return c->trip_ns;
-    if (form == GCUT_FORM_GRAD) return 0;
+    if (form == GCUT_FORMAT_PLAIN) return c->trip_ns;
+    if (form == GCUT_FORMAT_GRAD) return 0;
     double share = c->bytes ? (double)gcut_value_saved_bytes(p, v, form) / (double)c->bytes : 0;
     return c->trip_ns * share + c->convert_ns;
 }
 
-bool gcut_form_allowed(const gcut_problem *p, gcut_ref v, gcut_form form)
+bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format form)
 {
-    if (form == GCUT_FORM_BITS)
+    if (form == GCUT_FORMAT_BITS)
         return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && gcut_def(p->g, v) && !p->g->is_body;
-    if (form == GCUT_FORM_GRAD) return p->facts->grad[v] != 0;
-    return form == GCUT_FORM_PLAIN || p->roundable[v];
+    if (form == GCUT_FORMAT_GRAD) return p->facts->grad[v] != 0;
+    return form == GCUT_FORMAT_PLAIN || p->roundable[v];
 }
 
 static int64_t lines(int64_t bytes)
@@ -126,29 +128,30 @@ static int64_t lines(int64_t bytes)
     return bytes / GCUT_LINE + (bytes % GCUT_LINE != 0);
 }
 
-gcut_form gcut_other_form(const gcut_problem *p, gcut_ref v)
+gcut_format gcut_other_format(const gcut_problem *p, gcut_ref v)
 {
-    gcut_form other = GCUT_FORM_PLAIN;
-    if (gcut_form_allowed(p, v, GCUT_FORM_BITS)) other = GCUT_FORM_BITS;
-    if (p->opt->save_dtype == GCUT_BF16 && gcut_form_allowed(p, v, GCUT_FORM_BF16)) other = GCUT_FORM_BF16;
-    if (gcut_form_allowed(p, v, GCUT_FORM_GRAD)) other = GCUT_FORM_GRAD;
+    gcut_format other = GCUT_FORMAT_PLAIN;
+    if (gcut_format_allowed(p, v, GCUT_FORMAT_BITS)) other = GCUT_FORMAT_BITS;
+    if (p->opt->save_dtype == GCUT_BF16 && gcut_format_allowed(p, v, GCUT_FORMAT_BF16))
+        other = GCUT_FORMAT_BF16;
+    if (gcut_format_allowed(p, v, GCUT_FORMAT_GRAD)) other = GCUT_FORMAT_GRAD;
     bool smaller = lines(gcut_value_saved_bytes(p, v, other)) < lines(p->price[v].bytes);
-    return smaller ? other : GCUT_FORM_PLAIN;
+    return smaller ? other : GCUT_FORMAT_PLAIN;
 }
 
-gcut_form gcut_form_of(const gcut_problem *p, gcut_ref v, double lambda)
+gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda)
 {
-    gcut_form other = gcut_other_form(p, v);
+    gcut_format other = gcut_other_format(p, v);
     if (isinf(lambda)) return other;
     double plain = p->price[v].trip_ns + lambda * (double)p->price[v].bytes;
     double packed = gcut_saved_ns(p, v, other) + lambda * (double)gcut_value_saved_bytes(p, v, other);
-    return packed < plain ? other : GCUT_FORM_PLAIN;
+    return packed < plain ? other : GCUT_FORMAT_PLAIN;
 }
 
 gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda)
 {
     gcut_problem q = *p;
     q.form = gcut_calloc(arena, p->g->values.n, sizeof *q.form);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) q.form[v] = gcut_form_of(p, v, lambda);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) q.form[v] = gcut_format_of(p, v, lambda);
     return q;
 }

@@ -28,13 +28,13 @@
 bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f);
 
 /* "plain", "bf16", "bits", "grad". */
-const char *gcut_form_name(gcut_form form);
+const char *gcut_format_name(gcut_format form);
 /* Does a value cross in other bytes than its own?  It is then called <name>.<form> between forward and
  * backward graph. */
-bool gcut_form_packs(gcut_form form);
+bool gcut_format_packs(gcut_format form);
 /* The type of a value of type t in that form. */
-gcut_type gcut_form_type(gcut_module *m, const gcut_type *t, gcut_form form);
+gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format form);
 /* Its bytes, symbolic. */
-gcut_dim gcut_form_bytes(gcut_module *m, const gcut_type *t, gcut_form form);
+gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format form);
 
 #endif

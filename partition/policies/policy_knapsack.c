@@ -70,7 +70,7 @@ static bool *choose(const gcut_torch_rules *t, const bool *banned, double range,
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *x = gcut_node_at(g, i);
-        if (!banned[i] || t->p->force[x->res0] == GCUT_FORCE_SAVE || !gcut_torch_reaches(t, x)) continue;
+        if (!banned[i] || t->p->force[x->res0] == GCUT_CONSTRAINT_SAVE || !gcut_torch_reaches(t, x)) continue;
         items[n].node = i;
         for (gcut_ref v = x->res0; v < x->res0 + x->nres; v++) items[n].bytes += (double)t->p->price[v].bytes;
         n++;

@@ -48,7 +48,7 @@ static bool is_fusible(const gcut_node *a, const gcut_node *b)
 static bool in_forward(const gcut_torch_rules *t, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(t->g, node);
-    return n->nres && t->p->facts->where[n->res0] == GCUT_W_FORWARD;
+    return n->nres && t->p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
 }
 
 /* ---- what is known before any cut ---- */
@@ -163,7 +163,7 @@ gcut_torch_rules *gcut_torch_rules_new(const gcut_problem *p, gcut_arena *arena)
 
 /* ---- what must not be computed again ---- */
 
-static bool is_asked(const gcut_torch_rules *t, const gcut_node *n, gcut_force what)
+static bool is_asked(const gcut_torch_rules *t, const gcut_node *n, gcut_constraint what)
 {
     bool any = false;
     for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) any |= t->p->force[v] == what;
@@ -182,7 +182,7 @@ static bool is_banned_by_itself(const gcut_torch_rules *t, uint32_t i, gcut_torc
 {
     const gcut_node *n = gcut_node_at(t->g, i);
     gcut_torch k = kind_of(n);
-    if (is_asked(t, n, GCUT_FORCE_SAVE) || gcut_value_runs_once(t->g, n->res0)) return true;
+    if (is_asked(t, n, GCUT_CONSTRAINT_SAVE) || gcut_value_runs_once(t->g, n->res0)) return true;
     if (level < GCUT_TORCH_DENY ? k != GCUT_TORCH_POINT : k == GCUT_TORCH_HEAVY) return true;
     for (gcut_ref v = n->res0; level < GCUT_TORCH_LIST && v < n->res0 + n->nres; v++)
         if (t->fed[v]) return true;
@@ -194,7 +194,7 @@ static void ban(const gcut_torch_rules *t, uint32_t i, const bool *allowed, bool
 {
     const gcut_node *n = gcut_node_at(t->g, i);
     if (kind_of(n) == GCUT_TORCH_VIEW || gcut_node_class(n) == GCUT_CLASS_CONSTANT) return;
-    if (is_asked(t, n, GCUT_FORCE_RECOMPUTE) || (allowed && allowed[i])) return;
+    if (is_asked(t, n, GCUT_CONSTRAINT_RECOMPUTE) || (allowed && allowed[i])) return;
     banned[i] = true;
 }
 
@@ -300,8 +300,9 @@ static bool *find_banned(const gcut_torch_rules *t, gcut_torch_level level, cons
 static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
 {
     const gcut_node *n = gcut_def(t->g, v);
-    gcut_where where = t->p->facts->where[v];
-    return where == GCUT_W_BACKWARD || (where == GCUT_W_EITHER && n && gcut_mark_find(&n->marks, "head"));
+    gcut_side where = t->p->facts->where[v];
+    return where == GCUT_SIDE_BACKWARD ||
+           (where == GCUT_SIDE_EITHER && n && gcut_mark_find(&n->marks, "head"));
 }
 
 static bool is_read(const gcut_torch_rules *t, gcut_ref v)
@@ -320,7 +321,7 @@ static gcut_network *build(const gcut_torch_rules *t, const bool *banned)
     gcut_network *net = gcut_network_new(t->arena, g->values.n);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (in_backward(t, v)) continue;
-        bool never = gcut_value_is(g, v, GCUT_CLASS_CONSTANT) || t->p->force[v] == GCUT_FORCE_RECOMPUTE;
+        bool never = gcut_value_is(g, v, GCUT_CLASS_CONSTANT) || t->p->force[v] == GCUT_CONSTRAINT_RECOMPUTE;
         gcut_network_value(net, v, never ? INFINITY : weight_of(t, v), t->p->price[v].bytes, 1, NULL);
         if (is_read(t, v)) gcut_network_read(net, v, NULL);
         if (!gcut_def(g, v)) gcut_network_work(net, INFINITY, NULL, NULL, 0, &v, 1);

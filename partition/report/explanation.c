@@ -52,7 +52,7 @@ static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
     bool located = l->call && l->nargs == 1 && !strcmp(l->name, "grad");
     for (uint32_t i = 0; located && i < g->nodes.n; i++) {
         const gcut_node *f = gcut_node_at(g, i);
-        if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->where[f->res0] == GCUT_W_BACKWARD)
+        if (f->nres == 0 || f->loc != l->args[0] || w->r.p->facts->where[f->res0] == GCUT_SIDE_BACKWARD)
             continue;
         bool fits = named && (step ? gcut_def(g, named) == f : reads(g, f, named));
         if (!line) line = f->res0;
@@ -68,7 +68,7 @@ static void find_readers(gcut_why *w, gcut_arena *a)
     for (uint32_t i = 0; i < who.n; i++) {
         gcut_why_reader one = {.value = who.at[i]};
         one.again = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
-        bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_W_FORWARD;
+        bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_SIDE_FORWARD;
         one.rule_of = sweeps ? rule_of(w, who.at[i], a) : 0;
         *GCUT_PUSH(a, &w->readers) = one;
     }
@@ -100,7 +100,7 @@ static const char *fixed_reason(const gcut_why *w)
 }
 
 /* The problem with v forced to `f`, all other constraints as they are. */
-static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_force f)
+static gcut_problem with_force(const gcut_why *w, gcut_arena *a, gcut_constraint f)
 {
     gcut_problem p = *w->r.p;
     p.force = gcut_memdup(a, p.force, w->r.g->values.n * sizeof *p.force);
@@ -123,16 +123,17 @@ static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena 
 
 static void find_other(gcut_why *w, gcut_arena *a)
 {
-    gcut_force mine = w->r.p->force[w->v];
+    gcut_constraint mine = w->r.p->force[w->v];
     w->now = gcut_choice_of(w->r.p, a, w->r.plan);
     w->fixed = fixed_reason(w);
-    if (mine != GCUT_FORCE_NONE) {
-        gcut_problem free = with_force(w, a, GCUT_FORCE_NONE);
+    if (mine != GCUT_CONSTRAINT_NONE) {
+        gcut_problem free = with_force(w, a, GCUT_CONSTRAINT_NONE);
         w->unforced = decide(w, &free, a)->decision[w->v];
         w->forced_by = w->r.p->forced_by[w->v];
     }
     if (w->fixed) return;
-    gcut_force f = gcut_why_flip(w) == GCUT_PLAN_SAVED ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    gcut_constraint f =
+        gcut_why_flip(w) == GCUT_PLAN_SAVED ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
     gcut_problem p = with_force(w, a, f);
     w->other = decide(w, &p, a);
 }
@@ -140,7 +141,7 @@ static void find_other(gcut_why *w, gcut_arena *a)
 int64_t gcut_why_bytes(const gcut_why *w)
 {
     const gcut_decision *d = &w->r.plan->value[w->v];
-    return gcut_value_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORM_PLAIN);
+    return gcut_value_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORMAT_PLAIN);
 }
 
 double gcut_why_arc(const gcut_why *w)
@@ -212,7 +213,7 @@ gcut_why *gcut_why_of(const gcut_plan *whole, const char *name, gcut_arena *aren
         gcut_fail(g->module->env, GCUT_EPLAN, (gcut_place){.file = g->module->file}, NULL,
                   "%%%s is inside a loop or branch that is planned as a whole", bare);
     w->r = gcut_query_from(plan, arena, 0);
-    w->v = w->r.p->facts->where[w->asked] == GCUT_W_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
+    w->v = w->r.p->facts->where[w->asked] == GCUT_SIDE_BACKWARD ? w->asked : w->r.p->facts->base[w->asked];
     find_readers(w, arena);
     find_other(w, arena);
     find_chain(w, arena);

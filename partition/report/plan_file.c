@@ -68,7 +68,7 @@ static names *places(const gcut_plan *plan, const gcut_problem *p, gcut_arena *a
     const gcut_graph *g = plan->joint;
     uint32_t n;
     const uint32_t *order = gcut_backward_order(arena, p->facts, &n);
-    const gcut_again *again = gcut_again_of(p, arena, plan);
+    const gcut_recomputations *again = gcut_recomputations_of(p, arena, plan);
     names *out = gcut_calloc(arena, g->nodes.n + 1u, sizeof *out);
     for (uint32_t i = 0; i <= n; i++)
         for (uint32_t k = 0; k < again[i].n; k++)
@@ -90,7 +90,7 @@ static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut
 {
     const gcut_graph *g = plan->joint;
     const gcut_decision *d = &plan->value[v];
-    bool own = d->bytes || d->form == GCUT_FORM_GRAD;
+    bool own = d->bytes || d->form == GCUT_FORMAT_GRAD;
     return (gcut_plan_line){.value = g->values.at[v].name,
                             .op = gcut_maker_name(g, v),
                             .type = gcut_type_text(arena, g->module, gcut_type_of(g, v)),
@@ -146,27 +146,27 @@ static gcut_plan_decision read_decision(const gcut_jnode *v)
     gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no decision '%s'", s);
 }
 
-static gcut_form read_form(const gcut_jnode *v)
+static gcut_format read_form(const gcut_jnode *v)
 {
-    if (!v || v->kind == GCUT_J_NULL) return GCUT_FORM_PLAIN;
-    for (int f = GCUT_FORM_PLAIN; f <= GCUT_FORM_GRAD; f++)
-        if (!strcmp(gcut_jstr(v), gcut_form_name((gcut_form)f))) return (gcut_form)f;
+    if (!v || v->kind == GCUT_JSON_NULL) return GCUT_FORMAT_PLAIN;
+    for (int f = GCUT_FORMAT_PLAIN; f <= GCUT_FORMAT_GRAD; f++)
+        if (!strcmp(gcut_jstr(v), gcut_format_name((gcut_format)f))) return (gcut_format)f;
     gcut_jfail(v, "plain, bf16, bits or grad", "there is no form '%s'", gcut_jstr(v));
 }
 
 static const char *text_or(const gcut_jnode *v, const char *otherwise)
 {
-    return v && v->kind != GCUT_J_NULL ? gcut_jstr(v) : otherwise;
+    return v && v->kind != GCUT_JSON_NULL ? gcut_jstr(v) : otherwise;
 }
 
 static double real_or(const gcut_jnode *v, double otherwise)
 {
-    return v && v->kind != GCUT_J_NULL ? gcut_jreal(v) : otherwise;
+    return v && v->kind != GCUT_JSON_NULL ? gcut_jreal(v) : otherwise;
 }
 
 static int64_t int_or(const gcut_jnode *v, int64_t otherwise)
 {
-    return v && v->kind != GCUT_J_NULL ? gcut_jint(v) : otherwise;
+    return v && v->kind != GCUT_JSON_NULL ? gcut_jint(v) : otherwise;
 }
 
 static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
@@ -175,7 +175,7 @@ static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
                         .op = gcut_jstr(gcut_jneed(v, "op")),
                         .type = gcut_jstr(gcut_jneed(v, "type")),
                         .decision = read_decision(gcut_jneed(v, "fate")),
-                        .formed = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_J_NULL,
+                        .formed = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_JSON_NULL,
                         .form = read_form(gcut_jget(v, "form")),
                         .bytes = int_or(gcut_jget(v, "bytes"), 0),
                         .ns = real_or(gcut_jget(v, "ns"), 0),

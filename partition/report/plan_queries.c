@@ -139,8 +139,8 @@ gcut_refs gcut_query_saved(const gcut_query *r)
 
 bool gcut_query_recomputed(const gcut_query *r, gcut_ref v)
 {
-    return r->plan->value[v].decision == GCUT_PLAN_RECOMPUTED && r->plan->value[v].where == GCUT_W_FORWARD &&
-           !is_view(r, v);
+    return r->plan->value[v].decision == GCUT_PLAN_RECOMPUTED &&
+           r->plan->value[v].where == GCUT_SIDE_FORWARD && !is_view(r, v);
 }
 
 static int later_first(const void *a, const void *b)
@@ -218,7 +218,7 @@ gcut_query_loops gcut_query_loops_of(const gcut_query *r)
                          ? gcut_graph_find(r->g, mark->args[0] + 1)
                          : 0;
         /* A gradient that is part of the function is no backward loop. */
-        if (v && r->plan->value[n->res0].where != GCUT_W_BACKWARD) continue;
+        if (v && r->plan->value[n->res0].where != GCUT_SIDE_BACKWARD) continue;
         if (v && gcut_def(r->g, v)) *GCUT_PUSH(r->arena, &out) = loop_of(r, v, n);
     }
     return out;

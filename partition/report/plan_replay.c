@@ -142,24 +142,24 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
 static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
     if (l->decision != GCUT_PLAN_SAVED || !l->formed) return;
-    bool rounds = l->form != GCUT_FORM_BF16 || f->p->opt->save_dtype == GCUT_BF16;
-    if (rounds && gcut_form_allowed(f->p, v, l->form)) return;
-    const char *why = !rounds                     ? "save_dtype of the plan is not bf16"
-                      : f->p->g->is_body          ? "loops stack values as they are"
-                      : l->form == GCUT_FORM_BITS ? "only bool values are bits"
-                      : l->form == GCUT_FORM_GRAD ? "no gradient is made of it"
+    bool rounds = l->form != GCUT_FORMAT_BF16 || f->p->opt->save_dtype == GCUT_BF16;
+    if (rounds && gcut_format_allowed(f->p, v, l->form)) return;
+    const char *why = !rounds                       ? "save_dtype of the plan is not bf16"
+                      : f->p->g->is_body            ? "loops stack values as they are"
+                      : l->form == GCUT_FORMAT_BITS ? "only bool values are bits"
+                      : l->form == GCUT_FORMAT_GRAD ? "no gradient is made of it"
                       : gcut_type_of(f->p->g, v)->dtype != GCUT_F32
                           ? "only f32 values are rounded"
                           : "rounding it may change more than the last bits";
-    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_form_name(l->form), why));
+    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_format_name(l->form), why));
 }
 
 static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
     const gcut_problem *p = f->p;
     bool save = l->decision == GCUT_PLAN_SAVED;
-    gcut_force mine = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
-    if (p->facts->where[v] == GCUT_W_BACKWARD) impossible(f, l, "it belongs to the backward graph alone");
+    gcut_constraint mine = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
+    if (p->facts->where[v] == GCUT_SIDE_BACKWARD) impossible(f, l, "it belongs to the backward graph alone");
     if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v))
         impossible(f, l, "it is a parameter, alive anyway");
     if (!save && !gcut_def(p->g, v)) impossible(f, l, "it is carried by the forward loop, which is over");
@@ -169,7 +169,7 @@ static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
                    gcut_printf(f->arena, "it is a view, %%%s stands for it",
                                p->g->values.at[p->facts->base[v]].name));
     check_form(f, l, v);
-    if (p->force[v] != GCUT_FORCE_NONE && p->force[v] != mine)
+    if (p->force[v] != GCUT_CONSTRAINT_NONE && p->force[v] != mine)
         gcut_fail(p->g->module->env, GCUT_EPLAN, place_of(f), "keep one of the two",
                   "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", l->where,
                   l->value, save ? "saved" : "recomputed", p->forced_by[v]);
@@ -181,9 +181,9 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     check_line(f, l, v);
     saved[v] = save;
     if (save && l->formed) /* at other sizes it may not be smaller any more */
-        f->p->form[v] = l->form == gcut_other_form(f->p, v) ? l->form : GCUT_FORM_PLAIN;
+        f->p->form[v] = l->form == gcut_other_format(f->p, v) ? l->form : GCUT_FORMAT_PLAIN;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
-    f->p->force[v] = save ? GCUT_FORCE_SAVE : GCUT_FORCE_RECOMPUTE;
+    f->p->force[v] = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
     if (!f->p->forced_by[v])
         f->p->forced_by[v] = gcut_printf(f->p->g->module->arena, "%s in %s", l->where, f->part->path);
 }
@@ -201,11 +201,11 @@ static uint32_t index_of(const following *f, const uint32_t *order, uint32_t n, 
               "%s.before: %%%s is no value that the backward graph alone computes", l->where, name);
 }
 
-static gcut_again *copies(const following *f)
+static gcut_recomputations *copies(const following *f)
 {
     uint32_t n;
     const uint32_t *order = gcut_backward_order(f->arena, f->p->facts, &n);
-    gcut_again *again = gcut_calloc(f->arena, (size_t)n + 1, sizeof *again);
+    gcut_recomputations *again = gcut_calloc(f->arena, (size_t)n + 1, sizeof *again);
     for (uint32_t i = 0; i < f->part->lines.n; i++) {
         const gcut_plan_line *l = &f->part->lines.at[i];
         const gcut_graph *g = f->p->g;

@@ -164,10 +164,10 @@ static gcut_range range_of(probing *b)
     return r;
 }
 
-gcut_holds gcut_plan_holds(const gcut_plan *plan, gcut_arena *arena)
+gcut_valid_sizes gcut_plan_valid_sizes(const gcut_plan *plan, gcut_arena *arena)
 {
     const gcut_plan_options *o = &plan->options;
-    gcut_holds h = {0};
+    gcut_valid_sizes h = {0};
     if (o->policy != GCUT_POLICY_MINCUT || plan->budget || o->saved_limited)
         return h.skipped = "lambda did not choose this plan", h;
     gcut_choice *best;

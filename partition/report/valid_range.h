@@ -15,16 +15,16 @@ typedef struct gcut_range {
     bool unbounded;          /* cheapest as far as was looked, and the symbol has no upper limit */
 } gcut_range;
 
-typedef struct gcut_holds {
+typedef struct gcut_valid_sizes {
     const char *skipped; /* why nothing was searched; NULL */
     bool best;           /* no plan is cheaper at the plan's own sizes */
     double above_ns;     /* else: by how much this one is dearer than the cheapest cut that was found */
     double minimum_ns, bound_ns; /* that cut's cost; no plan costs less than the bound */
     GCUT_VEC(gcut_range) ranges; /* where best: one for each symbol */
-} gcut_holds;
+} gcut_valid_sizes;
 
 /* Of a plan under the minimum cut's policy, or a plan file of one; its steps of loops must hold as well.  At
  * most some forty cuts for each symbol.  Memory from `arena`. */
-gcut_holds gcut_plan_holds(const gcut_plan *plan, gcut_arena *arena);
+gcut_valid_sizes gcut_plan_valid_sizes(const gcut_plan *plan, gcut_arena *arena);
 
 #endif

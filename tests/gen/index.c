@@ -29,7 +29,7 @@ void make_take(graph_gen *r, gcut_op op)
     if (axis < 0) return;
     gcut_type t = gen_type_of(r, r->item[x].v), taken, i = index_shape(r, &t, (uint32_t)axis, &taken);
     gcut_ref in[2] = {gen_use(r, x), gen_indices(r, i.rank, i.dim, t.dim[axis])};
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     gen_moved(r, x, gen_node(r, op, in, 2, &a, 1));
 }
 
@@ -43,7 +43,7 @@ void make_pick(graph_gen *r, gcut_op op)
     for (uint32_t d = 0; d < t.rank; d++)
         if ((int)d != axis) rest[n++] = t.dim[d];
     gcut_ref in[2] = {gen_use(r, x), gen_indices(r, n, rest, t.dim[axis])};
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     gen_moved(r, x, gen_node(r, op, in, 2, &a, 1));
 }
 
@@ -56,6 +56,6 @@ void make_scatter_add(graph_gen *r, gcut_op op)
     uint32_t u = gen_coin(r) ? gen_leaf(r, &taken) : gen_repeated(r, &taken);
     gcut_ref in[3] = {gen_use(r, x), gen_indices(r, i.rank, i.dim, t.dim[axis]), gen_use(r, u)};
     if (gen_is_real(r, in[2]) && gen_coin(r)) in[2] = gcut_b1(&r->b, GCUT_OP_sin, in[2]);
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     gen_keep(r, gen_node(r, op, in, 3, &a, 1), r->item[x].mag + 3, false);
 }

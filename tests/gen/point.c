@@ -83,13 +83,13 @@ static uint32_t point_attrs(graph_gen *r, gcut_op op, gcut_attr *out)
     uint32_t n = 0;
     for (uint32_t i = 0; i < spec->n; i++) {
         gcut_attr_key k = spec->at[i].key;
-        if (k == GCUT_A_approx)
+        if (k == GCUT_KEY_approx)
             out[n++] = gcut_attr_str(gen_module_of(r), k, gen_coin(r) ? "tanh" : "none");
-        else if (k == GCUT_A_lo && gen_draw(r, 4))
+        else if (k == GCUT_KEY_lo && gen_draw(r, 4))
             out[n++] = gcut_attr_int(k, gen_draw(r, 2) ? -1 : 0);
-        else if (k == GCUT_A_hi && gen_draw(r, 4))
+        else if (k == GCUT_KEY_hi && gen_draw(r, 4))
             out[n++] = gcut_attr_int(k, 1);
-        else if ((k == GCUT_A_alpha || k == GCUT_A_slope) && gen_coin(r))
+        else if ((k == GCUT_KEY_alpha || k == GCUT_KEY_slope) && gen_coin(r))
             out[n++] = gcut_attr_real(k, 0.25);
     }
     return n;
@@ -112,7 +112,7 @@ gcut_ref gen_indices(graph_gen *r, uint32_t rank, const gcut_dim *shape, gcut_di
 static void make_bounded(graph_gen *r)
 {
     gcut_type t = gen_any_type(r, GCUT_I32, 0);
-    gcut_attr of = gcut_attr_dim(GCUT_A_of, gen_any_dim(r, 64));
+    gcut_attr of = gcut_attr_dim(GCUT_KEY_of, gen_any_dim(r, 64));
     gcut_ref i = gen_indices(r, t.rank, t.dim, of.u.dim);
     gen_add(r, gen_node(r, GCUT_OP_bounded, &i, 1, &of, 1), 64, true);
 }
@@ -163,7 +163,7 @@ void make_cast(graph_gen *r, gcut_op op)
     gcut_ref in = gen_use(r, x);
     if (t == GCUT_U8 && gen_is_real(r, in))
         in = gcut_b1(&r->b, GCUT_OP_abs, in); /* negative to unsigned means nothing */
-    gcut_attr a = gcut_attr_str(gen_module_of(r), GCUT_A_to, gcut_dtype_name(t));
+    gcut_attr a = gcut_attr_str(gen_module_of(r), GCUT_KEY_to, gcut_dtype_name(t));
     bool real = gen_is_real(r, in);
     gen_keep(r, gen_node(r, op, &in, 1, &a, 1), r->item[x].mag,
              real ? r->item[x].exact : r->item[x].mag < 1e5);

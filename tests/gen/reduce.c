@@ -24,8 +24,8 @@ void make_reduce(graph_gen *r, gcut_op op)
         over *= (double)gen_nominal(r, t.dim[d]);
     }
     gcut_attr a[2];
-    if (!all) a[na++] = gen_dims(r, GCUT_A_axes, axes, n);
-    if (gen_coin(r)) a[na++] = gcut_attr_bool(GCUT_A_keep, gen_coin(r));
+    if (!all) a[na++] = gen_dims(r, GCUT_KEY_axes, axes, n);
+    if (gen_coin(r)) a[na++] = gcut_attr_bool(GCUT_KEY_keep, gen_coin(r));
     if (gen_has_kink(op) && !r->item[x].exact) r->kinked = true;
     gcut_ref in = op == GCUT_OP_prod ? gen_factors(r, gen_use(r, x)) : gen_use(r, x);
     double mag = r->item[x].mag * (adds ? all ? gen_elements(r, &t) : over : 1);
@@ -50,7 +50,7 @@ void make_axis(graph_gen *r, gcut_op op)
     int axis = gen_solid_axis(r, x);
     if (axis < 0) return;
     gcut_type t = gen_type_of(r, r->item[x].v);
-    gcut_attr a[2] = {gcut_attr_dim(GCUT_A_axis, axis), gcut_attr_bool(GCUT_A_reverse, gen_coin(r))};
+    gcut_attr a[2] = {gcut_attr_dim(GCUT_KEY_axis, axis), gcut_attr_bool(GCUT_KEY_reverse, gen_coin(r))};
     bool running = gcut_op_get(op)->dtypes == 'N'; /* cumsum, cumprod; the others are softmaxes */
     double n = (double)gen_nominal(r, t.dim[axis]), mag = r->item[x].mag + 4;
     if (op == GCUT_OP_cumprod && (!gcut_dim_known(t.dim[axis]) || n > 5)) return; /* takes n^2 steps */
@@ -65,7 +65,7 @@ void make_arg(graph_gen *r, gcut_op op)
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, gen_wants_exact(r, op));
     int axis = gen_solid_axis(r, x);
     if (axis < 0) return;
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     gcut_type t = gen_type_of(r, r->item[x].v);
     gcut_ref in = gen_use(r, x);
     gen_keep(r, gen_node(r, op, &in, 1, &a, 1), (double)gen_nominal(r, t.dim[axis]), true);
@@ -78,8 +78,8 @@ void make_upsample(graph_gen *r, gcut_op op)
     if (gen_elements(r, &t) > GEN_CAP / 2 || gen_may_be_empty(r, t.dim[2]) || gen_may_be_empty(r, t.dim[3]))
         return;
     gcut_dim factor[2] = {1 + gen_draw(r, 3), 1 + gen_draw(r, 3)};
-    gcut_attr a[2] = {gen_dims(r, GCUT_A_factor, factor, 2),
-                      gcut_attr_str(gen_module_of(r), GCUT_A_mode, gen_coin(r) ? "nearest" : "bilinear")};
+    gcut_attr a[2] = {gen_dims(r, GCUT_KEY_factor, factor, 2),
+                      gcut_attr_str(gen_module_of(r), GCUT_KEY_mode, gen_coin(r) ? "nearest" : "bilinear")};
     gcut_ref in = gen_use(r, x);
     gen_keep(r, gen_node(r, op, &in, 1, a, 2), r->item[x].mag, false);
 }
@@ -94,7 +94,7 @@ void make_norm(graph_gen *r, gcut_op op)
     if (gen_may_be_empty(r, last.dim[0])) return;
     bool small =
         gen_coin(r) && !gcut_def(r->b.g, r->item[x].v) && gcut_dim_known(last.dim[0]) && last.dim[0] > 4;
-    gcut_attr a = gcut_attr_real(GCUT_A_eps, small ? 1e-5 : 0.0625);
+    gcut_attr a = gcut_attr_real(GCUT_KEY_eps, small ? 1e-5 : 0.0625);
     gcut_ref in[3] = {gen_use(r, x)};
     for (uint32_t k = 1; k < n; k++) in[k] = gen_use(r, gen_leaf(r, &last));
     gen_keep(r, gen_node(r, op, in, n, &a, 1), 3, false);
@@ -115,7 +115,7 @@ static uint32_t channels(graph_gen *r, gcut_op op, uint32_t rank, gcut_ref *in)
 void make_batch_norm(graph_gen *r, gcut_op op)
 {
     gcut_ref in[5];
-    gcut_attr a[2] = {gcut_attr_real(GCUT_A_eps, 0.0625), gcut_attr_real(GCUT_A_momentum, 0.25)};
+    gcut_attr a[2] = {gcut_attr_real(GCUT_KEY_eps, 0.0625), gcut_attr_real(GCUT_KEY_momentum, 0.25)};
     uint32_t x = channels(r, op, 2, in);
     if (x == GCUT_NONE) return;
     double mag = r->item[x].mag;
@@ -132,8 +132,9 @@ void make_channel_norm(graph_gen *r, gcut_op op)
     uint32_t x = channels(r, op, groups ? 2 : 3, in), n = 1;
     if (x == GCUT_NONE) return;
     gcut_type t = gen_type_of(r, in[0]);
-    gcut_attr a[2] = {gcut_attr_real(GCUT_A_eps, 0.0625)};
-    if (groups) a[n++] = gcut_attr_dim(GCUT_A_groups, gcut_dim_known(t.dim[1]) && t.dim[1] % 2 == 0 ? 2 : 1);
+    gcut_attr a[2] = {gcut_attr_real(GCUT_KEY_eps, 0.0625)};
+    if (groups)
+        a[n++] = gcut_attr_dim(GCUT_KEY_groups, gcut_dim_known(t.dim[1]) && t.dim[1] % 2 == 0 ? 2 : 1);
     gen_keep(r, gen_node(r, op, in, 3, a, n), 3, false);
 }
 
@@ -146,8 +147,8 @@ void make_cross_entropy(graph_gen *r, gcut_op op)
     gcut_ref in[2] = {gen_use(r, x), gen_indices(r, t.rank - 1u, t.dim, t.dim[t.rank - 1])};
     gcut_attr a[2];
     uint32_t n = 0;
-    if (gen_coin(r)) a[n++] = gcut_attr_real(GCUT_A_smooth, 0.125);
-    if (gen_draw(r, 3) == 0) a[n++] = gcut_attr_int(GCUT_A_ignore, 3);
+    if (gen_coin(r)) a[n++] = gcut_attr_real(GCUT_KEY_smooth, 0.125);
+    if (gen_draw(r, 3) == 0) a[n++] = gcut_attr_int(GCUT_KEY_ignore, 3);
     gen_keep(r, gen_node(r, op, in, 2, a, n), 4, false);
 }
 

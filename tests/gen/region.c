@@ -66,8 +66,8 @@ static void make_fold(graph_gen *r)
     gcut_ref next = gcut_b1(&b, GCUT_OP_sin, gcut_b2(&b, GCUT_OP_add, carry, part));
     yields(b.g, "next", next);
     yields(b.g, "y", gcut_b2(&b, GCUT_OP_mul, next, factor));
-    gcut_attr a[] = {gcut_attr_dim(GCUT_A_carries, 1), gcut_attr_dim(GCUT_A_axis, axis),
-                     gcut_attr_bool(GCUT_A_reverse, gen_coin(r))};
+    gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, 1), gcut_attr_dim(GCUT_KEY_axis, axis),
+                     gcut_attr_bool(GCUT_KEY_reverse, gen_coin(r))};
     gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 2, &b.g, (uint32_t[]){2}, 1, a, 3);
     gen_keep(r, out, 1, false);
     gen_keep(r, out + 1, r->item[k].mag, false);
@@ -87,7 +87,7 @@ static void make_map(graph_gen *r)
         y = gcut_b1(&b, GCUT_OP_tanh, y);
     }
     yields(b.g, "y", y);
-    gcut_attr a[] = {gcut_attr_dim(GCUT_A_carries, 0), gcut_attr_dim(GCUT_A_axis, axis)};
+    gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, 0), gcut_attr_dim(GCUT_KEY_axis, axis)};
     gen_keep(r, with_bodies(r->b.g, GCUT_OP_scan, &in, 1, &b.g, (uint32_t[]){1}, 1, a, 2), 1, false);
 }
 
@@ -119,7 +119,7 @@ static void make_steps(graph_gen *r)
     yields(b.g, "b", next + 1);
     yields(b.g, "i", gcut_b2(&b, GCUT_OP_add, i, gcut_bconst(&b, i, 1)));
     if (traces) yields(b.g, "trace", next);
-    gcut_attr a[] = {gcut_attr_dim(GCUT_A_carries, 3), gcut_attr_dim(GCUT_A_length, gen_any_dim(r, 6))};
+    gcut_attr a[] = {gcut_attr_dim(GCUT_KEY_carries, 3), gcut_attr_dim(GCUT_KEY_length, gen_any_dim(r, 6))};
     double mag = fmax(1, fmax(r->item[x].mag, r->item[y].mag));
     gcut_ref out = with_bodies(r->b.g, GCUT_OP_scan, in, 3, &b.g, (uint32_t[]){3}, 1, a, 2);
     gen_keep(r, out, mag, false);
@@ -170,7 +170,7 @@ static void make_while(graph_gen *r)
     i = argument(body[1], "i", &count);
     yields(body[1], "x", gcut_b1(&b[1], GCUT_OP_sin, v));
     yields(body[1], "i", gcut_b2(&b[1], GCUT_OP_add, i, gcut_bconst(&b[1], i, 1)));
-    gcut_attr bound = gcut_attr_dim(GCUT_A_bound, 3);
+    gcut_attr bound = gcut_attr_dim(GCUT_KEY_bound, 3);
     gcut_ref out = with_bodies(r->b.g, GCUT_OP_while, in, 2, body, (uint32_t[]){2, 2}, 2, &bound, 1);
     gen_keep(r, out, fmax(r->item[item].mag, 1), false);
     gen_add(r, out + 1, 3, true);

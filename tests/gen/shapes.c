@@ -110,8 +110,8 @@ static gcut_ref sliced(graph_gen *r, gcut_ref x, uint32_t only)
         start[d] = 0, limit[d] = t.dim[d], step[d] = 1;
         if (only >> d & 1) cut_axis(r, t.dim[d], &start[d], &limit[d], &step[d]);
     }
-    gcut_attr a[3] = {gen_dims(r, GCUT_A_start, start, t.rank), gen_dims(r, GCUT_A_limit, limit, t.rank),
-                      gen_dims(r, GCUT_A_step, step, t.rank)};
+    gcut_attr a[3] = {gen_dims(r, GCUT_KEY_start, start, t.rank), gen_dims(r, GCUT_KEY_limit, limit, t.rank),
+                      gen_dims(r, GCUT_KEY_step, step, t.rank)};
     return gen_node(r, GCUT_OP_slice, &x, 1, a, 3);
 }
 
@@ -134,11 +134,11 @@ void make_pad(graph_gen *r, gcut_op op)
         inner[d] = room && gen_draw(r, 4) == 0 ? 1 + gen_draw(r, 2) : 0;
         room = room && inner[d] == 0;
     }
-    gcut_attr a[4] = {gen_dims(r, GCUT_A_low, low, t.rank), gen_dims(r, GCUT_A_high, high, t.rank)};
+    gcut_attr a[4] = {gen_dims(r, GCUT_KEY_low, low, t.rank), gen_dims(r, GCUT_KEY_high, high, t.rank)};
     uint32_t n = 2;
     if (gen_coin(r))
-        a[n++] = gcut_attr_int(GCUT_A_value, t.dtype == GCUT_BOOL ? gen_draw(r, 2) : gen_draw(r, 3));
-    if (gen_draw(r, 3)) a[n++] = gen_dims(r, GCUT_A_interior, inner, t.rank);
+        a[n++] = gcut_attr_int(GCUT_KEY_value, t.dtype == GCUT_BOOL ? gen_draw(r, 2) : gen_draw(r, 3));
+    if (gen_draw(r, 3)) a[n++] = gen_dims(r, GCUT_KEY_interior, inner, t.rank);
     gcut_ref in = gen_use(r, x);
     gen_keep(r, gen_node(r, op, &in, 1, a, n), fmax(r->item[x].mag, 2), r->item[x].exact);
 }
@@ -148,7 +148,7 @@ void make_concat(graph_gen *r, gcut_op op)
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false), n = 1 + gen_draw(r, 3);
     gcut_type t = gen_type_of(r, r->item[x].v);
     uint32_t axis = gen_draw(r, t.rank);
-    gcut_attr a = gcut_attr_dim(GCUT_A_axis, axis);
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_axis, axis);
     gcut_ref in[3];
     double mag = r->item[x].mag;
     for (uint32_t k = 0; k < n; k++) {
@@ -176,7 +176,7 @@ void make_flip(graph_gen *r, gcut_op op)
     uint32_t x = gen_operand(r, gcut_op_get(op)->dtypes, 1, false);
     gcut_dim axes[GCUT_MAX_RANK];
     uint32_t n = some_axes(r, gen_type_of(r, r->item[x].v).rank, axes);
-    gcut_attr a = gen_dims(r, GCUT_A_axes, axes, n);
+    gcut_attr a = gen_dims(r, GCUT_KEY_axes, axes, n);
     gcut_ref in = gen_use(r, x);
     gen_moved(r, x, gen_node(r, op, &in, 1, &a, 1));
 }
@@ -204,7 +204,7 @@ void make_unpack_bits(graph_gen *r, gcut_op op)
     gcut_module *m = gen_module_of(r);
     u.dim[0] = gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, &t), 8);
     gcut_ref x = gen_coin(r) ? gen_use(r, gen_leaf(r, &u)) : packed(r, gen_use(r, gen_leaf(r, &t)));
-    gcut_attr a = gen_dims(r, GCUT_A_shape, t.dim, t.rank);
+    gcut_attr a = gen_dims(r, GCUT_KEY_shape, t.dim, t.rank);
     gcut_ref in[3] = {gen_node(r, op, &x, 1, &a, 1)};
     gen_add(r, in[0], 1, true);
     t.dtype = r->real;
@@ -217,7 +217,7 @@ void make_unpack_bits(graph_gen *r, gcut_op op)
 
 void make_dim(graph_gen *r, gcut_op op)
 {
-    gcut_attr a = gcut_attr_dim(GCUT_A_of, gen_any_dim(r, 130));
+    gcut_attr a = gcut_attr_dim(GCUT_KEY_of, gen_any_dim(r, 130));
     gen_add(r, gen_node(r, op, NULL, 0, &a, 1), 130, true);
 }
 
@@ -227,10 +227,10 @@ void make_full(graph_gen *r, gcut_op op)
     gcut_type t = gen_any_type(r, gen_any_dtype(r, counts ? 'N' : 'X'), counts);
     if (counts && gcut_dtype_bytes(t.dtype) == 1) t.dtype = GCUT_I32; /* 8 bits do not count to 130 */
     uint32_t axis = counts ? gen_draw(r, t.rank) : 0;
-    gcut_attr a[3] = {gen_dims(r, GCUT_A_shape, t.dim, t.rank),
-                      gcut_attr_str(gen_module_of(r), GCUT_A_dtype, gcut_dtype_name(t.dtype)),
-                      counts ? gcut_attr_dim(GCUT_A_axis, axis)
-                             : gcut_attr_int(GCUT_A_value, gen_draw(r, 2))};
+    gcut_attr a[3] = {gen_dims(r, GCUT_KEY_shape, t.dim, t.rank),
+                      gcut_attr_str(gen_module_of(r), GCUT_KEY_dtype, gcut_dtype_name(t.dtype)),
+                      counts ? gcut_attr_dim(GCUT_KEY_axis, axis)
+                             : gcut_attr_int(GCUT_KEY_value, gen_draw(r, 2))};
     double mag = counts ? (double)gen_nominal(r, t.dim[axis]) : 1;
     gen_keep(r, gen_node(r, op, NULL, 0, a, 3), mag, true);
 }

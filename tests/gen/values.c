@@ -96,7 +96,7 @@ bool gen_is_real(const graph_gen *r, gcut_ref v)
 static bool is_rounded(const graph_gen *r, gcut_ref v)
 {
     const gcut_node *n = gcut_def(r->b.g, v);
-    if (!n || !gcut_dtype_is_half(gen_type_of(r, v).dtype)) return false;
+    if (!n || !gcut_dtype_is_16bit_float(gen_type_of(r, v).dtype)) return false;
     gcut_class c = gcut_op_get((gcut_op)n->op)->class;
     return c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION || c == GCUT_CLASS_CONTRACTION;
 }

@@ -27,7 +27,7 @@ void make_matmul(graph_gen *r, gcut_op op)
                           u.dim[k - 2 + tb] = inner;
         in[1] = gen_use(r, gen_leaf(r, &u));
     }
-    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_ta, ta), gcut_attr_bool(GCUT_A_tb, tb)};
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_KEY_ta, ta), gcut_attr_bool(GCUT_KEY_tb, tb)};
     gcut_ref v = gen_node(r, op, in, 2, a, 2);
     double over = (double)gen_nominal(r, inner);
     if (over > 2) v = gcut_bscale(&r->b, v, 1 / sqrt(over));
@@ -70,10 +70,10 @@ static window any_window(graph_gen *r, gcut_type x, bool dilates)
 
 static uint32_t conv_attrs(graph_gen *r, const window *w, gcut_attr *a)
 {
-    a[0] = gen_dims(r, GCUT_A_stride, w->stride, 2);
-    a[1] = gen_dims(r, GCUT_A_pad, w->pad, 4);
-    a[2] = gen_dims(r, GCUT_A_dilation, w->dilation, 2);
-    a[3] = gcut_attr_dim(GCUT_A_groups, w->groups);
+    a[0] = gen_dims(r, GCUT_KEY_stride, w->stride, 2);
+    a[1] = gen_dims(r, GCUT_KEY_pad, w->pad, 4);
+    a[2] = gen_dims(r, GCUT_KEY_dilation, w->dilation, 2);
+    a[3] = gcut_attr_dim(GCUT_KEY_groups, w->groups);
     return 4;
 }
 
@@ -125,7 +125,7 @@ void make_conv2d_input(graph_gen *r, gcut_op op)
     gcut_ref in[2] = {gen_use(r, y), gen_use(r, gen_leaf(r, &c.weight))};
     gcut_attr a[5];
     uint32_t n = conv_attrs(r, &c.w, a);
-    a[n++] = gen_dims(r, GCUT_A_shape, x.dim + 2, 2);
+    a[n++] = gen_dims(r, GCUT_KEY_shape, x.dim + 2, 2);
     keep_sum(r, gen_node(r, op, in, 2, a, n), 1,
              gen_elements(r, &c.weight) / (double)gen_nominal(r, c.weight.dim[1]));
 }
@@ -140,7 +140,7 @@ void make_conv2d_weight(graph_gen *r, gcut_op op)
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_coin(r) ? gen_leaf(r, &c.w.y) : gen_repeated(r, &c.w.y))};
     gcut_attr a[5];
     uint32_t n = conv_attrs(r, &c.w, a);
-    a[n++] = gen_dims(r, GCUT_A_window, c.w.k, 2);
+    a[n++] = gen_dims(r, GCUT_KEY_window, c.w.k, 2);
     keep_sum(r, gen_node(r, op, in, 2, a, n), r->item[x].mag,
              gen_elements(r, &c.w.y) / (double)gen_nominal(r, c.w.y.dim[1]));
 }
@@ -161,17 +161,17 @@ void make_conv_transpose2d(graph_gen *r, gcut_op op)
     gcut_type w = {.dtype = t.dtype, .rank = 4, .dim = {t.dim[1], 2, k[0], k[1]}};
     if ((double)groups > GEN_CAP / gen_elements(r, &t)) return; /* two channels of y for each of them */
     gcut_ref in[2] = {gen_use(r, x), gen_use(r, gen_leaf(r, &w))};
-    gcut_attr a[5] = {gen_dims(r, GCUT_A_stride, stride, 2), gen_dims(r, GCUT_A_pad, pad, 4),
-                      gen_dims(r, GCUT_A_output_pad, more, 2), gen_dims(r, GCUT_A_dilation, dilation, 2),
-                      gcut_attr_dim(GCUT_A_groups, groups)};
+    gcut_attr a[5] = {gen_dims(r, GCUT_KEY_stride, stride, 2), gen_dims(r, GCUT_KEY_pad, pad, 4),
+                      gen_dims(r, GCUT_KEY_output_pad, more, 2), gen_dims(r, GCUT_KEY_dilation, dilation, 2),
+                      gcut_attr_dim(GCUT_KEY_groups, groups)};
     keep_sum(r, gen_node(r, op, in, 2, a, 5), r->item[x].mag, gen_elements(r, &w) / 2 / (double)groups);
 }
 
 static uint32_t pool_attrs(graph_gen *r, const window *w, gcut_attr *a)
 {
-    a[0] = gen_dims(r, GCUT_A_window, w->k, 2);
-    a[1] = gen_dims(r, GCUT_A_pad, w->pad, 4);
-    a[2] = gen_dims(r, GCUT_A_stride, w->stride, 2);
+    a[0] = gen_dims(r, GCUT_KEY_window, w->k, 2);
+    a[1] = gen_dims(r, GCUT_KEY_pad, w->pad, 4);
+    a[2] = gen_dims(r, GCUT_KEY_stride, w->stride, 2);
     return 3;
 }
 
@@ -207,7 +207,7 @@ void make_unpool(graph_gen *r, gcut_op op)
     gcut_ref in = gen_use(r, gen_coin(r) ? gen_leaf(r, &w.y) : gen_repeated(r, &w.y));
     gcut_attr a[4];
     uint32_t n = pool_attrs(r, &w, a);
-    a[n++] = gen_dims(r, GCUT_A_shape, x.dim + 2, 2);
+    a[n++] = gen_dims(r, GCUT_KEY_shape, x.dim + 2, 2);
     gen_keep(r, gen_node(r, op, &in, 1, a, n), 9, false);
 }
 
@@ -239,7 +239,7 @@ void make_attention(graph_gen *r, gcut_op op)
     gcut_type y;
     gcut_ref in[4];
     uint32_t n = attention_operands(r, in, &y);
-    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, gen_coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_KEY_causal, gen_coin(r)), gcut_attr_real(GCUT_KEY_scale, 0.5)};
     gen_keep(r, gen_node(r, op, in, n, a, 1 + gen_draw(r, 2)), 1, false);
 }
 
@@ -249,7 +249,7 @@ void make_attention_grad(graph_gen *r, gcut_op op)
     gcut_type y;
     gcut_ref in[5];
     uint32_t n = attention_operands(r, in, &y), some = 1 + gen_draw(r, (1u << n) - 1);
-    gcut_attr a[2] = {gcut_attr_bool(GCUT_A_causal, gen_coin(r)), gcut_attr_real(GCUT_A_scale, 0.5)};
+    gcut_attr a[2] = {gcut_attr_bool(GCUT_KEY_causal, gen_coin(r)), gcut_attr_real(GCUT_KEY_scale, 0.5)};
     in[n] = gen_use(r, gen_leaf(r, &y));
     gcut_ref d = gen_node(r, op, in, n + 1, a, 1 + gen_draw(r, 2));
     for (uint32_t k = 0; k < n; k++)

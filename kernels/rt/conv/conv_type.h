@@ -253,7 +253,7 @@ void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T
 {
     int64_t in = g->c / g->groups, out = g->o / g->groups, places = g->oh * g->ow;
     if (tapwise(g)) {
-        NAME(gcut_rt_taps_y)(g, x, w, y, threads);
+        NAME(gcut_rt_depthwise_y)(g, x, w, y, threads);
         return;
     }
     if (one_tap(g)) {
@@ -331,7 +331,7 @@ static void NAME(lattice_x)(const gcut_rt_conv *g, const T *y, const T *w, const
 void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T *work, int threads)
 {
     if (tapwise(g)) {
-        NAME(gcut_rt_taps_x)(g, y, w, x, threads);
+        NAME(gcut_rt_depthwise_x)(g, y, w, x, threads);
         return;
     }
     if (one_tap(g)) {

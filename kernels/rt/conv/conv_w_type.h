@@ -121,7 +121,7 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
 {
     int64_t in = g->c / g->groups, places = g->oh * g->ow;
     if (tapwise(g)) {
-        NAME(gcut_rt_taps_w)(g, x, y, w, threads);
+        NAME(gcut_rt_depthwise_w)(g, x, y, w, threads);
         return;
     }
     NAME(outer)

@@ -23,11 +23,11 @@ static inline void inside(int64_t offset, int64_t stride, int64_t size, int64_t 
 }
 
 /* gcut_rt_conv_y, _x and _w with c == groups. */
-void gcut_rt_taps_y_f32(const gcut_rt_conv *g, const float *x, const float *w, float *y, int threads);
-void gcut_rt_taps_x_f32(const gcut_rt_conv *g, const float *y, const float *w, float *x, int threads);
-void gcut_rt_taps_w_f32(const gcut_rt_conv *g, const float *x, const float *y, float *w, int threads);
-void gcut_rt_taps_y_f64(const gcut_rt_conv *g, const double *x, const double *w, double *y, int threads);
-void gcut_rt_taps_x_f64(const gcut_rt_conv *g, const double *y, const double *w, double *x, int threads);
-void gcut_rt_taps_w_f64(const gcut_rt_conv *g, const double *x, const double *y, double *w, int threads);
+void gcut_rt_depthwise_y_f32(const gcut_rt_conv *g, const float *x, const float *w, float *y, int threads);
+void gcut_rt_depthwise_x_f32(const gcut_rt_conv *g, const float *y, const float *w, float *x, int threads);
+void gcut_rt_depthwise_w_f32(const gcut_rt_conv *g, const float *x, const float *y, float *w, int threads);
+void gcut_rt_depthwise_y_f64(const gcut_rt_conv *g, const double *x, const double *w, double *y, int threads);
+void gcut_rt_depthwise_x_f64(const gcut_rt_conv *g, const double *y, const double *w, double *x, int threads);
+void gcut_rt_depthwise_w_f64(const gcut_rt_conv *g, const double *x, const double *y, double *w, int threads);
 
 #endif

@@ -198,19 +198,19 @@ static void NAME(part_w)(void *arg, int t, int nt)
     }
 }
 
-void NAME(gcut_rt_taps_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, int threads)
+void NAME(gcut_rt_depthwise_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, int threads)
 {
     NAME(taps) p = NAME(job)(g, x, w, NULL, y, g->ow);
     gcut_rt_parallel(NAME(part_y), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
-void NAME(gcut_rt_taps_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, int threads)
+void NAME(gcut_rt_depthwise_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, int threads)
 {
     NAME(taps) p = NAME(job)(g, NULL, w, y, x, g->w);
     gcut_rt_parallel(NAME(part_x), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
-void NAME(gcut_rt_taps_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, int threads)
+void NAME(gcut_rt_depthwise_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, int threads)
 {
     NAME(taps) p = NAME(job)(g, x, NULL, y, w, 0);
     gcut_rt_parallel(NAME(part_w), &p, gcut_rt_worth(threads, madds(g), TAP_PS));

@@ -116,7 +116,7 @@ static void NAME(settle_one)(const plan *q, gcut_rt_operand *x, int64_t n, const
     if (!x->fill) return;
     *at = x->room;
     if (!x->room) return;
-    gcut_rt_fill_room(x, x->along_k ? n : q->k, x->along_k ? q->k : n, sizeof(T), threads);
+    gcut_rt_prologue_reserve(x, x->along_k ? n : q->k, x->along_k ? q->k : n, sizeof(T), threads);
     x->fill = NULL;
 }
 

@@ -44,9 +44,11 @@ static void fill_share(void *arg, int t, int nt)
                (char *)j->x->room + (size_t)(begin * j->length) * j->size, j->length);
 }
 
-void gcut_rt_fill_room(const gcut_rt_operand *x, int64_t lines, int64_t length, size_t size, int threads)
+void gcut_rt_prologue_reserve(const gcut_rt_operand *x, int64_t lines, int64_t length, size_t size,
+                              int threads)
 {
     job j = {x, lines, length, size};
     if (lines <= 0 || length <= 0) return;
-    gcut_rt_parallel(fill_share, &j, gcut_rt_crew(gcut_rt_threads(threads), lines * length, FILL_PS, lines));
+    gcut_rt_parallel(fill_share, &j,
+                     gcut_rt_threads_worth(gcut_rt_threads(threads), lines * length, FILL_PS, lines));
 }

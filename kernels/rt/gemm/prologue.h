@@ -14,6 +14,7 @@ void gcut_rt_pack_filled_f64(const gcut_rt_operand *x, int thread, int64_t i, in
                              int width, int ld, double *out);
 
 /* So many lines of so many elements of `size` bytes, one after the other, to the operand's room. */
-void gcut_rt_fill_room(const gcut_rt_operand *x, int64_t lines, int64_t length, size_t size, int threads);
+void gcut_rt_prologue_reserve(const gcut_rt_operand *x, int64_t lines, int64_t length, size_t size,
+                              int threads);
 
 #endif

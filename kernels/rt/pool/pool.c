@@ -29,7 +29,7 @@ static int halves(const gcut_rt_pool *g)
 static int crew(const gcut_rt_pool *g, int64_t ps, int threads)
 {
     int64_t work = g->oh * g->ow * g->window[0] * g->window[1];
-    return gcut_rt_crew(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);
+    return gcut_rt_threads_worth(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);
 }
 
 #define T float

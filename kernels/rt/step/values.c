@@ -276,8 +276,8 @@ gcut_rt_status gcut_rt_init_values(const gcut_rt_table *t, const void *plan, con
         else
             f.from = (stream){(uint64_t)r->number[0], 0};
         if (r->contents == GCUT_RT_DRAWN && !is_float(r->dtype)) find_span(&f);
-        gcut_rt_parallel(fill, &f,
-                         gcut_rt_crew(((const gcut_rt_plan *)plan)->threads, f.n, DRAW_PS, INT64_MAX));
+        gcut_rt_parallel(
+            fill, &f, gcut_rt_threads_worth(((const gcut_rt_plan *)plan)->threads, f.n, DRAW_PS, INT64_MAX));
     }
     return file ? gcut_rt_fail(err, GCUT_RT_EFILE, file->name, file->file, 0, 0, 0) : GCUT_RT_OK;
 }
