@@ -20,9 +20,10 @@ enum { GRAPHS = 60 };
 typedef struct job {
     gcut_env *env;
     const char *path, *text;
+    bool forward; /* no derivative: `next` results are then in the forward graph */
     uint64_t seed;
     uint32_t pairs, apart;
-    bool seen[GCUT_NREASONS];
+    bool seen[GCUT_NREASONS], memory[GCUT_NREASONS]; /* reasons of pairs; of values, about memory */
 } job;
 
 static void check_pair(job *j, const gcut_lowered *h, const int *launch, uint32_t node, uint32_t k)
@@ -48,6 +49,7 @@ static void check_program(job *j, const gcut_program *p, gcut_arena *a)
     const int *launch = gcut_program_launches(p, a, &n);
     for (uint32_t i = 0; i < p->lowered.n; i++) {
         const gcut_lowered *h = p->lowered.at[i];
+        for (gcut_ref v = 1; h->g && v < h->g->values.n; v++) j->memory[gcut_memory_reason_of(h, v)] = true;
         for (uint32_t node = 0; h->g && node < h->g->nodes.n; node++)
             for (uint32_t k = 0; k < gcut_node_at(h->g, node)->nargs; k++)
                 if (gcut_is_pair(h, node, k)) check_pair(j, h, launch, node, k);
@@ -62,6 +64,7 @@ static void lower_file(void *arg)
     const char *text = j->text ? j->text : gcut_file_read(a, j->path, 1 << 20, &size);
     gcut_module *m = gcut_parse_module(j->env, a, j->path, text, strlen(text));
     gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
+    opt.forward_only = j->forward;
     check_program(j, gcut_pipeline_new(m->graphs.at[m->graphs.n - 1], &opt, GCUT_TO_KERNEL, a)->program, a);
     gcut_arena_free(a);
 }
@@ -117,6 +120,17 @@ static void has_reason(gcut_reason want, const char *signature, const char *body
     gcut_env_free(env);
 }
 
+static void has_memory_reason(gcut_reason want, const char *signature, const char *body)
+{
+    char text[2048];
+    gcut_env *env = gcut_env_new(NULL, NULL);
+    job j = {.env = env, .forward = true, .path = gcut_reason_name(want), .text = text};
+    snprintf(text, sizeof text, "gcut 1\nfunc @f(%s {\n%s}\n", signature, body);
+    must(env, lower_file, &j);
+    if (!j.memory[want]) fail_msg("no value has the reason '%s'", gcut_reason_name(want));
+    gcut_env_free(env);
+}
+
 static void each_its_own(void **state)
 {
     (void)state;
@@ -158,6 +172,29 @@ static void each_its_own(void **state)
                "return %y, %z\n");
 }
 
+static void about_memory(void **state)
+{
+    (void)state;
+    has_reason(GCUT_REASON_concat_in_use, "input %x: f32[8, 9], input %z: f32[8, 9]) -> (out y: f32[16, 9])",
+               "  %a = exp(%x)\n  %b = exp(%z)\n  %y = concat(%a, %b, axis=0)\n  return %y\n");
+    has_memory_reason(GCUT_REASON_read_later, "state %w: f32[8]) -> (next w: f32[8], out y: f32[8])",
+                      "  %u = exp(%w)\n  %c = cumsum(%u, axis=0)\n  %y = mul(%c, %w)\n  return %u, %y\n");
+    has_memory_reason(GCUT_REASON_no_storage,
+                      "param %w: f32[8], param %v: f32[8]) -> (next w: f32[8], next v: f32[8])",
+                      "  return %v, %w\n");
+    has_memory_reason(GCUT_REASON_reads_elsewhere, "state %w: f32[8, 8]) -> (next w: f32[8, 8])",
+                      "  %t = transpose(%w, perm=[1, 0])\n  %u = add(%w, %t)\n  return %u\n");
+    has_memory_reason(GCUT_REASON_no_product, "input %x: f32[8, 9]) -> (out y: f32[9])",
+                      "  %y = sum(%x, axes=[0])\n  return %y\n");
+    has_memory_reason(GCUT_REASON_other_sums, "input %x: f32[8, 9]) -> (out y: f32[9])",
+                      "  %y = max_reduce(%x, axes=[0])\n  return %y\n");
+    has_memory_reason(GCUT_REASON_sum_read_first,
+                      "input %x: f32[64, 32], input %d: f32[64, 48]) -> (out g: f32[32, 48])",
+                      "  %s = sum(%d, axes=[0])\n  %b = broadcast(%s, shape=[64, 48], axes=[1])\n"
+                      "  %c = slice(%b, start=[0, 0], limit=[64, 32])\n  %e = add(%c, %x)\n"
+                      "  %g = matmul(%e, %d, ta=true)\n  return %g\n");
+}
+
 /* Each has a name and a sentence. */
 static void are_said(void **state)
 {
@@ -172,6 +209,7 @@ static void are_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(models), cmocka_unit_test(random_graphs),
-                                       cmocka_unit_test(each_its_own), cmocka_unit_test(are_said)};
+                                       cmocka_unit_test(each_its_own), cmocka_unit_test(about_memory),
+                                       cmocka_unit_test(are_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

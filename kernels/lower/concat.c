@@ -10,6 +10,7 @@
  */
 #include "kernels/lower/place.h"
 #include "kernels/lower/reads.h"
+#include "kernels/lower/reason.h"
 
 /* Rows from which on a flat loop is as fast in rows. */
 #define SHORT_ROW 64
@@ -28,58 +29,85 @@ static bool is_for(const gcut_lowered *h, gcut_ref v, uint32_t concat)
     return h->reads->views[v] == 0 && gcut_only_reader(h, v) == concat && gcut_reads(h, concat, v) == 1;
 }
 
-/* The loop walks `rows` rows of `inner` elements, or all of them as one stretch, which that row is then; a
- * flat loop may be given the rows. */
-static bool walks_rows(gcut_lowered *h, uint32_t kernel, gcut_dim rows, gcut_dim inner)
+/* Where in a concat an operand is, and how its loop would have to walk it. */
+typedef struct part {
+    gcut_ref v;
+    uint32_t loop, axis;
+    gcut_dim rows, inner;
+} part;
+
+static part part_of(const gcut_lowered *h, const gcut_node *n, uint32_t k)
 {
-    gcut_kernel *u = &h->kernels.at[kernel];
-    if (!u->loop.flat) return u->loop.inner == inner;
-    if (rows == 1) return true;
-    if (u->loop.blocked || !gcut_dim_known(inner) || inner < SHORT_ROW || !gcut_kernel_is_even(h, u, inner))
-        return false;
-    u->loop.flat = false;
-    u->loop.rows = rows;
-    u->loop.inner = inner;
-    return true;
+    gcut_dims *ds = h->g->module->dims;
+    const gcut_ref v = gcut_arg(h->g, n, k);
+    const gcut_type *t = gcut_type_of(h->g, v);
+    part x = {v, h->kernel_of[v], (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim, 1, 1};
+    for (uint32_t d = 0; d < t->rank; d++) {
+        gcut_dim *size = d < x.axis ? &x.rows : &x.inner;
+        *size = gcut_dim_make(ds, GCUT_DIM_MUL, *size, t->dim[d]);
+    }
+    return x;
 }
 
-/* Operand k, `at` elements along the axis. */
-static void place_operand(gcut_lowered *h, uint32_t kernel, const gcut_node *n, uint32_t k, gcut_dim at)
+/* The loop walks x.rows rows of x.inner elements, or all of them as one stretch, which that row is then; a
+ * flat loop may be given the rows. */
+static gcut_reason decide_rows(const gcut_lowered *h, const part *x)
+{
+    const gcut_kernel *u = &h->kernels.at[x->loop];
+    if (!u->loop.flat) return u->loop.inner == x->inner ? GCUT_REASON_fused : GCUT_REASON_rows;
+    if (x->rows == 1) return GCUT_REASON_fused;
+    if (u->loop.blocked) return GCUT_REASON_blocked;
+    if (!gcut_dim_known(x->inner) || x->inner < SHORT_ROW) return GCUT_REASON_short_rows;
+    return gcut_kernel_is_even(h, u, x->inner) ? GCUT_REASON_fused : GCUT_REASON_uneven;
+}
+
+/* Operand k of the concat can be made where the concat wants it. */
+static gcut_reason decide_operand(const gcut_lowered *h, uint32_t kernel, uint32_t k, const part *x)
+{
+    if (x->loop == GCUT_NONE || h->kernels.at[x->loop].kind != GCUT_KERNEL_LOOP)
+        return GCUT_REASON_producer_stores;
+    if (h->view[x->v].root != x->v || h->buffer[x->v] != GCUT_NONE) return GCUT_REASON_no_storage;
+    if (h->level[x->v] != GCUT_LEVEL_FULL) return GCUT_REASON_other_elements;
+    if (h->view[x->v].bits || h->view[x->v].widens || h->kernels.at[kernel].operand_copy[k] != GCUT_NONE)
+        return GCUT_REASON_other_order;
+    return is_for(h, x->v, kernel) ? decide_rows(h, x) : GCUT_REASON_other_readers;
+}
+
+/* `at` elements along the axis. */
+static void place_part(gcut_lowered *h, const gcut_node *n, const part *x, gcut_dim at)
 {
     gcut_module *m = h->g->module;
-    gcut_ref v = gcut_arg(h->g, n, k);
-    uint32_t maker = h->kernel_of[v], axis = (uint32_t)gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
-    const gcut_type *t = gcut_type_of(h->g, v);
-    gcut_dim rows = 1, inner = 1;
-    if (h->view[v].root != v || maker == GCUT_NONE || h->buffer[v] != GCUT_NONE) return;
-    if (h->kernels.at[maker].kind != GCUT_KERNEL_LOOP || h->level[v] != GCUT_LEVEL_FULL) return;
-    if (h->view[v].bits || h->view[v].widens || h->kernels.at[kernel].operand_copy[k] != GCUT_NONE) return;
-    for (uint32_t d = 0; d < axis; d++) rows = gcut_dim_make(m->dims, GCUT_DIM_MUL, rows, t->dim[d]);
-    for (uint32_t d = axis; d < t->rank; d++) inner = gcut_dim_make(m->dims, GCUT_DIM_MUL, inner, t->dim[d]);
-    if (!is_for(h, v, kernel) || !walks_rows(h, maker, rows, inner)) return;
-    gcut_view c = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), v);
-    c.offset = gcut_dim_make(m->dims, GCUT_DIM_MUL, at, c.stride[axis]);
-    h->view[v] = c;
-    h->buffer[v] = h->buffer[n->res0];
+    gcut_kernel *u = &h->kernels.at[x->loop];
+    gcut_view c = gcut_view_contiguous(m, gcut_type_of(h->g, n->res0), x->v);
+    c.offset = gcut_dim_make(m->dims, GCUT_DIM_MUL, at, c.stride[x->axis]);
+    h->view[x->v] = c;
+    h->buffer[x->v] = h->buffer[n->res0];
+    if (!u->loop.flat || x->rows == 1) return;
+    u->loop.flat = false;
+    u->loop.rows = x->rows;
+    u->loop.inner = x->inner;
+}
+
+static void place_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
+{
+    const uint32_t node = h->kernels.at[kernel].nodes.at[0];
+    const gcut_node *n = gcut_node_at(h->g, node);
+    const bool fresh = h->view[n->res0].root == n->res0 && is_fresh(p, h, h->buffer[n->res0]);
+    gcut_dim at = 0;
+    if (fresh) gcut_place_store(p, h, n->res0);
+    for (uint32_t k = 0; k < n->nargs; k++) {
+        const part x = part_of(h, n, k);
+        const gcut_reason r = fresh ? decide_operand(h, kernel, k, &x) : GCUT_REASON_concat_in_use;
+        gcut_set_reason(h, node, k, r);
+        if (r == GCUT_REASON_fused) place_part(h, n, &x, at);
+        at = gcut_dim_make(h->g->module->dims, GCUT_DIM_ADD, at, gcut_type_of(h->g, x.v)->dim[x.axis]);
+    }
 }
 
 void gcut_place_concats(gcut_program *p, gcut_lowered *h)
 {
-    if (h->unfused) return;
-    gcut_module *m = h->g->module;
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        const gcut_kernel *w = &h->kernels.at[u];
-        if (w->dead || w->kind != GCUT_KERNEL_CONCAT) continue;
-        const gcut_node *n = gcut_node_at(h->g, w->nodes.at[0]);
-        if (h->view[n->res0].root != n->res0 || !is_fresh(p, h, h->buffer[n->res0])) continue;
-        gcut_place_store(p, h, n->res0);
-        gcut_dim at = 0, axis = gcut_attr_get(h->g, n, GCUT_KEY_axis)->u.dim;
-        for (uint32_t k = 0; k < n->nargs; k++) {
-            place_operand(h, u, n, k, at);
-            at =
-                gcut_dim_make(m->dims, GCUT_DIM_ADD, at, gcut_type_of(h->g, gcut_arg(h->g, n, k))->dim[axis]);
-        }
-    }
+    for (uint32_t u = 0; u < h->kernels.n && !h->unfused; u++)
+        if (!h->kernels.at[u].dead && h->kernels.at[u].kind == GCUT_KERNEL_CONCAT) place_concat(p, h, u);
 }
 
 bool gcut_concat_has(const gcut_lowered *h, uint32_t kernel, uint32_t k)

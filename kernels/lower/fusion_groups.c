@@ -482,6 +482,7 @@ void gcut_group(gcut_program *p, gcut_lowered *h)
     h->kernel_of = gcut_calloc(a, nv, sizeof *h->kernel_of);
     h->level = gcut_calloc(a, nv, sizeof *h->level);
     h->reason = gcut_calloc(a, g->args.n + 1, sizeof *h->reason);
+    h->memory_reason = gcut_calloc(a, nv, sizeof *h->memory_reason);
     h->walks = gcut_walks_new(a);
     h->buffer = gcut_calloc(a, nv, sizeof *h->buffer);
     for (gcut_ref v = 0; v < nv; v++) h->kernel_of[v] = h->buffer[v] = GCUT_NONE;

@@ -3,6 +3,7 @@
  * Kernels: what their members read and how, what they depend on, and whether one reaches another.
  */
 #include "kernels/lower/prologue.h"
+#include "kernels/lower/reads.h"
 
 static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
 {
@@ -206,15 +207,39 @@ static bool reaches(const walk *w, uint32_t to)
     return false;
 }
 
-bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool indirect)
+/* Begins a walk that looks for kernel `from`. */
+static walk begin_walk(const gcut_lowered *h, uint32_t from)
 {
     const gcut_kernel *u = kernel_at(h, from);
-    walk w = {h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, h->walks};
+    struct gcut_walks *seen = h->walks;
+    while (seen->n < h->kernels.n) *GCUT_PUSH(h->g->module->arena, seen) = 0;
+    seen->number++;
+    return (walk){h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, seen};
+}
+
+bool gcut_kernel_reaches_reader(const gcut_lowered *h, uint32_t from, gcut_ref root)
+{
+    const gcut_readers *r = &h->reads->of[root];
+    const walk w = begin_walk(h, from);
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->at[i].kernel != from && reaches(&w, r->at[i].kernel)) return true;
+    return false;
+}
+
+bool gcut_reader_reaches(const gcut_lowered *h, gcut_ref root, uint32_t to)
+{
+    const gcut_readers *r = &h->reads->of[root];
+    for (uint32_t i = 0; i < r->n; i++)
+        if (gcut_kernel_reaches(h, r->at[i].kernel, to, false)) return true;
+    return false;
+}
+
+bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool indirect)
+{
+    const walk w = begin_walk(h, from);
     bool found = !indirect && from == to;
     gcut_cursor cursor = {0};
     uint32_t s;
-    while (w.seen->n < h->kernels.n) *GCUT_PUSH(h->g->module->arena, w.seen) = 0;
-    w.seen->number++;
     w.seen->at[to] = w.seen->number;
     if (indirect) w.seen->at[from] = w.seen->number;
     if (kernel_at(h, to)->top < w.bottom) return found;

@@ -76,9 +76,10 @@ typedef struct gcut_lowered {
     gcut_view *view; /* by value */
     uint32_t
         *kernel_of; /* by value: the kernel that stores or computes this root, GCUT_NONE for params/consts */
-    gcut_level *level; /* by value, for roots in loops */
-    uint8_t *reason;   /* by operand, as in g->args: a gcut_reason (reason.h) */
-    uint32_t *buffer;  /* by root value: buffer, or GCUT_NONE = lives in registers */
+    gcut_level *level;      /* by value, for roots in loops */
+    uint8_t *reason;        /* by operand, as in g->args: a gcut_reason (reason.h) */
+    uint8_t *memory_reason; /* by value: likewise, of memory that it could have been made in */
+    uint32_t *buffer;       /* by root value: buffer, or GCUT_NONE = lives in registers */
     GCUT_VEC(gcut_kernel) kernels;
     struct gcut_read_index *reads; /* reads.h; NULL while nodes are grouped */
     GCUT_VEC(uint32_t) order;      /* live kernels as they run */

@@ -50,3 +50,13 @@ gcut_reason gcut_reason_of(const gcut_lowered *h, uint32_t node, uint32_t k)
     if (gcut_concat_has(h, to, k)) return GCUT_REASON_fused;
     return (gcut_reason)h->reason[n->arg0 + k];
 }
+
+void gcut_set_memory_reason(gcut_lowered *h, gcut_ref v, gcut_reason r)
+{
+    h->memory_reason[v] = (uint8_t)r;
+}
+
+gcut_reason gcut_memory_reason_of(const gcut_lowered *h, gcut_ref v)
+{
+    return (gcut_reason)h->memory_reason[v];
+}

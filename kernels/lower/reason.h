@@ -29,4 +29,10 @@ bool gcut_is_pair(const gcut_lowered *h, uint32_t node, uint32_t k);
  * is, or where one launch runs both kernels. */
 gcut_reason gcut_reason_of(const gcut_lowered *h, uint32_t node, uint32_t k);
 
+/* Why v, which updates a parameter or an operand, is not made in that one's memory, or why a sum over
+ * rows is not made by a product: GCUT_REASON_fused where it
+ * is, or where there is nothing that it updates. */
+void gcut_set_memory_reason(gcut_lowered *h, gcut_ref v, gcut_reason r);
+gcut_reason gcut_memory_reason_of(const gcut_lowered *h, gcut_ref v);
+
 #endif

@@ -63,15 +63,6 @@ static bool is_operand(const gcut_lowered *h, const gcut_node *n, uint32_t i, co
            v->offset == x->offset && v->stride[k] == x->along_k && v->stride[1 - k] == 1;
 }
 
-/* The product waits for somebody who reads the sum. */
-static bool is_behind(gcut_lowered *h, uint32_t product, gcut_ref sum)
-{
-    const gcut_readers *r = &h->reads->of[sum];
-    for (uint32_t i = 0; i < r->n; i++)
-        if (gcut_kernel_reaches(h, r->at[i].kernel, product, false)) return true;
-    return false;
-}
-
 /* Which operand of the kernel's product the columns are, as the run-time library counts them; 0 for none. */
 static unsigned operand_in(const gcut_lowered *h, uint32_t kernel, const columns *x)
 {
@@ -109,30 +100,43 @@ static void leave(gcut_lowered *h, gcut_kernel *u, uint32_t at)
     if (!gcut_kernel_has_rows(h, u)) u->loop.inner = u->loop.rows = GCUT_DIM_BAD;
 }
 
-static void move(gcut_lowered *h, uint32_t loop, uint32_t at)
+/* The product that makes sum `node` too, and of which operand. */
+typedef struct host {
+    uint32_t product;
+    unsigned operand;
+} host;
+
+static gcut_reason decide(const gcut_lowered *h, uint32_t node, host *out)
+{
+    const gcut_node *n = gcut_node_at(h->g, node);
+    gcut_reason why = GCUT_REASON_no_product;
+    columns x;
+    if (!columns_of(h, n, &x)) return GCUT_REASON_other_sums;
+    const gcut_readers *r = &h->reads->of[x.root];
+    for (uint32_t i = 0; i < r->n; i++) {
+        *out = (host){r->at[i].kernel, operand_in(h, r->at[i].kernel, &x)};
+        if (!out->operand) continue;
+        why = GCUT_REASON_sum_read_first;
+        if (!gcut_reader_reaches(h, n->res0, out->product)) return GCUT_REASON_fused;
+    }
+    return why;
+}
+
+static void move(gcut_lowered *h, uint32_t loop, uint32_t at, const host *to)
 {
     const uint32_t node = h->kernels.at[loop].nodes.at[at];
     const gcut_node *n = gcut_node_at(h->g, node);
-    columns x;
-    if (!columns_of(h, n, &x)) return;
-    const gcut_readers *r = &h->reads->of[x.root];
-    for (uint32_t i = 0; i < r->n; i++) {
-        const uint32_t u = r->at[i].kernel;
-        gcut_kernel *w = &h->kernels.at[u];
-        const unsigned operand = operand_in(h, u, &x);
-        if (!operand || is_behind(h, u, n->res0)) continue;
-        gcut_reads_remove(h, loop);
-        gcut_reads_remove(h, u);
-        leave(h, &h->kernels.at[loop], at);
-        w->gemm.sums = operand;
-        *GCUT_PUSH(h->g->module->arena, &w->nodes) = node;
-        h->kernel_of[n->res0] = u;
-        gcut_set_reason(h, node, 0, GCUT_REASON_moved_sum);
-        h->level[n->res0] = GCUT_LEVEL_NONE;
-        gcut_reads_add(h, loop);
-        gcut_reads_add(h, u);
-        return;
-    }
+    gcut_kernel *w = &h->kernels.at[to->product];
+    gcut_reads_remove(h, loop);
+    gcut_reads_remove(h, to->product);
+    leave(h, &h->kernels.at[loop], at);
+    w->gemm.sums = to->operand;
+    *GCUT_PUSH(h->g->module->arena, &w->nodes) = node;
+    h->kernel_of[n->res0] = to->product;
+    h->level[n->res0] = GCUT_LEVEL_NONE;
+    gcut_set_reason(h, node, 0, GCUT_REASON_moved_sum);
+    gcut_reads_add(h, loop);
+    gcut_reads_add(h, to->product);
 }
 
 void gcut_move_sums(gcut_program *p, gcut_lowered *h)
@@ -142,7 +146,11 @@ void gcut_move_sums(gcut_program *p, gcut_lowered *h)
     for (uint32_t u = 0; u < h->kernels.n; u++) {
         const gcut_kernel *w = &h->kernels.at[u];
         uint32_t at = w->dead || w->kind != GCUT_KERNEL_LOOP ? GCUT_NONE : only_column(h, w);
-        if (at != GCUT_NONE) move(h, u, at);
+        host to;
+        if (at == GCUT_NONE) continue;
+        const gcut_reason r = decide(h, w->nodes.at[at], &to);
+        gcut_set_memory_reason(h, gcut_node_at(h->g, w->nodes.at[at])->res0, r);
+        if (r == GCUT_REASON_fused) move(h, u, at, &to);
     }
 }
 

@@ -10,6 +10,7 @@
  */
 #include "kernels/lower/place.h"
 #include "kernels/lower/reads.h"
+#include "kernels/lower/reason.h"
 
 /* The SCATTER kernel adds rows to `old`, all of it, and reads it for nothing else. */
 static bool adds_to(const gcut_lowered *h, const gcut_kernel *u, gcut_ref old)
@@ -50,15 +51,12 @@ static bool pointwise_over(const gcut_lowered *h, uint32_t kernel, gcut_ref r, g
 
 /* v may be written where the parameter `old` (0: none) lives: every other reader can run before its kernel.
  */
-static bool can_overwrite(gcut_lowered *h, gcut_ref v, gcut_ref old)
+static gcut_reason decide_overwrite(const gcut_lowered *h, gcut_ref v, gcut_ref old)
 {
-    uint32_t u = gcut_kernel_source(h, v);
-    if (!gcut_place_can_own(h, v) || (old && !pointwise_over(h, u, h->view[v].root, old))) return false;
-    for (uint32_t i = 0; old && i < h->reads->of[old].n; i++) {
-        const uint32_t x = h->reads->of[old].at[i].kernel;
-        if (x != u && gcut_kernel_reaches(h, u, x, false)) return false;
-    }
-    return true;
+    const uint32_t u = gcut_kernel_source(h, v);
+    if (!gcut_place_can_own(h, v)) return GCUT_REASON_no_storage;
+    if (old && !pointwise_over(h, u, h->view[v].root, old)) return GCUT_REASON_reads_elsewhere;
+    return old && gcut_kernel_reaches_reader(h, u, old) ? GCUT_REASON_read_later : GCUT_REASON_fused;
 }
 
 /* The readers of `old` run before kernel u. */
@@ -76,7 +74,9 @@ static void place_next(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t aside)
 {
     gcut_ref old = gcut_param_in(h, to);
     uint32_t u = gcut_kernel_source(h, v);
-    if (aside == GCUT_NONE && can_overwrite(h, v, old)) {
+    const gcut_reason r = aside == GCUT_NONE ? decide_overwrite(h, v, old) : GCUT_REASON_no_storage;
+    gcut_set_memory_reason(h, v, r);
+    if (r == GCUT_REASON_fused) {
         h->buffer[h->view[v].root] = to;
     } else {
         u = gcut_place_copy(h, v, to, aside);
@@ -131,6 +131,16 @@ static bool is_inplace(const gcut_lowered *h, gcut_ref x, gcut_ref y)
     return from != GCUT_NONE && from == h->buffer[h->view[y].root];
 }
 
+/* Operand x of kernel u is made where u's result y will be, and u changes it there. */
+static gcut_reason decide_change(const gcut_lowered *h, uint32_t u, gcut_ref x, gcut_ref y)
+{
+    const uint32_t to = h->buffer[h->view[y].root];
+    if (to == GCUT_NONE || !gcut_view_identity(h->g, gcut_type_of(h->g, y), &h->view[y]))
+        return GCUT_REASON_no_storage;
+    if (!reads_alone(h, u, x)) return GCUT_REASON_other_readers;
+    return decide_overwrite(h, x, gcut_param_in(h, to));
+}
+
 void gcut_place_changed(gcut_program *p, gcut_lowered *h)
 {
     if (h->unfused) return;
@@ -140,13 +150,11 @@ void gcut_place_changed(gcut_program *p, gcut_lowered *h)
         const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u].nodes.at[0]);
         gcut_ref x = gcut_arg(h->g, n, k);
         if (h->kernels.at[u].kind == GCUT_KERNEL_SCATTER) gcut_place_store(p, h, n->res0);
-        uint32_t to = h->buffer[h->view[n->res0].root];
-        if (to == GCUT_NONE || !reads_alone(h, u, x)) continue;
-        gcut_ref old = gcut_param_in(h, to);
-        bool whole = gcut_view_identity(h->g, gcut_type_of(h->g, n->res0), &h->view[n->res0]);
-        if (!whole || !can_overwrite(h, x, old)) continue;
-        h->buffer[h->view[x].root] = to;
-        read_before(h, old, gcut_kernel_source(h, x));
+        const gcut_reason r = decide_change(h, u, x, n->res0);
+        gcut_set_memory_reason(h, n->res0, r);
+        if (r != GCUT_REASON_fused) continue;
+        h->buffer[h->view[x].root] = h->buffer[h->view[n->res0].root];
+        read_before(h, gcut_param_in(h, h->buffer[h->view[x].root]), gcut_kernel_source(h, x));
     }
 }
 
