@@ -27,6 +27,7 @@ static int answer(gcut_ctx *ctx, const gcut_cli *c, gcut_check_report *r)
 int gcut_cmd_crosscheck(gcut_ctx *ctx, const gcut_cli *c)
 {
     gcut_graph *g = gcut_cli_load(ctx, c);
+    if (c->passes) return answer(ctx, c, g ? gcut_check_passes(g, &c->opt, c->feed, c->nfeed, c->tol) : NULL);
     return answer(ctx, c, g ? gcut_crosscheck(g, &c->opt, c->feed, c->nfeed, c->tol) : NULL);
 }
 

@@ -79,7 +79,7 @@ struct gcut_cli {
     bool given[GCUT_NOPTIONS];
 
     /* members of cli/options.def; 0 = not given */
-    bool help, json, time_passes, csv, no_loc, symbolic, shared, measure, clear;
+    bool help, json, time_passes, passes, csv, no_loc, symbolic, shared, measure, clear;
     gcut_stage_name stage;
     const char *compare, *out, *output, *svg, *model;
     int64_t steps, rounds, points;

@@ -482,6 +482,27 @@ static void test_checks(void **state)
     done(r);
 }
 
+/* No pass changes a result; with a tolerance that only equal bits meet, one that orders sums anew is named.
+ */
+static void test_check_passes(void **state)
+{
+    (void)state;
+    char *text = fine(ARGV("crosscheck", MLP, "--passes", "--optimizer", "sgd"));
+    assert_non_null(strstr(text, "\njoint   optimize  0\n"));
+    assert_non_null(strstr(text, "\nkernel  localize  "));
+    assert_non_null(strstr(text, "\nevery pass keeps every result within 4e-12, interpreted in f64\n"));
+    free(text);
+    ran r = run_to(NULL, NULL,
+                   ARGV("crosscheck", GCUT_SOURCE_DIR "/tests/corpus/lstm.gcut", "--passes", "--tol", "0"));
+    expect(r, 1);
+    assert_non_null(strstr(r.out, "\njoint   products  "));
+    assert_non_null(
+        strstr(r.out, "  DIFFERS\nthe first pass that changes a result: products, of the stage joint, "));
+    assert_non_null(strstr(r.out, "lstm.gcut:"));
+    assert_null(strstr(r.out, "\nkernel "));
+    done(r);
+}
+
 /* The lines of one table: from the first pass, in the order in which they ran, to a total that is their sum.
  */
 static void test_time_passes(void **state)
@@ -562,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_run_text),
         cmocka_unit_test(test_seed_and_training),
         cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_check_passes),
         cmocka_unit_test(test_time_passes),
         cmocka_unit_test(test_dump),
     };

@@ -57,6 +57,7 @@ complete -c gradcut -n '__fish_seen_subcommand_from run bench' -l steps -x -d 'n
 complete -c gradcut -n '__fish_seen_subcommand_from bench' -l compare -x -a 'eager unfused save-all planned' -d 'run these variants of the step in turns, with --steps runs of each; any policy is one'
 complete -c gradcut -n '__fish_seen_subcommand_from run' -l out -x -a '(__fish_complete_directories)' -d 'write results and gradients as .npy into this folder'
 complete -c gradcut -n '__fish_seen_subcommand_from crosscheck gradcheck' -l tol -x -d 'largest relative error that passes'
+complete -c gradcut -n '__fish_seen_subcommand_from crosscheck' -l passes -d 'interpret the graph behind each pass instead, up to the first that changes a result'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l measure -d 'compile the plans and run them, in turn, for measured peaks and times'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l rounds -x -d 'runs of each plan'
 complete -c gradcut -n '__fish_seen_subcommand_from frontier' -l points -x -d 'plans to show, from the fastest to the smallest'

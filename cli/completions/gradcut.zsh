@@ -69,6 +69,7 @@ _gradcut()
     case $subcommand in (bench) specs+=('--compare=[run these variants of the step in turns, with --steps runs of each; any policy is one]:LIST:(eager unfused save-all planned)') ;; esac
     case $subcommand in (run) specs+=('--out=[write results and gradients as .npy into this folder]:DIR:_files -/') ;; esac
     case $subcommand in (crosscheck|gradcheck) specs+=('--tol=[largest relative error that passes]:X: ') ;; esac
+    case $subcommand in (crosscheck) specs+=('--passes[interpret the graph behind each pass instead, up to the first that changes a result]') ;; esac
     case $subcommand in (frontier) specs+=('--measure[compile the plans and run them, in turn, for measured peaks and times]') ;; esac
     case $subcommand in (frontier) specs+=('--rounds=[runs of each plan]:N: ') ;; esac
     case $subcommand in (frontier) specs+=('--points=[plans to show, from the fastest to the smallest]:N: ') ;; esac

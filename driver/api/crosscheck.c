@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "driver/api/array_difference.h"
 #include "driver/api/check.h"
 
 /* Tolerances of the ladder, relative to the largest element of a value.  A dot product of length k
@@ -47,53 +48,13 @@ static double *tolerances(const gcut_trial *c, const gcut_graph *g)
     return tol;
 }
 
-typedef struct difference {
-    double rel;
-    int64_t index;
-} difference;
-
-static double largest(const gcut_array *y)
-{
-    double scale = 0;
-    for (int64_t i = 0; i < y->n; i++) {
-        double v = gcut_dtype_is_float(y->dtype) ? y->u.f[i] : (double)y->u.i[i];
-        if (isfinite(v) && fabs(v) > scale) scale = fabs(v);
-    }
-    return scale;
-}
-
-/* AdamW divides a moment by its size, so that of one that is 0 but for rounding (of the gradient by a key's
- * bias, say) it makes a whole step, in any direction.  Elements whose moments are that small are not
- * compared; the moments themselves are. */
-typedef struct noise {
-    gcut_array moment;
-    double floor;
-} noise;
-
-/* The largest |x - y| over the largest |y|, which counts as at least `least`: a gradient that is zero but for
- * rounding (of a key's bias, say) has no relative error.  NaN agrees with NaN, an infinity with itself. */
-static difference compare(const gcut_array *x, const gcut_array *y, double least, const noise *n)
-{
-    difference d = {0, -1};
-    double scale = fmax(largest(y), least);
-    bool real = gcut_dtype_is_float(y->dtype);
-    for (int64_t i = 0; i < y->n; i++) {
-        double a = real ? x->u.f[i] : (double)x->u.i[i], b = real ? y->u.f[i] : (double)y->u.i[i];
-        if (a == b || (isnan(a) && isnan(b)) || (n && fabs(n->moment.u.f[i]) <= n->floor)) continue;
-        double e = fabs(a - b) / (scale > 0 ? scale : 1);
-        if (!isfinite(e)) e = INFINITY;
-        if (e > d.rel || d.index < 0) d = (difference){e, i};
-    }
-    return d;
-}
-
 /* ---- ladder ---- */
 
 typedef struct rung {
     const char *name;
     gcut_backend backend;
     gcut_step *step;
-    difference worst;
+    gcut_difference worst;
     double allowed; /* of the worst value */
     const char *value;
     bool ok;
@@ -103,11 +64,6 @@ static bool is_result(const gcut_slot *x)
 {
     return x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad || x->updated;
 }
-
-/* Values below this part of the largest gradient (or result) are compared with it: they may be sums in which
- * terms of that size cancel.  In f32 that allows TOL_F32 * LEAST = 10 units of rounding of the largest, no
- * more. */
-#define LEAST 1e-2
 
 /* The value of g that slot x shows. */
 static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
@@ -123,7 +79,7 @@ static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
 }
 
 /* Of an updated parameter under AdamW; false = x is something else. */
-static bool noise_of(const gcut_trial *c, gcut_step *ref, const gcut_slot *x, noise *out)
+static bool noise_of(const gcut_trial *c, gcut_step *ref, const gcut_slot *x, gcut_noise *out)
 {
     if (ref->p->optimizer.kind != GCUT_OPT_ADAMW || x->role != GCUT_ROLE_param || !x->updated) return false;
     gcut_slot *m = gcut_slot_find(ref, gcut_printf(c->a, "%s.m", x->name));
@@ -141,21 +97,23 @@ static void compare_rung(const gcut_trial *c, gcut_step *ref, rung *r)
         r->step->p->bwd && (r->backend == GCUT_BACKEND_PLANNED || r->backend == GCUT_BACKEND_COMPILED);
     const double *later = planned ? tolerances(c, r->step->p->bwd) : NULL;
     double least[2] = {0, 0}; /* of results and updated values, of gradients */
-    noise n = {.floor = 0};
+    gcut_noise n = {.floor = 0};
     r->ok = true;
     for (uint32_t i = 0; i < ref->nslots; i++) {
         const gcut_slot *x = &ref->slot[i];
         if (!is_result(x) || !gcut_dtype_is_float(x->type.dtype)) continue;
         gcut_array want = gcut_trial_array(c->a, x);
-        least[x->role == GCUT_ROLE_grad] = fmax(least[x->role == GCUT_ROLE_grad], LEAST * largest(&want));
-        if (noise_of(c, ref, x, &n)) n.floor = fmax(n.floor, LEAST * LEAST * largest(&n.moment));
+        least[x->role == GCUT_ROLE_grad] =
+            fmax(least[x->role == GCUT_ROLE_grad], GCUT_LEAST * gcut_largest(&want));
+        if (noise_of(c, ref, x, &n))
+            n.floor = fmax(n.floor, GCUT_LEAST * GCUT_LEAST * gcut_largest(&n.moment));
     }
     for (uint32_t i = 0; i < ref->nslots; i++) {
         const gcut_slot *x = &ref->slot[i], *y = gcut_slot_find(r->step, x->name);
         if (!is_result(x)) continue;
         gcut_array want = gcut_trial_array(c->a, x), got = gcut_trial_array(c->a, y);
-        difference d =
-            compare(&got, &want, least[x->role == GCUT_ROLE_grad], noise_of(c, ref, x, &n) ? &n : NULL);
+        gcut_difference d = gcut_difference_of(&got, &want, least[x->role == GCUT_ROLE_grad],
+                                               noise_of(c, ref, x, &n) ? &n : NULL);
         double allowed = tol[value_of(raw, x)];
         if (later && x->role != GCUT_ROLE_out) allowed = fmax(allowed, later[value_of(r->step->p->bwd, x)]);
         if (d.index >= 0 && d.rel > allowed) r->ok = false;
@@ -183,7 +141,7 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
     for (gcut_ref v = 1; v < g->values.n; v++) {
         gcut_ref w = gcut_graph_find(ref, g->values.at[v].name);
         if (!w || !gcut_def(g, v) || !gcut_type_equal(gcut_type_of(ref, w), gcut_type_of(g, v))) continue;
-        difference d = compare(&got[v], &want[w], 0, NULL);
+        gcut_difference d = gcut_difference_of(&got[v], &want[w], 0, NULL);
         if (d.index >= 0 && d.rel > fmax(tol[w], own[v])) return op_of(c, g, v);
     }
     return NULL;
@@ -211,7 +169,7 @@ static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw,
         if (!w || !x || !gcut_def(all, v) || !gcut_type_equal(gcut_type_of(raw, w), gcut_type_of(all, v)))
             continue;
         gcut_array got = gcut_trial_array(c->a, x);
-        difference d = compare(&got, &want[w], 0, NULL);
+        gcut_difference d = gcut_difference_of(&got, &want[w], 0, NULL);
         if (d.index >= 0 && d.rel > tol[w]) return op_of(c, all, v);
     }
     return NULL;

@@ -191,7 +191,8 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
     return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
 }
 
-static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent)
+static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
+                            gcut_arena *parent)
 {
     gcut_env *env = user->module->env;
     const gcut_diag *why = user->failure;
@@ -204,7 +205,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_are
     gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
     p->env = env;
     p->arena = a;
-    p->passes = gcut_passes;
+    p->passes = *passes;
     p->opt = gcut_settings_copy(a, opt);
     gcut_passes_check_without(p);
     p->dump = gcut_dump_new(p);
@@ -220,7 +221,7 @@ static gcut_pipeline *begin(gcut_graph *user, const gcut_settings *opt, gcut_are
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n)
 {
-    gcut_pipeline *p = begin(user, opt, parent);
+    gcut_pipeline *p = begin(&gcut_passes, user, opt, parent);
     const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
     gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
     m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
@@ -246,10 +247,10 @@ static void refuse_derivative(const gcut_graph *g)
     }
 }
 
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
-                                     gcut_arena *parent, const char *flip)
+static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
+                          gcut_goal goal, gcut_arena *parent, const char *flip)
 {
-    gcut_pipeline *p = begin(user, opt, parent);
+    gcut_pipeline *p = begin(passes, user, opt, parent);
     gcut_arena *a = p->arena;
     gcut_pipeline_read_plan(p, flip);
     p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
@@ -268,6 +269,18 @@ gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt,
     }
     gcut_dump_rest(p);
     return p;
+}
+
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+                                     gcut_arena *parent, const char *flip)
+{
+    return run(&gcut_passes, user, opt, goal, parent, flip);
+}
+
+gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
+                                gcut_goal goal, gcut_arena *parent)
+{
+    return run(passes, user, opt, goal, parent, NULL);
 }
 
 gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call)

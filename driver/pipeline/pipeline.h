@@ -57,6 +57,10 @@ typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_K
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                  gcut_arena *parent);
 
+/* The same by another table, which must outlive it: a test puts a wrong pass into a row. */
+gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
+                                gcut_goal goal, gcut_arena *parent);
+
 /* What a step needs of a pipeline that was run before, from the text of its joint graph: neither plan nor
  * program. Throws. */
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,

@@ -67,13 +67,6 @@ GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
 /* Frees everything that was made from it and not freed.  NULL is allowed, as in every free function. */
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
 
-/* A pass that ran, or work behind the passes: emit, cc, load.  Texts are the library's. */
-typedef struct gcut_pass_time {
-    const char *function, *stage, *pass; /* stage: primal, joint, split, kernel, C; clone is the first pass */
-    int64_t ns;                          /* wall time, the verifier's included */
-    int64_t nodes_in, nodes_out;         /* of what it read and made, with those of bodies; -1: no graph */
-} gcut_pass_time;
-
 /* What a context calls while it works; a member that is NULL is not called.  They may call functions on the
  * context, whose failures are then its last error, but free nothing that the call under way uses. */
 typedef struct gcut_hooks {
@@ -591,6 +584,13 @@ GCUT_API gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_opti
                                                   const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_crosscheck(g, opt, feed, nfeed, tol)                                                            \
     gcut_crosscheck_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
+/* The graph behind each pass, interpreted in f64 on the same values, up to the first pass that changes a
+ * result, which `culprit` names, with the value, its source line and both numbers.  tol 0 = 4e-12.  The
+ * caller's. */
+GCUT_API gcut_check_report *gcut_check_passes_sized(gcut_graph *g, const gcut_options *opt, size_t size,
+                                                    const gcut_feed *feed, size_t nfeed, double tol);
+#define gcut_check_passes(g, opt, feed, nfeed, tol)                                                          \
+    gcut_check_passes_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
 /* Gradients against central differences in f64; tol 0 = 1e-5.  Elements where the loss has a kink are counted
  * in the text and left out.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,

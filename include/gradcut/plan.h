@@ -22,6 +22,13 @@ typedef struct gcut_size { /* a symbol's size where plans are priced */
     int64_t value;
 } gcut_size;
 
+/* A pass that ran, or work behind the passes: emit, cc, load.  Texts are the library's. */
+typedef struct gcut_pass_time {
+    const char *function, *stage, *pass; /* stage: primal, joint, split, kernel, C; clone is the first pass */
+    int64_t ns;                          /* wall time, the verifier's included */
+    int64_t nodes_in, nodes_out;         /* of what it read and made, with those of bodies; -1: no graph */
+} gcut_pass_time;
+
 /* ---- a plan ---- */
 
 /* In options and in plans, a member that is 0 was not set: these stand for a price of 0 and a limit of 0
