@@ -5,8 +5,6 @@
  *
  * Nothing here shares code with the passes but the enumeration of what a kernel reads (kernel_record.c).
  */
-#include <stdarg.h>
-#include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/epilogue.h"
@@ -237,6 +235,14 @@ static const char *L4a_prologues(const check *c)
 
 /* ---- L5: placed ---- */
 
+/* The root is made in the place of an operand of a concat. */
+static bool in_concat(const check *c, gcut_ref root)
+{
+    const uint32_t u = gcut_only_reader(c->h, root);
+    if (u == GCUT_NONE || kernel_at(c, u)->kind != GCUT_KERNEL_CONCAT) return false;
+    return c->h->buffer[root] == c->h->buffer[node_at(c, kernel_at(c, u)->nodes.at[0])->res0];
+}
+
 /* The root's buffer can hold its elements; a parameter may be the beginning of a saved value, and an operand
  * of a concat a part of its buffer. */
 static const char *fits_buffer(const check *c, gcut_ref root)
@@ -247,9 +253,7 @@ static const char *fits_buffer(const check *c, gcut_ref root)
     if (b >= c->p->buffers.n) FAULT(c, "L5a: %%%s has no buffer", name_of(c, root));
     const gcut_type *t = gcut_type_of(h->g, root);
     const gcut_buffer *x = &c->p->buffers.at[b];
-    const gcut_view whole = gcut_view_contiguous(c->p->module, t, root);
-    const bool part = memcmp(whole.stride, h->view[root].stride, sizeof whole.stride) != 0 ||
-                      h->view[root].offset != 0 || h->kernel_of[root] == GCUT_NONE;
+    const bool part = h->kernel_of[root] == GCUT_NONE || in_concat(c, root);
     if (x->dtype != t->dtype || (!part && x->count != gcut_type_numel(c->p->module, t)))
         FAULT(c, "L5a: buffer %u cannot hold %%%s", b, name_of(c, root));
     return NULL;
