@@ -397,7 +397,7 @@ static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
         for (uint32_t k = 0; k < node->nres; k++)
             names[k] = whole[first + k] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first + k]].name)
                                         : step_name(g, d->values.at[y].name, &step);
-        gcut_ref r = gcut_node_copy_as(g, d, n, mapped_args(s, d, node, map), node->loc, names);
+        gcut_ref r = gcut_node_copy_as(g, d, n, mapped_args(s, d, node, map), map, node->loc, names);
         for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
     }
     for (uint32_t i = 0; i < d->checks.n; i++)

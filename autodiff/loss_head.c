@@ -234,8 +234,9 @@ static void write_node(writer *w, uint32_t i)
         gcut_ref a = gcut_arg(g, n, k);
         args[k] = w->s->tainted[a] ? w->one[a] : w->rw.map[a];
     }
-    w->one[v] = gcut_node_copy(dst, g, i, args, n->loc, one_name(g, v));
-    gcut_mark_add(g->module, &dst->nodes.at[dst->nodes.n - 1].marks, "head", 0, NULL);
+    w->one[v] = gcut_node_copy(dst, g, i, args, w->rw.map, n->loc, one_name(g, v));
+    gcut_mark_add(g->module->arena, &dst->nodes.at[dst->nodes.n - 1].marks,
+                  (gcut_mark){.name = GCUT_MARK_head});
     if (w->leaves[v]) gcut_rewrite_use(&w->rw, i, scaled(w, v, n->loc));
 }
 

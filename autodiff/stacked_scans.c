@@ -107,7 +107,7 @@ static gcut_attr *along_first(gcut_arena *a, const gcut_graph *g, const gcut_nod
 /* Carried values may have fewer axes than what is sliced, so stacks are along the first axis, and the scan
  * with them: what it slices and yields along another axis is transposed before and behind it. */
 static void copy_stacked(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                         gcut_ref *out)
+                         const gcut_ref *map, gcut_ref *out)
 {
     gcut_node node = *gcut_node_at(src, n);
     gcut_arena *a = dst->module->arena;
@@ -139,7 +139,7 @@ static void copy_stacked(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
                         .names = names,
                         .ntypes = nres};
     gcut_ref r = gcut_node_make(dst, &s);
-    dst->nodes.at[dst->nodes.n - 1].marks = node.marks;
+    dst->nodes.at[dst->nodes.n - 1].marks = gcut_marks_carry(dst, src, &node.marks, map);
     for (uint32_t k = 0; k < node.nres; k++) {
         b.name = old[k];
         out[k] = k < carries ? r + k : axis_first(&b, r + k, axis, true);
@@ -201,7 +201,7 @@ static gcut_graph *guarded_step(gcut_graph *outer, const gcut_graph *g, const gc
 }
 
 static void copy_bounded(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                         gcut_ref *out)
+                         const gcut_ref *map, gcut_ref *out)
 {
     gcut_node node = *gcut_node_at(src, n);
     gcut_arena *a = dst->module->arena;
@@ -231,25 +231,25 @@ static void copy_bounded(gcut_graph *dst, const gcut_graph *src, uint32_t n, con
                         .names = names,
                         .ntypes = 2u * node.nres};
     gcut_ref r = gcut_node_make(dst, &s);
-    dst->nodes.at[dst->nodes.n - 1].marks = node.marks;
+    dst->nodes.at[dst->nodes.n - 1].marks = gcut_marks_carry(dst, src, &node.marks, map);
     for (uint32_t k = 0; k < node.nres; k++) out[k] = r + k;
 }
 
 /* ---- copies ---- */
 
 void gcut_control_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                       gcut_ref *out)
+                       const gcut_ref *map, gcut_ref *out)
 {
     const gcut_node *node = gcut_node_at(src, n);
     if (node->op == GCUT_OP_scan && gcut_control_unfolds(src, n)) {
-        copy_stacked(dst, src, n, args, out);
+        copy_stacked(dst, src, n, args, map, out);
         return;
     }
     if (node->op == GCUT_OP_while && gcut_attr_get(src, node, GCUT_KEY_bound)) {
-        copy_bounded(dst, src, n, args, out);
+        copy_bounded(dst, src, n, args, map, out);
         return;
     }
-    gcut_ref r = gcut_node_copy(dst, src, n, args, node->loc, NULL);
+    gcut_ref r = gcut_node_copy(dst, src, n, args, map, node->loc, NULL);
     node = gcut_node_at(src, n);
     for (uint32_t k = 0; k < node->nres; k++) out[k] = r + k;
 }
@@ -261,7 +261,7 @@ void gcut_body_redo(gcut_graph *dst, const gcut_graph *body, gcut_ref *map)
         const gcut_node *node = gcut_node_at(body, n);
         gcut_ref *args = gcut_calloc(a, node->nargs + 1u, sizeof *args);
         for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(body, node, k)];
-        gcut_control_copy(dst, body, n, args, map + node->res0);
+        gcut_control_copy(dst, body, n, args, map, map + node->res0);
     }
     for (uint32_t i = 0; i < body->checks.n; i++)
         gcut_dim_require(dst, body->checks.at[i].a, body->checks.at[i].b, body->checks.at[i].loc, "body");
@@ -280,7 +280,7 @@ gcut_graph *gcut_pass_stack(gcut_graph *g, const char *name, const bool *wanted)
         }
         gcut_ref *args = gcut_alloc(rw.scratch, (node->nargs + 1u) * sizeof *args);
         for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(&rw, n, k);
-        gcut_control_copy(rw.dst, g, n, args, rw.map + node->res0);
+        gcut_control_copy(rw.dst, g, n, args, rw.map, rw.map + node->res0);
     }
     return gcut_rewrite_end(&rw);
 }
@@ -309,5 +309,5 @@ void gcut_control_unfold(gcut_graph *g, uint32_t n, const gcut_ref *args, gcut_r
     if (node.op == GCUT_OP_while && !gcut_attr_get(g, &node, GCUT_KEY_bound))
         gcut_fail(m->env, GCUT_EGRAD, gcut_loc_place(m, node.loc), "add bound=K, the most steps it can take",
                   "'while' has no derivative unless the number of its steps is bounded");
-    gcut_control_copy(g, g, n, args, out);
+    gcut_control_copy(g, g, n, args, NULL, out);
 }

@@ -13,10 +13,10 @@
 #include "graph/build.h"
 
 /* Node n of src again in dst on other operands, where src's node of that kind is: a scan with stacked
- * carries, a bounded `while` as such a scan.  out[k] is what result k became.  The nodes of src and dst may
- * be in one graph. */
+ * carries, a bounded `while` as such a scan.  map: of src's values, for marks (gcut_node_copy).  out[k] is
+ * what result k became.  The nodes of src and dst may be in one graph. */
 void gcut_control_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                       gcut_ref *out);
+                       const gcut_ref *map, gcut_ref *out);
 
 /* in: any graph.  out: the same values; scans and bounded `while`s that have wanted results (by value of g)
  * are stacked scans.  keeps: names and locations. */

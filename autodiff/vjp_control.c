@@ -258,7 +258,6 @@ static void yield_all(scan *s, const gcut_ref *dx, const gcut_ref *sum)
 static gcut_ref backward_scan(scan *s, uint32_t carries)
 {
     gcut_graph *g = s->c->b.g;
-    gcut_module *m = g->module;
     bool reverse = gcut_attr_flag(g, &s->node, GCUT_KEY_reverse);
     gcut_attr attrs[] = {gcut_attr_dim(GCUT_KEY_carries, carries),
                          gcut_attr_dim(GCUT_KEY_axis, gcut_attr_get(g, &s->node, GCUT_KEY_axis)->u.dim),
@@ -275,8 +274,8 @@ static gcut_ref backward_scan(scan *s, uint32_t carries)
                            .nregs = 1,
                            .loc = s->c->b.loc};
     gcut_ref r = gcut_node_make(g, &spec);
-    const char *forward = gcut_printf(m->arena, "%%%s", g->values.at[s->node.res0].name);
-    gcut_mark_add(m, &g->nodes.at[g->nodes.n - 1].marks, "adjoint", 1, &forward);
+    gcut_mark_add(g->module->arena, &g->nodes.at[g->nodes.n - 1].marks,
+                  (gcut_mark){GCUT_MARK_adjoint, 1, {{.i = s->node.res0}}});
     return r;
 }
 

@@ -59,9 +59,9 @@ static const char *name(const cloner *c, const char *s)
 
 static gcut_marks marks(const cloner *c, const gcut_marks *of)
 {
-    gcut_marks out = {0};
-    for (uint32_t i = 0; i < of->n; i++)
-        gcut_mark_add(c->m, &out, of->at[i].name, of->at[i].nargs, of->at[i].args);
+    gcut_marks out = {of->n, gcut_memdup(c->m->arena, of->at, of->n * sizeof *of->at)};
+    for (uint32_t i = 0; i < out.n; i++)
+        for (uint32_t k = 0; k < out.at[i].nargs; k++) out.at[i].arg[k].text = name(c, out.at[i].arg[k].text);
     return out;
 }
 

@@ -179,37 +179,6 @@ void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, con
     *GCUT_PUSH(m->arena, &g->checks) = (gcut_dim_check){a, b, loc};
 }
 
-/* ---- marks ---- */
-
-const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name)
-{
-    for (uint32_t i = 0; i < marks->n; i++)
-        if (!strcmp(marks->at[i].name, name)) return &marks->at[i];
-    return NULL;
-}
-
-void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs,
-                   const char *const *args)
-{
-    gcut_mark *at = gcut_calloc(m->arena, marks->n + 1, sizeof *at);
-    if (marks->n) memcpy(at, marks->at, marks->n * sizeof *at);
-    const char **copy = gcut_calloc(m->arena, nargs + 1, sizeof *copy);
-    for (uint32_t i = 0; i < nargs; i++) copy[i] = gcut_intern_name(m, args[i]);
-    at[marks->n] = (gcut_mark){gcut_intern_name(m, name), nargs, copy};
-    *marks = (gcut_marks){marks->n + 1, at};
-}
-
-bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b)
-{
-    if (a->n != b->n) return false;
-    for (uint32_t i = 0; i < a->n; i++) {
-        if (strcmp(a->at[i].name, b->at[i].name) != 0 || a->at[i].nargs != b->at[i].nargs) return false;
-        for (uint32_t k = 0; k < a->at[i].nargs; k++)
-            if (strcmp(a->at[i].args[k], b->at[i].args[k]) != 0) return false;
-    }
-    return true;
-}
-
 /* ---- nodes ---- */
 
 static const gcut_attr *default_of(const gcut_module *m, gcut_op op, gcut_attr_key key)
@@ -357,11 +326,11 @@ gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n)
                             .loc = n->loc};
 }
 
-static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args, gcut_locid loc,
-                     const char *name, const char *const *names)
+static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
+                     const gcut_ref *map, gcut_locid loc, const char *name, const char *const *names)
 {
     const gcut_node *node = &src->nodes.at[n];
-    gcut_marks marks = node->marks;
+    gcut_marks marks = gcut_marks_carry(dst, src, &node->marks, map);
     gcut_type types[GCUT_MAX_RESULTS];
     for (uint32_t k = 0; k < node->nres; k++) types[k] = src->values.at[node->res0 + k].type;
     gcut_node_spec s = gcut_node_spec_of(src, node);
@@ -377,18 +346,18 @@ static gcut_ref copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const g
 }
 
 gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                           gcut_locid loc, const char *const *names)
+                           const gcut_ref *map, gcut_locid loc, const char *const *names)
 {
-    return copy(dst, src, n, args, loc, NULL, names);
+    return copy(dst, src, n, args, map, loc, NULL, names);
 }
 
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                        gcut_locid loc, const char *name)
+                        const gcut_ref *map, gcut_locid loc, const char *name)
 {
     const char *names[GCUT_MAX_RESULTS];
     const gcut_node *node = &src->nodes.at[n];
     for (uint32_t k = 0; k < node->nres; k++) names[k] = src->values.at[node->res0 + k].name;
-    return copy(dst, src, n, args, loc, name, name ? NULL : names);
+    return copy(dst, src, n, args, map, loc, name, name ? NULL : names);
 }
 
 bool gcut_is_zero(const gcut_graph *g, gcut_ref v)

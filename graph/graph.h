@@ -41,12 +41,14 @@
  *       is within no body of its own; a call has a function of the module
  *   G9  the two functions of a pair agree: fwd's `saved` results are bwd's `saved` parameters by name and
  * type
+ *   G10 #adjoint is of a scan, and names a result of a scan before it, or of the forward graph
  */
 #ifndef GCUT_GRAPH_GRAPH_H
 #define GCUT_GRAPH_GRAPH_H
 
 #include "gradcut/dtype.h"
 #include "graph/dim/dim.h"
+#include "graph/mark.h"
 
 const char *gcut_dtype_name(gcut_dtype t);
 int64_t gcut_dtype_bytes(gcut_dtype t);
@@ -110,18 +112,6 @@ typedef struct gcut_attr {
 typedef uint32_t gcut_ref; /* value id; 0 = none */
 #define GCUT_NONE UINT32_MAX
 typedef uint32_t gcut_locid; /* 0 = unknown */
-
-/* One #mark; args keep the text of each argument, verbatim. */
-typedef struct gcut_mark {
-    const char *name;
-    uint32_t nargs;
-    const char *const *args;
-} gcut_mark;
-
-typedef struct gcut_marks {
-    uint32_t n;
-    gcut_mark *at;
-} gcut_marks;
 
 typedef struct gcut_value {
     const char *name; /* interned */
@@ -461,13 +451,13 @@ typedef struct gcut_node_spec {
 gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s);
 /* What node n of g is made of, without names and types; its lists are g's own. */
 gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n);
-/* Node n of src again in dst on other operands: same op, attributes, regions and marks; name NULL = same name
- * made unique. */
+/* Node n of src again in dst on other operands: same op, attributes, regions and marks, these as
+ * gcut_marks_carry makes them by `map`; name NULL = same name made unique. */
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                        gcut_locid loc, const char *name);
+                        const gcut_ref *map, gcut_locid loc, const char *name);
 /* The same, each result with a name of its own, made unique. */
 gcut_ref gcut_node_copy_as(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
-                           gcut_locid loc, const char *const *names);
+                           const gcut_ref *map, gcut_locid loc, const char *const *names);
 
 /* Sizes a and b must agree: no-op when equal, throws when they cannot be, else records a run-time check. */
 void gcut_dim_require(gcut_graph *g, gcut_dim a, gcut_dim b, gcut_locid loc, const char *what);
@@ -504,22 +494,22 @@ gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
  * time, a `while` without a bound GCUT_WHILE_RUNS times.  Throws GCUT_EDIM where a length has no size. */
 double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
 
-/* Marks live in the module's arena. NULL when absent. */
-const gcut_mark *gcut_mark_find(const gcut_marks *marks, const char *name);
-bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b);
-void gcut_mark_add(gcut_module *m, gcut_marks *marks, const char *name, uint32_t nargs,
-                   const char *const *args);
+/* The marks of a node of src for its copy in dst, where map, by value of src, says what became of the values
+ * that they name: 0 of a value and of every other result of its node = it is not there.  map NULL: the copy
+ * is in src itself, or no mark names a value (graph/mark.c). */
+gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const gcut_marks *marks,
+                            const gcut_ref *map);
 
 /* Given with the backward call: a cotangent, or an input marked #late. */
 static inline bool gcut_param_is_late(const gcut_param *p)
 {
-    return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, "late");
+    return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, GCUT_MARK_late);
 }
 /* Its memory may hold something else when the backward call comes: #transient, on an input, a key or an `out`
  * result. */
 static inline bool gcut_is_transient(const gcut_marks *m)
 {
-    return gcut_mark_find(m, "transient") != NULL;
+    return gcut_mark_find(m, GCUT_MARK_transient) != NULL;
 }
 
 /* ---- reading ---- */

@@ -53,7 +53,7 @@ gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
     gcut_ref few[8], *args = few;
     if (node->nargs > 8) args = gcut_alloc(rw->scratch, node->nargs * sizeof *args);
     for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(rw, n, k);
-    gcut_ref r = gcut_node_copy(rw->dst, rw->src, n, args, node->loc, NULL);
+    gcut_ref r = gcut_node_copy(rw->dst, rw->src, n, args, rw->map, node->loc, NULL);
     if (rw->pass && gcut_node_at(rw->src, n)->nregs)
         gcut_rewrite_regions_of_last(rw->dst, gcut_rewrite_regions(rw->src, n, rw->pass));
     node = gcut_node_at(rw->src, n);
@@ -88,7 +88,7 @@ void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map)
         const gcut_node *node = gcut_node_at(src, n);
         gcut_ref *args = gcut_alloc(scratch, (node->nargs + 1u) * sizeof *args);
         for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(src, node, k)];
-        gcut_ref r = gcut_node_copy(dst, src, n, args, node->loc, NULL);
+        gcut_ref r = gcut_node_copy(dst, src, n, args, map, node->loc, NULL);
         for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = r + k;
     }
     for (uint32_t i = 0; i < src->checks.n; i++) {

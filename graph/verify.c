@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The invariants G1..G9 of graph/graph.h, one function each, in that order;
+ * The invariants G1..G10 of graph/graph.h, one function each, in that order;
  * G6 and G9 are in graph/verify_interface.c.
  * Every violation is reported at the best place known; the caller hears of
  * GCUT_ETYPE once at the end.  Nothing here trusts what an earlier function
@@ -397,6 +397,30 @@ static void regions(gcut_check *c)
 /* ---- all of them ---- */
 
 /* G8 is checked before G3, whose shape rules look into regions. */
+/* ---- G10: marks ---- */
+
+/* A parameter is one where the result was saved. */
+static bool may_be_of_scan(const gcut_graph *g, gcut_ref v)
+{
+    const gcut_node *n = gcut_def(g, v);
+    return !n || n->op == GCUT_OP_scan;
+}
+
+/* Of the marks of ops; no pass makes others, and the parser reads each where it may stand. */
+static void marks_name_values(gcut_check *c)
+{
+    const gcut_graph *g = c->g;
+    for (uint32_t n = 0; n < g->nodes.n; n++) {
+        const gcut_node *node = gcut_node_at(g, n);
+        const gcut_mark *mark = gcut_mark_find(&node->marks, GCUT_MARK_adjoint);
+        if (!mark) continue;
+        const gcut_ref v = (gcut_ref)mark->arg[0].i;
+        bool named = !v || (gcut_check_is_value(c, v) && gcut_check_visible(c, v, n) && may_be_of_scan(g, v));
+        if (node->op != GCUT_OP_scan || !named)
+            gcut_violation(c, node->loc, "G10", "#adjoint is of a scan and names a result of one before it");
+    }
+}
+
 static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_arena *scratch)
 {
     gcut_check c = {.around = around, .g = g, .m = g->module, .scratch = scratch};
@@ -409,6 +433,7 @@ static uint32_t graph_alone(const gcut_graph *g, const gcut_check *around, gcut_
     declarations(&c);
     gcut_check_interface(&c);
     locations(&c);
+    marks_name_values(&c);
     return c.broken;
 }
 

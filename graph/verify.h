@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Invariants G1 to G9 of graph.h; and, below, what graph/verify.c, graph/verify_interface.c and the parser
+ * Invariants G1 to G10 of graph.h; and, below, what graph/verify.c, graph/verify_interface.c and the parser
  * share, which knows where in a text a fault stands.
  */
 #ifndef GCUT_GRAPH_VERIFY_H

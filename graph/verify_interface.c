@@ -30,13 +30,13 @@ static bool is_backward_half(const gcut_graph *g)
     const gcut_module *m = g->module;
     for (uint32_t i = 0; i < m->pairs.n; i++)
         if (!strcmp(m->pairs.at[i].bwd, g->name)) return true;
-    return has_saved_param(g) || gcut_mark_find(&g->marks, "bwd");
+    return has_saved_param(g) || gcut_mark_find(&g->marks, GCUT_MARK_bwd);
 }
 
 const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p)
 {
     const gcut_type *t = gcut_type_of(g, p->value);
-    bool late = gcut_mark_find(&p->marks, "late"), transient = gcut_is_transient(&p->marks);
+    bool late = gcut_mark_find(&p->marks, GCUT_MARK_late), transient = gcut_is_transient(&p->marks);
     const char *name = g->values.at[p->value].name, *role = gcut_role_name(p->role);
     if (late && p->role != GCUT_ROLE_input)
         return gcut_printf(a, "%%%s is declared `%s`: only an input can be #late", name, role);

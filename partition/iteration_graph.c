@@ -102,7 +102,7 @@ static gcut_ref copy_node(builder *b, const gcut_graph *body, uint32_t i, const 
     const gcut_node *n = gcut_node_at(body, i);
     gcut_ref *args = gcut_calloc(b->arena, n->nargs + 1u, sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(body, n, k)];
-    return gcut_node_copy(b->j, body, i, args, n->loc, NULL);
+    return gcut_node_copy(b->j, body, i, args, map, n->loc, NULL);
 }
 
 static void forward_nodes(builder *b)

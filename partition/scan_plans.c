@@ -43,7 +43,7 @@ static bool has_pairs(const gcut_graph *g)
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (gcut_mark_find(&n->marks, "adjoint")) return true;
+        if (gcut_mark_find(&n->marks, GCUT_MARK_adjoint)) return true;
         for (uint32_t k = 0; k < n->nregs; k++)
             if (gcut_region_at(g, n, k)->body->is_body && has_pairs(gcut_region_at(g, n, k)->body))
                 return true;
@@ -98,10 +98,8 @@ static uint32_t axis_of(const gcut_graph *g, const gcut_node *n)
 static uint32_t forward_of(const gcut_graph *g, uint32_t bwd)
 {
     const gcut_node *n = gcut_node_at(g, bwd);
-    const gcut_mark *mark = gcut_mark_find(&n->marks, "adjoint");
-    if (!mark || mark->nargs != 1 || n->op != GCUT_OP_scan || mark->args[0][0] != '%') return GCUT_NONE;
-    gcut_ref r = gcut_graph_find(g, mark->args[0] + 1);
-    uint32_t def = r ? g->values.at[r].def : GCUT_NONE;
+    const gcut_mark *mark = gcut_mark_find(&n->marks, GCUT_MARK_adjoint);
+    uint32_t def = mark && mark->arg[0].i ? g->values.at[mark->arg[0].i].def : GCUT_NONE;
     if (def == GCUT_NONE || def >= bwd) return GCUT_NONE;
     const gcut_node *f = gcut_node_at(g, def);
     bool fits = f->op == GCUT_OP_scan && axis_of(g, f) == axis_of(g, n) &&
@@ -282,7 +280,7 @@ static void make_forward(level *l, gcut_rewrite *rw, uint32_t i)
     s.regions = &(gcut_region){gcut_region_at(l->g, &n, 0)->kind, body};
     s.nregs = 1;
     gcut_ref r = gcut_node_make(rw->dst, &s);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n.marks;
+    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
     for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
     l->stack0[i] = r + n.nres;
 }
@@ -349,7 +347,7 @@ static void fill_body(const level *l, const decided *d, new_body *b)
         const gcut_node *n = gcut_node_at(h, i);
         gcut_ref *args = gcut_calloc(l->arena, n->nargs + 1u, sizeof *args);
         for (uint32_t k = 0; k < n->nargs; k++) args[k] = b->map[gcut_arg(h, n, k)];
-        gcut_ref r = gcut_node_copy(b->g, h, i, args, n->loc, NULL);
+        gcut_ref r = gcut_node_copy(b->g, h, i, args, b->map, n->loc, NULL);
         for (uint32_t k = 0; k < n->nres; k++) b->map[n->res0 + k] = r + k;
     }
     for (uint32_t i = 0; i < h->results.n; i++)
@@ -376,7 +374,7 @@ static void make_backward(level *l, gcut_rewrite *rw, const decided *d)
     s.regions = &(gcut_region){gcut_region_at(l->g, &n, 0)->kind, b.g};
     s.nregs = 1;
     gcut_ref r = gcut_node_make(rw->dst, &s);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n.marks;
+    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
     for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
 }
 
@@ -392,7 +390,7 @@ static void make_other(const level *l, gcut_rewrite *rw, uint32_t i)
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = gcut_rewrite_arg(rw, i, k);
     for (uint32_t k = 0; k < n->nregs; k++)
         regions[k] = (gcut_region){gcut_region_at(l->g, n, k)->kind, l->body[n->reg0 + k]};
-    gcut_ref r = gcut_node_copy(rw->dst, l->g, i, args, n->loc, NULL);
+    gcut_ref r = gcut_node_copy(rw->dst, l->g, i, args, rw->map, n->loc, NULL);
     gcut_rewrite_regions_of_last(rw->dst, regions);
     for (uint32_t k = 0; k < n->nres; k++) rw->map[n->res0 + k] = r + k;
 }

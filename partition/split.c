@@ -241,31 +241,24 @@ static gcut_locid location_of(const half *h, const gcut_node *n)
 /* #recomputed, and for the k-th copy #recomputed(k), so that no pass takes two copies for one. */
 static void mark_copy(const half *h, uint32_t i)
 {
-    gcut_module *m = h->src->module;
     const gcut_node *n = gcut_node_at(h->src, i);
     gcut_class c = gcut_node_class(n);
     bool again = h->backward && h->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
     bool cheap = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_VIEW;
     if (h->copied[i] < 2 && (!again || cheap)) return;
-    const char *k = gcut_printf(m->arena, "%u", (unsigned)h->copied[i]);
-    gcut_mark_add(m, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, "recomputed", h->copied[i] > 1, &k);
+    gcut_mark mark = {GCUT_MARK_recomputed, h->copied[i] > 1, {{.i = h->copied[i] > 1 ? h->copied[i] : 0}}};
+    gcut_mark_add(h->src->module->arena, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, mark);
 }
 
 /* ---- forms ---- */
-
-static const char *bytes_text(gcut_module *m, gcut_dim d)
-{
-    gcut_text t = {.arena = m->arena};
-    gcut_dim_print(m->dims, d, &t);
-    return t.at;
-}
 
 /* #saved(bytes) on the node that makes r, which is saved for v. */
 static void mark_saved(const half *h, gcut_ref v, gcut_ref r)
 {
     gcut_module *m = h->src->module;
-    const char *text = bytes_text(m, gcut_format_bytes(m, gcut_type_of(h->src, v), h->by[v].form));
-    gcut_mark_add(m, &h->dst->nodes.at[h->dst->values.at[r].def].marks, "saved", 1, &text);
+    const gcut_dim bytes = gcut_format_bytes(m, gcut_type_of(h->src, v), h->by[v].form);
+    gcut_mark_add(m->arena, &h->dst->nodes.at[h->dst->values.at[r].def].marks,
+                  (gcut_mark){GCUT_MARK_saved, 1, {{.i = bytes}}});
 }
 
 /* Into another form, as soon as it is there: the value itself need not live on. */
@@ -310,7 +303,7 @@ static void copy_node(half *h, gcut_arena *arena, uint32_t i)
         GCUT_ASSERT(args[k] != 0); /* a graph reads nothing that is not given to it */
     }
     h->copied[i]++;
-    gcut_ref r = gcut_node_copy(h->dst, h->src, i, args, location_of(h, n), NULL);
+    gcut_ref r = gcut_node_copy(h->dst, h->src, i, args, h->map, location_of(h, n), NULL);
     mark_copy(h, i);
     for (uint32_t k = 0; k < n->nres; k++) {
         bool given = h->backward && crosses(h->plan, n->res0 + k); /* a saved sibling keeps its parameter */
@@ -373,8 +366,8 @@ static void return_saved(half *h)
         gcut_ref r = packs ? h->packed[v] : h->map[v];
         gcut_result_new(h->dst, GCUT_ROLE_saved, h->by[v].name, r);
         if (h->by[v].grad)
-            gcut_mark_add(h->src->module, &h->dst->results.at[h->dst->results.n - 1].marks, "grad", 1,
-                          &h->by[v].grad);
+            gcut_mark_add(h->src->module->arena, &h->dst->results.at[h->dst->results.n - 1].marks,
+                          (gcut_mark){GCUT_MARK_grad, 1, {{.text = h->by[v].grad}}});
         if (!packs && h->plan->value[v].decision == GCUT_PLAN_SAVED && gcut_def(h->dst, r))
             mark_saved(h, v, r);
     }
@@ -383,15 +376,15 @@ static void return_saved(half *h)
 static void add_pair(gcut_plan *plan, const char *base)
 {
     gcut_module *m = plan->joint->module;
-    gcut_mark_add(m, &plan->fwd->marks, "fwd", 0, NULL);
-    gcut_mark_add(m, &plan->bwd->marks, "bwd", 0, NULL);
+    gcut_mark_add(m->arena, &plan->fwd->marks, (gcut_mark){.name = GCUT_MARK_fwd});
+    gcut_mark_add(m->arena, &plan->bwd->marks, (gcut_mark){.name = GCUT_MARK_bwd});
     gcut_pair pair = {.name = gcut_intern_name(m, gcut_printf(m->arena, "%s.step", base)),
                       .fwd = plan->fwd->name,
                       .bwd = plan->bwd->name};
-    const char *policy = gcut_printf(m->arena, "\"%s\"", gcut_policy_text(m->arena, &plan->options));
-    const char *bytes = bytes_text(m, plan->saved_bytes_sym);
-    gcut_mark_add(m, &pair.marks, "policy", 1, &policy);
-    gcut_mark_add(m, &pair.marks, "saved_bytes", 1, &bytes);
+    const char *policy = gcut_intern_name(m, gcut_policy_text(m->arena, &plan->options));
+    gcut_mark_add(m->arena, &pair.marks, (gcut_mark){GCUT_MARK_policy, 1, {{.text = policy}}});
+    gcut_mark_add(m->arena, &pair.marks,
+                  (gcut_mark){GCUT_MARK_saved_bytes, 1, {{.i = plan->saved_bytes_sym}}});
     *GCUT_PUSH(m->arena, &m->pairs) = pair;
 }
 

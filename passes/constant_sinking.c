@@ -34,7 +34,7 @@ static gcut_ref make_again(const sinker *s, gcut_graph *body, gcut_ref v, const 
     gcut_ref *args = gcut_calloc(s->a, n->nargs + 1, sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++)
         args[k] = make_again(s, body, gcut_arg(s->g, n, k), s->g->values.at[gcut_arg(s->g, n, k)].name, made);
-    gcut_ref r = gcut_node_copy(body, s->g, def, args, n->loc, name);
+    gcut_ref r = gcut_node_copy(body, s->g, def, args, NULL, n->loc, name);
     for (uint32_t k = 0; k < n->nres; k++) made[n->res0 + k] = r + k;
     return made[v];
 }
@@ -99,7 +99,7 @@ static void copy_region(const sinker *s, gcut_rewrite *rw, uint32_t id)
         names[k] = s->g->values.at[n.res0 + k].name;
     }
     gcut_ref r = gcut_node_make(rw->dst, &spec);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n.marks;
+    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, s->g, &n.marks, rw->map);
     for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
 }
 

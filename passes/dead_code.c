@@ -177,7 +177,7 @@ static void copy_smaller(gcut_rewrite *rw, uint32_t id, const uses *u)
     s.nregs = n->nregs;
     s.names = names;
     gcut_ref r = gcut_node_make(rw->dst, &s);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n->marks;
+    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, g, &n->marks, rw->map);
     for (uint32_t k = 0; k < s.ntypes; k++) rw->map[kept[k]] = r + k;
 }
 

@@ -70,9 +70,9 @@ static void name_results(expander *s, const gcut_graph *scratch, const gcut_node
 /* The second copy of a composite shares none of its parts with the first: every part says which it is. */
 static void mark_copies(gcut_graph *scratch, const gcut_node *owner)
 {
-    const gcut_mark *copy = gcut_mark_find(&owner->marks, "recomputed");
+    const gcut_mark *copy = gcut_mark_find(&owner->marks, GCUT_MARK_recomputed);
     for (uint32_t k = 0; copy && copy->nargs && k < scratch->nodes.n; k++)
-        gcut_mark_add(scratch->module, &scratch->nodes.at[k].marks, copy->name, copy->nargs, copy->args);
+        gcut_mark_add(scratch->module->arena, &scratch->nodes.at[k].marks, *copy);
 }
 
 /* Composites may mean composites, so the nodes of the meaning go through emit again. */
@@ -100,8 +100,7 @@ static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcu
     if (def == GCUT_NONE) return; /* the meaning is an operand */
     for (uint32_t k = 0; k < owner.marks.n; k++)
         if (!gcut_mark_find(&s->dst->nodes.at[def].marks, owner.marks.at[k].name))
-            gcut_mark_add(m, &s->dst->nodes.at[def].marks, owner.marks.at[k].name, owner.marks.at[k].nargs,
-                          owner.marks.at[k].args);
+            gcut_mark_add(m->arena, &s->dst->nodes.at[def].marks, owner.marks.at[k]);
 }
 
 static gcut_region *expanded_regions(expander *s, const gcut_graph *g, uint32_t n)
@@ -124,7 +123,7 @@ static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *a
         return;
     }
     uint32_t nres = node->nres;
-    gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, node->loc, names);
+    gcut_ref first = gcut_node_copy_as(s->dst, g, n, args, out - node->res0, node->loc, names);
     if (gcut_node_at(g, n)->nregs) gcut_rewrite_regions_of_last(s->dst, expanded_regions(s, g, n));
     for (uint32_t k = 0; k < nres; k++) out[k] = first + k;
 }

@@ -118,7 +118,7 @@ static void copy_node(inliner *s, uint32_t n)
         return;
     }
     r = gcut_node_make(s->dst, &spec);
-    s->dst->nodes.at[s->dst->nodes.n - 1].marks = node->marks;
+    s->dst->nodes.at[s->dst->nodes.n - 1].marks = gcut_marks_carry(s->dst, f, &node->marks, s->map);
     for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
 }
 

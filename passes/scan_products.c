@@ -129,14 +129,12 @@ static bool find_terms(const search *s, gcut_ref v, sum *out)
     return true;
 }
 
-/* A backward scan finds its forward scan by the name of the first result: that one stays. */
+/* A backward scan finds its forward scan by the first result: that one stays. */
 static bool is_named(const search *s)
 {
     for (uint32_t i = 0; i < s->g->nodes.n; i++) {
-        const gcut_mark *mark = gcut_mark_find(&gcut_node_at(s->g, i)->marks, "adjoint");
-        if (mark && mark->nargs == 1 && mark->args[0][0] == '%' &&
-            gcut_graph_find(s->g, mark->args[0] + 1) == s->n->res0)
-            return true;
+        const gcut_mark *mark = gcut_mark_find(&gcut_node_at(s->g, i)->marks, GCUT_MARK_adjoint);
+        if (mark && mark->arg[0].i == s->n->res0) return true;
     }
     return false;
 }
@@ -204,7 +202,7 @@ static gcut_graph *smaller_body(const search *s)
         gcut_ref *args = gcut_calloc(s->a, n->nargs + 1u, sizeof *args);
         for (uint32_t k = 0; k < n->nargs; k++) known = (args[k] = map[gcut_arg(old, n, k)]) != 0 && known;
         if (!known) continue; /* adds to a sum */
-        gcut_ref r = gcut_node_copy(body, old, i, args, n->loc, NULL);
+        gcut_ref r = gcut_node_copy(body, old, i, args, map, n->loc, NULL);
         for (uint32_t k = 0; k < n->nres; k++) map[n->res0 + k] = r + k;
     }
     for (uint32_t i = 0; i < old->results.n; i++) {
@@ -263,7 +261,7 @@ static void make_scan(const search *s, gcut_rewrite *rw, uint32_t id, gcut_ref *
     spec.types = types;
     spec.names = names;
     gcut_ref r = spec.ntypes ? gcut_node_make(rw->dst, &spec) : 0;
-    if (r) rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = n.marks;
+    if (r) rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, s->g, &n.marks, rw->map);
     for (uint32_t k = 0; k < all; k++) at[k] = hoisted(s, k) ? 0 : r++;
 }
 

@@ -19,11 +19,19 @@ typedef struct printer {
     size_t nmade;
 } printer;
 
-static void put_marks(printer *p, const gcut_mark_info *const *mark, size_t n)
+/* g, name: of an op's marks, which may name a value of g by its own name. */
+static void put_marks(printer *p, const gcut_mark_info *const *mark, size_t n, const gcut_graph_info *g,
+                      const char **name)
 {
     for (size_t i = 0; i < n; i++) {
         fprintf(p->out, " #%s", mark[i]->name);
-        for (size_t k = 0; k < mark[i]->nargs; k++) fprintf(p->out, "%s%s", k ? ", " : "(", mark[i]->arg[k]);
+        for (size_t k = 0; k < mark[i]->nargs; k++) {
+            const char *arg = mark[i]->arg[k];
+            size_t v = g && *arg == '%' ? 0 : SIZE_MAX;
+            while (g && v < g->nvalues && strcmp(g->value[v]->name, arg + 1) != 0) v++;
+            fprintf(p->out, "%s%s%s", k ? ", " : "(", g && v < g->nvalues ? "%" : "",
+                    g && v < g->nvalues ? name[v] : arg);
+        }
         if (mark[i]->nargs) fprintf(p->out, ")");
     }
 }
@@ -112,7 +120,7 @@ static void put_node(printer *p, const gcut_graph_info *g, const gcut_node_info 
     fprintf(p->out, ")");
     for (size_t k = 0; k < n->nregions && strcmp(n->op, "call") != 0; k++)
         put_region(p, n, n->region[k], name);
-    put_marks(p, n->mark, n->nmarks);
+    put_marks(p, n->mark, n->nmarks, g, name);
     fprintf(p->out, "\n");
 }
 
@@ -142,17 +150,17 @@ static void put_function(printer *p, const gcut_graph_info *g)
         const gcut_param_info *x = g->param[i];
         fprintf(p->out, "%s%s %%%s: ", i ? ", " : "", x->role, name[x->value]);
         put_type(p, g->value[x->value]);
-        put_marks(p, x->mark, x->nmarks);
+        put_marks(p, x->mark, x->nmarks, NULL, NULL);
     }
     fprintf(p->out, ") -> (");
     for (size_t i = 0; i < g->nresults; i++) {
         const gcut_result_info *x = g->result[i];
         fprintf(p->out, "%s%s %s: ", i ? ", " : "", x->role, x->name);
         put_type(p, g->value[x->value]);
-        put_marks(p, x->mark, x->nmarks);
+        put_marks(p, x->mark, x->nmarks, NULL, NULL);
     }
     fprintf(p->out, ")");
-    put_marks(p, g->mark, g->nmarks);
+    put_marks(p, g->mark, g->nmarks, NULL, NULL);
     fprintf(p->out, " {\n");
     put_nodes(p, g, name);
     fprintf(p->out, "return");

@@ -120,14 +120,14 @@ static void assert_same(gcut_step *want, gcut_step *got, const char *what)
 static bool is_head(const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
-    return n && gcut_mark_find(&n->marks, "head");
+    return n && gcut_mark_find(&n->marks, GCUT_MARK_head);
 }
 
 static uint32_t nodes_in_heads(const gcut_graph *g)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->nodes.n; i++)
-        count += gcut_mark_find(&gcut_node_at(g, i)->marks, "head") != NULL;
+        count += gcut_mark_find(&gcut_node_at(g, i)->marks, GCUT_MARK_head) != NULL;
     return count;
 }
 

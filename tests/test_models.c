@@ -144,13 +144,13 @@ static gcut_array *fill(gcut_arena *a, const gcut_graph *g)
     for (uint32_t k = 0; k < g->params.n; k++) {
         const gcut_param *p = &g->params.at[k];
         const char *name = g->values.at[p->value].name;
-        const gcut_mark *range = gcut_mark_find(&p->marks, "range");
+        const gcut_mark *range = gcut_mark_find(&p->marks, GCUT_MARK_range);
         at[k] = shaped(a, g, gcut_type_of(g, p->value));
         if (gcut_dtype_is_float(at[k].dtype)) {
             fill_floats(name, p->role, k, &at[k]);
             continue;
         }
-        int64_t below = range ? strtoll(range->args[1], NULL, 10) : 1000;
+        int64_t below = range ? range->arg[1].i : 1000;
         for (int64_t i = 0; i < at[k].n; i++) at[k].u.i[i] = (7 * i + 3 * k) % below;
         if (strstr(g->name, "bert") && !strcmp(name, "labels"))
             for (int64_t i = 0; i < at[k].n; i++)

@@ -336,19 +336,19 @@ static void stages_print_as_they_show(void **state)
 
 /* ---- particulars ---- */
 
-static const char particular[] =
-    "gcut 1\n"
-    "data @w: f32[2, 2] = dense([1, 2.5, -3, 0.1])\n"
-    "func @f[N in 2..64 mult 2](param %w: f32[2, 2], input %x: f32[N, 2] #mine(1, two), input %i: i32[N])"
-    " -> (out loss: f32[]) {\n"
-    "  %h = matmul(%x, %w) !1\n"
-    "  %k = full(shape=[N, 2], value=9007199254740993, dtype=\"i64\")\n"
-    "  %c = cast(%k, to=\"f32\")\n"
-    "  %s = mul(%h, %c)\n"
-    "  %loss = sum(%s)\n"
-    "  return %loss\n"
-    "}\n"
-    "loc !1 = \"deep/model.c\":12:3 \"net/fc\"\n";
+static const char particular[] = "gcut 1\n"
+                                 "data @w: f32[2, 2] = dense([1, 2.5, -3, 0.1])\n"
+                                 "func @f[N in 2..64 mult 2](param %w: f32[2, 2], input %x: f32[N, 2] "
+                                 "#note(\"mine (1, two)\"), input %i: i32[N])"
+                                 " -> (out loss: f32[]) {\n"
+                                 "  %h = matmul(%x, %w) !1\n"
+                                 "  %k = full(shape=[N, 2], value=9007199254740993, dtype=\"i64\")\n"
+                                 "  %c = cast(%k, to=\"f32\")\n"
+                                 "  %s = mul(%h, %c)\n"
+                                 "  %loss = sum(%s)\n"
+                                 "  return %loss\n"
+                                 "}\n"
+                                 "loc !1 = \"deep/model.c\":12:3 \"net/fc\"\n";
 
 static const gcut_attr_info *attr(const gcut_node_info *n, const char *name)
 {
@@ -375,8 +375,8 @@ static void members_are_what_the_text_says(void **state)
     assert_true(f->nparams == 3 && f->param[0]->data == s->data[0] && !f->param[1]->data);
     assert_string_equal(s->data[0]->kind, "dense");
     assert_true(s->data[0]->n == 4 && s->data[0]->number[2] == -3 && !s->data[0]->file);
-    assert_true(f->param[1]->nmarks == 1 && f->param[1]->mark[0]->nargs == 2);
-    assert_string_equal(f->param[1]->mark[0]->arg[1], "two");
+    assert_true(f->param[1]->nmarks == 1 && f->param[1]->mark[0]->nargs == 1);
+    assert_string_equal(f->param[1]->mark[0]->arg[0], "\"mine (1, two)\"");
     assert_int_equal(f->nnodes, 5);
     assert_string_equal(f->node[0]->where, "model.c:12 fc");
     assert_string_equal(f->node[1]->where, "particular.gcut:5");

@@ -235,8 +235,8 @@ static const row rows[] = {
     {"f32[N]", "%r = min_reduce(%x, axes=[1])", "min_reduce"},
 
     /* A mark constrains that node. */
-    {F, "%a = neg(%x) #saved %r = neg(%a)", "neg neg"},
-    {F, "%a = neg(%x) %r = neg(%a) #recompute", "neg neg"},
+    {F, "%a = neg(%x) #must_save %r = neg(%a)", "neg neg"},
+    {F, "%a = neg(%x) %r = neg(%a) #must_recompute", "neg neg"},
 };
 
 static void row_body(void *arg)
@@ -281,7 +281,7 @@ static const char twice[] =
     "  %z2 = full(shape=[N, 6], value=-0.0)\n"
     "  %d = mul(%a, %z1)\n"
     "  %e = mul(%b, %z2)\n"
-    "  %m = mul(%a, %y) #saved\n"
+    "  %m = mul(%a, %y) #note(\"one\")\n"
     "  %n = mul(%b, %y)\n"
     "  %s1 = sum(%d, axes=[0, 1])\n"
     "  %s2 = sum(%e)\n"
@@ -306,7 +306,7 @@ static void cse_body(void *arg)
     assert_int_equal(gcut_graph_find(h, "b"), 0);
     gcut_ref a = gcut_graph_find(h, "a");
     assert_int_equal(gcut_loc_place(h->module, gcut_def(h, a)->loc).line, 1);
-    assert_non_null(gcut_mark_find(&gcut_def(h, gcut_graph_find(h, "m"))->marks, "saved"));
+    assert_non_null(gcut_mark_find(&gcut_def(h, gcut_graph_find(h, "m"))->marks, GCUT_MARK_note));
     assert_int_equal(gcut_pass_cse(h, "again")->nodes.n, h->nodes.n);
     assert_same(j->arena, g, h, special_params(j->arena, g, 3, 0));
 }
@@ -321,8 +321,8 @@ static void dce_body(void *arg)
     job *j = arg;
     gcut_graph *g =
         parse(j, "gcut 1\n"
-                 "func @f[N in 2..](param %w: f32[N] #frozen, input %x: f32[N], input %unused: i32[3]) -> "
-                 "(out r: f32[N] #mine, next w: f32[N]) #entry {\n"
+                 "func @f[N in 2..](param %w: f32[N] #must_save, input %x: f32[N], input %unused: i32[3]) -> "
+                 "(out r: f32[N] #note(\"mine\"), next w: f32[N]) #note(\"entry\") {\n"
                  "  %d1 = exp(%x)\n"
                  "  %d2 = mul(%d1, %x)\n"
                  "  %v7 = add(%w, %x)\n"
@@ -332,9 +332,9 @@ static void dce_body(void *arg)
     gcut_verify(h);
     assert_string_equal(ops_of(j->arena, h), "add");
     assert_int_equal(h->params.n, 3);
-    assert_non_null(gcut_mark_find(&h->params.at[0].marks, "frozen"));
-    assert_non_null(gcut_mark_find(&h->results.at[0].marks, "mine"));
-    assert_non_null(gcut_mark_find(&h->marks, "entry"));
+    assert_non_null(gcut_mark_find(&h->params.at[0].marks, GCUT_MARK_must_save));
+    assert_non_null(gcut_mark_find(&h->results.at[0].marks, GCUT_MARK_note));
+    assert_non_null(gcut_mark_find(&h->marks, GCUT_MARK_note));
     assert_int_equal(h->decls.n, 1);
     assert_int_equal(h->decls.at[0].lo, 2);
     assert_string_equal(h->values.at[h->results.at[0].value].name, "v7");

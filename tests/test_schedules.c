@@ -79,9 +79,9 @@ static void check_copies(const gcut_plan *plan)
         }
         uint32_t last = 0;
         for (uint32_t i = 0; i < b->nodes.n; i++) {
-            const gcut_mark *m = gcut_mark_find(&b->nodes.at[i].marks, "recomputed");
+            const gcut_mark *m = gcut_mark_find(&b->nodes.at[i].marks, GCUT_MARK_recomputed);
             if (!m || !m->nargs || b->nodes.at[i].op != gcut_def(plan->joint, v)->op) continue;
-            uint32_t k = (uint32_t)strtoul(m->args[0], NULL, 10);
+            uint32_t k = (uint32_t)m->arg[0].i;
             assert_that(k, >=, 2);
             if (k > last) last = k;
         }

@@ -382,9 +382,9 @@ static void canonical_forms(void **state)
         {"%y = concat(%k, %k, axis=0)\n%z = add(%y, -3:i32)",
          "  %y: i32[2*N] = concat(%k, %k, axis=0)\n"
          "  %c1: i32[2*N] = full(shape=[2*N], value=-3, dtype=\"i32\")\n  %z: i32[2*N] = add(%y, %c1)\n"},
-        /* marks keep their arguments, blanks inside them shrink to one */
-        {"%y = neg(%x) #a #b() #c(1064*N, [ 1,\n 2 ], f32[2]{0}, \"x  y\")",
-         "  %y: f32[N, 2] = neg(%x) #a #b #c(1064*N, [ 1, 2 ], f32[2]{0}, \"x  y\")\n"},
+        /* arguments of marks are read, and written in one way */
+        {"%y = neg(%x) #must_save #saved(8 * N+2) #recomputed( 2 )\n #note(\"x  \\x79\")",
+         "  %y: f32[N, 2] = neg(%x) #must_save #saved(8*N+2) #recomputed(2) #note(\"x  y\")\n"},
         /* sizes by normal form */
         {"%y = dim(of=2-5+N+4)", "  %y: i64[] = dim(of=N+1)\n"},
     };

@@ -113,7 +113,7 @@ void gcut_parse_data(gcut_parser *p)
     d.type = gcut_parse_type(p, false);
     gcut_parse_expect(p, '=', "'=' and the contents");
     gcut_parse_contents(p, &d);
-    gcut_parse_marks(p, &d.marks);
+    gcut_parse_marks(p, GCUT_MARK_ON_DATA, &d.marks);
     *GCUT_PUSH(p->m->arena, &p->m->data) = d;
     *GCUT_PUSH(p->scratch, &p->data) = name;
 }

@@ -84,7 +84,7 @@ static void params(gcut_parser *p)
         gcut_parse_define(p, &t, name);
         gcut_param_new(p->g, r, name, &type);
         gcut_param *made = &p->g->params.at[p->g->params.n - 1];
-        gcut_parse_marks(p, &made->marks);
+        gcut_parse_marks(p, GCUT_MARK_ON_PARAM, &made->marks);
         const char *fault = gcut_param_fault(p->scratch, p->g, made);
         if (fault) gcut_fail(p->env, GCUT_ETYPE, gcut_parse_place(p, &t), NULL, "%s", fault);
     } while (gcut_parse_accept(p, ','));
@@ -110,7 +110,7 @@ static void results(gcut_parser *p, header_results *out)
                                 gcut_role_name(r.role), r.name);
         gcut_parse_expect(p, ':', "':' and the type of the result");
         r.type = gcut_parse_type(p, false);
-        gcut_parse_marks(p, &r.marks);
+        gcut_parse_marks(p, GCUT_MARK_ON_RESULT, &r.marks);
         *GCUT_PUSH(p->scratch, &out->all) = r;
     } while (gcut_parse_accept(p, ','));
     gcut_parse_expect(p, ')', "',' or ')' after a result");
@@ -183,7 +183,7 @@ void gcut_parse_func(gcut_parser *p)
     dim_decls(p);
     params(p);
     results(p, &want);
-    gcut_parse_marks(p, &p->g->marks);
+    gcut_parse_marks(p, GCUT_MARK_ON_FUNC, &p->g->marks);
     gcut_parse_loc_use(p, p->g, 0);
     body(p, &want);
     p->g = NULL;

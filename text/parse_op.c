@@ -403,7 +403,7 @@ void gcut_parse_op(gcut_parser *p)
     read_args(p, &s);
     check_num_dtype(p, &s);
     build(p, &s);
-    gcut_parse_marks(p, &p->g->nodes.at[p->g->nodes.n - 1].marks);
+    gcut_parse_marks(p, GCUT_MARK_ON_OP, &p->g->nodes.at[p->g->nodes.n - 1].marks);
     gcut_parse_loc_use(p, p->g, s.own);
 }
 

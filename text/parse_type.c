@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Dims, types, numbers and marks.
+ * Dims, types and numbers.
  */
 #include "text/parser.h"
 
@@ -18,6 +18,7 @@ static gcut_dim make(gcut_parser *p, gcut_dim_op op, gcut_dim a, gcut_dim b)
 static gcut_dim symbol(gcut_parser *p, const gcut_token *t)
 {
     const char *name = gcut_parse_name(p, t);
+    if (p->in_pair) return gcut_dim_symbol(p->m->dims, name);
     if (!p->g)
         GCUT_PARSE_FAIL(p, t, NULL, "expected a number: the size of data cannot depend on a symbol like '%s'",
                         name);
@@ -209,49 +210,4 @@ void gcut_parse_check_number(gcut_parser *p, const gcut_token *where, const gcut
         GCUT_PARSE_FAIL(p, where, NULL,
                         "%" PRId64 " is outside of %s, which goes from %" PRId64 " to %" PRId64, x->i,
                         gcut_dtype_name(t), lo, hi);
-}
-
-/* ---- marks ---- */
-
-/* The text of one argument: tokens verbatim, whatever was blank between them one space. */
-static const char *mark_arg(gcut_parser *p)
-{
-    gcut_text text = {.arena = p->scratch};
-    char close[GCUT_MAX_NESTING + 1];
-    int depth = 0;
-    while (depth > 0 || (!gcut_parse_at(p, ',') && !gcut_parse_at(p, ')'))) {
-        const gcut_token *t = &p->tok;
-        const char *opens = t->kind == GCUT_TOK_PUNCT ? strchr("([{", t->c) : NULL;
-        if (t->kind == GCUT_TOK_END || t->kind == GCUT_TOK_MARK)
-            gcut_parse_unexpected(p, "')' to close the mark");
-        if (t->kind == GCUT_TOK_PUNCT && strchr(")]}", t->c)) {
-            if (depth == 0 || close[depth - 1] != t->c)
-                gcut_parse_unexpected(p, depth ? gcut_printf(p->scratch, "'%c'", close[depth - 1])
-                                               : "')' to close the mark");
-            depth--;
-        }
-        if (opens && depth == GCUT_MAX_NESTING)
-            GCUT_PARSE_FAIL(p, t, NULL, "expected at most %d levels of nesting", GCUT_MAX_NESTING);
-        if (opens) close[depth++] = *opens == '(' ? ')' : *opens == '[' ? ']' : '}';
-        if (t->blank && text.n) gcut_text_addn(&text, " ", 1);
-        gcut_text_addn(&text, t->at, t->n);
-        gcut_parse_advance(p);
-    }
-    if (!text.n) gcut_parse_unexpected(p, "an argument of the mark");
-    return text.at;
-}
-
-void gcut_parse_marks(gcut_parser *p, gcut_marks *marks)
-{
-    while (p->tok.kind == GCUT_TOK_MARK) {
-        const char *name = gcut_parse_name(p, &p->tok);
-        GCUT_VEC(const char *) args = {0};
-        gcut_parse_advance(p);
-        if (gcut_parse_accept(p, '(') && !gcut_parse_accept(p, ')')) {
-            do *GCUT_PUSH(p->scratch, &args) = mark_arg(p);
-            while (gcut_parse_accept(p, ','));
-            gcut_parse_expect(p, ')', "')'");
-        }
-        gcut_mark_add(p->m, marks, name, args.n, args.at);
-    }
 }

@@ -46,7 +46,9 @@ static void read_pair(gcut_parser *p)
     gcut_parse_expect(p, ',', "',' and the backward function");
     pair.bwd = read_half(p);
     gcut_parse_expect(p, ')', "')'");
-    gcut_parse_marks(p, &pair.marks);
+    p->in_pair = true;
+    gcut_parse_marks(p, GCUT_MARK_ON_PAIR, &pair.marks);
+    p->in_pair = false;
     *GCUT_PUSH(p->m->arena, &p->m->pairs) = pair;
     *GCUT_PUSH(p->scratch, &p->pairs) = name;
 }

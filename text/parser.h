@@ -37,6 +37,7 @@ typedef struct gcut_parser {
     gcut_arena *scratch; /* freed when the parser is done */
     gcut_module *m;
     gcut_graph *g; /* the function or the body being read, NULL between functions */
+    bool in_pair;  /* sizes are over symbols of its functions, which may follow */
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;
@@ -88,7 +89,12 @@ const char *gcut_nearest_hint(gcut_parser *p, const gcut_nearest *near, const ch
 /* parse_op.c: the attributes of `op` up to the end of the text, in the module's arena. */
 gcut_attr *gcut_parse_attr_list(gcut_parser *p, gcut_op op, uint32_t *n);
 
-/* ---- parse_type.c: dims, types, numbers, marks ---- */
+/* ---- parse_mark.c ---- */
+
+/* Those at the current token, which stand after such a thing. */
+void gcut_parse_marks(gcut_parser *p, gcut_mark_place on, gcut_marks *marks);
+
+/* ---- parse_type.c: dims, types, numbers ---- */
 gcut_dim gcut_parse_dim(gcut_parser *p);
 gcut_dtype gcut_parse_dtype(gcut_parser *p);
 /* `open`: a ? is allowed and becomes a fresh symbol of the function. */
@@ -98,7 +104,6 @@ gcut_num gcut_parse_number(gcut_parser *p);
 bool gcut_parse_at_number(const gcut_parser *p);
 /* Throws unless x is a value of dtype t; where says which token to point at. */
 void gcut_parse_check_number(gcut_parser *p, const gcut_token *where, const gcut_num *x, gcut_dtype t);
-void gcut_parse_marks(gcut_parser *p, gcut_marks *marks);
 
 /* ---- parse_op.c: one statement ---- */
 /* Reads `%r: type = op(...)`, the next token being its first %name. */

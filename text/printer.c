@@ -134,16 +134,6 @@ static void finish(printer *p)
 
 /* ---- parts ---- */
 
-static void put_marks(gcut_text *out, const gcut_marks *marks)
-{
-    for (uint32_t i = 0; i < marks->n; i++) {
-        const gcut_mark *m = &marks->at[i];
-        gcut_text_add(out, " #%s", m->name);
-        for (uint32_t k = 0; k < m->nargs; k++) gcut_text_add(out, "%s%s", k ? ", " : "(", m->args[k]);
-        if (m->nargs) gcut_text_add(out, ")");
-    }
-}
-
 static void put_num(gcut_text *out, const gcut_num *x)
 {
     if (x->is_int)
@@ -176,6 +166,41 @@ typedef const char *const *names;
 static const char *name_of(const gcut_graph *g, names called, gcut_ref v)
 {
     return called ? called[v] : g->values.at[v].name;
+}
+
+static void put_mark_arg(const gcut_module *m, const gcut_graph *g, names called, const gcut_mark *mark,
+                         uint32_t k, gcut_text *out)
+{
+    const gcut_mark_arg *a = &mark->arg[k];
+    switch (gcut_mark_get(mark->name)->args[k]) {
+    case 'v': gcut_text_add(out, "%%%s", a->i ? name_of(g, called, (gcut_ref)a->i) : a->text); break;
+    case 'd': gcut_dim_print(m->dims, a->i, out); break;
+    case 'i': gcut_text_add(out, "%" PRId64, a->i); break;
+    case 'k': gcut_text_add(out, "k%" PRId64, a->i); break;
+    case 's': gcut_lex_quote(out, a->text); break;
+    case 'n': gcut_text_add(out, "%s", a->text); break;
+    }
+}
+
+void gcut_print_mark_arg(const gcut_module *m, const gcut_graph *g, const gcut_mark *mark, uint32_t k,
+                         gcut_text *out)
+{
+    put_mark_arg(m, g, NULL, mark, k, out);
+}
+
+/* g: the graph of the node that has them; NULL of anything else, whose marks name no value. */
+static void put_marks(const gcut_module *m, const gcut_graph *g, names called, const gcut_marks *marks,
+                      gcut_text *out)
+{
+    for (uint32_t i = 0; i < marks->n; i++) {
+        const gcut_mark *mark = &marks->at[i];
+        gcut_text_add(out, " #%s", gcut_mark_get(mark->name)->name);
+        for (uint32_t k = 0; k < mark->nargs; k++) {
+            gcut_text_add(out, k ? ", " : "(");
+            put_mark_arg(m, g, called, mark, k, out);
+        }
+        if (mark->nargs) gcut_text_add(out, ")");
+    }
 }
 
 /* Results, op, operands and attributes: what stands in front of regions and marks. */
@@ -214,7 +239,7 @@ void gcut_print_node(const gcut_graph *g, uint32_t id, gcut_text *out)
     for (uint32_t k = 0; k < n->nregs; k++)
         if (gcut_region_at(g, n, k)->body->is_body)
             gcut_text_add(out, " %s{…}", gcut_region_at(g, n, k)->kind);
-    put_marks(out, &n->marks);
+    put_marks(g->module, g, NULL, &n->marks, out);
 }
 
 /* ---- regions ---- */
@@ -277,7 +302,7 @@ static void put_block(printer *p, const gcut_graph *g, names called, int indent)
         put_op(g, called, id, p->out);
         for (uint32_t k = 0; k < n->nregs; k++)
             if (gcut_region_at(g, n, k)->body->is_body) put_region(p, g, called, n, k, indent);
-        put_marks(p->out, &n->marks);
+        put_marks(p->m, g, called, &n->marks, p->out);
         put_loc(p, n->loc);
         gcut_text_add(p->out, "\n");
     }
@@ -304,7 +329,7 @@ static void put_data(printer *p, const gcut_data *d)
     gcut_type_print(p->m, &d->type, p->out);
     gcut_text_add(p->out, " = ");
     gcut_print_contents(d, p->out);
-    put_marks(p->out, &d->marks);
+    put_marks(p->m, NULL, NULL, &d->marks, p->out);
     gcut_text_add(p->out, "\n");
 }
 
@@ -352,7 +377,7 @@ static void put_params(printer *p, const gcut_graph *g, size_t *column)
         const gcut_param *a = &g->params.at[i];
         gcut_text_add(&item, "%s %%%s: ", gcut_role_name(a->role), g->values.at[a->value].name);
         gcut_type_print(p->m, gcut_type_of(g, a->value), &item);
-        put_marks(&item, &a->marks);
+        put_marks(p->m, NULL, NULL, &a->marks, &item);
         put_item(p->out, &item, i == 0, indent, column);
     }
     gcut_text_add(p->out, ")");
@@ -369,7 +394,7 @@ static void put_results(printer *p, const gcut_graph *g, size_t column)
         const gcut_result *r = &g->results.at[i];
         gcut_text_add(&item, "%s %s: ", gcut_role_name(r->role), r->name);
         gcut_type_print(p->m, gcut_type_of(g, r->value), &item);
-        put_marks(&item, &r->marks);
+        put_marks(p->m, NULL, NULL, &r->marks, &item);
         all += item.n + (i ? 2 : 0);
         *GCUT_PUSH(p->out->arena, &items) = item;
     }
@@ -391,7 +416,7 @@ static void put_func(printer *p, const gcut_graph *g)
     size_t column = out->n - line;
     put_params(p, g, &column);
     put_results(p, g, column);
-    put_marks(out, &g->marks);
+    put_marks(p->m, NULL, NULL, &g->marks, out);
     put_loc(p, g->loc);
     gcut_text_add(out, " {\n");
     p->used = (gcut_names){.arena = p->scratch};
@@ -408,7 +433,7 @@ static void put_func(printer *p, const gcut_graph *g)
 static void put_pair(printer *p, const gcut_pair *pair)
 {
     gcut_text_add(p->out, "pair @%s = (@%s, @%s)", pair->name, pair->fwd, pair->bwd);
-    put_marks(p->out, &pair->marks);
+    put_marks(p->m, NULL, NULL, &pair->marks, p->out);
     gcut_text_add(p->out, "\n");
 }
 

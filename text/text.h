@@ -35,6 +35,9 @@ void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_t
 void gcut_print_node(const gcut_graph *g, uint32_t n, gcut_text *out);
 /* What stands behind "axes=" of an attribute, and behind "data @w: f32[4] = ". */
 void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out);
+/* Argument k of a mark, of a node of g or of anything else (NULL), as it is written. */
+void gcut_print_mark_arg(const gcut_module *m, const gcut_graph *g, const gcut_mark *mark, uint32_t k,
+                         gcut_text *out);
 void gcut_print_contents(const gcut_data *d, gcut_text *out);
 /* Shortest decimal that reads back equal at the dtype; inf, -inf, nan as such. */
 void gcut_print_double(double x, gcut_dtype t, gcut_text *out);

@@ -54,12 +54,19 @@ static int64_t times_sizes(const gcut_graph_value *v, int64_t n)
     return n;
 }
 
-static const gcut_mark_info *const *marks_of(const looking *j, const gcut_marks *marks)
+static const gcut_mark_info *const *marks_of(const looking *j, const gcut_graph *g, const gcut_marks *marks)
 {
     const gcut_mark_info **at = gcut_calloc(j->a, (size_t)marks->n + 1, sizeof *at);
     for (uint32_t i = 0; i < marks->n; i++) {
         gcut_mark_info *m = gcut_calloc(j->a, 1, sizeof *m);
-        *m = (gcut_mark_info){marks->at[i].name, marks->at[i].args, marks->at[i].nargs};
+        const gcut_mark *mark = &marks->at[i];
+        const char **args = gcut_calloc(j->a, (size_t)mark->nargs + 1, sizeof *args);
+        for (uint32_t k = 0; k < mark->nargs; k++) {
+            gcut_text t = {.arena = j->a};
+            gcut_print_mark_arg(j->m, g, mark, k, &t);
+            args[k] = t.at;
+        }
+        *m = (gcut_mark_info){gcut_mark_get(mark->name)->name, args, mark->nargs};
         at[i] = m;
     }
     return at;
@@ -148,8 +155,8 @@ static void read_regions(looking *j, const gcut_graph *g, uint32_t lowered, uint
 /* #kernel(k3) */
 static int kernel_of(const gcut_node *n)
 {
-    const gcut_mark *m = gcut_mark_find(&n->marks, "kernel");
-    return m && m->nargs == 1 ? (int)strtol(m->args[0] + 1, NULL, 10) : -1;
+    const gcut_mark *m = gcut_mark_find(&n->marks, GCUT_MARK_kernel);
+    return m ? (int)m->arg[0].i : -1;
 }
 
 static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t lowered, uint32_t id)
@@ -167,7 +174,7 @@ static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t l
                             .ncaptured = n->ncaptured,
                             .result = result,
                             .nresults = n->nres,
-                            .mark = marks_of(j, &n->marks),
+                            .mark = marks_of(j, g, &n->marks),
                             .nmarks = n->marks.n,
                             .where = n->nres ? gcut_query_at(&where, n->res0) : "-",
                             .kernel = j->launch ? kernel_of(n) : -1};
@@ -203,7 +210,7 @@ static void decide(const looking *j, const gcut_graph *g, gcut_ref v, gcut_graph
     const gcut_node *n = gcut_def(g, v);
     if (j->stage < GCUT_STAGE_SPLIT || !j->p->plan || g->is_body) return;
     out->decided = true;
-    if (n && gcut_mark_find(&n->marks, "recomputed")) {
+    if (n && gcut_mark_find(&n->marks, GCUT_MARK_recomputed)) {
         out->decision = GCUT_PLAN_RECOMPUTED;
         return;
     }
@@ -252,7 +259,7 @@ static const gcut_param_info *param_of(const looking *j, const gcut_graph *g, co
     gcut_param_info *out = gcut_calloc(j->a, 1, sizeof *out);
     *out = (gcut_param_info){.role = gcut_role_name(x->role),
                              .value = x->value - 1,
-                             .mark = marks_of(j, &x->marks),
+                             .mark = marks_of(j, g, &x->marks),
                              .nmarks = x->marks.n};
     for (uint32_t i = 0; i < j->m->data.n && !g->is_body; i++) {
         const gcut_data *d = &j->m->data.at[i];
@@ -267,7 +274,7 @@ static const gcut_result_info *result_of(const looking *j, const gcut_result *x)
     *out = (gcut_result_info){.role = gcut_role_name(x->role),
                               .name = x->name,
                               .value = x->value - 1,
-                              .mark = marks_of(j, &x->marks),
+                              .mark = marks_of(j, NULL, &x->marks),
                               .nmarks = x->marks.n};
     return out;
 }
@@ -300,7 +307,7 @@ static const gcut_check_info *check_of(const looking *j, const gcut_dim_check *c
 static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
     gcut_graph_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_graph_info){.name = g->name, .mark = marks_of(j, &g->marks), .nmarks = g->marks.n};
+    *out = (gcut_graph_info){.name = g->name, .mark = marks_of(j, g, &g->marks), .nmarks = g->marks.n};
     LIST(symbol, nsymbols, g->decls.n, symbol_of(j, &g->decls.at[i]));
     LIST(param, nparams, g->params.n, param_of(j, g, &g->params.at[i]));
     LIST(result, nresults, g->results.n, result_of(j, &g->results.at[i]));

@@ -114,10 +114,8 @@ static void do_range(void *arg)
     if (j->lo >= j->hi)
         refuse(c, "range",
                gcut_printf(m->arena, "%lld to %lld is empty", (long long)j->lo, (long long)j->hi));
-    if (gcut_mark_find(&p->marks, "range")) refuse(c, "range", "it has one already");
-    const char *args[] = {gcut_printf(m->arena, "%lld", (long long)j->lo),
-                          gcut_printf(m->arena, "%lld", (long long)j->hi)};
-    gcut_mark_add(m, &p->marks, "range", 2, args);
+    if (gcut_mark_find(&p->marks, GCUT_MARK_range)) refuse(c, "range", "it has one already");
+    gcut_mark_add(m->arena, &p->marks, (gcut_mark){GCUT_MARK_range, 2, {{.i = j->lo}, {.i = j->hi}}});
     c->out = c->in[0].id;
 }
 
@@ -129,12 +127,12 @@ gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi)
 
 /* ---- when a value is given, and how long it stays ---- */
 
-static void add_mark(const call *c, gcut_marks *marks, const char *mark)
+static void add_mark(const call *c, gcut_marks *marks, gcut_mark_name mark)
 {
-    if (!gcut_mark_find(marks, mark)) gcut_mark_add(c->b.g->module, marks, mark, 0, NULL);
+    if (!gcut_mark_find(marks, mark)) gcut_mark_add(c->b.g->module->arena, marks, (gcut_mark){.name = mark});
 }
 
-static void mark_param(const call *c, gcut_param *p, const char *mark)
+static void mark_param(const call *c, gcut_param *p, gcut_mark_name mark)
 {
     add_mark(c, &p->marks, mark);
     const char *fault = gcut_param_fault(c->b.g->module->arena, c->b.g, p);
@@ -144,7 +142,7 @@ static void mark_param(const call *c, gcut_param *p, const char *mark)
 static void do_late(void *arg)
 {
     call *c = arg;
-    mark_param(c, param_of(c, "late"), "late");
+    mark_param(c, param_of(c, "late"), GCUT_MARK_late);
     c->out = c->in[0].id;
 }
 
@@ -160,13 +158,13 @@ static void do_transient(void *arg)
     bool any = false;
     c->out = c->in[0].id;
     if (!gcut_def(g, c->out)) {
-        mark_param(c, param_of(c, "transient"), "transient");
+        mark_param(c, param_of(c, "transient"), GCUT_MARK_transient);
         return;
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
         gcut_result *r = &g->results.at[i];
         if (r->value != c->out || r->role != GCUT_ROLE_out) continue;
-        add_mark(c, &r->marks, "transient");
+        add_mark(c, &r->marks, GCUT_MARK_transient);
         any = true;
     }
     if (!any) refuse(c, "transient", "it is no input, no key and no result: call gcut_output before");

@@ -204,8 +204,8 @@ static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
  * it? */
 static bool is_given_to(const gcut_slot *x, int which)
 {
-    bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, "late");
-    bool over = gcut_slot_has(x, "transient");
+    bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, GCUT_MARK_late);
+    bool over = gcut_slot_has(x, GCUT_MARK_transient);
     return late ? which & GCUT_RT_BACKWARD : !over || which & GCUT_RT_FORWARD;
 }
 
@@ -440,12 +440,9 @@ static void find_sizes(gcut_step *s)
 /* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
 static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
 {
-    const gcut_mark *m = gcut_mark_find(x->marks, "range");
-    *lo = 0;
-    *hi = 1;
-    if (!m || m->nargs != 2) return;
-    *lo = strtoll(m->args[0], NULL, 10);
-    *hi = strtoll(m->args[1], NULL, 10);
+    const gcut_mark *m = gcut_mark_find(x->marks, GCUT_MARK_range);
+    *lo = m ? m->arg[0].i : 0;
+    *hi = m ? m->arg[1].i : 1;
 }
 
 static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)

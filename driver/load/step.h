@@ -72,7 +72,7 @@ struct gcut_step {
 };
 
 /* Is there such a mark on the parameter or result? */
-static inline bool gcut_slot_has(const gcut_slot *x, const char *mark)
+static inline bool gcut_slot_has(const gcut_slot *x, gcut_mark_name mark)
 {
     return gcut_mark_find(x->marks, mark) != NULL;
 }

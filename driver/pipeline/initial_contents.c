@@ -22,10 +22,10 @@ static void range_of(const gcut_pipeline *p, const char *name, double number[3])
     number[1] = 1;
     for (uint32_t i = 0; i < p->joint->params.n; i++) {
         const gcut_param *x = &p->joint->params.at[i];
-        const gcut_mark *m = gcut_mark_find(&x->marks, "range");
-        if (strcmp(p->joint->values.at[x->value].name, name) || !m || m->nargs != 2) continue;
-        number[0] = strtod(m->args[0], NULL);
-        number[1] = strtod(m->args[1], NULL);
+        const gcut_mark *m = gcut_mark_find(&x->marks, GCUT_MARK_range);
+        if (strcmp(p->joint->values.at[x->value].name, name) || !m) continue;
+        number[0] = (double)m->arg[0].i;
+        number[1] = (double)m->arg[1].i;
     }
 }
 

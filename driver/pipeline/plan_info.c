@@ -124,7 +124,7 @@ static void add_loop(looking *j, const gcut_query_loop *l)
     for (uint32_t k = 0; k < l->saved.n; k++) saved[k] = name_of(j, l->saved.at[k]);
     for (uint32_t k = 0; k < l->body->nodes.n; k++) {
         const gcut_node *n = gcut_node_at(l->body, k);
-        if (gcut_mark_find(&n->marks, "recomputed"))
+        if (gcut_mark_find(&n->marks, GCUT_MARK_recomputed))
             recomputed[out->nrecomputed++] =
                 (gcut_plan_op){l->body->values.at[n->res0].name, gcut_op_get((gcut_op)n->op)->name};
     }

@@ -466,15 +466,15 @@ void gcut_program_mark(const gcut_program *p)
         const gcut_lowered *h = p->lowered.at[k];
         for (uint32_t i = 0; h->g && i < h->order.n; i++) {
             const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
-            const char *name = gcut_printf(p->module->arena, "k%d", u->step);
+            const gcut_mark mark = {GCUT_MARK_kernel, 1, {{.i = u->step}}};
             for (uint32_t j = 0; j < u->nodes.n; j++)
-                gcut_mark_add(p->module, &h->g->nodes.at[u->nodes.at[j]].marks, "kernel", 1, &name);
+                gcut_mark_add(p->module->arena, &h->g->nodes.at[u->nodes.at[j]].marks, mark);
             for (uint32_t c = 0; c < 2; c++) /* what the product alone computes */
                 for (uint32_t j = 0;
                      gcut_kernel_prologue(u, c) && j < gcut_kernel_prologue(u, c)->loop.nodes.n; j++) {
                     gcut_node *n = &h->g->nodes.at[gcut_kernel_prologue(u, c)->loop.nodes.at[j]];
                     if (h->kernel_of[n->res0] != h->order.at[i]) continue;
-                    gcut_mark_add(p->module, &n->marks, "kernel", 1, &name);
+                    gcut_mark_add(p->module->arena, &n->marks, mark);
                 }
         }
     }

@@ -127,14 +127,14 @@ static uint32_t result_buffer(gcut_program *p, gcut_role role, const char *name,
  * else is in; NULL: none. */
 static const char *gradient_of(const gcut_program *p, const gcut_result *saved, const gcut_type *t)
 {
-    const gcut_mark *m = gcut_mark_find(&saved->marks, "grad");
+    const gcut_mark *m = gcut_mark_find(&saved->marks, GCUT_MARK_grad);
     const gcut_graph *b = p->lowered.at[GCUT_BACKWARD]->g;
-    for (uint32_t i = 0; m && m->nargs == 1 && i < p->bindings.n; i++)
-        if (p->bindings.at[i].role == GCUT_ROLE_grad && !strcmp(p->bindings.at[i].name, m->args[0]))
+    for (uint32_t i = 0; m && i < p->bindings.n; i++)
+        if (p->bindings.at[i].role == GCUT_ROLE_grad && !strcmp(p->bindings.at[i].name, m->arg[0].text))
             return NULL;
-    for (uint32_t i = 0; m && m->nargs == 1 && b && i < b->results.n; i++) {
+    for (uint32_t i = 0; m && b && i < b->results.n; i++) {
         const gcut_result *r = &b->results.at[i];
-        if (r->role == GCUT_ROLE_grad && !strcmp(r->name, m->args[0]) &&
+        if (r->role == GCUT_ROLE_grad && !strcmp(r->name, m->arg[0].text) &&
             gcut_type_equal(gcut_type_of(b, r->value), t))
             return r->name;
     }

@@ -469,7 +469,7 @@ static void complete_kernels(gcut_lowered *h, const gcut_node *n)
             kernel_at(h, s)->loop.complete = true;
     }
     if (own == GCUT_NONE || !is_loop(h, own)) return;
-    const gcut_mark *m = gcut_mark_find(&n->marks, "recomputed");
+    const gcut_mark *m = gcut_mark_find(&n->marks, GCUT_MARK_recomputed);
     kernel_at(h, own)->loop.recomputed |= m && m->nargs;
 }
 

@@ -29,7 +29,7 @@ static gcut_ref see(local *l, gcut_ref v)
     gcut_ref args[3] = {0};
     GCUT_ASSERT(n->nargs <= 3);
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(l, gcut_arg(g, n, k));
-    gcut_ref r = gcut_node_copy(l->rw.dst, g, def, args, n->loc, NULL);
+    gcut_ref r = gcut_node_copy(l->rw.dst, g, def, args, l->rw.map, n->loc, NULL);
     for (uint32_t k = 0; k < n->nres; k++) {
         l->for_reader[n->res0 + k] = l->reader;
         l->copy[n->res0 + k] = r + k;
@@ -50,7 +50,7 @@ gcut_graph *gcut_localize(gcut_graph *g, const char *name)
         l.reader = i + 1;
         gcut_ref *args = gcut_calloc(a, n->nargs + 1, sizeof *args);
         for (uint32_t k = 0; k < n->nargs; k++) args[k] = see(&l, gcut_arg(g, n, k));
-        gcut_ref r = gcut_node_copy(l.rw.dst, g, i, args, n->loc, NULL);
+        gcut_ref r = gcut_node_copy(l.rw.dst, g, i, args, l.rw.map, n->loc, NULL);
         if (n->nregs) gcut_rewrite_regions_of_last(l.rw.dst, gcut_rewrite_regions(g, i, gcut_localize));
         for (uint32_t k = 0; k < n->nres; k++) l.rw.map[n->res0 + k] = r + k;
     }

@@ -140,7 +140,8 @@ static void compute_wide(widener *w, uint32_t i)
         bool rounded = w->read[n->res0 + k] && gcut_dtype_is_16bit_float(v->type.dtype);
         w->rw.map[n->res0 + k] = rounded ? cast(w, r + k, v->type.dtype, n->loc, v->name) : r + k;
     }
-    w->rw.dst->nodes.at[w->rw.dst->values.at[w->rw.map[n->res0]].def].marks = n->marks;
+    w->rw.dst->nodes.at[w->rw.dst->values.at[w->rw.map[n->res0]].def].marks =
+        gcut_marks_carry(w->rw.dst, g, &n->marks, w->rw.map);
 }
 
 static bool *read_values(const gcut_graph *g, gcut_arena *a)

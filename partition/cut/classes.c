@@ -172,7 +172,8 @@ static void find_grads(gcut_facts *f, gcut_arena *arena)
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         gcut_ref v = n->res0;
-        bool head = n->nres == 1 && gcut_mark_find(&n->marks, "head") && f->where[v] == GCUT_SIDE_EITHER;
+        bool head =
+            n->nres == 1 && gcut_mark_find(&n->marks, GCUT_MARK_head) && f->where[v] == GCUT_SIDE_EITHER;
         if (head && gcut_node_class(n) != GCUT_CLASS_VIEW) begun[v] = v;
         for (uint32_t k = 0; n->nres == 1 && k < n->nargs && !begun[v]; k++)
             if (uses[gcut_arg(g, n, k)] == 1 && writes_over(g, n, k)) begun[v] = begun[gcut_arg(g, n, k)];

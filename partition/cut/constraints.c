@@ -140,8 +140,8 @@ gcut_ref gcut_named(const gcut_graph *g, const char *name)
 static void add_marks(constraints *w, const gcut_marks *marks, gcut_ref first, uint32_t n)
 {
     for (gcut_ref v = first; v < first + n; v++) {
-        if (gcut_mark_find(marks, "must_save")) constrain(w, v, GCUT_CONSTRAINT_SAVE, true);
-        if (gcut_mark_find(marks, "must_recompute")) constrain(w, v, GCUT_CONSTRAINT_RECOMPUTE, true);
+        if (gcut_mark_find(marks, GCUT_MARK_must_save)) constrain(w, v, GCUT_CONSTRAINT_SAVE, true);
+        if (gcut_mark_find(marks, GCUT_MARK_must_recompute)) constrain(w, v, GCUT_CONSTRAINT_RECOMPUTE, true);
     }
 }
 

@@ -302,7 +302,7 @@ static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
     const gcut_node *n = gcut_def(t->g, v);
     gcut_side where = t->p->facts->where[v];
     return where == GCUT_SIDE_BACKWARD ||
-           (where == GCUT_SIDE_EITHER && n && gcut_mark_find(&n->marks, "head"));
+           (where == GCUT_SIDE_EITHER && n && gcut_mark_find(&n->marks, GCUT_MARK_head));
 }
 
 static bool is_read(const gcut_torch_rules *t, gcut_ref v)

@@ -213,10 +213,8 @@ gcut_query_loops gcut_query_loops_of(const gcut_query *r)
     gcut_query_loops out = {0};
     for (uint32_t i = 0; i < r->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(r->g, i);
-        const gcut_mark *mark = gcut_mark_find(&n->marks, "adjoint");
-        gcut_ref v = mark && mark->nargs == 1 && n->op == GCUT_OP_scan && mark->args[0][0] == '%'
-                         ? gcut_graph_find(r->g, mark->args[0] + 1)
-                         : 0;
+        const gcut_mark *mark = gcut_mark_find(&n->marks, GCUT_MARK_adjoint);
+        gcut_ref v = mark ? (gcut_ref)mark->arg[0].i : 0;
         /* A gradient that is part of the function is no backward loop. */
         if (v && r->plan->value[n->res0].where != GCUT_SIDE_BACKWARD) continue;
         if (v && gcut_def(r->g, v)) *GCUT_PUSH(r->arena, &out) = loop_of(r, v, n);

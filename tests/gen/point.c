@@ -103,8 +103,8 @@ gcut_ref gen_indices(graph_gen *r, uint32_t rank, const gcut_dim *shape, gcut_di
     gcut_ref v = gen_new_leaf(r, &t, 0, below);
     if (gcut_dim_known(below) && gen_coin(r)) {
         gcut_module *m = gen_module_of(r);
-        const char *args[] = {"0", gcut_printf(m->arena, "%lld", (long long)below)};
-        gcut_mark_add(m, &r->b.g->params.at[r->b.g->params.n - 1].marks, "range", 2, args);
+        gcut_mark_add(m->arena, &r->b.g->params.at[r->b.g->params.n - 1].marks,
+                      (gcut_mark){GCUT_MARK_range, 2, {{.i = 0}, {.i = below}}});
     }
     return v;
 }
