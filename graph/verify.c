@@ -199,7 +199,11 @@ static void shape_rule(gcut_check *c)
     const gcut_graph *g = c->g;
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         if (c->bad[n]) continue;
-        inference f = {.shadow = *g, .node = n};
+        inference
+            f; /* not zeroed: it has room for the results of any node, of which gcut_infer sets its own */
+        f.shadow = *g;
+        f.node = n;
+        f.n = 0;
         f.shadow.checks.cap = f.shadow.checks.n;
         gcut_status s = gcut_protect(c->m->env, infer_body, &f);
         if (s == GCUT_ENOMEM) gcut_throw(c->m->env, s);
