@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The joint graph of one iteration.
+ * Builds the joint graph of one loop iteration.
  *
- *   parameters   the forward body's: what it carries is there in the forward graph alone (role `saved`),
- * slices and captured values live anyway; then the backward body's, as cotangents where the graph around says
- * so nodes        the forward body's, then the backward body's; what both compute is there once out what the
- * forward scan goes on with, behind a view: it lives for an iteration only grad         what the backward
- * body yields
+ *   parameters  of the forward body: carried values have role `saved`, because only the forward graph has
+ *               them; slices and captured values are alive in both graphs (role `input`)
+ *               of the backward body: `cotan` where the enclosing graph's value depends on a cotangent
+ *   nodes       of the forward body, then of the backward body; a node that both have occurs once
+ *   out         the forward body's results, each behind a view: they live for one iteration only
+ *   grad        the backward body's results
  */
 #include "partition/scan_plans.h"
 
@@ -18,11 +19,11 @@ typedef struct builder {
     gcut_graph *j;
     gcut_loop_origin *origin; /* by value of j; grows by node as j does */
     uint32_t room;
-    gcut_ref *fmap, *bmap; /* by value of the bodies: the value of j */
-    bool *btainted;
+    gcut_ref *fmap, *bmap; /* by value of the forward and the backward body: the value of j */
+    bool *bwd_adjoint;
 } builder;
 
-bool *gcut_loop_tainted(const gcut_graph *g, const bool *from, gcut_arena *arena)
+bool *gcut_loop_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena)
 {
     bool *t = gcut_calloc(arena, g->values.n, sizeof *t);
     for (uint32_t i = 0; i < g->params.n; i++) t[g->params.at[i].value] = from[i];
@@ -58,7 +59,7 @@ static void forward_params(builder *b)
     }
 }
 
-/* The parameter of the forward body that is operand k of its node, of those from..to-1; 0 = none. */
+/* The parameter of the forward body, among from..to-1, whose operand is `outer`; 0 = none. */
 static gcut_ref same_operand(const builder *b, gcut_ref outer, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
@@ -67,7 +68,7 @@ static gcut_ref same_operand(const builder *b, gcut_ref outer, uint32_t from, ui
     return 0;
 }
 
-/* Parameters of the backward body; those that are results of the forward scan come later. */
+/* Parameters of the backward body, except those whose operands are results of the forward scan. */
 static void backward_params(builder *b)
 {
     const gcut_graph *body = b->p->bbody, *g = b->p->g;
@@ -76,7 +77,7 @@ static void backward_params(builder *b)
     uint32_t fcarries = gcut_node_carries(g, f), fown = f->nargs - f->ncaptured;
     for (uint32_t i = 0; i < body->params.n; i++) {
         gcut_ref v = body->params.at[i].value, outer = gcut_arg(g, n, i);
-        bool x = i >= carries && i < own, cotan = i < carries || b->p->tainted[outer];
+        bool x = i >= carries && i < own, cotan = i < carries || b->p->adjoint[outer];
         if (x && outer >= f->res0 + fcarries && outer < f->res0 + f->nres) continue;
         if (!cotan) b->bmap[v] = same_operand(b, outer, x ? fcarries : fown, x ? fown : f->nargs);
         if (b->bmap[v]) continue;
@@ -135,7 +136,7 @@ static bool same_node(const builder *b, const gcut_node *x, const gcut_node *y)
     return true;
 }
 
-/* Its first result in the joint graph, or 0. */
+/* The first result of the forward node that computes the same as x, in the joint graph; 0 = none. */
 static gcut_ref find_forward(const builder *b, const gcut_node *x)
 {
     for (uint32_t i = 0; i < b->p->fbody->nodes.n; i++) {
@@ -150,7 +151,7 @@ static void backward_nodes(builder *b)
     const gcut_graph *body = b->p->bbody;
     for (uint32_t i = 0; i < body->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(body, i);
-        gcut_ref r = b->btainted[n->res0] ? 0 : find_forward(b, n);
+        gcut_ref r = b->bwd_adjoint[n->res0] ? 0 : find_forward(b, n);
         if (!r) r = copy_node(b, body, i, b->bmap);
         for (uint32_t k = 0; k < n->nres; k++) b->bmap[n->res0 + k] = r + k;
     }
@@ -163,7 +164,7 @@ static bool is_out(const gcut_graph *g, gcut_ref v)
     return false;
 }
 
-/* Some node other than the backward scan reads v. */
+/* True when some node other than the backward scan reads v. */
 static bool read_elsewhere(const gcut_loop_pair *p, gcut_ref v)
 {
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
@@ -174,7 +175,7 @@ static bool read_elsewhere(const gcut_loop_pair *p, gcut_ref v)
     return false;
 }
 
-/* What the forward scan gives: a stack that is itself a result of the graph lives anyway. */
+/* Result i of the forward body becomes an `out`; a stack that the enclosing graph returns is alive anyway. */
 static void forward_result(builder *b, uint32_t i)
 {
     const gcut_node *f = gcut_loop_fwd(b->p);
@@ -199,8 +200,8 @@ static bool *backward_taint(const gcut_loop_pair *p, gcut_arena *arena)
     const gcut_node *n = gcut_loop_bwd(p);
     uint32_t carries = gcut_node_carries(p->g, n);
     bool *from = gcut_calloc(arena, n->nargs + 1u, sizeof *from);
-    for (uint32_t i = 0; i < n->nargs; i++) from[i] = i < carries || p->tainted[gcut_arg(p->g, n, i)];
-    return gcut_loop_tainted(p->bbody, from, arena);
+    for (uint32_t i = 0; i < n->nargs; i++) from[i] = i < carries || p->adjoint[gcut_arg(p->g, n, i)];
+    return gcut_loop_adjoint(p->bbody, from, arena);
 }
 
 gcut_loop_joint gcut_loop_joint_new(const gcut_loop_pair *p, gcut_arena *arena)
@@ -210,7 +211,7 @@ gcut_loop_joint gcut_loop_joint_new(const gcut_loop_pair *p, gcut_arena *arena)
     b.origin = gcut_calloc(arena, b.room, sizeof *b.origin);
     b.fmap = gcut_calloc(arena, p->fbody->values.n, sizeof *b.fmap);
     b.bmap = gcut_calloc(arena, p->bbody->values.n, sizeof *b.bmap);
-    b.btainted = backward_taint(p, arena);
+    b.bwd_adjoint = backward_taint(p, arena);
     b.j->loc = p->fbody->loc;
     b.j->copy_of = p->fbody;
     gcut_decls_copy(b.j, p->fbody);

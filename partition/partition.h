@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The partition: which forward values are saved for the backward graph and which
- * are computed again there, as a minimum cut with two prices per value.
+ * Room partition/: decides which forward values the backward graph gets saved and which it recomputes, as a
+ * minimum cut with two prices per value.
+ *
+ *   takes:  a joint graph (stage JOINT), gcut_plan_options, a machine model
+ *   gives:  gcut_plan, one decision per value; the forward and the backward graph (stage SPLIT); reports
+ *   keeps:  every value's name and bits: a plan changes when a value is computed, never what it is
  *
  *   classify ─▶ prices ─▶ network ─▶ solve (GLPK) ─▶ plan ─▶ split
+ *
+ *   cut/       prices, flow network, minimum cut, frontier of all minimum cuts, limit on saved bytes
+ *   budget/    candidate plans under a limit on the peak: nested checkpoints, second copies, simulated memory
+ *   policies/  the baselines that --policy names: PyTorch's rules, sqrt(n) segments, and others
+ *   report/    what is read from a plan: plan files, explanations, comparisons, valid sizes
  */
 #ifndef GCUT_PARTITION_PARTITION_H
 #define GCUT_PARTITION_PARTITION_H
@@ -12,7 +21,7 @@
 #include "machine/machine.h"
 #include "gradcut/plan.h"
 
-/* Who decides what is saved; what each one does: partition/policies/policy.h. */
+/* The rule that decides what is saved (partition/policies/policy.h). */
 typedef enum gcut_policy {
     GCUT_POLICY_MINCUT,
     GCUT_POLICY_SAVE_ALL,
@@ -29,7 +38,7 @@ const char *gcut_policy_name(gcut_policy p);
 struct gcut_plan;
 struct gcut_plan_file; /* partition/report/plan_file.h */
 
-/* The plans of the steps of loops, in the order in which gcut_plan_loops made them. */
+/* The plans of loop iterations, in the order in which gcut_plan_loops made them. */
 typedef struct gcut_loop_plan {
     const char *loop; /* the first result of the forward scan */
     struct gcut_plan *step;
@@ -38,7 +47,7 @@ typedef struct gcut_loop_plans {
     GCUT_VEC(gcut_loop_plan) all;
 } gcut_loop_plans;
 
-#define GCUT_LAMBDA_MOST 1e100 /* so that the price of all bytes there can be is finite */
+#define GCUT_LAMBDA_MOST 1e100 /* keeps lambda * bytes finite for the most bytes that a graph may have */
 static inline bool gcut_is_lambda(double lambda)
 {
     return lambda >= 0 && lambda <= GCUT_LAMBDA_MOST;
@@ -53,23 +62,23 @@ typedef struct gcut_plan_options {
     const gcut_dim_binding *at; /* where sizes are evaluated for prices: every symbol of the graph */
     uint32_t nat;
     gcut_machine machine;
-    /* How often so many threads pack each element of operand A (of_b: B) of the product [m, k] times [k, n]
-     * if they compute it meanwhile, 0 = they do not; along k, A lies csa elements apart, which have `size`
-     * bytes. gcut_rt_gemm_packings, which kernels ask too; NULL = they never do. */
+    /* gcut_rt_gemm_packings: how often `threads` threads pack each element of operand A (of_b: B) of the
+     * product [m, k] times [k, n] when they compute the operand while packing it; 0 = it is not computed
+     * there.  A has stride csa along k, in elements of `size` bytes.  NULL = never computed there. */
     int64_t (*packings)(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                         int whole_rows, int of_b);
     const char *const *save, *const *recompute; /* value names forced, beside #must_save / #must_recompute */
     uint32_t nsave, nrecompute;
-    bool apart; /* forward and backward graph are called apart: what crosses is in a block of its own
-                   while either runs, and no gradient is begun in the forward graph's memory */
+    bool apart; /* forward and backward graph are called apart: saved values are in a separate block during
+                   both calls, and the forward graph begins no gradient */
     gcut_dtype save_dtype;  /* GCUT_BF16: f32 values may be saved rounded to it; 0 = every value as it is */
-    gcut_loop_plans *loops; /* gcut_plan_loops adds to it, reports read it; NULL = nobody asks */
-    struct gcut_plan_file *file; /* to follow instead of deciding; NULL = none */
+    gcut_loop_plans *loops; /* gcut_plan_loops appends to it for reports; NULL = not collected */
+    struct gcut_plan_file *file; /* the plan file to replay instead of deciding; NULL = none */
 } gcut_plan_options;
 
 typedef enum gcut_side {
     GCUT_SIDE_FORWARD, /* the forward graph needs it: primal results depend on it */
-    GCUT_SIDE_EITHER,  /* neither graph of necessity: free of cotangents, read by the backward graph only */
+    GCUT_SIDE_EITHER,  /* either graph can compute it: no cotangent needed, read by the backward graph only */
     GCUT_SIDE_BACKWARD /* depends on a cotangent, or only serves `next` results */
 } gcut_side;
 
@@ -91,10 +100,10 @@ typedef struct gcut_decision { /* one per value id of the joint graph */
     gcut_side where;
     gcut_plan_decision decision;
     bool forced;         /* by a mark or an option */
-    gcut_format form;    /* of a SAVED value */
-    uint32_t grad;       /* in form GRAD: the result whose memory it has */
+    gcut_format format;  /* of a SAVED value */
+    uint32_t grad;       /* of format GRAD: the index of the result whose memory stores the value */
     uint32_t copies;     /* of a RECOMPUTED value: how often the backward graph computes it */
-    int64_t bytes;       /* storage of its alias class's base, in its form; 0 for a view */
+    int64_t bytes;       /* storage of its alias class's base, in its format; 0 for a view */
     double recompute_ns; /* c_v; INFINITY when forbidden */
     double save_ns;      /* t_v + lambda * bytes */
     const char *reason;  /* static text: why a price is infinite or zero, NULL otherwise */
@@ -111,24 +120,24 @@ typedef struct gcut_plan {
     double recompute_ns;   /* sum of c_v over recomputed values */
     int64_t saved_bytes;   /* at options.at */
     gcut_dim saved_bytes_sym;
-    int64_t peak_bytes; /* of the whole step; set by whoever placed the arena, else -1 */
-    /* Of calls that come apart, set likewise, else 0: the block of saved values, and what is there in the
-     * forward and in the backward call. */
+    int64_t peak_bytes; /* of the whole training step; set after the arena is placed, else -1 */
+    /* options.apart, set after the arena is placed, else 0: bytes of the block of saved values, and bytes
+     * that exist during the forward and during the backward call. */
     int64_t block_bytes, call_bytes[2];
-    double step_ns;              /* predicted; set by whoever priced the kernels, else NAN */
-    int64_t budget;              /* on the peak, that chose this plan; 0 = none, and lambda chose */
-    const char *label;           /* which plan of the family the budget chose; NULL without one */
+    double step_ns;              /* predicted; set after the kernels are priced, else NAN */
+    int64_t budget;              /* the limit on the peak that chose this plan; 0 = lambda chose it */
+    const char *label;           /* of the candidate plan that the budget chose; NULL without a budget */
     gcut_graph *fwd, *bwd;       /* after gcut_split */
-    const void *info, *validity; /* what gcut_plan_look and gcut_plan_valid_at handed out; NULL until then */
+    const void *info, *validity; /* results of gcut_plan_look and gcut_plan_valid_at; NULL before the call */
     gcut_arena *owner;           /* what gcut_plan_free frees; NULL: the plan belongs to a step or a search */
 } gcut_plan;
 
-/* Decides.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict each
- * other (both named with their lines), an unknown value name. */
+/* Makes the plan.  Memory from the joint graph's module.  Throws GCUT_EPLAN: forced values that contradict
+ * each other (both named with their lines), an unknown value name. */
 gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt);
 
-/* What each iteration of a loop saves (partition/scan_plans.c): scans and their #adjoint scans become such
- * that save and recompute what the plan of one iteration says.  Returns `joint` itself when it has none. */
+/* Rewrites each scan and its #adjoint scan so that every iteration saves and recomputes what the plan of one
+ * iteration says (partition/scan_plans.c).  Returns `joint` itself when it has no such scans. */
 gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, const char *name);
 
 /* in: JOINT and its plan.  out: SPLIT: graphs <base>.fwd and <base>.bwd and `pair @<base>.step`.
@@ -136,11 +145,11 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
  *   bwd: `saved` parameters, the params/inputs/states it reads, the cotangents -> `grad`, `next`.
  * Every `next` result is computed by bwd.  A recomputed value is placed lazily, just before its first reader,
  * once, named as in the joint graph, marked #recomputed, located at remat(loc). Order within a graph is
- * otherwise the joint's. The split is checked: saved agree by name and type, bwd reads nothing that is not
- * given.  What is saved in another form than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed as soon
- * as it is there, unpacked just before its first reader.
- * The joint graph of an iteration is a body, and so are both graphs of it: no functions of the module, and no
- * pair; base says nothing. */
+ * otherwise the joint's. The split is checked: saved agree by name and type, bwd reads only its parameters.
+ * A value saved in another format than PLAIN crosses as "<name>.bf16" or "<name>.bits": packed right after
+ * its node, unpacked just before its first reader.
+ * The joint graph of a loop iteration is a body, and so are its two graphs: they are no functions of the
+ * module, there is no pair, and `base` is ignored. */
 void gcut_split(gcut_plan *plan, const char *base);
 
 #endif

@@ -17,7 +17,8 @@ static const char *const *copy_names(gcut_module *m, const char *const *names, u
     return copy;
 }
 
-/* The plan outlives the caller's arrays: a report solves again with the same options. */
+/* Copies the caller's arrays into the module: reports solve again with the options after the caller is gone.
+ */
 static gcut_plan_options copy_options(gcut_module *m, const gcut_plan_options *opt)
 {
     gcut_plan_options o = *opt;
@@ -33,7 +34,7 @@ static gcut_dim saved_sym(const gcut_graph *g, const gcut_choice *c)
     gcut_dim sum = 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (c->decision[v] != GCUT_PLAN_SAVED) continue;
-        gcut_dim bytes = gcut_format_bytes(m, gcut_type_of(g, v), c->form[v]);
+        gcut_dim bytes = gcut_format_bytes(m, gcut_type_of(g, v), c->format[v]);
         sum = gcut_dim_make(m->dims, GCUT_DIM_ADD, sum, bytes);
     }
     return sum;
@@ -47,10 +48,10 @@ static void fill_decisions(gcut_plan *plan, const gcut_problem *p, const gcut_ch
         const char *why = NULL;
         d->where = p->facts->where[v];
         d->decision = c->decision[v];
-        d->form = c->form[v];
-        d->grad = d->form == GCUT_FORMAT_GRAD ? p->facts->grad[v] - 1 : 0;
+        d->format = c->format[v];
+        d->grad = d->format == GCUT_FORMAT_GRAD ? p->facts->grad[v] - 1 : 0;
         d->forced = p->force[v] != GCUT_CONSTRAINT_NONE;
-        d->bytes = p->facts->base[v] == v ? gcut_value_saved_bytes(p, v, c->form[v]) : 0;
+        d->bytes = p->facts->base[v] == v ? gcut_value_saved_bytes(p, v, c->format[v]) : 0;
         d->recompute_ns = p->price[v].recompute_ns;
         d->save_ns = d->where == GCUT_SIDE_BACKWARD ? INFINITY : gcut_save_price(p, v, c->lambda, &why);
         d->reason = p->force[v] == GCUT_CONSTRAINT_SAVE ? "must be saved, as asked for"

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What each iteration of a loop saves for the backward loop.
- *   in:    JOINT.  A backward scan says whose it is: #adjoint(%r), r the first result of its forward scan
+ * Plans what each iteration of a scan saves for the backward scan.
+ *   in:    JOINT.  #adjoint(%r) on a backward scan names the first result r of its forward scan
  *   out:   the same results.  The forward scan stacks what the plan of one iteration saves, the backward scan
  *          reads that and computes the rest again
  *   keeps: parameters, results, names, marks, locations, run-time checks
  *
- * The derivative of a scan stacks what each iteration begins with and computes
- * the iteration again.  Here the two bodies become the joint graph of one
- * iteration (loop_joint.c), the planner decides as for any joint graph, and the
- * split's backward graph is the new backward body.  Bodies inside bodies are
- * planned first.  What cannot be stacked (an axis that a saved value has no room
- * for) leaves a pair as it was.
+ * Differentiation stacks the carried values of each iteration and recomputes the whole iteration.  Here the
+ * two bodies become the joint graph of one iteration (iteration_graph.c), the planner decides on it as on any
+ * joint graph, and the backward graph of its split becomes the new backward body.  Inner loops are planned
+ * first.  A pair of scans stays as it is when a saved value cannot be stacked: it has the highest rank
+ * already, or no axis at which the scan stacks.
  */
 #include "partition/scan_plans.h"
 
@@ -21,23 +20,23 @@
 #include "graph/ops/infer.h"
 #include "partition/report/plan_file.h"
 
-/* The decision on one pair. */
+/* A pair of scans and the split of its iteration. */
 typedef struct decided {
     gcut_loop_pair pair;
     gcut_loop_joint joint;
-    gcut_graph *half; /* the backward graph of an iteration */
+    gcut_graph *bwd; /* the backward graph of an iteration */
 } decided;
 
-typedef struct level {
+typedef struct loop_planner {
     const gcut_plan_options *opt;
     gcut_graph *g;
     gcut_arena *arena;
-    bool *tainted;              /* by value of g */
-    gcut_graph **body;          /* by region of g: planned inside */
-    GCUT_VEC(decided) of;       /* in the order of their backward scans */
-    GCUT_VEC(gcut_ref) * extra; /* by node: values of a forward body to be stacked too */
-    gcut_ref *stack0;           /* by node: the first of them in the result */
-} level;
+    bool *adjoint;                  /* by value of g */
+    gcut_graph **body;              /* by region of g: its body with inner loops planned */
+    GCUT_VEC(decided) of;           /* in the order of their backward scans */
+    GCUT_VEC(gcut_ref) * residuals; /* by node: further values that its forward body is to stack */
+    gcut_ref *first_stack;          /* by node: the first of these stacks in the new graph */
+} loop_planner;
 
 static bool has_pairs(const gcut_graph *g)
 {
@@ -51,23 +50,23 @@ static bool has_pairs(const gcut_graph *g)
     return false;
 }
 
-/* ---- inside first ---- */
+/* ---- inner loops ---- */
 
-static gcut_graph *plan_level(const gcut_plan_options *opt, gcut_graph *g, const char *name,
+static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const char *name,
                               const bool *from);
 
-/* Which parameters of region k's body depend on a cotangent: operands that do, and what is carried on from
- * them. */
-static bool *body_from(const level *l, const gcut_node *n, uint32_t k)
+/* By parameter of region k's body: it depends on a cotangent, through its operand or the previous iteration.
+ */
+static bool *body_from(const loop_planner *l, const gcut_node *n, uint32_t k)
 {
     const gcut_graph *body = gcut_region_at(l->g, n, k)->body;
     uint32_t own = n->nargs - n->ncaptured, given = body->params.n - n->ncaptured;
     uint32_t carries = n->op == GCUT_OP_if ? 0 : gcut_node_carries(l->g, n);
     bool *from = gcut_calloc(l->arena, body->params.n + 1u, sizeof *from);
     for (uint32_t i = 0; i < body->params.n; i++)
-        from[i] = l->tainted[gcut_arg(l->g, n, i < given ? i : own + i - given)];
+        from[i] = l->adjoint[gcut_arg(l->g, n, i < given ? i : own + i - given)];
     for (bool more = body->results.n >= carries; more;) {
-        const bool *t = gcut_loop_tainted(body, from, l->arena);
+        const bool *t = gcut_loop_adjoint(body, from, l->arena);
         more = false;
         for (uint32_t i = 0; i < carries; i++)
             if (!from[i] && t[body->results.at[i].value]) from[i] = more = true;
@@ -75,14 +74,14 @@ static bool *body_from(const level *l, const gcut_node *n, uint32_t k)
     return from;
 }
 
-static void plan_bodies(level *l)
+static void plan_bodies(loop_planner *l)
 {
     for (uint32_t i = 0; i < l->g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(l->g, i);
         for (uint32_t k = 0; k < n->nregs; k++) {
             gcut_graph *body = gcut_region_at(l->g, n, k)->body;
             bool inside = body->is_body && has_pairs(body);
-            l->body[n->reg0 + k] = inside ? plan_level(l->opt, body, body->name, body_from(l, n, k)) : body;
+            l->body[n->reg0 + k] = inside ? plan_graph(l->opt, body, body->name, body_from(l, n, k)) : body;
         }
     }
 }
@@ -116,43 +115,43 @@ static uint32_t stacked_as(const gcut_loop_pair *p, gcut_ref v)
     return GCUT_NONE;
 }
 
-static gcut_ref forward_value(const decided *d, gcut_ref param_of_half)
+static gcut_ref forward_value(const decided *d, gcut_ref param)
 {
-    gcut_ref v = gcut_graph_find(d->joint.g, d->half->values.at[param_of_half].name);
+    gcut_ref v = gcut_graph_find(d->joint.g, d->bwd->values.at[param].name);
     return d->joint.origin[v].forward;
 }
 
-/* Everything that the backward graph is given as saved can be stacked. */
-static bool can_stack(const level *l, const decided *d)
+/* True when every value that the backward graph takes as `saved` can be stacked. */
+static bool can_stack(const loop_planner *l, const decided *d)
 {
     const gcut_node *f = gcut_loop_fwd(&d->pair);
     uint32_t more = 0;
-    for (uint32_t i = 0; i < d->half->params.n; i++) {
-        const gcut_param *p = &d->half->params.at[i];
+    for (uint32_t i = 0; i < d->bwd->params.n; i++) {
+        const gcut_param *p = &d->bwd->params.at[i];
         if (p->role != GCUT_ROLE_saved) continue;
-        uint8_t rank = gcut_type_of(d->half, p->value)->rank;
+        uint8_t rank = gcut_type_of(d->bwd, p->value)->rank;
         if (!forward_value(d, p->value)) return false;
         if (rank == GCUT_MAX_RANK || axis_of(l->g, f) > rank) return false;
         more++;
     }
-    return f->nres + l->extra[d->pair.fwd].n + more <= GCUT_MAX_RESULTS;
+    return f->nres + l->residuals[d->pair.fwd].n + more <= GCUT_MAX_RESULTS;
 }
 
-static void want_stacks(level *l, const decided *d)
+static void request_stacks(loop_planner *l, const decided *d)
 {
-    for (uint32_t i = 0; i < d->half->params.n; i++) {
-        const gcut_param *p = &d->half->params.at[i];
+    for (uint32_t i = 0; i < d->bwd->params.n; i++) {
+        const gcut_param *p = &d->bwd->params.at[i];
         if (p->role != GCUT_ROLE_saved) continue;
         gcut_ref v = forward_value(d, p->value);
         bool known = stacked_as(&d->pair, v) != GCUT_NONE;
-        for (uint32_t k = 0; k < l->extra[d->pair.fwd].n; k++)
-            known = known || l->extra[d->pair.fwd].at[k] == v;
-        if (!known) *GCUT_PUSH(l->arena, &l->extra[d->pair.fwd]) = v;
+        for (uint32_t k = 0; k < l->residuals[d->pair.fwd].n; k++)
+            known = known || l->residuals[d->pair.fwd].at[k] == v;
+        if (!known) *GCUT_PUSH(l->arena, &l->residuals[d->pair.fwd]) = v;
     }
 }
 
-/* The forced names that an iteration computes and the graph around does not know. */
-static const char *const *own_names(const level *l, const gcut_graph *joint, const char *const *all,
+/* Of the forced names, those that the iteration computes and the enclosing graph does not have. */
+static const char *const *own_names(const loop_planner *l, const gcut_graph *joint, const char *const *all,
                                     uint32_t n, uint32_t *nown)
 {
     const char **own = gcut_calloc(joint->module->arena, n + 1u, sizeof *own);
@@ -166,21 +165,20 @@ static const char *const *own_names(const level *l, const gcut_graph *joint, con
 }
 
 /* The name by which plan files and reports know a loop. */
-static const char *loop_name(const level *l, const decided *d)
+static const char *loop_name(const loop_planner *l, const decided *d)
 {
     return l->g->values.at[gcut_loop_fwd(&d->pair)->res0].name;
 }
 
-/* An iteration's plan under the options' policy or as the file says, split; NULL when the file says nothing.
- */
-static gcut_plan *plan_iteration(const level *l, const decided *d)
+/* An iteration's plan, split: by the options' policy, or by the plan file; NULL when the file has none. */
+static gcut_plan *plan_iteration(const loop_planner *l, const decided *d)
 {
     gcut_graph *joint = d->joint.g;
     gcut_plan_options o = *l->opt;
     o.save = own_names(l, joint, l->opt->save, l->opt->nsave, &o.nsave);
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
     o.loops = NULL;
-    o.saved_limited = false; /* a budget is about the whole graph's bytes, not a step's */
+    o.saved_limited = false; /* a budget limits the whole graph's bytes, not an iteration's */
     const gcut_plan_part *part = o.file ? gcut_plan_file_step(o.file, loop_name(l, d)) : NULL;
     if (o.file && !part) return NULL;
     gcut_plan *plan = part ? gcut_plan_follow(joint, &o, part) : gcut_plan_make(joint, &o);
@@ -188,28 +186,28 @@ static gcut_plan *plan_iteration(const level *l, const decided *d)
     return plan;
 }
 
-/* For reports and plan files. */
-static void record(const level *l, const decided *d, gcut_plan *plan)
+/* Keeps the plan for reports and plan files. */
+static void add_record(const loop_planner *l, const decided *d, gcut_plan *plan)
 {
     gcut_loop_plan one = {loop_name(l, d), plan};
     if (l->opt->loops) *GCUT_PUSH(l->g->module->arena, &l->opt->loops->all) = one;
 }
 
-static void decide_pairs(level *l)
+static void decide_pairs(loop_planner *l)
 {
     for (uint32_t i = 0; i < l->g->nodes.n; i++) {
         uint32_t f = forward_of(l->g, i);
-        if (f == GCUT_NONE || l->tainted[gcut_node_at(l->g, f)->res0]) continue;
-        if (!l->tainted[gcut_node_at(l->g, i)->res0]) continue; /* a gradient that is part of the function */
+        if (f == GCUT_NONE || l->adjoint[gcut_node_at(l->g, f)->res0]) continue;
+        if (!l->adjoint[gcut_node_at(l->g, i)->res0]) continue; /* a gradient that is part of the function */
         decided d = {.pair = {l->g, f, i, l->body[gcut_node_at(l->g, f)->reg0],
-                              l->body[gcut_node_at(l->g, i)->reg0], l->tainted}};
+                              l->body[gcut_node_at(l->g, i)->reg0], l->adjoint}};
         d.joint = gcut_loop_joint_new(&d.pair, l->arena);
         gcut_plan *plan = plan_iteration(l, &d);
         if (!plan) continue;
-        d.half = plan->bwd;
+        d.bwd = plan->bwd;
         if (!can_stack(l, &d)) continue;
-        record(l, &d, plan);
-        want_stacks(l, &d);
+        add_record(l, &d, plan);
+        request_stacks(l, &d);
         *GCUT_PUSH(l->arena, &l->of) = d;
     }
 }
@@ -230,8 +228,8 @@ static gcut_type with_axis(const gcut_type *t, uint32_t axis, gcut_dim size)
     return out;
 }
 
-/* Node i with these results first; types and names have room for `more` others. */
-static gcut_node_spec like(const level *l, uint32_t i, uint32_t more)
+/* A spec of node i with its results; types and names have room for `more` further ones. */
+static gcut_node_spec like(const loop_planner *l, uint32_t i, uint32_t more)
 {
     const gcut_graph *g = l->g;
     const gcut_node *n = gcut_node_at(g, i);
@@ -255,17 +253,17 @@ static gcut_node_spec like(const level *l, uint32_t i, uint32_t more)
 }
 
 /* The forward scan stacks what the plan saves under names "<first result>.<value>". */
-static void make_forward(level *l, gcut_rewrite *rw, uint32_t i)
+static void make_forward(loop_planner *l, gcut_rewrite *rw, uint32_t i)
 {
     const gcut_node n = *gcut_node_at(l->g, i);
-    uint32_t more = l->extra[i].n;
+    uint32_t more = l->residuals[i].n;
     gcut_graph *body = copy_body(l->body[n.reg0]), *old = l->body[n.reg0];
     gcut_node_spec s = like(l, i, more);
     gcut_type *types = (gcut_type *)s.types;
     const char **names = (const char **)s.names;
     gcut_arena *a = rw->dst->module->arena;
     for (uint32_t k = 0; k < more; k++) {
-        const char *inner = old->values.at[l->extra[i].at[k]].name;
+        const char *inner = old->values.at[l->residuals[i].at[k]].name;
         gcut_ref v = gcut_graph_find(body, inner);
         types[n.nres + k] = with_axis(gcut_type_of(body, v), axis_of(l->g, &n), gcut_scan_length(l->g, &n));
         names[n.nres + k] = gcut_printf(a, "%s.%s", names[0], inner);
@@ -282,17 +280,17 @@ static void make_forward(level *l, gcut_rewrite *rw, uint32_t i)
     gcut_ref r = gcut_node_make(rw->dst, &s);
     rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, l->g, &n.marks, rw->map);
     for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
-    l->stack0[i] = r + n.nres;
+    l->first_stack[i] = r + n.nres;
 }
 
 /* The stacked value of the new forward scan that parameter v of the backward graph stands for. */
-static gcut_ref stack_of(const level *l, const gcut_rewrite *rw, const decided *d, gcut_ref v)
+static gcut_ref stack_of(const loop_planner *l, const gcut_rewrite *rw, const decided *d, gcut_ref v)
 {
     gcut_ref f = forward_value(d, v);
     uint32_t k = stacked_as(&d->pair, f);
     if (k != GCUT_NONE) return rw->map[gcut_loop_fwd(&d->pair)->res0 + k];
-    for (k = 0; l->extra[d->pair.fwd].at[k] != f; k++) continue;
-    return l->stack0[d->pair.fwd] + k;
+    for (k = 0; l->residuals[d->pair.fwd].at[k] != f; k++) continue;
+    return l->first_stack[d->pair.fwd] + k;
 }
 
 /* The backward body and the operands of its node. */
@@ -305,44 +303,45 @@ typedef struct new_body {
 
 static void take(new_body *b, const decided *d, uint32_t i, gcut_ref operand)
 {
-    gcut_ref v = d->half->params.at[i].value;
-    b->map[v] = gcut_param_new(b->g, GCUT_ROLE_input, d->half->values.at[v].name, gcut_type_of(d->half, v));
+    gcut_ref v = d->bwd->params.at[i].value;
+    b->map[v] = gcut_param_new(b->g, GCUT_ROLE_input, d->bwd->values.at[v].name, gcut_type_of(d->bwd, v));
     b->args[b->nargs++] = operand;
 }
 
 static const gcut_loop_origin *origin_of(const decided *d, uint32_t i)
 {
-    const char *name = d->half->values.at[d->half->params.at[i].value].name;
+    const char *name = d->bwd->values.at[d->bwd->params.at[i].value].name;
     return &d->joint.origin[gcut_graph_find(d->joint.g, name)];
 }
 
-/* Carries in their order (the split keeps the order of parameters), slices and stacks, captured values. */
-static uint32_t take_params(const level *l, const gcut_rewrite *rw, const decided *d, new_body *b)
+/* Takes carries in their order (the split keeps the order of parameters), slices and stacks, captured values.
+ */
+static uint32_t take_params(const loop_planner *l, const gcut_rewrite *rw, const decided *d, new_body *b)
 {
     const gcut_node *n = gcut_loop_bwd(&d->pair);
     uint32_t captured = 0, carries = 0;
-    for (uint32_t i = 0; i < d->half->params.n; i++)
+    for (uint32_t i = 0; i < d->bwd->params.n; i++)
         if (origin_of(d, i)->kind == GCUT_LOOP_CARRY) take(b, d, i, rw->map[gcut_arg(l->g, n, carries++)]);
     GCUT_ASSERT(carries == gcut_node_carries(l->g, n));
-    for (uint32_t i = 0; i < d->half->params.n; i++) {
+    for (uint32_t i = 0; i < d->bwd->params.n; i++) {
         const gcut_loop_origin *o = origin_of(d, i);
-        if (d->half->params.at[i].role == GCUT_ROLE_saved)
-            take(b, d, i, stack_of(l, rw, d, d->half->params.at[i].value));
+        if (d->bwd->params.at[i].role == GCUT_ROLE_saved)
+            take(b, d, i, stack_of(l, rw, d, d->bwd->params.at[i].value));
         else if (o->kind == GCUT_LOOP_X)
             take(b, d, i, rw->map[o->operand]);
     }
-    for (uint32_t i = 0; i < d->half->params.n; i++) {
+    for (uint32_t i = 0; i < d->bwd->params.n; i++) {
         const gcut_loop_origin *o = origin_of(d, i);
-        if (d->half->params.at[i].role == GCUT_ROLE_saved || o->kind != GCUT_LOOP_CAPTURED) continue;
+        if (d->bwd->params.at[i].role == GCUT_ROLE_saved || o->kind != GCUT_LOOP_CAPTURED) continue;
         take(b, d, i, rw->map[o->operand]);
         captured++;
     }
     return captured;
 }
 
-static void fill_body(const level *l, const decided *d, new_body *b)
+static void fill_body(const loop_planner *l, const decided *d, new_body *b)
 {
-    gcut_graph *h = d->half;
+    gcut_graph *h = d->bwd;
     for (uint32_t i = 0; i < h->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(h, i);
         gcut_ref *args = gcut_calloc(l->arena, n->nargs + 1u, sizeof *args);
@@ -355,16 +354,16 @@ static void fill_body(const level *l, const decided *d, new_body *b)
                         b->map[h->results.at[i].value]);
 }
 
-static void make_backward(level *l, gcut_rewrite *rw, const decided *d)
+static void make_backward(loop_planner *l, gcut_rewrite *rw, const decided *d)
 {
     const gcut_node n = *gcut_loop_bwd(&d->pair);
     gcut_graph *old = d->pair.bbody;
     new_body b = {.g = gcut_graph_like(old, old->name)};
-    b.map = gcut_calloc(l->arena, d->half->values.n, sizeof *b.map);
-    b.args = gcut_calloc(l->arena, d->half->params.n + 1u, sizeof *b.args);
+    b.map = gcut_calloc(l->arena, d->bwd->values.n, sizeof *b.map);
+    b.args = gcut_calloc(l->arena, d->bwd->params.n + 1u, sizeof *b.args);
     b.g->loc = old->loc;
     b.g->marks = old->marks;
-    b.g->copy_of = d->half;
+    b.g->copy_of = d->bwd;
     gcut_decls_copy(b.g, old);
     gcut_node_spec s = like(l, d->pair.bwd, 0);
     s.ncaptured = take_params(l, rw, d, &b);
@@ -378,7 +377,7 @@ static void make_backward(level *l, gcut_rewrite *rw, const decided *d)
     for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
 }
 
-static void make_other(const level *l, gcut_rewrite *rw, uint32_t i)
+static void make_other(const loop_planner *l, gcut_rewrite *rw, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(l->g, i);
     if (!n->nregs) {
@@ -395,20 +394,20 @@ static void make_other(const level *l, gcut_rewrite *rw, uint32_t i)
     for (uint32_t k = 0; k < n->nres; k++) rw->map[n->res0 + k] = r + k;
 }
 
-static const decided *decided_for(const level *l, uint32_t bwd)
+static const decided *decided_for(const loop_planner *l, uint32_t bwd)
 {
     for (uint32_t i = 0; i < l->of.n; i++)
         if (l->of.at[i].pair.bwd == bwd) return &l->of.at[i];
     return NULL;
 }
 
-static gcut_graph *plan_level(const gcut_plan_options *opt, gcut_graph *g, const char *name, const bool *from)
+static gcut_graph *plan_graph(const gcut_plan_options *opt, gcut_graph *g, const char *name, const bool *from)
 {
-    level l = {.opt = opt, .g = g, .arena = gcut_arena_new(g->module->env, g->module->arena)};
-    l.tainted = gcut_loop_tainted(g, from, l.arena);
+    loop_planner l = {.opt = opt, .g = g, .arena = gcut_arena_new(g->module->env, g->module->arena)};
+    l.adjoint = gcut_loop_adjoint(g, from, l.arena);
     l.body = gcut_calloc(l.arena, g->regions.n + 1u, sizeof(gcut_graph *));
-    l.extra = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.extra);
-    l.stack0 = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.stack0);
+    l.residuals = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.residuals);
+    l.first_stack = gcut_calloc(l.arena, g->nodes.n + 1u, sizeof *l.first_stack);
     plan_bodies(&l);
     decide_pairs(&l);
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
@@ -416,7 +415,7 @@ static gcut_graph *plan_level(const gcut_plan_options *opt, gcut_graph *g, const
         const decided *d = decided_for(&l, i);
         if (d)
             make_backward(&l, &rw, d);
-        else if (l.extra[i].n)
+        else if (l.residuals[i].n)
             make_forward(&l, &rw, i);
         else
             make_other(&l, &rw, i);
@@ -431,7 +430,7 @@ gcut_graph *gcut_plan_loops(gcut_graph *joint, const gcut_plan_options *opt, con
     gcut_arena *a = gcut_arena_new(joint->module->env, joint->module->arena);
     bool *from = gcut_calloc(a, joint->params.n + 1u, sizeof *from);
     for (uint32_t i = 0; i < joint->params.n; i++) from[i] = gcut_param_is_late(&joint->params.at[i]);
-    gcut_graph *out = has_pairs(joint) ? plan_level(opt, joint, name, from) : joint;
+    gcut_graph *out = has_pairs(joint) ? plan_graph(opt, joint, name, from) : joint;
     gcut_arena_free(a);
     return out;
 }

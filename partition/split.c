@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_split: a decided joint graph becomes its forward and its backward graph.
+ * gcut_split: makes the forward and the backward graph from a joint graph and its plan.
  *
- * The forward graph is the nodes that it needs in the joint's order, the backward graph is the plan's
- * schedule.
+ * The forward graph has the nodes that it needs in the joint graph's order; the backward graph has the nodes
+ * of the plan's schedule.
  */
 #include <string.h>
 
@@ -11,25 +11,25 @@
 #include "partition/policies/policy.h"
 #include "partition/cut/schedule.h"
 
-/* How a value crosses: in its form, under a name that neither graph has for anything else. */
+/* How a value crosses: its storage format, and a name that is unique in both graphs. */
 typedef struct crossing {
     bool saved;
-    gcut_format form;
+    gcut_format format;
     const char *name;
     gcut_type type;
-    const char *grad; /* form GRAD: the name of the result */
+    const char *grad; /* format GRAD: the name of the result */
 } crossing;
 
-typedef struct half {
+typedef struct builder {
     gcut_plan *plan;
     const crossing *by; /* by value of src */
     gcut_graph *src, *dst;
-    bool *want;       /* by value of src, forward graph: to be computed here */
-    gcut_ref *map;    /* by value of src: the latest value of dst, 0 = not there (yet) */
-    gcut_ref *packed; /* by value of src: as it crosses, where that is not PLAIN */
-    uint32_t *copied; /* by node of src: how often so far */
+    bool *needed;     /* by value of src, forward graph: it is to be computed */
+    gcut_ref *map;    /* by value of src: its latest copy in dst, 0 = none so far */
+    gcut_ref *packed; /* by value of src: its packed value in dst, for formats other than PLAIN */
+    uint32_t *copied; /* by node of src: the number of copies so far */
     bool backward;
-} half;
+} builder;
 
 static bool crosses(const gcut_plan *plan, gcut_ref v)
 {
@@ -39,33 +39,33 @@ static bool crosses(const gcut_plan *plan, gcut_ref v)
 /* ---- what each graph needs ---- */
 
 /* Closes `want` over operands; the backward graph stops at what crosses. */
-static void close_over(const gcut_plan *plan, bool *want, bool backward)
+static void close_over(const gcut_plan *plan, bool *needed, bool backward)
 {
     const gcut_graph *g = plan->joint;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
         bool here = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
-            here |= want[v] && !(backward && crosses(plan, v));
-        for (uint32_t k = 0; here && k < n->nargs; k++) want[gcut_arg(g, n, k)] = true;
+            here |= needed[v] && !(backward && crosses(plan, v));
+        for (uint32_t k = 0; here && k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
     }
 }
 
 static bool *wanted(const gcut_plan *plan, gcut_arena *arena, bool backward, const bool *saved)
 {
     const gcut_graph *g = plan->joint;
-    bool *want = gcut_calloc(arena, g->values.n, 1);
+    bool *needed = gcut_calloc(arena, g->values.n, 1);
     for (uint32_t i = 0; i < g->results.n; i++)
-        if ((g->results.at[i].role == GCUT_ROLE_out) != backward) want[g->results.at[i].value] = true;
-    for (gcut_ref v = 1; saved && v < g->values.n; v++) want[v] |= saved[v];
+        if ((g->results.at[i].role == GCUT_ROLE_out) != backward) needed[g->results.at[i].value] = true;
+    for (gcut_ref v = 1; saved && v < g->values.n; v++) needed[v] |= saved[v];
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (gcut_value_runs_once(g, v) && (plan->value[v].where == GCUT_SIDE_BACKWARD) == backward)
-            want[v] = true;
-    close_over(plan, want, backward);
-    return want;
+            needed[v] = true;
+    close_over(plan, needed, backward);
+    return needed;
 }
 
-/* What crosses and is needed on the other side; a forced save crosses even when nothing reads it. */
+/* By value: it crosses and the backward graph needs it; a forced save crosses even when nothing reads it. */
 static bool *saved_values(const gcut_plan *plan, gcut_arena *arena, const bool *bwd_wants)
 {
     const gcut_graph *g = plan->joint;
@@ -82,26 +82,26 @@ static crossing *cross(const gcut_plan *plan, gcut_arena *arena, const bool *sav
     crossing *by = gcut_calloc(arena, g->values.n, sizeof *by);
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (!saved[v]) continue;
-        gcut_format form =
-            plan->value[v].decision == GCUT_PLAN_SAVED ? plan->value[v].form : GCUT_FORMAT_PLAIN;
+        gcut_format format =
+            plan->value[v].decision == GCUT_PLAN_SAVED ? plan->value[v].format : GCUT_FORMAT_PLAIN;
         const char *name = g->values.at[v].name;
-        if (gcut_format_packs(form)) {
-            const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_format_name(form));
+        if (gcut_format_packs(format)) {
+            const char *base = name = gcut_printf(arena, "%s.%s", name, gcut_format_name(format));
             for (uint32_t k = 1; gcut_graph_find(g, name); k++) name = gcut_printf(arena, "%s.%u", base, k);
         }
-        const char *grad = form == GCUT_FORMAT_GRAD ? g->results.at[plan->value[v].grad].name : NULL;
-        by[v] = (crossing){true, form, gcut_intern_name(m, name),
-                           gcut_format_type(m, gcut_type_of(g, v), form), grad};
+        const char *grad = format == GCUT_FORMAT_GRAD ? g->results.at[plan->value[v].grad].name : NULL;
+        by[v] = (crossing){true, format, gcut_intern_name(m, name),
+                           gcut_format_type(m, gcut_type_of(g, v), format), grad};
     }
     return by;
 }
 
 /* ---- parameters ---- */
 
-static void take_param(half *h, gcut_role role, gcut_ref v, const gcut_marks *marks)
+static void take_param(builder *b, gcut_role role, gcut_ref v, const gcut_marks *marks)
 {
-    h->map[v] = gcut_param_new(h->dst, role, h->src->values.at[v].name, gcut_type_of(h->src, v));
-    if (marks) h->dst->params.at[h->dst->params.n - 1].marks = *marks;
+    b->map[v] = gcut_param_new(b->dst, role, b->src->values.at[v].name, gcut_type_of(b->src, v));
+    if (marks) b->dst->params.at[b->dst->params.n - 1].marks = *marks;
 }
 
 static bool mentions(const gcut_graph *g, gcut_dim d, gcut_dim sym)
@@ -113,7 +113,7 @@ static bool mentions(const gcut_graph *g, gcut_dim d, gcut_dim sym)
     return false;
 }
 
-/* As a size of its own (bare), or anywhere. */
+/* True when a size of v's type is sym itself (bare), or contains sym. */
 static bool type_has(const gcut_graph *g, gcut_ref v, gcut_dim sym, bool bare)
 {
     const gcut_type *t = gcut_type_of(g, v);
@@ -133,7 +133,7 @@ static bool body_uses(const gcut_graph *body, gcut_dim sym)
     return false;
 }
 
-/* In its attributes, or inside its bodies. */
+/* True when sym occurs in n's attributes or bodies. */
 static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
 {
     for (uint32_t k = 0; k < n->nattrs; k++) {
@@ -147,229 +147,228 @@ static bool node_uses(const gcut_graph *g, const gcut_node *n, gcut_dim sym)
     return false;
 }
 
-static bool half_uses(const half *h, gcut_dim sym)
+static bool half_uses(const builder *b, gcut_dim sym)
 {
-    const gcut_graph *g = h->src;
+    const gcut_graph *g = b->src;
     for (gcut_ref v = 1; v < g->values.n; v++)
-        if (h->want[v] && type_has(g, v, sym, false)) return true;
+        if (b->needed[v] && type_has(g, v, sym, false)) return true;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         bool here = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= h->want[v];
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= b->needed[v];
         if (here && node_uses(g, n, sym)) return true;
     }
     return false;
 }
 
-/* Every symbol a graph uses must be bound by the shape of one of its own parameters: `take` also covers
- * parameters that are needed only for their size.  An iteration of a loop has the symbols of the graph
- * around. */
-static void cover_symbols(const half *h, bool *take, const bool *given)
+/* Every symbol that a graph uses must be bound by the shape of one of its parameters: adds to `take` the
+ * parameters that are needed only for their sizes.  A loop iteration has its enclosing graph's symbols. */
+static void cover_symbols(const builder *b, bool *take, const bool *given)
 {
-    const gcut_graph *g = h->src;
+    const gcut_graph *g = b->src;
     if (g->is_body) return;
     for (uint32_t s = 0; s < g->decls.n; s++) {
         gcut_dim sym = g->decls.at[s].sym;
-        bool bound = !half_uses(h, sym);
+        bool bound = !half_uses(b, sym);
         for (gcut_ref v = 1; v < g->values.n && !bound; v++)
-            bound = given && given[v] && h->by[v].form != GCUT_FORMAT_BITS && type_has(g, v, sym, true);
+            bound = given && given[v] && b->by[v].format != GCUT_FORMAT_BITS && type_has(g, v, sym, true);
         for (uint32_t i = 0; i < g->params.n && !bound; i++)
             bound = take[i] && type_has(g, g->params.at[i].value, sym, true);
         for (int bare = 1; bare >= 0; bare--)
             for (uint32_t i = 0; i < g->params.n && !bound; i++)
                 if (g->params.at[i].role != GCUT_ROLE_cotan &&
-                    (h->backward || !gcut_param_is_late(&g->params.at[i])) &&
+                    (b->backward || !gcut_param_is_late(&g->params.at[i])) &&
                     type_has(g, g->params.at[i].value, sym, bare))
                     take[i] = bound = true;
     }
 }
 
-static void take_named(const half *h, bool *take, const char *name)
+static void take_named(const builder *b, bool *take, const char *name)
 {
-    for (uint32_t i = 0; i < h->src->params.n; i++)
-        if (h->src->values.at[h->src->params.at[i].value].name == name) take[i] = true;
+    for (uint32_t i = 0; i < b->src->params.n; i++)
+        if (b->src->values.at[b->src->params.at[i].value].name == name) take[i] = true;
 }
 
-/* What a result of the backward graph is about: `next w` is written in place of w, so w is given; `grad w`
- * needs it only where the forward graph, which does not read w either, cannot tell what w is. */
-static void take_targets(const half *h, bool *take, const gcut_graph *fwd)
+/* Takes the parameter w that a result refers to: `next w` overwrites w, so w must be a parameter; `grad w`
+ * needs w only where the forward graph does not have it either. */
+static void take_targets(const builder *b, bool *take, const gcut_graph *fwd)
 {
-    for (uint32_t i = 0; i < h->src->results.n; i++) {
-        const gcut_result *r = &h->src->results.at[i];
+    for (uint32_t i = 0; i < b->src->results.n; i++) {
+        const gcut_result *r = &b->src->results.at[i];
         bool known = r->role == GCUT_ROLE_grad && gcut_graph_find(fwd, r->name);
-        if (r->role != GCUT_ROLE_out && !known) take_named(h, take, r->name);
+        if (r->role != GCUT_ROLE_out && !known) take_named(b, take, r->name);
     }
 }
 
-static void take_saved(half *h, gcut_ref v)
+static void take_saved(builder *b, gcut_ref v)
 {
-    const crossing *c = &h->by[v];
-    gcut_ref r = gcut_param_new(h->dst, GCUT_ROLE_saved, c->name, &c->type);
-    *(gcut_format_packs(c->form) ? &h->packed[v] : &h->map[v]) = r;
+    const crossing *c = &b->by[v];
+    gcut_ref r = gcut_param_new(b->dst, GCUT_ROLE_saved, c->name, &c->type);
+    *(gcut_format_packs(c->format) ? &b->packed[v] : &b->map[v]) = r;
 }
 
-/* Parameters in the joint's order; cotangents last, and only in the backward graph, where fwd is the other
- * graph and `saved` what crosses. */
-static void take_params(half *h, gcut_arena *arena, const gcut_graph *fwd, const bool *saved)
+/* Makes the parameters in the joint graph's order, cotangents last.  Of the backward graph, fwd is the other
+ * graph and `saved` marks the values that cross; of the forward graph both are NULL. */
+static void take_params(builder *b, gcut_arena *arena, const gcut_graph *fwd, const bool *saved)
 {
-    const gcut_graph *g = h->src;
+    const gcut_graph *g = b->src;
     bool *take = gcut_calloc(arena, (size_t)g->params.n + 1, 1);
     for (uint32_t i = 0; i < g->params.n; i++)
-        take[i] = g->params.at[i].role == GCUT_ROLE_cotan ? h->backward : h->want[g->params.at[i].value];
-    if (h->backward) take_targets(h, take, fwd);
-    cover_symbols(h, take, saved);
+        take[i] = g->params.at[i].role == GCUT_ROLE_cotan ? b->backward : b->needed[g->params.at[i].value];
+    if (b->backward) take_targets(b, take, fwd);
+    cover_symbols(b, take, saved);
     for (gcut_ref v = 1; saved && v < g->values.n; v++)
-        if (saved[v]) take_saved(h, v);
-    for (uint32_t i = 0; saved && i < g->params.n; i++) /* what a loop carries may be saved itself */
+        if (saved[v]) take_saved(b, v);
+    for (uint32_t i = 0; saved && i < g->params.n; i++) /* a loop's carried value may itself be saved */
         if (saved[g->params.at[i].value]) take[i] = false;
     for (int cotan = 0; cotan < 2; cotan++)
         for (uint32_t i = 0; i < g->params.n; i++) {
             const gcut_param *p = &g->params.at[i];
             if (take[i] && (p->role == GCUT_ROLE_cotan) == (cotan != 0))
-                take_param(h, p->role, p->value, &p->marks);
+                take_param(b, p->role, p->value, &p->marks);
         }
 }
 
 /* ---- nodes ---- */
 
-static gcut_locid location_of(const half *h, const gcut_node *n)
+static gcut_locid location_of(const builder *b, const gcut_node *n)
 {
-    bool again = h->backward && h->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
-    return again && n->loc ? gcut_loc_call(h->src->module, "remat", &n->loc, 1) : n->loc;
+    bool again = b->backward && b->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
+    return again && n->loc ? gcut_loc_call(b->src->module, "remat", &n->loc, 1) : n->loc;
 }
 
-/* #recomputed, and for the k-th copy #recomputed(k), so that no pass takes two copies for one. */
-static void mark_copy(const half *h, uint32_t i)
+/* Marks a copy #recomputed, the k-th one #recomputed(k), so that CSE does not merge copies. */
+static void mark_copy(const builder *b, uint32_t i)
 {
-    const gcut_node *n = gcut_node_at(h->src, i);
+    const gcut_node *n = gcut_node_at(b->src, i);
     gcut_class c = gcut_node_class(n);
-    bool again = h->backward && h->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
+    bool again = b->backward && b->plan->value[n->res0].where == GCUT_SIDE_FORWARD;
     bool cheap = c == GCUT_CLASS_CONSTANT || c == GCUT_CLASS_VIEW;
-    if (h->copied[i] < 2 && (!again || cheap)) return;
-    gcut_mark mark = {GCUT_MARK_recomputed, h->copied[i] > 1, {{.i = h->copied[i] > 1 ? h->copied[i] : 0}}};
-    gcut_mark_add(h->src->module->arena, &h->dst->nodes.at[h->dst->nodes.n - 1].marks, mark);
+    if (b->copied[i] < 2 && (!again || cheap)) return;
+    gcut_mark mark = {GCUT_MARK_recomputed, b->copied[i] > 1, {{.i = b->copied[i] > 1 ? b->copied[i] : 0}}};
+    gcut_mark_add(b->src->module->arena, &b->dst->nodes.at[b->dst->nodes.n - 1].marks, mark);
 }
 
-/* ---- forms ---- */
+/* ---- storage formats ---- */
 
-/* #saved(bytes) on the node that makes r, which is saved for v. */
-static void mark_saved(const half *h, gcut_ref v, gcut_ref r)
+/* Puts #saved(bytes) on the node that makes r, the value that is saved for v. */
+static void mark_saved(const builder *b, gcut_ref v, gcut_ref r)
 {
-    gcut_module *m = h->src->module;
-    const gcut_dim bytes = gcut_format_bytes(m, gcut_type_of(h->src, v), h->by[v].form);
-    gcut_mark_add(m->arena, &h->dst->nodes.at[h->dst->values.at[r].def].marks,
+    gcut_module *m = b->src->module;
+    const gcut_dim bytes = gcut_format_bytes(m, gcut_type_of(b->src, v), b->by[v].format);
+    gcut_mark_add(m->arena, &b->dst->nodes.at[b->dst->values.at[r].def].marks,
                   (gcut_mark){GCUT_MARK_saved, 1, {{.i = bytes}}});
 }
 
-/* Into another form, as soon as it is there: the value itself need not live on. */
-static void pack(half *h, gcut_ref v)
+/* Packs v right after its node, so that v itself need not stay alive. */
+static void pack(builder *b, gcut_ref v)
 {
-    gcut_graph *dst = h->dst;
-    const crossing *c = &h->by[v];
-    if (h->backward || !c->saved || !gcut_format_packs(c->form)) return;
-    gcut_locid loc = gcut_def(h->src, v)->loc;
+    gcut_graph *dst = b->dst;
+    const crossing *c = &b->by[v];
+    if (b->backward || !c->saved || !gcut_format_packs(c->format)) return;
+    gcut_locid loc = gcut_def(b->src, v)->loc;
     gcut_attr to = gcut_attr_str(dst->module, GCUT_KEY_to, gcut_dtype_name(c->type.dtype));
-    if (c->form == GCUT_FORMAT_BITS)
-        h->packed[v] = gcut_node_new(dst, GCUT_OP_pack_bits, &h->map[v], 1, NULL, 0, loc, c->name);
+    if (c->format == GCUT_FORMAT_BITS)
+        b->packed[v] = gcut_node_new(dst, GCUT_OP_pack_bits, &b->map[v], 1, NULL, 0, loc, c->name);
     else
-        h->packed[v] = gcut_node_new(dst, GCUT_OP_cast, &h->map[v], 1, &to, 1, loc, c->name);
-    mark_saved(h, v, h->packed[v]);
+        b->packed[v] = gcut_node_new(dst, GCUT_OP_cast, &b->map[v], 1, &to, 1, loc, c->name);
+    mark_saved(b, v, b->packed[v]);
 }
 
-/* The value that node or result reads here: a packed one is unpacked when somebody asks for it first. */
-static gcut_ref read_value(half *h, gcut_ref v)
+/* The value of dst that a reader of v gets; unpacks a packed value before its first reader. */
+static gcut_ref read_value(builder *b, gcut_ref v)
 {
-    gcut_graph *dst = h->dst;
-    if (h->map[v] || !h->packed[v]) return h->map[v];
-    const gcut_type *t = gcut_type_of(h->src, v);
-    const char *name = h->src->values.at[v].name;
-    gcut_locid at = gcut_def(h->src, v)->loc, loc = at ? gcut_loc_call(dst->module, "saved", &at, 1) : 0;
+    gcut_graph *dst = b->dst;
+    if (b->map[v] || !b->packed[v]) return b->map[v];
+    const gcut_type *t = gcut_type_of(b->src, v);
+    const char *name = b->src->values.at[v].name;
+    gcut_locid at = gcut_def(b->src, v)->loc, loc = at ? gcut_loc_call(dst->module, "saved", &at, 1) : 0;
     gcut_attr shape = gcut_attr_dims(dst->module, GCUT_KEY_shape, t->dim, t->rank);
     gcut_attr to = gcut_attr_str(dst->module, GCUT_KEY_to, gcut_dtype_name(t->dtype));
-    if (h->by[v].form == GCUT_FORMAT_BITS)
-        h->map[v] = gcut_node_new(dst, GCUT_OP_unpack_bits, &h->packed[v], 1, &shape, 1, loc, name);
+    if (b->by[v].format == GCUT_FORMAT_BITS)
+        b->map[v] = gcut_node_new(dst, GCUT_OP_unpack_bits, &b->packed[v], 1, &shape, 1, loc, name);
     else
-        h->map[v] = gcut_node_new(dst, GCUT_OP_cast, &h->packed[v], 1, &to, 1, loc, name);
-    return h->map[v];
+        b->map[v] = gcut_node_new(dst, GCUT_OP_cast, &b->packed[v], 1, &to, 1, loc, name);
+    return b->map[v];
 }
 
-/* Copies node i, whose operands are there already; its results are from now on these. */
-static void copy_node(half *h, gcut_arena *arena, uint32_t i)
+/* Copies node i, whose operands dst has already; later readers get the results of this copy. */
+static void copy_node(builder *b, gcut_arena *arena, uint32_t i)
 {
-    const gcut_node *n = gcut_node_at(h->src, i);
+    const gcut_node *n = gcut_node_at(b->src, i);
     gcut_ref *args = gcut_calloc(arena, (size_t)n->nargs + 1, sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++) {
-        args[k] = read_value(h, gcut_arg(h->src, n, k));
-        GCUT_ASSERT(args[k] != 0); /* a graph reads nothing that is not given to it */
+        args[k] = read_value(b, gcut_arg(b->src, n, k));
+        GCUT_ASSERT(args[k] != 0); /* every operand is a parameter or was computed before */
     }
-    h->copied[i]++;
-    gcut_ref r = gcut_node_copy(h->dst, h->src, i, args, h->map, location_of(h, n), NULL);
-    mark_copy(h, i);
+    b->copied[i]++;
+    gcut_ref r = gcut_node_copy(b->dst, b->src, i, args, b->map, location_of(b, n), NULL);
+    mark_copy(b, i);
     for (uint32_t k = 0; k < n->nres; k++) {
-        bool given = h->backward && crosses(h->plan, n->res0 + k); /* a saved sibling keeps its parameter */
-        if (!given || (!h->map[n->res0 + k] && !h->packed[n->res0 + k])) h->map[n->res0 + k] = r + k;
-        pack(h, n->res0 + k);
+        bool given = b->backward && crosses(b->plan, n->res0 + k); /* a saved sibling keeps its parameter */
+        if (!given || (!b->map[n->res0 + k] && !b->packed[n->res0 + k])) b->map[n->res0 + k] = r + k;
+        pack(b, n->res0 + k);
     }
 }
 
-static void copy_forward(half *h, gcut_arena *arena)
+static void copy_forward(builder *b, gcut_arena *arena)
 {
-    for (uint32_t i = 0; i < h->src->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(h->src, i);
+    for (uint32_t i = 0; i < b->src->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(b->src, i);
         bool here = false;
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= h->want[v];
-        if (here) copy_node(h, arena, i);
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) here |= b->needed[v];
+        if (here) copy_node(b, arena, i);
     }
 }
 
-static void copy_backward(half *h, gcut_arena *arena)
+static void copy_backward(builder *b, gcut_arena *arena)
 {
-    const gcut_schedule *s = &h->plan->backward;
-    for (uint32_t k = 0; k < s->n; k++) copy_node(h, arena, s->node[k]);
+    const gcut_schedule *s = &b->plan->backward;
+    for (uint32_t k = 0; k < s->n; k++) copy_node(b, arena, s->node[k]);
 }
 
-static void copy_results(half *h)
+static void copy_results(builder *b)
 {
-    const gcut_graph *g = h->src;
+    const gcut_graph *g = b->src;
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
-        if ((r->role == GCUT_ROLE_out) == h->backward) continue;
-        gcut_ref v = read_value(h, r->value);
+        if ((r->role == GCUT_ROLE_out) == b->backward) continue;
+        gcut_ref v = read_value(b, r->value);
         GCUT_ASSERT(v != 0);
-        gcut_result_new(h->dst, r->role, r->name, v);
-        h->dst->results.at[h->dst->results.n - 1].marks = r->marks;
+        gcut_result_new(b->dst, r->role, r->name, v);
+        b->dst->results.at[b->dst->results.n - 1].marks = r->marks;
     }
 }
 
-static half half_new(gcut_plan *plan, const crossing *by, gcut_arena *arena, const char *base,
-                     const char *suffix)
+static builder half_new(gcut_plan *plan, const crossing *by, gcut_arena *arena, const char *base,
+                        const char *suffix)
 {
     gcut_graph *g = plan->joint;
-    half h = {.plan = plan, .by = by, .src = g, .backward = !strcmp(suffix, "bwd")};
-    h.dst = gcut_graph_like(g, gcut_printf(g->module->arena, "%s.%s", base, suffix));
-    h.dst->loc = g->loc;
-    h.map = gcut_calloc(arena, g->values.n, sizeof *h.map);
-    h.packed = gcut_calloc(arena, g->values.n, sizeof *h.packed);
-    h.copied = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *h.copied);
-    gcut_decls_copy(h.dst, g);
-    return h;
+    builder b = {.plan = plan, .by = by, .src = g, .backward = !strcmp(suffix, "bwd")};
+    b.dst = gcut_graph_like(g, gcut_printf(g->module->arena, "%s.%s", base, suffix));
+    b.dst->loc = g->loc;
+    b.map = gcut_calloc(arena, g->values.n, sizeof *b.map);
+    b.packed = gcut_calloc(arena, g->values.n, sizeof *b.packed);
+    b.copied = gcut_calloc(arena, (size_t)g->nodes.n + 1, sizeof *b.copied);
+    gcut_decls_copy(b.dst, g);
+    return b;
 }
 
 /* ---- the pair ---- */
 
-/* `saved` results in the joint's order; what takes memory of its own is marked. */
-static void return_saved(half *h)
+/* Adds the `saved` results in the joint graph's order and marks those that take memory of their own. */
+static void return_saved(builder *b)
 {
-    for (gcut_ref v = 1; v < h->src->values.n; v++) {
-        if (!h->by[v].saved) continue;
-        bool packs = gcut_format_packs(h->by[v].form);
-        gcut_ref r = packs ? h->packed[v] : h->map[v];
-        gcut_result_new(h->dst, GCUT_ROLE_saved, h->by[v].name, r);
-        if (h->by[v].grad)
-            gcut_mark_add(h->src->module->arena, &h->dst->results.at[h->dst->results.n - 1].marks,
-                          (gcut_mark){GCUT_MARK_grad, 1, {{.text = h->by[v].grad}}});
-        if (!packs && h->plan->value[v].decision == GCUT_PLAN_SAVED && gcut_def(h->dst, r))
-            mark_saved(h, v, r);
+    for (gcut_ref v = 1; v < b->src->values.n; v++) {
+        if (!b->by[v].saved) continue;
+        bool packs = gcut_format_packs(b->by[v].format);
+        gcut_ref r = packs ? b->packed[v] : b->map[v];
+        gcut_result_new(b->dst, GCUT_ROLE_saved, b->by[v].name, r);
+        if (b->by[v].grad)
+            gcut_mark_add(b->src->module->arena, &b->dst->results.at[b->dst->results.n - 1].marks,
+                          (gcut_mark){GCUT_MARK_grad, 1, {{.text = b->by[v].grad}}});
+        if (!packs && b->plan->value[v].decision == GCUT_PLAN_SAVED && gcut_def(b->dst, r))
+            mark_saved(b, v, r);
     }
 }
 
@@ -388,9 +387,8 @@ static void add_pair(gcut_plan *plan, const char *base)
     *GCUT_PUSH(m->arena, &m->pairs) = pair;
 }
 
-/* Both sides list what crosses in one order, by equal name and type, and the forward graph knows no
- * cotangent and no late input.
- */
+/* Asserts that both graphs list the saved values in one order with equal names and types, and that the
+ * forward graph has no cotangent and no #late input. */
 static void check_pair(const gcut_graph *fwd, const gcut_graph *bwd)
 {
     uint32_t k = 0;
@@ -409,12 +407,12 @@ void gcut_split(gcut_plan *plan, const char *base)
 {
     gcut_module *m = plan->joint->module;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
-    bool *want = wanted(plan, scratch, true, NULL), *saved = saved_values(plan, scratch, want);
+    bool *needed = wanted(plan, scratch, true, NULL), *saved = saved_values(plan, scratch, needed);
     const crossing *by = cross(plan, scratch, saved);
-    half fwd = half_new(plan, by, scratch, base, "fwd");
-    half bwd = half_new(plan, by, scratch, base, "bwd");
-    bwd.want = want;
-    fwd.want = wanted(plan, scratch, false, saved);
+    builder fwd = half_new(plan, by, scratch, base, "fwd");
+    builder bwd = half_new(plan, by, scratch, base, "bwd");
+    bwd.needed = needed;
+    fwd.needed = wanted(plan, scratch, false, saved);
 
     take_params(&fwd, scratch, NULL, NULL);
     copy_forward(&fwd, scratch);

@@ -395,7 +395,7 @@ static void head_body(void *state)
         assert_that(t.n, >, 1);
         gcut_cut_frontier *f = check_frontier(p, &t, a, &sum);
         gcut_choice *c = gcut_supported_choice(f, a, &f->points.at[0]);
-        for (gcut_ref v = 1; v < g->values.n; v++) begun += c->form[v] == GCUT_FORMAT_GRAD;
+        for (gcut_ref v = 1; v < g->values.n; v++) begun += c->format[v] == GCUT_FORMAT_GRAD;
         free(t.all);
         gcut_arena_free(a);
     }
@@ -536,10 +536,10 @@ static gcut_choice *any_plan(const gcut_problem *p, gcut_arena *a, joint_gen *r)
     uint32_t nvalues = p->g->values.n, rare = 1 + draw(r, 6);
     gcut_problem q = *p;
     bool *saved = gcut_calloc(a, nvalues, 1);
-    q.form = gcut_calloc(a, nvalues, sizeof *q.form);
+    q.format = gcut_calloc(a, nvalues, sizeof *q.format);
     for (gcut_ref v = 1; v < nvalues; v++) {
         saved[v] = draw(r, rare) == 0;
-        q.form[v] = draw(r, 2) ? gcut_other_format(p, v) : GCUT_FORMAT_PLAIN;
+        q.format[v] = draw(r, 2) ? gcut_other_format(p, v) : GCUT_FORMAT_PLAIN;
     }
     return gcut_choice_saving(&q, a, saved, NULL, p->opt->lambda);
 }

@@ -220,7 +220,7 @@ static gcut_ref begun(const gcut_plan *p)
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
         if (p->value[v].decision != GCUT_PLAN_SAVED) continue;
         sum += p->value[v].bytes;
-        if (p->value[v].form != GCUT_FORMAT_GRAD) continue;
+        if (p->value[v].format != GCUT_FORMAT_GRAD) continue;
         assert_int_equal(found, 0);
         assert_int_equal(p->value[v].bytes, 0);
         found = v;

@@ -400,7 +400,7 @@ static int64_t unpacked_under(gcut_ctx *ctx, const asked *q, const char *policy)
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
         if (p->value[v].decision == GCUT_PLAN_SAVED)
-            sum += p->value[v].bytes * (p->value[v].form == GCUT_FORMAT_BITS ? 8 : 1);
+            sum += p->value[v].bytes * (p->value[v].format == GCUT_FORMAT_BITS ? 8 : 1);
     return sum;
 }
 
@@ -504,7 +504,7 @@ static int64_t in_gradients(const gcut_plan *p)
 {
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
-        if (p->value[v].decision != GCUT_PLAN_SAVED || p->value[v].form != GCUT_FORMAT_GRAD) continue;
+        if (p->value[v].decision != GCUT_PLAN_SAVED || p->value[v].format != GCUT_FORMAT_GRAD) continue;
         const gcut_type *t = gcut_type_of(p->joint, v);
         int64_t bytes = gcut_dtype_bytes(t->dtype);
         for (uint32_t d = 0; d < t->rank; d++) bytes *= t->dim[d]; /* of a parameter: known sizes */

@@ -116,7 +116,7 @@ static void check_decisions(const gcut_plan *p)
         gcut_ref b = gcut_graph_find(p->bwd, name);
         /* a packed value crosses under another name and is unpacked there */
         if (d->decision == GCUT_PLAN_SAVED) {
-            bool packed = d->form != GCUT_FORMAT_PLAIN;
+            bool packed = d->format != GCUT_FORMAT_PLAIN;
             assert_true(packed || (b && !gcut_def(p->bwd, b)));
             if (packed && b) assert_int_equal(gcut_def(p->bwd, b)->op, GCUT_OP_unpack_bits);
             assert_true(computes(p->fwd, name));

@@ -102,7 +102,7 @@ static void mask_plan(const gcut_plan *p, const char *what, int64_t elements)
     for (gcut_ref v = 1; v < p->joint->values.n; v++) {
         if (p->value[v].decision != GCUT_PLAN_SAVED) continue;
         n++;
-        assert_int_equal(p->value[v].form, GCUT_FORMAT_BITS);
+        assert_int_equal(p->value[v].format, GCUT_FORMAT_BITS);
         assert_int_equal(p->value[v].bytes, (elements + 7) / 8);
     }
     if (n != 1 || p->saved_bytes != (elements + 7) / 8)
@@ -147,7 +147,7 @@ static void masks_cross_as_bits(void **state)
 /* Saved as asked for by a mark: in the form of the last column when bf16 is allowed. */
 static const struct {
     const char *body, *value;
-    gcut_format form;
+    gcut_format format;
 } forms[] = {
     {"%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = add(%s, %c)", "t", GCUT_FORMAT_BF16},
     /* a mark on a view is about its base */
@@ -197,12 +197,12 @@ static void forms_body(void *arg)
         gcut_graph *g = around(w, fill_columns(w, forms[i].body, 64), 64);
         const gcut_plan *p = plan_of(w, g, "bf16", 512);
         const gcut_decision *d = decision(p, forms[i].value);
-        if (d->decision != GCUT_PLAN_SAVED || d->form != forms[i].form)
+        if (d->decision != GCUT_PLAN_SAVED || d->format != forms[i].format)
             fail_msg("%s: %%%s has decision %d, form %d", forms[i].body, forms[i].value, d->decision,
-                     d->form);
+                     d->format);
         const gcut_decision *plain = decision(plan_of(w, g, NULL, 512), forms[i].value);
-        assert_int_equal(plain->form == GCUT_FORMAT_BITS, forms[i].form == GCUT_FORMAT_BITS);
-        if (forms[i].form == GCUT_FORMAT_BF16) assert_int_equal(2 * d->bytes, plain->bytes);
+        assert_int_equal(plain->format == GCUT_FORMAT_BITS, forms[i].format == GCUT_FORMAT_BITS);
+        if (forms[i].format == GCUT_FORMAT_BF16) assert_int_equal(2 * d->bytes, plain->bytes);
         gcut_arena_free(w->arena);
     }
 }
@@ -219,8 +219,8 @@ static void small_body(void *arg)
     world *w = arg;
     w->arena = gcut_arena_new(w->env, w->env->arena);
     gcut_graph *g = around(w, "%t = tanh(%h) #must_save %y = mul(%t, %t) %s1 = add(%s, %c)", 4);
-    assert_int_equal(decision(plan_of(w, g, "bf16", 4), "t")->form, GCUT_FORMAT_PLAIN);
-    assert_int_equal(decision(plan_of(w, g, "bf16", 5), "t")->form, GCUT_FORMAT_BF16);
+    assert_int_equal(decision(plan_of(w, g, "bf16", 4), "t")->format, GCUT_FORMAT_PLAIN);
+    assert_int_equal(decision(plan_of(w, g, "bf16", 5), "t")->format, GCUT_FORMAT_BF16);
 }
 
 static void small_values_stay(void **state)
@@ -260,7 +260,7 @@ static void exact_body(void *arg)
             gcut_module_find(gcut_parse_module(w->env, w->arena, "f.gcut", text, strlen(text)), "f");
         gcut_backend b = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
         gcut_step *s = step_of(w, g, b, "mincut", "bf16", 1000);
-        assert_int_equal(decision(s->p->plan, "t")->form, GCUT_FORMAT_BF16);
+        assert_int_equal(decision(s->p->plan, "t")->format, GCUT_FORMAT_BF16);
         gcut_step_prepare(s);
         float *x = gcut_slot_find(s, "x")->at;
         memcpy(x, special, sizeof special);
@@ -333,9 +333,9 @@ static int64_t as_they_are(const gcut_plan *p)
     int64_t sum = 0;
     for (gcut_ref v = 1; v < p->joint->values.n; v++)
         if (p->value[v].decision == GCUT_PLAN_SAVED)
-            sum += p->value[v].bytes * (p->value[v].form == GCUT_FORMAT_BF16   ? 2
-                                        : p->value[v].form == GCUT_FORMAT_BITS ? 8
-                                                                               : 1);
+            sum += p->value[v].bytes * (p->value[v].format == GCUT_FORMAT_BF16   ? 2
+                                        : p->value[v].format == GCUT_FORMAT_BITS ? 8
+                                                                                 : 1);
     return sum;
 }
 

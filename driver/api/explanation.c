@@ -99,7 +99,7 @@ static void add_readers(const explaining *e, gcut_explanation *out)
         gcut_explained_reader *one = gcut_calloc(e->keep, 1, sizeof *one);
         *one = (gcut_explained_reader){.name = name_of(e, x->value),
                                        .op = gcut_maker_name(w->r.g, x->value),
-                                       .recomputed = x->again,
+                                       .recomputed = x->recomputed,
                                        .rule_of = name_of(e, x->rule_of),
                                        .rule_op = x->rule_of ? gcut_maker_name(w->r.g, x->rule_of) : NULL,
                                        .rule_where =
@@ -178,7 +178,7 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .where = copy(e, gcut_query_at(&w->r, w->v)),
                               .made = gcut_def(g, w->v) != NULL,
                               .decision = d->decision,
-                              .storage = d->decision == GCUT_PLAN_SAVED ? gcut_format_name(d->form) : NULL,
+                              .storage = d->decision == GCUT_PLAN_SAVED ? gcut_format_name(d->format) : NULL,
                               .copies = d->decision == GCUT_PLAN_RECOMPUTED ? (int)d->copies : 0,
                               .bytes = gcut_why_bytes(w),
                               .fixed = w->fixed,

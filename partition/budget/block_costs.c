@@ -106,8 +106,8 @@ static bool *cuts_and(const gcut_chain *c, gcut_arena *arena, const bool *also)
 /* By step: which block it belongs to; the epoch, in the backward graph. */
 static uint32_t *blocks_of_steps(const gcut_chain *c, const gcut_live *l, gcut_arena *arena)
 {
-    uint32_t *of = gcut_calloc(arena, (size_t)l->nsteps + 1, sizeof *of), now = 0, pos = 0;
-    for (uint32_t t = 0; t < l->nsteps; t++) {
+    uint32_t *of = gcut_calloc(arena, (size_t)l->nevents + 1, sizeof *of), now = 0, pos = 0;
+    for (uint32_t t = 0; t < l->nevents; t++) {
         uint32_t i = l->node[t];
         if (t < l->nforward) {
             if (c->b.of[i] != GCUT_NONE) now = c->b.of[i];
@@ -124,9 +124,9 @@ static uint32_t *blocks_of_steps(const gcut_chain *c, const gcut_live *l, gcut_a
  * earlier blocks keep, and what is set aside. */
 static int64_t *own_bytes(const gcut_chain *c, const gcut_live *l, const uint32_t *of, gcut_arena *arena)
 {
-    int64_t *own = gcut_memdup(arena, l->bytes, ((size_t)l->nsteps + 1) * sizeof *own);
-    for (uint32_t k = 0; k < l->stretches.n; k++) {
-        const gcut_stretch *s = &l->stretches.at[k];
+    int64_t *own = gcut_memdup(arena, l->bytes, ((size_t)l->nevents + 1) * sizeof *own);
+    for (uint32_t k = 0; k < l->ranges.n; k++) {
+        const gcut_live_range *s = &l->ranges.at[k];
         if (!s->saved) continue;
         uint32_t enter = c->b.enter[s->value], owner = c->owner[s->value];
         for (uint32_t t = s->from; t <= s->to; t++)
@@ -142,7 +142,7 @@ static void measure_block(const gcut_chain *c, const gcut_choice *plan, uint32_t
     const char *why;
     for (gcut_ref v = 1; v < g->values.n; v++) {
         if (plan->decision[v] != GCUT_PLAN_SAVED || c->owner[v] != k || c->b.enter[v] != GCUT_NONE) continue;
-        o->keep += gcut_value_saved_bytes(p, v, plan->form[v]);
+        o->keep += gcut_value_saved_bytes(p, v, plan->format[v]);
         o->trip_ns += gcut_save_price(p, v, 0, &why);
     }
 }
@@ -170,7 +170,7 @@ static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_
     uint32_t *of = blocks_of_steps(c, &l, scratch);
     int64_t *own = own_bytes(c, &l, of, scratch);
     gcut_option *o = gcut_calloc(scratch, nb, sizeof *o);
-    for (uint32_t t = 0; t < l.nsteps; t++) {
+    for (uint32_t t = 0; t < l.nevents; t++) {
         gcut_ref v = gcut_node_at(p->g, l.node[t])->res0;
         if (t < l.nforward) {
             int64_t *w = &c->at[of[t]].advance_work;

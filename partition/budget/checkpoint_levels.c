@@ -24,11 +24,11 @@ typedef struct table {
     const gcut_chain *c;
     uint32_t n, slots;
     int64_t unit;
-    double *again;  /* [s][t][m] */
-    int16_t *way;   /* of again: s' > s keeps cut[s'], s is the base, -o keeps option o */
-    double *first;  /* [s][m] */
-    int16_t *fway;  /* of first: the same; the base is 0, its option is in fbase */
-    int16_t *fbase; /* [m] */
+    double *cost;        /* [s][t][m] */
+    int16_t *choice;     /* of again: s' > s keeps cut[s'], s is the base, -o keeps option o */
+    double *fwd_cost;    /* [s][m] */
+    int16_t *fwd_choice; /* of first: the same; the base is 0, its option is in fbase */
+    int16_t *fwd_base;   /* [m] */
 } table;
 
 static uint32_t slots_of(const table *t, int64_t bytes)
@@ -46,12 +46,12 @@ static size_t at(const table *t, uint32_t s, uint32_t e, uint32_t m)
 static void try_cut(table *t, uint32_t s, uint32_t e, uint32_t k, double advance, uint32_t least)
 {
     uint32_t need = slots_of(t, t->c->at[k].cut_bytes);
-    const double *right = &t->again[at(t, k, e, 0)], *left = &t->again[at(t, s, k - 1, 0)];
-    double *out = &t->again[at(t, s, e, 0)];
-    int16_t *way = &t->way[at(t, s, e, 0)];
+    const double *right = &t->cost[at(t, k, e, 0)], *left = &t->cost[at(t, s, k - 1, 0)];
+    double *out = &t->cost[at(t, s, e, 0)];
+    int16_t *choice = &t->choice[at(t, s, e, 0)];
     for (uint32_t m = need > least ? need : least; m <= t->slots; m++) {
         double ns = advance + right[m - need] + left[m];
-        if (ns < out[m]) out[m] = ns, way[m] = (int16_t)k;
+        if (ns < out[m]) out[m] = ns, choice[m] = (int16_t)k;
     }
 }
 
@@ -59,12 +59,12 @@ static void try_option(table *t, uint32_t s, uint32_t e, uint32_t o)
 {
     const gcut_option *x = &t->c->at[s].opt[o];
     uint32_t need = slots_of(t, x->keep + t->c->at[s + 1].cut_bytes), work = slots_of(t, x->work);
-    const double *right = &t->again[at(t, s + 1, e, 0)];
-    double *out = &t->again[at(t, s, e, 0)], ns;
-    int16_t *way = &t->way[at(t, s, e, 0)];
+    const double *right = &t->cost[at(t, s + 1, e, 0)];
+    double *out = &t->cost[at(t, s, e, 0)], ns;
+    int16_t *choice = &t->choice[at(t, s, e, 0)];
     for (uint32_t m = need > work ? need : work; m <= t->slots; m++)
         if ((ns = t->c->at[s].advance_ns + right[m - need] + x->rec_ns) < out[m])
-            out[m] = ns, way[m] = (int16_t) - (int)o;
+            out[m] = ns, choice[m] = (int16_t) - (int)o;
 }
 
 static void fill_again(table *t)
@@ -72,11 +72,11 @@ static void fill_again(table *t)
     const gcut_block *b = t->c->at;
     for (uint32_t e = 0; e < t->n; e++)
         for (uint32_t s = e + 1; s-- > 0;) {
-            double *out = &t->again[at(t, s, e, 0)], advance = 0;
+            double *out = &t->cost[at(t, s, e, 0)], advance = 0;
             uint32_t least = 0;
             for (uint32_t m = 0; m <= t->slots; m++) {
                 out[m] = s == e && m >= slots_of(t, b[s].opt[0].work) ? b[s].opt[0].rec_ns : INFINITY;
-                t->way[at(t, s, e, m)] = (int16_t)s;
+                t->choice[at(t, s, e, m)] = (int16_t)s;
             }
             for (uint32_t k = s + 1; k <= e; k++) {
                 uint32_t need = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
@@ -95,13 +95,13 @@ static void first_base(table *t)
     uint32_t s = t->n - 1;
     const gcut_block *b = &t->c->at[s];
     for (uint32_t m = 0; m <= t->slots; m++) {
-        double *out = &t->first[(size_t)s * (t->slots + 1) + m];
+        double *out = &t->fwd_cost[(size_t)s * (t->slots + 1) + m];
         *out = INFINITY;
         for (uint32_t o = 0; o < b->nopt; o++) {
             double ns = b->opt[o].rec_ns + b->opt[o].trip_ns;
             if (m < slots_of(t, b->opt[o].work) || ns >= *out) continue;
             *out = ns;
-            t->fbase[m] = (int16_t)o;
+            t->fwd_base[m] = (int16_t)o;
         }
     }
 }
@@ -109,25 +109,25 @@ static void first_base(table *t)
 static void first_at(table *t, uint32_t s, uint32_t m)
 {
     const gcut_block *b = t->c->at;
-    double *out = &t->first[(size_t)s * (t->slots + 1) + m], ns;
-    int16_t *way = &t->fway[(size_t)s * (t->slots + 1) + m];
+    double *out = &t->fwd_cost[(size_t)s * (t->slots + 1) + m], ns;
+    int16_t *choice = &t->fwd_choice[(size_t)s * (t->slots + 1) + m];
     uint32_t least = 0;
     *out = INFINITY;
     for (uint32_t k = s + 1; k < t->n; k++) {
         uint32_t need = slots_of(t, b[k].cut_bytes), w = slots_of(t, b[k - 1].advance_work + b[k].cut_bytes);
         if (w > least) least = w;
         if (m < need || m < least) continue;
-        ns =
-            t->first[(size_t)k * (t->slots + 1) + m - need] + b[k].cut_trip_ns + t->again[at(t, s, k - 1, m)];
-        if (ns < *out) *out = ns, *way = (int16_t)k;
+        ns = t->fwd_cost[(size_t)k * (t->slots + 1) + m - need] + b[k].cut_trip_ns +
+             t->cost[at(t, s, k - 1, m)];
+        if (ns < *out) *out = ns, *choice = (int16_t)k;
     }
     for (uint32_t o = 1; o < b[s].nopt; o++) {
         const gcut_option *x = &b[s].opt[o];
         uint32_t need = slots_of(t, x->keep + b[s + 1].cut_bytes);
         if (m < need || m < slots_of(t, x->work)) continue;
-        ns = t->first[(size_t)(s + 1) * (t->slots + 1) + m - need] + x->rec_ns + x->trip_ns +
+        ns = t->fwd_cost[(size_t)(s + 1) * (t->slots + 1) + m - need] + x->rec_ns + x->trip_ns +
              b[s + 1].cut_trip_ns;
-        if (ns < *out) *out = ns, *way = (int16_t) - (int)o;
+        if (ns < *out) *out = ns, *choice = (int16_t) - (int)o;
     }
 }
 
@@ -135,11 +135,11 @@ static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_
 {
     table t = {.arena = arena, .c = c, .n = c->b.n, .slots = slots, .unit = unit};
     size_t row = (size_t)slots + 1, n = t.n;
-    t.again = gcut_alloc(arena, n * n * row * sizeof *t.again);
-    t.way = gcut_alloc(arena, n * n * row * sizeof *t.way);
-    t.first = gcut_alloc(arena, n * row * sizeof *t.first);
-    t.fway = gcut_calloc(arena, n * row, sizeof *t.fway);
-    t.fbase = gcut_calloc(arena, row, sizeof *t.fbase);
+    t.cost = gcut_alloc(arena, n * n * row * sizeof *t.cost);
+    t.choice = gcut_alloc(arena, n * n * row * sizeof *t.choice);
+    t.fwd_cost = gcut_alloc(arena, n * row * sizeof *t.fwd_cost);
+    t.fwd_choice = gcut_calloc(arena, n * row, sizeof *t.fwd_choice);
+    t.fwd_base = gcut_calloc(arena, row, sizeof *t.fwd_base);
     fill_again(&t);
     first_base(&t);
     for (uint32_t s = t.n - 1; s-- > 0;)
@@ -149,13 +149,14 @@ static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_
 
 /* ---- from the table to sweeps ---- */
 
-static void walk_again(const table *t, gcut_nesting *s, uint32_t from, uint32_t e, uint32_t m, uint32_t start)
+static void walk_backward(const table *t, gcut_nesting *s, uint32_t from, uint32_t e, uint32_t m,
+                          uint32_t start)
 {
     for (uint32_t k = from;;) {
-        int16_t way = t->way[at(t, k, e, m)];
-        if (way < 0) {
-            const gcut_option *o = &t->c->at[k].opt[-way];
-            s->option[k] = (uint32_t)-way;
+        int16_t choice = t->choice[at(t, k, e, m)];
+        if (choice < 0) {
+            const gcut_option *o = &t->c->at[k].opt[-choice];
+            s->option[k] = (uint32_t)-choice;
             s->from[k] = k;
             m -= slots_of(t, o->keep + t->c->at[k + 1].cut_bytes);
             k++;
@@ -163,26 +164,26 @@ static void walk_again(const table *t, gcut_nesting *s, uint32_t from, uint32_t 
             s->from[e] = start;
             return;
         } else {
-            walk_again(t, s, k, (uint32_t)way - 1, m, k);
-            m -= slots_of(t, t->c->at[way].cut_bytes);
-            k = (uint32_t)way;
+            walk_backward(t, s, k, (uint32_t)choice - 1, m, k);
+            m -= slots_of(t, t->c->at[choice].cut_bytes);
+            k = (uint32_t)choice;
         }
     }
 }
 
-static void walk_first(const table *t, gcut_nesting *s, uint32_t m)
+static void walk_forward(const table *t, gcut_nesting *s, uint32_t m)
 {
     for (uint32_t k = 0; k < t->n;) {
-        int16_t way = t->fway[(size_t)k * (t->slots + 1) + m];
-        uint32_t next = way < 0 || k == t->n - 1 ? k + 1 : (uint32_t)way;
-        if (k == t->n - 1) way = (int16_t)-t->fbase[m];
-        if (way <= 0) {
-            s->option[k] = (uint32_t)-way;
+        int16_t choice = t->fwd_choice[(size_t)k * (t->slots + 1) + m];
+        uint32_t next = choice < 0 || k == t->n - 1 ? k + 1 : (uint32_t)choice;
+        if (k == t->n - 1) choice = (int16_t)-t->fwd_base[m];
+        if (choice <= 0) {
+            s->option[k] = (uint32_t)-choice;
             s->first[k] = true;
             s->from[k] = k;
-            if (next < t->n) m -= slots_of(t, t->c->at[k].opt[-way].keep + t->c->at[next].cut_bytes);
+            if (next < t->n) m -= slots_of(t, t->c->at[k].opt[-choice].keep + t->c->at[next].cut_bytes);
         } else {
-            walk_again(t, s, k, next - 1, m, k);
+            walk_backward(t, s, k, next - 1, m, k);
             m -= slots_of(t, t->c->at[next].cut_bytes);
         }
         if (next < t->n) s->saved[next] = true;
@@ -190,14 +191,14 @@ static void walk_first(const table *t, gcut_nesting *s, uint32_t m)
     }
 }
 
-static gcut_nesting sweeps_at(const table *t, gcut_arena *arena, uint32_t m)
+static gcut_nesting nesting_at(const table *t, gcut_arena *arena, uint32_t m)
 {
     gcut_nesting s;
     s.from = gcut_calloc(arena, t->n, sizeof *s.from);
     s.option = gcut_calloc(arena, t->n, sizeof *s.option);
     s.saved = gcut_calloc(arena, t->n, 1);
     s.first = gcut_calloc(arena, t->n, 1);
-    walk_first(t, &s, m);
+    walk_forward(t, &s, m);
     return s;
 }
 
@@ -256,8 +257,8 @@ static uint32_t scales(const gcut_chain *c, scale out[3])
 
 static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans *out)
 {
-    gcut_nesting s = sweeps_at(t, t->arena, m);
-    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit, t->first[m], 0};
+    gcut_nesting s = nesting_at(t, t->arena, m);
+    gcut_level_plan x = {gcut_nesting_choice(t->c, arena, &s), (int64_t)m * t->unit, t->fwd_cost[m], 0};
     for (uint32_t k = 0; k < t->n; k++) x.saved += s.saved[k];
     *GCUT_PUSH(arena, &out->at) = x;
 }
@@ -266,11 +267,11 @@ static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans
 static void take_some(const table *t, gcut_arena *arena, uint32_t most, gcut_level_plans *out)
 {
     uint32_t least = 0;
-    while (least < t->slots && isinf(t->first[least])) least++;
+    while (least < t->slots && isinf(t->fwd_cost[least])) least++;
     double before = INFINITY, next = 0, step = pow((t->slots + 1.0) / (least + 1), 1.0 / most);
     for (uint32_t m = least; m <= t->slots; m++) {
-        if (!(t->first[m] < before) || m + 1 < next) continue;
-        before = t->first[m];
+        if (!(t->fwd_cost[m] < before) || m + 1 < next) continue;
+        before = t->fwd_cost[m];
         if (t->slots - least > most) next = (m + 1) * step;
         take(t, arena, m, out);
     }

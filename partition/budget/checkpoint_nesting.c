@@ -11,10 +11,10 @@ typedef struct epoch_copies {
     const gcut_chain *c;
     const gcut_nesting *s;
     const bool *saved; /* by value */
-    bool *held;        /* by node: kept by the last sweep for its block's epoch */
+    bool *kept;        /* by node: kept by the last sweep for its block's epoch */
     bool *either;      /* by node: what neither graph needs of necessity was asked for before */
     uint32_t *made;    /* by node: the epoch of its last copy, GCUT_NONE before the first */
-    gcut_recomputations *again;
+    gcut_recomputations *copies;
     GCUT_VEC(gcut_ref) pending;
 } epoch_copies;
 
@@ -22,7 +22,7 @@ static void copy(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t node)
 {
     if (w->made[node] == epoch) return;
     w->made[node] = epoch;
-    *GCUT_PUSH(w->arena, &w->again[pos]) = node;
+    *GCUT_PUSH(w->arena, &w->copies[pos]) = node;
 }
 
 /* ---- sweeps ---- */
@@ -38,7 +38,7 @@ static void keep_option(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t 
         bool here = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
             bool keep = o->saved && o->saved[v] && w->c->b.enter[v] == GCUT_NONE && !w->c->b.through[v];
-            if (keep) w->held[i] = true;
+            if (keep) w->kept[i] = true;
             here |= keep || need[v];
             need[v] = false;
         }
@@ -86,7 +86,7 @@ static void copy_operands(epoch_copies *w, const gcut_node *n, uint32_t pos, uin
             ask(w, d);
         }
         if (p->facts->where[v] != GCUT_SIDE_FORWARD || w->c->b.of[def] != epoch) continue;
-        if (w->held[def] || w->made[def] == epoch || gcut_node_class(d) == GCUT_CLASS_CONSTANT) continue;
+        if (w->kept[def] || w->made[def] == epoch || gcut_node_class(d) == GCUT_CLASS_CONSTANT) continue;
         if (w->c->b.enter[v] != GCUT_NONE && w->made[def] != GCUT_NONE) continue;
         copy(w, pos, epoch, def);
         ask(w, d);
@@ -126,13 +126,13 @@ gcut_choice *gcut_nesting_choice(const gcut_chain *c, gcut_arena *arena, const g
     bool *saved = gcut_calloc(scratch, g->values.n, 1);
     save_first(c, s, saved);
     epoch_copies w = {.arena = scratch, .c = c, .s = s, .saved = saved};
-    w.held = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
+    w.kept = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
     w.either = gcut_calloc(scratch, (size_t)g->nodes.n + 1, 1);
     w.made = gcut_alloc(scratch, ((size_t)g->nodes.n + 1) * sizeof *w.made);
     for (uint32_t i = 0; i <= g->nodes.n; i++) w.made[i] = GCUT_NONE;
-    w.again = gcut_calloc(scratch, (size_t)c->npos + 1, sizeof *w.again);
+    w.copies = gcut_calloc(scratch, (size_t)c->npos + 1, sizeof *w.copies);
     copy_all(&w);
-    gcut_choice *out = gcut_choice_saving(c->p, arena, saved, w.again, 0);
+    gcut_choice *out = gcut_choice_saving(c->p, arena, saved, w.copies, 0);
     gcut_arena_free(scratch);
     return out;
 }

@@ -24,7 +24,7 @@ typedef struct improving {
 static uint32_t next_reader(const improving *m, const gcut_live *l, gcut_ref v, uint32_t from)
 {
     const gcut_graph *g = m->p->g;
-    for (uint32_t t = from + 1; t < l->nsteps; t++) {
+    for (uint32_t t = from + 1; t < l->nevents; t++) {
         const gcut_node *n = gcut_node_at(g, l->node[t]);
         for (uint32_t k = 0; gcut_node_class(n) != GCUT_CLASS_VIEW && k < n->nargs; k++)
             if (m->p->facts->base[gcut_arg(g, n, k)] == v) return t;
@@ -41,13 +41,13 @@ static uint32_t position_of(const improving *m, const gcut_live *l, uint32_t t)
 }
 
 typedef struct candidate {
-    const gcut_stretch *s;
+    const gcut_live_range *s;
     uint32_t reader; /* step */
 } candidate;
 
 static int larger(const void *a, const void *b)
 {
-    const gcut_stretch *x = ((const candidate *)a)->s, *y = ((const candidate *)b)->s;
+    const gcut_live_range *x = ((const candidate *)a)->s, *y = ((const candidate *)b)->s;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return (x->value > y->value) - (x->value < y->value);
 }
@@ -55,13 +55,13 @@ static int larger(const void *a, const void *b)
 static uint32_t find_candidates(const improving *m, const gcut_choice *c, const gcut_live *l, candidate *out)
 {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < l->stretches.n; k++) {
-        const gcut_stretch *s = &l->stretches.at[k];
+    for (uint32_t k = 0; k < l->ranges.n; k++) {
+        const gcut_live_range *s = &l->ranges.at[k];
         if (c->decision[s->value] != GCUT_PLAN_RECOMPUTED || s->from < l->nforward) continue;
-        if (s->from >= l->peak_step || s->to <= l->peak_step) continue;
+        if (s->from >= l->peak_event || s->to <= l->peak_event) continue;
         if (m->p->facts->where[s->value] != GCUT_SIDE_FORWARD) continue;
-        uint32_t t = next_reader(m, l, s->value, l->peak_step - 1);
-        if (t == l->peak_step || t == GCUT_NONE || t > s->to) continue;
+        uint32_t t = next_reader(m, l, s->value, l->peak_event - 1);
+        if (t == l->peak_event || t == GCUT_NONE || t > s->to) continue;
         out[n++] = (candidate){s, t};
     }
     qsort(out, n, sizeof *out, larger);
@@ -69,13 +69,13 @@ static uint32_t find_candidates(const improving *m, const gcut_choice *c, const 
 }
 
 /* Of v's node and what it needs: everything that is recomputed and stored nowhere at step t. */
-static void want(const improving *m, const gcut_choice *c, const gcut_live *l, gcut_ref v, uint32_t t,
-                 gcut_recomputations *out)
+static void mark_chain(const improving *m, const gcut_choice *c, const gcut_live *l, gcut_ref v, uint32_t t,
+                       gcut_recomputations *out)
 {
     const gcut_graph *g = m->p->g;
     bool *alive = gcut_calloc(m->arena, g->values.n, 1), *copied = gcut_calloc(m->arena, g->nodes.n, 1);
-    for (uint32_t k = 0; k < l->stretches.n; k++)
-        if (l->stretches.at[k].from < t && l->stretches.at[k].to >= t) alive[l->stretches.at[k].value] = true;
+    for (uint32_t k = 0; k < l->ranges.n; k++)
+        if (l->ranges.at[k].from < t && l->ranges.at[k].to >= t) alive[l->ranges.at[k].value] = true;
     alive[v] = false;
     bool *need = gcut_calloc(m->arena, g->values.n, 1);
     need[v] = true;
@@ -93,7 +93,7 @@ static void want(const improving *m, const gcut_choice *c, const gcut_live *l, g
 static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice *c, const gcut_live *l,
                              double *left)
 {
-    candidate *found = gcut_calloc(m->arena, (size_t)l->stretches.n + 1, sizeof *found);
+    candidate *found = gcut_calloc(m->arena, (size_t)l->ranges.n + 1, sizeof *found);
     uint32_t n = find_candidates(m, c, l, found);
     gcut_choice *best = NULL;
     double most = 0;
@@ -103,7 +103,7 @@ static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice 
         gcut_recomputations *again =
             gcut_schedule_recomputations(m->arena, m->p->facts, c->decision, &c->backward);
         uint32_t pos = position_of(m, l, found[k].reader);
-        want(m, c, l, found[k].s->value, found[k].reader, &more);
+        mark_chain(m, c, l, found[k].s->value, found[k].reader, &more);
         for (uint32_t j = 0; j < more.n; j++) *GCUT_PUSH(m->arena, &again[pos]) = more.at[j];
         gcut_choice *x = gcut_choice_saving(m->p, m->arena, m->saved, again, c->lambda);
         int64_t peak = gcut_live_peak(m->p, x);
@@ -129,7 +129,7 @@ void gcut_second_copies(const gcut_problem *p, gcut_arena *arena, const gcut_cho
     while (left > 0) {
         m.arena = gcut_arena_new(env, scratch);
         gcut_live l = gcut_live_of(p, c, m.arena);
-        left -= l.nsteps;
+        left -= l.nevents;
         double peak = (double)(l.peak_bytes - l.resident_bytes);
         if (given == 0) given = peak;
         if (peak <= WORTH * given) {

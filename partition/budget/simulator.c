@@ -25,8 +25,8 @@ typedef struct item { /* what one occurrence of a node made of one value */
     uint32_t stage;     /* of readers that could share its kernel */
     uint32_t reader;    /* step of the kernel that reads it, as a step of `kernel` */
     bool stored, saved, resident, several, loop;
-    bool over; /* loops alone read it at its end, element by element: a result of theirs may be written over
-                  it */
+    bool overwritable; /* loops alone read it at its end, element by element: a result of theirs may be
+                  written over it */
 } item;
 
 typedef struct read {
@@ -39,11 +39,11 @@ typedef struct sim {
     const gcut_problem *p;
     const gcut_choice *c;
     const gcut_graph *g;
-    const bool *pure; /* by node: sizes alone decide it */
-    uint32_t *now;    /* by value: the item that stands for it */
-    uint32_t *kept;   /* by value: the item that keeps it between forward and backward graph */
-    bool *turned;     /* by value: a view in another order */
-    bool *home;       /* by value: the storage is a result's or a parameter's */
+    const bool *pure;  /* by node: sizes alone decide it */
+    uint32_t *current; /* by value: the item that stands for it */
+    uint32_t *kept;    /* by value: the item that keeps it between forward and backward graph */
+    bool *transposed;  /* by value: a view in another order */
+    bool *in_result;   /* by value: the storage is a result's or a parameter's */
     GCUT_VEC(item) items;
     GCUT_VEC(read) reads;
     GCUT_VEC(uint32_t) node; /* by step */
@@ -67,14 +67,14 @@ static bool is_view(const gcut_node *n)
 static bool *forward_nodes(const sim *s)
 {
     const gcut_graph *g = s->g;
-    bool *want = gcut_calloc(s->arena, g->values.n, 1);
+    bool *needed = gcut_calloc(s->arena, g->values.n, 1);
     bool *run = gcut_calloc(s->arena, (size_t)g->nodes.n + 1, 1);
     for (gcut_ref v = 1; v < g->values.n; v++)
-        want[v] = s->p->facts->out[v] || s->c->decision[v] == GCUT_PLAN_SAVED;
+        needed[v] = s->p->facts->out[v] || s->c->decision[v] == GCUT_PLAN_SAVED;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) run[i] |= want[v];
-        for (uint32_t k = 0; run[i] && k < n->nargs; k++) want[gcut_arg(g, n, k)] = true;
+        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) run[i] |= needed[v];
+        for (uint32_t k = 0; run[i] && k < n->nargs; k++) needed[gcut_arg(g, n, k)] = true;
     }
     return run;
 }
@@ -90,26 +90,26 @@ static void find_homes(sim *s)
         for (uint32_t k = 0; k < n->nargs; k++) uses[gcut_arg(g, n, k)]++;
         if (!is_view(n)) continue;
         gcut_ref a = gcut_arg(g, n, 0);
-        s->turned[n->res0] = s->turned[a] || gcut_attr_get(g, n, GCUT_KEY_perm) ||
-                             s->p->price[n->res0].bytes != s->p->price[a].bytes;
+        s->transposed[n->res0] = s->transposed[a] || gcut_attr_get(g, n, GCUT_KEY_perm) ||
+                                 s->p->price[n->res0].bytes != s->p->price[a].bytes;
     }
     for (uint32_t i = 0; i < g->results.n; i++) {
         gcut_ref v = g->results.at[i].value;
-        if (!s->turned[v]) s->home[s->p->facts->base[v]] = true;
+        if (!s->transposed[v]) s->in_result[s->p->facts->base[v]] = true;
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (n->op == GCUT_OP_scatter_add && s->home[n->res0] && uses[gcut_arg(g, n, 0)] == 1)
-            s->home[gcut_arg(g, n, 0)] = true;
+        if (n->op == GCUT_OP_scatter_add && s->in_result[n->res0] && uses[gcut_arg(g, n, 0)] == 1)
+            s->in_result[gcut_arg(g, n, 0)] = true;
     }
 }
 
 /* ---- forwards: occurrences ---- */
 
-static uint32_t new_item(sim *s, gcut_ref v, uint32_t step, int64_t bytes)
+static uint32_t new_item(sim *s, gcut_ref v, uint32_t event, int64_t bytes)
 {
     *GCUT_PUSH(s->arena, &s->items) =
-        (item){.value = v, .bytes = bytes, .made = step, .end = step, .reader = GCUT_NONE};
+        (item){.value = v, .bytes = bytes, .made = event, .end = event, .reader = GCUT_NONE};
     return s->items.n - 1;
 }
 
@@ -134,52 +134,52 @@ static int64_t elements(const sim *s, gcut_ref v)
     return s->p->price[v].bytes / gcut_dtype_bytes(gcut_type_of(s->g, v)->dtype);
 }
 
-static void read_operands(sim *s, const gcut_node *n, uint32_t step)
+static void read_operands(sim *s, const gcut_node *n, uint32_t event)
 {
     int64_t mine = elements(s, n->res0);
-    s->first[step] = s->reads.n;
+    s->first[event] = s->reads.n;
     for (uint32_t k = 0; k < n->nargs; k++) {
         gcut_ref v = gcut_arg(s->g, n, k);
-        uint32_t it = s->now[v];
+        uint32_t it = s->current[v];
         if (!it) continue;
         bool reduces = gcut_node_class(n) == GCUT_CLASS_REDUCTION && k == 0;
-        bool even = !s->turned[v] && (reduces || elements(s, v) == mine);
+        bool even = !s->transposed[v] && (reduces || elements(s, v) == mine);
         *GCUT_PUSH(s->arena, &s->reads) = (read){it, even};
-        if (s->items.at[it].stage > s->stage[step]) s->stage[step] = s->items.at[it].stage;
+        if (s->items.at[it].stage > s->stage[event]) s->stage[event] = s->items.at[it].stage;
     }
-    s->first[step + 1] = s->reads.n;
+    s->first[event + 1] = s->reads.n;
 }
 
 /* A result of step's node: a new item, unless it needs no storage or is somebody else's. */
-static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint32_t step, bool backward)
+static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint32_t event, bool backward)
 {
     if (backward && gcut_crosses(s->g, v, s->c->decision[v])) return;
     if (s->pure[i] || (gcut_node_class(n) == GCUT_CLASS_CONSTANT)) {
-        s->now[v] = 0;
+        s->current[v] = 0;
         return;
     }
     if (is_view(n) && s->c->decision[v] != GCUT_PLAN_SAVED) { /* a slice may be saved as a copy */
-        s->now[v] = s->now[gcut_arg(s->g, n, 0)];
+        s->current[v] = s->current[gcut_arg(s->g, n, 0)];
         return;
     }
     bool own = s->p->facts->where[v] == GCUT_SIDE_BACKWARD || !backward;
-    uint32_t it = new_item(s, v, step, s->p->price[v].bytes);
-    s->items.at[it].resident = own && s->home[v];
+    uint32_t it = new_item(s, v, event, s->p->price[v].bytes);
+    s->items.at[it].resident = own && s->in_result[v];
     s->items.at[it].stored = s->items.at[it].resident;
-    s->items.at[it].stage = s->stage[step] + ends_kernel(s, n);
+    s->items.at[it].stage = s->stage[event] + ends_kernel(s, n);
     s->items.at[it].loop = is_loop(n) && n->nres == 1;
-    s->now[v] = it;
+    s->current[v] = it;
 }
 
 static void take_step(sim *s, uint32_t i, bool backward)
 {
     const gcut_node *n = gcut_node_at(s->g, i);
-    uint32_t step = s->node.n;
+    uint32_t event = s->node.n;
     *GCUT_PUSH(s->arena, &s->node) = i;
-    read_operands(s, n, step);
+    read_operands(s, n, event);
     uint32_t before = s->items.n;
-    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) make_result(s, n, i, v, step, backward);
-    s->made[step] = s->items.n > before ? before : 0;
+    for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) make_result(s, n, i, v, event, backward);
+    s->made[event] = s->items.n > before ? before : 0;
 }
 
 /* Between forward and backward graph: what is saved stays, in its own form when it has one; everything else
@@ -189,22 +189,22 @@ static void cross(sim *s)
     const gcut_graph *g = s->g;
     uint32_t last = s->nforward ? s->nforward - 1 : 0;
     for (gcut_ref v = 1; v < g->values.n; v++) {
-        uint32_t it = s->now[v];
-        s->now[v] = 0;
+        uint32_t it = s->current[v];
+        s->current[v] = 0;
         if (!it && gcut_value_is_lost(g, v) && s->c->decision[v] == GCUT_PLAN_SAVED)
             it = new_item(s, v, last, s->p->price[v].bytes); /* a copy */
         if (!it || !gcut_crosses(g, v, s->c->decision[v])) continue;
-        if (s->c->form[v] == GCUT_FORMAT_GRAD) s->items.at[it].resident = true;
-        if (gcut_format_packs(s->c->form[v])) {
+        if (s->c->format[v] == GCUT_FORMAT_GRAD) s->items.at[it].resident = true;
+        if (gcut_format_packs(s->c->format[v])) {
             s->items.at[it].stored |= s->items.at[it].end < last;
-            it = new_item(s, v, s->items.at[it].made, gcut_value_saved_bytes(s->p, v, s->c->form[v]));
+            it = new_item(s, v, s->items.at[it].made, gcut_value_saved_bytes(s->p, v, s->c->format[v]));
         }
         item *x = &s->items.at[it];
         x->stored = true;
         x->stage = 0;
         x->saved = s->c->decision[v] == GCUT_PLAN_SAVED;
         if (x->end < last) x->end = last;
-        s->now[v] = it;
+        s->current[v] = it;
     }
 }
 
@@ -245,10 +245,10 @@ static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage)
     }
 }
 
-static void note_end(item *x, bool over, uint32_t end)
+static void note_end(item *x, bool overwritable, uint32_t end)
 {
     if (end < x->end || (end == x->end && end == x->made)) return;
-    x->over = over && (end > x->end || x->over);
+    x->overwritable = overwritable && (end > x->end || x->overwritable);
     x->end = end;
 }
 
@@ -317,15 +317,15 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
     bool *taken = gcut_calloc(s->arena, s->items.n, sizeof *taken);
     for (uint32_t i = 1; i < s->items.n; i++) {
         const item *x = &s->items.at[i];
-        if (x->resident || !x->stored || !x->over || x->made >= x->end) continue;
+        if (x->resident || !x->stored || !x->overwritable || x->made >= x->end) continue;
         next[i] = head[x->end];
         head[x->end] = i;
     }
     for (uint32_t i = 1; i < s->items.n; i++) {
         const item *x = &s->items.at[i];
         if (x->resident || !x->stored || !x->bytes) continue;
-        *GCUT_PUSH(arena, &l->stretches) =
-            (gcut_stretch){x->value, x->bytes, x->made, x->end, x->made, x->saved};
+        *GCUT_PUSH(arena, &l->ranges) =
+            (gcut_live_range){x->value, x->bytes, x->made, x->end, x->made, x->saved};
         if (s->p->opt->apart && x->saved) { /* its block is there during both calls */
             bytes[0] += x->bytes;
             continue;
@@ -337,7 +337,7 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
     }
     for (uint32_t t = 0; t < n; t++) {
         if (t) bytes[t] += bytes[t - 1];
-        if (bytes[t] > most) most = bytes[t], l->peak_step = t;
+        if (bytes[t] > most) most = bytes[t], l->peak_event = t;
     }
     l->bytes = bytes;
     l->resident_bytes = residents(s);
@@ -356,14 +356,14 @@ gcut_live gcut_live_apart(const gcut_problem *p, const gcut_choice *c, gcut_aren
     gcut_live l = {0};
     sim s = {.arena = gcut_arena_new(g->module->env, arena), .p = p, .c = c, .g = g, .apart = apart};
     s.pure = gcut_rewrite_pure(g, s.arena);
-    s.now = gcut_calloc(s.arena, g->values.n, sizeof *s.now);
-    s.turned = gcut_calloc(s.arena, g->values.n, 1);
-    s.home = gcut_calloc(s.arena, g->values.n, 1);
+    s.current = gcut_calloc(s.arena, g->values.n, sizeof *s.current);
+    s.transposed = gcut_calloc(s.arena, g->values.n, 1);
+    s.in_result = gcut_calloc(s.arena, g->values.n, 1);
     find_homes(&s);
     run_both(&s);
     find_kernels(&s);
     l.nforward = s.nforward;
-    l.nsteps = s.node.n;
+    l.nevents = s.node.n;
     l.node = gcut_memdup(arena, s.node.at, s.node.n * sizeof *s.node.at);
     add_up(&s, &l, arena);
     gcut_arena_free(s.arena);

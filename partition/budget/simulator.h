@@ -16,22 +16,22 @@
 
 /* One stretch of memory: a value as one graph or one copy stores it, or as it is kept between forward and
  * backward graph. */
-typedef struct gcut_stretch {
+typedef struct gcut_live_range {
     gcut_ref value;
     int64_t bytes;
     uint32_t from, to; /* steps, both included */
     uint32_t made;     /* the step that computed it; equals `from` unless a fused kernel runs later */
     bool saved;        /* crosses between forward and backward graph */
-} gcut_stretch;
+} gcut_live_range;
 
 typedef struct gcut_live {
-    uint32_t nforward, nsteps; /* steps 0..nforward-1 are the forward graph */
-    const uint32_t *node;      /* by step */
-    const int64_t *bytes;      /* by step, without what is resident */
-    GCUT_VEC(gcut_stretch) stretches;
+    uint32_t nforward, nevents; /* steps 0..nforward-1 are the forward graph */
+    const uint32_t *node;       /* by step */
+    const int64_t *bytes;       /* by step, without what is resident */
+    GCUT_VEC(gcut_live_range) ranges;
     int64_t resident_bytes; /* parameters, inputs, states, cotangents, and results other than `next` */
     int64_t peak_bytes;     /* resident bytes and the most of bytes[] */
-    uint32_t peak_step;     /* the first such step */
+    uint32_t peak_event;    /* the first such step */
 } gcut_live;
 
 /* Memory from `arena`; linear in the length of the schedule. */

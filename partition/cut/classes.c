@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Classification by four sweeps over the topological order:
+ * Classification by four passes over the topological order:
  *
- *   tainted   depends on a cotangent or another late parameter    (forwards)
+ *   adjoint   depends on a cotangent or a #late input             (forwards)
  *   primal    some `out` result depends on it                     (backwards)
  *   serves    free of cotangents, and a gradient depends on it     (backwards)
  *   live      any result depends on it                            (backwards)
  *
- * The results of one node share all four, as they are computed together; whether each of them is saved is
- * decided one by one.
+ * The results of one node share all four, as they are computed together; each of them is saved or not on its
+ * own.
  *
- * tainted -> BACKWARD, else primal -> FORWARD, else serves -> EITHER, else BACKWARD: what remains serves
- * `next` results alone, such as the new running mean of a normalisation.  "A gradient" includes every
+ * adjoint -> BACKWARD, else primal -> FORWARD, else serves -> EITHER, else BACKWARD: the remaining values
+ * serve `next` results alone, such as the new running mean of a normalisation.  "A gradient" includes every
  * cotangent-dependent value, because an optimizer may have replaced all `grad` results by `next` ones.
  *
  * Operands of a FORWARD value are FORWARD, and operands of an EITHER value are FORWARD or EITHER: the
@@ -35,10 +35,10 @@ bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v)
     return n && gcut_node_has_effects(g, n);
 }
 
-typedef struct sweep {
+typedef struct dependence {
     gcut_graph *g;
-    bool *tainted, *primal, *serves, *live; /* by value */
-} sweep;
+    bool *adjoint, *primal, *serves, *live; /* by value */
+} dependence;
 
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c)
 {
@@ -46,20 +46,20 @@ bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c)
     return n && gcut_node_class(n) == c;
 }
 
-static void sweep_forwards(sweep *s)
+static void propagate_forwards(dependence *s)
 {
     gcut_graph *g = s->g;
     for (uint32_t i = 0; i < g->params.n; i++)
-        if (gcut_param_is_late(&g->params.at[i])) s->tainted[g->params.at[i].value] = true;
+        if (gcut_param_is_late(&g->params.at[i])) s->adjoint[g->params.at[i].value] = true;
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
         bool t = false;
-        for (uint32_t k = 0; k < n->nargs; k++) t |= s->tainted[gcut_arg(g, n, k)];
-        for (uint32_t k = 0; k < n->nres; k++) s->tainted[n->res0 + k] = t;
+        for (uint32_t k = 0; k < n->nargs; k++) t |= s->adjoint[gcut_arg(g, n, k)];
+        for (uint32_t k = 0; k < n->nres; k++) s->adjoint[n->res0 + k] = t;
     }
 }
 
-static void sweep_backwards(sweep *s)
+static void propagate_backwards(dependence *s)
 {
     gcut_graph *g = s->g;
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -70,47 +70,49 @@ static void sweep_backwards(sweep *s)
     }
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool primal = false, serves = false, live = false, tainted = false;
+        bool primal = false, serves = false, live = false, adjoint = false;
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-            primal |= s->primal[v], serves |= s->serves[v], live |= s->live[v], tainted |= s->tainted[v];
+            primal |= s->primal[v], serves |= s->serves[v], live |= s->live[v], adjoint |= s->adjoint[v];
         }
-        if (gcut_node_has_effects(g, n)) live = true, primal |= !tainted; /* runs, once, as early as it can */
-        /* A node runs in one place, for all of its results. */
+        if (gcut_node_has_effects(g, n))
+            live = true,
+            primal |= !adjoint; /* it must run: once, in the earliest graph that has its operands */
+        /* All results of a node are computed together. */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             s->primal[v] = primal, s->serves[v] = serves, s->live[v] = live;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref a = gcut_arg(g, n, k);
             s->primal[a] |= primal;
             s->live[a] |= live;
-            s->serves[a] |= serves || (tainted && live);
+            s->serves[a] |= serves || (adjoint && live);
         }
     }
 }
 
-static void check_results(const sweep *s)
+static void check_results(const dependence *s)
 {
     gcut_module *m = s->g->module;
     for (uint32_t i = 0; i < s->g->results.n; i++) {
         const gcut_result *r = &s->g->results.at[i];
-        if (r->role != GCUT_ROLE_out || !s->tainted[r->value]) continue;
+        if (r->role != GCUT_ROLE_out || !s->adjoint[r->value]) continue;
         const gcut_node *n = gcut_def(s->g, r->value);
         gcut_fail(
             m->env, GCUT_EPLAN, gcut_loc_place(m, n ? n->loc : 0), "make it a `grad` or `next` result",
-            "result %s depends on what the backward call is given, a cotangent or a #late input, so the "
+            "result %s depends on a cotangent or a #late input, which only the backward call has, so the "
             "forward graph cannot return it",
             r->name);
     }
 }
 
-static gcut_side where_of(const sweep *s, gcut_ref v)
+static gcut_side where_of(const dependence *s, gcut_ref v)
 {
-    if (s->tainted[v]) return GCUT_SIDE_BACKWARD;
+    if (s->adjoint[v]) return GCUT_SIDE_BACKWARD;
     if (s->primal[v] || !gcut_def(s->g, v)) return GCUT_SIDE_FORWARD;
     if (s->serves[v]) return GCUT_SIDE_EITHER;
     return s->live[v] ? GCUT_SIDE_BACKWARD : GCUT_SIDE_EITHER;
 }
 
-/* What nothing needs may be saved on request, unless it reads what only the backward graph has. */
+/* A dead value may still be saved on request, unless it reads a value that only the backward graph has. */
 static void settle_dead(gcut_facts *f)
 {
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
@@ -121,7 +123,7 @@ static void settle_dead(gcut_facts *f)
     }
 }
 
-/* Reads are counted from live nodes only: what nothing needs must not keep its operands alive. */
+/* Counts reads of live nodes only: a dead node must not keep its operands alive. */
 static void mark_reads(gcut_facts *f)
 {
     gcut_graph *g = f->g;
@@ -136,7 +138,7 @@ static void mark_reads(gcut_facts *f)
         if (r->role == GCUT_ROLE_out) f->kept[r->value] = !gcut_value_is_lost(g, r->value);
         if (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_next) f->read[r->value] = true;
     }
-    for (uint32_t i = 0; i < g->results.n; i++) /* under one of several names is enough */
+    for (uint32_t i = 0; i < g->results.n; i++) /* one #transient name of several is enough */
         if (gcut_is_transient(&g->results.at[i].marks)) f->kept[g->results.at[i].value] = false;
     for (gcut_ref v = 1; v < g->values.n; v++)
         if (f->where[v] == GCUT_SIDE_BACKWARD) f->read[v] = false;
@@ -150,7 +152,7 @@ static bool is_scalar_spread(const gcut_graph *g, gcut_ref v)
     return n && n->op == GCUT_OP_broadcast && gcut_type_of(g, gcut_arg(g, n, 0))->rank == 0;
 }
 
-/* The result of n can be written over operand k: n scales it, or adds something to it. */
+/* The result of n can overwrite operand k: n scales the operand, or adds to it. */
 static bool writes_over(const gcut_graph *g, const gcut_node *n, uint32_t k)
 {
     if (n->op == GCUT_OP_scatter_add) return k == 0;
@@ -158,8 +160,9 @@ static bool writes_over(const gcut_graph *g, const gcut_node *n, uint32_t k)
     return n->op == GCUT_OP_add;
 }
 
-/* A gradient is a value of a head, scaled and added to, which nothing else reads: the value may wait for the
- * backward graph where the gradient will be.  begun[v]: the first such value that v is made of. */
+/* Finds the gradients that are a value of a loss head, scaled and added to, which nothing else reads: that
+ * value may be saved in the gradient's own memory.  begun[v]: the first such value that v is computed from.
+ */
 static void find_grads(gcut_facts *f, gcut_arena *arena)
 {
     gcut_graph *g = f->g;
@@ -187,10 +190,10 @@ static void find_grads(gcut_facts *f, gcut_arena *arena)
 gcut_facts *gcut_classify(gcut_arena *arena, gcut_graph *g)
 {
     uint32_t nv = g->values.n;
-    sweep s = {g, gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1),
-               gcut_calloc(arena, nv, 1)};
-    sweep_forwards(&s);
-    sweep_backwards(&s);
+    dependence s = {g, gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1), gcut_calloc(arena, nv, 1),
+                    gcut_calloc(arena, nv, 1)};
+    propagate_forwards(&s);
+    propagate_backwards(&s);
     check_results(&s);
 
     gcut_facts *f = gcut_calloc(arena, 1, sizeof *f);

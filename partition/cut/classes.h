@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether each value of a joint graph belongs to the forward graph, to the backward graph or to either,
- * before any price is asked: facts of the graph alone.
+ * Classifies the values of a joint graph: the forward graph must compute it, the backward graph must, or
+ * either can.  Uses the graph alone, no prices.
  */
 #ifndef GCUT_PARTITION_CUT_CLASSES_H
 #define GCUT_PARTITION_CUT_CLASSES_H
@@ -13,11 +13,10 @@ typedef struct gcut_facts {
     gcut_side *where; /* by value */
     gcut_ref *base;   /* by value: the value whose storage it is, itself unless made by a VIEW op */
     bool *out;        /* by value: a primal result of the forward graph */
-    bool *kept;       /* by value: such a result that the caller keeps for the backward graph */
-    bool *read;       /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
-    bool *live;       /* by node: some result depends on it */
-    uint32_t *grad;   /* by value: 1 + the `grad` result whose memory it may have between forward and backward
-                         graph; 0: none */
+    bool *kept; /* by value: such a result, not #transient: its memory is unchanged in the backward call */
+    bool *read; /* by value, FORWARD and EITHER: the backward graph reads it directly, or returns it */
+    bool *live; /* by node: some result depends on it */
+    uint32_t *grad; /* by value: 1 + the `grad` result in whose memory it may be saved; 0: none */
 } gcut_facts;
 
 /* in: JOINT.  Memory from `arena`.  Throws GCUT_EPLAN when an `out` result depends on a cotangent. */
@@ -27,14 +26,14 @@ static inline gcut_class gcut_node_class(const gcut_node *n)
 {
     return gcut_op_get((gcut_op)n->op)->class;
 }
-/* A value that is never worth storage of its own: a constant or a view. */
+/* v is made by a node of class c. */
 bool gcut_value_is(const gcut_graph *g, gcut_ref v, gcut_class c);
 
-/* Made by an external kernel that is not pure: the backward graph does not compute it again. */
+/* Made by an external kernel that is not pure: the backward graph must not recompute it. */
 bool gcut_value_runs_once(const gcut_graph *g, gcut_ref v);
 
-/* A parameter that is gone when the backward graph runs, unless it is saved: a #transient one; in the joint
- * graph of a loop's iteration, what the forward loop carries. */
+/* A parameter whose contents are gone when the backward graph runs, unless it is saved: a #transient one; in
+ * the joint graph of a loop iteration, a value that the forward loop carries. */
 bool gcut_value_is_lost(const gcut_graph *g, gcut_ref v);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * Forced values: #must_save, #must_recompute and the names in the options.
  *
- * A mark on a view is about the value whose storage it is.  What lives anyway (parameters, constants,
- * results) needs no saving, so must_save is met there; must_recompute of a parameter cannot be.
- * Any value can be computed from the parameters in the end, so the only contradictions are between two
- * constraints on one value, and naming those two names a minimal pair.  Should a price ever forbid more, the
- * network tells, and a deletion filter leaves those that matter.
+ * A mark on a view constrains the value whose storage it views.  Parameters, constants and results are alive
+ * in the backward graph anyway, so must_save holds for them; must_recompute of a parameter cannot be met. Any
+ * value can be computed from the parameters in the end, so the only contradictions are between two
+ * constraints on one value, and the message names both.  Infinite prices may forbid more: then the network
+ * has no finite cut, and a deletion filter finds a smallest set of constraints that cannot be met.
  */
 #include <string.h>
 
@@ -14,16 +14,16 @@
 #include "partition/cut/decisions.h"
 #include "partition/cut/min_cut.h"
 
-/* Who asked: for the message that names both sides. */
+/* Where a constraint comes from, for the message that names both. */
 typedef struct constraint {
-    gcut_ref asked; /* the value as named by the user; 0 = nobody asked */
+    gcut_ref asked; /* the value as named by the user; 0 = no constraint */
     bool mark;
 } constraint;
 
 typedef struct constraints {
     gcut_problem *p;
     constraint *save, *recompute; /* by value */
-    bool conflict;                /* some pair was reported; all of them are before anything fails */
+    bool conflict;                /* a contradiction was reported; all are reported before the failure */
 } constraints;
 
 static gcut_place place_of(const gcut_graph *g, gcut_ref v)
@@ -52,7 +52,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
     if (f == GCUT_CONSTRAINT_RECOMPUTE && !gcut_def(g, asked))
         gcut_fail(m->env, GCUT_EPLAN, place_of(g, asked),
                   gcut_value_is_lost(g, asked)
-                      ? "it is #transient: what the backward graph reads of it is saved"
+                      ? "it is #transient, so it is saved where the backward graph reads it"
                       : "it is alive in the forward and the backward graph and takes no saved bytes",
                   "%%%s is a parameter: there is nothing to recompute it from", name);
     if (facts->where[asked] == GCUT_SIDE_BACKWARD) {
@@ -69,7 +69,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
                   g->values.at[v].name, gcut_external_kernel(g, gcut_def(g, v)));
     if (!gcut_def(g, v) || gcut_value_is(g, v, GCUT_CLASS_CONSTANT)) return;
     constraint *mine = f == GCUT_CONSTRAINT_SAVE ? &w->save[v] : &w->recompute[v];
-    if (mine->asked) return; /* said before */
+    if (mine->asked) return; /* constrained before */
     *mine = (constraint){asked, mark};
     if (w->save[v].asked && w->recompute[v].asked) {
         gcut_report(m->env, GCUT_EPLAN, place_of(g, asked), "keep one of the two",
@@ -79,7 +79,7 @@ static void constrain(constraints *w, gcut_ref asked, gcut_constraint f, bool ma
         w->conflict = true;
         return;
     }
-    if (f == GCUT_CONSTRAINT_SAVE && facts->kept[v]) return; /* a result is kept in any case */
+    if (f == GCUT_CONSTRAINT_SAVE && facts->kept[v]) return; /* a result is alive anyway */
     w->p->force[v] = f;
     w->p->forced_by[v] = describe(g, mine, f);
 }
@@ -106,7 +106,7 @@ static uint32_t distance(const char *a, const char *b)
     return row[lb];
 }
 
-/* Inside some loop or branch: a plan of its own, or none, decides there. */
+/* True when a loop or branch has a value of that name, which its own plan decides, if any. */
 static bool in_body(const gcut_graph *g, const char *name)
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -171,14 +171,14 @@ static bool is_feasible(const gcut_problem *p, gcut_arena *arena)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
     gcut_network *net = gcut_problem_network(p, scratch);
-    gcut_network_at(net, 0); /* what is forbidden is so at any lambda */
+    gcut_network_at(net, 0); /* infinite prices are infinite at any lambda */
     bool feasible = gcut_network_feasible(net, scratch);
     gcut_arena_free(scratch);
     return feasible;
 }
 
-/* Deletion filter: a constraint without which there is still no plan is not part of the reason; what remains
- * is a set of which none can be left out. */
+/* Deletion filter: drops each constraint without which there is still no plan.  Of the remaining ones none
+ * can be left out. */
 void gcut_require_feasible(const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;

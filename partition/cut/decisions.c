@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One decision: the network for a lambda, its minimum cut, and the decisions that follow.
+ * From a problem to a choice: the network for a lambda, its minimum cut, and the decisions of that cut.
  */
 #include "partition/cut/decisions.h"
 
@@ -22,18 +22,18 @@ gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_
     p->force = gcut_calloc(arena, joint->values.n, sizeof *p->force);
     p->forced_by = gcut_calloc(arena, joint->values.n, sizeof *p->forced_by);
     p->roundable = gcut_roundable(arena, p->facts);
-    p->form = gcut_calloc(arena, joint->values.n, sizeof *p->form);
-    for (gcut_ref v = 1; v < joint->values.n; v++) p->form[v] = gcut_format_of(p, v, opt->lambda);
+    p->format = gcut_calloc(arena, joint->values.n, sizeof *p->format);
+    for (gcut_ref v = 1; v < joint->values.n; v++) p->format[v] = gcut_format_of(p, v, opt->lambda);
     gcut_resolve_forced(p, arena);
     return p;
 }
 
-/* A plan file may have forced values that no mark or option does. */
+/* A plan file may force values without a mark or option. */
 gcut_problem *gcut_problem_of(gcut_arena *arena, const gcut_plan *plan)
 {
     gcut_problem *p = gcut_problem_new(arena, plan->joint, &plan->options);
     for (gcut_ref v = 1; v < p->g->values.n; v++) {
-        if (plan->value[v].decision == GCUT_PLAN_SAVED) p->form[v] = plan->value[v].form;
+        if (plan->value[v].decision == GCUT_PLAN_SAVED) p->format[v] = plan->value[v].format;
         if (!plan->value[v].forced || p->force[v] != GCUT_CONSTRAINT_NONE) continue;
         p->force[v] =
             plan->value[v].decision == GCUT_PLAN_SAVED ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
@@ -62,7 +62,7 @@ double gcut_save_price(const gcut_problem *p, gcut_ref v, double lambda, const c
     if (is_given(p, v)) return *why = "a parameter: alive anyway", 0;
     if (p->facts->kept[v]) return *why = "a result of the forward graph: alive anyway", 0;
     if (gcut_value_is(p->g, v, GCUT_CLASS_VIEW)) return *why = "a view: its base stands for it", INFINITY;
-    return gcut_saved_ns(p, v, p->form[v]) + lambda * (double)gcut_value_saved_bytes(p, v, p->form[v]);
+    return gcut_saved_ns(p, v, p->format[v]) + lambda * (double)gcut_value_saved_bytes(p, v, p->format[v]);
 }
 
 static bool in_domain(const gcut_problem *p, gcut_ref v)
@@ -72,15 +72,15 @@ static bool in_domain(const gcut_problem *p, gcut_ref v)
 
 /* ---- the network ---- */
 
-/* A forced save is paid whatever the cut: it enters the network free of charge, so that its price neither
- * coarsens the quantum nor hides a difference, and its cost is added by decisions. */
+/* Every cut pays for a forced save, so its arc has price 0: its price neither coarsens the quantum nor hides
+ * a difference.  The cost of the choice includes it. */
 static void add_value(const gcut_problem *p, gcut_network *net, gcut_ref v)
 {
     const char *why;
     double save = gcut_save_price(p, v, 0, &why);
     bool forced = p->force[v] == GCUT_CONSTRAINT_SAVE, free = forced || alive_anyway(p, v);
-    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_value_saved_bytes(p, v, p->form[v]), !free,
-                       forced ? "must be saved, as asked for" : why);
+    gcut_network_value(net, v, forced ? 0 : save, free ? 0 : gcut_value_saved_bytes(p, v, p->format[v]),
+                       !free, forced ? "must be saved, as asked for" : why);
     if (p->facts->read[v]) gcut_network_read(net, v, "the backward graph reads it");
     if (forced) gcut_network_read(net, v, "must be saved, as asked for");
 }
@@ -98,7 +98,7 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
         const gcut_node *n = gcut_node_at(g, i);
         if (n->nres == 0 || !in_domain(p, n->res0)) continue;
         gcut_ref res[GCUT_MAX_RESULTS];
-        bool forced = true; /* one result saved by force leaves the others to be recomputed */
+        bool forced = true; /* the node is never recomputed only if all of its results are forced saves */
         for (uint32_t k = 0; k < n->nres; k++) {
             res[k] = n->res0 + k;
             forced &= p->force[res[k]] == GCUT_CONSTRAINT_SAVE;
@@ -113,9 +113,8 @@ gcut_network *gcut_problem_network(const gcut_problem *p, gcut_arena *arena)
 
 /* ---- decisions ---- */
 
-/* From what the backward graph reads, backwards: a value is needed when it is read, or when something
- * recomputed reads it.  Operands come before their users, so one pass is enough.  What lives anyway is free;
- * constraints come before `saved`. */
+/* One pass from the last node to the first: a value is needed when the backward graph or a recomputed node
+ * reads it.  Values that are alive anyway are not decided; constraints overrule `saved`. */
 static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, gcut_plan_decision *decision)
 {
     const gcut_graph *g = p->g;
@@ -151,9 +150,9 @@ static void settle(const gcut_problem *p, const bool *saved, gcut_arena *arena, 
 static void add_saved(const gcut_problem *p, gcut_choice *c, gcut_ref v)
 {
     if (c->decision[v] != GCUT_PLAN_SAVED) return;
-    c->form[v] = p->form[v];
-    c->fixed_ns += gcut_saved_ns(p, v, c->form[v]);
-    c->saved_bytes += gcut_value_saved_bytes(p, v, c->form[v]);
+    c->format[v] = p->format[v];
+    c->fixed_ns += gcut_saved_ns(p, v, c->format[v]);
+    c->saved_bytes += gcut_value_saved_bytes(p, v, c->format[v]);
 }
 
 static void sum_up(const gcut_problem *p, gcut_choice *c)
@@ -175,7 +174,7 @@ gcut_choice *gcut_choice_saving(const gcut_problem *p, gcut_arena *arena, const 
 {
     gcut_choice *c = gcut_calloc(arena, 1, sizeof *c);
     c->decision = gcut_calloc(arena, p->g->values.n, sizeof *c->decision);
-    c->form = gcut_calloc(arena, p->g->values.n, sizeof *c->form);
+    c->format = gcut_calloc(arena, p->g->values.n, sizeof *c->format);
     c->lambda = lambda;
     settle(p, saved, arena, c->decision);
     c->backward = gcut_schedule_with(arena, p->facts, c->decision, again);
@@ -210,7 +209,7 @@ gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut
 
 /* ---- policies ---- */
 
-/* In the cheapest form at lambda. */
+/* The cost of all forced saves, each in its cheapest format at lambda. */
 static double forced_cost(const gcut_problem *p, double lambda)
 {
     double sum = 0;
@@ -222,8 +221,8 @@ static double forced_cost(const gcut_problem *p, double lambda)
     return sum;
 }
 
-/* A price is fixed + lambda * bytes, rounded twice, and so is a forced one, of which there is a sum.  Little
- * of the whole, but lambda times bytes may be nearly all of it, and is subtracted again. */
+/* Subtracts the rounding of fixed + lambda * bytes, twice per price and once per sum: small against the cost,
+ * but callers subtract lambda * bytes, which may be nearly all of it. */
 double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda)
 {
     uint32_t nforced = 0;
@@ -258,8 +257,8 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
     c->lower_bound_ns = gcut_bound_below(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);
     c->quantum_ns = cut.quantum;
-    /* The decisions say the same as the cut; they cost less only where quantisation let the cut pay for
-     * nothing. No plan costs less than the bound. */
+    /* The decisions are those of the cut, less arcs that quantisation cut without need; no plan costs less
+     * than the bound. */
     double slack = 1e-9 * (c->cost_ns + cut.cost) + 1e-9;
     GCUT_ASSERT(rule || c->cost_ns <= cut.cost + forced_cost(p, lambda) + slack);
     gcut_arena_free(scratch);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Minimum cuts are the closed sets of the residual network: no arc with room leaves the source's side.  They
- * are unions of strongly connected components, and a component may join when all that its arcs lead to has
- * joined.  gcut_scc lists components in just that order.
+ * Minimum cuts are the closed sets of the residual network: no arc with residual capacity leaves the source
+ * side.  They are unions of strongly connected components; a component can be added once the heads of its
+ * arcs are in the set.  gcut_scc lists components in that order.
  */
 #include "partition/cut/equal_cuts.h"
 
@@ -30,7 +30,7 @@ typedef struct listing {
     gcut_arena *arena;
     const gcut_network *net;
     gcut_sides out;
-    GCUT_VEC(int64_t) bytes; /* those listed, and the two ends */
+    GCUT_VEC(int64_t) bytes; /* of the listed cuts and of both ends */
 } listing;
 
 static void add_side(listing *l, const bool *side)
@@ -49,8 +49,8 @@ gcut_sides gcut_ties_between(gcut_arena *arena, const gcut_network *net, const g
     listing l = {.arena = arena, .net = net};
     *GCUT_PUSH(arena, &l.bytes) = bytes_of(net, from);
     *GCUT_PUSH(arena, &l.bytes) = bytes_of(net, to);
-    /* What has room across a cut is at most its cost less the flow: with that much counted as none both ends
-     * are closed. */
+    /* Residual capacity across a cut is at most its cost less the flow: ignoring arcs of up to that much
+     * closes both ends. */
     double dearer = fmax(cost_of(net, from), cost_of(net, to));
     double eps = fmax(cut->tolerance, (dearer - cut->flow) * (1 + 1e-6) + 1e-13 * cut->flow);
     gcut_arcs_by_tail arcs = gcut_residual_arcs(arena, n, &cut->residual, eps);

@@ -21,10 +21,10 @@
 typedef struct search {
     gcut_cut_frontier *f;
     gcut_arena *arena, *scratch; /* of the result; of the search */
-    gcut_arena *now;             /* of the lambda in hand */
-    gcut_problem at;             /* in the forms of the lambda in hand */
+    gcut_arena *now;             /* of the current lambda */
+    gcut_problem at;             /* with the formats of the current lambda */
     gcut_network *net;           /* at that lambda */
-    bool corners;                /* alone: no points between them */
+    bool corners;                /* corners only: no points on edges */
 } search;
 
 static void move_to(search *s, double lambda)
@@ -41,14 +41,15 @@ static double cost_at(const gcut_supported *x, double lambda)
     return x->fixed_ns + lambda * (double)x->saved_bytes;
 }
 
-/* The plan of a cut, measured as a plan: what it does not need it does not pay. */
+/* The point of a cut, with the cost and bytes of its plan, which leaves out what the backward graph does not
+ * need. */
 static gcut_supported point_of(const search *s, const bool *side)
 {
     gcut_arena *a = gcut_arena_new(gcut_arena_env(s->scratch), s->scratch);
     bool *saved = gcut_saved_by(s->f->p, s->arena, s->net, side);
     gcut_choice *c = gcut_choice_saving(&s->at, a, saved, NULL, 0);
     gcut_supported x = {
-        .saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved, .form = s->at.form};
+        .saved_bytes = c->saved_bytes, .fixed_ns = c->fixed_ns, .saved = saved, .format = s->at.format};
     x.side = gcut_memdup(s->arena, side, s->net->nvertices);
     gcut_arena_free(a);
     return x;
@@ -101,8 +102,8 @@ static void fill_edge(const search *s, const gcut_supported *a, const gcut_suppo
     gcut_arena_free(scratch);
 }
 
-/* From corner a on: everything up to `last`.  The depth is the number of corners at worst, so the pending
- * ones are kept in an explicit stack. */
+/* Adds all points from corner a up to `last`.  The recursion may be as deep as there are corners, so the
+ * pending ones are on an explicit stack. */
 static void walk(search *s, gcut_supported a, gcut_supported last)
 {
     GCUT_VEC(gcut_supported) right = {0};
@@ -114,7 +115,7 @@ static void walk(search *s, gcut_supported a, gcut_supported last)
             continue;
         }
         double meet = (b.fixed_ns - a.fixed_ns) / (double)(a.saved_bytes - b.saved_bytes);
-        if (!(meet > a.from)) { /* a rounding error dearer than b, which has fewer bytes */
+        if (!(meet > a.from)) { /* a costs more than b by a rounding error, and has more bytes */
             b.from = a.from;
             a = b;
             right.n--;
@@ -169,12 +170,12 @@ gcut_cut_frontier *gcut_corners_of(const gcut_problem *p, gcut_arena *arena)
     return find(p, arena, true);
 }
 
-/* ---- questions ---- */
+/* ---- bounds and flips ---- */
 
 gcut_choice *gcut_supported_choice(const gcut_cut_frontier *f, gcut_arena *arena, const gcut_supported *point)
 {
     gcut_problem at = *f->p;
-    at.form = point->form;
+    at.format = point->format;
     gcut_choice *c = gcut_choice_saving(&at, arena, point->saved, NULL, point->from);
     c->lower_bound_ns = gcut_bound_below(gcut_cost_bound(f, point->from), c->cost_ns);
     return c;
@@ -195,11 +196,12 @@ double gcut_bound_at(const gcut_cut_frontier *f, int64_t bytes_across)
 {
     if (bytes_across < f->points.at[f->points.n - 1].saved_bytes) return INFINITY;
     const gcut_bound *b = gcut_bound_of(f, bytes_across);
-    return fmax(0, fma(-b->lambda, (double)bytes_across, b->cost_ns)); /* both may be many digits longer */
+    return fmax(0, fma(-b->lambda, (double)bytes_across,
+                       b->cost_ns)); /* one rounding: both terms may be much larger than the difference */
 }
 
-/* The cheapest cost is concave in lambda: between two bounds it is above the line from one to the other.
- * Behind the last breakpoint it rises by the fewest bytes possible. */
+/* The cheapest cost is concave in lambda, so between two bounds it lies above the line through them; past the
+ * last breakpoint its slope is the fewest bytes possible. */
 double gcut_cost_bound(const gcut_cut_frontier *f, double lambda)
 {
     const gcut_bound *b = f->bounds.at;

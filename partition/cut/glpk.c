@@ -6,7 +6,7 @@
  *   - glp_maxflow_ffalg takes doubles but wants integers in 0..INT_MAX: callers quantise
  * (partition/cut/min_cut.c).
  *   - "infinite" can only be INT_MAX, and when more than that can flow an infinite arc is cut without a word:
- *     callers keep the flow below it, and assert that no infinite arc is cut.
+ *     callers keep the flow below it and assert that no infinite arc is cut.
  *   - bad vertex numbers, self-loops and doubled coefficients end the process: asserted here.
  *   - glp_intopt's only limit is wall time, which would make plans depend on the machine's load: its callback
  *     counts nodes and stops, at a moment when every open node is in the tree, so that the best of their
@@ -61,8 +61,8 @@ static void close_session(void *what)
     if (s->owns_env) glp_free_env();
 }
 
-/* Called by GLPK instead of dying.  Its objects are in an unknown state: freed only with the whole
- * environment. */
+/* GLPK's error hook.  GLPK's objects are in an unknown state then: they are freed with the whole environment.
+ */
 static void on_error(void *what)
 {
     session *s = what;
@@ -213,9 +213,9 @@ gcut_lp_answer gcut_glpk_simplex(gcut_arena *arena, const gcut_lp *lp)
 /* ---- programs with whole numbers ---- */
 
 typedef struct progress {
-    const double *start; /* from 1 on; NULL = none, or told already */
+    const double *start; /* from 1 on; NULL = none, or passed to GLPK already */
     uint32_t most, nodes;
-    double bound; /* of what was not searched; INFINITY = all was */
+    double bound; /* of the subtrees not searched; INFINITY = the whole tree was searched */
 } progress;
 
 static void watch(glp_tree *t, void *what)
@@ -227,7 +227,7 @@ static void watch(glp_tree *t, void *what)
         if (p->start) glp_ios_heur_sol(t, p->start);
         p->start = NULL;
         break;
-    case GLP_ISELECT: /* no node is in hand */
+    case GLP_ISELECT: /* no node is being processed */
         glp_ios_tree_size(t, NULL, NULL, &total);
         p->nodes = (uint32_t)total;
         if (p->nodes < p->most) break;

@@ -9,7 +9,7 @@
 
 typedef struct gcut_pipe {
     uint32_t from, to; /* different vertices */
-    int32_t cap, flow; /* INT32_MAX is just a number: no flow may come near it */
+    int32_t cap, flow; /* INT32_MAX is no infinity: the total flow must stay below it */
 } gcut_pipe;
 
 /* Fills the flows of a maximum flow from vertex `source` to vertex `sink` and returns its value, which must
@@ -37,10 +37,10 @@ typedef struct gcut_lp {
 } gcut_lp;
 
 typedef struct gcut_lp_answer {
-    bool found;     /* there is an x: the best one found */
-    bool exact;     /* and none is better, as far as doubles go */
+    bool found;     /* x is a solution, the best one found */
+    bool exact;     /* x is an optimum, up to double precision */
     double cost;    /* of x */
-    double bound;   /* none costs less */
+    double bound;   /* a lower bound on the cost of any solution */
     double *x;      /* by variable */
     double *price;  /* by row, of the linear program alone: its dual value */
     uint32_t nodes; /* of the search tree */
@@ -49,8 +49,9 @@ typedef struct gcut_lp_answer {
 /* Solves the linear program; `integer` is ignored.  Not found when nothing satisfies the rows. */
 gcut_lp_answer gcut_glpk_simplex(gcut_arena *arena, const gcut_lp *lp);
 
-/* With `integer` variables whole, by branch and bound.  `start` (by variable, may be NULL) is a solution to
- * improve on.  Ends after `most` nodes at the latest: the answer depends on nothing but the arguments. */
+/* Solves the mixed-integer program by branch and bound.  `start` (by variable, may be NULL) is the first
+ * incumbent.  Ends after at most `most` nodes, not after a time: the answer depends on the arguments alone.
+ */
 gcut_lp_answer gcut_glpk_intopt(gcut_arena *arena, const gcut_lp *lp, const double *start, uint32_t most);
 
 #endif

@@ -36,10 +36,11 @@
 #define PRECISION 1e-12                /* of a cost */
 #define ROUNDS 6
 
-/* One arc of one level of the keys. */
+/* An arc of the network for one key. */
 typedef struct link {
     uint32_t from, to;
-    uint32_t arc; /* index in the network of a finite arc still in play; UINT32_MAX for all others */
+    uint32_t
+        arc; /* index in the network of a finite arc that a later key may cut; UINT32_MAX for all others */
     double cap, flow;
 } link;
 
@@ -111,13 +112,14 @@ static int32_t quanta(double room_for, double quantum)
     return n < (double)INT32_MAX ? (int32_t)n : INT32_MAX;
 }
 
-/* A quantum of room: what GLPK takes part in. */
+/* The residual capacity from which an arc is given to GLPK. */
 static double less_than(double quantum)
 {
     return nextafter(quantum, 0);
 }
 
-/* More flow, in whole quanta.  Only what lies on some path with room from source to sink is given to GLPK. */
+/* Augments the flow by whole quanta.  Only arcs on some residual path from source to sink are given to GLPK.
+ */
 static void augment(gcut_arena *arena, links *l, double quantum)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
@@ -142,8 +144,7 @@ static void augment(gcut_arena *arena, links *l, double quantum)
         double more = quantum * (double)pipes.at[k].flow;
         l->arc.at[whose.at[k] / 2].flow += whose.at[k] % 2 ? -more : more;
     }
-    /* What is full for GLPK is full here: the sum may have been rounded to where a quantum of room is left.
-     */
+    /* An arc that GLPK saturates is saturated here too, though the rounded sum may leave a quantum. */
     for (uint32_t k = 0; k < pipes.n; k++) {
         if (whose.at[k] % 2) continue;
         bool both = k + 1 < pipes.n && whose.at[k + 1] == whose.at[k] + 1;
@@ -154,9 +155,9 @@ static void augment(gcut_arena *arena, links *l, double quantum)
     gcut_arena_free(scratch);
 }
 
-/* A head start, which spares GLPK most of its paths: from source to sink along arcs in their own direction,
- * depth first, as long as there is such a path.  The network of prices has no cycles, so a vertex that led
- * nowhere once is never tried again. */
+/* Finds an initial flow, which saves GLPK most augmenting paths: depth first along forward arcs from source
+ * to sink until there is no such path.  The network of prices has no cycles, so a vertex without a path to
+ * the sink is tried once only. */
 static void push_forwards(gcut_arena *arena, links *l)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
@@ -198,7 +199,7 @@ static void push_forwards(gcut_arena *arena, links *l)
     gcut_arena_free(scratch);
 }
 
-/* What could still cross: the cost of the cut less the value of the flow, without cancellation. */
+/* The gap: cost of the cut less value of the flow, as a sum of residual capacities, without cancellation. */
 static double gap_of(const links *l, const bool *side)
 {
     double gap = 0;
@@ -243,7 +244,7 @@ static double maximise(gcut_arena *arena, links *l, double precision)
     }
 }
 
-/* ---- the first level ---- */
+/* ---- the first key ---- */
 
 static double key_of(const gcut_arc *a, key k)
 {
@@ -342,7 +343,7 @@ static void keep_residual(gcut_cut *cut, const links *l, gcut_arena *arena)
         double by = room(a, i % 2);
         if (by > 0)
             *GCUT_PUSH(arena, &cut->residual) =
-                (gcut_open){i % 2 ? a->to : a->from, i % 2 ? a->from : a->to, by};
+                (gcut_residual_arc){i % 2 ? a->to : a->from, i % 2 ? a->from : a->to, by};
     }
 }
 

@@ -7,12 +7,13 @@
 
 #include "partition/cut/network.h"
 
-/* From `from` more could flow to `to`: a minimum cut that has `from` on the source's side has `to` there. */
-typedef struct gcut_open {
+/* A residual arc: more could flow from `from` to `to`, so a minimum cut with `from` on the source side has
+ * `to` there too. */
+typedef struct gcut_residual_arc {
     uint32_t from, to;
-    double by; /* as much; INFINITY along what must not be cut */
-} gcut_open;
-typedef GCUT_VEC(gcut_open) gcut_residual;
+    double by; /* residual capacity; INFINITY where the arc must not be cut */
+} gcut_residual_arc;
+typedef GCUT_VEC(gcut_residual_arc) gcut_residual;
 
 typedef struct gcut_cut {
     bool *source_side;  /* by vertex */
@@ -21,8 +22,8 @@ typedef struct gcut_cut {
     double lower_bound; /* <= minimum: the flow less what rounding may have added; 0 for the smallest cut */
     double error;       /* cost - lower_bound */
     double quantum;     /* one unit of capacity in the last round */
-    double tolerance;   /* residual capacities up to this count as none */
-    gcut_residual residual; /* of the first key; what is more than 0, in the order of the arcs */
+    double tolerance;   /* residual capacities up to this count as 0 */
+    gcut_residual residual; /* of the first key; arcs of capacity > 0, in the order of the network's arcs */
 } gcut_cut;
 
 /* Some cut contains no infinite arc. */
@@ -32,8 +33,8 @@ bool gcut_network_feasible(const gcut_network *net, gcut_arena *arena);
  * the one with the fewest saved bytes, then the fewest saved tensors, then the smallest source side. */
 gcut_cut gcut_solve(const gcut_network *net, gcut_arena *arena);
 
-/* The same with bytes before cost: what lambda tends to when it grows.  `cost` is in prices, `flow` and
- * `lower_bound` are in bytes. */
+/* The same with bytes as the first key and cost as the second: the limit for lambda to infinity.  `cost` is
+ * in prices, `flow` and `lower_bound` are in bytes. */
 gcut_cut gcut_solve_smallest(const gcut_network *net, gcut_arena *arena);
 
 #endif

@@ -13,7 +13,7 @@
  *
  *   in on the sink's side        the value is recomputed in the backward graph
  *   in -> out in the cut         the value is saved
- *   both on the source's side    the backward graph does without
+ *   both on the source's side    the backward graph does not need it
  */
 #ifndef GCUT_PARTITION_CUT_NETWORK_H
 #define GCUT_PARTITION_CUT_NETWORK_H
@@ -32,9 +32,9 @@ typedef struct gcut_arc {
     double price; /* >= 0; INFINITY = must not be cut */
     double fixed; /* the price at lambda 0 */
     gcut_arc_kind kind;
-    uint32_t value;     /* whom the arc is about */
+    uint32_t value;     /* whose arc it is */
     int64_t bytes;      /* SAVE: ties go to fewer bytes */
-    int32_t weight;     /* SAVE: then to fewer tensors; 0 for what lives anyway */
+    int32_t weight;     /* SAVE: then to fewer tensors; 0 for a value that is alive anyway */
     const char *reason; /* why the price is infinite or zero, NULL otherwise */
 } gcut_arc;
 
@@ -50,10 +50,10 @@ typedef struct gcut_network {
 } gcut_network;
 
 gcut_network *gcut_network_new(gcut_arena *arena, uint32_t nvalues);
-/* Gives value v its two vertices and its save arc. weight 1 for a tensor, 0 for what lives anyway. */
+/* Gives value v its two vertices and its save arc.  weight: 1, or 0 for a value that is alive anyway. */
 void gcut_network_value(gcut_network *n, uint32_t v, double save, int64_t bytes, int32_t weight,
                         const char *reason);
-/* What makes results res[0..nres) out of args[0..nargs): operands and results must have their vertices. */
+/* The node that computes res[0..nres) from args[0..nargs): both must have their vertices already. */
 void gcut_network_work(gcut_network *n, double recompute, const char *reason, const uint32_t *args,
                        uint32_t nargs, const uint32_t *res, uint32_t nres);
 /* Every price at another lambda: fixed + lambda * bytes. */

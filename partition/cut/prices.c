@@ -3,20 +3,18 @@
  * Prices from the op table's class and cost columns and the machine model.
  *
  *   class        recomputing one value costs
- *   POINTWISE    arithmetic; where a reader cannot take it into its own kernel the longer of that and of
- *                writing it to the cache, reading it from there if that is not the nearest, and one more
- *                kernel; where that reader is one product which packs each element once and can compute it
- *                then, its arithmetic instead, and once more if a loop reads it too
- *   REDUCTION    arithmetic over the operand's elements, and unless it is one of rows, a pass of its own over
- *                the operand in memory; a trip of the result where a reader needs it stored
- *   CONTRACTION  two flops per multiply-add at the rate of its kernel and shape, one more kernel, and reading
- *                the result back
- *   external     what it declares: the longer of its flops and of moving its bytes; one more kernel
- *   INDEX        arithmetic, reading from memory, a trip through the cache, one more kernel
- *   VIEW         0: it moves nothing, its base stands for it; nor does a slice, which is a view to kernels
- *   CONSTANT     0, and it is never saved
- *   CONTROL      its bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`;
- *                and a trip of the results through the cache
+ *   POINTWISE    arithmetic, when every reader fuses it.  Otherwise max(arithmetic, writing to the cache),
+ *                reading it from there if that is not the nearest cache, and one more kernel.  When the only
+ *                other reader is a product that packs each element once and computes it while packing: its
+ *                arithmetic, and once more if a loop reads it too
+ *   REDUCTION    arithmetic over the operand's elements; a separate pass over the operand in memory, unless
+ * it reduces rows; a round trip of the result where a reader needs it stored CONTRACTION  two flops per
+ * multiply-add at the rate of its kernel and shape, one more kernel, and reading the result back external
+ * max(declared flops, moving the declared bytes); one more kernel INDEX        arithmetic, reading from
+ * memory, a trip through the cache, one more kernel VIEW         0: it moves no bytes, and its base is
+ * priced; a slice too, which kernels read as a view CONSTANT     0, and it is never saved CONTROL      its
+ * bodies, each as often as it runs: the dearer arm of an `if`, the bound of a `while`; and a trip of the
+ * results through the cache
  *
  * Composites that are still in the joint graph are priced by their row like any other op.
  */
@@ -33,7 +31,8 @@ typedef struct pricing {
     const gcut_machine *m; /* of opt */
     int64_t *numel;        /* by value */
     bool *stored;          /* by value: some reader in the backward graph needs it in memory */
-    double *packed;        /* by value: that is one product, and it is computed so often instead; 0 = no */
+    double
+        *packed; /* by value: that reader is one product, which computes it this many times instead; 0 = no */
 } pricing;
 
 static int64_t dim_at(const gcut_graph *g, gcut_dim d, const gcut_dim_binding *at, uint32_t nat,
@@ -88,11 +87,11 @@ double gcut_node_flops(const gcut_graph *g, const gcut_node *n, const gcut_dim_b
     return flops;
 }
 
-/* Who reads a value, in the forward or the backward graph. */
+/* The readers of a value, in the forward or the backward graph. */
 typedef struct readers {
-    bool *any;        /* by value: someone */
-    bool *loops;      /* by value: someone whose kernel takes it in (gcut_node_takes_in) */
-    uint32_t *memory; /* by value: how many others */
+    bool *any;        /* by value: it has a reader */
+    bool *loops;      /* by value: a reader can fuse it (gcut_node_takes_in) */
+    uint32_t *memory; /* by value: the number of other readers */
     bool *packed;     /* by value: the last of these computes it while packing */
 } readers;
 
@@ -102,7 +101,7 @@ static readers no_readers(gcut_arena *a, uint32_t values)
                      gcut_calloc(a, values, sizeof(uint32_t)), gcut_calloc(a, values, sizeof(bool))};
 }
 
-/* Does n, a product without batches, pack each element of operand k once, and may it compute it then? */
+/* True when n, a product without batches, packs each element of operand k once and can compute it then. */
 static bool packs_once(const pricing *p, const gcut_node *n, uint32_t k)
 {
     const gcut_graph *g = p->f->g;
@@ -130,7 +129,7 @@ static void add_reader(const pricing *p, const gcut_node *n, readers *r)
     }
 }
 
-/* Who reads a view reads its operand, from memory if it lies there in another order. */
+/* The readers of a view are readers of its operand, from memory if the view reorders elements. */
 static void look_through(const pricing *p, const gcut_node *view, readers *r)
 {
     const gcut_ref y = view->res0;
@@ -158,9 +157,9 @@ static void compute_one(const pricing *p, const gcut_node *n, readers *r)
     if (is_packed(p, r, x) && is_packed(p, r, y)) r->packed[y] = false;
 }
 
-/* A value is stored when an op of the backward graph reads it that cannot compute it on the way in.  Where
- * the backward graph itself does not read it, it is recomputed for the sake of forward ops that are.  Results
- * of a body are stored. */
+/* A value is stored when an op of the backward graph reads it that cannot compute it while loading.  A value
+ * that the backward graph does not read itself is recomputed for forward ops that are recomputed, so their
+ * reads count.  Results of a body are stored. */
 static void mark_stored(pricing *p)
 {
     const gcut_graph *g = p->f->g;
@@ -191,7 +190,7 @@ static void mark_stored(pricing *p)
 
 static double node_price(const pricing *p, const gcut_node *n);
 
-/* One run of a body, with every node in it. */
+/* The price of one run of a body: the sum over its nodes. */
 static double body_price(const pricing *p, gcut_graph *body)
 {
     gcut_facts f = {.g = body, .base = gcut_calloc(p->arena, body->values.n, sizeof *f.base)};
@@ -250,14 +249,14 @@ static double contraction_price(const pricing *p, const gcut_node *n)
     return out > 0 ? gcut_machine_gemm_ns(p->m, t, rows, cols, flops / (2 * out), out / (rows * cols)) : 0;
 }
 
-/* Bytes that one kernel leaves for another: written, and read back. */
+/* The time to write that many bytes in one kernel and read them in another. */
 static double through(const pricing *p, double bytes)
 {
     return gcut_machine_move_ns(p->m, bytes, bytes, bytes);
 }
 
-/* A reduction of rows runs in the loop of its readers, which read the operand anyway.  Any other is complete
- * only after a pass of its own. */
+/* A reduction of rows is fused with its readers, which read the operand anyway.  Any other needs a separate
+ * pass over the operand. */
 static double reduction_price(const pricing *p, const gcut_node *n, double stored_bytes)
 {
     const gcut_graph *g = p->f->g;
@@ -270,9 +269,8 @@ static double reduction_price(const pricing *p, const gcut_node *n, double store
     return ns + through(p, stored_bytes);
 }
 
-/* What its readers take into their own kernels is arithmetic alone.  A kernel of its own computes while it
- * writes, and then its reader, whose price contains reading from the nearest cache, reads from a farther one.
- */
+/* A value that its readers fuse costs its arithmetic.  Otherwise its own kernel computes while it writes; its
+ * reader's price contains reading from the nearest cache, so reading from a farther one is added. */
 static double pointwise_price(const pricing *p, const gcut_node *n, double elements, double stored_bytes)
 {
     const gcut_machine *m = p->m;
@@ -315,7 +313,8 @@ static double node_price(const pricing *p, const gcut_node *n)
     case GCUT_CLASS_CONSTANT: return 0;
     case GCUT_CLASS_POINTWISE: return pointwise_price(p, n, out, stored);
     case GCUT_CLASS_REDUCTION: return reduction_price(p, n, stored);
-    case GCUT_CLASS_CONTRACTION: /* the rate contains the writing; a loop behind it reads tiles in cache */
+    case GCUT_CLASS_CONTRACTION: /* the rate includes writing the result; a fused epilogue reads it in cache
+                                  */
         return contraction_price(p, n) + m->kernel_ns + m->call_ns +
                gcut_machine_move_ns(m, bytes, 0, stored > 0 ? bytes : 0);
     case GCUT_CLASS_CONTROL: return control_price(p, n) + through(p, bytes);
@@ -326,8 +325,8 @@ static double node_price(const pricing *p, const gcut_node *n)
     return 0;
 }
 
-/* Into the other form of v and out of it again, and where something reads it that cannot do that on the way
- * in, a trip of the result through the cache. */
+/* Converting v to its other storage format and back; plus a round trip through the cache where a reader
+ * cannot convert while loading. */
 static double convert_price(const pricing *p, gcut_ref v)
 {
     gcut_dtype t = gcut_type_of(p->f->g, v)->dtype;

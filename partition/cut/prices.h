@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What saving and what recomputing costs, in nanoseconds of the machine model.
+ * The price of saving and of recomputing each value, in ns by the machine model.
  */
 #ifndef GCUT_PARTITION_CUT_PRICES_H
 #define GCUT_PARTITION_CUT_PRICES_H
@@ -10,13 +10,13 @@
 typedef struct gcut_price {
     int64_t bytes;       /* elements times element size, of a view too */
     double recompute_ns; /* c_v, of the whole node for each of its results; INFINITY for parameters */
-    double trip_ns;      /* t_v: the round trip to memory, as it is */
-    double convert_ns;   /* to another form and back (partition/cut/storage_format.h); 0 where it has none */
+    double trip_ns;      /* t_v: the round trip to memory, in format PLAIN */
+    double convert_ns;   /* to its other storage format and back; 0 where it has none */
     const char *why;     /* why recompute_ns is infinite or zero, NULL otherwise */
 } gcut_price;
 
-/* Bytes of all values of a graph together: so few that sums over values, some of them more than once, stay
- * far from 2^63. */
+/* The most bytes that all values of a graph may have together: sums over values, with repetitions, stay far
+ * below 2^63. */
 #define GCUT_MOST_BYTES 0x1p56
 
 /* One price per value id of the graph, BACKWARD values too, at the sizes, the machine and the packings of

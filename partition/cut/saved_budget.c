@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The cheapest plan that saves at most B bytes.
+ * Finds the cheapest plan that saves at most B bytes.
  *
  * The first point of the frontier that fits costs U; no plan that fits costs less than LB = L - lambda * B,
- * where L is the minimum cut at the lambda that bounds best.  A plan in between is not a minimum cut at any
+ * where L is the minimum cut at the lambda with the best bound.  A plan in between is a minimum cut at no
  * lambda, but almost one at this: its cost there is at most U + lambda * B = L + D with D = U - LB, so no arc
- * of the residual network with more room than D leaves its source's side.  The strongly connected components
- * of such arcs stay together, those that the source reaches are with the source, those that reach the sink
- * are with the sink.  What remains to be decided are the components between, usually few, and an integer
- * program decides:
+ * of residual capacity above D leaves its source side.  A strongly connected component of such arcs is on one
+ * side; it is with the source if the source reaches it, with the sink if it reaches the sink.  An integer
+ * program decides the remaining components, usually few:
  *
  *     z_c = 1    component c is on the sink's side
  *     y_cd >= z_d - z_c    an arc from c to d is cut
- *     z_d <= z_c    for an arc with more room than D
- *     w <= y     a value is saved in its other form, where both may be best
- *     minimise the prices at lambda 0 of what is cut, whose bytes are at most B
+ *     z_d <= z_c    for an arc of residual capacity above D
+ *     w <= y     a value is saved in its other format, where both may be best
+ *     minimise the prices at lambda 0 of the cut arcs, whose bytes are at most B
  *
- * Where too many components are between, a smaller D leaves fewer: the program then proves nothing, but may
+ * With too many components, a smaller D leaves fewer to decide: the program then proves no bound, but may
  * find a better plan, with which D is smaller.
  *
- * Only the z and w need be whole.  Costs are divided by D, so that the solver's tolerances are of the gap and
- * not of the whole.
+ * Only the z and w need be integers.  Costs are divided by D, so that the solver's tolerances are relative to
+ * the gap.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,18 +37,18 @@
 #define WITH_SOURCE (UINT32_MAX - 1)
 #define WITH_SINK UINT32_MAX
 
-/* What is cut when component `to` is on the sink's side and `from` is not. */
+/* The arcs that are cut when component `to` is on the sink side and `from` is not. */
 typedef struct edge {
     uint32_t from, to;
     bool never; /* must not be cut */
     double ns, bytes;
 } edge;
 
-/* The save arc of a value may be cut at another price too. */
+/* The other storage format of a value whose save arc may be cut. */
 typedef struct other {
     gcut_ref value;
     uint32_t from, to;
-    double ns, bytes; /* beyond those of the form at the lambda in hand */
+    double ns, bytes; /* less those of the format at the current lambda */
 } other;
 
 typedef struct program {
@@ -59,9 +58,9 @@ typedef struct program {
     double unit_ns; /* of the costs */
     uint32_t *var;  /* by vertex: the number of its component, or WITH_… */
     uint32_t nvars;
-    double ns, bytes; /* of what is cut in any case */
-    double *at_ns,
-        *at_bytes; /* by component: of what is cut when it is on the sink's side, less what is otherwise */
+    double ns, bytes;         /* of the arcs that are cut in any case */
+    double *at_ns, *at_bytes; /* by component: of the arcs cut when it is on the sink side, less those cut
+                                 when it is not */
     GCUT_VEC(edge) edges;
     GCUT_VEC(other) others;
     uint32_t first_other; /* their variables */
@@ -70,11 +69,11 @@ typedef struct program {
 
 typedef struct incumbent {
     gcut_choice *choice;
-    const bool *side;        /* by vertex */
-    const gcut_format *form; /* by value */
+    const bool *side;          /* by vertex */
+    const gcut_format *format; /* by value */
 } incumbent;
 
-/* ---- which vertices stay together ---- */
+/* ---- components ---- */
 
 static void name_components(program *q, const gcut_residual *residual, double spread)
 {
@@ -89,7 +88,7 @@ static void name_components(program *q, const gcut_residual *residual, double sp
     for (uint32_t c = 0; c < comp.n; c++)
         for (uint32_t k = comp.first[c]; k < comp.first[c + 1]; k++) of[comp.vertex[k]] = c;
     source[of[GCUT_NET_SOURCE]] = sink[of[GCUT_NET_SINK]] = true;
-    for (uint32_t c = 0; c < comp.n; c++) /* what arcs lead to comes first */
+    for (uint32_t c = 0; c < comp.n; c++) /* heads of arcs come first */
         for (uint32_t k = comp.first[c]; k < comp.first[c + 1]; k++)
             for (uint32_t e = arcs.first[comp.vertex[k]]; e < arcs.first[comp.vertex[k] + 1]; e++)
                 sink[c] |= sink[of[arcs.head[e]]];
@@ -106,7 +105,7 @@ static void name_components(program *q, const gcut_residual *residual, double sp
     gcut_arena_free(scratch);
 }
 
-/* ---- what is cut ---- */
+/* ---- cut arcs ---- */
 
 static void add_cut(program *q, uint32_t from, uint32_t to, double ns, double bytes)
 {
@@ -159,8 +158,8 @@ static void collect(program *q, const gcut_residual *residual, double spread)
     q->edges.n = n;
 }
 
-/* Forms that some plan within reach of the best may save in: not worse in both, and not dearer at lambda by
- * more than a plan may be. */
+/* Collects the formats in which a plan of cost at most L + spread may save a value: not worse in both time
+ * and bytes, and at lambda not dearer by more than spread. */
 static void collect_others(program *q, const gcut_problem *at, double lambda, double spread)
 {
     for (uint32_t i = 0; i < q->net->arcs.n; i++) {
@@ -168,7 +167,7 @@ static void collect_others(program *q, const gcut_problem *at, double lambda, do
         gcut_ref v = a->value;
         bool forced = at->force[v] == GCUT_CONSTRAINT_SAVE, paid = a->kind == GCUT_ARC_SAVE && a->weight > 0;
         bool saveable = a->kind == GCUT_ARC_SAVE && !isinf(a->fixed) && (forced || paid);
-        gcut_format now = at->form[v], odd = gcut_other_format(at, v);
+        gcut_format now = at->format[v], odd = gcut_other_format(at, v);
         if (!saveable || odd == GCUT_FORMAT_PLAIN) continue;
         if (now == odd) odd = GCUT_FORMAT_PLAIN;
         double ns = gcut_saved_ns(at, v, odd) - gcut_saved_ns(at, v, now);
@@ -242,19 +241,20 @@ static bool *side_of(const program *q, const double *x)
     return side;
 }
 
-/* The plan of an answer: the forms at lambda but where w says the other one. */
+/* The plan of a solution x: the format at lambda, or the other one where w = 1. */
 static incumbent plan_of(const program *q, gcut_arena *arena, const gcut_problem *at, const double *x)
 {
     gcut_problem p = *at;
-    p.form = gcut_memdup(arena, at->form, at->g->values.n * sizeof *at->form);
+    p.format = gcut_memdup(arena, at->format, at->g->values.n * sizeof *at->format);
     for (uint32_t i = 0; i < q->others.n; i++) {
         gcut_ref v = q->others.at[i].value;
         bool odd = x[q->first_other + i] > 0.5;
-        if (odd) p.form[v] = at->form[v] == GCUT_FORMAT_PLAIN ? gcut_other_format(at, v) : GCUT_FORMAT_PLAIN;
+        if (odd)
+            p.format[v] = at->format[v] == GCUT_FORMAT_PLAIN ? gcut_other_format(at, v) : GCUT_FORMAT_PLAIN;
     }
     const bool *side = gcut_memdup(arena, side_of(q, x), q->net->nvertices);
     bool *saved = gcut_saved_by(&p, q->arena, q->net, side);
-    return (incumbent){gcut_choice_saving(&p, arena, saved, NULL, 0), side, p.form};
+    return (incumbent){gcut_choice_saving(&p, arena, saved, NULL, 0), side, p.format};
 }
 
 /* The variables of a cut, in the order of write_program and write_others. */
@@ -273,39 +273,39 @@ static double *variables_of(const program *q, const gcut_problem *at, const incu
     for (uint32_t i = 0; i < q->others.n; i++) {
         const other *o = &q->others.at[i];
         bool cut = (!is_var(o->to) || x[o->to] > 0.5) && (!is_var(o->from) || x[o->from] < 0.5);
-        x[q->first_other + i] = cut && best->form[o->value] != at->form[o->value];
+        x[q->first_other + i] = cut && best->format[o->value] != at->format[o->value];
     }
     return x;
 }
 
-/* What is paid for forced values in any case, in their forms. */
+/* The cost of the forced saves, in their formats. */
 static double forced(const gcut_problem *at, double *bytes)
 {
     double ns = 0;
     *bytes = 0;
     for (gcut_ref v = 1; v < at->g->values.n; v++) {
         if (at->force[v] != GCUT_CONSTRAINT_SAVE) continue;
-        ns += gcut_saved_ns(at, v, at->form[v]);
-        *bytes += (double)gcut_value_saved_bytes(at, v, at->form[v]);
+        ns += gcut_saved_ns(at, v, at->format[v]);
+        *bytes += (double)gcut_value_saved_bytes(at, v, at->format[v]);
     }
     return ns;
 }
 
 /* ---- the plan ---- */
 
-typedef struct hunt {
-    gcut_arena *arena; /* of what is found */
+typedef struct search {
+    gcut_arena *arena; /* of the result */
     gcut_problem at;   /* at the lambda that bounds best */
     gcut_network *net;
     gcut_cut cut;
     double lambda;
     int64_t bytes;
-    double bound; /* no plan within takes less */
+    double bound; /* no plan within the limit costs less */
     incumbent best;
-} hunt;
+} search;
 
-/* The program with as few components as that spread leaves, smaller ones until it is small enough. */
-static program reduce(const hunt *h, gcut_arena *scratch, double *spread)
+/* The program for D = *spread, which is lowered until the program is small enough. */
+static program reduce(const search *h, gcut_arena *scratch, double *spread)
 {
     for (;; *spread /= 2) {
         double taken;
@@ -319,16 +319,16 @@ static program reduce(const hunt *h, gcut_arena *scratch, double *spread)
     }
 }
 
-/* Is there room between the plan and the bound for more than rounding? */
-static bool is_open(const hunt *h)
+/* True when the gap between plan and bound is more than rounding. */
+static bool is_open(const search *h)
 {
     double ns = h->best.choice->fixed_ns;
     return ns - h->bound > 1e-9 * ns + 1e-6;
 }
 
-/* One program: a better plan, perhaps, and when nothing had to be left out, a better bound.  True while it is
- * worth trying again from what was found. */
-static bool improve(hunt *h)
+/* Solves one program: it may give a better plan and, when D was not lowered, a better bound.  Returns true
+ * when another round from the new incumbent may improve further. */
+static bool improve(search *h)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(h->arena), h->arena);
     double before = h->best.choice->fixed_ns, unit = before - h->bound;
@@ -354,8 +354,8 @@ static gcut_choice *hunt_within(const gcut_cut_frontier *f, gcut_arena *arena, c
                                 int64_t bytes)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    hunt h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_at(f, bytes)};
-    h.best = (incumbent){gcut_supported_choice(f, arena, point), point->side, point->form};
+    search h = {.arena = arena, .bytes = bytes, .bound = gcut_bound_at(f, bytes)};
+    h.best = (incumbent){gcut_supported_choice(f, arena, point), point->side, point->format};
     if (is_open(&h)) {
         h.lambda = gcut_bound_of(f, bytes)->lambda;
         h.at = gcut_problem_at(f->p, scratch, h.lambda);
@@ -369,8 +369,8 @@ static gcut_choice *hunt_within(const gcut_cut_frontier *f, gcut_arena *arena, c
     return h.best.choice;
 }
 
-/* The forced values, who are to blame: only they and what a loop carries cannot be computed again. */
-static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
+/* Names the values that must be saved: forced ones, and loop-carried ones, which cannot be recomputed. */
+static _Noreturn void refuse(const gcut_cut_frontier *f, int64_t bytes)
 {
     const gcut_problem *p = f->p;
     const gcut_graph *g = p->g;
@@ -384,7 +384,7 @@ static _Noreturn void complain(const gcut_cut_frontier *f, int64_t bytes)
         if (n && !place.line) place = gcut_loc_place(g->module, n->loc);
         gcut_text_add(&who, "%s%%%s %s, %lld bytes", who.n ? "; " : "", g->values.at[v].name,
                       p->force[v] == GCUT_CONSTRAINT_SAVE ? "must be saved" : "cannot be computed again",
-                      (long long)gcut_value_saved_bytes(p, v, c->form[v]));
+                      (long long)gcut_value_saved_bytes(p, v, c->format[v]));
     }
     gcut_fail(g->module->env, GCUT_EPLAN, place, who.at,
               "@%s cannot save %lld bytes or less: %lld must be saved", g->name, (long long)bytes,
@@ -395,7 +395,7 @@ gcut_choice *gcut_frontier_at_most(const gcut_cut_frontier *f, gcut_arena *arena
 {
     uint32_t i = 0;
     while (i < f->points.n && f->points.at[i].saved_bytes > saved_bytes) i++;
-    if (i == f->points.n) complain(f, saved_bytes);
+    if (i == f->points.n) refuse(f, saved_bytes);
     gcut_choice *c = hunt_within(f, arena, &f->points.at[i], saved_bytes);
     c->lambda = 0;
     c->cost_ns = c->fixed_ns;

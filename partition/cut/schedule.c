@@ -16,9 +16,9 @@ bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision)
 
 /* ---- the order of BACKWARD nodes ---- */
 
-/* A `next` result that elementwise nodes make, which nothing else needs: its tail.  It runs as soon as the
- * other BACKWARD nodes that the tail reads have run.  One that reads none of them, such as running
- * statistics, shares a value of the forward graph with one: when that runs the value is there. */
+/* An update: a `next` result with its tail, the elementwise nodes that nothing else needs.  The tail runs as
+ * soon as the other BACKWARD nodes that it reads have run.  A tail that reads none, such as running
+ * statistics, runs after the first BACKWARD node that reads the same forward value. */
 typedef struct update {
     uint32_t sink;
     uint32_t waits;          /* BACKWARD nodes outside of tails that have not run yet */
@@ -35,8 +35,8 @@ typedef struct ordering {
     bool *tail;   /* by node */
     bool *placed; /* by node */
     updates all;
-    updates *after;   /* by node: who waits for it */
-    updates *reading; /* by value: who waits for a reader of its storage */
+    updates *after;   /* by node: the updates that wait for it */
+    updates *reading; /* by value: the updates that wait for a reader of its storage */
     uint32_t *out;
     uint32_t n;
 } ordering;
@@ -51,7 +51,7 @@ static bool is_backward(const ordering *o, uint32_t i)
 static void find_tails(ordering *o)
 {
     const gcut_graph *g = o->g;
-    bool *other = gcut_calloc(o->arena, g->values.n, 1); /* by value: something else than a tail reads it */
+    bool *other = gcut_calloc(o->arena, g->values.n, 1); /* by value: a node outside of tails reads it */
     for (uint32_t i = 0; i < g->results.n; i++)
         other[g->results.at[i].value] |= g->results.at[i].role != GCUT_ROLE_next;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
@@ -70,7 +70,7 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The tail of u, and what it waits for. */
+/* Collects the tail of u and the nodes that it waits for. */
 static void gather(ordering *o, update *u)
 {
     const gcut_graph *g = o->g;
@@ -214,8 +214,7 @@ static void fill_gap(filling *s, gcut_arena *arena)
     s->gap.n = 0;
 }
 
-/* Only what the backward graph computes in any case may be copied: it is given the operands of nothing else.
- */
+/* Only nodes with a RECOMPUTED result may be copied: the backward graph has the operands of no others. */
 static bool is_recomputed(const filling *s, uint32_t i)
 {
     const gcut_node *n = gcut_node_at(s->f->g, i);
@@ -259,8 +258,7 @@ gcut_recomputations *gcut_schedule_recomputations(gcut_arena *arena, const gcut_
     gcut_recomputations *again = gcut_calloc(arena, (size_t)n + 1, sizeof *again);
     for (uint32_t i = 0; i <= n; i++) {
         want_reads(&s, order, n, i);
-        close_gap(
-            &s); /* what is here without a copy asked for; S3 makes it a part of what the schedule has */
+        close_gap(&s); /* `here`: needed without a requested copy; by S3 the schedule contains it */
         for (; at < sched->n && (i == n || sched->node[at] != order[i]); at++) {
             if (!s.here[sched->node[at]]) *GCUT_PUSH(arena, &again[i]) = sched->node[at];
             s.there[sched->node[at]] = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the backward graph computes, in which order, and how often.
+ * Schedules: which nodes the backward graph computes, in which order, and how often.
  *
  * A schedule lists nodes of the joint graph.  A node of the forward graph occurs once for each copy that the
- * backward graph makes of its results; a reader sees the latest copy before it, so a copy lives from its
- * place to its last reader before the next copy.  That is all there is to recomputing on several levels: a
- * checkpoint of an inner level is a copy that is made early and read late.
+ * backward graph makes of its results; a reader gets the latest copy before it, so a copy is live from its
+ * place to its last reader before the next copy.  Nested checkpoints need nothing else: a checkpoint of an
+ * inner level is a copy that is made early and read late.
  *
  * Invariants (gcut_schedule_check):
  *   S1  every live BACKWARD node occurs exactly once, in the order of gcut_backward_order
@@ -17,19 +17,18 @@
 
 #include "partition/cut/classes.h"
 
-/* The order of the BACKWARD nodes, whatever the plan: the joint graph's, except that nodes which serve `next`
- * results alone (the optimizer, running statistics) follow what they read as soon as all of it is there, so
- * that a gradient dies with its update.  Memory from `arena`; *n = how many. */
+/* The order of the BACKWARD nodes under any plan: the joint graph's, except that nodes which serve `next`
+ * results alone (the optimizer, running statistics) run as soon as their operands are computed, so that a
+ * gradient is dead after its update.  Memory from `arena`; *n = how many. */
 const uint32_t *gcut_backward_order(gcut_arena *arena, const gcut_facts *f, uint32_t *n);
 
-/* A value v of that decision comes from the forward graph rather than being made in the backward graph. */
+/* True when a value v of that decision is a `saved` or other parameter of the backward graph. */
 bool gcut_crosses(const gcut_graph *g, gcut_ref v, gcut_plan_decision decision);
 
-/* A schedule with extra copies.  again[i], i < n of gcut_backward_order, lists nodes of which a new copy is
- * to be made before the i-th BACKWARD node even if there is one already; again[n] belongs to the results.
- * Whatever else is missing anywhere is added just before its first reader; all NULL adds nothing else: the
- * lazy schedule, each node at most once.
- * Nodes need not be sorted; a node of which no result has the decision RECOMPUTED is ignored. */
+/* A schedule with further copies.  again[i], i < n of gcut_backward_order, lists the nodes to copy before the
+ * i-th BACKWARD node even if a copy exists; again[n] those to copy before the results.  All other recomputed
+ * nodes are placed just before their first reader; again == NULL is the lazy schedule, each node at most
+ * once. Nodes need not be sorted; a node of which no result has the decision RECOMPUTED is ignored. */
 typedef GCUT_VEC(uint32_t) gcut_recomputations;
 gcut_schedule gcut_schedule_with(gcut_arena *arena, const gcut_facts *f, const gcut_plan_decision *decision,
                                  const gcut_recomputations *again);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Forms of saved values.
+ * Storage formats of saved values.
  */
 #include "partition/cut/storage_format.h"
 
@@ -20,7 +20,7 @@ static bool body_steps(const gcut_graph *body)
     return false;
 }
 
-/* Operand k decides on which side of a step a result lies.  What a region does with it is not told apart. */
+/* The result of n jumps with operand k.  Any operand of a region may be one. */
 static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
@@ -28,7 +28,7 @@ static bool steps_on(const gcut_graph *g, const gcut_node *n, uint32_t k)
     for (uint32_t r = 0; r < n->nregs; r++) found |= body_steps(gcut_region_at(g, n, r)->body);
     if (!gcut_dtype_is_float(gcut_type_of(g, gcut_arg(g, n, k))->dtype)) return false;
     if (n->nregs || info->class == GCUT_CLASS_VIEW) return found;
-    if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* where is the largest? */
+    if (info->emit == GCUT_EMIT_POOL) return k == 0 && n->nargs == 2; /* the position of the maximum */
     gcut_dtype made = gcut_type_of(g, n->res0)->dtype;
     if (made == GCUT_BOOL && n->nargs == 2 && gcut_is_zero(g, gcut_arg(g, n, 1 - k))) return false;
     return !gcut_dtype_is_float(made) || gcut_op_why_zero(info) != NULL;
@@ -42,7 +42,7 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
         exact[f->base[g->results.at[i].value]] |= g->results.at[i].role != GCUT_ROLE_out;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool through = false; /* what is exact may be computed again from the operands */
+        bool through = false; /* it is recomputed from its operands when one of these jumps too */
         for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++)
             through |= exact[v] && f->where[v] != GCUT_SIDE_BACKWARD;
         through &= gcut_node_class(n) != GCUT_CLASS_CONTRACTION;
@@ -57,70 +57,70 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f)
 
 /* ---- types and bytes ---- */
 
-static gcut_dtype dtype_of(gcut_format form, gcut_dtype plain)
+static gcut_dtype dtype_of(gcut_format format, gcut_dtype plain)
 {
-    return form == GCUT_FORMAT_BF16 ? GCUT_BF16 : form == GCUT_FORMAT_BITS ? GCUT_U8 : plain;
+    return format == GCUT_FORMAT_BF16 ? GCUT_BF16 : format == GCUT_FORMAT_BITS ? GCUT_U8 : plain;
 }
 
-const char *gcut_format_name(gcut_format form)
+const char *gcut_format_name(gcut_format format)
 {
     static const char *const names[] = {[GCUT_FORMAT_PLAIN] = "plain",
                                         [GCUT_FORMAT_BF16] = "bf16",
                                         [GCUT_FORMAT_BITS] = "bits",
                                         [GCUT_FORMAT_GRAD] = "grad"};
-    return names[form];
+    return names[format];
 }
 
-bool gcut_format_packs(gcut_format form)
+bool gcut_format_packs(gcut_format format)
 {
-    return form == GCUT_FORMAT_BF16 || form == GCUT_FORMAT_BITS;
+    return format == GCUT_FORMAT_BF16 || format == GCUT_FORMAT_BITS;
 }
 
-gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format form)
+gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format format)
 {
     gcut_type out = *t;
-    out.dtype = dtype_of(form, t->dtype);
-    if (form == GCUT_FORMAT_BITS)
+    out.dtype = dtype_of(format, t->dtype);
+    if (format == GCUT_FORMAT_BITS)
         out = (gcut_type){.dtype = GCUT_U8,
                           .rank = 1,
                           .dim = {gcut_dim_make(m->dims, GCUT_DIM_CEILDIV, gcut_type_numel(m, t), 8)}};
     return out;
 }
 
-gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format form)
+gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format format)
 {
-    if (form == GCUT_FORMAT_GRAD) return 0;
-    gcut_type s = gcut_format_type(m, t, form);
+    if (format == GCUT_FORMAT_GRAD) return 0;
+    gcut_type s = gcut_format_type(m, t, format);
     return gcut_dim_make(m->dims, GCUT_DIM_MUL, gcut_type_numel(m, &s), gcut_dtype_bytes(s.dtype));
 }
 
 /* ---- the cheapest ---- */
 
-int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format form)
+int64_t gcut_value_saved_bytes(const gcut_problem *p, gcut_ref v, gcut_format format)
 {
     int64_t plain = p->price[v].bytes;
-    if (form == GCUT_FORMAT_GRAD) return 0;
-    return form == GCUT_FORMAT_BF16   ? plain / 2
-           : form == GCUT_FORMAT_BITS ? plain / 8 + (plain % 8 != 0)
-                                      : plain;
+    if (format == GCUT_FORMAT_GRAD) return 0;
+    return format == GCUT_FORMAT_BF16   ? plain / 2
+           : format == GCUT_FORMAT_BITS ? plain / 8 + (plain % 8 != 0)
+                                        : plain;
 }
 
-/* The trip of the stored bytes, and both conversions. */
-double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_format form)
+/* The round trip of the stored bytes plus both conversions. */
+double gcut_saved_ns(const gcut_problem *p, gcut_ref v, gcut_format format)
 {
     const gcut_price *c = &p->price[v];
-    if (form == GCUT_FORMAT_PLAIN) return c->trip_ns;
-    if (form == GCUT_FORMAT_GRAD) return 0;
-    double share = c->bytes ? (double)gcut_value_saved_bytes(p, v, form) / (double)c->bytes : 0;
+    if (format == GCUT_FORMAT_PLAIN) return c->trip_ns;
+    if (format == GCUT_FORMAT_GRAD) return 0;
+    double share = c->bytes ? (double)gcut_value_saved_bytes(p, v, format) / (double)c->bytes : 0;
     return c->trip_ns * share + c->convert_ns;
 }
 
-bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format form)
+bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format format)
 {
-    if (form == GCUT_FORMAT_BITS)
+    if (format == GCUT_FORMAT_BITS)
         return gcut_type_of(p->g, v)->dtype == GCUT_BOOL && gcut_def(p->g, v) && !p->g->is_body;
-    if (form == GCUT_FORMAT_GRAD) return p->facts->grad[v] != 0;
-    return form == GCUT_FORMAT_PLAIN || p->roundable[v];
+    if (format == GCUT_FORMAT_GRAD) return p->facts->grad[v] != 0;
+    return format == GCUT_FORMAT_PLAIN || p->roundable[v];
 }
 
 static int64_t lines(int64_t bytes)
@@ -151,7 +151,7 @@ gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda)
 gcut_problem gcut_problem_at(const gcut_problem *p, gcut_arena *arena, double lambda)
 {
     gcut_problem q = *p;
-    q.form = gcut_calloc(arena, p->g->values.n, sizeof *q.form);
-    for (gcut_ref v = 1; v < p->g->values.n; v++) q.form[v] = gcut_format_of(p, v, lambda);
+    q.format = gcut_calloc(arena, p->g->values.n, sizeof *q.format);
+    for (gcut_ref v = 1; v < p->g->values.n; v++) q.format[v] = gcut_format_of(p, v, lambda);
     return q;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How saved values are stored: which forms a value may take, and what each takes in bytes and in time.
+ * Storage formats of saved values: where each is allowed, its bytes, and its time.
  *
- *   form    of      bytes            beyond the trip
+ *   format  of      bytes            time besides the round trip
  *   PLAIN   any     those of its type
  *   BF16    f32     half of them     rounding all elements and widening them, with save_dtype bf16
  *   BITS    bool    an eighth        packing and unpacking all elements
- *   GRAD    #head   none             nothing, nor the trip: the gradient is written in any case
+ *   GRAD    #head   none             none, and no round trip: the gradient is written anyway
  *
- * BITS keeps every value.  BF16 rounds to nearest with 8 bits of significand: an element is off by at most
- * 2^-8 of itself (by 2^-134 where it is subnormal), infinities and NaN stay.  The forward graph never reads a
- * rounded value, so that its results are those of the unrounded plan to the last bit.  GRAD is for what the
- * forward graph makes of a gradient (autodiff/loss_head.c): a `grad` result has memory from beginning to end.
+ * BITS is exact.  BF16 rounds to nearest with 8 bits of significand: the relative error of an element is at
+ * most 2^-8 (the absolute error 2^-134 where it is subnormal), infinities and NaN stay.  The forward graph
+ * never reads a rounded value, so its results have the bits of the unrounded plan.  GRAD is for a part of a
+ * gradient that the forward graph computes (autodiff/loss_head.c): the memory of a `grad` result exists in
+ * both calls.
  */
 #ifndef GCUT_PARTITION_CUT_STORAGE_FORMAT_H
 #define GCUT_PARTITION_CUT_STORAGE_FORMAT_H
@@ -19,22 +20,21 @@
 #include "partition/cut/prices.h"
 
 #define GCUT_BF16_ERROR 0x1p-8 /* the largest |round(x) - x| / |x| */
-#define GCUT_LINE 64           /* memory is placed in multiples of so many bytes: fewer are no gain */
+#define GCUT_LINE 64 /* memory is placed in multiples of this many bytes: packing fewer saves none */
 
-/* By value: may it be rounded?  Not where a result of the backward graph is its storage, nor where a step of
- * a step function may fall between an element and its rounding: where an op reads it whose derivative is zero
- * everywhere or that looks for the largest element, directly or in what ops other than contractions make of
- * it.  A comparison with 0 is harmless: rounding keeps signs.  Memory from `arena`. */
+/* By value: may it be rounded?  Not where a result of the backward graph has its storage, nor where an op
+ * with a jump (derivative zero everywhere, or a maximum's position) reads it, directly or through ops other
+ * than contractions: the jump may lie between an element and its rounding.  A comparison with 0 is allowed:
+ * rounding keeps signs.  Memory from `arena`. */
 bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f);
 
 /* "plain", "bf16", "bits", "grad". */
-const char *gcut_format_name(gcut_format form);
-/* Does a value cross in other bytes than its own?  It is then called <name>.<form> between forward and
- * backward graph. */
-bool gcut_format_packs(gcut_format form);
-/* The type of a value of type t in that form. */
-gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format form);
+const char *gcut_format_name(gcut_format format);
+/* True for BF16 and BITS: the value crosses packed, under the name <name>.<format>. */
+bool gcut_format_packs(gcut_format format);
+/* The type of a value of type t in that format. */
+gcut_type gcut_format_type(gcut_module *m, const gcut_type *t, gcut_format format);
 /* Its bytes, symbolic. */
-gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format form);
+gcut_dim gcut_format_bytes(gcut_module *m, const gcut_type *t, gcut_format format);
 
 #endif

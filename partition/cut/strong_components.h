@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Strongly connected components of a residual network: what is on one side of every minimum cut.
+ * Strongly connected components of a residual network: every minimum cut has a component on one side.
  */
 #ifndef GCUT_PARTITION_CUT_STRONG_COMPONENTS_H
 #define GCUT_PARTITION_CUT_STRONG_COMPONENTS_H
@@ -12,7 +12,7 @@ typedef struct gcut_arcs_by_tail {
     const uint32_t *head;
 } gcut_arcs_by_tail;
 
-/* The arcs of `r`, which has n vertices, with room for more than that. */
+/* The arcs of `r`, which has n vertices, of residual capacity above `more_than`. */
 gcut_arcs_by_tail gcut_residual_arcs(gcut_arena *arena, uint32_t n, const gcut_residual *r, double more_than);
 
 typedef struct gcut_components {
@@ -22,7 +22,7 @@ typedef struct gcut_components {
     uint32_t *vertex;
 } gcut_components;
 
-/* Of the vertices `among`, every one after those that its arcs lead to. */
+/* The components of the vertices `among`, in reverse topological order: heads of arcs first. */
 gcut_components gcut_scc(gcut_arena *arena, uint32_t n, const gcut_arcs_by_tail *arcs, const bool *among);
 
 #endif

@@ -67,7 +67,7 @@ static void find_readers(gcut_why *w, gcut_arena *a)
     gcut_refs who = w->r.readers[w->v];
     for (uint32_t i = 0; i < who.n; i++) {
         gcut_why_reader one = {.value = who.at[i]};
-        one.again = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
+        one.recomputed = w->r.plan->value[who.at[i]].decision == GCUT_PLAN_RECOMPUTED;
         bool sweeps = w->r.plan->value[who.at[i]].where != GCUT_SIDE_FORWARD;
         one.rule_of = sweeps ? rule_of(w, who.at[i], a) : 0;
         *GCUT_PUSH(a, &w->readers) = one;
@@ -141,7 +141,8 @@ static void find_other(gcut_why *w, gcut_arena *a)
 int64_t gcut_why_bytes(const gcut_why *w)
 {
     const gcut_decision *d = &w->r.plan->value[w->v];
-    return gcut_value_saved_bytes(w->r.p, w->v, d->decision == GCUT_PLAN_SAVED ? d->form : GCUT_FORMAT_PLAIN);
+    return gcut_value_saved_bytes(w->r.p, w->v,
+                                  d->decision == GCUT_PLAN_SAVED ? d->format : GCUT_FORMAT_PLAIN);
 }
 
 double gcut_why_arc(const gcut_why *w)

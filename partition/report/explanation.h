@@ -10,7 +10,7 @@
 /* A value that the backward graph makes from v or a view of it. */
 typedef struct gcut_why_reader {
     gcut_ref value;
-    bool again;       /* itself computed again there: a value of the forward graph, or of none */
+    bool recomputed;  /* itself computed again there: a value of the forward graph, or of none */
     gcut_ref rule_of; /* else: its derivative rule asked for it; 0 = no rule did, or none that is known */
 } gcut_why_reader;
 

@@ -25,7 +25,7 @@ static bool same_text(const char *a, const char *b)
 static bool same_line(const gcut_plan_line *a, const gcut_plan_line *b)
 {
     if (a->decision != b->decision || strcmp(a->op, b->op) != 0 || a->nbefore != b->nbefore) return false;
-    if (a->decision == GCUT_PLAN_SAVED && a->form != b->form) return false;
+    if (a->decision == GCUT_PLAN_SAVED && a->format != b->format) return false;
     for (uint32_t i = 0; i < a->nbefore; i++)
         if (!same_text(a->before[i], b->before[i])) return false;
     return true;

@@ -90,13 +90,13 @@ static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut
 {
     const gcut_graph *g = plan->joint;
     const gcut_decision *d = &plan->value[v];
-    bool own = d->bytes || d->form == GCUT_FORMAT_GRAD;
+    bool own = d->bytes || d->format == GCUT_FORMAT_GRAD;
     return (gcut_plan_line){.value = g->values.at[v].name,
                             .op = gcut_maker_name(g, v),
                             .type = gcut_type_text(arena, g->module, gcut_type_of(g, v)),
                             .decision = d->decision,
-                            .formed = d->decision == GCUT_PLAN_SAVED,
-                            .form = d->form,
+                            .has_format = d->decision == GCUT_PLAN_SAVED,
+                            .format = d->format,
                             .forced = d->forced,
                             .bytes = own ? d->bytes : p->price[v].bytes,
                             .ns = line_ns(plan, p, v),
@@ -146,7 +146,7 @@ static gcut_plan_decision read_decision(const gcut_jnode *v)
     gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no decision '%s'", s);
 }
 
-static gcut_format read_form(const gcut_jnode *v)
+static gcut_format read_format(const gcut_jnode *v)
 {
     if (!v || v->kind == GCUT_JSON_NULL) return GCUT_FORMAT_PLAIN;
     for (int f = GCUT_FORMAT_PLAIN; f <= GCUT_FORMAT_GRAD; f++)
@@ -175,8 +175,8 @@ static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
                         .op = gcut_jstr(gcut_jneed(v, "op")),
                         .type = gcut_jstr(gcut_jneed(v, "type")),
                         .decision = read_decision(gcut_jneed(v, "fate")),
-                        .formed = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_JSON_NULL,
-                        .form = read_form(gcut_jget(v, "form")),
+                        .has_format = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_JSON_NULL,
+                        .format = read_format(gcut_jget(v, "form")),
                         .bytes = int_or(gcut_jget(v, "bytes"), 0),
                         .ns = real_or(gcut_jget(v, "ns"), 0),
                         .where = gcut_jpath(arena, v)};
@@ -271,7 +271,7 @@ static bool flip_in(gcut_plan_part *part, const char *value)
         gcut_plan_line *l = &part->lines.at[i];
         if (strcmp(l->value, value) != 0) continue;
         l->decision = l->decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED;
-        l->formed = false;
+        l->has_format = false;
         l->nbefore = 0;
         return true;
     }

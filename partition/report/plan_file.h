@@ -20,8 +20,8 @@
 typedef struct gcut_plan_line {
     const char *value, *op, *type; /* the type in symbols */
     gcut_plan_decision decision;   /* SAVED or RECOMPUTED */
-    bool formed;                   /* a SAVED value's form is given; else it is the cheapest */
-    gcut_format form;
+    bool has_format;               /* a SAVED value's form is given; else it is the cheapest */
+    gcut_format format;
     bool forced;
     int64_t bytes;
     double ns;                 /* of saving or of all its copies, at lambda 0 */

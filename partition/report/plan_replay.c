@@ -139,19 +139,19 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
 
 /* The forms of partition/cut/storage_format.h, rounded only with save_dtype, for which the bound holds; loops
  * stack values as they are. */
-static void check_form(const following *f, const gcut_plan_line *l, gcut_ref v)
+static void check_format(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
-    if (l->decision != GCUT_PLAN_SAVED || !l->formed) return;
-    bool rounds = l->form != GCUT_FORMAT_BF16 || f->p->opt->save_dtype == GCUT_BF16;
-    if (rounds && gcut_format_allowed(f->p, v, l->form)) return;
-    const char *why = !rounds                       ? "save_dtype of the plan is not bf16"
-                      : f->p->g->is_body            ? "loops stack values as they are"
-                      : l->form == GCUT_FORMAT_BITS ? "only bool values are bits"
-                      : l->form == GCUT_FORMAT_GRAD ? "no gradient is made of it"
+    if (l->decision != GCUT_PLAN_SAVED || !l->has_format) return;
+    bool rounds = l->format != GCUT_FORMAT_BF16 || f->p->opt->save_dtype == GCUT_BF16;
+    if (rounds && gcut_format_allowed(f->p, v, l->format)) return;
+    const char *why = !rounds                         ? "save_dtype of the plan is not bf16"
+                      : f->p->g->is_body              ? "loops stack values as they are"
+                      : l->format == GCUT_FORMAT_BITS ? "only bool values are bits"
+                      : l->format == GCUT_FORMAT_GRAD ? "no gradient is made of it"
                       : gcut_type_of(f->p->g, v)->dtype != GCUT_F32
                           ? "only f32 values are rounded"
                           : "rounding it may change more than the last bits";
-    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_format_name(l->form), why));
+    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_format_name(l->format), why));
 }
 
 static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
@@ -168,7 +168,7 @@ static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
         impossible(f, l,
                    gcut_printf(f->arena, "it is a view, %%%s stands for it",
                                p->g->values.at[p->facts->base[v]].name));
-    check_form(f, l, v);
+    check_format(f, l, v);
     if (p->force[v] != GCUT_CONSTRAINT_NONE && p->force[v] != mine)
         gcut_fail(p->g->module->env, GCUT_EPLAN, place_of(f), "keep one of the two",
                   "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", l->where,
@@ -180,8 +180,8 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     bool save = l->decision == GCUT_PLAN_SAVED;
     check_line(f, l, v);
     saved[v] = save;
-    if (save && l->formed) /* at other sizes it may not be smaller any more */
-        f->p->form[v] = l->form == gcut_other_format(f->p, v) ? l->form : GCUT_FORMAT_PLAIN;
+    if (save && l->has_format) /* at other sizes it may not be smaller any more */
+        f->p->format[v] = l->format == gcut_other_format(f->p, v) ? l->format : GCUT_FORMAT_PLAIN;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
     if (!f->p->forced_by[v])
