@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two-dimensional convolutions and their transposes, over panels that are gathered from the image in pieces
- * (chunk.h, padded.h) and register blocks that read them through offsets (conv_tile.h):
+ * (im2col_panel.h, padded_panel.h) and micro-kernels that read them through offsets (conv_tile.h):
  *
  *   y   for every place of the window the sum of w times the elements under it
  *   x   the same over y: x falls into stride[0] * stride[1] lattices, and the elements of one lattice see the
  *       same taps of the window, so that no product with a zero between strides is computed
  *   w   dot products along the places: the elements under a tap times y
  *
- * Windows of one element are matrix products as they are; groups of one channel are added up tap by tap.
+ * Windows of one element are matrix products as they are; groups of one channel are depthwise
+ * convolutions (depthwise.h), and 3 * 3 windows may go by Winograd tiles (winograd_type.h).
  *
  * An element of y or x is one chain of multiply-adds per block of channels, an element of w one per lane and
- * chunk of places, added up in order: its bits do not depend on how places, channels and taps are dealt out
+ * block of places, added up in order: its bits do not depend on how places, channels and taps are dealt out
  * to threads.
  */
 #include <string.h>
@@ -27,8 +28,8 @@
 
 /* Panels lie in the second-level cache. */
 enum { PANEL_BYTES = 96 << 10 };
-/* Chunks of tiles whose transforms exist at once. */
-enum { CHUNKS = GCUT_RT_WINOGRAD_CHUNKS };
+/* Blocks of tiles whose transforms exist at once: a round. */
+enum { ROUND_BLOCKS = GCUT_RT_WINOGRAD_CHUNKS };
 /* Channels whose windows are transformed at a time. */
 enum { WINDOWS = 16 };
 /* Picoseconds of a multiply-add, and of moving an element of w, for the choice of threads. */
@@ -84,13 +85,13 @@ static window window_of(const gcut_rt_conv *g)
 }
 
 /* One product of w with the whole image. */
-static int one_tap(const gcut_rt_conv *g)
+static int pointwise(const gcut_rt_conv *g)
 {
     return g->kh == 1 && g->kw == 1 && g->stride[0] == 1 && g->stride[1] == 1 && g->pad[0] == 0 &&
            g->pad[1] == 0 && g->oh == g->h && g->ow == g->w;
 }
 
-static int tapwise(const gcut_rt_conv *g)
+static int depthwise(const gcut_rt_conv *g)
 {
     return gcut_rt_conv_tapwise(g->c, g->o, g->groups);
 }

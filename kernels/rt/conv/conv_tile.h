@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register blocks of convolutions.  Both read an image through offsets: what lies under tap k of the
- * window at some places is a vector at `offset of k` + `offset of the places` in a panel (chunk.h).
+ * The micro-kernels of convolutions.  Both read an image through offsets: what lies under tap k of the
+ * window at some places is a vector at `offset of k` + `offset of the places` in a panel (im2col_panel.h).
  */
 #ifndef GCUT_KERNELS_RT_CONV_CONV_TILE_H
 #define GCUT_KERNELS_RT_CONV_CONV_TILE_H
@@ -32,12 +32,12 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
         /* The transforms of Winograd's F(2 x 2, 3 x 3) for one vector of tiles, to to + e * pitch, e < 16:   \
          * of 4 * 4 elements, the vectors at from + off[…]; of 2 * 2 results; and from the vectors at m + e \
          * * pitch to two rows of 2 * lanes results. */                                                       \
-        void (*spread)(const T *from, const int32_t *off, T *to, int64_t pitch);                              \
+        void (*winograd_input)(const T *from, const int32_t *off, T *to, int64_t pitch);                      \
         /* Of n windows at from + i * GCUT_RT_ROW_PITCH, i < 9, which is that long; to as long, of them n     \
          * count. */                                                                                          \
-        void (*spread_window)(int64_t n, const T *from, T *to, int64_t pitch);                                \
-        void (*spread_result)(const T *from, const int32_t *off, T *to, int64_t pitch);                       \
-        void (*gather_up)(const T *m, int64_t pitch, T *to);                                                  \
+        void (*winograd_filter)(int64_t n, const T *from, T *to, int64_t pitch);                              \
+        void (*winograd_gradient)(const T *from, const int32_t *off, T *to, int64_t pitch);                   \
+        void (*winograd_output)(const T *m, int64_t pitch, T *to);                                            \
     } gcut_rt_tile_##type;                                                                                    \
     /* For this processor. */                                                                                 \
     const gcut_rt_tile_##type *gcut_rt_tile_of_##type(void);

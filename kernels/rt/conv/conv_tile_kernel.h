@@ -71,10 +71,10 @@ TARGET static void NAME(product)(int rows, int vectors, int64_t k, const T *a, c
 }
 
 /* taps and masked are constants in each call. */
-__attribute__((always_inline)) TARGET static inline void NAME(cross)(int taps, int masked, int64_t n,
-                                                                     const T *const *x, const int32_t *at,
-                                                                     const MASK *keep, const T *y,
-                                                                     int64_t pitch, T *out)
+__attribute__((always_inline)) TARGET static inline void NAME(dots_block)(int taps, int masked, int64_t n,
+                                                                          const T *const *x,
+                                                                          const int32_t *at, const MASK *keep,
+                                                                          const T *y, int64_t pitch, T *out)
 {
     NAME(vec) s[TAPS][4];
 #pragma GCC unroll 6
@@ -111,8 +111,8 @@ TARGET static void NAME(dots)(int taps, int64_t n, const T *const *x, const int3
                               const T *y, int64_t pitch, T *out)
 {
 #define CASE(t)                                                                                              \
-    case 2 * t: NAME(cross)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out); break;                  \
-    case 2 * t + 1: NAME(cross)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out); break;
+    case 2 * t: NAME(dots_block)(t <= TAPS ? t : TAPS, 0, n, x, at, keep, y, pitch, out); break;             \
+    case 2 * t + 1: NAME(dots_block)(t <= TAPS ? t : TAPS, 1, n, x, at, keep, y, pitch, out); break;
     switch (2 * taps + (keep != NULL)) {
         CASE(1)
         CASE(2)
@@ -188,8 +188,8 @@ TARGET static void NAME(shift)(int64_t taps, const T *from, int64_t shift, int64
 #define OF__(a, b) a##b
 #define OF_(a, b) OF__(a, b)
 static const OF_(gcut_rt_tile_, TYPE)
-    NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(shift), NAME(spread),
-                       NAME(spread_window), NAME(spread_result), NAME(gather_up)}};
+    NAME(tiles)[1] = {{LANES, ROWS, TAPS, NAME(product), NAME(dots), NAME(shift), NAME(winograd_input),
+                       NAME(winograd_filter), NAME(winograd_gradient), NAME(winograd_output)}};
 #undef OF_
 #undef OF__
 

@@ -9,31 +9,32 @@
 
 #include "kernels/rt/conv/im2col_type.h"
 
-/* Elements of a panel, and behind them what the last vector may read; places of a chunk. */
+/* Elements of a panel, and behind them what the last vector may read; places of a block: of y and x, and
+ * (_W) of w. */
 enum {
-    NAME(ROOM) = PANEL_BYTES / sizeof(T),
-    NAME(SPARE) = GCUT_RT_LANES,
-    NAME(PLACES) = 1024 / sizeof(T),
-    NAME(LONG_PLACES) = 4096 / sizeof(T),
+    NAME(PANEL_ELEMENTS) = PANEL_BYTES / sizeof(T),
+    NAME(OVERREAD) = GCUT_RT_LANES,
+    NAME(TALL_PLACES) = 1024 / sizeof(T),
+    NAME(TALL_PLACES_W) = 4096 / sizeof(T),
     NAME(FLAT_PLACES) = 512 / sizeof(T),
-    NAME(LONG_FLAT_PLACES) = 2048 / sizeof(T)
+    NAME(FLAT_PLACES_W) = 2048 / sizeof(T)
 };
-/* Columns of a tile of C over a padded panel: the numbers of a chunk, and some that keep its rows off each
+/* Columns of a tile of C over a padded panel: the numbers of a block, and some that keep its rows off each
  * other's cache sets. */
 enum { NAME(TILE) = PADDED_PLACES + 2 * GCUT_RT_LANES };
 
-/* What a thread works on: borrowed, for the stacks of some threads are no larger than that. */
-typedef struct NAME(bench) {
-    _Alignas(64) T panel[NAME(ROOM) + NAME(SPARE)];
+/* The working memory of a thread: from the pool, because the stacks of some threads are no larger. */
+typedef struct NAME(scratch) {
+    _Alignas(64) T panel[NAME(PANEL_ELEMENTS) + NAME(OVERREAD)];
     union {
         _Alignas(64) T tile[GCUT_RT_ROWS * NAME(TILE)]; /* of C, over a padded panel */
         struct {
-            _Alignas(64) T y[GCUT_RT_DOTS * (NAME(LONG_PLACES) + 16)]; /* of the gradient of w */
+            _Alignas(64) T y[GCUT_RT_DOTS * (NAME(TALL_PLACES_W) + 16)]; /* of the gradient of w */
             NAME(lines) lines;
         };
     };
-} NAME(bench);
-_Static_assert(sizeof(NAME(bench)) <= GCUT_RT_RESERVE, "there must always be one");
+} NAME(scratch);
+_Static_assert(sizeof(NAME(scratch)) <= GCUT_RT_RESERVE, "there must always be one");
 
 /* ---- places of a window times w ---- */
 
@@ -44,7 +45,7 @@ typedef struct NAME(product) {
     window w;
     layout l;
     const padded *padded; /* or NULL */
-    NAME(field) f;
+    NAME(images) f;
     int64_t fgroup; /* distance of groups in f */
     /* A: element (m, channel, tap row, tap column) of group g */
     const T *from;
@@ -89,13 +90,13 @@ static void NAME(pack_part)(void *arg, int t, int nt)
     }
 }
 
-/* Where place `at` of every vector of a chunk is in C, and whether a vector lies there as it is. */
-typedef struct NAME(target) {
-    int64_t place[NAME(PLACES)];
-    uint8_t straight[NAME(PLACES) / 2];
-} NAME(target);
+/* Where place `at` of every vector of a block is in C, and whether a vector lies there as it is. */
+typedef struct NAME(destinations) {
+    int64_t place[NAME(TALL_PLACES)];
+    uint8_t contiguous[NAME(TALL_PLACES) / 2];
+} NAME(destinations);
 
-static void NAME(aim)(const NAME(product) * p, const chunk *c, NAME(target) * to)
+static void NAME(find_destinations)(const NAME(product) * p, const place_block *c, NAME(destinations) * to)
 {
     int64_t runs = runs_of(&p->w, &p->l, c), columns = p->w.places[1], lanes = p->l.lanes;
     for (int64_t k = 0; k < runs; k++) {
@@ -108,13 +109,13 @@ static void NAME(aim)(const NAME(product) * p, const chunk *c, NAME(target) * to
     }
     for (int64_t v = 0; v < c->vectors; v++) {
         const int64_t *place = to->place + v * lanes;
-        to->straight[v] = c->valid[v] == lanes && place[lanes - 1] - place[0] == lanes - 1;
+        to->contiguous[v] = c->valid[v] == lanes && place[lanes - 1] - place[0] == lanes - 1;
     }
 }
 
 /* A tile of some vectors that do not lie in C as they do here. */
-static void NAME(put)(const NAME(product) * p, const chunk *c, const NAME(target) * to, int64_t v,
-                      int vectors, int64_t rows, const T *tile, int add, T *out)
+static void NAME(scatter)(const NAME(product) * p, const place_block *c, const NAME(destinations) * to,
+                          int64_t v, int vectors, int64_t rows, const T *tile, int add, T *out)
 {
     int64_t lanes = p->l.lanes;
     for (int q = 0; q < vectors; q++) {
@@ -127,47 +128,47 @@ static void NAME(put)(const NAME(product) * p, const chunk *c, const NAME(target
     }
 }
 
-/* Rows m0..m1 of the vectors v.. of a chunk; A and C begin at row m0. */
-static void NAME(multiply)(const NAME(product) * p, const chunk *c, const NAME(target) * to, int64_t v,
-                           int64_t rows, int64_t k, int add, const T *a, const int32_t *off, const T *panel,
-                           T *out)
+/* Rows m0..m1 of the vectors v.. of a block of places; A and C begin at row m0. */
+static void NAME(multiply)(const NAME(product) * p, const place_block *c, const NAME(destinations) * to,
+                           int64_t v, int64_t rows, int64_t k, int add, const T *a, const int32_t *off,
+                           const T *panel, T *out)
 {
     _Alignas(64) T tile[GCUT_RT_ROWS * 2 * GCUT_RT_LANES];
     int vectors = v + 1 < c->vectors ? 2 : 1;
     const T *b[2] = {panel + c->at[v], panel + c->at[v + vectors - 1]};
-    if (to->straight[v] && to->straight[v + vectors - 1]) {
+    if (to->contiguous[v] && to->contiguous[v + vectors - 1]) {
         T *at[2] = {out + to->place[v * p->l.lanes], out + to->place[(v + vectors - 1) * p->l.lanes]};
         p->tile->product((int)rows, vectors, k, a, off, b, at, p->crow, add);
     } else {
         T *at[2] = {tile, tile + p->l.lanes};
         p->tile->product((int)rows, vectors, k, a, off, b, at, vectors * p->l.lanes, 0);
-        NAME(put)(p, c, to, v, vectors, rows, tile, add, out);
+        NAME(scatter)(p, c, to, v, vectors, rows, tile, add, out);
     }
 }
 
-/* Blocks b0..b1 of the rows of C for the places of one chunk. */
+/* Blocks b0..b1 of the rows of C for one block of places. */
 static void NAME(block)(const NAME(product) * p, int64_t group, int64_t q, int64_t b0, int64_t b1,
-                        NAME(bench) * on)
+                        NAME(scratch) * scratch)
 {
     int32_t off[MAX_STEPS];
-    NAME(target) to;
-    chunk c;
-    NAME(field) f = p->f;
+    NAME(destinations) to;
+    place_block c;
+    NAME(images) f = p->f;
     int64_t blocks = NAME(row_blocks)(p);
     const layout *l = &p->l;
     f.at += group * p->fgroup;
-    make_chunk(&p->w, l, q, &c);
-    NAME(aim)(p, &c, &to);
-    for (int64_t u = 0; u == 0 || u < l->units; u += l->per) {
-        int64_t end = gcut_rt_min(u + l->per, l->units), k = offsets(&p->w, l, end - u, off);
-        NAME(gather)(&f, &p->w, l, &c, p->tile, u, end, &on->lines, on->panel);
+    make_place_block(&p->w, l, q, &c);
+    NAME(find_destinations)(p, &c, &to);
+    for (int64_t u = 0; u == 0 || u < l->slices; u += l->block_slices) {
+        int64_t end = gcut_rt_min(u + l->block_slices, l->slices), k = offsets(&p->w, l, end - u, off);
+        NAME(gather)(&f, &p->w, l, &c, p->tile, u, end, &scratch->lines, scratch->panel);
         for (int64_t v = 0; v < c.vectors; v += 2)
             for (int64_t b = b0; b < b1; b++) {
                 int64_t m0, m1;
                 gcut_rt_share(p->m, 1, (int)b, (int)blocks, &m0, &m1);
-                const T *a = p->a + ((group * p->m + m0) * p->k + u * l->steps * (m1 - m0));
+                const T *a = p->a + ((group * p->m + m0) * p->k + u * l->slice_taps * (m1 - m0));
                 NAME(multiply)
-                (p, &c, &to, v, m1 - m0, k, u > 0, a, off, on->panel,
+                (p, &c, &to, v, m1 - m0, k, u > 0, a, off, scratch->panel,
                  p->c + group * p->cgroup + m0 * p->crow);
             }
     }
@@ -177,14 +178,15 @@ static void NAME(product_part)(void *arg, int t, int nt)
 {
     const NAME(product) *p = arg;
     int64_t begin, end;
-    gcut_rt_share(p->groups * p->l.chunks * p->parts, 1, t, nt, &begin, &end);
-    gcut_rt_workspace on = gcut_rt_borrow(sizeof(NAME(bench)));
+    gcut_rt_share(p->groups * p->l.place_blocks * p->parts, 1, t, nt, &begin, &end);
+    gcut_rt_workspace workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
     for (int64_t q = begin; q < end; q++) {
         int64_t b0, b1;
         gcut_rt_share(NAME(row_blocks)(p), 1, (int)(q % p->parts), (int)p->parts, &b0, &b1);
-        if (b0 < b1) NAME(block)(p, q / p->parts / p->l.chunks, q / p->parts % p->l.chunks, b0, b1, on.at);
+        if (b0 < b1) NAME(block)
+        (p, q / p->parts / p->l.place_blocks, q / p->parts % p->l.place_blocks, b0, b1, workspace.at);
     }
-    gcut_rt_give_back(on);
+    gcut_rt_give_back(workspace);
 }
 
 #include "kernels/rt/conv/padded_panel_type.h"
@@ -197,20 +199,20 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
     p->a = work;
     p->tile = NAME(gcut_rt_tile_of)();
     padded all;
-    p->padded = make_padded(&p->w, p->f.w, p->tile->lanes, NAME(ROOM), &all) &&
+    p->padded = make_padded(&p->w, p->f.w, p->tile->lanes, NAME(PANEL_ELEMENTS), &all) &&
                         padded_pays(&p->w, &all, p->tile->lanes, p->m, p->cj == 1)
                     ? &all
                     : NULL;
     int64_t some = STEPS / 2 / gcut_rt_max(taps, 1);
     limits m = {.lanes = p->tile->lanes,
-                .room = NAME(ROOM),
-                .places = NAME(PLACES),
-                .flat = NAME(FLAT_PLACES),
-                .steps = STEPS,
+                .panel_elements = NAME(PANEL_ELEMENTS),
+                .most_places = NAME(TALL_PLACES),
+                .flat_places = NAME(FLAT_PLACES),
+                .k_steps = STEPS,
                 .channels = gcut_rt_max(1, gcut_rt_min(p->w.channels, some))};
     if (!p->padded) p->l = make_layout(&p->w, &m);
-    int64_t chunks = p->padded ? p->w.images * all.chunks : p->l.chunks;
-    p->parts = parts_of(p->groups * chunks, p->m, p->tile->rows, threads);
+    int64_t place_blocks = p->padded ? p->w.images * all.place_blocks : p->l.place_blocks;
+    p->parts = parts_of(p->groups * place_blocks, p->m, p->tile->rows, threads);
     gcut_rt_parallel(NAME(pack_part), p, gcut_rt_worth(threads, p->groups * p->m * p->k, PACK_PS));
     threads = gcut_rt_worth(threads, p->groups * p->m * places * gcut_rt_max(p->k, 1), GEMM_PS);
     gcut_rt_parallel(p->padded ? NAME(padded_part) : NAME(product_part), p, threads);
@@ -218,17 +220,18 @@ static void NAME(run_product)(NAME(product) * p, T *work, int threads)
 
 #include "kernels/rt/conv/winograd_type.h"
 
-/* A window of one element is a matrix for every image and group: to = w from, or w' from when `turned`. */
-static void NAME(one_tap_product)(const gcut_rt_conv *g, int turned, const T *w, const T *from, T *to,
-                                  int threads)
+/* A window of one element is a matrix for every image and group: to = w from, or w' from when `transposed`.
+ */
+static void NAME(pointwise_product)(const gcut_rt_conv *g, int transposed, const T *w, const T *from, T *to,
+                                    int threads)
 {
     int64_t in = g->c / g->groups, out = g->o / g->groups, hw = g->h * g->w;
-    int64_t m = turned ? in : out, k = turned ? out : in;
+    int64_t m = transposed ? in : out, k = transposed ? out : in;
     gcut_rt_gemm q = {.m = m,
                       .n = hw,
                       .k = k,
-                      .rsa = turned ? 1 : in,
-                      .csa = turned ? in : 1,
+                      .rsa = transposed ? 1 : in,
+                      .csa = transposed ? in : 1,
                       .rsb = hw,
                       .csb = 1,
                       .rsc = hw,
@@ -244,20 +247,20 @@ static void NAME(one_tap_product)(const gcut_rt_conv *g, int turned, const T *w,
 /* ---- y ---- */
 
 /* x of all images and channels of a group, and the window over it. */
-static NAME(field) NAME(image_of)(const gcut_rt_conv *g, const T *x)
+static NAME(images) NAME(image_of)(const gcut_rt_conv *g, const T *x)
 {
-    return (NAME(field)){x, g->c * g->h * g->w, g->h * g->w, g->h, g->w};
+    return (NAME(images)){x, g->c * g->h * g->w, g->h * g->w, g->h, g->w};
 }
 
 void NAME(gcut_rt_conv_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, T *work, int threads)
 {
     int64_t in = g->c / g->groups, out = g->o / g->groups, places = g->oh * g->ow;
-    if (tapwise(g)) {
+    if (depthwise(g)) {
         NAME(gcut_rt_depthwise_y)(g, x, w, y, threads);
         return;
     }
-    if (one_tap(g)) {
-        NAME(one_tap_product)(g, 0, w, x, y, threads);
+    if (pointwise(g)) {
+        NAME(pointwise_product)(g, 0, w, x, y, threads);
         return;
     }
     NAME(product)
@@ -330,12 +333,12 @@ static void NAME(lattice_x)(const gcut_rt_conv *g, const T *y, const T *w, const
 
 void NAME(gcut_rt_conv_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, T *work, int threads)
 {
-    if (tapwise(g)) {
+    if (depthwise(g)) {
         NAME(gcut_rt_depthwise_x)(g, y, w, x, threads);
         return;
     }
-    if (one_tap(g)) {
-        NAME(one_tap_product)(g, 1, w, y, x, threads);
+    if (pointwise(g)) {
+        NAME(pointwise_product)(g, 1, w, y, x, threads);
         return;
     }
     if (has_blind_lattice(g)) {

@@ -5,28 +5,29 @@
 
 /* For each group, C[o, k] = sum over places of y[o, place] * panel[k, place]; in parts of channels (flat:
  * taps) and of o. */
-typedef struct NAME(outer) {
-    int64_t groups, out, k, parts, oparts, together; /* chunks of a padded panel */
+typedef struct NAME(weight_gradient) {
+    int64_t groups, out, k, parts, result_parts, together; /* blocks of places in a padded panel */
     const GLUE(gcut_rt_tile, TYPE) * tile;
     window w;
     layout l;             /* units, per and steps alone when padded */
     const padded *padded; /* or NULL */
-    NAME(field) f;
+    NAME(images) f;
     int64_t fgroup;
     const T *y;
     int64_t yimage, plane;
     T *c;
-} NAME(outer);
+} NAME(weight_gradient);
 
-/* Four results of y, or fewer and zeros, as the vectors of the chunk lie. */
-static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int64_t rows, T *to)
+/* Four results of y, or fewer and zeros, as the vectors of the block lie. */
+static void NAME(align_results)(const NAME(weight_gradient) * p, const place_block *c, const T *y,
+                                int64_t rows, T *to)
 {
     int64_t runs = runs_of(&p->w, &p->l, c);
-    for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(LONG_PLACES) + 16)
+    for (int64_t r = 0; r < GCUT_RT_DOTS; r++, to += NAME(TALL_PLACES_W) + 16)
         for (int64_t k = 0; k < runs; k++) {
             run s = run_of(&p->w, &p->l, c, k);
-            /* The last vector, or each image's in a tall chunk, goes on behind the places: to a multiple of
-             * lanes of the chunk, for a run of a flat one begins anywhere. */
+            /* The last vector, or each image's in a tall block, goes on behind the places: to a multiple of
+             * lanes of the block, for a run of a flat one begins anywhere. */
             int64_t end = p->l.flat && k + 1 < runs ? s.n : round_up(s.at + s.n, p->l.lanes) - s.at;
             if (r < rows) NAME(copy)(to + s.at, y + s.image * p->yimage + r * p->plane + s.place, s.n);
             for (int64_t j = r < rows ? s.n : 0; j < end; j++) to[s.at + j] = 0;
@@ -34,9 +35,9 @@ static void NAME(line_up)(const NAME(outer) * p, const chunk *c, const T *y, int
 }
 
 /* What a panel of k taps adds to C[o, k0 + k], for four o or fewer. */
-static void NAME(cross)(const NAME(outer) * p, int64_t vectors, const int32_t *at, const MASK *keep,
-                        int64_t k, const int32_t *off, const T *panel, const T *y, int64_t rows, int add,
-                        T *out)
+static void NAME(accumulate_taps)(const NAME(weight_gradient) * p, int64_t vectors, const int32_t *at,
+                                  const MASK *keep, int64_t k, const int32_t *off, const T *panel, const T *y,
+                                  int64_t rows, int add, T *out)
 {
     T sum[GCUT_RT_TAPS * GCUT_RT_DOTS];
     const T *x[GCUT_RT_TAPS];
@@ -45,7 +46,7 @@ static void NAME(cross)(const NAME(outer) * p, int64_t vectors, const int32_t *a
         int64_t t0, t1;
         gcut_rt_share(k, 1, b, blocks, &t0, &t1);
         for (int64_t t = t0; t < t1; t++) x[t - t0] = panel + off[t];
-        p->tile->dots((int)(t1 - t0), vectors, x, at, keep, y, NAME(LONG_PLACES) + 16, sum);
+        p->tile->dots((int)(t1 - t0), vectors, x, at, keep, y, NAME(TALL_PLACES_W) + 16, sum);
         for (int64_t r = 0; r < rows; r++)
             for (int64_t t = t0; t < t1; t++) {
                 T *o = out + r * p->k + t, s = sum[(t - t0) * GCUT_RT_DOTS + r];
@@ -55,30 +56,30 @@ static void NAME(cross)(const NAME(outer) * p, int64_t vectors, const int32_t *a
 }
 
 /* Channels (flat: taps) u0..u1 and results o0..o1. */
-static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, int64_t u1, int64_t o0,
-                              int64_t o1, NAME(bench) * on)
+static void NAME(weight_gradient_block)(const NAME(weight_gradient) * p, int64_t group, int64_t u0,
+                                        int64_t u1, int64_t o0, int64_t o1, NAME(scratch) * scratch)
 {
-    _Alignas(64) MASK keep[NAME(LONG_PLACES) + 16];
+    _Alignas(64) MASK keep[NAME(TALL_PLACES_W) + 16];
     int32_t off[MAX_STEPS];
-    chunk c;
-    NAME(field) f = p->f;
+    place_block c;
+    NAME(images) f = p->f;
     f.at += group * p->fgroup;
-    int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.per);
-    for (int64_t q = 0; q < p->l.chunks; q++) {
-        make_chunk(&p->w, &p->l, q, &c);
+    int64_t blocks = gcut_rt_ceildiv(u1 - u0, p->l.block_slices);
+    for (int64_t q = 0; q < p->l.place_blocks; q++) {
+        make_place_block(&p->w, &p->l, q, &c);
         for (int64_t v = 0; v < c.vectors && !c.whole; v++)
             for (int64_t i = 0; i < p->l.lanes; i++) keep[v * p->l.lanes + i] = -(MASK)(i < c.valid[v]);
         for (int64_t b = 0; b < blocks; b++) {
             int64_t v0, v1;
             gcut_rt_share(u1 - u0, 1, (int)b, (int)blocks, &v0, &v1);
             int64_t k = offsets(&p->w, &p->l, v1 - v0, off);
-            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, &on->lines, on->panel);
+            NAME(gather)(&f, &p->w, &p->l, &c, p->tile, u0 + v0, u0 + v1, &scratch->lines, scratch->panel);
             for (int64_t o = o0; o < o1; o += GCUT_RT_DOTS) {
                 int64_t rows = gcut_rt_min(GCUT_RT_DOTS, o1 - o), at = group * p->out + o;
-                NAME(line_up)(p, &c, p->y + at * p->plane, rows, on->y);
-                NAME(cross)
-                (p, c.vectors, c.at, c.whole ? NULL : keep, k, off, on->panel, on->y, rows, q > 0,
-                 p->c + at * p->k + (u0 + v0) * p->l.steps);
+                NAME(align_results)(p, &c, p->y + at * p->plane, rows, scratch->y);
+                NAME(accumulate_taps)
+                (p, c.vectors, c.at, c.whole ? NULL : keep, k, off, scratch->panel, scratch->y, rows, q > 0,
+                 p->c + at * p->k + (u0 + v0) * p->l.slice_taps);
             }
         }
     }
@@ -86,33 +87,33 @@ static void NAME(outer_block)(const NAME(outer) * p, int64_t group, int64_t u0, 
 
 #include "kernels/rt/conv/padded_panel_w_type.h"
 
-static void NAME(outer_part)(void *arg, int t, int nt)
+static void NAME(weight_gradient_part)(void *arg, int t, int nt)
 {
-    const NAME(outer) *p = arg;
+    const NAME(weight_gradient) *p = arg;
     int64_t begin, end;
-    gcut_rt_share(p->groups * p->parts * p->oparts, 1, t, nt, &begin, &end);
-    gcut_rt_workspace on = gcut_rt_borrow(sizeof(NAME(bench)));
+    gcut_rt_share(p->groups * p->parts * p->result_parts, 1, t, nt, &begin, &end);
+    gcut_rt_workspace workspace = gcut_rt_borrow(sizeof(NAME(scratch)));
     for (int64_t q = begin; q < end; q++) {
         int64_t u0, u1, o0, o1;
-        gcut_rt_share(p->l.units, 1, (int)(q / p->oparts % p->parts), (int)p->parts, &u0, &u1);
-        gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->oparts), (int)p->oparts, &o0, &o1);
+        gcut_rt_share(p->l.slices, 1, (int)(q / p->result_parts % p->parts), (int)p->parts, &u0, &u1);
+        gcut_rt_share(p->out, GCUT_RT_DOTS, (int)(q % p->result_parts), (int)p->result_parts, &o0, &o1);
         if (u0 < u1 && o0 < o1)
-            (p->padded ? NAME(padded_outer_block) : NAME(outer_block))(p, q / p->oparts / p->parts, u0, u1,
-                                                                       o0, o1, on.at);
+            (p->padded ? NAME(padded_weight_gradient_block) : NAME(weight_gradient_block))(
+                p, q / p->result_parts / p->parts, u0, u1, o0, o1, workspace.at);
     }
-    gcut_rt_give_back(on);
+    gcut_rt_give_back(workspace);
 }
 
 /* Threads share the channels or, if these are few, the results: each reads all of the other. */
-static void NAME(deal)(NAME(outer) * p, int threads)
+static void NAME(split_work)(NAME(weight_gradient) * p, int threads)
 {
-    int fewer = p->padded && p->l.units < p->out && p->out >= GCUT_RT_DOTS * threads;
-    p->parts = p->oparts = 1;
+    int fewer = p->padded && p->l.slices < p->out && p->out >= GCUT_RT_DOTS * threads;
+    p->parts = p->result_parts = 1;
     if (threads <= 1 || p->groups >= 4 * threads) return;
-    if (!fewer && (p->l.units % threads == 0 || p->l.units >= 8 * threads))
+    if (!fewer && (p->l.slices % threads == 0 || p->l.slices >= 8 * threads))
         p->parts = threads;
     else
-        p->oparts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
+        p->result_parts = gcut_rt_min(threads, gcut_rt_ceildiv(p->out, GCUT_RT_DOTS));
 }
 
 #include "kernels/rt/conv/winograd_w_type.h"
@@ -120,11 +121,11 @@ static void NAME(deal)(NAME(outer) * p, int threads)
 void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T *work, int threads)
 {
     int64_t in = g->c / g->groups, places = g->oh * g->ow;
-    if (tapwise(g)) {
+    if (depthwise(g)) {
         NAME(gcut_rt_depthwise_w)(g, x, y, w, threads);
         return;
     }
-    NAME(outer)
+    NAME(weight_gradient)
     p = {.groups = g->groups,
          .out = g->o / g->groups,
          .k = in * g->kh * g->kw,
@@ -146,17 +147,17 @@ void NAME(gcut_rt_conv_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, T
         return;
     }
     limits m = {.lanes = p.tile->lanes,
-                .room = NAME(ROOM),
-                .places = NAME(LONG_PLACES),
-                .least = NAME(LONG_FLAT_PLACES) / 2,
-                .flat = NAME(LONG_FLAT_PLACES),
-                .steps = MAX_STEPS,
+                .panel_elements = NAME(PANEL_ELEMENTS),
+                .most_places = NAME(TALL_PLACES_W),
+                .least_places = NAME(FLAT_PLACES_W) / 2,
+                .flat_places = NAME(FLAT_PLACES_W),
+                .k_steps = MAX_STEPS,
                 .channels = gcut_rt_min(in, 2)};
     padded all;
-    if (NAME(pad_outer)(&p, &all))
+    if (NAME(pad_weight_gradient)(&p, &all))
         p.padded = &all;
     else
         p.l = make_layout(&p.w, &m);
-    NAME(deal)(&p, threads);
-    gcut_rt_parallel(NAME(outer_part), &p, threads);
+    NAME(split_work)(&p, threads);
+    gcut_rt_parallel(NAME(weight_gradient_part), &p, threads);
 }

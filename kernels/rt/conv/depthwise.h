@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions of groups of one channel, tap by tap, and where a tap lies inside of an image.
+ * Depthwise convolutions: groups of one channel.  A row of the result is a sum of shifted rows of the image,
+ * one for each tap of the window, times a number of w each; of a window of 3 * 3 with padding 1
+ *
+ *     y row i  =  w00 (row i-1 from -1 on) + w01 (row i-1 from 0 on) + w02 (row i-1 from 1 on)
+ *               + w10 (row i   from -1 on) + ...
+ *
+ *     columns  0 | 1 2 3 ... n-2 | n-1
+ *              ^   ^               ^
+ *              |   all taps are inside of the image: vectors (depthwise_rows_kernel.h)
+ *              some are not: one by one
  */
 #ifndef GCUT_KERNELS_RT_CONV_DEPTHWISE_H
 #define GCUT_KERNELS_RT_CONV_DEPTHWISE_H

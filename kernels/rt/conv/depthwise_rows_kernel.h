@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the row loops of taps.c: included once per element type and instruction set, with NAME, T,
- * TARGET and LANES as in small_kernel.h.  No row is split among threads.
+ * One instance of the row loops of depthwise.c: included once per element type and instruction set, with
+ * NAME, T, TARGET and LANES as in each_kernel.h.  No row is split among threads.
  */
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));

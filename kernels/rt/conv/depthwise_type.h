@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * taps.c for one element type: T the type, TYPE its suffix.
+ * depthwise.c for one element type: T the type, TYPE its suffix.
  */
 
 #include "kernels/rt/glue.h"
@@ -9,13 +9,13 @@
 
 typedef void NAME(row_fn)(int64_t, int, const T *const *, const T *, T *, int);
 
-typedef struct NAME(taps) {
+typedef struct NAME(depthwise) {
     const gcut_rt_conv *g;
     const T *x, *w, *y; /* two operands */
     T *out;
     NAME(row_fn) * row;
     T (*dot)(int64_t, const T *, const T *);
-} NAME(taps);
+} NAME(depthwise);
 
 /* The widest instance one of whose vectors a row of n fills. */
 static NAME(row_fn) * NAME(row_of)(int64_t n)
@@ -29,24 +29,24 @@ static NAME(row_fn) * NAME(row_of)(int64_t n)
 }
 
 /* Results of rows of n. */
-static NAME(taps) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out, int64_t n)
+static NAME(depthwise) NAME(job)(const gcut_rt_conv *g, const T *x, const T *w, const T *y, T *out, int64_t n)
 {
-    return (NAME(taps)){g, x, w, y, out, NAME(row_of)(n), WIDEST(NAME(dot))};
+    return (NAME(depthwise)){g, x, w, y, out, NAME(row_of)(n), WIDEST(NAME(dot))};
 }
 
 /* ---- unit stride: a row of the result is a sum of rows ---- */
 
-/* Rows of the other image that are due, each at a column offset from the result's. */
-typedef struct NAME(due) {
+/* Rows of the other image that are still to be added, each at a column offset from the result's. */
+typedef struct NAME(pending_rows) {
     int n, add; /* add: an earlier pass has written the row */
     const T *from[PASS];
     int64_t offset[PASS];
     T w[PASS];
-} NAME(due);
+} NAME(pending_rows);
 
-/* Adds what is due to `to`, a row of n, from rows of `size`: the places where all taps are inside at once,
- * the others one by one. */
-static void NAME(flush)(const NAME(taps) * p, NAME(due) * d, int64_t n, int64_t size, T *to)
+/* Adds the pending rows to `to`, a row of n, from rows of `size`: the places where all taps are inside at
+ * once, the others one by one. */
+static void NAME(flush)(const NAME(depthwise) * p, NAME(pending_rows) * d, int64_t n, int64_t size, T *to)
 {
     int64_t all = 0, end = n;
     const T *from[PASS];
@@ -69,8 +69,8 @@ static void NAME(flush)(const NAME(taps) * p, NAME(due) * d, int64_t n, int64_t 
     d->n = 0;
 }
 
-static void NAME(expect)(const NAME(taps) * p, NAME(due) * d, const T *from, int64_t offset, T w, int64_t n,
-                         int64_t size, T *to)
+static void NAME(add_pending)(const NAME(depthwise) * p, NAME(pending_rows) * d, const T *from,
+                              int64_t offset, T w, int64_t n, int64_t size, T *to)
 {
     d->from[d->n] = from;
     d->offset[d->n] = offset;
@@ -79,39 +79,39 @@ static void NAME(expect)(const NAME(taps) * p, NAME(due) * d, const T *from, int
 }
 
 /* Row oh of y[n, o], o being of channel c. */
-static void NAME(even_y)(const NAME(taps) * p, const T *plane, const T *w, int64_t oh, T *y)
+static void NAME(unit_stride_y)(const NAME(depthwise) * p, const T *plane, const T *w, int64_t oh, T *y)
 {
     const gcut_rt_conv *g = p->g;
-    NAME(due) d;
+    NAME(pending_rows) d;
     d.n = d.add = 0;
     for (int64_t k = 0; k < g->kh; k++) {
         int64_t ih = oh * g->stride[0] + k * g->dilation[0] - g->pad[0];
-        for (int64_t l = 0; l < g->kw && ih >= 0 && ih < g->h; l++) NAME(expect)
+        for (int64_t l = 0; l < g->kw && ih >= 0 && ih < g->h; l++) NAME(add_pending)
         (p, &d, plane + ih * g->w, l * g->dilation[1] - g->pad[1], w[k * g->kw + l], g->ow, g->w, y);
     }
     NAME(flush)(p, &d, g->ow, g->w, y);
 }
 
 /* Row ih of x[n, c], from the planes of y that c makes. */
-static void NAME(even_x)(const NAME(taps) * p, const T *planes, const T *w, int64_t ih, T *x)
+static void NAME(unit_stride_x)(const NAME(depthwise) * p, const T *planes, const T *w, int64_t ih, T *x)
 {
     const gcut_rt_conv *g = p->g;
     int64_t more = g->o / g->groups;
-    NAME(due) d;
+    NAME(pending_rows) d;
     d.n = d.add = 0;
     for (int64_t q = 0; q < more * g->kh; q++) {
         int64_t at = ih + g->pad[0] - q % g->kh * g->dilation[0], oh = gcut_rt_floordiv(at, g->stride[0]);
         if (at % g->stride[0] != 0 || oh < 0 || oh >= g->oh) continue;
         const T *from = planes + (q / g->kh * g->oh + oh) * g->ow;
         for (int64_t l = 0; l < g->kw; l++)
-            NAME(expect)(p, &d, from, g->pad[1] - l * g->dilation[1], w[q * g->kw + l], g->w, g->ow, x);
+            NAME(add_pending)(p, &d, from, g->pad[1] - l * g->dilation[1], w[q * g->kw + l], g->w, g->ow, x);
     }
     NAME(flush)(p, &d, g->w, g->ow, x);
 }
 
 /* ---- any stride: tap after tap ---- */
 
-static void NAME(odd_y)(const NAME(taps) * p, const T *plane, const T *w, int64_t oh, T *y)
+static void NAME(any_stride_y)(const NAME(depthwise) * p, const T *plane, const T *w, int64_t oh, T *y)
 {
     const gcut_rt_conv *g = p->g;
     int64_t lo, hi, step = g->stride[1];
@@ -126,7 +126,7 @@ static void NAME(odd_y)(const NAME(taps) * p, const T *plane, const T *w, int64_
     }
 }
 
-static void NAME(odd_x)(const NAME(taps) * p, const T *planes, const T *w, int64_t ih, T *x)
+static void NAME(any_stride_x)(const NAME(depthwise) * p, const T *planes, const T *w, int64_t ih, T *x)
 {
     const gcut_rt_conv *g = p->g;
     int64_t lo, hi, step = g->stride[1], more = g->o / g->groups;
@@ -147,7 +147,7 @@ static void NAME(odd_x)(const NAME(taps) * p, const T *planes, const T *w, int64
 
 static void NAME(part_y)(void *arg, int t, int nt)
 {
-    const NAME(taps) *p = arg;
+    const NAME(depthwise) *p = arg;
     const gcut_rt_conv *g = p->g;
     int64_t begin, end, more = g->o / g->groups;
     gcut_rt_share(g->n * g->o * g->oh, 1, t, nt, &begin, &end);
@@ -155,13 +155,13 @@ static void NAME(part_y)(void *arg, int t, int nt)
         int64_t plane = r / g->oh, o = plane % g->o;
         const T *x = p->x + (plane / g->o * g->c + o / more) * g->h * g->w, *w = p->w + o * g->kh * g->kw;
         T *y = p->out + r * g->ow;
-        (g->stride[1] == 1 ? NAME(even_y) : NAME(odd_y))(p, x, w, r % g->oh, y);
+        (g->stride[1] == 1 ? NAME(unit_stride_y) : NAME(any_stride_y))(p, x, w, r % g->oh, y);
     }
 }
 
 static void NAME(part_x)(void *arg, int t, int nt)
 {
-    const NAME(taps) *p = arg;
+    const NAME(depthwise) *p = arg;
     const gcut_rt_conv *g = p->g;
     int64_t begin, end, more = g->o / g->groups;
     gcut_rt_share(g->n * g->c * g->h, 1, t, nt, &begin, &end);
@@ -169,14 +169,14 @@ static void NAME(part_x)(void *arg, int t, int nt)
         int64_t plane = r / g->h, c = plane % g->c;
         const T *y = p->y + plane * more * g->oh * g->ow, *w = p->w + c * more * g->kh * g->kw;
         T *x = p->out + r * g->w;
-        (g->stride[1] == 1 ? NAME(even_x) : NAME(odd_x))(p, y, w, r % g->h, x);
+        (g->stride[1] == 1 ? NAME(unit_stride_x) : NAME(any_stride_x))(p, y, w, r % g->h, x);
     }
 }
 
 /* Rows of y times rows of x, whose sums are added in double. */
 static void NAME(part_w)(void *arg, int t, int nt)
 {
-    const NAME(taps) *p = arg;
+    const NAME(depthwise) *p = arg;
     const gcut_rt_conv *g = p->g;
     int64_t begin, end, lo, hi, more = g->o / g->groups, taps = g->kh * g->kw, step = g->stride[1];
     gcut_rt_share(g->o * taps, 1, t, nt, &begin, &end);
@@ -200,19 +200,19 @@ static void NAME(part_w)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_depthwise_y)(const gcut_rt_conv *g, const T *x, const T *w, T *y, int threads)
 {
-    NAME(taps) p = NAME(job)(g, x, w, NULL, y, g->ow);
+    NAME(depthwise) p = NAME(job)(g, x, w, NULL, y, g->ow);
     gcut_rt_parallel(NAME(part_y), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
 void NAME(gcut_rt_depthwise_x)(const gcut_rt_conv *g, const T *y, const T *w, T *x, int threads)
 {
-    NAME(taps) p = NAME(job)(g, NULL, w, y, x, g->w);
+    NAME(depthwise) p = NAME(job)(g, NULL, w, y, x, g->w);
     gcut_rt_parallel(NAME(part_x), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 
 void NAME(gcut_rt_depthwise_w)(const gcut_rt_conv *g, const T *x, const T *y, T *w, int threads)
 {
-    NAME(taps) p = NAME(job)(g, x, NULL, y, w, 0);
+    NAME(depthwise) p = NAME(job)(g, x, NULL, y, w, 0);
     gcut_rt_parallel(NAME(part_w), &p, gcut_rt_worth(threads, madds(g), TAP_PS));
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Panels (chunk.h) of images of element type T, TYPE its suffix; included by conv_type.h.
+ * Panels (im2col_panel.h) of images of element type T, TYPE its suffix; included by conv_type.h.
  */
 
 /* Images that a window slides over, and the distances of images and of channels. */
-typedef struct NAME(field) {
+typedef struct NAME(images) {
     const T *at;
     int64_t image, plane, h, w;
-} NAME(field);
+} NAME(images);
 
 static inline void NAME(copy)(T *restrict to, const T *restrict from, int64_t n)
 {
@@ -32,7 +32,7 @@ static inline void NAME(gather_row)(const T *row, int64_t offset, int64_t step, 
     for (int64_t j = hi; j < n; j++) to[j] = 0;
 }
 
-static inline const T *NAME(row_at)(const NAME(field) * f, const T *plane, int64_t i)
+static inline const T *NAME(row_at)(const NAME(images) * f, const T *plane, int64_t i)
 {
     return i >= 0 && i < f->h ? plane + i * f->w : NULL;
 }
@@ -45,7 +45,7 @@ typedef struct NAME(lines) {
     int64_t n, most, pitch, start, lo, hi, first;
 } NAME(lines);
 
-static void NAME(begin_lines)(NAME(lines) * s, const NAME(field) * f, const window *w, const chunk *c)
+static void NAME(begin_lines)(NAME(lines) * s, const NAME(images) * f, const window *w, const place_block *c)
 {
     const axis *tap = &w->tap[1];
     int64_t back = tap->step < 0 ? (tap->n - 1) * -tap->step : 0, ahead = tap->step > 0 ? tap->step : 0;
@@ -60,26 +60,27 @@ static void NAME(begin_lines)(NAME(lines) * s, const NAME(field) * f, const wind
     memset(s->at, 0, (size_t)(s->most * s->pitch + 2 * GCUT_RT_LANES) * sizeof(T));
 }
 
-static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const chunk *c,
+static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const place_block *c,
                         const GLUE(gcut_rt_tile, TYPE) * tile)
 {
     for (int64_t k = 0; k < s->n; k++)
         tile->shift(w->tap[1].n, s->at + k * s->pitch + s->first, w->tap[1].step, w->stride[1], c->j1 - c->j0,
-                    s->to[k], l->images * l->height * l->columns);
+                    s->to[k], l->images * l->copy_rows * l->columns);
     s->n = 0;
 }
 
-/* One channel of a tall chunk: every row of the image once for each column of the window. */
-static void NAME(gather_tall)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
+/* One channel of a tall block: every row of the image once for each column of the window. */
+static void NAME(gather_tall)(const NAME(images) * f, const window *w, const layout *l, const place_block *c,
                               const GLUE(gcut_rt_tile, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
 {
-    int64_t apart = l->images * l->height * l->columns;
+    int64_t apart = l->images * l->copy_rows * l->columns;
     for (int64_t k = 0; k < c->images; k++) {
         const T *plane = f->at + (c->image + k) * f->image + channel * f->plane;
-        for (int64_t p = 0; p < l->phases; p++) {
-            int64_t i = (c->i0 + l->least[p]) * w->stride[0] + w->tap[0].first + l->phase[p];
+        for (int64_t p = 0; p < l->nphases; p++) {
+            int64_t i = (c->i0 + l->phase_first[p]) * w->stride[0] + w->tap[0].first + l->phase_remainder[p];
             T *row = to;
-            for (int64_t r = 0; r < c->i1 - c->i0 + l->span[p]; r++, i += w->stride[0], row += l->columns) {
+            for (int64_t r = 0; r < c->i1 - c->i0 + l->phase_extra[p];
+                 r++, i += w->stride[0], row += l->columns) {
                 if (i >= 0 && i < f->h && s->lo < s->hi) {
                     NAME(copy)
                     (s->at + s->n * s->pitch + s->lo, plane + i * f->w + (s->start + s->lo), s->hi - s->lo);
@@ -90,13 +91,14 @@ static void NAME(gather_tall)(const NAME(field) * f, const window *w, const layo
                         for (int64_t j = 0; j < c->j1 - c->j0; j++) row[b * apart + j] = 0;
                 }
             }
-            to += (l->rows + l->span[p]) * l->columns;
+            to += (l->rows + l->phase_extra[p]) * l->columns;
         }
     }
 }
 
-/* One tap of a flat chunk. */
-static void NAME(gather_tap)(const NAME(field) * f, const window *w, const chunk *c, int64_t tap, T *to)
+/* One tap of a flat block. */
+static void NAME(gather_tap)(const NAME(images) * f, const window *w, const place_block *c, int64_t tap,
+                             T *to)
 {
     int64_t taps = w->tap[1].n, b = tap % taps, a = tap / taps % w->tap[0].n;
     const T *channel = f->at + tap / taps / w->tap[0].n * f->plane;
@@ -117,16 +119,16 @@ static void NAME(gather_tap)(const NAME(field) * f, const window *w, const chunk
     }
 }
 
-/* The panel of the chunk for channels (flat: taps) u0..u1, by way of s. */
-static void NAME(gather)(const NAME(field) * f, const window *w, const layout *l, const chunk *c,
+/* The panel of the block for slices u0..u1, by way of s. */
+static void NAME(gather)(const NAME(images) * f, const window *w, const layout *l, const place_block *c,
                          const GLUE(gcut_rt_tile, TYPE) * tile, int64_t u0, int64_t u1, NAME(lines) * s,
                          T *to)
 {
     if (l->flat) {
-        for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tap)(f, w, c, u, to);
+        for (int64_t u = u0; u < u1; u++, to += l->slice_elements) NAME(gather_tap)(f, w, c, u, to);
         return;
     }
     NAME(begin_lines)(s, f, w, c);
-    for (int64_t u = u0; u < u1; u++, to += l->unit) NAME(gather_tall)(f, w, l, c, tile, u, s, to);
+    for (int64_t u = u0; u < u1; u++, to += l->slice_elements) NAME(gather_tall)(f, w, l, c, tile, u, s, to);
     NAME(flush)(s, w, l, c, tile);
 }

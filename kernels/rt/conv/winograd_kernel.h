@@ -4,7 +4,7 @@
  */
 
 /* to[e * pitch], for e < 16, = the transform of the 4 * 4 vectors at from + off[e]. */
-TARGET static void NAME(spread)(const T *from, const int32_t *off, T *to, int64_t pitch)
+TARGET static void NAME(winograd_input)(const T *from, const int32_t *off, T *to, int64_t pitch)
 {
     NAME(vec) d[4][4];
 #pragma GCC unroll 4
@@ -26,7 +26,7 @@ TARGET static void NAME(spread)(const T *from, const int32_t *off, T *to, int64_
 }
 
 /* to[e * pitch], for e < 16, = the transforms of n windows, from[i * GCUT_RT_ROW_PITCH], i < 9. */
-TARGET static void NAME(spread_window)(int64_t n, const T *from, T *to, int64_t pitch)
+TARGET static void NAME(winograd_filter)(int64_t n, const T *from, T *to, int64_t pitch)
 {
     const T one_half = (T)0.5;
     for (int64_t v = 0; v < n; v += LANES) {
@@ -53,7 +53,7 @@ TARGET static void NAME(spread_window)(int64_t n, const T *from, T *to, int64_t 
 }
 
 /* to[e * pitch], for e < 16, = the transform of the 2 * 2 vectors at from + off[e]. */
-TARGET static void NAME(spread_result)(const T *from, const int32_t *off, T *to, int64_t pitch)
+TARGET static void NAME(winograd_gradient)(const T *from, const int32_t *off, T *to, int64_t pitch)
 {
     NAME(vec) d[4][2];
 #pragma GCC unroll 2
@@ -74,7 +74,7 @@ TARGET static void NAME(spread_result)(const T *from, const int32_t *off, T *to,
 }
 
 /* Two rows of 2 * LANES results, from the 16 vectors at m + e * pitch. */
-TARGET static void NAME(gather_up)(const T *m, int64_t pitch, T *to)
+TARGET static void NAME(winograd_output)(const T *m, int64_t pitch, T *to)
 {
     NAME(vec) s[2][4];
 #pragma GCC unroll 4

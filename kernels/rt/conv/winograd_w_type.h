@@ -18,7 +18,7 @@ enum { NAME(STRIP) = 128 / sizeof(T) };
 typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T))));
 
 /* to[t, i] = from[i, t] for i < n <= STRIP channels; 0 for the others. */
-static void NAME(turn)(const T *from, int64_t n, int64_t tiles, T *to)
+static void NAME(transpose)(const T *from, int64_t n, int64_t tiles, T *to)
 {
     for (int64_t i = 0; i < NAME(STRIP); i += 4)
         for (int64_t t = 0; t < tiles; t += 4) {
@@ -48,14 +48,14 @@ static void NAME(sum_part)(void *arg, int t, int nt)
     const NAME(winograd) *q = &p->q;
     _Alignas(64) T strip[NAME(ROUND) * NAME(STRIP)];
     int64_t strips = gcut_rt_ceildiv(p->c, NAME(STRIP)), begin, end;
-    int64_t tiles = NAME(chunks_of)(q) * 2 * q->in.l.lanes;
+    int64_t tiles = NAME(round_blocks)(q) * 2 * q->in.l.lanes;
     gcut_rt_share(16 * strips, 1, t, nt, &begin, &end);
     for (int64_t s = begin; s < end; s++) {
         int64_t e = s / strips, c = s % strips * NAME(STRIP), n = gcut_rt_min(NAME(STRIP), p->c - c);
-        NAME(turn)(q->in.to + e * q->in.pitch + c * q->in.channel, n, tiles, strip);
+        NAME(transpose)(q->in.to + e * q->in.transform_stride + c * q->in.channel_stride, n, tiles, strip);
         NAME(gcut_rt_small)
-        (p->o, n, tiles, q->out.to + e * q->out.pitch, q->out.channel, 1, strip, NAME(STRIP), 1, q->round > 0,
-         q->u + e * p->o * p->c + c, p->c, 1);
+        (p->o, n, tiles, q->out.to + e * q->out.transform_stride, q->out.channel_stride, 1, strip,
+         NAME(STRIP), 1, q->round > 0, q->u + e * p->o * p->c + c, p->c, 1);
     }
 }
 
@@ -84,7 +84,7 @@ static void NAME(shrink_part)(void *arg, int t, int nt)
 }
 
 /* Work: the transform of w, then those of a round's elements and results. */
-static void NAME(run_winograd_w)(const NAME(outer) * p, T *work, int threads)
+static void NAME(run_winograd_w)(const NAME(weight_gradient) * p, T *work, int threads)
 {
     int64_t c = p->w.channels, o = p->out, zero[2] = {0, 0};
     int64_t first[2] = {p->w.tap[0].first, p->w.tap[1].first};
@@ -92,24 +92,24 @@ static void NAME(run_winograd_w)(const NAME(outer) * p, T *work, int threads)
     NAME(winograd) *q = &z.q;
     *q = (NAME(winograd)){.u = work + GCUT_RT_WINOGRAD_C * (c + o), .sides = 2};
     q->in = (NAME(side)){
-        .f = p->f, .fgroup = p->fgroup, .channels = c, .tile = p->tile, .spread = p->tile->spread};
+        .f = p->f, .fgroup = p->fgroup, .channels = c, .tile = p->tile, .transform = p->tile->winograd_input};
     q->out = (NAME(side)){.f = {p->y, p->yimage, p->plane, p->w.places[0], p->w.places[1]},
                           .fgroup = o * p->plane,
                           .channels = o,
                           .tile = p->tile,
-                          .spread = p->tile->spread_result};
+                          .transform = p->tile->winograd_gradient};
     q->in.to = work;
     q->out.to = q->in.to + 16 * c * NAME(ROUND_PITCH);
     for (int side = 0; side < 2; side++) {
         NAME(side) *s = side ? &q->out : &q->in;
-        s->chunk = 2 * p->tile->lanes;
-        s->channel = NAME(ROUND_PITCH);
-        s->pitch = s->channels * NAME(ROUND_PITCH);
+        s->block_stride = 2 * p->tile->lanes;
+        s->channel_stride = NAME(ROUND_PITCH);
+        s->transform_stride = s->channels * NAME(ROUND_PITCH);
         NAME(cut_tiles)(s, &p->w, side ? zero : first, side ? 2 : 4);
     }
     for (q->group = 0; q->group < p->groups; q->group++) {
         z.w = p->c + q->group * o * p->k;
-        for (q->round = 0; q->round < q->in.l.chunks; q->round += CHUNKS) {
+        for (q->round = 0; q->round < q->in.l.place_blocks; q->round += ROUND_BLOCKS) {
             gcut_rt_parallel(NAME(tile_part), q, threads);
             gcut_rt_parallel(NAME(sum_part), &z, threads);
         }
