@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The instances of a kernel that the compiler's vectors are enough for, one per element type and instruction
- * set: included with KERNEL the file that has it, which finds NAME, T, TARGET and LANES as in small_kernel.h.
+ * set: included with KERNEL the file that has it, which finds
+ *   NAME(x)  the instance's name of x        T      the element type
+ *   TARGET   attributes of the functions     LANES  elements of a vector
  */
 #define T float
 #define NAME(x) x##_f32_base

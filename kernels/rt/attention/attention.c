@@ -71,11 +71,12 @@ static int64_t at(const int64_t *stride, int64_t batch, int64_t head, int64_t ro
 
 /* Joins LANES accumulators pairwise, lane l with lane l + w: written out, as a loop over w would not unroll.
  */
-#define HALVE(width, statement)                                                                              \
+#define JOIN_STEP(width, statement)                                                                          \
     for (int l = 0, w = width; l < width; l++) statement;
-#define HALVES(statement)                                                                                    \
-    HALVE(16, statement) HALVE(8, statement) HALVE(4, statement) HALVE(2, statement) HALVE(1, statement)
-_Static_assert(LANES == 32, "HALVES begins with half of the lanes");
+#define JOIN_LANES(statement)                                                                                \
+    JOIN_STEP(16, statement)                                                                                 \
+    JOIN_STEP(8, statement) JOIN_STEP(4, statement) JOIN_STEP(2, statement) JOIN_STEP(1, statement)
+_Static_assert(LANES == 32, "JOIN_LANES begins with half of the lanes");
 
 /* e^x for x <= 0; 0 where the result would be subnormal. */
 static inline float decay_f32(float x)

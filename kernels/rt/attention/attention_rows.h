@@ -19,7 +19,7 @@ TARGET static void ROW(joined)(int64_t rows, T (*s)[LANES], T *out)
 {
     for (int64_t i = 0; i < rows; i++) {
         T *a = s[i];
-        HALVES(a[l] += a[l + w])
+        JOIN_LANES(a[l] += a[l + w])
         out[i] = a[0];
     }
 }
@@ -40,7 +40,7 @@ TARGET static T ROW(scores)(T *restrict x, int64_t n, int64_t width, T scale, co
     for (int l = 0; l < LANES; l++) m[l] = x[l];
     for (int64_t c = LANES; c < used; c += LANES)
         for (int l = 0; l < LANES; l++) m[l] = m[l] > x[c + l] ? m[l] : x[c + l];
-    HALVES(m[l] = m[l] > m[l + w] ? m[l] : m[l + w])
+    JOIN_LANES(m[l] = m[l] > m[l + w] ? m[l] : m[l + w])
     return m[0];
 }
 

@@ -98,13 +98,13 @@ int gcut_rt_blis_asked(void)
 static gcut_rt_micro describe(num_t type)
 {
     cntx_t *x = kernels();
-    gcut_rt_micro m = {.s = (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x),
-                       .v = (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
-                       .lds = (int)bli_cntx_get_blksz_max_dt(type, BLIS_MR, x),
-                       .ldv = (int)bli_cntx_get_blksz_max_dt(type, BLIS_NR, x),
+    gcut_rt_micro m = {.mr = (int)bli_cntx_get_blksz_def_dt(type, BLIS_MR, x),
+                       .nr = (int)bli_cntx_get_blksz_def_dt(type, BLIS_NR, x),
+                       .packmr = (int)bli_cntx_get_blksz_max_dt(type, BLIS_MR, x),
+                       .packnr = (int)bli_cntx_get_blksz_max_dt(type, BLIS_NR, x),
                        .blis = 1};
     if (!prefers_rows(type, x))
-        m = (gcut_rt_micro){.s = m.v, .v = m.s, .lds = m.ldv, .ldv = m.lds, .blis = 1};
+        m = (gcut_rt_micro){.mr = m.nr, .nr = m.mr, .packmr = m.packnr, .packnr = m.packmr, .blis = 1};
     return m;
 }
 

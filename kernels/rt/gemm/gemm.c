@@ -2,9 +2,9 @@
  *
  * Matrix products over batches and threads.
  *
- * Which kernel computes a product (macro.c or small.c) is decided from the whole problem, never from the
- * part that a thread or a caller asks for, and both kernels give an element the same bits wherever it lies in
- * their call: so the result depends neither on the number of threads nor on how rows are split.
+ * Which kernel computes a product (macro.c or small_product.c) is decided from the whole problem, never from
+ * the part that a thread or a caller asks for, and both kernels give an element the same bits wherever it
+ * lies in their call: so the result depends neither on the number of threads nor on how rows are split.
  */
 #include "gradcut/gradcut_rt.h"
 
@@ -23,31 +23,32 @@ enum { SMALL_B_BYTES = 1 << 19, SMALL_B_BYTES_APART = 1 << 18, SMALL_ROWS = 128,
 enum { DOT_ROWS = 8 };
 /* Rows between two calls of a tile function behind the small kernel. */
 enum { TILE_ROWS = 96 };
-/* B stays when its columns fit all at once (steps of so many are the longest), unless C has few rows: that is
- * worth more than computing A as it is packed.  Behind whole rows, A stays anyhow. */
+/* B is resident when its columns fit all at once (STEP is the longest step), unless C has few rows: that is
+ * worth more than computing A as it is packed.  Where a tile function takes whole rows, A is resident anyhow.
+ */
 enum { STEP = 512, WHOLE_B_BYTES = 3 << 18 };
 /* Multiply-adds in the time of packing one element. */
 enum { PACK_WORK = 64 };
 
 /* A gcut_rt_gemm in normal form. */
-typedef struct plan {
+typedef struct gemm_problem {
     int64_t m, n, k;
     int64_t rsa, csa, rsb, csb, rsc, csc;
     int64_t batches; /* product of batch[] */
     int64_t batch[4], sa[4], sb[4], sc[4];
     int nbatch, add, small, dots;
     gcut_rt_operand from_a, from_b;
-} plan;
+} gemm_problem;
 
 /* A grid of parts that each product is split into, and the threads that share all parts. */
-typedef struct share {
+typedef struct grid {
     int64_t rows, columns;
     int threads;
-} share;
+} grid;
 
 /* Batch axes that only continue the rows of A and C under one B become rows: one product of many rows is
  * faster than many of few. */
-static void fold(plan *q)
+static void fold(gemm_problem *q)
 {
     while (q->nbatch > 0) {
         int l = q->nbatch - 1;
@@ -59,7 +60,7 @@ static void fold(plan *q)
 }
 
 /* For a column-major C both kernels compute C' = B' A': then A is the operand that they stream. */
-static int turned(const plan *q)
+static int column_major(const gemm_problem *q)
 {
     return q->csc != 1 && q->rsc == 1;
 }
@@ -72,22 +73,22 @@ static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
     return m <= SMALL_ROWS || n <= SMALL_COLUMNS || n * k * size <= few;
 }
 
-static plan decide(const gcut_rt_gemm *g, size_t size)
+static gemm_problem decide(const gcut_rt_gemm *g, size_t size)
 {
-    plan q = {.m = g->m,
-              .n = g->n,
-              .k = g->k,
-              .rsa = g->rsa,
-              .csa = g->csa,
-              .rsb = g->rsb,
-              .csb = g->csb,
-              .rsc = g->rsc,
-              .csc = g->csc,
-              .batches = 1,
-              .nbatch = g->nbatch,
-              .add = g->accumulate != 0,
-              .from_a = g->from_a,
-              .from_b = g->from_b};
+    gemm_problem q = {.m = g->m,
+                      .n = g->n,
+                      .k = g->k,
+                      .rsa = g->rsa,
+                      .csa = g->csa,
+                      .rsb = g->rsb,
+                      .csb = g->csb,
+                      .rsc = g->rsc,
+                      .csc = g->csc,
+                      .batches = 1,
+                      .nbatch = g->nbatch,
+                      .add = g->accumulate != 0,
+                      .from_a = g->from_a,
+                      .from_b = g->from_b};
     for (int i = 0; i < g->nbatch; i++) {
         q.batch[i] = g->batch[i];
         q.sa[i] = g->sa[i];
@@ -116,13 +117,13 @@ static void locate(int nbatch, const int64_t *batch, const int64_t *sa, const in
 }
 
 /* Multiples of these split a product without partial register blocks inside of it. */
-static gcut_rt_grain grain_f32(const plan *q)
+static gcut_rt_grain grain_f32(const gemm_problem *q)
 {
-    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 32, 32} : gcut_rt_macro_grain_f32(!turned(q));
+    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 32, 32} : gcut_rt_macro_grain_f32(!column_major(q));
 }
-static gcut_rt_grain grain_f64(const plan *q)
+static gcut_rt_grain grain_f64(const gemm_problem *q)
 {
-    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 16, 16} : gcut_rt_macro_grain_f64(!turned(q));
+    return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 16, 16} : gcut_rt_macro_grain_f64(!column_major(q));
 }
 
 /* The largest part of n in so many. */
@@ -132,7 +133,7 @@ static int64_t largest(int64_t n, int64_t grain, int64_t parts)
 }
 
 /* The grid of at most `parts` parts whose largest one takes the least arithmetic and packing. */
-static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts, int whole_rows)
+static void choose_grid(grid *s, const gemm_problem *q, gcut_rt_grain grain, int64_t parts, int whole_rows)
 {
     int64_t best = INT64_MAX;
     for (int64_t r = 1; r <= parts; r++) {
@@ -144,7 +145,7 @@ static void lay_grid(share *s, const plan *q, gcut_rt_grain grain, int64_t parts
 }
 
 /* How many of the threads a product alone is worth; plans ask for sizes that no memory holds. */
-static int crew(const plan *q, int threads)
+static int worthwhile_threads(const gemm_problem *q, int threads)
 {
     int64_t work = q->m;
     if (__builtin_mul_overflow(work, q->n, &work) ||
@@ -154,26 +155,26 @@ static int crew(const plan *q, int threads)
     return (int)gcut_rt_max(1, gcut_rt_min(gcut_rt_threads(threads), work / THREAD_WORK));
 }
 
-static share divide(const plan *q, gcut_rt_grain grain, int threads, int whole_rows)
+static grid split(const gemm_problem *q, gcut_rt_grain grain, int threads, int whole_rows)
 {
-    share s = {1, 1, threads};
+    grid s = {1, 1, threads};
     if (s.threads > 1 && q->batches % s.threads != 0 && q->batches < 4 * s.threads)
-        lay_grid(&s, q, grain, s.threads, whole_rows);
+        choose_grid(&s, q, grain, s.threads, whole_rows);
     s.threads = (int)gcut_rt_min(s.threads, q->batches * s.rows * s.columns);
     return s;
 }
 
-/* A computed operand stays, so what packs it more than once are the threads along the other side of the grid.
- * That is the grid for panels of 32, whatever the register block, and the cache is a nominal one: so the
- * answer does not depend on the machine. */
+/* A computed operand is resident, so what packs it more than once are the threads along the other side of the
+ * grid. That is the grid for panels of 32, whatever the register block, and the cache is a nominal one: so
+ * the answer does not depend on the machine. */
 int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                               int whole_rows, int of_b)
 {
-    const plan q = {.m = m, .n = n, .k = k, .batches = 1};
+    const gemm_problem q = {.m = m, .n = n, .k = k, .batches = 1};
     const gcut_rt_grain grain = {32, 32};
     if (k <= 0 || is_small(m, n, k, csa, size)) return 0;
     if (!of_b && !whole_rows && n / 4 <= m && n * gcut_rt_min(k, STEP) * size <= WHOLE_B_BYTES) return 0;
-    const share s = divide(&q, grain, crew(&q, threads), 0);
+    const grid s = split(&q, grain, worthwhile_threads(&q, threads), 0);
     return of_b ? s.rows : s.columns;
 }
 

@@ -9,8 +9,8 @@
 
 /* What all threads work on. */
 typedef struct NAME(job) {
-    const plan *q;
-    share s;
+    const gemm_problem *q;
+    grid s;
     gcut_rt_grain grain;
     const T *a, *b;
     T *c;
@@ -24,7 +24,7 @@ typedef struct NAME(job) {
 /* The sums of rows of A, or columns of B, s0..s1 where these lie. */
 static void NAME(add_up)(const NAME(job) * w, int64_t s0, int64_t s1)
 {
-    const plan *q = w->q;
+    const gemm_problem *q = w->q;
     if (w->sums == GCUT_RT_SUMS_A)
         NAME(gcut_rt_sums)(s1 - s0, q->k, w->a + s0 * q->rsa, q->rsa, q->csa, w->sum + s0);
     if (w->sums == GCUT_RT_SUMS_B)
@@ -32,8 +32,8 @@ static void NAME(add_up)(const NAME(job) * w, int64_t s0, int64_t s1)
 }
 
 /* Rows m0..m1 and columns n0..n1 of one product without packing, on the calling thread. */
-static void NAME(unpacked)(const plan *q, const T *a, const T *b, T *c, int64_t m0, int64_t m1, int64_t n0,
-                           int64_t n1)
+static void NAME(unpacked)(const gemm_problem *q, const T *a, const T *b, T *c, int64_t m0, int64_t m1,
+                           int64_t n0, int64_t n1)
 {
     int64_t m = m1 - m0, n = n1 - n0, k = q->k;
     if (m <= 0 || n <= 0) return;
@@ -45,7 +45,7 @@ static void NAME(unpacked)(const plan *q, const T *a, const T *b, T *c, int64_t 
             for (int64_t j = 0; j < n; j++) c[i * q->rsc + j * q->csc] = 0;
     } else if (q->dots) {
         NAME(gcut_rt_dots)(m, n, k, a, q->rsa, b, q->csb, q->add, c, q->rsc, q->csc);
-    } else if (turned(q)) {
+    } else if (column_major(q)) {
         NAME(gcut_rt_small)(n, m, k, b, q->csb, q->rsb, a, q->csa, q->rsa, q->add, c, q->csc, q->rsc);
     } else {
         NAME(gcut_rt_small)(m, n, k, a, q->rsa, q->csa, b, q->rsb, q->csb, q->add, c, q->rsc, q->csc);
@@ -53,10 +53,10 @@ static void NAME(unpacked)(const plan *q, const T *a, const T *b, T *c, int64_t 
 }
 
 /* Rows m0..m1 and columns n0..n1 of one product, and their tiles, by thread number t; and sums s0..s1. */
-static void NAME(cell)(const NAME(job) * w, int t, const T *a, const T *b, T *c, int64_t m0, int64_t m1,
-                       int64_t n0, int64_t n1, int64_t s0, int64_t s1)
+static void NAME(grid_cell)(const NAME(job) * w, int t, const T *a, const T *b, T *c, int64_t m0, int64_t m1,
+                            int64_t n0, int64_t n1, int64_t s0, int64_t s1)
 {
-    const plan *q = w->q;
+    const gemm_problem *q = w->q;
     if (q->small || q->dots || q->k <= 0 || m1 <= m0 || n1 <= n0) {
         NAME(add_up)(w, s0, s1);
         const int64_t step = w->tile ? TILE_ROWS : gcut_rt_max(m1 - m0, 1);
@@ -88,8 +88,8 @@ static void NAME(share_sums)(const NAME(job) * w, int64_t i, int64_t j, const in
 static void NAME(work)(void *arg, int t, int nt)
 {
     const NAME(job) *w = arg;
-    const plan *q = w->q;
-    const share *s = &w->s;
+    const gemm_problem *q = w->q;
+    const grid *s = &w->s;
     int64_t begin, end;
     gcut_rt_share(q->batches * s->rows * s->columns, 1, t, nt, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
@@ -99,7 +99,7 @@ static void NAME(work)(void *arg, int t, int nt)
         gcut_rt_share(q->m, w->grain.m, (int)row, (int)s->rows, &m[0], &m[1]);
         gcut_rt_share(q->n, w->grain.n, (int)column, (int)s->columns, &n[0], &n[1]);
         NAME(share_sums)(w, row, column, m, n, sums);
-        NAME(cell)
+        NAME(grid_cell)
         (w, t, w->a + at[0], w->b + at[1], w->c + at[2], m[0], m[1], n[0], n[1], sums[0], sums[1]);
     }
 }
@@ -110,8 +110,10 @@ static void NAME(sums_alone)(const NAME(job) * w)
     NAME(add_up)(w, 0, w->sums == GCUT_RT_SUMS_A ? w->q->m : w->q->n);
 }
 
-/* Makes an operand of n rows (of A) or columns (of B) that has a room there, and has *at point to it. */
-static void NAME(settle_one)(const plan *q, gcut_rt_operand *x, int64_t n, const T **at, int threads)
+/* Makes an operand of n rows (of A) or columns (of B) that has a buffer to be computed into first, and has
+ * *at point to it. */
+static void NAME(precompute_operand)(const gemm_problem *q, gcut_rt_operand *x, int64_t n, const T **at,
+                                     int threads)
 {
     if (!x->fill) return;
     *at = x->room;
@@ -120,32 +122,32 @@ static void NAME(settle_one)(const plan *q, gcut_rt_operand *x, int64_t n, const
     x->fill = NULL;
 }
 
-static void NAME(settle)(plan *q, const T **a, const T **b, int threads)
+static void NAME(precompute_operands)(gemm_problem *q, const T **a, const T **b, int threads)
 {
-    NAME(settle_one)(q, &q->from_a, q->m, a, threads);
-    NAME(settle_one)(q, &q->from_b, q->n, b, threads);
+    NAME(precompute_operand)(q, &q->from_a, q->m, a, threads);
+    NAME(precompute_operand)(q, &q->from_b, q->n, b, threads);
 }
 
 void NAME(gcut_rt_gemm)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, int threads)
 {
-    plan q = decide(g, sizeof(T));
+    gemm_problem q = decide(g, sizeof(T));
     const int empty = q.m <= 0 || q.n <= 0 || q.batches <= 0;
-    if (!empty) NAME(settle)(&q, &a, &b, threads);
+    if (!empty) NAME(precompute_operands)(&q, &a, &b, threads);
     NAME(job)
     w = {.q = &q, .grain = NAME(grain)(&q), .a = a, .b = b, .c = c, .sums = g->sums, .sum = g->sum};
     if (empty) {
         NAME(sums_alone)(&w);
         return;
     }
-    w.s = divide(&q, w.grain, crew(&q, threads), 0);
+    w.s = split(&q, w.grain, worthwhile_threads(&q, threads), 0);
     gcut_rt_parallel(NAME(work), &w, w.s.threads);
 }
 
 void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *c, gcut_rt_tile_fn *tile,
                               void *arg, int whole_rows, int threads)
 {
-    plan q = decide(g, sizeof(T));
-    if (q.m > 0 && (q.n > 0 || whole_rows)) NAME(settle)(&q, &a, &b, threads);
+    gemm_problem q = decide(g, sizeof(T));
+    if (q.m > 0 && (q.n > 0 || whole_rows)) NAME(precompute_operands)(&q, &a, &b, threads);
     NAME(job)
     w = {.q = &q,
          .grain = NAME(grain)(&q),
@@ -162,7 +164,7 @@ void NAME(gcut_rt_gemm_tiled)(const gcut_rt_gemm *g, const T *a, const T *b, T *
         if (q.m <= 0 || !whole_rows) return;
         w.sums = 0;
     }
-    w.s = divide(&q, w.grain, gcut_rt_threads(threads), whole_rows);
+    w.s = split(&q, w.grain, gcut_rt_threads(threads), whole_rows);
     gcut_rt_parallel(NAME(work), &w, w.s.threads);
 }
 

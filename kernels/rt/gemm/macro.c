@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops around the register block (micro.h).
+ * The macro-kernel: the loops around the micro-kernel (micro.h).
  *
- * S is the operand whose elements the block broadcasts, V the one it loads vectors of: for a row-major C they
- * are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.  One of them stays in
- * the second-level cache, the other streams through it, a panel at a time:
+ * S is the operand whose elements the micro-kernel broadcasts, V the one it loads vectors of: for a row-major
+ * C they are A and B.  For a column-major C the transposed problem is computed, C' = B' A'.  One of them is
+ * resident: a block of it stays packed in the second-level cache.  The other is streamed, one micro-panel at
+ * a time:
  *
- *   rows of C (columns, when V stays), as many as fit
+ *   rows of C (columns, when V is resident), as many as fit
  *     groups of steps of k, as many as fit too
- *       pack what stays
- *       panels of the other operand
- *         one step of k after the other, KC at most
- *           pack the panel
- *           all panels that stay; meanwhile what the next panel is packed from comes into cache
+ *       pack the resident block                                     second-level cache
+ *       micro-panels of the streamed operand
+ *         KC steps of k at most, one after the other
+ *           pack the panel                                          first-level cache
+ *           micro-panels of the resident block: micro-kernel        registers
+ *           (meanwhile what the next panel is packed from is prefetched)
  *
- * So each element that streams is read from memory behind arithmetic, and written and read again in cache.
- * The length of a step depends on k alone; an element is one chain of multiply-adds per step, and the steps
- * are added in order.  Which operand stays, and how much of it, does not show in the bits.
+ *            V streamed:  one panel                 S streamed:   V resident: all panels
+ *                     +-----+                       one panel     +-----+-----+-----+
+ *                     |     | kc                                  |     |     |     | kc
+ *                     +-----+                                     +-----+-----+-----+
+ *     S resident      +-----+                      +----+         +-----+-----+-----+
+ *     +----+ mr       |  C  |                      |    | mr      |  C  |     |     |
+ *     +----+ mr       +-----+                      +----+         +-----+-----+-----+
+ *     +----+ mr       |     |                        kc             nr    nr    nr
+ *     +----+          +-----+
+ *       kc              nr
+ *
+ * So each element of the streamed operand is read from memory behind arithmetic, and written and read again
+ * in cache.  KC depends on k, the type and the caches; an element of C is one chain of multiply-adds per KC
+ * steps, and the chains are added in order.  Which operand is resident, and how much of it, does not show in
+ * the bits.
  */
 #include "kernels/rt/gemm/macro.h"
 
@@ -33,12 +47,12 @@ typedef struct blocks {
     gcut_rt_micro micro;
     int64_t kc;    /* of one step, but the last */
     int64_t steps; /* of a group, but the last */
-    int v_stays;
-    int64_t stays; /* rows of S or columns of V that stay at once */
-    int64_t tile;  /* rows or columns of the other operand behind which a tile is complete */
+    int v_resident;
+    int64_t resident; /* rows of S or columns of V that are resident at once */
+    int64_t tile;     /* rows or columns of the other operand behind which a tile is complete */
 } blocks;
 
-/* Room for one block of any micro-kernel. */
+/* The block of C of any micro-kernel. */
 enum { PART_BYTES = 8192 };
 
 /* What the caches of a core hold when the operating system does not say. */
@@ -54,21 +68,21 @@ static int64_t cache_bytes(int level)
     return n > 0 ? n : level == 1 ? L1_BYTES : L2_BYTES;
 }
 
-static int64_t up(int64_t n, int64_t unit)
+static int64_t round_up(int64_t n, int64_t unit)
 {
     return gcut_rt_ceildiv(n, unit) * unit;
 }
 
 /* Parts of n of equal size, but the last, a multiple of unit and at most `most` (at least a unit). */
-static int64_t even(int64_t n, int64_t most, int64_t unit)
+static int64_t even_parts(int64_t n, int64_t most, int64_t unit)
 {
     int64_t parts = gcut_rt_ceildiv(n, gcut_rt_max(most / unit * unit, unit));
-    return up(gcut_rt_ceildiv(n, gcut_rt_max(parts, 1)), unit);
+    return round_up(gcut_rt_ceildiv(n, gcut_rt_max(parts, 1)), unit);
 }
 /* Most steps of k between two passes over C. */
 enum { KC = 512 };
-/* Rows that stay at least where whole rows are wanted; columns of a tile where S stays because it is
- * computed: shorter rows cost a tile function more than reading them from the next cache. */
+/* Rows of a resident S at least where whole rows are wanted; columns of a tile where S is resident because it
+ * is computed: shorter rows cost a tile function prefetch than reading them from the next cache. */
 enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
 /* Of whole rows that a tile function finds in cache; of a tile otherwise. */
 #define WHOLE_BYTES (INT64_C(3) << 19)
@@ -76,63 +90,63 @@ enum { WHOLE_ROWS = 256, TILE_COLUMNS = 256 };
 
 /* Three quarters of the first-level cache for a panel of S; a step of that many keeps reading and writing C
  * small against the arithmetic. */
-static int64_t step_of(int64_t k, int lds, int64_t size)
+static int64_t kc_of(int64_t k, int lds, int64_t size)
 {
     int64_t most = cache_bytes(1) * 3 / 4 / (lds * size);
     most = gcut_rt_max(64, gcut_rt_min(most / 32 * 32, KC));
-    return even(k, most, 8);
+    return even_parts(k, most, 8);
 }
 
 /* The side of C that a tile function sets, and which operands are computed as they are packed. */
 typedef struct needs {
-    int tiles, whole_rows, fills_s, fills_v;
+    int tiles, whole_rows, computes_s, computes_v;
 } needs;
 
-/* Whether V stays.  What is computed is packed once when it stays.  Otherwise what is larger streams; but a
- * tile function goes along the rows of C. */
-static int keeps_v(int64_t m, int64_t n, needs w)
+/* Whether V is resident.  What is computed is packed once when it is resident.  Otherwise the larger operand
+ * is streamed; but a tile function goes along the rows of C. */
+static int v_is_resident(int64_t m, int64_t n, needs w)
 {
     if (w.whole_rows) return 0;
-    if (w.fills_s != w.fills_v) return w.fills_v;
+    if (w.computes_s != w.computes_v) return w.computes_v;
     return w.tiles ? n / 4 <= m : n < m;
 }
 
 /* m, n: rows and columns of C in the orientation of the micro-kernel. */
-static blocks cut(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, needs w, int64_t size)
+static blocks choose_blocks(gcut_rt_micro micro, int64_t m, int64_t n, int64_t k, needs w, int64_t size)
 {
-    blocks b = {.micro = micro, .kc = step_of(k, micro.lds, size)};
-    b.v_stays = keeps_v(m, n, w);
-    const int64_t cache = cache_bytes(2), unit = b.v_stays ? micro.v : micro.s;
-    int64_t most = cache * (b.v_stays ? 6 : 5) / 8 / (b.kc * size);
+    blocks b = {.micro = micro, .kc = kc_of(k, micro.packmr, size)};
+    b.v_resident = v_is_resident(m, n, w);
+    const int64_t cache = cache_bytes(2), unit = b.v_resident ? micro.nr : micro.mr;
+    int64_t most = cache * (b.v_resident ? 6 : 5) / 8 / (b.kc * size);
     if (w.whole_rows) most = gcut_rt_min(most, gcut_rt_max(WHOLE_BYTES / (n * size), WHOLE_ROWS));
-    b.stays = even(b.v_stays ? n : m, most, unit);
-    b.steps = gcut_rt_min(gcut_rt_ceildiv(k, b.kc), cache * 7 / 8 / (b.stays * b.kc * size));
+    b.resident = even_parts(b.v_resident ? n : m, most, unit);
+    b.steps = gcut_rt_min(gcut_rt_ceildiv(k, b.kc), cache * 7 / 8 / (b.resident * b.kc * size));
     b.steps = gcut_rt_max(b.steps, 1);
-    b.tile = gcut_rt_max(TILE_BYTES / (b.stays * size), w.fills_s ? TILE_COLUMNS : 1);
-    b.tile = up(b.tile, b.v_stays ? micro.s : micro.v);
+    b.tile = gcut_rt_max(TILE_BYTES / (b.resident * size), w.computes_s ? TILE_COLUMNS : 1);
+    b.tile = round_up(b.tile, b.v_resident ? micro.mr : micro.nr);
     return b;
 }
 
-/* Elements of what stays, of n rows or columns and k steps. */
-static int64_t staying(const blocks *b, int64_t n, int64_t k)
+/* Elements of a resident block of n rows or columns and k steps. */
+static int64_t resident_elements(const blocks *b, int64_t n, int64_t k)
 {
-    return b->v_stays ? gcut_rt_ceildiv(n, b->micro.v) * b->micro.ldv * k
-                      : gcut_rt_ceildiv(n, b->micro.s) * b->micro.lds * k;
+    return b->v_resident ? gcut_rt_ceildiv(n, b->micro.nr) * b->micro.packnr * k
+                         : gcut_rt_ceildiv(n, b->micro.mr) * b->micro.packmr * k;
 }
-/* Elements of both packed blocks; the panel that streams begins behind what stays, on a cache line. */
-static int64_t packed_stays(const blocks *b)
+/* Elements of both packed blocks; the streamed panel begins behind the resident block, on a cache line. */
+static int64_t packed_resident(const blocks *b)
 {
-    return up(staying(b, b->stays, b->kc * b->steps), 16) + GCUT_RT_BEYOND;
+    return round_up(resident_elements(b, b->resident, b->kc * b->steps), 16) + GCUT_RT_BEYOND;
 }
-static int64_t packed_streams(const blocks *b)
+static int64_t packed_streamed(const blocks *b)
 {
-    return (b->v_stays ? b->micro.lds : b->micro.ldv) * b->kc + GCUT_RT_BEYOND;
+    return (b->v_resident ? b->micro.packmr : b->micro.packnr) * b->kc + GCUT_RT_BEYOND;
 }
 
 /* Blocks of one panel each, for the reserve. */
-static void shrink(blocks *b)
+static void smallest_blocks(blocks *b)
 {
-    b->stays = b->v_stays ? b->micro.v : b->micro.s;
+    b->resident = b->v_resident ? b->micro.nr : b->micro.mr;
     b->steps = 1;
 }
 

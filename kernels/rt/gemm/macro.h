@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Large products: blocks that fit the caches, packed, around a register block (micro.h).
+ * The macro-kernel of large products: the loops that pack blocks of both operands for the micro-kernel
+ * (micro.h) and run it over their micro-panels.  macro.c draws them.
  */
 #ifndef GCUT_KERNELS_RT_GEMM_MACRO_H
 #define GCUT_KERNELS_RT_GEMM_MACRO_H

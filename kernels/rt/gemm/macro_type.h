@@ -16,7 +16,7 @@ typedef struct NAME(operand) {
     const gcut_rt_operand *from;
     int64_t first;
     int64_t s0, s1; /* elements whose sums over k are made too: sum[i - s0]; whole panels */
-    T *sum, *part;  /* part: of the block of k that is being added up */
+    T *sum, *part;  /* part: of the block of k that is being added round_up */
 } NAME(operand);
 
 /* A product in the orientation of the micro-kernel: C [m, n] = S [m, k] V [k, n], for the columns and rows of
@@ -27,18 +27,18 @@ typedef struct NAME(problem) {
     T *c;
     int64_t i0, j0;
     int64_t ci, cj; /* strides of C */
-    int turned;
+    int transposed;
     blocks b;
-    T *kept, *panel; /* packed: what stays, and a panel of what streams */
+    T *packed, *panel; /* the resident block, and a panel of the streamed operand */
 } NAME(problem);
 
-static NAME(operand) NAME(stays)(const NAME(problem) * p)
+static NAME(operand) NAME(resident)(const NAME(problem) * p)
 {
-    return p->b.v_stays ? p->v : p->s;
+    return p->b.v_resident ? p->v : p->s;
 }
-static NAME(operand) NAME(streams)(const NAME(problem) * p)
+static NAME(operand) NAME(streamed)(const NAME(problem) * p)
 {
-    return p->b.v_stays ? p->s : p->v;
+    return p->b.v_resident ? p->s : p->v;
 }
 
 static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_t i0, int64_t i1, int64_t p,
@@ -69,21 +69,21 @@ static void NAME(sum_in_place)(NAME(operand) * x, int64_t k)
     x->s1 = x->s0;
 }
 
-/* m rows and n columns of C, at most one register block.  Through a buffer where the micro-kernel cannot
- * write them at once. */
+/* m rows and n columns of C, at most one block of the micro-kernel.  Through a buffer where the micro-kernel
+ * cannot write them at once. */
 static void NAME(block)(const NAME(problem) * p, int64_t m, int64_t n, int64_t k, const T *s, const T *v,
-                        int add, T *c, gcut_rt_ahead more)
+                        int add, T *c, gcut_rt_prefetch prefetch)
 {
     const gcut_rt_micro *u = &p->b.micro;
     _Alignas(64) T part[PART_BYTES / sizeof(T)];
-    if (p->cj == 1 && (u->parts || (m == u->s && n == u->v))) {
-        NAME(gcut_rt_micro_run)(u, m, n, k, s, v, add, c, p->ci, more);
+    if (p->cj == 1 && (u->partial || (m == u->mr && n == u->nr))) {
+        NAME(gcut_rt_micro_run)(u, m, n, k, s, v, add, c, p->ci, prefetch);
         return;
     }
-    NAME(gcut_rt_micro_run)(u, u->s, u->v, k, s, v, 0, part, u->v, more);
+    NAME(gcut_rt_micro_run)(u, u->mr, u->nr, k, s, v, 0, part, u->nr, prefetch);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            T *o = c + i * p->ci + j * p->cj, x = part[i * u->v + j];
+            T *o = c + i * p->ci + j * p->cj, x = part[i * u->nr + j];
             *o = add ? *o + x : x;
         }
 }
@@ -93,7 +93,7 @@ static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int6
 {
     const gcut_rt_macro *g = p->g;
     i0 += p->i0, i1 += p->i0, j0 += p->j0, j1 += p->j0;
-    if (p->turned)
+    if (p->transposed)
         g->tile(g->arg, g->thread, j0, j1, i0, i1);
     else
         g->tile(g->arg, g->thread, i0, i1, j0, j1);
@@ -101,8 +101,8 @@ static void NAME(complete)(const NAME(problem) * p, int64_t i0, int64_t i1, int6
 
 /* Part `part` of `parts` of what the next panel is packed from: n elements from i on and k steps from q on.
  */
-static gcut_rt_ahead NAME(ahead)(const NAME(operand) * x, int64_t i, int64_t n, int64_t q, int64_t k,
-                                 int64_t part, int64_t parts)
+static gcut_rt_prefetch NAME(prefetch_part)(const NAME(operand) * x, int64_t i, int64_t n, int64_t q,
+                                            int64_t k, int64_t part, int64_t parts)
 {
     const int64_t size = (int64_t)sizeof(T), piece = 128;
     const int along_k = x->is != 1;
@@ -110,47 +110,47 @@ static gcut_rt_ahead NAME(ahead)(const NAME(operand) * x, int64_t i, int64_t n, 
     const int64_t stride = (along_k ? x->is : x->ps) * size;
     const int64_t all = gcut_rt_ceildiv(length, piece) * rows;
     const int64_t first = all * part / parts, count = all * (part + 1) / parts - first;
-    if (count <= 0 || x->from->fill || (x->is != 1 && x->ps != 1)) return (gcut_rt_ahead){.n = 0};
-    return (gcut_rt_ahead){.at = (const char *)(x->at + i * x->is + q * x->ps) + first / rows * piece +
-                                 first % rows * stride,
-                           .n = count,
-                           .step = stride,
-                           .last = gcut_rt_min(piece, length) - 1,
-                           .turn = rows - first % rows,
-                           .round = rows,
-                           .jump = piece - rows * stride};
+    if (count <= 0 || x->from->fill || (x->is != 1 && x->ps != 1)) return (gcut_rt_prefetch){.n = 0};
+    return (gcut_rt_prefetch){.at = (const char *)(x->at + i * x->is + q * x->ps) + first / rows * piece +
+                                    first % rows * stride,
+                              .n = count,
+                              .step = stride,
+                              .last = gcut_rt_min(piece, length) - 1,
+                              .turn = rows - first % rows,
+                              .round = rows,
+                              .jump = piece - rows * stride};
 }
 
-/* Step q0..q1 of the panel x0..x1 of what streams, times r0..r1 of what stays, packed at `kept`; xn and qn
- * are where the next one begins. */
-static void NAME(sweep)(const NAME(problem) * p, const T *kept, int64_t r0, int64_t r1, int64_t x0,
-                        int64_t x1, int64_t q0, int64_t q1, int64_t xn, int64_t qn)
+/* Steps q0..q1 of the streamed panel x0..x1 times r0..r1 of the resident block, packed at `block`; xn and qn
+ * are where the next panel begins. */
+static void NAME(macro_kernel)(const NAME(problem) * p, const T *block, int64_t r0, int64_t r1, int64_t x0,
+                               int64_t x1, int64_t q0, int64_t q1, int64_t xn, int64_t qn)
 {
-    const NAME(operand) r = NAME(stays)(p), x = NAME(streams)(p);
+    const NAME(operand) r = NAME(resident)(p), x = NAME(streamed)(p);
     const int64_t k = q1 - q0, parts = gcut_rt_ceildiv(r1 - r0, r.width);
     const int64_t next = gcut_rt_min(x.width, x.n - xn), kn = gcut_rt_min(p->b.kc, p->g->k - qn);
     const int add = p->g->add || q0 > 0;
     NAME(pack)(p, &x, x0, x1, q0, k, p->panel);
     if (r0 == 0) NAME(add_up)(&x, x0, x1, q0, q1, p->g->k, p->panel);
-    for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, kept += r.ld * k) {
+    for (int64_t i = r0, part = 0; i < r1; i += r.width, part++, block += r.ld * k) {
         const int64_t rest = gcut_rt_min(r.width, r1 - i);
-        const gcut_rt_ahead more = NAME(ahead)(&x, xn, next, qn, kn, part, parts);
-        if (p->b.v_stays)
-            NAME(block)(p, x1 - x0, rest, k, p->panel, kept, add, p->c + x0 * p->ci + i * p->cj, more);
+        const gcut_rt_prefetch prefetch = NAME(prefetch_part)(&x, xn, next, qn, kn, part, parts);
+        if (p->b.v_resident)
+            NAME(block)(p, x1 - x0, rest, k, p->panel, block, add, p->c + x0 * p->ci + i * p->cj, prefetch);
         else
-            NAME(block)(p, rest, x1 - x0, k, kept, p->panel, add, p->c + i * p->ci + x0 * p->cj, more);
+            NAME(block)(p, rest, x1 - x0, k, block, p->panel, add, p->c + i * p->ci + x0 * p->cj, prefetch);
     }
 }
 
-/* Steps p0..p1 for r0..r1 of what stays. */
-static void NAME(group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t p0, int64_t p1)
+/* Steps p0..p1 for the resident rows or columns r0..r1. */
+static void NAME(k_group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t p0, int64_t p1)
 {
     const blocks *b = &p->b;
-    const NAME(operand) r = NAME(stays)(p), x = NAME(streams)(p);
+    const NAME(operand) r = NAME(resident)(p), x = NAME(streamed)(p);
     const int last = p->g->tile && !p->g->whole_rows && p1 == p->g->k;
     for (int64_t q = p0; q < p1; q += b->kc) {
         const int64_t q1 = gcut_rt_min(q + b->kc, p1);
-        T *const packed = p->kept + staying(b, r1 - r0, q - p0);
+        T *const packed = p->packed + resident_elements(b, r1 - r0, q - p0);
         NAME(pack)(p, &r, r0, r1, q, q1 - q, packed);
         NAME(add_up)(&r, r0, r1, q, q1, p->g->k, packed);
     }
@@ -158,12 +158,12 @@ static void NAME(group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t
         const int64_t i1 = gcut_rt_min(i + x.width, x.n);
         for (int64_t q = p0; q < p1; q += b->kc) {
             const int64_t q1 = gcut_rt_min(q + b->kc, p1);
-            NAME(sweep)
-            (p, p->kept + staying(b, r1 - r0, q - p0), r0, r1, i, i1, q, q1, q1 < p1 ? i : i1,
+            NAME(macro_kernel)
+            (p, p->packed + resident_elements(b, r1 - r0, q - p0), r0, r1, i, i1, q, q1, q1 < p1 ? i : i1,
              q1 < p1 ? q1 : p0);
         }
         if (!last || (i1 < x.n && i1 - done < b->tile)) continue;
-        if (b->v_stays)
+        if (b->v_resident)
             NAME(complete)(p, done, i1, r0, r1);
         else
             NAME(complete)(p, r0, r1, done, i1);
@@ -175,15 +175,15 @@ static void NAME(group)(const NAME(problem) * p, int64_t r0, int64_t r1, int64_t
 static void NAME(product)(const NAME(problem) * p)
 {
     const gcut_rt_macro *g = p->g;
-    const int64_t n = NAME(stays)(p).n, group = p->b.kc * p->b.steps;
-    for (int64_t r = 0; r < n; r += p->b.stays) {
-        const int64_t r1 = gcut_rt_min(r + p->b.stays, n);
-        for (int64_t q = 0; q < g->k; q += group) NAME(group)(p, r, r1, q, gcut_rt_min(q + group, g->k));
-        if (g->tile && g->whole_rows && !p->turned)
+    const int64_t n = NAME(resident)(p).n, group = p->b.kc * p->b.steps;
+    for (int64_t r = 0; r < n; r += p->b.resident) {
+        const int64_t r1 = gcut_rt_min(r + p->b.resident, n);
+        for (int64_t q = 0; q < g->k; q += group) NAME(k_group)(p, r, r1, q, gcut_rt_min(q + group, g->k));
+        if (g->tile && g->whole_rows && !p->transposed)
             g->tile(g->arg, g->thread, g->m0 + r, g->m0 + r1, g->n0, g->n1);
     }
     /* The caller's rows are the columns here: they are complete when everything is. */
-    if (g->tile && g->whole_rows && p->turned) g->tile(g->arg, g->thread, g->m0, g->m1, g->n0, g->n1);
+    if (g->tile && g->whole_rows && p->transposed) g->tile(g->arg, g->thread, g->m0, g->m1, g->n0, g->n1);
 }
 
 /* Which sums g wants of x, rows of A or columns of B from `first` on. */
@@ -198,32 +198,32 @@ static NAME(problem) NAME(orient)(const gcut_rt_macro *g, const T *a, const T *b
     const gcut_rt_micro u = NAME(gcut_rt_micro)();
     const int fa = g->from_a.fill != NULL, fb = g->from_b.fill != NULL;
     NAME(operand)
-    x = {.n = g->m1 - g->m0, .is = g->rsa, .ps = g->csa, .width = u.s, .ld = u.lds, .from = &g->from_a};
+    x = {.n = g->m1 - g->m0, .is = g->rsa, .ps = g->csa, .width = u.mr, .ld = u.packmr, .from = &g->from_a};
     NAME(operand)
-    y = {.n = g->n1 - g->n0, .is = g->csb, .ps = g->rsb, .width = u.v, .ld = u.ldv, .from = &g->from_b};
+    y = {.n = g->n1 - g->n0, .is = g->csb, .ps = g->rsb, .width = u.nr, .ld = u.packnr, .from = &g->from_b};
     x.first = g->m0, x.at = fa ? NULL : a + g->m0 * g->rsa;
     y.first = g->n0, y.at = fb ? NULL : b + g->n0 * g->csb;
     if (g->sums == GCUT_RT_SUMS_A) NAME(want_sums)(g, g->m0, &x);
     if (g->sums == GCUT_RT_SUMS_B) NAME(want_sums)(g, g->n0, &y);
-    const int turned = g->csc != 1 && g->rsc == 1;
+    const int transposed = g->csc != 1 && g->rsc == 1;
     NAME(problem)
     p = {.g = g,
          .s = x,
          .v = y,
          .c = c + g->m0 * g->rsc + g->n0 * g->csc,
-         .turned = turned,
+         .transposed = transposed,
          .i0 = g->m0,
          .j0 = g->n0,
          .ci = g->rsc,
          .cj = g->csc};
-    if (turned) {
+    if (transposed) {
         p.s = y, p.v = x;
-        p.s.width = u.s, p.s.ld = u.lds, p.v.width = u.v, p.v.ld = u.ldv;
+        p.s.width = u.mr, p.s.ld = u.packmr, p.v.width = u.nr, p.v.ld = u.packnr;
         p.i0 = g->n0, p.j0 = g->m0, p.ci = g->csc, p.cj = g->rsc;
     }
-    const int whole = g->tile && g->whole_rows && !turned;
-    const needs w = {g->tile && !whole, whole, turned ? fb : fa, turned ? fa : fb};
-    p.b = cut(u, p.s.n, p.v.n, g->k, w, (int64_t)sizeof(T));
+    const int whole = g->tile && g->whole_rows && !transposed;
+    const needs w = {g->tile && !whole, whole, transposed ? fb : fa, transposed ? fa : fb};
+    p.b = choose_blocks(u, p.s.n, p.v.n, g->k, w, (int64_t)sizeof(T));
     return p;
 }
 
@@ -231,18 +231,18 @@ void NAME(gcut_rt_macro)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 {
     if (g->m1 <= g->m0 || g->n1 <= g->n0) return;
     NAME(problem) p = NAME(orient)(g, a, b, c);
-    const int64_t packed = packed_stays(&p.b) + packed_streams(&p.b);
+    const int64_t packed = packed_resident(&p.b) + packed_streamed(&p.b);
     const size_t want = (size_t)(packed + gcut_rt_max(g->s1 - g->s0, 0)) * sizeof(T);
     gcut_rt_workspace w = gcut_rt_borrow(want);
-    p.kept = w.at;
+    p.packed = w.at;
     if (w.bytes >= want) {
-        p.s.part = p.v.part = p.kept + packed;
+        p.s.part = p.v.part = p.packed + packed;
     } else {
-        shrink(&p.b);
+        smallest_blocks(&p.b);
         NAME(sum_in_place)(&p.s, g->k);
         NAME(sum_in_place)(&p.v, g->k);
     }
-    p.panel = p.kept + packed_stays(&p.b);
+    p.panel = p.packed + packed_resident(&p.b);
     NAME(product)(&p);
     gcut_rt_give_back(w);
 }
@@ -250,7 +250,7 @@ void NAME(gcut_rt_macro)(const gcut_rt_macro *g, const T *a, const T *b, T *c)
 gcut_rt_grain NAME(gcut_rt_macro_grain)(int row_major_c)
 {
     const gcut_rt_micro u = NAME(gcut_rt_micro)();
-    return row_major_c ? (gcut_rt_grain){u.s, u.v} : (gcut_rt_grain){u.v, u.s};
+    return row_major_c ? (gcut_rt_grain){u.mr, u.nr} : (gcut_rt_grain){u.nr, u.mr};
 }
 
 #undef NAME

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instances of micro_kernel.h, and the choice between them and BLIS.
+ * The instances of micro_kernel.h, and the choice between them and the micro-kernels of BLIS.
  *
  * With 32 registers a block of 14 * 2 vectors leaves room for the two vectors of V, and 28 chains hide the
  * latency of a multiply-add several times.  Blocks of fewer rows and masked columns run at the same rate, so
@@ -18,9 +18,10 @@
 
 #ifdef __x86_64__
 
-/* Of the block; steps of k between two pieces of what comes ahead: as many at once would wait for each other.
+/* Of the block; steps of k between two pieces of what comes prefetch: as many at once would wait for each
+ * other.
  */
-enum { ROWS = 14, AHEAD = 8 };
+enum { ROWS = 14, PREFETCH_STEPS = 8 };
 
 #define T float
 #define NAME(x) x##_f32_avx512
@@ -45,17 +46,17 @@ enum { ROWS = 14, AHEAD = 8 };
 #include "kernels/rt/gemm/micro_kernel.h"
 
 #define OWN(lanes) ((gcut_rt_micro){ROWS, 2 * (lanes), ROWS, 2 * (lanes), 1, 0})
-#define RUN_OWN(type) block_##type##_avx512(m, n, k, s, v, add, c, ldc, ahead)
-static int ours(void)
+#define RUN_OWN(type) block_##type##_avx512(m, n, k, s, v, add, c, ldc, prefetch)
+static int own_kernel(void)
 {
     return gcut_rt_has_avx512() && !gcut_rt_blis_asked();
 }
 
 #else
 
-#define OWN(lanes) ((gcut_rt_micro){.s = 0})
+#define OWN(lanes) ((gcut_rt_micro){.mr = 0})
 #define RUN_OWN(type) ((void)m, (void)n)
-static int ours(void)
+static int own_kernel(void)
 {
     return 0;
 }
@@ -65,13 +66,13 @@ static int ours(void)
 #define MICRO(type, T)                                                                                       \
     gcut_rt_micro gcut_rt_micro_##type(void)                                                                 \
     {                                                                                                        \
-        return ours() ? OWN(64 / (int)sizeof(T)) : gcut_rt_blis_micro_##type();                              \
+        return own_kernel() ? OWN(64 / (int)sizeof(T)) : gcut_rt_blis_micro_##type();                        \
     }                                                                                                        \
     void gcut_rt_micro_run_##type(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const T *s,       \
-                                  const T *v, int add, T *c, int64_t ldc, gcut_rt_ahead ahead)               \
+                                  const T *v, int add, T *c, int64_t ldc, gcut_rt_prefetch prefetch)         \
     {                                                                                                        \
         if (u->blis) {                                                                                       \
-            while (ahead.n > 0) gcut_rt_fetch(&ahead);                                                       \
+            while (prefetch.n > 0) gcut_rt_prefetch_next(&prefetch);                                         \
             gcut_rt_blis_run_##type(k, s, v, add, c, ldc);                                                   \
         } else {                                                                                             \
             RUN_OWN(type);                                                                                   \
@@ -82,5 +83,5 @@ MICRO(f64, double)
 
 const char *gcut_rt_gemm_name(void)
 {
-    return ours() ? "avx512" : gcut_rt_blis_name();
+    return own_kernel() ? "avx512" : gcut_rt_blis_name();
 }

@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register block that large products are made of: our own for AVX-512, one of BLIS otherwise.
+ * The micro-kernel of large products: our own for AVX-512, BLIS's otherwise.  It multiplies a micro-panel of
+ * S, whose elements it broadcasts, by one of V, whose vectors it loads (pack.h), into a block of C that stays
+ * in registers:
+ *
+ *                 v[0]  v[1]  ...  v[nr-1]        step p of the panel of V, packnr elements from p to p + 1
+ *               +--------------------------+
+ *     s[0]      |                          |
+ *     s[1]      |  c[i][j] += s[i] * v[j]  |      for p = 0, 1, ..., k - 1
+ *     ...       |                          |
+ *     s[mr-1]   +--------------------------+
+ *
+ *     step p of the panel of S, packmr elements from p to p + 1
  */
 #ifndef GCUT_KERNELS_RT_GEMM_MICRO_H
 #define GCUT_KERNELS_RT_GEMM_MICRO_H
 
 #include <stdint.h>
 
-/* Adds up s rows and v columns of C from packed panels (pack.h), with v the side along which it wants C
- * contiguous. */
+/* A block of mr rows and nr columns of C, whose rows are contiguous. */
 typedef struct gcut_rt_micro {
-    int s, v;
-    int lds, ldv; /* elements from one step of k to the next in a panel of s rows or v columns */
-    int parts;    /* it also does blocks of fewer rows and columns */
+    int mr, nr;
+    int packmr, packnr; /* elements from one step of k to the next, in a panel of S and of V */
+    int partial;        /* it also does blocks of fewer rows and columns */
     int blis;
 } gcut_rt_micro;
 
-/* Memory to be brought to the second-level cache meanwhile: n pieces of last + 1 bytes, at most 128.  They
- * begin `step` bytes apart, but `jump` more behind the next `turn` of them, and behind `round` more each
- * time. */
-typedef struct gcut_rt_ahead {
+/* Memory to be brought to the second-level cache while a micro-kernel runs: n pieces of last + 1 bytes, at
+ * most 128.  They begin `step` bytes apart, but `jump` bytes further behind the next `turn` pieces, and then
+ * behind every `round` of them. */
+typedef struct gcut_rt_prefetch {
     const char *at;
     int64_t n, step, last, turn, round, jump;
-} gcut_rt_ahead;
+} gcut_rt_prefetch;
 
-static inline void gcut_rt_fetch(gcut_rt_ahead *a)
+static inline void gcut_rt_prefetch_next(gcut_rt_prefetch *a)
 {
     if (a->n-- <= 0) return;
     __builtin_prefetch(a->at, 0, 2);
@@ -37,13 +47,13 @@ static inline void gcut_rt_fetch(gcut_rt_ahead *a)
 gcut_rt_micro gcut_rt_micro_f32(void);
 gcut_rt_micro gcut_rt_micro_f64(void);
 
-/* c[i * ldc + j] (+)= the sum over k of s[.][i] * v[.][j], for i < m and j < n; m = u->s and n = u->v unless
- * u->parts.  k > 0; panels aligned to an element, with GCUT_RT_BEYOND readable bytes behind them.  An element
- * is one chain of multiply-adds, whatever m and n are. */
+/* c[i * ldc + j] (+)= the sum over k of s[.][i] * v[.][j], for i < m and j < n; m = u->mr and n = u->nr
+ * unless u->partial.  k > 0; panels aligned to an element, with GCUT_RT_BEYOND readable bytes behind them. An
+ * element is one chain of multiply-adds, whatever m and n are. */
 #define GCUT_RT_BEYOND 1024
 void gcut_rt_micro_run_f32(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const float *s,
-                           const float *v, int add, float *c, int64_t ldc, gcut_rt_ahead ahead);
+                           const float *v, int add, float *c, int64_t ldc, gcut_rt_prefetch prefetch);
 void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const double *s,
-                           const double *v, int add, double *c, int64_t ldc, gcut_rt_ahead ahead);
+                           const double *v, int add, double *c, int64_t ldc, gcut_rt_prefetch prefetch);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the register block: included by micro.c once per element type, with
+ * One instance of the micro-kernel: included by micro.c once per element type, with
  *   NAME(x)  the instance's name of x        T      the element type
  *   TARGET   attributes of the functions     LANES  elements of a vector
  *   ALL(e)   e in all elements               ADD_PRODUCT(a, b, c)  a * b + c, rounded once
@@ -11,10 +11,9 @@ typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeo
 
 /* rows and whole are constants in each call, and the accumulators are registers.  C is brought to the cache
  * while they fill. */
-__attribute__((always_inline)) TARGET static inline void NAME(fill)(int rows, int whole, MASK m0, MASK m1,
-                                                                    int64_t k, const T *s, const T *v,
-                                                                    int add, T *c, int64_t ldc,
-                                                                    gcut_rt_ahead ahead)
+__attribute__((always_inline)) TARGET static inline void
+NAME(accumulate)(int rows, int whole, MASK m0, MASK m1, int64_t k, const T *s, const T *v, int add, T *c,
+                 int64_t ldc, gcut_rt_prefetch prefetch)
 {
     NAME(vec) x[ROWS], y[ROWS];
 #pragma GCC unroll 16
@@ -25,8 +24,8 @@ __attribute__((always_inline)) TARGET static inline void NAME(fill)(int rows, in
         __builtin_prefetch(c + i * ldc + 2 * LANES - 1, 1);
     }
     for (int64_t p = 0; p < k;) {
-        const int64_t end = k - p < AHEAD ? k : p + AHEAD;
-        gcut_rt_fetch(&ahead);
+        const int64_t end = k - p < PREFETCH_STEPS ? k : p + PREFETCH_STEPS;
+        gcut_rt_prefetch_next(&prefetch);
         for (; p < end; p++, s += ROWS, v += 2 * LANES) {
             const NAME(vec) v0 = *(const NAME(vec) *)v, v1 = *(const NAME(vec) *)(v + LANES);
 #pragma GCC unroll 16
@@ -54,18 +53,18 @@ __attribute__((always_inline)) TARGET static inline void NAME(fill)(int rows, in
 }
 
 TARGET static void NAME(block)(int64_t m, int64_t n, int64_t k, const T *s, const T *v, int add, T *c,
-                               int64_t ldc, gcut_rt_ahead ahead)
+                               int64_t ldc, gcut_rt_prefetch prefetch)
 {
     const int whole = n == 2 * LANES;
     const uint32_t columns = (uint32_t)((UINT64_C(1) << n) - 1);
     const MASK m0 = (MASK)columns, m1 = (MASK)(columns >> LANES);
     if (m == ROWS && whole) {
-        NAME(fill)(ROWS, 1, m0, m1, k, s, v, add, c, ldc, ahead);
+        NAME(accumulate)(ROWS, 1, m0, m1, k, s, v, add, c, ldc, prefetch);
         return;
     }
     switch (m) {
 #define CASE(r)                                                                                              \
-    case r: NAME(fill)(r, 0, m0, m1, k, s, v, add, c, ldc, ahead); break;
+    case r: NAME(accumulate)(r, 0, m0, m1, k, s, v, add, c, ldc, prefetch); break;
         CASE(1)
         CASE(2)
         CASE(3)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instances of sums_kernel.h and the choice between them.
+ * The instances of operand_sums_kernel.h and the choice between them.
  */
 #include "kernels/rt/gemm/operand_sums.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One instance of the sums: included by each_kernel.h once per element type and instruction set, with NAME,
- * T, TARGET and LANES as in small_kernel.h.
+ * T, TARGET and LANES as in each_kernel.h.
  */
 
 typedef T NAME(vec) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands as micro-kernels read them: panels of `width` elements side by side, one such group per step of k.
+ * Packing: an operand as the micro-kernel reads it, in micro-panels of `width` elements side by side for each
+ * step of k.  Of an operand with n elements i for each of k steps p:
+ *
+ *     panel 0                                    panel 1
+ *     p = 0    x[0]  x[1] ... x[width-1]         x[width] ...
+ *     p = 1    x[0]  x[1] ... x[width-1]         x[width] ...
+ *     ...       <--- ld elements from step to step, ld >= width --->
+ *     p = k-1
+ *
+ *     <------- ld * k elements from panel to panel; zeros where i >= n in the last one ------->
  */
 #ifndef GCUT_KERNELS_RT_GEMM_PACK_H
 #define GCUT_KERNELS_RT_GEMM_PACK_H

@@ -52,8 +52,8 @@ NAME(along_panel)(int64_t n, int64_t k, const T *x, int64_t ks, int width, int l
     }
 }
 
-TARGET static void NAME(anyhow)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, int width, int ld,
-                                int64_t panel, T *out)
+TARGET static void NAME(any_strides)(int64_t n, int64_t k, const T *x, int64_t is, int64_t ks, int width,
+                                     int ld, int64_t panel, T *out)
 {
     for (int64_t q = 0; q < n; q += width, out += panel)
         for (int64_t p = 0; p < k; p++)
@@ -64,7 +64,7 @@ TARGET static void NAME(pack)(int64_t n, int64_t k, const T *x, int64_t is, int6
                               int64_t panel, T *out)
 {
     if (is != 1 && ks != 1) {
-        NAME(anyhow)(n, k, x, is, ks, width, ld, panel, out);
+        NAME(any_strides)(n, k, x, is, ks, width, ld, panel, out);
         return;
     }
     switch (width) {

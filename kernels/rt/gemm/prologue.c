@@ -9,7 +9,7 @@
 
 /* Of a block; its lines are long enough to begin them cheaply. */
 enum { BLOCK_BYTES = 32 << 10, BLOCK_LINES = 32 };
-/* Of an element, when deciding how many threads a room is worth. */
+/* Of an element, when deciding how many threads filling a buffer is worth. */
 enum { FILL_PS = 500 };
 
 /* The largest multiple of a panel's width that is at most `most`, at least one panel. */
@@ -26,7 +26,7 @@ static int64_t panels(int64_t most, int width)
 #define TYPE f64
 #include "kernels/rt/gemm/prologue_type.h"
 
-/* ---- rooms ---- */
+/* ---- operands that are computed before the product ---- */
 
 typedef struct job {
     const gcut_rt_operand *x;

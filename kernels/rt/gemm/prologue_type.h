@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * fill.c for one element type: T the type, TYPE its suffix.
+ * prologue.c for one element type: T the type, TYPE its suffix.
  */
 
 #include "kernels/rt/glue.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instances of small_kernel.h and the choice between them.
+ * The instances of small_product_kernel.h and the choice between them.
  */
 #include "kernels/rt/gemm/small_product.h"
 

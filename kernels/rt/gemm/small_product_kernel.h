@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of the small product: included by small.c once per element type and instruction set, with
- *   NAME(x)  the instance's name of x        T      the element type
- *   TARGET   attributes of the functions     LANES  elements of a vector
- *   ROWS     rows of the register block (at most 8; its columns are two vectors)
+ * One instance of the small product: included by small_product.c once per element type and instruction set,
+ * with NAME(x)  the instance's name of x        T      the element type TARGET   attributes of the functions
+ * LANES  elements of a vector ROWS     rows of the register block (at most 8; its columns are two vectors)
  *   DOTS     columns of a block of dot products (its rows are four)
  *   MASK, MASK_OF(n), LOAD_PART(mask, p), STORE_PART(mask, p, v): the first n elements of a vector, 0 < n <=
  *            LANES; what is not loaded is 0, what is not stored is not touched.  PART_BY_ELEMENT: for lack
@@ -148,8 +147,8 @@ TARGET static void NAME(pack)(int64_t k, int64_t n, const T *b, int64_t rsb, int
 /* ---- the product ---- */
 
 /* At most LANES rows and columns of a tile to a column-major C. */
-__attribute__((always_inline)) TARGET static inline void NAME(turn_out)(int64_t m, int64_t n, const T *tile,
-                                                                        int add, T *c, int64_t csc)
+__attribute__((always_inline)) TARGET static inline void
+NAME(transpose_out)(int64_t m, int64_t n, const T *tile, int add, T *c, int64_t csc)
 {
     NAME(vec) x[LANES];
     MASK mask = MASK_OF(m);
@@ -167,7 +166,7 @@ TARGET static void NAME(scatter)(int64_t m, int64_t n, const T *tile, int add, T
 {
     if (rsc == 1) {
         for (int64_t i = 0; i < m; i += LANES)
-            for (int64_t j = 0; j < n; j += LANES) NAME(turn_out)
+            for (int64_t j = 0; j < n; j += LANES) NAME(transpose_out)
         (m - i < LANES ? m - i : LANES, n - j < LANES ? n - j : LANES, tile + i * NAME(COLS) + j, add,
          c + i + j * csc, csc);
         return;

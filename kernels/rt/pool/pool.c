@@ -20,13 +20,13 @@ static void clip(int64_t start, int64_t k, int64_t n, int64_t *lo, int64_t *hi)
 }
 
 /* Windows of 2 * 2 that neither overlap nor see padding. */
-static int halves(const gcut_rt_pool *g)
+static int is_2x2(const gcut_rt_pool *g)
 {
     return g->window[0] == 2 && g->window[1] == 2 && g->stride[0] == 2 && g->stride[1] == 2 &&
            g->pad[0] == 0 && g->pad[1] == 0 && 2 * g->oh <= g->h && 2 * g->ow <= g->w;
 }
 
-static int crew(const gcut_rt_pool *g, int64_t ps, int threads)
+static int worthwhile_threads(const gcut_rt_pool *g, int64_t ps, int threads)
 {
     int64_t work = g->oh * g->ow * g->window[0] * g->window[1];
     return gcut_rt_threads_worth(threads, g->planes * gcut_rt_max(work, g->h * g->w), ps, g->planes);

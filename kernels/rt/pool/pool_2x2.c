@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instances of halves_kernel.h and the choice between them: the longest vectors that a row fills.
+ * The instances of pool_2x2_kernel.h and the choice between them: the longest vectors that a row fills.
  */
 #include "kernels/rt/pool/pool_2x2.h"
 
@@ -108,7 +108,7 @@
 
 #endif
 
-const gcut_rt_halves_f32 *gcut_rt_halves_of_f32(int64_t n)
+const gcut_rt_pool_2x2_f32 *gcut_rt_pool_2x2_of_f32(int64_t n)
 {
 #ifdef __x86_64__
     if (n >= 16 && gcut_rt_has_avx512()) return rows_f32_16_avx512;
@@ -117,7 +117,7 @@ const gcut_rt_halves_f32 *gcut_rt_halves_of_f32(int64_t n)
     return n >= 4 ? WIDEST(rows_f32_4) : rows_f32_1;
 }
 
-const gcut_rt_halves_f64 *gcut_rt_halves_of_f64(int64_t n)
+const gcut_rt_pool_2x2_f64 *gcut_rt_pool_2x2_of_f64(int64_t n)
 {
 #ifdef __x86_64__
     if (n >= 8 && gcut_rt_has_avx512()) return rows_f64_8_avx512;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of halves.h: included by halves.c once per element type, instruction set and length of
+ * One instance of pool_2x2.h: included by pool_2x2.c once per element type, instruction set and length of
  * vectors, with
  *   NAME(x)  the instance's name of x        T, MASK     the element type and the integer as wide
  *   TARGET   attributes of the functions     LANES       results of a vector, and what every n is at least
@@ -152,7 +152,7 @@ TARGET static void NAME(avg_grad)(int64_t rows, int64_t n, int64_t w, const T *y
     }
 }
 
-static const GLUE(gcut_rt_halves, TYPE)
+static const GLUE(gcut_rt_pool_2x2, TYPE)
     NAME(rows)[1] = {{NAME(max), NAME(max_grad), NAME(avg), NAME(avg_grad)}};
 
 #undef VECTORS

@@ -11,13 +11,13 @@ typedef struct NAME(job) {
     const gcut_rt_pool *g;
     const T *a, *b;
     T *out;
-    const GLUE(gcut_rt_halves, TYPE) * halves;
+    const GLUE(gcut_rt_pool_2x2, TYPE) * kernel;
 } NAME(job);
 
-/* ---- windows of 2 * 2 side by side (halves.h) ---- */
+/* ---- windows of 2 * 2 side by side (pool_2x2.h) ---- */
 
 /* CALL, with `rows` rows of results from plane q on, which lie one behind the other as those of x do. */
-#define HALVES(name, CALL)                                                                                   \
+#define PLANES(name, CALL)                                                                                   \
     static void NAME(name)(void *arg, int t, int nt)                                                         \
     {                                                                                                        \
         const NAME(job) *p = arg;                                                                            \
@@ -32,12 +32,13 @@ typedef struct NAME(job) {
     }
 /* Rows of a plane q like x that no window sees. */
 #define REST (memset(p->out + wide + 2 * g->oh * g->w, 0, (size_t)((g->h - 2 * g->oh) * g->w) * sizeof(T)))
-HALVES(max_halves, p->halves->max(rows, g->ow, g->w, p->a + wide, p->out + narrow))
-HALVES(avg_halves, p->halves->avg(rows, g->ow, g->w, p->a + wide, p->out + narrow))
-HALVES(max_doubles, p->halves->max_grad(rows, g->ow, g->w, p->a + wide, p->b + narrow, p->out + wide);
+PLANES(max_2x2, p->kernel->max(rows, g->ow, g->w, p->a + wide, p->out + narrow))
+PLANES(avg_2x2, p->kernel->avg(rows, g->ow, g->w, p->a + wide, p->out + narrow))
+PLANES(max_grad_2x2, p->kernel->max_grad(rows, g->ow, g->w, p->a + wide, p->b + narrow, p->out + wide);
        if (!together) REST)
-HALVES(avg_doubles, p->halves->avg_grad(rows, g->ow, g->w, p->a + narrow, p->out + wide); if (!together) REST)
-#undef HALVES
+PLANES(avg_grad_2x2, p->kernel->avg_grad(rows, g->ow, g->w, p->a + narrow, p->out + wide);
+       if (!together) REST)
+#undef PLANES
 #undef REST
 
 /* ---- largest ---- */
@@ -72,8 +73,9 @@ static void NAME(max_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_max_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
 {
-    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_halves_of)(g->ow)};
-    gcut_rt_parallel(halves(g) ? NAME(max_halves) : NAME(max_part), &p, crew(g, STREAM_PS, threads));
+    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_pool_2x2_of)(g->ow)};
+    gcut_rt_parallel(is_2x2(g) ? NAME(max_2x2) : NAME(max_part), &p,
+                     worthwhile_threads(g, STREAM_PS, threads));
 }
 
 /* Flat index in the plane x of the first largest element under the window at (oh, ow); -1: padding alone. */
@@ -110,8 +112,9 @@ static void NAME(max_grad_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_max_pool_grad)(const gcut_rt_pool *g, const T *x, const T *y, T *out, int threads)
 {
-    NAME(job) p = {g, x, y, out, NAME(gcut_rt_halves_of)(g->ow)};
-    gcut_rt_parallel(halves(g) ? NAME(max_doubles) : NAME(max_grad_part), &p, crew(g, SEARCH_PS, threads));
+    NAME(job) p = {g, x, y, out, NAME(gcut_rt_pool_2x2_of)(g->ow)};
+    gcut_rt_parallel(is_2x2(g) ? NAME(max_grad_2x2) : NAME(max_grad_part), &p,
+                     worthwhile_threads(g, SEARCH_PS, threads));
 }
 
 static void NAME(max_take_part)(void *arg, int t, int nt)
@@ -133,8 +136,8 @@ static void NAME(max_take_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_max_pool_take)(const gcut_rt_pool *g, const T *x, const T *s, T *out, int threads)
 {
-    NAME(job) p = {g, x, s, out, NAME(gcut_rt_halves_of)(g->ow)};
-    gcut_rt_parallel(NAME(max_take_part), &p, crew(g, SEARCH_PS, threads));
+    NAME(job) p = {g, x, s, out, NAME(gcut_rt_pool_2x2_of)(g->ow)};
+    gcut_rt_parallel(NAME(max_take_part), &p, worthwhile_threads(g, SEARCH_PS, threads));
 }
 
 /* ---- average ---- */
@@ -164,8 +167,9 @@ static void NAME(avg_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_avg_pool)(const gcut_rt_pool *g, const T *x, T *y, int threads)
 {
-    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_halves_of)(g->ow)};
-    gcut_rt_parallel(halves(g) ? NAME(avg_halves) : NAME(avg_part), &p, crew(g, STREAM_PS, threads));
+    NAME(job) p = {g, x, NULL, y, NAME(gcut_rt_pool_2x2_of)(g->ow)};
+    gcut_rt_parallel(is_2x2(g) ? NAME(avg_2x2) : NAME(avg_part), &p,
+                     worthwhile_threads(g, STREAM_PS, threads));
 }
 
 static void NAME(avg_grad_part)(void *arg, int t, int nt)
@@ -193,8 +197,9 @@ static void NAME(avg_grad_part)(void *arg, int t, int nt)
 
 void NAME(gcut_rt_avg_pool_grad)(const gcut_rt_pool *g, const T *y, T *x, int threads)
 {
-    NAME(job) p = {g, y, NULL, x, NAME(gcut_rt_halves_of)(g->ow)};
-    gcut_rt_parallel(halves(g) ? NAME(avg_doubles) : NAME(avg_grad_part), &p, crew(g, STREAM_PS, threads));
+    NAME(job) p = {g, y, NULL, x, NAME(gcut_rt_pool_2x2_of)(g->ow)};
+    gcut_rt_parallel(is_2x2(g) ? NAME(avg_grad_2x2) : NAME(avg_grad_part), &p,
+                     worthwhile_threads(g, STREAM_PS, threads));
 }
 
 #undef NAME

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * What threads wait on: a counter of events that one thread makes and at most one other waits for.  A wait
- * spins for a bounded time and then sleeps on a futex.
+ * spins for SPIN_NS and then sleeps on a futex.
+ *
+ *     value     2n  --counter_advance-->  2n + 2      the waiter is awake: no system call
+ *     value     2n  --counter_await---->  2n + 1      the waiter sleeps on the futex
+ *     value 2n + 1  --counter_advance-->  2n + 3      and wakes the waiter, which clears the lowest bit
  */
 #ifndef KERNELS_RT_COUNTER_H
 #define KERNELS_RT_COUNTER_H

@@ -18,8 +18,8 @@ enum { ALIGN = 64 };
 /* Blocks of a huge page or more lie on them: panels are read in strides that miss the TLB otherwise. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-typedef struct gcut_rt_loan block;
-struct gcut_rt_loan {
+typedef struct gcut_rt_workspace_block block;
+struct gcut_rt_workspace_block {
     block *next;
     size_t bytes;
     pthread_t last; /* who gave it back: it may still be in that thread's caches */

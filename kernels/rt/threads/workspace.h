@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory that a product packs its operands into, and a convolution its panels: the only thing that the
- * run-time library allocates.  What is given back is kept for the next one, the same thread's if possible,
- * and freed when the library is unloaded.
+ * The pool of packing memory: what a product packs its operands into, and a convolution its panels.  It is
+ * the only thing that the run-time library allocates.
+ *
+ *     gcut_rt_borrow    free list, this thread's block first  ->  malloc  ->  the static reserve, behind a
+ * lock gcut_rt_give_back to the front of the free list; the reserve is unlocked
+ *
+ * Blocks stay on the free list, which all threads share, and are freed when the library is unloaded.
  */
 #ifndef GCUT_KERNELS_RT_THREADS_WORKSPACE_H
 #define GCUT_KERNELS_RT_THREADS_WORKSPACE_H
@@ -15,7 +19,7 @@
 typedef struct gcut_rt_workspace {
     void *at;     /* aligned to 64 bytes */
     size_t bytes; /* at least what was asked for or, without memory, GCUT_RT_RESERVE */
-    struct gcut_rt_loan *block;
+    struct gcut_rt_workspace_block *block;
 } gcut_rt_workspace;
 
 gcut_rt_workspace gcut_rt_borrow(size_t bytes);
