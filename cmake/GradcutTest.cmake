@@ -32,7 +32,7 @@ list(JOIN GRADCUT_STEP_FLAGS " " _step_flags)
 #   step  compiles steps, or other C
 #   unit  any other: it finds no compiler, so that one that needs one is not overlooked
 set(GRADCUT_ZOO_TESTS
-    test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_models test_oversubscribed test_zoo
+    test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_dump test_models test_oversubscribed test_zoo
     test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
     zoo_mobilenet zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
 set(GRADCUT_STEP_TESTS

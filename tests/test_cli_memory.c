@@ -105,6 +105,8 @@ static const char *const commands[][10] = {
     {"gradcut", "frontier", "small.gcut"},
     {"gradcut", "plan", SIX},
     {"gradcut", "saved", SIX, "--json"},
+    {"gradcut", "crosscheck", SIX, "--passes", "--without", "cse"},
+    {"gradcut", "plan", SIX, "--dump", "dumped"},
 };
 
 /* Those that run the C compiler, each of which takes longer than many of the others: a few requests of each,
