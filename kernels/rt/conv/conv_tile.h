@@ -12,6 +12,7 @@
  */
 enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4, GCUT_RT_ROW_PITCH = 16 };
 
+/* clang-format off */
 #define GCUT_RT_TILE_TYPE(type, T, mask)                                                                     \
     typedef struct gcut_rt_tile_##type {                                                                     \
         int lanes, rows, taps; /* of a vector; the most of `product`; the most of `dots` */                  \
@@ -42,6 +43,7 @@ enum { GCUT_RT_LANES = 16, GCUT_RT_ROWS = 14, GCUT_RT_TAPS = 6, GCUT_RT_DOTS = 4
     } gcut_rt_tile_##type;                                                                                   \
     /* For this processor. */                                                                                \
     const gcut_rt_tile_##type *gcut_rt_tile_of_##type(void);
+/* clang-format on */
 GCUT_RT_TILE_TYPE(f32, float, int32_t)
 GCUT_RT_TILE_TYPE(f64, double, int64_t)
 #undef GCUT_RT_TILE_TYPE

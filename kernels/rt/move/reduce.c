@@ -129,6 +129,7 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
     for (int64_t b = 0; b < bytes; b += LINE) __builtin_prefetch(x + b);
 }
 
+/* clang-format off */
 #define REDUCE(name, type, wide, lowest, highest)                                                            \
     FOLD(wide, add, type)                                                                                    \
     FOLD(wide, mul, type)                                                                                    \
@@ -179,6 +180,7 @@ static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t 
         job j = plan(how, rank, dim, stride, mask, x, out);                                                  \
         gcut_rt_parallel(part_##name, &j, gcut_rt_worth(threads, j.nkept *j.ngone, 500));                    \
     }
+/* clang-format on */
 REDUCE(f32, float, double, -INFINITY, INFINITY)
 REDUCE(f64, double, double, -INFINITY, INFINITY)
 REDUCE(i8, int8_t, int64_t, INT8_MIN, INT8_MAX)
