@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From a primal graph to the joint forward/backward graph, and the optimizers
- * that turn its gradients into new parameter values.
+ * Room autodiff/: differentiation of graphs, and optimizers as graph ops.
+ *
+ *   takes:  a primal graph, the results to differentiate, the parameters to differentiate by; an optimizer
+ *   gives:  the joint graph, which computes results and gradients; the joint graph with parameter updates;
+ *           reverse mode, forward mode and Hessian-vector products within one graph
+ *   keeps:  name and location of every primal value; a derived node has the location grad(its primal node)
  */
 #ifndef GCUT_AUTODIFF_AUTODIFF_H
 #define GCUT_AUTODIFF_AUTODIFF_H

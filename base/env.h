@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The environment every other file works in: the allocator, the collected
- * diagnostics, and the one way out of a failed operation.
+ * Room base/: memory, errors, files, hashes, JSON and columns of text, for every other room.
  *
- * Failure discipline.  Code below the public API never checks an allocation
- * and never unwinds by hand.  Whatever goes wrong calls gcut_throw (or
- * gcut_fail, which records a diagnostic first); control returns to the
- * innermost gcut_protect, which is called only by the public API, by the sticky
- * builder, and by the verifier, which goes on after what it finds.  Three rules
- * make that safe:
+ *   takes:  an allocator and hooks of the host program
+ *   gives:  arenas, vectors, text and interned names (arena.h); diagnostics with file, line and hint, and the
+ *           only way out of a failed operation (this file); whole files; BLAKE2b; JSON reader and writer; tables
+ *   keeps:  no function returns NULL for lack of memory; nothing outlives its arena
+ *
+ * Failure discipline.  Code below the public API never checks an allocation and never unwinds by hand.  On an
+ * error it calls gcut_throw, or gcut_fail, which records a diagnostic first; control returns to the innermost
+ * gcut_protect.  Its callers are the public API, the sticky builder, and the verifier, which continues after a
+ * violation.  Three rules make that safe:
  *
  *   E1  every block of memory belongs to an arena (base/arena.h);
  *   E2  every other resource (FILE*, foreign handle, shared object) is handed
  *       to gcut_arena_defer in the statement after it was acquired;
  *   E3  gcut_protect is the only caller of setjmp.
  *
- * Locale.  Inside of the outermost gcut_protect the thread's locale is "C", so that printf, strtod and what
- * libraries make of them read and write numbers in one form, whatever the host program has set.  Hooks and
- * the allocator are called in the host's.
+ * Locale.  Inside of the outermost gcut_protect the thread's locale is "C", so that printf, strtod and the
+ * libraries built on them use one number format.  Hooks and the allocator run in the host's locale.
  */
 #ifndef GCUT_BASE_ENV_H
 #define GCUT_BASE_ENV_H

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * NumPy's .npy files, versions 1 to 3, as in numpy.lib.format: little-endian,
- * any order in, C order out.  bf16 has no .npy descriptor and is refused.
+ * Room import/: NumPy's .npy files, versions 1 to 3 (numpy.lib.format).
+ *
+ *   takes:  .npy bytes, little-endian, in C or Fortran order; arrays to write
+ *   gives:  arrays in C order; .npy files
+ *   keeps:  every bit of the elements; other dtypes and malformed files are refused (bf16 has no descriptor)
  */
 #ifndef GCUT_IMPORT_NPY_H
 #define GCUT_IMPORT_NPY_H

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The reference interpreter: the meaning of every op, written to be obviously
- * right and not fast.  Shares no code with kernels/.
+ * Room interp/: the reference interpreter.  It defines the results of every op, is written for clarity and not
+ * for speed, and shares no code with kernels/.
+ *
+ *   takes:  a graph, concrete arrays for its parameters, a precision
+ *   gives:  arrays of its results and, on request, of all values; sizes of symbols from shapes; initial values
+ *           of `data` declarations and of unbound inputs
+ *   keeps:  the graph, which is only read; same input, same bits
  */
 #ifndef GCUT_INTERP_INTERP_H
 #define GCUT_INTERP_INTERP_H

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The machine model: everything that times are predicted from.  Plans price recomputation by it
- * (partition/), programs their kernels.  `gradcut calibrate` measures one and writes it to a file; one is
- * shipped.
+ * Room machine/: the machine model, from which all times are predicted.  partition/ prices recomputation with
+ * it, kernels/ the kernels of a program.
  *
- * A model has a section for each thread count at which it was measured.  Prices are a function of the model
- * and of the thread count that was asked for, never of the machine at hand.
+ *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; a thread count; sizes
+ *   gives:  predicted times in ns of products, convolutions, attention, elementwise arithmetic and traffic;
+ *           models as JSON and as a table
+ *   keeps:  predictions depend on the model and the thread count alone, never on the machine that runs gradcut
+ *
+ * A model has one section for each thread count at which it was measured.
  */
 #ifndef GCUT_MACHINE_MACHINE_H
 #define GCUT_MACHINE_MACHINE_H

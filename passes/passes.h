@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Graph-to-graph passes and the checks around them.  A pass reads one graph and
- * appends a new one, of the name given, to the same module; it never mutates.
+ * Room passes/: transformations of a graph that are independent of differentiation, partition and kernels.
+ *
+ *   takes:  a graph of any stage, and a name for the result
+ *   gives:  a new graph of that name in the same module
+ *   keeps:  the input graph; parameters and results; values, bit for bit where the file of a pass says nothing
+ *           else; what else a pass preserves stands under `keeps` in its file
  */
 #ifndef GCUT_PASSES_PASSES_H
 #define GCUT_PASSES_PASSES_H

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans, explanations, comparisons and frontiers as text, JSON, CSV and SVG: pure functions of the structs of
- * gradcut/plan.h, which have everything that is printed.  Same struct, same bytes.
+ * Room report/: plans, explanations, comparisons and frontiers for people and for programs.
+ *
+ *   takes:  the public structs of gradcut/plan.h
+ *   gives:  text, JSON, CSV and SVG
+ *   keeps:  pure functions: same struct, same bytes
  */
 #ifndef GCUT_REPORT_REPORT_H
 #define GCUT_REPORT_REPORT_H

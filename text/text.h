@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The text IR: reader and canonical printer.  print(parse(t)) is a fixed point.
+ * Room text/: the text form of the IR, its parser and its printer (grammar: doc/ir.md).
+ *
+ *   takes:  text, from memory or a file; graphs and modules to print
+ *   gives:  a module, or the first error with its line, column and a hint; canonical text
+ *   keeps:  print(parse(t)) is a fixed point; names, marks, locations, and the bits of numbers
  */
 #ifndef GCUT_TEXT_TEXT_H
 #define GCUT_TEXT_TEXT_H
