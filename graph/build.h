@@ -13,14 +13,14 @@
 typedef struct gcut_build {
     gcut_graph *g;
     gcut_locid loc;
-    const char *name; /* base of new names; NULL = made up */
-    gcut_ref *more;   /* where the decomposition of a composite puts its results after the first */
+    const char *name; /* base of new names; NULL = generated */
+    gcut_ref *more;   /* results after the first of a composite's decomposition */
 } gcut_build;
 
 gcut_ref gcut_b1(gcut_build *b, gcut_op op, gcut_ref x);
 gcut_ref gcut_b2(gcut_build *b, gcut_op op, gcut_ref x, gcut_ref y);
 gcut_ref gcut_bselect(gcut_build *b, gcut_ref p, gcut_ref x, gcut_ref y);
-gcut_ref gcut_bcast(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when already so */
+gcut_ref gcut_bcast(gcut_build *b, gcut_ref x, gcut_dtype to); /* x itself when it has that dtype */
 /* A constant of the shape and dtype of `like`. */
 gcut_ref gcut_bconst(gcut_build *b, gcut_ref like, double value);
 gcut_ref gcut_bfull(gcut_build *b, const gcut_type *type, double value);
@@ -33,7 +33,7 @@ gcut_ref gcut_bbroadcast(gcut_build *b, gcut_ref x, const gcut_dim *shape, uint3
                          const gcut_dim *axes);
 /* sum / max_reduce / min_reduce / mean / logsumexp over the axes in `mask`, dropped from the shape. */
 gcut_ref gcut_breduce(gcut_build *b, gcut_op op, gcut_ref x, uint32_t mask);
-/* The inverse of dropping: r, reduced over `mask` without keep, repeated to the shape of `like`. */
+/* Broadcasts r, a result reduced over `mask` without keep, back to the shape of `like`. */
 gcut_ref gcut_bexpand(gcut_build *b, gcut_ref r, gcut_ref like, uint32_t mask);
 gcut_ref gcut_bmatmul(gcut_build *b, gcut_ref x, gcut_ref y, bool tx, bool ty);
 gcut_ref gcut_bslice(gcut_build *b, gcut_ref x, const gcut_dim *start, const gcut_dim *limit,
@@ -47,8 +47,8 @@ gcut_ref gcut_bscatter_add(gcut_build *b, gcut_ref x, gcut_ref i, gcut_ref u, in
  * symbolic) broadcast to the shape of `like`. */
 gcut_ref gcut_bcount(gcut_build *b, gcut_ref x, uint32_t mask, gcut_ref like);
 
-/* einsum.c: NumPy's notation, with or without "->"; no ellipsis, and a letter has one size wherever it
- * stands. */
+/* einsum.c: NumPy's notation, with or without "->", without ellipsis.  All axes of one letter have one
+ * size. */
 gcut_ref gcut_beinsum(gcut_build *b, const char *spec, const gcut_ref *v, uint32_t n);
 
 #endif

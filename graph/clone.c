@@ -2,10 +2,10 @@
  *
  * A copy of a graph in a module of its own.
  *
- * Every number stays what it was: ids of values, nodes, operands, locations and dims.  So whatever is known
- * of the graph by id (prices, decisions, sizes) is known of the copy.  Strings are interned anew, since the
- * copy may outlive the original; bodies that nodes share are shared by the copies.  Left behind is what
- * belongs to the construction of a graph: scopes, captures, and which number behind a name came last.
+ * Ids of values, nodes, operands, locations and dims are preserved, so that side tables by id (prices,
+ * decisions, sizes) are valid for the copy.  Strings are interned anew, since the copy may outlive the
+ * original; bodies that nodes share are shared by the copies.  State of an unfinished construction is not
+ * copied: scopes, captures, and the name counters.
  */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void remember(cloner *c, const gcut_graph *from, gcut_graph *to)
     c->n++;
 }
 
-/* A list of the same elements, which may be repaired in place. */
+/* A list with the same elements, in memory of the copy: the caller may then replace pointers in it. */
 #define COPY(arena, to, list)                                                                                \
     ((to)->at = gcut_memdup(arena, (list)->at, (list)->n * sizeof *(list)->at),                              \
      (to)->n = (to)->cap = (list)->n)
@@ -140,7 +140,7 @@ static void copy_nodes(cloner *c, gcut_graph *g, const gcut_graph *from)
         g->regions.at[i].body = copy_graph(c, from->regions.at[i].body);
 }
 
-/* What a function calls stands before it in the module. */
+/* Callees are copied first: they precede their callers in the module's list. */
 static gcut_graph *copy_graph(cloner *c, const gcut_graph *from)
 {
     if (c->cap) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The derivative that a call states, compared with the function called.
+ * Checks the custom derivative of a call against the signature of the function called.
  */
 #include "graph/custom.h"
 
@@ -88,7 +88,7 @@ static const char *show(const comparison *c, const gcut_type *t)
     return gcut_type_text(c->a, c->g->module, t);
 }
 
-/* "%x: f32[N]" with the role in front, as it is written in a signature. */
+/* "%x: f32[N]" with its role, as in a signature. */
 static const char *declaration(const comparison *c, const char *role, const char *prefix, const char *name,
                                const gcut_type *t)
 {
@@ -132,7 +132,7 @@ static _Noreturn void refuse_unknown(const comparison *c, uint32_t k)
         c->f->name);
 }
 
-/* What parameter k of the derivative is given: its type as @f declares it and as the call has it. */
+/* The argument of parameter k of the derivative: its type as @f declares it, and at the call. */
 typedef struct given {
     gcut_vjp_source source;
     gcut_type declared, actual;
@@ -179,7 +179,7 @@ static given check_param(const comparison *c, uint32_t k)
     return x;
 }
 
-/* t of the derivative with the sizes that the call gives it. */
+/* Type t of the derivative, its symbols replaced by the sizes of the call. */
 static gcut_type in_call(const comparison *c, const gcut_type *t, const gcut_call_sizes *own)
 {
     gcut_type out = *t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Calls with a derivative of their own, call(@f, …, vjp=@g).
+ * Calls with a custom derivative, call(@f, …, vjp=@g).
  *
- * The signature of @g says what it saves of the call and what it gives:
+ * The signature of @g names what it reads of the call and what it computes:
  *
  *   cotan %dy                   the cotangent of the float result y of @f
  *   any other parameter %x      the parameter %x of @f or, where @f has none of that name, its result x
@@ -18,33 +18,33 @@
 
 typedef enum gcut_vjp_kind { GCUT_VJP_OPERAND, GCUT_VJP_RESULT, GCUT_VJP_COTANGENT } gcut_vjp_kind;
 
-/* What a parameter of @g is given: operand, result or cotangent number `index` of the call. */
+/* The argument of a parameter of @g: operand, result or cotangent number `index` of the call. */
 typedef struct gcut_vjp_source {
     gcut_vjp_kind kind;
     uint32_t index;
 } gcut_vjp_source;
 
-/* Of parameter k of vjp; false: f has nothing of that name. */
+/* The argument of parameter k of vjp; false: f has no parameter or result of that name. */
 bool gcut_vjp_source_of(const gcut_graph *f, const gcut_graph *vjp, uint32_t k, gcut_vjp_source *out);
 /* The parameter of f that result r of vjp is the gradient of; GCUT_NONE: f has none of that name. */
 uint32_t gcut_vjp_target_of(const gcut_graph *f, const gcut_graph *vjp, uint32_t r);
 
-/* The derivative that node n states, or NULL. */
+/* The custom derivative of call n, or NULL. */
 static inline const gcut_graph *gcut_node_vjp(const gcut_graph *g, const gcut_node *n)
 {
     return n->op == GCUT_OP_call && n->nregs > 1 ? gcut_region_at(g, n, 1)->body : NULL;
 }
 
-/* A function that takes cotangents and gives gradients alone: of a function beside it, whose parameters the
- * gradients may name. */
+/* Whether g is a derivative: it has `cotan` parameters, and its results are gradients, named after
+ * parameters of another function. */
 bool gcut_is_derivative(const gcut_graph *g);
-/* Of a node that states its derivative: does it give a gradient for operand k, does it take the cotangent of
- * result k? */
+/* For a call with a custom derivative: does it compute the gradient of operand k, does it read the
+ * cotangent of result k? */
 bool gcut_vjp_gives(const gcut_graph *g, const gcut_node *n, uint32_t k);
 bool gcut_vjp_takes(const gcut_graph *g, const gcut_node *n, uint32_t k);
 
 /* Throws GCUT_ETYPE at s->loc unless the second region of the call `s` is a derivative of its first, whose
- * symbols are `sizes`.  Sizes that cannot be decided become run-time checks of g. */
+ * symbols are `sizes`.  Equalities of sizes that cannot be decided become run-time checks of g. */
 void gcut_check_vjp(gcut_graph *g, const gcut_node_spec *s, const gcut_call_sizes *sizes);
 
 #endif

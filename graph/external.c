@@ -10,8 +10,8 @@
 
 /* ---- effects ---- */
 
-/* Bodies of loops and branches have none (graph/ops/shape_region.c), and a stated derivative is not called
- * here.
+/* Bodies of loops and branches have no effects (graph/ops/shape_region.c), and this node does not call the
+ * custom derivative.
  */
 bool gcut_node_has_effects(const gcut_graph *g, const gcut_node *n)
 {
@@ -88,7 +88,7 @@ static void require_one(void *arg, const gcut_graph *g, const gcut_node *n)
                   "register it before: gcut_external(ctx, \"%s\", %s); the command line cannot, but writes C "
                   "that is linked with it (gradcut compile)",
                   kernel, kernel),
-              "'external': the kernel '%s' is not known here", kernel);
+              "'external': the kernel '%s' is not registered", kernel);
 }
 
 void gcut_external_require(const gcut_graph *g)
@@ -104,7 +104,7 @@ static bool is_function_name(const char *s)
     return *s && !(*s >= '0' && *s <= '9') && strspn(s, letters) == strlen(s);
 }
 
-/* What it gives is what the graph says. */
+/* The result types are those stated in the graph. */
 void gcut_shape_external(infer *s)
 {
     gcut_module *m = s->g->module;
@@ -138,7 +138,7 @@ static bool add_bytes(const gcut_graph *g, gcut_ref v, const gcut_dim_binding *a
     return true;
 }
 
-/* What is beyond 2^63 counts as that: plans are looked at for sizes far above their own. */
+/* Values above 2^63 are clamped to it: plans are also priced at sizes far above their own. */
 static void declared(const gcut_graph *g, const gcut_node *n, gcut_attr_key key, const gcut_dim_binding *at,
                      uint32_t nat, double *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The op `external`: a C function of the program's own, called by name.
+ * The op `external`: a C function of the user's program, called by name.
  *
- * One that is pure is a function of its operands, and may run any number of times or not at all.  One that is
- * not runs once in each step, in the order of the graph, whether its results are used or not.  It stands at
- * the top of a function, not in the body of a loop or branch.
+ * A pure kernel is a function of its operands, and may run any number of times or not at all.  An impure
+ * one runs once per training step, in the order of the graph, whether its results are used or not; it
+ * stands at the top level of a function, not in the body of a loop or branch.
  */
 #ifndef GCUT_GRAPH_EXTERNAL_H
 #define GCUT_GRAPH_EXTERNAL_H
@@ -12,15 +12,14 @@
 #include "gradcut/rt_external.h"
 #include "graph/graph.h"
 
-/* Does the node, or what it calls, call a kernel that is not pure? */
+/* Does the node, or a function that it calls, call an impure kernel? */
 bool gcut_node_has_effects(const gcut_graph *g, const gcut_node *n);
 bool gcut_graph_has_effects(const gcut_graph *g);
 
-/* Known by that name in the environment from now on; a second one replaces the first.  NULL: none any more.
+/* Registers fn under that name in the environment, in place of an earlier one; fn NULL removes the name.
  */
 void gcut_external_register(gcut_env *env, const char *kernel, gcut_rt_external_fn *fn);
-gcut_rt_external_fn *gcut_external_find(const gcut_env *env,
-                                        const char *kernel); /* NULL: nobody registered it */
+gcut_rt_external_fn *gcut_external_find(const gcut_env *env, const char *kernel); /* NULL: not registered */
 /* Calls seen(arg, kernel, fn) for each that is registered. */
 void gcut_external_registered(const gcut_env *env,
                               void (*seen)(void *arg, const char *kernel, gcut_rt_external_fn *fn),
@@ -32,11 +31,11 @@ static inline const char *gcut_external_kernel(const gcut_graph *g, const gcut_n
 {
     return gcut_attr_get(g, n, GCUT_KEY_kernel)->u.str;
 }
-/* Throws GCUT_EUSAGE at the first whose kernel nobody registered. */
+/* Throws GCUT_EUSAGE at the first `external` of g whose kernel is not registered. */
 void gcut_external_require(const gcut_graph *g);
 
-/* The declared cost, where sizes are bound: flops (0 where none are declared), and bytes moved (those of
- * operands and results where none are).  false: a size has no value. */
+/* The declared cost at the sizes `at`: flops (0 when not declared) and bytes moved (those of operands and
+ * results when not declared). false: a size has no value. */
 bool gcut_external_cost(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat,
                         double *flops, double *bytes);
 

@@ -211,7 +211,7 @@ static uint32_t attrs_add(gcut_graph *g, gcut_op op, const gcut_attr *attrs, uin
     return begin;
 }
 
-/* The name of result k of node s: one of its own, or made of the node's, which may be made up. */
+/* The name of result k of node s: stated, or derived from the node's name, which may be generated. */
 static const char *result_name(gcut_graph *g, const gcut_node_spec *s, gcut_ref first, uint32_t k)
 {
     const char *own = s->names && k < s->ntypes ? s->names[k] : NULL;
@@ -223,7 +223,7 @@ static const char *result_name(gcut_graph *g, const gcut_node_spec *s, gcut_ref 
     return s->name ? gcut_name_fresh(g, s->name) : gcut_name_make_up(g, s->op, s->loc);
 }
 
-/* Checks the stated types against the inferred ones, which they replace: equal sizes may be written
+/* Checks the stated types against the inferred ones and stores the stated ones: equal sizes may be written
  * differently. */
 static void state_types(gcut_graph *g, const gcut_node_spec *s, gcut_type *out, uint32_t nout)
 {
@@ -242,8 +242,8 @@ static void state_types(gcut_graph *g, const gcut_node_spec *s, gcut_type *out, 
     }
 }
 
-/* The run-time checks of a body are over sizes, which its owner knows, and hold for every iteration or for
- * none. */
+/* The run-time checks of a body move to its owner: they are over sizes, which are the same in every
+ * iteration. */
 static void hoist_checks(gcut_graph *g, const gcut_node_spec *s)
 {
     for (uint32_t r = 0; s->op != GCUT_OP_call && r < s->nregs; r++) {
@@ -312,7 +312,7 @@ gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t
     return gcut_node_typed(g, op, args, nargs, attrs, nattrs, loc, name, NULL, 0);
 }
 
-/* A pool in which nothing lies has no address to count from. */
+/* An empty pool has no address to count from. */
 gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n)
 {
     return (gcut_node_spec){.op = (gcut_op)n->op,

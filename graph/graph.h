@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The graph.  A module is a list of named graphs (functions) over one table of
+ * Room graph/: the intermediate representation.
+ *
+ *   takes:  ops, types, attributes and bodies from the parser (text/), the public builder (driver/builder/)
+ *           and the passes
+ *   gives:  typed graphs, verified on request; symbolic sizes; facts about ops and dtypes; decompositions of
+ *           composite ops; copies and rewriting of graphs
+ *   keeps:  G1 to G10 below; ids of existing values and nodes; a node and its bodies once they are created
+ *
+ *   dim/        sizes: normal forms of expressions over symbols, bounds, substitution
+ *   ops/        the op table ops.def, shape rules, einsum, counts of multiply-adds
+ *   decompose/  decompositions of composite ops
+ */
+
+/* The graph.  A module is a list of named graphs (functions) over one table of
  * dims, names and locations.
  *
  *   gcut_graph
@@ -13,18 +26,15 @@
  *   ├─ values[]   name, type, def (node or GCUT_NONE for a parameter)
  *   └─ results[]  role, name, value             (out grad saved next)
  *
- * A region (the body of a loop, an arm of a conditional) is closed: its graph's
- * parameters are the arguments that the op hands it, then the values it reads
- * from around it, which are the last `ncaptured` operands of its node; its
- * results are what it yields.  So every graph is a straight line, and a pass
- * that knows nothing of control flow is right on each.  A body is not in the
- * module's list and may be shared by copies of its node: once the node exists,
- * nobody changes it.  The regions of a `call` are functions of the module: the one called and,
- * optionally, its derivative (graph/custom.h).
+ * A region (the body of a loop, an arm of a conditional) is closed.  The parameters of its graph are the
+ * arguments that the op passes, then the values that it captures from the graph around it, which are the
+ * last `ncaptured` operands of its node; its results are the values that it yields.  So every graph is a
+ * straight line, and a pass that ignores control flow is right on each.  A body is not in the module's
+ * list and may be shared by copies of its node: it is immutable once the node exists.  The regions of a
+ * `call` are functions of the module: the one called and, optionally, its derivative (graph/custom.h).
  *
- * Everything refers by index; building a node may move every array, so a
- * pointer into one does not survive the next gcut_node_new.  Id 0 of values is
- * never used: a gcut_ref of 0 is "no value".
+ * References are indices; building a node may move every array, so a pointer into one does not survive the
+ * next gcut_node_new.  Id 0 of values is never used: a gcut_ref of 0 is "no value".
  *
  * Invariants (graph/verify.c has one function for each, in this order):
  *   G1  every operand is defined before its user (topological order), in scope
@@ -36,11 +46,11 @@
  *       names a param or state of its type, `grad w` a param, input or state of its type; names
  *       unique per role
  *   G7  locations exist and refer backwards
- *   G8  a node has the regions its op asks for; a body takes what the op hands it and then the
- *       captured values, each of the operand's type, its run-time checks are its owner's too, and it
- *       is within no body of its own; a call has a function of the module
+ *   G8  a node has the regions that its op has; a body takes the arguments of the op and then the captured
+ *       values, each of the operand's type; its run-time checks are also its owner's, and it is not nested
+ *       in itself; a call has a function of the module
  *   G9  the two functions of a pair agree: fwd's `saved` results are bwd's `saved` parameters by name and
- * type
+ *       type
  *   G10 #adjoint is of a scan, and names a result of a scan before it, or of the forward graph
  */
 #ifndef GCUT_GRAPH_GRAPH_H
@@ -55,7 +65,7 @@ int64_t gcut_dtype_bytes(gcut_dtype t);
 bool gcut_dtype_is_float(gcut_dtype t);
 bool gcut_dtype_is_16bit_float(gcut_dtype t); /* f16 or bf16 */
 bool gcut_dtype_is_int(gcut_dtype t);         /* signed or unsigned, not bool */
-/* x rounded to what dtype t can hold (f32, bf16, …), as a double. */
+/* x rounded to dtype t (f32, bf16, …), as a double. */
 double gcut_round_to(double x, gcut_dtype t);
 bool gcut_dtype_parse(const char *s, gcut_dtype *out);
 
@@ -118,7 +128,7 @@ typedef struct gcut_value {
     gcut_type type;
     uint32_t def;   /* node, or GCUT_NONE: parameter */
     uint32_t index; /* which result of def / which parameter */
-    bool made_up;   /* the name: nobody gave it (names.c) */
+    bool made_up;   /* the name is generated (names.c) */
 } gcut_value;
 
 typedef struct gcut_node {
@@ -273,7 +283,6 @@ typedef enum gcut_class {
     GCUT_CLASS_CONTROL
 } gcut_class;
 
-/* What PyTorch's partitioner takes an op for. */
 typedef enum gcut_torch {
     GCUT_TORCH_NONE,
     GCUT_TORCH_POINT,
@@ -309,7 +318,7 @@ typedef enum gcut_emit {
     GCUT_EMIT_REGION
 } gcut_emit;
 
-/* The kernel that does a contraction, which is what times of it go by. */
+/* The kernel of a contraction; its time in the machine model is listed under this key. */
 typedef enum gcut_way {
     GCUT_WAY_none, /* no contraction */
     GCUT_WAY_gemm,
@@ -320,7 +329,7 @@ typedef enum gcut_way {
     GCUT_WAY_attention_grad
 } gcut_way;
 
-/* How many multiply-adds a contraction is: times * dim[0] * dim[1] * … */
+/* The number of multiply-adds of a contraction: times * dim[0] * dim[1] * … */
 typedef struct gcut_madds {
     double times;
     uint32_t n;
@@ -332,7 +341,7 @@ typedef struct gcut_op_info {
     const char *name;
     uint8_t lo, hi; /* operands; hi 255 = any */
     char dtypes;    /* 'F' 'N' 'B' 'X' 'I' 'K' '-' */
-    bool composite; /* has a meaning (decomposition) */
+    bool composite; /* has a decomposition */
     bool pointwise; /* elementwise: result shape == every operand's shape */
     bool integers;  /* its evaluation over integers is defined */
     const char *attrs;
@@ -351,26 +360,26 @@ typedef struct gcut_op_info {
 } gcut_op_info;
 
 const gcut_op_info *gcut_op_get(gcut_op op);
-/* How the reduced axes of t lie, a bit mask; axes of size 1 do not count. */
+/* Where the axes in a bit mask are among those of t; axes of size 1 do not count. */
 typedef enum gcut_lie { GCUT_TRAILING, GCUT_LEADING, GCUT_EVERY, GCUT_MIDDLE } gcut_lie;
 gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask);
-/* The kernel of n is a loop that can take an elementwise operand in: compute it on the way instead of reading
- * it from memory.  All others, products too, read memory; so does a reader behind a view that changes the
- * order. */
+/* Can the kernel of n compute an elementwise producer inside its loop instead of reading it from memory?
+ * No other kernel can, GEMM included; nor can a reader behind a view that changes the order. */
 bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n);
-/* Of a view: element k of the result is element k of the operand, or is repeated. */
+/* For a view: is element k of the result element k of the operand, or a repeated element? */
 bool gcut_view_keeps_order(const gcut_graph *g, const gcut_node *n);
-/* Who makes v: an op's name, or the role of a parameter. */
+/* The op that defines v, or the role of a parameter, as text. */
 const char *gcut_maker_name(const gcut_graph *g, gcut_ref v);
 /* The widest type among the node's operands and results. */
 gcut_dtype gcut_node_widest(const gcut_graph *g, const gcut_node *n);
-/* The end of a sentence on an op whose derivative is nowhere, or everywhere 0; NULL for every other. */
+/* The reason why an op's derivative is 0 everywhere or does not exist, as the end of a sentence; NULL for
+ * every other op. */
 const char *gcut_op_why_zero(const gcut_op_info *info);
 bool gcut_op_parse(const char *name, size_t n, gcut_op *out); /* false: unknown */
 /* The op whose name is most like this one; NULL when none is. */
 const char *gcut_op_nearest(const char *name);
 gcut_attr_kind gcut_attr_kind_of(gcut_attr_key key);
-/* What an attribute is in C, graph/ops/attrs.def. */
+/* The C type of an attribute's parameter, from graph/ops/attrs.def. */
 typedef enum gcut_attr_form {
     GCUT_ATTR_FORM_AXIS,
     GCUT_ATTR_FORM_AXES,
@@ -396,9 +405,9 @@ gcut_graph *gcut_graph_create(gcut_module *m, const char *name); /* appended to 
 /* What a pass over src writes to: a graph of that name in the module, or a body when src is one. */
 gcut_graph *gcut_graph_like(const gcut_graph *src, const char *name);
 gcut_graph *gcut_module_find(const gcut_module *m, const char *name);
-/* "BASE.SUFFIX", or where a function of m has that name the same with a number behind it. */
+/* "BASE.SUFFIX", with a number appended where a function of m has that name. */
 const char *gcut_module_unused(const gcut_module *m, const char *base, const char *suffix);
-/* Takes g from the functions of m; it is there as long as m is. */
+/* Removes g from the list of m; its memory lives as long as m. */
 void gcut_module_unlist(gcut_module *m, const gcut_graph *g);
 const char *gcut_name_fresh(gcut_graph *g, const char *base);
 const char *gcut_intern_name(gcut_module *m, const char *s);     /* interned */
@@ -406,7 +415,7 @@ gcut_ref gcut_graph_find(const gcut_graph *g, const char *name); /* 0 = none */
 /* No other value of g has that name. */
 void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name);
 
-/* Data belongs to a function that has a parameter of its name and type. */
+/* Does g have a parameter of the name and type of d? */
 bool gcut_data_is_of(const gcut_data *d, const gcut_graph *g);
 
 gcut_locid gcut_loc_file(gcut_module *m, const char *file, int line, int col, const char *scope);
@@ -422,10 +431,10 @@ void gcut_decl_add(gcut_graph *g, gcut_dim_decl decl);
 /* dst gets the declarations of src (same module). */
 void gcut_decls_copy(gcut_graph *dst, const gcut_graph *src);
 
-/* Checks operands and attributes against the op table, infers the result types by the shape rule,
- * appends the node and its results.  Attributes that equal their default are dropped.  name NULL = one
- * that is made up (names.c), else made unique.  Returns the first result.  Throws GCUT_ETYPE with a
- * diagnostic at `loc`. */
+/* Checks operands and attributes against the op table, infers the result types by the shape rule, appends
+ * the node and its results.  Attributes that equal their default are dropped. name NULL = one that is
+ * generated (names.c), else made unique.  Returns the first result.  Throws GCUT_ETYPE with a diagnostic
+ * at `loc`. */
 gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
                        const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name);
 /* The same, with result types known beforehand: throws unless they equal the inferred ones
@@ -433,7 +442,8 @@ gcut_ref gcut_node_new(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t
 gcut_ref gcut_node_typed(gcut_graph *g, gcut_op op, const gcut_ref *args, uint32_t nargs,
                          const gcut_attr *attrs, uint32_t nattrs, gcut_locid loc, const char *name,
                          const gcut_type *types, uint32_t ntypes);
-/* All that a node can be made of.  The two functions above are short forms; regions need this one. */
+/* All inputs of a node's construction.  The two functions above are short forms; nodes with regions need
+ * this one. */
 typedef struct gcut_node_spec {
     gcut_op op;
     const gcut_ref *args; /* the captured values last */
@@ -443,16 +453,16 @@ typedef struct gcut_node_spec {
     const gcut_region *regions;
     uint32_t nregs;
     gcut_locid loc;
-    const char *name;         /* of the first result, and base of the others' names; NULL = made up */
+    const char *name;         /* of the first result, and base of the others' names; NULL = generated */
     const gcut_type *types;   /* NULL, or one per result */
     const char *const *names; /* NULL, or one per type */
     uint32_t ntypes;
 } gcut_node_spec;
 gcut_ref gcut_node_make(gcut_graph *g, const gcut_node_spec *s);
-/* What node n of g is made of, without names and types; its lists are g's own. */
+/* The spec of node n of g without names and types; its lists are g's own. */
 gcut_node_spec gcut_node_spec_of(const gcut_graph *g, const gcut_node *n);
-/* Node n of src again in dst on other operands: same op, attributes, regions and marks, these as
- * gcut_marks_carry makes them by `map`; name NULL = same name made unique. */
+/* Copies node n of src to dst with other operands and the same op, attributes and regions, and with the
+ * marks that gcut_marks_carry gives for `map`; name NULL = same name made unique. */
 gcut_ref gcut_node_copy(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                         const gcut_ref *map, gcut_locid loc, const char *name);
 /* The same, each result with a name of its own, made unique. */
@@ -479,19 +489,20 @@ static inline const gcut_region *gcut_region_at(const gcut_graph *g, const gcut_
 {
     return &g->regions.at[n->reg0 + k];
 }
-/* What region k of an op is called; NULL when it has no so many. */
+/* The name of region k of an op; NULL when the op has fewer. */
 const char *gcut_op_region(gcut_op op, uint32_t k);
-/* How many of them every node of the op has; the others, which come last, are optional. */
+/* The number of required regions of the op; optional ones come after them. */
 uint32_t gcut_op_regions(gcut_op op);
-/* How many arguments the op hands region k, of a node with `nargs` operands that are not captured. */
+/* The number of arguments that the op passes to region k, for a node with `nargs` operands that are not
+ * captured. */
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs);
 /* Number of carried values of a scan or while node. */
 uint32_t gcut_node_carries(const gcut_graph *g, const gcut_node *n);
-/* Number of steps of a scan node: as stated, else the size of what it slices first. */
+/* The number of iterations of a scan: its attribute, else the length of its first sliced operand. */
 gcut_dim gcut_scan_length(const gcut_graph *g, const gcut_node *n);
-#define GCUT_WHILE_RUNS 64 /* iterations that a `while` without a bound is taken for */
-/* How often a body of an `if`, `while` or `scan` is taken to run at these sizes: each arm of an `if` half a
- * time, a `while` without a bound GCUT_WHILE_RUNS times.  Throws GCUT_EDIM where a length has no size. */
+#define GCUT_WHILE_RUNS 64 /* assumed iterations of a `while` without a bound */
+/* The assumed number of runs of a body at these sizes: 1/2 for each arm of an `if`, GCUT_WHILE_RUNS for a
+ * `while` without a bound.  Throws GCUT_EDIM where a length has no value. */
 double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_binding *at, uint32_t nat);
 
 /* The marks of a node of src for its copy in dst, where map, by value of src, says what became of the values
@@ -500,12 +511,12 @@ double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_
 gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const gcut_marks *marks,
                             const gcut_ref *map);
 
-/* Given with the backward call: a cotangent, or an input marked #late. */
+/* Does the parameter arrive with the backward call: a cotangent, or an input marked #late? */
 static inline bool gcut_param_is_late(const gcut_param *p)
 {
     return p->role == GCUT_ROLE_cotan || gcut_mark_find(&p->marks, GCUT_MARK_late);
 }
-/* Its memory may hold something else when the backward call comes: #transient, on an input, a key or an `out`
+/* The caller may overwrite its memory before the backward call: #transient, on an input, a key or an `out`
  * result. */
 static inline bool gcut_is_transient(const gcut_marks *m)
 {
@@ -526,7 +537,7 @@ static inline gcut_ref gcut_arg(const gcut_graph *g, const gcut_node *n, uint32_
 {
     return g->args.at[n->arg0 + k];
 }
-/* The node that makes v, or NULL for a parameter. */
+/* The node that defines v, or NULL for a parameter. */
 static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
 {
     uint32_t d = g->values.at[v].def;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Names of values: found by a hash table, given by the user, or made up.
+ * Names of values: the hash table, and generated names.
  *
- * A name that nobody gave is made of the scope that the node's location has and of its op: `block0.mlp.gelu`
- * for a gelu of scope "block0/mlp", `gelu` where there is no scope, with a d in front for a node of a
- * derivative; the second of that name is `block0.mlp.gelu.2`.  It gives way to one that the user gives
- * (made_up of gcut_value).
+ * A generated name is the scope of the node's location and its op: `block0.mlp.gelu` for a gelu of scope
+ * "block0/mlp", `gelu` without a scope, with a prefix d for a node of a derivative; the second one is
+ * `block0.mlp.gelu.2`.  When the user asks for a name that is taken by a generated one, the generated one
+ * is changed (made_up of gcut_value).
  */
 #include "graph/names.h"
 
@@ -28,7 +28,7 @@ static void slot_put(gcut_graph *g, gcut_ref v)
     g->name_used++;
 }
 
-/* A slot whose value was renamed since is used, but found by nobody; growing drops it. */
+/* A slot whose value was renamed stays in use and no longer matches; growing the table drops it. */
 void gcut_name_insert(gcut_graph *g, gcut_ref v)
 {
     if (2 * g->name_used >= g->name_cap) {
@@ -64,8 +64,8 @@ void gcut_value_rename(gcut_graph *g, gcut_ref v, const char *name)
 
 /* ---- numbers behind names ---- */
 
-/* The last number that was put behind a name.  Whoever looks for the next one begins behind it, so that n
- * names of one base take O(n) steps, whatever becomes of the value that was called so. */
+/* The last number appended to a base name.  The search for a free name starts after it, so that n names of
+ * one base take O(n) time, also when their values are renamed. */
 typedef struct gcut_series {
     const char *base; /* interned; NULL: a free slot */
     uint32_t last;
@@ -79,7 +79,7 @@ static gcut_series *series_slot(gcut_series *slot, uint32_t cap, const char *bas
     return &slot[k];
 }
 
-/* Of an interned base; the pointer is good until the next call. */
+/* The counter of an interned base; the pointer is valid until the next call. */
 static uint32_t *last_of(gcut_graph *g, const char *base)
 {
     if (2 * g->series_used >= g->series_cap) {
@@ -96,7 +96,8 @@ static uint32_t *last_of(gcut_graph *g, const char *base)
     return &s->last;
 }
 
-/* base, else base.1, base.2, …, or from base.2 on: the first behind the last that is_taken does not find. */
+/* base, else base.1, base.2, … (or from base.2): the first after the last one used for which is_taken is
+ * false. */
 static const char *number(gcut_graph *g, const char *text, uint32_t first,
                           bool (*is_taken)(const gcut_graph *, const char *))
 {
@@ -121,7 +122,7 @@ const char *gcut_name_fresh(gcut_graph *g, const char *base)
 
 /* ---- names that nobody gave ---- */
 
-/* Has g, a graph that it is a copy of, or one around it a value of that name? */
+/* Is the name taken in g, in the graph that g copies, or in a graph around g? */
 static bool is_taken(const gcut_graph *g, const char *name)
 {
     if (g->copy_of && find_interned(g->copy_of, name)) return true;
@@ -135,7 +136,7 @@ static const char *next_name(gcut_graph *g, const char *base)
     return number(g, base, 2, is_taken);
 }
 
-/* Of a location that is derived, what it is derived from first; NULL: that is all. */
+/* The first argument of a derived location; NULL for a location in a file. */
 static const gcut_loc *derived(const gcut_module *m, gcut_locid loc)
 {
     const gcut_loc *l = loc < m->locs.n ? &m->locs.at[loc] : &m->locs.at[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Bodies of regions: what they are called, and how one under construction
- * reaches the values around it.
+ * Bodies of regions: their names, and how a body under construction captures values of the graphs around
+ * it.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ uint32_t gcut_op_regions(gcut_op op)
     return n;
 }
 
-/* An arm of a conditional gets nothing: its operand chooses it. */
+/* The arms of an `if` have no arguments: its operand is the condition. */
 uint32_t gcut_region_nargs(gcut_op op, uint32_t k, uint32_t nargs)
 {
     (void)k;
@@ -103,7 +103,7 @@ gcut_ref gcut_body_capture(gcut_graph *body, gcut_ref v)
     return inner;
 }
 
-/* The arguments in their order, then order[0..n-1], each captured already. */
+/* Orders the parameters of body: the arguments, then order[0..n-1], each captured already. */
 static void order_params(gcut_graph *body, uint32_t nargs, const gcut_ref *order, uint32_t n)
 {
     gcut_param *params = gcut_calloc(body->module->arena, nargs + n + 1, sizeof *params);

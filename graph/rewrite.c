@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The skeleton that passes share.
+ * Rebuilding a graph node by node.
  */
 #include "graph/rewrite.h"
 
@@ -21,7 +21,7 @@ gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
         rw.map[p->value] = gcut_param_new(dst, p->role, v->name, &v->type);
         dst->params.at[i].marks = p->marks;
     }
-    /* A size that was wrong stays wrong, even when the node that asked for the check goes. */
+    /* Run-time checks stay when the node that requires them is deleted: wrong sizes are still reported. */
     for (uint32_t i = 0; i < src->checks.n; i++) {
         gcut_dim_check check = src->checks.at[i];
         *GCUT_PUSH(m->arena, &dst->checks) = check;

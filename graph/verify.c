@@ -2,9 +2,8 @@
  *
  * The invariants G1..G10 of graph/graph.h, one function each, in that order;
  * G6 and G9 are in graph/verify_interface.c.
- * Every violation is reported at the best place known; the caller hears of
- * GCUT_ETYPE once at the end.  Nothing here trusts what an earlier function
- * found broken: ids are looked at before they are followed.
+ * Every violation is reported at the best known place; GCUT_ETYPE is thrown once, at the end.
+ * After a violation the checks go on: ids are tested before they are followed.
  */
 #include <string.h>
 
@@ -192,8 +191,8 @@ static void result_types(gcut_check *c, uint32_t n, const inference *f)
     }
 }
 
-/* The shape rule may add run-time checks to the graph it is given: it gets a copy, whose list of checks is
- * frozen by cap = n, and one that appears there is one that the graph lacks. */
+/* The shape rule may add run-time checks to its graph.  It gets a copy whose list of checks is frozen by
+ * cap = n; a check that is added to the copy is missing in the graph. */
 static void shape_rule(gcut_check *c)
 {
     const gcut_graph *g = c->g;

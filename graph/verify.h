@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Invariants G1 to G10 of graph.h; and, below, what graph/verify.c, graph/verify_interface.c and the parser
- * share, which knows where in a text a fault stands.
+ * The invariants G1 to G10 of graph.h.  The second part is shared by graph/verify.c,
+ * graph/verify_interface.c and the parser, which reports a fault at its place in the text.
  */
 #ifndef GCUT_GRAPH_VERIFY_H
 #define GCUT_GRAPH_VERIFY_H
@@ -29,8 +29,8 @@ bool gcut_check_visible(const gcut_check *c, gcut_ref v, uint32_t user);
 void gcut_check_interface(gcut_check *c);       /* G6 */
 void gcut_check_pairs(gcut_check *c, bool all); /* G9: of the pairs that name c->g, or of all */
 
-/* What is wrong with a function's parameter, with a result that names one, with a pair: a sentence in a,
- * or NULL. */
+/* The fault of a function's parameter, of a result that names one, or of a pair, as a sentence in a; NULL
+ * = none. */
 const char *gcut_param_fault(gcut_arena *a, const gcut_graph *g, const gcut_param *p);
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r);
 const char *gcut_pair_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a function takes and gives (G6), and whether the functions of a pair fit (G9).
+ * Parameters and results of functions (G6), and agreement of the functions of a pair (G9).
  */
 #include "graph/verify.h"
 
@@ -73,8 +73,9 @@ static bool param_ids_hold(gcut_check *c)
     return c->broken == before;
 }
 
-/* A backward graph takes only the parameters it reads, so a gradient there may name one of its forward graph:
- * G9.  So does the derivative that a call states: the call compares it with its function. */
+/* In a backward graph a gradient may name a parameter of its forward graph (G9), since the backward graph
+ * takes only the parameters that it reads; in a derivative, one of the function called, which the call
+ * checks. */
 const char *gcut_result_fault(gcut_arena *a, const gcut_graph *g, const gcut_result *r)
 {
     bool next = r->role == GCUT_ROLE_next;
@@ -106,7 +107,8 @@ static int by_role_and_name(const void *a, const void *b)
     return x->role != y->role ? (x->role > y->role) - (x->role < y->role) : strcmp(x->name, y->name);
 }
 
-/* Two results have the same role and name.  Sorted: graphs cut for thousands of saved values are checked too.
+/* Do two results have the same role and name?  Sorted, because a forward graph may save thousands of
+ * values.
  */
 static bool has_twins(gcut_check *c)
 {
@@ -157,7 +159,8 @@ static const gcut_result *find_saved(const gcut_graph *g, const char *name)
     return NULL;
 }
 
-/* Where a parameter of the backward graph comes from, and that it is the same there. */
+/* The fault of a parameter of the backward graph: the forward graph has no such value, or one of another
+ * type. */
 static const char *taken_fault(gcut_arena *a, const gcut_graph *fwd, const gcut_graph *bwd,
                                const gcut_param *p)
 {

@@ -442,7 +442,7 @@ static void from_the_cache(void **state)
             o.forward_only = true;
             o.threads = 1;
             assert_null(gcut_compile(g, &o));
-            assert_non_null(strstr(gcut_last_error(ctx), "the kernel 'cube' is not known here"));
+            assert_non_null(strstr(gcut_last_error(ctx), "the kernel 'cube' is not registered"));
         }
         gcut_ctx_free(ctx);
     }
@@ -541,7 +541,7 @@ static void what_cannot_be_compiled(void **state)
     for (int b = 0; b < 4; b++) {
         o.backend = (gcut_backend)b;
         assert_null(gcut_compile(graph_from(ctx, MODEL("true")), &o));
-        assert_refused(ctx, GCUT_EUSAGE, "'external': the kernel 'cube' is not known here");
+        assert_refused(ctx, GCUT_EUSAGE, "'external': the kernel 'cube' is not registered");
         assert_refused(ctx, GCUT_EUSAGE, "register it before: gcut_external(ctx, \"cube\", cube)");
     }
     gcut_ctx_free(ctx);

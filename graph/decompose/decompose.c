@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What each composite op means: its decomposition, as formulas over primitives
- * and other composites, in the files meaning_*.c.  The interpreter evaluates
- * these, autodiff differentiates those whose vjp column says so, and kernels/
- * lowers them where it has nothing better.
+ * Composite ops as formulas over primitives and other composites; the rules are in decompose_*.c.  The
+ * interpreter evaluates decompositions, autodiff differentiates those of ops without a VJP rule of their
+ * own, and kernels/ lowers those of ops without a kernel.
  *
- * Half precisions are computed in f32 and rounded once at the end, except for
- * attention, whose products would double in size, and pick, which is exact.
+ * f16 and bf16 operands are computed in f32 and rounded once at the end, except for attention, whose
+ * products would double in size, and pick, which is exact.
  */
 #include "graph/decompose/decompose.h"
 
@@ -28,7 +27,7 @@ static gcut_decompose_fn *const meanings[GCUT_NOPS] = {
 #undef T
 #undef E
 
-/* Is an operand of dtype t taken as f32?  pick only moves. */
+/* Is an operand of dtype t converted to f32? */
 static bool computes_in_f32(const gcut_node *node, gcut_dtype t)
 {
     return gcut_dtype_is_16bit_float(t) && node->op != GCUT_OP_pick;

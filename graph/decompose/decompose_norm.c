@@ -35,9 +35,9 @@ gcut_ref gcut_decompose_rms_norm(gcut_build *b, const gcut_graph *src, const gcu
 
 /* ---- over channels: x is [N, C, ...] ----
  *
- * A sum over everything but the channels goes in two steps, rows first, and a vector is repeated in two
- * steps, so that the sum in its derivative goes in two as well: the first step of each fuses with what
- * surrounds it, a single step over axes on both sides of the one that stays would not. */
+ * A sum over all axes but the channels is two reductions, rows first, and a vector is broadcast in two
+ * ops, so that the sum in its derivative is two reductions as well.  The first reduction of each pair
+ * fuses with its producers; one reduction over axes on both sides of the channel axis would not. */
 
 /* The axes after the channels. */
 static uint32_t rest_axes(const gcut_build *b, gcut_ref x)
@@ -69,9 +69,10 @@ static gcut_ref running(gcut_build *b, gcut_ref old, gcut_ref batch, double mome
     return gcut_b1(b, GCUT_OP_stop_gradient, sum);
 }
 
-/* The sum over a channel of (x - m)^2, m its mean of n values, as sum (x - c)^2 - n (m - c)^2 with c = m, but
- * constant: then nothing flows back through the mean, whose derivative of the sum is 0 but would cost a pass
- * over x to find out, and the term that is 0 has the second derivative that the first part lacks. */
+/* Per channel, the sum of (x - m)^2, m the mean of n values, as sum (x - c)^2 - n (m - c)^2 where c =
+ * stop_gradient(m).  The first derivative of the sum by the mean is 0, and computing it would take a pass
+ * over x; with c, no cotangent reaches the mean in the first term.  The second term has the value 0 and
+ * restores the second derivative. */
 static gcut_ref squares_about(gcut_build *b, gcut_ref x, gcut_ref m, gcut_ref n)
 {
     gcut_ref c = gcut_b1(b, GCUT_OP_stop_gradient, m);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Decompositions of elementwise ops.  Where a branch is not taken its operand
- * is brought into range first, so that nothing infinite reaches a derivative
- * that select then multiplies by 0.
+ * Decompositions of elementwise ops.  The operand of a branch that select does not take is clamped into
+ * the branch's range first: an infinity in its derivative times 0 would be NaN.
  */
 #include "graph/decompose/decompose_rule.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Decompositions of the random ops.  Element i of a draw is a function of the
- * key and i alone, i being its row-major index.  Halves are drawn in f32 and
- * rounded.
+ * Decompositions of the random ops.  Element i of a draw is a function of the key and of its row-major
+ * index i alone. f16 and bf16 are drawn in f32 and rounded.
  */
 #include "graph/decompose/decompose_rule.h"
 
@@ -24,7 +23,8 @@ static gcut_ref indices(gcut_build *b, const gcut_type *t)
     return t->rank == 1 ? i : gcut_breshape(b, i, t->dim, t->rank);
 }
 
-/* The type of a node's first result, in the module of b: sizes are the attribute's; a half is drawn in f32.
+/* The type of a node's first result, in the module of b: with the sizes of the attribute; f32 for f16 and
+ * bf16.
  */
 static gcut_type drawn(const gcut_graph *src, const gcut_node *node)
 {
@@ -35,7 +35,7 @@ static gcut_type drawn(const gcut_graph *src, const gcut_node *node)
     return t;
 }
 
-/* The largest value of dtype t below hi; halves have 11 (f16) or 8 bits of fraction. */
+/* The largest value of dtype t below hi; f16 has 11 bits of significand, bf16 8. */
 static double below(double hi, double lo, gcut_dtype t)
 {
     if (t == GCUT_F64) return nextafter(hi, lo);
@@ -43,7 +43,7 @@ static double below(double hi, double lo, gcut_dtype t)
     int e, bits = t == GCUT_F16 ? 11 : 8, least = t == GCUT_F16 ? -24 : -133;
     double x = gcut_round_to(hi, t);
     if (x < hi) return x;
-    if (frexp(x, &e) == 0.5) e--; /* under a power of two the numbers lie twice as dense */
+    if (frexp(x, &e) == 0.5) e--; /* below a power of two the spacing is halved */
     return x - ldexp(1, x == 0 || e - bits < least ? least : e - bits);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Decompositions of reductions, and of what is made of them along an axis.
+ * Decompositions of reductions and of ops along an axis that are built on them.
  */
 #include "graph/decompose/decompose_rule.h"
 

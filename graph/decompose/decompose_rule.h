@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the decompositions of composite ops share.  Private to graph/decompose/decompose*.c.
+ * Declarations and helpers that the decompositions share.  Private to graph/decompose/decompose*.c.
  */
 #ifndef GCUT_GRAPH_DECOMPOSE_DECOMPOSE_RULE_H
 #define GCUT_GRAPH_DECOMPOSE_DECOMPOSE_RULE_H

@@ -38,8 +38,8 @@ typedef struct gcut_dim_decl {
 } gcut_dim_decl;
 
 gcut_dims *gcut_dims_new(gcut_arena *arena);
-/* t, a new table, gets everything of `from` under the same numbers: a dim of `from` is one of t, and means
- * the same. */
+/* t, a new table, gets all entries of `from` under the same numbers: a gcut_dim of `from` is the same
+ * expression in t. */
 void gcut_dims_copy(gcut_dims *t, const gcut_dims *from);
 /* The symbol of that name; the same name is the same symbol. */
 gcut_dim gcut_dim_symbol(gcut_dims *t, const char *name);
@@ -49,7 +49,7 @@ static inline bool gcut_dim_known(gcut_dim d)
 {
     return d >= 0;
 }
-/* A number, or an expression of this table. */
+/* Is d a number or an expression of this table? */
 bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d);
 /* NULL unless d is a bare symbol. */
 const char *gcut_dim_symbol_name(const gcut_dims *t, gcut_dim d);
@@ -62,8 +62,8 @@ typedef struct gcut_dim_binding {
 } gcut_dim_binding;
 /* False when a symbol is unbound, on overflow, division by zero or a negative result. */
 bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, uint32_t nb, int64_t *out);
-/* d with s[i].by in place of each symbol s[i].sym, all at once.  Throws GCUT_ETYPE when the result is no
- * size.
+/* d with s[i].by in place of each symbol s[i].sym, simultaneously.  Throws GCUT_ETYPE when the result is
+ * negative or too large.
  */
 typedef struct gcut_dim_subst {
     gcut_dim sym, by;

@@ -26,7 +26,8 @@ static gcut_dim_error put_atom(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_di
     return gcut_dim_poly_put(t, out, factor, gcut_dim_mono_of(t, gcut_dim_atom_new(t, op, a, b)));
 }
 
-/* D1 for a divisor of one term: each term of p that its atoms divide gives up the whole part. */
+/* D1 for a divisor of one term: of each term of p that is divisible by the atoms of m, the multiple of m
+ * moves to q. */
 static gcut_dim_error split_term(gcut_dims *t, const gcut_dim_poly *p, gcut_dim_term m, gcut_dim_poly *q,
                                  gcut_dim_poly *r)
 {
@@ -45,7 +46,7 @@ static gcut_dim_error split_term(gcut_dims *t, const gcut_dim_poly *p, gcut_dim_
     return NULL;
 }
 
-/* D1 for a divisor of several terms, all or nothing: long division, and r = p unless it comes out even. */
+/* D1 for a divisor of several terms by long division, where it leaves no remainder; else q = 0 and r = p. */
 static void split_even(gcut_dims *t, const gcut_dim_poly *p, const gcut_dim_poly *m, gcut_dim_poly *q,
                        gcut_dim_poly *r)
 {
@@ -80,7 +81,8 @@ static int64_t gcd(int64_t a, int64_t b)
 }
 
 /* D2: the common factor of c and of every coefficient of r but the constant; r becomes s + k div g, *k the
- * remainder k mod g.  After D1 the coefficients of r are in 0..c-1, so a constant r is used up (g = c). */
+ * remainder k mod g.  After D1 the coefficients of r are in 0..c-1, so of a constant r nothing is left (g
+ * = c). */
 static int64_t take_common(gcut_dim_poly *r, int64_t c, int64_t *k)
 {
     int64_t g = c;
@@ -174,7 +176,8 @@ typedef struct leaves {
     gcut_dim at[MAX_LEAVES];
 } leaves;
 
-/* Keeps at[] sorted and free of operands that another one always beats. */
+/* Inserts d into at[], which is sorted; of two operands that differ by a constant the one that cannot be
+ * the result is dropped. */
 static gcut_dim_error add_leaf(gcut_dims *t, leaves *s, gcut_dim d)
 {
     gcut_dim_poly p, q, diff;
@@ -196,7 +199,7 @@ static gcut_dim_error add_leaf(gcut_dims *t, leaves *s, gcut_dim d)
     return NULL;
 }
 
-/* A normal form nests to the right, so only the second operand can be of the same op again. */
+/* A normal form nests to the right, so only the second operand can be of the same op. */
 static gcut_dim_error add_leaves(gcut_dims *t, leaves *s, gcut_dim d)
 {
     const gcut_dim_atom *nested;

@@ -29,7 +29,7 @@ static void print_operand(const printer *p, gcut_dim d)
         print_sum(p, gcut_dim_expr_of(p->t, d)->term, gcut_dim_expr_of(p->t, d)->n);
 }
 
-/* ceildiv(x, c) has the normal form (x + c-1) div c; it is shown as what it was. */
+/* ceildiv(x, c) has the normal form (x + c-1) div c; printed as ceildiv(x, c). */
 static bool print_ceildiv(const printer *p, const gcut_dim_atom *a)
 {
     if (a->op != GCUT_DIM_DIV || a->b < 2 || a->a >= 0) return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a dimension can be: its value under bindings, its bounds under
- * declarations, and whether two can be equal.
+ * A dimension's value under bindings, its bounds under declarations, and whether two dimensions can be
+ * equal.
  */
 #include "graph/dim/dim_table.h"
 
@@ -39,7 +39,7 @@ static bool eval_atom(const bindings *b, const gcut_dim_atom *a, int64_t *out)
     return true;
 }
 
-/* A part of a size may be negative: only the whole may not. */
+/* Subexpressions of a size may be negative, the size itself may not. */
 static bool eval(const bindings *b, gcut_dim d, int64_t *out)
 {
     if (d >= 0) return *out = d, true;
@@ -64,8 +64,7 @@ bool gcut_dim_eval(const gcut_dims *t, gcut_dim d, const gcut_dim_binding *b, ui
 
 /* ---- bounds ---- */
 
-/* Interval arithmetic in 128 bits.  An end at -INF or INF is open: sums and products keep it there, so a
- * bound is never cut down by a term of the other sign. */
+/* Interval arithmetic in 128 bits.  An end at -INF or INF is unbounded and stays so in sums and products. */
 __extension__ typedef __int128 wide;
 #define INF ((wide)1 << 120)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sizes of one function in terms of another's.
+ * Substitution of symbols: sizes of a callee in terms of the caller's.
  */
 #include "graph/dim/dim_table.h"
 
@@ -24,7 +24,8 @@ static gcut_dim atom(gcut_dims *t, uint32_t id, const gcut_dim_subst *s, uint32_
     return self;
 }
 
-/* The sum is kept as a polynomial until it is whole: N - 1 passes through a negative constant. */
+/* The sum stays a polynomial until it is complete: on the way it may be a negative constant (N - 1), which
+ * is no gcut_dim. */
 gcut_dim gcut_dim_substitute(gcut_dims *t, gcut_dim d, const gcut_dim_subst *s, uint32_t n)
 {
     if (gcut_dim_known(d)) return d;

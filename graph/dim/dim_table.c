@@ -28,7 +28,7 @@ static void index_put(gcut_dim_index *x, uint64_t hash, uint32_t id)
     x->hash[k] = hash;
 }
 
-/* Both arrays are there before anything changes, so a throw leaves the index whole. */
+/* Both arrays are allocated before the index changes, so a throw leaves it valid. */
 static void index_add(gcut_dims *t, gcut_dim_index *x, uint64_t hash, uint32_t id)
 {
     if (2 * x->n >= x->cap) {
@@ -115,7 +115,7 @@ gcut_dims *gcut_dims_new(gcut_arena *arena)
     return t;
 }
 
-/* Interns everything in its order, which gives it the number that it has. */
+/* Interns all entries in the order of their numbers, which preserves the numbers. */
 void gcut_dims_copy(gcut_dims *t, const gcut_dims *from)
 {
     gcut_dim_poly p;
@@ -215,12 +215,11 @@ bool gcut_dim_is_of(const gcut_dims *t, gcut_dim d)
 
 void gcut_dim_stranger(const gcut_dims *t, gcut_dim d)
 {
-    const char *hint = "a size is a number from 0 on, or made by gcut_dim_sym and its kin";
+    const char *hint = "a size is a number >= 0, or an expression made with gcut_dim_sym, gcut_dim_add, …";
     if (d >= -(INT64_C(1) << 32))
         gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, hint, "the size %lld is negative",
                   (long long)d);
-    hint =
-        "make it with gcut_dim_sym and its kin on the graph that uses it: each graph has symbols of its own";
+    hint = "make it with gcut_dim_sym on the graph that uses it: symbols belong to one graph";
     gcut_fail(gcut_arena_env(t->arena), GCUT_EUSAGE, (gcut_place){0}, hint,
               "a size that is no symbolic size of this graph, but of another one");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside the dimension table; included by graph/dim/dim*.c only.
+ * The representation of dimensions; included by graph/dim/dim*.c only.
  *
  *   poly   sum of terms, sorted by monomial, no zero coefficient    <-> gcut_dim GCUT_DIM_EXPR(id)
  *   mono   product of atoms, sorted, repeated for powers; mono 0 is the empty product
@@ -21,9 +21,9 @@
 #define GCUT_DIM_MAX_TERMS 256
 #define GCUT_DIM_MAX_WEIGHT 2048
 
-/* Expressions are numbered downwards from below -2^62, so that no small number below 0 is taken for one, and
- * by table: an expression of another table of the environment is refused.  Its own inverse; a table's
- * expressions are those from `first` to first + exprs.n - 1. */
+/* Expressions have numbers below -2^62, so that a small negative number is never one.  Each table has
+ * numbers of its own: an expression of another table of the environment is refused.  The macro is its own
+ * inverse; a table's expressions are those from `first` to first + exprs.n - 1. */
 #define GCUT_DIM_EXPR(number) (-(INT64_C(1) << 62) - 1 - (number))
 
 typedef struct gcut_dim_term {
@@ -31,7 +31,7 @@ typedef struct gcut_dim_term {
     uint32_t mono;
 } gcut_dim_term;
 
-/* A polynomial on its way to the table. */
+/* A polynomial under construction, not interned. */
 typedef struct gcut_dim_poly {
     uint32_t n;
     gcut_dim_term at[GCUT_DIM_MAX_TERMS];
@@ -77,7 +77,7 @@ static inline gcut_dim gcut_dim_numbered(const gcut_dims *t, uint32_t id)
     return GCUT_DIM_EXPR(t->first + id);
 }
 
-/* Throws: d is not of this table.  A caller of the public API can pass any number. */
+/* Throws GCUT_EUSAGE: d is not of this table.  Reached by wrong arguments of the public API. */
 _Noreturn void gcut_dim_stranger(const gcut_dims *t, gcut_dim d);
 
 static inline const gcut_dim_expr *gcut_dim_expr_of(const gcut_dims *t, gcut_dim d)
@@ -86,7 +86,7 @@ static inline const gcut_dim_expr *gcut_dim_expr_of(const gcut_dims *t, gcut_dim
     return &t->exprs.at[GCUT_DIM_EXPR(d) - t->first];
 }
 
-/* Why the arithmetic below could not be done; NULL = it was. */
+/* The reason why an operation below failed; NULL = it succeeded. */
 typedef const char *gcut_dim_error;
 
 /* ---- graph/dim/dim_table.c: the table and polynomials ---- */
@@ -110,7 +110,7 @@ int64_t gcut_dim_poly_const(const gcut_dim_poly *p); /* the constant term */
 /* The atom when d is exactly one opaque atom with that op, else NULL. */
 const gcut_dim_atom *gcut_dim_sole(const gcut_dims *t, gcut_dim d, gcut_dim_op op);
 
-/* ---- graph/dim/dim_div.c: what is known about the opaque ops ---- */
+/* ---- graph/dim/dim_div.c: normal forms of the opaque ops ---- */
 
 gcut_dim_error gcut_dim_opaque(gcut_dims *t, gcut_dim_op op, gcut_dim a, gcut_dim b, gcut_dim *out);
 
@@ -121,7 +121,7 @@ static inline int64_t gcut_dim_floordiv(int64_t a, int64_t b)
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* What it leaves: 0, or of the sign of b. */
+/* The remainder of gcut_dim_floordiv: 0, or of the sign of b. */
 static inline int64_t gcut_dim_floormod(int64_t a, int64_t b)
 {
     int64_t r = a % b;

@@ -3,10 +3,10 @@
  * Einstein's summation as transpositions, reshapes, products and sums.
  *
  *   1. A letter twice in one operand is its diagonal: a select by index, summed.
- *   2. Operands are joined pairwise from left to right.  Letters that nobody
- *      needs later are summed: out of an operand before it is joined when no
- *      other has them, by the product itself when both have them.
- *   3. What is left is put in the order of the output.
+ *   2.  Operands are contracted pairwise from left to right.  Letters that neither the output nor a later
+ *      operand has are summed: in the operand before the product when only one has them, by the product
+ *      itself when both have them.
+ *   3.  The result is transposed to the order of the output.
  *
  * A product has the letters of both operands that are still needed as its one
  * batch axis, those of one operand alone as rows or columns, and the summed ones
@@ -17,7 +17,7 @@
 
 #include "graph/build.h"
 
-#define LETTERS 52 /* A..Z, a..z: their order in an output that is not written */
+#define LETTERS 52 /* A..Z, a..z: alphabetical, as an implicit output has them */
 #define MAX_OPERANDS 16
 
 typedef uint64_t letters; /* a set: bit number of a letter */
@@ -69,7 +69,7 @@ static const char *read_term(const einsum *e, const char *s, term *t)
 {
     for (t->rank = 0; *s && *s != ',' && *s != '-'; s++) {
         if (*s == ' ') continue;
-        if (*s == '.') FAIL(e, "einsum '%s': an ellipsis is not read; name its axes", e->spec);
+        if (*s == '.') FAIL(e, "einsum '%s': an ellipsis is not supported; name its axes", e->spec);
         if (!isascii((unsigned char)*s) || !isalpha((unsigned char)*s))
             FAIL(e, "einsum '%s': '%c' is no letter", e->spec, *s);
         if (t->rank == GCUT_MAX_RANK)
@@ -79,7 +79,7 @@ static const char *read_term(const einsum *e, const char *s, term *t)
     return s;
 }
 
-/* NumPy's: the letters that occur once, in alphabetical order. */
+/* NumPy's implicit output: the letters that occur once, in alphabetical order. */
 static term implicit_output(const einsum *e, const term *in, uint32_t n)
 {
     term out = {0};
@@ -107,7 +107,7 @@ static void check_output(const einsum *e, const term *out)
     }
 }
 
-/* Sizes of letters, equal wherever a letter stands. */
+/* Records the size of each letter and requires equal sizes for equal letters. */
 static void measure(einsum *e, const term *t)
 {
     gcut_type have = *gcut_type_of(e->b->g, t->v);
@@ -182,7 +182,7 @@ static void sum_unneeded(einsum *e, term *t, letters needed)
         if (mask >> d & 1) drop(t, d);
 }
 
-/* Axes in that order; `order` names all letters of t. */
+/* t transposed to that order of letters; `order` names all letters of t. */
 static gcut_ref arranged(einsum *e, const term *t, const uint8_t *order)
 {
     gcut_dim perm[GCUT_MAX_RANK];
@@ -197,7 +197,7 @@ static gcut_ref arranged(einsum *e, const term *t, const uint8_t *order)
 
 /* ---- two operands ---- */
 
-/* The letters of `from` in the set, in their order there, behind those already in out. */
+/* Appends the letters of `from` that are in the set to out, in their order in `from`. */
 static void append(term *out, const term *from, letters set)
 {
     for (uint32_t d = 0; d < from->rank; d++)
@@ -214,7 +214,7 @@ static gcut_dim volume(const einsum *e, const term *t, letters set)
 }
 
 /* t with the axes of three disjoint sets, each merged into one; the first is left out when it is empty.
- * Letters that both operands have stand in the order of `by`. */
+ * Letters of both operands are in the order of `by`. */
 static gcut_ref as_matrix(einsum *e, const term *t, const term *by, const letters set[3])
 {
     term order = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How many multiply-adds a contraction is, by the rule in the cost column of ops.def.
+ * The number of multiply-adds of a contraction, by the rule in the cost column of ops.def.
  */
 #include "graph/ops/op_table.h"
 
@@ -14,7 +14,7 @@ static const gcut_type *operand(const gcut_graph *g, const gcut_node *n, uint32_
     return gcut_type_of(g, gcut_arg(g, n, k));
 }
 
-/* one for each element of the result and each step along the contracted axis */
+/* one for each element of the result and each index of the contracted axis */
 gcut_madds gcut_madds_matmul(const gcut_graph *g, const gcut_node *n)
 {
     gcut_madds m = {.times = 1};
@@ -25,8 +25,8 @@ gcut_madds gcut_madds_matmul(const gcut_graph *g, const gcut_node *n)
     return m;
 }
 
-/* q k' and P v; backward q k' again, dS k and dS' q, and dy v' and P' dy: T * S * D or T * S * E for each
- * head, where S * D and S * E are added up; a causal mask leaves half */
+/* q k' and P v; backward q k' (recomputed), dS k and dS' q, and dy v' and P' dy: T * S * D or T * S * E
+ * for each head, where S * D and S * E are added up; causal masking halves it */
 gcut_madds gcut_madds_attention(const gcut_graph *g, const gcut_node *n)
 {
     gcut_madds m = {.times = gcut_attr_flag(g, n, GCUT_KEY_causal) ? 0.5 : 1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The op table and its small cousins (dtypes, attributes, roles) as data.
+ * The op table and the tables of dtypes, attributes and roles as data.
  */
 #include "graph/ops/op_table.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a feval or ieval cell says: (composite, defined). */
+/* A feval or ieval cell: (composite, defined). */
 #define E(...) 0, 1
 #define T(fn) 0, 1
 #define D(fn) 1, 1
@@ -18,13 +18,13 @@
 #define FIRST(...) FIRST_(__VA_ARGS__)
 #define SECOND(...) SECOND_(__VA_ARGS__)
 #define A(l, h) .lo = l, .hi = h
-/* What a cost cell says: a number, or (number, counter of multiply-adds, way). */
+/* A cost cell: a number, or (number, counter of multiply-adds, way). */
 #define M(rule, way, n) n, gcut_madds_##rule, GCUT_WAY_##way
 #define COUNTER_(a, b, ...) b
 #define COUNTER(...) COUNTER_(__VA_ARGS__)
 #define MANY 255
 
-/* What an api cell says: (name of the C function, its operands). */
+/* An api cell: (name of the C function, its operands). */
 #define API(...) "", #__VA_ARGS__
 #define AS(other, ...) #other, #__VA_ARGS__
 #define HAND NULL, "HAND"
@@ -235,7 +235,7 @@ gcut_op_spec *gcut_op_specs(gcut_module *m)
     return specs;
 }
 
-/* ---- what a kernel takes in ---- */
+/* ---- what a kernel fuses ---- */
 
 gcut_lie gcut_axes_lie(const gcut_type *t, uint32_t mask)
 {
@@ -263,7 +263,7 @@ bool gcut_node_takes_in(const gcut_graph *g, const gcut_node *n)
     case GCUT_EMIT_BOUNDED: return true;
     case GCUT_EMIT_REDUCE:
         return gcut_axes_lie(gcut_type_of(g, gcut_arg(g, n, 0)), gcut_attr_axes(g, n)) != GCUT_MIDDLE;
-    case GCUT_EMIT_EXPAND: /* becomes ops like these */
+    case GCUT_EMIT_EXPAND: /* its decomposition consists of such ops */
         return info->class == GCUT_CLASS_POINTWISE || info->class == GCUT_CLASS_REDUCTION;
     default: return false;
     }

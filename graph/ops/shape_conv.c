@@ -62,7 +62,7 @@ static gcut_dim span_of(infer *s, const sliding *v, uint32_t d)
     return dim2(s, GCUT_DIM_ADD, dim2(s, GCUT_DIM_MUL, dim2(s, GCUT_DIM_SUB, k, 1), v->dilation[d]), 1);
 }
 
-/* How many places the window has along spatial axis d (0 rows, 1 columns) of n elements. */
+/* The number of window positions along spatial axis d (0 rows, 1 columns) of n elements. */
 static gcut_dim places(infer *s, const sliding *v, uint32_t d, gcut_dim n)
 {
     gcut_dim span = span_of(s, v, d);
@@ -94,7 +94,7 @@ static conv conv_attrs(infer *s, const gcut_dim *window)
     return c;
 }
 
-/* `what` channels in groups of one size, which is returned. */
+/* channels / groups; throws when it is not a whole number.  `what` names the operand in the message. */
 static gcut_dim per_group(infer *s, gcut_dim channels, gcut_dim groups, const char *what)
 {
     gcut_dim rest = dim2(s, GCUT_DIM_MOD, channels, groups);
@@ -185,7 +185,7 @@ void gcut_shape_conv_transpose2d(infer *s)
 
 /* ---- pools ---- */
 
-/* Padding narrower than the window leaves no window of padding alone. */
+/* Padding is narrower than the window, so that every window covers an element. */
 static sliding pool_attrs(infer *s)
 {
     sliding v = {constants(s, GCUT_KEY_window, 2, 1), constants(s, GCUT_KEY_stride, 2, 1), NULL,
@@ -199,7 +199,7 @@ static sliding pool_attrs(infer *s)
     return v;
 }
 
-/* x, and where there is another operand t of x's type: its windows. */
+/* x, and optionally an operand t of x's type: the windows of x. */
 void gcut_shape_pool(infer *s)
 {
     sliding v = pool_attrs(s);
@@ -211,7 +211,7 @@ void gcut_shape_pool(infer *s)
     for (uint32_t d = 0; d < 2; d++) s->out->dim[H + d] = places(s, &v, d, in(s, 0)->dim[H + d]);
 }
 
-/* x and y, a value for each of its windows: x's type. */
+/* x and y, one value for each window of x: the type of x. */
 void gcut_shape_pool_grad(infer *s)
 {
     sliding v = pool_attrs(s);
@@ -224,7 +224,7 @@ void gcut_shape_pool_grad(infer *s)
     *s->out = *x;
 }
 
-/* y alone, with the size of x as an attribute. */
+/* y, with the size of x as an attribute. */
 void gcut_shape_unpool(infer *s)
 {
     sliding v = pool_attrs(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shape rules of the composites that models are made of: norms, losses, attention.
+ * Shape rules of norms, losses, attention and upsampling.
  */
 #include "graph/ops/shape_rule.h"
 
@@ -35,7 +35,7 @@ static void channels(infer *s, uint32_t least_rank)
     *s->out = *x;
 }
 
-/* The running statistics may be wider than x: a half precision would lose what the momentum adds. */
+/* The running statistics may be wider than x: in 16 bits small updates would round away. */
 void gcut_shape_batch_norm(infer *s)
 {
     channels(s, 2);
@@ -96,7 +96,7 @@ void gcut_shape_mse(infer *s)
     *s->out = (gcut_type){.dtype = in(s, 0)->dtype};
 }
 
-/* q, k, v, a bias where nx is 4, and behind these what the caller looks at. */
+/* Checks q, k, v and, where nx is 4, a bias; the caller checks further operands. */
 static void attention_operands(infer *s, uint32_t nx)
 {
     const gcut_type *q = in(s, 0), *k = in(s, 1), *v = in(s, 2);
@@ -108,7 +108,8 @@ static void attention_operands(infer *s, uint32_t nx)
     require(s, q->dim[3], k->dim[3]);
     for (uint32_t d = 0; d < 3; d++) require(s, k->dim[d], v->dim[d]);
     gcut_dim rest =
-        k->dim[1] == 0 ? q->dim[1] : dim2(s, GCUT_DIM_MOD, q->dim[1], k->dim[1]); /* no heads: of none */
+        k->dim[1] == 0 ? q->dim[1] : dim2(s, GCUT_DIM_MOD, q->dim[1], k->dim[1]); /* no heads in k: none in
+                                                                                   * q */
     if (rest != 0) require(s, rest, 0);
     if (nx < 4) return;
     const gcut_type *b = in(s, 3);

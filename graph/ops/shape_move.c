@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shape rules of the ops that move elements about, and of constants.
+ * Shape rules of data movement ops and of constants.
  */
 #include "graph/ops/shape_rule.h"
 
@@ -61,7 +61,7 @@ void gcut_shape_slice(infer *s)
     }
 }
 
-/* A bool of 2 would be true to one reader and not to another. */
+/* A fill value of dtype bool is 0 or 1: readers would disagree about 2. */
 static void bool_value(infer *s, gcut_dtype t)
 {
     double v = t == GCUT_BOOL ? attr(s, GCUT_KEY_value)->u.num.f : 0;

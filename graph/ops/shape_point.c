@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shapes: what every op's operands and attributes must be, and the rules of the
- * elementwise ops.  The other rules, one function per name in the shape column
- * of ops.def, are in shape_*.c.
+ * Checks of operands and attributes of every op, and the shape rules of elementwise ops.  The other rules,
+ * one function per name in the shape column of ops.def, are in shape_*.c.
  */
 #include "graph/ops/infer.h"
 
@@ -117,7 +116,7 @@ static void check_attrs(infer *s)
             BAD(s, "'%s' needs the attribute '%s'", opname(s), gcut_attr_name(spec->at[k].key));
 }
 
-/* A rule of this table has few results; regions may have as many as fit. */
+/* The most results of a rule of this table; nodes with regions may have GCUT_MAX_RESULTS. */
 #define FEW 8
 
 static void check_regions(infer *s, const gcut_node_spec *n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Result types of the ops with regions: what their bodies take and yield must
- * fit the operands, and decides the results.
+ * Shape rules of the ops with regions: checks that bodies fit the operands, and infers the results from
+ * the yields.
  */
 #include <string.h>
 
@@ -96,7 +96,7 @@ static void infer_if(rule *r)
     }
 }
 
-/* Carried value k: what goes in, what the body takes, what it yields, and what comes out are of one type. */
+/* Carried value k: operand, argument of the body, yield and result have one type. */
 static void carry(rule *r, uint32_t region, uint32_t k)
 {
     agree(r, taken(body(r, region), k), operand(r, k), "carried argument", k);
@@ -127,7 +127,7 @@ static uint32_t scan_axis(const rule *r, uint32_t rank)
     return (uint32_t)axis;
 }
 
-/* How many steps: the attribute, else what the first sliced operand has. */
+/* The number of iterations: the attribute, else the length of the first sliced operand. */
 static gcut_dim scan_length(rule *r, uint32_t carries)
 {
     const gcut_attr *a = attr(r, GCUT_KEY_length);
@@ -168,7 +168,7 @@ static void infer_scan(rule *r)
 
 /* ---- call ---- */
 
-/* Where f's parameters have a symbol as a size, the operands, of types x, say what it is. */
+/* Binds each symbol that is a size of one of f's parameters to the size of the operand there (types x). */
 static void bind_symbols(gcut_module *m, const gcut_graph *f, const gcut_type *x, gcut_call_sizes *sizes)
 {
     for (uint32_t k = 0; k < f->params.n; k++) {
@@ -181,7 +181,8 @@ static void bind_symbols(gcut_module *m, const gcut_graph *f, const gcut_type *x
     }
 }
 
-/* lo <= d <= hi and d a multiple of mult, checked at run time where the caller's declarations do not say. */
+/* lo <= d <= hi and d a multiple of mult; a run-time check where the caller's declarations do not decide
+ * it. */
 static void within(gcut_graph *g, const gcut_dim_decl *decl, gcut_dim d, gcut_locid loc)
 {
     gcut_dims *t = g->module->dims;
@@ -243,7 +244,7 @@ void gcut_call_bind(gcut_graph *g, const gcut_node_spec *s, gcut_call_sizes *siz
     gcut_call_checks(g, s->loc, f, x, sizes);
 }
 
-/* A function of `out`s, or the derivative of one: of `grad`s, by cotangents. */
+/* A callee has only `out` results; a derivative has only `grad` results. */
 static void check_results(const rule *r, const gcut_graph *f)
 {
     bool derivative = gcut_is_derivative(f);
@@ -268,7 +269,8 @@ static void infer_call(rule *r)
     }
 }
 
-/* How often a body runs, and again for the derivative, is not the caller's to know. */
+/* The number of runs of a body, recomputation included, is up to the planner, so effects are refused in
+ * it. */
 static void refuse_effects(const rule *r)
 {
     for (uint32_t k = 0; k < r->s->nregs; k++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a shape rule sees and the checks that rules share.  Private to
- * graph/ops/shape*.c.
+ * The input of a shape rule and the checks that rules share.  Private to graph/ops/shape*.c.
  */
 #ifndef GCUT_GRAPH_OPS_SHAPE_RULE_H
 #define GCUT_GRAPH_OPS_SHAPE_RULE_H
@@ -11,7 +10,7 @@
 #include "graph/ops/op_table.h"
 #include "graph/ops/infer.h"
 
-/* Everything a rule sees.  A rule fills out[0] and, for several results, n. */
+/* The input and output of a rule, which fills out[0] and, for several results, n. */
 typedef struct infer {
     gcut_graph *g;
     gcut_op op;
@@ -22,7 +21,7 @@ typedef struct infer {
     gcut_locid loc;
     gcut_type *out;
     uint32_t n;
-    const gcut_type *types; /* as stated; NULL: they are not */
+    const gcut_type *types; /* as stated, or NULL */
     uint32_t ntypes;
 } infer;
 
@@ -37,7 +36,7 @@ static inline const gcut_type *in(const infer *s, uint32_t k)
 {
     return gcut_type_of(s->g, s->args[k]);
 }
-/* A type, with the name of the operand where t is one's. */
+/* A type as text, with the operand's name where t is an operand's type. */
 static inline const char *show(const infer *s, const gcut_type *t)
 {
     gcut_arena *a = s->g->module->arena;
@@ -69,7 +68,7 @@ static inline gcut_dim dim2(infer *s, gcut_dim_op op, gcut_dim a, gcut_dim b)
     return gcut_dim_make(s->g->module->dims, op, a, b);
 }
 
-/* " of %x f32[3, 4], %y f32[5]": what the op got. */
+/* " of %x f32[3, 4], %y f32[5]": the operands, for messages. */
 static inline const char *operands(const infer *s)
 {
     gcut_text t = {.arena = s->g->module->arena};
@@ -147,7 +146,7 @@ static inline void index_operand(infer *s, uint32_t k)
             show(s, in(s, k)));
 }
 
-/* A constant axis number below rank, of the first operand, or without any of the result. */
+/* A constant axis number below rank, of the first operand; of the result where there is no operand. */
 static inline uint32_t axis_of(infer *s, gcut_attr_key key, uint32_t rank)
 {
     gcut_dim a = attr(s, key)->u.dim;
