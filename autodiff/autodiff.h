@@ -15,44 +15,42 @@
 typedef struct gcut_joint_options {
     const char *loss;         /* scalar result to differentiate; excludes cotan */
     const char *const *cotan; /* results to differentiate, each along a cotangent of its type */
-    uint32_t ncotan;          /* none, and no loss = the only scalar float `out`, else every float `out` */
-    bool minimised;           /* what nobody names must be one scalar: an optimizer goes down along it */
+    uint32_t ncotan;          /* 0 without a loss = the only scalar float `out`, else every float `out` */
+    bool minimised;           /* without loss and cotan, there must be exactly one scalar result, which is
+                               * minimised */
     const char *const *wrt;   /* globs over parameter names (*, ?); NULL = every float `param` */
     uint32_t nwrt;
-    bool strict; /* refuse results that none of them reaches */
+    bool strict; /* refuse results that depend on no chosen parameter */
 } gcut_joint_options;
 
-/* in: PRIMAL.  out: JOINT, named <name>: g's parameters plus, for each result y that is differentiated,
- * `cotan %dy` of y's type; g's results plus `grad w: type` for every chosen w.  keeps: every primal value's
- * name, so dumps can be compared.
- * Composites whose vjp column says "meaning" are decomposed first; those with a rule of their own stay, as
- * do calls that state their derivative, which is called behind them.
- * Each new node is located at grad(<the forward node's location>).
- * Throws GCUT_EGRAD: no such result, a result that is no float, a loss that is no scalar, op without
- * derivative on the path (op and line named), a glob that matches nothing, a backward graph.  A chosen
- * parameter that they do not depend on gets a zero gradient. A graph that has gradients already is
- * differentiated as one that computes them: its `grad w` is `out dw` of the result, which may be
- * differentiated when named, and its cotangents are the constant 1. */
+/* in: PRIMAL. out: JOINT, named <name>: g's parameters plus, for each result y that is differentiated,
+ * `cotan %dy` of y's type; g's results plus `grad w: type` for every chosen w. keeps: every primal value's
+ * name, so dumps can be compared.  Composites whose vjp column says "meaning" are decomposed first.
+ * Composites with a VJP rule stay, and calls with a custom derivative, which the backward part calls.
+ * Each new node is located at grad(<the forward node's location>).  Throws GCUT_EGRAD: no such result, a
+ * result that is no float, a loss that is no scalar, op without derivative on the path (op and line
+ * named), a glob that matches nothing, a backward graph.  A chosen parameter on which no differentiated
+ * result depends gets a zero gradient.  A joint graph is differentiated as a primal one: its `grad w`
+ * becomes `out dw`, which is differentiated when named, and its cotangents become the constant 1. */
 gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char *name);
 
-/* Reverse mode within one graph: appends to g the nodes that compute, from the cotangents dy[k] of the values
- * y[k] (0 = none), the cotangent dx[k] of each value x[k]; dx[k] = 0 when no y depends on it.  What x stands
- * for may be any value, made by a node or not; a y that depends on another y or x is counted through it.
- * The nodes are ordinary ones, so the call may be repeated on its own results. */
+/* Reverse mode within one graph: appends to g the nodes that compute, from the cotangents dy[k] of the
+ * values y[k] (0 = none), the cotangent dx[k] of each value x[k]; dx[k] = 0 when no y depends on it. x may
+ * be any values, parameters or results of nodes; cotangents of a y that depends on another y or x flow
+ * through it.  The appended nodes are ordinary ones, so derivatives can be differentiated. */
 void gcut_backward(gcut_graph *g, const gcut_ref *y, const gcut_ref *dy, uint32_t ny, const gcut_ref *x,
                    uint32_t nx, gcut_ref *dx);
 
 /* Forward mode within one graph: from the tangent tx[k] of each value x[k] (0 = none) the tangent ty[k] of
- * each value y[k]; ty[k] = 0 when y[k] depends on no x that moves. */
+ * each value y[k]; ty[k] = 0 when y[k] depends on no x that has a tangent. */
 void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
                   uint32_t nx, gcut_ref *ty);
-/* hv = H v, H the second derivatives of the scalar loss by all x together; v[k] = 0 and hv[k] = 0 stand for
- * zeros. */
+/* hv = H v, H the Hessian of the scalar loss by all x together; v[k] = 0 and hv[k] = 0 stand for zeros. */
 void gcut_hessian(gcut_graph *g, gcut_ref loss, const gcut_ref *x, const gcut_ref *v, uint32_t nx,
                   gcut_ref *hv);
 
-/* in: JOINT.  out: JOINT: the derivative of a widening last product, a loss head, for the cotangent 1, and
- * times the cotangent behind it (autodiff/loss_head.c).  g itself when it has no head. */
+/* in: JOINT. out: JOINT, in which the backward part of a loss head is computed for the cotangent 1 and
+ * multiplied by the cotangent at its end (autodiff/loss_head.c). g itself when it has no head. */
 gcut_graph *gcut_pass_loss_head(gcut_graph *g, const char *name);
 
 typedef enum gcut_opt_kind { GCUT_OPT_NONE, GCUT_OPT_SGD, GCUT_OPT_MOMENTUM, GCUT_OPT_ADAMW } gcut_opt_kind;
@@ -68,11 +66,11 @@ typedef struct gcut_optimizer {
 /* Throws GCUT_EUSAGE with a diagnostic that names the unknown key or the range that was left. */
 gcut_optimizer gcut_optimizer_parse(gcut_env *env, const char *text);
 
-/* in: JOINT.  out: JOINT with `input %lr: f32[]`, `state` parameters (w.m, w.v of w's type; adamw.t: f32[]
- * the number of steps done) and `next` results for every differentiated param and every state; `grad` results
- * go unless keep_grads. AdamW as in Loshchilov & Hutter 2019, algorithm 2, as PyTorch computes it (decoupled
- * decay lr*wd*w, eps outside of the root); momentum as PyTorch's SGD (no dampening); weight decay of
- * sgd/momentum is added to the gradient. */
+/* in: JOINT. out: JOINT with `input %lr: f32[]`, `state` parameters (w.m, w.v of w's type; adamw.t: f32[]
+ * the number of updates so far) and `next` results for every differentiated param and every state; `grad`
+ * results go unless keep_grads.  AdamW as in Loshchilov & Hutter 2019, algorithm 2, as PyTorch computes it
+ * (decoupled decay lr*wd*w, eps outside of the root); momentum as PyTorch's SGD (no dampening); weight
+ * decay of sgd/momentum is added to the gradient. */
 gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const char *name);
 
 #endif

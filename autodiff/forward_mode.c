@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Forward mode and Hessian-vector products out of the backward sweep.
+ * Forward mode and Hessian-vector products by reverse mode.
  */
 #include "autodiff/autodiff.h"
 #include "graph/build.h"
@@ -11,7 +11,7 @@ static gcut_build at_value(gcut_graph *g, gcut_ref v)
     return (gcut_build){.g = g, .loc = def == GCUT_NONE ? g->loc : gcut_node_at(g, def)->loc};
 }
 
-/* Pairs (y[k], dy[k]) where both are there. */
+/* The pairs (y[k], dy[k]) with both present. */
 typedef struct seeds {
     uint32_t n;
     gcut_ref *y, *dy;
@@ -28,11 +28,11 @@ static seeds both(gcut_arena *tmp, const gcut_ref *y, const gcut_ref *dy, uint32
     return s;
 }
 
-/* With J the Jacobian of y by x, the sweep computes u -> J' u, which is linear in u.  The sweep over that, by
- * u and with the cotangent t, computes the transpose of its Jacobian J', that is J t (J. Townsend, "A new
- * trick for calculating Jacobian vector products", 2017; Radul et al., "You only linearize once", 2022, on
- * why transposition is the primitive).  Linear means that J t reads nothing that u reaches: the value of u
- * does not matter, and what depends on it is dead. */
+/* With J the Jacobian of y by x, the reverse pass computes u -> J' u, which is linear in u.  The reverse
+ * pass of that by u, with the cotangent t, computes the transpose of its Jacobian J', that is J t (J.
+ * Townsend, "A new trick for calculating Jacobian vector products", 2017; Radul et al., "You only
+ * linearize once", 2022, on transposition as the primitive).  Since J' u is linear in u, J t does not
+ * depend on the value of u, and all nodes that do are dead. */
 void gcut_forward(gcut_graph *g, const gcut_ref *y, uint32_t ny, const gcut_ref *x, const gcut_ref *tx,
                   uint32_t nx, gcut_ref *ty)
 {

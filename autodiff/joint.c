@@ -5,11 +5,10 @@
  *
  * in: PRIMAL.  out: JOINT.  keeps: every primal value's name and location.
  *
- * The sweep runs on a draft, where each cotangent is built before anyone knows
- * whether it is the last part of its sum.  The draft is then written out fair:
- * the primal again, followed by those backward nodes that some gradient needs,
- * named d<value> when they are that value's whole cotangent and d<value>.<k>
- * when they are steps of the rule for the node that made <value>.
+ * Reverse mode runs on a draft graph, where each cotangent is built before it is known whether it is the
+ * last term of its sum.  The final graph is the primal again, followed by those backward nodes that some
+ * gradient needs, named d<value> when they are that value's complete cotangent and d<value>.<k> when they
+ * are inner nodes of the rule for the node that defines <value>.
  */
 #include "autodiff/autodiff.h"
 
@@ -28,19 +27,20 @@ typedef struct seed {
     gcut_ref value; /* the cotan parameter, in draft */
 } seed;
 
-typedef struct sweep {
+typedef struct differentiation {
     gcut_module *m;
     gcut_arena *tmp;
-    gcut_graph *user;   /* what was asked for */
-    gcut_graph *primal; /* the same without calls that have no rule, `grad` results and such composites */
+    gcut_graph *user;   /* the function to differentiate */
+    gcut_graph *primal; /* the same, with calls and composites that have no VJP rule expanded, without
+                         * `grad` results */
     gcut_graph *draft;
-    seed *seed; /* what is differentiated */
+    seed *seed; /* the results to differentiate */
     uint32_t nseeds;
-    gcut_ref *map;     /* primal value -> draft value; the fair copy uses the same ids */
+    gcut_ref *map;     /* primal value -> draft value; the final graph uses the same ids */
     bool *chosen;      /* by parameter: differentiate with respect to it */
     uint32_t nvalues;  /* of the draft's primal part */
     gcut_reverse back; /* over the draft */
-} sweep;
+} differentiation;
 
 /* ---- what to differentiate ---- */
 
@@ -76,13 +76,13 @@ static bool is_scalar(const gcut_graph *g, const gcut_result *r)
     return is_float(g, r) && gcut_type_of(g, r->value)->rank == 0;
 }
 
-static void seed_result(sweep *s, uint32_t i)
+static void seed_result(differentiation *s, uint32_t i)
 {
     s->seed[s->nseeds++].result = i;
 }
 
-/* The `out` result of that name, which is a float. */
-static uint32_t result_named(const sweep *s, const char *name)
+/* The index of the float `out` result of that name; throws when there is none. */
+static uint32_t result_named(const differentiation *s, const char *name)
 {
     const gcut_graph *g = s->primal;
     gcut_place at = gcut_loc_place(s->m, g->loc);
@@ -98,7 +98,7 @@ static uint32_t result_named(const sweep *s, const char *name)
               g->name, name);
 }
 
-static void seed_loss(sweep *s, const char *name)
+static void seed_loss(differentiation *s, const char *name)
 {
     const gcut_graph *g = s->primal;
     uint32_t i = result_named(s, name);
@@ -111,7 +111,7 @@ static void seed_loss(sweep *s, const char *name)
     seed_result(s, i);
 }
 
-static void seed_named(sweep *s, const gcut_joint_options *opt)
+static void seed_named(differentiation *s, const gcut_joint_options *opt)
 {
     gcut_place at = gcut_loc_place(s->m, s->primal->loc);
     if (opt->loss)
@@ -128,16 +128,16 @@ static void seed_named(sweep *s, const gcut_joint_options *opt)
     }
 }
 
-static void seed_all(sweep *s, bool (*is)(const gcut_graph *, const gcut_result *))
+static void seed_all(differentiation *s, bool (*is)(const gcut_graph *, const gcut_result *))
 {
     const gcut_graph *g = s->primal;
     for (uint32_t i = 0; i < g->results.n; i++)
         if (s->user->results.at[i].role != GCUT_ROLE_grad && is(g, &g->results.at[i])) seed_result(s, i);
 }
 
-/* The only scalar; else, unless a loss is minimised, every float result.  What was a gradient before is
- * differentiated only when named. */
-static void seed_default(sweep *s, bool minimised)
+/* The only scalar; else, unless a loss is minimised, every float result.  Results that are gradients of an
+ * earlier differentiation are included only when named. */
+static void seed_default(differentiation *s, bool minimised)
 {
     const gcut_graph *g = s->primal;
     gcut_place at = gcut_loc_place(s->m, g->loc);
@@ -160,7 +160,7 @@ static void seed_default(sweep *s, bool minimised)
                   "@%s has no float result to differentiate", g->name);
 }
 
-static void choose_results(sweep *s, const gcut_joint_options *opt)
+static void choose_results(differentiation *s, const gcut_joint_options *opt)
 {
     s->seed = gcut_calloc(s->tmp, s->primal->results.n + 1u, sizeof *s->seed);
     if (opt && opt->ncotan)
@@ -173,7 +173,7 @@ static void choose_results(sweep *s, const gcut_joint_options *opt)
     for (uint32_t k = 0; k < s->nseeds; k++) s->seed[k].name = g->results.at[s->seed[k].result].name;
 }
 
-static void choose(sweep *s, const gcut_joint_options *opt)
+static void choose(differentiation *s, const gcut_joint_options *opt)
 {
     const gcut_graph *g = s->primal;
     s->chosen = gcut_calloc(s->tmp, g->params.n + 1u, sizeof *s->chosen);
@@ -199,9 +199,9 @@ static void choose(sweep *s, const gcut_joint_options *opt)
     }
 }
 
-/* Results that no chosen parameter reaches are a mistake of the model's.  One reached only through ops whose
- * derivative is 0 is not refused. */
-static void refuse_no_dependence(const sweep *s)
+/* Refuses results that depend on no chosen parameter: a mistake in the model.  A result that depends on
+ * them only through ops with derivative 0 is accepted. */
+static void refuse_no_dependence(const differentiation *s)
 {
     const gcut_graph *g = s->primal;
     bool *reached = gcut_calloc(s->tmp, g->values.n, sizeof *reached);
@@ -231,7 +231,7 @@ static void refuse_no_dependence(const sweep *s)
               results.at, g->name);
 }
 
-/* ---- the primal, twice ---- */
+/* ---- copies of the primal ---- */
 
 static bool has_meaning_left(const gcut_graph *g)
 {
@@ -240,8 +240,9 @@ static bool has_meaning_left(const gcut_graph *g)
     return false;
 }
 
-/* `next` instead of s->primal, which goes unless it is the user's.  Messages speak of the user's function. */
-static void advance(sweep *s, gcut_graph *next)
+/* Replaces s->primal by `next` and removes it from the module unless it is the user's.  Messages name the
+ * user's function. */
+static void advance(differentiation *s, gcut_graph *next)
 {
     if (s->primal != s->user) gcut_module_unlist(s->m, s->primal);
     s->primal = next;
@@ -255,9 +256,8 @@ static bool has_regions(const gcut_graph *g)
     return false;
 }
 
-/* A graph with gradients is taken for an ordinary one that computes them; calls are inlined, unless they
- * state their derivative. */
-static void open_up(sweep *s)
+/* Converts a joint graph to a primal one and inlines calls without a custom derivative. */
+static void open_up(differentiation *s)
 {
     if (has_regions(s->primal))
         advance(s, gcut_pass_inline_derived(s->primal, gcut_module_unused(s->m, s->user->name, "inlined")));
@@ -265,8 +265,8 @@ static void open_up(sweep *s)
         advance(s, gcut_pass_joint_as_primal(s->primal, gcut_module_unused(s->m, s->user->name, "again")));
 }
 
-/* By value of the draft or of the primal: what depends on the chosen parameters. */
-static gcut_ref *chosen_values(sweep *s, const gcut_graph *g)
+/* By value of the draft or of the primal: non-zero if it depends on the chosen parameters. */
+static gcut_ref *chosen_values(differentiation *s, const gcut_graph *g)
 {
     gcut_ref *x = gcut_calloc(s->tmp, g->params.n + 1u, sizeof *x);
     for (uint32_t i = 0; i < s->primal->params.n; i++)
@@ -274,9 +274,10 @@ static gcut_ref *chosen_values(sweep *s, const gcut_graph *g)
     return x;
 }
 
-/* Loops that matter yield what their steps begin with, and composites without a rule are decomposed.  A
- * meaning may be written with other composites, hence the loop; it ends because meanings do not recur. */
-static void decompose(sweep *s)
+/* Makes differentiated loops yield their carried values of every iteration, and decomposes composites
+ * without a VJP rule.  A decomposition may contain composites, hence the loop; it ends because
+ * decompositions are not recursive. */
+static void decompose(differentiation *s)
 {
     if (has_regions(s->primal)) {
         const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
@@ -287,15 +288,16 @@ static void decompose(sweep *s)
                                     gcut_vjp_by_meaning));
 }
 
-static gcut_ref *mapped_args(sweep *s, const gcut_graph *src, const gcut_node *n, const gcut_ref *map)
+static gcut_ref *mapped_args(differentiation *s, const gcut_graph *src, const gcut_node *n,
+                             const gcut_ref *map)
 {
     gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
     for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(src, n, k)];
     return args;
 }
 
-/* d<result>, or what is free. */
-static const char *cotan_name(const sweep *s, uint32_t k)
+/* A free name for the cotangent: d<result>, or d<result> with a number. */
+static const char *cotan_name(const differentiation *s, uint32_t k)
 {
     const char *base = gcut_printf(s->m->arena, "d%s", s->seed[k].name);
     const char *name = gcut_name_fresh(s->primal, base);
@@ -308,8 +310,8 @@ static const char *cotan_name(const sweep *s, uint32_t k)
 }
 
 /* A new graph with the primal's parameters, the cotan parameters and the primal's nodes.  Deterministic:
- * both calls number values alike. */
-static gcut_graph *with_primal(sweep *s, const char *name)
+ * the draft and the final graph number these values alike. */
+static gcut_graph *with_primal(differentiation *s, const char *name)
 {
     gcut_graph *p = s->primal, *g = gcut_graph_create(s->m, name);
     g->marks = p->marks;
@@ -327,9 +329,9 @@ static gcut_graph *with_primal(sweep *s, const char *name)
     return g;
 }
 
-/* ---- the sweep ---- */
+/* ---- reverse mode ---- */
 
-static void run(sweep *s)
+static void run(differentiation *s)
 {
     const gcut_graph *p = s->primal;
     s->back = gcut_reverse_new(s->draft, s->tmp, chosen_values(s, s->draft), p->params.n);
@@ -338,7 +340,7 @@ static void run(sweep *s)
     gcut_reverse_run(&s->back);
 }
 
-/* ---- the fair copy ---- */
+/* ---- the final graph ---- */
 
 static bool any_live(const gcut_node *n, const bool *live)
 {
@@ -348,7 +350,7 @@ static bool any_live(const gcut_node *n, const bool *live)
 }
 
 /* By draft value: does a gradient need it? */
-static bool *live_values(sweep *s)
+static bool *live_values(differentiation *s)
 {
     const gcut_graph *g = s->draft;
     bool *live = gcut_calloc(s->tmp, g->values.n, sizeof *live);
@@ -362,9 +364,9 @@ static bool *live_values(sweep *s)
     return live;
 }
 
-/* By draft value: the primal value whose whole cotangent it is.  When several share one (y = a + b), the
- * one nearest to the loss names it. */
-static gcut_ref *whole_of(sweep *s)
+/* By draft value: the primal value whose complete cotangent it is.  When several primal values share one
+ * (y = a + b), the one nearest to the loss names it. */
+static gcut_ref *whole_of(differentiation *s)
 {
     gcut_ref *whole = gcut_calloc(s->tmp, s->draft->values.n, sizeof *whole);
     for (gcut_ref v = s->nvalues; v-- > 1;)
@@ -381,7 +383,7 @@ static const char *step_name(gcut_graph *g, const char *value, uint32_t *k)
 }
 
 /* Appends the live backward nodes to `g`; map: draft value -> value of g. */
-static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
+static void copy_backward(differentiation *s, gcut_graph *g, gcut_ref *map)
 {
     const gcut_graph *d = s->draft;
     const bool *live = live_values(s);
@@ -404,7 +406,7 @@ static void copy_backward(sweep *s, gcut_graph *g, gcut_ref *map)
         gcut_dim_require(g, d->checks.at[i].a, d->checks.at[i].b, d->checks.at[i].loc, "check");
 }
 
-static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
+static void add_results(differentiation *s, gcut_graph *g, const gcut_ref *map)
 {
     const gcut_graph *p = s->primal;
     for (uint32_t i = 0; i < p->results.n; i++) {
@@ -425,7 +427,7 @@ static void add_results(sweep *s, gcut_graph *g, const gcut_ref *map)
     }
 }
 
-/* The values that a backward graph was handed are functions of the parameters, which it does not show. */
+/* Refuses backward graphs: how their saved values depend on the parameters is not in the graph. */
 static void refuse_half(const gcut_graph *g)
 {
     for (uint32_t i = 0; i < g->params.n; i++)
@@ -440,7 +442,7 @@ gcut_graph *gcut_joint(gcut_graph *g, const gcut_joint_options *opt, const char 
 {
     gcut_module *m = g->module;
     refuse_half(g);
-    sweep s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
+    differentiation s = {.m = m, .tmp = gcut_arena_new(m->env, m->arena), .user = g, .primal = g};
     open_up(&s);
     choose_results(&s, opt);
     choose(&s, opt);

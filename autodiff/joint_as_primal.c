@@ -20,7 +20,7 @@ bool gcut_has_grads(const gcut_graph *g)
     return false;
 }
 
-/* Parameters and results are bound by one set of names. */
+/* Parameters and results share one name space: callers bind both by name. */
 static bool is_taken(const gcut_graph *g, const char *name)
 {
     gcut_ref v = gcut_graph_find(g, name);
@@ -30,7 +30,7 @@ static bool is_taken(const gcut_graph *g, const char *name)
     return false;
 }
 
-/* dw, or what is free. */
+/* A free name for the result: dw, or dw with a number. */
 static const char *out_name(const gcut_graph *g, const gcut_graph *dst, const char *w)
 {
     gcut_arena *a = g->module->arena;

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The gradient of a loss head can be computed with the loss.
+ * Moves the gradient of a loss head to where the forward graph can compute it.
  *
  *   in:    JOINT
- *   out:   the same results; what leads from the cotangent through a head is computed for the cotangent 1,
- *          and multiplied by it where the head ends
- *   keeps: parameters, results, run-time checks, names of all that is not inside a head; the rest is named
- *          <name>.one
+ *   out:   the same results; the backward nodes of a head are computed for the cotangent 1, and the
+ *          results of the head are multiplied by the cotangent
+ *   keeps: parameters, results, run-time checks, names of values outside of heads; values inside are
+ *          renamed to <name>.one
  *
- * A head is the last product before the loss and what lies between them, where that product widens: a
- * language model's logits have a vocabulary of columns, of a few hundred channels.  The backward graph of it
- * is linear in the cotangent g, the only scalar one, so with y' the derivative of the loss by the logits
+ * A head is the last product before the loss and the nodes between them, where that product widens: the
+ * logits of a language model have as many columns as the vocabulary, from a few hundred channels.  The
+ * backward part of a head is linear in the cotangent g of the loss, a scalar, so with y' the derivative of
+ * the loss by the logits
  *
  *     dx = (g y') w' = g (y' w')        dw = x' (g y') = g (x' y')
  *
- * and the right hand sides need g only when all that is wide is over.  What they multiply needs no cotangent:
- * the partition may place it in the forward graph, which then hands on dx and dw at g = 1, not the logits.
- * Nodes of a head carry the mark #head.
+ * On the right hand sides g is needed only after the wide values y' are consumed; y' w' and x' y' need no
+ * cotangent.  The partition may place them in the forward graph, which then passes dx and dw at g = 1 to
+ * the backward graph, and not the logits.  Nodes of a head carry the mark #head.
  *
  *   H1  every value of a head is f32 or f64: a cotangent other than 1 guards narrower floats from overflow
  *       and underflow
- *   H2  a head is entered by the cotangent alone: every operand that depends on it comes through the head
- *       A value that depends on another cotangent, or on a late input, is no part of a head: it is not
- *       known when the loss is
- *   H3  what leaves a head is a product's result, a sum or a number: whatever reads another value of it is in
- *       the head too
+ *   H2  every operand of a head that depends on the cotangent is computed in the head.  A value that
+ *       depends on another cotangent, or on a late input, is in no head: it is not known in the forward
+ *       graph
+ *   H3  the results of a head are products, sums or scalars: every reader of another value of the head is
+ *       in the head
  *
- * Where the derivative at the cotangent 1 is no finite number, the product with another cotangent is none
- * either, also with 0.
+ * Where the derivative at the cotangent 1 is infinite or NaN, its product with any cotangent, 0 included,
+ * is infinite or NaN too.
  */
 #include "autodiff/autodiff.h"
 #include "graph/build.h"
@@ -40,7 +41,7 @@ typedef struct search {
     bool *late;    /* by value: depends on something else that arrives with the backward call */
     bool *data;    /* by value: depends on an input or a state, not on parameters alone */
     bool *linear;  /* by node: it can be in a head */
-    bool *open;    /* by value: linear in the cotangent, and no product lies between */
+    bool *open;    /* by value: linear in the cotangent, with no product on the path from it */
     bool *in;      /* by node: it is in a head */
 } search;
 
@@ -51,7 +52,7 @@ static bool is_wide_float(gcut_dtype t)
 
 /* ---- what is linear ---- */
 
-/* Operand k times a factor is the result times the factor, the other operands being as they are. */
+/* Is n linear in operand k: does scaling operand k scale the result by the same factor? */
 static bool takes(const search *s, const gcut_node *n, uint32_t k)
 {
     bool other = n->nargs > 1 && s->tainted[gcut_arg(s->g, n, 1 - k % 2)];
@@ -113,8 +114,8 @@ static uint32_t tainted_operand(const search *s, const gcut_node *n)
     return s->tainted[gcut_arg(s->g, n, 0)] ? 0 : 1;
 }
 
-/* It is of a product y = x w that widens, w parameters: dx = y' w' has fewer columns than it contracts, or
- * dw = x' y' more columns than rows, either of them possibly turned. */
+/* Is n the derivative of a product y = x w that widens, w a parameter: dx = y' w' with fewer columns than
+ * it contracts, or dw = x' y' with more columns than rows, either of them possibly transposed. */
 static bool is_widened(const search *s, const gcut_node *n)
 {
     const gcut_graph *g = s->g;
@@ -128,7 +129,7 @@ static bool is_widened(const search *s, const gcut_node *n)
     return gcut_dim_known(wide) && gcut_dim_known(narrow) && wide > narrow;
 }
 
-/* Takes the node and all that leads to it from the cotangent. */
+/* Adds the node, and all nodes on paths from the cotangent to it, to the head. */
 static void take(const search *s, bool *in, uint32_t node)
 {
     const gcut_graph *g = s->g;
@@ -142,7 +143,7 @@ static void take(const search *s, bool *in, uint32_t node)
     }
 }
 
-/* A value of the head that may not leave it (H3). */
+/* Is v a value whose readers must be in the head (H3)? */
 static bool stays(const search *s, const bool *in, gcut_ref v)
 {
     const gcut_node *n = gcut_def(s->g, v);
@@ -150,7 +151,7 @@ static bool stays(const search *s, const bool *in, gcut_ref v)
            gcut_type_of(s->g, v)->rank > 0;
 }
 
-/* Closes the head over what reads such values; false if something does that cannot be in a head. */
+/* Adds the readers of such values to the head; false if one of them cannot be in a head. */
 static bool close_over(const search *s, bool *in)
 {
     const gcut_graph *g = s->g;
@@ -211,7 +212,7 @@ static const char *one_name(const gcut_graph *g, gcut_ref v)
     return gcut_printf(g->module->arena, "%s.one", g->values.at[v].name);
 }
 
-/* v times the cotangent, under the name that it has had. */
+/* v times the cotangent, under the name of v in g. */
 static gcut_ref scaled(writer *w, gcut_ref v, gcut_locid loc)
 {
     const char *name = w->s->g->values.at[v].name;

@@ -4,14 +4,12 @@
  *
  * in: JOINT.  out: JOINT with `input %lr`, states and `next` results.
  *
- * Everything that does not depend on an element (1 - lr*wd, the bias
- * corrections) is computed once as a scalar and repeated to each parameter's
- * shape.
+ * Scalars (1 - lr*wd, the bias corrections) are computed once and broadcast to each parameter's shape.
  *
- * An f16 or bf16 parameter is updated in f32, and has f32 states: in eight digits, 0.999 v + 0.001 g^2 stays
- * where it is.  So does w - lr m, as soon as the step is smaller than half of w's last digit; hence the state
- * %w.rest, the part of the new value that did not fit, which the next step adds to w before anything else.
- * w + rest is the master copy, and begins as w because states begin as 0.
+ * An f16 or bf16 parameter is updated in f32 and has f32 states: with 8 bits of significand, 0.999 v +
+ * 0.001 g^2 rounds to v, and w - lr m rounds to w when the update is below half a unit in the last place.
+ * Hence the state %w.rest, the rounding error of the new value, which the next update adds to w first. w +
+ * rest is the master copy; it starts as w because states start as 0.
  */
 #include "autodiff/autodiff.h"
 
@@ -167,8 +165,8 @@ typedef struct update {
     gcut_ref lr;         /* the input, f32[] */
     gcut_ref steps;      /* adamw.t + 1, f32[] */
     scalars at[2];       /* f32, f64 */
-    const char *name;    /* of the parameter at hand */
-    gcut_ref w, g, m, v; /* in the computing dtype; w with its rest */
+    const char *name;    /* of the current parameter */
+    gcut_ref w, g, m, v; /* in the computing dtype; w including its rest */
     gcut_dtype dtype;    /* the parameter's own */
 } update;
 
@@ -192,15 +190,15 @@ static gcut_dtype computing(gcut_dtype t)
     return t == GCUT_F64 ? GCUT_F64 : GCUT_F32;
 }
 
-/* 1 - beta^t.  As -expm1(t ln beta): with beta = 0.999 in f32 the plain difference has lost four digits at
- * the first step, while this form stays within a few roundings for every t. */
+/* 1 - beta^t, as -expm1(t ln beta): with beta = 0.999 in f32 the plain difference loses four digits at t =
+ * 1, while this form stays within a few roundings for every t. */
 static gcut_ref bias_correction(update *u, gcut_ref t, double beta)
 {
     if (beta == 0) return gcut_bconst(B, t, 1);
     return gcut_b1(B, GCUT_OP_neg, gcut_b1(B, GCUT_OP_expm1, gcut_bscale(B, t, log(beta))));
 }
 
-/* Those of the dtype that the parameter at hand is computed in. They stand at no user's line. */
+/* The scalars of the current parameter's computing dtype.  They have no source location. */
 static const scalars *scalars_of(update *u)
 {
     const gcut_optimizer *o = u->opt;
@@ -235,7 +233,7 @@ static const char *name_of(update *u, const char *suffix)
     return gcut_printf(u->b.g->module->arena, "%s.%s", u->name, suffix);
 }
 
-/* Nodes built from here on are called <parameter>.<suffix>. */
+/* Names the nodes built from here on <parameter>.<suffix>. */
 static void naming(update *u, const char *suffix)
 {
     B->name = name_of(u, suffix);
@@ -246,7 +244,7 @@ static void next(update *u, const char *name, gcut_ref value)
     gcut_result_new(u->b.g, GCUT_ROLE_next, name, value);
 }
 
-/* w' = w - rate * direction, rounded to the parameter's dtype; rest' = what that left out */
+/* w' = w - rate * direction, rounded to the parameter's dtype; rest' = the rounding error */
 static void step(update *u, gcut_ref w, gcut_ref rate, gcut_ref direction)
 {
     gcut_ref by = mul(u, wide(u, rate), direction);

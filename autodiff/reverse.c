@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The backward sweep over one graph.
+ * The reverse pass over one graph.
  *
- * The cotangent of a value is complete when every reader of it was visited.
- * Nodes stand in topological order, so one walk from the last to the first,
- * calling each node's rule once, is enough.  A composite without a rule of its
- * own, a call that does not state its derivative, and a bounded loop are decomposed where the walk meets
- * them: what they mean is appended as ordinary nodes, which the walk visits at once, before it goes on.
+ * The cotangent of a value is complete when every reader of it was visited.  Nodes are in topological
+ * order, so one walk from the last to the first, calling each node's rule once, is enough.  A composite
+ * without a VJP rule, a call without a custom derivative, and a bounded loop are decomposed when the walk
+ * reaches them: the decomposition is appended as ordinary nodes, which the walk visits before it
+ * continues.
  */
 #include "autodiff/reverse.h"
 
@@ -59,7 +59,7 @@ bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_
     return wanted;
 }
 
-/* The tables reach to the graph's last value; new entries are empty. */
+/* Extends the tables to the graph's last value; new entries are empty. */
 static void reach(gcut_reverse *s)
 {
     uint32_t n = s->g->values.n;
@@ -82,7 +82,7 @@ gcut_reverse gcut_reverse_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x,
                           .nnodes = g->nodes.n};
 }
 
-/* ---- cotangents arrive ---- */
+/* ---- accumulating cotangents ---- */
 
 /* The derivatives of slices are pads, whose sum is their concatenation when one ends where the other begins.
  */
@@ -101,7 +101,8 @@ static bool is_strip(const gcut_graph *g, gcut_ref v, strip *out)
     return true;
 }
 
-/* The only axis along which a ends where b begins, all else being equal; the rank when there is none. */
+/* The only axis along which a ends where b begins while all other bounds are equal; the rank when there is
+ * none. */
 static uint32_t axis_between(const gcut_graph *g, const strip *a, const strip *b)
 {
     const gcut_type *x = gcut_type_of(g, a->x), *y = gcut_type_of(g, b->x);
@@ -115,7 +116,7 @@ static uint32_t axis_between(const gcut_graph *g, const strip *a, const strip *b
     return axis;
 }
 
-/* x and y one behind the other along an axis; operands of such a one become operands. */
+/* concat(x, y) along an axis; operands of an existing concat become operands. */
 static gcut_ref join(gcut_build *b, gcut_ref x, gcut_ref y, uint32_t axis)
 {
     const gcut_node *n = gcut_def(b->g, y);
@@ -128,7 +129,7 @@ static gcut_ref join(gcut_build *b, gcut_ref x, gcut_ref y, uint32_t axis)
     return gcut_node_new(b->g, GCUT_OP_concat, args, more + 1, &along, 1, b->loc, b->name);
 }
 
-/* The sum of two strips, the first one ending where the second begins; 0 when it is more than a strip. */
+/* The sum of two adjacent strips as one strip; 0 when they are not adjacent. */
 static gcut_ref joined(gcut_build *b, gcut_ref x, gcut_ref y)
 {
     strip s, t;
@@ -143,8 +144,8 @@ static gcut_ref joined(gcut_build *b, gcut_ref x, gcut_ref y)
     return gcut_shape_equal(gcut_type_of(b->g, sum), &type) ? sum : 0;
 }
 
-/* The derivative of a lookup adds rows to zeros: it may as well add them to x.  0 when y is none, or in a
- * type of few digits, where a row added to a large sum is lost. */
+/* x + y where y is a scatter_add into zeros, as one scatter_add into x. 0 when y is none, or in a 16-bit
+ * float, where a row added to a large sum is lost. */
 static gcut_ref scattered(gcut_build *b, gcut_ref x, gcut_ref y)
 {
     const gcut_node *n = gcut_def(b->g, y);
@@ -164,7 +165,7 @@ static gcut_ref plus(gcut_build *b, gcut_ref x, gcut_ref y)
     return sum ? sum : gcut_b2(b, GCUT_OP_add, x, y);
 }
 
-/* gcut_vjp_give and the seeds: value is (part of) x's cotangent. */
+/* Adds value to x's cotangent; called by gcut_vjp_give and for seeds. */
 static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_ref x, gcut_ref value)
 {
     gcut_graph *g = b->g;
@@ -173,7 +174,8 @@ static void arrive(gcut_build *b, const bool *wanted, gcut_ref *cotangent, gcut_
     GCUT_ASSERT(have.dtype == want.dtype && have.rank == want.rank);
     for (uint32_t d = 0; d < want.rank; d++)
         gcut_dim_require(g, want.dim[d], have.dim[d], b->loc, "cotangent");
-    /* Sizes that only a run-time check can call equal, as of a slice that undoes a spaced pad of N elements.
+    /* The sizes may be equal only by a run-time check, as for a slice that inverts a pad with interior of
+     * N elements.
      */
     if (!gcut_shape_equal(&have, &want)) value = gcut_breshape(b, value, want.dim, want.rank);
     gcut_ref sofar = cotangent[x];
@@ -187,7 +189,7 @@ void gcut_vjp_give(gcut_vjp *c, uint32_t k, gcut_ref value)
     arrive(&c->b, c->wanted, c->cotangent, x, value);
 }
 
-/* Nodes built since the last call belong to the node that made y. */
+/* Records y as the owner of the nodes built since the last call: y's node has the rule that built them. */
 static void own(gcut_reverse *s, gcut_ref y)
 {
     while (s->owner.n < s->g->nodes.n - s->nnodes) *GCUT_PUSH(s->tmp, &s->owner) = y;
@@ -214,7 +216,8 @@ static gcut_ref *own_args(gcut_reverse *s, const gcut_node *n)
 
 static void walk(gcut_reverse *s, uint32_t begin, uint32_t end);
 
-/* Node n is decomposed behind the others: the cotangents of its results are those of what stands for them. */
+/* Appends the decomposition of node n; the cotangents of its results become those of the values that
+ * replace them. */
 static void through_decomposition(gcut_reverse *s, uint32_t n, const gcut_ref *args)
 {
     gcut_graph *g = s->g;
@@ -235,8 +238,8 @@ static void through_decomposition(gcut_reverse *s, uint32_t n, const gcut_ref *a
     walk(s, begin, end);
 }
 
-/* Arithmetic that is stated in f16 or bf16: its rule computes in f32, like the meaning of a composite.  What
- * moves elements, and products, whose rules are products again, have no steps in between to round. */
+/* Is n arithmetic in f16 or bf16?  Its rule computes in f32, like a decomposition.  Data movement, and
+ * products, whose rules are products, have no intermediate values to round. */
 static bool computes_wide(const gcut_graph *g, const gcut_node *n)
 {
     gcut_class c = gcut_op_get((gcut_op)n->op)->class;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The core of reverse mode: the backward sweep over one graph, which appends to
- * that graph.  gcut_backward (autodiff.h) is it for whoever wants only the
- * cotangents; gcut_joint also reads whose rule made which node.
+ * Reverse mode over one graph, which appends to that graph. gcut_backward (autodiff.h) returns the
+ * cotangents only; gcut_joint also reads which node's rule built which node.
  */
 #ifndef GCUT_AUTODIFF_REVERSE_H
 #define GCUT_AUTODIFF_REVERSE_H
@@ -13,22 +12,22 @@ typedef struct gcut_reverse {
     gcut_graph *g;
     gcut_arena *tmp;
     uint32_t nvalues;         /* length of the two tables; later values have neither entry */
-    bool *wanted;             /* by value: depends differentiably on what the sweep is for */
-    gcut_ref *cotangent;      /* by value: the sum of what arrived so far, 0 = nothing */
-    uint32_t nnodes;          /* nodes before the sweep: later ones are its own */
-    GCUT_VEC(gcut_ref) owner; /* by node of its own: the first result of the node whose rule made it */
+    bool *wanted;             /* by value: depends differentiably on a value that is differentiated by */
+    gcut_ref *cotangent;      /* by value: the sum of the terms so far, 0 = none */
+    uint32_t nnodes;          /* nodes before the reverse pass, which adds the later ones */
+    GCUT_VEC(gcut_ref) owner; /* by added node: the first result of the node whose rule built it */
 } gcut_reverse;
 
-/* Wants the values x and all that depends on them differentiably.  Zeros among x are no values. */
+/* Starts a reverse pass for the cotangents of the values x; zeros among x are ignored. */
 gcut_reverse gcut_reverse_new(gcut_graph *g, gcut_arena *tmp, const gcut_ref *x, uint32_t nx);
-/* dy is (part of) y's cotangent. */
+/* Adds dy to y's cotangent. */
 void gcut_reverse_seed(gcut_reverse *s, gcut_ref y, gcut_ref dy);
-/* Visits the nodes that were there before the sweep, last first.  Afterwards `cotangent` is complete. */
+/* Visits the nodes from before the reverse pass, last first.  Afterwards `cotangent` is complete. */
 void gcut_reverse_run(gcut_reverse *s);
 
 /* By value of g: depends differentiably on one of x, of which some may be 0. */
 bool *gcut_wanted(const gcut_graph *g, gcut_arena *a, const gcut_ref *x, uint32_t nx);
-/* A derived node's place: grad(loc). */
+/* The location of a derived node: grad(loc). */
 gcut_locid gcut_grad_loc(gcut_module *m, gcut_locid loc);
 /* Is this op differentiated through its decomposition? */
 bool gcut_vjp_by_meaning(gcut_op op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Scans that yield what their steps begin with, and loops that become scans.
+ * Scans that yield their carried values, and bounded loops as scans.
  */
 #include "autodiff/stacked_scans.h"
 
@@ -83,7 +83,7 @@ static void describe_stacks(const gcut_graph *g, const gcut_node *n, gcut_type *
     }
 }
 
-/* A carried value of the highest rank has no stack: there is no axis for it. */
+/* Refuses carried values of the highest rank: their stack would have one axis too many. */
 static void check_ranks(const gcut_graph *g, const gcut_node *n)
 {
     for (uint32_t k = 0; k < gcut_node_carries(g, n); k++)
@@ -104,8 +104,9 @@ static gcut_attr *along_first(gcut_arena *a, const gcut_graph *g, const gcut_nod
     return out;
 }
 
-/* Carried values may have fewer axes than what is sliced, so stacks are along the first axis, and the scan
- * with them: what it slices and yields along another axis is transposed before and behind it. */
+/* Carried values may have fewer axes than sliced operands, so stacks, and the scan with them, run along
+ * the first axis; operands and results that are sliced or stacked along another axis are transposed before
+ * and after the scan. */
 static void copy_stacked(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                          const gcut_ref *map, gcut_ref *out)
 {
@@ -156,8 +157,8 @@ static void copy_params(gcut_graph *dst, const gcut_graph *src, gcut_ref *map)
     }
 }
 
-/* An arm over the parameters of `like`: what src makes of them, or the first n of them as they are (src
- * NULL). */
+/* An arm of an `if` with the parameters of `like`: the body of src, or (src NULL) its first n parameters
+ * as they are. */
 static gcut_graph *arm(gcut_graph *outer, const gcut_graph *like, const gcut_graph *src, uint32_t n)
 {
     gcut_graph *body = gcut_body_new(outer);
@@ -170,8 +171,8 @@ static gcut_graph *arm(gcut_graph *outer, const gcut_graph *like, const gcut_gra
     return body;
 }
 
-/* One step: if (cond) { body } else { what was carried }.  Bodies are functions, so a condition that failed
- * fails again on the same values. */
+/* One iteration: if (cond) { body } else { the carried values }.  Once the condition is false it stays
+ * false, since the carried values do not change and bodies are pure. */
 static gcut_graph *guarded_step(gcut_graph *outer, const gcut_graph *g, const gcut_node *n)
 {
     gcut_graph *cond = gcut_region_at(g, n, 0)->body, *work = gcut_region_at(g, n, 1)->body;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * External kernels, which have none, and the VJP rule of a call that states its derivative: a call of that,
- * on what it saves of the call and on the cotangents that it takes.
+ * The VJP rule of a call with a custom derivative: a call of the derivative on the operands and results
+ * that it reads and on the cotangents that it takes.  External kernels have no VJP rule.
  *
- * What it saves are the operands and results themselves, not copies: the derivative of a saved result is the
- * stated one again when the derivative is differentiated.
+ * The derivative reads the operands and results themselves, not copies: in a second differentiation, the
+ * derivative of a result that it reads is the custom one.
  */
 #include "autodiff/vjp.h"
 #include "graph/custom.h"

@@ -26,8 +26,8 @@ void gcut_vjp_matmul(gcut_vjp *c)
                       tb ? gcut_bmatmul(&c->b, dy, a, true, ta) : gcut_bmatmul(&c->b, a, dy, !ta, false));
 }
 
-/* One node gives every cotangent, because all of them need the probabilities again:
- * dq, dk, dv[, dbias] = attention_grad(q, k, v[, bias], dy).  It keeps no T x S matrix. */
+/* One node gives all cotangents, because each of them needs the probabilities, which it recomputes: dq,
+ * dk, dv[, dbias] = attention_grad(q, k, v[, bias], dy).  No T x S matrix is stored. */
 void gcut_vjp_attention(gcut_vjp *c)
 {
     gcut_graph *g = c->b.g;

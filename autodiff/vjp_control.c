@@ -2,19 +2,18 @@
  *
  * VJP rules of control flow.
  *
- * With s the captured values, a branch is y = f(s); its backward redoes the
- * branch and gives ds = f's VJP of dy.
+ * With s the captured values, a branch is y = f(s); its derivative recomputes the branch and gives ds =
+ * f's VJP of dy.
  *
- * A scan is (c', y_t) = f(c, x_t, s) from c_0 to c_T.  Its backward is the scan in the
- * opposite direction
+ * A scan is (c', y_t) = f(c, x_t, s) from c_0 to c_T.  Its derivative is the scan in the opposite
+ * direction
  *
  *   (dc, dx_t, ds_t) = VJP of f at (c_t, x_t, s) of (dc', dy_t),   ds = sum of ds_t
  *
- * that carries dc and the sums ds, slices the stacked c_t, the x_t and the
- * dy_t, and yields the dx_t.  dc starts as the cotangent of c_T and ends as that
- * of c_0.  Its steps begin with f again: what they save of the forward steps
- * instead is the partitioner's to say, which finds the scan by the mark
- * #adjoint(%first result of the forward one).
+ * that carries dc and the sums ds, slices the stacked c_t, the x_t and the dy_t, and yields the dx_t. dc
+ * starts as the cotangent of c_T and ends as that of c_0.  Its iterations begin by recomputing f.  Which
+ * values of the forward iterations are saved instead is decided by the partitioner, which finds the scan
+ * by the mark #adjoint(%first result of the forward one).
  */
 #include <string.h>
 
@@ -48,14 +47,15 @@ static gcut_ref take(gcut_graph *body, const char *name, gcut_type type)
 static gcut_graph *empty_body(gcut_vjp *c)
 {
     gcut_graph *body = gcut_body_new(c->b.g);
-    body->outer = NULL; /* its parameters are all made here */
+    body->outer = NULL; /* it captures nothing */
     body->loc = c->b.loc;
     return body;
 }
 
 /* ---- if ---- */
 
-/* One arm backwards: dx[i] is the cotangent of captured value i, 0 where it has no say. */
+/* The derivative of one arm: dx[i] is the cotangent of captured value i, 0 where the arm does not depend
+ * on it. */
 static gcut_graph *arm_backwards(gcut_vjp *c, const gcut_graph *arm, gcut_ref *dx)
 {
     gcut_graph *body = empty_body(c);
@@ -123,9 +123,9 @@ typedef struct scan {
     gcut_vjp *c;
     gcut_node node; /* the forward scan */
     const gcut_graph *f;
-    uint32_t carries, own; /* operands that are carried, and that are not captured */
-    bool *moves;           /* by parameter of f: depends on what is differentiated by, in some step */
-    bool *reached;         /* by parameter of f: some cotangent comes to it, in some step */
+    uint32_t carries, own; /* number of carried operands, and of operands that are not captured */
+    bool *moves;           /* by parameter of f: depends on a differentiated parameter, in some iteration */
+    bool *reached;         /* by parameter of f: has a cotangent in some iteration */
     gcut_graph *body;      /* of the backward scan */
     gcut_ref *args;        /* of the backward scan */
     uint32_t nargs;
@@ -133,7 +133,8 @@ typedef struct scan {
     gcut_ref *dnext, *dslice; /* by result of f: its cotangent in body, of a carried value and of a slice */
 } scan;
 
-/* A carried value moves when an initial one does, or a step makes it of what moves. */
+/* A carried value moves when its initial value does, or when an iteration computes it from values that
+ * move. */
 static const bool *find_moving(scan *s, gcut_arena *tmp)
 {
     const gcut_graph *f = s->f;
@@ -149,7 +150,7 @@ static const bool *find_moving(scan *s, gcut_arena *tmp)
     }
 }
 
-/* A carried value's cotangent is there when the final one has one, or a step gives it one. */
+/* A carried value has a cotangent when its final value has one, or when an iteration contributes one. */
 static void find_reached(scan *s, const bool *wanted, gcut_arena *tmp)
 {
     const gcut_graph *f = s->f;
@@ -183,14 +184,15 @@ static gcut_type param_type(const scan *s, uint32_t k)
     return *gcut_type_of(s->f, s->f->params.at[k].value);
 }
 
-/* One more operand of the backward scan, and the parameter of its body. */
+/* Adds an operand to the backward scan and a parameter to its body. */
 static gcut_ref pass(scan *s, gcut_ref operand, const char *name, gcut_type type)
 {
     s->args[s->nargs++] = operand;
     return take(s->body, name, type);
 }
 
-/* Carried: the cotangents of the carried values, and the sums for captured ones.  Returns how many. */
+/* Adds the carried operands: the cotangents of the carried values, and the sums for captured ones.
+ * Returns their number. */
 static uint32_t pass_carries(scan *s, gcut_ref *sum)
 {
     gcut_vjp *c = s->c;
@@ -207,7 +209,8 @@ static uint32_t pass_carries(scan *s, gcut_ref *sum)
     return s->nargs;
 }
 
-/* Sliced: what each step began with, the slices it had, and the cotangents of what it yielded. */
+/* Adds the sliced operands: the stacked carried values, the slices of the forward scan, and the cotangents
+ * of its yields. */
 static void pass_slices(scan *s)
 {
     gcut_vjp *c = s->c;
@@ -225,7 +228,7 @@ static void pass_slices(scan *s)
         s->map[s->f->params.at[k].value] = pass(s, c->x[k], param_name(s, k), param_type(s, k));
 }
 
-/* The step again, then its VJP; dx by parameter of f. */
+/* Recomputes an iteration, then its VJP; dx by parameter of f. */
 static void step_backwards(scan *s, gcut_ref *dx, gcut_arena *tmp)
 {
     const gcut_graph *f = s->f;
@@ -241,7 +244,7 @@ static void step_backwards(scan *s, gcut_ref *dx, gcut_arena *tmp)
     gcut_backward(s->body, y, dy, f->results.n, x, f->params.n, dx);
 }
 
-/* What a step yields, in the order of pass_carries, then the cotangents of the slices. */
+/* Yields the carried values in the order of pass_carries, then the cotangents of the slices. */
 static void yield_all(scan *s, const gcut_ref *dx, const gcut_ref *sum)
 {
     gcut_build b = {.g = s->body, .loc = s->c->b.loc};
@@ -279,7 +282,7 @@ static gcut_ref backward_scan(scan *s, uint32_t carries)
     return r;
 }
 
-/* Of a stacked scan: the sweep unfolds others. */
+/* For stacked scans; the reverse pass expands others first. */
 void gcut_vjp_scan(gcut_vjp *c)
 {
     gcut_graph *g = c->b.g;

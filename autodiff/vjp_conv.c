@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * VJP rules of convolutions and pools.  The three convolutions compute an argument each of one trilinear form
+ * VJP rules of convolutions and pools.  The three convolutions are the partial derivatives of one
+ * trilinear form
  *
  *     f(x, w, y) = sum over n, o, oh, ow of y * conv2d(x, w),
  *
@@ -11,8 +12,8 @@
 
 #define B (&c->b)
 
-/* op on a and b with the attributes of the node, but for `shape` and `window`, of which it gets `size` as
- * `key` (GCUT_NATTRS: none). */
+/* op on a and b with the attributes of the node, except `shape` and `window`; `key` (GCUT_NATTRS: none) is
+ * set to `size`. */
 static gcut_ref sibling(gcut_vjp *c, gcut_op op, gcut_ref a, gcut_ref b, gcut_attr_key key,
                         const gcut_dim *size)
 {
@@ -77,14 +78,16 @@ void gcut_vjp_max_pool2d(gcut_vjp *c)
     gcut_vjp_give(c, 0, sibling(c, GCUT_OP_max_pool2d_grad, c->x[0], c->dy, GCUT_NATTRS, NULL));
 }
 
-/* z = y scattered to the places that x decides: dy = dz, taken there; in x it is a step */
+/* z = y scattered to the places that x decides: dy = dz, taken there; by x it is piecewise constant,
+ * derivative 0 */
 void gcut_vjp_max_pool2d_grad(gcut_vjp *c)
 {
     if (!gcut_vjp_wants(c, 1)) return;
     gcut_vjp_give(c, 1, sibling(c, GCUT_OP_max_pool2d_take, c->x[0], c->dy, GCUT_NATTRS, NULL));
 }
 
-/* y = t taken at the places that x decides: dt = dy, scattered there; in x it is a step */
+/* y = t taken at the places that x decides: dt = dy, scattered there; by x it is piecewise constant,
+ * derivative 0 */
 void gcut_vjp_max_pool2d_take(gcut_vjp *c)
 {
     if (!gcut_vjp_wants(c, 1)) return;
@@ -98,7 +101,7 @@ void gcut_vjp_avg_pool2d(gcut_vjp *c)
     gcut_vjp_give(c, 0, sibling(c, GCUT_OP_avg_pool2d_grad, c->dy, 0, GCUT_KEY_shape, t.dim + 2));
 }
 
-/* its transpose again */
+/* the transpose of avg_pool2d_grad: avg_pool2d */
 void gcut_vjp_avg_pool2d_grad(gcut_vjp *c)
 {
     gcut_vjp_give(c, 0, sibling(c, GCUT_OP_avg_pool2d, c->dy, 0, GCUT_NATTRS, NULL));

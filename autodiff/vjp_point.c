@@ -38,13 +38,13 @@ void gcut_vjp_zero(gcut_vjp *c)
 void gcut_vjp_meaning(gcut_vjp *c)
 {
     (void)c;
-    gcut_bug(__FILE__, __LINE__, "a composite without a rule of its own reached the sweep");
+    gcut_bug(__FILE__, __LINE__, "a composite without a rule of its own reached the reverse pass");
 }
 
 void gcut_vjp_unfold(gcut_vjp *c)
 {
     (void)c;
-    gcut_bug(__FILE__, __LINE__, "control flow without a rule of its own reached the sweep");
+    gcut_bug(__FILE__, __LINE__, "control flow without a rule of its own reached the reverse pass");
 }
 
 /* ---- unary ---- */

@@ -112,9 +112,9 @@ static gcut_ref rows_of(gcut_vjp *c, gcut_ref x, uint32_t mask, gcut_dim *perm, 
     return gcut_breshape(B, gcut_btranspose(B, x, perm), rows, 2);
 }
 
-/* y = product of x: dx[i] = dy * product over j of (j == i ? 1 : x[j]), over [rows, i, j].  Dividing y by
- * x[i] would fail at 0, and so would the derivative of whatever treats zeros apart; this one has the right
- * derivatives of every order. */
+/* y = product of x: dx[i] = dy * product over j of (j == i ? 1 : x[j]), over [rows, i, j]. y / x[i] would
+ * be NaN at x[i] = 0, and so would the second derivative of a form with zeros treated apart; this form has
+ * the right derivatives of every order. */
 void gcut_vjp_prod(gcut_vjp *c)
 {
     gcut_type t = *gcut_vjp_type(c, c->x[0]), moved = {.rank = t.rank};

@@ -23,8 +23,8 @@ static int axis(gcut_vjp *c)
     return (int)gcut_attr_get(c->b.g, gcut_node_at(c->b.g, c->node), GCUT_KEY_axis)->u.dim;
 }
 
-/* What n elements occupy with `gap` between neighbours, spelled as the shape rule of pad spells it
- * so that sizes cancel in normal form: n + (max(n, 1) - 1) gap. */
+/* The extent of n elements with `gap` zeros between neighbours, in the form that the shape rule of pad
+ * has, so that sizes cancel in normal form: n + (max(n, 1) - 1) gap. */
 static gcut_dim spread(gcut_vjp *c, gcut_dim n, gcut_dim gap)
 {
     if (gap == 0) return n;
@@ -48,7 +48,8 @@ void gcut_vjp_transpose(gcut_vjp *c)
     gcut_vjp_give(c, 0, gcut_btranspose(B, c->dy, inverse));
 }
 
-/* dx = dy summed over the axes that repeat x: those x does not have, and those where its 1 grew */
+/* dx = dy summed over the axes that repeat x: those that x does not have, and those where its size 1 was
+ * repeated */
 void gcut_vjp_broadcast(gcut_vjp *c)
 {
     const gcut_dim *axes = list(c, GCUT_KEY_axes);
