@@ -6,9 +6,8 @@
  *          the first one stays, with its name and location
  *   keeps: parameters, results, run-time checks
  *
- * Every op is a pure function of its operands, so two such nodes have one value; an external kernel that is
- * not stays where it is.
- * Marks must agree because they constrain one node (#recompute, #saved).
+ * Every op is a pure function of its operands, so two such nodes have one value; an impure external kernel
+ * stays.  Marks must agree because they constrain one node (#recompute, #saved).
  */
 #include <string.h>
 
@@ -62,7 +61,7 @@ static bool same_node(const gcut_rewrite *rw, uint32_t a, uint32_t b)
     for (uint32_t k = 0; k < x->nres; k++)
         if (!gcut_type_equal(gcut_type_of(g, x->res0 + k), gcut_type_of(g, y->res0 + k))) return false;
     if (x->nregs != y->nregs || x->ncaptured != y->ncaptured) return false;
-    for (uint32_t k = 0; k < x->nregs; k++) /* equal bodies are one only when a pass shares them */
+    for (uint32_t k = 0; k < x->nregs; k++) /* bodies are compared by address */
         if (gcut_region_at(g, x, k)->body != gcut_region_at(g, y, k)->body) return false;
     return gcut_marks_equal(&x->marks, &y->marks);
 }

@@ -6,8 +6,7 @@
  *   out:   the same values; no body captures a constant
  *   keeps: parameters, results, names, marks, locations, run-time checks
  *
- * A constant costs nothing where it is read, but memory where it crosses into a
- * body; inside, it can be folded.
+ * A constant that is captured takes memory; inside the body it is folded into its readers.
  */
 #include "passes/passes.h"
 #include "graph/rewrite.h"
@@ -18,14 +17,14 @@ typedef struct sinker {
     gcut_arena *a;
 } sinker;
 
-/* Operand k of n moves into the bodies. */
+/* Does operand k of n move into the bodies? */
 static bool sinks(const sinker *s, const gcut_node *n, uint32_t k)
 {
     uint32_t def = s->g->values.at[gcut_arg(s->g, n, k)].def;
     return k >= n->nargs - n->ncaptured && def != GCUT_NONE && s->pure[def];
 }
 
-/* Pure value v of the graph around, made again in `body`; made[] by value, for this body. */
+/* Recomputes the pure value v of the outer graph in `body`; made[], by value, for this body. */
 static gcut_ref make_again(const sinker *s, gcut_graph *body, gcut_ref v, const char *name, gcut_ref *made)
 {
     if (made[v]) return made[v];
@@ -39,7 +38,7 @@ static gcut_ref make_again(const sinker *s, gcut_graph *body, gcut_ref v, const 
     return made[v];
 }
 
-/* Region `which` of node n with its constants inside. */
+/* Region `which` of node n with its constants computed inside. */
 static gcut_graph *smaller_body(const sinker *s, const gcut_node *n, uint32_t which)
 {
     gcut_graph *old = gcut_region_at(s->g, n, which)->body, *body = gcut_graph_like(old, old->name);

@@ -2,10 +2,9 @@
  *
  * Dead code elimination.
  *   in:    any graph
- *   out:   only the nodes that a result needs, and external kernels that are not pure;
- *          of a node with regions only the results, operands and captured values that
- *          something needs: a carried value is needed when its final value is, or when
- *          a step makes with it what is needed
+ *   out:   only the nodes that a result needs, and impure external kernels; of a node with regions only
+ *          the results, operands and captured values that something needs: a carried value is needed when
+ *          its final value is, or when an iteration computes a needed value from it
  *   keeps: parameters, results, names, marks, locations, run-time checks
  */
 #include <string.h>
@@ -14,13 +13,13 @@
 #include "passes/passes.h"
 #include "graph/rewrite.h"
 
-/* What of one graph is needed, and of each of its nodes with regions. */
+/* What is needed of one graph and of each of its nodes with regions. */
 typedef struct liveness liveness;
 
 typedef struct uses {
-    bool *result;  /* by result, which is also by yield except for `cond`; NULL = a node without bodies */
-    bool *operand; /* captured ones included */
-    liveness *region[2]; /* NULL until a first result is needed */
+    bool *result;        /* by result (= by yield, except for `cond`); NULL = a node without bodies */
+    bool *operand;       /* captured ones included */
+    liveness *region[2]; /* NULL until a result is needed */
 } uses;
 
 struct liveness {
@@ -70,8 +69,8 @@ static void start_uses(const gcut_graph *g, const gcut_node *n, uses *u, gcut_ar
 
 static bool mark(liveness *l, const bool *keep, gcut_arena *a);
 
-/* One look into the bodies of node i.  What they read may be a carried value, whose yield then counts: true =
- * that asks for more, so look again. */
+/* Marks the bodies of node i once.  A body may read a carried value, whose yield is then needed: true =
+ * more became needed, so call again. */
 static bool mark_regions(liveness *l, uint32_t i, gcut_arena *a)
 {
     const gcut_node *n = gcut_node_at(l->g, i);
@@ -94,9 +93,9 @@ static bool mark_regions(liveness *l, uint32_t i, gcut_arena *a)
     return more;
 }
 
-/* One walk from the results to the parameters; bodies are looked into once on the way, however deep they
- * nest, so that the least fixed point takes as many walks of the outermost graph as carried values wait for
- * each other.  keep: by result, NULL = all.  true = a body asks for another walk. */
+/* One walk from the results to the parameters, which visits each body once at any depth.  The number of
+ * walks to the least fixed point is bounded by the longest chain of carried values that need each other.
+ * keep: by result, NULL = all. true = a body needs another walk. */
 static bool mark(liveness *l, const bool *keep, gcut_arena *a)
 {
     const gcut_graph *g = l->g;
@@ -133,8 +132,8 @@ static gcut_region *smaller_regions(const gcut_graph *g, const gcut_node *n, con
     return out;
 }
 
-/* The node's attributes; a scan has another number of carried values, and states its length when nothing that
- * it slices is left. */
+/* The node's attributes; a scan gets its new number of carried values, and states its length when it has
+ * no sliced operand left. */
 static uint32_t smaller_attrs(const gcut_graph *g, const gcut_node *n, const uses *u, gcut_attr *out)
 {
     uint32_t count = 0, carries = 0, sliced = 0, old = carries_of(g, n);
@@ -183,7 +182,7 @@ static void copy_smaller(gcut_rewrite *rw, uint32_t id, const uses *u)
 
 /* ---- graphs ---- */
 
-/* begin made every parameter: those not kept leave the list again. */
+/* Removes the parameters that are not kept; gcut_rewrite_begin has copied all of them. */
 static void drop_params(gcut_graph *g, const bool *keep)
 {
     uint32_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Composite ops become their meaning.
+ * Composite ops are replaced by their decompositions.
  *
  *   in:    any stage
  *   out:   the same stage; no composite left for which want() holds
@@ -22,7 +22,7 @@ static bool wanted(const expander *s, uint32_t op)
     return gcut_op_get((gcut_op)op)->composite && (!s->want || s->want((gcut_op)op));
 }
 
-/* "<value>.<op>", not the name of anything in the input or so far in the output. */
+/* "<value>.<op>", made unique in the input and in the output so far. */
 static const char *inner_name(expander *s, const char *value, uint32_t op)
 {
     gcut_arena *a = s->dst->module->arena;
@@ -32,7 +32,7 @@ static const char *inner_name(expander *s, const char *value, uint32_t op)
     return name;
 }
 
-/* A graph beside the others that holds the meaning of node n of g; the caller unlists it. */
+/* A graph in g's module with the decomposition of node n of g; the caller unlists it. */
 static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
 {
     gcut_module *m = s->dst->module;
@@ -54,7 +54,8 @@ static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, g
 static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args, const char *const *names,
                  gcut_ref *out);
 
-/* The names of node k of the meaning: of what stands for a result that result's, else one of their own. */
+/* The names of node k of the decomposition: where it replaces a result, that result's name, else
+ * generated. */
 static void name_results(expander *s, const gcut_graph *scratch, const gcut_node *node,
                          const gcut_ref *results, const char *const *outer, uint32_t nouter,
                          const char **names)
@@ -67,7 +68,7 @@ static void name_results(expander *s, const gcut_graph *scratch, const gcut_node
     }
 }
 
-/* The second copy of a composite shares none of its parts with the first: every part says which it is. */
+/* The two copies of a recomputed composite must not share nodes, so each node of the second gets its mark. */
 static void mark_copies(gcut_graph *scratch, const gcut_node *owner)
 {
     const gcut_mark *copy = gcut_mark_find(&owner->marks, GCUT_MARK_recomputed);
@@ -75,7 +76,7 @@ static void mark_copies(gcut_graph *scratch, const gcut_node *owner)
         gcut_mark_add(scratch->module->arena, &scratch->nodes.at[k].marks, *copy);
 }
 
-/* Composites may mean composites, so the nodes of the meaning go through emit again. */
+/* Appends the decomposition through emit, because it may contain composites. */
 static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
                          const char *const *names, gcut_ref *out)
 {
@@ -97,7 +98,7 @@ static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcu
     }
     for (uint32_t k = 0; k < owner.nres; k++) out[k] = map[results[k]];
     uint32_t def = s->dst->values.at[out[0]].def;
-    if (def == GCUT_NONE) return; /* the meaning is an operand */
+    if (def == GCUT_NONE) return; /* the decomposition is an operand */
     for (uint32_t k = 0; k < owner.marks.n; k++)
         if (!gcut_mark_find(&s->dst->nodes.at[def].marks, owner.marks.at[k].name))
             gcut_mark_add(m->arena, &s->dst->nodes.at[def].marks, owner.marks.at[k]);

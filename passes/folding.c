@@ -2,22 +2,20 @@
  *
  * Constant and identity folding.
  *   in:    any graph; bodies of regions on their own
- *   out:   the same values bit for bit, by fewer or cheaper nodes; what is no
- *          longer used stays for gcut_pass_dce
+ *   out:   the same values bit for bit, by fewer or cheaper nodes; unused nodes are left to gcut_pass_dce
  *   keeps: parameters, results, run-time checks, nodes that carry marks
  *
  * Requirements on every rule:
- *   R1  The value is the same for every operand, -0, infinities and NaN included
- *       (which NaN, is not a difference).  So x*0, x-x and 0+x stay.
+ *   R1  The value is the same for every operand, -0, infinities and NaN included (NaN payloads do not
+ *       count).  So x*0, x-x and 0+x stay.
  *   R2  A constant of dtype t is rounded to t before it is used and after.  Sums,
  *       products and quotients of two f32, f16 or bf16 computed in double and
  *       rounded once more are the correctly rounded ones: 53 >= 2*24 + 2 digits.
  *   R3  The result type is the node's, physical order included: a replacement
  *       has the same one, or the rule does not apply.
- *   R4  What fails at run time still fails: a rule drops no test that is not in
- *       the graph's list of checks.
- *   R5  Operands are in folded form already, so a rule looks one node deep, and
- *       what it makes has no rule that applies to it.
+ *   R4  What fails at run time still fails: a rule removes a run-time test only if it is in the graph's
+ *       list of checks.
+ *   R5  Operands are in folded form, so a rule looks one node deep, and no rule applies to its result.
  */
 #include "passes/folding.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between passes/folding.c and the files with its rules, passes/folding_*.c.
+ * Interface between passes/folding.c and the folding rules in passes/folding_*.c.
  */
 #ifndef GCUT_PASSES_FOLDING_H
 #define GCUT_PASSES_FOLDING_H
@@ -9,10 +9,10 @@
 
 typedef struct gcut_fold {
     gcut_rewrite rw;
-    uint32_t n; /* the node of src being looked at; it has one result */
+    uint32_t n; /* the current node of src; it has one result */
 } gcut_fold;
 
-/* A rule: the value of dst that node f->n can be replaced by, made if need be, or 0. */
+/* A rule: a value of dst that replaces node f->n, created if necessary, or 0. */
 typedef gcut_ref gcut_fold_fn(gcut_fold *f);
 
 /* ---- what rules read: operands of f->n are values of dst, already folded; attributes are those of src ----
@@ -39,7 +39,8 @@ static inline const gcut_attr *gcut_fold_attr(const gcut_fold *f, gcut_attr_key 
 {
     return gcut_attr_get(f->rw.src, gcut_fold_node(f), key);
 }
-/* The node of dst that makes v when it is an unmarked `op`, else NULL. It does not survive gcut_fold_make. */
+/* The node of dst that defines v when it is an unmarked `op`, else NULL.  The pointer is invalid after
+ * gcut_fold_make. */
 const gcut_node *gcut_fold_is(const gcut_fold *f, gcut_ref v, gcut_op op);
 /* v if it has exactly the type of f->n's result, physical order included, else 0. */
 gcut_ref gcut_fold_same(const gcut_fold *f, gcut_ref v);
@@ -51,7 +52,7 @@ bool gcut_fold_constant(const gcut_fold *f, gcut_ref v, gcut_num *c);
 gcut_ref gcut_fold_make(gcut_fold *f, gcut_op op, const gcut_ref *args, uint32_t nargs,
                         const gcut_attr *attrs, uint32_t nattrs);
 gcut_ref gcut_fold_full(gcut_fold *f, gcut_num value);
-/* The same of another type and of a name made up. */
+/* The same with another type and a generated name. */
 gcut_ref gcut_fold_full_of(gcut_fold *f, const gcut_type *type, gcut_num value, const char *name);
 
 /* ---- the rules: passes/folding_point.c and passes/folding_shape.c ---- */

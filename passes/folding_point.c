@@ -22,7 +22,7 @@ static bool is_number(const gcut_fold *f, uint32_t k, double x)
     return c.f == x && !signbit(c.f) == !signbit(x);
 }
 
-/* The operand of the `op` that makes v, else 0. */
+/* The operand of v's node if that is an `op`, else 0. */
 static gcut_ref under(const gcut_fold *f, gcut_ref v, gcut_op op)
 {
     const gcut_node *n = gcut_fold_is(f, v, op);
@@ -88,7 +88,7 @@ gcut_ref gcut_fold_not(gcut_fold *f)
     return x ? gcut_fold_same(f, x) : 0;
 }
 
-/* Can `wide` hold every value of `narrow`, both floats or both integers? */
+/* Is every value of `narrow` a value of `wide`, both floats or both integers? */
 static bool holds(gcut_dtype wide, gcut_dtype narrow)
 {
     int64_t a = gcut_dtype_bytes(wide), b = gcut_dtype_bytes(narrow);
@@ -97,7 +97,7 @@ static bool holds(gcut_dtype wide, gcut_dtype narrow)
     return gcut_dtype_is_int(wide) && gcut_dtype_is_int(narrow) && a > b && wide != GCUT_U8;
 }
 
-/* The interpreter's conversions.  An integer beyond 2^53 is left alone: it would round twice. */
+/* The interpreter's conversions.  An integer beyond 2^53 is not folded: it would be rounded twice. */
 static gcut_ref cast_constant(gcut_fold *f, gcut_num c)
 {
     gcut_dtype to = gcut_fold_type(f)->dtype;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Folding rules of ops that move elements, make them from nothing, or reduce.
- * The requirements they meet are in passes/folding.c.
+ * Folding rules of data movement, constants and reductions.  The requirements they meet are in
+ * passes/folding.c.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool all_equal(const gcut_attr *a, gcut_dim x)
     return true;
 }
 
-/* A constant wherever its elements go. */
+/* Folds data movement of a constant: a constant of the result's shape. */
 static gcut_ref constant(gcut_fold *f)
 {
     gcut_num c;
@@ -40,7 +40,7 @@ gcut_ref gcut_fold_reshape(gcut_fold *f)
                : gcut_fold_make(f, GCUT_OP_reshape, &x, 1, gcut_fold_attr(f, GCUT_KEY_shape), 1);
 }
 
-/* Of a broadcast: the operand's axes land elsewhere, if still in increasing order. */
+/* transpose(broadcast(x)) as one broadcast, if the axes of x stay in increasing order. */
 static gcut_ref transposed_broadcast(gcut_fold *f, const gcut_node *inner, const gcut_dim *perm)
 {
     const gcut_attr *axes = gcut_attr_get(f->rw.dst, inner, GCUT_KEY_axes);
@@ -82,7 +82,7 @@ gcut_ref gcut_fold_transpose(gcut_fold *f)
     return inner ? transposed_broadcast(f, inner, perm) : 0;
 }
 
-/* Of an iota, unless the axis it counts along is one element that now repeats. */
+/* broadcast(iota) as one iota, unless the counted axis has size 1 and is repeated. */
 static gcut_ref broadcast_iota(gcut_fold *f, gcut_ref x, const gcut_node *inner, const gcut_dim *axes)
 {
     gcut_module *m = f->rw.dst->module;

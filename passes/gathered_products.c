@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Products of the rows of a gather, and their bias, are gathered rows of a product of its table.
+ * Hoists products with a weight, and their bias, above a gather: from the gathered rows to the rows of the
+ * table.
  *
- *   in:    any graph, and the sizes it is to be fast at
- *   out:   the same values but for the rounding of products; the index checks are the same
+ *   in:    any graph, and the sizes to optimise for
+ *   out:   the same values up to the rounding of products; the index checks are the same
  *   keeps: parameters, results, names of values that a result needs, marks, locations, run-time checks
  *
- * An embedding of few rows that many indices name repeats its rows, and
+ * An embedding with few rows and many indices has repeated rows:
  *
  *   take(E, i) W + b = take(E W + b, i)
  *
- * So are the derivatives: those of E and W are products of as many rows as E has, once the gradients of equal
- * rows are added up.  It pays where indices outnumber the rows; this is asked of the given sizes, and right
- * at all.  Other ops stay behind: of a row that no index names they may be infinite, or report a fault.
+ * The derivatives by E and W become products with as many rows as E, after the gradients of equal rows are
+ * added up.  The rewrite is right at all sizes; it is done when indices outnumber rows at the given sizes.
+ * Other ops are not hoisted: at a row that no index names they may be infinite, or report an error.
  *
- * A scan that slices such rows along another axis than the first gets them gathered in the order of its
- * steps, by turning the indices, which are fewer.
+ * Where a scan slices such rows along another axis than the first, the indices, which are smaller, are
+ * transposed, so that the rows are gathered in iteration order.
  *
- * Rows that no index names are computed too.  In results they do not show, but the derivative of W multiplies
- * them by 0: an infinity or a NaN in them becomes a NaN there.
+ * Rows that no index names are computed too.  They do not occur in results, but the derivative of W
+ * multiplies them by 0: an infinity or a NaN in them becomes a NaN there.
  */
 #include "passes/passes.h"
 #include "graph/rewrite.h"
 
-/* Indices for each row of the table, from which on it pays. */
+/* The smallest number of indices per row of the table for which the rewrite is done. */
 enum { REPEATS = 2 };
 
 /* A value of src whose rows, along its last axis, are take(table, index), in the order of the index. */
 typedef struct gathered {
-    gcut_ref table, index; /* of dst; table 0: it is none */
+    gcut_ref table, index; /* of dst; table 0: not a gather */
     gcut_locid loc;        /* of the gather */
-    bool moved;            /* a product went before it */
+    bool moved;            /* a product has been hoisted */
 } gathered;
 
 typedef struct mover {
@@ -51,7 +52,7 @@ static bool size_at(const mover *m, gcut_dim d, int64_t *out)
     return gcut_dim_eval(m->rw.src->module->dims, d, m->at, m->nat, out);
 }
 
-/* ---- what begins rows, and what leaves them in place ---- */
+/* ---- ops that create rows, and ops that preserve them ---- */
 
 static void begin_rows(mover *m, const gcut_node *n)
 {
@@ -64,7 +65,7 @@ static void begin_rows(mover *m, const gcut_node *n)
     m->of[n->res0] = (gathered){m->rw.map[gcut_arg(g, n, 0)], m->rw.map[gcut_arg(g, n, 1)], n->loc, false};
 }
 
-/* How many rows along the last axis. */
+/* The number of rows along the last axis. */
 static gcut_dim rows_in(const mover *m, const gcut_type *t)
 {
     gcut_dim rows = 1;
@@ -73,7 +74,7 @@ static gcut_dim rows_in(const mover *m, const gcut_type *t)
     return rows;
 }
 
-/* A reshape that keeps the last axis, and as many rows: there may be more of them where rows are empty. */
+/* A reshape that preserves the last axis and the number of rows; sizes of 0 allow more rows. */
 static void keep_rows(mover *m, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
@@ -85,13 +86,13 @@ static void keep_rows(mover *m, const gcut_node *n)
 
 /* ---- moving ---- */
 
-/* For a new value that stands for v: no value of src that is yet to be copied has it. */
+/* A name for a new value that replaces v, unused in src. */
 static const char *name_of(const mover *m, gcut_ref v, const char *what)
 {
     return gcut_printf(m->rw.dst->module->arena, "%s.%s", m->rw.src->values.at[v].name, what);
 }
 
-/* t is the shape of a gather along the first axis: that of the index, and one axis more. */
+/* Is t the shape of a gather along the first axis: the index's shape and one more axis? */
 static bool is_indexed(const gcut_type *t, const gcut_type *index)
 {
     bool alike = t->rank == index->rank + 1u;
@@ -99,7 +100,7 @@ static bool is_indexed(const gcut_type *t, const gcut_type *index)
     return alike;
 }
 
-/* The result of node n is the rows of that table, in its type. */
+/* Replaces the result of node n by the rows of `table`, in the node's type. */
 static bool use_rows(mover *m, uint32_t id, gcut_ref table, const gathered *like)
 {
     const gcut_value *v = &m->rw.src->values.at[gcut_node_at(m->rw.src, id)->res0];
@@ -128,7 +129,7 @@ static bool move_product(mover *m, uint32_t id, const gcut_node *n)
     return use_rows(m, id, table, &(gathered){0, rows->index, rows->loc, true});
 }
 
-/* What v repeats in every row, a vector along the last axis; 0 if it does not. */
+/* The vector that v repeats along the last axis; 0 if it does not repeat one. */
 static gcut_ref repeated(const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
@@ -137,7 +138,7 @@ static gcut_ref repeated(const gcut_graph *g, gcut_ref v)
     return axes->n == 1 && axes->u.dims[0] == gcut_type_of(g, v)->rank - 1u ? gcut_arg(g, n, 0) : 0;
 }
 
-/* A bias behind a product, when nobody else needs the rows without it. */
+/* Hoists a bias of a product, when the product has no other reader. */
 static bool move_bias(mover *m, uint32_t id, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;
@@ -164,7 +165,7 @@ static gcut_ref axis_moved(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
     return gcut_btranspose(b, x, perm);
 }
 
-/* What the scan slices along an axis of the index lies in the order of its steps. */
+/* Gathers rows that a scan slices along an axis of the index in iteration order. */
 static void order_steps(mover *m, const gcut_node *n)
 {
     const gcut_graph *g = m->rw.src;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Calls become the ops of the functions they name.
+ * Calls are replaced by the ops of the functions called.
  *
  *   in:    any graph
- *   out:   the same stage, without `call`, in bodies of regions neither; or with those that state their
- *          derivative
+ *   out:   the same stage without `call`, also in bodies of regions; gcut_pass_inline_derived leaves calls
+ *          with a custom derivative
  *   keeps: names, types, marks and locations of every value of the input graph
  *
  * The sizes of the function called are expressed in those of the caller; its
@@ -14,15 +14,15 @@
 #include "passes/passes.h"
 #include "graph/rewrite.h"
 
-/* A function on its way into a caller. */
+/* The state of inlining one function into a caller. */
 typedef struct inliner {
     gcut_graph *dst;
     const gcut_graph *f;
     gcut_call_sizes sizes; /* f's symbols in terms of dst's */
     const char *prefix;    /* of value names; NULL = the names stay */
-    const char **own;      /* by value of f: its name in dst, where that is decided; may be NULL */
+    const char **own;      /* by value of f: its name in dst, or NULL; the array may be NULL */
     gcut_ref *map;         /* by value of f */
-    bool all;              /* calls that state their derivative too */
+    bool all;              /* inline calls with a custom derivative too */
 } inliner;
 
 static gcut_dim size_in(const inliner *s, gcut_dim d)
@@ -55,11 +55,11 @@ static const char *name_in(const inliner *s, gcut_ref v)
 
 static void copy_nodes(inliner *s);
 
-/* A body of a region of f, over the caller's sizes. */
+/* A copy of a body of f, with the caller's sizes. */
 static gcut_graph *body_in(const inliner *s, const gcut_graph *body)
 {
     gcut_graph *dst = gcut_body_new(s->dst);
-    dst->outer = NULL; /* it captures nothing new */
+    dst->outer = NULL; /* it captures nothing more */
     dst->loc = body->loc;
     inliner in = {.dst = dst, .f = body, .sizes = s->sizes, .all = s->all};
     in.map = gcut_calloc(dst->module->arena, body->values.n, sizeof *in.map);
@@ -130,7 +130,8 @@ static void copy_nodes(inliner *s)
                          s->f->checks.at[i].loc, "call");
 }
 
-/* A value that is a result keeps the name of the call's, unless it is an operand or has another such name. */
+/* A value that is a result gets the name of the call's result, unless it is an operand or has got the name
+ * of another result. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out)
 {
     inliner s = {.dst = dst, .f = call->regions[0].body, .all = all};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Running statistics that no step would move.
+ * Refuses running statistics of batch_norm that are never updated.
  *
- * A batch_norm whose running mean or variance is a `state` of the function, there, in a function that it
- * calls or in the body of a loop or branch, and whose new value for it reaches no result of the function,
- * leaves that state what it was, in training as in forward steps.  That is a mistake of the function,
- * whatever is done with it.  Forward and backward graphs of a split are left out: a backward graph computes
- * batch_norm again for its first result alone.
+ * The running mean or variance of a batch_norm is a `state` of the function, and its new value reaches no
+ * result of the function; the batch_norm may be in a function that it calls or in the body of a loop or
+ * branch.  Then no call of the function updates the state, which is an error in the model.  Forward and
+ * backward graphs of a split are not checked: a backward graph recomputes batch_norm for its first result
+ * alone.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool is_half(const gcut_graph *g)
 
 /* ---- what results depend on ---- */
 
-/* Of one graph, asked for some of its results: which of its values these depend on. */
+/* For one graph and some of its results: the values on which these depend. */
 typedef struct demand {
     const gcut_graph *g;
     const bool *result; /* by result */
@@ -34,7 +34,7 @@ typedef struct demand {
     struct demand *next;
 } demand;
 
-/* A graph whose running statistics were looked at for these results, and with states for these parameters. */
+/* A graph that was checked for these results, with states for these parameters. */
 typedef struct visit {
     const gcut_graph *g;
     const bool *result, *state;
@@ -44,7 +44,7 @@ typedef struct visit {
 typedef struct search {
     gcut_arena *arena;
     const gcut_graph *top;
-    demand *demands; /* functions that call others twice are looked at once, not 2^depth times */
+    demand *demands; /* functions are checked once, not 2^depth times where each calls another twice */
     visit *visits;
 } search;
 
@@ -63,7 +63,7 @@ static uint32_t run_regions(const gcut_node *n)
     return n->op == GCUT_OP_call ? 1 : n->nregs;
 }
 
-/* The operand of node n that parameter k of its region r is given; k alone where there are as many. */
+/* The operand of node n that is passed to parameter k of region r. */
 static uint32_t operand_of(const gcut_node *n, const gcut_graph *body, uint32_t k)
 {
     uint32_t given = body->params.n - n->ncaptured;
@@ -96,11 +96,11 @@ static bool *wanted_of_region(search *s, const gcut_graph *g, const gcut_node *n
     return result;
 }
 
-/* What node n, of which something is wanted, wants of its operands. */
+/* Marks the operands of node n, which has a wanted result, that it depends on. */
 static void want_operands(search *s, const gcut_graph *g, const gcut_node *n, bool *wanted)
 {
     for (uint32_t k = 0; k < n->nargs; k++) {
-        /* The old statistics go into the new ones alone. */
+        /* Only the new statistics depend on the old ones. */
         bool statistic = n->op == GCUT_OP_batch_norm && k >= 3;
         bool own = !n->nregs || (n->op == GCUT_OP_if && k == 0);
         if (own && (!statistic || wanted[n->res0 + 1 + (k - 3)])) wanted[gcut_arg(g, n, k)] = true;

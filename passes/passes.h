@@ -18,33 +18,35 @@ gcut_graph *gcut_pass_fold(gcut_graph *g, const char *name);
 gcut_graph *gcut_pass_cse(gcut_graph *g, const char *name);
 /* scans that differ only in what they yield -> one (passes/scan_merging.c) */
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name);
-/* Equal parameters, nodes and results under equal ids, in bodies too, whatever they are called (merge.c). */
+/* Do f and g have equal parameters, nodes and results under equal ids, bodies included?  Names are ignored
+ * (passes/scan_merging.c). */
 bool gcut_graph_same(const gcut_graph *f, const gcut_graph *g);
-/* sums of products that a scan carries -> one product behind it (passes/scan_products.c) */
+/* sums of products that a scan carries -> one product after the scan (passes/scan_products.c) */
 gcut_graph *gcut_pass_products(gcut_graph *g, const char *name);
-/* what is done to every row of a gather is done to the rows of its table, where these are fewer at the sizes
- * `at` (passes/gathered_products.c) */
+/* products of every row of a gather -> products of the rows of its table, where these are fewer at the
+ * sizes `at` (passes/gathered_products.c) */
 gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_binding *at, uint32_t nat);
 /* drops what no result needs; params stay (passes/dead_code.c) */
 gcut_graph *gcut_pass_dce(gcut_graph *g, const char *name);
 
-/* what bodies of regions capture and sizes alone decide is computed inside them (passes/constant_sinking.c)
+/* captured values that are determined by sizes alone are computed inside the bodies
+ * (passes/constant_sinking.c)
  */
 gcut_graph *gcut_pass_sink(gcut_graph *g, const char *name);
 
-/* Composite ops for which want(op) holds become their meaning (passes/expansion.c); the values that
- * stand for the composite's results keep their names.  want NULL = all composites. */
+/* Replaces composite ops for which want(op) holds by their decompositions (passes/expansion.c); the values
+ * that stand for the composite's results keep their names. want NULL = all composites. */
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op));
 
-/* Calls become the ops of the functions they name, in bodies of regions too (passes/inlining.c). */
+/* Replaces calls by the ops of their functions, in bodies of regions too (passes/inlining.c). */
 gcut_graph *gcut_pass_inline(gcut_graph *g, const char *name);
-/* The same but for calls that state their derivative, which stay. */
+/* The same, except for calls with a custom derivative, which stay. */
 gcut_graph *gcut_pass_inline_derived(gcut_graph *g, const char *name);
-/* One call, which is no node of dst: its function's ops are appended; out[k] is what result k became.  all:
- * calls in it that state their derivative are inlined, too. */
+/* Inlines one call that is not a node of dst: appends the ops of its function; out[k] is the value of
+ * result k. all: inlines calls with a custom derivative too. */
 void gcut_inline_call(gcut_graph *dst, const gcut_node_spec *call, bool all, gcut_ref *out);
 
-/* Throws GCUT_ETYPE where a state is a running statistic of batch_norm and never gets its new value
+/* Throws GCUT_ETYPE where a state is a running statistic of batch_norm and is never updated
  * (passes/lost_statistics.c). */
 void gcut_refuse_lost_statistics(const gcut_graph *g);
 

@@ -2,20 +2,21 @@
  *
  * Scans that differ only in what they yield become one.
  *
- *   in:    any graph, best without equal nodes (gcut_pass_cse)
- *   out:   the same values; of scans with equal operands, attributes, marks and steps, the first one yields
- * what any of them does keeps: parameters, results, names, marks, locations, run-time checks
+ *   in:    any graph, preferably after gcut_pass_cse
+ *   out:   the same values; of scans with equal operands, attributes, marks and bodies,
+ *          the first one yields the results of all of them
+ *   keeps: parameters, results, names, marks, locations, run-time checks
  *
- * A derivative within a graph makes such pairs: it needs the values that a scan
- * carries, which the scan does not yield, and may not change it.  Their bodies
- * are copies: node for node and value for value the same.
+ * Differentiation creates such pairs: it needs the values that a scan carries, which the scan does not
+ * yield, and must not change the scan.  Their bodies are copies: node for node and value for value the
+ * same.
  */
 #include <string.h>
 
 #include "passes/passes.h"
 #include "graph/rewrite.h"
 
-/* What stands for a value: a result of a node, possibly one that the node is yet to get. */
+/* The replacement of a value: a result of a node, possibly one that the node gets later. */
 typedef struct source {
     uint32_t node, index;
 } source;
@@ -24,7 +25,7 @@ typedef struct source {
 typedef struct extras {
     uint32_t n;
     gcut_ref *in_body; /* value of the body */
-    gcut_ref *like;    /* the result of the other scan that it stands for first */
+    gcut_ref *like;    /* the result of another scan that it replaces */
 } extras;
 
 typedef struct merger {
@@ -32,7 +33,7 @@ typedef struct merger {
     gcut_arena *a;
     source *from;   /* by value of g */
     extras *more;   /* by node of g */
-    bool *absorbed; /* by node of g: another one stands for it */
+    bool *absorbed; /* by node of g: another scan replaces it */
 } merger;
 
 static bool same_attrs(const gcut_graph *f, const gcut_node *a, const gcut_graph *g, const gcut_node *b)
@@ -100,7 +101,8 @@ static bool same_scan(const merger *m, uint32_t i, uint32_t j)
     return same_bodies(f, h, false);
 }
 
-/* Which result of scan i is value v of its body, stacked like result `like` of another scan; it may be new.
+/* The index of the result of scan i that stacks value v of its body like result `like` of another scan;
+ * added when there is none.
  */
 static uint32_t result_for(merger *m, uint32_t i, gcut_ref v, gcut_ref like)
 {
@@ -121,7 +123,7 @@ static uint32_t result_for(merger *m, uint32_t i, gcut_ref v, gcut_ref like)
     return node->nres + e->n - 1;
 }
 
-/* Scan i stands for scan j, too. */
+/* Replaces scan j by scan i. */
 static void absorb(merger *m, uint32_t i, uint32_t j)
 {
     const gcut_node *b = gcut_node_at(m->g, j);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the steps of a scan add up becomes one operation behind it.
+ * Sums that a scan accumulates are hoisted out: one product or sum after the scan.
  *
- *   in:    any graph, best without equal nodes (gcut_pass_cse)
- *   out:   the same values but for the order of sums; a scan carries no sum of products that it can do
- * without keeps: parameters, results, names, marks, locations, run-time checks
+ *   in:    any graph, preferably after gcut_pass_cse
+ *   out:   the same values but for the order of sums; a scan carries no sum that can be hoisted
+ *   keeps: parameters, results, names, marks, locations, run-time checks
  *
- * A carried value that a step only adds to,
+ * A carried value that iterations only add to,
  *
  *   s' = s + A_t' B_t   or   s' = s + v_t   or   s' = s + the sum of v_t over axes
  *
- * is read by no other step, so the scan need not carry it: with A and B the stacks of all A_t and B_t along
- * one axis more, all of it is s_0 + A' B.  The gradient of what a loop multiplies by is such a sum.  One
- * product of many rows is faster than many of few, and the sum goes through memory once, not in every step.
+ * is read by no other node, so the scan need not carry it: with A and B all A_t and B_t stacked along a
+ * new axis, the final value is s_0 + A' B. The gradient of a loop's weight is such a sum.  One product
+ * with many rows is faster than many with few, and the sum is written once, not in every iteration.
  *
- * A stack is memory.  Here one operand of a product must be sliced by the scan, that is be a stack already;
- * the other becomes one if it is not, which has as many rows.  A sum makes no stacks of its own.
+ * A stack takes memory.  One operand of a product must be sliced by the scan, that is, be a stack already;
+ * the other, which has as many rows, is stacked if necessary.  A sum adds no stack.
  */
 #include <string.h>
 
@@ -30,7 +30,8 @@ typedef struct term {
 } term;
 
 typedef struct sum {
-    uint32_t carry, add; /* the node of the body that adds to the carried value; GCUT_NONE = it is carried */
+    uint32_t carry, add; /* the node of the body that adds to the carried value; GCUT_NONE = it stays
+                          * carried */
     GCUT_VEC(term) terms;
 } sum;
 
@@ -45,7 +46,7 @@ typedef struct search {
     gcut_arena *a;
 } search;
 
-/* What a chain of reshapes begins with: it has the same elements in the same order. */
+/* The operand at the start of a chain of reshapes, with the same elements in the same order. */
 static gcut_ref base_of(const gcut_graph *g, gcut_ref v)
 {
     for (const gcut_node *n = gcut_def(g, v); n && n->op == GCUT_OP_reshape; n = gcut_def(g, v))
@@ -63,7 +64,7 @@ static uint32_t sliced_as(const search *s, gcut_ref v)
     return GCUT_NONE;
 }
 
-/* Its place among what steps yield; those of `more` follow the results. */
+/* The index of v among the yields; those of `more` follow the results. */
 static uint32_t yielded_as(const search *s, gcut_ref v)
 {
     for (uint32_t k = s->carries; k < s->body->results.n; k++)
@@ -79,7 +80,7 @@ static bool is_stacked(const search *s, gcut_ref v)
     return sliced_as(s, base) != GCUT_NONE || yielded_as(s, base) != GCUT_NONE;
 }
 
-/* Captured values are the same in every step: a stack of them would repeat them. */
+/* Captured values are refused: they are the same in every iteration, and a stack would repeat them. */
 static bool can_stack(const search *s, gcut_ref v)
 {
     gcut_ref base = base_of(s->body, v);
@@ -112,7 +113,7 @@ static bool is_sum(const search *s, const gcut_node *n)
     return gcut_type_of(s->body, v)->rank < GCUT_MAX_RANK && is_stacked(s, v);
 }
 
-/* v is stacked, or made of products and sums that nobody else reads: they are added to `out`. */
+/* Adds v's terms to `out` when v is stacked, or consists of products and sums without other readers. */
 static bool find_terms(const search *s, gcut_ref v, sum *out)
 {
     const gcut_node *n = gcut_def(s->body, v);
@@ -157,7 +158,7 @@ static void find_sum(search *s, uint32_t k)
     }
 }
 
-/* Twice over: sums may read stacks that products make. */
+/* Two passes: sums may read stacks that products add. */
 static bool find_sums(search *s)
 {
     const gcut_graph *body = s->body;
@@ -180,7 +181,7 @@ static bool hoisted(const search *s, uint32_t k)
 
 /* ---- the new scan ---- */
 
-/* The body without the sums, with more results.  What made the terms is dead. */
+/* The body without the sums, with more results.  The nodes of the terms are left to dead code elimination. */
 static gcut_graph *smaller_body(const search *s)
 {
     gcut_graph *old = s->body, *body = gcut_graph_like(old, old->name);
@@ -215,7 +216,7 @@ static gcut_graph *smaller_body(const search *s)
     return body;
 }
 
-/* The type of all steps' values of a type. */
+/* The stacked type of a value of type t. */
 static gcut_type stacked(const search *s, gcut_type t)
 {
     memmove(t.dim + 1, t.dim, t.rank * sizeof *t.dim);
@@ -224,7 +225,7 @@ static gcut_type stacked(const search *s, gcut_type t)
     return t;
 }
 
-/* at[k]: what result k of the old scan is now, and behind them the new stacks; 0 for hoisted sums. */
+/* at[k]: the index of result k of the old scan, then of the new stacks; 0 for hoisted sums. */
 static void make_scan(const search *s, gcut_rewrite *rw, uint32_t id, gcut_ref *at)
 {
     const gcut_node n = *s->n;
@@ -265,9 +266,9 @@ static void make_scan(const search *s, gcut_rewrite *rw, uint32_t id, gcut_ref *
     for (uint32_t k = 0; k < all; k++) at[k] = hoisted(s, k) ? 0 : r++;
 }
 
-/* ---- behind it ---- */
+/* ---- after the scan ---- */
 
-/* The stack of what v is made of by reshapes. */
+/* The stack of the value that v is a reshape of. */
 static gcut_ref stack_of(const search *s, const gcut_rewrite *rw, const gcut_ref *at, gcut_ref v)
 {
     gcut_ref base = base_of(s->body, v);
@@ -275,7 +276,7 @@ static gcut_ref stack_of(const search *s, const gcut_rewrite *rw, const gcut_ref
     return k != GCUT_NONE ? rw->map[gcut_arg(s->g, s->n, k)] : at[yielded_as(s, base)];
 }
 
-/* All steps' rows of v, one below the other. */
+/* The rows of v of all iterations, as one matrix. */
 static gcut_ref rows_of(const search *s, gcut_build *b, const gcut_rewrite *rw, const gcut_ref *at,
                         gcut_ref v)
 {
@@ -284,7 +285,7 @@ static gcut_ref rows_of(const search *s, gcut_build *b, const gcut_rewrite *rw, 
     return gcut_breshape(b, stack_of(s, rw, at, v), t.dim, t.rank);
 }
 
-/* In all steps. */
+/* The term over all iterations. */
 static gcut_ref make_term(const search *s, gcut_build b, const gcut_rewrite *rw, const gcut_ref *at,
                           const term *t)
 {
