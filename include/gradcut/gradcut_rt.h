@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The run-time library of compiled training steps: the only header that
- * emitted C includes.  Small on purpose: no BLIS, no intrinsics.
+ * The run-time library of compiled training steps: the only header that emitted C includes.  It includes
+ * neither BLIS nor intrinsics, so that emitted C compiles fast.  doc/runtime.md describes what is behind it.
  *
- * Nothing here prints, or keeps state between calls but for which BLIS kernels the machine gets and how large
- * its last cache is, decided once, and the blocks that large products and convolutions pack their operands
- * into, a few MiB per thread: they are the only thing that is allocated, are used again by the next one, and
- * go when the library is unloaded.
+ * Nothing here prints.  Operands, results and workspace are the caller's.  The library allocates one thing:
+ * the blocks that large products and convolutions pack their operands into, a few MiB per thread, which the
+ * next kernel uses again and which are freed when the library is unloaded.  It keeps no other state between
+ * calls but its worker threads, and two facts about the machine that are asked for once: which BLIS kernels
+ * run on it, and the size of its last cache.
  */
 #ifndef GRADCUT_RT_H
 #define GRADCUT_RT_H
@@ -169,7 +170,7 @@ typedef struct gcut_rt_operand {
     gcut_rt_fill_fn *fill; /* NULL: the operand is in memory */
     void *arg;
     int along_k; /* lines are the rows of A or the columns of B: they go along k */
-    void *room;  /* NULL, or for all of it, in the strides of the product: it is made there first */
+    void *room;  /* NULL, or a buffer for all of it, in the strides of the product: computed before it */
 } gcut_rt_operand;
 
 /* C = A B (or C += A B), for every index of up to 4 batch axes; all strides in elements, any sign but
@@ -192,9 +193,9 @@ enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
 #define GCUT_RT_SUM_BLOCKS 16
 
 /* How often a product without batches that so many threads share packs each element of A (of_b: of B), when
- * that is computed and nothing else is.  0: it does not pack, or had better not compute it: the operand needs
- * a room.  size: bytes of an element; whole_rows: behind it runs a tile function that takes
- * these. */
+ * that operand is computed and the other one is in memory.  0: the product does not pack, or is faster when
+ * the operand is computed before it: the operand needs a buffer (`room`).  size: bytes of an element;
+ * whole_rows: a tile function that takes whole rows runs behind the product. */
 int64_t gcut_rt_gemm_packings(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
                               int whole_rows, int of_b);
 static inline int gcut_rt_gemm_fills(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size, int threads,
@@ -245,7 +246,8 @@ typedef struct gcut_rt_conv {
     int winograd;
 } gcut_rt_conv;
 
-/* Many groups of one channel that few output channels share are added up tap by tap. */
+/* Is it a depthwise convolution: several groups of one channel, with fewer than 8 results each?  It has
+ * kernels of its own, without workspace (kernels/rt/conv/depthwise.h). */
 static inline int gcut_rt_conv_tapwise(int64_t c, int64_t o, int64_t groups)
 {
     return c == groups && groups > 1 && o < 8 * groups;
@@ -379,21 +381,24 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 
 #define GCUT_RT_MAX_RANK 8
 
-/* What a result has at least that is worth writing past the caches: what the last one holds, or as the
- * environment variable GRADCUT_STREAM_BYTES says when it is first asked for. */
+/* Results of at least so many bytes are written past the caches: the size of the last cache, or what the
+ * environment variable GRADCUT_STREAM_BYTES says at the first call. */
 int64_t gcut_rt_stream_bytes(void);
-/* What a row has at least that gcut_rt_copy or gcut_rt_take writes so, in results of that size. */
+/* In results of that size, gcut_rt_copy and gcut_rt_take write rows of at least so many bytes past the
+ * caches. */
 #define GCUT_RT_STREAM_ROW 1024
 /* memcpy, past the caches but for parts of lines at the ends. */
 void gcut_rt_stream(void *dst, const void *src, int64_t bytes);
-/* Whoever calls gcut_rt_stream or gcut_rt_line calls this before other threads may read what was written. */
+/* A thread that has called gcut_rt_stream or gcut_rt_line calls this before other threads may read the
+ * result. */
 void gcut_rt_streamed(void);
 /* Elements of so many bytes before the first line that begins at or behind p. */
 static inline int64_t gcut_rt_to_line(const void *p, int64_t size)
 {
     return (int64_t)(-(uintptr_t)p % 64) / size;
 }
-/* 64 bytes to a line; both begin one.  The widest stores there are, without the header that declares them. */
+/* Stores 64 bytes past the caches; both addresses are aligned to 64.  By compiler built-ins, because the
+ * header of the intrinsics takes long to compile. */
 static inline void gcut_rt_line(void *line, const void *from)
 {
 #if defined __clang__ && defined __has_builtin

@@ -25,7 +25,7 @@
 
 enum { ROWS = GCUT_RT_ATTENTION_ROWS, PAD = GCUT_RT_ATTENTION_PAD, LANES = PAD };
 
-/* What a launch does; outputs that nobody reads are NULL. */
+/* The arguments of a launch; results that are not wanted are NULL. */
 typedef struct job {
     const gcut_rt_attention *a;
     const void *q, *k, *v, *bias, *dy;

@@ -9,10 +9,10 @@
  * accumulators and joined pairwise: loops that compilers vectorise, with bits that no vector width changes.
  * Each step goes over all rows before the next one begins, so that a processor works on several rows at once.
  */
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define ROW(x) GLUE(GLUE(x, TYPE), ISA)
-#define MATH(x) GLUE(x, TYPE)
+#define ROW(x) PASTE(PASTE(x, TYPE), ISA)
+#define MATH(x) PASTE(x, TYPE)
 
 /* Joins the accumulators of each of `rows` rows. */
 TARGET static void ROW(joined)(int64_t rows, T (*s)[LANES], T *out)

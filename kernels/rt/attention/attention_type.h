@@ -2,9 +2,9 @@
  *
  * attention.c for one element type: T the type, TYPE its suffix.
  */
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 /* C = A B or C += A B; k = 0 gives 0. */
 static void NAME(multiply)(int64_t m, int64_t n, int64_t k, const T *a, int64_t rsa, int64_t csa, const T *b,
@@ -98,7 +98,7 @@ void NAME(gcut_rt_attention)(const gcut_rt_attention *a, const T *q, const T *k,
 
 /* ---- backward ---- */
 
-/* dS of a block from dP, in place; what nobody sees has none, and dbias is dS. */
+/* dS of a block from dP, in place, 0 for keys that no query of the block sees; dbias is dS. */
 static void NAME(scores)(const job *w, const span *x, const int64_t *n, const T *p, T *d, int64_t ld)
 {
     const gcut_rt_attention *a = w->a;

@@ -3,9 +3,9 @@
  * conv.c for one element type: T the type, MASK the integer as wide, TYPE its suffix.
  */
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 #include "kernels/rt/conv/im2col_type.h"
 
@@ -41,7 +41,7 @@ _Static_assert(sizeof(NAME(scratch)) <= GCUT_RT_RESERVE, "there must always be o
 /* For each group, C[m, place] = sum over k of A[m, k] * panel[k, place]. */
 typedef struct NAME(product) {
     int64_t groups, m, k, parts;
-    const GLUE(gcut_rt_tile, TYPE) * tile;
+    const PASTE(gcut_rt_tile, TYPE) * tile;
     window w;
     layout l;
     const padded *padded; /* or NULL */
@@ -90,7 +90,8 @@ static void NAME(pack_part)(void *arg, int t, int nt)
     }
 }
 
-/* Where place `at` of every vector of a block is in C, and whether a vector lies there as it is. */
+/* Where place `at` of every vector of a block is in C, and whether the elements of a vector are contiguous
+ * there. */
 typedef struct NAME(destinations) {
     int64_t place[NAME(TALL_PLACES)];
     uint8_t contiguous[NAME(TALL_PLACES) / 2];
@@ -113,7 +114,7 @@ static void NAME(find_destinations)(const NAME(product) * p, const place_block *
     }
 }
 
-/* A tile of some vectors that do not lie in C as they do here. */
+/* Stores a tile of some vectors whose elements are not contiguous in C. */
 static void NAME(scatter)(const NAME(product) * p, const place_block *c, const NAME(destinations) * to,
                           int64_t v, int vectors, int64_t rows, const T *tile, int add, T *out)
 {

@@ -7,7 +7,7 @@
  * taps) and of o. */
 typedef struct NAME(weight_gradient) {
     int64_t groups, out, k, parts, result_parts, together; /* blocks of places in a padded panel */
-    const GLUE(gcut_rt_tile, TYPE) * tile;
+    const PASTE(gcut_rt_tile, TYPE) * tile;
     window w;
     layout l;             /* units, per and steps alone when padded */
     const padded *padded; /* or NULL */

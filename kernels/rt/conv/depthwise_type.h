@@ -3,9 +3,9 @@
  * depthwise.c for one element type: T the type, TYPE its suffix.
  */
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 typedef void NAME(row_fn)(int64_t, int, const T *const *, const T *, T *, int);
 
@@ -22,10 +22,10 @@ static NAME(row_fn) * NAME(row_of)(int64_t n)
 {
 #ifdef __x86_64__
     if (n * (int64_t)sizeof(T) >= 64) return WIDEST(NAME(row));
-    if (n * (int64_t)sizeof(T) >= 32 && gcut_rt_has_avx2()) return GLUE(NAME(row), avx2);
+    if (n * (int64_t)sizeof(T) >= 32 && gcut_rt_has_avx2()) return PASTE(NAME(row), avx2);
 #endif
     (void)n;
-    return GLUE(NAME(row), base);
+    return PASTE(NAME(row), base);
 }
 
 /* Results of rows of n. */

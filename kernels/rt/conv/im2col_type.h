@@ -61,7 +61,7 @@ static void NAME(begin_lines)(NAME(lines) * s, const NAME(images) * f, const win
 }
 
 static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const place_block *c,
-                        const GLUE(gcut_rt_tile, TYPE) * tile)
+                        const PASTE(gcut_rt_tile, TYPE) * tile)
 {
     for (int64_t k = 0; k < s->n; k++)
         tile->shift(w->tap[1].n, s->at + k * s->pitch + s->first, w->tap[1].step, w->stride[1], c->j1 - c->j0,
@@ -71,7 +71,7 @@ static void NAME(flush)(NAME(lines) * s, const window *w, const layout *l, const
 
 /* One channel of a tall block: every row of the image once for each column of the window. */
 static void NAME(gather_tall)(const NAME(images) * f, const window *w, const layout *l, const place_block *c,
-                              const GLUE(gcut_rt_tile, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
+                              const PASTE(gcut_rt_tile, TYPE) * tile, int64_t channel, NAME(lines) * s, T *to)
 {
     int64_t apart = l->images * l->copy_rows * l->columns;
     for (int64_t k = 0; k < c->images; k++) {
@@ -121,7 +121,7 @@ static void NAME(gather_tap)(const NAME(images) * f, const window *w, const plac
 
 /* The panel of the block for slices u0..u1, by way of s. */
 static void NAME(gather)(const NAME(images) * f, const window *w, const layout *l, const place_block *c,
-                         const GLUE(gcut_rt_tile, TYPE) * tile, int64_t u0, int64_t u1, NAME(lines) * s,
+                         const PASTE(gcut_rt_tile, TYPE) * tile, int64_t u0, int64_t u1, NAME(lines) * s,
                          T *to)
 {
     if (l->flat) {

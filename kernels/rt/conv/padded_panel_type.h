@@ -6,7 +6,7 @@
 /* A phase of a plane for the rows of places from i0 on; what the image does not have of it is 0 already, but
  * for whole rows. */
 static void NAME(fill_plane)(const NAME(images) * f, const window *w, const padded *l,
-                             const GLUE(gcut_rt_tile, TYPE) * tile, const T *plane, int64_t i0,
+                             const PASTE(gcut_rt_tile, TYPE) * tile, const T *plane, int64_t i0,
                              int64_t remainder0, int64_t remainder1, T *to)
 {
     int64_t step = w->stride[1], first = i0 + l->axis[0].first,
@@ -28,7 +28,7 @@ static void NAME(fill_plane)(const NAME(images) * f, const window *w, const padd
 
 /* Channels c0..c1 of an image. */
 static void NAME(fill)(const NAME(images) * f, const window *w, const padded *l,
-                       const GLUE(gcut_rt_tile, TYPE) * tile, int64_t image, int64_t c0, int64_t c1,
+                       const PASTE(gcut_rt_tile, TYPE) * tile, int64_t image, int64_t c0, int64_t c1,
                        int64_t i0, T *panel)
 {
     const T *from = f->at + image * f->image + c0 * f->plane;

@@ -42,7 +42,7 @@ typedef struct NAME(side) {
     window w; /* over tiles */
     layout l;
     int64_t panel_channels; /* channels of a panel */
-    const GLUE(gcut_rt_tile, TYPE) * tile;
+    const PASTE(gcut_rt_tile, TYPE) * tile;
     void (*transform)(const T *, const int32_t *, T *, int64_t);
     T *to;
     int64_t block_stride, channel_stride, transform_stride;

@@ -59,7 +59,7 @@ static void NAME(sum_part)(void *arg, int t, int nt)
     }
 }
 
-/* The sums' way back to windows of 3 * 3. */
+/* Transforms the sums back to windows of 3 * 3. */
 static void NAME(shrink_part)(void *arg, int t, int nt)
 {
     const NAME(winograd_w) *p = arg;

@@ -65,8 +65,8 @@ static int column_major(const gemm_problem *q)
     return q->csc != 1 && q->rsc == 1;
 }
 
-/* Whichever way round C lies in memory: a product that is computed again, and stored transposed then, has the
- * bits of the first time. */
+/* Independent of the order of C in memory: a product that is computed again, and stored transposed then, has
+ * the bits of the first time. */
 static int is_small(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t size)
 {
     const int64_t few = csa == 1 ? SMALL_B_BYTES : SMALL_B_BYTES_APART;

@@ -3,9 +3,9 @@
  * gemm.c for one element type: T the type, TYPE its suffix.
  */
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 /* What all threads work on. */
 typedef struct NAME(job) {
@@ -21,7 +21,7 @@ typedef struct NAME(job) {
     T *sum;
 } NAME(job);
 
-/* The sums of rows of A, or columns of B, s0..s1 where these lie. */
+/* The sums of rows of A, or columns of B, s0..s1, from memory. */
 static void NAME(add_up)(const NAME(job) * w, int64_t s0, int64_t s1)
 {
     const gemm_problem *q = w->q;

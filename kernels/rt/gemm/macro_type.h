@@ -3,9 +3,9 @@
  * macro.c for one element type: T the type, TYPE its suffix.
  */
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 /* One operand: element i of step p is at[i * is + p * ps], and there are n.  Or it is computed: its element 0
  * is number `first` of what fills it. */
@@ -51,7 +51,7 @@ static void NAME(pack)(const NAME(problem) * of, const NAME(operand) * x, int64_
     NAME(gcut_rt_pack)(i1 - i0, k, x->at + i0 * x->is + p * x->ps, x->is, x->ps, x->width, x->ld, out);
 }
 
-/* The sums of elements i0..i1 go on by steps q0..q1, which lie in panels at `packed`, whoever filled them. */
+/* The sums of elements i0..i1 go on by steps q0..q1, which are packed at `packed`. */
 static void NAME(add_up)(const NAME(operand) * x, int64_t i0, int64_t i1, int64_t q0, int64_t q1, int64_t k,
                          const T *packed)
 {

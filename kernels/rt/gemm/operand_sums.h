@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of an operand of a product over its steps of k, made as it is packed or where it lies.
+ * Sums of an operand of a product over its steps of k, made from its packed panels or from memory.
  *
  * k falls into GCUT_RT_SUM_BLOCKS blocks, as gcut_rt_share has them.  The elements of a block are added one
  * after the other, and then the blocks in order: so the bits depend on k alone, and are those of a sum over

@@ -3,9 +3,9 @@
  * prologue.c for one element type: T the type, TYPE its suffix.
  */
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 /* Lines along k: a block has some panels, and every step. */
 static void NAME(along_k)(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q, int64_t k,

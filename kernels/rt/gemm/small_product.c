@@ -89,7 +89,8 @@ static const int64_t ones_64[8] = {-1, -1, -1, -1};
 #endif
 
 /* Both operands contiguous along k: one of them must be packed, and the one that is streamed need not.  Few
- * rows, in whole vectors, are the cheaper panel, and C is then turned on its way out once for every KC steps.
+ * rows, in whole vectors, are the cheaper panel, and C is then transposed as it is stored, once for every KC
+ * steps.
  */
 static int turns(int64_t m, int64_t n, int64_t k, int64_t csa, int64_t rsb, int64_t csb, int64_t csc)
 {

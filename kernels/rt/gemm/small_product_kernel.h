@@ -9,8 +9,8 @@
  *            of instructions, element by element
  *
  * B is read in place where its rows are contiguous, otherwise through a panel of KC rows on the stack.  Every
- * element of C is one chain of multiply-adds per KC steps of k, whichever way it is reached: so bits depend
- * on k alone.
+ * element of C is one chain of multiply-adds per KC steps of k, by every path through this file: so bits
+ * depend on k alone.
  */
 
 enum { NAME(COLS) = 2 * LANES, NAME(SUMS) = 4 * DOTS };
@@ -123,7 +123,7 @@ __attribute__((always_inline)) TARGET static inline void NAME(pack_block)(int wh
         if (whole || p < kc) *(NAME(vec) *)(panel + p * NAME(COLS)) = x[p];
 }
 
-/* Columns beyond n are left as they are, or 0: nobody stores what is computed from them. */
+/* Columns beyond n are left as they are, or 0: what is computed from them is not stored. */
 TARGET static void NAME(pack)(int64_t k, int64_t n, const T *b, int64_t rsb, int64_t csb, T *panel)
 {
     if (rsb != 1) {

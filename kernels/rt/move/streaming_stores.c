@@ -21,7 +21,7 @@ enum { LINE = 64 };
 
 /* ---- from which size on ---- */
 
-#define L3_BYTES (INT64_C(32) << 20) /* when nobody says */
+#define L3_BYTES (INT64_C(32) << 20) /* where CPUID does not say */
 
 #ifdef __x86_64__
 /* The largest cache that the leaf of CPUID lists, or 0.  sysconf adds up all those of a socket, of which one
@@ -56,7 +56,7 @@ static int64_t decided(void)
     const char *told = getenv("GRADCUT_STREAM_BYTES");
     char *end = NULL;
     int64_t n = told ? strtoll(told, &end, 10) : 0;
-    if (n <= 0 || *end) n = last_cache(); /* nobody to tell that it is no number of bytes */
+    if (n <= 0 || *end) n = last_cache(); /* there is no way to report an error here */
     return n > 0 ? n : L3_BYTES;
 }
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 #include "kernels/rt/isa.h"
 
 /* Every second element of a and b; their first and their second halves in turn. */
@@ -27,10 +27,10 @@
 #define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define HIGH_16(a, b)                                                                                        \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define EVEN(lanes) GLUE(EVEN, lanes)
-#define ODD(lanes) GLUE(ODD, lanes)
-#define LOW(lanes) GLUE(LOW, lanes)
-#define HIGH(lanes) GLUE(HIGH, lanes)
+#define EVEN(lanes) PASTE(EVEN, lanes)
+#define ODD(lanes) PASTE(ODD, lanes)
+#define LOW(lanes) PASTE(LOW, lanes)
+#define HIGH(lanes) PASTE(HIGH, lanes)
 
 #define T float
 #define MASK int32_t

@@ -152,7 +152,7 @@ TARGET static void NAME(avg_grad)(int64_t rows, int64_t n, int64_t w, const T *y
     }
 }
 
-static const GLUE(gcut_rt_pool_2x2, TYPE)
+static const PASTE(gcut_rt_pool_2x2, TYPE)
     NAME(rows)[1] = {{NAME(max), NAME(max_grad), NAME(avg), NAME(avg_grad)}};
 
 #undef VECTORS

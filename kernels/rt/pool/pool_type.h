@@ -3,15 +3,15 @@
  * pool.c for one element type: T the type, TYPE its suffix.
  */
 
-#include "kernels/rt/glue.h"
+#include "kernels/rt/paste.h"
 
-#define NAME(x) GLUE(x, TYPE)
+#define NAME(x) PASTE(x, TYPE)
 
 typedef struct NAME(job) {
     const gcut_rt_pool *g;
     const T *a, *b;
     T *out;
-    const GLUE(gcut_rt_pool_2x2, TYPE) * kernel;
+    const PASTE(gcut_rt_pool_2x2, TYPE) * kernel;
 } NAME(job);
 
 /* ---- windows of 2 * 2 side by side (pool_2x2.h) ---- */

@@ -3,7 +3,12 @@
  * Threads.  The library has a pool of worker threads.  A step takes a team from it: the step's code runs on
  * the calling thread, which leads the team, and the workers wait for kernels.  The leader writes the job into
  * the team and advances each worker's counter `work`, which takes some 100 ns; a worker claims its part, runs
- * it and advances its counter `done`.
+ * it and advances its counter `done`.  A kernel of four parts, of which worker 3 is late:
+ *
+ *     leader     work++ for 1, 2, 3 | part 0 | claims and runs part 3 | awaits done of 1 and 2 | returns
+ *     worker 1                      | claims, runs part 1      | done++
+ *     worker 2                      | claims, runs part 2               | done++
+ *     worker 3                                                   | wakes, claim fails, awaits the next work
  *
  * The leader itself runs every part that no worker has claimed by the time it has finished its own.  So the
  * parts of a kernel do not depend on who runs them, and a worker that sleeps, has no core or could not be
