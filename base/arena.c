@@ -174,8 +174,8 @@ void gcut_arena_defer(gcut_arena *arena, void (*undo)(void *), void *what)
 
 /* ---- growing ---- */
 
-/* The newest piece of the current chunk grows where it is; anything else is copied.  What a growing array
- * leaves behind is at most what it holds, since sizes double. */
+/* The newest allocation of the current chunk grows in place; any other is copied.  Sizes double, so the
+ * abandoned copies of a growing array take at most as much as the array. */
 static void *grow(gcut_arena *a, void *old, size_t used, size_t had, size_t size)
 {
     size_t old_room = (had + ALIGN - 1) & ~(size_t)(ALIGN - 1);

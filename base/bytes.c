@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is said where a number of bytes does not fit.
+ * The error of a number of bytes above 2^63 - 1.
  */
 #include "base/bytes.h"
 

@@ -24,7 +24,7 @@ static inline int64_t gcut_bytes_mul(gcut_env *env, const char *file, const char
     return n;
 }
 
-/* In whole lines of cache, as the arena has them. */
+/* bytes rounded up to whole cache lines of 64 bytes, the alignment in the arena. */
 static inline int64_t gcut_bytes_lines(gcut_env *env, const char *file, const char *what, int64_t bytes)
 {
     return gcut_bytes_add(env, file, what, bytes, 63) / 64 * 64;

@@ -46,14 +46,14 @@ void gcut_env_free(gcut_env *env)
 
 /* ---- the locale ---- */
 
-static locale_t plain; /* "C"; 0 = there is no memory for it: the host's stays in force */
+static locale_t plain; /* "C"; 0 = out of memory: the host's locale stays in force */
 
 static void make_plain(void)
 {
     plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* Returns the one that was in force. */
+/* Returns the previous locale. */
 static locale_t use_plain_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -112,8 +112,8 @@ _Noreturn void gcut_bug(const char *file, int line, const char *what)
 
 /* ---- hooks ---- */
 
-/* Around a call of a hook: the public calls that it makes are outermost ones, so that what fails there is the
- * last error until something else fails. */
+/* State saved around a call of a hook: public calls that the hook makes are outermost ones, and an error
+ * in them is the last error until the next one. */
 typedef struct outside {
     jmp_buf *catcher;
     uint32_t first, cleared;
@@ -178,8 +178,9 @@ static gcut_source *find_source(const gcut_env *env, const char *file)
     return NULL;
 }
 
-/* A file read again replaces its older text: diagnostics hold copies of what they quote.  The older memory
- * is used again where it suffices, so that reading one file many times does not grow without bound. */
+/* A file that is read again replaces its older text, since diagnostics hold copies of what they quote.
+ * The older memory is reused where it suffices, so that reading one file many times does not grow without
+ * bound. */
 void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t size)
 {
     gcut_source *s = find_source(env, file);
@@ -188,8 +189,7 @@ void gcut_source_add(gcut_env *env, const char *file, const char *text, size_t s
         s->size = size;
         return;
     }
-    /* At least doubled, so that what texts of any sizes under one name leave behind is bounded by
-     * the largest of them. */
+    /* At least doubled, so that the abandoned memory of one name is bounded by the largest text of it. */
     size_t room = s && size < 2 * s->room ? 2 * s->room : size;
     char *copy = gcut_alloc(env->arena, room + 1);
     if (size) memcpy(copy, text, size);
@@ -213,8 +213,8 @@ static bool is_continuation(char c) /* of a character in UTF-8 */
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Of a longer line what is around column col, with "..." where it is cut, between characters.  A character
- * has four bytes at most: in other bytes than UTF-8 the search for its end stops there. */
+/* For a longer line, the part around column col, with "..." where it is cut, at character boundaries.  A
+ * character has at most four bytes, so the search for a boundary ends in bytes that are not UTF-8 too. */
 static const char *around(gcut_arena *a, const char *line, size_t n, int *col)
 {
     size_t at = *col > 0 ? (size_t)*col - 1 : 0, from = 0, to = n;
@@ -229,8 +229,8 @@ static const char *around(gcut_arena *a, const char *line, size_t n, int *col)
                        to < n ? "..." : "");
 }
 
-/* The line a place names, copied without its line end; NULL when the text is not known.  *col is the place's
- * column, and becomes that of what is copied. */
+/* The line of a place, copied without its line end; NULL when the text is not known. *col is the place's
+ * column, and becomes the column in the copy. */
 static const char *quote(gcut_env *env, gcut_place at, int *col)
 {
     const gcut_source *s = at.file && at.line > 0 ? find_source(env, at.file) : NULL;
@@ -249,7 +249,7 @@ static const char *quote(gcut_env *env, gcut_place at, int *col)
 
 /* ---- diagnostics ---- */
 
-/* A message may quote a name as long as its file: what stands before it and behind it is kept. */
+/* Shortens a message in the middle: it may quote a name as long as its file. */
 static const char *shortened(gcut_arena *a, const char *s)
 {
     size_t n = strlen(s), head = MESSAGE / 4 * 3, tail = n - MESSAGE / 4;

@@ -3,14 +3,15 @@
  * Room base/: memory, errors, files, hashes, JSON and columns of text, for every other room.
  *
  *   takes:  an allocator and hooks of the host program
- *   gives:  arenas, vectors, text and interned names (arena.h); diagnostics with file, line and hint, and the
- *           only way out of a failed operation (this file); whole files; BLAKE2b; JSON reader and writer; tables
+ *   gives:  arenas, vectors, text and interned names (arena.h); diagnostics with file, line and hint, and
+ *           the only way out of a failed operation (this file); whole files; BLAKE2b; a JSON reader and
+ *           writer; tables
  *   keeps:  no function returns NULL for lack of memory; nothing outlives its arena
  *
- * Failure discipline.  Code below the public API never checks an allocation and never unwinds by hand.  On an
- * error it calls gcut_throw, or gcut_fail, which records a diagnostic first; control returns to the innermost
- * gcut_protect.  Its callers are the public API, the sticky builder, and the verifier, which continues after a
- * violation.  Three rules make that safe:
+ * Failure discipline.  Code below the public API never checks an allocation and never unwinds by hand.  On
+ * an error it calls gcut_throw, or gcut_fail, which records a diagnostic first; control returns to the
+ * innermost gcut_protect.  Its callers are the public API, the sticky builder, and the verifier, which
+ * continues after a violation.  Three rules make that safe:
  *
  *   E1  every block of memory belongs to an arena (base/arena.h);
  *   E2  every other resource (FILE*, foreign handle, shared object) is handed
@@ -51,22 +52,22 @@ typedef struct gcut_diag {
     const char *message; /* one sentence, no newline */
     const char *hint;    /* NULL or what to do about it; may have several lines */
     const char
-        *source; /* NULL or the offending line, without its newline; of a long one the part around at.col */
+        *source; /* NULL or the offending line, without its newline; of a long line the part around at.col */
     int caret;   /* at.col in it */
-    const char *text; /* the whole of it as gcut_diag_text has it; NULL until somebody asked */
+    const char *text; /* the result of gcut_diag_text; NULL until first asked for */
 } gcut_diag;
 
-/* Text that diagnostics quote from; registered by whoever reads a file. */
+/* Text that diagnostics quote from; registered by the reader of a file. */
 typedef struct gcut_source {
     const char *file;
     const char *text;
-    size_t size, room; /* of text: bytes, and what there is memory for */
+    size_t size, room; /* of text: bytes, and capacity */
     struct gcut_source *next;
 } gcut_source;
 
 struct gcut_pass_time;
 
-/* What a user is told while work goes on; members may be NULL. */
+/* Callbacks of the host program during long operations; members may be NULL. */
 typedef struct gcut_hook {
     bool (*progress)(void *user, const char *what, size_t done, size_t total);
     void (*log)(void *user, const char *sentence);
@@ -84,15 +85,16 @@ typedef struct gcut_env {
     gcut_arena *diag_arena;
     gcut_diag *diags;
     uint32_t ndiags, cap_diags;
-    uint32_t first;          /* diags[first..) are of the outermost gcut_protect under way */
+    uint32_t first;          /* diags[first..) are of the current outermost gcut_protect */
     uint32_t last_first;     /* diags[last_first..) are of the last outermost gcut_protect that failed */
     gcut_status last_status; /* what it returned; GCUT_OK when none failed since gcut_diags_clear */
     uint32_t cleared;        /* how often gcut_diags_clear was called */
-    const char *last_text;   /* those diagnostics as text; NULL until somebody asked */
+    const char *last_text;   /* those diagnostics as text; NULL until first asked for */
     gcut_source *sources;
     gcut_hook hook;
-    struct gcut_external *externals; /* functions of the program's own that steps call (graph/external.h) */
-    uint32_t serial; /* numbers handed out to what must be told apart within the environment */
+    struct gcut_external *externals; /* C functions of the host program that a training step calls
+                                      * (graph/external.h) */
+    uint32_t serial;                 /* the next unique number within the environment */
 } gcut_env;
 
 /* alloc NULL = realloc/free.  Returns NULL when memory for it is missing. */
@@ -111,10 +113,10 @@ void gcut_report(gcut_env *env, gcut_status status, gcut_place at, const char *h
 /* Records a diagnostic and throws its status. hint may be NULL. */
 _Noreturn void gcut_fail(gcut_env *env, gcut_status status, gcut_place at, const char *hint, const char *fmt,
                          ...) GCUT_PRINTF(5, 6);
-/* Gives a recorded diagnostic its place, and the line there. */
+/* Sets the place and the source line of a recorded diagnostic. */
 void gcut_diag_locate(gcut_env *env, gcut_diag *d, gcut_place at);
 void gcut_diags_clear(gcut_env *env);
-/* Takes back all but the first n: of something that failed inside of a call that goes on. */
+/* Removes all but the first n, after a failed part of an operation that continues. */
 void gcut_diags_drop(gcut_env *env, uint32_t n);
 /* Tells the progress hook; throws GCUT_ECANCELLED when it says so. */
 void gcut_env_progress(gcut_env *env, const char *what, size_t done, size_t total);

@@ -58,7 +58,8 @@ char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *
     char *data = gcut_alloc(scratch, room + 1);
     for (;;) {
         ssize_t got =
-            read_fully(fd, data + n, room + 1 - n); /* one more than room shows that there is more */
+            read_fully(fd, data + n, room + 1 - n); /* one byte more than room shows whether the file goes
+                                                     * on */
         if (got < 0) io_error(env, path, "read", errno);
         n += (size_t)got;
         if (n <= room) break;
@@ -80,7 +81,7 @@ char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *
 
 /* ---- writing ---- */
 
-/* Bytes; RLIM_INFINITY also where it cannot be asked. */
+/* RLIMIT_FSIZE in bytes; RLIM_INFINITY also where getrlimit fails. */
 static rlim_t most_bytes(void)
 {
     struct rlimit most;

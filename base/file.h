@@ -12,15 +12,15 @@
  */
 char *gcut_file_read(gcut_arena *arena, const char *path, size_t limit, size_t *size);
 
-/* Whether a regular file may have that many bytes: RLIMIT_FSIZE, whose excess the kernel answers by SIGXFSZ,
- * which ends the process.  Whoever writes a regular file asks first. */
+/* May a regular file have that many bytes (RLIMIT_FSIZE)?  Beyond the limit the kernel sends SIGXFSZ,
+ * which ends the process, so callers that write a regular file ask first. */
 bool gcut_file_may_hold(uint64_t bytes);
 
-/* Replaces the file at path as a whole: readers see the old bytes or the new ones, never half of them.  The
- * bytes go to a temporary name in the same folder, reach the disk, and are renamed; symbolic links are
- * followed, permissions of an existing file are kept.  What is not a regular file (a terminal, a pipe,
- * /dev/full) is written to directly.  Throws GCUT_EIO, also where the process may write no file of n bytes,
- * and leaves no temporary file. */
+/* Replaces the file at path as a whole: readers see the old bytes or the new ones, never a mix.  The bytes
+ * go to a temporary name in the same folder, reach the disk, and are renamed; symbolic links are followed,
+ * permissions of an existing file are kept.  Other files (a terminal, a pipe, /dev/full) are written to
+ * directly.  Throws GCUT_EIO, also where the process may write no file of n bytes, and leaves no temporary
+ * file. */
 void gcut_file_write(gcut_env *env, const char *path, const void *data, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * BLAKE2b with 32 bytes of hash and no key (RFC 7693): names what has been computed before by what it was
- * computed from, and shows that a file is as it was written.
+ * BLAKE2b with 32 bytes of hash and no key (RFC 7693): the key of cached results by their inputs, and the
+ * checksum of files.
  */
 #ifndef GCUT_BASE_HASH_H
 #define GCUT_BASE_HASH_H
@@ -21,14 +21,14 @@ void gcut_hash_begin(gcut_hash *s);
 void gcut_hash_add(gcut_hash *s, const void *data, size_t n);
 void gcut_hash_end(gcut_hash *s, unsigned char out[GCUT_HASH_BYTES]);
 
-/* A length and the bytes: sequences of fields that differ are different input.  NULL differs from "". */
+/* Adds a length and the bytes, so that different sequences of fields are different input.  NULL differs
+ * from "". */
 void gcut_hash_field(gcut_hash *s, const void *data, size_t n);
 void gcut_hash_text(gcut_hash *s, const char *text);
 void gcut_hash_int(gcut_hash *s, int64_t i);
 
-/* Into the hash: the length and a checksum of many bytes, several times as fast as the bytes themselves.  It
- * is for damage, not for adversaries: it differs for certain when one aligned 8-byte word does, else but once
- * in 2^64. */
+/* Adds the length and a checksum of many bytes, several times as fast as the bytes themselves.  It detects
+ * damage, not forgery: a change of one aligned 8-byte word always, any other but once in 2^64. */
 void gcut_hash_bulk(gcut_hash *s, const void *data, size_t n);
 
 /* The hash in 64 hexadecimal digits. */

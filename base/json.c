@@ -61,7 +61,7 @@ void gcut_json_array(gcut_json *j)
     begin(j, "[", false);
 }
 
-/* A line break of JSON is never inside a string, so lines can be moved. */
+/* A line break of JSON is never inside a string, so lines can be indented. */
 void gcut_json_raw(gcut_json *j, const char *json)
 {
     value(j);

@@ -7,10 +7,9 @@
  *   gcut_json_key(&j, "bytes"), gcut_json_int(&j, 1064);
  *   gcut_json_end(&j);
  *
- * What comes out is valid JSON in UTF-8 for any input bytes: invalid UTF-8 is
- * replaced by U+FFFD, a NaN or an infinity by null.  Keys outside an object,
- * values without a key inside one and an end too many are bugs of the caller
- * and abort.
+ * The output is valid JSON in UTF-8 for any input bytes: invalid UTF-8 is replaced by U+FFFD, a NaN or an
+ * infinity by null.  Keys outside an object, values without a key inside one and an end too many are bugs
+ * of the caller and abort.
  */
 #ifndef GCUT_BASE_JSON_H
 #define GCUT_BASE_JSON_H
@@ -45,9 +44,9 @@ void gcut_json_key_str(gcut_json *j, const char *key, const char *s);
 void gcut_json_key_int(gcut_json *j, const char *key, int64_t i);
 void gcut_json_key_real(gcut_json *j, const char *key, double f);
 void gcut_json_key_bool(gcut_json *j, const char *key, bool b);
-void gcut_json_key_object(gcut_json *j, const char *key); /* which is left open */
+void gcut_json_key_object(gcut_json *j, const char *key); /* the object is left open */
 void gcut_json_key_array(gcut_json *j, const char *key);
-/* A whole value that another writer made: valid JSON. */
+/* A complete value as valid JSON text. */
 void gcut_json_raw(gcut_json *j, const char *json);
 
 #endif

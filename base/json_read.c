@@ -3,10 +3,10 @@
  * The JSON reader, over jansson.  This is the only file that includes jansson.h.
  *
  * Traps of jansson 2.14:
- *   - its allocator is global to the process, so its tree does not come from ours: it is handed to an arena
- *     at once and copied;
- *   - integers beyond 64 bits are errors of the parser, but reals take whatever strtod gives; overflow is
- *     refused by it, underflow becomes 0;
+ *   - its allocator is global to the process, so its tree is not in an arena: it is copied, and freed
+ *     by a deferred call;
+ *   - integers beyond 64 bits are errors of the parser, but reals take whatever strtod gives; it refuses
+ *     overflow, underflow becomes 0;
  *   - an error's `column` counts characters and `position` bytes, both behind the offending token;
  *   - its own nesting limit is 2048, checked while parsing, so the stack is safe before ours is checked.
  */
@@ -94,7 +94,7 @@ static void copy_node(copying *c, gcut_jnode *to, json_t *from)
 
 /* ---- reading ---- */
 
-/* jansson's position is behind the token that it could not take; the caret goes to the token's last byte. */
+/* jansson's position is the end of the unexpected token; the caret goes to the token's last byte. */
 static _Noreturn void syntax_error(gcut_env *env, const char *name, const char *text, size_t n,
                                    const json_error_t *e)
 {
@@ -134,7 +134,7 @@ const gcut_jnode *gcut_json_read(gcut_arena *arena, const char *path, size_t lim
     return root;
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 static void add_path(gcut_text *t, const gcut_jnode *v)
 {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A JSON reader: text becomes a tree in an arena, and getters that throw say
- * what is wrong with it.
+ * A JSON reader: text becomes a tree in an arena; getters throw on values of the wrong kind.
  *
  *   const gcut_jnode *plan = gcut_json_read(arena, "plan.json", 64 << 20);
  *   int64_t n = gcut_jint(gcut_jneed(plan, "saved_bytes"));
  *
- * Whatever is wrong throws GCUT_ESYNTAX.  Text that is not JSON is named by its
- * line and column; a value of the wrong kind or a key that is missing by its
- * path: "plan.json: error: saved[3].bytes: expected an integer".
+ * Every error throws GCUT_ESYNTAX.  For text that is not JSON the message has line and column, for a value
+ * of the wrong kind or a missing key the path: "plan.json: error: saved[3].bytes: expected an integer".
  */
 #ifndef GCUT_BASE_JSON_READ_H
 #define GCUT_BASE_JSON_READ_H
@@ -42,9 +40,9 @@ struct gcut_jnode {
     } u;
 };
 
-/* The file at path, of at most limit bytes; or text that diagnostics call `name`.  Refused beside what is not
- * JSON (RFC 8259): a key twice in one object, nesting deeper than GCUT_JSON_DEPTH, integers beyond 64 bits,
- * numbers beyond a double, a NUL character in a string. */
+/* The file at path, of at most limit bytes; or text that diagnostics call `name`.  Also refused, though it
+ * is JSON (RFC 8259): a key twice in one object, nesting deeper than GCUT_JSON_DEPTH, integers beyond 64
+ * bits, numbers beyond a double, a NUL character in a string. */
 const gcut_jnode *gcut_json_read(gcut_arena *arena, const char *path, size_t limit);
 const gcut_jnode *gcut_json_parse(gcut_arena *arena, const char *name, const char *text, size_t n);
 

@@ -29,8 +29,8 @@ static bool is_control(const char *s)
     return c < ' ' || c == 0x7F || (c == 0xC2 && (unsigned char)s[1] < 0xA0);
 }
 
-/* Quotes, backslashes and question marks (trigraphs) are escaped, text stays readable, and every other byte
- * is its number in octal. */
+/* Quotes, backslashes and question marks (trigraphs) are escaped, printable text and UTF-8 are copied,
+ * every other byte is written in octal. */
 void gcut_text_add_literal(gcut_text *t, const char *s)
 {
     const char *end = s + strlen(s);

@@ -18,7 +18,7 @@ static int characters(const char *s)
     return n;
 }
 
-/* 0: left out. */
+/* 0: omitted. */
 static int width_of(const gcut_table *t, uint32_t c)
 {
     int widest = 0, below_title = 0;
@@ -35,7 +35,7 @@ void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const cha
     int *width = gcut_calloc(t->arena, (size_t)t->ncols + 1, sizeof *width);
     for (uint32_t c = 0; c < t->ncols; c++) width[c] = width_of(t, c);
     for (uint32_t r = from; r < to; r++) {
-        int blanks = 0; /* owed before the next text */
+        int blanks = 0; /* pending before the next text */
         gcut_text_add(out, "%s", indent);
         for (uint32_t c = 0; c < t->ncols; c++) {
             const char *s = t->cell.at[r * t->ncols + c];

@@ -21,8 +21,8 @@ typedef struct gcut_table {
 
 /* ncols cells, whose texts must outlive the table. */
 void gcut_table_row(gcut_table *t, const char *const *cell);
-/* Rows from..to-1.  All rows decide the widths; a column that is empty in all but the first, the titles, is
- * left out. */
+/* Prints rows from..to-1.  All rows determine the widths; a column that is empty in all rows but the
+ * first, the titles, is omitted. */
 void gcut_table_print(const gcut_table *t, uint32_t from, uint32_t to, const char *indent, gcut_text *out);
 
 #endif

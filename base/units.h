@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Counts, bytes and times as people read them.  Memory from `a`.
+ * Counts, bytes and times as readable text in arena `a`.
  */
 #ifndef GCUT_BASE_UNITS_H
 #define GCUT_BASE_UNITS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What evaluators share: arrays and their packed form, wrapping of integers, and
- * attributes as concrete numbers.
+ * Helpers of the evaluators: arrays and their packed form, wrapping of integers, and attributes as
+ * concrete numbers.
  */
 #include "interp/eval.h"
 

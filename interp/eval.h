@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside of the reference interpreter: what one evaluation sees, the scalar
- * helpers that the feval / ieval columns of graph/ops/ops.def name, and index
- * arithmetic.  Private to interp/interp.c, interp/eval*.c and interp/initial_values.c.
+ * Internal header of the reference interpreter: the evaluation of one node, the scalar helpers that the
+ * feval / ieval columns of graph/ops/ops.def name, and index arithmetic.  Private to interp/interp.c,
+ * interp/eval*.c and interp/initial_values.c.
  */
 #ifndef GCUT_INTERP_EVAL_H
 #define GCUT_INTERP_EVAL_H
@@ -13,8 +13,8 @@
 #include "graph/ops/infer.h"
 
 /* One node being evaluated.  `out` is zeroed and has the result's concrete type; an evaluator fills it
- * without rounding or wrapping, which the interpreter does once afterwards.  So are the results after the
- * first, in `more`. */
+ * without rounding or wrapping, which the interpreter does once afterwards.  The same holds for further
+ * results. */
 typedef struct gcut_eval {
     const gcut_graph *g;
     const gcut_node *node;
@@ -42,14 +42,14 @@ typedef void gcut_eval_fn(gcut_eval *e);
 #undef D
 #undef NO
 #undef E
-/* pick has a meaning, but is evaluated directly (interp/interp.c says why). */
+/* pick is composite, but evaluated directly (reason: interp/interp.c). */
 gcut_eval_fn gcut_eval_pick;
 
-/* Runs the body of a region of e's node under e's sizes and precision; params as the body takes them. */
+/* Runs the body of a region of e's node with e's sizes and precision; params in the order of the body. */
 void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_array *params, gcut_array *out,
                       gcut_arena *a);
 
-/* x reduced to what integer dtype t can hold: two's complement wrap-around; bool keeps the lowest bit. */
+/* x converted to integer dtype t: two's complement wrap-around; bool keeps the lowest bit. */
 int64_t gcut_eval_wrap(int64_t x, gcut_dtype t);
 /* x truncated toward zero and saturated at the bounds of t; NaN gives 0. */
 int64_t gcut_eval_truncate(double x, gcut_dtype t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From concrete parameter shapes, and sizes given beside them, to the values of a graph's symbols.
+ * Binds the symbols of a graph from concrete parameter shapes and given sizes.
  */
 #include "interp/eval.h"
 
@@ -37,7 +37,7 @@ static void add(binder *s, gcut_dim sym, int64_t value)
     s->bind[s->n++] = (gcut_dim_binding){sym, value};
 }
 
-/* d with symbol number s->n set to x, next to what is bound already. */
+/* The value of d with symbol number s->n set to x, besides the bound symbols. */
 static bool probe(const binder *s, gcut_dim d, gcut_dim sym, int64_t x, int64_t *out)
 {
     s->bind[s->n] = (gcut_dim_binding){sym, x};
@@ -46,9 +46,9 @@ static bool probe(const binder *s, gcut_dim d, gcut_dim sym, int64_t x, int64_t 
 
 #define MAX_SYMS 16 /* a size over more symbols is not solved for one of them */
 
-/* Solves d == found for its single unbound symbol if d looks linear in it: the slope between neighbouring
- * points is the same small and far out, wherever d has a value at all.  The solution is then put back in, so
- * a wrong guess cannot bind; div, mod, min and max change their slope within the points and are left alone.
+/* Solves d == found for its single unbound symbol if d looks linear in it: its slope between neighbouring
+ * points is the same near 0 and far out, where d has a value.  The solution is substituted back, so a
+ * wrong guess is never bound; sizes with div, mod, min and max have no constant slope and are not solved.
  */
 static bool solve(binder *s, gcut_dim d, int64_t found)
 {
@@ -70,7 +70,7 @@ static bool solve(binder *s, gcut_dim d, int64_t found)
     return true;
 }
 
-/* Bare symbols first, then whatever became solvable, until nothing more does. */
+/* Bare symbols first, then solvable sizes, until no more symbol is bound. */
 static void solve_all(binder *s)
 {
     const gcut_graph *g = s->g;
@@ -125,7 +125,7 @@ static bool take_given(binder *s, const gcut_dim_binding *given, uint32_t ngiven
     return false;
 }
 
-/* Only symbols that are bound: a forward or backward graph may declare sizes it never sees. */
+/* Checks bound symbols only: a forward or backward graph may declare sizes that it does not use. */
 static void check_decls(const binder *s)
 {
     const gcut_graph *g = s->g;

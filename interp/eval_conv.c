@@ -4,7 +4,7 @@
  */
 #include "interp/eval.h"
 
-/* How a window lies on x [N,C,H,W] at each place of y [N,O,OH,OW]. */
+/* The window on x [N,C,H,W] for each position of y [N,O,OH,OW]. */
 typedef struct sliding {
     int64_t window[2], stride[2], dilation[2];
     int64_t pad[4];       /* top, left, bottom, right */
@@ -34,7 +34,7 @@ static bool under(const sliding *v, int64_t oh, int64_t ow, int64_t kh, int64_t 
 
 typedef struct conv {
     sliding v;
-    const gcut_array *x, *w, *y; /* two operands and the result, in whichever order */
+    const gcut_array *x, *w, *y; /* two operands and the result */
     int64_t in, out;             /* channels of x and of y in a group */
 } conv;
 
@@ -80,8 +80,8 @@ void gcut_eval_conv2d(gcut_eval *e)
 
 /* ---- pools ---- */
 
-/* The first largest element under the window of place k of y, a flat index into x; a NaN is larger than
- * anything.  -1 when the window covers padding alone. */
+/* The first largest element in the window of element k of y, a flat index into x; a NaN is larger than
+ * anything. -1 when the window covers padding alone. */
 static int64_t first_largest(const sliding *v, const double *x, int64_t k)
 {
     int64_t ow = k % v->y[3], oh = k / v->y[3] % v->y[2], plane = k / v->y[3] / v->y[2], best = -1, at[2];
@@ -128,7 +128,7 @@ void gcut_eval_max_pool2d_take(gcut_eval *e)
     }
 }
 
-/* Between window k of y and every element of x under it, with weight 1 / (KH KW): sums into y, or spreads. */
+/* Between y[k] and every element of x in window k, with weight 1 / (KH KW): adds x to y, or y to x. */
 static void average(const sliding *v, double *x, double *y, int64_t k, bool spreads)
 {
     int64_t ow = k % v->y[3], oh = k / v->y[3] % v->y[2], plane = k / v->y[3] / v->y[2], at[2];

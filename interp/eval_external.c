@@ -15,7 +15,7 @@ static gcut_rt_tensor tensor(gcut_arena *a, const gcut_array *x)
     return t;
 }
 
-/* In the dtypes that the graph states, at every precision of the interpreter. */
+/* Kernels get the dtypes of the graph at every precision of the interpreter. */
 void gcut_eval_external(gcut_eval *e)
 {
     gcut_arena *a = gcut_arena_new(e->g->module->env, e->arena);

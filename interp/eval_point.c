@@ -20,8 +20,8 @@ void gcut_eval_gelu(gcut_eval *e)
     }
 }
 
-/* i as a double that rounds to at most 11 digits as i does: where a double has not all of its digits, the
- * last eleven only say whether they are 0. */
+/* i as a double that rounds to 11 significant bits or fewer as i does: beyond 53 bits, the last eleven are
+ * reduced to a sticky bit. */
 static double sticky(int64_t i)
 {
     int64_t low = i % 2048;
@@ -56,7 +56,7 @@ void gcut_eval_select(gcut_eval *e)
     for (int64_t k = 0; k < e->out.n; k++) gcut_eval_put(&e->out, k, &e->arg[e->arg[0].u.i[k] ? 1 : 2], k);
 }
 
-/* A bound as an integer that dtype t can hold, rounded inward: lo up, hi down. */
+/* A bound as a value of integer dtype t, rounded inward: lo up, hi down. */
 static int64_t inward(const gcut_attr *bound, bool up, gcut_dtype t)
 {
     int64_t lo, hi, i = bound->u.num.i;

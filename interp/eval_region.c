@@ -17,7 +17,7 @@ static void copy_elements(gcut_array *to, int64_t at, int64_t step, const gcut_a
     for (int64_t k = 0; k < from->n; k++) gcut_eval_put(to, at + k * step, from, k);
 }
 
-/* in[] holds the arguments; the captured values are put behind them. */
+/* Runs region k; in[] holds the arguments, to which the captured values are appended. */
 static void run(gcut_eval *e, uint32_t k, gcut_array *in, uint32_t nin, gcut_array *out, gcut_arena *a)
 {
     for (uint32_t i = 0; i < e->node->ncaptured; i++) in[nin + i] = e->arg[e->nargs - e->node->ncaptured + i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Evaluators that move elements or make them from nothing.
+ * Evaluators of data movement and constants.
  */
 #include "interp/eval.h"
 

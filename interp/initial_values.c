@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Concrete values for `data` declarations and for inputs that nobody bound.
+ * Concrete values of `data` declarations and of unbound inputs.
  */
 #include "interp/initial_values.h"
 
@@ -80,7 +80,7 @@ static uint64_t hash(const char *s)
 
 #define BAD(m, status, ...) gcut_fail((m)->env, status, (gcut_place){.file = (m)->file}, NULL, __VA_ARGS__)
 
-/* Element k becomes x, which an integer dtype must be able to hold exactly. */
+/* Sets element k to x, which must be exactly representable in an integer dtype. */
 static void set(const gcut_module *m, const gcut_data *d, gcut_array *out, int64_t k, double x)
 {
     if (gcut_dtype_is_float(out->dtype)) {

@@ -93,7 +93,7 @@ static gcut_type concrete(const gcut_array *x)
     return t;
 }
 
-/* The node alone in a graph of module m, every size a number: what its decomposition is read from. */
+/* The node as the only one of a graph in module m, with numbers for sizes: the input of its decomposition. */
 static gcut_graph *alone(gcut_eval *e, gcut_module *m, gcut_arena *arena)
 {
     gcut_graph *g = gcut_graph_create(m, "node");
@@ -118,8 +118,8 @@ static gcut_graph *alone(gcut_eval *e, gcut_module *m, gcut_arena *arena)
     return g;
 }
 
-/* Evaluates the decomposition in a module of its own, where every size is a number.  Its nodes are located at
- * the user's line, so an error inside says the same as it would outside. */
+/* Evaluates the decomposition in a module of its own, where every size is a number.  Its nodes have the
+ * location of the composite, so an error in it names the user's line. */
 static void by_meaning(gcut_eval *e, gcut_arena *arena)
 {
     gcut_module *m = gcut_module_new(e->g->module->env, arena);
@@ -144,7 +144,7 @@ static void by_meaning(gcut_eval *e, gcut_arena *arena)
 
 /* ---- the walk ---- */
 
-/* Makes every element one that the dtype can hold. */
+/* Rounds or wraps every element to the dtype. */
 static void settle(gcut_array *x, gcut_precision prec)
 {
     bool is_float = gcut_dtype_is_float(x->dtype);
@@ -157,8 +157,8 @@ static void settle(gcut_array *x, gcut_precision prec)
     }
 }
 
-/* pick is composite, but evaluated directly: its decomposition reads every element for each one it picks, and
- * would report an index out of range in the name of `bounded`. */
+/* pick is composite, but evaluated directly: its decomposition reads every element for each one it picks,
+ * and would report an index out of range as an error of `bounded`. */
 static gcut_eval_fn *tensor_of(gcut_op op)
 {
     return op == GCUT_OP_pick ? gcut_eval_pick : rows[op].tensor;
@@ -194,7 +194,7 @@ static gcut_array result_of(const gcut_eval *e, uint32_t k, gcut_arena *a)
     return gcut_array_new(a, t->dtype, t->rank, dim);
 }
 
-/* Throws unless the arrays have the dtype and rank of the parameters; sizes are gcut_bind_dims' to check. */
+/* Throws unless the arrays have the dtype and rank of the parameters; gcut_bind_dims checks the sizes. */
 static uint32_t bind_params(const gcut_graph *g, gcut_arena *a, const gcut_array *params,
                             const gcut_dim_binding *given, uint32_t ngiven, gcut_dim_binding *bind)
 {
@@ -255,7 +255,7 @@ void gcut_interp_body(const gcut_eval *e, const gcut_graph *body, const gcut_arr
 void gcut_interp_at(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
                     const gcut_dim_binding *given, uint32_t ngiven, gcut_array *out, gcut_array *values)
 {
-    /* Intermediates that nobody asked for go when the walk is over. */
+    /* Intermediates are freed after the walk unless they are requested. */
     gcut_arena *work = values ? a : gcut_arena_new(g->module->env, a);
     gcut_array *all = gcut_calloc(work, g->values.n, sizeof *all);
     gcut_dim_binding *bind = gcut_calloc(work, g->decls.n + 1, sizeof *bind);

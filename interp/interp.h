@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Room interp/: the reference interpreter.  It defines the results of every op, is written for clarity and not
- * for speed, and shares no code with kernels/.
+ * Room interp/: the reference interpreter.  It defines the results of every op, is written for clarity and
+ * not for speed, and shares no code with kernels/.
  *
  *   takes:  a graph, concrete arrays for its parameters, a precision
- *   gives:  arrays of its results and, on request, of all values; sizes of symbols from shapes; initial values
- *           of `data` declarations and of unbound inputs
+ *   gives:  arrays of its results and, on request, of all values; sizes of symbols from shapes; initial
+ *           values of `data` declarations and of unbound inputs
  *   keeps:  the graph, which is only read; same input, same bits
  */
 #ifndef GCUT_INTERP_INTERP_H
@@ -44,19 +44,20 @@ typedef enum gcut_precision {
 void gcut_interp(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
                  gcut_array *out, gcut_array *values);
 
-/* The same, where no parameter's shape determines every symbol: those have their `given` sizes. */
+/* The same; symbols that no parameter's shape determines have their `given` sizes. */
 void gcut_interp_at(const gcut_graph *g, gcut_precision prec, gcut_arena *a, const gcut_array *params,
                     const gcut_dim_binding *given, uint32_t ngiven, gcut_array *out, gcut_array *values);
 
-/* Binds g's symbols from concrete parameter shapes, those that no shape determines to their `given` sizes;
- * returns how many, at most room.  Throws GCUT_EDIM with a
- * sentence (which parameter, which axis, expected, found) when shapes, ranges, multiples or checks do not
- * hold. dims[k] are the sizes of parameter k (its declared rank). */
+/* Binds g's symbols from concrete parameter shapes, and those that no shape determines from `given`;
+ * returns their number, at most room.  Throws GCUT_EDIM with a sentence (which parameter, which axis,
+ * expected, found) when shapes, ranges, multiples or checks do not hold. dims[k] are the sizes of
+ * parameter k (its declared rank). */
 uint32_t gcut_bind_dims(const gcut_graph *g, const int64_t *const *dims, const gcut_dim_binding *given,
                         uint32_t ngiven, gcut_dim_binding *out, uint32_t room);
 
-/* The symbols that no parameter's shape determines, at these sizes of all of them: a run has them from its
- * caller.  `out` has room for g's declarations; returns how many: none where a shape has no value at `at`. */
+/* The symbols that no parameter's shape determines, at the sizes `at` of all symbols: a caller must give
+ * them for a run.  `out` has room for g's declarations; returns their number, 0 where a shape has no value
+ * at `at`. */
 uint32_t gcut_undetermined(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat, gcut_dim *out);
 
 #endif

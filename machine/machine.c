@@ -22,7 +22,7 @@ const char *const gcut_window_names[GCUT_NWINDOWS] = {"point",  "plain",   "tile
 #define FIELDS (sizeof(gcut_machine) / sizeof(double))
 _Static_assert(FIELDS * sizeof(double) == sizeof(gcut_machine), "a section is doubles alone");
 
-/* a^(1-w) b^w; what one section has not measured, their mix has not. */
+/* a^(1-w) b^w; 0 (not measured) where one of them is 0. */
 static gcut_machine mix(const gcut_machine *a, const gcut_machine *b, double w)
 {
     double x[FIELDS], y[FIELDS];
@@ -61,7 +61,7 @@ static double f64_factor(const gcut_machine *m, gcut_dtype t)
     return gcut_dtype_bytes(t) > 4 ? m->f64_factor : 1;
 }
 
-/* Where x is on an axis: behind point *i, by *w of the way to the next. */
+/* The position of x on an axis: the point *i before it, and the fraction *w of the way to the next. */
 static void locate(const double *axis, int n, double x, int *i, double *w)
 {
     for (*i = 0; *i < n - 2 && x >= axis[*i + 1];) ++*i;
@@ -98,7 +98,7 @@ double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut
     return flops * machine->attention_ns_per_flop[way - GCUT_WAY_attention] * f64_factor(machine, t);
 }
 
-/* Both sides of an axis, of a list. */
+/* Is the list [a, b]? */
 static bool both(const gcut_dim *list, gcut_dim a, gcut_dim b)
 {
     return list[0] == a && list[1] == b;
@@ -109,7 +109,7 @@ static bool few(gcut_dim channels)
     return gcut_dim_known(channels) && channels < GCUT_FEW_CHANNELS;
 }
 
-/* Sizes that are not numbers count as large, and not as those of a tiled window. */
+/* Symbolic sizes count as large, and never as those of a tiled window. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
 {
     const gcut_op_info *info = gcut_op_get((gcut_op)n->op);
@@ -132,7 +132,8 @@ gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n)
 
 /* ---- memory ---- */
 
-/* 0 at half of what a level holds and below, 1 at twice that and above, smooth in between. */
+/* The share of traffic beyond a level: 0 up to half its capacity, 1 from twice its capacity on, smooth in
+ * between. */
 static double beyond(double working_set, double level_bytes)
 {
     double x = (log2(working_set / level_bytes) + 1) / 2;

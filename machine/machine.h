@@ -6,7 +6,8 @@
  *   takes:  a model file that `gradcut calibrate` has written, or the shipped model; a thread count; sizes
  *   gives:  predicted times in ns of products, convolutions, attention, elementwise arithmetic and traffic;
  *           models as JSON and as a table
- *   keeps:  predictions depend on the model and the thread count alone, never on the machine that runs gradcut
+ *   keeps:  predictions depend on the model and the thread count alone, never on the
+ *           machine that runs gradcut
  *
  * A model has one section for each thread count at which it was measured.
  */
@@ -21,80 +22,82 @@ enum { GCUT_GEMM_LO = 5, GCUT_GEMM_HI = 3, GCUT_GEMM_K = 5 };
 
 enum { GCUT_L2, GCUT_L3, GCUT_DRAM, GCUT_NLEVELS }; /* where data is */
 
-/* What decides how a convolution is computed, and how fast. */
+/* The classes of convolutions, by window and channels, that are computed and timed alike. */
 typedef enum gcut_window {
     GCUT_WINDOW_point, /* 1x1 */
     GCUT_WINDOW_plain,
     GCUT_WINDOW_tiled,  /* 3x3, multiplied in tiles (Winograd's transforms) */
-    GCUT_WINDOW_narrow, /* of x or of y a group has few channels */
-    GCUT_WINDOW_single, /* x has one channel: more to write than to multiply */
+    GCUT_WINDOW_narrow, /* x or y has few channels in a group */
+    GCUT_WINDOW_single, /* x has one channel: bound by stores */
     GCUT_WINDOW_strided,
-    GCUT_WINDOW_patches,   /* side by side: each element of x is in one */
+    GCUT_WINDOW_patches,   /* windows do not overlap: each element of x is in one */
     GCUT_WINDOW_depthwise, /* one channel in a group */
     GCUT_NWINDOWS
 } gcut_window;
 
-/* Fewer channels are few; from here on transforms pay for the multiplications they save. */
+/* Below this number of channels the transforms of GCUT_WINDOW_tiled cost more than they save. */
 #define GCUT_FEW_CHANNELS 24
 
-/* One section: ns, bytes, of `threads` threads together.  All fields are doubles (machine.c mixes two
- * sections field by field). */
+/* One section: ns and bytes, for all `threads` threads together.  All fields are doubles (machine.c
+ * interpolates between two sections field by field). */
 typedef struct gcut_machine {
     double threads;
-    double kernel_ns;              /* one more kernel, handed to the threads of the step and awaited */
-    double call_ns;                /* of a product or convolution, whatever its size, beside that */
-    double level_bytes[GCUT_DRAM]; /* what L2 and L3 hold */
+    double kernel_ns;              /* start and end of one kernel on all threads */
+    double call_ns;                /* in addition, of a product or convolution of any size */
+    double level_bytes[GCUT_DRAM]; /* capacities of L2 and L3 */
     double read_ns_per_byte[GCUT_NLEVELS], write_ns_per_byte[GCUT_NLEVELS];
     double gemm_ns_per_flop[GCUT_GEMM_LO][GCUT_GEMM_HI][GCUT_GEMM_K]; /* f32; multiply and add = 2 flops */
     double conv_ns_per_flop[3][GCUT_NWINDOWS];                        /* by GCUT_WAY_conv_y, conv_x, conv_w */
     double attention_ns_per_flop[2];                                  /* forward, backward */
-    double f64_factor;          /* what contractions of f64 take of those */
+    double f64_factor;          /* time of contractions in f64 over those in f32 */
     double op_ns[GCUT_NOPS][2]; /* one element of f32 (all of up to 4 bytes), of f64; 0 = not measured */
-    double op_scale; /* else: the op table's cost_ps / 1000 times this; for f64 twice that of f32 */
+    double op_scale; /* for ops not in op_ns: ns = op table's cost_ps / 1000 times this; in f64 twice that
+                      * of f32 */
 } gcut_machine;
 
 typedef struct gcut_machine_model {
     const char *made;    /* what was measured: the processor's name */
-    int default_threads; /* where the user asks for no number of threads */
+    int default_threads; /* when the user states no number of threads */
     uint32_t n;
     const gcut_machine *at; /* n > 0 sections, threads rising */
 } gcut_machine_model;
 
-/* machine/machine_shipped.c: of one machine with two cores; the same everywhere, so that plans are. */
+/* machine/machine_shipped.c: measured on one machine with two cores.  It is used everywhere, so that plans
+ * do not depend on the machine. */
 const gcut_machine_model *gcut_machine_model_shipped(void);
 /* Its default section. */
 gcut_machine gcut_machine_shipped(void);
 
-/* The section of that many threads; 0 = the model's default.  Between two sections every field is
- * interpolated, log-linearly; outside of them the outermost one serves. */
+/* The section for that many threads; 0 = the model's default.  Between two sections every field is
+ * interpolated log-linearly; outside of them the nearest one is used. */
 gcut_machine gcut_machine_at(const gcut_machine_model *model, int threads);
 
-/* Every time below is 0 where there is nothing to do, positive, and no less for more of anything. */
+/* Every time below is positive, 0 when there is no work, and does not fall when the work grows. */
 
 /* [m, k] times [k, n], `batch` times. */
 double gcut_machine_gemm_ns(const gcut_machine *machine, gcut_dtype t, double m, double n, double k,
                             double batch);
-/* A convolution that is one of the three conv ways, or an attention one of the two. */
+/* A convolution (way: one of the three conv ways) or attention (one of the two). */
 double gcut_machine_conv_ns(const gcut_machine *machine, gcut_way way, gcut_window window, gcut_dtype t,
                             double flops);
 double gcut_machine_attention_ns(const gcut_machine *machine, gcut_way way, gcut_dtype t, double flops);
-/* Which window a convolution's is; kernels of those that are tiled are told so. */
+/* The class of a convolution; kernels use the tiled algorithm for GCUT_WINDOW_tiled. */
 gcut_window gcut_conv_window(const gcut_graph *g, const gcut_node *n);
 
-/* Bytes that one kernel reads and writes, found where a working set of that size lives: L2, L3 or memory,
- * with smooth transitions around their sizes. */
+/* Bytes that one kernel reads and writes, from the level that holds a working set of that size: L2, L3 or
+ * memory, with smooth transitions around their sizes. */
 double gcut_machine_move_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
                             double working_set);
-/* What that adds to a kernel whose rate is one with everything in L2: reading what is not there, and what
- * writing takes longer than to L2.  0 for a working set of up to half of L2. */
+/* The part of that time that exceeds traffic with L2, for kernels whose rate was measured with all data in
+ * L2. 0 for a working set of up to half of L2. */
 double gcut_machine_bring_ns(const gcut_machine *machine, double read_bytes, double write_bytes,
                              double working_set);
-/* Written once to memory and read back once. */
+/* The time to write bytes to memory once and to read them back once. */
 double gcut_machine_dram_trip_ns(const gcut_machine *machine, double bytes);
-/* A kernel that declares so many flops and bytes: the longer of the flops, at the rate of additions of type
- * t, and of moving the bytes, half of them written. */
+/* The time of an external kernel with declared flops and bytes: the longer of the flops, at the rate of
+ * additions of type t, and of moving the bytes, half of them written. */
 double gcut_machine_external_ns(const gcut_machine *machine, gcut_dtype t, double flops, double bytes);
-/* Arithmetic alone, in a loop with other ops.  Elements are those of the result, of a reduction those of its
+/* Arithmetic alone, fused in a loop with other ops. elements: of the result, for a reduction of its
  * operand; t is the widest type among operands and results. */
 double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t, double elements);
 
@@ -103,7 +106,7 @@ double gcut_machine_op_ns(const gcut_machine *machine, gcut_op op, gcut_dtype t,
 void gcut_machine_json(const gcut_machine_model *model, gcut_text *out);
 const gcut_machine_model *gcut_machine_parse(gcut_arena *arena, const char *name, const char *text, size_t n);
 const gcut_machine_model *gcut_machine_read(gcut_arena *arena, const char *path);
-/* For people: GB/s, GF/s, ns, a column for each section. */
+/* As a table: GB/s, GF/s, ns, a column for each section. */
 void gcut_machine_table(const gcut_machine_model *model, gcut_text *out);
 /* The sizes of the grid of products. */
 extern const double gcut_gemm_lo[GCUT_GEMM_LO], gcut_gemm_hi[GCUT_GEMM_HI], gcut_gemm_k[GCUT_GEMM_K];

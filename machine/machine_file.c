@@ -160,7 +160,7 @@ static void same_axis(const gcut_jnode *v, const double *axis, uint32_t n)
                        "expected the sizes that this version measures");
 }
 
-/* The time of a whole product at a point of the grid, up to a factor. */
+/* The time of a product at a point of the grid, up to a constant factor. */
 static double whole(const gcut_machine *m, int l, int h, int k)
 {
     return m->gemm_ns_per_flop[l][h][k] * gcut_gemm_lo[l] * gcut_gemm_hi[h] * gcut_gemm_k[k];
@@ -199,7 +199,7 @@ static void read_contractions(const gcut_jnode *v, gcut_machine *m)
     m->f64_factor = positive(gcut_jneed(v, "f64_factor"));
 }
 
-/* Names that no op has are of another version, and of no use. */
+/* Unknown op names, of other versions, are ignored. */
 static void read_ops(const gcut_jnode *v, gcut_machine *m)
 {
     gcut_jobject(v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Machine models for people.
+ * Machine models as a table.
  */
 #include "machine/machine.h"
 
