@@ -48,7 +48,7 @@ static void expect(reader *s, char c)
         BAD(s, GCUT_EIO, "'%s' is not a readable .npy file: its header lacks a '%c'", s->name, c);
 }
 
-/* A quoted string without escapes into buf; what does not fit is not a string of ours. */
+/* Reads a quoted string without escapes into buf; longer strings are not valid in this header. */
 static void read_string(reader *s, char *buf, size_t room)
 {
     char quote = '\'';
@@ -155,7 +155,7 @@ static void read_header(reader *s)
 
 /* ---- the elements ---- */
 
-/* The number of elements; sizes of 0 win over sizes whose product would overflow. */
+/* The number of elements; a size of 0 makes it 0, even if other sizes overflow. */
 static size_t count(reader *s)
 {
     uint64_t bytes = formats[s->out.dtype].bytes;
@@ -181,7 +181,7 @@ static const void *to_row_major(gcut_arena *arena, const gcut_npy *x, const char
     return out;
 }
 
-/* Kernels compute with a bool as with the number 0 or 1; NumPy writes no other, though it reads any byte as
+/* Kernels use a bool as the number 0 or 1; NumPy writes only these bytes, though it reads any other as
  * true. */
 static void check_bools(const reader *s, gcut_arena *arena)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Variants of a step beside each other: a table and one sentence, and JSON.
+ * Variants of a training step compared: a table and one sentence, and JSON.
  */
 #include <math.h>
 
@@ -83,7 +83,7 @@ static void add_bytes(gcut_text *t, const char *before, const char *what, double
                   gcut_bytes_short(t->arena, to));
 }
 
-/* The spread of a ratio by those of its terms, as if they were independent. */
+/* The spread of a ratio from those of its terms, assumed independent. */
 static void add_speed(gcut_text *t, const gcut_variant *from, const gcut_variant *to)
 {
     double ratio = from->step_ns_median / to->step_ns_median;

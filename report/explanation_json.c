@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One decision as JSON; the keys are a promise to other programs.
+ * One decision as JSON; the keys are stable.
  */
 #include "report/report.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One decision in words.
+ * The explanation of one decision as text.
  */
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A frontier as a picture: time over peak, our points joined by the stairs that a budget walks down, the
- * policies as labelled diamonds; those that fall on one place share a diamond and a label.  One file without
- * scripts, fonts or links; what a mark is shows in its shape, not in its colour alone.
+ * A frontier as SVG: time over peak; our points joined by the steps that a budget selects, policies as
+ * labelled diamonds, of which those at one place share a diamond and a label.  One file without scripts,
+ * fonts or links; kinds of marks differ in shape, not in colour alone.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "report/report.h"
 
 enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74 };
-#define SAME 1.5 /* marks no farther apart than so many pixels are one */
+#define SAME 1.5 /* marks closer than so many pixels are drawn as one */
 
 typedef struct axis {
     double lo, hi, step; /* in units */
@@ -127,7 +127,7 @@ static const char *tick_text(gcut_arena *a, double value, double step)
     return gcut_printf(a, "%.*f", digits, value);
 }
 
-/* What the times of the points are. */
+/* The kind of the points' times. */
 static const char *time_kind(const gcut_frontier *s)
 {
     if (s->n && !isnan(s->point[0]->step_ns_median)) return "time of the step, measured";
@@ -182,7 +182,7 @@ static const char *number(gcut_arena *a, double value, const axis *x)
     return gcut_printf(a, "%.*f %s", x->unit > 1 ? 2 : 0, value / x->unit, x->name);
 }
 
-/* What a pointer that rests on a mark is told. */
+/* The tooltip of a mark. */
 static void put_title(picture *p, const gcut_frontier_point *q)
 {
     gcut_text *out = p->out;
@@ -234,7 +234,7 @@ static bool are_one(const picture *p, const gcut_frontier_point *a, const gcut_f
            fabs(place(&p->y, gcut_frontier_point_ns(a)) - place(&p->y, gcut_frontier_point_ns(b))) <= SAME;
 }
 
-/* The names of all policies at the place of point i; NULL when an earlier one has said so. */
+/* The names of all policies at the place of point i; NULL when an earlier point has printed them. */
 static const char *names_at(const picture *p, size_t i)
 {
     gcut_text t = {.arena = p->out->arena};
@@ -267,7 +267,7 @@ static void put_label(picture *p, size_t i)
     *GCUT_PUSH(p->out->arena, &p->taken) = b;
 }
 
-/* What the two marks are, at the right end of the line under the title. */
+/* The legend, at the right end of the line under the title. */
 static void put_legend(gcut_text *out)
 {
     const double y = 52, dot = WIDE - RIGHT - 442, diamond = WIDE - RIGHT - 256;
@@ -315,7 +315,7 @@ void gcut_write_frontier_svg(const gcut_frontier *s, gcut_text *out)
     put_stairs(&p);
     for (size_t i = 0; i < s->n; i++)
         if (s->point[i]->baseline) put_mark(&p, s->point[i]);
-    for (size_t i = 0; i < s->n; i++) /* on top: a dot is smaller */
+    for (size_t i = 0; i < s->n; i++) /* dots last, since they are smaller */
         if (!s->point[i]->baseline) put_mark(&p, s->point[i]);
     for (size_t i = 0; i < s->n; i++) put_label(&p, i);
     gcut_text_add(&t, "</svg>\n");

@@ -97,7 +97,7 @@ void gcut_write_frontier_text(const gcut_frontier *s, gcut_text *out)
 
 /* ---- CSV ---- */
 
-/* A field in quotes when it needs them; what is a formula to a spreadsheet is not one of ours. */
+/* A field, in quotes when needed. */
 static void csv_string(gcut_text *out, const char *s)
 {
     if (!strpbrk(s, ",\"\n\r")) {
@@ -109,7 +109,7 @@ static void csv_string(gcut_text *out, const char *s)
     gcut_text_add(out, "\"");
 }
 
-/* Empty for what is not known. */
+/* Empty when unknown. */
 static void csv_real(gcut_text *out, double x)
 {
     gcut_text_add(out, ",");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan as JSON, which is its plan file; the keys are a promise to other programs.
+ * A plan as JSON, which is its plan file; the keys are stable.
  */
 #include <math.h>
 #include <string.h>
@@ -86,8 +86,8 @@ static void json_totals(gcut_json *j, const gcut_plan_info *p)
     gcut_json_key_real(j, "gap", p->cost_ns - p->lower_bound_ns);
 }
 
-/* [lowest, highest] of the sizes around the plan's own at which no other plan is cheaper, of those that were
- * tried; a highest of null: no end was found.  null: not searched. */
+/* [lowest, highest] size around the plan's own at which no tried plan is cheaper; highest null: no end was
+ * found. null: not searched. */
 static void json_validity(gcut_json *j, const gcut_plan_validity *v)
 {
     gcut_json_key(j, "holds");
@@ -133,7 +133,7 @@ static void json_loops(gcut_json *j, const gcut_plan_info *p)
     gcut_json_end(j);
 }
 
-/* ---- for whoever replays it ---- */
+/* ---- for replay ---- */
 
 static void json_line(gcut_json *j, const gcut_replay_line *l)
 {
@@ -164,7 +164,7 @@ static void json_part(gcut_json *j, const gcut_replay_part *part)
     gcut_json_end(j);
 }
 
-/* The plans of iterations of loops. */
+/* The plans of loop iterations. */
 static void json_steps(gcut_json *j, const gcut_plan_info *p)
 {
     if (p->nparts < 2) return;

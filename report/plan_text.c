@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "report/report.h"
 
-/* Less than a millionth of a nanosecond of rounding is told as such: its digits say nothing. */
+/* A gap below 1e-6 ns is rounding error; its digits are not printed. */
 static const char *gap_text(gcut_arena *a, double ns)
 {
     return ns > 0 && ns < 1e-6 ? "< 1e-06 ns" : gcut_time_text(a, ns);
@@ -18,7 +18,7 @@ static const char *gap_text(gcut_arena *a, double ns)
 
 #define WIDTH 110
 
-/* Adds one item of a list, on a new line when this one is full. *column is where the line stands. */
+/* Adds one item of a list, on a new line when this one is full. *column is the current column. */
 static void add_item(gcut_text *out, size_t *column, size_t number, const char *item)
 {
     size_t n = strlen(item);
@@ -115,8 +115,8 @@ static void print_totals(const gcut_plan_info *p, gcut_text *out)
     gcut_text_add(out, "%s\n", p->nparts > 1 ? ", loops left as they are" : "");
 }
 
-/* The range of sizes in which no size was tried at which another plan is cheaper; of a plan file, whether one
- * is at its own. */
+/* The range of sizes in which no tried size has a cheaper plan; of a plan file, whether its own size has
+ * one. */
 static void print_validity(const gcut_plan_info *p, const gcut_plan_validity *v, gcut_text *out)
 {
     gcut_arena *a = out->arena;

@@ -36,8 +36,8 @@ void gcut_write_frontier_text(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_csv(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_json(const gcut_frontier *f, gcut_text *out);
 void gcut_write_frontier_svg(const gcut_frontier *f, gcut_text *out);
-/* The best time there is of a point: the best of those measured, since other programs lengthen the others,
- * else predicted, else what saving and recomputing costs. */
+/* The best known time of a point: the shortest measured one, since load from other programs only lengthens
+ * times; else the predicted one; else the cost of saving and recomputing. */
 double gcut_frontier_point_ns(const gcut_frontier_point *p);
 
 /* report/comparison.c */
@@ -49,14 +49,15 @@ void gcut_write_comparison_json(const gcut_comparison *c, gcut_text *out);
 
 /* "saved", "recomputed", "free", "unused", "backward" */
 const char *gcut_decision_word(gcut_plan_decision d);
-/* A source location for people: control characters of a file's name, which a terminal would obey, as '?'. */
+/* A source location with control characters of the file name, which a terminal would execute, as '?'. */
 const char *gcut_place_text(gcut_arena *a, const char *where);
 /* ", at N=4, T=8" with `first` before the first of them; "" for none. */
 void gcut_write_sizes(const gcut_size *at, size_t n, const char *first, gcut_text *out);
-/* ns a saved byte, and how many may be saved, or -1: without the names that options have for 0. */
+/* The price in ns per saved byte, and the limit of saved bytes or -1, with GCUT_LAMBDA_FASTEST and
+ * GCUT_SAVE_NOTHING as 0. */
 double gcut_plan_price(const gcut_plan_info *p);
 int64_t gcut_plan_saved_limit(const gcut_plan_info *p);
-/* A number, or null where it is negative: not known. */
+/* A number, or null where it is negative (unknown). */
 void gcut_json_key_known(gcut_json *j, const char *key, int64_t n);
 
 #endif

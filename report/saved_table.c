@@ -38,7 +38,8 @@ const char *gcut_readers_text(gcut_arena *a, const gcut_plan_value *v)
     return t.at ? t.at : "-";
 }
 
-/* The slowest op of what would run again, with flops where it has any, else with the price of it all. */
+/* The slowest op of the recomputation that saving avoids, with its flops if it has any, else with the
+ * total price. */
 static const char *instead_text(gcut_arena *a, const gcut_plan_value *v)
 {
     if (!v->instead_op) return v->forced ? "forced" : "-"; /* no op makes a parameter */

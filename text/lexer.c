@@ -98,7 +98,7 @@ static const char *skip_digits(const gcut_lexer *lx, const char *s, bool hex)
     return s;
 }
 
-/* s is behind the integer part.  Returns s itself when there is no fraction. */
+/* s is after the integer part.  Returns s itself when there is no fraction. */
 static const char *skip_fraction(const gcut_lexer *lx, const char *s, bool hex)
 {
     if (lx->end - s < 2 || s[0] != '.' || !(hex ? hex_value(s[1]) >= 0 : digit(s[1]))) return s;

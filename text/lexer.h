@@ -50,8 +50,8 @@ typedef struct gcut_lexer {
 void gcut_lex_start(gcut_lexer *lx, gcut_env *env, const char *file, const char *text, size_t size);
 /* Throws GCUT_ESYNTAX at a byte that starts no token. */
 gcut_token gcut_lex_next(gcut_lexer *lx);
-/* Reads again from where `tok` starts, as a bare name of [A-Za-z0-9_.]: names of results may look like
- * numbers. */
+/* Reads the token at the start of `tok` again as a bare name of [A-Za-z0-9_.]: names of results may look
+ * like numbers. */
 gcut_token gcut_lex_name(gcut_lexer *lx, const gcut_token *tok);
 /* The decoded text of a STRING. */
 char *gcut_lex_string(gcut_arena *arena, const gcut_token *tok);

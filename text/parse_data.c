@@ -8,7 +8,7 @@
 
 typedef GCUT_VEC(double) numbers;
 
-/* Doubles hold what the module keeps, so an integer must survive the way there. */
+/* The module stores numbers as doubles, so an integer must be exact as one. */
 static void push(gcut_parser *p, const gcut_token *where, const gcut_num *x, numbers *out)
 {
     int64_t exact = INT64_C(1) << 53;
@@ -27,7 +27,7 @@ static void element(gcut_parser *p, const gcut_type *type, numbers *out)
     push(p, &t, &x, out);
 }
 
-/* axis < 0: a flat list of all elements. */
+/* Requires that a list has the length of `axis`; axis < 0: of all elements. */
 static void check_count(gcut_parser *p, const gcut_token *open, const gcut_type *type, int axis, int64_t n)
 {
     gcut_dim want = axis < 0 ? gcut_type_numel(p->m, type) : type->rank ? type->dim[axis] : 1;
@@ -58,7 +58,7 @@ static void dense(gcut_parser *p, const gcut_type *type, uint32_t axis, numbers 
     check_count(p, &open, type, flat ? -1 : (int)axis, n);
 }
 
-/* seed, then as many floats as the kind has. */
+/* The seed, then the floats that the kind takes. */
 static void random_args(gcut_parser *p, uint32_t floats, numbers *out)
 {
     gcut_token t = p->tok;

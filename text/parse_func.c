@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What the header says of a result, until `return` names its value. */
+/* A result as declared in the header; `return` names its value later. */
 typedef struct header_result {
     gcut_role role;
     const char *name;
@@ -116,11 +116,11 @@ static void results(gcut_parser *p, header_results *out)
     gcut_parse_expect(p, ')', "',' or ')' after a result");
 }
 
-/* The word `return` is taken already; kw is its token. */
+/* The word `return` has been read; kw is its token. */
 static void read_return(gcut_parser *p, const gcut_token *kw, const header_results *want)
 {
     uint32_t n = 0;
-    /* A value in a later line is the start of a forgotten-about op when there is nothing to return. */
+    /* If there is nothing to return, a value in a later line is the start of an op after `return`. */
     while (p->tok.kind == GCUT_TOK_VALUE && (want->all.n || p->tok.line == kw->line)) {
         gcut_token t = p->tok;
         gcut_ref v = gcut_parse_value(p);
@@ -189,7 +189,7 @@ void gcut_parse_func(gcut_parser *p)
     p->g = NULL;
 }
 
-/* What to write instead: another name, another role, or another type. */
+/* A hint for an invalid target: another name, another role, or another type. */
 static const char *target_hint(gcut_parser *p, const gcut_graph *g, const gcut_result *r)
 {
     gcut_nearest near = gcut_nearest_start(r->name);

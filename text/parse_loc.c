@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Locations: their uses, their table, and how one meets the other.
+ * Locations: their uses, their table, and the resolution of uses by the table.
  */
 #include "text/parser.h"
 
@@ -48,7 +48,7 @@ void gcut_parse_loc_use(gcut_parser *p, gcut_graph *g, gcut_locid own)
     gcut_parse_advance(p);
 }
 
-/* "file":line[:col] ["scope"], the string being read already. */
+/* "file":line[:col] ["scope"]; the string has been read. */
 static gcut_locid file_loc(gcut_parser *p, const char *file)
 {
     int line, col = 0;
@@ -128,8 +128,8 @@ static void resolve(gcut_graph *g, const gcut_locid *to)
         if (to[g->checks.at[c].loc]) g->checks.at[c].loc = to[g->checks.at[c].loc];
 }
 
-/* Every op has an `own` location of its own line and column, so one table maps them all; the mapping is
- * applied once, not followed: a line of the table may happen to name the place of another op. */
+/* Every op has an `own` location with its line and column, so one table maps all uses.  The mapping is
+ * applied once, not transitively: an entry of the table may have the line and column of another op. */
 void gcut_parse_locs_resolve(gcut_parser *p)
 {
     gcut_locid *to = gcut_calloc(p->scratch, p->m->locs.n, sizeof *to);

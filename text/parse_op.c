@@ -26,13 +26,13 @@ typedef struct operand {
 typedef struct statement {
     gcut_op op;
     gcut_graph *callee, *vjp; /* of a call; vjp NULL = that of the callee's ops */
-    gcut_token name;          /* the op's name: what errors and the node's own location point at */
+    gcut_token name;          /* the op's name: the place of errors and of the node's own location */
     gcut_locid own;
     GCUT_VEC(bind) binds;
     GCUT_VEC(operand) args;
     GCUT_VEC(gcut_attr) attrs;
-    gcut_token num_dtype; /* behind the number of an attribute: value=1.0:f16; kind END when none */
-    gcut_dtype dtype;     /* … as read */
+    gcut_token num_dtype; /* after the number of an attribute: value=1.0:f16; kind END when none */
+    gcut_dtype dtype;     /* num_dtype as a dtype */
 } statement;
 
 /* The value of that name in g, or captured from the graphs around it. */
@@ -57,8 +57,8 @@ gcut_ref gcut_parse_value(gcut_parser *p)
                     name);
 }
 
-/* The line of the op that defined the name in this graph or one around it; 0 = a parameter, or a region that
- * is closed by now. */
+/* The line of the op that defined the name in this graph or an outer one; 0 = a parameter, or a name in a
+ * region that has ended. */
 static int line_of(const gcut_parser *p, const char *name)
 {
     for (const gcut_graph *g = p->g; g; g = g->outer) {
@@ -132,7 +132,7 @@ static void read_literal(gcut_parser *p, statement *s)
     *GCUT_PUSH(p->scratch, &s->args) = o;
 }
 
-/* A name that nothing in the function has, also not below: all its names are read ahead, once. */
+/* A name that is unused in the whole function: its names are read ahead, once. */
 static const char *literal_name(gcut_parser *p)
 {
     if (!p->taken.n) {
@@ -268,7 +268,8 @@ static void read_attr(gcut_parser *p, statement *s, const gcut_token *t)
     *GCUT_PUSH(p->scratch, &s->attrs) = a;
 }
 
-/* A dtype behind a number names the dtype the op works in: `full` takes it as its dtype attribute. */
+/* The dtype after a number must be the dtype that the op computes in; `full` takes it as its dtype
+ * attribute. */
 static void check_num_dtype(gcut_parser *p, statement *s)
 {
     if (s->num_dtype.kind == GCUT_TOK_END) return;
@@ -287,7 +288,7 @@ static void check_num_dtype(gcut_parser *p, statement *s)
 
 /* ---- the whole ---- */
 
-/* A function of the module that is complete: what it calls is too, so that nothing calls itself. */
+/* A function of the module that is defined before this line, so that no function calls itself. */
 static gcut_graph *read_function(gcut_parser *p, const char *what)
 {
     gcut_token t = gcut_parse_take(p, GCUT_TOK_GLOBAL, what);
@@ -302,7 +303,7 @@ static gcut_graph *read_function(gcut_parser *p, const char *what)
     return f;
 }
 
-/* vjp=@g behind the operands of a call. */
+/* vjp=@g after the operands of a call. */
 static void read_vjp(gcut_parser *p, statement *s, const gcut_token *key)
 {
     if (s->vjp) GCUT_PARSE_FAIL(p, key, NULL, "'call': attribute 'vjp' is given twice");

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* What an argument is when the text does not say: the operand, of a scan's later ones a slice. */
+/* The type of an argument without a stated type: the operand's, for a sliced operand of a scan that of a
+ * slice. */
 static gcut_type default_type(const gcut_parser *p, gcut_op op, const gcut_ref *args, uint32_t k,
                               const gcut_attr *attrs, uint32_t nattrs)
 {

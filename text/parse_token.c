@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parser's hands: taking tokens, saying what was expected, suggesting names.
+ * Taking tokens, messages about unexpected tokens, suggestions of names.
  */
 #include "text/parser.h"
 
@@ -120,7 +120,7 @@ static size_t distance(const char *a, const char *b)
 
 gcut_nearest gcut_nearest_start(const char *wanted)
 {
-    /* A third of the letters may differ; more is no likely slip of the hand. */
+    /* At most a third of the letters may differ: more is not a typing error. */
     return (gcut_nearest){.wanted = wanted, .distance = strlen(wanted) / 3 + 2};
 }
 

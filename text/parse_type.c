@@ -80,7 +80,7 @@ static gcut_dim term(gcut_parser *p)
     return d;
 }
 
-/* Positive and negative terms are summed apart, so that `2-5+N` never passes through a negative size. */
+/* Positive and negative terms are summed separately, so that `2-5+N` never passes through a negative size. */
 gcut_dim gcut_parse_dim(gcut_parser *p)
 {
     gcut_token first = p->tok;

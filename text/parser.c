@@ -127,8 +127,8 @@ static void run(void *arg)
     gcut_arena_free(p->scratch);
 }
 
-/* What the graph itself refuses (a size beyond 64 bits, say) has no line; it is that of the op being built,
- * or else the one being read. */
+/* Errors of graph construction (a size beyond 64 bits, say) have no place; they get that of the op under
+ * construction, or else of the next token. */
 static void complete_place(void *arg)
 {
     const job *j = arg;
@@ -140,8 +140,8 @@ static void complete_place(void *arg)
     gcut_diag_locate(env, &env->diags[env->ndiags - 1], at);
 }
 
-/* Catches on the way out, for two things only: to free the half-read module, which may have no parent to do
- * it, and to complete diagnostics without a place. */
+/* Catches errors to free the half-read module, which may have no parent, and to complete diagnostics
+ * without a place; then rethrows. */
 gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *file, const char *text,
                                size_t size)
 {

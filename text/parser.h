@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the parser share.  One token of lookahead, recursive
- * descent, and the first error throws: no function here returns a failure.
+ * Interface between the files of the parser: recursive descent with one token of lookahead.  The first
+ * error throws: no function here returns a failure.
  */
 #ifndef GCUT_TEXT_PARSER_H
 #define GCUT_TEXT_PARSER_H
@@ -11,10 +11,10 @@
 
 #define GCUT_MAX_NESTING 64
 
-/* A !n behind an op, a function or a return.  Locations may be defined after their use, so ops first get the
- * place of their own line (`own`), which type errors then point at, and the table replaces it at the end. */
+/* A !n after an op, a function or a return.  Locations may be defined after their use, so ops first get
+ * the place of their own line (`own`), for type errors, and the table replaces it at the end. */
 typedef struct gcut_loc_use {
-    gcut_graph *g;  /* NULL: a return, which has nowhere to keep it */
+    gcut_graph *g;  /* NULL: a return, which has no location */
     gcut_locid own; /* 0: it is the location of g itself */
     uint64_t number;
     gcut_place at;
@@ -25,7 +25,7 @@ typedef struct gcut_loc_slot {
     gcut_locid id; /* 0 = free */
 } gcut_loc_slot;
 
-/* A result that names a parameter: whether it may is known once all functions and pairs are read. */
+/* A result that names a parameter; checked once all functions and pairs are read. */
 typedef struct gcut_target_use {
     const gcut_graph *g;
     uint32_t result;
@@ -41,10 +41,10 @@ typedef struct gcut_parser {
     gcut_lexer lx;
     gcut_token tok; /* the next token */
     int depth;
-    gcut_locid building;         /* where the op stands whose node is being made, 0 = none is */
+    gcut_locid building;         /* location of the op whose node is under construction, 0 = none */
     GCUT_VEC(gcut_token) data;   /* the names of all data */
     GCUT_VEC(gcut_token) pairs;  /* the names of all pairs */
-    GCUT_VEC(gcut_token) paired; /* the functions that they name, two each; they may follow */
+    GCUT_VEC(gcut_token) paired; /* the functions that they name, two each; these may be defined later */
     GCUT_VEC(gcut_target_use) targets;
     GCUT_VEC(gcut_loc_use) uses;
     gcut_loc_slot *slot; /* the location table, hashed by number */
@@ -67,7 +67,7 @@ bool gcut_parse_accept(gcut_parser *p, char c);
 void gcut_parse_expect(gcut_parser *p, char c, const char *what);
 bool gcut_parse_at_word(const gcut_parser *p, const char *word);
 bool gcut_parse_accept_word(gcut_parser *p, const char *word);
-/* Takes a token of that kind; what says what is expected. */
+/* Takes a token of that kind; `what` describes it in the error. */
 gcut_token gcut_parse_take(gcut_parser *p, gcut_tok kind, const char *what);
 /* The text without its sigil, interned in the module. */
 const char *gcut_parse_name(gcut_parser *p, const gcut_token *t);
@@ -76,7 +76,7 @@ void gcut_parse_deeper(gcut_parser *p);
 /* An integer 0..max. */
 int64_t gcut_parse_integer(gcut_parser *p, int64_t max, const char *what);
 
-/* Collects the candidate nearest to `wanted`; too far ones do not count. */
+/* The candidate nearest to `wanted` within a maximum distance. */
 typedef struct gcut_nearest {
     const char *wanted, *best;
     size_t distance;
@@ -102,7 +102,7 @@ gcut_type gcut_parse_type(gcut_parser *p, bool open);
 /* [-] number, inf or nan. */
 gcut_num gcut_parse_number(gcut_parser *p);
 bool gcut_parse_at_number(const gcut_parser *p);
-/* Throws unless x is a value of dtype t; where says which token to point at. */
+/* Throws unless x is a value of dtype t; `where` is the token of the error. */
 void gcut_parse_check_number(gcut_parser *p, const gcut_token *where, const gcut_num *x, gcut_dtype t);
 
 /* ---- parse_op.c: one statement ---- */
@@ -112,14 +112,14 @@ gcut_ref gcut_parse_value(gcut_parser *p);
 /* Throws when the function, or a region of it, has defined that name already. */
 void gcut_parse_define(gcut_parser *p, const gcut_token *t, const char *name);
 
-/* ---- parse_region.c: the bodies behind an op ---- */
+/* ---- parse_region.c: the bodies after an op ---- */
 typedef struct gcut_parse_regions {
     uint32_t n;
     gcut_region at[2];
     gcut_ref *captured;
     uint32_t ncaptured;
 } gcut_parse_regions;
-/* The regions of an op on these operands. */
+/* Reads the regions of an op on these operands. */
 void gcut_parse_op_regions(gcut_parser *p, gcut_op op, const gcut_ref *args, uint32_t nargs,
                            const gcut_attr *attrs, uint32_t nattrs, gcut_parse_regions *out);
 
@@ -138,7 +138,7 @@ void gcut_parse_locs_resolve(gcut_parser *p);
 void gcut_parse_data(gcut_parser *p);
 /* `splat(1)` and so on, for data whose type is known. */
 void gcut_parse_contents(gcut_parser *p, gcut_data *d);
-/* Throws unless each data is of the name and type of a param or state of some function. */
+/* Throws unless each data has the name and type of a param or state of some function. */
 void gcut_parse_check_data(gcut_parser *p);
 
 #endif

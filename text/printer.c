@@ -20,7 +20,7 @@ typedef struct printer {
     uint32_t *number;  /* of a location id; 0 = not used so far */
     gcut_locid *order; /* by number: the location printed under it */
     uint32_t norder;
-    uint32_t *slot; /* numbers hashed by what they say */
+    uint32_t *slot; /* numbers, hashed by the location's contents */
     uint32_t mask;
     gcut_names used; /* every name in the function being printed */
 } printer;
@@ -55,7 +55,7 @@ static bool same_loc(const printer *p, const gcut_loc *a, const gcut_loc *b)
     return true;
 }
 
-/* All arguments of the location have their numbers. */
+/* Gives a location its number; its arguments must have theirs. */
 static void give_number(printer *p, gcut_locid id)
 {
     const gcut_loc *l = &p->m->locs.at[id];
@@ -72,9 +72,8 @@ static void give_number(printer *p, gcut_locid id)
     p->slot[k] = p->number[id] = p->norder;
 }
 
-/* The number of a location.  What it refers to comes before it in the table: a walk in post-order, with its
- * own stack because a file may chain as many locations as it likes.  It ends: references go to older ids
- * (G7). */
+/* The number of a location.  Its arguments come before it in the table: a post-order walk with its own
+ * stack, because a file may chain any number of locations.  It ends since references go to older ids (G7). */
 static uint32_t number_of(printer *p, gcut_locid id)
 {
     struct step {
@@ -160,7 +159,7 @@ void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out)
     }
 }
 
-/* What the values of a graph are called: by value id, NULL = by their own names. */
+/* Printed names of the values of a graph: by value id, NULL = their own names. */
 typedef const char *const *names;
 
 static const char *name_of(const gcut_graph *g, names called, gcut_ref v)
@@ -203,7 +202,7 @@ static void put_marks(const gcut_module *m, const gcut_graph *g, names called, c
     }
 }
 
-/* Results, op, operands and attributes: what stands in front of regions and marks. */
+/* Results, op, operands and attributes: the part before regions and marks. */
 static void put_op(const gcut_graph *g, names called, uint32_t id, gcut_text *out)
 {
     const gcut_node *n = gcut_node_at(g, id);
@@ -251,8 +250,8 @@ static bool is_used(printer *p, const char *name)
     return p->used.n == before;
 }
 
-/* Captured values go by the name they have outside.  The others keep their own, unless the function has used
- * it: passes may give one body to several nodes. */
+/* Captured values are printed with their outer name.  Others keep their own, unless it is used in the
+ * function: passes may share one body between several nodes. */
 static names name_body(printer *p, const gcut_graph *g, names called, const gcut_node *n,
                        const gcut_graph *body)
 {
@@ -314,7 +313,7 @@ void gcut_print_contents(const gcut_data *d, gcut_text *out)
     gcut_text_add(out, "%s(%s", d->kind, list ? "[" : "");
     for (uint32_t i = 0; i < d->nnums; i++) {
         if (i) gcut_text_add(out, ", ");
-        /* A seed is an integer, what scales it is used in f64; everything else is an element. */
+        /* A seed is an integer, its parameters are f64; all other numbers are elements. */
         gcut_print_double(d->nums[i], seeded ? (i ? GCUT_F64 : GCUT_I64) : d->type.dtype, out);
     }
     if (d->file) gcut_lex_quote(out, d->file);
@@ -348,8 +347,8 @@ static void put_decls(printer *p, const gcut_graph *g)
     if (g->decls.n) gcut_text_add(p->out, "]");
 }
 
-/* One item of a list that began at column `indent` of its line: onto this line, or a new one when it would
- * pass the last column.  *column is where the line stands. */
+/* Prints one item of a list that began at column `indent`, on a new line when it would pass the last
+ * column. *column is the current column. */
 static void put_item(gcut_text *out, const gcut_text *item, bool first, size_t indent, size_t *column)
 {
     if (!first && *column + 2 + item->n > COLUMNS) {
@@ -384,7 +383,7 @@ static void put_params(printer *p, const gcut_graph *g, size_t *column)
     ++*column;
 }
 
-/* Behind the parameters when all of it fits there, else in lines of their own. */
+/* Results after the parameters when all fit on the line, else on lines of their own. */
 static void put_results(printer *p, const gcut_graph *g, size_t column)
 {
     GCUT_VEC(gcut_text) items = {0};
@@ -447,7 +446,7 @@ void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut
     finish(&p);
 }
 
-/* What g calls, in front of it. */
+/* The functions that g calls, which are printed before it. */
 static void put_callees(printer *p, const gcut_graph *g, bool *done)
 {
     for (uint32_t n = 0; n < g->nodes.n; n++)
@@ -462,7 +461,7 @@ static void put_callees(printer *p, const gcut_graph *g, bool *done)
         }
 }
 
-/* Whose graphs are both among them. */
+/* Are both graphs of the pair in g[]? */
 static bool is_pair_of(const gcut_pair *pair, gcut_graph *const *g, uint32_t n)
 {
     uint32_t found = 0;

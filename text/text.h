@@ -18,11 +18,12 @@ gcut_module *gcut_parse_module(gcut_env *env, gcut_arena *parent, const char *fi
 /* Reads the file at path, "-" = standard input.  Throws GCUT_EIO. */
 gcut_module *gcut_parse_file(gcut_env *env, gcut_arena *parent, const char *path);
 
-/* The attributes of one op, "axis=1, keep=true", over the sizes of g; in the module's arena.  `at` is whose
- * text it is. */
+/* The attributes of one op, "axis=1, keep=true", over the sizes of g; in the module's arena.  `at` is the
+ * place of the text in the user's source. */
 gcut_attr *gcut_parse_attrs(gcut_graph *g, gcut_op op, gcut_place at, const char *text, uint32_t *n);
 
-/* Declares `data @name: type = contents` in the module; `at` is whose text the contents are. */
+/* Declares `data @name: type = contents` in the module; `at` is the place of the contents in the user's
+ * source. */
 void gcut_parse_data_text(gcut_module *m, const char *name, const gcut_type *type, gcut_place at,
                           const char *contents);
 
@@ -30,14 +31,14 @@ typedef struct gcut_print_options {
     bool no_loc; /* leave the location table and !n out */
 } gcut_print_options;
 
-/* The whole module; or one graph, or several of one module, with what they call, their data and their pairs,
- * and the locations that are used. */
+/* Prints the whole module; or some graphs of one module with the functions that they call, their data,
+ * their pairs and the locations used. */
 void gcut_print_module(const gcut_module *m, const gcut_print_options *opt, gcut_text *out);
 void gcut_print_graphs(gcut_graph *const *g, uint32_t n, const gcut_print_options *opt, gcut_text *out);
 void gcut_print_graph(const gcut_graph *g, const gcut_print_options *opt, gcut_text *out);
 /* One node's line, without indent, newline or location: for diagnostics and emitted comments. */
 void gcut_print_node(const gcut_graph *g, uint32_t n, gcut_text *out);
-/* What stands behind "axes=" of an attribute, and behind "data @w: f32[4] = ". */
+/* An attribute's value, as after "axes=", and contents, as after "data @w: f32[4] = ". */
 void gcut_print_attr(const gcut_module *m, const gcut_attr *a, gcut_text *out);
 /* Argument k of a mark, of a node of g or of anything else (NULL), as it is written. */
 void gcut_print_mark_arg(const gcut_module *m, const gcut_graph *g, const gcut_mark *mark, uint32_t k,
