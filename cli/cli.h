@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the command line share.
+ * Room cli/: the command `gradcut`, a client of the public API alone.
+ *
+ *   takes:  argv; the tables commands.def and options.def, from which help and completions are made too
+ *   gives:  text or --json on standard output, messages on standard error, an exit code (EXIT_*)
+ *   keeps:  nothing: one context a run; files are written only where an option names them
  */
 #ifndef GCUT_CLI_CLI_H
 #define GCUT_CLI_CLI_H
@@ -18,7 +22,7 @@ enum { EXIT_FINE, EXIT_CHECK, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INPUT };
 
 /* Prints what the last failed call said to stderr; returns the exit code of its status. */
 int gcut_cli_failed(gcut_ctx *ctx);
-/* A sentence of the command line itself, to stderr. */
+/* Prints an error of the command line itself to stderr. */
 void gcut_cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The function that the command line asks for; NULL after a failure that gcut_cli_failed will print. */
 gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
@@ -26,27 +30,27 @@ gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
 /* help.c */
 void gcut_cli_help(FILE *out);
 void gcut_cli_help_command(FILE *out, const gcut_cli_command *cmd);
-/* The word of the list that a typing mistake most likely meant; NULL when none is near. */
+/* The nearest word of the list, for hints on a typing mistake; NULL when none is near. */
 const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n);
 
-/* completion.c.  The completion script of a shell (bash, zsh or fish); an exit code, after a sentence when it
- * is not 0. */
+/* completion.c.  Prints the completion script of a shell (bash, zsh or fish); an exit code, after an error
+ * message when it is not 0. */
 int gcut_cli_completion(FILE *out, const char *shell);
 
-/* a, b and c in one string from malloc; NULL after a sentence. */
+/* a, b and c in one string from malloc; NULL after an error message. */
 char *gcut_cli_join(const char *a, const char *b, const char *c);
 
-/* folder.c.  Makes the folder and those above it; false after a sentence. */
+/* folder.c.  Makes the folder and its parents; false after an error message. */
 bool gcut_cli_make_folder(const char *path);
-/* The folder that a file of this path stands in. */
+/* The same for the folder of a file. */
 bool gcut_cli_make_folder_of(const char *path);
 
-/* progress.c.  How far the library is, on a line of standard error, where that is a terminal; and no such
- * line any more. */
+/* progress.c.  Shows progress on a line of standard error where that is a terminal; removes that line. */
 void gcut_cli_progress_begin(gcut_ctx *ctx);
 void gcut_cli_progress_end(void);
 
-/* times.c.  The passes that run from now on, on standard error: begin before any other hook is set. */
+/* times.c.  Prints the passes that run from now on to standard error; call begin before other hooks are set.
+ */
 void gcut_cli_times_begin(gcut_ctx *ctx);
 void gcut_cli_times_end(void);
 extern gcut_hooks gcut_cli_hooks; /* of the command; one that sets another member keeps the others */
@@ -54,14 +58,14 @@ extern gcut_hooks gcut_cli_hooks; /* of the command; one that sets another membe
 /* compare.c.  bench --compare: an exit code. */
 int gcut_cli_compare(gcut_ctx *ctx, const gcut_cli *c, gcut_graph *g);
 
-/* A new text file; its exit code, after a sentence. */
+/* Writes a new text file; an exit code, after an error message when it is not 0. */
 int gcut_cli_write(const char *path, const char *text);
 
 /* print.c.  A JSON string, quoted: bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
 void gcut_cli_json_string(FILE *out, const char *s);
 /* "34,048 bytes (33.2 KiB)" */
 void gcut_cli_bytes(FILE *out, int64_t n);
-/* A scalar in the fewest digits that read back equal; in JSON, what is not finite is null. */
+/* A scalar in the fewest digits that read back equal; in JSON, infinities and NaN are null. */
 void gcut_cli_scalar(FILE *out, const gcut_value_info *v, bool json);
 
 #endif

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files behind the public API share.
+ * Room driver/: the public API (gradcut.h) over all compiler rooms.
+ *
+ *   takes:  calls of a program; a graph from the builder or from text, gcut_options
+ *   gives:  stages, plans, reports, C files, and steps that run
+ *   keeps:  the user's graph, which it only reads; every call is guarded: a failure is recorded in the
+ * context
+ *
+ *   builder/   graph construction from C, op by op
+ *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget
+ *   load/      the C compiler, the cache, steps: binding, memory, running
+ *   measure/   timing: calibration, profiles, measured frontiers
+ *   api/       the remaining entry points: inspection, explanation, checks, comparisons
+ *
+ * This header has what the entry points share: guarded calls, sized structures, results that the caller
+ * frees.
  */
 #ifndef GCUT_DRIVER_CTX_H
 #define GCUT_DRIVER_CTX_H
@@ -12,16 +26,16 @@ struct gcut_ctx {
     gcut_env *env;
 };
 
-/* Runs body(arg) in env; any failure ends here, recorded. */
+/* Runs body(arg) in env; records any failure there and returns false. */
 static inline bool gcut_guard(gcut_env *env, void (*body)(void *), void *arg)
 {
     return gcut_protect(env, body, arg) == GCUT_OK;
 }
 
-/* The same with an arena of its own at *arena, a child of env's; freed and NULL after a failure. */
+/* The same with a new arena at *arena, a child of env's; freed and NULL after a failure. */
 bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void *arg);
-/* The same for a builder call made at `at` on g: a failure marks g, and a diagnostic that knows no line gets
- * the caller's.  False at once when a call on g failed before. */
+/* The same for a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets the
+ * caller's.  False at once when an earlier call on g failed. */
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg);
 
 /* Records that `argument` of the public function `call` is NULL, in env or, where that is NULL too, for
@@ -36,21 +50,20 @@ gcut_status gcut_refuse_null(gcut_env *env, const char *call, const char *argume
         }                                                                                                    \
     } while (0)
 
-/* A structure that the caller filled, of `size` bytes at `given` (NULL = none), in the *own of this library:
- * members that `size` does not reach are zero.  Throws GCUT_EUSAGE when a member behind *own, which this
- * library does not know, is set.  `what` is the type's name. */
+/* Copies the caller's structure, `size` bytes at `given` (NULL = none), to *own; members beyond `size` are
+ * zero. Throws GCUT_EUSAGE when bytes beyond own_size, members that this library does not know, are not zero.
+ * `what` is the type's name. */
 void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t size, void *own,
                      size_t own_size);
 #define GCUT_COPY_KNOWN(env, type, given, size, own)                                                         \
     gcut_copy_known(env, #type, given, size, own, sizeof(type))
-/* Of a type that GCUT_COPY_KNOWN reads: its last member ends where it ends, so that a later one enlarges it.
- */
+/* Asserts that a type has no padding at its end, so that a new member changes its size. */
 #define GCUT_ENDS_WITH(type, last)                                                                           \
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),                         \
                    #type " has bytes behind its last member")
 
-/* What the caller frees by gcut_free: `size` bytes of zeros, filled by body(arg), which finds them at *slot
- * and puts everything that they point to into gcut_made_arena.  NULL after a failure. */
+/* Makes an object that the caller frees by gcut_free: `size` zero bytes at *slot, which body(arg) fills;
+ * memory that they point to is from gcut_made_arena.  NULL after a failure. */
 void *gcut_made_by(gcut_env *env, size_t size, void **slot, void (*body)(void *), void *arg);
 gcut_arena *gcut_made_arena(void *made);
 /* A string that the caller frees.  Throws. */

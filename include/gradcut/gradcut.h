@@ -3,13 +3,14 @@
  * gradcut: differentiate a tensor graph, cut it into a forward and a backward graph, compile both for the
  * CPU.
  *
- * Errors.  A function that makes something returns NULL on failure, any other a status that is not GCUT_OK,
- * and the context holds the sentence: gcut_last_error.  No function prints, exits or aborts on wrong input,
- * and none crashes on NULL: the error says which argument it was.  When the handle itself is NULL, no context
- * can hold the error: gcut_last_error(NULL) returns it.
+ * Errors.  A function that makes an object returns NULL on failure, any other returns a status other than
+ * GCUT_OK; gcut_last_error returns the message that the context keeps.  No function prints, exits or aborts
+ * on wrong input, and none crashes on NULL: the error names the argument.  When the handle itself is NULL,
+ * gcut_last_error(NULL) returns the message.
  *
- * Ownership.  What a function makes is the caller's until its free function is called; gcut_ctx_free frees
- * what is left of it.  A pointer to const is borrowed, and its comment says for how long.
+ * Ownership.  The caller owns the objects that functions make and frees them by their free function;
+ * gcut_ctx_free frees the remaining ones.  A pointer to const is borrowed; its comment says how long it is
+ * valid.
  *
  * Structures in 1.x, which tests/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
@@ -30,8 +31,7 @@
  *     gcut_size, gcut_shape, gcut_val, gcut_here, gcut_conv, gcut_pool, gcut_pad_options,
  *     gcut_cross_entropy_options, gcut_attention_options, gcut_plan_reader, gcut_plan_op.
  *
- * Threads.  Two threads may use two contexts at the same time, but not one context, nor what was made from
- * it.
+ * Threads.  Two threads may use two contexts at the same time, but not one context or objects made from it.
  */
 #ifndef GRADCUT_H
 #define GRADCUT_H
@@ -67,26 +67,26 @@ GCUT_API gcut_ctx *gcut_ctx_new(const gcut_allocator *allocator);
 /* Frees everything that was made from it and not freed.  NULL is allowed, as in every free function. */
 GCUT_API void gcut_ctx_free(gcut_ctx *ctx);
 
-/* What a context calls while it works; a member that is NULL is not called.  They may call functions on the
- * context, whose failures are then its last error, but free nothing that the call under way uses. */
+/* Callbacks of a context; a NULL member is not called.  They may call functions on the context, whose
+ * failures are then its last error, but must not free objects that the current call uses. */
 typedef struct gcut_hooks {
     /* `done` of `total` parts of `what` are done; total 0 = not known.  Called before each stage of a plan,
-     * for each candidate plan and for each measurement.  true cancels: the call under way frees what it made
-     * and returns NULL or GCUT_ECANCELLED. */
+     * for each candidate plan and for each measurement.  Returning true cancels: the current call frees what
+     * it made and returns NULL or GCUT_ECANCELLED. */
     bool (*progress)(void *user, const char *what, size_t done, size_t total);
     /* One line of a log: the command line of each run of the C compiler and linker. */
     void (*log)(void *user, const char *sentence);
     void *user;
-    /* Each pass, in order, past the cache; those of a budget's candidate plans are part of `search`. */
+    /* Each pass, in order; the cache is not used then.  Passes on candidate plans count as `search`. */
     void (*pass)(void *user, const gcut_pass_time *time);
 } gcut_hooks;
 GCUT_API gcut_status gcut_ctx_set_hooks_sized(gcut_ctx *ctx, const gcut_hooks *hooks, size_t size);
 /* Copied; NULL = none.  gcut_ctx_set_hooks(ctx, &(gcut_hooks){.progress = show, .user = bar}) */
 #define gcut_ctx_set_hooks(ctx, ...) gcut_ctx_set_hooks_sized(ctx, __VA_ARGS__, sizeof(gcut_hooks))
 
-/* What the last failed call said: "file:line:col: error: sentence", the line and a caret, for each of its
- * errors; "" when none failed since gcut_clear_errors.  ctx NULL: the last error on this thread of a call
- * that had no context.  Valid until the next call on the context. */
+/* The errors of the last failed call, each as "file:line:col: error: sentence", the source line and a caret;
+ * "" when no call failed since gcut_clear_errors.  ctx NULL: the last error on this thread of a call that had
+ * no context.  Valid until the next call on the context. */
 GCUT_API const char *gcut_last_error(const gcut_ctx *ctx);
 /* Its status; GCUT_OK when no call failed since gcut_clear_errors. */
 GCUT_API gcut_status gcut_last_status(const gcut_ctx *ctx);
@@ -98,7 +98,7 @@ GCUT_API const char *gcut_status_text(gcut_status s);
 /* "1.0.0", of the library that runs; GCUT_VERSION_MAJOR, _MINOR and _PATCH are those of this header. */
 GCUT_API const char *gcut_version(void);
 
-/* Frees a string or a report that a function of this header returned as the caller's. */
+/* Frees a string or a report that the caller owns. */
 GCUT_API void gcut_free(void *made);
 
 /* ---- sizes; their type, shapes and dtypes are in gradcut/value.h ---- */
@@ -118,7 +118,7 @@ GCUT_API gcut_dim gcut_dim_div_at(gcut_here at, gcut_graph *g, gcut_dim a, gcut_
 /* ---- building a graph ---- */
 
 GCUT_API gcut_graph *gcut_graph_new(gcut_ctx *ctx, const char *name);
-/* false: a call on it failed, or g is NULL. */
+/* false when a call on g failed, or g is NULL. */
 GCUT_API bool gcut_graph_ok(const gcut_graph *g);
 /* A function of a text file ("-" = standard input); fn NULL = its last one.  NULL on any error. */
 GCUT_API gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn);
@@ -136,9 +136,9 @@ GCUT_API gcut_graph *gcut_graph_sibling(gcut_graph *g, size_t i);
 /* Valid as long as the graph; "" for NULL. */
 GCUT_API const char *gcut_graph_name(const gcut_graph *g);
 
-/* The scope of the values that are made from here on: one that gcut_name does not name is called after its
- * scope and its op, as block0.attention.softmax and block0.attention.softmax.2 in the scope
- * "block0/attention", or softmax without a scope (doc/ir.md, "Locations").  NULL ends it. */
+/* Sets the scope of the values made from here on.  A value without gcut_name is named after its scope and op:
+ * block0.attention.softmax, then block0.attention.softmax.2 in the scope "block0/attention", or softmax
+ * without a scope (doc/ir.md, "Locations").  NULL ends the scope. */
 GCUT_API void gcut_scope(gcut_graph *g, const char *scope);
 
 GCUT_API gcut_val gcut_input_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
@@ -147,11 +147,11 @@ GCUT_API gcut_val gcut_param_at(gcut_here at, gcut_graph *g, const char *name, g
                                 gcut_shape shape);
 GCUT_API gcut_val gcut_state_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
                                 gcut_shape shape);
-/* A key for the random ops, i64[].  What is drawn from it is a pure function of it: the caller writes another
- * before each step that shall draw other numbers (gcut_step_value gives its place; adding 1 is enough). */
+/* A key for the random ops, i64[].  The numbers drawn are a pure function of the key: for new numbers the
+ * caller writes another key before the run (gcut_step_value has its memory; adding 1 is enough). */
 GCUT_API gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name);
-/* A parameter and a result of a derivative, of gcut_custom: the cotangent d<result> of a function's result,
- * the gradient by its parameter of that name. */
+/* For the derivative function of gcut_custom: its parameter d<result>, the cotangent of a result; its result,
+ * the gradient by the parameter of that name. */
 GCUT_API gcut_val gcut_cotan_at(gcut_here at, gcut_graph *g, const char *name, gcut_dtype dtype,
                                 gcut_shape shape);
 GCUT_API void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v);
@@ -159,16 +159,17 @@ GCUT_API void gcut_output_at(gcut_here at, gcut_graph *g, const char *name, gcut
 GCUT_API void gcut_next_at(gcut_here at, gcut_graph *g, const char *name,
                            gcut_val v); /* new value of a state */
 /* The initial contents of a param or state that is not bound, as `data` in the text IR: "splat(1)",
- * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")", which
- * is looked for beside the file that the graph was read from, else in the current folder.  Returns it. */
+ * "normal(7, 0.02)" (seed, deviation), "uniform(7, -0.1, 0.1)", "dense([1, 2])", "file(\"w.npy\")" in the
+ * folder of the graph's file, else in the current folder.  Returns param. */
 GCUT_API gcut_val gcut_initial_at(gcut_here at, gcut_val param, const char *contents);
-/* An integer input takes values lo <= i < hi: what an unbound one is drawn from. Returns it. */
+/* Declares that an integer input has values lo <= i < hi; an unbound one is drawn from them.  Returns input.
+ */
 GCUT_API gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi);
-/* An input that is given with the backward call alone: nothing in the forward graph reads it.  Returns it. */
+/* Marks an input that only the backward call is given; the forward graph must not read it.  Returns input. */
 GCUT_API gcut_val gcut_late_at(gcut_here at, gcut_val input);
-/* An input, a key, or a value that gcut_output has named a result: its memory may hold something else when
- * the backward call comes, so that what the backward graph needs of it is saved.  Without it the caller keeps
- * the contents until then.  Returns it. */
+/* Marks an input, a key or a gcut_output result whose memory may be overwritten before the backward call: it
+ * is saved where the backward graph needs it.  Without the mark, the caller must keep the contents until
+ * then. Returns v. */
 GCUT_API gcut_val gcut_transient_at(gcut_here at, gcut_val v);
 /* Of any value; rank 0 and GCUT_NO_DTYPE for a null value. */
 GCUT_API gcut_shape gcut_shape_of(gcut_val v);
@@ -200,10 +201,10 @@ GCUT_API void gcut_apply_multi_at(gcut_here at, gcut_graph *g, const char *op, c
 #include "gradcut/ops.h"
 #include "gradcut/shorthand.h"
 
-/* Derivatives as ordinary values of the same graph, which further ops can use, which can be returned, and
- * differentiated again.  The derivative by a value on which the result does not depend is zero.  Any values
- * may be differentiated by, not only parameters; all of them, and what is differentiated, are values of one
- * graph, or of one region's body. */
+/* Derivatives are ordinary values of the same graph: ops can use them, and they can be returned and
+ * differentiated again.  The derivative with respect to a value on which the result does not depend is zero.
+ * xs may be any values, not only parameters; xs and the differentiated values must be of one graph, or of one
+ * region's body. */
 
 /* dxs[k] = d loss / d xs[k] of a scalar. */
 GCUT_API void gcut_grad_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, gcut_val *dxs);
@@ -213,7 +214,7 @@ GCUT_API void gcut_vjp_at(gcut_here at, const gcut_val *ys, const gcut_val *dys,
 /* Forward mode: tys = J txs; txs[k] has the type of xs[k]. */
 GCUT_API void gcut_jvp_at(gcut_here at, const gcut_val *ys, int ny, const gcut_val *xs, const gcut_val *txs,
                           int nx, gcut_val *tys);
-/* hvs = H vs with H the Hessian of a scalar by all xs together. */
+/* hvs = H vs with H the Hessian of a scalar with respect to all xs together. */
 GCUT_API void gcut_hvp_at(gcut_here at, gcut_val loss, const gcut_val *xs, int nx, const gcut_val *vs,
                           gcut_val *hvs);
 #define gcut_grad(loss, xs, nx, dxs) gcut_grad_at(GCUT_HERE, loss, xs, nx, dxs)
@@ -223,8 +224,8 @@ GCUT_API void gcut_hvp_at(gcut_here at, gcut_val loss, const gcut_val *xs, int n
 
 /* ---- control flow ---- */
 
-/* Builds the body of a region: in[] are its arguments, out[] takes what it yields.  It may use every value of
- * the graphs around it; a new value that is computed from those alone is added to the graph around the body.
+/* Builds the body of a region: in[] are its arguments, out[] receives its results.  It may use every value of
+ * the enclosing graphs; a new value that is computed from those alone is added to the enclosing graph.
  * To add a constant or an op to the body itself, pass `body` or compute from one of in[].  Values of the body
  * cannot be used outside of it. */
 typedef void gcut_body(void *user, gcut_graph *body, const gcut_val *in, gcut_val *out);
@@ -233,32 +234,33 @@ typedef struct gcut_loop {
     const gcut_val *carry; /* their values at the start */
     int ncarry;
     gcut_body *body; /* scan: in = carried values, slices; out = new carried values, nys further ones */
-    gcut_body *cond; /* while: out[0] = go on? a bool scalar */
+    gcut_body *cond; /* while: out[0], a bool scalar, is true for another iteration */
     void *user;
-    const gcut_val *xs; /* scan: sliced along `axis`, one slice a step */
+    const gcut_val *xs; /* scan: sliced along `axis`, one slice an iteration */
     int nxs, nys;
     int axis;
-    gcut_dim length; /* scan: the number of steps; 0 = what xs have */
+    gcut_dim length; /* scan: the number of iterations; 0 = the size of xs along `axis` */
     bool reverse;    /* scan: from the last slice to the first */
-    gcut_dim bound;  /* while: the most steps there may be, needed for a derivative; 0 = any number */
+    gcut_dim bound;  /* while: the most iterations, needed for a derivative; 0 = any number */
 } gcut_loop;
 
-/* out: the final carried values, then the nys stacked along `axis` over the steps.  size: of *loop. */
+/* out: the final carried values, then the nys results stacked along `axis`.  size: of *loop. */
 GCUT_API void gcut_scan_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out);
-/* out: the carried values when cond first says no, or after `bound` steps. */
+/* out: the carried values when cond is first false, or after `bound` iterations. */
 GCUT_API void gcut_while_at(gcut_here at, gcut_graph *g, size_t size, const gcut_loop *loop, gcut_val *out);
 /* p: a bool scalar; only the body it chooses runs. */
 GCUT_API void gcut_if_at(gcut_here at, gcut_val p, gcut_body *then, gcut_body *otherwise, void *user,
                          gcut_val *out, int nout);
 /* A function beside g, which g can call once it is complete.  NULL on any error. */
 GCUT_API gcut_graph *gcut_function(gcut_graph *g, const char *name);
-/* The parameters of callee in their order; its sizes follow from what is given. */
+/* in: the parameters of callee in their order; the sizes of its symbols follow from them. */
 GCUT_API void gcut_call_at(gcut_here at, gcut_graph *g, gcut_graph *callee, const gcut_val *in, int n,
                            gcut_val *out, int nout);
-/* The same with a derivative of its own, another function beside g.  Its parameters say what it saves of the
- * call: gcut_input(vjp, "x", …) a parameter or result x of f, gcut_cotan(vjp, "dy", …) the cotangent of its
- * float result y.  Its results are gradients alone: gcut_gradient(vjp, "x", dx) of the float parameter x of
- * f; one without has the gradient 0.  A result whose cotangent it does not take contributes nothing. */
+/* The same with a stated derivative, the function vjp.  Its parameters are the values of the call that it
+ * needs: gcut_input(vjp, "x", …) a parameter or result x of f, gcut_cotan(vjp, "dy", …) the cotangent of the
+ * float result y.  Its results are gradients: gcut_gradient(vjp, "x", dx) for the float parameter x of f; a
+ * parameter without one has the gradient 0.  A result whose cotangent vjp does not take contributes nothing.
+ */
 GCUT_API void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_graph *vjp, const gcut_val *in,
                              int n, gcut_val *out, int nout);
 /* gcut_scan(g, &(gcut_loop){.carry = &s0, .ncarry = 1, .xs = &xs, .nxs = 1, .body = step}, out) */
@@ -271,14 +273,13 @@ GCUT_API void gcut_custom_at(gcut_here at, gcut_graph *g, gcut_graph *f, gcut_gr
 
 /* ---- external kernels ---- */
 
-/* A C function of the program's own, which the op `external` calls by its name (doc/custom.md).  Registered
- * before a step that calls it is compiled; the step keeps the function that was registered then.  fn NULL:
- * none any more. */
+/* Registers a C function that the op `external` calls by name (doc/custom.md).  It must be registered before
+ * a step that calls it is compiled; the step keeps that function.  fn NULL removes it. */
 struct gcut_rt_external; /* gradcut/rt_external.h */
 GCUT_API gcut_status gcut_external(gcut_ctx *ctx, const char *kernel,
                                    void (*fn)(const struct gcut_rt_external *));
 
-/* The op in C: what it is called with, what it gives, and what it costs. */
+/* The op `external` in C: operands, result types, and cost. */
 typedef struct gcut_external_call {
     const char *kernel;
     const gcut_val *in;
@@ -286,7 +287,7 @@ typedef struct gcut_external_call {
     const gcut_dtype *dtypes; /* of each result */
     const gcut_shape *shapes;
     int nout;
-    bool pure;             /* its results depend on its operands alone: it may run again, or not at all */
+    bool pure;             /* its results depend on its operands alone: it may be recomputed or left out */
     gcut_dim flops, bytes; /* 0 = not declared: no flops, the bytes of operands and results */
 } gcut_external_call;
 /* size: of *of; out[0..nout), null values when it fails. */
@@ -305,7 +306,7 @@ typedef enum gcut_backend {
     GCUT_BACKEND_PLANNED = 3   /* the forward and the backward graph, interpreted */
 } gcut_backend;
 
-/* What a run does about inputs that were not given. */
+/* How a run treats inputs that were not given. */
 typedef enum gcut_unbound {
     GCUT_UNBOUND_REFUSED = 0,
     GCUT_UNBOUND_RANDOM = 1 /* floats normal(0, 1), integers from their range, from options.seed */
@@ -321,9 +322,9 @@ typedef enum gcut_unbound {
 typedef struct gcut_options {
     gcut_backend backend;
     gcut_unbound unbound;
-    const char *policy;   /* who decides what is saved: one of GCUT_POLICIES, B from 0 to 1; NULL = mincut */
-    double lambda;        /* price of a saved byte in ns; 0 = 0.05; or GCUT_LAMBDA_FASTEST */
-    int64_t budget;       /* bytes that the peak of a training step may take; 0 = no limit */
+    const char *policy; /* how saved values are chosen: one of GCUT_POLICIES, B from 0 to 1; NULL = mincut */
+    double lambda;      /* price of a saved byte in ns; 0 = 0.05; or GCUT_LAMBDA_FASTEST */
+    int64_t budget;     /* bytes that the peak of a training step may take; 0 = no limit */
     int64_t saved_budget; /* bytes that may be saved; 0 = no limit; or GCUT_SAVE_NOTHING.  Excludes budget */
     const char *plan;     /* a plan file to replay instead of deciding; NULL = none */
     const char *save_dtype;   /* "bf16": f32 values may be saved rounded to it; NULL = as they are */
@@ -342,16 +343,16 @@ typedef struct gcut_options {
     const char *const *save, *const *recompute; /* names of values that must be saved, or recomputed */
     size_t nsave, nrecompute;
     int threads;       /* 0 = OMP_NUM_THREADS, else every core; prices are then at the model's own default */
-    uint64_t seed;     /* of what is neither bound nor declared as data */
+    uint64_t seed;     /* of values that are neither bound nor declared as data */
     bool keep_grads;   /* gradients stay results when there is an optimizer */
-    bool forward_only; /* no derivative: compile and run; plans are of the training step whatever it says */
+    bool forward_only; /* compile and run without derivatives; plans ignore it */
     bool apart;        /* forward and backward are called apart: gcut_run_forward, gcut_run_backward */
     bool f64;          /* interpreted backends compute in f64 */
     bool profile;      /* the compiled step can time its kernels: gcut_step_profile */
     bool line;         /* emitted C has #line directives for a debugger: the lines of the model's text, or of
                           the calls that built the graph; variables are named after the values */
-    bool unfused;      /* every op is a kernel of its own, and no result takes the memory of an operand: to
-                          compare with; the results have the same bits */
+    bool unfused; /* every op is a kernel of its own and no result overwrites an operand: a baseline whose
+                     results have the same bits */
     uint8_t reserved[9];        /* 0; later flags are put here, as padding would not be initialised */
     const char *const *without; /* names of GCUT_OPTIONAL_PASSES that are left out, wherever they run */
     size_t nwithout;
@@ -371,16 +372,16 @@ GCUT_API char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t si
                                bool locations);
 #define gcut_show(g, opt, stage, locations) gcut_show_sized(g, opt, sizeof(gcut_options), stage, locations)
 /* The same stage as data, evaluated at options.at: its graphs, node by node (gradcut/nodes.h).  Equal graphs
- * and options have equal stages, which are those of gcut_plan_new and gcut_compile too; a plan file
- * (options.plan) gives those of its plan at other sizes.  The caller's (gcut_free); NULL on error. */
+ * and options give equal stages, also in gcut_plan_new and gcut_compile; with options.plan they follow the
+ * plan file, also at other sizes.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                                 gcut_stage_name stage);
 #define gcut_stage_look(g, opt, stage) gcut_stage_look_sized(g, opt, sizeof(gcut_options), stage)
-/* One sentence on what is in a graph.  The caller's (gcut_free). */
+/* A sentence that counts a graph's nodes, parameters and results.  The caller's (gcut_free). */
 GCUT_API char *gcut_describe(gcut_graph *g);
 
-/* What is supported: every op of the table, or with a model those in it, with its kernel for each dtype and
- * its derivatives; as a table or as JSON.  The caller's (gcut_free). */
+/* Every op of the table, or with a model the ops in it, with its kernel for each dtype and its derivatives;
+ * as a table or as JSON.  The caller's (gcut_free). */
 GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 
 /* ---- plans ---- */
@@ -388,7 +389,7 @@ GCUT_API char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json);
 /* A plan at options.at.  NULL on error.  Free it with gcut_plan_free. */
 GCUT_API gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t size);
 #define gcut_plan_new(g, opt) gcut_plan_new_sized(g, opt, sizeof(gcut_options))
-/* Not for the plan of gcut_step_plan, which the step owns. */
+/* Must not be called with the plan of gcut_step_plan, which the step owns. */
 GCUT_API void gcut_plan_free(gcut_plan *plan);
 /* The totals of `gradcut plan` and the table of `gradcut saved` as text, and the plan file, which
  * options.plan replays: all of it from gcut_plan_look and gcut_plan_valid_at.  symbolic: types and bytes as
@@ -404,15 +405,15 @@ GCUT_API const gcut_plan_info *gcut_plan_look(const gcut_plan *plan);
  * each symbol.  Valid as long as the plan; NULL on error. */
 GCUT_API const gcut_plan_validity *gcut_plan_valid_at(const gcut_plan *plan);
 
-/* Why a value of the plan is saved or recomputed: the deciding arc, the cheapest plan in which it is decided
- * the other way, who reads it, and what peak and time would be.  The caller's (gcut_free); NULL after a
- * failure, such as an unknown name. */
+/* Why a value of the plan is saved or recomputed: the arc that decided, the cheapest plan with the other
+ * decision, its readers, and the peak and time of that plan.  The caller's (gcut_free); NULL on error, such
+ * as an unknown name. */
 GCUT_API gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                               const char *value);
 #define gcut_explain(g, opt, value) gcut_explain_sized(g, opt, sizeof(gcut_options), value)
 
-/* Two plan files on one axis: the values that they treat differently, and both totals.  The caller's
- * (gcut_free); NULL after a failure. */
+/* Compares two plan files: the values on which they decide differently, and both totals.  The caller's
+ * (gcut_free); NULL on error. */
 GCUT_API gcut_plan_diff *gcut_diff_plans(gcut_ctx *ctx, const char *a, const char *b);
 
 /* Writes base.c and base.h (shared false) or base.so; the step's C name is the last part of base. */
@@ -423,14 +424,14 @@ GCUT_API gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *op
 
 /* ---- running ---- */
 
-/* NULL on error.  Sizes are not needed yet: one step serves every size its symbols allow.  The step stays
- * when the graph is freed. */
+/* NULL on error.  One step runs at every size that its symbols allow, so sizes are not needed yet.  The step
+ * stays valid when the graph is freed. */
 GCUT_API gcut_step *gcut_compile_sized(gcut_graph *g, const gcut_options *opt, size_t size);
 #define gcut_compile(g, opt) gcut_compile_sized(g, opt, sizeof(gcut_options))
 GCUT_API void gcut_step_free(gcut_step *step);
-/* Valid as long as the step; NULL for a step without derivatives.  A step from the cache has C and no plan:
- * the first call plans again, which takes as long as gcut_plan_new, and returns NULL with GCUT_EPLAN when the
- * plan file or the machine model has changed since. */
+/* Valid as long as the step; NULL for a step without derivatives.  The cache keeps C but no plan: for a step
+ * from the cache the first call plans again, which takes as long as gcut_plan_new, and returns NULL with
+ * GCUT_EPLAN when the plan file or the machine model has changed since. */
 GCUT_API const gcut_plan *gcut_step_plan(gcut_step *step);
 
 /* Binds a parameter, input, state or cotangent by its name, or a result ("loss", "grad.w"), to memory of the
@@ -439,14 +440,14 @@ GCUT_API const gcut_plan *gcut_step_plan(gcut_step *step);
  * its memory; another size places the arena anew before the next run.  A bool is a byte 0 or 1, which runs do
  * not check: what they compute of another byte is not defined. */
 GCUT_API gcut_status gcut_bind_n(gcut_step *step, const char *name, void *at, int rank, const int64_t *dims);
-/* The same for what the step only reads: refused for results and for what it updates. */
+/* The same for values that the step only reads; refused for results and updated values. */
 GCUT_API gcut_status gcut_bind_input_n(gcut_step *step, const char *name, const void *at, int rank,
                                        const int64_t *dims);
-/* The same for a copy: the step keeps one of its own, which it also updates. */
+/* Copies the values into memory of the step, which the step also updates. */
 GCUT_API gcut_status gcut_set_n(gcut_step *step, const char *name, const void *from, int rank,
                                 const int64_t *dims);
-/* The same, refused unless the memory is of the declared dtype.  gcut_bind, gcut_bind_input and gcut_set give
- * the one that the pointer is declared with (gradcut/dtype.h); GCUT_NO_DTYPE, of a void * say, fits any. */
+/* The same, refused unless `dtype` is the declared one.  The macros gcut_bind, gcut_bind_input and gcut_set
+ * pass the dtype of the pointer (gradcut/dtype.h); GCUT_NO_DTYPE, of a void *, fits any. */
 GCUT_API gcut_status gcut_bind_as(gcut_step *step, const char *name, gcut_dtype dtype, void *at, int rank,
                                   const int64_t *dims);
 GCUT_API gcut_status gcut_bind_input_as(gcut_step *step, const char *name, gcut_dtype dtype, const void *at,
@@ -463,33 +464,32 @@ GCUT_API gcut_status gcut_set_as(gcut_step *step, const char *name, gcut_dtype d
 #define gcut_set(step, name, ...) GCUT_BIND_(gcut_set_as, step, name, __VA_ARGS__, 0)
 #endif
 
-/* The step's own memory of a value that is not bound, prepared, for the caller to write: it counts as given
- * until the sizes change.  NULL on error. */
+/* The step's own memory of a value that is not bound, for the caller to write; prepares the step.  The value
+ * counts as given until the sizes change.  NULL on error. */
 GCUT_API void *gcut_fill(gcut_step *step, const char *name);
 
-/* Fixes the sizes from what is bound (and options.at), places the arena, and fills what the step owns: data
- * declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents, else random from
- * the seed, keys included.  gcut_run calls it when needed. */
+/* Takes the sizes from bound values and options.at, places the arena, and fills the values that are not
+ * bound: from data declarations, zeros for the optimizer's states, lr from the optimizer, 1 for cotangents,
+ * else random from the seed, keys included.  gcut_run calls it when needed. */
 GCUT_API gcut_status gcut_prepare(gcut_step *step);
-/* Forward, backward and updates.  Refuses inputs that nobody gave (options.unbound). */
+/* Forward, backward and updates.  Refuses to run while an input is missing (options.unbound). */
 GCUT_API gcut_status gcut_run(gcut_step *step);
-/* The forward graph alone: what it returns, and, unless options.apart, of gradients what the plan makes it
- * compute with the loss (doc/partition.md, "Loss heads").  Gradients are complete after gcut_run. */
+/* Runs the forward graph alone.  Without options.apart it may also begin gradients (doc/partition.md, "Loss
+ * heads"), which are complete only after gcut_run. */
 GCUT_API gcut_status gcut_run_forward(gcut_step *step);
 
 /* ---- forward and backward called apart ---- */
 
-/* Of a step with options.apart.  gcut_run_forward fills a block of saved values, and gcut_run_backward, given
- * cotangents and #late inputs, uses it up: gradients and updates.  Several blocks may be filled at a time,
- * for micro-batches or the stages of a pipeline, and the arena is free between calls.  What is not in the
- * block must be at the backward call what it was at the forward call: parameters, states, and inputs, keys
- * and results that are not #transient.  gcut_run is the one call after the other. */
+/* For steps with options.apart.  gcut_run_forward fills a block of saved values; gcut_run_backward takes
+ * cotangents and #late inputs, computes gradients and updates, and uses the block up.  Several blocks may be
+ * filled at a time, for micro-batches or pipeline stages; the arena is free between calls.  Values outside
+ * the block must be the same in both calls: parameters, states, and inputs, keys and results that are not
+ * #transient.  gcut_run makes one call after the other. */
 
-/* Bytes of a block at the sizes of what is bound, prepared; 0 for a step without; -1 on error. */
+/* Bytes of a block at the current sizes; prepares the step.  0 for a step without a block; -1 on error. */
 GCUT_API int64_t gcut_saved_bytes(gcut_step *step);
-/* The block of the calls that come, aligned to 64 bytes, with room for `bytes`; NULL: the step's own, which
- * it begins with and which is gone when sizes change.  It stays the caller's, who may copy it between the
- * calls. */
+/* Sets the block of the following calls: `bytes` bytes, aligned to 64.  NULL: the step's own block, the
+ * default, which is lost when sizes change.  The caller owns the block and may copy it between the calls. */
 GCUT_API gcut_status gcut_bind_saved(gcut_step *step, void *block, size_t bytes);
 /* GCUT_EUSAGE for a block that was not filled by a forward call of this step at these sizes, or was used, or
  * was filled before a backward call updated parameters or states. */
@@ -513,8 +513,8 @@ GCUT_API const gcut_value_info *gcut_step_value_at(gcut_step *step, size_t i);
 GCUT_API const gcut_value_info *gcut_step_value(gcut_step *step, const char *name);
 
 typedef struct gcut_stats {
-    int64_t peak_bytes; /* measured: bytes of every bound or owned value plus the arena actually touched */
-    int64_t predicted_bytes; /* what the plan said for these sizes and threads */
+    int64_t peak_bytes; /* measured: bytes of every bound or owned value plus the touched part of the arena */
+    int64_t predicted_bytes; /* the plan's peak at these sizes and threads */
     int64_t arena_bytes;
     int64_t saved_bytes;                   /* of the arena; with options.apart of the block, beside it */
     int64_t forward_bytes, backward_bytes; /* options.apart, predicted: of the values that are there in each
@@ -529,11 +529,11 @@ typedef struct gcut_stats {
  * up to date by each call; NULL for NULL. */
 GCUT_API const gcut_stats *gcut_step_stats(gcut_step *step);
 
-/* One kernel launch of the emitted code, or a matrix product with the epilogue that runs behind it.  Of every
- * run in one training step together: a loop's body runs its launches many times. */
+/* One kernel launch of the emitted code, or a matrix product with its epilogue.  Times are sums over one
+ * training step: a loop's body runs its launches many times. */
 typedef struct gcut_kernel_time {
-    const char *family;     /* "gemm", "loop", "row loop", …: kernels that are predicted alike */
-    const char *value, *op; /* the last value that it makes, and by which op */
+    const char *family;     /* "gemm", "loop", "row loop", …: kernels with one prediction formula */
+    const char *value, *op; /* the last value that it computes, and its op */
     const char *where;      /* its source line, "" = unknown */
     bool backward;          /* of the backward graph */
     int launch;             /* k<launch> of the emitted code */
@@ -553,8 +553,8 @@ typedef struct gcut_profile {
     size_t n;
     const gcut_kernel_time *const *at; /* in running order */
 } gcut_profile;
-/* Runs a step compiled with options.profile twice to warm up, then `steps` times as it is and as many times
- * timing each kernel, of which it takes the median.  These runs train like any others.  The caller's
+/* Runs a step compiled with options.profile twice to warm up, then `steps` times without and `steps` times
+ * with timing of each kernel, and takes medians.  These runs train like any others.  The caller's
  * (gcut_free); NULL with GCUT_EUSAGE: not compiled, or without options.profile. */
 GCUT_API gcut_profile *gcut_step_profile(gcut_step *step, int steps);
 
@@ -578,7 +578,7 @@ typedef struct gcut_feed {
 GCUT_API gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n);
 GCUT_API gcut_status gcut_step_value_save(gcut_step *step, const char *name, const char *npy);
 
-/* Runs every backend on the same values; what is not fed is random.  tol 0 = by dtype.  The caller's
+/* Runs every backend on the same values; values not in `feed` are random.  tol 0 = by dtype.  The caller's
  * (gcut_free); NULL on error. */
 GCUT_API gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                                   const gcut_feed *feed, size_t nfeed, double tol);
@@ -591,8 +591,8 @@ GCUT_API gcut_check_report *gcut_check_passes_sized(gcut_graph *g, const gcut_op
                                                     const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_check_passes(g, opt, feed, nfeed, tol)                                                          \
     gcut_check_passes_sized(g, opt, sizeof(gcut_options), feed, nfeed, tol)
-/* Gradients against central differences in f64; tol 0 = 1e-5.  Elements where the loss has a kink are counted
- * in the text and left out.  The caller's (gcut_free); NULL on error. */
+/* Compares gradients with central differences in f64; tol 0 = 1e-5.  Elements at which the loss has a kink
+ * are not compared, and counted in the text.  The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                                  const gcut_feed *feed, size_t nfeed, double tol);
 #define gcut_gradcheck(g, opt, feed, nfeed, tol)                                                             \
@@ -610,8 +610,8 @@ typedef struct gcut_machine_report {
     const char *text, *json; /* the model as a table, and as the file has it */
 } gcut_machine_report;
 
-/* Measures this machine and writes its model, by which plans are then priced.  opt NULL = defaults.  The
- * caller's (gcut_free); NULL on error. */
+/* Measures this machine and writes its model, which prices later plans.  opt NULL = defaults.  The caller's
+ * (gcut_free); NULL on error. */
 GCUT_API gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt,
                                                    size_t size);
 #define gcut_calibrate(ctx, opt) gcut_calibrate_sized(ctx, opt, sizeof(gcut_calibrate_options))
@@ -619,14 +619,14 @@ GCUT_API gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_cal
 /* ---- the frontier ---- */
 
 typedef struct gcut_frontier_options {
-    int points; /* shown of the frontier, its ends among them; 0 = 12 */
-    int rounds; /* > 0: compile the points, run them in turn so often */
+    int points; /* how many points to return, both ends included; 0 = 12 */
+    int rounds; /* > 0: compile the points and run each this many times, in turns */
     const gcut_feed *feed;
     size_t nfeed;
 } gcut_frontier_options;
 
-/* Plans from the fastest to the smallest, and the other policies beside them.  The caller's (gcut_free); NULL
- * on error. */
+/* The plans that no other plan beats in both peak and time, and the plans of the other policies.  The
+ * caller's (gcut_free); NULL on error. */
 GCUT_API gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                                 const gcut_frontier_options *how, size_t how_size);
 #define gcut_frontier_new(g, opt, how)                                                                       \
@@ -641,7 +641,7 @@ typedef struct gcut_compare_options {
      *   planned   compiled, with the options as they are
      *   a policy  one of GCUT_POLICIES, compiled: save-all differs from unfused by fusion, and from planned
      *             by the plan
-     * Of the options that decide what is saved, all but `planned` take lambda alone. */
+     * Of the options that decide what is saved, all variants but `planned` use lambda alone. */
     const char *const *variant;
     size_t nvariants;
     int rounds; /* runs of each variant, in turns; 0 = 20 */
@@ -649,9 +649,9 @@ typedef struct gcut_compare_options {
     size_t nfeed;
 } gcut_compare_options;
 
-/* Makes the variants, runs them in turns on the same values (what is not fed is random), and says what each
- * executes, moves, holds and takes.  These runs train like any others.  The caller's (gcut_free); NULL on
- * error, with GCUT_EUSAGE for a list that is empty, has an unknown name, or one twice. */
+/* Compiles the variants, runs them in turns on the same values (random where not in `feed`), and reports ops,
+ * bytes moved, memory and times of each.  These runs train like any others.  The caller's (gcut_free); NULL
+ * on error, with GCUT_EUSAGE for a list that is empty, has an unknown name, or one twice. */
 GCUT_API gcut_comparison *gcut_compare_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                              const gcut_compare_options *how, size_t how_size);
 #define gcut_compare(g, opt, how)                                                                            \
@@ -669,7 +669,7 @@ typedef struct gcut_cache_info {
 } gcut_cache_info;
 /* The caller's (gcut_free); NULL on error. */
 GCUT_API gcut_cache_info *gcut_cache_look(gcut_ctx *ctx);
-/* Removes every entry; their number, if asked for.  Steps that run go on. */
+/* Removes every entry; *removed (may be NULL) = their number.  Loaded steps stay valid. */
 GCUT_API gcut_status gcut_cache_clear(gcut_ctx *ctx, int64_t *removed);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Graphs as data: what gcut_stage_look of gradcut.h hands out, to walk a stage node by node.  Why a value is
- * saved, and what it costs, is in gradcut/plan.h, under the same names.
+ * Graphs as data: the result of gcut_stage_look of gradcut.h, a stage node by node.  Decisions and prices of
+ * its values are in gradcut/plan.h, under the same names.
  *
  * Values are numbered from 0 in each graph: lists of operands, results and parameters have these numbers, the
  * indices of gcut_graph_info.value.  Everything lives as long as the gcut_stage_info that leads to it.
@@ -30,7 +30,7 @@ typedef struct gcut_mark_info {
     size_t nargs;
 } gcut_mark_info;
 
-/* What a member of gcut_attr_info is set, besides `text`. */
+/* Which member of gcut_attr_info is set, besides `text`. */
 typedef enum gcut_attr_type {
     GCUT_ATTR_SIZE = 0,   /* size: a size or the number of an axis */
     GCUT_ATTR_SIZES = 1,  /* sizes, n: sizes or numbers of axes */
@@ -42,7 +42,7 @@ typedef enum gcut_attr_type {
 
 /* An attribute; those that the op has a default for are always listed.  Optional ones without a default are
  * left out where they are not given: a reduction without `axes` is over all axes, a `scan` without `length`
- * has as many steps as what it slices. */
+ * has as many iterations as its sliced operands have slices. */
 typedef struct gcut_attr_info {
     const char *name; /* "axes" */
     gcut_attr_type type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans as data: what the functions on plans of gradcut.h hand out.  Whatever our own tables, JSON, CSV and
- * pictures say is made from these structures alone.
+ * Plans as data: the results of the functions on plans of gradcut.h.  The library's own tables, JSON, CSV and
+ * pictures are made from these structures alone.
  *
  * Lists of structures that may grow are lists of pointers; gradcut.h says which those are.  Strings and lists
  * live as long as the structure that leads to them.
@@ -31,8 +31,7 @@ typedef struct gcut_pass_time {
 
 /* ---- a plan ---- */
 
-/* In options and in plans, a member that is 0 was not set: these stand for a price of 0 and a limit of 0
- * bytes. */
+/* In options and plans 0 means "not set": these values mean a price of 0 and a limit of 0 bytes. */
 #define GCUT_LAMBDA_FASTEST (-1.0) /* saved bytes cost nothing */
 #define GCUT_SAVE_NOTHING INT64_C(-1)
 
@@ -41,7 +40,7 @@ typedef enum gcut_plan_decision {
     GCUT_PLAN_RECOMPUTED = 1, /* computed by the forward graph and again by the backward graph */
     GCUT_PLAN_ALIVE = 2,      /* a param, input, state or result that the backward graph reads, or a constant:
                                  needs no further memory */
-    GCUT_PLAN_UNUSED = 3,     /* the backward graph does without it */
+    GCUT_PLAN_UNUSED = 3,     /* the backward graph does not need it */
     GCUT_PLAN_BACKWARD = 4    /* depends on a gradient: the backward graph alone computes it */
 } gcut_plan_decision;
 
@@ -63,16 +62,16 @@ typedef struct gcut_plan_value {
     int64_t bytes;         /* as stored */
     const char *bytes_formula;
     int64_t plain_bytes; /* in its own type */
-    double save_ns;      /* what saving it was priced at; INFINITY: it cannot be saved */
-    double recompute_ns; /* what computing it again was priced at; INFINITY: it cannot be */
+    double save_ns;      /* price of saving it; INFINITY: it cannot be saved */
+    double recompute_ns; /* price of recomputing it; INFINITY: it cannot be recomputed */
     bool flips_saved;    /* the minimum cut saves it at prices below the first flip */
-    const double *flips; /* prices of a saved byte, rising, in ns, at which its decision there changes: from
-                            the plan's own price on, or from 0 where no price chose the plan */
+    const double *flips; /* prices of a saved byte in ns, ascending, at which that decision changes: from the
+                            plan's own price on, or from 0 where no price chose the plan */
     size_t nflips;
-    const char *instead_op; /* of a saved one that nothing forced: were it recomputed and all else as it is,
-                               the slowest op of what would run again; NULL: not of this one */
+    const char *instead_op; /* of a saved, unforced value: the slowest op that would run if it were recomputed
+                               and nothing else changed; NULL: not applicable */
     double instead_flops;   /* of that op */
-    double instead_ns;      /* of everything that would run again */
+    double instead_ns;      /* of all ops that would run then */
     const gcut_plan_reader *readers; /* in the backward graph, in its order */
     size_t nreaders;
 } gcut_plan_value;
@@ -81,7 +80,7 @@ typedef struct gcut_plan_op {
     const char *name, *op;
 } gcut_plan_op;
 
-/* What each iteration of a loop saves for its backward loop, and recomputes there. */
+/* The values that each iteration of a loop saves for its backward loop, and those recomputed there. */
 typedef struct gcut_plan_loop {
     const char *name, *where; /* its first result; as of a value */
     int64_t step_bytes;       /* that one iteration saves */
@@ -90,7 +89,7 @@ typedef struct gcut_plan_loop {
     size_t nsaved, nrecomputed;
 } gcut_plan_loop;
 
-/* A line of a plan file: the decision about one value, for whoever replays it. */
+/* A line of a plan file: the decision about one value. */
 typedef struct gcut_replay_line {
     const char *name, *op;
     const char *type;            /* in symbols, as the text IR has it: "f32[N, 256]" */
@@ -148,13 +147,13 @@ typedef struct gcut_valid_range {
     const char *symbol;
     int64_t lo, hi;          /* it is the cheapest at both, and at every size between them that was tried */
     bool lo_exact, hi_exact; /* the next size is not allowed, or another plan is cheaper there */
-    bool unbounded;          /* cheapest as far as was looked, and the symbol has no upper limit */
+    bool unbounded;          /* cheapest at every size tried, and the symbol has no upper limit */
 } gcut_valid_range;
 
 typedef struct gcut_plan_validity {
-    const char *skipped; /* why no range was searched; NULL */
-    bool best;           /* no plan is cheaper at the plan's own sizes */
-    double above_ns;     /* else: by how much this one is dearer than the cheapest cut that was found */
+    const char *skipped;         /* why no range was searched; NULL */
+    bool best;                   /* no plan is cheaper at the plan's own sizes */
+    double above_ns;             /* else: the plan's cost less that of the cheapest cut found */
     double minimum_ns, bound_ns; /* that cut's cost, 0: not searched; no plan costs less than the bound */
     const gcut_valid_range *const *range; /* where best: one for each symbol */
     size_t n;
@@ -166,8 +165,8 @@ typedef struct gcut_plan_validity {
 typedef struct gcut_explained_reader {
     const char *name, *op;
     bool recomputed;                            /* it is computed again there itself */
-    const char *rule_of, *rule_op, *rule_where; /* the forward value whose derivative rule asked for it;
-                                                   NULL: no rule did, or none that is known */
+    const char *rule_of, *rule_op, *rule_where; /* the forward value whose derivative rule made this node;
+                                                   NULL: not known */
 } gcut_explained_reader;
 
 typedef struct gcut_explained_change {
@@ -181,8 +180,8 @@ typedef struct gcut_explained_op {
     double ns;
 } gcut_explained_op;
 
-/* The cheapest plan in which the value is decided the other way; under another policy than mincut, a budget
- * or a plan file, this plan with that one change. */
+/* The cheapest plan with the other decision for the value; under another policy than mincut, a budget or a
+ * plan file: this plan with that one change. */
 typedef struct gcut_explained_other {
     gcut_plan_decision decision;
     double cost_ns, recompute_ns;
@@ -244,7 +243,7 @@ typedef struct gcut_plan_side {
     double step_ns; /* NAN: not known */
 } gcut_plan_side;
 
-/* A value that they treat differently. */
+/* A value on which they decide differently. */
 typedef struct gcut_plan_difference {
     const char *loop;              /* of whose iteration it is a value; NULL: of the whole graph */
     const gcut_replay_line *a, *b; /* NULL: it has no line there */
@@ -288,13 +287,13 @@ typedef struct gcut_frontier {
     int threads, rounds;                     /* rounds 0: not measured */
     const gcut_frontier_point *const *point; /* by falling peak, then the baselines */
     size_t n;
-    size_t plans, frontier; /* tried; of those, how many no other beats both in peak and time */
+    size_t plans, frontier; /* plans tried; of those, the number that no other beats in both peak and time */
     const char *text, *csv, *json, *svg;
 } gcut_frontier;
 
 /* ---- variants of a step beside each other ---- */
 
-/* What one graph of a variant does in a step. */
+/* Work of one graph of a variant in a training step. */
 typedef struct gcut_variant_graph {
     int64_t ops;     /* nodes that compute: neither constants nor views */
     int64_t kernels; /* launches of the emitted code, each counted once; interpreted: ops */
@@ -305,7 +304,7 @@ typedef struct gcut_variant_graph {
 
 typedef struct gcut_variant {
     const char *name;
-    const char *policy;                           /* who decided what is saved; NULL: nobody, interpreted */
+    const char *policy;                           /* the policy of its plan; NULL: interpreted, no plan */
     const gcut_variant_graph *forward, *backward; /* backward NULL: there is none */
     int64_t saved_bytes;    /* that cross from the forward to the backward graph; -1: interpreted */
     int64_t peak_predicted; /* of the whole step; -1: interpreted */

@@ -11,10 +11,8 @@
 extern "C" {
 #endif
 
-/* Names the value in the text IR, tables and reports, instead of after its scope and op: letters, digits, _
- * and ., and no other value of the graph has it.  Inputs and parameters are named when they are made. Returns
- * v.
- */
+/* Names the value in the text IR, tables and reports, in place of the name from its scope and op: letters,
+ * digits, _ and ., unique in the graph.  Inputs and parameters are named when they are made.  Returns v. */
 GCUT_API gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name);
 #define gcut_name(v, name) gcut_name_at(GCUT_HERE, v, name)
 
@@ -24,8 +22,8 @@ GCUT_API gcut_val gcut_scale_at(gcut_here at, gcut_val x, double factor);
 #define gcut_const(g, dtype, value) gcut_const_at(GCUT_HERE, g, dtype, value)
 #define gcut_scale(x, factor) gcut_scale_at(GCUT_HERE, x, factor)
 
-/* a [.., M, K] times b [.., K, N]; ta, tb: of its last two axes exchanged.  Leading axes are equal batch; a
- * matrix b multiplies every row of an a of higher rank. */
+/* a [.., M, K] times b [.., K, N]; ta, tb: the operand's last two axes are transposed.  Leading axes are
+ * equal batch axes; a matrix b multiplies every row of an a of higher rank. */
 GCUT_API gcut_val gcut_matmul_at(gcut_here at, gcut_val a, gcut_val b, bool ta, bool tb);
 #define gcut_matmul(a, b) gcut_matmul_at(GCUT_HERE, a, b, false, false)
 #define gcut_matmul_t(a, b, ta, tb) gcut_matmul_at(GCUT_HERE, a, b, ta, tb)
@@ -50,7 +48,7 @@ template <typename... V> inline gcut_val gcut_einsum_of(gcut_here at, const char
 
 /* Elements from <= i < to along one axis. */
 GCUT_API gcut_val gcut_slice_at(gcut_here at, gcut_val x, int axis, gcut_dim from, gcut_dim to);
-/* The n values one after the other along an axis. */
+/* Concatenates the n values along an axis. */
 GCUT_API gcut_val gcut_concat_at(gcut_here at, const gcut_val *in, int n, int axis);
 #define gcut_slice(x, axis, from, to) gcut_slice_at(GCUT_HERE, x, axis, from, to)
 #define gcut_concat(in, n, axis) gcut_concat_at(GCUT_HERE, in, n, axis)
@@ -66,8 +64,9 @@ GCUT_API gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gc
 #define gcut_batch_norm(x, gain, bias, mean, var, eps, momentum, next)                                       \
     gcut_batch_norm_at(GCUT_HERE, x, gain, bias, mean, var, eps, momentum, next)
 
-/* How a window lies on an image [N,C,H,W]; everything left 0 is its default: stride and dilation 1 (in both
- * directions when only the first is given), one group, for a pool stride = window. */
+/* Parameters of a window on an image [N,C,H,W].  Members left 0 have their defaults: stride and dilation 1
+ * (the first one counts for both directions when the second is 0), one group, and for a pool stride = window.
+ */
 typedef struct gcut_conv {
     int64_t groups;
     int64_t stride[2], pad[4], dilation[2]; /* pad: top, left, bottom, right */

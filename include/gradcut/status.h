@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one list of statuses.  Their numbers are part of the interface: in 1.x they stay, and a later status
- * gets the next one.
+ * The list of statuses.  Their numbers are part of the interface and do not change in 1.x; a new status gets
+ * the next number.
  */
 #ifndef GRADCUT_STATUS_H
 #define GRADCUT_STATUS_H

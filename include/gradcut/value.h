@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What builder calls take and give: sizes, shapes, values, and the caller's line.
+ * Arguments and results of builder calls: sizes, shapes, values, and the caller's line.
  */
 #ifndef GRADCUT_VALUE_H
 #define GRADCUT_VALUE_H
@@ -21,17 +21,17 @@ extern "C" {
 
 typedef struct gcut_graph gcut_graph; /* one function */
 
-/* A value of a graph; id 0 is null.  Calls on a null value return null and stay quiet, so a chain needs one
- * check at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file and line.
+/* A value of a graph; id 0 is null.  Calls on a null value return null without a further error, so a chain
+ * needs one check at its end: gcut_compile and gcut_graph_ok report the first failure with the caller's file
+ * and line.
  */
 typedef struct gcut_val {
     gcut_graph *graph;
     uint32_t id;
 } gcut_val;
 
-/* A size.  A number from 0 on, or what gcut_dim_sym and the arithmetic on sizes return: an expression over
- * symbols, numbered below -2^62.  -1 stands for the size that gcut_reshape infers; other numbers below 0 are
- * refused. */
+/* A size: a number >= 0, or an expression over symbols from gcut_dim_sym and the arithmetic on sizes (numbers
+ * below -2^62).  -1 is the size that gcut_reshape infers; other numbers below 0 are refused. */
 typedef int64_t gcut_dim;
 #define GCUT_DIM_MAX INT64_MAX
 #define GCUT_MAX_RANK 8
@@ -50,7 +50,7 @@ static inline gcut_shape gcut_shape_list(const gcut_dim *d, size_t n)
     return s;
 }
 
-/* Where a builder call stands; the macros of the builder pass their own line. */
+/* The source position of a builder call; the builder's macros pass theirs. */
 typedef struct gcut_here {
     const char *file;
     int line;
@@ -94,7 +94,7 @@ static inline gcut_here gcut_here_at(const char *file, int line)
 
 /* ---- inside the macros of gradcut/ops.h ---- */
 
-/* The first arguments, and those behind them, of a list that ends with one more than there are. */
+/* The first arguments of a list, and the rest of it; the list has one extra argument at its end. */
 #define GCUT_FIRST_1_(a, ...) a
 #define GCUT_FIRST_2_(a, b, ...) a, b
 #define GCUT_FIRST_3_(a, b, c, ...) a, b, c
@@ -113,7 +113,7 @@ static inline gcut_here gcut_here_at(const char *file, int line)
 #define GCUT_ELSE_(value)
 #endif
 
-/* In a field of options whose default is another number: zero itself. */
+/* The number 0 in an options field where 0 means the default. */
 #define GCUT_ZERO (-0.0)
 
 #ifdef __cplusplus
