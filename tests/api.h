@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "gradcut/gradcut.h"
 #include "nightly.h"
 #include "public.h"

@@ -125,7 +125,8 @@ static void several_blocks(void **state)
             gcut_step *s = gcut_compile(g, &o);
             if (!s || gcut_prepare(s) != GCUT_OK) fail_msg("%s: %s", models[m].name, gcut_last_error(ctx));
             const int64_t n = gcut_saved_bytes(s);
-            assert_true(n >= 64 && n % 64 == 0);
+            assert_that(n, >=, 64);
+            assert_that(n % 64, ==, 0);
             unsigned char *outs[BATCHES], *grads[BATCHES];
             void *block[BATCHES];
             size_t size;
@@ -248,7 +249,8 @@ static void misuse(void **state)
         const gcut_size at = {"N", 11};
         gcut_options o = options_of(backend, 1, by_all, &at);
         gcut_step *s = gcut_compile(g, &o), *t = gcut_compile(other, &o);
-        assert_true(s && t);
+        assert_true(s);
+        assert_true(t);
         const int64_t n = gcut_saved_bytes(s) + gcut_saved_bytes(t);
         char *block = aligned_alloc(64, (size_t)n);
         assert_non_null(block);

@@ -343,7 +343,9 @@ static void builders_of_models(void **state)
     assert_string_equal(gcut_last_error(ctx), "");
     gcut_shape shape = gcut_shape_of(z);
     assert_int_equal(shape.rank, 3);
-    assert_true(shape.dim[0] == N && shape.dim[1] == 3 && shape.dim[2] == 4);
+    assert_that(shape.dim[0], ==, N);
+    assert_that(shape.dim[1], ==, 3);
+    assert_that(shape.dim[2], ==, 4);
     assert_int_equal(gcut_dtype_of(i), GCUT_I32);
     assert_int_equal(gcut_dtype_of((gcut_val){0}), -1);
     assert_int_equal(gcut_shape_of((gcut_val){0}).rank, 0);

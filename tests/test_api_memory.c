@@ -94,7 +94,8 @@ static void write_plan(const char *graph, const char *path)
     gcut_ctx *ctx = new_ctx();
     gcut_graph *g = gcut_load(ctx, graph, NULL);
     FILE *f = fopen(path, "w");
-    assert_true(g && f);
+    assert_true(g);
+    assert_true(f);
     print_text(f, gcut_plan_json(gcut_plan_new(g, NULL)));
     assert_int_equal(fclose(f), 0);
     gcut_ctx_free(ctx);

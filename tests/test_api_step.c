@@ -472,8 +472,11 @@ static void profiled(void **state)
     assert_non_null(made);
     gcut_profile p = *made;
     assert_int_equal(p.steps, 3);
-    assert_true(p.n > 0 && p.best_ns > 0 && p.median_ns >= p.best_ns && p.p90_ns >= p.median_ns &&
-                p.predicted_ns > 0);
+    assert_that(p.n, >, 0);
+    assert_that(p.best_ns, >, 0);
+    assert_that(p.median_ns, >=, p.best_ns);
+    assert_that(p.p90_ns, >=, p.median_ns);
+    assert_that(p.predicted_ns, >, 0);
     double flops = 0;
     bool inside = false;
     for (size_t i = 0; i < p.n; i++) {
@@ -481,10 +484,13 @@ static void profiled(void **state)
         inside = inside || p.at[i]->runs == 5;
         flops += p.at[i]->flops;
     }
-    assert_true(inside && flops == p.flops && flops >= 5 * 2.0 * 3 * 8 * 8);
+    assert_true(inside);
+    assert_that(flops, ==, p.flops);
+    assert_that(flops, >=, 5 * 2.0 * 3 * 8 * 8);
     must_run(ctx, s);
     gcut_value_info a, b;
-    assert_true(value_of(plain, "grad.w", &a) && value_of(s, "grad.w", &b));
+    assert_true(value_of(plain, "grad.w", &a));
+    assert_true(value_of(s, "grad.w", &b));
     assert_memory_equal(a.at, b.at, (size_t)a.bytes);
     gcut_ctx_free(ctx);
 }

@@ -252,7 +252,9 @@ static void plans_are_of_the_step(void **state)
     snprintf(old, sizeof old, "%s", in_tmp("six/plan.json"));
     o = (gcut_options){.plan = old};
     gcut_step *made = gcut_compile(g, &o), *s = gcut_compile(g, &o), *t = gcut_compile(g, &o);
-    assert_true(made && s && t);
+    assert_true(made);
+    assert_true(s);
+    assert_true(t);
     char *x = plan_text(made), *y = plan_text(s);
     assert_string_equal(x, y);
     free(x), free(y);

@@ -167,7 +167,8 @@ static void test_ops(void **state)
     json_t *all = json_of(ARGV("ops", "--json")), *some = json_of(ARGV("ops", "--json", "--model", MLP));
     json_t *rows = json_object_get(all, "ops"), *used = json_object_get(some, "ops");
     assert_true(json_is_null(json_object_get(all, "model")));
-    assert_true(json_array_size(rows) > 60 && json_array_size(used) == 5);
+    assert_that(json_array_size(rows), >, 60);
+    assert_that(json_array_size(used), ==, 5);
     size_t i, found = 0;
     json_t *row;
     json_array_foreach(rows, i, row)
@@ -345,7 +346,8 @@ static void test_bench(void **state)
         sum += json_number_value(json_object_get(row, "predicted_ns"));
     }
     double step = json_number_value(json_object_get(j, "predicted_ns"));
-    assert_true(fabs(sum - step) <= 1e-9 * step && fabs(predicted - step) <= 1e-9 * step);
+    assert_within(sum, step, 1e-9 * step);
+    assert_within(predicted, step, 1e-9 * step);
     assert_true(json_number_value(json_object_get(j, "step_ns")) > 0);
     json_decref(j);
     char *text = fine(ARGV("bench", "tiny.gcut", "--loss", "loss", "--steps", "1", "--threads", "2"));
@@ -456,7 +458,9 @@ static void test_seed_and_training(void **state)
         loss[i] = json_number_value(json_object_get(json_object_get(j, "results"), "loss"));
         json_decref(j);
     }
-    assert_true(loss[0] > 0 && loss[0] == loss[1] && loss[0] != loss[2]);
+    assert_that(loss[0], >, 0);
+    assert_that(loss[0], ==, loss[1]);
+    assert_that(loss[0], !=, loss[2]);
     assert_true(loss[3] < loss[0]);
 }
 

@@ -46,12 +46,15 @@ static void test_json(void **state)
         }
         ours++;
         assert_true(real(plan, "budget") == real(p, "peak_predicted"));
-        assert_true(real(p, "peak_predicted") < peak && real(p, "step_ns_predicted") > ns);
+        assert_that(real(p, "peak_predicted"), <, peak);
+        assert_that(real(p, "step_ns_predicted"), >, ns);
         peak = real(p, "peak_predicted");
         ns = real(p, "step_ns_predicted");
     }
-    assert_true(ours > 1 && policies > 2);
-    assert_true(real(j, "frontier") >= (double)ours && real(j, "plans") >= real(j, "frontier"));
+    assert_that(ours, >, 1);
+    assert_that(policies, >, 2);
+    assert_that(real(j, "frontier"), >=, (double)ours);
+    assert_that(real(j, "plans"), >=, real(j, "frontier"));
     json_decref(j);
 }
 
@@ -116,8 +119,9 @@ static void test_measured(void **state)
     json_array_foreach(json_object_get(j, "points"), i, p)
     {
         assert_true(real(p, "peak_measured") == real(p, "peak_predicted"));
-        assert_true(real(p, "step_ns_best") > 0 && real(p, "step_ns_median") >= real(p, "step_ns_best") &&
-                    real(p, "step_ns_spread") >= 0);
+        assert_that(real(p, "step_ns_best"), >, 0);
+        assert_that(real(p, "step_ns_median"), >=, real(p, "step_ns_best"));
+        assert_that(real(p, "step_ns_spread"), >=, 0);
     }
     assert_int_equal((int)real(j, "rounds"), 3);
     json_decref(j);

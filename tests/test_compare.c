@@ -150,7 +150,8 @@ static void loops_by_hand(void **state)
     assert_null(e->backward);
     assert_null(u->backward);
     /* Besides: the carry is copied in, and out of the body. */
-    assert_true(u->forward->launches >= 2 * 7 && u->forward->bytes >= e->forward->bytes);
+    assert_that(u->forward->launches, >=, 2 * 7);
+    assert_that(u->forward->bytes, >=, e->forward->bytes);
     assert_true(c->variant[PLANNED]->forward->launches <= u->forward->launches - 7);
     assert_null(strstr(c->text, "backward"));
     assert_null(strstr(c->sentence, "backward"));
@@ -221,7 +222,8 @@ static void check_model(const char *name, const char *optimizer)
         check_profile(ctx, g, like[i], v[i]);
         assert_int_equal(v[i]->forward->kernels + v[i]->backward->kernels, rows_of(ctx, g, like[i]));
         assert_int_equal(v[i]->peak_measured, v[i]->peak_predicted);
-        assert_true(v[i]->step_ns_best > 0 && v[i]->step_ns_median >= v[i]->step_ns_best);
+        assert_that(v[i]->step_ns_best, >, 0);
+        assert_that(v[i]->step_ns_median, >=, v[i]->step_ns_best);
     }
     assert_int_equal(v[EAGER]->peak_measured, -1);
     assert_int_equal(v[EAGER]->saved_bytes, -1);
@@ -340,7 +342,8 @@ static void plan_files_have_sizes(void **state)
     char *json = plan ? gcut_plan_json(plan) : NULL;
     snprintf(path, sizeof path, "%s/plan.json", tmp);
     FILE *f = fopen(path, "w");
-    assert_true(json && f);
+    assert_true(json);
+    assert_true(f);
     fputs(json, f);
     assert_int_equal(fclose(f), 0);
     gcut_free(json);

@@ -100,7 +100,8 @@ static int parts_of(const char *c)
     int n = 0;
     assert_non_null(last);
     assert_int_equal(sscanf(last, "#endif /* of %d parts */", &n), 1);
-    assert_true(n > 1 && n <= MOST);
+    assert_that(n, >, 1);
+    assert_that(n, <=, MOST);
     return n;
 }
 
@@ -218,7 +219,8 @@ static void a_part_that_fails(void **state)
         assert_says(ctx, GCUT_ETOOL, " -DGCUT_RT_PART=1 ");
         assert_says(ctx, GCUT_ETOOL, "step.c:7: error: no\n");
         assert_null(strstr(gcut_last_error(ctx), "-DGCUT_RT_PART=0"));
-        assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* neither zombies nor compilers */
+        assert_that(waitpid(-1, NULL, WNOHANG), <, 0);
+        assert_that(errno, ==, ECHILD); /* neither zombies nor compilers */
         assert_int_equal(entries(in_tmp("temporary")), 0);
         gcut_clear_errors(ctx);
     }

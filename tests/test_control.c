@@ -262,7 +262,8 @@ static void call_renames_sizes(void **state)
     j.in[0] = floats(j.env, 2, (int64_t[]){2, 3}, x);
     j.in[1] = truth(j.env, true);
     must(j.env, interpret, &j);
-    assert_true(j.out[0].u.f[0] == 10 && j.out[0].u.f[2] == 18);
+    assert_that(j.out[0].u.f[0], ==, 10);
+    assert_that(j.out[0].u.f[2], ==, 18);
     assert_int_equal(j.out[1].dim[1], 6);
     must(j.env, passes, &j);
     must(j.env, interpret, &j);

@@ -55,7 +55,9 @@ static void adds_up(const gcut_costs *c)
         const gcut_cost *x = &c->at[i];
         assert_non_null(x->class);
         assert_non_null(x->value);
-        assert_true(x->ns >= 0 && isfinite(x->ns) && x->times > 0);
+        assert_that(x->ns, >=, 0);
+        assert_true(isfinite(x->ns));
+        assert_that(x->times, >, 0);
         assert_true(i == 0 || x->launch > c->at[i - 1].launch);
         ns += x->ns, flops += x->flops, read += x->read, written += x->written;
     }
@@ -202,7 +204,8 @@ static void rows_of_reductions(void **state)
            rows = 8 * 4 * 20 * m.op_scale;
     near(costs_of(*state, large, 8, 1).ns, m.kernel_ns + arithmetic);
     near(costs_of(*state, small, 8, 1).ns, m.kernel_ns + rows);
-    assert_true(arithmetic > rows && arithmetic / 256 < rows);
+    assert_that(arithmetic, >, rows);
+    assert_that(arithmetic / 256, <, rows);
 }
 
 /* A convolution is priced by its window, a depthwise one by the rows that it fills. */

@@ -68,7 +68,8 @@ static void transient_input(void **state)
         gcut_plan *p = gcut_plan_new(g, &o);
         if (!p) fail_msg("%s", gcut_last_error(ctx));
         const gcut_plan_info *i = gcut_plan_look(p);
-        assert_true(i->n == 2 && i->value[1]->decision == GCUT_PLAN_RECOMPUTED);
+        assert_that(i->n, ==, 2);
+        assert_that(i->value[1]->decision, ==, GCUT_PLAN_RECOMPUTED);
         assert_string_equal(i->value[0]->name, "x");
         assert_int_equal(i->saved_bytes, 500);
         gcut_plan_free(p);

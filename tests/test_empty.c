@@ -33,7 +33,8 @@ static void add(text *t, const char *fmt, ...)
     va_start(ap, fmt);
     int n = vsnprintf(t->at + t->n, sizeof t->at - t->n, fmt, ap);
     va_end(ap);
-    assert_true(n >= 0 && t->n + (size_t)n < sizeof t->at);
+    assert_that(n, >=, 0);
+    assert_that(t->n + (size_t)n, <, sizeof t->at);
     t->n += (size_t)n;
 }
 
@@ -190,7 +191,8 @@ static size_t sizes_of(const sample *s, variant *out, size_t room)
         for (size_t i = 0; i < n; i++)
             seen = seen || (strlen(out[i].zero) == k && !memcmp(out[i].zero, c, k));
         if (!seen) {
-            assert_true(n < room && k < sizeof out->zero);
+            assert_that(n, <, room);
+            assert_that(k, <, sizeof out->zero);
             out[n] = (variant){.s = s};
             memcpy(out[n++].zero, c, k);
         }

@@ -75,7 +75,8 @@ static void streams(void **state)
         same_name += a.u.f[k] == c.u.f[k];
         same_seed += a.u.f[k] == d.u.f[k];
     }
-    assert_true(same_name < 5 && same_seed < 5);
+    assert_that(same_name, <, 5);
+    assert_that(same_seed, <, 5);
 }
 
 static void integers(void **state)
@@ -146,7 +147,8 @@ static void constants(void **state)
     for (int k = 0; k < 3; k++) assert_true(j.out.u.f[k] == (double)0.1f);
     j.d = (gcut_data){.type = vector(GCUT_I8, 2), .kind = "dense", .nnums = 2, .nums = (double[]){-128, 127}};
     must(*state, data_body, &j);
-    assert_true(j.out.u.i[0] == -128 && j.out.u.i[1] == 127);
+    assert_that(j.out.u.i[0], ==, -128);
+    assert_that(j.out.u.i[1], ==, 127);
 }
 
 static void distributions(void **state)

@@ -124,7 +124,8 @@ static void every_structure_has_a_rule(void **state)
         n[where]++;
     }
     assert_int_equal(n[0], 7); /* those that gcut_copy_known reads */
-    assert_true(n[1] >= 25 && n[2] >= 13);
+    assert_that(n[1], >=, 25);
+    assert_that(n[2], >=, 13);
 }
 
 /* ---- structures that the caller fills, of another version ---- */

@@ -158,7 +158,8 @@ static void after_every_signal(void **state)
             for (int i = 0; i < stage; i++) assert_int_equal(read(from, &byte, 1), 1);
             assert_int_equal(kill(pid, signals[k]), 0);
             int status = finish(pid, from);
-            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[k]);
+            assert_true(WIFSIGNALED(status));
+            assert_that(WTERMSIG(status), ==, signals[k]);
             snprintf(what, sizeof what, "signal %d at stage %d", signals[k], stage);
             assert_empty(what);
         }

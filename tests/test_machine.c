@@ -79,7 +79,8 @@ static void products_grow_smoothly(void **state)
                 memcpy(d, others[o], sizeof d);
                 for (d[axis] = 1; d[axis] < 1e4; d[axis] *= 1.01) {
                     double ns = gemm(m, d);
-                    assert_true(isfinite(ns) && ns > 0);
+                    assert_true(isfinite(ns));
+                    assert_that(ns, >, 0);
                     assert_true(ns >= last * (1 - 1e-12));
                     if (last > 0) assert_true(ns <= last * 1.05);
                     last = ns;
@@ -97,10 +98,12 @@ static void moves_grow_smoothly(void **state)
         for (double set = 1; set < 1e12; set *= 1.01) {
             double ns = gcut_machine_move_ns(m, 1e6, 2e6, set),
                    more = gcut_machine_bring_ns(m, 1e6, 2e6, set);
-            assert_true(ns > 0 && ns >= last);
+            assert_that(ns, >, 0);
+            assert_that(ns, >=, last);
             if (last > 0) assert_true(ns <= last * 1.05);
             if (set < m->level_bytes[GCUT_L2] / 2.01) assert_true(more == 0);
-            assert_true(more >= brought && more < ns);
+            assert_that(more, >=, brought);
+            assert_that(more, <, ns);
             last = ns;
             brought = more;
         }

@@ -214,7 +214,8 @@ static void check_values(FILE *f, const char *what, const gcut_array *x)
     assert_near(what, got, sum, norm + ZERO);
     int probes = 0;
     for (; fscanf(f, " %lld:%lf", &i, &want) == 2; probes++) {
-        assert_true(i >= 0 && i < n);
+        assert_that(i, >=, 0);
+        assert_that(i, <, n);
         assert_near(what, x->u.f[i], want, norm / sqrt((double)n) + ZERO);
     }
     assert_true(probes >= (n < 8 ? n : 8));

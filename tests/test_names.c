@@ -254,7 +254,8 @@ static char *renamed(const char *text)
 {
     char *out = calloc(2 * strlen(text) + 1, 1), *to = out, **names = calloc(strlen(text), sizeof *names);
     size_t n = 0;
-    assert_true(out && names);
+    assert_true(out);
+    assert_true(names);
     while (*text) {
         const char *heads[] = {"%", "data @", "next "};
         size_t k = 0;

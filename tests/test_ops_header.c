@@ -71,7 +71,8 @@ static void read_operands(entry *e)
     uint32_t n = 0;
     while (*s) {
         size_t k = strcspn(s, ", ");
-        assert_true(n < 4 && k < sizeof e->operand[0]);
+        assert_that(n, <, 4);
+        assert_that(k, <, sizeof e->operand[0]);
         memcpy(e->operand[n++], s, k);
         s += k + strspn(s + k, ", ");
     }

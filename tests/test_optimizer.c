@@ -265,13 +265,18 @@ static void parse_body(void *arg)
     job *j = arg;
     gcut_optimizer o = gcut_optimizer_parse(j->env, " adamw ( lr = 3e-4 , beta2=0.95,eps=0 ) ");
     assert_int_equal(o.kind, GCUT_OPT_ADAMW);
-    assert_true(o.lr == 3e-4 && o.beta1 == 0.9 && o.beta2 == 0.95 && o.eps == 0 && o.weight_decay == 0.01);
+    assert_that(o.lr, ==, 3e-4);
+    assert_that(o.beta1, ==, 0.9);
+    assert_that(o.beta2, ==, 0.95);
+    assert_that(o.eps, ==, 0);
+    assert_that(o.weight_decay, ==, 0.01);
     o = gcut_optimizer_parse(j->env, "sgd");
     assert_int_equal(o.kind, GCUT_OPT_SGD);
     assert_true(o.weight_decay == 0);
     o = gcut_optimizer_parse(j->env, "momentum()");
     assert_int_equal(o.kind, GCUT_OPT_MOMENTUM);
-    assert_true(o.momentum == 0.9 && !o.keep_grads);
+    assert_that(o.momentum, ==, 0.9);
+    assert_true(!o.keep_grads);
     assert_int_equal(gcut_optimizer_parse(j->env, "none").kind, GCUT_OPT_NONE);
 }
 

@@ -69,7 +69,8 @@ static size_t compare(const gcut_stage_info *s, const char *arena, const char *b
         if (!want) fail_msg("%s: the forward graph saves no %s", model, v->name);
         if (b->storage == GCUT_STORAGE_BOUND) continue;
         assert_int_equal(b->storage, block ? GCUT_STORAGE_BLOCK : GCUT_STORAGE_ARENA);
-        assert_true(b->saved && o->values[0][want].n == v->elements);
+        assert_true(b->saved);
+        assert_that(o->values[0][want].n, ==, v->elements);
         for (int64_t k = 0; k < v->elements; k++) {
             const double x = wanted(&o->values[0][want], k), y = at_place(v, b, block ? block : arena, k);
             if (!(fabs(x - y) <= 1e-4 * (1 + fabs(x))))

@@ -105,7 +105,8 @@ static void check_lines(const gcut_plan_info *p, const char *model)
 {
     size_t saved = 0, recomputed = 0;
     int64_t bytes = 0;
-    assert_true(p->nparts >= 1 && !p->part[0]->loop);
+    assert_that(p->nparts, >=, 1);
+    assert_true(!p->part[0]->loop);
     for (size_t i = 0; i < p->part[0]->n; i++) {
         const gcut_replay_line *l = p->part[0]->line[i];
         const gcut_plan_value *v = find(p, l->name);
@@ -181,13 +182,15 @@ static void check_validity(const gcut_plan *plan, const gcut_plan_info *p)
 {
     const gcut_plan_validity *v = gcut_plan_valid_at(plan);
     char *text = gcut_plan_text(plan, false), said[120];
-    assert_true(v && text);
+    assert_true(v);
+    assert_true(text);
     assert_ptr_equal(gcut_plan_valid_at(plan), v);
     assert_int_equal(v->n, v->best && !v->skipped ? p->nat : 0);
     for (size_t i = 0; i < v->n; i++) {
         const gcut_valid_range *x = v->range[i];
         assert_string_equal(x->symbol, p->at[i].name);
-        assert_true(x->lo <= p->at[i].value && p->at[i].value <= x->hi);
+        assert_that(x->lo, <=, p->at[i].value);
+        assert_that(p->at[i].value, <=, x->hi);
         snprintf(said, sizeof said, " %s tried from %lld to %lld", x->symbol, (long long)x->lo,
                  (long long)x->hi);
         assert_non_null(strstr(text, said));
@@ -391,7 +394,10 @@ static void check_frontier(const char *path)
         if (i && !f->point[i]->baseline)
             assert_true(f->point[i]->peak_predicted < f->point[i - 1]->peak_predicted);
     }
-    assert_true(shown >= 1 && shown <= 4 && shown <= f->frontier && f->frontier <= f->plans);
+    assert_that(shown, >=, 1);
+    assert_that(shown, <=, 4);
+    assert_that(shown, <=, f->frontier);
+    assert_that(f->frontier, <=, f->plans);
     assert_string_equal(strchr(row, '\n'), "\n"); /* the last row */
     json_t *j = json_loads(f->json, 0, NULL);
     assert_int_equal(json_array_size(json_object_get(j, "points")), f->n);
@@ -422,7 +428,8 @@ static void check(const char *model, const char *file, const gcut_options *o)
     if (!plan) fail_msg("%s: %s", model, gcut_last_error(ctx));
     const gcut_plan_info *p = gcut_plan_look(plan);
     char *text = gcut_plan_json(plan);
-    assert_true(p && text);
+    assert_true(p);
+    assert_true(text);
     assert_ptr_equal(gcut_plan_look(plan), p);
     json_t *j = json_loads(text, 0, NULL), *saved = json_object_get(j, "saved"),
            *recomputed = json_object_get(j, "recomputed");

@@ -82,7 +82,9 @@ static void models(void **state)
         must(env, lower_file, &j);
     }
     globfree(&files);
-    assert_true(j.pairs > 1000 && j.apart > 500 && j.apart < j.pairs);
+    assert_that(j.pairs, >, 1000);
+    assert_that(j.apart, >, 500);
+    assert_that(j.apart, <, j.pairs);
     gcut_env_free(env);
 }
 
@@ -200,7 +202,8 @@ static void are_said(void **state)
 {
     (void)state;
     for (gcut_reason r = 0; r < GCUT_NREASONS; r++) {
-        assert_true(strlen(gcut_reason_name(r)) > 2 && strlen(gcut_reason_sentence(r)) >= 20);
+        assert_that(strlen(gcut_reason_name(r)), >, 2);
+        assert_that(strlen(gcut_reason_sentence(r)), >=, 20);
         for (gcut_reason other = 0; other < r; other++)
             assert_string_not_equal(gcut_reason_sentence(r), gcut_reason_sentence(other));
     }

@@ -325,7 +325,9 @@ static void test_no_columns(void **state)
     float a[15] = {0}, b[1] = {0}, c[1] = {7};
     int64_t rows[2] = {0, 0};
     gcut_rt_gemm_tiled_f32(&g, a, b, c, count, rows, 1, 1);
-    assert_true(rows[0] == 5 && rows[1] == 0 && c[0] == 7);
+    assert_that(rows[0], ==, 5);
+    assert_that(rows[1], ==, 0);
+    assert_that(c[0], ==, 7);
     gcut_rt_gemm_tiled_f32(&g, a, b, c, count, rows, 0, 1);
     assert_true(rows[0] == 5);
 }
@@ -342,7 +344,10 @@ static void test_degenerate(void **state)
     float a[2] = {1, 2}, b[2] = {3, 4}, c[4] = {NAN, NAN, NAN, 9};
     gcut_rt_gemm g = {.m = 1, .n = 3, .k = 0, .rsa = 1, .csa = 1, .rsb = 1, .csb = 1, .rsc = 3, .csc = 1};
     gcut_rt_gemm_f32(&g, a, b, c, 1);
-    assert_true(c[0] == 0 && c[1] == 0 && c[2] == 0 && c[3] == 9);
+    assert_that(c[0], ==, 0);
+    assert_that(c[1], ==, 0);
+    assert_that(c[2], ==, 0);
+    assert_that(c[3], ==, 9);
     g = (gcut_rt_gemm){.m = 1, .n = 1, .k = 2, .csa = 1, .rsb = 1, .nbatch = 1, .batch = {0}};
     c[0] = 5;
     gcut_rt_gemm_f32(&g, a, b, c, 1);
@@ -359,7 +364,10 @@ static void test_nan(void **state)
         a[0] = INFINITY, b[1] = 1, a[n] = NAN;
         gcut_rt_gemm g = {.m = n, .n = n, .k = n, .rsa = n, .csa = 1, .rsb = n, .csb = 1, .rsc = n, .csc = 1};
         gcut_rt_gemm_f32(&g, a, b, c, 2);
-        assert_true(isnan(c[0]) && isinf(c[1]) && isnan(c[n]) && c[2 * n] == 0);
+        assert_true(isnan(c[0]));
+        assert_true(isinf(c[1]));
+        assert_true(isnan(c[n]));
+        assert_that(c[2 * n], ==, 0);
         free(a), free(b), free(c);
     }
 }
@@ -368,7 +376,9 @@ static void test_name(void **state)
 {
     (void)state;
     const char *name = gcut_rt_blis_name();
-    assert_true(name && *name && name == gcut_rt_blis_name());
+    assert_true(name);
+    assert_true(*name);
+    assert_ptr_equal(name, gcut_rt_blis_name());
 #if defined __x86_64__ && !defined GCUT_RT_WIDEST
     int wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");

@@ -236,9 +236,14 @@ static void test_clamp_and_select(void **state)
         assert_false(signbit(gcut_relu_f32(-0.0f)));
         assert_true(isnan(x) ? isnan(gcut_sign_f64(x)) : gcut_sign_f64(x) == ref_sign(x));
     }
-    assert_true(isnan(gcut_max_f64(NAN, 1)) && isnan(gcut_max_f64(1, NAN)) && gcut_max_f64(1, 2) == 2);
-    assert_true(isnan(gcut_min_f64(NAN, 1)) && isnan(gcut_min_f64(1, NAN)) && gcut_min_f64(1, 2) == 1);
-    assert_true(gcut_clamp_f32(-7, -INFINITY, 3) == -7 && gcut_clamp_f32(7, -3, INFINITY) == 7);
+    assert_true(isnan(gcut_max_f64(NAN, 1)));
+    assert_true(isnan(gcut_max_f64(1, NAN)));
+    assert_that(gcut_max_f64(1, 2), ==, 2);
+    assert_true(isnan(gcut_min_f64(NAN, 1)));
+    assert_true(isnan(gcut_min_f64(1, NAN)));
+    assert_that(gcut_min_f64(1, 2), ==, 1);
+    assert_that(gcut_clamp_f32(-7, -INFINITY, 3), ==, -7);
+    assert_that(gcut_clamp_f32(7, -3, INFINITY), ==, 7);
 }
 
 static double relative(double got, double want)
@@ -262,7 +267,8 @@ static void test_f64(void **state)
         long double t = l / (1 + expl(-u));
         if (fabsl(u) < 600)
             assert_true(relative(gcut_gelu_tanh_f64(x), (double)t) <= (8 + 4 * fabsl(u)) * eps);
-        assert_true(gcut_mod_f64(x, 0.75) >= 0 && gcut_mod_f64(x, -0.75) <= 0);
+        assert_that(gcut_mod_f64(x, 0.75), >=, 0);
+        assert_that(gcut_mod_f64(x, -0.75), <=, 0);
         assert_true(gcut_rsqrt_f64(x * x) == 1 / sqrt(x * x));
     }
 }
@@ -302,11 +308,17 @@ static void test_integers(void **state)
             assert_int_equal(gcut_min_u8(ua, ub), ua < ub ? ua : ub);
         }
     }
-    assert_true(gcut_abs_i32(INT32_MIN) == INT32_MIN && gcut_abs_i64(INT64_MIN) == INT64_MIN);
-    assert_true(gcut_div_i32(INT32_MIN, -1) == INT32_MIN && gcut_div_i64(INT64_MIN, -1) == INT64_MIN);
-    assert_true(gcut_mod_i32(INT32_MIN, -1) == 0 && gcut_mod_i64(INT64_MIN, -1) == 0);
-    assert_true(gcut_div_i64(INT64_MIN, 3) == INT64_MIN / 3 - 1 && gcut_div_i64(INT64_MIN, 0) == 0);
-    assert_true(gcut_not_bool(0) == 1 && gcut_not_bool(1) == 0 && gcut_not_u8(0x0f) == 0xf0);
+    assert_that(gcut_abs_i32(INT32_MIN), ==, INT32_MIN);
+    assert_that(gcut_abs_i64(INT64_MIN), ==, INT64_MIN);
+    assert_that(gcut_div_i32(INT32_MIN, -1), ==, INT32_MIN);
+    assert_that(gcut_div_i64(INT64_MIN, -1), ==, INT64_MIN);
+    assert_that(gcut_mod_i32(INT32_MIN, -1), ==, 0);
+    assert_that(gcut_mod_i64(INT64_MIN, -1), ==, 0);
+    assert_that(gcut_div_i64(INT64_MIN, 3), ==, INT64_MIN / 3 - 1);
+    assert_that(gcut_div_i64(INT64_MIN, 0), ==, 0);
+    assert_that(gcut_not_bool(0), ==, 1);
+    assert_that(gcut_not_bool(1), ==, 0);
+    assert_that(gcut_not_u8(0x0f), ==, 0xf0);
 }
 
 static void test_lanes(void **state)
@@ -328,11 +340,14 @@ static void test_lanes(void **state)
         }
         assert_true(fabs(gcut_rt_lanes_sum_f32(f) - sum) <= 6 * 0x1p-24 * 64 * 0x1p19);
         assert_true(gcut_rt_lanes_sum_f64(d) == sum);
-        assert_true(gcut_rt_lanes_max_f32(f) == most && gcut_rt_lanes_max_f64(d) == most);
-        assert_true(gcut_rt_lanes_min_f32(f) == least && gcut_rt_lanes_min_f64(d) == least);
+        assert_that(gcut_rt_lanes_max_f32(f), ==, most);
+        assert_that(gcut_rt_lanes_max_f64(d), ==, most);
+        assert_that(gcut_rt_lanes_min_f32(f), ==, least);
+        assert_that(gcut_rt_lanes_min_f64(d), ==, least);
         f[r % 64] = NAN;
         d[r % 64] = NAN;
-        assert_true(isnan(gcut_rt_lanes_max_f32(f)) && isnan(gcut_rt_lanes_min_f64(d)));
+        assert_true(isnan(gcut_rt_lanes_max_f32(f)));
+        assert_true(isnan(gcut_rt_lanes_min_f64(d)));
     }
 }
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 
 enum { MOST = 1300, ROOM = 64 };
@@ -105,7 +106,8 @@ static void copies(int64_t rows, int64_t c, int64_t at, int threads)
     int64_t dim[] = {rows, c}, ss[] = {c, 1}, ds[] = {2 * c, 1};
     float *src = calloc((size_t)(rows * c), sizeof *src),
           *dst = calloc((size_t)(2 * rows * c + 32), sizeof *dst);
-    assert_true(src && dst);
+    assert_true(src);
+    assert_true(dst);
     for (int64_t i = 0; i < rows * c; i++) src[i] = (float)(i + 1);
     gcut_rt_copy(2, dim, sizeof *src, src, ss, dst + at, ds, threads);
     for (int64_t r = 0; r < rows; r++)
@@ -123,7 +125,9 @@ static void gathers(int64_t rows, int64_t c, int threads)
     double *x = calloc((size_t)(TABLE * c), sizeof *x), *y = calloc((size_t)(rows * c), sizeof *y);
     int32_t *index = calloc((size_t)rows, sizeof *index);
     gcut_rt_fault fault = GCUT_RT_NO_FAULT;
-    assert_true(x && y && index);
+    assert_true(x);
+    assert_true(y);
+    assert_true(index);
     for (int64_t i = 0; i < TABLE * c; i++) x[i] = (double)(i + 1);
     for (int64_t r = 0; r < rows; r++) index[r] = (int32_t)(r * 7 % TABLE);
     index[rows / 2] = TABLE;

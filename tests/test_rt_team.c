@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 #include "threads.h"
 
@@ -281,7 +282,8 @@ static void run_child(void (*body)(void *arg), void *arg)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(WIFEXITED(status));
+    assert_that(WEXITSTATUS(status), ==, 0);
 }
 
 static void run_team(void *arg)

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/threads/workspace.h"
 
@@ -132,7 +133,8 @@ static void run_child(void)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(WIFEXITED(status));
+    assert_that(WEXITSTATUS(status), ==, 0);
 }
 
 static void *borrow(void *over)

@@ -272,7 +272,8 @@ static void exact_body(void *arg)
                 assert_true(isnan(dv[i]));
                 continue;
             }
-            assert_true((double)dv[i] == want && !signbit(dv[i]) == !!signbit(x[i]));
+            assert_that((double)dv[i], ==, want);
+            assert_that(!signbit(dv[i]), ==, !!signbit(x[i]));
             bool normal = isnormal(x[i]) && fabsf(x[i]) < 3e38f;
             if (normal) assert_true(fabs(dv[i] + (double)x[i]) <= GCUT_BF16_ERROR * fabs((double)x[i]));
         }

@@ -118,7 +118,9 @@ static void compare(gcut_ctx *ctx, gcut_graph *g, gcut_step *compiled, const gcu
 static void same_bits(gcut_step *s, int64_t n)
 {
     gcut_value_info a = {0}, b = {0}, d = {0};
-    assert_true(value_of(s, "s0", &a) && value_of(s, "s10", &b) && value_of(s, "d", &d));
+    assert_true(value_of(s, "s0", &a));
+    assert_true(value_of(s, "s10", &b));
+    assert_true(value_of(s, "d", &d));
     for (int c = 0; c < 24; c++) {
         float all = 0, product = ((const float *)a.at)[c], loop = ((const float *)b.at)[c];
         for (int k = 0; k < GCUT_RT_SUM_BLOCKS; k++) {

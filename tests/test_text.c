@@ -650,7 +650,8 @@ static void visit_mutations(gcut_env *env, const char *path)
         } else {
             assert_int_equal(inner->ndiags, 1);
             assert_true(s == GCUT_ESYNTAX || s == GCUT_ETYPE);
-            assert_true(inner->diags[0].at.line >= 1 && inner->diags[0].at.col >= 1);
+            assert_that(inner->diags[0].at.line, >=, 1);
+            assert_that(inner->diags[0].at.col, >=, 1);
             assert_null(strchr(inner->diags[0].message, '\n'));
         }
         gcut_env_free(inner);

@@ -66,7 +66,9 @@ static own own_of(gcut_step *s)
     o.bytes = gcut_rt_values(o.table, o.plan, o.value);
     assert_int_equal(o.bytes, gcut_rt_values(o.table, o.plan, NULL));
     o.buffer = aligned_alloc(64, (size_t)o.bytes + 64);
-    assert_true(o.value && o.io && o.buffer);
+    assert_true(o.value);
+    assert_true(o.io);
+    assert_true(o.buffer);
     memset(o.buffer, 0x5a, (size_t)o.bytes + 64);
     gcut_rt_bind(o.table, o.plan, o.buffer, o.io);
     return o;
@@ -102,13 +104,15 @@ static void compare(gcut_step *s, const own *o, uint64_t seed)
                 assert_true((float)v->row->number[0] == *(const float *)info.at);
             continue;
         }
-        assert_true(v->offset >= end && v->offset % 64 == 0);
+        assert_that(v->offset, >=, end);
+        assert_that(v->offset % 64, ==, 0);
         end = v->offset + v->bytes;
         assert_ptr_equal(o->io[k], o->buffer + v->offset);
         if (memcmp(o->io[k], info.at, (size_t)v->bytes))
             fail_msg("%s has other initial contents with seed %llu", v->name, (unsigned long long)seed);
     }
-    assert_true(end > 0 && end <= o->bytes);
+    assert_that(end, >, 0);
+    assert_that(end, <=, o->bytes);
 }
 
 static void same_as_the_step(gcut_graph *g, const char *optimizer, uint64_t seed, int threads)

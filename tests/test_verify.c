@@ -240,7 +240,8 @@ static void wild_loc(job *j)
 static void circular_loc(job *j)
 {
     gcut_loc *l = &j->m->locs.at[node(j, 2)->loc];
-    assert_true(l->call && l->nargs == 1);
+    assert_true(l->call);
+    assert_that(l->nargs, ==, 1);
     l->args = gcut_memdup(j->m->arena, &node(j, 2)->loc, sizeof *l->args);
 }
 
