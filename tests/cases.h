@@ -44,13 +44,12 @@ static inline void tell_case(void)
 
 #define TRY(...) __attribute__((cleanup(end_case), unused)) const int try_case_ = try_case(__VA_ARGS__)
 
+/* The operands are evaluated again where it fails. */
 #define assert_that(x, op, y)                                                                                \
     do {                                                                                                     \
-        const __typeof__((x) + 0) left_ = (x);                                                               \
-        const __typeof__((y) + 0) right_ = (y);                                                              \
-        if (!(left_ op right_))                                                                              \
-            fail_msg("%s:%d: not %s %s %s: %.17g and %.17g", __FILE__, __LINE__, #x, #op, #y, (double)left_, \
-                     (double)right_);                                                                        \
+        if (!((x)op(y)))                                                                                     \
+            fail_msg("%s:%d: not %s %s %s: %.17g and %.17g", __FILE__, __LINE__, #x, #op, #y, (double)(x),   \
+                     (double)(y));                                                                           \
     } while (0)
 
 /* |x - y| <= tolerance, which no NaN is. */
