@@ -233,7 +233,7 @@ static void refuse_no_dependence(const differentiation *s)
 
 /* ---- copies of the primal ---- */
 
-static bool has_meaning_left(const gcut_graph *g)
+static bool has_undecomposed(const gcut_graph *g)
 {
     for (uint32_t n = 0; n < g->nodes.n; n++)
         if (gcut_vjp_by_meaning((gcut_op)g->nodes.at[n].op)) return true;
@@ -283,7 +283,7 @@ static void decompose(differentiation *s)
         const bool *wanted = gcut_wanted(s->primal, s->tmp, chosen_values(s, s->primal), s->primal->params.n);
         advance(s, gcut_pass_stack(s->primal, gcut_module_unused(s->m, s->user->name, "stacked"), wanted));
     }
-    while (has_meaning_left(s->primal))
+    while (has_undecomposed(s->primal))
         advance(s, gcut_pass_expand(s->primal, gcut_module_unused(s->m, s->user->name, "expanded"),
                                     gcut_vjp_by_meaning));
 }

@@ -61,7 +61,7 @@ bool gcut_marks_equal(const gcut_marks *a, const gcut_marks *b)
 
 /* ---- copies of nodes ---- */
 
-/* What v became, or when it was dropped what another result of its node became, if a node makes that. */
+/* The value that replaces v in dst; if there is none, that of another result of v's node. */
 static gcut_ref moved(const gcut_graph *dst, const gcut_graph *src, gcut_ref v, const gcut_ref *map)
 {
     const gcut_node *n = gcut_def(src, v);

@@ -23,14 +23,14 @@ typedef enum gcut_mark_place {
     GCUT_MARK_ON_FUNC = 8,
     GCUT_MARK_ON_PAIR = 16,
     GCUT_MARK_ON_DATA = 32,
-    GCUT_MARK_MANY = 64 /* more than once, too */
+    GCUT_MARK_MANY = 64 /* may be repeated */
 } gcut_mark_place;
 
 #define GCUT_MARK_MAX_ARGS 2
 
-/* i: an integer, a size, the number of a kernel, or the id of a value of the graph.  A value of id 0 is one
- * of another graph, the forward graph that this one was split from; text is its name there.  text: of a
- * string or a name, interned. */
+/* i: an integer, a size, the number of a kernel, or the id of a value of the graph; id 0 = a value of the
+ * forward graph from which this backward graph was split, whose name is text. text: of a string or a name,
+ * interned. */
 typedef struct gcut_mark_arg {
     int64_t i;
     const char *text;
@@ -50,7 +50,7 @@ typedef struct gcut_marks {
 typedef struct gcut_mark_row {
     const char *name;
     unsigned on;      /* places */
-    uint32_t least;   /* how many arguments there must be */
+    uint32_t least;   /* number of required arguments */
     const char *args; /* a letter for each */
 } gcut_mark_row;
 

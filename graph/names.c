@@ -120,7 +120,7 @@ const char *gcut_name_fresh(gcut_graph *g, const char *base)
     return number(g, base, 1, has);
 }
 
-/* ---- names that nobody gave ---- */
+/* ---- generated names ---- */
 
 /* Is the name taken in g, in the graph that g copies, or in a graph around g? */
 static bool is_taken(const gcut_graph *g, const char *name)

@@ -10,7 +10,7 @@
 
 /* ---- the table's columns ---- */
 
-typedef enum how { UNDEFINED, ELEMENT, TENSOR, MEANING } how;
+typedef enum how { UNDEFINED, ELEMENT, TENSOR, DECOMPOSED } how;
 
 /* Scalar functions: one per E(expr), a constant 0 that is never called for every other cell. */
 #define E(...) __VA_ARGS__
@@ -37,7 +37,7 @@ typedef enum how { UNDEFINED, ELEMENT, TENSOR, MEANING } how;
 
 #define HOW_E(...) ELEMENT
 #define HOW_T(fn) TENSOR
-#define HOW_D(fn) MEANING
+#define HOW_D(fn) DECOMPOSED
 #define HOW_NO UNDEFINED
 #define TENSOR_E(...) NULL
 #define TENSOR_T(fn) gcut_eval_##fn
@@ -120,7 +120,7 @@ static gcut_graph *alone(gcut_eval *e, gcut_module *m, gcut_arena *arena)
 
 /* Evaluates the decomposition in a module of its own, where every size is a number.  Its nodes have the
  * location of the composite, so an error in it names the user's line. */
-static void by_meaning(gcut_eval *e, gcut_arena *arena)
+static void by_decomposition(gcut_eval *e, gcut_arena *arena)
 {
     gcut_module *m = gcut_module_new(e->g->module->env, arena);
     gcut_graph *g = gcut_graph_create(m, "meaning"), *node = alone(e, m, arena);
@@ -168,13 +168,13 @@ static void evaluate(gcut_eval *e, gcut_arena *arena)
 {
     gcut_op op = (gcut_op)e->node->op;
     bool ints = e->nargs > 0 && !gcut_dtype_is_float(e->arg[0].dtype);
-    how h = rows[op].f == TENSOR || rows[op].f == MEANING ? rows[op].f : ints ? rows[op].i : rows[op].f;
+    how h = rows[op].f == TENSOR || rows[op].f == DECOMPOSED ? rows[op].f : ints ? rows[op].i : rows[op].f;
     gcut_eval_fn *tensor = tensor_of(op);
     if (tensor) {
         tensor(e);
-    } else if (h == MEANING) {
+    } else if (h == DECOMPOSED) {
         gcut_arena *scratch = gcut_arena_new(e->g->module->env, arena);
-        by_meaning(e, scratch);
+        by_decomposition(e, scratch);
         gcut_arena_free(scratch);
     } else if (h == ELEMENT) {
         elementwise(e);

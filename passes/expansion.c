@@ -33,7 +33,7 @@ static const char *inner_name(expander *s, const char *value, uint32_t op)
 }
 
 /* A graph in g's module with the decomposition of node n of g; the caller unlists it. */
-static gcut_graph *meaning_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
+static gcut_graph *decomposition_graph(expander *s, const gcut_graph *g, uint32_t n, gcut_ref *results)
 {
     gcut_module *m = s->dst->module;
     const char *name = "expand";
@@ -77,13 +77,13 @@ static void mark_copies(gcut_graph *scratch, const gcut_node *owner)
 }
 
 /* Appends the decomposition through emit, because it may contain composites. */
-static void emit_meaning(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
-                         const char *const *names, gcut_ref *out)
+static void emit_decomposition(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *args,
+                               const char *const *names, gcut_ref *out)
 {
     gcut_module *m = s->dst->module;
     gcut_ref results[GCUT_MAX_RESULTS];
     const gcut_node owner = *gcut_node_at(g, n);
-    gcut_graph *scratch = meaning_graph(s, g, n, results);
+    gcut_graph *scratch = decomposition_graph(s, g, n, results);
     m->graphs.n--;
     mark_copies(scratch, &owner);
     gcut_ref *map = gcut_calloc(m->arena, scratch->values.n, sizeof *map);
@@ -120,7 +120,7 @@ static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *a
 {
     const gcut_node *node = gcut_node_at(g, n);
     if (wanted(s, node->op)) {
-        emit_meaning(s, g, n, args, names, out);
+        emit_decomposition(s, g, n, args, names, out);
         return;
     }
     uint32_t nres = node->nres;

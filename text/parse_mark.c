@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Marks, as the table graph/marks.def has them.
+ * Marks, by the table graph/marks.def.
  */
 #include <string.h>
 
@@ -76,7 +76,7 @@ static bool is_backward(const gcut_graph *g)
     return gcut_mark_find(&g->marks, GCUT_MARK_bwd) != NULL;
 }
 
-/* A backward graph may name values of the forward graph, which it has not. */
+/* A backward graph may name values of its forward graph, which are not in it. */
 static gcut_mark_arg value_arg(gcut_parser *p)
 {
     gcut_token t = gcut_parse_take(p, GCUT_TOK_VALUE, "a value such as %x");
