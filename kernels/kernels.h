@@ -13,11 +13,11 @@
 
 typedef struct gcut_program gcut_program;
 
-/* Repeats what depends on sizes alone for each of its readers (localize.c); run on each graph before
+/* Repeats what depends on sizes alone for each of its readers (localizing.c); run on each graph before
  * gcut_lower. */
 gcut_graph *gcut_localize(gcut_graph *g, const char *name);
 
-/* Computes in f32 what is stated in f16 or bf16 (widen.c); before gcut_localize. */
+/* Computes in f32 what is stated in f16 or bf16 (widening.c); before gcut_localize. */
 gcut_graph *gcut_widen(gcut_graph *g, const char *name);
 /* Does it do so for kernels of that kind? */
 bool gcut_emit_widens(gcut_emit e);
@@ -138,7 +138,7 @@ typedef struct gcut_peak {
     uint32_t n;
     gcut_holder *holder; /* largest first */
 } gcut_peak;
-/* peak.c.  Memory from `arena`. */
+/* peak_holders.c.  Memory from `arena`. */
 gcut_peak gcut_program_peak(const gcut_program *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                             gcut_arena *arena);
 

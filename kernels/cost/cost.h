@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Predicted time, shared by cost.c (the walk through the step, and what is in which cache), cost_unit.c (the
- * arithmetic of one launch) and cost_traffic.c (its bytes).
+ * Predicted time, shared by cost.c (the walk through the step, and what is in which cache), cost_kernel.c
+ * (the arithmetic of one launch) and cost_traffic.c (its bytes).
  */
 #ifndef GCUT_KERNELS_COST_COST_H
 #define GCUT_KERNELS_COST_COST_H

@@ -7,7 +7,7 @@
 
 #include "kernels/emit/emitter.h"
 
-/* emit_unit.c: every kind but LOOP: the function, whose number it returns. */
+/* emit_kernel.c: every kind but LOOP: the function, whose number it returns. */
 uint32_t gcut_emit_kernel(gcut_emitter *e);
 /* What it is called, for comments; whether it checks indexes. */
 const char *gcut_kernel_kind_name(const gcut_kernel *u);
@@ -30,8 +30,8 @@ void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c);
 /* emit_team.c: the statements of init that set plan->team, over x->d_<symbol> and nt. */
 void gcut_emit_team(const gcut_program *p, gcut_text *c);
 
-/* emit_half.c: all kernels of a lowered graph in their order: functions and rows into e->all, what runs these
- * into `call`. */
+/* emit_graph.c: all kernels of a lowered graph in their order: functions and rows into e->all, what runs
+ * these into `call`. */
 void gcut_emit_lowered(const gcut_emitter *like, const gcut_lowered *h, gcut_text *call);
 
 /* emit_launch.c: the table of launches. */
@@ -54,8 +54,8 @@ const char *gcut_call_size(gcut_emitter *e, gcut_dim d);
 /* The number of an expression over x->d_<symbol> among the sizes of the call. */
 uint32_t gcut_size_number(gcut_emission *all, gcut_arena *a, const char *expression);
 
-/* emit_line.c: the mark, a line of its own, before C that computes a value of the source line behind loc, or,
- * loc 0, that computes none; "" where no lines are asked for. */
+/* emit_source_lines.c: the mark, a line of its own, before C that computes a value of the source line behind
+ * loc, or, loc 0, that computes none; "" where no lines are asked for. */
 const char *gcut_c_line(const gcut_emitter *e, gcut_locid loc);
 /* NAME.c from its marked text: #line directives in the place of marks. */
 void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text *marked, gcut_text *c);

@@ -26,7 +26,7 @@ void gcut_loop_join(gcut_loop_analysis *l);
 void gcut_loop_phase(gcut_loop_analysis *l, int p);
 void gcut_loop_row_values(gcut_loop_analysis *l, int p);
 
-/* stream.c: results that go past the caches where they are large. */
+/* streaming_stores.c: results that go past the caches where they are large. */
 /* Columns of a line of those that phase p stores; 0: there are none. */
 int gcut_loop_stream_line(const gcut_loop_analysis *l, int p);
 /* The statements at the beginning of the function, past<p>: phase p's are large, and at its end; */
@@ -47,7 +47,7 @@ void gcut_emit_check_sites(const gcut_loop_analysis *l);
 const char *gcut_loop_kind(const gcut_loop_analysis *l); /* "32*N rows of 64" */
 /* The gcut_rt_fill_fn of a loop kernel that is a prologue. */
 uint32_t gcut_emit_fill(gcut_emitter *e, gcut_arena *a);
-/* emit_unit.c: the function that computes a product and runs its epilogue, function number `loop`. */
+/* emit_kernel.c: the function that computes a product and runs its epilogue, function number `loop`. */
 uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_analysis *l, uint32_t loop);
 
 /* emit_operand.c */

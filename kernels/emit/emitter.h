@@ -47,7 +47,7 @@ typedef struct gcut_emission {
     const char **local;       /* by value: NULL, but inside gcut_c_function its number there */
     bool *seen;               /* by value: false, but inside a loop that reads it */
     uint32_t *number;         /* by buffer: of the loop being written, gcut_loop_analysis.number */
-    bool line;                /* lines have marks of the source lines in `lines`, emit_line.c */
+    bool line;                /* lines have marks of the source lines in `lines`, emit_source_lines.c */
     GCUT_VEC(gcut_place) lines;
 } gcut_emission;
 

@@ -2,7 +2,7 @@
  *
  * Where everything lives: bound buffers, arena buffers, in-place results.
  *
- * in:  a grouped graph.   out: its buffers and bindings, edges that keep old values readable.
+ * in:  L4.   out: L5: buffers, bindings and copies, edges that keep old values readable.   keeps: members.
  */
 #include "kernels/lower/place.h"
 

@@ -2,7 +2,7 @@
  *
  * What a loop computes for a concat alone is stored where the concat wants it.
  *
- * in:  a lowered graph whose results have their places.   out: such operands share the buffer of the concat,
+ * in:  L4, and results have their places.   out: such operands share the buffer of the concat,
  * and their views say where in it they are; the concat copies what is left, or has no kernel.
  *
  * The buffer lives from the first loop that stores there, as any does.  So it must be one that nobody else

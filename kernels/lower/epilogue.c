@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Loops that run on the tiles of a matrix product while they are in cache.
+ *
+ * in:  L6.   out: L7: such loops have the rows of their product.   keeps: members, buffers, order.
  */
 #include "kernels/lower/epilogue.h"
 

@@ -2,7 +2,7 @@
  *
  * Grouping: which nodes become one kernel.
  *
- * in:    a graph without composites.   out: views, kernels, levels.   keeps: the graph.
+ * in:    a graph without composites.   out: L1: views, kernels, levels.   keeps: the graph.
  *
  * Greedy in graph order.  A pointwise node joins the loop kernel of one of its
  * operands and then pulls in the loop kernels of the others; a reduction joins

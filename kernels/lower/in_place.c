@@ -2,7 +2,7 @@
  *
  * A loop writes its result over an operand that dies in it.
  *
- * in:  a program with lifetimes.   out: two buffers of the arena become one where the second begins as the
+ * in:  L8 of all graphs.   out: L9: two buffers of the arena become one where the second begins as the
  *      first ends, at a loop that reads every element of the first before it writes that of the second.
  *
  * Within a column a loop stores only after it has computed everything, so what matters is the phase: nothing
@@ -13,6 +13,7 @@
 #include "kernels/lower/epilogue.h"
 #include "kernels/lower/loop.h"
 #include "kernels/lower/lower.h"
+#include "kernels/lower/reason.h"
 
 /* The loop kernel reads old, element for element, and never after r is stored. */
 static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, gcut_ref old)
@@ -112,23 +113,33 @@ static void merge(const sharing *s, uint32_t from, uint32_t to)
     }
 }
 
-/* The operand of the kernel over which r may be written, as its buffer; GCUT_NONE: there is none. */
-static uint32_t dying_operand(const sharing *s, const gcut_loop_analysis *l, const gcut_loop_node *r,
-                              uint32_t before)
+/* r may be written over `old`, operand of its loop, which dies in it. */
+static gcut_reason decide(const sharing *s, const gcut_loop_analysis *l, const gcut_loop_node *r,
+                          gcut_ref old, uint32_t before)
 {
-    const gcut_program *p = s->p;
-    const gcut_lowered *h = l->h;
-    const gcut_buffer *to = &p->buffers.at[h->buffer[r->v]];
+    const uint32_t b = l->h->buffer[old];
+    if (!of_arena(s->p, b) || b == l->h->buffer[r->v]) return GCUT_REASON_none_dies;
+    const gcut_buffer *from = &s->p->buffers.at[b], *to = &s->p->buffers.at[l->h->buffer[r->v]];
+    if (from->birth >= l->u->step || from->death != l->u->step || from->dtype != to->dtype ||
+        from->count != to->count)
+        return GCUT_REASON_none_dies;
+    if (!reads_before(l, r, old)) return GCUT_REASON_reads_elsewhere;
+    if (feeds_product(l->h, before, l->kernel, b)) return GCUT_REASON_overwrites_operand;
+    return s->pinned[b] ? GCUT_REASON_no_storage : GCUT_REASON_fused;
+}
+
+/* The buffer of the first such operand, or GCUT_NONE; *why: the last refusal. */
+static uint32_t dying_operand(const sharing *s, const gcut_loop_analysis *l, const gcut_loop_node *r,
+                              uint32_t before, gcut_reason *why)
+{
+    *why = GCUT_REASON_none_dies;
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
         for (uint32_t k = 0; k < n->nargs; k++) {
-            gcut_ref old = h->view[gcut_arg(l->g, n, k)].root;
-            uint32_t b = h->buffer[old];
-            if (!of_arena(p, b) || b == h->buffer[r->v]) continue;
-            const gcut_buffer *from = &p->buffers.at[b];
-            bool follows = from->birth < l->u->step && from->death == l->u->step;
-            if (!follows || from->dtype != to->dtype || from->count != to->count) continue;
-            if (reads_before(l, r, old) && !feeds_product(h, before, l->kernel, b) && !s->pinned[b]) return b;
+            const gcut_ref old = l->h->view[gcut_arg(l->g, n, k)].root;
+            const gcut_reason x = decide(s, l, r, old, before);
+            if (x != GCUT_REASON_none_dies) *why = x;
+            if (x == GCUT_REASON_fused) return l->h->buffer[old];
         }
     }
     return GCUT_NONE;
@@ -145,7 +156,9 @@ static void share_kernel(const sharing *s, gcut_lowered *h, uint32_t kernel, uin
         if (r->level != GCUT_LEVEL_FULL || r->reduces || !of_arena(p, to)) continue;
         int first = before != GCUT_NONE && gcut_is_epilogue(h, before, kernel) ? l.u->step - 1 : l.u->step;
         if (p->buffers.at[to].birth != first || s->pinned[to]) continue;
-        uint32_t from = dying_operand(s, &l, r, before);
+        gcut_reason why;
+        uint32_t from = dying_operand(s, &l, r, before, &why);
+        if (gcut_memory_reason_of(h, r->v) == GCUT_REASON_fused) gcut_set_memory_reason(h, r->v, why);
         if (from != GCUT_NONE) merge(s, to, from);
     }
     gcut_arena_free(scratch);

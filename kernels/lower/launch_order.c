@@ -3,7 +3,8 @@
  * The order in which the kernels of a graph run, and the lifetimes of buffers
  * that follow from it.
  *
- * in: a placed graph.   out: order; then steps, birth and death of every buffer.
+ * in:  L5.   out: L6, the order.   keeps: all else.
+ * in:  L7 of all graphs.   out: L8, steps, birth and death of every buffer.   keeps: all else.
  *
  * One timeline for the whole program: a body's steps follow its owner's, so that a body's temporaries share
  * memory with each other and with everything that does not live through the region.

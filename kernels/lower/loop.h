@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One loop kernel, analysed: shared by loop.c (phases and what crosses them),
+ * One loop kernel, analysed: shared by loop_phases.c (phases and what crosses them),
  * emit_operand.c (how operands are read) and emit_loop.c (statements).
  *
  * A row is walked in phases.  A phase is one loop over the row's columns; it
@@ -29,7 +29,7 @@ typedef struct gcut_loop_node {
                    * COLUMN, TOTAL: the loop that feeds it. */
     gcut_keep keep;
     bool crosses; /* FULL and read by a later phase */
-    bool streams; /* a result that goes past the caches where it is large (stream.c) */
+    bool streams; /* a result that goes past the caches where it is large (streaming_stores.c) */
     int chain_ps; /* arithmetic from the loads on, per element */
 } gcut_loop_node;
 
@@ -48,9 +48,10 @@ typedef struct gcut_loop_analysis {
     GCUT_VEC(uint32_t) numbered; /* the buffers p0, p1, … */
     bool *seen;                  /* by value: the operands that the row has declared; listed in `declared` */
     GCUT_VEC(gcut_ref) declared;
-    bool *have;   /* members whose variable exists in the scope being written */
-    bool columns; /* the function covers columns j0..j1 of its rows, not all C of them */
-    bool lines;   /* the statements being written are of whole lines that go past the caches (stream.c) */
+    bool *have;                    /* members whose variable exists in the scope being written */
+    bool columns;                  /* the function covers columns j0..j1 of its rows, not all C of them */
+    bool lines;                    /* the statements being written are of whole lines that go past the caches
+                                      (streaming_stores.c) */
     const gcut_prologue *prologue; /* that it is the loop of, or NULL: its one result goes to `out`, from row
                                     * r0 and column j0 on, `ld` elements from row to row */
 } gcut_loop_analysis;
@@ -64,7 +65,7 @@ static inline const char *gcut_loop_to(const gcut_loop_analysis *l)
     return l->columns ? "j1" : "C";
 }
 
-/* loop.c */
+/* loop_phases.c */
 gcut_loop_analysis gcut_loop_analyse(gcut_arena *a, const gcut_lowered *h, uint32_t kernel);
 /* Of a prologue of that product. */
 gcut_loop_analysis gcut_loop_analyse_prologue(gcut_arena *a, const gcut_lowered *h, uint32_t gemm,
@@ -95,7 +96,7 @@ static inline bool gcut_loop_is_bounded(const gcut_node *n)
     return gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_BOUNDED;
 }
 
-/* stream.c: says which results go past the caches where they are large. */
+/* streaming_stores.c: says which results go past the caches where they are large. */
 #define GCUT_STREAM_ROW 2048 /* bytes of a row, at least, where the loop is not flat */
 void gcut_loop_find_streams(gcut_loop_analysis *l);
 

@@ -110,7 +110,7 @@ struct gcut_program {
 /* How a size is written: gcut_c_dim, gcut_c_size, … */
 typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
 
-/* ---- what kernels read (reads.c) ---- */
+/* ---- what kernels read (kernel_record.c) ---- */
 
 bool gcut_root_is_const(const gcut_lowered *h, gcut_ref root);
 bool gcut_root_is_iota(const gcut_lowered *h, gcut_ref root);
@@ -155,7 +155,7 @@ bool gcut_kernel_is_even(const gcut_lowered *h, const gcut_kernel *u, gcut_dim i
 bool gcut_kernel_takes_evenly(const gcut_lowered *h, const gcut_kernel *u, const gcut_node *n,
                               gcut_dim inner);
 
-/* ---- making kernels (unit.c) ---- */
+/* ---- making kernels (kernel_record.c) ---- */
 
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node);
 struct gcut_walks *gcut_walks_new(gcut_arena *a);

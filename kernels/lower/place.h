@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Buffers: which storage is where, shared by place.c (bindings, results, temporaries, workspace), region.c
- * (bodies), concat.c (operands in the place of a concat) and update.c (results over what they update).
+ * Buffers: which storage is where, shared by buffers.c (bindings, results, temporaries, workspace), region.c
+ * (bodies), concat.c (operands in the place of a concat) and updates_in_place.c (results over what they
+ * update).
  */
 #ifndef GCUT_KERNELS_LOWER_PLACE_H
 #define GCUT_KERNELS_LOWER_PLACE_H
 
 #include "kernels/lower/lowered.h"
 
-/* place.c */
+/* buffers.c */
 uint32_t gcut_place_buffer(gcut_program *p, gcut_buffer b);
 /* A buffer in the arena for a value of type t. */
 uint32_t gcut_place_arena(gcut_program *p, const gcut_type *t, const char *name);
@@ -28,7 +29,7 @@ bool gcut_concat_has(const gcut_lowered *h, uint32_t kernel, uint32_t k);
 /* Nothing is left to do, and there is no launch: all operands of a concat are made where they belong. */
 bool gcut_kernel_is_idle(const gcut_lowered *h, uint32_t kernel);
 
-/* update.c: values that overwrite the parameters in those buffers, all at once. */
+/* updates_in_place.c: values that overwrite the parameters in those buffers, all at once. */
 typedef struct gcut_update {
     gcut_ref v;
     uint32_t to;

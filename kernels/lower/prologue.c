@@ -2,7 +2,8 @@
  *
  * Operands of matrix products that are computed while they are packed.
  *
- * in:  a grouped graph.   out: prologues of products; loops without the nodes that only a prologue has.
+ * in:  L3.   out: L4: prologues of products; loops without the nodes that only a prologue has.   keeps:
+ * views.
  *
  * An elementwise value that nothing but one product reads is not stored: the packing asks for its elements,
  * block by block.  The prologue goes back to what memory holds anyway: parameters, what other kernels read,

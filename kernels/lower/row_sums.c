@@ -3,7 +3,7 @@
  * Sums over rows move into the product that contracts these rows: dW = x' dy packs dy, and makes the gradient
  * of a bias, the sum of dy over its rows, of the panels it has in cache.
  *
- * in:  grouped kernels.   out: a GEMM kernel may have a second node, the sum of one of its operands over k.
+ * in:  L1.   out: L2: a GEMM kernel may have a second node, the sum of one of its operands over k.
  *
  * A sum moves when nothing else keeps its loop in blocks of rows: then it was the whole kernel, which goes
  * with a pass over memory, or the loop is an ordinary one without it, and can be a product's epilogue. Beside

@@ -2,7 +2,7 @@
  *
  * Results that are written over what they update.
  *
- * in:  a graph whose parameters have their buffers.   out: results in the buffers of the parameters that they
+ * in:  L4, and parameters have their buffers.   out: results in the buffers of the parameters that they
  *      update, or copies there; edges that keep old values readable until then.
  *
  * `next w` updates w, `grad w` what the forward graph has begun of it; and a kernel may change one of its
