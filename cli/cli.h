@@ -11,34 +11,19 @@
 
 #include <stdio.h>
 
+#include "cli/messages.h"
 #include "cli/options.h"
 
-enum { EXIT_FINE, EXIT_CHECK, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INPUT };
-
-/* One function for each row of commands.def; returns an exit code, its diagnostics already printed. */
-#define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c);
-#include "cli/commands.def"
-#undef CMD
-
-/* Prints what the last failed call said to stderr; returns the exit code of its status. */
-int gcut_cli_failed(gcut_ctx *ctx);
-/* Prints an error of the command line itself to stderr. */
-void gcut_cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The function that the command line asks for; NULL after a failure that gcut_cli_failed will print. */
 gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
 
 /* help.c */
 void gcut_cli_help(FILE *out);
 void gcut_cli_help_command(FILE *out, const gcut_cli_command *cmd);
-/* The nearest word of the list, for hints on a typing mistake; NULL when none is near. */
-const char *gcut_cli_nearest(const char *word, const char *const *list, size_t n);
 
 /* completion.c.  Prints the completion script of a shell (bash, zsh or fish); an exit code, after an error
  * message when it is not 0. */
 int gcut_cli_completion(FILE *out, const char *shell);
-
-/* a, b and c in one string from malloc; NULL after an error message. */
-char *gcut_cli_join(const char *a, const char *b, const char *c);
 
 /* folder.c.  Makes the folder and its parents; false after an error message. */
 bool gcut_cli_make_folder(const char *path);

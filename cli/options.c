@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/messages.h"
 
 #define ONLY(cmd) (1u << GCUT_COMMAND_##cmd)
 #define RUNNING (ONLY(run) | ONLY(bench) | ONLY(crosscheck) | ONLY(gradcheck))

@@ -23,6 +23,11 @@ typedef enum gcut_operands {
 
 typedef struct gcut_cli gcut_cli;
 
+/* One function for each row of commands.def; returns an exit code, its diagnostics already printed. */
+#define CMD(name, operands, does) int gcut_cmd_##name(gcut_ctx *ctx, const gcut_cli *c);
+#include "cli/commands.def"
+#undef CMD
+
 typedef struct gcut_cli_command {
     const char *name;
     gcut_operands operands;

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "interp/interp.h"
+#include "interp/array.h"
 #include "graph/ops/infer.h"
 
 /* One node being evaluated.  `out` is zeroed and has the result's concrete type; an evaluator fills it

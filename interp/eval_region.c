@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interp/eval.h"
+#include "interp/interp.h"
 
 static const gcut_graph *body_of(const gcut_eval *e, uint32_t k)
 {

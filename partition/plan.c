@@ -104,7 +104,7 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     gcut_plan_options o = *opt;
     if (o.saved_limited) o.lambda = 0;
     gcut_choice *c = o.saved_limited ? gcut_choose_at_most(p, scratch, o.saved_budget)
-                                     : gcut_choose(p, scratch, o.policy, o.lambda);
+                                     : gcut_choose(p, scratch, gcut_policy_get(o.policy)->saved, o.lambda);
     gcut_plan *plan = gcut_plan_from(p, &o, c);
     gcut_arena_free(scratch);
     return plan;

@@ -13,6 +13,7 @@
 #include "partition/cut/frontier.h"
 #include "partition/cut/glpk.h"
 #include "partition/cut/min_cut.h"
+#include "partition/policies/policy.h"
 
 #define MOST 14     /* values that may be saved */
 #define TRIES 60000 /* 3^10, and 2^14 */
@@ -567,7 +568,8 @@ static void bounds_body(void *state)
         int64_t room = least + (most - least) / 7 * (int64_t)draw(&r, 8);
         const gcut_choice *within = gcut_frontier_at_most(f, a, room);
         check_plan(f, within);
-        for (int k = 0; k < GCUT_NPOLICIES; k++) check_plan(f, gcut_choose(p, a, (gcut_policy)k, 0.05));
+        for (int k = 0; k < GCUT_NPOLICIES; k++)
+            check_plan(f, gcut_choose(p, a, gcut_policy_get((gcut_policy)k)->saved, 0.05));
         for (int k = 0; k < 100; k++) {
             const gcut_choice *c = any_plan(p, a, &r);
             check_plan(f, c);

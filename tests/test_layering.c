@@ -216,6 +216,105 @@ static void includes_follow_the_rooms(void **state)
     assert_int_equal(problems, 0);
 }
 
+/* ---- circles ---- */
+
+/* A unit is a header and the source of its name; `sees` are the units that either includes. */
+typedef struct unit {
+    char name[96];
+    int sees[40], nsees;
+    int mark; /* 0 = not visited, 1 = on the path, 2 = visited */
+} unit;
+static unit units[1000];
+static int nunits;
+
+static int unit_of(const char *file)
+{
+    size_t n = strcspn(file, ".");
+    for (int i = 0; i < nunits; i++)
+        if (strlen(units[i].name) == n && !strncmp(units[i].name, file, n)) return i;
+    return -1;
+}
+
+static void add_unit(const char *file)
+{
+    if (ends(file, ".def") || unit_of(file) >= 0) return;
+    assert_true(nunits < 1000 && strlen(file) < sizeof units->name);
+    snprintf(units[nunits++].name, sizeof units->name, "%.*s", (int)strcspn(file, "."), file);
+}
+
+static void add_edges(const char *file)
+{
+    FILE *f = open_source(file);
+    unit *u = &units[unit_of(file)];
+    char line[1024];
+    while (fgets(line, sizeof line, f)) {
+        bool quoted = false;
+        char *name = included(line, &quoted);
+        int to = name && quoted && ends(name, ".h") ? unit_of(name) : -1;
+        if (to < 0 || &units[to] == u) continue;
+        assert_true(u->nsees < 40);
+        u->sees[u->nsees++] = to;
+    }
+    fclose(f);
+}
+
+/* Memory and failure need each other: an arena throws, and an environment owns arenas. */
+static bool is_excused(const unit *a, const unit *b)
+{
+    return starts(a->name, "base/") && starts(b->name, "base/") &&
+           (!strcmp(a->name, "base/env") || !strcmp(a->name, "base/arena")) &&
+           (!strcmp(b->name, "base/env") || !strcmp(b->name, "base/arena"));
+}
+
+static void visit(unit *u)
+{
+    u->mark = 1;
+    for (int k = 0; k < u->nsees; k++) {
+        unit *v = &units[u->sees[k]];
+        if (v->mark == 1 && !is_excused(u, v))
+            problem("%s and %s include each other, directly or by others", u->name, v->name);
+        if (v->mark == 0) visit(v);
+    }
+    u->mark = 2;
+}
+
+static void units_do_not_include_each_other(void **state)
+{
+    (void)state;
+    problems = nunits = 0;
+    memset(units, 0, sizeof units);
+    for (size_t k = 0; k < files.n; k++) add_unit(files.at[k]);
+    for (size_t k = 0; k < files.n; k++)
+        if (!ends(files.at[k], ".def")) add_edges(files.at[k]);
+    for (int i = 0; i < nunits; i++)
+        if (!units[i].mark) visit(&units[i]);
+    assert_true(nunits > 300);
+    assert_int_equal(problems, 0);
+}
+
+static size_t folder_length(const char *file)
+{
+    return (size_t)(strrchr(file, '/') - file);
+}
+
+/* A folder of a room is seen at a glance. */
+static void folders_are_small(void **state)
+{
+    (void)state;
+    enum { MOST = 40 };
+    problems = 0;
+    for (size_t k = 0; k < files.n; k++) {
+        size_t n = folder_length(files.at[k]), before = 0, all = 0;
+        for (size_t i = 0; i < files.n; i++) {
+            bool same = folder_length(files.at[i]) == n && !strncmp(files.at[i], files.at[k], n);
+            all += same;
+            before += same && i < k;
+        }
+        if (!before && all > MOST) problem("%.*s has %zu files", (int)n, files.at[k], all);
+    }
+    assert_int_equal(problems, 0);
+}
+
 /* Siblings, spelled out once more from the other side: the scan above is only as good as its table. */
 static void siblings_do_not_meet(void **state)
 {
@@ -408,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(includes_follow_the_rooms),        cmocka_unit_test(siblings_do_not_meet),
+        cmocka_unit_test(units_do_not_include_each_other),  cmocka_unit_test(folders_are_small),
         cmocka_unit_test(reports_see_public_structs_alone), cmocka_unit_test(files_are_licensed_and_short),
         cmocka_unit_test(every_header_compiles_alone),      cmocka_unit_test(steps_do_not_link_glpk),
     };

@@ -20,6 +20,7 @@
 #include "partition/cut/frontier.h"
 #include "partition/budget/checkpoint_levels.h"
 #include "partition/budget/simulator.h"
+#include "partition/policies/policy.h"
 #include "stage_program.h"
 #include "public.h"
 
@@ -125,7 +126,7 @@ static void body_revolve(void *arg)
         gcut_arena *a = gcut_arena_new(env, NULL);
         gcut_plan_options opt = options();
         gcut_problem *p = gcut_problem_new(a, chain_of(env, a, l), &opt);
-        const gcut_choice *all = gcut_choose(p, a, GCUT_POLICY_SAVE_ALL, 0);
+        const gcut_choice *all = gcut_choose(p, a, gcut_policy_get(GCUT_POLICY_SAVE_ALL)->saved, 0);
         gcut_chain *c = gcut_chain_of(p, a, &all, 1);
         assert_int_equal(c->b.n, l);
         /* Revolve has states alone, no gradients. */
@@ -182,7 +183,7 @@ static void check_row(gcut_env *env, const checkmate_row *r)
     gcut_arena *a = gcut_arena_new(env, NULL);
     gcut_plan_options opt = options();
     gcut_problem *p = gcut_problem_new(a, chain_of(env, a, r->l), &opt);
-    const gcut_choice *all = gcut_choose(p, a, GCUT_POLICY_SAVE_ALL, 0);
+    const gcut_choice *all = gcut_choose(p, a, gcut_policy_get(GCUT_POLICY_SAVE_ALL)->saved, 0);
     gcut_chain *c = gcut_chain_of(p, a, &all, 1);
     assert_int_equal(c->b.n, r->l);
     bool equal = true;

@@ -176,7 +176,7 @@ typedef struct asking {
 static void choose(void *arg)
 {
     asking *q = arg;
-    gcut_choose(q->p, q->a, GCUT_POLICY_MINCUT, 0.05);
+    gcut_choose(q->p, q->a, NULL, 0.05);
 }
 
 /* Any constraints on distinct values can be met together; a price that forbids one names it alone. */
@@ -199,7 +199,7 @@ static void feasible_body(void *arg)
         }
         o.save = save, o.recompute = recompute;
         gcut_problem *p = gcut_problem_new(a, g, &o);
-        gcut_choice *c = gcut_choose(p, a, GCUT_POLICY_MINCUT, 0.05);
+        gcut_choice *c = gcut_choose(p, a, NULL, 0.05);
         gcut_ref bad = 0;
         for (gcut_ref v = 1; v < g->values.n; v++)
             if (p->force[v] == GCUT_CONSTRAINT_RECOMPUTE && c->decision[v] == GCUT_PLAN_RECOMPUTED &&

@@ -111,8 +111,8 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
     po->torch_budget = torch_budget;
     po->lambda = o->p->opt.lambda;
     p.opt = po;
-    gcut_candidate of =
-        candidate_of(b, gcut_choose(&p, o->arena, policy, po->lambda), gcut_policy_text(o->arena, po));
+    gcut_candidate of = candidate_of(b, gcut_choose(&p, o->arena, gcut_policy_get(policy)->saved, po->lambda),
+                                     gcut_policy_text(o->arena, po));
     of.unasked = true;
     of.policy = policy;
     of.torch_budget = torch_budget;

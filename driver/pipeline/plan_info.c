@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "partition/report/valid_range.h"
-#include "partition/report/plan_lists.h"
+#include "partition/report/plan_file.h"
 #include "partition/policies/policy.h"
 #include "report/report.h"
 

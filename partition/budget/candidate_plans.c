@@ -11,6 +11,7 @@
 #include "partition/budget/second_copies.h"
 #include "partition/budget/checkpoint_levels.h"
 #include "partition/budget/simulator.h"
+#include "partition/policies/policy.h"
 
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
@@ -147,7 +148,7 @@ static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 gcut_family *gcut_family_of(const gcut_problem *p, gcut_arena *arena)
 {
     gcut_family *f = gcut_calloc(arena, 1, sizeof *f);
-    add(f, arena, p, gcut_choose(p, arena, GCUT_POLICY_SAVE_ALL, 0), "save-all");
+    add(f, arena, p, gcut_choose(p, arena, gcut_policy_get(GCUT_POLICY_SAVE_ALL)->saved, 0), "save-all");
     add_frontier(f, arena, p);
     add_levels(f, arena, p);
     improve(f, arena, p);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "graph/ops/infer.h"
-#include "partition/policies/policy.h"
 
 gcut_problem *gcut_problem_new(gcut_arena *arena, gcut_graph *joint, const gcut_plan_options *opt)
 {
@@ -244,7 +243,7 @@ bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network
     return saved;
 }
 
-gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda)
+gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_fn *rule, double lambda)
 {
     gcut_arena *scratch = gcut_arena_new(p->g->module->env, arena);
     gcut_problem at = gcut_problem_at(p, scratch, lambda);
@@ -252,7 +251,6 @@ gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy p
     gcut_network_at(net, lambda);
     if (!gcut_network_feasible(net, scratch)) gcut_require_feasible(p, scratch);
     gcut_cut cut = gcut_solve(net, scratch);
-    gcut_policy_fn *rule = gcut_policy_get(policy)->saved;
     bool *saved = rule ? rule(p, scratch) : gcut_saved_by(p, scratch, net, cut.source_side);
     gcut_choice *c = gcut_choice_saving(&at, arena, saved, NULL, lambda);
     c->lower_bound_ns = gcut_bound_below(gcut_bound_of_cut(p, &cut, lambda), c->cost_ns);

@@ -68,7 +68,11 @@ bool *gcut_saved_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan_de
  * on p. */
 gcut_recomputations *gcut_recomputations_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
 gcut_choice *gcut_choice_of(const gcut_problem *p, gcut_arena *arena, const gcut_plan *plan);
-gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy policy, double lambda);
+/* What a policy saves, by value; it is not asked about values that the backward graph does not need.  True
+ * for a view means the value whose storage it is.  Memory from `arena`. */
+typedef bool *gcut_policy_fn(const gcut_problem *p, gcut_arena *arena);
+/* The choice that `rule` makes; NULL = the minimum cut at lambda. */
+gcut_choice *gcut_choose(const gcut_problem *p, gcut_arena *arena, gcut_policy_fn *rule, double lambda);
 
 /* A plan of that choice; memory from the joint graph's module. */
 gcut_plan *gcut_plan_from(const gcut_problem *p, const gcut_plan_options *opt, const gcut_choice *c);
@@ -81,7 +85,7 @@ bool *gcut_saved_by(const gcut_problem *p, gcut_arena *arena, const gcut_network
 /* A lower bound on the cost of any plan at lambda, forced values included, from the minimum cut there. */
 double gcut_bound_of_cut(const gcut_problem *p, const gcut_cut *cut, double lambda);
 
-/* partition/cut/storage_format.c: may v be saved in that format; its cheapest format, PLAIN on a tie; a
+/* partition/cut/cheapest_format.c: may v be saved in that format; its cheapest format, PLAIN on a tie; a
  * format's bytes and its price at lambda 0. */
 bool gcut_format_allowed(const gcut_problem *p, gcut_ref v, gcut_format format);
 gcut_format gcut_format_of(const gcut_problem *p, gcut_ref v, double lambda); /* INFINITY: the smallest */

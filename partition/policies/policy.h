@@ -8,10 +8,6 @@
 
 #include "partition/cut/decisions.h"
 
-/* What a policy would save, by value; of what the backward graph does not need it is not asked.  Saying so of
- * a view means the value whose storage it is.  Memory from `arena`. */
-typedef bool *gcut_policy_fn(const gcut_problem *p, gcut_arena *arena);
-
 typedef struct gcut_policy_info {
     const char *name;      /* of `--policy` */
     const char *doc;       /* one line */

@@ -117,7 +117,7 @@ bool gcut_why_is_minimum(const gcut_plan *plan)
 static gcut_choice *decide(const gcut_why *w, const gcut_problem *p, gcut_arena *a)
 {
     const gcut_plan *plan = w->r.plan;
-    if (gcut_why_is_minimum(plan)) return gcut_choose(p, a, GCUT_POLICY_MINCUT, plan->options.lambda);
+    if (gcut_why_is_minimum(plan)) return gcut_choose(p, a, NULL, plan->options.lambda);
     return gcut_choice_of(p, a, plan);
 }
 

@@ -10,7 +10,6 @@
 #include "base/json_read.h"
 #include "text/text.h"
 #include "partition/cut/storage_format.h"
-#include "partition/report/plan_lists.h"
 #include "partition/policies/policy.h"
 
 #define FILE_LIMIT ((size_t)256 << 20)

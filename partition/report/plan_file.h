@@ -15,7 +15,9 @@
 #ifndef GCUT_PARTITION_REPORT_PLAN_FILE_H
 #define GCUT_PARTITION_REPORT_PLAN_FILE_H
 
+#include "base/json_read.h"
 #include "partition/cut/decisions.h"
+#include "partition/report/plan_queries.h"
 
 typedef struct gcut_plan_line {
     const char *value, *op, *type; /* the type in symbols */
@@ -95,5 +97,14 @@ typedef struct gcut_plan_files_differ {
 /* partition/report/plan_comparison.c.  Lines are those of the files. */
 gcut_plan_files_differ gcut_plan_files_compare(const gcut_plan_file *a, const gcut_plan_file *b,
                                                gcut_arena *arena);
+
+/* plan_lists.c: the lists `saved` and `recomputed` of a plan file, which are for readers: an edit of them is
+ * refused. */
+/* Over the names in both lists, and which of the saved values are forced. */
+const char *gcut_plan_lists_hash(const gcut_graph *g, const gcut_refs *saved, const gcut_refs *recomputed,
+                                 const gcut_decision *decision, gcut_arena *arena);
+/* Throws GCUT_ESYNTAX where the lists of the file were edited or, in a file without their hash, contradict
+ * the lines of the part. */
+void gcut_plan_lists_check(const gcut_jnode *file, const gcut_plan_part *part, gcut_arena *arena);
 
 #endif

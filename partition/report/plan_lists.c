@@ -6,7 +6,7 @@
  * tells such an edit from one of `values`, after which the lists are merely out of date: the first is
  * refused.
  */
-#include "partition/report/plan_lists.h"
+#include "partition/report/plan_file.h"
 
 #include <string.h>
 

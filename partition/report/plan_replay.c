@@ -241,7 +241,7 @@ static gcut_choice *follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_f
     for (uint32_t i = 0; i < part->lines.n; i++)
         if (f.value[i]) ask(&f, &part->lines.at[i], f.value[i], saved);
     gcut_choice *c = gcut_choice_saving(p, arena, saved, copies(&f), lambda);
-    gcut_choice *best = gcut_choose(p, scratch, GCUT_POLICY_MINCUT, lambda);
+    gcut_choice *best = gcut_choose(p, scratch, NULL, lambda);
     c->lower_bound_ns = gcut_bound_below(best->lower_bound_ns, c->cost_ns);
     c->quantum_ns = best->quantum_ns;
     gcut_arena_free(scratch);

@@ -54,7 +54,7 @@ static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena 
     p->opt = &o;
     p->price = gcut_prices(arena, p->facts, &o);
     *mine = gcut_choice_of(p, arena, plan)->cost_ns;
-    *best = gcut_choose(p, arena, GCUT_POLICY_MINCUT, o.lambda);
+    *best = gcut_choose(p, arena, NULL, o.lambda);
 }
 
 /* Equal up to the rounding of sums. */

@@ -15,7 +15,7 @@
  * - Only its micro-kernels are called (macro.c has the loops and the packing), always on whole blocks, so an
  *   element's bits do not depend on where it lies.
  */
-#include "kernels/rt/gemm/use_blis.h"
+#include "kernels/rt/gemm/micro.h"
 
 #include <blis.h>
 #include <pthread.h>

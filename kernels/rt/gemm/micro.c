@@ -14,7 +14,6 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/rt/isa.h"
-#include "kernels/rt/gemm/use_blis.h"
 
 #ifdef __x86_64__
 

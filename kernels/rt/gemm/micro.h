@@ -56,4 +56,14 @@ void gcut_rt_micro_run_f32(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t
 void gcut_rt_micro_run_f64(const gcut_rt_micro *u, int64_t m, int64_t n, int64_t k, const double *s,
                            const double *v, int add, double *c, int64_t ldc, gcut_rt_prefetch prefetch);
 
+/* blis.c: the kernels of BLIS that this machine gets. */
+/* Whether BLIS_ARCH_TYPE of the environment names the kernels. */
+int gcut_rt_blis_asked(void);
+
+gcut_rt_micro gcut_rt_blis_micro_f32(void);
+gcut_rt_micro gcut_rt_blis_micro_f64(void);
+/* gcut_rt_micro_run of a whole block. */
+void gcut_rt_blis_run_f32(int64_t k, const float *s, const float *v, int add, float *c, int64_t ldc);
+void gcut_rt_blis_run_f64(int64_t k, const double *s, const double *v, int add, double *c, int64_t ldc);
+
 #endif
