@@ -414,20 +414,20 @@ static void every_header_compiles_alone(void **state)
     int count = 0;
     for (size_t k = 0; k < files.n; k++) {
         if (!ends(files.at[k], ".h") || is_part(files.at[k])) continue;
-        char unit[128];
-        snprintf(unit, sizeof unit, "%s/%d.c", tmp, count++);
-        FILE *f = fopen(unit, "w");
+        char path[128];
+        snprintf(path, sizeof path, "%s/%d.c", tmp, count++);
+        FILE *f = fopen(path, "w");
         assert_non_null(f);
         fprintf(f, "#include \"%s\"\nextern int unit;\n", files.at[k]);
         fclose(f);
-        n += (size_t)snprintf(cmd + n, sizeof cmd - n, " %s", unit);
+        n += (size_t)snprintf(cmd + n, sizeof cmd - n, " %s", path);
         assert_true(n < sizeof cmd);
     }
     int status = system(cmd);
     for (int k = 0; k < count; k++) {
-        char unit[128];
-        snprintf(unit, sizeof unit, "%s/%d.c", tmp, k);
-        unlink(unit);
+        char path[128];
+        snprintf(path, sizeof path, "%s/%d.c", tmp, k);
+        unlink(path);
     }
     rmdir(tmp);
     assert_true(count > 30);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # readme_test.sh: the commands of README.md and doc/embedding.md that begin with `cc` or `gradcut compile model.gcut`
-# run as they stand, in a folder that looks like the tree, and so do the programs that they make.
+# run as they stand, in a folder that looks like the tree, and so do the programs that they make; so do README's
+# commands on examples/, which are its other two jobs.
 . "$SOURCE/tests/install/common.sh"
 command -v pkg-config >/dev/null || skip "no pkg-config"
 unset GRADCUT_INCLUDE_DIR GRADCUT_RT_LIBRARY GRADCUT_BLIS_LIBRARY
@@ -43,3 +44,11 @@ for page in README.md doc/embedding.md; do
     # From the tree and from a prefix, at least.
     [ "$programs" -ge 2 ] || fail "$page makes $programs programs"
 done
+
+ln -s "$SOURCE/examples" examples
+sed 's/ *#.*//' "$SOURCE/README.md" | grep -E '^gradcut (why|plan|frontier) examples/' >commands
+for job in why 'plan .* -o' 'plan .* --plan' 'plan .* --recompute' 'plan .* --budget' 'frontier .* --svg' 'frontier .* --measure'; do
+    grep -qE "^gradcut $job" commands || fail "README.md has no command 'gradcut $job'"
+done
+while IFS= read -r command; do quietly sh -c "$command"; done <commands
+grep -q '<svg' frontier.svg || fail "no picture"
