@@ -507,7 +507,7 @@ double gcut_region_runs(const gcut_graph *g, const gcut_node *n, const gcut_dim_
 
 /* The marks of a node of src for its copy in dst, where map, by value of src, says what became of the values
  * that they name: 0 of a value and of every other result of its node = it is not there.  map NULL: the copy
- * is in src itself, or no mark names a value (graph/mark.c). */
+ * is in src itself, or no mark names a value (graph/mark_table.c). */
 gcut_marks gcut_marks_carry(const gcut_graph *dst, const gcut_graph *src, const gcut_marks *marks,
                             const gcut_ref *map);
 

@@ -62,7 +62,7 @@ static void words_are_the_optional_passes(void **state)
 
 /* ---- doc/hacking.md ---- */
 
-#define BEGIN "<!-- of driver/pipeline/passes.c, by test_pass_table -->\n"
+#define BEGIN "<!-- of driver/pipeline/pass_table.c, by test_pass_table -->\n"
 #define END "<!-- end of the table -->\n"
 
 /* Neighbours that were there before share a line. */

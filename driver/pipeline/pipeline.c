@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages of the compiler, made by the groups of the table of passes (driver/pipeline/passes.c), and
+ * The stages of the compiler, made by the groups of the table of passes (driver/pipeline/pass_table.c), and
  * figures of a step as a whole.
  */
 #include "driver/pipeline/pipeline.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "driver/pipeline/budget_search.h"
-#include "driver/pipeline/machine_choice.h"
-#include "driver/pipeline/options.h"
 #include "gradcut/gradcut_rt.h"
-#include "graph/custom.h"
-#include "passes/passes.h"
 #include "graph/verify.h"
 #include "text/text.h"
 #include "partition/policies/policy.h"
 
 /* ---- stages ---- */
 
-/* What a group makes of g, under that name; g itself, with its own, where none of the group's passes ran. */
-static gcut_graph *make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name)
+gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name)
 {
     gcut_graph *pair[2] = {g, NULL};
     gcut_passes_apply(p, group, pair);
@@ -30,41 +23,16 @@ static gcut_graph *make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, 
     return pair[0];
 }
 
-static void to_joint(gcut_pipeline *p)
-{
-    const char *base = p->primal->name;
-    p->folded = make(p, GCUT_MAKES_FOLDED, p->primal, base); /* messages speak of the user's function */
-    if (p->opt.forward_only) {
-        p->raw = p->primal;
-        p->joint = p->folded;
-        return;
-    }
-    p->raw = make(p, GCUT_MAKES_RAW, p->folded, gcut_printf(p->arena, "%s.raw", base));
-    p->joint = make(p, GCUT_MAKES_JOINT, p->raw, gcut_printf(p->arena, "%s.joint", base));
-}
-
 bool gcut_pipeline_searches(const gcut_pipeline *p)
 {
     return p->opt.budget > 0 && !strcmp(p->opt.policy, gcut_policy_name(GCUT_POLICY_MINCUT));
 }
 
-static void to_split(gcut_pipeline *p)
-{
-    p->fwd = p->joint;
-    if (p->opt.forward_only) return;
-    if (!gcut_pipeline_searches(p)) {
-        gcut_plan_options *asked = gcut_calloc(p->arena, 1, sizeof *asked);
-        *asked = gcut_pipeline_plan_options(p);
-        p->planned = gcut_pipeline_loops(p, asked);
-    }
-    gcut_graph *g[2] = {p->planned ? p->planned : p->joint, NULL};
-    gcut_passes_apply(p, GCUT_MAKES_SPLIT, g);
-}
-
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked)
 {
     p->asked = asked;
-    return make(p, GCUT_MAKES_PLANNED, p->joint, p->joint->name); /* reports speak of the joint graph */
+    return gcut_pipeline_make(p, GCUT_MAKES_PLANNED, p->joint,
+                              p->joint->name); /* reports speak of the joint graph */
 }
 
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
@@ -177,110 +145,6 @@ void gcut_pipeline_lower(gcut_pipeline *p)
         gcut_pipeline_calls(p, p->at, p->nat, gcut_rt_threads(p->opt.threads), p->plan->call_bytes,
                             &p->plan->block_bytes);
     p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
-}
-
-static void to_kernel(gcut_pipeline *p)
-{
-    gcut_pipeline_lower(p);
-    if (p->opt.budget > 0) gcut_budget_check(p);
-}
-
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
-                                 gcut_arena *parent)
-{
-    return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
-}
-
-static gcut_pipeline *begin(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                            gcut_arena *parent)
-{
-    gcut_env *env = user->module->env;
-    const gcut_diag *why = user->failure;
-    if (why)
-        gcut_fail(env, why->status, why->at, why->hint, "@%s was not built: %s", user->name, why->message);
-    if (user->failed)
-        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "@%s was not built: a call on it failed before",
-                  user->name);
-    gcut_arena *a = gcut_arena_new(env, parent);
-    gcut_pipeline *p = gcut_calloc(a, 1, sizeof *p);
-    p->env = env;
-    p->arena = a;
-    p->passes = *passes;
-    p->opt = gcut_settings_copy(a, opt);
-    gcut_passes_check_without(p);
-    p->dump = gcut_dump_new(p);
-    gcut_graph *g[2] = {user, NULL};
-    gcut_passes_apply(p, GCUT_MAKES_PRIMAL, g);
-    p->primal = g[0];
-    p->machine = gcut_machine_find(a, p->opt.machine);
-    if (p->opt.optimizer) p->optimizer = gcut_optimizer_parse(env, p->opt.optimizer);
-    p->optimizer.keep_grads = p->opt.keep_grads;
-    return p;
-}
-
-gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
-                                     const char *joint, size_t n)
-{
-    gcut_pipeline *p = begin(&gcut_passes, user, opt, parent);
-    const char *name = gcut_printf(p->arena, "@%s, stored", user->name);
-    gcut_module *m = gcut_parse_module(p->env, p->arena, name, joint, n);
-    m->file = user->module->file ? gcut_intern_name(m, user->module->file) : NULL;
-    GCUT_ASSERT(m->graphs.n > 0);
-    p->module = m;
-    p->joint = m->graphs.at[m->graphs.n - 1];
-    p->at = gcut_default_sizes(p->arena, p->joint, p->opt.at, p->opt.nat, &p->nat);
-    return p;
-}
-
-/* A derivative that a call states gives gradients by parameters of another function. */
-static void refuse_derivative(const gcut_graph *g)
-{
-    for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {
-        const char *name = g->results.at[r].name;
-        gcut_ref v = gcut_graph_find(g, name);
-        if (v && g->values.at[v].def == GCUT_NONE) continue;
-        gcut_fail(
-            g->module->env, GCUT_EUSAGE, gcut_loc_place(g->module, g->loc),
-            "take the function whose call states it, vjp=@…",
-            "@%s is a derivative of another function, and no step: 'grad %s' is of none of its parameters",
-            g->name, name);
-    }
-}
-
-static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                          gcut_goal goal, gcut_arena *parent, const char *flip)
-{
-    gcut_pipeline *p = begin(passes, user, opt, parent);
-    gcut_arena *a = p->arena;
-    gcut_pipeline_read_plan(p, flip);
-    p->at = gcut_default_sizes(a, p->primal, p->opt.at, p->opt.nat, &p->nat);
-    gcut_verify_module(p->module);
-    gcut_refuse_lost_statistics(p->primal);
-    refuse_derivative(p->primal);
-    static const struct {
-        const char *what;
-        void (*run)(gcut_pipeline *p);
-    } parts[] = {[GCUT_TO_JOINT] = {"differentiating", to_joint},
-                 [GCUT_TO_SPLIT] = {"planning", to_split},
-                 [GCUT_TO_KERNEL] = {"lowering", to_kernel}};
-    for (gcut_goal k = GCUT_TO_JOINT; k <= goal; k++) {
-        gcut_env_progress(p->env, parts[k].what, k - GCUT_TO_JOINT, goal);
-        parts[k].run(p);
-    }
-    gcut_dump_rest(p);
-    return p;
-}
-
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
-                                     gcut_arena *parent, const char *flip)
-{
-    return run(&gcut_passes, user, opt, goal, parent, flip);
-}
-
-gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                                gcut_goal goal, gcut_arena *parent)
-{
-    return run(passes, user, opt, goal, parent, NULL);
 }
 
 gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call)

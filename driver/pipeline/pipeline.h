@@ -7,7 +7,7 @@
 
 #include "autodiff/autodiff.h"
 #include "driver/pipeline/options.h"
-#include "driver/pipeline/passes.h"
+#include "driver/pipeline/pass.h"
 #include "kernels/kernels.h"
 #include "partition/report/plan_file.h"
 
@@ -83,7 +83,9 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
 /* p->at, but for the sizes that the plan file was made at. */
 const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
-/* The stages from JOINT on, for whoever tries several plans. */
+/* The stages one by one, for whoever tries several plans. */
+/* What a group of passes makes of g, under that name; g itself, with its own, where none of them ran. */
+gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name);
 /* Is the plan searched for under a budget, where each candidate decides about loops? */
 bool gcut_pipeline_searches(const gcut_pipeline *p);
 /* The joint graph with what its loops save decided by `asked`, which is kept; the joint graph itself when it

@@ -11,7 +11,7 @@
 void gcut_group(gcut_program *p, gcut_lowered *h);          /* L1  fusion_groups.c */
 void gcut_move_sums(gcut_program *p, gcut_lowered *h);      /* L2  row_sums.c */
 void gcut_choose_columns(gcut_program *p, gcut_lowered *h); /* L3  loop_columns.c */
-void gcut_make_prologues(gcut_program *p, gcut_lowered *h); /* L4  prologue.c */
+/* L4  gcut_make_prologues of prologue.h */
 void gcut_place_lowered(gcut_program *p, gcut_lowered *h);  /* L5  buffers.c */
 void gcut_order_lowered(gcut_program *p, gcut_lowered *h);  /* L6  launch_order.c */
 void gcut_make_epilogues(gcut_program *p, gcut_lowered *h); /* L7  epilogue.c */

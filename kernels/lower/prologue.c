@@ -14,7 +14,6 @@
 #include "kernels/lower/prologue.h"
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/lower.h"
 #include "kernels/lower/reads.h"
 #include "kernels/lower/reason.h"
 

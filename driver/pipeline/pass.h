@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of passes, and the loop that runs them.
+ * Passes as rows of a table (pass_table.c), and the loop that runs them (pass_loop.c).
  */
-#ifndef GCUT_DRIVER_PIPELINE_PASSES_H
-#define GCUT_DRIVER_PIPELINE_PASSES_H
+#ifndef GCUT_DRIVER_PIPELINE_PASS_H
+#define GCUT_DRIVER_PIPELINE_PASS_H
 
 #include "graph/graph.h"
 
