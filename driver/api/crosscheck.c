@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The ladder: every backend on the same values.
+ * The crosscheck: every backend on the same values.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "driver/api/array_difference.h"
 #include "driver/api/check.h"
 
-/* Tolerances of the ladder, relative to the largest element of a value.  A dot product of length k
+/* Tolerances of the crosscheck, relative to the largest element of a value.  A dot product of length k
  * accumulates k * eps / 2 in the worst case and about sqrt(k) * eps when rounding errors are independent;
  * models chain a few dozen of them with k up to some thousands, which leaves 2^-23 * 2^10 for f32 and 2^-52 *
  * 2^14 for f64.  Products of f16 and bf16 are summed in f32, so that there only the roundings of the stated

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The interpreted backends, slowest and simplest first: eager runs the joint
- * graph straight from the sweep and keeps every value; joint runs it folded;
- * planned runs forward and backward graph, the second on nothing but what it is given.
+ * The interpreted backends, slowest and simplest first: eager runs the joint graph right after reverse mode and
+ * keeps every value; joint runs it folded; planned runs the forward and the backward graph, the latter on its
+ * parameters alone.
  *
  * Where the two calls come apart, planned keeps in the block what the forward graph saves.  The others keep
  * what is #transient there, and run all of the joint graph when the backward call comes.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the blocks of a chain cost and hold, for the dynamic program of levels.c; and how its solution becomes
- * a choice (sweeps.c).
+ * Costs and memory of the blocks of a chain, input of the dynamic program of checkpoint_levels.c; and the
+ * choice of its solution (checkpoint_nesting.c).
  *
- * The backward graph is divided into epochs, one per block, from the last to the first: in epoch k cut[k] is
- * there and the backward graph of block k runs.
+ * The backward graph is divided into epochs, one per block, from the last block to the first: in epoch k, cut[k]
+ * is in memory and the backward graph of block k runs.
  */
 #ifndef GCUT_PARTITION_BUDGET_BLOCK_COSTS_H
 #define GCUT_PARTITION_BUDGET_BLOCK_COSTS_H
@@ -43,8 +43,8 @@ typedef struct gcut_chain {
 gcut_chain *gcut_chain_of(const gcut_problem *p, gcut_arena *arena, const gcut_choice *const *plans,
                           uint32_t nplans);
 
-/* A nesting of sweeps.  Epoch t begins by computing forward from cut[from[t]] to cut[t] (from[t] == t: it is
- * there). */
+/* Nested checkpoints.  Epoch t begins by recomputing from cut[from[t]] to cut[t]; from[t] == t: cut[t] is in
+ * memory. */
 typedef struct gcut_nesting {
     uint32_t *from;   /* by block */
     bool *saved;      /* by block: cut[k] is saved by the forward graph */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The plans worth trying for a budget on the peak.
+ * The candidate plans for a budget on the peak.
  *
- * The family is a function of the problem alone, not of any budget: whoever takes its first member that fits
- * gets plans whose cost and peak are monotone in the budget.
+ * The candidates depend on the problem alone, not on the budget: taking the first one that fits gives plans whose
+ * cost and peak are monotone in the budget.
  *
  *   save-all, the frontier of minimum cuts (its corners, and points between them)      one copy, lazily
- *   nested checkpoints over the blocks of the forward graph, for many sizes of memory   levels.c
- *   those of both with the lowest peaks, with second copies where the peak is          later.c
+ *   nested checkpoints over the blocks of the forward graph, for many sizes of memory   checkpoint_levels.c
+ *   those of both with the lowest peaks, with second copies at the peak                 second_copies.c
  *
  * A member that the simulator finds clearly larger than a cheaper one is left out; of more than
  * GCUT_MAX_MEMBERS those go whose neighbours cost nearly the same.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The dynamic program.  Memory m is counted in slots of `unit` bytes, beside cut[s], which whoever asks has.
+ * The dynamic program.  Memory m is counted in slots of `unit` bytes, without cut[s], which the caller holds.
  *
- *   again(s, t, m)  least ns for the epochs t..s when a sweep stands at cut[s]:
+ *   cost(s, t, m)   least ns for the epochs t..s when recomputation has reached cut[s]:
  *       s = t            rec(s, none)                                  if m >= work(s, none)
- *       keep cut[s']     sum of advance(s..s'-1) + again(s', t, m - |cut[s']|) + again(s, s'-1, m)
- *       keep option o    advance(s) + again(s+1, t, m - |o| - |cut[s+1]|) + rec(s, o)
+ *       keep cut[s']     sum of advance(s..s'-1) + cost(s', t, m - |cut[s']|) + cost(s, s'-1, m)
+ *       keep option o    advance(s) + cost(s+1, t, m - |o| - |cut[s+1]|) + rec(s, o)
  *                                                                     if m >= work(s, o)
- *   first(s, m)     the same for the epochs n-1..s in the forward graph, whose advancing is free and whose
- *                   keeping costs the trips
+ *   fwd_cost(s, m)  the same for the epochs n-1..s in the forward graph, where advancing is free and keeping
+ *                   costs the round trips
  *
- * On n blocks of cost 1 and sizes 1 that hold nothing else, again(0, n-1, c) is revolve's t(n, c).
+ * On n blocks of cost 1 and sizes 1 that hold nothing else, cost(0, n-1, c) is revolve's t(n, c).
  */
 #include "partition/budget/checkpoint_levels.h"
 
@@ -25,9 +25,9 @@ typedef struct table {
     uint32_t n, slots;
     int64_t unit;
     double *cost;        /* [s][t][m] */
-    int16_t *choice;     /* of again: s' > s keeps cut[s'], s is the base, -o keeps option o */
+    int16_t *choice;     /* of cost: s' > s keeps cut[s'], s is the base, -o keeps option o */
     double *fwd_cost;    /* [s][m] */
-    int16_t *fwd_choice; /* of first: the same; the base is 0, its option is in fbase */
+    int16_t *fwd_choice; /* of fwd_cost: the same; the base is 0, its option is in fwd_base */
     int16_t *fwd_base;   /* [m] */
 } table;
 
@@ -147,7 +147,7 @@ static table solve(const gcut_chain *c, gcut_arena *arena, int64_t unit, uint32_
     return t;
 }
 
-/* ---- from the table to sweeps ---- */
+/* ---- from the table to a nesting ---- */
 
 static void walk_backward(const table *t, gcut_nesting *s, uint32_t from, uint32_t e, uint32_t m,
                           uint32_t start)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From a nesting of sweeps to a choice: what the forward graph keeps is saved; where an epoch begins, the
- * nodes of its sweep are computed again, and within the epoch what the backward graph reads of its block,
- * just before it is read.
+ * From nested checkpoints to a choice: values that the forward graph keeps are saved; at the beginning of an
+ * epoch the nodes from cut[from] on are recomputed; within the epoch, values of its block are recomputed just
+ * before the backward graph reads them.
  */
 #include "partition/budget/block_costs.h"
 
@@ -25,7 +25,7 @@ static void copy(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t node)
     *GCUT_PUSH(w->arena, &w->copies[pos]) = node;
 }
 
-/* ---- sweeps ---- */
+/* ---- recomputation at the beginning of an epoch ---- */
 
 /* What block k keeps for its own epoch, and what that depends on within the block. */
 static void keep_option(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t k, bool *need)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Greedy: at the peak, who was made before and is not read until after it?  Make it again then.
+ * Greedy: a value that was made before the peak and is next read after it gets a second copy there.
  */
 #include "partition/budget/second_copies.h"
 

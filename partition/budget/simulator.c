@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Simulation in three sweeps.
+ * Simulation in three passes.
  *
  *   forwards    who makes what: every occurrence of a node makes its results anew, views pass on what they
  *               view, readers see the latest

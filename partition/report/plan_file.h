@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plan files: a plan written as JSON, to be read, compared, edited and followed.
+ * Plan files: a plan written as JSON, to be read, compared, edited and replayed.
  *
  *   {"graph_hash": …, "nodes_hash": …, "policy": "mincut", "lambda": 0.05, "at": {"N": 32}, …,
  *    "values": [{"value":"h1","op":"add","type":"f32[N, 256]","bytes":32768,"fate":"saved","form":"plain",…},

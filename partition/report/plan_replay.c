@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan file followed: its lines become decisions on this graph, or a sentence says why they cannot.
+ * Replays a plan file: its lines become decisions on this graph, or an error says why they cannot.
  *
- * A plan only chooses among computations of the same values, so following one never makes a step wrong; what
- * is refused is what the file cannot have meant.
+ * A plan only chooses among computations of the same values, so replaying one never makes results wrong; lines
+ * that do not fit the graph are refused.
  */
 #include "partition/report/plan_file.h"
 
