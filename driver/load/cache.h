@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What was computed before, as files of $XDG_CACHE_HOME/gradcut (doc/cache.md).
+ * The cache of compiled steps: files in $XDG_CACHE_HOME/gradcut (doc/cache.md).
  *
  *   KEY.step    emitted C and what binds values to it
  *               key: graph, options, machine model, library build
@@ -10,9 +10,9 @@
  *               key: its path, inode, size and times
  *   counters    hits and misses; who changes the folder holds a lock on it
  *
- * An entry is its bytes and a trailer with their hash, so that whatever happened to the file, what is loaded
- * is what was stored under that key.  No function here throws but for GCUT_ENOMEM: a folder that cannot be
- * used, a full disk or a damaged entry only mean that nothing was found, or nothing stored.
+ * An entry is its bytes and a trailer with their hash, so a damaged file is detected and never loaded.  The
+ * functions here throw GCUT_ENOMEM only: with an unusable folder, a full disk or a damaged entry they find or
+ * store nothing.
  */
 #ifndef GCUT_DRIVER_LOAD_CACHE_H
 #define GCUT_DRIVER_LOAD_CACHE_H

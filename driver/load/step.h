@@ -31,17 +31,18 @@ typedef struct gcut_slot {
     gcut_place place;                /* of the function */
 } gcut_slot;
 
-#define GCUT_ARENA_PAINT 0xA5 /* what untouched arena looks like: see gcut_step_stats */
+#define GCUT_ARENA_PAINT 0xA5 /* fills the new arena, to measure the touched part: gcut_step_stats */
 
 struct gcut_step {
     gcut_env *env;
     gcut_arena *arena;  /* the step and everything it owns */
-    gcut_arena *wrong;  /* what is said of the last wrong name: each begins anew */
+    gcut_arena *wrong;  /* the message about the last unknown name; emptied by the next one */
     gcut_arena *memory; /* owned values and the kernel arena at the present sizes */
     gcut_pipeline *p;
-    gcut_pipeline *planned; /* of a step from the cache: what p does not have, once somebody asked for it */
-    const char *source;     /* of a step from the cache: the hash of its C */
-    gcut_slot *slot;        /* parameters of the joint graph, then results out and grad */
+    gcut_pipeline
+        *planned;       /* of a step from the cache: the pipeline with its plan, made by gcut_step_planned */
+    const char *source; /* of a step from the cache: the hash of its C */
+    gcut_slot *slot;    /* parameters of the joint graph, then results out and grad */
     uint32_t nslots, nparams;
     bool ready; /* prepared for what is bound now */
     gcut_dim_binding *size;
@@ -66,8 +67,8 @@ struct gcut_step {
     char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
     int64_t lent_bytes;
     int64_t step_ns;
-    /* what the public functions hand out */
-    gcut_value_info *info; /* by slot; NULL until somebody asks */
+    /* results of the public functions */
+    gcut_value_info *info; /* by slot; NULL before the first call */
     gcut_stats stats;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps that are measured beside each other: run in turns, so that whatever disturbs the machine disturbs all
- * of them alike, on the values of the first, and in one arena: a model fits once, not a dozen times.
+ * Compared steps run in turns, so that load on the machine affects all of them alike; they share the bound values
+ * of the first one and one arena, so that memory holds the model once.
  */
 #ifndef GCUT_DRIVER_MEASURE_ROUNDS_H
 #define GCUT_DRIVER_MEASURE_ROUNDS_H
