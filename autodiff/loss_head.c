@@ -56,25 +56,18 @@ static bool is_wide_float(gcut_dtype t)
 static bool takes(const search *s, const gcut_node *n, uint32_t k)
 {
     bool other = n->nargs > 1 && s->tainted[gcut_arg(s->g, n, 1 - k % 2)];
-    switch (n->op) {
-    case GCUT_OP_neg:
-    case GCUT_OP_cast:
-    case GCUT_OP_reshape:
-    case GCUT_OP_transpose:
-    case GCUT_OP_broadcast:
-    case GCUT_OP_slice:
-    case GCUT_OP_sum: return true;
-    case GCUT_OP_add:
-    case GCUT_OP_sub: return other;
-    case GCUT_OP_mul:
-    case GCUT_OP_matmul: return !other;
-    case GCUT_OP_div: return k == 0 && !other;
-    case GCUT_OP_select: {
+    switch (gcut_op_get((gcut_op)n->op)->linear) {
+    case GCUT_LINEAR_MAP: return true;
+    case GCUT_LINEAR_SUM: return other;
+    case GCUT_LINEAR_PRODUCT: return !other;
+    case GCUT_LINEAR_DIVIDEND: return k == 0 && !other;
+    case GCUT_LINEAR_CHOICE: {
         gcut_ref v = k == 0 ? 0 : gcut_arg(s->g, n, 3 - k);
         return k > 0 && (s->tainted[v] || gcut_is_zero(s->g, v));
     }
-    default: return false;
+    case GCUT_LINEAR_NO: break;
     }
+    return false;
 }
 
 static void classify(search *s)

@@ -283,14 +283,15 @@ typedef enum gcut_class {
     GCUT_CLASS_CONTROL
 } gcut_class;
 
-typedef enum gcut_torch {
-    GCUT_TORCH_NONE,
-    GCUT_TORCH_POINT,
-    GCUT_TORCH_VIEW,
-    GCUT_TORCH_RANDOM,
-    GCUT_TORCH_HEAVY,
-    GCUT_TORCH_CAT
-} gcut_torch;
+/* How a common factor of operands comes out of an op: the column `linear` of the op table. */
+typedef enum gcut_linear {
+    GCUT_LINEAR_NO,
+    GCUT_LINEAR_MAP,
+    GCUT_LINEAR_SUM,
+    GCUT_LINEAR_PRODUCT,
+    GCUT_LINEAR_DIVIDEND,
+    GCUT_LINEAR_CHOICE
+} gcut_linear;
 
 typedef enum gcut_emit {
     GCUT_EMIT_POINT,
@@ -346,7 +347,7 @@ typedef struct gcut_op_info {
     bool integers;  /* its evaluation over integers is defined */
     const char *attrs;
     gcut_class class;
-    gcut_torch torch;
+    gcut_linear linear;
     int cost_ps;
     gcut_madds_fn *madds; /* graph/ops/multiply_adds.c; NULL unless a contraction */
     gcut_way way;

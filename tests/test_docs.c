@@ -150,7 +150,7 @@ typedef struct columns {
 } columns;
 
 static const columns table[GCUT_NOPS] = {
-#define OP(id, operands, types, attr, shape, feval, ieval, vjp, class, torch, cost, emit, ...)               \
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, class, linear, cost, emit, ...)              \
     [GCUT_OP_##id] = {#shape, #vjp, #class, #emit},
 #include "graph/ops/ops.def"
 #undef OP

@@ -557,9 +557,20 @@ static int stop(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
+/* An op that is new has no line in partition/policies/policy_torch_ops.c so far. */
+static void every_op_has_a_kind(void **state)
+{
+    (void)state;
+    for (int op = 0; op < GCUT_NOPS; op++)
+        if (gcut_torch_of((gcut_op)op) == GCUT_TORCH_UNKNOWN)
+            fail_msg("'%s' has no line in partition/policies/policy_torch_ops.c",
+                     gcut_op_get((gcut_op)op)->name);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(names),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_has_a_kind),
+                                       TEST(names),
                                        TEST(manual),
                                        TEST(every_second),
                                        TEST(attention_core),

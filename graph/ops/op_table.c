@@ -30,7 +30,7 @@
 #define HAND NULL, "HAND"
 #define INTERNAL NULL, "INTERNAL"
 
-#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, torched, cost, emitter, c, meaning,     \
+#define OP(id, operands, types, attr, shape, feval, ieval, vjp, cls, linearity, cost, emitter, c, meaning,   \
            api)                                                                                              \
     [GCUT_OP_##id] = {.name = #id,                                                                           \
                       operands,                                                                              \
@@ -40,7 +40,7 @@
                       .integers = SECOND(ieval),                                                             \
                       .attrs = attr,                                                                         \
                       .class = GCUT_CLASS_##cls,                                                             \
-                      .torch = GCUT_TORCH_##torched,                                                         \
+                      .linear = GCUT_LINEAR_##linearity,                                                     \
                       .cost_ps = cost,                                                                       \
                       .emit = GCUT_EMIT_##emitter,                                                           \
                       .cexpr = c,                                                                            \

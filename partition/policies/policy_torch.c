@@ -30,7 +30,7 @@
 
 static gcut_torch kind_of(const gcut_node *n)
 {
-    return gcut_op_get((gcut_op)n->op)->torch;
+    return gcut_torch_of((gcut_op)n->op);
 }
 
 static bool is_list_fusible(const gcut_node *n)

@@ -7,6 +7,18 @@
 
 #include "partition/policies/policy.h"
 
+/* What PyTorch's partitioner knows an op's counterpart as. */
+typedef enum gcut_torch {
+    GCUT_TORCH_UNKNOWN, /* of no op */
+    GCUT_TORCH_NONE,    /* on no list */
+    GCUT_TORCH_POINT,   /* on its list of what may be computed again */
+    GCUT_TORCH_VIEW,    /* that, and a view */
+    GCUT_TORCH_RANDOM,  /* fusible alone */
+    GCUT_TORCH_HEAVY,   /* compute-intensive */
+    GCUT_TORCH_CAT      /* a concatenation */
+} gcut_torch;
+gcut_torch gcut_torch_of(gcut_op op); /* policy_torch_ops.c */
+
 typedef struct gcut_torch_rules {
     const gcut_problem *p;
     const gcut_graph *g;
