@@ -51,7 +51,7 @@
  *       in itself; a call has a function of the module
  *   G9  the two functions of a pair agree: fwd's `saved` results are bwd's `saved` parameters by name and
  *       type
- *   G10 #adjoint is of a scan, and names a result of a scan before it, or of the forward graph
+ *   G10 #adjoint is of a scan, and names a result of a scan before it, or what the forward graph saved of one
  */
 #ifndef GCUT_GRAPH_GRAPH_H
 #define GCUT_GRAPH_GRAPH_H

@@ -402,10 +402,11 @@ static void regions(gcut_check *c)
 /* G8 is checked before G3, whose shape rules look into regions. */
 /* ---- G10: marks ---- */
 
-/* A parameter is one where the result was saved. */
+/* A parameter is one where the result was saved; so is what is read back from another storage format. */
 static bool may_be_of_scan(const gcut_graph *g, gcut_ref v)
 {
     const gcut_node *n = gcut_def(g, v);
+    if (n && (n->op == GCUT_OP_cast || n->op == GCUT_OP_unpack_bits)) n = gcut_def(g, gcut_arg(g, n, 0));
     return !n || n->op == GCUT_OP_scan;
 }
 

@@ -77,7 +77,7 @@ static const row rows[] = {
      ROWS "%p = matmul(%x, %w) %q = abs(%p) %c = cast(%q, to=\"i32\") "
           "%k = bounded(%c, of=1000000) %r = cast(%k, to=\"f32\")",
      "matmul take reshape abs cast bounded cast"},
-    {"a marked product", "f32[6*N, 5]", ROWS "%r = matmul(%x, %w) #saved", "take reshape matmul"},
+    {"a marked product", "f32[6*N, 5]", ROWS "%r = matmul(%x, %w) #note(\"kept\")", "take reshape matmul"},
 };
 
 typedef struct job {
