@@ -4,8 +4,7 @@
  *
  *   takes:  calls of a program; a graph from the builder or from text, gcut_options
  *   gives:  stages, plans, reports, C files, and steps that run
- *   keeps:  the user's graph, which it only reads; every call is guarded: a failure is recorded in the
- * context
+ *   keeps:  the user's graph, which it only reads; a failure is recorded in the context, and nothing leaks
  *
  *   builder/   graph construction from C, op by op
  *   pipeline/  the passes from a graph to a program, and the search for a plan within a budget

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Lowering: the forward and the backward graph become kernels over one arena, and C.
+ * Room kernels/: lowers the forward and the backward graph to kernels over one arena, and to C.
  *
- *   both graphs ─▶ view (strides) ─▶ group (kernels) ─▶ order ─▶ place ─▶ emit
+ *   takes:  both graphs of a split without composites that have no kernel; sizes, a thread count; a machine
+ *           model for predictions
+ *   gives:  gcut_program: kernels, their order, buffers and arena offsets; predicted times; a C file and its
+ *           header; views, groups and reasons for those who look
+ *   keeps:  the graphs; the bits of the interpreter for f32 where an op fixes its order of sums; the same C for
+ *           the same input
+ *
+ *   lower/  the states L1 to L9, from fusion groups to shared buffers (lowered.h draws them)
+ *   cost/   predicted time: bytes, arithmetic, launches
+ *   emit/   C: functions, tables, entry points
+ *   rt/     the run-time library that emitted C calls; it includes nothing of the compiler (doc/runtime.md)
  */
 #ifndef GCUT_KERNELS_KERNELS_H
 #define GCUT_KERNELS_KERNELS_H

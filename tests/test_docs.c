@@ -326,6 +326,68 @@ static void readme_shows_the_plan(void **state)
     must(*state, readme_plan, *state);
 }
 
+/* ---- the rooms ---- */
+
+/* The head of a room in its header, without the comment's stars: from "Room x/:" to the end of the paragraph that
+ * `keeps:` is in. */
+static void add_room(gcut_env *env, const char *header, gcut_text *out)
+{
+    size_t n;
+    const char *page =
+        gcut_file_read(env->arena, gcut_printf(env->arena, "%s/%s", GCUT_SOURCE_DIR, header), 1 << 20, &n);
+    const char *at = strstr(page, " * Room ");
+    int lines = 0;
+    if (!at) fail_msg("%s does not begin with the head of a room", header);
+    bool kept = false;
+    gcut_text_add(out, "```text\n");
+    while (!strncmp(at, " *", 2) && at[2] != '/' && !(kept && at[2] == '\n')) {
+        const char *end = strchr(at, '\n');
+        kept = kept || !strncmp(at, " *   keeps:", 11);
+        at += at[2] == ' ' ? 3 : 2;
+        gcut_text_addn(out, at, (size_t)(end - at) + 1);
+        at = end + 1;
+        lines++;
+    }
+    gcut_text_add(out, "```\n\n");
+    if (!kept || lines > 30)
+        fail_msg("%s: the head of a room has takes, gives and keeps, in at most 30 lines", header);
+}
+
+static void rooms_page(void *arg)
+{
+    static const char path[] = GCUT_SOURCE_DIR "/doc/hacking.md",
+                      begin[] = "<!-- the headers of the rooms, by test_docs -->\n",
+                      stop[] = "<!-- end of the headers -->\n";
+    static const char *const headers[] = {
+        "base/env.h",        "graph/graph.h",     "text/text.h",         "interp/interp.h",
+        "passes/passes.h",   "machine/machine.h", "autodiff/autodiff.h", "partition/partition.h",
+        "kernels/kernels.h", "import/npy.h",      "report/report.h",     "driver/ctx.h",
+        "cli/cli.h"};
+    gcut_env *env = arg;
+    size_t n;
+    const char *page = gcut_file_read(env->arena, path, 1 << 20, &n);
+    const char *from = strstr(page, begin), *to = strstr(page, stop);
+    gcut_text want = {.arena = env->arena};
+    assert_true(from && to && from < to);
+    from += strlen(begin);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) add_room(env, headers[i], &want);
+    if (getenv("GCUT_BLESS")) {
+        gcut_text t = {.arena = env->arena};
+        gcut_text_addn(&t, page, (size_t)(from - page));
+        gcut_text_addn(&t, want.at, want.n);
+        gcut_text_addn(&t, to, n - (size_t)(to - page));
+        gcut_file_write(env, path, t.at, t.n);
+    } else if ((size_t)(to - from) != want.n || memcmp(from, want.at, want.n) != 0) {
+        fail_msg(
+            "doc/hacking.md quotes other heads of rooms than the headers have; GCUT_BLESS=1 copies them");
+    }
+}
+
+static void hacking_quotes_the_rooms(void **state)
+{
+    must(*state, rooms_page, *state);
+}
+
 /* ---- fenced blocks ---- */
 
 typedef struct block {
@@ -480,6 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ops_page_is_the_table, setup, teardown),
         cmocka_unit_test_setup_teardown(readme_shows_the_plan, setup, teardown),
+        cmocka_unit_test_setup_teardown(hacking_quotes_the_rooms, setup, teardown),
         cmocka_unit_test_setup_teardown(examples_are_read, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
