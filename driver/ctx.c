@@ -100,10 +100,10 @@ bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void
 
 /* ---- errors ---- */
 
-/* What the last call of this thread said that had no context: the handle that leads to one was NULL. */
+/* The last error of this thread that belongs to no context, because the handle was NULL. */
 static _Thread_local char orphan[160];
 
-/* The macro's name of a function of gradcut.h: without what the macro adds. */
+/* The length of the name that the user calls: the function without the suffix that its macro adds. */
 static int name_length(const char *call)
 {
     static const char *const suffix[] = {"_sized", "_n", "_as"};
@@ -162,7 +162,7 @@ static void render_last(void *arg)
     env->last_text = t.at;
 }
 
-/* Rendering is no call of the user's: what it runs out of memory for leaves the last error as it was. */
+/* Rendering is no public call: if it runs out of memory, the last error stays as it was. */
 static bool quietly(gcut_env *env, void (*body)(void *), text_job *j)
 {
     uint32_t first = env->last_first;
@@ -231,9 +231,9 @@ const char *gcut_version(void)
 #undef TEXT
 }
 
-/* ---- what the caller frees ---- */
+/* ---- objects that the caller frees ---- */
 
-/* In front of what gcut_free takes. */
+/* Precedes the memory that gcut_free takes. */
 typedef struct made_head {
     _Alignas(16) gcut_arena *arena;
 } made_head;

@@ -31,10 +31,10 @@ static inline bool gcut_guard(gcut_env *env, void (*body)(void *), void *arg)
     return gcut_protect(env, body, arg) == GCUT_OK;
 }
 
-/* The same with a new arena at *arena, a child of env's; freed and NULL after a failure. */
+/* Runs body(arg) with a new arena at *arena, a child of env's; after a failure *arena is freed and NULL. */
 bool gcut_guard_in(gcut_env *env, gcut_arena **arena, void (*body)(void *), void *arg);
-/* The same for a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets the
- * caller's.  False at once when an earlier call on g failed. */
+/* Runs the body of a builder call made at `at` on g: a failure marks g, and a diagnostic without a line gets
+ * the caller's.  Returns false at once when an earlier call on g failed. */
 bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg);
 
 /* Records that `argument` of the public function `call` is NULL, in env or, where that is NULL too, for
@@ -62,7 +62,7 @@ void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t 
                    #type " has bytes behind its last member")
 
 /* Makes an object that the caller frees by gcut_free: `size` zero bytes at *slot, which body(arg) fills;
- * memory that they point to is from gcut_made_arena.  NULL after a failure. */
+ * memory that its members point to is from gcut_made_arena.  NULL after a failure. */
 void *gcut_made_by(gcut_env *env, size_t size, void **slot, void (*body)(void *), void *arg);
 gcut_arena *gcut_made_arena(void *made);
 /* A string that the caller frees.  Throws. */

@@ -2,10 +2,10 @@
  *
  * Emitted files, and the C compiler that turns them into a shared object.
  *
- * The source goes by standard input to compilers that run at once, one for each of its parts; objects, shared
- * object and messages are nameless files that compilers and linker write by their path below /proc.  Tools
- * that cannot, such as linkers that rename what they wrote, get a private folder for their results in a
- * second attempt.
+ * The source has one or more parts.  One compiler process for each part runs, all at the same time, and reads
+ * the source from standard input.  Objects, shared object and messages are nameless files, which compilers
+ * and linker write by their path in /proc.  Tools that cannot write there, such as linkers that rename their
+ * output, get a private folder for their results in a second attempt.
  */
 #define _GNU_SOURCE
 #include "driver/load/c_compiler.h"
@@ -29,7 +29,7 @@
 #include "driver/load/unnamed_files.h"
 #include "graph/external.h"
 
-/* The last part of a path, which names the step. */
+/* The last component of a path: the name of the step. */
 static const char *last_part(const char *base)
 {
     const char *s = strrchr(base, '/');
@@ -69,7 +69,7 @@ gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
     if (strstr(c.at, "#ifndef GCUT_RT_LOADED\n")) gcut_text_add(&out.text, "#define GCUT_RT_LOADED\n");
     gcut_text_addn(&out.text, h.at, h.n);
     gcut_text_addn(&out.text, c.at, (size_t)(at - c.at));
-    if (p->opt.line) { /* which are numbered as those of step.c */
+    if (p->opt.line) { /* from here on, lines are numbered as in step.c */
         unsigned line = 2;
         for (const char *s = c.at; s < at; s++) line += *s == '\n';
         gcut_text_add(&out.text, "#line %u \"step.c\"\n", line);
@@ -82,7 +82,7 @@ gcut_c_source gcut_step_source(const gcut_pipeline *p, gcut_arena *a)
 
 typedef struct command_line {
     gcut_arena *arena;
-    char **argv; /* ends in NULL; NULL before the first word */
+    char **argv; /* ends in NULL; NULL while there are no words */
     uint32_t n, room;
     const char *output;
 } command_line;
@@ -96,7 +96,7 @@ static void add(command_line *l, const char *word)
     l->argv[l->n] = NULL;
 }
 
-/* Words between blanks: flags of a build, not a user's shell line. */
+/* Splits at white space, without the quoting of a shell: s holds the compiler flags of a build. */
 static void add_words(command_line *l, const char *s)
 {
     while (*s) {
@@ -124,7 +124,7 @@ static void begin_line(command_line *l)
     add_words(l, "-std=c17 -fPIC -fvisibility=hidden -pthread -w");
 }
 
-/* part: of a unit in several parts; ONE_PART = all of it. */
+/* Compiles part `part` of a unit that has several; ONE_PART compiles all of it. */
 #define ONE_PART UINT32_MAX
 static void compile_line(command_line *l, uint32_t part, const char *object)
 {
@@ -137,8 +137,8 @@ static void compile_line(command_line *l, uint32_t part, const char *object)
     l->output = object;
 }
 
-/* A step that this process loads is linked with the shared run-time library, which takes the linker no time
- * and is in memory once; one that is written out has all that it needs. */
+/* A step that this process loads is linked with the shared run-time library: linking then takes almost no
+ * time, and memory holds the library once.  An object that is written to a file contains the library. */
 static void link_line(command_line *l, const char *const *object, uint32_t n, const char *shared, bool load)
 {
     begin_line(l);
@@ -161,17 +161,17 @@ static void link_line(command_line *l, const char *const *object, uint32_t n, co
 typedef struct build {
     gcut_env *env;
     gcut_arena *arena;
-    const char *folder; /* where results go; NULL = into the nameless files themselves */
-    const char *kept;   /* base of the files that stay, NULL = none do */
-    const char *id;     /* of the shared object, in hexadecimal digits */
+    const char *folder; /* for results; NULL = write them into the nameless files */
+    const char *kept;   /* path without suffix of the copies to keep; NULL = keep none */
+    const char *id;     /* build id of the shared object, in hexadecimal digits */
     uint32_t parts;
-    bool load;                                                 /* the object is for this process */
+    bool load;                                                 /* this process will load the object */
     int source, object[GCUT_MOST_PARTS], log[GCUT_MOST_PARTS]; /* by part */
     int shared;
-    bool unknown;       /* how a command ended */
-    gcut_ending ending; /* of the command that failed, … */
+    bool unknown;       /* the exit status of a command is unknown */
+    gcut_ending ending; /* of the command that failed */
     const char *command;
-    int said; /* … and its messages */
+    int said; /* its messages */
 } build;
 
 static const char *result(const build *b, int fd, const char *name)
@@ -179,8 +179,8 @@ static const char *result(const build *b, int fd, const char *name)
     return b->folder ? gcut_printf(b->arena, "%s/%s", b->folder, name) : gcut_nameless_path(b->arena, fd);
 }
 
-/* A command whose status is not known counts as one that failed if it complained, or made nothing.  What
- * passes is loaded before it is trusted. */
+/* A command with unknown exit status has failed if it wrote messages, or no output.  Loading the object
+ * detects other failures. */
 static bool succeeded(gcut_ending e, const char *output, int log)
 {
     struct stat made, said;
@@ -188,7 +188,7 @@ static bool succeeded(gcut_ending e, const char *output, int log)
     return stat(output, &made) == 0 && made.st_size > 0 && fstat(log, &said) == 0 && said.st_size == 0;
 }
 
-/* At once; the first that failed is the one that is reported. */
+/* Runs n commands at the same time; records the first failure, by index, for the error message. */
 static bool run(build *b, command_line *l, uint32_t n)
 {
     gcut_subprocess command[GCUT_MOST_PARTS] = {0};
@@ -217,7 +217,7 @@ static bool run(build *b, command_line *l, uint32_t n)
     return true;
 }
 
-#define OBJECT "step.%u.o" /* of a part, in a folder */
+#define OBJECT "step.%u.o" /* name of a part's object in a folder */
 
 static bool attempt(build *b)
 {
@@ -247,10 +247,10 @@ static void remove_folder(void *path)
     rmdir(path);
 }
 
-#define MOST_BYTES ((size_t)1 << 32) /* of an object */
+#define MOST_BYTES ((size_t)1 << 32) /* limit on the size of an object */
 
-/* The same with results in a private folder, which is removed again.  False, with what failed before, when
- * there can be no such folder. */
+/* Repeats the attempt with results in a private folder, which is then removed.  Where no such folder can be
+ * made, returns false, and the error of the first attempt stays recorded. */
 static bool attempt_in_folder(build *b)
 {
     gcut_arena *a = gcut_arena_new(b->env, b->arena);
@@ -270,7 +270,7 @@ static bool attempt_in_folder(build *b)
 
 /* ---- the compiler ---- */
 
-#define LOG_BYTES 4000 /* of messages that are shown */
+#define LOG_BYTES 4000 /* of compiler messages that an error shows */
 
 static _Noreturn void complain(build *b)
 {
@@ -295,7 +295,7 @@ static _Noreturn void complain(build *b)
               "the C compiler failed on the emitted step: %s %s", cc, gcut_ending_text(a, b->ending));
 }
 
-/* ---- the cache ---- */
+/* ---- cache keys ---- */
 
 static const char *const read_by_cc[] = {"CPATH",         "C_INCLUDE_PATH",  "LIBRARY_PATH",
                                          "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS"};
@@ -304,14 +304,14 @@ static void hash_lines(const build *b, gcut_hash *h, const gcut_text *source)
 {
     command_line compile = {.arena = b->arena}, link = {.arena = b->arena};
     gcut_hash_field(h, source->at, source->n);
-    compile_line(&compile, ONE_PART, ""); /* the source says which parts there are */
+    compile_line(&compile, ONE_PART, ""); /* the source determines the parts */
     link_line(&link, NULL, 0, "", b->load);
     for (uint32_t i = 0; i < compile.n; i++) gcut_hash_text(h, compile.argv[i]);
     for (uint32_t i = 0; i < link.n; i++) gcut_hash_text(h, link.argv[i]);
 }
 
-/* The build id (ELF note) by which debuggers and profilers tell objects apart.  The linker's own would be a
- * hash of all that it wrote, which takes it a third of its time. */
+/* The build id (ELF note) by which debuggers and profilers identify objects.  The linker's own build id is a
+ * hash of its whole output, which takes a third of the link time. */
 static const char *build_id(const build *b, const gcut_text *source)
 {
     gcut_hash h;
@@ -329,7 +329,8 @@ static bool key_libraries(const build *b, gcut_cache *c, gcut_hash *h, char *con
            gcut_key_library(h, c, b->arena, compiler, at->blis_library);
 }
 
-/* A name for the object that this source becomes here; NULL when something that decides it cannot be read. */
+/* The cache key of the object that this source compiles to on this machine; NULL when an input of the key
+ * cannot be read. */
 static const char *object_key(const build *b, gcut_cache *c, const gcut_text *source)
 {
     command_line compiler = {.arena = b->arena};
@@ -355,11 +356,11 @@ static void put_object(const build *b, gcut_cache *c, const char *key)
     gcut_cache_put(c, GCUT_CACHE_OBJECT, key, data, n);
 }
 
-/* ---- what is kept ---- */
+/* ---- kept copies ---- */
 
-/* DIR/NAME-HASH, where GRADCUT_KEEP=DIR says to keep what is compiled, for debuggers and profilers; NULL =
- * nowhere. The hash is of all that decides the object: the loader takes two objects of the same path for one.
- */
+/* DIR/NAME-HASH, where GRADCUT_KEEP=DIR asks for copies of source and object for debuggers and profilers;
+ * NULL where it does not.  The hash covers every input of the object, since the loader treats two objects
+ * with the same path as one. */
 static const char *kept_base(const build *b, const char *folder, const char *name, const char *key)
 {
     if (!folder || !*folder) return NULL;
@@ -371,7 +372,7 @@ static const char *kept_base(const build *b, const char *folder, const char *nam
     return gcut_printf(b->arena, "%s/%s-%.16s", real ? real : folder, plain, key ? key : "unknown");
 }
 
-/* The source under the name that messages and debuggers are to show. */
+/* Writes the source, with a #line that names the file for messages and debuggers. */
 static void write_source(const build *b, const gcut_text *source)
 {
     const char *file = b->kept ? gcut_printf(b->arena, "%s.c", b->kept) : "step.c";
@@ -410,7 +411,8 @@ typedef struct loaded {
     void *handle;
 } loaded;
 
-/* Every step has an object of its own, and in it a pointer to each kernel that it calls. */
+/* Sets the pointer to an external kernel; each shared object has pointers of its own to those that it calls.
+ */
 static void set_external(void *arg, const char *kernel, gcut_rt_external_fn *fn)
 {
     const loaded *l = arg;
@@ -418,8 +420,8 @@ static void set_external(void *arg, const char *kernel, gcut_rt_external_fn *fn)
     if (at) *at = fn;
 }
 
-/* NULL, or why it cannot be loaded.  The object names the run-time library by its soname: the loader takes
- * the one that is loaded. */
+/* Returns NULL, or why the object cannot be loaded.  The object names the run-time library by its soname,
+ * which the loader resolves to the library loaded before it. */
 static const char *open_object(gcut_arena *a, gcut_object *o)
 {
     const char *shared = gcut_install_paths_find(a).rt_shared;
@@ -432,7 +434,7 @@ static const char *open_object(gcut_arena *a, gcut_object *o)
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- find or compile ---- */
 
 static gcut_object new_object(gcut_arena *a)
 {
@@ -440,7 +442,7 @@ static gcut_object new_object(gcut_arena *a)
     return (gcut_object){.fd = fd, .path = gcut_nameless_path(a, fd)};
 }
 
-/* From the cache, whose entry is dropped where it cannot be loaded. */
+/* Takes the object from the cache; removes an entry that cannot be loaded. */
 static bool find(const build *b, gcut_arena *parent, gcut_cache *c, const char *key, bool load,
                  gcut_object *out)
 {
@@ -480,7 +482,7 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
 {
     build b = {.env = env, .arena = gcut_arena_new(env, a), .parts = from->parts, .load = load};
     gcut_cache *cache =
-        env->hook.pass ? NULL : gcut_cache_open(b.arena, NULL, NULL); /* times are of work done */
+        env->hook.pass ? NULL : gcut_cache_open(b.arena, NULL, NULL); /* it times work that is done */
     const char *kept = secure_getenv("GRADCUT_KEEP");
     const char *key = cache || kept ? object_key(&b, cache, &from->text) : NULL;
     gcut_object out;

@@ -4,7 +4,7 @@
  *
  * A new entry is written to a file without a name, which gets its name when it is complete; where the file
  * system has no such files, to a temporary name.  Readers take no lock.  Writers hold one on `counters` while
- * they make room and give the name, so that all entries together never exceed the limit.
+ * they evict old entries and give the name, so that all entries together never exceed the limit.
  */
 #define _GNU_SOURCE
 #include "driver/load/cache.h"
@@ -27,7 +27,7 @@
 #include "driver/load/unnamed_files.h"
 
 #define DEFAULT_LIMIT (INT64_C(1) << 30)
-#define MOST_BYTES (INT64_C(1) << 32) /* of an entry */
+#define MOST_BYTES (INT64_C(1) << 32) /* limit on the size of an entry */
 
 struct gcut_cache {
     gcut_env *env;
@@ -38,7 +38,7 @@ struct gcut_cache {
 
 static const char *const suffix[GCUT_CACHE_NKINDS] = {".step", ".object", ".digest"};
 
-/* Behind the bytes of an entry. */
+/* Follows the bytes of an entry. */
 typedef struct trailer {
     unsigned char hash[GCUT_HASH_BYTES]; /* of kind, key and bytes */
     uint64_t bytes;
@@ -53,7 +53,8 @@ static void close_file(void *fd)
     close((int)(intptr_t)fd);
 }
 
-/* 1 GiB, or GRADCUT_CACHE_SIZE: bytes, or with KiB, MiB, GiB, kB, MB, GB; anything else is ignored. */
+/* The limit in bytes: GRADCUT_CACHE_SIZE, a number alone or with KiB, MiB, GiB, kB, MB or GB; 1 GiB where it
+ * is unset or invalid. */
 static int64_t limit_from(const char *s)
 {
     static const struct {
@@ -68,14 +69,14 @@ static int64_t limit_from(const char *s)
     return DEFAULT_LIMIT;
 }
 
-/* NULL in a program with another user's rights (setuid): the environment is not to be trusted. */
+/* An environment variable; NULL in a setuid program, which must not trust its environment. */
 static const char *variable(const char *name)
 {
     const char *s = secure_getenv(name);
     return s && *s ? s : NULL;
 }
 
-/* As the XDG base directories say: paths that are not absolute count as not set. */
+/* XDG base directories: a path that is not absolute counts as not set. */
 static const char *folder_path(gcut_arena *a)
 {
     const char *cache = variable("XDG_CACHE_HOME"), *home = variable("HOME");
@@ -83,8 +84,8 @@ static const char *folder_path(gcut_arena *a)
     return home && *home == '/' ? gcut_printf(a, "%s/.cache/gradcut", home) : NULL;
 }
 
-/* With the folder above it, which may be missing in a new home.  Why not; NULL when something stands there.
- */
+/* Makes the folder, and its parent, which a new home may lack.  Returns NULL when the path exists, else the
+ * error. */
 static const char *make_folder(gcut_arena *a, const char *path)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST) return NULL;
@@ -97,7 +98,7 @@ static const char *make_folder(gcut_arena *a, const char *path)
     return gcut_printf(a, "cannot make %s: %s", path, strerror(errno));
 }
 
-/* Why a folder or file cannot be trusted; NULL when it is the user's own and nobody else's. */
+/* Returns why a folder or file cannot be trusted; NULL when it belongs to the user alone. */
 static const char *distrust(gcut_arena *a, const struct stat *st)
 {
     if (st->st_uid != geteuid())
@@ -138,15 +139,15 @@ gcut_cache *gcut_cache_open(gcut_arena *arena, const char **path, const char **w
     return c;
 }
 
-/* ---- the lock and what is counted under it ---- */
+/* ---- the lock and the counters ---- */
 
 typedef struct counters {
     int64_t hits, misses;
 } counters;
 
-#define PATIENCE 100 /* times 10 ms: who holds the lock may be stopped */
+#define PATIENCE 100 /* attempts, 10 ms apart: the process that holds the lock may be stopped */
 
-/* The file descriptor that holds it, until the arena is freed; -1 when it is not to be had. */
+/* Takes the lock until the arena is freed; returns its file descriptor, or -1 after PATIENCE attempts. */
 static int lock(const gcut_cache *c, gcut_arena *a)
 {
     int fd = openat(c->folder, "counters", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -167,10 +168,10 @@ static counters read_counters(int fd)
         sscanf(text, "%" SCNd64 " %" SCNd64, &n.hits, &n.misses) == 2 && n.hits >= 0 && n.hits < INT64_MAX &&
         n.misses >= 0 && n.misses < INT64_MAX)
         return n;
-    return (counters){0}; /* not what write_counters writes: count from 0 */
+    return (counters){0}; /* malformed: count from 0 */
 }
 
-/* In digits of a fixed number, so that the file is never longer than what is written. */
+/* Writes a fixed number of digits, which covers the previous text completely. */
 static void write_counters(int fd, counters n)
 {
     char text[64];
@@ -207,7 +208,7 @@ static void hash_entry(gcut_cache_kind kind, const char *key, const void *data, 
     gcut_hash_end(&h, out);
 }
 
-/* All of the file `from` is now in `into`. */
+/* Copies all of the file `from` into `into`. */
 static bool copy(int from, int into, int64_t bytes)
 {
     off_t at = 0;
@@ -220,7 +221,7 @@ static bool copy(int from, int into, int64_t bytes)
     return lseek(into, 0, SEEK_SET) == 0;
 }
 
-/* The copy is checked, not the file, which may change meanwhile; then the trailer is cut off. */
+/* Checks the copy, not the file, which may change meanwhile; then cuts off the trailer. */
 static bool check(gcut_cache_kind kind, const char *key, int fd, int64_t size)
 {
     trailer t;
@@ -251,7 +252,7 @@ static bool load(gcut_cache *c, gcut_cache_kind kind, const char *key, int into)
     bool sound = fd >= 0 && fstat(fd, &st) == 0 && is_sound(&st),
          fits = !sound || gcut_file_may_hold((uint64_t)st.st_size);
     bool ok = sound && fits && copy(fd, into, st.st_size) && check(kind, key, into, st.st_size);
-    if (ok) futimens(fd, NULL); /* used now: entries go by their age */
+    if (ok) futimens(fd, NULL); /* the time of last use, which orders eviction */
     if (!ok && fits && (fd >= 0 || errno == ELOOP)) unlinkat(c->folder, name, 0);
     if (fd >= 0) close(fd);
     gcut_arena_free(a);
@@ -301,8 +302,8 @@ static bool ends_with(const char *s, const char *with)
     return n > k && !strcmp(s + n - k, with);
 }
 
-/* The kind of an entry; GCUT_CACHE_NKINDS for a temporary name of one that was being written; -1 for any
- * other file. */
+/* The kind of an entry; GCUT_CACHE_NKINDS for the temporary file of an entry that is being written; -1 for
+ * any other file. */
 static int kind_of(const char *name)
 {
     if (!strncmp(name, "new-", 4)) return GCUT_CACHE_NKINDS;
@@ -343,10 +344,10 @@ static int by_age(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-#define ABANDONED 3600 /* seconds: nobody writes an entry for so long */
+#define ABANDONED 3600 /* seconds: the writer of an older temporary file is taken for dead */
 
-/* Under the lock: makes room for that many more bytes, those of the file `temp` being written, which stays.
- */
+/* Evicts the least recently used entries until `bytes` more fit, the bytes of the temporary file `temp`,
+ * which stays.  The caller holds the lock. */
 static bool make_room(const gcut_cache *c, gcut_arena *a, int64_t bytes, const char *temp)
 {
     if (bytes > c->limit) return false;
@@ -373,7 +374,7 @@ static bool write_all(int fd, const void *data, size_t n)
     return true;
 }
 
-/* A new file: nameless, temp is ""; or of the name temp. */
+/* A new file: without a name, and temp is "", or else with the name it writes to temp. */
 static int new_file(const gcut_cache *c, char *temp, size_t room)
 {
     *temp = '\0';
@@ -393,7 +394,7 @@ static bool give_name(const gcut_cache *c, int fd, const char *temp, const char 
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (*temp) return renameat(c->folder, temp, c->folder, name) == 0;
     return linkat(AT_FDCWD, path, c->folder, name, AT_SYMLINK_FOLLOW) == 0 ||
-           errno == EEXIST; /* from another process */
+           errno == EEXIST; /* another process stored it */
 }
 
 static bool store(const gcut_cache *c, gcut_arena *a, int fd, const char *temp, const char *name,
@@ -422,7 +423,7 @@ void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const 
     gcut_arena_free(a);
 }
 
-/* ---- for people ---- */
+/* ---- figures and clearing ---- */
 
 gcut_cache_use gcut_cache_ask(gcut_cache *c)
 {

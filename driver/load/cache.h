@@ -8,7 +8,7 @@
  *               key: C, compiler, flags, run-time library, processor
  *   KEY.digest  the hash of a file's contents
  *               key: its path, inode, size and times
- *   counters    hits and misses; who changes the folder holds a lock on it
+ *   counters    hits and misses; a process locks it while it changes the folder
  *
  * An entry is its bytes and a trailer with their hash, so a damaged file is detected and never loaded.  The
  * functions here throw GCUT_ENOMEM only: with an unusable folder, a full disk or a damaged entry they find or
@@ -28,39 +28,39 @@ typedef enum gcut_cache_kind {
     GCUT_CACHE_NKINDS
 } gcut_cache_kind;
 
-/* The user's folder, closed with the arena; it is made when it is missing.  NULL when it is off
- * (GRADCUT_CACHE=off) or not to be used; *why, if asked for, says so, else where it is. */
+/* Opens the user's folder, after making it if it is missing; the arena closes it.  NULL when the cache is
+ * off (GRADCUT_CACHE=off) or unusable.  *path and *why, unless NULL, receive the path and the reason. */
 gcut_cache *gcut_cache_open(gcut_arena *arena, const char **path, const char **why);
 
 /* Fills a nameless file (driver/load/unnamed_files.h) with the entry; false when there is none.  A NULL cache
  * has none.
  */
 bool gcut_cache_load(gcut_cache *c, gcut_cache_kind kind, const char *key, int into);
-/* The same into memory; NULL when there is none. */
+/* Reads the entry into memory; NULL when there is none. */
 char *gcut_cache_get(gcut_cache *c, gcut_cache_kind kind, const char *key, gcut_arena *arena, size_t *n);
-/* Removes an entry that is of no use. */
+/* Removes an entry that turned out to be unusable. */
 void gcut_cache_drop(gcut_cache *c, gcut_cache_kind kind, const char *key);
-/* Stores, and drops the entries that were not used for longest until all are within the limit. */
+/* Stores an entry, and removes the least recently used ones until all are within the limit. */
 void gcut_cache_put(gcut_cache *c, gcut_cache_kind kind, const char *key, const void *data, size_t n);
 
 typedef struct gcut_cache_use {
     int64_t entries[GCUT_CACHE_NKINDS], bytes, limit, hits, misses;
 } gcut_cache_use;
 gcut_cache_use gcut_cache_ask(gcut_cache *c);
-/* Removes every entry, and starts counting anew; the number of entries. */
+/* Removes every entry and resets the counters; returns how many entries it removed. */
 int64_t gcut_cache_empty(gcut_cache *c);
 
 /* A hash of the sources that this library was built from (cmake/GradcutBuildId.cmake). */
 extern const char gcut_build_id[65];
 
-/* driver/load/cache_key.c: what a library holds, into a key; false when it cannot be read.  It is a path or
- * "-l:NAME", which the compiler of those words (GRADCUT_CC) finds. */
+/* driver/load/cache_key.c: adds the contents of a library to a key; false when it cannot be read.  `library`
+ * is a path or "-l:NAME", which the compiler command argv (GRADCUT_CC) resolves. */
 bool gcut_key_library(gcut_hash *h, gcut_cache *c, gcut_arena *a, char *const *argv, const char *library);
-/* Every header of a folder. */
+/* Adds every header of a folder. */
 bool gcut_key_headers(gcut_hash *h, gcut_arena *a, const char *folder);
-/* The compiler of those words: each that is a program, and what they say of their version. */
+/* Adds the compiler command argv: each word that is a program, and the version that the command reports. */
 bool gcut_key_compiler(gcut_hash *h, gcut_arena *a, char *const *argv);
-/* The instruction set and the model of this processor. */
+/* Adds the instruction set and the model of this processor. */
 void gcut_key_processor(gcut_hash *h);
 
 #endif

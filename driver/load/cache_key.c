@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What decides a shared object beside its source: the compiler, the libraries and headers it reads, the
+ * Inputs of a shared object other than its source: the compiler, the libraries and headers it reads, and the
  * processor that it compiles for.
  */
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 #include "driver/load/subprocess.h"
 #include "driver/load/unnamed_files.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* of a library */
+#define MOST_BYTES ((size_t)1 << 30) /* limit on the size of a library */
 
 /* ---- files ---- */
 
@@ -37,7 +37,7 @@ static void read_file(void *arg)
     r->data = gcut_file_read(r->arena, r->path, MOST_BYTES, &r->n);
 }
 
-/* NULL when it cannot be read, which whoever needs the file will complain about. */
+/* NULL when the file cannot be read; the tool that needs it reports why. */
 static const char *contents(gcut_arena *a, const char *path, size_t *n)
 {
     gcut_env *env = gcut_arena_env(a);
@@ -65,7 +65,7 @@ static void add_stat(gcut_hash *h, const char *path, const struct stat *st)
     gcut_hash_int(h, st->st_ctim.tv_nsec);
 }
 
-/* The cache remembers the digest of a file by its inode and times: libraries have many megabytes. */
+/* The cache stores the digest of a file by its inode and times, because libraries have many megabytes. */
 static bool add_file(gcut_hash *h, gcut_cache *c, gcut_arena *a, const char *path)
 {
     struct stat st;
@@ -115,7 +115,7 @@ bool gcut_key_headers(gcut_hash *h, gcut_arena *a, const char *folder)
 
 /* ---- the compiler ---- */
 
-/* Where posix_spawnp finds a program; NULL = nowhere. */
+/* The path at which posix_spawnp finds a program; NULL when PATH has none. */
 static const char *find_program(gcut_arena *a, const char *name)
 {
     if (strchr(name, '/')) return name;
@@ -128,7 +128,7 @@ static const char *find_program(gcut_arena *a, const char *name)
     return NULL;
 }
 
-/* What a command says, whose words are those and one more. */
+/* The output of the command argv with one more word; *well: it exited with status 0. */
 static const char *answer(gcut_arena *a, char *const *argv, const char *word, size_t *n, bool *well)
 {
     uint32_t k = 0;
@@ -141,8 +141,8 @@ static const char *answer(gcut_arena *a, char *const *argv, const char *word, si
     return gcut_nameless_read(a, log, 1 << 16, n);
 }
 
-/* Files alone would not do: a wrapper stays the same when what it runs changes.  Nor would the answer alone:
- * of "ccache cc" every word counts. */
+/* Adds the files of all words and the version.  The files alone are not enough: a wrapper stays the same
+ * when the program that it runs changes.  Nor is the version: in "ccache cc" every word counts. */
 bool gcut_key_compiler(gcut_hash *h, gcut_arena *a, char *const *argv)
 {
     struct stat st;
@@ -173,7 +173,7 @@ bool gcut_key_library(gcut_hash *h, gcut_cache *c, gcut_arena *a, char *const *a
 /* ---- the processor ---- */
 
 #if defined(__x86_64__) || defined(__i386__)
-/* Vendor, model and features; of leaf 1 all but EBX, which names the core that runs this. */
+/* Vendor, model and features.  EBX of leaf 1 is left out: it names the core that executes this. */
 static void add_features(gcut_hash *h)
 {
     static const struct {
@@ -184,11 +184,11 @@ static void add_features(gcut_hash *h)
         unsigned r[4] = {0};
         if (!__get_cpuid_count(leaves[i].leaf, leaves[i].sub, &r[0], &r[1], &r[2], &r[3])) continue;
         if (leaves[i].leaf == 1) r[1] = 0;
-        if (leaves[i].leaf == 0xd) r[1] = 0; /* bytes of what is in use now */
+        if (leaves[i].leaf == 0xd) r[1] = 0; /* EBX: size of the state that is enabled now */
         gcut_hash_add(h, r, sizeof r);
     }
     unsigned eax, ebx, ecx, edx, low = 0, high = 0;
-    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 27 & 1) /* which registers the system saves */
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 27 & 1) /* XCR0: states the system saves */
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     gcut_hash_int(h, (int64_t)((uint64_t)high << 32 | low));
 }
@@ -206,5 +206,5 @@ void gcut_key_processor(gcut_hash *h)
     struct utsname name;
     gcut_hash_text(h, uname(&name) == 0 ? name.machine : "");
     add_features(h);
-    gcut_hash_text(h, getenv("GRADCUT_CACHE_PROCESSOR")); /* tests are run as on another one */
+    gcut_hash_text(h, getenv("GRADCUT_CACHE_PROCESSOR")); /* lets a test simulate another processor */
 }

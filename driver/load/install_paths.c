@@ -6,9 +6,9 @@
  *   1. the prefix: the module is in PREFIX/BINDIR or PREFIX/LIBDIR
  *   2. the build tree: CMake writes a file BUILD_FILE at the top of each build folder that has gradcut in it,
  *      with paths relative to that folder; the nearest one above the module counts, or in a folder `build`
- *      of those above it: a program that was linked by hand stands at the top of the tree
+ *      of those above it: a program that was linked by hand is at the top of the tree
  *   3. the prefix of the command `gradcut` that PATH finds: a program that is linked with the static library
- *      stands anywhere
+ *      may be anywhere
  *   4. the prefix that gradcut was configured for
  *
  * A build file that belongs to another user than the module, and not to root, is ignored: the folders above a
@@ -47,8 +47,8 @@ static char *resolve(gcut_arena *a, const char *path)
     return realpath(path, found) ? gcut_strndup(a, found, strlen(found)) : NULL;
 }
 
-/* The file that contains this code.  The loader gives the main program no name; a program that is linked
- * statically has no loader. */
+/* The file that contains this code.  The loader gives the main program no name, and a statically linked
+ * program has no loader. */
 static char *module(gcut_arena *a)
 {
     Dl_info info;
@@ -80,7 +80,7 @@ static bool in_folders(gcut_arena *a, const char *include_dir, const char *lib_d
     return true;
 }
 
-/* The module is PREFIX/SUB/NAME. */
+/* Sets *p if the module is PREFIX/SUB/NAME. */
 static bool under(gcut_arena *a, const char *module, const char *sub, gcut_install_paths *p)
 {
     char *dir = gcut_strndup(a, module, strlen(module));
@@ -105,7 +105,7 @@ static bool trusted(const char *file, const char *module)
     return !stat(file, &f) && !stat(module, &m) && S_ISREG(f.st_mode) && (f.st_uid == m.st_uid || !f.st_uid);
 }
 
-/* The value of `key=` in the text of a build file; a relative path begins at `dir`. */
+/* The value of `key=` in a build file; relative paths are relative to `dir`. */
 static const char *entry(gcut_arena *a, const char *text, const char *key, const char *dir)
 {
     size_t k = strlen(key);
@@ -149,7 +149,7 @@ static bool beside_command(gcut_arena *a, gcut_install_paths *p)
     while (path && *path) {
         size_t n = strcspn(path, ":");
         char *command = gcut_printf(a, "%.*s/gradcut", (int)n, path);
-        /* A relative folder in PATH would make the answer depend on where the program stands. */
+        /* A relative folder in PATH would make the result depend on the current folder. */
         if (*path == '/' && access(command, X_OK) == 0 && (command = resolve(a, command)))
             return in_prefix(a, command, p) || in_build_tree(a, command, p);
         path += n + (path[n] == ':');
@@ -157,7 +157,8 @@ static bool beside_command(gcut_arena *a, gcut_install_paths *p)
     return false;
 }
 
-/* BLIS belongs to the system: its path of the build, where it is still there, else as the linker finds it. */
+/* BLIS is a system library: its path at build time, if that still exists, else a name that the linker
+ * resolves. */
 static const char *blis_library(void)
 {
     return access(GRADCUT_BLIS_LIBRARY, R_OK) == 0 ? GRADCUT_BLIS_LIBRARY : "-l:libblis.a";

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The interpreted backends, slowest and simplest first: eager runs the joint graph right after reverse mode and
- * keeps every value; joint runs it folded; planned runs the forward and the backward graph, the latter on its
- * parameters alone.
+ * The interpreted backends, slowest and simplest first: eager runs the joint graph right after reverse mode
+ * and keeps every value; joint runs the simplified joint graph; planned runs the forward graph and the
+ * backward graph, which gets its parameters alone.
  *
- * Where the two calls come apart, planned keeps in the block what the forward graph saves.  The others keep
- * what is #transient there, and run all of the joint graph when the backward call comes.
+ * Where forward and backward are separate calls, planned stores the results that the forward graph saves in
+ * the block.  The others store the #transient parameters there, and run the whole joint graph in the backward
+ * call.
  */
 #include <string.h>
 
@@ -16,13 +17,13 @@
 
 /* ---- the block of saved values ---- */
 
-/* An item of the block: what the forward graph saves for the planned backend; what is #transient for the
- * others, which run the whole joint graph when the backward call comes. */
+/* An item of the block: a saved value for the planned backend; for the others a #transient parameter, which
+ * the joint graph reads in the backward call. */
 typedef struct item {
     gcut_type type;
     int64_t dim[GCUT_MAX_RANK];
     int64_t at, bytes;
-    uint32_t index; /* of the result, or of the slot */
+    uint32_t index; /* of the forward graph's result, or of the slot */
 } item;
 
 typedef struct block {
@@ -35,7 +36,7 @@ static bool is_planned(const gcut_step *s)
     return s->p->opt.backend == GCUT_BACKEND_PLANNED && s->p->bwd;
 }
 
-/* Floats that are computed in f64 are kept so. */
+/* With options.f64, floats are computed and stored in f64. */
 static gcut_dtype kept_dtype(const gcut_step *s, gcut_dtype t)
 {
     return s->p->opt.f64 && gcut_dtype_is_float(t) ? GCUT_F64 : t;
@@ -56,7 +57,7 @@ static void add_item(const gcut_step *s, gcut_arena *a, block *b, const gcut_typ
 
 static block block_of(const gcut_step *s, gcut_arena *a)
 {
-    block b = {.bytes = 64}; /* its head */
+    block b = {.bytes = 64}; /* its header */
     const gcut_graph *fwd = s->p->fwd;
     for (uint32_t i = 0; is_planned(s) && i < fwd->results.n; i++)
         if (fwd->results.at[i].role == GCUT_ROLE_saved)
@@ -87,7 +88,7 @@ gcut_rt_plan gcut_interpret_plan(const gcut_step *s)
     return plan;
 }
 
-/* out: the results of the forward graph; NULL for what is #transient. */
+/* Fills the block.  out: the results of the forward graph; NULL = store the #transient parameters. */
 static void keep(const gcut_step *s, gcut_arena *a, const gcut_array *out, char *saved)
 {
     block b = block_of(s, a);
@@ -100,7 +101,7 @@ static void keep(const gcut_step *s, gcut_arena *a, const gcut_array *out, char 
     }
 }
 
-/* By result of the forward graph, or by slot: what was kept. */
+/* Reads the block: by result of the forward graph, or by slot. */
 static gcut_array *kept(const gcut_step *s, gcut_arena *a, const char *saved)
 {
     block b = block_of(s, a);
@@ -116,7 +117,8 @@ static gcut_array *kept(const gcut_step *s, gcut_arena *a, const char *saved)
 
 /* ---- graphs ---- */
 
-/* before: by slot, what is #transient as it was; NULL = all as it is now. */
+/* before: by slot, the #transient parameters as the block has them; NULL = read every slot's present value.
+ */
 static gcut_array load(const gcut_step *s, gcut_arena *a, const char *name, gcut_role role,
                        const gcut_array *before)
 {
@@ -131,7 +133,8 @@ static gcut_array load(const gcut_step *s, gcut_arena *a, const char *name, gcut
     return (gcut_array){0};
 }
 
-/* What that call writes, after everything was read: a `next` result overwrites its parameter. */
+/* Stores the results of that call after all parameters were read: a `next` result overwrites its parameter.
+ */
 static void store(gcut_step *s, int which, const gcut_graph *g, const gcut_array *out)
 {
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -149,7 +152,7 @@ static void store(gcut_step *s, int which, const gcut_graph *g, const gcut_array
     }
 }
 
-/* crossed: by result of the forward graph, for the backward graph, else NULL. */
+/* crossed: the saved values, by result of the forward graph; NULL unless g is the backward graph. */
 static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, const gcut_array *crossed,
                        const gcut_array *before, gcut_array **values)
 {
@@ -172,7 +175,7 @@ static gcut_array *run(const gcut_step *s, gcut_arena *a, const gcut_graph *g, c
     return out;
 }
 
-/* Forward graph, then backward graph. */
+/* Runs the forward graph, the backward graph, or both. */
 static void run_pair(gcut_step *s, gcut_arena *a, int which, char *saved, gcut_array *values[2])
 {
     gcut_array *out = NULL, *second = NULL;
@@ -186,7 +189,8 @@ static void run_pair(gcut_step *s, gcut_arena *a, int which, char *saved, gcut_a
     if (second) store(s, which, s->p->bwd, second);
 }
 
-/* The forward graph alone; a joint graph that was written by hand has none but that of the split. */
+/* The graph of a forward call.  A joint graph that the user wrote has no forward function; its split has
+ * one. */
 static const gcut_graph *forward_of(const gcut_step *s)
 {
     return s->p->raw == s->p->folded && s->p->bwd ? s->p->fwd : s->p->folded;
@@ -207,5 +211,5 @@ void gcut_step_interpret(gcut_step *s, int which, char *saved, gcut_array *value
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
     (is_planned(s) ? run_pair : run_whole)(s, a, which, saved, values);
-    if (!values) gcut_arena_free(a); /* else the values live until the sizes change */
+    if (!values) gcut_arena_free(a); /* otherwise the values stay until the sizes change */
 }

@@ -58,7 +58,7 @@ static void make_slots(gcut_step *s)
                       "two values would be bound by the name '%s'", s->slot[i].name);
 }
 
-/* Parameters that no op reads and no result names may lie anywhere. */
+/* Marks the slots that a run reads or writes; the memory of all others may overlap any other. */
 static void find_used(gcut_step *s)
 {
     const gcut_graph *g = s->p->joint;
@@ -76,9 +76,8 @@ static void find_used(gcut_step *s)
     for (uint32_t i = 0; i < s->nslots; i++) s->slot[i].used |= i >= s->nparams || s->slot[i].updated;
 }
 
-/* Does a gradient, or the next value of something else, depend on the parameter or state?  A running
- * statistic serves its own next value alone: blocks that were filled before stay good.  With an optimizer all
- * do. */
+/* Does a gradient, or the next value of another parameter or state, depend on v?  A running statistic feeds
+ * only its own next value, so blocks filled before an update of it stay valid. */
 static bool serves_others(gcut_arena *a, const gcut_graph *g, gcut_ref v)
 {
     bool *on = gcut_calloc(a, g->values.n, sizeof *on);
@@ -120,7 +119,8 @@ gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a)
     return s;
 }
 
-/* They run all of the joint graph when the backward call comes, what the forward call ran included. */
+/* The eager and joint backends run the whole joint graph in the backward call, and would repeat effects of
+ * the forward call. */
 static void refuse_effects(const gcut_pipeline *p)
 {
     if (!p->opt.apart || p->opt.backend == GCUT_BACKEND_PLANNED || !gcut_graph_has_effects(p->joint)) return;
@@ -153,7 +153,7 @@ gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
 {
     gcut_settings o = *opt;
     if (o.backend == GCUT_BACKEND_EAGER || o.backend == GCUT_BACKEND_JOINT)
-        o.budget = 0; /* they follow no plan */
+        o.budget = 0; /* they ignore plans */
     gcut_goal goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
     return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
 }
@@ -183,7 +183,7 @@ void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *i
     s->value = gcut_calloc(s->arena, (size_t)s->entry->nvalues + 1, sizeof *s->value);
 }
 
-/* "model.c:41:9" apart; a place without file when there is none. */
+/* Splits "model.c:41:9"; a place without file when the text has no such form. */
 static gcut_place place_of(const gcut_step *s, const char *where)
 {
     const char *col = strrchr(where, ':'), *line = col;
@@ -200,8 +200,7 @@ static _Noreturn void fail_overlap(gcut_step *s, const gcut_rt_error *e)
               "bind memory of its own to each of them", "%s", text);
 }
 
-/* May that call read the parameter, or the result, which the backward call finds where the forward call left
- * it? */
+/* May that call read the slot?  The backward call may read results, too, as the forward call wrote them. */
 static bool is_given_to(const gcut_slot *x, int which)
 {
     bool late = x->role == GCUT_ROLE_cotan || gcut_slot_has(x, GCUT_MARK_late);
@@ -220,7 +219,7 @@ static bool touches(const gcut_step *s, const gcut_slot *x, int which)
 
 static void *saved_block(gcut_step *s);
 
-/* Interpreters go by the rule of compiled steps: what is written lies apart from all else. */
+/* As in compiled steps: memory that a call writes overlaps no other memory of the call. */
 static void check_apart(gcut_step *s, int which)
 {
     gcut_arena *a = gcut_arena_new(s->env, s->memory);
@@ -239,7 +238,8 @@ static void check_apart(gcut_step *s, int which)
     gcut_arena_free(a);
 }
 
-/* A member of NAME_io is called after its value, with _ for what no identifier has; the value's name. */
+/* A member of NAME_io is named after its value, with _ for characters that identifiers lack.  Returns the
+ * value's name. */
 static const char *name_of_member(const gcut_step *s, const char *member)
 {
     for (uint32_t i = 0; i < s->nslots; i++) {
@@ -333,7 +333,7 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
 {
     gcut_slot *x = gcut_slot_get(s, name);
     check_shape(s, x, rank, dims, (gcut_place){0});
-    /* From here on nothing throws: address and sizes change together. */
+    /* Nothing throws from here on: address and sizes change together. */
     for (int d = 0; d < rank; d++) {
         if (!x->sized || x->dim[d] != dims[d]) s->ready = false;
         x->dim[d] = dims[d];
@@ -347,7 +347,7 @@ void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const in
         if (&s->slot[s->io[i]] == x) s->value[i] = at;
 }
 
-/* The copy is kept for the next call, as far as it has room. */
+/* Keeps the memory of the copy for the next call, which uses it if it is large enough. */
 void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims)
 {
     gcut_slot *x = gcut_slot_get(s, name);
@@ -399,7 +399,7 @@ void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path)
 
 /* ---- sizes ---- */
 
-/* Symbols from what is bound; the rest as the options say. */
+/* Determines symbols from the bound shapes, the rest from the options. */
 static void find_sizes(gcut_step *s)
 {
     const gcut_graph *g = s->p->joint;
@@ -435,7 +435,7 @@ static void find_sizes(gcut_step *s)
     gcut_bind_dims(g, dims, s->size, s->nsizes, check, g->decls.n + 1);
 }
 
-/* ---- what the step owns ---- */
+/* ---- memory of the step ---- */
 
 /* #range(lo, hi) on an integer parameter, else 0..1: index 0 is always valid. */
 static void range_of(const gcut_slot *x, int64_t *lo, int64_t *hi)
@@ -453,8 +453,8 @@ static const gcut_data *data_of(const gcut_step *s, const gcut_slot *x)
     return NULL;
 }
 
-/* A file that data names stands beside the text that names it, unless its path is absolute.  Text without a
- * folder (standard input, memory, the builder) has the current one. */
+/* A data file's path is relative to the text that names it, unless absolute.  Text without a folder
+ * (standard input, memory, the builder) has the current one. */
 static const char *path_of(gcut_arena *a, const gcut_module *m, const char *name)
 {
     const char *slash = m->file && *name != '/' ? strrchr(m->file, '/') : NULL;
@@ -472,7 +472,7 @@ static gcut_array from_file(void *user, gcut_arena *a, const gcut_module *m, con
     return gcut_npy_read_array(a, path_of(a, m, d->file));
 }
 
-/* A key, or several, from the seed and the name: the same in every run until the caller writes another. */
+/* Random keys from the seed and the value's name: the same in every run until the caller overwrites them. */
 static gcut_array keys_for(const gcut_step *s, const gcut_slot *x, gcut_arena *scratch)
 {
     return gcut_random_array(scratch, x->type.dtype, x->type.rank, x->dim, s->p->opt.seed, x->name, INT64_MIN,
@@ -506,15 +506,15 @@ static void fill(gcut_step *s, const gcut_slot *x, void *at, gcut_arena *scratch
     gcut_array_store(&v, at);
 }
 
-/* What outlives a change of sizes: training goes on from it. */
+/* Values that keep their contents when sizes change: training continues from them. */
 static bool persists(const gcut_slot *x)
 {
     return x->role == GCUT_ROLE_param || x->role == GCUT_ROLE_state || x->role == GCUT_ROLE_rng;
 }
 
-/* Sizes that change mean new memory for what the step owns.  Contents are carried over where a value's own
- * sizes did not change, of parameters, states and keys where its bytes did not.  A value moves once its new
- * memory is filled, which may throw: until then it stays where it is. */
+/* Allocates the values that the step owns, at new sizes.  Contents are copied where a value's sizes did not
+ * change; for parameters, states and keys, where its number of bytes did not.  x->at changes only after its
+ * new memory is filled, which may throw. */
 static void own_memory(gcut_step *s, gcut_arena *fresh)
 {
     for (uint32_t k = 0; k < s->nslots; k++) {
@@ -537,15 +537,15 @@ static void own_memory(gcut_step *s, gcut_arena *fresh)
     }
 }
 
-/* A block of the step's own.  What a forward call has filled stays, at the same sizes: the cotangents may be
- * bound after it. */
+/* Allocates the step's own block.  At the same size it copies what a forward call saved: the caller may bind
+ * cotangents between the calls. */
 static void own_block(gcut_step *s)
 {
     char *fresh = gcut_step_memory(s->memory, s->saved_bytes);
     if (s->saved && s->saved_held == s->saved_bytes)
         memcpy(fresh, s->saved, (size_t)s->saved_bytes);
     else
-        memset(fresh, 0, 64); /* a head that nobody filled */
+        memset(fresh, 0, 64); /* an empty header: no forward call filled it */
     s->saved = fresh;
     s->saved_held = s->saved_bytes;
 }
@@ -576,7 +576,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The block of the calls that come, as large as they need it. */
+/* The block of saved values for the next call; throws when the caller's is too small. */
 static void *saved_block(gcut_step *s)
 {
     if (!s->saved_at && !s->saved) own_block(s);
@@ -589,7 +589,7 @@ static void *saved_block(gcut_step *s)
     return s->saved_at;
 }
 
-/* Interpreters keep the block by the rules of compiled steps. */
+/* Opens and closes the block of saved values as compiled steps do. */
 static void interpret(gcut_step *s, int which)
 {
     gcut_rt_error err = {0};

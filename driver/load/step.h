@@ -18,20 +18,20 @@ typedef struct gcut_slot {
     void *at;
     bool bound;  /* memory is the caller's, or `copy` */
     bool sized;  /* dim[] was given by the caller */
-    bool filled; /* the caller writes what is at `at`, which is the step's */
+    bool filled; /* the caller wrote to `at`, which is the step's memory */
     bool updated;
     bool used; /* interpreted: something reads or writes it */
     int64_t dim[GCUT_MAX_RANK];
     int64_t bytes;
-    int64_t held;                    /* bytes at `at`, when it is the step's */
-    int64_t held_dim[GCUT_MAX_RANK]; /* its sizes there */
-    void *copy;                      /* of what gcut_set was given; NULL = none yet */
-    int64_t copy_bytes;              /* room at `copy` */
+    int64_t held;                    /* bytes at `at`, where the step owns it */
+    int64_t held_dim[GCUT_MAX_RANK]; /* the value's sizes when it was filled */
+    void *copy;                      /* memory of gcut_set; NULL = none yet */
+    int64_t copy_bytes;              /* capacity of `copy` */
     const gcut_marks *marks;         /* of the parameter or result */
     gcut_place place;                /* of the function */
 } gcut_slot;
 
-#define GCUT_ARENA_PAINT 0xA5 /* fills the new arena, to measure the touched part: gcut_step_stats */
+#define GCUT_ARENA_PAINT 0xA5 /* fills a new arena; gcut_step_stats finds the touched part by it */
 
 struct gcut_step {
     gcut_env *env;
@@ -44,7 +44,7 @@ struct gcut_step {
     const char *source; /* of a step from the cache: the hash of its C */
     gcut_slot *slot;    /* parameters of the joint graph, then results out and grad */
     uint32_t nslots, nparams;
-    bool ready; /* prepared for what is bound now */
+    bool ready; /* prepared for the present bindings */
     gcut_dim_binding *size;
     uint32_t nsizes;
     int threads;
@@ -53,18 +53,18 @@ struct gcut_step {
     void *plan;
     uint32_t nio;
     const uint32_t *io; /* which slot each member of the entry's io is bound to */
-    void **value;       /* in that order */
+    void **value;       /* pointers to their memory, in that order */
     char *kernel_arena;
     int64_t arena_bytes;
-    char *saved; /* the block of saved values; NULL: calls do not come apart, or it has no place yet */
-    int64_t saved_bytes; /* that it needs */
+    char *saved;         /* the block of saved values; NULL: one call runs all, or none is allocated yet */
+    int64_t saved_bytes; /* its required size */
     void *saved_at;      /* the caller's; NULL = the step's own */
-    int64_t saved_room;  /* there */
+    int64_t saved_room;  /* its size */
     int64_t saved_held;  /* bytes at `saved` */
-    bool stales;      /* what an update changes, other results of the backward call than itself depend on */
-    uint64_t updates; /* backward calls that changed parameters or states */
-    gcut_rt_plan interpreted; /* of the interpreted backends: what their blocks are told apart by */
-    char *lent; /* memory that several steps, which run in turn, use as their arena; NULL = its own */
+    bool stales;         /* an update changes values that gradients or other updates depend on */
+    uint64_t updates;    /* backward calls that changed parameters or states */
+    gcut_rt_plan interpreted; /* of the interpreted backends: identifies the blocks of this step */
+    char *lent;               /* arena shared by steps that run in turn; NULL = the step allocates its own */
     int64_t lent_bytes;
     int64_t step_ns;
     /* results of the public functions */
@@ -81,43 +81,46 @@ static inline bool gcut_slot_has(const gcut_slot *x, gcut_mark_name mark)
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Throws, with a list of the names. */
 gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
-/* Every one of these throws. */
-/* In arena `a`, which is the step's from now on. */
+/* All functions below throw. */
+/* Makes a step in arena `a`, which the step then owns. */
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
-/* driver/load/step_cache.c: the same by way of the cache, which spares passes, plan and emission too. */
+/* driver/load/step_cache.c: the same through the cache, which also saves passes, planning and emission. */
 gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
-/* The plan of a step, made again where the step came from the cache. */
+/* The plan of a step; compiles a step from the cache again to get it. */
 const gcut_plan *gcut_step_planned(gcut_step *s);
-/* A step of a pipeline that went as far as its backend needs, in an arena that is the step's from now on. */
+/* Makes a step of a pipeline that has the stages its backend needs, in arena `a`, which the step then owns.
+ */
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
-/* Aligned so that big arenas can have huge pages. */
+/* Memory that is aligned so that large arenas can have huge pages. */
 char *gcut_step_memory(gcut_arena *a, int64_t bytes);
 void gcut_step_prepare(gcut_step *s);
 void gcut_step_bind(gcut_step *s, const char *name, void *at, int rank, const int64_t *dims);
-/* A copy of `from`, as gcut_set. */
+/* Copies `from`, as gcut_set does. */
 void gcut_step_set(gcut_step *s, const char *name, const void *from, int rank, const int64_t *dims);
 void gcut_step_bind_npy(gcut_step *s, const char *name, const char *path);
-/* Throws unless every input of that call is bound or filled, or the options say that the rest is random. */
+/* Throws unless every input of that call is bound or filled, or the options ask for random values. */
 void gcut_step_check_inputs(const gcut_step *s, int which);
-/* Brought up to date. */
+/* Updates the statistics and returns them. */
 const gcut_stats *gcut_step_measure(gcut_step *s);
 void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
-/* Its values and, for the compiled backend, its C, compiled and loaded.  io is kept. */
+/* gcut_step_begin makes the slots; gcut_step_load compiles and loads the C, and keeps a reference to io. */
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);
 void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio);
-/* io of a pipeline with a program; memory of the step. */
+/* The slot of each member of the io structure, for a pipeline with a program; allocated in the step's arena.
+ */
 const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
 
-/* driver/load/interpreted_steps.c: the interpreted backends; which as GCUT_RT_FORWARD, GCUT_RT_STEP.  saved:
- * the block of calls that come apart, else NULL.  values, if not NULL, receives every value by id of the
- * graphs run: values[0] of the (only or forward) graph, values[1] of the backward graph. */
+/* driver/load/interpreted_steps.c: runs an interpreted backend; which as GCUT_RT_FORWARD, GCUT_RT_STEP.
+ * saved: the block, where forward and backward are separate calls, else NULL.  values, if not NULL, receives
+ * every value by id of the graphs run: values[0] of the (only or forward) graph, values[1] of the backward
+ * graph. */
 void gcut_step_interpret(gcut_step *s, int which, char *saved, gcut_array *values[2]);
-/* What blocks of saved values are told apart by: the head of the plan of emitted code, or `interpreted`. */
+/* The plan whose head identifies blocks of saved values: of the emitted code, or `interpreted`. */
 static inline gcut_rt_plan *gcut_step_block(gcut_step *s)
 {
     return s->entry ? s->plan : &s->interpreted;
 }
-/* What there is to know of the block of saved values of the interpreted backends, at the present sizes. */
+/* Size and identity of the block of saved values of an interpreted backend, at the present sizes. */
 gcut_rt_plan gcut_interpret_plan(const gcut_step *s);
 
 #endif

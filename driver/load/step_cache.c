@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps by way of the cache.  An entry has what a step needs of its pipeline: the joint graph, which says
- * what is bound and of which sizes, the emitted C, and which value each member of its io is.
+ * Steps through the cache.  An entry has what a step needs of its pipeline: the joint graph, which lists
+ * the values to bind and their sizes, the emitted C, and the slot of each member of its io.
  *
  *   u64 bytes of the joint graph's text, u64 bytes of C, u64 parts of it, u64 n, the two texts, n u32 of io
  */
@@ -32,14 +32,14 @@ static void add_real(gcut_hash *h, double x)
     gcut_hash_add(h, &x, sizeof x);
 }
 
-/* Of a new option this asks whether it changes the plan or the emitted C. */
+/* Fails when gcut_options gets a member: decide whether that changes the plan or the emitted C. */
 #if defined(__LP64__)
 _Static_assert(sizeof(gcut_options) == 216 && sizeof((gcut_options){0}.reserved) == 9,
                "a new option may have to be part of the key");
 #endif
 
-/* Not in it: seed, which fills memory; dump and profile, which go past the cache; f64, of the interpreter;
- * unbound, of runs. */
+/* Not part of the key: seed, which fills memory; dump and profile, which bypass the cache; f64, an option of
+ * the interpreter; unbound, which checks runs. */
 static void add_options(gcut_hash *h, const gcut_settings *o)
 {
     gcut_hash_text(h, o->policy);
@@ -66,7 +66,7 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
     gcut_hash_int(h, o->line);
     gcut_hash_int(h, o->unfused);
     gcut_hash_int(h, o->threads);
-    gcut_hash_int(h, gcut_rt_threads(o->threads)); /* a budget holds for as many as there are */
+    gcut_hash_int(h, gcut_rt_threads(o->threads)); /* budgets are checked at it */
 }
 
 static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)
@@ -85,7 +85,7 @@ static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)
     gcut_hash_field(&h, machine.at, machine.n);
     const char *plan = o->plan ? gcut_file_read(a, o->plan, (size_t)1 << 30, &n) : NULL;
     gcut_hash_field(&h, plan, n);
-    gcut_key_processor(&h); /* how often products pack their operands, which prices depend on */
+    gcut_key_processor(&h); /* it decides how often products pack their operands, which prices depend on */
     gcut_hash_text(&h, getenv("BLIS_ARCH_TYPE"));
     return gcut_hash_hex(&h, a);
 }
@@ -118,11 +118,11 @@ typedef struct job {
     const char *key;
     gcut_graph *g;
     const gcut_settings *opt;
-    gcut_arena *parent;          /* what the step is made in */
-    gcut_arena *arena, *scratch; /* of a step from the cache, and one that outlives the job */
+    gcut_arena *parent;          /* in which the step is made */
+    gcut_arena *arena, *scratch; /* of a step from the cache; for the job */
     gcut_step *step;
-    gcut_c_source source; /* that the step has yet to load, … */
-    const uint32_t *io;   /* … and what its io is */
+    gcut_c_source source; /* to be loaded by the step */
+    const uint32_t *io;   /* its io */
     uint32_t nio;
 } job;
 
@@ -149,8 +149,8 @@ static void read_entry(void *arg)
     j->step = s;
 }
 
-/* Whatever is wrong with an entry, the step is made as if there were none.  What is wrong with the compiler
- * is wrong with it then too, and an error at once. */
+/* A step is made without the cache where its entry is malformed.  An error of the C compiler is thrown:
+ * compiling without the entry would fail, too. */
 static gcut_step *got(job *j)
 {
     gcut_env *env = j->g->module->env;
@@ -177,7 +177,7 @@ static gcut_step *made(job *j)
     return s;
 }
 
-/* Stages are written, and passes and kernels timed, by a pipeline that ran. */
+/* Dumps, pass hooks and profiles need a pipeline that runs. */
 static bool is_cached(const gcut_graph *g, const gcut_settings *o)
 {
     const char *dump = o->dump ? o->dump : getenv("GRADCUT_DUMP");
@@ -197,7 +197,8 @@ gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
     return s;
 }
 
-/* The plan file and the machine model are read again: the plan is the step's if it has the same C. */
+/* Plans again, with the plan file and the machine model as they are now.  The result is the plan of the step
+ * if the emitted C is the same. */
 static void plan_again(gcut_step *s)
 {
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);

@@ -24,8 +24,7 @@ static void destroy_attributes(void *attributes)
     posix_spawnattr_destroy(attributes);
 }
 
-/* A host program that ignores SIGCHLD would hand that on, and the program started would not see its own
- * children end. */
+/* A child inherits ignored signals.  With SIGCHLD ignored, it could not wait for its own children. */
 static void reset_signals(posix_spawnattr_t *at)
 {
     sigset_t set;
@@ -51,7 +50,7 @@ static void prepare(gcut_arena *a, const gcut_subprocess *c, spawning *s)
     posix_spawn_file_actions_addopen(&s->actions, 0, c->in ? c->in : "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&s->actions, c->log, 1);
     posix_spawn_file_actions_adddup2(&s->actions, c->log, 2);
-    for (uint32_t i = 0; i < c->nkept; i++) /* onto itself: it stays open */
+    for (uint32_t i = 0; i < c->nkept; i++) /* dup2 onto itself clears close-on-exec */
         posix_spawn_file_actions_adddup2(&s->actions, c->kept[i], c->kept[i]);
 }
 
@@ -65,7 +64,7 @@ static void await(pid_t pid, gcut_ending *end)
     end->unknown = true;
 }
 
-/* Nothing is thrown from the first start on: every child is waited for. */
+/* Throws nothing after the first child has started: it waits for every child. */
 void gcut_subprocesses_run(gcut_env *env, const gcut_subprocess *c, uint32_t n, gcut_ending *end)
 {
     gcut_arena *a = gcut_arena_new(env, env->arena);
@@ -91,7 +90,7 @@ gcut_ending gcut_command_run(gcut_env *env, const gcut_subprocess *c)
 
 bool gcut_never_ran(gcut_ending e)
 {
-    /* POSIX lets posix_spawn find out too late, and the child exit with 127. */
+    /* POSIX lets posix_spawn detect the failure in the child, which then exits with 127. */
     return e.error || (WIFEXITED(e.status) && WEXITSTATUS(e.status) == 127);
 }
 

@@ -11,15 +11,14 @@ typedef struct gcut_subprocess {
     char *const *argv; /* argv[0] is looked for in PATH */
     const char *in;    /* the path of its standard input; NULL = /dev/null */
     int log;           /* its standard output and error */
-    const int *kept;   /* open in it under the same numbers */
+    const int *kept;   /* descriptors that stay open in it, under the same numbers */
     uint32_t nkept;
 } gcut_subprocess;
 
 typedef struct gcut_ending {
     int error;    /* errno of starting it; 0 = it ran */
-    int status;   /* as waitpid has it */
-    bool unknown; /* what the status was, which is 0 here: the host program ignores SIGCHLD, or waits for all
-                   */
+    int status;   /* as waitpid reports it */
+    bool unknown; /* the exit status, 0 here: the host program ignores SIGCHLD or reaps all children */
 } gcut_ending;
 
 /* Starts it and waits. */
@@ -30,11 +29,11 @@ static inline bool gcut_ended_well(gcut_ending e)
 {
     return !e.error && !e.status;
 }
-/* It does not exist, or cannot be executed. */
+/* The program does not exist, or cannot be executed. */
 bool gcut_never_ran(gcut_ending e);
 /* "exited with status 1", "was killed by signal 9 (Killed)". */
 const char *gcut_ending_text(gcut_arena *arena, gcut_ending e);
-/* The words, those with other than plain characters in quotes. */
+/* The command line; words with special characters are quoted. */
 const char *gcut_subprocess_text(gcut_arena *arena, char *const *argv);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Files without a name, by the first of three ways that the system has: memory (memfd_create), a folder's
- * O_TMPFILE, a name that is removed at once.
+ * Files without a name, by the first of three methods that the system supports: memory (memfd_create), a
+ * folder's O_TMPFILE, a name that is removed at once.
  */
 #define _GNU_SOURCE
 #include "driver/load/unnamed_files.h"
@@ -52,7 +52,8 @@ static void close_file(void *fd)
     close((int)(intptr_t)fd);
 }
 
-/* A host program may have closed its standard streams; children get theirs at these numbers. */
+/* Moves a descriptor above 2: where the host program has closed its standard streams, a child would take it
+ * for one. */
 static int above_standard(int fd)
 {
     if (fd < 0 || fd > 2) return fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Budgets on the peak: the first candidate that fits, or who holds the smallest peak up.
+ * Budgets on the peak: the first candidate that fits, or the values that make up the smallest peak.
  */
 #include "driver/pipeline/budget_search.h"
 
@@ -14,11 +14,11 @@
 #include "text/text.h"
 #include "partition/cut/frontier.h"
 
-/* A lower bound of the cost of every plan that runs in the budget.  Where saved values have buffers of their
- * own, at most budget - resident bytes are saved (what waits in a gradient's buffer counts as no bytes). What
- * a plan does not save it computes at least once, so its decisions are a cut, whose price is at most the cost
- * of the plan, further copies and all; and the frontier bounds the price of every cut that saves so few
- * bytes. NAN, not known: where loops are planned, as other plans of their bodies are other graphs. */
+/* A lower bound of the cost of every plan that fits the budget.  Where each saved value has a buffer of its
+ * own, a plan saves at most budget - resident bytes (a value stored in a gradient's buffer counts 0).  It
+ * computes at least once what it does not save, so its decisions are a cut whose price is at most the cost
+ * of the plan; the frontier bounds the price of every cut that saves at most these bytes.  NAN where loops
+ * are planned, since other plans of their bodies are other graphs. */
 static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int64_t budget)
 {
     if (o->bases.n > 1 || of->base->planned != o->p->joint || !of->base->apart) return NAN;
@@ -26,8 +26,8 @@ static double cost_bound(const gcut_candidates *o, const gcut_candidate *of, int
                             of->cost_ns);
 }
 
-/* Nodes that a few seconds are enough to lower.  Of more, only those are lowered that come first by the cost
- * of the partition's prices.  Either order is a function of the graph, the same for every budget. */
+/* Nodes that can be lowered in a few seconds.  With more, candidates are lowered in the order of the
+ * partition's prices until one fits.  Either order depends on the graph alone, not on the budget. */
 #define NODES_LOWERED 250000
 
 static bool are_few(const gcut_candidates *o)
@@ -37,7 +37,7 @@ static bool are_few(const gcut_candidates *o)
     return nodes <= NODES_LOWERED;
 }
 
-/* The candidate with the smallest peak, the cheapest of those. */
+/* The candidate with the smallest peak; of several, the cheapest. */
 static gcut_candidate *smallest(gcut_candidates *o)
 {
     gcut_candidate *best = NULL;
@@ -49,11 +49,11 @@ static gcut_candidate *smallest(gcut_candidates *o)
     return best;
 }
 
-/* ---- what cannot be done ---- */
+/* ---- budgets that no plan fits ---- */
 
 #define HOLDERS 12 /* lines of the table */
 
-/* Who holds the peak of a lowered pipeline up, largest first. */
+/* Lists the values alive at the peak of a lowered pipeline, largest first. */
 static void holders_text(const gcut_pipeline *q, gcut_text *t)
 {
     gcut_arena *a = t->arena;
@@ -76,7 +76,7 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_bytes_text(a, gaps));
 }
 
-/* whose: plan or plans this is the smallest peak of; rest: what else is to be said. */
+/* whose: the plan or plans with this smallest peak; rest: text that ends the message. */
 static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const char *whose, const char *rest)
 {
     gcut_arena *a = q->arena;
@@ -87,7 +87,7 @@ static _Noreturn void complain(const gcut_pipeline *q, int64_t budget, const cha
               gcut_bytes_text(a, budget), whose, gcut_bytes_text(a, q->peak_bytes), rest);
 }
 
-/* No candidate plan fits. */
+/* Throws: no candidate plan fits. */
 static _Noreturn void refuse(gcut_candidates *o)
 {
     gcut_arena *a = o->arena;

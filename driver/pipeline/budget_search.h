@@ -7,10 +7,10 @@
 
 #include "driver/pipeline/pipeline.h"
 
-/* Sets p->planned and p->plan for p->opt.budget.  Throws GCUT_EPLAN with the smallest peak and what holds it
- * up when nothing fits. */
+/* Sets p->planned and p->plan for p->opt.budget.  Throws GCUT_EPLAN, with the smallest peak and the values
+ * alive there, when nothing fits. */
 void gcut_budget_plan(gcut_pipeline *p);
-/* The same complaint about a lowered pipeline that does not fit its budget. */
+/* Throws the same error for a lowered pipeline whose peak exceeds the budget. */
 void gcut_budget_check(const gcut_pipeline *p);
 
 #endif

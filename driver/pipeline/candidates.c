@@ -18,10 +18,11 @@
 
 /* ---- candidates ---- */
 
-/* Prices of a byte at which the steps of loops are planned. */
+/* Prices of a byte at which the iterations of loops are planned. */
 static const double loop_lambda[] = {0.05, 0, 1e4};
 
-/* Every node once.  Plans of one base differ by what they add to it; bases, by what their loops do inside. */
+/* The time of every node, once.  Plans of one base differ in what they add to it; bases, in the plans of
+ * their loop bodies. */
 static double work_of(const gcut_problem *p)
 {
     double sum = 0;
@@ -32,7 +33,7 @@ static double work_of(const gcut_problem *p)
     return sum;
 }
 
-/* NULL when a base with the same loops is there already. */
+/* The base of these options, or one that exists already and has the same loops. */
 static const gcut_candidate_base *base_of(gcut_candidates *o, gcut_policy policy, double torch_budget,
                                           double lambda)
 {
@@ -62,8 +63,8 @@ static gcut_candidate candidate_of(const gcut_candidate_base *b, const gcut_choi
                             .step_ns = NAN};
 }
 
-/* Rising time, where it is known of all of them, and cost; then falling saved bytes: of two candidates that
- * cost the same the second is the smaller one. */
+/* Rising time, where both are known, then cost; then falling saved bytes: of two candidates with the same
+ * cost, the one that saves less comes second. */
 static int cheaper(const void *a, const void *b)
 {
     const gcut_candidate *x = a, *y = b;
@@ -75,7 +76,7 @@ static int cheaper(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* The schedule of a graph without nodes has no array, which memcmp does not take. */
+/* A schedule of no nodes has no array; memcmp takes no NULL. */
 static bool same_schedule(const gcut_schedule *x, const gcut_schedule *y)
 {
     return x->n == y->n && (x->n == 0 || !memcmp(x->node, y->node, x->n * sizeof *x->node));
@@ -106,7 +107,7 @@ gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, dou
 {
     const gcut_candidate_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
     gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
-    gcut_problem p = *b->problem; /* a base is shared by all policies that plan its loops alike */
+    gcut_problem p = *b->problem; /* a copy: policies that plan the loops alike share the base */
     po->policy = policy;
     po->torch_budget = torch_budget;
     po->lambda = o->p->opt.lambda;
@@ -136,7 +137,7 @@ uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out)
     return n;
 }
 
-/* What every policy would do, so that none of them is better than all candidates. */
+/* Adds the plan of every policy, so that no policy beats all candidates. */
 static void add_policies(gcut_candidates *o)
 {
     gcut_candidate *of;
@@ -177,7 +178,7 @@ gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena)
 
 /* ---- lowering one ---- */
 
-/* Tells the plan which budget it is the answer to.  The bound of a price of bytes says nothing about that. */
+/* Drops the lower bound: it is of a cut at a price per byte, not of a plan within a budget. */
 void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budget)
 {
     plan->budget = budget;
@@ -216,7 +217,7 @@ int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of)
     return of->peak_bytes;
 }
 
-/* ---- all of them ---- */
+/* ---- search ---- */
 
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user)
 {

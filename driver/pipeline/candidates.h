@@ -11,12 +11,12 @@
 #include "driver/pipeline/pipeline.h"
 #include "partition/budget/candidate_plans.h"
 
-/* A joint graph whose loops are planned in one way, with everything that plans of it share. */
+/* A joint graph with one plan of its loops, and everything that plans of this graph share. */
 typedef struct gcut_candidate_base {
     gcut_plan_options options;
     gcut_graph *planned;
     gcut_problem *problem;
-    double work_ns; /* of all its nodes once: tells apart what bases do inside their loops */
+    double work_ns; /* of all its nodes once; bases differ in it by their loop bodies */
     bool apart;     /* each saved value has a buffer of its own (driver/pipeline/saved_storage.h) */
 } gcut_candidate_base;
 
@@ -24,42 +24,42 @@ typedef struct gcut_candidate {
     const gcut_candidate_base *base;
     const gcut_choice *choice;
     const char *label;
-    bool unasked;       /* of gcut_candidate_policy: what that policy does without a budget */
-    gcut_policy policy; /* MINCUT, except of those */
+    bool unasked;       /* from gcut_candidate_policy: a policy's plan without a budget */
+    gcut_policy policy; /* MINCUT for all others */
     double torch_budget;
-    double cost_ns;     /* beyond the work of the base with the least */
+    double cost_ns;     /* above the least work_ns of all bases */
     int64_t peak_bytes; /* exact; -1 until gcut_candidate_peak */
-    double step_ns;     /* predicted; NAN until gcut_candidate_peak, and while nobody predicts it */
+    double step_ns;     /* predicted; NAN until gcut_candidate_peak, and without a prediction */
 } gcut_candidate;
 
 typedef struct gcut_candidates {
     gcut_pipeline *p; /* at JOINT */
     gcut_arena *arena;
     int64_t resident;  /* bytes that live through the whole step under any plan */
-    double least_work; /* of the bases */
+    double least_work; /* smallest work_ns of the bases */
     GCUT_VEC(const gcut_candidate_base *) bases;
-    GCUT_VEC(gcut_candidate) by_time; /* rising */
+    GCUT_VEC(gcut_candidate) by_time; /* sorted by rising time */
 } gcut_candidates;
 
-/* Memory from `arena`, a child of the pipeline's. */
+/* Allocates in `arena`, a child of the pipeline's. */
 gcut_candidates *gcut_candidates_of(gcut_pipeline *p, gcut_arena *arena);
-/* The candidate of a policy, which is not part of by_time. */
+/* The plan of a policy as a candidate; by_time does not contain it. */
 gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget);
-/* Those of all policies, torch's under a few budgets; returns how many. */
+/* The plans of all policies, torch's under a few budgets; returns how many. */
 uint32_t gcut_candidates_policies(gcut_candidates *o, gcut_candidate **out);
 
 /* A pipeline of that candidate alone, up to KERNEL, in an arena of its own under `parent`. */
 gcut_pipeline *gcut_candidate_lower(const gcut_candidates *o, const gcut_candidate *of, gcut_arena *parent);
-/* Tells the plan of a candidate which budget it is the answer to. */
+/* Records in the plan of a candidate which budget it was found for. */
 void gcut_candidate_sign(gcut_plan *plan, const gcut_candidate *of, int64_t budget);
-/* The exact peak, at the sizes and threads of the options; lowers once. */
+/* The exact peak, at the sizes and threads of the options; the first call lowers the candidate. */
 int64_t gcut_candidate_peak(const gcut_candidates *o, gcut_candidate *of);
-/* No schedule of its plan peaks lower: all that is saved is alive at once from the forward to the backward
- * graph. */
+/* A lower bound of the peak under any schedule: all saved values are alive together between the forward and
+ * the backward graph. */
 int64_t gcut_candidate_least(const gcut_candidates *o, const gcut_candidate *of);
 /* Lowers all of them and sorts them by predicted time. */
 void gcut_candidates_lower(gcut_candidates *o, void (*tell)(void *user, size_t done, size_t all), void *user);
-/* The first one that fits, or GCUT_NONE. */
+/* The index of the first one that fits, or GCUT_NONE. */
 uint32_t gcut_candidates_fit(gcut_candidates *o, int64_t budget);
 
 #endif

@@ -16,7 +16,7 @@ static void to_joint(gcut_pipeline *p)
 {
     const char *base = p->primal->name;
     p->folded =
-        gcut_pipeline_make(p, GCUT_MAKES_FOLDED, p->primal, base); /* messages speak of the user's function */
+        gcut_pipeline_make(p, GCUT_MAKES_FOLDED, p->primal, base); /* under the user's name, for messages */
     if (p->opt.forward_only) {
         p->raw = p->primal;
         p->joint = p->folded;
@@ -92,7 +92,8 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
     return p;
 }
 
-/* A derivative that a call states gives gradients by parameters of another function. */
+/* Refuses a graph that is the stated derivative of a call: its gradients are those of another function's
+ * parameters. */
 static void refuse_derivative(const gcut_graph *g)
 {
     for (uint32_t r = 0; gcut_is_derivative(g) && r < g->results.n; r++) {

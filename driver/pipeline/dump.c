@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What every pass makes as a file: NNx.STAGE.PASS.gcut, where NN counts the passes that ran and x is the
+ * Writes what every pass makes to a file NNx.STAGE.PASS.gcut, where NN counts the passes and x is the
  * pass's letter.
  */
 #include <errno.h>
@@ -32,7 +32,7 @@ struct gcut_dump *gcut_dump_new(const gcut_pipeline *p)
     return d;
 }
 
-/* The index is whole after every file: of a compilation that fails it names what was made before. */
+/* The index is complete after every file: if the compilation fails later, it lists what was made before. */
 static void write_text(gcut_dump *d, const char *file, const gcut_text *t, const char *what)
 {
     gcut_env *env = gcut_arena_env(d->a);

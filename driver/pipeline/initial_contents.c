@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the values of a compiled step hold before the first one, for the table of emitted C: as gcut_step
- * fills what nobody bound (step.c), and decided by the same facts.
+ * What the values of a compiled step hold before the first call, for a table in emitted C: as gcut_step
+ * fills values that the caller does not bind (step.c), by the same rules.
  */
 #include "driver/pipeline/initial_contents.h"
 

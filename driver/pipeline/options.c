@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 128 }; /* of a range in a message */
+enum { WORDS = 128 }; /* characters of a range in a message */
 
 static _Noreturn void refuse(gcut_env *env, const char *member, const char *value, const char *range)
 {
@@ -16,7 +16,7 @@ static _Noreturn void refuse(gcut_env *env, const char *member, const char *valu
     gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, hint, "options.%s cannot be %s", member, value);
 }
 
-/* x is 0 (unset), `zero`, which stands for a zero that is meant and is called zero_name, or in lo..hi. */
+/* Accepts 0 (unset), lo..hi, and `zero`, the value by which the user asks for a 0, called zero_name. */
 static void check_integer(gcut_env *env, const char *member, int64_t x, int64_t lo, int64_t hi, int64_t zero,
                           const char *zero_name)
 {
@@ -53,7 +53,7 @@ static void check_strings(gcut_env *env, const char *member, const char *const *
         if (!at[i]) gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s[%zu] is NULL", member, i);
 }
 
-/* A range says nothing of these kinds. */
+/* Options of these kinds have no range. */
 #define CHECK_FLAG(m, lo, hi, zero, name)
 #define CHECK_TEXT(m, lo, hi, zero, name)
 #define CHECK_NAME(m, lo, hi, zero, name)

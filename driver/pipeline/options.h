@@ -7,8 +7,8 @@
 
 #include "driver/ctx.h"
 
-/* Options in which every default is written out, a type of its own, since a member may mean another thing
- * than the user's: policy and lambda are set, and lambda 0 is a price of 0.  Members are named as there. */
+/* Options after every default was resolved.  A type of its own, because a member may mean something else
+ * than in gcut_options: policy and lambda are set, and lambda 0 is a price of 0. */
 typedef struct gcut_settings {
     gcut_backend backend;
     gcut_unbound unbound;
@@ -16,7 +16,7 @@ typedef struct gcut_settings {
     double lambda;
     int64_t budget; /* 0 = no limit */
     bool saved_limited;
-    int64_t saved_budget; /* saved_limited: from 0 on */
+    int64_t saved_budget; /* where saved_limited: 0 or more */
     const char *plan, *save_dtype, *machine, *optimizer, *loss, *dump;
     const char *const *cotan, *const *wrt, *const *save, *const *recompute, *const *without;
     size_t ncotan, nwrt, nsave, nrecompute, nwithout;
@@ -27,10 +27,10 @@ typedef struct gcut_settings {
     bool keep_grads, forward_only, apart, f64, profile, line, unfused;
 } gcut_settings;
 
-/* From `size` bytes of the user's (opt NULL = none).  Throws GCUT_EUSAGE, naming the option, its value and
- * its range, or a member that this library does not know yet.  Strings and lists stay the user's. */
+/* Resolves the user's options, `size` bytes (NULL = none).  Throws GCUT_EUSAGE, naming the option, its value
+ * and its range, or a member that this library does not know.  Strings and lists stay the user's. */
 gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t size);
-/* With its strings and lists copied. */
+/* A copy with its strings and lists. */
 gcut_settings gcut_settings_copy(gcut_arena *a, const gcut_settings *s);
 
 #endif

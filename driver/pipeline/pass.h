@@ -9,7 +9,7 @@
 
 struct gcut_pipeline;
 
-/* What the rows of the table make, one group after the other: the members of gcut_pipeline of that name. */
+/* What the rows of the table make, in running order: the members of gcut_pipeline with these names. */
 typedef enum gcut_pass_group {
     GCUT_MAKES_PRIMAL,
     GCUT_MAKES_FOLDED,
@@ -21,22 +21,22 @@ typedef enum gcut_pass_group {
     GCUT_MAKES_PROGRAM,
     GCUT_NGROUPS
 } gcut_pass_group;
-/* "primal", "joint", "split", "kernel", "C": the stage of the text IR, or the language, that it is in. */
+/* "primal", "joint", "split" or "kernel", the stage of the text IR that a group's graphs are in, or "C". */
 const char *gcut_pass_stage(gcut_pass_group group);
 
-/* One pass at one place of the pipeline.  It works on one graph, or on a forward and a backward graph g[0]
- * and g[1], of which g[1] is NULL while there is one. */
+/* One pass at one place of the pipeline.  It takes one graph, g[0], where g[1] is NULL, or a forward and a
+ * backward graph. */
 typedef struct gcut_pass_row {
     const char *name;
     char letter; /* in the names of dumped files; the same wherever the pass runs */
     gcut_pass_group makes;
-    /* Whether it runs, asked once for neighbours with the same condition; NULL = always. */
+    /* Whether the pass runs; asked once for adjacent rows with the same condition; NULL = always. */
     bool (*when)(const struct gcut_pipeline *p, const gcut_graph *g);
-    bool optional; /* results are the same without it: --without */
-    /* One of the two is there: a function of each graph, or one that reads and writes the pipeline too. */
+    bool optional; /* --without can leave it out: results stay the same */
+    /* One of the two is set: `each` maps one graph; `run` also reads and writes the pipeline. */
     gcut_graph *(*each)(gcut_graph *g, const char *name);
     void (*run)(struct gcut_pipeline *p, gcut_graph *g[2]);
-    void (*verify)(const gcut_graph *g); /* of what it made; NULL = nothing new */
+    void (*verify)(const gcut_graph *g); /* checks its graphs; NULL = it makes none */
     const char *help;
 } gcut_pass_row;
 
@@ -50,23 +50,22 @@ extern const gcut_pass_table gcut_passes;
 typedef struct gcut_pass_run {
     const gcut_pass_row *row;
     gcut_graph *in[2], *out[2];
-    uint64_t nodes_in, nodes_out; /* with those of bodies */
+    uint64_t nodes_in, nodes_out; /* bodies included */
     int64_t ns;
 } gcut_pass_run;
 typedef GCUT_VEC(gcut_pass_run) gcut_pass_runs;
 
-/* Throws GCUT_EUSAGE where the options leave out what is no pass, or one that has to run. */
+/* Throws GCUT_EUSAGE where the options leave out a pass that does not exist or is not optional. */
 void gcut_passes_check_without(const struct gcut_pipeline *p);
-/* Applies the rows of a group, but for those whose condition does not hold or that the options leave out.
- * Each is verified.  What is made and not left in g at the end is taken from the module's list of functions.
- */
+/* Runs the passes of a group, except those whose condition is false or that the options leave out, and
+ * verifies each result.  Removes graphs that are not in g at the end from the module's list of functions. */
 void gcut_passes_apply(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);
-/* The same without a record: for graphs beside those of the pipeline. */
+/* The same without a record, for graphs that are no stage of the pipeline. */
 void gcut_passes_apply_aside(struct gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2]);
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Monotonic clock, in nanoseconds. */
 int64_t gcut_pass_clock(void);
-/* Tells the pass hook of work behind the passes that began at `start` of that clock. */
+/* Reports work that follows the passes, begun at `start` of that clock, to the pass hook. */
 void gcut_pass_tell(gcut_env *env, const char *function, const char *what, int64_t start);
 
 #endif

@@ -65,7 +65,8 @@ static void run(gcut_pipeline *p, const gcut_pass_row *row, gcut_graph *g[2])
         if (g[k] != in[k]) row->verify(g[k]);
 }
 
-/* The functions of a module are the user's and what the groups of the table made. */
+/* Removes intermediate graphs from the list of the module, which has the user's functions and the results of
+ * groups. */
 static void unlist(gcut_pipeline *p, gcut_graph *const made[2], gcut_graph *const begin[2],
                    gcut_graph *const now[2])
 {

@@ -11,7 +11,7 @@
 
 /* ---- conditions ---- */
 
-/* In bodies too.  A graph without calls is left as it is: inlining would copy bodies that nodes share. */
+/* Looks into bodies, too.  A graph without calls is not inlined: that would copy bodies that nodes share. */
 static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -31,8 +31,8 @@ static bool has_regions(const gcut_pipeline *p, const gcut_graph *g)
     return false;
 }
 
-/* A graph with cotangents, or with gradients that are given something late, is a joint graph already, unless
- * it is to be differentiated again: what by, or which result, is named. */
+/* A graph with cotangents, or with gradients and late parameters, is a joint graph already, unless the
+ * options name the loss, cotangents or parameters of another derivative. */
 static bool is_joint(const gcut_pipeline *p)
 {
     bool cotan = false, late = false, grad = false;
@@ -47,8 +47,8 @@ static bool is_joint(const gcut_pipeline *p)
     return cotan || (late && grad);
 }
 
-/* Differentiating inlines calls itself, and names what it makes after what the user called.  It leaves those
- * that state their derivative, and calls of these derivatives. */
+/* gcut_joint inlines calls itself, and names its values after the user's calls.  It keeps calls that state
+ * their derivative, and calls of these derivatives. */
 static bool is_not_derived(const gcut_pipeline *p, const gcut_graph *g)
 {
     (void)g;
@@ -88,7 +88,7 @@ static bool is_fused(const gcut_pipeline *p, const gcut_graph *g)
     return !p->opt.unfused;
 }
 
-/* ---- passes that know of the pipeline ---- */
+/* ---- passes that read or write the pipeline ---- */
 
 static const char *new_name(const gcut_pipeline *p, const char *pass)
 {
@@ -107,7 +107,7 @@ static bool is_lost(const gcut_graph *before, const gcut_graph *after, const cha
     return gcut_graph_find(before, value) && !gcut_graph_find(after, value);
 }
 
-/* Whoever names a value to be saved or recomputed gets the graph that has it, be it by a plan file. */
+/* Does the graph still have each value that the options or the plan file name? */
 static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
 {
     for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++)
@@ -119,7 +119,7 @@ static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const 
     return true;
 }
 
-/* A plan is of the graph that its own sizes made, whatever those of the run are. */
+/* A plan file belongs to the graph that its own sizes give, whatever the sizes of this run. */
 static void gather(gcut_pipeline *p, gcut_graph *g[2])
 {
     const gcut_dim_binding *at = p->file ? gcut_pipeline_planned_sizes(p) : p->at;
@@ -200,7 +200,7 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
 #define ALONE(pass) NULL, pass, NULL /* it makes no graph */
 enum { MUST = false, MAY = true };
 
-/* These run wherever a graph has become larger than it needs to be. */
+/* These run wherever a pass may leave nodes that simplify. */
 #define SIMPLIFY(makes, when) \
     {"fold",     'f', makes, when, MAY, EACH(gcut_pass_fold),  "constants and identities are computed, keeping every bit"}, \
     {"cse",      'c', makes, when, MAY, EACH(gcut_pass_cse),   "equal nodes become one"}, \

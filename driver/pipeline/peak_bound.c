@@ -4,39 +4,40 @@
  *
  * The peak is the resident bytes, of everything bound, plus the top of the arena.  Take a contraction c (a
  * product, convolution or attention) of the joint graph in the form that kernels are made of.  Every node
- * there leads to a result, so each plan runs c at least once, whatever it saves and however often it computes
- * something again.  While the kernel of c runs, these buffers are alive together:
+ * there leads to a result, so each plan runs c at least once, whatever it saves and however often it
+ * recomputes a value.  While the kernel of c runs, these buffers are alive together:
  *
- *   written  the result of c, whole.  An epilogue runs on its tiles but behind them the result has its buffer
- *            (kernels/lower/epilogue.c), and no kernel writes a contraction over what it reads.
+ *   written  the whole result of c.  An epilogue works on its tiles, but the result still has its buffer
+ *            (kernels/lower/epilogue.c), and no kernel writes a contraction over its operands.
  *   read     a set S of stored values from which elementwise code, reductions and moves of elements compute
- * the operands of c.  The kernels compute less than that on the fly (kernels/lower/prologue.c: chains of
- *            elementwise nodes for one operand), so this only makes S smaller.  The result of another
- *            contraction or of a loop is never computed on the fly: such a node is a kernel of its own, and
- * its result is stored before anybody reads it.
+ *            the operands of c.  The kernels compute less than that on the fly (kernels/lower/prologue.c:
+ *            chains of elementwise nodes for one operand), so this only makes S smaller.  The result of
+ *            another contraction or of a loop is never computed on the fly: such a node is a kernel of its
+ *            own, which stores its result.
  *
  * S separates the contractions and loops from the operands of c: each path from one to the other goes through
- * a stored value.  The smallest such set is a minimum cut, of the network of partition/cut/network.h with
- * other prices: to compute a value on the fly costs nothing, and is impossible for contractions and loops; to
- * store it costs its bytes.
+ * a stored value.  The smallest such set is a minimum cut of the network of partition/cut/network.h with
+ * other prices: computing a value on the fly costs nothing, and is impossible for contractions and loops;
+ * storing it costs its bytes.
  *
  *     bound = resident + max over c of (bytes of its result + minimum cut in front of its operands)
  *
  * Bytes of a value are those of its smallest storage:
  *
- *   0                 where it may lie in a bound buffer, which is resident already: parameters and results,
- * and what becomes a result by nodes that keep its size, as updates in place do, or as a part of a concat or
- * a carry of a loop (kernels/lower/buffers.c, update.c, region.c) bits              of a bool, an eighth bf16
- * of an f32, one half, where --save-dtype allows it of its type       else; of a view that is less than what
- * it is a part of
+ *   0                 if it may lie in a bound buffer, which is resident already: parameters and results, and
+ *                     what becomes a result by nodes that keep its size, as updates in place do, or as a part
+ *                     of a concat or a carry of a loop (kernels/lower/buffers.c, update.c, region.c)
+ *   bits              of a bool, an eighth
+ *   bf16              of an f32, half, where --save-dtype allows it
+ *   its type's bytes  else; of a view that is smaller than its base, those of the view
  *
  * Two stored values of S never share memory: a value written over another (kernels/lower/in_place.c) begins
  * as that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never
  * more than minimal, and parts of a concat are as large together as it is.
  *
  * The graphs of a plan are the joint graph cut in two, with copies, conversions of saved values, and loops
- * whose bodies save more; the passes that make kernels of them shorten chains of nodes but keep what is
- * computed from what.
+ * whose bodies save more; the passes that make kernels of them shorten chains of nodes, but a value still
+ * depends on the same values.
  */
 #include "driver/pipeline/peak_bound.h"
 
@@ -47,13 +48,13 @@
 #include "partition/cut/min_cut.h"
 
 typedef struct bounding {
-    const gcut_graph *g; /* the joint graph as kernels want it */
+    const gcut_graph *g; /* the joint graph in the form that kernels are made of */
     gcut_arena *arena;
     bool rounds;    /* f32 values may be saved as bf16 */
-    int64_t *bytes; /* by value: of its type */
+    int64_t *bytes; /* by value: size of its type */
     bool *bound;    /* by value: it may lie in a bound buffer */
-    bool *read;     /* by value: by a node, or as a result */
-    bool *once;     /* by value: it depends on a cotangent */
+    bool *read;     /* by value: a node reads it, or it is a result */
+    bool *once;     /* by value: it depends on a cotangent, so it runs once */
 } bounding;
 
 typedef struct event { /* a contraction, and the most bytes that it may need */
@@ -67,7 +68,7 @@ static bool is_kernel(const gcut_node *n)
     return c == GCUT_CLASS_CONTRACTION || c == GCUT_CLASS_CONTROL;
 }
 
-/* Operand k of n may have the memory that result r of n has. */
+/* May operand k of n share memory with result r of n? */
 static bool shares_memory(const bounding *b, const gcut_node *n, uint32_t k, gcut_ref r)
 {
     if (gcut_node_class(n) == GCUT_CLASS_CONTRACTION) return false;
@@ -108,7 +109,7 @@ static void find_bound(bounding *b)
     }
 }
 
-/* The smallest storage of v. */
+/* Bytes of the smallest storage of v. */
 static int64_t stored_bytes(const bounding *b, gcut_ref v)
 {
     gcut_dtype t = gcut_type_of(b->g, v)->dtype;
@@ -118,8 +119,8 @@ static int64_t stored_bytes(const bounding *b, gcut_ref v)
     return b->bytes[v];
 }
 
-/* What depends on a cotangent runs once, in the backward graph, and writes all results that are read.  Copies
- * of what does not may write different ones: at least one each. */
+/* A node that depends on a cotangent runs once, in the backward graph, and writes all results that are read.
+ * Others may run several times, and each run writes at least one result. */
 static int64_t written_bytes(const bounding *b, const gcut_node *n)
 {
     int64_t sum = 0, least = INT64_MAX;
@@ -139,7 +140,8 @@ static void add_value(const bounding *b, gcut_network *net, gcut_ref v)
     gcut_network_value(net, v, (double)bytes, bytes, 0, NULL);
 }
 
-/* The part of the graph that v can be computed from on the fly: node i and what is before it. */
+/* Adds the wanted nodes up to `last`: the part of the graph from which operands can be computed on the fly.
+ */
 static void add_cone(const bounding *b, gcut_network *net, const bool *wanted, uint32_t last)
 {
     for (uint32_t i = 0; i <= last; i++) {
@@ -154,7 +156,7 @@ static void add_cone(const bounding *b, gcut_network *net, const bool *wanted, u
     }
 }
 
-/* By node: the operands of node i can be computed from it without a kernel between. */
+/* By node i: can the operands of `node` be computed from node i without a kernel between? */
 static bool *cone_of(const bounding *b, uint32_t node, gcut_arena *scratch)
 {
     const gcut_graph *g = b->g;
@@ -170,7 +172,7 @@ static bool *cone_of(const bounding *b, uint32_t node, gcut_arena *scratch)
     return wanted;
 }
 
-/* The least that is in memory for the kernel of that node to read. */
+/* The fewest bytes that the kernel of that node must find in memory. */
 static int64_t read_bytes(const bounding *b, uint32_t node)
 {
     const gcut_node *n = gcut_node_at(b->g, node);
@@ -182,7 +184,7 @@ static int64_t read_bytes(const bounding *b, uint32_t node)
         if (!net->in[v]) add_value(b, net, v); /* a parameter */
         gcut_network_read(net, v, NULL);
     }
-    /* The capacities are whole numbers, and so is the smallest cut. */
+    /* Capacities are integers, so the smallest cut is one. */
     int64_t bytes = (int64_t)ceil(gcut_solve(net, scratch).lower_bound);
     gcut_arena_free(scratch);
     return bytes;

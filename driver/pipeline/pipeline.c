@@ -32,7 +32,7 @@ gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked
 {
     p->asked = asked;
     return gcut_pipeline_make(p, GCUT_MAKES_PLANNED, p->joint,
-                              p->joint->name); /* reports speak of the joint graph */
+                              p->joint->name); /* reports name the joint graph */
 }
 
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base)
@@ -122,7 +122,7 @@ gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *a
 void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes)
 {
     const gcut_machine m = gcut_machine_at(p->machine, threads);
-    const double n = 2048; /* of a large product */
+    const double n = 2048; /* m, n and k of a large product */
     *flops = 1e9 * 2 * n * n * n / gcut_machine_gemm_ns(&m, GCUT_F32, n, n, n, 1);
     *bytes = 1e9 / m.read_ns_per_byte[GCUT_DRAM];
 }

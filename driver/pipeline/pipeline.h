@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The compiler: every stage of one graph, kept for whoever wants to look.
+ * The compiler: a pipeline has every stage of one graph, and keeps it for callers to inspect.
  */
 #ifndef GCUT_DRIVER_PIPELINE_PIPELINE_H
 #define GCUT_DRIVER_PIPELINE_PIPELINE_H
@@ -16,7 +16,7 @@ typedef struct gcut_pipeline {
     gcut_arena *arena; /* everything below; the user's graph is only read */
     gcut_module *module;
 
-    /* what is asked for */
+    /* the request */
     gcut_settings opt;                 /* with its strings and lists copied */
     const gcut_machine_model *machine; /* what prices and predictions come from */
     gcut_optimizer optimizer;
@@ -34,67 +34,69 @@ typedef struct gcut_pipeline {
 
     /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL
      */
-    const gcut_plan_options *asked; /* what the loops and the plan go by */
+    const gcut_plan_options *asked; /* plan options of the loops and the plan */
     gcut_graph *planned;            /* in: joint.  With what its loops save decided; joint when it has none */
     gcut_plan *plan;                /* in: planned */
     gcut_graph *fwd, *bwd;          /* in: plan */
 
     /* fwd, bwd ─▶ program */
-    gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composites: what kernels are made of */
+    gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composite ops; kernels are made of these */
     gcut_program *program;   /* in: kfwd, kbwd */
     int64_t peak_bytes;      /* of the whole step at `at`, once there is a program */
 
-    gcut_pass_table passes; /* what is applied: gcut_passes */
-    gcut_pass_runs runs;    /* what was, in order */
+    gcut_pass_table passes; /* the rows to apply: gcut_passes */
+    gcut_pass_runs runs;    /* those that ran, in order */
     struct gcut_dump *dump; /* where they are written; NULL = nowhere */
     bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
 } gcut_pipeline;
 
-/* How far to go. */
+/* The last stage to make. */
 typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL } gcut_goal;
 
 /* Throws. The pipeline's arena is a child of parent. */
 gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                  gcut_arena *parent);
 
-/* The same by another table, which must outlive it: a test puts a wrong pass into a row. */
+/* The same with another table of passes, which must outlive it; for tests of a wrong pass. */
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_goal goal, gcut_arena *parent);
 
-/* What a step needs of a pipeline that was run before, from the text of its joint graph: neither plan nor
- * program. Throws. */
+/* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
+ * Throws. */
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n);
 
-/* The same, following the plan file of the options with the other decision for that value. */
+/* The same, replaying the plan file of the options with the other decision for that value. */
 gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *value);
 
-/* Sizes for every symbol of g: from `at` by name (throws on a name g has not), else the smallest allowed
- * >= 4. */
+/* Sizes for every symbol of g: from `at` by name (throws on an unknown name), else the smallest allowed >=
+ * 4. */
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n);
 
-/* What the options ask of the plan; throws on what they cannot. */
+/* The plan options that the user's options ask for; throws on those that no plan can meet. */
 gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
-/* The plan file of the options, with the other decision for value `flip` if that is not NULL: its policy and
- * price replace those of the options, its sizes are taken where the options give none. */
+/* Reads the plan file of the options, with the other decision for value `flip` if that is not NULL.  Its
+ * policy and price replace those of the options; its sizes apply where the options give none. */
 void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
-/* p->at, but for the sizes that the plan file was made at. */
+/* p->at, except for the sizes in the plan file, which are taken from there. */
 const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
-/* The stages one by one, for whoever tries several plans. */
-/* What a group of passes makes of g, under that name; g itself, with its own, where none of them ran. */
+/* The stages one by one, for callers that try several plans. */
+/* Applies a group of passes to g and gives the result that name; returns g itself, unnamed, where none ran.
+ */
 gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name);
-/* Is the plan searched for under a budget, where each candidate decides about loops? */
+/* Is the plan searched for under a budget, with loops planned by each candidate? */
 bool gcut_pipeline_searches(const gcut_pipeline *p);
-/* The joint graph with what its loops save decided by `asked`, which is kept; the joint graph itself when it
- * has none. */
+/* Plans what the loops of the joint graph save by `asked`, which must outlive the pipeline; returns the
+ * joint graph itself when it has no loops. */
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked);
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
-/* A graph as kernels want it: no composite without a kernel, nothing shared but what is worth memory. */
+/* A graph in the form that kernels are made of: composites without a kernel are expanded, nodes simplified.
+ */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
 /* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */
@@ -104,32 +106,32 @@ int64_t gcut_pipeline_bytes(const gcut_pipeline *p, const gcut_type *t, const gc
 int64_t gcut_pipeline_resident(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat);
 /* Bytes of the whole step at these sizes: everything bound, used or not, plus the arena as placed. */
 int64_t gcut_pipeline_peak(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
-/* Of calls that come apart, the bytes that are there in each: the values that it may read or write, the
- * block of saved values, the arena that it touches. */
+/* Where forward and backward are separate calls, the bytes in memory during each: values that it may read or
+ * write, the block of saved values, the part of the arena that it touches. */
 void gcut_pipeline_calls(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                          int64_t call[2], int64_t *block);
 
-/* What the launches cost, by the same rules; memory from `a`. */
+/* The cost of each launch at these sizes; allocated in `a`. */
 gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads,
                                gcut_arena *a);
-/* What the machine model says that large products reach, and memory: a second. */
+/* Flops per second of large products and bytes per second of memory, by the machine model. */
 void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes);
-/* Predicted nanoseconds of the step; threads 0 = as many as the machine model is of, whatever runs it. */
+/* Predicted nanoseconds of a training step; threads 0 = the number that the machine model was measured with.
+ */
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 
-/* How far a stage is; throws, in the name of that call, for one that does not exist. */
+/* The goal at which a stage exists; throws, naming `call`, for a stage that does not exist. */
 gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call);
 /* The graphs of a stage, one or two: those of the primal stage with what they call. */
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
 /* The text of a stage. */
 void gcut_stage_text(const gcut_pipeline *p, gcut_stage_name stage, bool locations, gcut_text *out);
 
-/* dump.c: what the folder of the options, or of GRADCUT_DUMP, gets; NULL = there is none.  Makes the folder.
- */
+/* dump.c: makes the folder of the options, or of GRADCUT_DUMP; NULL = they name none. */
 struct gcut_dump *gcut_dump_new(const gcut_pipeline *p);
-/* The graphs behind a pass that made some, as a file; the index names it from then on. */
+/* Writes the graphs that a pass made to a file, and adds it to the index. */
 void gcut_dump_pass(const gcut_pipeline *p, const gcut_pass_run *r);
-/* The plan and the C of a pipeline that ran. */
+/* Writes the plan and the C of a pipeline that ran. */
 void gcut_dump_rest(const gcut_pipeline *p);
 
 /* driver/load/c_compiler.c: writes base.c and base.h, or compiles them into base.so. */

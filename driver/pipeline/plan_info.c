@@ -131,7 +131,7 @@ static void add_loop(looking *j, const gcut_query_loop *l)
     *GCUT_PUSH(j->a, &j->loops) = out;
 }
 
-/* ---- what a plan file has ---- */
+/* ---- plan files ---- */
 
 gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l)
 {
@@ -169,7 +169,7 @@ static void add_parts(looking *j)
         add_part(j, of->all.at[i].loop, of->all.at[i].step, gcut_problem_of(j->scratch, of->all.at[i].step));
 }
 
-/* ---- all of it ---- */
+/* ---- the plan ---- */
 
 static const gcut_size *sizes_of(const looking *j)
 {
@@ -217,8 +217,8 @@ static gcut_plan_info info_of(const looking *j)
         .nparts = j->parts.n};
 }
 
-/* The plan with its members `info` and `validity` writable: what was computed once is kept there, and nothing
- * else of a const plan changes. */
+/* Makes the members `info` and `validity` of a const plan writable: they cache results, nothing else
+ * changes. */
 static gcut_plan *memo_of(const gcut_plan *plan)
 {
     return (gcut_plan *)(uintptr_t)plan;

@@ -8,10 +8,10 @@
 #include "driver/ctx.h"
 #include "partition/report/plan_file.h"
 
-/* As gcut_plan_look and gcut_plan_valid_at: made once for each plan, in its module's arena. */
+/* As gcut_plan_look and gcut_plan_valid_at: computed once for each plan, in the arena of its module. */
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan);
 const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan);
-/* The plan file. */
+/* Writes the plan file. */
 void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out);
 
 gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l);

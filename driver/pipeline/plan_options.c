@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the user's options, and a plan file, ask of the plan.
+ * Plan options from the user's options and a plan file.
  */
 #include <string.h>
 

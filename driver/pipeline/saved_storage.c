@@ -8,9 +8,9 @@
  * less than it counts.
  *
  * So all values that a plan could save are made results of one graph, beside the results of the forward
- * graph, and that graph is made one of kernels.  The forward graph of any plan is a part of it, and passes
- * that merge equal nodes find no more in a part than in the whole.  Where no two results lie in one storage,
- * and none in that of a parameter, each saved value has a buffer of its own.
+ * graph, and that graph is brought into the form that kernels are made of.  The forward graph of any plan is
+ * a part of it, and passes that merge equal nodes find no more in a part than in the whole.  Where no two
+ * results lie in one storage, and none in that of a parameter, each saved value has a buffer of its own.
  */
 #include "driver/pipeline/saved_storage.h"
 
