@@ -9,8 +9,8 @@
 #include "driver/pipeline/options.h"
 #include "interp/initial_values.h"
 
-/* A tensor of ones is blind to much, to a result in another order for one: cotangents are drawn, but for that
- * of a loss, which stays 1. */
+/* Draws random cotangents, except that of a loss, which stays 1.  A cotangent of ones would miss errors,
+ * such as permuted elements of a result. */
 static void draw_cotangents(gcut_step *s)
 {
     gcut_arena *scratch = gcut_arena_new(s->env, s->memory);

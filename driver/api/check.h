@@ -13,22 +13,23 @@ typedef struct gcut_trial {
     size_t size;
     const gcut_feed *feed;
     size_t nfeed;
-    double tol; /* 0 = the check's own */
+    double tol; /* 0 = the default of the check */
     /* set by gcut_trial_report */
     gcut_settings options;
-    gcut_check_report *out; /* which lives as long as `keep` */
+    gcut_check_report *out; /* freed with `keep` */
     gcut_arena *keep;
     gcut_env *env;
-    gcut_arena *a; /* scratch, which the body's steps are made in too */
+    gcut_arena *a; /* scratch; steps are made in it */
 } gcut_trial;
 
-/* The caller's options for one backend, without a dump. */
+/* The caller's options with another backend, without a dump. */
 gcut_settings gcut_trial_options(const gcut_trial *c, gcut_backend b);
-/* A step on the feed, prepared; what is not fed is drawn from the same seed in every step. */
+/* A prepared step with the fed values; values that are not fed are drawn from the same seed in every step. */
 gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settings *opt);
-/* What a prepared step holds in that slot. */
+/* The contents of that slot in a prepared step. */
 gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x);
-/* Runs body on a trial, whose first members are set; NULL after a failure.  The caller's (gcut_free). */
+/* Runs body on a trial whose first members are set.  The caller frees the report (gcut_free); NULL after a
+ * failure. */
 gcut_check_report *gcut_trial_report(gcut_trial *c, void (*body)(void *));
 
 #endif

@@ -29,7 +29,7 @@ typedef struct job {
     void *made;
 } job;
 
-/* ---- which ---- */
+/* ---- variants ---- */
 
 static const char *names(const job *j)
 {
@@ -65,7 +65,8 @@ static void check_list(const job *j)
                   j->how.nfeed);
 }
 
-/* Who interprets follows no plan, and what is compiled without fusion is to differ from save-all by that. */
+/* The interpreter follows no plan.  The unfused variant has the plan of save-all, so that it differs from
+ * that in fusion alone. */
 static gcut_settings settings_of(const job *j, const char *name)
 {
     gcut_settings o = j->settings;
@@ -82,7 +83,7 @@ static gcut_settings settings_of(const job *j, const char *name)
     return o;
 }
 
-/* ---- what is said of them ---- */
+/* ---- results ---- */
 
 static const char *keep(const job *j, const char *s)
 {
@@ -147,7 +148,7 @@ static void make(job *j, size_t i)
     j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
 }
 
-/* What is planned comes first: the others take the sizes of its plan file. */
+/* Compiles the variant `planned` first: the others take the sizes of its plan file. */
 static void make_all(job *j)
 {
     size_t first = 0, n = j->how.nvariants;

@@ -7,8 +7,8 @@
 
 #include "driver/load/step.h"
 
-/* driver/api/compare_count.c: of a prepared step, at its sizes; to[0] of the forward graph, to[1] of the
- * backward graph.  Scratch from `a`. */
+/* driver/api/compare_count.c: counts what a prepared step executes at its sizes; to[0] for the forward,
+ * to[1] for the backward graph.  Scratch from `a`. */
 void gcut_count_step(const gcut_step *s, gcut_variant_graph to[2], gcut_arena *a);
 
 #endif

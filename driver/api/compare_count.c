@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ops, kernels, launches and bytes of one step: of a compiled one by the launches of its program, of an
- * interpreted one op by op.
+ * Ops, kernels, launches and bytes of one step: for a compiled step from the launches of its program, for an
+ * interpreted step op by op, as an eager framework runs it.
  *
- * Op by op is what an eager framework does: each op is a kernel, which reads its operands and writes its
- * results.  Views move nothing, and what they repeat or leave out is not read; nor are constants and iotas.
+ * There each op is a kernel, which reads its operands and writes its results.  Views move no bytes; an
+ * operand that is a view costs at most the bytes of its base.  Constants and iotas are not read.
  */
 #include "driver/api/compare.h"
 
@@ -27,7 +27,7 @@ static double bytes_of(const gcut_step *s, const gcut_graph *g, gcut_ref v)
     return (double)gcut_pipeline_bytes(s->p, gcut_type_of(g, v), s->size, s->nsizes);
 }
 
-/* Of operand v, or of what it is a view of, whichever is less. */
+/* Bytes of operand v, or of the smallest value that it is a view of. */
 static double read_of(const gcut_step *s, const gcut_graph *g, gcut_ref v)
 {
     double bytes = bytes_of(s, g, v);
@@ -39,7 +39,7 @@ static double read_of(const gcut_step *s, const gcut_graph *g, gcut_ref v)
     return n && !computes(n) ? 0 : bytes;
 }
 
-/* Operand k is one of those before it. */
+/* Is operand k also one of the operands before it? */
 static bool has_before(const gcut_graph *g, const gcut_node *n, uint32_t k)
 {
     for (uint32_t i = 0; i < k; i++)
@@ -54,7 +54,7 @@ static double moved_by(const gcut_step *s, const gcut_graph *g, const gcut_node 
     for (uint32_t k = 0; k < n->nargs; k++) {
         if (has_before(g, n, k)) continue;
         double one = read_of(s, g, gcut_arg(g, n, k));
-        /* Of a table the rows that are asked for. */
+        /* of a gathered table, only the rows that are asked for */
         bytes += k == 0 && emit_of(n) == GCUT_EMIT_TAKE ? fmin(one, written) : one;
     }
     return bytes + written;
@@ -62,7 +62,7 @@ static double moved_by(const gcut_step *s, const gcut_graph *g, const gcut_node 
 
 static void count_body(const gcut_step *s, const gcut_graph *g, double times, gcut_variant_graph *to);
 
-/* The op as a kernel of its own; a region is what its bodies are. */
+/* Counts the op as one kernel, or the ops of its regions. */
 static void count_node(const gcut_step *s, const gcut_graph *g, const gcut_node *n, double times,
                        gcut_variant_graph *to)
 {
@@ -87,7 +87,7 @@ static bool has_result(const gcut_graph *g, const gcut_result *r)
     return false;
 }
 
-/* By node of the joint graph: what the results of the function as the user wrote it need. */
+/* By node of the joint graph: do results of the user's function depend on it? */
 static bool *find_forward(const gcut_graph *joint, const gcut_graph *primal, gcut_arena *a)
 {
     bool *needed = gcut_calloc(a, joint->values.n, sizeof *needed),

@@ -9,13 +9,13 @@
 #include "driver/api/array_difference.h"
 #include "driver/api/check.h"
 
-/* Tolerances of the crosscheck, relative to the largest element of a value.  A dot product of length k
- * accumulates k * eps / 2 in the worst case and about sqrt(k) * eps when rounding errors are independent;
- * models chain a few dozen of them with k up to some thousands, which leaves 2^-23 * 2^10 for f32 and 2^-52 *
- * 2^14 for f64.  Products of f16 and bf16 are summed in f32, so that there only the roundings of the stated
- * values are left, 2^-11 and 2^-8 each: m independent ones add up to about sqrt(m) of them, 2^4 for a chain
- * of 2^8.  A value is compared as the coarsest dtype that it was computed from, in the graph that computes
- * it: a saved value that was rounded to bf16 counts as one of bf16. */
+/* Tolerances, relative to the largest element of a value.  A dot product of length k accumulates an error of
+ * k * eps / 2 in the worst case, and about sqrt(k) * eps when rounding errors are independent; models chain
+ * a few dozen of them with k up to some thousands, which gives 2^-23 * 2^10 for f32 and 2^-52 * 2^14 for
+ * f64.  Products of f16 and bf16 are summed in f32, so that only the roundings of stored values count, 2^-11
+ * and 2^-8 each: m independent ones add up to about sqrt(m) of them, 2^4 for a chain of 2^8.  A value has
+ * the tolerance of the coarsest dtype that it is computed from in its graph: a saved value that was rounded
+ * to bf16 counts as bf16. */
 #define TOL_F64 4e-12
 #define TOL_F32 1.2e-4
 #define TOL_F16 0x1p-7
@@ -48,7 +48,7 @@ static double *tolerances(const gcut_trial *c, const gcut_graph *g)
     return tol;
 }
 
-/* ---- ladder ---- */
+/* ---- backends ---- */
 
 typedef struct rung {
     const char *name;
@@ -65,7 +65,7 @@ static bool is_result(const gcut_slot *x)
     return x->role == GCUT_ROLE_out || x->role == GCUT_ROLE_grad || x->updated;
 }
 
-/* The value of g that slot x shows. */
+/* The result of g that slot x holds. */
 static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
 {
     for (uint32_t i = 0; i < g->results.n; i++) {
@@ -78,7 +78,7 @@ static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
     return 0;
 }
 
-/* Of an updated parameter under AdamW; false = x is something else. */
+/* The moment of a parameter that AdamW updates; false = x is something else. */
 static bool noise_of(const gcut_trial *c, gcut_step *ref, const gcut_slot *x, gcut_noise *out)
 {
     if (ref->p->optimizer.kind != GCUT_OPT_ADAMW || x->role != GCUT_ROLE_param || !x->updated) return false;
@@ -92,7 +92,7 @@ static void compare_rung(const gcut_trial *c, gcut_step *ref, rung *r)
 {
     const gcut_graph *raw = ref->p->raw;
     const double *tol = tolerances(c, raw);
-    /* What is saved rounded makes values of the backward graph, and no other, as coarse as it is. */
+    /* A saved value that was rounded lowers the precision of the backward graph alone. */
     bool planned =
         r->step->p->bwd && (r->backend == GCUT_BACKEND_PLANNED || r->backend == GCUT_BACKEND_COMPILED);
     const double *later = planned ? tolerances(c, r->step->p->bwd) : NULL;
@@ -147,9 +147,9 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
     return NULL;
 }
 
-/* The compiled backend shows no intermediate values: a graph whose results are all of them is compiled
- * instead.  It may group differently; if everything agrees there, the difference needs the original grouping,
- * and no op is named. */
+/* The first op that differs in the compiled backend, which shows no intermediate values: compiles a graph
+ * whose results are all of them.  That graph may fuse differently; if all its values agree, no op is named.
+ */
 static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw, const gcut_array *want)
 {
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_COMPILED);

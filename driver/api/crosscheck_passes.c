@@ -2,7 +2,7 @@
  *
  * Which pass changes a result: the graph behind each pass, interpreted in f64 on the same values.
  *
- * The first graph that has a result says what it is.  Passes may change the order of sums, so results agree
+ * The first graph that has a result defines its value.  Passes may reorder sums, so results agree
  * within the tolerance of crosscheck for f64.
  */
 #include "driver/api/crosscheck_passes.h"
@@ -16,14 +16,14 @@
 
 #define TOLERANCE 4e-12 /* as of f64 in crosscheck.c */
 
-/* A result as the first graph had it. */
+/* A result, as first computed. */
 typedef struct known {
     gcut_role role;
     const char *name;
     gcut_array value;
 } known;
 
-/* The graphs behind one pass, with every value of theirs. */
+/* The graphs after one pass, with every value of theirs. */
 typedef struct state {
     gcut_graph *g[2];
     gcut_array *value[2];
@@ -31,7 +31,7 @@ typedef struct state {
 
 typedef struct passes_check {
     gcut_trial *trial;
-    gcut_step *step; /* what holds the values of parameters */
+    gcut_step *step; /* has the values of parameters */
     gcut_pipeline *p;
     gcut_dim_binding *at; /* the step's sizes, for the symbols of p */
     double tol;
@@ -68,7 +68,7 @@ static gcut_array param_of(const passes_check *c, const gcut_param *param, const
     GCUT_NEVER("a parameter of a graph is one of the step, or saved");
 }
 
-/* Its results; all values to *values. */
+/* Returns the results; *values gets all values. */
 static gcut_array *interpret(const passes_check *c, const gcut_graph *g, const gcut_graph *fwd,
                              const gcut_array *crossed, gcut_array **values)
 {
@@ -100,7 +100,8 @@ static bool has_result(gcut_graph *const g[2], const gcut_result *r)
     return false;
 }
 
-/* From the joint graph on, and before it, every pass has the results of the one before. */
+/* Returns the result of the graph before the pass that the graph after it lacks; NULL = none.  Passes
+ * that make the primal or the raw joint graph may drop results. */
 static const char *lost_result(const passes_check *c, const gcut_pass_run *run)
 {
     if (run->row->makes == GCUT_MAKES_PRIMAL || run->row->makes == GCUT_MAKES_RAW) return NULL;
@@ -128,7 +129,8 @@ static bool noise_of(const passes_check *c, const gcut_result *r, gcut_noise *ou
     return true;
 }
 
-/* Of all results with that role: small ones may be sums in which terms of that size cancel. */
+/* Errors of results with that role are relative to at least this: small results may be sums in which terms
+ * of the largest one's size cancel. */
 static double least_of(const passes_check *c, gcut_role role)
 {
     double most = 0;
@@ -159,7 +161,7 @@ static const char *sentence(const passes_check *c, const gcut_graph *g, gcut_ref
         at.file ? at.file : "?", at.line, (long long)i, element(before, i), element(behind, i));
 }
 
-/* The first value, in running order, that is another one than the value of its name before the pass. */
+/* The first value, in running order, that differs from the value with its name before the pass. */
 static const char *first_value(const passes_check *c, const state *before, const state *behind)
 {
     for (int k = 0; k < 2 && behind->g[k]; k++)
@@ -176,7 +178,7 @@ static const char *first_value(const passes_check *c, const state *before, const
     return NULL;
 }
 
-/* Results that were there before are compared, new ones are taken down.  What differs too much; NULL =
+/* Compares results that earlier graphs have, and records new ones.  Returns what differs too much; NULL =
  * nothing. */
 static const char *compare_results(passes_check *c, const gcut_graph *g, const gcut_array *out, double *worst)
 {
@@ -207,7 +209,7 @@ static const char *compare_results(passes_check *c, const gcut_graph *g, const g
 
 /* ---- all passes ---- */
 
-/* What is wrong behind the pass; NULL = nothing. */
+/* Runs the graphs after the pass and returns what is wrong; NULL = nothing. */
 static const char *check_run(passes_check *c, const gcut_pass_run *run, state *last, double *worst)
 {
     const char *lost = lost_result(c, run), *wrong = NULL;

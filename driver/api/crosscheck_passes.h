@@ -7,9 +7,9 @@
 
 #include "driver/api/check.h"
 
-/* The body of a trial (gcut_trial_report): interprets the graph behind each of these passes, on the trial's
- * values, up to the first that changes a result, which is the report's culprit.  Throws GCUT_EUNSUPPORTED
- * where an external kernel would run more than once. */
+/* The body of a trial (gcut_trial_report): interprets the graph after each of these passes on the trial's
+ * values, up to the first pass that changes a result, which is the report's culprit.  Throws
+ * GCUT_EUNSUPPORTED where an external kernel would run more than once. */
 void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes);
 
 #endif

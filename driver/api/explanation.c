@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One decision explained: the plan, the value's place in it, and the whole step planned, lowered and placed
- * again with that value the other way.
+ * One decision explained: the plan, the value's part in it, and the whole step planned, lowered and placed
+ * again with the other decision for that value.
  */
 #include <math.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static bool is_named(const char *name, const char *bare)
     return !strcmp(name + (name[0] == '%'), bare);
 }
 
-/* The options with a constraint for the other decision, in place of what they say about this value. */
+/* Replaces what the options say about this value by a constraint for the other decision. */
 static void constrain(const explaining *e, gcut_settings *o, const char *name, gcut_plan_decision to)
 {
     const char **save = gcut_calloc(e->arena, o->nsave + 1, sizeof *save);
@@ -68,7 +68,7 @@ static void flip(void *arg)
     e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;
 }
 
-/* What the failed flip said becomes part of the answer, and is no error of the call. */
+/* The message of a failed flip becomes part of the answer; the call itself succeeds. */
 static void take_refusal(explaining *e)
 {
     gcut_env *env = e->env;
@@ -78,7 +78,7 @@ static void take_refusal(explaining *e)
     gcut_diags_drop(env, e->ndiags);
 }
 
-/* ---- as data ---- */
+/* ---- results ---- */
 
 static const char *copy(const explaining *e, const char *s)
 {
@@ -147,7 +147,7 @@ static const gcut_explained_other *other_of(const explaining *e)
     return out;
 }
 
-/* The step's time; where none is predicted, that of saving and recomputing. */
+/* The predicted time of the step; without a prediction, the time to save and recompute. */
 static const gcut_explained_step *step_of(const explaining *e, const gcut_plan *p)
 {
     double ns = isnan(p->step_ns) ? p->cost_ns - p->options.lambda * (double)p->saved_bytes : p->step_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The frontier of a graph: every candidate with its exact peak, what no other candidate beats, a few of those
+ * The frontier of a graph: every candidate with its exact peak, those that no other dominates, a few of these
  * shown, and the other policies beside them.
  */
 #include "driver/measure/frontier_measure.h"
@@ -28,7 +28,7 @@ typedef struct job {
     gcut_pipeline *p;
     gcut_candidates *candidates;
     GCUT_VEC(gcut_candidate *) shown; /* by falling peak */
-    gcut_pipeline **lowered;          /* of every point */
+    gcut_pipeline **lowered;          /* by point */
     gcut_frontier_point *point;
     gcut_frontier *out;
     void *made;
@@ -50,9 +50,9 @@ static void tell(void *user, size_t done, size_t all)
     gcut_env_progress(j->env, "lowering candidate plans", done, all);
 }
 
-/* ---- which points ---- */
+/* ---- choosing points ---- */
 
-/* By falling peak; of equal peaks the slower first. */
+/* By falling peak; at equal peaks, the slower first. */
 static int larger(const void *a, const void *b)
 {
     const gcut_candidate *x = *(gcut_candidate *const *)a, *y = *(gcut_candidate *const *)b;
@@ -62,7 +62,8 @@ static int larger(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From the smallest peak up, whatever is faster than everything smaller; then k of them, evenly. */
+/* Selects, from the smallest peak up, each candidate that is faster than all smaller ones; then k of these,
+ * evenly. */
 static void choose_shown(job *j, uint32_t k)
 {
     gcut_candidates *o = j->candidates;
@@ -87,7 +88,7 @@ static void choose_shown(job *j, uint32_t k)
     }
 }
 
-/* ---- what is said of them ---- */
+/* ---- results ---- */
 
 static size_t count_recomputed(const gcut_plan *plan)
 {
@@ -131,8 +132,8 @@ static void add_point(job *j, const gcut_candidate *of, bool baseline)
     gcut_arena_free(q->arena);
 }
 
-/* At each baseline's peak, the fastest of ours: of all candidates by prediction, of those shown when
- * measured. */
+/* For each baseline, the fastest of our plans with at most its peak: by prediction among all candidates, by
+ * measured time among those shown. */
 static void compare(job *j)
 {
     for (size_t i = 0; i < j->out->n; i++) {
@@ -182,7 +183,7 @@ static void write_forms(job *j)
     j->out->text = text.at;
 }
 
-/* The list of pointers that the caller gets. */
+/* The list of pointers for the caller. */
 static const gcut_frontier_point *const *list(const job *j, uint32_t n)
 {
     const gcut_frontier_point **at = gcut_calloc(j->keep, n + 1, sizeof *at);

@@ -11,11 +11,11 @@
 
 #define PROBES 24 /* elements per parameter: all of a small one, an even spread over a large one */
 
-/* A gradient smaller than this part of the objective, of a bias in front of a normalization, say, is compared
- * with it: slopes are rounded to eps / h of it, 3e-11 at the smallest step. */
+/* A gradient smaller than this part of the objective, such as of a bias before a normalization, is compared
+ * relative to it: slopes have a rounding error of eps / h of the objective, 3e-11 at the smallest step. */
 #define LEAST 1e-5
 
-/* A doubt that stays above this part of the largest element is a kink: rounding is 1e-5 of it at most. */
+/* A `doubt` above this part of the largest element is a kink: rounding contributes at most 1e-5 of it. */
 #define KINK 1e-3
 
 typedef struct probe {
@@ -23,11 +23,11 @@ typedef struct probe {
     const gcut_graph *g;  /* the primal */
     const gcut_step *s;   /* has the sizes */
     gcut_array *in;       /* by parameter of g */
-    const double **along; /* by result of g: its cotangent; NULL = not differentiated */
-    double at_rest;       /* the objective with nothing moved */
+    const double **along; /* by result of g: its cotangent, the direction; NULL = not differentiated */
+    double at_rest;       /* the objective at the unchanged parameters */
 } probe;
 
-/* The objective, the sum of <y, dy> over all results y with cotangents, with h added to element i of
+/* The objective, the sum of <y, dy> over all results y with cotangents, after adding h to element i of
  * parameter k. */
 static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
 {
@@ -49,15 +49,15 @@ static double objective_at(const probe *q, uint32_t k, int64_t i, double h)
     return sum;
 }
 
-/* Central differences of the steps h and h / 2. */
+/* Central differences with steps h and h / 2. */
 typedef struct estimate {
-    double slope; /* with one Richardson step: error h^4 f^(5) / 30 + eps |f| / h */
-    double doubt; /* how far they are from those of a function with derivatives */
+    double slope; /* after one Richardson step; error h^4 f^(5) / 30 + eps |f| / h */
+    double doubt; /* deviation from the behaviour of a smooth function */
 } estimate;
 
-/* Of a smooth function the two slopes differ by h^2 f''' / 8, and the bends, h f'', halve with h but for
- * h^3 f'''' / 16.  A kink between x - h and x + h, of a relu that is nearly 0, say, bends both by its change
- * of slope. */
+/* For a smooth function the two slopes differ by h^2 f''' / 8, and the second differences, h f'', halve with
+ * h up to h^3 f'''' / 16.  A kink between x - h and x + h, as of a relu near 0, changes both by its jump in
+ * slope. */
 static estimate differences(const probe *q, uint32_t k, int64_t i, double h)
 {
     double mid = q->at_rest, slope[2], bend[2];
@@ -70,8 +70,9 @@ static estimate differences(const probe *q, uint32_t k, int64_t i, double h)
                       fmax(fabs(slope[1] - slope[0]), fabs(bend[0] - 2 * bend[1]))};
 }
 
-/* The derivative by element i of parameter k, whose error is small against `scale`.  Rounding and truncation
- * are least together near h = eps^(1/5); a smaller step is for what has a kink that near. */
+/* The derivative by element i of parameter k, with an error that is small relative to `scale`.  The sum of
+ * rounding and truncation errors is smallest near h = eps^(1/5); smaller steps are for elements near a kink.
+ */
 static estimate derivative(const probe *q, uint32_t k, int64_t i, double scale)
 {
     double x = fabs(q->in[k].u.f[i]), h = 1e-3 * (x > 1 ? x : 1);
@@ -83,8 +84,7 @@ static estimate derivative(const probe *q, uint32_t k, int64_t i, double scale)
     return best;
 }
 
-/* Is `cotan` what the joint graph calls the cotangent of result r: dr, or dr.2 and the like where that was
- * taken? */
+/* Does the joint graph call the cotangent of result r so: dr, or dr.2 and so on where that name is taken? */
 static bool is_cotangent_of(const char *cotan, const gcut_result *r)
 {
     size_t n = strlen(r->name);
@@ -92,7 +92,7 @@ static bool is_cotangent_of(const char *cotan, const gcut_result *r)
            (!cotan[1 + n] || cotan[1 + n] == '.');
 }
 
-/* Which results the cotangents of the step are of.  Of two names that both fit the longer is meant. */
+/* Finds the result of each cotangent of the step.  Where two names fit, the longer counts. */
 static void find_directions(probe *q)
 {
     const gcut_graph *g = q->g;
@@ -119,8 +119,7 @@ typedef struct verdict {
     int64_t at, kinks;
 } verdict;
 
-/* Where the objective has no derivative within the smallest step, nothing can be compared: such elements are
- * counted. */
+/* Elements whose objective has a kink within the smallest step are counted, not compared. */
 static verdict worst_of(const probe *q, uint32_t k, const gcut_array *grad)
 {
     verdict v = {0};
@@ -159,9 +158,10 @@ static uint32_t param_called(const gcut_graph *g, const char *name)
     return k;
 }
 
-/* ---- derivatives that calls state ---- */
+/* ---- stated derivatives ---- */
 
-/* A call that states its derivative: node n, or one in its bodies and in what it calls.  NULL = none. */
+/* Describes a call with a stated derivative: node n, or one in its bodies and the functions it calls.  NULL =
+ * none. */
 static const char *stated_in(gcut_arena *a, const gcut_graph *g, const gcut_node *n)
 {
     const gcut_graph *vjp = gcut_node_vjp(g, n);
@@ -180,8 +180,8 @@ static const char *stated_in(gcut_arena *a, const gcut_graph *g, const gcut_node
     return NULL;
 }
 
-/* The first of them that parameter k has a say in.  It need not be the derivative of its function's ops: that
- * of a straight-through estimator is not, and differs here. */
+/* The first call with a stated derivative that depends on parameter k.  Such a derivative may differ from
+ * that of the function's ops, as that of a straight-through estimator does. */
 static const char *stated_behind(gcut_arena *a, const gcut_graph *g, uint32_t k)
 {
     bool *reached = gcut_calloc(a, g->values.n, sizeof *reached);
@@ -247,7 +247,7 @@ static void gradcheck(void *arg)
     find_directions(&q);
     for (uint32_t i = 0; i < g->params.n; i++) q.in[i] = gcut_trial_array(c->a, &s->slot[i]);
     gcut_array *values[2] = {0};
-    gcut_step_interpret(s, GCUT_RT_STEP, NULL, values); /* which replaces states */
+    gcut_step_interpret(s, GCUT_RT_STEP, NULL, values); /* it replaces states */
     q.at_rest = objective_at(&q, 0, 0, 0);
     compare_all(&q, s->p->joint, values[0]);
 }

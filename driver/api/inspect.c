@@ -27,9 +27,9 @@ typedef struct job {
     gcut_plan *plan;
 } job;
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
-/* The function called j->name of a module, the last one where that is NULL. */
+/* The function of the module named j->name; the last one where that is NULL. */
 static gcut_graph *choose(const job *j, const gcut_module *m)
 {
     gcut_verify_module(m);
@@ -47,7 +47,7 @@ static gcut_graph *choose(const job *j, const gcut_module *m)
     gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, t.at, "there is no function @%s", name);
 }
 
-/* The module that body made is freed where it has not the function. */
+/* Frees the module that body made if it lacks the function. */
 static gcut_graph *read_module(job *j, void (*body)(void *))
 {
     if (gcut_guard(j->env, body, j)) return j->g;
@@ -96,7 +96,7 @@ void gcut_graph_free(gcut_graph *g)
     if (g) gcut_arena_free(g->module->arena);
 }
 
-/* ---- showing ---- */
+/* ---- printing ---- */
 
 static gcut_pipeline *pipeline(job *j, gcut_goal goal)
 {
@@ -113,7 +113,7 @@ static void show(void *arg)
     j->made = gcut_made_string(j->env, &t);
 }
 
-/* The string that body makes in a scratch arena. */
+/* The string that body makes, with a scratch arena. */
 static char *made_string(job *j, void (*body)(void *))
 {
     bool fine = gcut_guard_in(j->env, &j->a, body, j);
@@ -129,7 +129,7 @@ char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_
     return made_string(&j, show);
 }
 
-/* Sizes that a run has from its options alone. */
+/* Names the sizes that only options can give. */
 static void say_undetermined(const job *j, gcut_text *t)
 {
     const gcut_graph *g = j->g;
@@ -195,7 +195,7 @@ gcut_plan *gcut_plan_new_sized(gcut_graph *g, const gcut_options *opt, size_t si
 
 void gcut_plan_free(gcut_plan *plan)
 {
-    if (plan) gcut_arena_free(plan->owner); /* NULL: a step's */
+    if (plan) gcut_arena_free(plan->owner); /* a step owns plans whose owner is NULL */
 }
 
 typedef struct text_job {

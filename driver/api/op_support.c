@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is supported: for every op of the table, or every op of a model, its kernel by dtype and its
+ * Supported ops: for every op of the table, or every op of a model, its kernel by dtype and its
  * derivatives.
  */
 #include <string.h>
@@ -27,8 +27,8 @@ static bool allows(const gcut_op_info *info, gcut_dtype t)
     }
 }
 
-/* The kind of kernel, in lower case; f16 and bf16 that are computed with, and not only moved, are f32 there.
- */
+/* The kind of kernel, in lower case.  f16 and bf16 are computed in f32; kernels that only move
+ * them keep the dtype. */
 static const char *kernel(gcut_arena *a, const gcut_op_info *info, gcut_dtype t)
 {
     if (!allows(info, t)) return NULL;
@@ -43,7 +43,7 @@ typedef struct derivative {
     const char *first, *second;
 } derivative;
 
-/* A rule is written with ops of this table, so that what has one has derivatives of any order. */
+/* Rules consist of ops of this table, so an op with a rule has derivatives of any order. */
 static derivative derivative_of(gcut_arena *a, const gcut_op_info *info)
 {
     const char *zero = gcut_op_why_zero(info);
@@ -54,7 +54,7 @@ static derivative derivative_of(gcut_arena *a, const gcut_op_info *info)
 
 /* ---- the table ---- */
 
-/* One dtype for each column: those beside it have the same kernels. */
+/* The dtype that stands for each column, whose dtypes have the same kernels. */
 static const struct {
     const char *title;
     gcut_dtype dtype;
@@ -75,7 +75,7 @@ typedef struct report {
     char *made;
 } report;
 
-/* Bodies and the functions called count where they stand. */
+/* Counts bodies and called functions at each place that uses them. */
 static void count(report *r, const gcut_graph *g)
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {

@@ -19,9 +19,9 @@ typedef struct looking {
     gcut_arena *a; /* the result's; the pipeline's is a child of it */
     const gcut_pipeline *p;
     gcut_module *m;
-    GCUT_VEC(const gcut_graph *) functions;  /* looked at so far, … */
-    GCUT_VEC(const gcut_graph_info *) infos; /* … and what was made of them */
-    const int *launch;                       /* by kernel; of the kernel stage */
+    GCUT_VEC(const gcut_graph *) functions; /* infos[i] describes functions[i] */
+    GCUT_VEC(const gcut_graph_info *) infos;
+    const int *launch; /* by kernel; of the kernel stage */
     int nkernels;
     gcut_data_info **data; /* by data of the module */
 } looking;
@@ -46,7 +46,7 @@ static const char *type_text(const looking *j, const gcut_type *t)
     return gcut_type_text(j->a, j->m, t);
 }
 
-/* -1 where a size is not known, or the product no int64_t. */
+/* -1 where a size is unknown or the product overflows. */
 static int64_t times_sizes(const gcut_graph_value *v, int64_t n)
 {
     for (int r = 0; r < v->rank; r++)
@@ -195,8 +195,8 @@ static bool is_saved(const gcut_graph *g, gcut_ref v)
     return x->def == GCUT_NONE && x->index < g->params.n && g->params.at[x->index].role == GCUT_ROLE_saved;
 }
 
-/* The value of the plan that v is, or that a saved parameter holds; 0: there is none.  Copies may have names
- * that belong to other values there. */
+/* The value of the plan that v is a copy of, or that a saved parameter holds; 0 = none.  A copy may have the
+ * name of another value there. */
 static gcut_ref planned_value(const looking *j, const gcut_graph *g, gcut_ref v)
 {
     const gcut_graph *planned = j->p->planned;
@@ -294,7 +294,7 @@ static const gcut_check_info *check_of(const looking *j, const gcut_dim_check *c
     return out;
 }
 
-/* A list of pointers: one more than there are, so that an empty one is no NULL. */
+/* Fills a list of pointers.  It has room for one more, so that an empty list is not NULL. */
 #define LIST(member, count, n_, what)                                                                        \
     do {                                                                                                     \
         const void **at_ = gcut_calloc(j->a, (size_t)(n_) + 1, sizeof *at_);                                 \
@@ -303,7 +303,7 @@ static const gcut_check_info *check_of(const looking *j, const gcut_dim_check *c
         out->count = (n_);                                                                                   \
     } while (0)
 
-/* lowered: which lowered graph it is, GCUT_NONE before the kernel stage. */
+/* lowered: index of the lowered graph; GCUT_NONE before the kernel stage. */
 static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
     gcut_graph_info *out = gcut_calloc(j->a, 1, sizeof *out);
@@ -317,7 +317,7 @@ static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t
     return out;
 }
 
-/* A function, once, and what it calls before it. */
+/* The description of a function, made once, after those of the functions that it calls. */
 static const gcut_graph_info *function_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
     for (uint32_t i = 0; i < j->functions.n; i++)
@@ -333,7 +333,7 @@ static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t 
     return g->is_body ? graph_of(j, g, lowered) : function_of(j, g, lowered);
 }
 
-/* ---- all of it ---- */
+/* ---- the stage ---- */
 
 static gcut_data_info *data_of(const looking *j, const gcut_data *d)
 {
@@ -359,7 +359,7 @@ static const gcut_size *sizes_of(const looking *j)
     return at;
 }
 
-/* A value that is bound, as steps call it. */
+/* The name that steps give a bound value. */
 static const char *bound_name(const looking *j, const gcut_binding_info *b)
 {
     return b->role == GCUT_ROLE_grad ? gcut_printf(j->a, "grad.%s", b->name) : b->name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps as the public API shows them: every call under protection.
+ * The public API of steps: every call runs under gcut_protect.
  */
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void check_dims(const job *j)
                   j->rank);
 }
 
-/* Memory of no bytes may be NULL. */
+/* Memory of 0 bytes may be NULL. */
 static void check_memory(const job *j)
 {
     bool empty = false;
@@ -96,7 +96,7 @@ static void check_dtype(const job *j)
               gcut_type_text(j->s->p->arena, j->s->p->module, &x->type), gcut_dtype_name(j->dtype));
 }
 
-/* Every backend reads and writes bound memory where it lies. */
+/* Every backend accesses bound memory in place, so it must be aligned. */
 static void check_alignment(const job *j)
 {
     const gcut_slot *x = gcut_slot_get(j->s, j->name);
@@ -230,7 +230,7 @@ gcut_status gcut_step_feed(gcut_step *step, const gcut_feed *feed, size_t n)
     return gcut_protect(step->env, do_feed, &(job){.env = step->env, .s = step, .feed = feed, .n = n});
 }
 
-/* NULL while it has none of its present size: before it was prepared, and after that failed. */
+/* NULL unless the slot has memory of its present size: before gcut_prepare, and after that failed. */
 static void *memory_of(const gcut_slot *x)
 {
     return x->bound || x->held == x->bytes ? x->at : NULL;
@@ -384,7 +384,7 @@ int64_t gcut_saved_bytes(gcut_step *step)
 
 /* ---- statistics ---- */
 
-/* The arena was painted when it was made: what still shows paint at its end was never touched. */
+/* The arena is painted when it is made; the end that still has the paint was never touched. */
 static int64_t touched(const gcut_step *s)
 {
     int64_t n = s->arena_bytes;
@@ -398,7 +398,7 @@ static int64_t touched(const gcut_step *s)
     return n;
 }
 
-/* What each call needs: the values that are there, the block, its part of the arena. */
+/* Bytes in memory during each call: its values, the block of saved values, its part of the arena. */
 static void count_calls(gcut_step *s, gcut_stats *st)
 {
     const gcut_rt_plan *plan = gcut_step_block(s);
@@ -429,7 +429,7 @@ const gcut_stats *gcut_step_measure(gcut_step *s)
     st->arena_bytes = s->arena_bytes;
     st->saved_bytes = ((const gcut_rt_plan *)s->plan)->saved_bytes;
     st->peak_bytes += touched(s);
-    /* A step from the cache has the formulas of its emitted code alone. */
+    /* A step from the cache has no program, only the arena size of its emitted code. */
     st->predicted_bytes = s->p->program ? gcut_pipeline_peak(s->p, s->size, s->nsizes, s->threads)
                                         : st->predicted_bytes + st->arena_bytes;
     return st;

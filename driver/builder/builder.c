@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The public builder: sticky, located at the caller's line, broadcasting.
+ * The public builder.  After a failed call on a graph, later calls on it do nothing; nodes and errors have
+ * the caller's line; operands are broadcast.
  */
 #include <stdio.h>
 #include <string.h>
@@ -108,7 +109,7 @@ DIM_OP(gcut_dim_div_at, GCUT_DIM_DIV)
 
 /* ---- parameters and results ---- */
 
-/* What the call is about, "input 'x'", for messages. */
+/* The object of the call, "input 'x'", for messages. */
 static const char *subject(const call *c)
 {
     const char *role = c->role == GCUT_ROLE_out ? "output" : gcut_role_name(c->role);
@@ -164,7 +165,7 @@ gcut_val gcut_rng_at(gcut_here at, gcut_graph *g, const char *name)
                &(call){.name = name, .dtype = GCUT_I64, .shape = GCUT_SCALAR, .role = GCUT_ROLE_rng});
 }
 
-/* The param or state of that name, which `next` gives its new value. */
+/* The param or state whose new value `next` gives. */
 static gcut_ref updated(const call *c)
 {
     const gcut_graph *g = c->b.g;
@@ -210,7 +211,7 @@ static void check_result(void *arg)
         WRONG(c, NULL, "%s: @%s has no value of number %u", subject(c), v.graph->name, v.id);
 }
 
-/* A value that is null or of another graph could not be captured: it is looked at first. */
+/* Checks the value first: a null value, or one of another graph, cannot be captured. */
 static void give(gcut_here at, gcut_graph *g, call *c)
 {
     c->at = at;
@@ -238,7 +239,7 @@ void gcut_gradient_at(gcut_here at, gcut_graph *g, const char *name, gcut_val v)
 
 /* ---- ops by name ---- */
 
-/* Any op of the table: its attributes are read by the text IR's own reader, from a one-line module. */
+/* Any op of the table: the parser of the text IR reads its attributes, from a one-line module. */
 typedef struct apply_job {
     call c;
     const gcut_val *in;

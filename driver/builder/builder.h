@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the public builder share: one call on its way through
- * gcut_protect, sticky and located at the caller's line.
+ * What the files of the public builder share: one builder call, which runs under gcut_protect.  A failure
+ * marks the graph, and its diagnostic has the caller's line.
  */
 #ifndef GCUT_DRIVER_BUILDER_BUILDER_H
 #define GCUT_DRIVER_BUILDER_BUILDER_H
@@ -11,7 +11,7 @@
 #include "driver/ctx.h"
 #include "graph/build.h"
 
-/* One builder call on its way through gcut_protect. */
+/* One builder call. */
 typedef struct call {
     gcut_here at;
     gcut_build b;
@@ -37,16 +37,16 @@ typedef struct call {
     } while (0)
 void gcut_refuse_no_graph(const char *function);
 
-/* Builds at the caller's line; null when an operand is or becomes null.  Operands from graphs around g, a
- * body under construction, are captured first. */
+/* Runs body, which builds at the caller's line; returns null when an operand is null, or after a failure.
+ * Captures operands of graphs around g, a body under construction, first. */
 gcut_val gcut_builder_run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c);
 static inline gcut_val run(gcut_here at, gcut_graph *g, void (*body)(void *), call *c)
 {
     return gcut_builder_run(at, g, body, c);
 }
 
-/* What v is called in g: v itself, or the parameter of g that captures it.  Throws when v is of no graph
- * around g. */
+/* The id of v in g: v itself, or the parameter of g that captures it.  Throws when v is of no graph around
+ * g. */
 gcut_ref gcut_builder_ref(gcut_graph *g, gcut_val v);
 /* The same for n values, in `a`. */
 gcut_ref *gcut_builder_refs(gcut_arena *a, gcut_graph *g, const gcut_val *v, int n);
@@ -61,19 +61,19 @@ static inline _Noreturn void usage(const call *c, const char *what)
     gcut_fail(c->b.g->module->env, GCUT_EUSAGE, (gcut_place){c->at.file, c->at.line, 0}, NULL, "%s", what);
 }
 
-/* Where an op on these operands goes: the innermost of their graphs, if it sees all the others.  NULL,
- * quietly, when all are null or one's graph has failed; else NULL and an error at `at` that names the
- * operand: null, no value of its graph, or of a graph that does not see the others. */
+/* The graph to which an op on these operands belongs: the innermost of theirs, if it sees all the others.
+ * Returns NULL without an error when all are null or the graph of one has failed; else NULL and an error at
+ * `at` that names the operand: null, no value of its graph, or of a graph that does not see the others. */
 gcut_graph *gcut_builder_operands(gcut_here at, const char *op, const gcut_val *in, int n);
-/* All n are values that g sees. */
+/* Are all n values of g or of graphs around it? */
 bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n);
 /* "%x f32[3, 4]" */
 const char *gcut_builder_show(const gcut_graph *g, gcut_ref v);
-/* Throws unless d is a number from 0 on, or symbolic; kind and name say whose size it is: "op" "iota". */
+/* Throws unless d is symbolic or at least 0; kind and name are for the message: "op" "iota". */
 void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, const char *name, gcut_dim d);
-/* The axis of x counted from 0; below zero it counts from the end.  Throws when x has none of that number. */
+/* The axis of x, counted from 0; a negative axis counts from the end.  Throws when x has no such axis. */
 int gcut_builder_axis(gcut_graph *g, gcut_here at, const char *op, gcut_ref x, int64_t axis);
-/* The n operands of an elementwise op in one shape, as in NumPy; throws, naming two that have none. */
+/* Broadcasts the n operands of an elementwise op, as NumPy does; throws, naming two that do not broadcast. */
 void gcut_builder_broadcast(gcut_build *b, const char *op, gcut_ref *x, int n);
 
 /* Letters, digits, _ and . as in the text IR. */

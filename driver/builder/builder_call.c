@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How a call of the public builder runs: where it builds, what it sees, what
- * becomes of its failure.
+ * How a call of the public builder runs: the graph it builds in, the values it may use, the record of its
+ * failure.
  */
 #include "driver/builder/builder.h"
 
@@ -12,7 +12,7 @@ typedef struct failure {
     const gcut_diag *said;
 } failure;
 
-/* For as long as the graph: whoever uses it later is told why it was not built. */
+/* Copies the failure into the graph's arena: later uses of the graph report it. */
 static void keep_failure(void *arg)
 {
     const failure *f = arg;
@@ -31,7 +31,7 @@ bool gcut_guard_at(gcut_here at, gcut_graph *g, void (*body)(void *), void *arg)
     gcut_env *env = g->module->env;
     uint32_t before = env->ndiags;
     if (gcut_guard(env, body, arg)) return true;
-    if (env->ndiags > before && !env->diags[before].at.line) { /* what knows no line is the caller's */
+    if (env->ndiags > before && !env->diags[before].at.line) { /* it gets the caller's line */
         env->diags[before].at.file = at.file;
         env->diags[before].at.line = at.line;
     }
@@ -46,7 +46,7 @@ void gcut_refuse_no_graph(const char *function)
 {
     char name[64];
     size_t n = strlen(function);
-    if (n > 3 && !strcmp(function + n - 3, "_at")) n -= 3; /* what the macro adds */
+    if (n > 3 && !strcmp(function + n - 3, "_at")) n -= 3; /* suffix that the macro adds */
     snprintf(name, sizeof name, "%.*s", (int)n, function);
     gcut_refuse_null(NULL, name, "g");
 }
@@ -66,7 +66,7 @@ const char *gcut_builder_show(const gcut_graph *g, gcut_ref v)
                        gcut_type_text(m->arena, m, gcut_type_of(g, v)));
 }
 
-/* Operand i of n, in words: by its name where the op table has one. */
+/* Describes operand i of n by its name, where the op table has one. */
 static const char *operand_name(gcut_arena *a, const char *op, int i)
 {
     gcut_op id;
@@ -82,7 +82,7 @@ typedef struct operands_job {
     const char *op;
     const gcut_val *in;
     int n;
-    gcut_graph *g; /* one of theirs, later the innermost */
+    gcut_graph *g; /* one of the operands', finally the innermost */
 } operands_job;
 
 static _Noreturn void wrong_operand(const operands_job *j, const char *hint, const char *what)
@@ -138,7 +138,8 @@ bool gcut_builder_sees(const gcut_graph *g, const gcut_val *in, int n)
     return true;
 }
 
-/* A symbol of d that neither g nor a graph around it declares, as one of a function beside g; NULL = none. */
+/* A symbol of d that neither g nor a graph around it declares, such as one of another function; NULL = none.
+ */
 static const char *undeclared(const gcut_graph *g, gcut_dim d)
 {
     const gcut_dims *dims = g->module->dims;
@@ -176,13 +177,13 @@ void gcut_builder_check_size(gcut_graph *g, gcut_here at, const char *kind, cons
 
 /* ---- broadcasting ---- */
 
-/* The sizes of axis d of the result, counted from the end: of operand x; 1 where it has no such axis. */
+/* The size of x's axis, counted from the end; 1 where it has no such axis. */
 static gcut_dim size_at(const gcut_type *t, int back)
 {
     return back <= t->rank ? t->dim[t->rank - back] : 1;
 }
 
-/* The common shape, axes aligned at the end; only the literal size 1 and missing axes repeat. */
+/* The common shape: axes are aligned at the end; only the literal size 1 and missing axes repeat. */
 static gcut_shape common(gcut_build *b, const char *op, const gcut_ref *x, int n)
 {
     gcut_module *m = b->g->module;
@@ -190,7 +191,7 @@ static gcut_shape common(gcut_build *b, const char *op, const gcut_ref *x, int n
     for (int i = 0; i < n; i++)
         if (gcut_type_of(b->g, x[i])->rank > s.rank) s.rank = gcut_type_of(b->g, x[i])->rank;
     for (int back = 1; back <= s.rank; back++) {
-        int of = -1; /* whose size it is */
+        int of = -1; /* the operand with this size */
         gcut_dim *size = &s.dim[s.rank - back];
         *size = 1;
         for (int i = 0; i < n; i++) {

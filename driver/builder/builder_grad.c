@@ -41,7 +41,7 @@ static void check_loss(const grad_call *c)
                               gcut_builder_show(c->g, c->y[0])));
 }
 
-/* No dependence is a derivative of 0. */
+/* A parameter that y does not depend on has the derivative 0. */
 static void fill_zeros(const grad_call *c, const gcut_ref *like, int n)
 {
     gcut_build b = {.g = c->g, .loc = gcut_loc_file(c->g->module, c->at.file, c->at.line, 0, c->g->scope)};
@@ -109,7 +109,8 @@ static bool is_null(const gcut_val *v, int n)
     return false;
 }
 
-/* A value from around a region would be differentiated by as if nothing else there depended on it. */
+/* Refuses values of graphs around a region: differentiation would treat other captured values as
+ * independent. */
 static void check_own(const grad_call *c, const gcut_val *v, int n)
 {
     for (int k = 0; k < n; k++)
@@ -135,7 +136,7 @@ static void grad_body(void *arg)
     gcut_arena_free(a);
 }
 
-/* Null values in give null values out, quietly, as in every call of the builder. */
+/* Null operands give null results without an error, as in every call of the builder. */
 static void start(grad_job *j)
 {
     for (int k = 0; k < j->nout; k++) j->out[k] = (gcut_val){0};

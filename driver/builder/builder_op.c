@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An op of the table from operands and attributes as C gives them: checked by
- * name, axes counted from the front, elementwise operands broadcast.
+ * An op of the table from operands and attributes as C values: checks them, counts axes from the front and
+ * broadcasts elementwise operands.
  */
 #include "driver/builder/builder_op.h"
 
@@ -43,14 +43,14 @@ static const gcut_op_attr *arg_of(const op_job *j, gcut_attr_key key)
     return NULL;
 }
 
-/* The rank that axis numbers refer to: of the result where the op makes or states a shape, else of x. */
+/* The rank that axis numbers refer to: of the attribute `shape`, where the op has one, else of x. */
 static int axes_rank(const op_job *j)
 {
     const gcut_op_attr *shape = arg_of(j, GCUT_KEY_shape);
     return shape ? shape->u.l.rank : j->n ? gcut_type_of(j->g, j->x[0])->rank : 0;
 }
 
-/* Axis numbers below zero count from the end. */
+/* The axis counted from 0; a negative one counts from the end. */
 static int axis_below(gcut_graph *g, gcut_here at, const char *op, int rank, const char *of, int64_t axis)
 {
     if (axis >= -rank && axis < rank) return (int)(axis < 0 ? axis + rank : axis);
@@ -81,7 +81,7 @@ static void check_list(const op_job *j, const gcut_op_attr *a)
               GCUT_MAX_RANK);
 }
 
-/* The one -1 of a new shape becomes what is left of x's elements. */
+/* Replaces one -1 in a new shape by the size that keeps the number of elements. */
 static void infer_size(const op_job *j, gcut_shape *s)
 {
     int at = -1;
@@ -120,7 +120,7 @@ static gcut_attr list_from(const op_job *j, const gcut_op_attr *a)
     return gcut_attr_dims(j->g->module, a->key, s.dim, (uint32_t)s.rank);
 }
 
-/* A number of an integer op is one. */
+/* An integer op gets an integer, if the number is one. */
 static gcut_attr number_from(const op_job *j, const gcut_op_attr *a)
 {
     const gcut_op_attr *dtype = arg_of(j, GCUT_KEY_dtype);
@@ -130,7 +130,7 @@ static gcut_attr number_from(const op_job *j, const gcut_op_attr *a)
     return gcut_attr_int(a->key, (int64_t)f);
 }
 
-/* What the attribute is in the graph; false: not given. */
+/* The attribute as the graph has it; false = it was not given. */
 static bool attr_from(const op_job *j, const gcut_op_attr *a, gcut_attr *out)
 {
     gcut_module *m = j->g->module;
@@ -167,14 +167,14 @@ static bool attr_from(const op_job *j, const gcut_op_attr *a, gcut_attr *out)
 
 /* ---- operands ---- */
 
-/* Elementwise over several operands. */
+/* Is it an elementwise op with several operands? */
 static bool broadcasts(const op_job *j)
 {
     const char *rule = gcut_op_get(j->op)->shape_rule;
     return j->n > 1 && (!strcmp(rule, "same") || !strcmp(rule, "test") || !strcmp(rule, "select"));
 }
 
-/* A cast to the dtype that x has is x. */
+/* Is it a cast to the dtype that x has, which is x? */
 static bool is_nothing(const op_job *j)
 {
     return j->op == GCUT_OP_cast && gcut_type_of(j->g, j->x[0])->dtype == j->arg[0].u.t;

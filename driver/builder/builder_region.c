@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Control flow in the public builder.  A body is built by a function of the
- * caller's, outside of gcut_protect: what fails in it marks the body, and with
- * it the graph around it.
+ * Control flow in the public builder.  A function of the caller's builds each body, outside of gcut_protect:
+ * a failure in it marks the body, and with it the graph around it.
  */
 #include "driver/builder/builder.h"
 
@@ -29,7 +28,7 @@ static _Noreturn void wrong(const region_job *j, const char *what)
     gcut_fail(j->g->module->env, GCUT_EUSAGE, (gcut_place){j->at.file, j->at.line, 0}, NULL, "%s", what);
 }
 
-/* An operand of a scan without the axis that it is sliced along. */
+/* The type of a scan's operand without the axis that it is sliced along. */
 static gcut_type slice_of(const region_job *j, const gcut_type *t)
 {
     gcut_type s = {.dtype = t->dtype};
@@ -39,13 +38,13 @@ static gcut_type slice_of(const region_job *j, const gcut_type *t)
     return s;
 }
 
-/* Throws on a size below zero that is none of the graph's. */
+/* Throws on a negative size and on a symbol of another graph. */
 static void check_size(const region_job *j, gcut_dim d)
 {
     gcut_builder_check_size(j->g, j->at, "op", gcut_op_get(j->op)->name, d);
 }
 
-/* Empty bodies with their arguments. */
+/* Makes empty bodies with their arguments. */
 static void open_bodies(void *arg)
 {
     region_job *j = arg;
@@ -116,14 +115,14 @@ static void close_bodies(void *arg)
     j->first = gcut_node_make(j->g, &s);
 }
 
-/* All operands, in one list, exist and are seen from g. */
+/* Do all operands, in one list, exist and belong to g or to graphs around it? */
 static bool visible(gcut_graph *g, const gcut_val *in, int n)
 {
     if (!g || !in) return g && n <= 0;
     return gcut_builder_sees(g, in, n);
 }
 
-/* The caller's functions fill yields[]; then everything becomes a node. */
+/* Calls the caller's functions, which fill yields[], and makes the node. */
 static void build(region_job *j, int nout)
 {
     bool ok = true;
@@ -179,7 +178,7 @@ static void take_loop(void *arg)
 GCUT_ENDS_WITH(gcut_loop, bound);
 #endif
 
-/* out[] may be where the values at the start are: it is overwritten only after a failure. */
+/* Copies the caller's structure.  out[] may overlap the operands, so it is cleared only after a failure. */
 static bool took(gcut_here at, loop_job *j, bool scan, gcut_val *out)
 {
     const gcut_loop *s = &j->own;
@@ -275,7 +274,7 @@ typedef struct call_job {
     int nout;
 } call_job;
 
-/* Functions built before are complete; a caller among them would close a circle. */
+/* Does `from`, or a function that it calls, call `to`?  Calling `from` in `to` would then be recursion. */
 static bool reaches(const gcut_graph *from, const gcut_graph *to)
 {
     for (uint32_t i = 0; i < from->regions.n; i++)

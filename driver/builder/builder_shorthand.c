@@ -78,9 +78,9 @@ gcut_val gcut_einsum_at(gcut_here at, const char *equation, const gcut_val *in, 
     return run(at, gcut_builder_operands(at, "einsum", in, n), do_einsum, &j.c);
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
-/* shape.dim[0] <= index < shape.dim[1] along the axis, all of the others. */
+/* shape.dim[0] <= index < shape.dim[1] along the axis; the whole of every other axis. */
 static void do_slice(void *arg)
 {
     call *c = arg;
@@ -126,7 +126,7 @@ gcut_val gcut_batch_norm_at(gcut_here at, gcut_val x, gcut_val gain, gcut_val bi
     return y;
 }
 
-/* A pair as an attribute: one number is for both axes; zeros are what nobody gave. */
+/* A pair as an attribute: a single number applies to both axes; two zeros mean the default. */
 static gcut_op_attr pair(gcut_attr_key key, const int64_t *given)
 {
     gcut_op_attr a = {.key = key, .zero_is_default = true};
@@ -147,7 +147,7 @@ static gcut_val convolve(gcut_here at, gcut_op op, gcut_val x, gcut_val w, const
                         {.key = GCUT_KEY_groups, .u.i = how->groups ? how->groups : 1},
                         pair(GCUT_KEY_output_pad, how->output_pad)};
     bool more = op == GCUT_OP_conv_transpose2d || how->output_pad[0] || how->output_pad[1];
-    if (more && how->output_pad[0] && !how->output_pad[1]) a[4].u.l.dim[1] = 0; /* no pair of equals */
+    if (more && how->output_pad[0] && !how->output_pad[1]) a[4].u.l.dim[1] = 0; /* 0 is meant */
     return gcut_builder_op(at, NULL, op, (gcut_val[]){x, w}, 2, a, more ? 5 : 4);
 }
 

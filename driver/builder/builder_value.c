@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The builder's part for parameters: types of values, what parameters begin with
- * and may hold.
+ * The public builder: types of values; initial contents, ranges and marks of parameters.
  */
 #include "driver/builder/builder.h"
 #include "graph/verify.h"
@@ -56,16 +55,16 @@ gcut_val gcut_name_at(gcut_here at, gcut_val v, const char *name)
     return run(at, gcut_builder_operands(at, "name", &v, 1), do_name, &(call){.in = {v}, .name = name});
 }
 
-/* ---- what a parameter begins with, and may hold ---- */
+/* ---- initial contents and ranges ---- */
 
-/* Refuses, with the value in the sentence: "init of %x f32[3]: what". */
+/* Throws with the value in the message: "init of %x f32[3]: what". */
 static _Noreturn void refuse(const call *c, const char *what, const char *why)
 {
     usage(c, gcut_printf(c->b.g->module->arena, "%s of %s: %s", what, gcut_builder_show(c->b.g, c->in[0].id),
                          why));
 }
 
-/* The parameter behind a value. */
+/* The parameter that the value is; throws for any other value. */
 static gcut_param *param_of(const call *c, const char *what)
 {
     gcut_graph *g = c->b.g;
@@ -125,7 +124,7 @@ gcut_val gcut_range_at(gcut_here at, gcut_val input, int64_t lo, int64_t hi)
     return run(at, gcut_builder_operands(at, "range", &input, 1), do_range, &j.c);
 }
 
-/* ---- when a value is given, and how long it stays ---- */
+/* ---- late, transient and similar marks ---- */
 
 static void add_mark(const call *c, gcut_marks *marks, gcut_mark_name mark)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * gcut_calibrate: the machine model, measured.
+ * gcut_calibrate: measures the machine model.
  *
- * Every measurement is repeated in several rounds over all of them: a disturbance of a second spoils one
- * round of some, not all rounds of one.  A round that the time does not suffice for is left out, the first
- * one excepted, and the report says how many there were.  The least time of a round counts, since other
- * programs make one longer, never shorter, and of the rounds the median: predictions are of what is usual.
- * The time that the caller asks for is that of the rounds.  Three compilations come before; the first round
- * is made however long it takes, up to PATIENCE times that time.
+ * Several rounds repeat every measurement, so a disturbance of a second spoils one round of some
+ * measurements, not all rounds of one.  A round that the time does not suffice for is left out, except the
+ * first; the report says how many there were.  A round counts with its least time, since other programs only
+ * make runs longer; the result is the median of the rounds, since predictions are of the usual time.  The
+ * time that the caller asks for is that of the rounds.  Three compilations precede them; the first round
+ * takes at most PATIENCE times that time.
  *
- * What a model promises (machine/machine.h) holds whatever was measured: levels do not get faster outwards,
- * larger products do not take less time, and here, more threads do not take more.
+ * A model has properties that hold whatever was measured (machine/machine.h): outer memory levels are not
+ * faster, larger products do not take less time, and here, more threads do not take more.
  *
- * Arithmetic of elementwise and like ops is measured with one thread, in L2, and divided by how much faster
- * the dearest of them gets with more; products, convolutions, attention and memory are measured with each
- * number.
+ * Elementwise and similar ops are measured with one thread, in L2, and divided by the speedup of the most
+ * expensive of them with more threads; products, convolutions, attention and memory are measured with each
+ * number of threads.
  */
 #define _GNU_SOURCE
 #include "driver/measure/calibrate.h"
@@ -38,7 +38,7 @@ enum {
 
 typedef struct visit {
     gcut_rig *rig;
-    uint32_t probe; /* GCUT_NONE: all off */
+    uint32_t probe; /* GCUT_NONE: all probes off */
     int64_t size[GCUT_PROBE_SYMBOLS];
     int threads;
     double round[ROUNDS], ns; /* the least time of each; their median */
@@ -54,12 +54,12 @@ typedef struct calibration {
     gcut_arena *keep, *a; /* of the report; scratch */
     void *made;
     int n, threads[SECTIONS];
-    double level[GCUT_DRAM]; /* bytes of one L2, of L3 */
-    /* elementwise ops, f64 of the same with a product behind them, everything else */
+    double level[GCUT_DRAM]; /* bytes of one L2 cache, of L3 */
+    /* elementwise ops in f32; the same in f64, with a product; all others */
     gcut_rig *narrow, *wide, *rest;
-    uint32_t npoint, contractions, product, stream; /* probes: so many elementwise ones; in `rest` */
+    uint32_t npoint, contractions, product, stream; /* number of elementwise probes; indices in `rest` */
     GCUT_VEC(visit) visits;
-    /* the first visit of each kind; an array by section */
+    /* index of the first visit of each kind; arrays by number of threads */
     uint32_t off[SECTIONS], scale[SECTIONS], contraction[SECTIONS], grid[SECTIONS], memory[SECTIONS];
     uint32_t point, point64, other, narrow_off, wide_off, wide_product;
     double handing_ns[SECTIONS], call_ns;
@@ -70,7 +70,7 @@ typedef struct calibration {
     gcut_text json, text;
 } calibration;
 
-/* 1, 2, 4, … and the most. */
+/* 1, 2, 4, … and the largest number. */
 static void choose_threads(calibration *c)
 {
     int most = gcut_rt_threads(c->opt.threads);
@@ -78,13 +78,13 @@ static void choose_threads(calibration *c)
     c->threads[c->n++] = most;
 }
 
-/* Too little time for figures that mean something: a test of everything else. */
+/* The time is too short for meaningful figures: a test of the rest of calibrate. */
 static bool quick(const calibration *c)
 {
     return c->opt.seconds < 1;
 }
 
-/* ---- what is visited ---- */
+/* ---- measurements ---- */
 
 static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, int64_t n)
 {
@@ -92,7 +92,7 @@ static uint32_t add(calibration *c, gcut_rig *rig, uint32_t probe, int threads, 
     return c->visits.n - 1;
 }
 
-/* As many products that everything stays in L2, for a product that is small. */
+/* A small product is measured as a batch of as many as fit in half of L2. */
 static void add_product(calibration *c, gcut_rig *rig, uint32_t probe, int threads, double m, double n,
                         double k)
 {
@@ -104,7 +104,7 @@ static void add_product(calibration *c, gcut_rig *rig, uint32_t probe, int threa
     c->visits.at[i].size[3] = batch < 1 ? 1 : batch > 2048 ? 2048 : (int64_t)batch;
 }
 
-/* Both ways round. */
+/* Measures each product of the grid with m and n in both orders. */
 static void add_grid(calibration *c, int s)
 {
     c->grid[s] = c->visits.n;
@@ -118,7 +118,7 @@ static void add_grid(calibration *c, int s)
             }
 }
 
-/* Bytes of the working set that is measured at a level. */
+/* Bytes of the working set for a level. */
 static double working_set(const calibration *c, int level, int threads)
 {
     double l2 = c->level[GCUT_L2] * threads, l3 = fmax(c->level[GCUT_L3], 2 * l2);
@@ -163,7 +163,8 @@ static void add_ops(calibration *c)
                     gcut_gemm_hi[GCUT_GEMM_HI - 1], gcut_gemm_k[k]);
 }
 
-/* Where the caller may cancel: before each of three compilations, and every few measurements. */
+/* Reports progress; the caller may cancel here: before each of three compilations and every 16 measurements.
+ */
 static void tell(const calibration *c, const char *what, double done)
 {
     gcut_env_progress(c->env, what, (size_t)(100 * done), 100);
@@ -199,8 +200,8 @@ static double now(void) /* s */
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One visit measured once more.  The time of a round is spread over its visits; what a visit takes besides
- * its runs, and a run that others slow down, goes off the later ones. */
+/* Measures one visit once more.  The remaining time of a round is spread over its remaining visits, so a
+ * slow run shortens the later ones. */
 static void measure(visit *v, double seconds)
 {
     gcut_rig_only(v->rig, v->probe, v->size, v->threads);
@@ -210,8 +211,8 @@ static void measure(visit *v, double seconds)
     gcut_rig_bytes(v->rig, &v->in, &v->out);
 }
 
-/* Nothing can be said without a visit to each.  Beyond this many times the time that was asked for, and a
- * minute, the machine is too busy to be measured. */
+/* A model needs every visit once.  If the first round takes longer than this many times the time asked for
+ * (or 6 s), the machine is too busy. */
 enum { PATIENCE = 10 };
 
 static void visit_all(calibration *c)
@@ -239,7 +240,7 @@ static void visit_all(calibration *c)
     }
 }
 
-/* What a model made in a hurry is worth. */
+/* Warns when the time sufficed for fewer rounds. */
 static void say_rounds(const calibration *c, gcut_text *out)
 {
     if (c->rounds == ROUNDS) return;
@@ -247,9 +248,9 @@ static void say_rounds(const calibration *c, gcut_text *out)
                   c->rounds, ROUNDS, c->opt.seconds);
 }
 
-/* ---- what follows from it ---- */
+/* ---- the model ---- */
 
-/* Time of a visit without that of the step around it. */
+/* The time of a visit less that of the step with all probes off. */
 static double alone(const calibration *c, uint32_t v, uint32_t off)
 {
     double ns = c->visits.at[v].ns, rest = ns - c->visits.at[off].ns;
@@ -261,7 +262,8 @@ static double rate(const calibration *c, uint32_t v, uint32_t off)
     return alone(c, v, off) / c->visits.at[v].work;
 }
 
-/* What an op adds to the loop without it; an op that hides behind others takes a little all the same. */
+/* The time that an op adds to the loop without it; at least 2 % of the loop, where it overlaps with other
+ * ops. */
 static double added(const calibration *c, uint32_t first, uint32_t i)
 {
     const visit *v = &c->visits.at[first + i];
@@ -269,8 +271,8 @@ static double added(const calibration *c, uint32_t first, uint32_t i)
     return ns > least ? ns : least;
 }
 
-/* Of an op that is a kernel by itself, what is left when its traffic with L2 is taken off, which prices add
- * again; at least a quarter, since the two overlap. */
+/* The time of an op that is a kernel by itself less its traffic with L2, which prices add again; at least a
+ * quarter, since the two overlap. */
 static double computing(const calibration *c, uint32_t v)
 {
     const visit *x = &c->visits.at[v];
@@ -309,7 +311,7 @@ static void fill_memory(const calibration *c, int s, gcut_machine *m)
     m->level_bytes[GCUT_L3] = fmax(c->level[GCUT_L3], 2 * m->level_bytes[GCUT_L2]);
 }
 
-/* The time of a product at a point of the grid is at least that of each smaller neighbour. */
+/* Raises the time of each product of the grid to at least that of its smaller neighbours. */
 static void settle(gcut_machine *m)
 {
     for (int l = 0; l < GCUT_GEMM_LO; l++)
@@ -341,7 +343,7 @@ static void fill_contractions(const calibration *c, int s, gcut_machine *m)
     for (int way = 0; way < 2; way++) m->attention_ns_per_flop[way] = rate(c, v++, c->off[s]);
 }
 
-/* No slower than with fewer threads: where it was, something else had a core. */
+/* Limits times to those with fewer threads: a longer time means that another program had a core. */
 static void no_slower(double *ns, const double *fewer, size_t n)
 {
     for (size_t i = 0; i < n; i++) ns[i] = fmin(ns[i], fewer[i]);
@@ -357,7 +359,7 @@ static void compare_threads(gcut_machine *m)
     no_slower(m->attention_ns_per_flop, f->attention_ns_per_flop, 2);
 }
 
-/* What the grid, measured in calls of many products, says of one of them. */
+/* The time of the smallest product by the grid, which is measured with many products in a call. */
 static double smallest_ns(const gcut_machine *m)
 {
     return gcut_machine_gemm_ns(m, GCUT_F32, gcut_gemm_lo[0], gcut_gemm_hi[0], gcut_gemm_k[0], 1);
@@ -378,7 +380,7 @@ static void fill_model(calibration *c)
     c->model = (gcut_machine_model){gcut_host_name(c->a), c->threads[c->n - 1], (uint32_t)c->n, c->at};
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void make_folder(const char *path)
 {
@@ -391,7 +393,7 @@ static void make_folder(const char *path)
     free(s);
 }
 
-/* What cannot be written is found out before half a minute of measuring. */
+/* Detects a file that cannot be written before measuring, which takes half a minute. */
 static void make_file(const calibration *c)
 {
     if (!*c->path) return;

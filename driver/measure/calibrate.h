@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files behind gcut_calibrate share: many small measurements in one
- * compiled step.
+ * What the files behind gcut_calibrate share: many small measurements in one compiled step.
  *
- * A probe is a piece of graph whose sizes hang on symbols of its own.  All probes
- * are compiled together; one of them is on when its symbols are not 0.  Its time is
- * that of the step less that of a step in which all are off.
+ * A probe is a piece of graph with size symbols of its own.  All probes are compiled together; a probe is on
+ * when its symbols are not 0.  Its time is that of the step less that of the step with all probes off.
  */
 #ifndef GCUT_DRIVER_MEASURE_CALIBRATE_H
 #define GCUT_DRIVER_MEASURE_CALIBRATE_H
@@ -13,14 +11,14 @@
 #include "driver/pipeline/machine_choice.h"
 #include "driver/load/step.h"
 
-/* In every text $ stands for the number of the probe, @ for the dtype.  Symbols are N$, M$, K$, B$. */
+/* In every text $ stands for the probe's number, @ for the dtype.  Symbols are N$, M$, K$, B$. */
 typedef struct gcut_probe {
     gcut_op op;         /* what is measured */
     const char *params; /* "input %x$: @[N$, 256]" */
     const char *body;   /* lines that define %y$; a contraction with several results names the first %w$ */
     const char *type;   /* of %y$ */
-    int64_t on;         /* N$ when it is on; 0 = its user says */
-    double elements;    /* of the price, per N$; 0 = a contraction, which counts flops */
+    int64_t on;         /* N$ when it is on; 0 = the caller chooses */
+    double elements;    /* priced per op, for each N$; 0 = a contraction, which counts flops */
 } gcut_probe;
 
 typedef GCUT_VEC(gcut_probe) gcut_probes;
@@ -33,28 +31,28 @@ typedef struct gcut_rig {
     const gcut_probe *probe;
     uint32_t n;
     gcut_step *step;
-    gcut_size *size; /* GCUT_PROBE_SYMBOLS for each probe; those that it has not got have no name */
-    void *pool;      /* what every float input is bound to: numbers from 0.5 to 1.5 */
-    void *results;   /* and most results */
+    gcut_size *size; /* GCUT_PROBE_SYMBOLS for each probe; symbols that a probe lacks have no name */
+    void *pool;      /* memory of every float input: numbers from 0.5 to 1.5 */
+    void *results;   /* memory of float results with symbolic sizes */
 } gcut_rig;
 
-/* Compiles the probes, all off.  No input, and no result, may have more than pool_bytes. */
+/* Compiles the probes, all off.  No input and no result may have more than pool_bytes. */
 gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *probes, gcut_dtype t,
                        size_t pool_bytes);
-/* Sizes of probe i, 0 for every other; i = GCUT_NONE: all off. */
+/* Sets the sizes of probe i, and those of all others to 0; i = GCUT_NONE: all off. */
 void gcut_rig_only(gcut_rig *rig, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOLS], int threads);
-/* The least ns of a run, of as many as there is time for, and at least one behind a first one. */
+/* The least ns of the runs that fit in the budget, at least one, after a warm-up run. */
 double gcut_rig_run(gcut_rig *rig, double budget_ns);
-/* Flops of contraction i, elements of any other, as it is on now. */
+/* The work of probe i at its present sizes: flops of a contraction, elements of any other op. */
 double gcut_rig_work(const gcut_rig *rig, uint32_t i);
 
-/* Bytes of the inputs and results of whichever probe is on. */
+/* Bytes of the inputs and results of the probe that is on. */
 void gcut_rig_bytes(const gcut_rig *rig, double *in, double *out);
 
-/* driver/measure/calibrate_probes.c.  Each adds to `out` and returns the number of its first. */
-#define GCUT_PROBE_OPS 4 /* applications of the op in a probe of an elementwise one */
-/* For each elementwise op of one or two floats one probe, the first one of all being the same loop without
- * the op. */
+/* driver/measure/calibrate_probes.c: each function adds probes to `out` and returns the index of the first.
+ */
+#define GCUT_PROBE_OPS 4 /* applications of the op in an elementwise probe */
+/* One probe for each elementwise op of one or two floats; the first probe is the same loop without an op. */
 uint32_t gcut_probes_pointwise(gcut_arena *arena, gcut_probes *out);
 uint32_t gcut_probes_others(gcut_arena *arena, gcut_probes *out);       /* reductions, moves, draws */
 uint32_t gcut_probes_contractions(gcut_arena *arena, gcut_probes *out); /* convolutions, attention */
@@ -64,9 +62,9 @@ uint32_t gcut_probes_streams(gcut_arena *arena, gcut_probes *out); /* two: read 
 /* driver/measure/calibrate_host.c */
 const char *gcut_host_name(gcut_arena *arena);  /* of the processor */
 void gcut_host_caches(double bytes[GCUT_DRAM]); /* of one core's L2, and of L3 */
-/* What a kernel waits for when the threads of a step share it, as steps do; 0 for one thread. */
+/* The time to hand a kernel to the threads of a step and to wait for them; 0 for one thread. */
 double gcut_host_handing_ns(int threads);
-/* One call of the smallest product of the grid. */
+/* The time of one call of the smallest product of the grid. */
 double gcut_host_call_ns(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What calibrate asks the machine itself: its name, its caches, its threads.
+ * Properties of the host for calibrate: processor name, cache sizes, cost of starting threads on a kernel.
  */
 #define _GNU_SOURCE
 #include "driver/measure/calibrate.h"
@@ -26,7 +26,7 @@ const char *gcut_host_name(gcut_arena *a)
     return n ? gcut_strndup(a, name + 2, n) : "unknown";
 }
 
-/* Of the first core: Linux says it in a file; sysconf has been seen to be wrong by a factor of ten. */
+/* Of the first core, from sysfs: sysconf was off by a factor of ten on some machines. */
 static double cache_bytes(int index, int name, double otherwise)
 {
     char path[64];
@@ -68,7 +68,7 @@ typedef struct handing {
     double ns;
 } handing;
 
-/* The first quartile, since the least is that of threads that happened to meet. */
+/* Takes the first quartile: the least time is of threads that happened to be waiting already. */
 static void hand_out(void *arg)
 {
     enum { TIMES = 400 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What calibrate measures.
+ * The probes of calibrate.
  *
- * An op that has no probe here is priced by the cost column of the op table, scaled as those that have one.
+ * An op without a probe has its cost from the op table, scaled by the mean ratio of measured to tabled costs.
  */
 #include "driver/measure/calibrate.h"
 
 /* ---- elementwise ops ---- */
 
-/* The loop that all of them share: GCUT_PROBE_OPS operands a1, a2, … from x, the op on each, their sum. */
+/* The loop of an elementwise probe: GCUT_PROBE_OPS operands a1, a2, … from x, the op on each, their sum. */
 static const char *pointwise_body(gcut_arena *a, const char *op, int operands)
 {
     gcut_text t = {.arena = a};
@@ -103,7 +103,7 @@ static const gcut_probe others[] = {
     P(random, 16384, 1, "input %k$: i64[N$], input %i$: i64[N$]", "%y$ = random(%k$, %i$)", "f32[N$]")
 };
 
-/* Eight windows, each as the convolution, its transpose in x and its transpose in w, in the order of
+/* Eight windows, each as the convolution, its gradient in x and its gradient in w, in the order of
  * gcut_window. */
 #define PAD "pad=[1, 1, 1, 1]"
 #define CONV(x, w, y, shape, how, window)                                                                   \
@@ -133,8 +133,8 @@ static const gcut_probe products[] = {
     P(matmul, 0, 0, "input %x$: @[B$, M$, K$], input %z$: @[B$, K$, N$]", "%y$ = matmul(%x$, %z$)", "@[B$, M$, N$]")
 };
 
-/* Reading alone is a sum of rows of known width: its lanes are many enough that no addition waits for the
- * one before. */
+/* Reading alone is a sum of rows of known width, with enough independent lanes that no addition waits for
+ * the previous one. */
 static const gcut_probe streams[] = {
     P(sum, 0, 4096, "input %x$: @[N$, 4096]", "%y$ = sum(%x$, axes=[1])", "@[N$]")
     P(neg, 0, 1, "input %x$: @[N$]", "%y$ = neg(%x$)", "@[N$]")

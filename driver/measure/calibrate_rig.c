@@ -66,7 +66,7 @@ static void fill_pool(gcut_rig *r, size_t bytes)
     for (size_t i = 0; i < bytes / size; i++) {
         uint32_t mixed = (uint32_t)i * 2654435761u;
         mixed = (mixed ^ mixed >> 15) * 2246822519u;
-        double x = 0.5 + (double)(mixed >> 16) / 65536; /* without a pattern that branches would follow */
+        double x = 0.5 + (double)(mixed >> 16) / 65536; /* no pattern for the branch predictor */
         if (r->dtype == GCUT_F64)
             ((double *)r->pool)[i] = x;
         else
@@ -91,8 +91,8 @@ static bool is_symbolic(const gcut_slot *x)
     return false;
 }
 
-/* Every float input has the sizes that the symbols say and its memory in the pool.  So has every float result
- * with a symbol in its sizes, behind the inputs: those of all probes but one are empty. */
+/* Binds every float input to the pool, and every float result with a symbolic size to the memory behind it,
+ * at the sizes that the symbols give.  They may overlap: those of all probes but one are empty. */
 static void bind_all(gcut_rig *r)
 {
     gcut_step *s = r->step;
@@ -118,7 +118,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     gcut_rig *r = gcut_calloc(arena, 1, sizeof *r);
     *r = (gcut_rig){.env = env, .dtype = t, .probe = probes->at, .n = probes->n};
     pool_bytes = (pool_bytes + 63) & ~(size_t)63;
-    r->pool = gcut_step_memory(arena, (int64_t)(2 * pool_bytes)); /* pages as a step has them */
+    r->pool = gcut_step_memory(arena, (int64_t)(2 * pool_bytes)); /* pages as in a step */
     r->results = (char *)r->pool + pool_bytes;
     fill_pool(r, pool_bytes);
     r->size = symbols_of(r, arena);
@@ -132,7 +132,7 @@ gcut_rig *gcut_rig_new(gcut_env *env, gcut_arena *arena, const gcut_probes *prob
     opt.forward_only = true;
     opt.machine = "shipped";
     r->step = gcut_step_make(m->graphs.at[0], &opt, gcut_arena_new(env, arena));
-    r->step->p->opt.at = at; /* the pipeline's copy could not change */
+    r->step->p->opt.at = at; /* the pipeline's own copy is const */
     return r;
 }
 
@@ -151,7 +151,7 @@ void gcut_rig_only(gcut_rig *r, uint32_t i, const int64_t size[GCUT_PROBE_SYMBOL
 double gcut_rig_run(gcut_rig *r, double budget_ns)
 {
     double least = INFINITY, spent = 0;
-    gcut_step_run(r->step, GCUT_RT_FORWARD); /* touches its memory for the first time */
+    gcut_step_run(r->step, GCUT_RT_FORWARD); /* warm-up: touches its memory first */
     for (int i = 0; i < 1 || spent < budget_ns; i++) {
         gcut_step_run(r->step, GCUT_RT_FORWARD);
         double ns = (double)r->step->step_ns;

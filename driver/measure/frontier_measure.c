@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The points of a sweep, measured: all of them compiled, then run in turns.
+ * Measures the points of a frontier: compiles all of them, then runs them in turn.
  */
 #include "driver/measure/frontier_measure.h"
 #include "driver/measure/rounds.h"

@@ -7,8 +7,8 @@
 
 #include "driver/pipeline/candidates.h"
 
-/* driver/measure/frontier_measure.c: runs the compiled steps of n pipelines in turn; point[i] gets its
- * measured fields. Throws. */
+/* driver/measure/frontier_measure.c: runs the compiled steps of n pipelines in turn and fills the measured
+ * fields of each point. Throws. */
 void gcut_frontier_measure(gcut_pipeline **p, gcut_frontier_point *point, size_t n,
                            const gcut_frontier_options *how, gcut_arena *arena);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps with a clock: what each kernel takes, beside what was predicted.
+ * Profiles of steps: the measured and the predicted time of each kernel.
  */
 #include <string.h>
 
 #include "driver/measure/quantile.h"
 #include "driver/load/step.h"
 
-#define WARM_UP 2 /* steps before any is timed: the first one touches its memory for the first time */
+#define WARM_UP 2 /* untimed steps; the first one touches its memory */
 
 typedef struct job {
     gcut_step *s;
@@ -108,6 +108,6 @@ gcut_profile *gcut_step_profile(gcut_step *step, int steps)
     GCUT_NEED(NULL, step, NULL);
     job j = {.s = step, .steps = steps};
     gcut_profile *out = gcut_made_by(step->env, sizeof *out, &j.made, profile, &j);
-    if (step->plan) ((gcut_rt_plan *)step->plan)->profile = NULL; /* on every way out */
+    if (step->plan) ((gcut_rt_plan *)step->plan)->profile = NULL; /* also after a failure */
     return out;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 void gcut_sort_reals(double *x, size_t n);
-/* Of n >= 1 sorted values, the one at share q in 0..1; between two of them where it lies between. */
+/* The quantile q, 0 to 1, of n >= 1 sorted values, interpolated between neighbours. */
 double gcut_quantile(const double *x, size_t n, double q);
 
 #endif

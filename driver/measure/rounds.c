@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps that are run in turns.
+ * Runs several steps in turn.
  */
 #include "driver/measure/rounds.h"
 
@@ -18,7 +18,7 @@ static void run(gcut_step *s)
     gcut_step_run(s, s->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
 }
 
-/* The largest arena at the sizes of the options; a step that is fed larger arrays takes its own. */
+/* The largest arena at the sizes of the options; a step with larger fed arrays allocates its own. */
 static int64_t most_bytes(const gcut_rounds *r)
 {
     int64_t most = 0;
@@ -43,7 +43,7 @@ void gcut_rounds_begin(const gcut_rounds *r, gcut_stats *stats, gcut_arena *aren
         for (size_t k = 0; i == 0 && k < r->nfeed; k++)
             gcut_step_bind_npy(s, r->feed[k].name, r->feed[k].npy);
         if (i) share(s, r->step[0]);
-        gcut_step_prepare(s); /* which paints the arena; the run shows how much of it is touched */
+        gcut_step_prepare(s); /* it paints the arena; the run shows which part is touched */
         run(s);
         stats[i] = *gcut_step_measure(s);
     }
