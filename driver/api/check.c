@@ -64,7 +64,8 @@ static void report(void *arg)
     c->options = gcut_settings_of(c->env, c->opt, c->size);
     c->options.unbound = GCUT_UNBOUND_RANDOM;
     if (isnan(c->tol) || c->tol < 0)
-        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "0: by dtype", "a tolerance cannot be %g", c->tol);
+        gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "0 chooses one by dtype", "a tolerance cannot be %g",
+                  c->tol);
     j->body(c);
     gcut_arena_free(c->a);
 }

@@ -428,7 +428,7 @@ static const char *open_object(gcut_arena *a, gcut_object *o)
     void *handle = shared && !open_file(a, shared) ? NULL : open_file(a, o->path);
     if (!handle) return gcut_printf(a, "%s", dlerror());
     const gcut_rt_entry *entry = dlsym(handle, "step_entry");
-    if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry of this version";
+    if (!entry || entry->abi != GCUT_RT_ABI) return "it has no entry point of this version";
     o->entry = entry;
     gcut_external_registered(gcut_arena_env(a), set_external, &(loaded){a, handle});
     return NULL;
@@ -496,7 +496,7 @@ gcut_object gcut_compile_source(gcut_env *env, gcut_arena *a, const char *name, 
         if (load) gcut_pass_tell(env, name, "load", start);
         if (why)
             gcut_fail(env, GCUT_ETOOL, (gcut_place){0},
-                      b.unknown ? "do not ignore SIGCHLD: how the C compiler ended is not known" : NULL,
+                      b.unknown ? "do not ignore SIGCHLD: it hides the exit status of the C compiler" : NULL,
                       "cannot load the compiled step: %s", why);
         if (key && !b.kept && (load || !b.unknown)) put_object(&b, cache, key);
     }

@@ -210,8 +210,8 @@ static void plan_again(gcut_step *s)
         gcut_arena_free(p->arena);
         gcut_fail(
             s->env, GCUT_EPLAN, (gcut_place){.file = s->p->opt.plan}, "compile the step again",
-            "the plan of this step can no longer be told: it came from the cache, and the plan file or the "
-            "machine model that it was made with has changed since");
+            "the plan of this step is unknown: the step came from the cache, and its plan file or machine "
+            "model has changed since");
     }
     s->planned = p;
 }

@@ -97,7 +97,7 @@ bool gcut_never_ran(gcut_ending e)
 const char *gcut_ending_text(gcut_arena *arena, gcut_ending e)
 {
     if (e.error) return gcut_printf(arena, "could not be started: %s", strerror(e.error));
-    if (e.unknown) return "ended, with a status that nobody can tell while the program ignores SIGCHLD";
+    if (e.unknown) return "ended with an unknown status, because this program ignores SIGCHLD";
     if (WIFSIGNALED(e.status))
         return gcut_printf(arena, "was killed by signal %d (%s)", WTERMSIG(e.status),
                            strsignal(WTERMSIG(e.status)));

@@ -226,7 +226,7 @@ static void visit_all(calibration *c)
             if (r > 0 && at > start + seconds) break;
             if (at > latest)
                 gcut_fail(c->env, GCUT_EUNSUPPORTED, (gcut_place){0},
-                          "measure when it does less else, or with fewer --threads; nothing was written",
+                          "calibrate when it is less busy, or with fewer --threads; nothing was written",
                           "after %.0f s %u of %u measurements were made: this machine is too busy",
                           at - start, i, c->visits.n);
             measure(&c->visits.at[i], left / (c->visits.n - i));
@@ -244,8 +244,8 @@ static void visit_all(calibration *c)
 static void say_rounds(const calibration *c, gcut_text *out)
 {
     if (c->rounds == ROUNDS) return;
-    gcut_text_add(out, "measured in %u of %d rounds, for which %g s sufficed here: figures may be off\n",
-                  c->rounds, ROUNDS, c->opt.seconds);
+    gcut_text_add(out, "%g s sufficed for %u of %d rounds: figures may be inaccurate\n", c->opt.seconds,
+                  c->rounds, ROUNDS);
 }
 
 /* ---- the model ---- */

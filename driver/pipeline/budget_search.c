@@ -73,7 +73,7 @@ static void holders_text(const gcut_pipeline *q, gcut_text *t)
     }
     if (rest) gcut_text_add(t, "\n%s  %u more", gcut_bytes_text(a, rest), peak.n - HOLDERS);
     int64_t gaps = q->peak_bytes - gcut_pipeline_resident(q, q->at, q->nat) - peak.alive_bytes;
-    if (gaps > 0) gcut_text_add(t, "\n%s  between them, where nothing fits", gcut_bytes_text(a, gaps));
+    if (gaps > 0) gcut_text_add(t, "\n%s  in gaps between them", gcut_bytes_text(a, gaps));
 }
 
 /* whose: the plan or plans with this smallest peak; rest: text that ends the message. */
