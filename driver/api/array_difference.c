@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How far apart two arrays are.
+ * The largest difference between the elements of two arrays.
  */
 #include "driver/api/array_difference.h"
 

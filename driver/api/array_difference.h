@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How far apart two arrays are.
+ * The largest difference between the elements of two arrays.
  */
 #ifndef GCUT_DRIVER_API_ARRAY_DIFFERENCE_H
 #define GCUT_DRIVER_API_ARRAY_DIFFERENCE_H

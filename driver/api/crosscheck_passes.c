@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which pass changes a result: the graph behind each pass, interpreted in f64 on the same values.
+ * Finds the pass that changes a result: runs the graph after each pass in f64 on the same values.
  *
- * The first graph that has a result defines its value.  Passes may reorder sums, so results agree
- * within the tolerance of crosscheck for f64.
+ * The first graph that has a result defines its value.  Passes may reorder sums, so results agree within the
+ * tolerance of crosscheck for f64.
  */
 #include "driver/api/crosscheck_passes.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which pass changes a result.
+ * Finds the pass that changes a result.
  */
 #ifndef GCUT_DRIVER_API_CROSSCHECK_PASSES_H
 #define GCUT_DRIVER_API_CROSSCHECK_PASSES_H

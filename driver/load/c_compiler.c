@@ -411,8 +411,7 @@ typedef struct loaded {
     void *handle;
 } loaded;
 
-/* Sets the pointer to an external kernel; each shared object has pointers of its own to those that it calls.
- */
+/* Sets the pointer to an external kernel; each shared object has pointers of its own to those it calls. */
 static void set_external(void *arg, const char *kernel, gcut_rt_external_fn *fn)
 {
     const loaded *l = arg;

@@ -117,8 +117,7 @@ static gcut_array *kept(const gcut_step *s, gcut_arena *a, const char *saved)
 
 /* ---- graphs ---- */
 
-/* before: by slot, the #transient parameters as the block has them; NULL = read every slot's present value.
- */
+/* before: by slot, the #transient parameters as the block has them; NULL = read the slots as they are. */
 static gcut_array load(const gcut_step *s, gcut_arena *a, const char *name, gcut_role role,
                        const gcut_array *before)
 {
@@ -133,8 +132,7 @@ static gcut_array load(const gcut_step *s, gcut_arena *a, const char *name, gcut
     return (gcut_array){0};
 }
 
-/* Stores the results of that call after all parameters were read: a `next` result overwrites its parameter.
- */
+/* Stores the results of that call, after all reads: a `next` result overwrites its parameter. */
 static void store(gcut_step *s, int which, const gcut_graph *g, const gcut_array *out)
 {
     for (uint32_t i = 0; i < g->results.n; i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A step: a pipeline, the values it reads and writes, and whichever backend
- * runs it.
+ * A step: a pipeline, the values it reads and writes, and the backend that runs it.
  */
 #ifndef GCUT_DRIVER_LOAD_STEP_H
 #define GCUT_DRIVER_LOAD_STEP_H
@@ -77,7 +76,7 @@ static inline bool gcut_slot_has(const gcut_slot *x, gcut_mark_name mark)
 {
     return gcut_mark_find(x->marks, mark) != NULL;
 }
-/* NULL: there is none. */
+/* NULL = there is none. */
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name);
 /* Throws, with a list of the names. */
 gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
@@ -86,10 +85,9 @@ gcut_slot *gcut_slot_get(gcut_step *s, const char *name);
 gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
 /* driver/load/step_cache.c: the same through the cache, which also saves passes, planning and emission. */
 gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a);
-/* The plan of a step; compiles a step from the cache again to get it. */
+/* The plan of a step; plans a step from the cache again to get it. */
 const gcut_plan *gcut_step_planned(gcut_step *s);
-/* Makes a step of a pipeline that has the stages its backend needs, in arena `a`, which the step then owns.
- */
+/* Makes a step of a pipeline with the stages its backend needs, in arena `a`, which the step then owns. */
 gcut_step *gcut_step_of(gcut_pipeline *p, gcut_arena *a);
 /* Memory that is aligned so that large arenas can have huge pages. */
 char *gcut_step_memory(gcut_arena *a, int64_t bytes);
@@ -106,8 +104,7 @@ void gcut_step_run(gcut_step *s, int which); /* GCUT_RT_FORWARD … */
 /* gcut_step_begin makes the slots; gcut_step_load compiles and loads the C, and keeps a reference to io. */
 gcut_step *gcut_step_begin(gcut_pipeline *p, gcut_arena *a);
 void gcut_step_load(gcut_step *s, const gcut_c_source *source, const uint32_t *io, uint32_t nio);
-/* The slot of each member of the io structure, for a pipeline with a program; allocated in the step's arena.
- */
+/* The slot of each io member, for a pipeline with a program; allocated in the step's arena. */
 const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n);
 
 /* driver/load/interpreted_steps.c: runs an interpreted backend; which as GCUT_RT_FORWARD, GCUT_RT_STEP.

@@ -66,7 +66,7 @@ static void add_options(gcut_hash *h, const gcut_settings *o)
     gcut_hash_int(h, o->line);
     gcut_hash_int(h, o->unfused);
     gcut_hash_int(h, o->threads);
-    gcut_hash_int(h, gcut_rt_threads(o->threads)); /* budgets are checked at it */
+    gcut_hash_int(h, gcut_rt_threads(o->threads)); /* budgets depend on it */
 }
 
 static const char *key_of(gcut_graph *g, const gcut_settings *o, gcut_arena *a)

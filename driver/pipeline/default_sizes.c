@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A size for every symbol.
+ * Chooses a size for every symbol.
  */
 #include <string.h>
 

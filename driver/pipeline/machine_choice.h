@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which machine model plans are priced with.
+ * Chooses the machine model that gives prices and predictions.
  */
 #ifndef GCUT_DRIVER_PIPELINE_MACHINE_CHOICE_H
 #define GCUT_DRIVER_PIPELINE_MACHINE_CHOICE_H

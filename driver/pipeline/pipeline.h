@@ -35,12 +35,12 @@ typedef struct gcut_pipeline {
     /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL
      */
     const gcut_plan_options *asked; /* plan options of the loops and the plan */
-    gcut_graph *planned;            /* in: joint.  With what its loops save decided; joint when it has none */
+    gcut_graph *planned;            /* in: joint.  With planned loops; joint when it has no loops */
     gcut_plan *plan;                /* in: planned */
     gcut_graph *fwd, *bwd;          /* in: plan */
 
     /* fwd, bwd ─▶ program */
-    gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composite ops; kernels are made of these */
+    gcut_graph *kfwd, *kbwd; /* in: fwd and bwd.  Without composite ops that have no kernel */
     gcut_program *program;   /* in: kfwd, kbwd */
     int64_t peak_bytes;      /* of the whole step at `at`, once there is a program */
 
@@ -70,8 +70,8 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
 gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
                                      gcut_arena *parent, const char *value);
 
-/* Sizes for every symbol of g: from `at` by name (throws on an unknown name), else the smallest allowed >=
- * 4. */
+/* A size for each symbol of g: from `at` by name (throws on an unknown one), else the smallest allowed >= 4.
+ */
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n);
 
@@ -84,19 +84,17 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip);
 const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p);
 
 /* The stages one by one, for callers that try several plans. */
-/* Applies a group of passes to g and gives the result that name; returns g itself, unnamed, where none ran.
- */
+/* Applies a group of passes to g and names the result; returns g, not renamed, where no pass ran. */
 gcut_graph *gcut_pipeline_make(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g, const char *name);
 /* Is the plan searched for under a budget, with loops planned by each candidate? */
 bool gcut_pipeline_searches(const gcut_pipeline *p);
-/* Plans what the loops of the joint graph save by `asked`, which must outlive the pipeline; returns the
+/* Plans what the loops of the joint graph save by `asked`, to which the pipeline then points; returns the
  * joint graph itself when it has no loops. */
 gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked);
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
-/* A graph in the form that kernels are made of: composites without a kernel are expanded, nodes simplified.
- */
+/* A graph in the form that kernels are made of: composites without a kernel expanded, nodes simplified. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
 /* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */
@@ -116,8 +114,7 @@ gcut_costs gcut_pipeline_costs(const gcut_pipeline *p, const gcut_dim_binding *a
                                gcut_arena *a);
 /* Flops per second of large products and bytes per second of memory, by the machine model. */
 void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, double *bytes);
-/* Predicted nanoseconds of a training step; threads 0 = the number that the machine model was measured with.
- */
+/* Predicted nanoseconds of a training step; threads 0 = as many as the machine model was measured with. */
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 
 /* The goal at which a stage exists; throws, naming `call`, for a stage that does not exist. */

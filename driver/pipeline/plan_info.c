@@ -18,7 +18,7 @@ typedef GCUT_VEC(const gcut_replay_part *) parts;
 
 typedef struct looking {
     const gcut_plan *plan;
-    gcut_arena *a, *scratch; /* the plan's; for as long as it takes */
+    gcut_arena *a, *scratch; /* the plan's arena; scratch */
     gcut_query r;
     gcut_refs saved, recomputed;
     values all;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans as data, for the files behind the public API.  These throw.
+ * Plans as data, for the implementation of the public API.  These functions throw.
  */
 #ifndef GCUT_DRIVER_PIPELINE_PLAN_INFO_H
 #define GCUT_DRIVER_PIPELINE_PLAN_INFO_H

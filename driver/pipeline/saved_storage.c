@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether the bytes that a plan saves are bytes of the arena.
+ * Tests whether each saved value of a plan has a buffer of its own in the arena.
  *
  * The partition counts each saved value once.  Composite ops become their decomposition only in the graphs
  * that kernels are made of, and there two values may turn out to be one: a softmax, and the same formula
