@@ -14,7 +14,7 @@
 #include "cli/messages.h"
 #include "cli/options.h"
 
-/* The function that the command line asks for; NULL after a failure that gcut_cli_failed will print. */
+/* Loads the function that the command line names; NULL after a failure that gcut_cli_failed will print. */
 gcut_graph *gcut_cli_load(gcut_ctx *ctx, const gcut_cli *c);
 
 /* help.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut bench`: how long a step takes, how long it was predicted to take, and which class of kernels is
- * predicted how well.
+ * `gradcut bench`: the measured and the predicted time of a step, and the error of the prediction for each
+ * class of kernels.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "cli/cli.h"
 
-#define DEAREST 8 /* kernels that the text shows */
+#define DEAREST 8 /* kernels that the text lists */
 
 typedef struct class
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `gradcut cache`: what is in the cache of compiled steps, and emptying it.
+ * `gradcut cache`: lists or empties the cache of compiled steps.
  */
 #include <inttypes.h>
 #include <stdio.h>

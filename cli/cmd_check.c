@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Commands whose exit code is the answer: crosscheck, gradcheck.
+ * Commands whose exit code says whether a check passed: crosscheck, gradcheck.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void print_whole_lines(const char *text)
     if (n && text[n - 1] != '\n') fputc('\n', stdout);
 }
 
-/* r NULL: the library said why not. */
+/* r may be NULL, after an error of the library. */
 static int answer(gcut_ctx *ctx, const gcut_cli *c, gcut_check_report *r)
 {
     if (!r) return gcut_cli_failed(ctx);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * frontier: the table to standard output, the picture to a file, progress to a terminal.
+ * `gradcut frontier`: prints the table, writes the picture to a file, shows progress on a terminal.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
 
-/* Every form, as NAME.txt, NAME.csv, NAME.json and NAME.svg. */
+/* Writes NAME.txt, NAME.csv, NAME.json and NAME.svg. */
 static int write_forms(const char *name, const gcut_frontier *f)
 {
     const char *const suffix[] = {".txt", ".csv", ".json", ".svg"};

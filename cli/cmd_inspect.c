@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-/* Prints and frees a string that the library made; NULL: it said why not. */
+/* Prints and frees a string of the library; NULL after an error of the library. */
 static int print_made(gcut_ctx *ctx, char *text)
 {
     if (!text) return gcut_cli_failed(ctx);
@@ -72,7 +72,7 @@ int gcut_cmd_grad(gcut_ctx *ctx, const gcut_cli *c)
 
 /* ---- plan, saved ---- */
 
-/* The plan file of -o. */
+/* Writes the plan file of -o. */
 static int write_plan(gcut_ctx *ctx, const gcut_plan *plan, const char *path)
 {
     char *json = gcut_plan_json(plan);

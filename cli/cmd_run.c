@@ -12,7 +12,7 @@
 
 /* ---- results to files ---- */
 
-/* Every result and gradient, and every value that the step replaced by its `next`. */
+/* True for every result and gradient, and every value that the step replaced by its `next`. */
 static bool is_result(const gcut_value_info *v)
 {
     return v->updated || !strcmp(v->role, "out") || !strcmp(v->role, "grad");
@@ -34,7 +34,7 @@ static int save_results(gcut_ctx *ctx, const gcut_cli *c, gcut_step *step)
     return EXIT_FINE;
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static bool is_scalar_out(const gcut_value_info *v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * bench --compare: variants of the step beside each other.
+ * `gradcut bench --compare`: runs variants of a step and prints them side by side.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-/* The items of a list with commas, which it cuts; NULL after a sentence. */
+/* The items of a list with commas, which it splits in place; NULL after an error message. */
 static const char **cut(char *list, size_t *n)
 {
     const char **item = calloc(strlen(list) + 2, sizeof *item);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Completion scripts for bash, zsh and fish, from the tables of commands and options.  cli/completions has
- * them as files; tests/test_completion.c compares.
+ * Completion scripts for bash, zsh and fish, made from the tables of commands and options.  The files in
+ * cli/completions are their output; tests/test_completion.c compares the two.
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* ---- what the shells share ---- */
+/* ---- common to all shells ---- */
 
 static const char written[] =
     "# SPDX-License-Identifier: GPL-3.0-or-later\n"
     "# Written by `gradcut help --completion %s`; tests/test_completion.c compares.\n";
 
-/* What the shell can propose for an option's value, or for an operand. */
+/* What the shell proposes for an option's value, or for an operand. */
 typedef enum proposal { NO_VALUE, NOTHING, WORDS, FILES, FOLDERS } proposal;
 
 static proposal proposal_of(const gcut_option_row *o)
@@ -27,7 +27,7 @@ static proposal proposal_of(const gcut_option_row *o)
     }
 }
 
-/* May it be given more than once?  Lists may. */
+/* True if the option may be given more than once, as lists may. */
 static bool is_repeatable(const gcut_option_row *o)
 {
     return o->count != 0;
@@ -42,7 +42,7 @@ static const char *pattern_of(const gcut_cli_command *cmd)
     return pattern[cmd->operands];
 }
 
-/* "a, b, c" as "a b c".  A word with a capital stands for a form, such as torch:B, and is left out. */
+/* Prints "a, b, c" as "a b c", without words that have a capital: those are patterns, such as torch:B. */
 static void print_words(FILE *out, const char *words)
 {
     const char *space = "";
@@ -61,7 +61,7 @@ static void print_commands(FILE *out)
     for (int i = 0; i < GCUT_NCOMMANDS; i++) fprintf(out, "%s%s", i ? " " : "", gcut_commands[i].name);
 }
 
-/* The commands that take option i, or those that have an operand like `pattern` (i < 0). */
+/* Prints the commands that take option i or, for i < 0, those that have an operand like `pattern`. */
 static void print_takers(FILE *out, int i, const char *pattern, const char *separator)
 {
     const char *before = "";
@@ -73,7 +73,7 @@ static void print_takers(FILE *out, int i, const char *pattern, const char *sepa
     }
 }
 
-/* Text inside '...': `special` characters with a backslash before them, and a quote as `quote`. */
+/* Prints text for inside '...': a backslash before `special` characters, and `quote` for a quote. */
 static void print_quoted(FILE *out, const char *text, const char *special, const char *quote)
 {
     for (; *text; text++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Folders to write into.
+ * Creates the folders of output files.
  */
 #define _GNU_SOURCE
 #include <errno.h>

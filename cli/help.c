@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Help texts from the two tables, and hints from any list of words.
+ * Prints help texts made from the two tables, and finds hints for misspelt words.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define WORD_MAX 32 /* longer words get no hint */
 
-/* What the help line says behind the help: " (bf16, …; default: 0.05)". */
+/* Prints what follows the help text of an option: " (bf16, …; default: 0.05)". */
 static void print_range(FILE *out, const gcut_option_row *o)
 {
     bool words = *o->words && o->kind != GCUT_KIND_FLAG, unset = *o->unset != 0;
@@ -68,7 +68,7 @@ void gcut_cli_help(FILE *out)
           out);
 }
 
-/* Levenshtein's distance: how many letters to insert, delete or replace. */
+/* Levenshtein's distance: the number of letters to insert, delete or replace. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[WORD_MAX + 1], nb = strlen(b);

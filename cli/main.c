@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The `gradcut` command: finds the subcommand, runs it in a context of its own,
- * and answers with an exit code that means something.
+ * and returns its exit code (EXIT_*, messages.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ int gcut_cli_write(const char *path, const char *text)
     int why = errno;
     if (f && fclose(f) != 0 && ok) ok = false, why = errno;
     if (ok) return EXIT_FINE;
-    if (f && new) remove(path); /* a part of the text is no use */
+    if (f && new) remove(path); /* leaves no incomplete file */
     gcut_cli_complain("%s cannot be written: %s", path, strerror(why));
     return EXIT_INPUT;
 }
@@ -71,7 +71,7 @@ int gcut_cli_failed(gcut_ctx *ctx)
 {
     if (gcut_error_count(ctx))
         print_diagnostic(gcut_last_error(ctx));
-    else /* memory ran out: nothing more is known */
+    else /* out of memory: there is no diagnostic */
         gcut_cli_complain("%s", gcut_last_error(ctx));
     return code_of(gcut_last_status(ctx));
 }
@@ -101,7 +101,7 @@ static int run_command(const gcut_cli_command *cmd, int argc, char **argv)
     return code;
 }
 
-/* NULL after a sentence. */
+/* NULL after an error message. */
 static const gcut_cli_command *find_command(const char *name)
 {
     const char *names[GCUT_NCOMMANDS];
@@ -115,7 +115,7 @@ static const gcut_cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Of `gradcut help`: a command, or --completion and a shell, or nothing. */
+/* Runs `gradcut help`, with a command, --completion and a shell, or nothing. */
 static int help(char **argv)
 {
     const char *about = argv[0];
@@ -147,15 +147,16 @@ static int dispatch(int argc, char **argv)
     return cmd ? run_command(cmd, argc - 1, argv + 1) : EXIT_USAGE;
 }
 
-/* A file opened later must never take the number of a standard stream that the caller closed: its text would
- * go into that file.  The stand-ins are open the wrong way round, so that using them is an error. */
+/* A file opened later must never get the descriptor of a standard stream that the caller closed: the stream's
+ * text would go into that file.  The replacements are open in the wrong direction, so that using them is an
+ * error. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
-/* Whatever a command wrote counts only when it arrived. */
+/* Standard output that cannot be written makes the command fail. */
 static int close_stdout(int code)
 {
     bool failed = ferror(stdout) != 0;
@@ -170,7 +171,7 @@ static int close_stdout(int code)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
-    /* A file beyond RLIMIT_FSIZE is an error that the writer reports, not a silent end. */
+    /* Writing a file beyond RLIMIT_FSIZE is an error that the writer reports, not a fatal signal. */
     signal(SIGXFSZ, SIG_IGN);
     return close_stdout(dispatch(argc, argv));
 }

@@ -9,7 +9,7 @@
 
 enum { EXIT_FINE, EXIT_CHECK, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INPUT };
 
-/* Prints what the last failed call said to stderr; returns the exit code of its status. */
+/* Prints the messages of the last failed call to stderr; returns the exit code of its status. */
 int gcut_cli_failed(gcut_ctx *ctx);
 /* Prints an error of the command line itself to stderr. */
 void gcut_cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -25,7 +25,7 @@
 #define FORWARD (ONLY(show) | ONLY(compile) | ONLY(run) | ONLY(bench) | ONLY(crosscheck))
 #define EVERY ((1u << GCUT_NCOMMANDS) - 1)
 
-/* Where a list's number of items is; 0 of other kinds. */
+/* The offset of a list's number of items; 0 for other kinds. */
 #define COUNT_FLAG(m) 0
 #define COUNT_INT(m) 0
 #define COUNT_INT64(m) 0
@@ -76,7 +76,7 @@ const char *const gcut_stage_names[4] = {
     [GCUT_STAGE_KERNEL] = "kernel",
 };
 
-/* getopt's value of row i: above every letter. */
+/* The value that getopt_long returns for row i: above every letter. */
 #define VAL(i) (256 + (i))
 
 bool gcut_cli_takes(const gcut_cli_command *cmd, int option)
@@ -84,11 +84,11 @@ bool gcut_cli_takes(const gcut_cli_command *cmd, int option)
     return gcut_option_rows[option].commands >> (cmd - gcut_commands) & 1;
 }
 
-/* ---- values of options: each returns false after a sentence ---- */
+/* ---- values of options: each returns false after an error message ---- */
 
 static bool take_integer(const gcut_option_row *o, const char *s, int64_t *out)
 {
-    /* Of a member whose 0 means something else, 0 is said by `zero`; of a range from 0 on it is itself. */
+    /* If the member's 0 means the default, `zero` is what stores a value of 0. */
     int64_t lo = o->zero != 0 ? 0 : (int64_t)o->lo, hi = o->hi >= 9e18 ? INT64_MAX : (int64_t)o->hi;
     char *end;
     errno = 0;
@@ -118,8 +118,8 @@ static bool take_real(const gcut_option_row *o, const char *s, double *out)
     return false;
 }
 
-/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes.  Units of 1000 and of 1024, in the case of their
- * standards; kilo is k there, and K all the same. */
+/* 64000000, 64MB, 200MiB, 1.5GiB: more than 0 bytes.  Units are powers of 1000 and of 1024, in the case of
+ * their standards, except that K is accepted for k. */
 static bool take_bytes(const gcut_option_row *o, const char *s, int64_t *out)
 {
     static const struct {
@@ -154,7 +154,7 @@ char *gcut_cli_word(const char *words, int i)
     return words && *words ? strndup(words, strcspn(words, ",")) : NULL;
 }
 
-/* The number of the word. */
+/* Stores the index of the word in the option's list. */
 static bool take_choice(const gcut_option_row *o, const char *s, int *out)
 {
     char *word[16] = {0};
@@ -177,7 +177,7 @@ static char *bare(char *name)
     return name + (*name == '%');
 }
 
-/* Room for one more item at the end of a list; NULL after a sentence. */
+/* Grows a list by one item and returns that item; NULL after an error message. */
 static void *grow(void *list, size_t *n, size_t item)
 {
     void *old;
@@ -278,9 +278,9 @@ static bool take(gcut_cli *c, int option, char *arg)
     return false;
 }
 
-/* ---- the walk ---- */
+/* ---- the arguments ---- */
 
-/* The row of a value of getopt_long; -1: none. */
+/* The row of a value that getopt_long returned; -1: none. */
 static int row_of(int val)
 {
     for (int i = 0; i < GCUT_NOPTIONS; i++)
@@ -306,7 +306,7 @@ static void refuse_unknown(const gcut_cli_command *cmd, const char *word)
                       near ? ", did you mean --" : "", near ? near : "", near ? "?" : "", cmd->name);
 }
 
-/* Says what getopt_long, which returned what and set optopt, could not do with word. */
+/* Reports why getopt_long, which returned `what` and set optopt, refused `word`. */
 static void refuse(const gcut_cli_command *cmd, int what, const char *word)
 {
     int row = row_of(optopt);
@@ -322,7 +322,7 @@ static void refuse(const gcut_cli_command *cmd, int what, const char *word)
         refuse_unknown(cmd, word + 2);
 }
 
-/* Words behind the options of a command without operands: the [@function] of --model. */
+/* Reads the words after the options of a command without operands: the [@function] of --model. */
 static bool take_function(gcut_cli *c, int n, char **word)
 {
     if (n == 0) return true;
@@ -338,7 +338,7 @@ static bool take_function(gcut_cli *c, int n, char **word)
     return false;
 }
 
-/* The second of two plans. */
+/* Reads the second of two plan files. */
 static bool take_second(gcut_cli *c, int n, char **word)
 {
     if (n == 1)
@@ -349,7 +349,7 @@ static bool take_second(gcut_cli *c, int n, char **word)
     return n == 1;
 }
 
-/* [%value], then [@function]: what stands behind the file. */
+/* Reads the words after FILE: [%value], then [@function]. */
 static bool take_rest(gcut_cli *c, int n, char **word)
 {
     bool value = c->cmd->operands == GCUT_OPERANDS_VALUE;
@@ -365,7 +365,7 @@ static bool take_rest(gcut_cli *c, int n, char **word)
     return i == n && (!value || c->value);
 }
 
-/* FILE, then the rest */
+/* Reads FILE and the words after it. */
 static bool take_operands(gcut_cli *c, int n, char **word)
 {
     if (c->help) return true;
@@ -379,7 +379,7 @@ static bool take_operands(gcut_cli *c, int n, char **word)
                                                    : take_rest(c, n - 1, word + 1);
 }
 
-/* A plan file says what these would. */
+/* Reports an option that sets what the plan file sets. */
 static bool contradicts_plan(const gcut_cli *c)
 {
     static const int says[] = {GCUT_OPTION_policy, GCUT_OPTION_lambda, GCUT_OPTION_save_dtype};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The command line, read.
+ * The parsed command line.
  */
 #ifndef GCUT_CLI_OPTIONS_H
 #define GCUT_CLI_OPTIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Measures blocks: for each option the choice that saves every cut and the option in every block is
- * simulated, and what it computes and holds is told apart by epochs.
+ * Measures blocks: for each option, simulates the choice that saves every cut and that option in every block,
+ * and attributes its recomputation and memory to epochs.
  */
 #include "partition/budget/block_costs.h"
 
@@ -13,8 +13,8 @@
 
 /* ---- epochs ---- */
 
-/* By value: the block that reading it in the backward graph asks for, through what neither graph needs of
- * necessity; GCUT_NONE: none. */
+/* By value: the latest block of a forward value that reading it in the backward graph needs, directly or
+ * through either values; GCUT_NONE: none. */
 static uint32_t *asked(const gcut_chain *c, gcut_arena *arena)
 {
     const gcut_problem *p = c->p;
@@ -34,7 +34,7 @@ static uint32_t *asked(const gcut_chain *c, gcut_arena *arena)
     return ask;
 }
 
-/* By position: the latest block that the node asks for. */
+/* By position in c->order: the latest block that the node's operands need. */
 static uint32_t *asks(const gcut_chain *c, gcut_arena *arena)
 {
     const uint32_t *ask = asked(c, arena);
@@ -50,7 +50,7 @@ static uint32_t *asks(const gcut_chain *c, gcut_arena *arena)
     return want;
 }
 
-/* A cut that the epoch it begins does not need is none. */
+/* Drops cuts whose block no backward node needs. */
 static void drop_idle(gcut_chain *c, gcut_arena *arena, gcut_arena *scratch)
 {
     bool *keep = gcut_calloc(scratch, c->b.n, 1);
@@ -60,8 +60,8 @@ static void drop_idle(gcut_chain *c, gcut_arena *arena, gcut_arena *scratch)
     c->b = gcut_blocks_merge(c->p, arena, &c->b, keep);
 }
 
-/* The epoch falls to what a node asks for unless many later nodes still ask for more: then it is that node
- * that comes early. */
+/* Epochs never rise.  The epoch falls to the block that a node needs unless more than STRAGGLERS later nodes
+ * still need later blocks: then this node runs early. */
 static void find_epochs(gcut_chain *c, gcut_arena *arena, gcut_arena *scratch)
 {
     const uint32_t *want = asks(c, scratch);
@@ -103,7 +103,7 @@ static bool *cuts_and(const gcut_chain *c, gcut_arena *arena, const bool *also)
     return saved;
 }
 
-/* By step: which block it belongs to; the epoch, in the backward graph. */
+/* By event: its block in the forward graph, its epoch in the backward graph. */
 static uint32_t *blocks_of_steps(const gcut_chain *c, const gcut_live *l, gcut_arena *arena)
 {
     uint32_t *of = gcut_calloc(arena, (size_t)l->nevents + 1, sizeof *of), now = 0, pos = 0;
@@ -120,8 +120,8 @@ static uint32_t *blocks_of_steps(const gcut_chain *c, const gcut_live *l, gcut_a
     return of;
 }
 
-/* Bytes of each step without what is held for others: cuts that enter this block or earlier ones, what
- * earlier blocks keep, and what is set aside. */
+/* Bytes at each event, without the cuts that enter this block or earlier ones, what earlier blocks keep, and
+ * the values in `through`. */
 static int64_t *own_bytes(const gcut_chain *c, const gcut_live *l, const uint32_t *of, gcut_arena *arena)
 {
     int64_t *own = gcut_memdup(arena, l->bytes, ((size_t)l->nevents + 1) * sizeof *own);
@@ -159,7 +159,7 @@ static void consider(gcut_block *b, const gcut_option *o, uint32_t max)
     if (b->nopt < max) b->opt[b->nopt++] = *o;
 }
 
-/* One option for every block; the first of all, which keeps nothing, also tells what advancing takes. */
+/* Adds one option to every block; the first, which keeps nothing (saved NULL), also sets advance_work. */
 static void measure(gcut_chain *c, gcut_arena *arena, const bool *saved, uint32_t max)
 {
     const gcut_problem *p = c->p;

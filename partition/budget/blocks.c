@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Cuts are found in the graph's order: a place between two nodes that only one value crosses.  A value that
- * every path crosses is such a place in whatever order, unless something beside the path is computed early;
- * that is what `through` is for.
+ * A cut is a place between two nodes, in the graph's order, that only one value crosses.  A value on every
+ * path gives such a place in any order, unless a value beside the path is computed early; `through` lists
+ * such values, which are not counted.
  */
 #include "partition/budget/blocks.h"
 
@@ -11,7 +11,7 @@
 #include "graph/rewrite.h"
 
 typedef struct span {
-    uint32_t first, last; /* places: i is right behind node i */
+    uint32_t first, last; /* places: i is directly after node i */
 } span;
 
 typedef struct finder {
@@ -27,7 +27,7 @@ static bool is_forward(const gcut_problem *p, uint32_t i)
     return n->nres && p->facts->live[i] && p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
 }
 
-/* From a value's node to the last forward reader of its storage. */
+/* span[v]: from v's node to the last forward reader of its storage. */
 static void find_spans(finder *f)
 {
     const gcut_graph *g = f->g;
@@ -45,8 +45,8 @@ static void find_spans(finder *f)
     }
 }
 
-/* Places where exactly one value of at most `longest` crosses: one[i] is that value, else 0.  Returns how
- * many different ones. */
+/* one[i]: the value that crosses place i if, of the spans of at most `longest` nodes, exactly one does; else
+ * 0. Returns the number of different values. */
 static uint32_t find_cuts(const finder *f, uint32_t longest, gcut_ref *one)
 {
     const gcut_graph *g = f->g;
@@ -70,7 +70,8 @@ static uint32_t find_cuts(const finder *f, uint32_t longest, gcut_ref *one)
     return found;
 }
 
-/* The shorter the values that count, the more cuts; more values are set aside only for many more cuts. */
+/* A lower `longest` gives more cuts, but excludes more values from the count; it is lowered only if the
+ * number of cuts grows by more than half. */
 static gcut_ref *choose_cuts(const finder *f, uint32_t *longest)
 {
     uint32_t n = f->g->nodes.n, best = 0;
@@ -105,7 +106,7 @@ static double work_between(const finder *f, uint32_t from, uint32_t to)
     return sum;
 }
 
-/* Takes out the cut between the two neighbours with the least work, until there are few enough. */
+/* Removes the cut whose two blocks together have the least work, until GCUT_MAX_BLOCKS blocks remain. */
 static void thin_out(const finder *f, places *cuts)
 {
     while (cuts->n + 1 > GCUT_MAX_BLOCKS) {
@@ -177,7 +178,7 @@ gcut_blocks gcut_blocks_merge(const gcut_problem *p, gcut_arena *arena, const gc
     return out;
 }
 
-/* What crosses a cut although it is not it. */
+/* By value: it crosses a cut but was not counted there, because its span is longer than `longest`. */
 static bool *find_through(const finder *f, const places *cuts, uint32_t longest)
 {
     const gcut_graph *g = f->g;

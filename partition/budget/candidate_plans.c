@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Candidates from everywhere, scored by the simulator, and the choice among them.
+ * Collects candidate plans, simulates their peaks, and drops the dominated ones.
  */
 #include "partition/budget/candidate_plans.h"
 
@@ -16,10 +16,10 @@
 #define FROM_FRONTIER 64
 #define FROM_LEVELS 120
 #define OPTIONS 6  /* plans of the frontier whose savings are considered for each block; > 2 */
-#define IMPROVED 8 /* members that get second copies */
+#define IMPROVED 8 /* candidates that get second copies */
 #define CLEARLY                                                                                              \
-    0.995 /* of the smallest simulated peak so far: to be worth improving, what costs more has less */
-#define MARGIN 1.3 /* to stay: the simulator knows no workspace and no gaps, and is that far off at times */
+    0.995          /* a costlier plan gets second copies only below this share of the smallest peak so far */
+#define MARGIN 1.3 /* a larger peak than this is dropped; the simulator omits workspace and gaps */
 
 static int cheaper(const void *a, const void *b)
 {
@@ -42,7 +42,7 @@ static void add(gcut_family *f, gcut_arena *arena, const gcut_problem *p, gcut_c
     *GCUT_PUSH(arena, &f->by_cost) = (gcut_family_plan){c, label, peak};
 }
 
-/* Every corner if there are few, and points in equal steps otherwise. */
+/* Adds every corner if there are few, and otherwise points at equal intervals of the index. */
 static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 {
     const gcut_cut_frontier *h = gcut_frontier_of(p, arena);
@@ -60,7 +60,7 @@ static void add_frontier(gcut_family *f, gcut_arena *arena, const gcut_problem *
     }
 }
 
-/* Plans of the frontier in equal steps of saved bytes, save-all first. */
+/* Plans of the frontier at equal intervals of the index, save-all first. */
 static uint32_t options_of(const gcut_family *f, const gcut_choice **out)
 {
     uint32_t n = f->by_cost.n, k = 0;
@@ -86,7 +86,7 @@ static void add_levels(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 
 /* ---- the choice among them ---- */
 
-/* Sorts by cost; one that is larger than `margin` times one before it goes. */
+/* Sorts by cost, and drops plans with a peak above `margin` times that of a cheaper one. */
 static void drop_dominated(gcut_family *f, double margin)
 {
     uint32_t n = 0;
@@ -102,7 +102,7 @@ static void drop_dominated(gcut_family *f, double margin)
     f->by_cost.n = n;
 }
 
-/* Of two neighbours with the closest costs the one with the higher peak goes; the ends stay. */
+/* Drops, of the two neighbours with the closest costs, the one with the higher peak; keeps both ends. */
 static void limit(gcut_family *f)
 {
     while (f->by_cost.n > GCUT_MAX_MEMBERS) {
@@ -128,7 +128,8 @@ static void add_later(gcut_family *f, gcut_arena *arena, const gcut_problem *p, 
         add(f, arena, p, more.at[c], gcut_printf(arena, "%s, %u later copies", m->label, c + 1));
 }
 
-/* Second copies for members from all over the range, and for the smallest ones. */
+/* Adds plans with second copies, made from plans over the whole range of costs and from those with the lowest
+ * peaks. */
 static void improve(gcut_family *f, gcut_arena *arena, const gcut_problem *p)
 {
     gcut_family all = {0}, best = {0};

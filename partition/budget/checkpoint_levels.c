@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-#define MOST_WORK 3e7 /* innermost steps of one table */
+#define MOST_WORK 3e7 /* innermost iterations for one table */
 #define MOST_SLOTS 512
 
 typedef struct table {
@@ -42,7 +42,7 @@ static size_t at(const table *t, uint32_t s, uint32_t e, uint32_t m)
     return ((size_t)s * t->n + e) * (t->slots + 1) + m;
 }
 
-/* keep cut[k]: what follows has m - need slots. */
+/* To keep cut[k]: m - need slots remain for the rest. */
 static void try_cut(table *t, uint32_t s, uint32_t e, uint32_t k, double advance, uint32_t least)
 {
     uint32_t need = slots_of(t, t->c->at[k].cut_bytes);
@@ -219,7 +219,7 @@ typedef struct scale {
     uint32_t slots;
 } scale;
 
-/* The unit of which sizes are multiples, if the slots suffice. */
+/* A table up to `top` bytes in slots of `unit`, or of more bytes if that takes too many slots. */
 static scale scale_to(const gcut_chain *c, int64_t top, int64_t unit)
 {
     double n = c->b.n, most = MOST_WORK / (n * n * n / 6 + n);
@@ -228,7 +228,8 @@ static scale scale_to(const gcut_chain *c, int64_t top, int64_t unit)
     return (scale){top, unit, (uint32_t)(top / unit) + 1};
 }
 
-/* Everything kept; then, finer, every cut kept; the cuts of a chain of square roots. */
+/* Tables of three ranges, from the coarsest unit: up to everything kept, up to every cut kept, and up to the
+ * cuts that square-root checkpointing keeps. */
 static uint32_t scales(const gcut_chain *c, scale out[3])
 {
     int64_t unit = 0, keep = 0, cuts = 0, work = 0, widest = 0;
@@ -263,7 +264,7 @@ static void take(const table *t, gcut_arena *arena, uint32_t m, gcut_level_plans
     *GCUT_PUSH(arena, &out->at) = x;
 }
 
-/* Of the memory sizes at which the optimum changes, at most `most`, geometrically from the smallest on. */
+/* At most `most` of the memory sizes at which the optimum changes, in geometric steps from the smallest. */
 static void take_some(const table *t, gcut_arena *arena, uint32_t most, gcut_level_plans *out)
 {
     uint32_t least = 0;

@@ -11,8 +11,8 @@ typedef struct epoch_copies {
     const gcut_chain *c;
     const gcut_nesting *s;
     const bool *saved; /* by value */
-    bool *kept;        /* by node: kept by the last sweep for its block's epoch */
-    bool *either;      /* by node: what neither graph needs of necessity was asked for before */
+    bool *kept;        /* by node: kept by the last recomputation for its block's epoch */
+    bool *either;      /* by node: an either value whose copies were requested before */
     uint32_t *made;    /* by node: the epoch of its last copy, GCUT_NONE before the first */
     gcut_recomputations *copies;
     GCUT_VEC(gcut_ref) pending;
@@ -27,7 +27,7 @@ static void copy(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t node)
 
 /* ---- recomputation at the beginning of an epoch ---- */
 
-/* What block k keeps for its own epoch, and what that depends on within the block. */
+/* Marks what block k keeps for its own epoch, and the nodes of the block on which that depends. */
 static void keep_option(epoch_copies *w, uint32_t pos, uint32_t epoch, uint32_t k, bool *need)
 {
     const gcut_graph *g = w->c->p->g;
@@ -70,8 +70,8 @@ static void ask(epoch_copies *w, const gcut_node *n)
     for (uint32_t k = 0; k < n->nargs; k++) *GCUT_PUSH(w->arena, &w->pending) = gcut_arg(w->c->p->g, n, k);
 }
 
-/* Everything of block `epoch` that node n of the backward graph reads and that is not there since this epoch
- * began. */
+/* Recomputes all values of block `epoch` that node n of the backward graph reads and that have no copy of
+ * this epoch. */
 static void copy_operands(epoch_copies *w, const gcut_node *n, uint32_t pos, uint32_t epoch)
 {
     const gcut_problem *p = w->c->p;
@@ -99,7 +99,7 @@ static void copy_all(epoch_copies *w)
     uint32_t last = c->b.n, from = c->b.n;
     for (uint32_t i = 0; i < c->npos; i++) {
         uint32_t t = c->epoch[i];
-        for (uint32_t k = last; k-- > t;) /* epochs without nodes of their own sweep here */
+        for (uint32_t k = last; k-- > t;) /* epochs without nodes recompute here */
             if (t != last && w->s->from[k] < from) from = w->s->from[k];
         if (t != last && from < t) sweep(w, i, from, t);
         from = c->b.n;

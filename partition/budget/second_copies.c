@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Greedy: a value that was made before the peak and is next read after it gets a second copy there.
+ * Greedy: a value that is computed before the peak and next read after it gets a second copy at that reader.
  */
 #include "partition/budget/second_copies.h"
 
@@ -9,7 +9,7 @@
 #include "partition/budget/simulator.h"
 
 #define CANDIDATES 6   /* per step, the largest */
-#define MOST_STEPS 3e6 /* of simulated schedules */
+#define MOST_STEPS 3e6 /* events of simulated schedules */
 #define WORTH 0.96     /* of the temporaries' peak so far: a smaller gain is not worth a plan of its own */
 
 typedef struct improving {
@@ -20,7 +20,7 @@ typedef struct improving {
     uint32_t npos;
 } improving;
 
-/* The step of the first reader of v's storage after `from`, directly or by a view; GCUT_NONE: a result is. */
+/* The event of the first reader of v's storage after `from`, directly or by a view; GCUT_NONE: a result. */
 static uint32_t next_reader(const improving *m, const gcut_live *l, gcut_ref v, uint32_t from)
 {
     const gcut_graph *g = m->p->g;
@@ -32,7 +32,7 @@ static uint32_t next_reader(const improving *m, const gcut_live *l, gcut_ref v, 
     return GCUT_NONE;
 }
 
-/* The position of gcut_backward_order at or after step t. */
+/* The first position of gcut_backward_order at or after event t. */
 static uint32_t position_of(const improving *m, const gcut_live *l, uint32_t t)
 {
     uint32_t pos = 0;
@@ -42,7 +42,7 @@ static uint32_t position_of(const improving *m, const gcut_live *l, uint32_t t)
 
 typedef struct candidate {
     const gcut_live_range *s;
-    uint32_t reader; /* step */
+    uint32_t reader; /* event */
 } candidate;
 
 static int larger(const void *a, const void *b)
@@ -68,7 +68,7 @@ static uint32_t find_candidates(const improving *m, const gcut_choice *c, const 
     return n < CANDIDATES ? n : CANDIDATES;
 }
 
-/* Of v's node and what it needs: everything that is recomputed and stored nowhere at step t. */
+/* Of v's node and the nodes it depends on: all that are recomputed and not stored at event t. */
 static void mark_chain(const improving *m, const gcut_choice *c, const gcut_live *l, gcut_ref v, uint32_t t,
                        gcut_recomputations *out)
 {
@@ -89,7 +89,8 @@ static void mark_chain(const improving *m, const gcut_choice *c, const gcut_live
     }
 }
 
-/* The plan with one value of `l`'s peak made again later whose peak falls most for what it costs, or NULL. */
+/* Of the plans with a second copy of one value of `l`'s peak, the one that lowers the peak most for its cost;
+ * or NULL. */
 static gcut_choice *one_more(improving *m, gcut_arena *arena, const gcut_choice *c, const gcut_live *l,
                              double *left)
 {

@@ -2,14 +2,14 @@
  *
  * Simulation in three passes.
  *
- *   forwards    who makes what: every occurrence of a node makes its results anew, views pass on what they
- *               view, readers see the latest
- *   backwards   which kernel a value ends up in, hence what is stored and until when
- *   forwards    the sum over what is stored
+ *   forwards    definitions: every occurrence of a node makes new copies of its results, a view shares its
+ *               operand's copy, readers see the latest copy
+ *   backwards   which kernel computes a value, hence what is stored and until when
+ *   forwards    the sum of the bytes stored
  *
- * Kernels are guessed by stages: the stage of a node is the largest number of nodes that cannot be fused on a
- * path to it.  Loops of one stage cannot depend on each other through another kernel, so they may be one; a
- * loop of an earlier stage may join its only reader.
+ * Kernels are estimated by stages: the stage of a node is the largest number of nodes that cannot be fused on
+ * a path to it.  Loops of one stage cannot depend on each other through another kernel, so they may be fused;
+ * a loop of an earlier stage may join its only reader.
  */
 #include "partition/budget/simulator.h"
 
@@ -18,15 +18,15 @@
 #include "base/bytes.h"
 #include "graph/rewrite.h"
 
-typedef struct item { /* what one occurrence of a node made of one value */
+typedef struct item { /* the copy of a value that one occurrence of a node makes */
     gcut_ref value;
     int64_t bytes;
-    uint32_t made, end; /* steps */
+    uint32_t made, end; /* events */
     uint32_t stage;     /* of readers that could share its kernel */
-    uint32_t reader;    /* step of the kernel that reads it, as a step of `kernel` */
+    uint32_t reader;    /* event of the kernel that reads it */
     bool stored, saved, resident, several, loop;
-    bool overwritable; /* loops alone read it at its end, element by element: a result of theirs may be
-                  written over it */
+    bool overwritable; /* only loops read it at its end, element by element: they may write a result
+                  over it */
 } item;
 
 typedef struct read {
@@ -39,23 +39,23 @@ typedef struct sim {
     const gcut_problem *p;
     const gcut_choice *c;
     const gcut_graph *g;
-    const bool *pure;  /* by node: sizes alone decide it */
-    uint32_t *current; /* by value: the item that stands for it */
+    const bool *pure;  /* by node: it depends on sizes alone */
+    uint32_t *current; /* by value: its latest item */
     uint32_t *kept;    /* by value: the item that keeps it between forward and backward graph */
     bool *transposed;  /* by value: a view in another order */
     bool *in_result;   /* by value: the storage is a result's or a parameter's */
     GCUT_VEC(item) items;
     GCUT_VEC(read) reads;
-    GCUT_VEC(uint32_t) node; /* by step */
-    uint32_t *first;         /* by step: its first of reads */
-    uint32_t *made;          /* by step: the first item that it made, 0 = none */
-    uint32_t *stage;         /* by step */
-    uint32_t *group;         /* by step: kernels do not reach across groups */
+    GCUT_VEC(uint32_t) node; /* by event */
+    uint32_t *first;         /* by event: its first index in reads */
+    uint32_t *made;          /* by event: the first item that it made, 0 = none */
+    uint32_t *stage;         /* by event */
+    uint32_t *group;         /* by event: no kernel spans two groups */
     const uint32_t *apart;
     uint32_t nforward;
 } sim;
 
-/* Its result is a part of its operand's storage, seen in another way. */
+/* The result of n shares its operand's storage. */
 static bool is_view(const gcut_node *n)
 {
     return n->nargs && gcut_op_get((gcut_op)n->op)->emit == GCUT_EMIT_VIEW;
@@ -63,7 +63,7 @@ static bool is_view(const gcut_node *n)
 
 /* ---- what runs ---- */
 
-/* The forward graph computes what its results and what crosses depend on. */
+/* By node: the forward graph runs it, because an `out` result or a saved value depends on it. */
 static bool *forward_nodes(const sim *s)
 {
     const gcut_graph *g = s->g;
@@ -79,8 +79,8 @@ static bool *forward_nodes(const sim *s)
     return run;
 }
 
-/* Results are written where they go: the storage of a result that is no reordered view is the result's, and
- * so is that of what rows are added to and nothing else reads. */
+/* in_result: a result is computed in the caller's buffer unless it is a reordered view; so is the first
+ * operand of a scatter_add in that buffer, if nothing else reads it. */
 static void find_homes(sim *s)
 {
     const gcut_graph *g = s->g;
@@ -119,7 +119,7 @@ static bool is_loop(const gcut_node *n)
     return c == GCUT_CLASS_POINTWISE || c == GCUT_CLASS_REDUCTION;
 }
 
-/* A reduction over trailing axes is complete with its row; any other, when its kernel is. */
+/* A reduction over trailing axes is complete at the end of its row, any other at the end of its kernel. */
 static bool ends_kernel(const sim *s, const gcut_node *n)
 {
     if (!is_loop(n)) return true;
@@ -150,7 +150,7 @@ static void read_operands(sim *s, const gcut_node *n, uint32_t event)
     s->first[event + 1] = s->reads.n;
 }
 
-/* A result of step's node: a new item, unless it needs no storage or is somebody else's. */
+/* Makes a new item for a result of the event's node, unless it needs no storage or shares another item's. */
 static void make_result(sim *s, const gcut_node *n, uint32_t i, gcut_ref v, uint32_t event, bool backward)
 {
     if (backward && gcut_crosses(s->g, v, s->c->decision[v])) return;
@@ -182,8 +182,7 @@ static void take_step(sim *s, uint32_t i, bool backward)
     s->made[event] = s->items.n > before ? before : 0;
 }
 
-/* Between forward and backward graph: what is saved stays, in its own form when it has one; everything else
- * is gone. */
+/* Between forward and backward graph: saved values stay, in their storage format; all other items end. */
 static void cross(sim *s)
 {
     const gcut_graph *g = s->g;
@@ -232,7 +231,7 @@ static void run_both(sim *s)
 
 /* ---- backwards: kernels ---- */
 
-/* The item was made by a loop of the same graph which may be one with a reader that runs in `kernel`. */
+/* A loop of the same graph made the item, and may be fused with a reader that runs in `kernel`. */
 static void note_reader(item *x, bool fusable, uint32_t kernel, uint32_t stage)
 {
     if (!fusable)
@@ -252,7 +251,7 @@ static void note_end(item *x, bool overwritable, uint32_t end)
     x->end = end;
 }
 
-/* The kernel of a step that is not stored is its readers'; ends[] is the step at which that runs. */
+/* An event without stored results runs in its readers' kernel; ends[] is the event of that kernel. */
 static void find_kernels(sim *s)
 {
     uint32_t n = s->node.n;
@@ -293,7 +292,8 @@ static int64_t residents(const sim *s)
     return sum;
 }
 
-/* What an elementwise result is written over: an operand of its kernel that dies there, as large as it is. */
+/* The item that an elementwise result overwrites: an operand of its kernel that dies there, of the same
+ * size. */
 static bool takes_over(const sim *s, const uint32_t *head, const uint32_t *next, bool *taken, const item *x)
 {
     const gcut_node *n = gcut_def(s->g, x->value); /* NULL: the copy of a parameter */
@@ -312,7 +312,8 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
 {
     uint32_t n = s->node.n;
     int64_t *bytes = gcut_calloc(arena, (size_t)n + 2, sizeof *bytes), most = 0;
-    uint32_t *head = gcut_calloc(s->arena, (size_t)n + 1, sizeof *head); /* by step: what dies in its loop */
+    uint32_t *head =
+        gcut_calloc(s->arena, (size_t)n + 1, sizeof *head); /* by event: items that die in its loop */
     uint32_t *next = gcut_calloc(s->arena, s->items.n, sizeof *next);
     bool *taken = gcut_calloc(s->arena, s->items.n, sizeof *taken);
     for (uint32_t i = 1; i < s->items.n; i++) {
@@ -326,11 +327,11 @@ static void add_up(const sim *s, gcut_live *l, gcut_arena *arena)
         if (x->resident || !x->stored || !x->bytes) continue;
         *GCUT_PUSH(arena, &l->ranges) =
             (gcut_live_range){x->value, x->bytes, x->made, x->end, x->made, x->saved};
-        if (s->p->opt->apart && x->saved) { /* its block is there during both calls */
+        if (s->p->opt->apart && x->saved) { /* the saved block is alive during both calls */
             bytes[0] += x->bytes;
             continue;
         }
-        /* Where one is written over the other, both are there, in the same place. */
+        /* An item and the item that overwrites it share one buffer. */
         uint32_t from = x->made + (x->end > x->made && takes_over(s, head, next, taken, x));
         bytes[from] += x->bytes;
         bytes[x->end + 1] -= x->bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of policies, and those that are a rule about one value at a time.
+ * The table of policies, and the policies that decide each value on its own.
  */
 #include "partition/policies/policy.h"
 
@@ -13,8 +13,8 @@ static bool is_forward(const gcut_problem *p, gcut_ref v)
     return p->facts->where[v] == GCUT_SIDE_FORWARD;
 }
 
-/* Every result of the forward graph that the backward graph reads, as eager frameworks keep it.  What only
- * the backward graph needs is computed there, a view from its base. */
+/* Saves every forward value that the backward graph reads, as eager frameworks do.  The backward graph
+ * computes either values and views. */
 static bool *save_all(const gcut_problem *p, gcut_arena *arena)
 {
     bool *saved = gcut_calloc(arena, p->g->values.n, 1);
@@ -29,8 +29,7 @@ static bool *recompute_all(const gcut_problem *p, gcut_arena *arena)
 }
 
 /* Selective activation checkpointing as torchtitan does it: of the contractions of the forward graph, in the
- * order of the graph, the first, third, fifth … are saved; the others, and all that is no contraction, are
- * computed again. */
+ * order of the graph, the first, third, fifth … are saved; all other values are recomputed. */
 static bool *every_2nd_matmul(const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;
@@ -61,7 +60,7 @@ static bool *activations(const gcut_problem *p, gcut_arena *arena)
     return data;
 }
 
-/* A product of activations: q k' and scores v are, x w is not. */
+/* A product of two activations, such as q k' or scores v, but not x w. */
 static bool mixes(const gcut_problem *p, const gcut_node *n, const bool *data)
 {
     return gcut_node_class(n) == GCUT_CLASS_CONTRACTION && n->nargs >= 2 && is_forward(p, n->res0) &&
@@ -74,8 +73,8 @@ static bool mixes(const gcut_problem *p, const gcut_node *n, const bool *data)
  * the output projection reads it.
  *
  * The core is what lies between two products of activations: the result of the first, and what leads from
- * there to an operand of the second by anything but a product.  The op `attention` has its core inside, never
- * in memory, and its derivative computes it again in any case; so there this policy is what save-all is. */
+ * there to an operand of the second by anything but a product.  The op `attention` never stores its core, and
+ * its derivative recomputes it in any case, so for that op this policy equals save-all. */
 static bool *attention_only(const gcut_problem *p, gcut_arena *arena)
 {
     const gcut_graph *g = p->g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * PyTorch's activation_memory_budget, with its defects: the budget is a share of saved bytes and not of the
- * peak, the items of the knapsack are taken for independent, and nobody looks whether the last cut fits.
+ * peak, the knapsack assumes independent items, and the last cut is not checked against the budget.
  */
 #include "partition/policies/policy_torch.h"
 
@@ -10,9 +10,9 @@
 
 #define STEPS 10000 /* of the dynamic program */
 
-/* best[j]: the most value within j steps of room, by the items so far; took[i][j]: item i is part of it.  In
- * f32, as PyTorch has it: beside products of 1e8 flops an item of value 1 is worth nothing, and is not kept.
- */
+/* best[j]: the greatest value of items up to i with sizes of at most j/STEPS in all; took[i][j]: item i is
+ * one of them.  Values are summed in f32, as in PyTorch: beside products of 1e8 flops an item of value 1 adds
+ * nothing and is not kept. */
 bool *gcut_torch_knapsack(gcut_arena *arena, const double *size, const double *value, uint32_t n, double room)
 {
     bool *kept = gcut_calloc(arena, (size_t)n + 1, 1);

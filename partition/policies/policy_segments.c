@@ -3,14 +3,13 @@
  * Checkpoints of segments: Chen, Xu, Zhang and Guestrin, "Training Deep Nets with Sublinear Memory Cost"
  * (2016).
  *
- * A value is a station when everything that the forward graph computes after it reaches the data through it
- * alone: it is the only one that crosses from what comes before to what comes after.  n stations make n + 1
- * blocks; about sqrt(n + 1) segments of blocks are formed, as equal in bytes as the stations allow, and the
- * stations between them are saved.  The backward graph computes a segment again when it comes to it, because
- * a value is made just before its first reader there.
+ * A value is a station when it alone crosses from the forward nodes before it to those after it: later nodes
+ * depend on the data only through it.  n stations make n + 1 blocks; about sqrt(n + 1) segments of blocks are
+ * formed, as equal in bytes as the stations allow, and the stations between them are saved.  The backward
+ * graph recomputes a segment when it reaches it, because it recomputes a value just before its first reader.
  *
- * What comes of parameters, constants and keys alone crosses everywhere and counts nowhere: tables of angles,
- * transposed weights, masks of positions.  A graph without stations is computed again as a whole.
+ * Values that depend only on parameters, constants and keys may cross any station and are not counted: tables
+ * of angles, transposed weights, masks of positions.  A graph without stations is recomputed as a whole.
  */
 #include "partition/policies/policy.h"
 
@@ -45,13 +44,13 @@ static void find_data(path *c)
     }
 }
 
-/* Parameters are alive anyway and cross at no cost, so only what nodes make is looked at. */
+/* Counts results of nodes only: the caller keeps parameters, so they cross at no cost. */
 static bool crosses(const path *c, gcut_ref v)
 {
     return takes_part(c, v) && c->p->facts->base[v] == v && gcut_def(c->p->g, v) != NULL;
 }
 
-/* total[i]: bytes made by the forward nodes up to and with node i.  Returns how many stations there are. */
+/* total[i]: bytes of the results of forward nodes 0..i.  Returns the number of stations. */
 static uint32_t find_stations(const path *c, gcut_arena *arena, gcut_ref *station, double *total)
 {
     const gcut_graph *g = c->p->g;

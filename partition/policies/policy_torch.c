@@ -2,21 +2,20 @@
  *
  * The rules of PyTorch's min-cut partitioner on our op table, as a baseline.
  *
- * Its network has the shape of ours, but to compute a value again costs nothing or is forbidden, and to save
- * it costs a guess: its bytes times 1.1 for each op between it and the backward graph, twice that when every
- * reader could take it into its own kernel.  Parameters cost nothing to save, other inputs do.
+ * Its network has the shape of ours, but recomputing a value is either free or banned, and saving it costs an
+ * estimate: its bytes times 1.1 for each op between it and the backward graph, twice that when every
+ * reader could fuse it into its own kernel.  Parameters cost nothing to save, other inputs do.
  *
- * Under a budget B, the share of the bytes that would be kept without one, it drops rules in turn; when that
- * keeps too much, a 0/1 knapsack chooses which of the values that must not be computed again stay so, as if
- * they did not depend on each other, and the cut after that is what is kept, whether or not it fits.
+ * Under a budget B, a share of the bytes kept without one, it drops rules in turn; when that
+ * keeps too much, a 0/1 knapsack chooses which of the banned values stay banned, as if
+ * they were independent, and the cut after that decides what is kept, whether or not it fits.
  *
  * What PyTorch sees is decomposed further than a joint graph, so the column `torch` of the op table says what
  * each op counts as, and in doubt in PyTorch's favour: a softmax is its elementwise parts, and of their two
  * reductions nothing is kept (PyTorch keeps them, 8 bytes a row); attention keeps its operands and its
  * result (PyTorch a logarithm for each row besides) and is compute-intensive, as it is on a GPU.  A random op
- * is on no list, because PyTorch's compiler replaces it before it partitions; computed again, it would draw
- * other numbers there, while ours are the same.  Constants have no bytes.  A view is kept as the value whose
- * storage it is.
+ * is on no list, because PyTorch's compiler replaces it before it partitions: recomputed in PyTorch it would
+ * draw other numbers, here it draws the same.  Constants have no bytes.  Saving a view saves its base.
  */
 #include "partition/policies/policy_torch.h"
 
@@ -26,7 +25,7 @@
 #include "graph/ops/infer.h"
 #include "partition/cut/min_cut.h"
 
-#define FAR 1000000000 /* distance of what no op of the backward graph follows from */
+#define FAR 1000000000 /* distance of a value on which no op of the backward graph depends */
 
 static gcut_torch kind_of(const gcut_node *n)
 {
@@ -39,7 +38,7 @@ static bool is_list_fusible(const gcut_node *n)
     return k == GCUT_TORCH_POINT || k == GCUT_TORCH_VIEW || k == GCUT_TORCH_RANDOM;
 }
 
-/* A reader b could take what node a makes into its own kernel; a NULL: a parameter. */
+/* Reader b could fuse the result of node a into its own kernel; a NULL: a parameter. */
 static bool is_fusible(const gcut_node *a, const gcut_node *b)
 {
     return kind_of(b) == GCUT_TORCH_CAT || (a && is_list_fusible(a) && is_list_fusible(b));
@@ -51,7 +50,7 @@ static bool in_forward(const gcut_torch_rules *t, uint32_t node)
     return n->nres && t->p->facts->where[n->res0] == GCUT_SIDE_FORWARD;
 }
 
-/* ---- what is known before any cut ---- */
+/* ---- readers and distances ---- */
 
 static void find_readers(gcut_torch_rules *t)
 {
@@ -110,7 +109,7 @@ static double node_bytes(const gcut_torch_rules *t, const gcut_node *n)
     return sum;
 }
 
-/* It is in memory whatever is saved: a parameter, or some reader is a kernel of its own. */
+/* v is stored whatever is saved: it is a parameter, or some reader is a kernel of its own. */
 static bool is_materialized(const gcut_torch_rules *t, gcut_ref v)
 {
     const gcut_node *def = gcut_def(t->g, v);
@@ -130,8 +129,9 @@ static double weight_of(const gcut_torch_rules *t, gcut_ref v)
     return is_materialized(t, v) ? w : 2 * w;
 }
 
-/* Some op outside of the forward graph reads v, or a view of it, and is a kernel of its own.  Views come
- * after what they are of, so from the end of the graph on each is known before it is asked for. */
+/* fed[v]: an op outside of the forward graph that is a kernel of its own reads v or a view of it.  A view
+ * comes after its base, so the walk from the end of the graph knows fed[] of views before that of their
+ * bases. */
 static void find_fed(gcut_torch_rules *t)
 {
     for (uint32_t i = t->g->nodes.n; i-- > 0;) {
@@ -161,7 +161,7 @@ gcut_torch_rules *gcut_torch_rules_new(const gcut_problem *p, gcut_arena *arena)
     return t;
 }
 
-/* ---- what must not be computed again ---- */
+/* ---- values banned from recomputation ---- */
 
 static bool is_asked(const gcut_torch_rules *t, const gcut_node *n, gcut_constraint what)
 {
@@ -170,7 +170,7 @@ static bool is_asked(const gcut_torch_rules *t, const gcut_node *n, gcut_constra
     return any;
 }
 
-/* Less than a quarter of what it reads: cheap to keep. */
+/* The result has less than a quarter of the bytes of the operands, so it is cheap to keep. */
 static bool is_reduction(const gcut_torch_rules *t, const gcut_node *n)
 {
     double in = 0;
@@ -189,7 +189,7 @@ static bool is_banned_by_itself(const gcut_torch_rules *t, uint32_t i, gcut_torc
     return is_reduction(t, n);
 }
 
-/* Never a view, nor what may be computed again as asked for or by the knapsack. */
+/* Bans node i unless it is a view or a constant, or a constraint or the knapsack allows recomputing it. */
 static void ban(const gcut_torch_rules *t, uint32_t i, const bool *allowed, bool *banned)
 {
     const gcut_node *n = gcut_node_at(t->g, i);
@@ -198,8 +198,8 @@ static void ban(const gcut_torch_rules *t, uint32_t i, const bool *allowed, bool
     banned[i] = true;
 }
 
-/* The first node from which on not all can be one kernel: from `start`'s readers along readers of the forward
- * graph up to `limit`, in the order of the graph. */
+/* Walks forward readers from `start` up to node `limit` in graph order.  Returns the first node that cannot
+ * be fused with all nodes on the way to it, or `limit`. */
 static uint32_t first_unfusible(const gcut_torch_rules *t, const gcut_node *start, uint32_t limit, char *seen)
 {
     const gcut_graph *g = t->g;
@@ -207,7 +207,7 @@ static uint32_t first_unfusible(const gcut_torch_rules *t, const gcut_node *star
     for (uint32_t i = from; i <= limit; i++) seen[i] = 0;
     for (uint32_t k = t->reader0[start->res0]; k < t->reader0[start->res0 + 1]; k++)
         if (in_forward(t, t->reader[k])) seen[t->reader[k]] = 1;
-    for (uint32_t i = from; i <= limit; i++) { /* 1: reached by fusible readers, 2: also by another */
+    for (uint32_t i = from; i <= limit; i++) { /* 1: by fusible readers alone, 2: not */
         const gcut_node *n = gcut_node_at(g, i);
         if (!seen[i]) continue;
         if (seen[i] == 2) {
@@ -226,7 +226,7 @@ static uint32_t first_unfusible(const gcut_torch_rules *t, const gcut_node *star
     return found;
 }
 
-/* A reader that could be one kernel with what it reads, were there not a kernel between them. */
+/* Bans readers that could fuse with their operand if no kernel separated the two. */
 static void ban_used_far_apart(const gcut_torch_rules *t, const bool *allowed, bool *banned)
 {
     const gcut_graph *g = t->g;
@@ -247,8 +247,8 @@ static void ban_used_far_apart(const gcut_torch_rules *t, const bool *allowed, b
     }
 }
 
-/* Chains of fusible ops are cut where one has run for more than 100 ops of the forward graph and nothing else
- * of it is under way.  A node belongs to the chain of the first start that reaches it. */
+/* Bans the node at which a chain of fusible ops has spanned more than 100 forward ops, when no other node of
+ * the chain is open.  A node belongs to the chain of the first start that reaches it. */
 static void ban_in_long_chains(const gcut_torch_rules *t, const bool *allowed, bool *banned)
 {
     const gcut_graph *g = t->g;
@@ -296,7 +296,7 @@ static bool *find_banned(const gcut_torch_rules *t, gcut_torch_level level, cons
 
 /* ---- the cut ---- */
 
-/* PyTorch computes gradients in the backward graph, those of a head too. */
+/* PyTorch computes gradients in the backward graph, those of a loss head too. */
 static bool in_backward(const gcut_torch_rules *t, gcut_ref v)
 {
     const gcut_node *n = gcut_def(t->g, v);

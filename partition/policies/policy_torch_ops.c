@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What PyTorch's partitioner takes each op for, from its lists of ops (torch/_functorch/partitioners.py); a
- * composite is as its parts.  tests/test_policies.c asks for a line of every op.
+ * The kind of each op in PyTorch's partitioner, from its lists of ops (torch/_functorch/partitioners.py); a
+ * composite has the kind of its parts.  tests/test_policies.c requires a line for every op.
  */
 #include "partition/policies/policy_torch.h"
 

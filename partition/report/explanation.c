@@ -2,9 +2,9 @@
  *
  * Why a value is saved or recomputed.
  *
- * The cut says what was decided; the reason is the cheapest plan in which this one value has the other
- * decision. It is found by solving the network again under that constraint, so the difference of the two
- * costs is exact (to the solver's bound) and counts whatever else would change with it.
+ * The cut gives the decision; the reason is the cheapest plan in which this one value has the other
+ * decision. Solving the network under that constraint finds it, so the difference of the two
+ * costs is exact (to the solver's bound) and includes all other decisions that change.
  */
 #include "partition/report/explanation.h"
 
@@ -12,11 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- whose rule made a node ---- */
+/* ---- the node whose derivative rule made a node ---- */
 
-/* d<name> or d<name>.<k>: the forward value that the sweep named it after, and whether it is a step of its
- * rule.
- */
+/* For d<name> or d<name>.<k>: the forward value after which reverse mode named it; *step: it is an
+ * intermediate value (.<k>) of a rule. */
 static gcut_ref named_after(const gcut_graph *g, const char *name, bool *step, gcut_arena *a)
 {
     if (name[0] != 'd') return 0;
@@ -37,9 +36,9 @@ static bool reads(const gcut_graph *g, const gcut_node *n, gcut_ref v)
     return false;
 }
 
-/* A derived node lies at grad(l), l the line of the node whose rule made it.  Of several nodes on that line
- * it is the one that the derived node is named after: d<result>.<k> is a step of the rule of what made the
- * result, d<operand> what such a rule arrived at. */
+/* The location of a derived node is grad(l), l the line of the node whose rule made it.  Of several nodes on
+ * that line, the name selects one: d<result>.<k> is an intermediate value of the rule of the node with that
+ * result, d<operand> the final value of the rule of a reader of that operand. */
 static gcut_ref rule_of(const gcut_why *w, gcut_ref reader, gcut_arena *a)
 {
     const gcut_graph *g = w->r.g;
@@ -164,9 +163,9 @@ gcut_refs gcut_why_changes(const gcut_why *w)
     return out;
 }
 
-/* ---- the chain ---- */
+/* ---- the recomputation chain ---- */
 
-/* What has to run to compute v again in the plan in which it is recomputed: this one or the other. */
+/* The nodes that recompute v in the plan that recomputes it: this one or the other. */
 static void find_chain(gcut_why *w, gcut_arena *a)
 {
     const gcut_graph *g = w->r.g;
@@ -188,7 +187,7 @@ static void find_chain(gcut_why *w, gcut_arena *a)
     }
 }
 
-/* ---- who is meant ---- */
+/* ---- from a name to a value ---- */
 
 static const gcut_plan *plan_with(const gcut_plan *plan, const char *bare, const char **loop)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two plan files on one axis.
+ * Compares two plan files.
  *
- * They say the same when every value has the same decision, form and copies in both, in the steps of loops
- * too. Bytes and times are of the sizes of each file, so they are shown and not compared.
+ * They are equal when every value has the same decision, storage format and copies in both, in loop
+ * iterations too. Bytes and times depend on the sizes of each file, so they are printed and not compared.
  */
 #include "partition/report/plan_file.h"
 
@@ -15,7 +15,7 @@ typedef struct comparing {
     gcut_plan_files_differ of;
 } comparing;
 
-/* ---- what differs ---- */
+/* ---- differences ---- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -34,7 +34,7 @@ static bool same_line(const gcut_plan_line *a, const gcut_plan_line *b)
 static const gcut_plan_line *find(const gcut_plan_part *p, uint32_t *from, const char *name)
 {
     uint32_t n = p ? p->lines.n : 0;
-    for (uint32_t k = 0; k < n; k++) { /* both files list values in one order: the next is mostly the one */
+    for (uint32_t k = 0; k < n; k++) { /* both files list values in one order: mostly the first hit */
         uint32_t i = (*from + k) % n;
         if (strcmp(p->lines.at[i].value, name) != 0) continue;
         *from = i + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The lines of plan files: of a plan, and read.
+ * Makes the lines of a plan file from a plan, and reads them from a file.
  */
 #include "partition/report/plan_file.h"
 
@@ -59,7 +59,7 @@ const char *gcut_nodes_hash(const gcut_graph *g, gcut_arena *arena)
 
 /* ---- the lines of a plan ---- */
 
-/* By node: the BACKWARD values before which one more copy is made, NULL for the results. */
+/* By node: the backward values before which a further copy is made, NULL for the results. */
 typedef GCUT_VEC(const char *) names;
 
 static names *places(const gcut_plan *plan, const gcut_problem *p, gcut_arena *arena)
@@ -103,7 +103,7 @@ static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut
                             .nbefore = before ? before->n : 0};
 }
 
-/* Views have a line only where it says something: how often they are made. */
+/* A view has a line only where it states further copies. */
 static bool has_line(const gcut_plan *plan, gcut_ref v, const names *before)
 {
     gcut_plan_decision f = plan->value[v].decision;

@@ -2,9 +2,9 @@
  *
  * The lists `saved` and `recomputed` of a plan file, which are for readers.
  *
- * Decisions are read from `values` alone, so an edit of the lists would be lost.  Their hash in the file
- * tells such an edit from one of `values`, after which the lists are merely out of date: the first is
- * refused.
+ * Decisions are read from `values` alone, so an edit of the lists would have no effect and is refused.  The
+ * hash of the lists in the file tells such an edit from one of `values`, which only leaves the lists out of
+ * date.
  */
 #include "partition/report/plan_file.h"
 
@@ -26,7 +26,7 @@ const char *gcut_plan_lists_hash(const gcut_graph *g, const gcut_refs *saved, co
     return gcut_plan_hash(t.at, t.n, arena);
 }
 
-/* The same from the file; an absent list is empty. */
+/* The hash of the file's lists; an absent list is empty. */
 static const char *hash_of(const gcut_jnode *saved, const gcut_jnode *recomputed, gcut_arena *arena)
 {
     gcut_text t = {.arena = arena};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is asked of a plan.
+ * Queries on a plan: names, readers, saved values, recomputation chains, loops.
  */
 #include "partition/report/plan_queries.h"
 
@@ -53,7 +53,7 @@ const char *gcut_query_at(const gcut_query *r, gcut_ref v)
     return gcut_printf(r->arena, "%s:%d %s", file, loc->line, tail_of(loc->scope));
 }
 
-/* ---- who reads a value ---- */
+/* ---- readers ---- */
 
 /* The node runs in the backward graph of this plan. */
 static bool runs_backward(const gcut_query *r, const gcut_node *n)
@@ -71,7 +71,7 @@ static bool is_view(const gcut_query *r, gcut_ref v)
     return gcut_value_is(r->g, v, GCUT_CLASS_VIEW);
 }
 
-/* Views are looked through unless they are results themselves. */
+/* A reader of a view counts as a reader of its base; a view that is a result counts itself. */
 static void find_readers(gcut_query *r)
 {
     const gcut_graph *g = r->g;
@@ -100,13 +100,13 @@ gcut_query gcut_query_from(const gcut_plan *plan, gcut_arena *arena, double from
 
 gcut_query gcut_query_open(const gcut_plan *plan, gcut_arena *arena)
 {
-    /* Under another policy, or a budget, lambda decided nothing: the prices are those of the minimum cut,
+    /* Under another policy, or a budget, lambda has no effect: the flip prices are those of the minimum cut,
      * from 0 on. */
     bool priced = plan->options.policy == GCUT_POLICY_MINCUT && !plan->budget && !plan->options.saved_limited;
     return gcut_query_from(plan, arena, priced ? plan->options.lambda : 0);
 }
 
-/* ---- what is saved, and what is not ---- */
+/* ---- saved and recomputed values ---- */
 
 static bool saved(const gcut_query *r, gcut_ref v)
 {
@@ -151,8 +151,8 @@ static int later_first(const void *a, const void *b)
 
 typedef GCUT_VEC(uint32_t) node_list;
 
-/* The node of v and, through operands that are neither saved nor made by the backward graph, those that it
- * needs, the last of the graph first. */
+/* The node of v and the nodes on which it depends through operands that are neither saved nor computed by the
+ * backward graph, in reverse graph order. */
 static node_list chain_of(const gcut_query *r, gcut_ref v, gcut_arena *scratch)
 {
     const gcut_graph *g = r->g;

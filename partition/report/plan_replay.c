@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Replays a plan file: its lines become decisions on this graph, or an error says why they cannot.
+ * Replays a plan file: converts its lines to decisions on this graph, or reports why it cannot.
  *
- * A plan only chooses among computations of the same values, so replaying one never makes results wrong; lines
- * that do not fit the graph are refused.
+ * A plan only chooses among computations of the same values, so replaying one never makes results wrong;
+ * lines that do not fit the graph are refused.
  */
 #include "partition/report/plan_file.h"
 
@@ -26,7 +26,7 @@ static gcut_place place_of(const following *f)
     return (gcut_place){.file = f->part->path};
 }
 
-/* ---- the same graph? ---- */
+/* ---- comparing the graphs ---- */
 
 /* A type as written, read axis by axis: "f32", then sizes. */
 static size_t token(const char *s)
@@ -43,7 +43,7 @@ static bool has_symbol(const char *s, size_t n)
     return false;
 }
 
-/* Equal but for sizes that are symbolic on one side. */
+/* Equal except for sizes that are symbolic in one of the two. */
 static bool types_agree(const char *a, const char *b)
 {
     size_t n = strcspn(a, "["), m = strcspn(b, "[");
@@ -73,7 +73,7 @@ static _Noreturn void refuse(const following *f, const gcut_plan_line *l, const 
               l->where, graph_name(f), what);
 }
 
-/* A stack of a loop is there or not as the plan of the loop's step says, which may have been edited. */
+/* The plan of a loop's iteration, which may have been edited, decides whether a stack of the loop exists. */
 static bool is_stack(const following *f, const char *name)
 {
     for (uint32_t i = 0; i < f->file->steps.n; i++) {
@@ -84,7 +84,7 @@ static bool is_stack(const following *f, const char *name)
     return false;
 }
 
-/* The first line that is not about this graph. */
+/* Finds the value of each line; the first line without one is an error. */
 static void match(following *f)
 {
     const gcut_graph *g = f->p->g;
@@ -107,11 +107,11 @@ static void match(following *f)
     }
 }
 
-/* Every line fits; what else differs has no line. */
+/* Called when every line fits: finds differences in nodes that have no line. */
 static void check_hashes(const following *f)
 {
     const gcut_plan_part *part = f->part;
-    if (part->loop || f->file->steps.n) return; /* edits of steps change the graph around */
+    if (part->loop || f->file->steps.n) return; /* edits of iterations change the outer graph */
     if (!strcmp(part->graph_hash, gcut_graph_hash(f->p->g, f->arena))) return;
     if (!strcmp(part->nodes_hash, gcut_nodes_hash(f->p->g, f->arena))) return;
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f),
@@ -129,7 +129,7 @@ static void check_steps(const following *f)
                       graph_name(f), f->file->steps.at[i].loop);
 }
 
-/* ---- what the lines ask for ---- */
+/* ---- constraints from the lines ---- */
 
 static _Noreturn void impossible(const following *f, const gcut_plan_line *l, const char *why)
 {
@@ -137,8 +137,8 @@ static _Noreturn void impossible(const following *f, const gcut_plan_line *l, co
               l->value, gcut_decision_name(l->decision), why);
 }
 
-/* The forms of partition/cut/storage_format.h, rounded only with save_dtype, for which the bound holds; loops
- * stack values as they are. */
+/* Accepts the formats of partition/cut/storage_format.h, the rounded one only with save_dtype, for which the
+ * error bound holds; loops stack values as plain. */
 static void check_format(const following *f, const gcut_plan_line *l, gcut_ref v)
 {
     if (l->decision != GCUT_PLAN_SAVED || !l->has_format) return;
@@ -180,7 +180,7 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
     bool save = l->decision == GCUT_PLAN_SAVED;
     check_line(f, l, v);
     saved[v] = save;
-    if (save && l->has_format) /* at other sizes it may not be smaller any more */
+    if (save && l->has_format) /* at other sizes it may not be smaller */
         f->p->format[v] = l->format == gcut_other_format(f->p, v) ? l->format : GCUT_FORMAT_PLAIN;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
@@ -188,7 +188,7 @@ static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *s
         f->p->forced_by[v] = gcut_printf(f->p->g->module->arena, "%s in %s", l->where, f->part->path);
 }
 
-/* Which BACKWARD node of the order makes v; n for NULL, the results. */
+/* The index in `order` of the backward node that computes the named value; n for NULL, the results. */
 static uint32_t index_of(const following *f, const uint32_t *order, uint32_t n, const gcut_plan_line *l,
                          const char *name)
 {
@@ -218,7 +218,7 @@ static gcut_recomputations *copies(const following *f)
 
 /* ---- the choice ---- */
 
-/* What no line is about and an edit made necessary is computed again; a new stack of a loop is saved. */
+/* Values without a line that an edit makes necessary are recomputed; a new stack of a loop is saved. */
 static bool *default_saved(const following *f)
 {
     bool *saved = gcut_calloc(f->arena, f->p->g->values.n, 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * For which sizes a plan stays the cheapest: the network is solved again at other sizes.
+ * Finds the range of sizes at which a plan stays the cheapest, by solving the network at other sizes.
  *
  * From the plan's own size the search goes outwards by factors of four to the first size at which another
- * plan is cheaper, and halves the interval before it: so the end that it finds is one, with a cheaper plan at
- * the very next size.  Prices are no polynomials (caches have steps), so an island beyond the end, or a gap
- * that no probe hit, is possible; what is printed says "tried".
+ * plan is cheaper, then bisects the last interval: another plan is cheaper at the size next to the end found.
+ * Prices are not monotone in sizes (they jump at cache sizes), so the plan may be the cheapest beyond the
+ * end, or not at a size between probes; the output says "tried".
  */
 #include "partition/report/valid_range.h"
 
@@ -27,7 +27,7 @@ typedef struct probing {
 
 /* ---- one size ---- */
 
-/* gcut_prices would not throw. */
+/* Tests that gcut_prices would not throw at these sizes. */
 static bool fits(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
 {
     double all = 0;
@@ -44,7 +44,7 @@ static bool fits(const gcut_graph *g, const gcut_dim_binding *at, uint32_t nat)
     return all <= GCUT_MOST_BYTES;
 }
 
-/* What the plan costs, and the cheapest one, at these sizes. */
+/* The costs of the plan and of the cheapest plan at these sizes. */
 static void costs(const gcut_plan *plan, const gcut_dim_binding *at, gcut_arena *arena, double *mine,
                   gcut_choice **best)
 {
@@ -63,7 +63,8 @@ static bool is_best(double mine, const gcut_choice *best)
     return mine <= best->cost_ns * (1 + 1e-12) + 1e-12;
 }
 
-/* The sizes of `at` for a step of a loop, whose graph may be of another module, with symbols of its own. */
+/* The sizes of `at` for the iteration graph of a loop, which may be in another module, with symbols of its
+ * own. */
 static const gcut_dim_binding *sizes_of(const probing *b, const gcut_plan *step, gcut_arena *arena)
 {
     const gcut_plan_options *o = &step->options;
@@ -78,7 +79,7 @@ static const gcut_dim_binding *sizes_of(const probing *b, const gcut_plan *step,
     return at;
 }
 
-/* That plan, the whole graph's or a step's, at the sizes of b->at. */
+/* True if `part`, the plan of the whole graph or of an iteration, is the cheapest at the sizes of b->at. */
 static bool part_holds(const probing *b, const gcut_plan *part)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(b->arena), b->arena);
@@ -116,8 +117,8 @@ static const gcut_dim_decl *decl_of(const gcut_graph *g, gcut_dim sym)
     return NULL;
 }
 
-/* The last multiple of `unit` at which it holds, on the way from `good` to `end`, both multiples; *exact: it
- * does not hold at the next one, or there is none. */
+/* The last multiple of `unit` from `good` towards `end`, both multiples, at which the plan is the cheapest;
+ * *exact: it is not at the next multiple, or there is none. */
 static int64_t reach(probing *b, int64_t good, int64_t end, int64_t unit, bool *exact)
 {
     int64_t bad = 0;
