@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * One instance of the small product: included by small_product.c once per element type and instruction set,
- * with NAME(x)  the instance's name of x        T      the element type TARGET   attributes of the functions
- * LANES  elements of a vector ROWS     rows of the register block (at most 8; its columns are two vectors)
+ * with
+ *
+ *   NAME(x)  the instance's name of x
+ *   T        the element type
+ *   TARGET   attributes of the functions
+ *   LANES    elements of a vector
+ *   ROWS     rows of the register block (at most 8; its columns are two vectors)
  *   DOTS     columns of a block of dot products (its rows are four)
  *   MASK, MASK_OF(n), LOAD_PART(mask, p), STORE_PART(mask, p, v): the first n elements of a vector, 0 < n <=
  *            LANES; what is not loaded is 0, what is not stored is not touched.  PART_BY_ELEMENT: for lack
