@@ -9,7 +9,8 @@
  *   keeps:  the graphs; the bits of the interpreter for f32 where an op fixes its order of sums; the same C for
  *           the same input
  *
- *   lower/  the states L1 to L9, from fusion groups to shared buffers (lowered.h draws them)
+ *   lower/  the states L1 to L9 (lowered.h draws them): fusion/ decides which nodes share a kernel, memory/
+ *           where values are and in which order kernels run
  *   cost/   predicted time: bytes, arithmetic, launches
  *   emit/   C: functions, tables, entry points
  *   rt/     the run-time library that emitted C calls; it includes nothing of the compiler (doc/runtime.md)

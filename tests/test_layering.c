@@ -301,7 +301,7 @@ static size_t folder_length(const char *file)
 static void folders_are_small(void **state)
 {
     (void)state;
-    enum { MOST = 40 };
+    enum { MOST = 26 };
     problems = 0;
     for (size_t k = 0; k < files.n; k++) {
         size_t n = folder_length(files.at[k]), before = 0, all = 0;

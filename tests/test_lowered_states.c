@@ -8,7 +8,7 @@
 
 #include "driver/pipeline/pipeline.h"
 #include "kernels/lower/lower.h"
-#include "kernels/lower/reads.h"
+#include "kernels/lower/fusion/reads.h"
 
 static const char source[] = "gcut 1\n"
                              "func @f(input %x: f32[2048, 256], param %w: f32[256, 1024], input %d: "

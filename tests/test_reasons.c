@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "driver/pipeline/pipeline.h"
 #include "graph_gen.h"
-#include "kernels/lower/place.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/memory/place.h"
+#include "kernels/lower/fusion/reason.h"
 
 enum { GRAPHS = 60 };
 

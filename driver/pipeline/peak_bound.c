@@ -8,9 +8,9 @@
  * recomputes a value.  While the kernel of c runs, these buffers are alive together:
  *
  *   written  the whole result of c.  An epilogue works on its tiles, but the result still has its buffer
- *            (kernels/lower/epilogue.c), and no kernel writes a contraction over its operands.
+ *            (kernels/lower/fusion/epilogue.c), and no kernel writes a contraction over its operands.
  *   read     a set S of stored values from which elementwise code, reductions and moves of elements compute
- *            the operands of c.  The kernels compute less than that on the fly (kernels/lower/prologue.c:
+ *            the operands of c.  The kernels compute less than that on the fly (kernels/lower/fusion/prologue.c:
  *            chains of elementwise nodes for one operand), so this only makes S smaller.  The result of
  *            another contraction or of a loop is never computed on the fly: such a node is a kernel of its
  *            own, which stores its result.
@@ -26,12 +26,12 @@
  *
  *   0                 if it may lie in a bound buffer, which is resident already: parameters and results, and
  *                     what becomes a result by nodes that keep its size, as updates in place do, or as a part
- *                     of a concat or a carry of a loop (kernels/lower/buffers.c, update.c, region.c)
+ *                     of a concat or a carry of a loop (kernels/lower/memory/buffers.c, update.c, region.c)
  *   bits              of a bool, an eighth
  *   bf16              of an f32, half, where --save-dtype allows it
  *   its type's bytes  else; of a view that is smaller than its base, those of the view
  *
- * Two stored values of S never share memory: a value written over another (kernels/lower/in_place.c) begins
+ * Two stored values of S never share memory: a value written over another (kernels/lower/memory/in_place.c) begins
  * as that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never
  * more than minimal, and parts of a concat are as large together as it is.
  *

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/epilogue.h"
-#include "kernels/lower/place.h"
+#include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/memory/place.h"
 
 typedef struct walk {
     gcut_cost_at c;

@@ -7,8 +7,8 @@
 
 #include "graph/external.h"
 #include "kernels/cost/cost.h"
-#include "kernels/lower/loop.h"
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/fusion/loop.h"
+#include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/team.h"
 
 /* ---- sizes ---- */

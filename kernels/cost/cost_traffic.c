@@ -7,10 +7,10 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/cost/cost.h"
-#include "kernels/lower/epilogue.h"
-#include "kernels/lower/loop.h"
-#include "kernels/lower/place.h"
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/fusion/loop.h"
+#include "kernels/lower/memory/place.h"
+#include "kernels/lower/fusion/prologue.h"
 
 /* Different elements of storage behind v: what is repeated along an axis is there once. */
 static double elements(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v)

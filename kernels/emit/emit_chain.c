@@ -4,7 +4,7 @@
  */
 #include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/fusion/prologue.h"
 
 void gcut_emit_prologues(gcut_emitter *e)
 {

@@ -11,8 +11,8 @@
 #include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/epilogue.h"
-#include "kernels/lower/place.h"
+#include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/memory/place.h"
 
 /* The kernel at position i of the order; returns 1 when the next one went with it as its epilogue. */
 static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)

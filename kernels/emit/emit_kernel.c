@@ -11,8 +11,8 @@
 #include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/place.h"
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/memory/place.h"
+#include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/team.h"
 
 typedef struct kernel {

@@ -6,8 +6,8 @@
 
 #include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
-#include "kernels/lower/epilogue.h"
-#include "kernels/lower/place.h"
+#include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/memory/place.h"
 #include "kernels/lower/team.h"
 
 #define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)

@@ -6,7 +6,7 @@
 #define GCUT_KERNELS_EMIT_EMIT_LOOP_H
 
 #include "kernels/emit/emitter.h"
-#include "kernels/lower/loop.h"
+#include "kernels/lower/fusion/loop.h"
 
 /* emit_reduce.c */
 /* Float reductions along a row that is long or of unknown length have GCUT_LANES accumulators acc<v>[l]. */

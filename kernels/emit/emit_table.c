@@ -8,7 +8,7 @@
 
 #include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/team.h"
 
 static const char *dim(const gcut_program *p, gcut_dim d)

@@ -7,7 +7,7 @@
 
 #include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
-#include "kernels/lower/place.h"
+#include "kernels/lower/memory/place.h"
 #include "kernels/lower/team.h"
 
 #define MOVE_PS 300 /* of an element of everything else that is no loop */

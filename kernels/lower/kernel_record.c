@@ -2,8 +2,8 @@
  *
  * Kernels: what their members read and how, what they depend on, and whether one reaches another.
  */
-#include "kernels/lower/prologue.h"
-#include "kernels/lower/reads.h"
+#include "kernels/lower/fusion/prologue.h"
+#include "kernels/lower/fusion/reads.h"
 
 static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
 {

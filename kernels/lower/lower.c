@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "gradcut/gradcut_rt.h"
 #include "kernels/emit/emit_names.h"
-#include "kernels/lower/place.h"
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/memory/place.h"
+#include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/team.h"
 
 #ifdef GCUT_DEBUG /* builds without optimisation, and sanitized ones */

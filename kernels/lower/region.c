@@ -11,7 +11,7 @@
  */
 #include "kernels/lower/region.h"
 
-#include "kernels/lower/place.h"
+#include "kernels/lower/memory/place.h"
 
 static gcut_lowered *around(const gcut_program *p, const gcut_lowered *body)
 {

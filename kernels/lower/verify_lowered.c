@@ -7,9 +7,9 @@
  */
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/epilogue.h"
+#include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/lower.h"
-#include "kernels/lower/reads.h"
+#include "kernels/lower/fusion/reads.h"
 
 typedef struct check {
     const gcut_program *p;

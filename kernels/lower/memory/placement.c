@@ -2,8 +2,8 @@
  *
  * What is where in memory, for those who look at a program.
  */
-#include "kernels/lower/epilogue.h"
-#include "kernels/lower/place.h"
+#include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/memory/place.h"
 
 static int64_t size_of(const gcut_program *p, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
 {

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "kernels/lower/place.h"
+#include "kernels/lower/memory/place.h"
 
 static int larger(const void *a, const void *b)
 {

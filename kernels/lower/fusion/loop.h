@@ -10,8 +10,8 @@
  * computes again when that is cheaper than a store and a load of L1.  The same
  * expression on the same operands gives the same bits, so the choice is free.
  */
-#ifndef GCUT_KERNELS_LOWER_LOOP_H
-#define GCUT_KERNELS_LOWER_LOOP_H
+#ifndef GCUT_KERNELS_LOWER_FUSION_LOOP_H
+#define GCUT_KERNELS_LOWER_FUSION_LOOP_H
 
 #include "kernels/lower/lowered.h"
 

@@ -4,8 +4,8 @@
  * (bodies), concat.c (operands in the place of a concat) and updates_in_place.c (results over what they
  * update).
  */
-#ifndef GCUT_KERNELS_LOWER_PLACE_H
-#define GCUT_KERNELS_LOWER_PLACE_H
+#ifndef GCUT_KERNELS_LOWER_MEMORY_PLACE_H
+#define GCUT_KERNELS_LOWER_MEMORY_PLACE_H
 
 #include "kernels/lower/lowered.h"
 

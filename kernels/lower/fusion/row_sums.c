@@ -16,8 +16,8 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/lower.h"
-#include "kernels/lower/reads.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/fusion/reason.h"
 
 _Static_assert(GCUT_BLOCKS == GCUT_RT_SUM_BLOCKS, "a sum has the same bits wherever it is made");
 

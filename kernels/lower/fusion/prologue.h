@@ -2,8 +2,8 @@
  *
  * Prologues: operands of matrix products that are computed while they are packed.
  */
-#ifndef GCUT_KERNELS_LOWER_PROLOGUE_H
-#define GCUT_KERNELS_LOWER_PROLOGUE_H
+#ifndef GCUT_KERNELS_LOWER_FUSION_PROLOGUE_H
+#define GCUT_KERNELS_LOWER_FUSION_PROLOGUE_H
 
 #include "kernels/lower/lowered.h"
 

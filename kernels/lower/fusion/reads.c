@@ -2,7 +2,7 @@
  *
  * The read index: built by one walk over all kernels, updated kernel by kernel.
  */
-#include "kernels/lower/reads.h"
+#include "kernels/lower/fusion/reads.h"
 
 #include <string.h>
 

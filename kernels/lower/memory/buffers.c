@@ -4,15 +4,15 @@
  *
  * in:  L4.   out: L5: buffers, bindings and copies, edges that keep old values readable.   keeps: members.
  */
-#include "kernels/lower/place.h"
+#include "kernels/lower/memory/place.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/lower.h"
-#include "kernels/lower/prologue.h"
-#include "kernels/lower/reads.h"
+#include "kernels/lower/fusion/prologue.h"
+#include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/region.h"
 #include "kernels/lower/team.h"
 

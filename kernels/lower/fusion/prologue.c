@@ -11,11 +11,11 @@
  *
  * A product that turns out to be too small to pack has a buffer for the operand, which is empty otherwise.
  */
-#include "kernels/lower/prologue.h"
+#include "kernels/lower/fusion/prologue.h"
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/reads.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/fusion/reason.h"
 
 enum {
     MAX_PROLOGUE = 48,

@@ -2,8 +2,8 @@
  *
  * Epilogues: loops that run on the tiles of a matrix product while they are in cache.
  */
-#ifndef GCUT_KERNELS_LOWER_EPILOGUE_H
-#define GCUT_KERNELS_LOWER_EPILOGUE_H
+#ifndef GCUT_KERNELS_LOWER_FUSION_EPILOGUE_H
+#define GCUT_KERNELS_LOWER_FUSION_EPILOGUE_H
 
 #include "kernels/lower/lowered.h"
 

@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 
-#include "kernels/lower/epilogue.h"
+#include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/lower.h"
 
 /* The preferred position of a kernel: at its last node; a copy, right after what it copies, and of a

@@ -6,14 +6,14 @@
  * changes nothing and returns a reason, and executes what was decided.  The reason of the last refusal stays
  * by operand: gcut_reason_of is how it is read.
  */
-#ifndef GCUT_KERNELS_LOWER_REASON_H
-#define GCUT_KERNELS_LOWER_REASON_H
+#ifndef GCUT_KERNELS_LOWER_FUSION_REASON_H
+#define GCUT_KERNELS_LOWER_FUSION_REASON_H
 
 #include "kernels/lower/lowered.h"
 
 typedef enum gcut_reason {
 #define REASON(id, sentence) GCUT_REASON_##id,
-#include "kernels/lower/reasons.def"
+#include "kernels/lower/fusion/reasons.def"
 #undef REASON
     GCUT_NREASONS
 } gcut_reason;

@@ -2,13 +2,13 @@
  *
  * The phases of a loop kernel, what crosses them, and the workspace that takes.
  */
-#include "kernels/lower/loop.h"
+#include "kernels/lower/fusion/loop.h"
 
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/c_text.h"
-#include "kernels/lower/epilogue.h"
+#include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/team.h"
 
 #define CHEAP_PS 120 /* a chain up to this cost per element is computed again rather than kept */

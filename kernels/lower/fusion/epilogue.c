@@ -4,10 +4,10 @@
  *
  * in:  L6.   out: L7: such loops have the rows of their product.   keeps: members, buffers, order.
  */
-#include "kernels/lower/epilogue.h"
+#include "kernels/lower/fusion/epilogue.h"
 
 #include "kernels/lower/lower.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/fusion/reason.h"
 
 /* Shorter rows cost more to begin than a flat loop's chunks. */
 #define SHORT_ROW 64

@@ -19,8 +19,8 @@
 
 #include "graph/external.h"
 #include "kernels/lower/lower.h"
-#include "kernels/lower/reads.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/fusion/reason.h"
 #include "kernels/lower/region.h"
 
 #define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */

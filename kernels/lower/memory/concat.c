@@ -8,9 +8,9 @@
  * The buffer lives from the first loop that stores there, as any does.  So it must be one that nobody else
  * reads or writes before: memory of the concat's own, or the part of a stack that this iteration makes.
  */
-#include "kernels/lower/place.h"
-#include "kernels/lower/reads.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/memory/place.h"
+#include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/fusion/reason.h"
 
 /* Rows from which on a flat loop is as fast in rows. */
 #define SHORT_ROW 64

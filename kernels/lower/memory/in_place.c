@@ -10,10 +10,10 @@
  * at all.  Only buffers of the forward and the backward graph themselves take part; a body's may be written
  * many times.
  */
-#include "kernels/lower/epilogue.h"
-#include "kernels/lower/loop.h"
+#include "kernels/lower/fusion/epilogue.h"
+#include "kernels/lower/fusion/loop.h"
 #include "kernels/lower/lower.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/fusion/reason.h"
 
 /* The loop kernel reads old, element for element, and never after r is stored. */
 static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, gcut_ref old)

@@ -8,9 +8,9 @@
  * `next w` updates w, `grad w` what the forward graph has begun of it; and a kernel may change one of its
  * operands: a scatter_add what rows are added to, a product with a number what it multiplies.
  */
-#include "kernels/lower/place.h"
-#include "kernels/lower/reads.h"
-#include "kernels/lower/reason.h"
+#include "kernels/lower/memory/place.h"
+#include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/fusion/reason.h"
 
 /* The SCATTER kernel adds rows to `old`, all of it, and reads it for nothing else. */
 static bool adds_to(const gcut_lowered *h, const gcut_kernel *u, gcut_ref old)

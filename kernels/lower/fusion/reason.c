@@ -2,15 +2,15 @@
  *
  * Reasons by operand of the graph.
  */
-#include "kernels/lower/reason.h"
+#include "kernels/lower/fusion/reason.h"
 
-#include "kernels/lower/place.h"
+#include "kernels/lower/memory/place.h"
 
 static const struct {
     const char *name, *sentence;
 } reasons[] = {
 #define REASON(id, sentence) [GCUT_REASON_##id] = {#id, sentence},
-#include "kernels/lower/reasons.def"
+#include "kernels/lower/fusion/reasons.def"
 #undef REASON
 };
 

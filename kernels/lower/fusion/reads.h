@@ -6,8 +6,8 @@
  * Built once, when nodes are grouped; whoever changes what a kernel reads removes the kernel's reads before
  * and adds them after.  A kernel's reads of what it makes itself are not in it.
  */
-#ifndef GCUT_KERNELS_LOWER_READS_H
-#define GCUT_KERNELS_LOWER_READS_H
+#ifndef GCUT_KERNELS_LOWER_FUSION_READS_H
+#define GCUT_KERNELS_LOWER_FUSION_READS_H
 
 #include "kernels/lower/lowered.h"
 
