@@ -211,8 +211,6 @@ typedef struct gcut_data {
 
 typedef struct gcut_module gcut_module;
 
-typedef enum gcut_stage { GCUT_PRIMAL, GCUT_JOINT, GCUT_SPLIT, GCUT_KERNEL } gcut_stage;
-
 typedef struct gcut_graph {
     gcut_module *module;
     const char *name;
@@ -344,7 +342,6 @@ typedef struct gcut_op_info {
     char dtypes;    /* 'F' 'N' 'B' 'X' 'I' 'K' '-' */
     bool composite; /* has a decomposition */
     bool pointwise; /* elementwise: result shape == every operand's shape */
-    bool integers;  /* its evaluation over integers is defined */
     const char *attrs;
     gcut_class class;
     gcut_linear linear;

@@ -11,7 +11,7 @@
 #include "report/report.h"
 
 enum { WIDE = 880, HIGH = 540, LEFT = 84, RIGHT = 36, TOP = 78, BOTTOM = 74 };
-#define SAME 1.5 /* marks closer than so many pixels are drawn as one */
+#define SAME 1.5 /* pixels: marks closer than that are drawn as one */
 
 typedef struct axis {
     double lo, hi, step; /* in units */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# ship_machine.sh [RUNS]: measures this machine so many times (3), writes machine/machine_shipped.c from the least of
+# ship_machine.sh [RUNS]: measures this machine RUNS times (3), writes machine/machine_shipped.c from the least of
 # each figure, and makes again what quotes it: doc/partition.md and the golden files.  Read the diff; let nothing else
 # run meanwhile.
 #

@@ -74,10 +74,9 @@ void gcut_lex_start(gcut_lexer *lx, gcut_env *env, const char *file, const char 
     lx->line_at = text;
 }
 
-/* Returns whether there was any blank. */
-static bool skip_blanks(gcut_lexer *lx)
+/* Newlines and comments are blanks. */
+static void skip_blanks(gcut_lexer *lx)
 {
-    const char *begin = lx->at;
     for (; lx->at < lx->end; lx->at++) {
         char c = *lx->at;
         if (c == '\n') {
@@ -89,7 +88,6 @@ static bool skip_blanks(gcut_lexer *lx)
             break;
         }
     }
-    return lx->at > begin;
 }
 
 static const char *skip_digits(const gcut_lexer *lx, const char *s, bool hex)
@@ -267,8 +265,8 @@ static void lex_punct(gcut_lexer *lx, gcut_token *t)
 
 gcut_token gcut_lex_next(gcut_lexer *lx)
 {
-    bool blank = skip_blanks(lx);
-    gcut_token t = {.blank = blank, .at = lx->at, .line = lx->line, .col = place_of(lx, lx->at).col};
+    skip_blanks(lx);
+    gcut_token t = {.at = lx->at, .line = lx->line, .col = place_of(lx, lx->at).col};
     if (lx->at == lx->end) return t;
     char c = *t.at;
     if (digit(c))

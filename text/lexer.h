@@ -29,8 +29,7 @@ typedef enum gcut_tok {
 typedef struct gcut_token {
     gcut_tok kind;
     char c;
-    bool blank; /* preceded by a blank or a comment */
-    bool big;   /* INT, LOC: does not fit u */
+    bool big; /* INT, LOC: does not fit u */
     int line, col;
     const char *at; /* its text, n bytes, sigil included; not NUL-terminated */
     size_t n;

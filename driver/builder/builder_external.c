@@ -84,7 +84,7 @@ static void add_external(void *arg)
     const gcut_external_call *c = &j->own;
     if (!c->kernel) wrong(j, "the name of the kernel is NULL");
     if (c->nin < 0 || c->nout < 1 || (c->nin && !c->in) || !c->dtypes || !c->shapes)
-        wrong(j, "it has operands and results: nin from 0, nout from 1 on, and lists of so many");
+        wrong(j, "nin is at least 0, nout at least 1; in, dtypes and shapes have that many members");
     if (!gcut_builder_sees(j->g, c->in, c->nin))
         wrong(j, gcut_printf(m->arena, "an operand is no value that @%s sees", j->g->name));
     gcut_attr attrs[4];

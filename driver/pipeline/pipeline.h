@@ -29,7 +29,7 @@ typedef struct gcut_pipeline {
     gcut_graph *folded; /* in: primal.  What is differentiated */
 
     /* folded ─▶ joint; of a forward-only step raw is the primal and joint the folded graph */
-    gcut_graph *raw;   /* in: folded.  With the reverse pass and the optimizer, nothing simplified */
+    gcut_graph *raw;   /* in: folded.  With the reverse pass and the optimizer, before other passes */
     gcut_graph *joint; /* in: raw */
 
     /* joint ─▶ plan, forward and backward graph; of a forward-only step fwd is the joint graph, the rest NULL
@@ -61,14 +61,14 @@ gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcu
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
                                 gcut_goal goal, gcut_arena *parent);
 
+/* As gcut_pipeline_new, replaying the plan file of the options with the other decision for that value. */
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+                                     gcut_arena *parent, const char *value);
+
 /* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
  * Throws. */
 gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt, gcut_arena *parent,
                                      const char *joint, size_t n);
-
-/* The same, replaying the plan file of the options with the other decision for that value. */
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
-                                     gcut_arena *parent, const char *value);
 
 /* A size for each symbol of g: from `at` by name (throws on an unknown one), else the smallest allowed >= 4.
  */
@@ -94,7 +94,7 @@ gcut_graph *gcut_pipeline_loops(gcut_pipeline *p, const gcut_plan_options *asked
 /* Forward and backward graph of a plan of p->planned, named after `base`, which must be new to the module. */
 void gcut_pipeline_split(gcut_pipeline *p, gcut_plan *plan, const char *base);
 void gcut_pipeline_lower(gcut_pipeline *p); /* from both graphs to the program and the peak */
-/* A graph in the form that kernels are made of: composites without a kernel expanded, nodes simplified. */
+/* A graph in the form that kernels are made of: composites without a kernel expanded, then the passes of GCUT_MAKES_KERNELS. */
 gcut_graph *gcut_pipeline_kernel_graph(gcut_pipeline *p, gcut_graph *graph);
 
 /* Bytes of a value of that type; throws GCUT_EDIM where it has no size. */

@@ -8,15 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A feval or ieval cell: (composite, defined). */
-#define E(...) 0, 1
-#define T(fn) 0, 1
-#define D(fn) 1, 1
-#define NO 0, 0
-#define FIRST_(a, ...) a
-#define SECOND_(a, b) b
-#define FIRST(...) FIRST_(__VA_ARGS__)
-#define SECOND(...) SECOND_(__VA_ARGS__)
+/* A feval cell: whether the op is a composite. */
+#define E(...) 0
+#define T(fn) 0
+#define D(fn) 1
+#define NO 0
 #define A(l, h) .lo = l, .hi = h
 /* A cost cell: a number, or (number, counter of multiply-adds, way). */
 #define M(rule, way, n) n, gcut_madds_##rule, GCUT_WAY_##way
@@ -35,9 +31,8 @@
     [GCUT_OP_##id] = {.name = #id,                                                                           \
                       operands,                                                                              \
                       .dtypes = #types[0],                                                                   \
-                      .composite = FIRST(feval),                                                             \
+                      .composite = feval,                                                                    \
                       .pointwise = GCUT_CLASS_##cls == GCUT_CLASS_POINTWISE,                                 \
-                      .integers = SECOND(ieval),                                                             \
                       .attrs = attr,                                                                         \
                       .class = GCUT_CLASS_##cls,                                                             \
                       .linear = GCUT_LINEAR_##linearity,                                                     \

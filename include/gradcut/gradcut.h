@@ -301,9 +301,10 @@ GCUT_API void gcut_call_external_at(gcut_here at, gcut_graph *g, size_t size, co
 
 typedef enum gcut_backend {
     GCUT_BACKEND_COMPILED = 0, /* kernels */
-    GCUT_BACKEND_EAGER = 1,    /* the interpreter, forward with a tape: saves everything */
-    GCUT_BACKEND_JOINT = 2,    /* the joint graph, interpreted */
-    GCUT_BACKEND_PLANNED = 3   /* the forward and the backward graph, interpreted */
+    GCUT_BACKEND_EAGER =
+        1, /* the interpreter on the joint graph as reverse mode makes it; keeps every value */
+    GCUT_BACKEND_JOINT = 2,  /* the joint graph, interpreted */
+    GCUT_BACKEND_PLANNED = 3 /* the forward and the backward graph, interpreted */
 } gcut_backend;
 
 /* How a run treats inputs that were not given. */
@@ -636,7 +637,7 @@ GCUT_API gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_option
 
 typedef struct gcut_compare_options {
     /* Each is compared once:
-     *   eager     the interpreter on the graph as it is written, with its gradients
+     *   eager     the interpreter, as GCUT_BACKEND_EAGER
      *   unfused   compiled with policy save-all, every op a kernel of its own (options.unfused)
      *   planned   compiled, with the options as they are
      *   a policy  one of GCUT_POLICIES, compiled: save-all differs from unfused by fusion, and from planned

@@ -40,7 +40,7 @@ extern "C" {
 #define GCUT_RT_APART_FEW
 #endif
 
-/* Prefetches so many bytes from p on, for a read that comes soon. */
+/* Prefetches `bytes` bytes from p on, for a read that comes soon. */
 static inline void gcut_rt_expect(const void *p, int64_t bytes)
 {
 #ifdef __GNUC__
@@ -187,12 +187,12 @@ typedef struct gcut_rt_gemm {
     gcut_rt_operand from_a, from_b; /* with a fill, what is passed as a or b is not looked at */
 } gcut_rt_gemm;
 
-/* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into so many blocks, as
- * gcut_rt_share has them; the elements of a block are added one after the other, then the blocks in order. */
+/* The sums over k of each row of A or column of B, for m, n and k of 0 too.  k falls into
+ * GCUT_RT_SUM_BLOCKS blocks, cut by gcut_rt_share; the elements of a block are added one after the other, then the blocks in order. */
 enum { GCUT_RT_SUMS_A = 1, GCUT_RT_SUMS_B = 2 };
 #define GCUT_RT_SUM_BLOCKS 16
 
-/* How often a product without batches that so many threads share packs each element of A (of_b: of B), when
+/* How often a product without batches that `threads` threads share packs each element of A (of_b: of B), when
  * that operand is computed and the other one is in memory.  0: the product does not pack, or is faster when
  * the operand is computed before it: the operand needs a buffer (`room`).  size: bytes of an element;
  * whole_rows: a tile function that takes whole rows runs behind the product. */
@@ -296,7 +296,7 @@ typedef struct gcut_rt_attention {
     int64_t work; /* bytes of a thread's share of the workspace */
 } gcut_rt_attention;
 
-/* A share holds so many elements, with r = min(t, ROWS) and sizes rounded up to a multiple of PAD as [s]:
+/* A thread's share of the workspace has these numbers of elements, with r = min(t, ROWS) and sizes rounded up to a multiple of PAD as [s]:
  * forward [s] (d + r) + s [e], the derivative [s] (d + e + 2 r) + s [d] + r ([d] + [e]). */
 #define GCUT_RT_ATTENTION_ROWS 32
 #define GCUT_RT_ATTENTION_PAD 32
@@ -381,18 +381,18 @@ void gcut_rt_note(gcut_rt_fault *all, const gcut_rt_fault *mine);
 
 #define GCUT_RT_MAX_RANK 8
 
-/* Results of at least so many bytes are written past the caches: the size of the last cache, or what the
+/* The least bytes of a result that is written past the caches: the size of the last cache, or what the
  * environment variable GRADCUT_STREAM_BYTES says at the first call. */
 int64_t gcut_rt_stream_bytes(void);
-/* In results of that size, gcut_rt_copy and gcut_rt_take write rows of at least so many bytes past the
- * caches. */
+/* The least bytes of a row that gcut_rt_copy and gcut_rt_take write past the caches, in results of that
+ * size. */
 #define GCUT_RT_STREAM_ROW 1024
 /* memcpy, past the caches but for parts of lines at the ends. */
 void gcut_rt_stream(void *dst, const void *src, int64_t bytes);
 /* A thread that has called gcut_rt_stream or gcut_rt_line calls this before other threads may read the
  * result. */
 void gcut_rt_streamed(void);
-/* Elements of so many bytes before the first line that begins at or behind p. */
+/* The number of elements, of `size` bytes each, before the first line that begins at or behind p. */
 static inline int64_t gcut_rt_to_line(const void *p, int64_t size)
 {
     return (int64_t)(-(uintptr_t)p % 64) / size;
@@ -571,7 +571,7 @@ typedef struct gcut_rt_plan {
     int64_t saved_bytes; /* of it, values that live from forward to backward */
     int threads;
     gcut_rt_profile *profile; /* NULL, as init leaves it: launches are not timed */
-    int64_t stream_bytes;     /* results of loops with at least so many are written past the caches */
+    int64_t stream_bytes;     /* least bytes of a loop's result that is written past the caches */
     /* Of a step whose forward and backward graph are called apart, else 0.  Its saved values are in a block
      * of saved_bytes, with a head, and not in the arena. */
     int64_t forward_bytes, backward_bytes; /* of the arena that each call touches: from its beginning */
@@ -635,7 +635,7 @@ typedef struct gcut_rt_call {
 
 /* In place of a number: size k of the call. */
 #define GCUT_RT_SIZE(k) (INT64_MIN + (k))
-/* At most so many functions of a launch have arguments: a product, two operands, an epilogue. */
+/* The most functions of a launch that have arguments: a product, two operands, an epilogue. */
 #define GCUT_RT_LAUNCH 4
 
 /* Runs the launches in code..end, one after the other.  A launch is a list of numbers: the function, the
@@ -643,7 +643,7 @@ typedef struct gcut_rt_call {
  * then for each of these: how many buffers, which of x->at they are; how many numbers, and these.  Returns
  * GCUT_RT_EINDEX behind the first launch that met a bad index. */
 gcut_rt_status gcut_rt_launch(gcut_rt_call *x, const int64_t *code, const int64_t *end);
-/* Runs kernel(args, t, r0, r1, 0, 0) on parts of 0..rows, one for each of so many threads. */
+/* Runs kernel(args, t, r0, r1, 0, 0) on parts of 0..rows, one for each of `threads` threads. */
 void gcut_rt_rows(gcut_rt_tile_fn *kernel, const gcut_rt_args *args, int64_t rows, int threads);
 
 /* NAME.c may be compiled as P objects at the same time, with -DGCUT_RT_PART=0 to P - 1; its last line has P.

@@ -24,7 +24,7 @@ typedef struct gcut_rt_tensor {
 typedef struct gcut_rt_external {
     const gcut_rt_tensor *in, *out;
     int nin, nout;
-    int threads; /* that the step was made for: so many may be started meanwhile */
+    int threads; /* of the step; the kernel may start that many */
 } gcut_rt_external;
 
 typedef void gcut_rt_external_fn(const gcut_rt_external *call);

@@ -48,8 +48,8 @@ static double op_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_gra
                               gcut_cost_numel(c, gcut_type_of(g, v)));
 }
 
-/* Rows that are reduced are walked GCUT_LANES elements at a time; what is left is walked one by one, so many
- * times slower. */
+/* Rows that are reduced are walked GCUT_LANES elements at a time; the remaining ones are
+ * walked one by one, TAIL times slower. */
 #define TAIL 8
 
 static double row_factor(const gcut_cost_at *c, const gcut_kernel *u)
@@ -134,7 +134,7 @@ static double gemm_ns(const gcut_cost_at *c, const gcut_machine *m, const gcut_l
         gcut_cost_size(c, a->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? r - 2 : r - 1]), batch);
 }
 
-/* Depthwise windows go along rows of the result, so many elements at a time: a shorter row takes as long.
+/* Depthwise windows go along rows of the result, STRETCH elements at a time: a shorter row takes as long.
  * Those that calibrate measures are nearly full. */
 #define STRETCH 32
 #define MEASURED_WIDTH 28

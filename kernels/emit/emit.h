@@ -40,7 +40,7 @@ void gcut_number_places(const gcut_program *p, gcut_emission *all);
 /* "4, 48, 49, 50, 53, 1, 32": the buffers and the numbers of e, as a row has them. */
 const char *gcut_launch_args(gcut_emitter *e);
 /* The row of a launch of that function, with the arguments of e, of its prologues and of its epilogue, when
- * there is one; so many rows of NAME_site follow for its index checks. */
+ * there is one; `checks` rows of NAME_site follow for its index checks. */
 void gcut_emit_launch(gcut_emitter *e, uint32_t function, uint32_t checks, gcut_emitter *epilogue,
                       const char *kind);
 /* The row of NAME_site for an index check of node n. */

@@ -12,7 +12,7 @@
 enum {
     PART = 4096,     /* at least in each part */
     REST = 2500,     /* what every step has besides, */
-    REST_SHARE = 20, /* and its tables: so many bytes count as one */
+    REST_SHARE = 20, /* bytes of its tables that count as one byte of code */
     LINE = 100       /* columns of a list of functions */
 };
 

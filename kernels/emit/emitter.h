@@ -9,7 +9,8 @@
  *
  * A number that a function takes stands in its text as \2<expression>\3, or \5<expression>\3 where it divides
  * what changes from row to row; \4 is where the function declares what it takes.  gcut_c_function replaces
- * them, numbers counted in order of appearance.
+ * them, numbers counted in order of appearance.  \6 stands for \4 in functions that describe a call: a number
+ * that stands in one place alone is read there, as n[0], n[1], …
  */
 #ifndef GCUT_KERNELS_EMIT_EMITTER_H
 #define GCUT_KERNELS_EMIT_EMITTER_H
@@ -38,7 +39,7 @@ typedef struct gcut_emission {
     gcut_functions functions; /* emitted so far */
     gcut_text code;           /* the rows of NAME_code */
     gcut_text sites;          /* the rows of NAME_site, one for each index check */
-    uint32_t words, nsites;   /* so many numbers, and rows, so far */
+    uint32_t words, nsites;   /* numbers, and rows, that were written */
     uint32_t most;            /* numbers of a row, at most */
     gcut_strings sizes;       /* the expressions of GCUT_RT_SIZE(0), … over x->d_<symbol> */
     uint32_t *place;          /* by buffer: its index in gcut_rt_call.at */

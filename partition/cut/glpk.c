@@ -279,7 +279,6 @@ gcut_lp_answer gcut_glpk_intopt(gcut_arena *arena, const gcut_lp *lp, const doub
         take(s, lp, start, &out);
         if (rc == 0 || rc == GLP_ESTOP) out.bound = fmax(out.bound, fmin(out.cost, p.bound));
         out.exact = rc == 0;
-        out.nodes = p.nodes;
     }
     close_session(s);
     gcut_arena_free(scratch);

@@ -37,13 +37,12 @@ typedef struct gcut_lp {
 } gcut_lp;
 
 typedef struct gcut_lp_answer {
-    bool found;     /* x is a solution, the best one found */
-    bool exact;     /* x is an optimum, up to double precision */
-    double cost;    /* of x */
-    double bound;   /* a lower bound on the cost of any solution */
-    double *x;      /* by variable */
-    double *price;  /* by row, of the linear program alone: its dual value */
-    uint32_t nodes; /* of the search tree */
+    bool found;    /* x is a solution, the best one found */
+    bool exact;    /* x is an optimum, up to double precision */
+    double cost;   /* of x */
+    double bound;  /* a lower bound on the cost of any solution */
+    double *x;     /* by variable */
+    double *price; /* by row, of the linear program alone: its dual value */
 } gcut_lp_answer;
 
 /* Solves the linear program; `integer` is ignored.  Not found when nothing satisfies the rows. */

@@ -250,7 +250,7 @@ static inline void make_place_block(const window *w, const layout *l, int64_t q,
         add_vectors(l, c, (c->i1 - c->i0) * (c->j1 - c->j0), k * l->copy_rows * l->columns);
 }
 
-/* Offsets of the taps in a panel of so many slices; returns how many. */
+/* Offsets of the taps in a panel of `slices` slices; returns their number. */
 static inline int64_t offsets(const window *w, const layout *l, int64_t slices, int32_t *off)
 {
     int64_t n = 0;

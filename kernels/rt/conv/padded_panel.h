@@ -65,7 +65,7 @@ static inline int64_t phase_size(int64_t n, int64_t remainder, int64_t stride)
     return gcut_rt_max(0, gcut_rt_ceildiv(n - remainder, stride));
 }
 
-/* Sizes for blocks of so many rows. */
+/* The sizes of padded panels for blocks of `rows` rows. */
 static inline void measure_padded(const window *w, int64_t rows, int64_t lanes, padded *p)
 {
     const phases *down = &p->axis[0], *across = &p->axis[1];

@@ -126,7 +126,7 @@ static gcut_rt_grain grain_f64(const gemm_problem *q)
     return q->small ? (gcut_rt_grain){q->csc == 1 ? 24 : 16, 16} : gcut_rt_macro_grain_f64(!column_major(q));
 }
 
-/* The largest part of n in so many. */
+/* The largest of `parts` parts of n, cut at multiples of `grain`. */
 static int64_t largest(int64_t n, int64_t grain, int64_t parts)
 {
     return gcut_rt_min(n, gcut_rt_ceildiv(gcut_rt_ceildiv(n, grain), parts) * grain);

@@ -13,8 +13,8 @@ void gcut_rt_pack_filled_f32(const gcut_rt_operand *x, int thread, int64_t i, in
 void gcut_rt_pack_filled_f64(const gcut_rt_operand *x, int thread, int64_t i, int64_t n, int64_t q, int64_t k,
                              int width, int ld, double *out);
 
-/* So many lines of so many elements of `size` bytes, one after the other, to the buffer that the operand has
- * (`room`). */
+/* Computes `lines` lines of `length` elements of `size` bytes, one after the other, into the buffer that the
+ * operand has (`room`). */
 void gcut_rt_prologue_reserve(const gcut_rt_operand *x, int64_t lines, int64_t length, size_t size,
                               int threads);
 

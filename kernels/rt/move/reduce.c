@@ -119,7 +119,7 @@ MOST(double)
         return acc[0];                                                                                       \
     }
 
-/* Into cache with the run that begins at element g, of so many bytes. */
+/* Prefetches the run of `bytes` bytes that begins at element g. */
 static void fetch(const job *j, const char *x, int64_t g, int64_t bytes, size_t size)
 {
     int64_t at;

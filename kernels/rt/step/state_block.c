@@ -38,7 +38,7 @@ static uint64_t get64(const char *at)
     return gcut_rt_little(x);
 }
 
-/* Elements of so many bytes between this machine's order and little-endian, either way. */
+/* Copies elements of `size` bytes between this machine's byte order and little-endian, either way. */
 static void copy(char *to, const char *from, int64_t bytes, int64_t size)
 {
     if (size == 1 || gcut_rt_little(1) == 1) {

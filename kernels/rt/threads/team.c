@@ -174,7 +174,7 @@ static void give_back(team *m, int first)
     m->size = first;
 }
 
-/* Fewer than so many threads come where the pool is at its end or the system starts no more, and where teams
+/* Gathers fewer than `threads` threads where the pool is at its end or the system starts no more, and where teams
  * that run at the same time would have more threads than there are cores. */
 static void gather(team *m, int threads)
 {
