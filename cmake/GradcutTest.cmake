@@ -24,7 +24,7 @@ endif()
 # without, but for those that can show that the bits do not: every op against PyTorch's numbers and in 16 bits, loops over tiles whatever the lanes, the corpus, one random graph in eleven, training of the zoo, and what
 # users build.  Emitted C is not instrumented, so that sanitized builds would learn nothing from it.
 set(GRADCUT_OPTIMISED_TESTS
-    "^(test_ops_reference|test_half|test_tiles|test_pipeline|test_graphs_[0-9]|zoo_.*|hvp|evaluate|aot.*|install_.*)$")
+    "^(test_ops_reference|test_half_precision|test_epilogue_tiles|test_pipeline|test_graphs_[0-9]|zoo_.*|hvp|evaluate|aot.*|install_.*)$")
 list(JOIN GRADCUT_STEP_FLAGS " " _step_flags)
 
 # A test has one of three labels:
@@ -32,29 +32,32 @@ list(JOIN GRADCUT_STEP_FLAGS " " _step_flags)
 #   step  compiles steps, or other C
 #   unit  any other: it finds no compiler, so that one that needs one is not overlooked
 set(GRADCUT_ZOO_TESTS
-    test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_dump test_models test_oversubscribed test_zoo
-    test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
+    test_bounds test_budget_0 test_budget_1 test_budget_2 test_budget_3 test_dump test_models test_oversubscribed
+    test_zoo test_zoo_0 test_zoo_1 zoo_autoencoder zoo_bert zoo_bf16 zoo_gpt2 zoo_lenet zoo_llama zoo_lstm zoo_mlp
     zoo_mobilenet zoo_resnet zoo_rnn zoo_unet zoo_vae zoo_vary zoo_vit)
 set(GRADCUT_STEP_TESTS
     aot aot_external aot_resume emitted_languages emitted_names evaluate every_op_clangpp every_op_gpp hvp
     install_aarch64 install_deb install_fetchcontent install_readme install_shared install_static
     install_subdirectory install_symbols install_tree layers_custom layers_layer layers_pipeline rt_header_c
-    rt_header_c++ test_apart test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
-    test_chained test_cli test_cli_frontier test_cli_hostile test_cli_memory test_cli_wrong test_compare
-    test_compile_parts test_concat test_control_api test_conv test_cotangents test_custom test_data_file
-    test_derivatives test_doc_layers test_docs test_edges test_einsum test_empty test_external test_graphs_0
-    test_graphs_1 test_graphs_2 test_graphs_3 test_half test_head test_layering test_layers test_leftovers
-    test_levels test_line test_locale test_loops test_mistakes test_names test_nodes test_norms test_ops_reference
-    test_optimizer test_parts test_pipeline test_placement test_prologue test_random test_schedules test_sizes
-    test_storage test_stream test_sums test_tiles test_traps test_unfused test_unload test_values test_without)
+    rt_header_c++ test_api test_api_step test_attention test_cache test_cache_faults test_calibrate
+    test_chained_plans test_checkpoint_levels test_cli test_cli_frontier test_cli_hostile test_cli_memory
+    test_cli_wrong test_compare test_compile_parts test_compiled_loops test_concat test_control_api test_conv
+    test_cotangents test_custom test_data_file test_derivatives test_doc_layers test_docs test_einsum
+    test_empty_axes test_epilogue_tiles test_external test_forward_backward test_graphs_0 test_graphs_1
+    test_graphs_2 test_graphs_3 test_half_precision test_indices test_layering test_layers test_line_directives
+    test_locale test_loop_phases test_loss_head test_mistakes test_names test_nodes test_norms test_ops_reference
+    test_optimizer test_pipeline test_placement test_prologue test_random test_row_sums test_schedules
+    test_size_overflow test_storage test_stream test_temporary_files test_traps test_unfused test_unload
+    test_value_table test_without)
 # Of these scripts/test.sh --quick leaves out, beside the installed package, what takes a processor more than about six
 # seconds.
 set(GRADCUT_SLOW_TESTS
-    emitted_languages emitted_names test_apart test_api_step test_cache test_cache_faults test_calibrate
-    test_chained test_cli_frontier test_cli_memory test_compare test_edges test_empty test_graphs_0 test_graphs_1
-    test_graphs_2 test_graphs_3 test_half test_head test_layers test_leftovers test_levels test_loops test_names
-    test_ops_reference test_pipeline test_prologue test_schedules test_storage test_stream test_tiles test_traps
-    test_unfused test_unload test_values test_without)
+    emitted_languages emitted_names test_api_step test_cache test_cache_faults test_calibrate test_chained_plans
+    test_checkpoint_levels test_cli_frontier test_cli_memory test_compare test_compiled_loops test_empty_axes
+    test_epilogue_tiles test_forward_backward test_graphs_0 test_graphs_1 test_graphs_2 test_graphs_3
+    test_half_precision test_indices test_layers test_loss_head test_names test_ops_reference test_pipeline
+    test_prologue test_schedules test_storage test_stream test_temporary_files test_traps test_unfused test_unload
+    test_value_table test_without)
 set(GRADCUT_NO_COMPILER ${CMAKE_CURRENT_BINARY_DIR}/tests/no_compiler)
 foreach(_name cc c++ gcc g++ clang clang++)
   file(CONFIGURE OUTPUT ${GRADCUT_NO_COMPILER}/${_name} @ONLY NEWLINE_STYLE UNIX CONTENT "#!/bin/sh
