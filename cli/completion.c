@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Completion scripts for bash, zsh and fish, made from the tables of commands and options.  The files in
- * cli/completions are their output; tests/test_completion.c compares the two.
+ * cli/completions are their output; tests/cli/test_completion.c compares the two.
  */
 #include <ctype.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const char written[] =
     "# SPDX-License-Identifier: GPL-3.0-or-later\n"
-    "# Written by `gradcut help --completion %s`; tests/test_completion.c compares.\n";
+    "# Written by `gradcut help --completion %s`; tests/cli/test_completion.c compares.\n";
 
 /* What the shell proposes for an option's value, or for an operand. */
 typedef enum proposal { NO_VALUE, NOTHING, WORDS, FILES, FOLDERS } proposal;

@@ -170,7 +170,7 @@ timed "building in build/" build build "$jobs" -DBUILD_TESTING=ON -DGRADCUT_SANI
     exit 1
 }
 
-# Each step is compiled once for all the tests of both builds (tests/compile_once.c).
+# Each step is compiled once for all the tests of both builds (tests/harness/compile_once.c).
 mkdir "$work/objects"
 ln -s "$PWD/build/tests/compile_once" "$work/compile_once"
 export GCUT_TEST_OBJECTS="$work/objects"

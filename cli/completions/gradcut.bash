@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Written by `gradcut help --completion bash`; tests/test_completion.c compares.
+# Written by `gradcut help --completion bash`; tests/cli/test_completion.c compares.
 
 # Sets COMPREPLY to what `compgen` with these options says of the word at the cursor.
 _gradcut_reply()

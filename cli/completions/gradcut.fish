@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Written by `gradcut help --completion fish`; tests/test_completion.c compares.
+# Written by `gradcut help --completion fish`; tests/cli/test_completion.c compares.
 
 complete -c gradcut -f
 complete -c gradcut -n __fish_use_subcommand -a check -d 'parse, verify, and say what is in each function'

@@ -1,6 +1,6 @@
 #compdef gradcut
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Written by `gradcut help --completion zsh`; tests/test_completion.c compares.
+# Written by `gradcut help --completion zsh`; tests/cli/test_completion.c compares.
 
 _gradcut()
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The functions of gradcut/ops.h, written by tests/test_ops_header.c from graph/ops/ops.def: do not
+ * The functions of gradcut/ops.h, written by tests/graph/test_ops_header.c from graph/ops/ops.def: do not
  * edit. */
 #include "driver/builder/builder_op.h"
 

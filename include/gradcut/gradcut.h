@@ -12,7 +12,7 @@
  * gcut_ctx_free frees the remaining ones.  A pointer to const is borrowed; its comment says how long it is
  * valid.
  *
- * Structures in 1.x, which tests/test_interface.c compares with the headers:
+ * Structures in 1.x, which tests/api/test_interface.c compares with the headers:
  *   - The caller fills these, zero means the default, and the macros pass their size, so they may grow at
  *     their end: gcut_options, gcut_calibrate_options, gcut_frontier_options,
  *     gcut_compare_options, gcut_hooks, gcut_loop,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One function for each op, written by tests/test_ops_header.c from graph/ops/ops.def: do not edit.
+ * One function for each op, written by tests/graph/test_ops_header.c from graph/ops/ops.def: do not edit.
  *
  * gcut_exp(x) is gcut_exp_at with the caller's file and line.  Attributes are parameters; those with a
  * default are last and may be left out: gcut_gelu(x), gcut_gelu(x, "tanh").  Where there are several they

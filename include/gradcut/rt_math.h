@@ -4,7 +4,7 @@
  * no branches, no calls, no errno, selects instead of ifs.  They need neither -ffast-math nor a vector
  * library, and treat NaN, infinities, signed zeros and subnormal numbers as libm does unless said otherwise.
  *
- * Errors are in units in the last place of the correctly rounded float ("ulp"), as tests/test_rt_math.c
+ * Errors are in units in the last place of the correctly rounded float ("ulp"), as tests/rt/test_rt_math.c
  * checks them (sampled; over all floats with GCUT_EXHAUSTIVE=1), with FMA / without.  The rounding mode is to
  * nearest.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The kind of each op in PyTorch's partitioner, from its lists of ops (torch/_functorch/partitioners.py); a
- * composite has the kind of its parts.  tests/test_policies.c requires a line for every op.
+ * composite has the kind of its parts.  tests/partition/test_policies.c requires a line for every op.
  */
 #include "partition/policies/policy_torch.h"
 

@@ -2,7 +2,7 @@
  *
  * Calls that state their derivative, through the public API: values of closed form in every backend, with 1
  * and 2 threads; the same from text and from C; what gradcheck says of them.
- * tests/test_control_grad.c compares first and second derivatives with central differences.
+ * tests/autodiff/test_control_grad.c compares first and second derivatives with central differences.
  */
 #include "backends.h"
 

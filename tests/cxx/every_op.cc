@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The builder from C++17: every function of tests/every_op.h, and the text of a small model made with them.  Memory of
- * another dtype than the declared one is refused.
+ * The builder from C++17: every function of tests/harness/every_op.h, and the text of a small model made with them.
+ * Memory of another dtype than the declared one is refused.
  */
 #include <cstdint>
 #include <cstdio>

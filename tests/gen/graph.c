@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The last op calls functions that a program registers: tests/test_external.c. */
+/* The last op calls functions that a program registers: tests/api/test_external.c. */
 #define make_external NULL
 static void (*const makers[GCUT_NOPS])(graph_gen *, gcut_op) = {
 #define OP(id, operands, types, attr, shape, ...) [GCUT_OP_##id] = make_##shape,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The typed functions of gradcut/ops.h against the text IR: each value of tests/every_op.h is built a second
+ * The typed functions of gradcut/ops.h against the text IR: each value of tests/harness/every_op.h is built a second
  * time by gcut_apply, whose attributes are read by the text's own parser, and both nodes are printed.
  */
 #define _GNU_SOURCE
@@ -50,7 +50,7 @@ static void functions_are_the_ops(void **state)
     assert_true(gcut_graph_ok(g));
     for (int op = 0; op < GCUT_NOPS; op++)
         if (gcut_op_get((gcut_op)op)->c_name && !seen[op])
-            fail_msg("tests/every_op.h does not call %s", gcut_op_get((gcut_op)op)->name);
+            fail_msg("tests/harness/every_op.h does not call %s", gcut_op_get((gcut_op)op)->name);
     gcut_ctx_free(ctx);
 }
 

@@ -210,7 +210,7 @@ static void print_entry(const entry *e, gcut_arena *a, gcut_text *out)
 static const char head[] =
     "/* SPDX-License-Identifier: GPL-3.0-or-later\n"
     " *\n"
-    " * One function for each op, written by tests/test_ops_header.c from graph/ops/ops.def: do not edit.\n"
+    " * One function for each op, written by tests/graph/test_ops_header.c from graph/ops/ops.def: do not edit.\n"
     " *\n"
     " * gcut_exp(x) is gcut_exp_at with the caller's file and line.  Attributes are parameters; those with "
     "a\n"
@@ -282,7 +282,7 @@ static void print_source(gcut_module *m, gcut_text *out)
     gcut_text_add(out, "%s",
                   "/* SPDX-License-Identifier: GPL-3.0-or-later\n"
                   " *\n"
-                  " * The functions of gradcut/ops.h, written by tests/test_ops_header.c from "
+                  " * The functions of gradcut/ops.h, written by tests/graph/test_ops_header.c from "
                   "graph/ops/ops.def: do not\n"
                   " * edit. */\n"
                   "#include \"driver/builder/builder_op.h\"\n\n"

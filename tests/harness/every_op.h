@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Every function of gradcut/ops.h and gradcut/shorthand.h in the form users write, as C and as C++: the file
- * is included by tests/test_ops.c and by tests/cxx/every_op.cc.
+ * is included by tests/graph/test_ops.c and by tests/cxx/every_op.cc.
  */
 #ifndef GCUT_TESTS_EVERY_OP_H
 #define GCUT_TESTS_EVERY_OP_H

@@ -176,7 +176,7 @@ static const char *note_of(const note *list, size_t n, const char *key, const ch
 {
     for (size_t i = 0; i < n; i++)
         if (!strcmp(list[i].key, key)) return list[i].text;
-    fail_msg("tests/test_docs.c has no sentence on '%s', which '%s' uses", key, op);
+    fail_msg("tests/house/test_docs.c has no sentence on '%s', which '%s' uses", key, op);
     return "";
 }
 #define NOTE(list, key, op) note_of(list, sizeof list / sizeof *list, key, op)
@@ -237,7 +237,7 @@ static void row(gcut_arena *a, gcut_text *out, gcut_op op)
 
 static const char intro[] =
     "# Ops\n\n"
-    "Written from `graph/ops/ops.def` by `tests/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it "
+    "Written from `graph/ops/ops.def` by `tests/house/test_docs.c`; `GCUT_BLESS=1 ctest -R test_docs` writes it "
     "again.\n"
     "How an op is written, and what its types have to do with sizes, is in [ir.md](ir.md).\n\n"
     "- *operand 1*: what its dtype may be. `int` is i8, i16, i32, i64, u8; `float` is f16, bf16, f32, f64.\n"

@@ -57,7 +57,7 @@ static const char wide[] = "gcut 1\n"
 
 static void check(const char *text, const char *loss, const char *optimizer, int64_t n)
 {
-    const char *path = GCUT_BINARY_DIR "/test_parts.gcut";
+    const char *path = GCUT_BINARY_DIR "/test_loop_phases.gcut";
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);

@@ -3,7 +3,7 @@
 
     python tests/reference/conv.py            (torch 2.x, CPU)
 
-writes conv.txt beside this script, for tests/test_conv.c, which has the same
+writes conv.txt beside this script, for tests/kernels/test_conv.c, which has the same
 cases as text.  Element i of parameter k is sin(0.37 i + k), rounded to halves
 where a case says so, which makes ties; the cotangent of y is cos(0.53 i).
 Each line: what, count, values.

@@ -3,7 +3,7 @@
 
     python tests/reference/layers.py          (torch 2.x and NumPy, CPU)
 
-writes layers.txt beside this script, for tests/test_layers.c.  A case begins with
+writes layers.txt beside this script, for tests/api/test_layers.c.  A case begins with
 `case MODEL WRT SYMBOL=SIZE,...` and has lines
 
     give NAME [SIZES] v0 v1 ...             a parameter, input or cotangent in full

@@ -5,7 +5,7 @@
 
 writes models/NAME.txt beside this script.  Parameters and inputs are read by
 name and type from the head of tests/models/NAME.gcut and filled by a rule
-(class Model) that tests/test_models.c has too; what is computed from them is
+(class Model) that tests/zoo/test_models.c has too; what is computed from them is
 written here in PyTorch's own functions.
 
 Each line describes one result: role, name, count, Euclidean norm, sum, then

@@ -4,7 +4,7 @@
     python tests/reference/recurrent.py          (torch 2.x, CPU)
 
 writes rnn.txt and lstm.txt beside this script, in the format of mlp_gpt.py, for
-the functions of tests/test_control_grad.c.  The k-th parameter of a function,
+the functions of tests/autodiff/test_control_grad.c.  The k-th parameter of a function,
 counting inputs, holds 0.3 * sin(0.37 * i + k) at flat index i.  PyTorch's
 modules compute x W' + h U' with two biases; here W, U are given and the second
 bias is 0.

@@ -242,8 +242,8 @@ static void the_example_is_canonical(void **state)
 #define SAMPLE_pick "%f, %i, axis=0"
 #define SAMPLE_scatter_add "%f, %i, %u, axis=1"
 #define SAMPLE_axis "%f, axis=1"
-#define SAMPLE_region NULL   /* not used: tests/test_control.c */
-#define SAMPLE_external NULL /* not used: tests/test_external.c */
+#define SAMPLE_region NULL   /* not used: tests/interp/test_control.c */
+#define SAMPLE_external NULL /* not used: tests/api/test_external.c */
 #define SAMPLE_arg "%f, axis=0"
 #define SAMPLE_upsample "%q, factor=[2, 3], mode=\"bilinear\""
 #define SAMPLE_norm NULL

@@ -4,7 +4,7 @@
  *
  * Random contents come from Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel Random Numbers: As Easy as
  * 1, 2, 3", SC'11): element k of a stream is a function of (seed, stream, k) alone, so that any number of
- * threads may draw them, and gradcut's own step draws the same (tests/test_values.c).
+ * threads may draw them, and gradcut's own step draws the same (tests/driver/test_value_table.c).
  *
  *   key = seed     counter = (block low, block high, stream low, stream high)
  *   block b = two 64-bit words, w0 first  ->  elements 2b and 2b + 1
