@@ -10,14 +10,13 @@
 #include "graph/external.h"
 #include "passes/passes.h"
 #include "graph/rewrite.h"
+#include "graph/scan_stack.h"
 
 gcut_ref gcut_scan_stack(const gcut_graph *g, uint32_t n, uint32_t k)
 {
-    const gcut_node *node = gcut_node_at(g, n);
-    const gcut_graph *body = gcut_region_at(g, node, 0)->body;
-    for (uint32_t j = gcut_node_carries(g, node); j < body->results.n; j++)
-        if (body->results.at[j].value == body->params.at[k].value) return node->res0 + j;
-    return 0;
+    gcut_stacks s = gcut_stacks_of(g, n);
+    uint32_t j = gcut_stack_find(&s, s.body->params.at[k].value);
+    return j == GCUT_NONE ? 0 : gcut_node_at(g, n)->res0 + j;
 }
 
 bool gcut_control_unfolds(const gcut_graph *g, uint32_t n)
@@ -32,15 +31,6 @@ bool gcut_control_unfolds(const gcut_graph *g, uint32_t n)
 
 /* ---- stacked scans ---- */
 
-/* t with a first axis of that size. */
-static gcut_type stacked(gcut_type t, gcut_dim size)
-{
-    for (uint32_t d = t.rank; d > 0; d--) t.dim[d] = t.dim[d - 1];
-    t.dim[0] = size;
-    t.rank++;
-    return t;
-}
-
 /* x with its axis `axis` first, the others in their order; `back` undoes it. */
 static gcut_ref axis_first(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
 {
@@ -54,33 +44,12 @@ static gcut_ref axis_first(gcut_build *b, gcut_ref x, uint32_t axis, bool back)
     return axis ? gcut_btranspose(b, x, perm) : x;
 }
 
-static gcut_graph *yielding_carries(gcut_graph *body, uint32_t carries)
+/* Adds the carried values at the start of each iteration to the results of a draft of a scan. */
+static void add_before(gcut_draft *d, uint32_t carries, gcut_dim length)
 {
-    gcut_rewrite rw = gcut_rewrite_begin(body, body->name);
-    for (uint32_t n = 0; n < body->nodes.n; n++) gcut_rewrite_copy(&rw, n);
-    gcut_graph *out = gcut_rewrite_end(&rw);
-    for (uint32_t k = 0; k < carries; k++) gcut_body_yield(out, out->params.at[k].value);
-    return out;
-}
-
-/* Types and names of a scan's results and then of its stacks, when it runs along the first axis. */
-static void describe_stacks(const gcut_graph *g, const gcut_node *n, gcut_type *types, const char **names)
-{
-    const gcut_graph *body = gcut_region_at(g, n, 0)->body;
-    bool moved = gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim != 0;
-    uint32_t carries = gcut_node_carries(g, n);
-    gcut_dim length = gcut_scan_length(g, n);
-    for (uint32_t k = 0; k < n->nres; k++) {
-        types[k] = *gcut_type_of(g, n->res0 + k);
-        names[k] = g->values.at[n->res0 + k].name;
-        if (k < carries || !moved) continue;
-        types[k] = stacked(*gcut_type_of(body, body->results.at[k].value), length);
-        names[k] = gcut_printf(g->module->arena, "%s.steps", names[k]);
-    }
-    for (uint32_t k = 0; k < carries; k++) {
-        types[n->nres + k] = stacked(*gcut_type_of(body, body->params.at[k].value), length);
-        names[n->nres + k] = gcut_printf(g->module->arena, "%s.before", names[k]);
-    }
+    for (uint32_t k = 0; k < carries; k++)
+        gcut_draft_result(d, gcut_stack_type(d->types[k], 0, length),
+                          gcut_printf(d->src->module->arena, "%s.before", d->names[k]));
 }
 
 /* Refuses carried values of the highest rank: their stack would have one axis too many. */
@@ -94,56 +63,35 @@ static void check_ranks(const gcut_graph *g, const gcut_node *n)
                       GCUT_MAX_RANK + 1);
 }
 
-/* Attributes of node n without its axis. */
-static gcut_attr *along_first(gcut_arena *a, const gcut_graph *g, const gcut_node *n, uint32_t *nattrs)
-{
-    gcut_attr *out = gcut_calloc(a, n->nattrs + 1u, sizeof *out);
-    *nattrs = 0;
-    for (uint32_t i = 0; i < n->nattrs; i++)
-        if (g->attrs.at[n->attr0 + i].key != GCUT_KEY_axis) out[(*nattrs)++] = g->attrs.at[n->attr0 + i];
-    return out;
-}
-
 /* Carried values may have fewer axes than sliced operands, so stacks, and the scan with them, run along
  * the first axis; operands and results that are sliced or stacked along another axis are transposed before
  * and after the scan. */
 static void copy_stacked(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                          const gcut_ref *map, gcut_ref *out)
 {
-    gcut_node node = *gcut_node_at(src, n);
+    const gcut_node node = *gcut_node_at(src, n);
     gcut_arena *a = dst->module->arena;
     gcut_build b = {.g = dst, .loc = node.loc};
-    uint32_t carries = gcut_node_carries(src, &node), nres = node.nres + carries, nattrs;
-    uint32_t axis = (uint32_t)gcut_attr_get(src, &node, GCUT_KEY_axis)->u.dim,
-             own = node.nargs - node.ncaptured;
-    gcut_type *types = gcut_calloc(a, nres, sizeof *types);
-    const char **names = gcut_calloc(a, nres, sizeof *names), **old = gcut_calloc(a, nres, sizeof *old);
-    gcut_region region = *gcut_region_at(src, &node, 0);
+    gcut_stacks s = gcut_stacks_of(src, n);
+    gcut_draft d = gcut_draft_of(a, src, n, NULL, s.carries);
+    uint32_t axis = (uint32_t)gcut_attr_get(src, &node, GCUT_KEY_axis)->u.dim;
+    gcut_dim length = gcut_scan_length(src, &node);
     check_ranks(src, &node);
-    describe_stacks(src, &node, types, names);
-    for (uint32_t k = 0; k < node.nres; k++) old[k] = src->values.at[node.res0 + k].name;
-    region.body = yielding_carries(region.body, carries);
-    const gcut_attr *attrs = along_first(a, src, &node, &nattrs);
-    gcut_ref *in = gcut_memdup(a, args, (node.nargs + 1u) * sizeof *in);
-    for (uint32_t k = carries; k < own; k++) in[k] = axis_first(&b, args[k], axis, false);
-    gcut_node_spec s = {.op = GCUT_OP_scan,
-                        .args = in,
-                        .nargs = node.nargs,
-                        .ncaptured = node.ncaptured,
-                        .attrs = attrs,
-                        .nattrs = nattrs,
-                        .regions = &region,
-                        .nregs = 1,
-                        .loc = node.loc,
-                        .name = names[0],
-                        .types = types,
-                        .names = names,
-                        .ntypes = nres};
-    gcut_ref r = gcut_node_make(dst, &s);
-    dst->nodes.at[dst->nodes.n - 1].marks = gcut_marks_carry(dst, src, &node.marks, map);
+    for (uint32_t k = 0; k < s.carries; k++) *GCUT_PUSH(a, &s.more) = s.body->params.at[k].value;
+    d.regions[0].body = gcut_stacks_body(&s);
+    add_before(&d, s.carries, length);
+    for (uint32_t k = s.carries; axis && k < node.nres; k++) {
+        d.types[k] = gcut_stack_type(*gcut_type_of(s.body, s.body->results.at[k].value), 0, length);
+        d.names[k] = gcut_printf(a, "%s.steps", d.names[k]);
+    }
+    for (uint32_t k = 0; k < node.nargs; k++)
+        d.args[k] = k >= s.carries && k < node.nargs - node.ncaptured ? axis_first(&b, args[k], axis, false)
+                                                                      : args[k];
+    gcut_draft_set(&d, gcut_attr_dim(GCUT_KEY_axis, 0));
+    gcut_ref r = gcut_draft_make(dst, &d, map);
     for (uint32_t k = 0; k < node.nres; k++) {
-        b.name = old[k];
-        out[k] = k < carries ? r + k : axis_first(&b, r + k, axis, true);
+        b.name = src->values.at[node.res0 + k].name;
+        out[k] = k < s.carries ? r + k : axis_first(&b, r + k, axis, true);
     }
 }
 
@@ -204,35 +152,19 @@ static gcut_graph *guarded_step(gcut_graph *outer, const gcut_graph *g, const gc
 static void copy_bounded(gcut_graph *dst, const gcut_graph *src, uint32_t n, const gcut_ref *args,
                          const gcut_ref *map, gcut_ref *out)
 {
-    gcut_node node = *gcut_node_at(src, n);
-    gcut_arena *a = dst->module->arena;
+    const gcut_node node = *gcut_node_at(src, n);
+    gcut_draft d = gcut_draft_of(dst->module->arena, src, n, NULL, node.nres);
     gcut_dim bound = gcut_attr_get(src, &node, GCUT_KEY_bound)->u.dim;
-    gcut_type *types = gcut_calloc(a, 2u * node.nres, sizeof *types);
-    const char **names = gcut_calloc(a, 2u * node.nres, sizeof *names);
-    gcut_attr attrs[] = {gcut_attr_dim(GCUT_KEY_carries, node.nres), gcut_attr_dim(GCUT_KEY_length, bound)};
-    for (uint32_t k = 0; k < node.nres; k++) {
-        gcut_type t = types[k] = *gcut_type_of(src, node.res0 + k);
-        names[k] = src->values.at[node.res0 + k].name;
-        types[node.nres + k] = stacked(t, bound);
-        names[node.nres + k] = gcut_printf(a, "%s.before", names[k]);
-    }
     check_ranks(src, &node);
-    gcut_region region = {gcut_op_region(GCUT_OP_scan, 0), guarded_step(dst, src, &node)};
-    gcut_node_spec s = {.op = GCUT_OP_scan,
-                        .args = args,
-                        .nargs = node.nargs,
-                        .ncaptured = node.ncaptured,
-                        .attrs = attrs,
-                        .nattrs = 2,
-                        .regions = &region,
-                        .nregs = 1,
-                        .loc = node.loc,
-                        .name = names[0],
-                        .types = types,
-                        .names = names,
-                        .ntypes = 2u * node.nres};
-    gcut_ref r = gcut_node_make(dst, &s);
-    dst->nodes.at[dst->nodes.n - 1].marks = gcut_marks_carry(dst, src, &node.marks, map);
+    d.regions[0] = (gcut_region){gcut_op_region(GCUT_OP_scan, 0), guarded_step(dst, src, &node)};
+    d.spec.op = GCUT_OP_scan;
+    d.spec.args = args;
+    d.spec.nregs = 1;
+    d.spec.nattrs = 0;
+    gcut_draft_set(&d, gcut_attr_dim(GCUT_KEY_carries, node.nres));
+    gcut_draft_set(&d, gcut_attr_dim(GCUT_KEY_length, bound));
+    add_before(&d, node.nres, bound);
+    gcut_ref r = gcut_draft_make(dst, &d, map);
     for (uint32_t k = 0; k < node.nres; k++) out[k] = r + k;
 }
 

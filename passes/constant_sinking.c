@@ -9,6 +9,7 @@
  * A constant that is captured takes memory; inside the body it is folded into its readers.
  */
 #include "passes/passes.h"
+#include "graph/node_draft.h"
 #include "graph/rewrite.h"
 
 typedef struct sinker {
@@ -73,32 +74,15 @@ static gcut_graph *smaller_body(const sinker *s, const gcut_node *n, uint32_t wh
 static void copy_region(const sinker *s, gcut_rewrite *rw, uint32_t id)
 {
     const gcut_node n = *gcut_node_at(s->g, id);
-    gcut_ref *args = gcut_calloc(s->a, n.nargs + 1, sizeof *args);
-    gcut_type *types = gcut_calloc(s->a, n.nres, sizeof *types);
-    const char **names = gcut_calloc(s->a, n.nres, sizeof *names);
-    gcut_region *regions = gcut_calloc(s->a, n.nregs, sizeof *regions);
-    gcut_node_spec spec = gcut_node_spec_of(s->g, &n);
-    spec.args = args;
-    spec.nargs = spec.ncaptured = 0;
-    spec.regions = regions;
-    spec.types = types;
-    spec.names = names;
-    spec.ntypes = n.nres;
-    for (uint32_t k = 0; k < n.nargs; k++) {
-        if (sinks(s, &n, k)) continue;
-        args[spec.nargs++] = gcut_rewrite_arg(rw, id, k);
-        spec.ncaptured += k >= n.nargs - n.ncaptured;
-    }
+    gcut_draft d = gcut_draft_of(s->a, s->g, id, rw->map, 0);
+    bool *keep = gcut_calloc(s->a, n.nargs + 1, sizeof *keep);
+    for (uint32_t k = 0; k < n.nargs; k++) keep[k] = !sinks(s, &n, k);
+    gcut_draft_keep(&d, keep, NULL);
     for (uint32_t k = 0; k < n.nregs; k++) {
         gcut_graph *body = smaller_body(s, &n, k);
-        regions[k] = (gcut_region){gcut_region_at(s->g, &n, k)->kind, gcut_pass_sink(body, body->name)};
+        d.regions[k].body = gcut_pass_sink(body, body->name);
     }
-    for (uint32_t k = 0; k < n.nres; k++) {
-        types[k] = *gcut_type_of(s->g, n.res0 + k);
-        names[k] = s->g->values.at[n.res0 + k].name;
-    }
-    gcut_ref r = gcut_node_make(rw->dst, &spec);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, s->g, &n.marks, rw->map);
+    gcut_ref r = gcut_draft_make(rw->dst, &d, rw->map);
     for (uint32_t k = 0; k < n.nres; k++) rw->map[n.res0 + k] = r + k;
 }
 

@@ -11,6 +11,7 @@
 
 #include "graph/external.h"
 #include "passes/passes.h"
+#include "graph/node_draft.h"
 #include "graph/rewrite.h"
 
 /* What is needed of one graph and of each of its nodes with regions. */
@@ -132,52 +133,26 @@ static gcut_region *smaller_regions(const gcut_graph *g, const gcut_node *n, con
     return out;
 }
 
-/* The node's attributes; a scan gets its new number of carried values, and states its length when it has
- * no sliced operand left. */
-static uint32_t smaller_attrs(const gcut_graph *g, const gcut_node *n, const uses *u, gcut_attr *out)
+/* A scan gets its new number of carried values, and states its length when it has no sliced operand left. */
+static void set_carries(gcut_draft *d, const gcut_graph *g, const gcut_node *n, const uses *u)
 {
-    uint32_t count = 0, carries = 0, sliced = 0, old = carries_of(g, n);
-    for (uint32_t k = 0; k < n->nattrs; k++)
-        if (n->op != GCUT_OP_scan || g->attrs.at[n->attr0 + k].key != GCUT_KEY_carries)
-            out[count++] = g->attrs.at[n->attr0 + k];
-    if (n->op != GCUT_OP_scan) return count;
+    uint32_t carries = 0, sliced = 0, old = gcut_node_carries(g, n);
     for (uint32_t k = 0; k < n->nargs - n->ncaptured; k++) *(k < old ? &carries : &sliced) += u->operand[k];
-    out[count++] = gcut_attr_dim(GCUT_KEY_carries, carries);
-    if (!sliced && !gcut_attr_get(g, n, GCUT_KEY_length)) {
-        const gcut_type *t = gcut_type_of(g, gcut_arg(g, n, old));
-        out[count++] = gcut_attr_dim(GCUT_KEY_length, t->dim[gcut_attr_get(g, n, GCUT_KEY_axis)->u.dim]);
-    }
-    return count;
+    gcut_draft_set(d, gcut_attr_dim(GCUT_KEY_carries, carries));
+    if (!sliced) gcut_draft_set(d, gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(g, n)));
 }
 
 static void copy_smaller(gcut_rewrite *rw, uint32_t id, const uses *u)
 {
     const gcut_graph *g = rw->src;
     const gcut_node *n = gcut_node_at(g, id);
-    gcut_ref *args = gcut_calloc(rw->scratch, n->nargs + 1u, sizeof *args);
-    gcut_type *types = gcut_calloc(rw->scratch, n->nres, sizeof *types);
-    const char **names = gcut_calloc(rw->scratch, n->nres, sizeof *names);
-    gcut_attr *attrs = gcut_calloc(rw->scratch, n->nattrs + 2u, sizeof *attrs);
-    gcut_node_spec s = {.op = (gcut_op)n->op, .args = args, .attrs = attrs, .types = types, .loc = n->loc};
-    for (uint32_t k = 0; k < n->nargs; k++) {
-        if (!u->operand[k]) continue;
-        args[s.nargs++] = gcut_rewrite_arg(rw, id, k);
-        s.ncaptured += k >= n->nargs - n->ncaptured;
-    }
-    gcut_ref *kept = gcut_calloc(rw->scratch, n->nres, sizeof *kept);
+    gcut_draft d = gcut_draft_of(rw->scratch, g, id, rw->map, 0);
+    gcut_draft_keep(&d, u->operand, u->result);
+    if (n->op == GCUT_OP_scan) set_carries(&d, g, n, u);
+    d.spec.regions = smaller_regions(g, n, u, rw->scratch);
+    gcut_ref r = gcut_draft_make(rw->dst, &d, rw->map);
     for (uint32_t k = 0; k < n->nres; k++)
-        if (u->result[k]) {
-            kept[s.ntypes] = n->res0 + k;
-            names[s.ntypes] = g->values.at[n->res0 + k].name;
-            types[s.ntypes++] = *gcut_type_of(g, n->res0 + k);
-        }
-    s.nattrs = smaller_attrs(g, n, u, attrs);
-    s.regions = smaller_regions(g, n, u, rw->scratch);
-    s.nregs = n->nregs;
-    s.names = names;
-    gcut_ref r = gcut_node_make(rw->dst, &s);
-    rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, g, &n->marks, rw->map);
-    for (uint32_t k = 0; k < s.ntypes; k++) rw->map[kept[k]] = r + k;
+        if (u->result[k]) rw->map[n->res0 + k] = r++;
 }
 
 /* ---- graphs ---- */

@@ -12,6 +12,7 @@
  */
 #include "graph/custom.h"
 #include "passes/passes.h"
+#include "graph/node_draft.h"
 #include "graph/rewrite.h"
 
 /* The state of inlining one function into a caller. */
@@ -79,46 +80,22 @@ static gcut_graph *body_in(const inliner *s, const gcut_graph *body)
 
 static void copy_node(inliner *s, uint32_t n)
 {
-    gcut_arena *a = s->dst->module->arena;
     const gcut_graph *f = s->f;
     const gcut_node *node = gcut_node_at(f, n);
-    gcut_ref *args = gcut_calloc(a, node->nargs + 1u, sizeof *args);
-    gcut_attr *attrs = gcut_calloc(a, node->nattrs + 1u, sizeof *attrs);
-    gcut_type *types = gcut_calloc(a, node->nres, sizeof *types);
-    const char **names = gcut_calloc(a, node->nres, sizeof *names);
-    gcut_region *regions = gcut_calloc(a, node->nregs + 1u, sizeof *regions);
-    for (uint32_t k = 0; k < node->nargs; k++) args[k] = s->map[gcut_arg(f, node, k)];
-    for (uint32_t k = 0; k < node->nattrs; k++) attrs[k] = attr_in(s, f->attrs.at[node->attr0 + k]);
+    gcut_draft d = gcut_draft_of(s->dst->module->arena, f, n, s->map, 0);
+    for (uint32_t k = 0; k < node->nattrs; k++) d.attrs[k] = attr_in(s, d.attrs[k]);
     for (uint32_t k = 0; k < node->nres; k++) {
-        types[k] = type_in(s, *gcut_type_of(f, node->res0 + k));
-        names[k] = name_in(s, node->res0 + k);
+        d.types[k] = type_in(s, d.types[k]);
+        d.names[k] = name_in(s, node->res0 + k);
     }
-    for (uint32_t k = 0; k < node->nregs; k++) {
-        regions[k] = *gcut_region_at(f, node, k);
-        if (regions[k].body->is_body) regions[k].body = body_in(s, regions[k].body);
-    }
-    gcut_node_spec spec = {.op = (gcut_op)node->op,
-                           .args = args,
-                           .nargs = node->nargs,
-                           .ncaptured = node->ncaptured,
-                           .attrs = attrs,
-                           .nattrs = node->nattrs,
-                           .regions = regions,
-                           .nregs = node->nregs,
-                           .loc = node->loc,
-                           .name = names[0],
-                           .types = types,
-                           .names = names,
-                           .ntypes = node->nres};
-    gcut_ref r;
+    for (uint32_t k = 0; k < node->nregs; k++)
+        if (d.regions[k].body->is_body) d.regions[k].body = body_in(s, d.regions[k].body);
+    d.spec.name = d.names[0];
     if (node->op == GCUT_OP_call && (s->all || !gcut_node_vjp(f, node))) {
-        gcut_ref *out = gcut_calloc(a, node->nres, sizeof *out);
-        gcut_inline_call(s->dst, &spec, s->all, out);
-        for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = out[k];
+        gcut_inline_call(s->dst, &d.spec, s->all, s->map + node->res0);
         return;
     }
-    r = gcut_node_make(s->dst, &spec);
-    s->dst->nodes.at[s->dst->nodes.n - 1].marks = gcut_marks_carry(s->dst, f, &node->marks, s->map);
+    gcut_ref r = gcut_draft_make(s->dst, &d, s->map);
     for (uint32_t k = 0; k < node->nres; k++) s->map[node->res0 + k] = r + k;
 }
 

@@ -15,6 +15,7 @@
 
 #include "passes/passes.h"
 #include "graph/rewrite.h"
+#include "graph/scan_stack.h"
 
 /* The replacement of a value: a result of a node, possibly one that the node gets later. */
 typedef struct source {
@@ -23,9 +24,8 @@ typedef struct source {
 
 /* What one scan yields besides its own results. */
 typedef struct extras {
-    uint32_t n;
-    gcut_ref *in_body; /* value of the body */
-    gcut_ref *like;    /* the result of another scan that it replaces */
+    gcut_stacks stacks;
+    GCUT_VEC(gcut_ref) like; /* the results of other scans that stacks.more replace */
 } extras;
 
 typedef struct merger {
@@ -106,21 +106,10 @@ static bool same_scan(const merger *m, uint32_t i, uint32_t j)
  */
 static uint32_t result_for(merger *m, uint32_t i, gcut_ref v, gcut_ref like)
 {
-    const gcut_node *node = gcut_node_at(m->g, i);
-    const gcut_graph *body = gcut_region_at(m->g, node, 0)->body;
     extras *e = &m->more[i];
-    for (uint32_t k = gcut_node_carries(m->g, node); k < body->results.n; k++)
-        if (body->results.at[k].value == v) return k;
-    for (uint32_t k = 0; k < e->n; k++)
-        if (e->in_body[k] == v) return node->nres + k;
-    gcut_ref *in_body = gcut_calloc(m->a, e->n + 1u, sizeof *in_body),
-             *all = gcut_calloc(m->a, e->n + 1u, sizeof *all);
-    if (e->n) memcpy(in_body, e->in_body, e->n * sizeof *in_body);
-    if (e->n) memcpy(all, e->like, e->n * sizeof *all);
-    in_body[e->n] = v;
-    all[e->n] = like;
-    *e = (extras){e->n + 1, in_body, all};
-    return node->nres + e->n - 1;
+    uint32_t k = gcut_stack_add(&e->stacks, m->a, v);
+    if (e->like.n < e->stacks.more.n) *GCUT_PUSH(m->a, &e->like) = like;
+    return k;
 }
 
 /* Replaces scan j by scan i. */
@@ -144,47 +133,22 @@ static void find_pairs(merger *m)
     }
     for (uint32_t j = 0; j < g->nodes.n; j++) {
         if (gcut_node_at(g, j)->op != GCUT_OP_scan) continue;
+        m->more[j].stacks = gcut_stacks_of(g, j);
         for (uint32_t i = 0; i < j && !m->absorbed[j]; i++)
             if (!m->absorbed[i] && gcut_node_at(g, i)->op == GCUT_OP_scan && same_scan(m, i, j))
                 absorb(m, i, j);
     }
 }
 
-/* The body of scan i with its further results. */
-static gcut_graph *wider_body(const merger *m, uint32_t i)
-{
-    gcut_graph *body = gcut_region_at(m->g, gcut_node_at(m->g, i), 0)->body;
-    gcut_rewrite rw = gcut_rewrite_begin(body, body->name);
-    for (uint32_t n = 0; n < body->nodes.n; n++) gcut_rewrite_copy(&rw, n);
-    gcut_ref *more = gcut_calloc(m->a, m->more[i].n + 1u, sizeof *more);
-    for (uint32_t k = 0; k < m->more[i].n; k++) more[k] = rw.map[m->more[i].in_body[k]];
-    gcut_graph *out = gcut_rewrite_end(&rw);
-    for (uint32_t k = 0; k < m->more[i].n; k++) gcut_body_yield(out, more[k]);
-    return gcut_pass_merge(out, out->name);
-}
-
 static gcut_ref copy_wider(const merger *m, gcut_rewrite *rw, uint32_t i)
 {
-    const gcut_graph *g = m->g;
-    const gcut_node node = *gcut_node_at(g, i);
-    uint32_t nres = node.nres + m->more[i].n;
-    gcut_type *types = gcut_calloc(m->a, nres, sizeof *types);
-    const char **names = gcut_calloc(m->a, nres, sizeof *names);
-    gcut_ref *args = gcut_calloc(m->a, node.nargs + 1u, sizeof *args);
-    for (uint32_t k = 0; k < nres; k++) {
-        gcut_ref v = k < node.nres ? node.res0 + k : m->more[i].like[k - node.nres];
-        types[k] = *gcut_type_of(g, v);
-        names[k] = g->values.at[v].name;
-    }
-    for (uint32_t k = 0; k < node.nargs; k++) args[k] = gcut_rewrite_arg(rw, i, k);
-    gcut_region region = {gcut_region_at(g, &node, 0)->kind, wider_body(m, i)};
-    gcut_node_spec s = gcut_node_spec_of(g, &node);
-    s.args = args;
-    s.regions = &region;
-    s.types = types;
-    s.names = names;
-    s.ntypes = nres;
-    return gcut_node_make(rw->dst, &s);
+    const extras *e = &m->more[i];
+    gcut_draft d = gcut_draft_of(m->a, m->g, i, rw->map, e->like.n);
+    gcut_graph *body = gcut_stacks_body(&e->stacks);
+    for (uint32_t k = 0; k < e->like.n; k++)
+        gcut_draft_result(&d, *gcut_type_of(m->g, e->like.at[k]), m->g->values.at[e->like.at[k]].name);
+    d.regions[0].body = gcut_pass_merge(body, body->name);
+    return gcut_draft_make(rw->dst, &d, rw->map);
 }
 
 gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name)
@@ -199,7 +163,7 @@ gcut_graph *gcut_pass_merge(gcut_graph *g, const char *name)
     find_pairs(&m);
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(g, n);
-        if (!m.absorbed[n]) first[n] = m.more[n].n ? copy_wider(&m, &rw, n) : gcut_rewrite_copy(&rw, n);
+        if (!m.absorbed[n]) first[n] = m.more[n].like.n ? copy_wider(&m, &rw, n) : gcut_rewrite_copy(&rw, n);
         for (gcut_ref v = node->res0; v < node->res0 + node->nres; v++)
             rw.map[v] = first[m.from[v].node] + m.from[v].index;
     }

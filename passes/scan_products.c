@@ -21,6 +21,7 @@
 
 #include "passes/passes.h"
 #include "graph/rewrite.h"
+#include "graph/scan_stack.h"
 #include "graph/ops/infer.h"
 
 /* A product A' B, or with b == 0 the sum of a over the axes of its node, over none when there is no node. */
@@ -40,9 +41,9 @@ typedef struct search {
     const gcut_node *n;
     gcut_graph *body;
     uint32_t carries, own;
-    uint32_t *uses;          /* by value of the body */
-    sum *sums;               /* by carried value */
-    GCUT_VEC(gcut_ref) more; /* values of the body to be stacked besides its results */
+    uint32_t *uses; /* by value of the body */
+    sum *sums;      /* by carried value */
+    gcut_stacks stacks;
     gcut_arena *a;
 } search;
 
@@ -64,20 +65,10 @@ static uint32_t sliced_as(const search *s, gcut_ref v)
     return GCUT_NONE;
 }
 
-/* The index of v among the yields; those of `more` follow the results. */
-static uint32_t yielded_as(const search *s, gcut_ref v)
-{
-    for (uint32_t k = s->carries; k < s->body->results.n; k++)
-        if (s->body->results.at[k].value == v) return k;
-    for (uint32_t k = 0; k < s->more.n; k++)
-        if (s->more.at[k] == v) return s->body->results.n + k;
-    return GCUT_NONE;
-}
-
 static bool is_stacked(const search *s, gcut_ref v)
 {
     gcut_ref base = base_of(s->body, v);
-    return sliced_as(s, base) != GCUT_NONE || yielded_as(s, base) != GCUT_NONE;
+    return sliced_as(s, base) != GCUT_NONE || gcut_stack_find(&s->stacks, base) != GCUT_NONE;
 }
 
 /* Captured values are refused: they are the same in every iteration, and a stack would repeat them. */
@@ -91,7 +82,7 @@ static bool can_stack(const search *s, gcut_ref v)
 
 static void stack(search *s, gcut_ref v)
 {
-    if (!is_stacked(s, v)) *GCUT_PUSH(s->a, &s->more) = base_of(s->body, v);
+    if (!is_stacked(s, v)) gcut_stack_add(&s->stacks, s->a, base_of(s->body, v));
 }
 
 /* ---- sums ---- */
@@ -149,7 +140,7 @@ static void find_sum(search *s, uint32_t k)
     gcut_ref x = gcut_arg(s->body, n, 0), y = gcut_arg(s->body, n, 1);
     if ((x != old && y != old) || (k == 0 && is_named(s))) return;
     if (!find_terms(s, x == old ? y : x, &found)) return;
-    if (s->body->results.n + s->more.n + 2 * found.terms.n > GCUT_MAX_RESULTS) return;
+    if (s->body->results.n + s->stacks.more.n + 2 * found.terms.n > GCUT_MAX_RESULTS) return;
     found.add = s->body->values.at[new].def;
     s->sums[k] = found;
     for (uint32_t i = 0; i < found.terms.n; i++) {
@@ -210,60 +201,39 @@ static gcut_graph *smaller_body(const search *s)
         const gcut_result *r = &old->results.at[i];
         if (!hoisted(s, i)) gcut_result_new(body, r->role, r->name, map[r->value]);
     }
-    for (uint32_t i = 0; i < s->more.n; i++) gcut_body_yield(body, map[s->more.at[i]]);
+    for (uint32_t i = 0; i < s->stacks.more.n; i++) gcut_body_yield(body, map[s->stacks.more.at[i]]);
     for (uint32_t i = 0; i < old->checks.n; i++)
         gcut_dim_require(body, old->checks.at[i].a, old->checks.at[i].b, old->checks.at[i].loc, "products");
     return body;
 }
 
-/* The stacked type of a value of type t. */
-static gcut_type stacked(const search *s, gcut_type t)
+static gcut_type stacked(const search *s, gcut_ref v)
 {
-    memmove(t.dim + 1, t.dim, t.rank * sizeof *t.dim);
-    t.dim[0] = gcut_scan_length(s->g, s->n);
-    t.rank++;
-    return t;
+    return gcut_stack_type(*gcut_type_of(s->body, v), 0, gcut_scan_length(s->g, s->n));
 }
 
 /* at[k]: the index of result k of the old scan, then of the new stacks; 0 for hoisted sums. */
 static void make_scan(const search *s, gcut_rewrite *rw, uint32_t id, gcut_ref *at)
 {
+    const gcut_graph *g = s->g;
     const gcut_node n = *s->n;
-    uint32_t all = n.nres + s->more.n, carries = 0;
-    gcut_ref *args = gcut_calloc(s->a, n.nargs + 1u, sizeof *args);
-    gcut_type *types = gcut_calloc(s->a, all, sizeof *types);
-    const char **names = gcut_calloc(s->a, all, sizeof *names);
-    gcut_attr *attrs = gcut_calloc(s->a, n.nattrs + 2u, sizeof *attrs);
-    gcut_region region = {gcut_region_at(s->g, &n, 0)->kind, smaller_body(s)};
-    gcut_node_spec spec = {.op = (gcut_op)n.op, .args = args, .attrs = attrs, .regions = &region};
-    for (uint32_t k = 0; k < n.nargs; k++)
-        if (!hoisted(s, k)) args[spec.nargs++] = gcut_rewrite_arg(rw, id, k);
-    for (uint32_t k = 0; k < all; k++) {
-        if (hoisted(s, k)) continue;
-        gcut_ref in_body = k < n.nres ? 0 : s->more.at[k - n.nres];
-        types[spec.ntypes] =
-            in_body ? stacked(s, *gcut_type_of(s->body, in_body)) : *gcut_type_of(s->g, n.res0 + k);
-        names[spec.ntypes++] =
-            in_body ? gcut_printf(rw->dst->module->arena, "%s.%s", s->g->values.at[n.res0].name,
-                                  s->body->values.at[in_body].name)
-                    : s->g->values.at[n.res0 + k].name;
-        carries += k < s->carries;
+    gcut_draft d = gcut_draft_of(s->a, g, id, rw->map, s->stacks.more.n);
+    bool *keep = gcut_calloc(s->a, n.nargs + n.nres, sizeof *keep);
+    uint32_t carries = 0;
+    for (uint32_t k = 0; k < n.nargs + n.nres; k++) keep[k] = !hoisted(s, k);
+    for (uint32_t k = 0; k < s->carries; k++) carries += keep[k];
+    gcut_draft_keep(&d, keep, keep);
+    for (uint32_t k = 0; k < s->stacks.more.n; k++) {
+        gcut_ref v = s->stacks.more.at[k];
+        gcut_draft_result(&d, stacked(s, v),
+                          gcut_printf(rw->dst->module->arena, "%s.%s", g->values.at[n.res0].name,
+                                      s->body->values.at[v].name));
     }
-    for (uint32_t k = 0; k < n.nattrs; k++) {
-        gcut_attr_key key = s->g->attrs.at[n.attr0 + k].key;
-        if (key != GCUT_KEY_carries && key != GCUT_KEY_length)
-            attrs[spec.nattrs++] = s->g->attrs.at[n.attr0 + k];
-    }
-    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_KEY_carries, carries);
-    attrs[spec.nattrs++] = gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(s->g, s->n));
-    spec.nregs = 1;
-    spec.ncaptured = n.ncaptured;
-    spec.loc = n.loc;
-    spec.types = types;
-    spec.names = names;
-    gcut_ref r = spec.ntypes ? gcut_node_make(rw->dst, &spec) : 0;
-    if (r) rw->dst->nodes.at[rw->dst->nodes.n - 1].marks = gcut_marks_carry(rw->dst, s->g, &n.marks, rw->map);
-    for (uint32_t k = 0; k < all; k++) at[k] = hoisted(s, k) ? 0 : r++;
+    d.regions[0].body = smaller_body(s);
+    gcut_draft_set(&d, gcut_attr_dim(GCUT_KEY_carries, carries));
+    gcut_draft_set(&d, gcut_attr_dim(GCUT_KEY_length, gcut_scan_length(g, s->n)));
+    gcut_ref r = d.spec.ntypes ? gcut_draft_make(rw->dst, &d, rw->map) : 0;
+    for (uint32_t k = 0; k < n.nres + s->stacks.more.n; k++) at[k] = hoisted(s, k) ? 0 : r++;
 }
 
 /* ---- after the scan ---- */
@@ -273,7 +243,7 @@ static gcut_ref stack_of(const search *s, const gcut_rewrite *rw, const gcut_ref
 {
     gcut_ref base = base_of(s->body, v);
     uint32_t k = sliced_as(s, base);
-    return k != GCUT_NONE ? rw->map[gcut_arg(s->g, s->n, k)] : at[yielded_as(s, base)];
+    return k != GCUT_NONE ? rw->map[gcut_arg(s->g, s->n, k)] : at[gcut_stack_find(&s->stacks, base)];
 }
 
 /* The rows of v of all iterations, as one matrix. */
@@ -296,7 +266,7 @@ static gcut_ref make_term(const search *s, gcut_build b, const gcut_rewrite *rw,
         b.name = name;
         return gcut_bmatmul(&b, x, y, true, false);
     }
-    gcut_type all = stacked(s, *gcut_type_of(s->body, t->a));
+    gcut_type all = stacked(s, t->a);
     gcut_ref x = stack_of(s, rw, at, t->a);
     if (base_of(s->body, t->a) != t->a) x = gcut_breshape(&b, x, all.dim, all.rank);
     uint32_t axes = t->node == GCUT_NONE ? 0 : gcut_attr_axes(s->body, gcut_node_at(s->body, t->node));
@@ -325,7 +295,7 @@ static gcut_ref make_sum(const search *s, gcut_rewrite *rw, uint32_t id, const g
 
 static void copy_without_sums(const search *s, gcut_rewrite *rw, uint32_t id)
 {
-    gcut_ref *at = gcut_calloc(s->a, s->n->nres + s->more.n, sizeof *at);
+    gcut_ref *at = gcut_calloc(s->a, s->n->nres + s->stacks.more.n, sizeof *at);
     make_scan(s, rw, id, at);
     for (uint32_t k = 0; k < s->n->nres; k++)
         rw->map[s->n->res0 + k] = at[k] ? at[k] : make_sum(s, rw, id, at, &s->sums[k]);
@@ -339,6 +309,7 @@ static void copy_scan(gcut_rewrite *rw, uint32_t id)
     s.carries = gcut_node_carries(g, s.n);
     s.own = s.n->nargs - s.n->ncaptured;
     s.body = gcut_pass_products(old->body, old->body->name);
+    s.stacks = (gcut_stacks){.body = s.body, .carries = s.carries};
     if (gcut_attr_get(g, s.n, GCUT_KEY_axis)->u.dim == 0 && find_sums(&s)) {
         copy_without_sums(&s, rw, id);
         return;

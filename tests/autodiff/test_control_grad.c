@@ -437,8 +437,8 @@ static void backward_scans_are_named_located_and_minimal(void **state)
     gcut_env_free(env);
 }
 
-/* A gradient within the graph builds the scan again, with what it carries: the passes leave one of the two.
- */
+/* A gradient within the graph builds the scan again, with what it carries: the passes leave one of the two, with
+ * the marks of both. */
 static void check_merged(void *arg)
 {
     gcut_env *env = arg;
@@ -447,6 +447,8 @@ static void check_merged(void *arg)
     gcut_graph *g = m->graphs.at[0];
     gcut_build b = {.g = g};
     gcut_ref loss = g->results.at[0].value, one = gcut_bconst(&b, loss, 1), x = gcut_graph_find(g, "u"), dx;
+    gcut_node *scan = &g->nodes.at[find_op(g, GCUT_OP_scan, 0) - g->nodes.at];
+    gcut_mark_add(m->arena, &scan->marks, (gcut_mark){.name = GCUT_MARK_must_recompute});
     gcut_backward(g, &loss, &one, 1, &x, 1, &dx);
     gcut_result_new(g, GCUT_ROLE_grad, "u", dx);
     gcut_verify(g);
@@ -455,6 +457,7 @@ static void check_merged(void *arg)
     gcut_verify_module(m);
     assert_non_null(find_op(s, GCUT_OP_scan, 1));
     assert_null(find_op(s, GCUT_OP_scan, 2));
+    assert_non_null(gcut_mark_find(&find_op(s, GCUT_OP_scan, 0)->marks, GCUT_MARK_must_recompute));
     gcut_array *at = fill(a, g, 3), *p = run_graph(a, g, GCUT_EXACT, at),
                *q = run_graph(a, s, GCUT_EXACT, at);
     for (uint32_t r = 0; r < g->results.n; r++)
