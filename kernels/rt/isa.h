@@ -6,15 +6,14 @@
  *   avx2     AVX2 with FMA
  *   avx512   AVX-512 F, DQ, BW and VL
  *
- * with these names in front or behind, and calls the widest that can run.  The tests compile the library
- * again with a smaller GCUT_RT_WIDEST, and so run the others.
+ * with these names in front or behind, and calls the widest that can run.  The tests link the library with a
+ * smaller gcut_rt_widest (isa.c), and so run the others.
  */
 #ifndef GCUT_KERNELS_RT_ISA_H
 #define GCUT_KERNELS_RT_ISA_H
 
-#ifndef GCUT_RT_WIDEST
-#define GCUT_RT_WIDEST 2 /* 0: base alone, 1: avx2 too, 2: all */
-#endif
+/* Instances that may run: 0: base alone, 1: avx2 too, 2: all. */
+extern const int gcut_rt_widest;
 
 #ifdef __x86_64__
 #define AVX2 __attribute__((target("avx2,fma")))
@@ -23,11 +22,11 @@
 /* The operating system must save the registers: __builtin_cpu_supports asks XCR0 too. */
 static inline int gcut_rt_has_avx2(void)
 {
-    return GCUT_RT_WIDEST >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return gcut_rt_widest >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 static inline int gcut_rt_has_avx512(void)
 {
-    return GCUT_RT_WIDEST >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+    return gcut_rt_widest >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
