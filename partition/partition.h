@@ -12,7 +12,8 @@
  *   cut/       prices, flow network, minimum cut, frontier of all minimum cuts, limit on saved bytes
  *   budget/    candidate plans under a limit on the peak: nested checkpoints, second copies, simulated memory
  *   policies/  the baselines that --policy names: PyTorch's rules, sqrt(n) segments, and others
- *   report/    what is read from a plan: plan files, explanations, comparisons, valid sizes
+ *   plan_file/ plan files: written, read, replayed, compared
+ *   query/     what is asked of a plan: readers, chains, explanations, the sizes for which it stays the best
  */
 #ifndef GCUT_PARTITION_PARTITION_H
 #define GCUT_PARTITION_PARTITION_H
@@ -36,12 +37,12 @@ typedef enum gcut_policy {
 const char *gcut_policy_name(gcut_policy p);
 
 struct gcut_plan;
-struct gcut_plan_file; /* partition/report/plan_file.h */
+struct gcut_plan_file; /* partition/plan_file/plan_file.h */
 
 /* The plans of loop iterations, in the order in which gcut_plan_loops made them. */
 typedef struct gcut_loop_plan {
     const char *loop; /* the first result of the forward scan */
-    struct gcut_plan *step;
+    struct gcut_plan *iteration;
 } gcut_loop_plan;
 typedef struct gcut_loop_plans {
     GCUT_VEC(gcut_loop_plan) all;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "partition/cut/frontier.h"
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 #include "partition/policies/policy.h"
 
 static const char *const *copy_names(gcut_module *m, const char *const *names, uint32_t n)
@@ -98,7 +98,7 @@ gcut_plan *gcut_plan_make(gcut_graph *joint, const gcut_plan_options *opt)
     if (!gcut_policy_get(opt->policy))
         gcut_fail(m->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "there is no policy number %d",
                   (int)opt->policy);
-    if (opt->file) return gcut_plan_follow(joint, opt, NULL);
+    if (opt->file) return gcut_plan_replay(joint, opt, NULL);
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
     gcut_plan_options o = *opt;

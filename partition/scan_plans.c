@@ -18,7 +18,7 @@
 
 #include "graph/rewrite.h"
 #include "graph/ops/infer.h"
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 
 /* A pair of scans and the split of its iteration. */
 typedef struct decided {
@@ -179,9 +179,9 @@ static gcut_plan *plan_iteration(const loop_planner *l, const decided *d)
     o.recompute = own_names(l, joint, l->opt->recompute, l->opt->nrecompute, &o.nrecompute);
     o.loops = NULL;
     o.saved_limited = false; /* a budget limits the whole graph's bytes, not an iteration's */
-    const gcut_plan_part *part = o.file ? gcut_plan_file_step(o.file, loop_name(l, d)) : NULL;
+    const gcut_plan_part *part = o.file ? gcut_plan_file_iteration(o.file, loop_name(l, d)) : NULL;
     if (o.file && !part) return NULL;
-    gcut_plan *plan = part ? gcut_plan_follow(joint, &o, part) : gcut_plan_make(joint, &o);
+    gcut_plan *plan = part ? gcut_plan_replay(joint, &o, part) : gcut_plan_make(joint, &o);
     gcut_split(plan, joint->name);
     return plan;
 }

@@ -9,7 +9,7 @@
 #include "driver/pipeline/options.h"
 #include "driver/pipeline/pipeline.h"
 #include "driver/pipeline/plan_info.h"
-#include "partition/report/explanation.h"
+#include "partition/query/explanation.h"
 #include "report/report.h"
 
 typedef struct explaining {

@@ -7,7 +7,7 @@
 
 #include "driver/pipeline/pipeline.h"
 #include "text/text.h"
-#include "partition/report/plan_queries.h"
+#include "partition/query/plan_queries.h"
 
 typedef struct looking {
     gcut_env *env;

@@ -111,7 +111,7 @@ static bool is_lost(const gcut_graph *before, const gcut_graph *after, const cha
 static bool keeps_named(const gcut_pipeline *p, const gcut_graph *before, const gcut_graph *after)
 {
     for (uint32_t i = 0; p->file && i < p->file->whole.lines.n; i++)
-        if (is_lost(before, after, p->file->whole.lines.at[i].value)) return false;
+        if (is_lost(before, after, p->file->whole.lines.at[i]->name)) return false;
     for (size_t i = 0; i < p->opt.nsave; i++)
         if (is_lost(before, after, p->opt.save[i])) return false;
     for (size_t i = 0; i < p->opt.nrecompute; i++)

@@ -9,7 +9,7 @@
 #include "driver/pipeline/options.h"
 #include "driver/pipeline/pass.h"
 #include "kernels/kernels.h"
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 
 typedef struct gcut_pipeline {
     gcut_env *env;

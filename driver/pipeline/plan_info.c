@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "partition/report/valid_range.h"
-#include "partition/report/plan_file.h"
+#include "partition/query/valid_range.h"
+#include "partition/plan_file/plan_file.h"
 #include "partition/policies/policy.h"
 #include "report/report.h"
 
@@ -133,31 +133,11 @@ static void add_loop(looking *j, const gcut_query_loop *l)
 
 /* ---- plan files ---- */
 
-gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l)
-{
-    return (gcut_replay_line){.name = l->value,
-                              .op = l->op,
-                              .type = l->type,
-                              .decision = l->decision,
-                              .storage = l->decision == GCUT_PLAN_SAVED ? gcut_format_name(l->format) : NULL,
-                              .forced = l->forced,
-                              .bytes = l->bytes,
-                              .ns = l->ns,
-                              .before = l->before,
-                              .nbefore = l->nbefore};
-}
-
 static void add_part(looking *j, const char *loop, const gcut_plan *plan, const gcut_problem *p)
 {
     gcut_plan_lines l = gcut_plan_lines_of(plan, p, j->a);
-    gcut_replay_line *line = gcut_calloc(j->a, l.n + 1, sizeof *line);
-    const gcut_replay_line **at = gcut_calloc(j->a, l.n + 1, sizeof *at);
     gcut_replay_part *out = gcut_calloc(j->a, 1, sizeof *out);
-    for (uint32_t i = 0; i < l.n; i++) {
-        line[i] = gcut_replay_line_of(&l.at[i]);
-        at[i] = &line[i];
-    }
-    *out = (gcut_replay_part){.loop = loop, .line = at, .n = l.n};
+    *out = (gcut_replay_part){.loop = loop, .line = l.at, .n = l.n};
     *GCUT_PUSH(j->a, &j->parts) = out;
 }
 
@@ -166,7 +146,8 @@ static void add_parts(looking *j)
     const gcut_loop_plans *of = j->plan->options.loops;
     add_part(j, NULL, j->plan, j->r.p);
     for (uint32_t i = 0; of && i < of->all.n; i++)
-        add_part(j, of->all.at[i].loop, of->all.at[i].step, gcut_problem_of(j->scratch, of->all.at[i].step));
+        add_part(j, of->all.at[i].loop, of->all.at[i].iteration,
+                 gcut_problem_of(j->scratch, of->all.at[i].iteration));
 }
 
 /* ---- the plan ---- */

@@ -6,14 +6,12 @@
 #define GCUT_DRIVER_PIPELINE_PLAN_INFO_H
 
 #include "driver/ctx.h"
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 
 /* As gcut_plan_look and gcut_plan_valid_at: computed once for each plan, in the arena of its module. */
 const gcut_plan_info *gcut_plan_info_of(const gcut_plan *plan);
 const gcut_plan_validity *gcut_plan_validity_of(const gcut_plan *plan);
 /* Writes the plan file. */
 void gcut_plan_file_text(const gcut_plan *plan, gcut_text *out);
-
-gcut_replay_line gcut_replay_line_of(const gcut_plan_line *l);
 
 #endif

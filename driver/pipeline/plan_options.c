@@ -71,16 +71,15 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip)
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){.file = p->opt.plan}, "leave one of the two out",
                   "--plan and --budget both say what is saved");
     p->file = gcut_plan_file_read(p->arena, p->opt.plan);
-    if (flip) gcut_plan_file_flip(p->file, flip);
-    p->opt.policy = p->file->policy;
-    p->opt.lambda = p->file->lambda;
+    if (flip) gcut_plan_file_flip(p->file, flip, p->arena);
+    p->opt.policy = p->file->head.policy;
+    p->opt.lambda = p->file->head.lambda;
     p->opt.save_dtype = p->file->save_dtype;
-    gcut_size *at = gcut_calloc(p->arena, p->opt.nat + p->file->at.n + 1, sizeof *at);
+    gcut_size *at = gcut_calloc(p->arena, p->opt.nat + p->file->head.nat + 1, sizeof *at);
     if (p->opt.nat) memcpy(at, p->opt.at, p->opt.nat * sizeof *at);
-    for (uint32_t i = 0; i < p->file->at.n; i++) {
-        const gcut_plan_at *x = &p->file->at.at[i];
-        if (!is_given(p, x->name) && is_allowed(p->primal, x->name, x->size))
-            at[p->opt.nat++] = (gcut_size){x->name, x->size};
+    for (uint32_t i = 0; i < p->file->head.nat; i++) {
+        const gcut_size *x = &p->file->head.at[i];
+        if (!is_given(p, x->name) && is_allowed(p->primal, x->name, x->value)) at[p->opt.nat++] = *x;
         p->opt.at = at;
     }
 }
@@ -91,10 +90,10 @@ const gcut_dim_binding *gcut_pipeline_planned_sizes(const gcut_pipeline *p)
     for (uint32_t i = 0; i < p->nat; i++) {
         const char *symbol = gcut_dim_symbol_name(p->module->dims, p->at[i].sym);
         at[i] = p->at[i];
-        for (uint32_t k = 0; k < p->file->at.n; k++)
-            if (!strcmp(p->file->at.at[k].name, symbol) &&
-                is_allowed(p->primal, symbol, p->file->at.at[k].size))
-                at[i].value = p->file->at.at[k].size;
+        for (uint32_t k = 0; k < p->file->head.nat; k++) {
+            const gcut_size *x = &p->file->head.at[k];
+            if (!strcmp(x->name, symbol) && is_allowed(p->primal, symbol, x->value)) at[i].value = x->value;
+        }
     }
     return at;
 }

@@ -4,7 +4,7 @@
  */
 #include "partition/cut/storage_format.h"
 
-#include <math.h>
+#include <string.h>
 
 /* ---- what may be rounded ---- */
 
@@ -60,13 +60,21 @@ static gcut_dtype dtype_of(gcut_format format, gcut_dtype plain)
     return format == GCUT_FORMAT_BF16 ? GCUT_BF16 : format == GCUT_FORMAT_BITS ? GCUT_U8 : plain;
 }
 
+static const char *const names[] = {[GCUT_FORMAT_PLAIN] = "plain",
+                                    [GCUT_FORMAT_BF16] = "bf16",
+                                    [GCUT_FORMAT_BITS] = "bits",
+                                    [GCUT_FORMAT_GRAD] = "grad"};
+
 const char *gcut_format_name(gcut_format format)
 {
-    static const char *const names[] = {[GCUT_FORMAT_PLAIN] = "plain",
-                                        [GCUT_FORMAT_BF16] = "bf16",
-                                        [GCUT_FORMAT_BITS] = "bits",
-                                        [GCUT_FORMAT_GRAD] = "grad"};
     return names[format];
+}
+
+bool gcut_format_read(const char *name, gcut_format *out)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return *out = (gcut_format)i, true;
+    return false;
 }
 
 bool gcut_format_packs(gcut_format format)

@@ -30,6 +30,8 @@ bool *gcut_roundable(gcut_arena *arena, const gcut_facts *f);
 
 /* "plain", "bf16", "bits", "grad". */
 const char *gcut_format_name(gcut_format format);
+/* The format of that name; false: there is none. */
+bool gcut_format_read(const char *name, gcut_format *out);
 /* True for BF16 and BITS: the value crosses packed, under the name <name>.<format>. */
 bool gcut_format_packs(gcut_format format);
 /* The type of a value of type t in that format. */

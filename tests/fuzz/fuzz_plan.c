@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "gradcut/gradcut.h"
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 #include "public.h"
 
 typedef struct job {
@@ -28,9 +28,10 @@ static void read_plan(void *arg)
     gcut_arena *a = j->env->arena;
     gcut_plan_file *f = gcut_plan_file_parse(a, "fuzz.json", j->text, j->size),
                    *again = gcut_plan_file_parse(a, "fuzz.json", j->text, j->size);
-    gcut_plan_files_differ of = gcut_plan_files_compare(f, again, a);
-    j->equal = of.same_graph && !of.values.n;
-    for (uint32_t i = 0; i < f->whole.lines.n; i++) gcut_plan_file_flip(f, f->whole.lines.at[i].value);
+    gcut_plan_diff of;
+    gcut_plan_files_compare(f, again, a, &of);
+    j->equal = of.equal;
+    for (uint32_t i = 0; i < f->whole.lines.n; i++) gcut_plan_file_flip(f, f->whole.lines.at[i]->name, a);
 }
 
 /* The same text as a file, followed on the graph of tests/plans. */

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "gradcut/gradcut.h"
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 #include "public.h"
 
 #define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"

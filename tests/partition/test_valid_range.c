@@ -5,7 +5,7 @@
 #include "joint_gen.h"
 
 #include "gradcut/gradcut.h"
-#include "partition/report/valid_range.h"
+#include "partition/query/valid_range.h"
 #include "public.h"
 
 #define SIX GCUT_SOURCE_DIR "/tests/plans/six.gcut"

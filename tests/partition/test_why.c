@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "gradcut/gradcut.h"
-#include "partition/report/explanation.h"
+#include "partition/query/explanation.h"
 #include "public.h"
 
 static gcut_plan_options options(double lambda)

@@ -2,10 +2,10 @@
  *
  * One decision explained: what was decided, by which arc, against what.
  */
-#ifndef GCUT_PARTITION_REPORT_EXPLANATION_H
-#define GCUT_PARTITION_REPORT_EXPLANATION_H
+#ifndef GCUT_PARTITION_QUERY_EXPLANATION_H
+#define GCUT_PARTITION_QUERY_EXPLANATION_H
 
-#include "partition/report/plan_queries.h"
+#include "partition/query/plan_queries.h"
 
 /* A value that the backward graph makes from v or a view of it. */
 typedef struct gcut_why_reader {

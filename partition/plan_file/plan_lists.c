@@ -6,7 +6,7 @@
  * hash of the lists in the file tells such an edit from one of `values`, which only leaves the lists out of
  * date.
  */
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 
 #include <string.h>
 
@@ -44,30 +44,32 @@ static const char hint[] =
     "edit the value's line in `values`; the lists `saved` and `recomputed` are made from it";
 
 /* Every entry of the list has a line with that decision. */
-static void check_entries(const gcut_jnode *list, const gcut_plan_part *part, gcut_plan_decision decision)
+static void check_entries(const gcut_jnode *list, const gcut_plan_part *part, gcut_plan_decision decision,
+                          gcut_arena *arena)
 {
     for (uint32_t i = 0, n = list ? gcut_jcount(list) : 0; i < n; i++) {
         const gcut_jnode *x = gcut_jat(list, i);
         const char *name = gcut_jstr(gcut_jneed(x, "value"));
-        const gcut_plan_line *line = NULL;
-        for (uint32_t k = 0; k < part->lines.n && !line; k++)
-            if (!strcmp(part->lines.at[k].value, name)) line = &part->lines.at[k];
-        if (!line) gcut_jfail(x, hint, "%%%s has no line in `values`", name);
-        if (line->decision != decision)
+        uint32_t k = 0;
+        while (k < part->lines.n && strcmp(part->lines.at[k]->name, name) != 0) k++;
+        if (k == part->lines.n) gcut_jfail(x, hint, "%%%s has no line in `values`", name);
+        if (part->lines.at[k]->decision != decision)
             gcut_jfail(x, hint, "%%%s is %s here and %s in %s", name, gcut_decision_name(decision),
-                       gcut_decision_name(line->decision), line->where);
+                       gcut_decision_name(part->lines.at[k]->decision), gcut_plan_line_path(part, k, arena));
     }
 }
 
 /* Every saved value is in the list. */
-static void check_saved(const gcut_jnode *list, const gcut_plan_part *part)
+static void check_saved(const gcut_jnode *list, const gcut_plan_part *part, gcut_arena *arena)
 {
     for (uint32_t k = 0; k < part->lines.n; k++) {
-        const gcut_plan_line *l = &part->lines.at[k];
+        const gcut_replay_line *l = part->lines.at[k];
         bool found = l->decision != GCUT_PLAN_SAVED;
         for (uint32_t i = 0, n = gcut_jcount(list); i < n && !found; i++)
-            found = !strcmp(gcut_jstr(gcut_jneed(gcut_jat(list, i), "value")), l->value);
-        if (!found) gcut_jfail(list, hint, "%%%s, saved in %s, is missing", l->value, l->where);
+            found = !strcmp(gcut_jstr(gcut_jneed(gcut_jat(list, i), "value")), l->name);
+        if (!found)
+            gcut_jfail(list, hint, "%%%s, saved in %s, is missing", l->name,
+                       gcut_plan_line_path(part, k, arena));
     }
 }
 
@@ -77,8 +79,8 @@ void gcut_plan_lists_check(const gcut_jnode *file, const gcut_plan_part *part, g
     const gcut_jnode *hash = gcut_jget(file, "lists_hash");
     if ((!saved && !recomputed) || (hash && !strcmp(gcut_jstr(hash), hash_of(saved, recomputed, arena))))
         return;
-    check_entries(saved, part, GCUT_PLAN_SAVED);
-    check_entries(recomputed, part, GCUT_PLAN_RECOMPUTED);
-    if (saved) check_saved(saved, part);
+    check_entries(saved, part, GCUT_PLAN_SAVED, arena);
+    check_entries(recomputed, part, GCUT_PLAN_RECOMPUTED, arena);
+    if (saved) check_saved(saved, part, arena);
     if (hash) gcut_jfail(recomputed ? recomputed : saved, hint, "this list, or `saved`, was edited");
 }

@@ -6,7 +6,7 @@
  * decision. Solving the network under that constraint finds it, so the difference of the two
  * costs is exact (to the solver's bound) and includes all other decisions that change.
  */
-#include "partition/report/explanation.h"
+#include "partition/query/explanation.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -195,9 +195,9 @@ static const gcut_plan *plan_with(const gcut_plan *plan, const char *bare, const
     *loop = NULL;
     if (gcut_graph_find(plan->joint, bare)) return plan;
     for (uint32_t i = 0; loops && i < loops->all.n; i++)
-        if (gcut_graph_find(loops->all.at[i].step->joint, bare)) {
+        if (gcut_graph_find(loops->all.at[i].iteration->joint, bare)) {
             *loop = loops->all.at[i].loop;
-            return loops->all.at[i].step;
+            return loops->all.at[i].iteration;
         }
     return plan;
 }

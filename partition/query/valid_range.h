@@ -2,8 +2,8 @@
  *
  * For which sizes a plan stays the cheapest.
  */
-#ifndef GCUT_PARTITION_REPORT_VALID_RANGE_H
-#define GCUT_PARTITION_REPORT_VALID_RANGE_H
+#ifndef GCUT_PARTITION_QUERY_VALID_RANGE_H
+#define GCUT_PARTITION_QUERY_VALID_RANGE_H
 
 #include "partition/cut/decisions.h"
 

@@ -2,7 +2,7 @@
  *
  * Makes the lines of a plan file from a plan, and reads them from a file.
  */
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,23 +84,23 @@ static double line_ns(const gcut_plan *plan, const gcut_problem *p, gcut_ref v)
     return p->price[v].recompute_ns * (d->copies ? d->copies : 1);
 }
 
-static gcut_plan_line line_of(const gcut_plan *plan, const gcut_problem *p, gcut_ref v, const names *before,
-                              gcut_arena *arena)
+static const gcut_replay_line *line_of(const gcut_plan *plan, const gcut_problem *p, gcut_ref v,
+                                       const names *before, gcut_arena *arena)
 {
     const gcut_graph *g = plan->joint;
     const gcut_decision *d = &plan->value[v];
     bool own = d->bytes || d->format == GCUT_FORMAT_GRAD;
-    return (gcut_plan_line){.value = g->values.at[v].name,
-                            .op = gcut_maker_name(g, v),
-                            .type = gcut_type_text(arena, g->module, gcut_type_of(g, v)),
-                            .decision = d->decision,
-                            .has_format = d->decision == GCUT_PLAN_SAVED,
-                            .format = d->format,
-                            .forced = d->forced,
-                            .bytes = own ? d->bytes : p->price[v].bytes,
-                            .ns = line_ns(plan, p, v),
-                            .before = before ? before->at : NULL,
-                            .nbefore = before ? before->n : 0};
+    gcut_replay_line l = {.name = g->values.at[v].name,
+                          .op = gcut_maker_name(g, v),
+                          .type = gcut_type_text(arena, g->module, gcut_type_of(g, v)),
+                          .decision = d->decision,
+                          .storage = d->decision == GCUT_PLAN_SAVED ? gcut_format_name(d->format) : NULL,
+                          .forced = d->forced,
+                          .bytes = own ? d->bytes : p->price[v].bytes,
+                          .ns = line_ns(plan, p, v),
+                          .before = before ? before->at : NULL,
+                          .nbefore = before ? before->n : 0};
+    return gcut_memdup(arena, &l, sizeof l);
 }
 
 /* A view has a line only where it states further copies. */
@@ -145,17 +145,17 @@ static gcut_plan_decision read_decision(const gcut_jnode *v)
     gcut_jfail(v, "a value is \"saved\" or \"recomputed\"", "there is no decision '%s'", s);
 }
 
-static gcut_format read_format(const gcut_jnode *v)
-{
-    if (!v || v->kind == GCUT_JSON_NULL) return GCUT_FORMAT_PLAIN;
-    for (int f = GCUT_FORMAT_PLAIN; f <= GCUT_FORMAT_GRAD; f++)
-        if (!strcmp(gcut_jstr(v), gcut_format_name((gcut_format)f))) return (gcut_format)f;
-    gcut_jfail(v, "plain, bf16, bits or grad", "there is no form '%s'", gcut_jstr(v));
-}
-
 static const char *text_or(const gcut_jnode *v, const char *otherwise)
 {
     return v && v->kind != GCUT_JSON_NULL ? gcut_jstr(v) : otherwise;
+}
+
+static const char *read_format(const gcut_jnode *v)
+{
+    const char *name = text_or(v, NULL);
+    if (name && !gcut_format_read(name, &(gcut_format){0}))
+        gcut_jfail(v, "plain, bf16, bits or grad", "there is no form '%s'", name);
+    return name;
 }
 
 static double real_or(const gcut_jnode *v, double otherwise)
@@ -168,17 +168,16 @@ static int64_t int_or(const gcut_jnode *v, int64_t otherwise)
     return v && v->kind != GCUT_JSON_NULL ? gcut_jint(v) : otherwise;
 }
 
-static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
+static const gcut_replay_line *read_line(gcut_arena *arena, const gcut_jnode *v)
 {
-    gcut_plan_line l = {.value = bare(gcut_jstr(gcut_jneed(v, "value"))),
-                        .op = gcut_jstr(gcut_jneed(v, "op")),
-                        .type = gcut_jstr(gcut_jneed(v, "type")),
-                        .decision = read_decision(gcut_jneed(v, "fate")),
-                        .has_format = gcut_jget(v, "form") && gcut_jget(v, "form")->kind != GCUT_JSON_NULL,
-                        .format = read_format(gcut_jget(v, "form")),
-                        .bytes = int_or(gcut_jget(v, "bytes"), 0),
-                        .ns = real_or(gcut_jget(v, "ns"), 0),
-                        .where = gcut_jpath(arena, v)};
+    gcut_replay_line l = {.name = bare(gcut_jstr(gcut_jneed(v, "value"))),
+                          .op = gcut_jstr(gcut_jneed(v, "op")),
+                          .type = gcut_jstr(gcut_jneed(v, "type")),
+                          .decision = read_decision(gcut_jneed(v, "fate")),
+                          .storage = read_format(gcut_jget(v, "form")),
+                          .bytes = int_or(gcut_jget(v, "bytes"), 0),
+                          .ns = real_or(gcut_jget(v, "ns"), 0)};
+    if (l.decision != GCUT_PLAN_SAVED) l.storage = NULL;
     const gcut_jnode *forced = gcut_jget(v, "forced"), *before = gcut_jget(v, "before");
     l.forced = forced && gcut_jbool(forced);
     l.nbefore = before ? gcut_jcount(before) : 0;
@@ -188,7 +187,7 @@ static gcut_plan_line read_line(gcut_arena *arena, const gcut_jnode *v)
         at[i] = strcmp(s, "results") != 0 ? bare(s) : NULL;
     }
     l.before = at;
-    return l;
+    return gcut_memdup(arena, &l, sizeof l);
 }
 
 static void check_once(const gcut_plan_part *part, const gcut_jnode *lines, gcut_arena *arena)
@@ -196,22 +195,29 @@ static void check_once(const gcut_plan_part *part, const gcut_jnode *lines, gcut
     gcut_names seen = {.arena = arena};
     for (uint32_t i = 0; i < part->lines.n; i++) {
         uint32_t before = seen.n;
-        gcut_intern(&seen, part->lines.at[i].value, strlen(part->lines.at[i].value));
+        const char *name = part->lines.at[i]->name;
+        gcut_intern(&seen, name, strlen(name));
         if (seen.n == before)
-            gcut_jfail(gcut_jat(lines, i), "one line for each value", "a second line for %%%s",
-                       part->lines.at[i].value);
+            gcut_jfail(gcut_jat(lines, i), "one line for each value", "a second line for %%%s", name);
     }
 }
 
-static void read_part(gcut_arena *arena, const gcut_jnode *v, const char *path, gcut_plan_part *part)
+static gcut_plan_part read_part(gcut_arena *arena, const gcut_jnode *v, const char *path)
 {
     const gcut_jnode *lines = gcut_jneed(v, "values");
-    part->path = path;
-    part->graph_hash = text_or(gcut_jget(v, "graph_hash"), "");
-    part->nodes_hash = text_or(gcut_jget(v, "nodes_hash"), "");
+    const char *where = v->parent ? gcut_printf(arena, "%s.", gcut_jpath(arena, v)) : "";
+    gcut_plan_part part = {.path = path, .where = where};
+    part.graph_hash = text_or(gcut_jget(v, "graph_hash"), "");
+    part.nodes_hash = text_or(gcut_jget(v, "nodes_hash"), "");
     for (uint32_t i = 0, n = gcut_jcount(lines); i < n; i++)
-        *GCUT_PUSH(arena, &part->lines) = read_line(arena, gcut_jat(lines, i));
-    check_once(part, lines, arena);
+        *GCUT_PUSH(arena, &part.lines) = read_line(arena, gcut_jat(lines, i));
+    check_once(&part, lines, arena);
+    return part;
+}
+
+const char *gcut_plan_line_path(const gcut_plan_part *part, uint32_t i, gcut_arena *arena)
+{
+    return gcut_printf(arena, "%svalues[%u]", part->where, i);
 }
 
 static const char *read_policy(gcut_arena *arena, const gcut_jnode *v)
@@ -222,34 +228,44 @@ static const char *read_policy(gcut_arena *arena, const gcut_jnode *v)
     return s;
 }
 
+static double read_lambda(const gcut_jnode *v)
+{
+    double lambda = gcut_jreal(v);
+    if (!gcut_is_lambda(lambda)) gcut_jfail(v, NULL, "a price from 0 to %g is expected", GCUT_LAMBDA_MOST);
+    return lambda;
+}
+
+static gcut_plan_side read_head(gcut_arena *arena, const char *path, const gcut_jnode *v)
+{
+    const gcut_jnode *at = gcut_jneed(v, "at");
+    gcut_jobject(at);
+    gcut_size *sizes = gcut_calloc(arena, at->n + 1u, sizeof *sizes);
+    for (uint32_t i = 0; i < at->n; i++) sizes[i] = (gcut_size){at->u.item[i].key, gcut_jint(&at->u.item[i])};
+    return (gcut_plan_side){.file = gcut_strndup(arena, path, strlen(path)),
+                            .policy = read_policy(arena, gcut_jneed(v, "policy")),
+                            .lambda = read_lambda(gcut_jneed(v, "lambda")),
+                            .at = sizes,
+                            .nat = at->n,
+                            .saved_bytes = int_or(gcut_jget(v, "saved_bytes"), 0),
+                            .peak_bytes = int_or(gcut_jget(v, "peak_bytes"), -1),
+                            .recompute_ns = real_or(gcut_jget(v, "recompute_ns"), 0),
+                            .cost_ns = real_or(gcut_jget(v, "cost_ns"), 0),
+                            .step_ns = real_or(gcut_jget(v, "step_ns"), NAN)};
+}
+
 static gcut_plan_file *plan_of(gcut_arena *arena, const char *path, const gcut_jnode *v)
 {
     gcut_plan_file *f = gcut_calloc(arena, 1, sizeof *f);
-    f->path = gcut_strndup(arena, path, strlen(path));
-    f->policy = read_policy(arena, gcut_jneed(v, "policy"));
-    const gcut_jnode *lambda = gcut_jneed(v, "lambda");
-    f->lambda = gcut_jreal(lambda);
-    if (!gcut_is_lambda(f->lambda))
-        gcut_jfail(lambda, NULL, "a price from 0 to %g is expected", GCUT_LAMBDA_MOST);
+    f->head = read_head(arena, path, v);
     f->save_dtype = text_or(gcut_jget(v, "save_dtype"), NULL);
-    f->saved_bytes = int_or(gcut_jget(v, "saved_bytes"), 0);
-    f->peak_bytes = int_or(gcut_jget(v, "peak_bytes"), -1);
-    f->recompute_ns = real_or(gcut_jget(v, "recompute_ns"), 0);
-    f->cost_ns = real_or(gcut_jget(v, "cost_ns"), 0);
-    f->step_ns = real_or(gcut_jget(v, "step_ns"), NAN);
-    const gcut_jnode *at = gcut_jneed(v, "at"), *steps = gcut_jget(v, "steps");
-    gcut_jobject(at);
-    for (uint32_t i = 0; i < at->n; i++) {
-        const gcut_jnode *one = &at->u.item[i];
-        *GCUT_PUSH(arena, &f->at) = (gcut_plan_at){one->key, gcut_jint(one)};
-    }
-    read_part(arena, v, f->path, &f->whole);
+    f->whole = read_part(arena, v, f->head.file);
     gcut_plan_lists_check(v, &f->whole, arena);
+    const gcut_jnode *steps = gcut_jget(v, "steps");
     for (uint32_t i = 0, n = steps ? gcut_jcount(steps) : 0; i < n; i++) {
         const gcut_jnode *one = gcut_jat(steps, i);
-        gcut_plan_part part = {.loop = bare(gcut_jstr(gcut_jneed(one, "loop")))};
-        read_part(arena, one, f->path, &part);
-        *GCUT_PUSH(arena, &f->steps) = part;
+        gcut_plan_part part = read_part(arena, one, f->head.file);
+        part.loop = bare(gcut_jstr(gcut_jneed(one, "loop")));
+        *GCUT_PUSH(arena, &f->iterations) = part;
     }
     return f;
 }
@@ -264,31 +280,34 @@ gcut_plan_file *gcut_plan_file_read(gcut_arena *arena, const char *path)
     return plan_of(arena, path, gcut_json_read(arena, path, FILE_LIMIT));
 }
 
-static bool flip_in(gcut_plan_part *part, const char *value)
+static bool flip_in(gcut_plan_part *part, const char *value, gcut_arena *arena)
 {
     for (uint32_t i = 0; i < part->lines.n; i++) {
-        gcut_plan_line *l = &part->lines.at[i];
-        if (strcmp(l->value, value) != 0) continue;
-        l->decision = l->decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED;
-        l->has_format = false;
-        l->nbefore = 0;
+        if (strcmp(part->lines.at[i]->name, value) != 0) continue;
+        gcut_replay_line l = *part->lines.at[i];
+        l.decision = l.decision == GCUT_PLAN_SAVED ? GCUT_PLAN_RECOMPUTED : GCUT_PLAN_SAVED;
+        l.storage = NULL;
+        l.nbefore = 0;
+        part->lines.at[i] = gcut_memdup(arena, &l, sizeof l);
         return true;
     }
     return false;
 }
 
-void gcut_plan_file_flip(gcut_plan_file *f, const char *value)
+void gcut_plan_file_flip(gcut_plan_file *f, const char *value, gcut_arena *arena)
 {
-    bool found = flip_in(&f->whole, bare(value));
-    for (uint32_t i = 0; i < f->steps.n && !found; i++) found = flip_in(&f->steps.at[i], bare(value));
+    bool found = flip_in(&f->whole, bare(value), arena);
+    for (uint32_t i = 0; i < f->iterations.n && !found; i++)
+        found = flip_in(&f->iterations.at[i], bare(value), arena);
 }
 
-gcut_plan_part *gcut_plan_file_step(gcut_plan_file *f, const char *loop)
+gcut_plan_part *gcut_plan_file_iteration(gcut_plan_file *f, const char *loop)
 {
-    for (uint32_t i = 0; i < f->steps.n; i++)
-        if (!f->steps.at[i].taken && !strcmp(f->steps.at[i].loop, loop)) {
-            f->steps.at[i].taken = true;
-            return &f->steps.at[i];
-        }
+    for (uint32_t i = 0; i < f->iterations.n; i++) {
+        gcut_plan_part *one = &f->iterations.at[i];
+        if (one->taken || strcmp(one->loop, loop) != 0) continue;
+        one->taken = true;
+        return one;
+    }
     return NULL;
 }

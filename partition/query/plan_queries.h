@@ -2,8 +2,8 @@
  *
  * What is asked of a plan: who reads what, what is saved, recomputed and kept by loops.
  */
-#ifndef GCUT_PARTITION_REPORT_PLAN_QUERIES_H
-#define GCUT_PARTITION_REPORT_PLAN_QUERIES_H
+#ifndef GCUT_PARTITION_QUERY_PLAN_QUERIES_H
+#define GCUT_PARTITION_QUERY_PLAN_QUERIES_H
 
 #include "partition/cut/frontier.h"
 

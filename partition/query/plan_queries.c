@@ -2,7 +2,7 @@
  *
  * Queries on a plan: names, readers, saved values, recomputation chains, loops.
  */
-#include "partition/report/plan_queries.h"
+#include "partition/query/plan_queries.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * Prices are not monotone in sizes (they jump at cache sizes), so the plan may be the cheapest beyond the
  * end, or not at a size between probes; the output says "tried".
  */
-#include "partition/report/valid_range.h"
+#include "partition/query/valid_range.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static bool holds_at(probing *b, int64_t n)
     b->cuts++;
     bool holds = part_holds(b, plan);
     for (uint32_t i = 0; loops && holds && i < loops->all.n; i++)
-        holds = part_holds(b, loops->all.at[i].step);
+        holds = part_holds(b, loops->all.at[i].iteration);
     b->at[b->sym].value = plan->options.at[b->sym].value;
     return holds;
 }

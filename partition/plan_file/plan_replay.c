@@ -5,7 +5,7 @@
  * A plan only chooses among computations of the same values, so replaying one never makes results wrong;
  * lines that do not fit the graph are refused.
  */
-#include "partition/report/plan_file.h"
+#include "partition/plan_file/plan_file.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -13,15 +13,15 @@
 
 #include "partition/cut/storage_format.h"
 
-typedef struct following {
+typedef struct replay {
     gcut_problem *p;
     gcut_arena *arena;
     const gcut_plan_file *file;
     const gcut_plan_part *part;
     gcut_ref *value; /* by line */
-} following;
+} replay;
 
-static gcut_place place_of(const following *f)
+static gcut_place place_of(const replay *f)
 {
     return (gcut_place){.file = f->part->path};
 }
@@ -60,24 +60,30 @@ static bool types_agree(const char *a, const char *b)
     return !strcmp(a + strspn(a, " "), b + strspn(b, " "));
 }
 
-static const char *graph_name(const following *f)
+static const char *graph_name(const replay *f)
 {
     return f->part->loop ? gcut_printf(f->arena, "a step of %%%s", f->part->loop)
                          : gcut_printf(f->arena, "@%s", f->p->g->name);
 }
 
-static _Noreturn void refuse(const following *f, const gcut_plan_line *l, const char *what)
+/* A line of the part in messages: "values[3]". */
+static const char *where(const replay *f, uint32_t i)
+{
+    return gcut_plan_line_path(f->part, i, f->p->g->module->arena);
+}
+
+static _Noreturn void refuse(const replay *f, uint32_t i, const char *what)
 {
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f),
               "make a plan of this graph: gradcut plan FILE -o plan.json", "%s: this plan is not of %s: %s",
-              l->where, graph_name(f), what);
+              where(f, i), graph_name(f), what);
 }
 
 /* The plan of a loop's iteration, which may have been edited, decides whether a stack of the loop exists. */
-static bool is_stack(const following *f, const char *name)
+static bool is_stack(const replay *f, const char *name)
 {
-    for (uint32_t i = 0; i < f->file->steps.n; i++) {
-        const char *loop = f->file->steps.at[i].loop;
+    for (uint32_t i = 0; i < f->file->iterations.n; i++) {
+        const char *loop = f->file->iterations.at[i].loop;
         size_t n = strlen(loop);
         if (!f->part->loop && !strncmp(name, loop, n) && name[n] == '.') return true;
     }
@@ -85,33 +91,33 @@ static bool is_stack(const following *f, const char *name)
 }
 
 /* Finds the value of each line; the first line without one is an error. */
-static void match(following *f)
+static void match(replay *f)
 {
     const gcut_graph *g = f->p->g;
     gcut_arena *a = f->arena;
     for (uint32_t i = 0; i < f->part->lines.n; i++) {
-        const gcut_plan_line *l = &f->part->lines.at[i];
-        gcut_ref v = f->value[i] = gcut_graph_find(g, l->value);
-        if (!v && is_stack(f, l->value)) continue;
+        const gcut_replay_line *l = f->part->lines.at[i];
+        gcut_ref v = f->value[i] = gcut_graph_find(g, l->name);
+        if (!v && is_stack(f, l->name)) continue;
         if (!v)
-            refuse(f, l,
-                   gcut_printf(a, "there is no value %%%s, which is %s %s in the plan", l->value, l->op,
+            refuse(f, i,
+                   gcut_printf(a, "there is no value %%%s, which is %s %s in the plan", l->name, l->op,
                                l->type));
         if (strcmp(gcut_maker_name(g, v), l->op) != 0)
-            refuse(f, l,
-                   gcut_printf(a, "%%%s is made by %s here and by %s in the plan", l->value,
+            refuse(f, i,
+                   gcut_printf(a, "%%%s is made by %s here and by %s in the plan", l->name,
                                gcut_maker_name(g, v), l->op));
         const char *type = gcut_type_text(a, g->module, gcut_type_of(g, v));
         if (!types_agree(type, l->type))
-            refuse(f, l, gcut_printf(a, "%%%s is %s here and %s in the plan", l->value, type, l->type));
+            refuse(f, i, gcut_printf(a, "%%%s is %s here and %s in the plan", l->name, type, l->type));
     }
 }
 
 /* Called when every line fits: finds differences in nodes that have no line. */
-static void check_hashes(const following *f)
+static void check_hashes(const replay *f)
 {
     const gcut_plan_part *part = f->part;
-    if (part->loop || f->file->steps.n) return; /* edits of iterations change the outer graph */
+    if (part->loop || f->file->iterations.n) return; /* edits of iterations change the outer graph */
     if (!strcmp(part->graph_hash, gcut_graph_hash(f->p->g, f->arena))) return;
     if (!strcmp(part->nodes_hash, gcut_nodes_hash(f->p->g, f->arena))) return;
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f),
@@ -120,77 +126,83 @@ static void check_hashes(const following *f)
               graph_name(f));
 }
 
-static void check_steps(const following *f)
+static void check_iterations(const replay *f)
 {
-    for (uint32_t i = 0; !f->part->loop && i < f->file->steps.n; i++)
-        if (!f->file->steps.at[i].taken)
+    for (uint32_t i = 0; !f->part->loop && i < f->file->iterations.n; i++)
+        if (!f->file->iterations.at[i].taken)
             gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL,
                       "steps[%u]: this plan is not of %s: there is no loop %%%s with a backward loop", i,
-                      graph_name(f), f->file->steps.at[i].loop);
+                      graph_name(f), f->file->iterations.at[i].loop);
 }
 
 /* ---- constraints from the lines ---- */
 
-static _Noreturn void impossible(const following *f, const gcut_plan_line *l, const char *why)
+static _Noreturn void impossible(const replay *f, uint32_t i, const char *why)
 {
-    gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be %s: %s", l->where,
-              l->value, gcut_decision_name(l->decision), why);
+    const gcut_replay_line *l = f->part->lines.at[i];
+    gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL, "%s: %%%s cannot be %s: %s", where(f, i),
+              l->name, gcut_decision_name(l->decision), why);
 }
 
 /* Accepts the formats of partition/cut/storage_format.h, the rounded one only with save_dtype, for which the
  * error bound holds; loops stack values as plain. */
-static void check_format(const following *f, const gcut_plan_line *l, gcut_ref v)
+static void check_format(const replay *f, uint32_t i, gcut_format format)
 {
-    if (l->decision != GCUT_PLAN_SAVED || !l->has_format) return;
-    bool rounds = l->format != GCUT_FORMAT_BF16 || f->p->opt->save_dtype == GCUT_BF16;
-    if (rounds && gcut_format_allowed(f->p, v, l->format)) return;
-    const char *why = !rounds                         ? "save_dtype of the plan is not bf16"
-                      : f->p->g->is_body              ? "loops stack values as they are"
-                      : l->format == GCUT_FORMAT_BITS ? "only bool values are bits"
-                      : l->format == GCUT_FORMAT_GRAD ? "no gradient is made of it"
+    gcut_ref v = f->value[i];
+    bool rounds = format != GCUT_FORMAT_BF16 || f->p->opt->save_dtype == GCUT_BF16;
+    if (rounds && gcut_format_allowed(f->p, v, format)) return;
+    const char *why = !rounds                      ? "save_dtype of the plan is not bf16"
+                      : f->p->g->is_body           ? "loops stack values as they are"
+                      : format == GCUT_FORMAT_BITS ? "only bool values are bits"
+                      : format == GCUT_FORMAT_GRAD ? "no gradient is made of it"
                       : gcut_type_of(f->p->g, v)->dtype != GCUT_F32
                           ? "only f32 values are rounded"
                           : "rounding it may change more than the last bits";
-    impossible(f, l, gcut_printf(f->arena, "not as %s: %s", gcut_format_name(l->format), why));
+    impossible(f, i, gcut_printf(f->arena, "not as %s: %s", gcut_format_name(format), why));
 }
 
-static void check_line(const following *f, const gcut_plan_line *l, gcut_ref v)
+static void check_line(const replay *f, uint32_t i)
 {
     const gcut_problem *p = f->p;
+    const gcut_replay_line *l = f->part->lines.at[i];
+    gcut_ref v = f->value[i];
+    gcut_format format;
     bool save = l->decision == GCUT_PLAN_SAVED;
     gcut_constraint mine = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
-    if (p->facts->where[v] == GCUT_SIDE_BACKWARD) impossible(f, l, "it belongs to the backward graph alone");
+    if (p->facts->where[v] == GCUT_SIDE_BACKWARD) impossible(f, i, "it belongs to the backward graph alone");
     if (!gcut_def(p->g, v) && !gcut_value_is_lost(p->g, v))
-        impossible(f, l, "it is a parameter, alive anyway");
-    if (!save && !gcut_def(p->g, v)) impossible(f, l, "it is carried by the forward loop, which is over");
-    if (save && gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT)) impossible(f, l, "it is a constant");
+        impossible(f, i, "it is a parameter, alive anyway");
+    if (!save && !gcut_def(p->g, v)) impossible(f, i, "it is carried by the forward loop, which is over");
+    if (save && gcut_value_is(p->g, v, GCUT_CLASS_CONSTANT)) impossible(f, i, "it is a constant");
     if (save && gcut_value_is(p->g, v, GCUT_CLASS_VIEW))
-        impossible(f, l,
+        impossible(f, i,
                    gcut_printf(f->arena, "it is a view, %%%s stands for it",
                                p->g->values.at[p->facts->base[v]].name));
-    check_format(f, l, v);
+    if (l->storage && gcut_format_read(l->storage, &format)) check_format(f, i, format);
     if (p->force[v] != GCUT_CONSTRAINT_NONE && p->force[v] != mine)
         gcut_fail(p->g->module->env, GCUT_EPLAN, place_of(f), "keep one of the two",
-                  "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", l->where,
-                  l->value, save ? "saved" : "recomputed", p->forced_by[v]);
+                  "%s: %%%s cannot be both saved and recomputed: \"%s\" in the plan against %s", where(f, i),
+                  l->name, save ? "saved" : "recomputed", p->forced_by[v]);
 }
 
-static void ask(const following *f, const gcut_plan_line *l, gcut_ref v, bool *saved)
+static void ask(const replay *f, uint32_t i, bool *saved)
 {
+    const gcut_replay_line *l = f->part->lines.at[i];
+    gcut_ref v = f->value[i];
     bool save = l->decision == GCUT_PLAN_SAVED;
-    check_line(f, l, v);
+    gcut_format format;
+    check_line(f, i);
     saved[v] = save;
-    if (save && l->has_format) /* at other sizes it may not be smaller */
-        f->p->format[v] = l->format == gcut_other_format(f->p, v) ? l->format : GCUT_FORMAT_PLAIN;
+    if (l->storage && gcut_format_read(l->storage, &format)) /* at other sizes it may not be smaller */
+        f->p->format[v] = format == gcut_other_format(f->p, v) ? format : GCUT_FORMAT_PLAIN;
     if (!l->forced || gcut_value_is(f->p->g, v, GCUT_CLASS_VIEW)) return;
     f->p->force[v] = save ? GCUT_CONSTRAINT_SAVE : GCUT_CONSTRAINT_RECOMPUTE;
     if (!f->p->forced_by[v])
-        f->p->forced_by[v] = gcut_printf(f->p->g->module->arena, "%s in %s", l->where, f->part->path);
+        f->p->forced_by[v] = gcut_printf(f->p->g->module->arena, "%s in %s", where(f, i), f->part->path);
 }
 
 /* The index in `order` of the backward node that computes the named value; n for NULL, the results. */
-static uint32_t index_of(const following *f, const uint32_t *order, uint32_t n, const gcut_plan_line *l,
-                         const char *name)
+static uint32_t index_of(const replay *f, const uint32_t *order, uint32_t n, uint32_t line, const char *name)
 {
     gcut_ref v = name ? gcut_graph_find(f->p->g, name) : 0;
     uint32_t def = v ? f->p->g->values.at[v].def : GCUT_NONE;
@@ -198,19 +210,19 @@ static uint32_t index_of(const following *f, const uint32_t *order, uint32_t n, 
         if (order[i] == def) return i;
     if (!name) return n;
     gcut_fail(f->p->g->module->env, GCUT_EPLAN, place_of(f), NULL,
-              "%s.before: %%%s is no value that the backward graph alone computes", l->where, name);
+              "%s.before: %%%s is no value that the backward graph alone computes", where(f, line), name);
 }
 
-static gcut_recomputations *copies(const following *f)
+static gcut_recomputations *copies(const replay *f)
 {
     uint32_t n;
     const uint32_t *order = gcut_backward_order(f->arena, f->p->facts, &n);
     gcut_recomputations *again = gcut_calloc(f->arena, (size_t)n + 1, sizeof *again);
     for (uint32_t i = 0; i < f->part->lines.n; i++) {
-        const gcut_plan_line *l = &f->part->lines.at[i];
+        const gcut_replay_line *l = f->part->lines.at[i];
         const gcut_graph *g = f->p->g;
         for (uint32_t k = 0; f->value[i] && gcut_def(g, f->value[i]) && k < l->nbefore; k++)
-            *GCUT_PUSH(f->arena, &again[index_of(f, order, n, l, l->before[k])]) =
+            *GCUT_PUSH(f->arena, &again[index_of(f, order, n, i, l->before[k])]) =
                 g->values.at[f->value[i]].def;
     }
     return again;
@@ -219,7 +231,7 @@ static gcut_recomputations *copies(const following *f)
 /* ---- the choice ---- */
 
 /* Values without a line that an edit makes necessary are recomputed; a new stack of a loop is saved. */
-static bool *default_saved(const following *f)
+static bool *default_saved(const replay *f)
 {
     bool *saved = gcut_calloc(f->arena, f->p->g->values.n, 1);
     for (gcut_ref v = 1; v < f->p->g->values.n; v++) {
@@ -229,17 +241,17 @@ static bool *default_saved(const following *f)
     return saved;
 }
 
-static gcut_choice *follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *file,
-                           const gcut_plan_part *part, double lambda)
+static gcut_choice *choice_of(gcut_problem *p, gcut_arena *arena, const gcut_plan_file *file,
+                              const gcut_plan_part *part, double lambda)
 {
     gcut_arena *scratch = gcut_arena_new(gcut_arena_env(arena), arena);
-    following f = {p, scratch, file, part, gcut_calloc(scratch, part->lines.n + 1u, sizeof(gcut_ref))};
+    replay f = {p, scratch, file, part, gcut_calloc(scratch, part->lines.n + 1u, sizeof(gcut_ref))};
     match(&f);
     check_hashes(&f);
-    check_steps(&f);
+    check_iterations(&f);
     bool *saved = default_saved(&f);
     for (uint32_t i = 0; i < part->lines.n; i++)
-        if (f.value[i]) ask(&f, &part->lines.at[i], f.value[i], saved);
+        if (f.value[i]) ask(&f, i, saved);
     gcut_choice *c = gcut_choice_saving(p, arena, saved, copies(&f), lambda);
     gcut_choice *best = gcut_choose(p, scratch, NULL, lambda);
     c->lower_bound_ns = gcut_bound_below(best->lower_bound_ns, c->cost_ns);
@@ -248,12 +260,12 @@ static gcut_choice *follow(gcut_problem *p, gcut_arena *arena, const gcut_plan_f
     return c;
 }
 
-gcut_plan *gcut_plan_follow(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part)
+gcut_plan *gcut_plan_replay(gcut_graph *joint, const gcut_plan_options *opt, const gcut_plan_part *part)
 {
     gcut_module *m = joint->module;
     gcut_arena *scratch = gcut_arena_new(m->env, m->arena);
     gcut_problem *p = gcut_problem_new(scratch, joint, opt);
-    gcut_choice *c = follow(p, scratch, opt->file, part ? part : &opt->file->whole, opt->lambda);
+    gcut_choice *c = choice_of(p, scratch, opt->file, part ? part : &opt->file->whole, opt->lambda);
     gcut_plan *plan = gcut_plan_from(p, opt, c);
     gcut_arena_free(scratch);
     return plan;
