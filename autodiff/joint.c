@@ -211,12 +211,7 @@ static void refuse_no_dependence(const differentiation *s)
         reached[w] = s->chosen[i];
         if (s->chosen[i]) gcut_text_add(&names, "%s%%%s", names.n ? ", " : "", g->values.at[w].name);
     }
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nargs; k++) any = any || reached[gcut_arg(g, n, k)];
-        for (uint32_t k = 0; k < n->nres; k++) reached[n->res0 + k] = any;
-    }
+    gcut_add_dependents(g, reached);
     gcut_text results = {.arena = s->tmp};
     for (uint32_t k = 0; k < s->nseeds; k++) {
         if (!names.n || reached[g->results.at[s->seed[k].result].value]) return;
@@ -288,14 +283,6 @@ static void decompose(differentiation *s)
                                     gcut_vjp_by_meaning));
 }
 
-static gcut_ref *mapped_args(differentiation *s, const gcut_graph *src, const gcut_node *n,
-                             const gcut_ref *map)
-{
-    gcut_ref *args = gcut_alloc(s->tmp, (n->nargs + 1u) * sizeof *args);
-    for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(src, n, k)];
-    return args;
-}
-
 /* A free name for the cotangent: d<result>, or d<result> with a number. */
 static const char *cotan_name(const differentiation *s, uint32_t k)
 {
@@ -313,15 +300,8 @@ static const char *cotan_name(const differentiation *s, uint32_t k)
  * the draft and the final graph number these values alike. */
 static gcut_graph *with_primal(differentiation *s, const char *name)
 {
-    gcut_graph *p = s->primal, *g = gcut_graph_create(s->m, name);
-    g->marks = p->marks;
-    g->loc = p->loc;
-    gcut_decls_copy(g, p);
-    for (uint32_t i = 0; i < p->params.n; i++) {
-        gcut_ref v = p->params.at[i].value;
-        s->map[v] = gcut_param_new(g, p->params.at[i].role, p->values.at[v].name, gcut_type_of(p, v));
-        g->params.at[i].marks = p->params.at[i].marks;
-    }
+    gcut_graph *p = s->primal, *g = gcut_graph_shell(p, name);
+    for (uint32_t i = 0; i < p->params.n; i++) gcut_param_copy(g, p, i, s->map);
     for (uint32_t k = 0; k < s->nseeds; k++)
         s->seed[k].value = gcut_param_new(g, GCUT_ROLE_cotan, s->seed[k].cotan,
                                           gcut_type_of(p, p->results.at[s->seed[k].result].value));
@@ -342,13 +322,6 @@ static void run(differentiation *s)
 
 /* ---- the final graph ---- */
 
-static bool any_live(const gcut_node *n, const bool *live)
-{
-    for (uint32_t k = 0; k < n->nres; k++)
-        if (live[n->res0 + k]) return true;
-    return false;
-}
-
 /* By draft value: does a gradient need it? */
 static bool *live_values(differentiation *s)
 {
@@ -358,7 +331,7 @@ static bool *live_values(differentiation *s)
         if (s->chosen[i]) live[s->back.cotangent[g->params.at[i].value]] = true;
     for (uint32_t n = g->nodes.n; n-- > s->back.nnodes;) {
         const gcut_node *node = gcut_node_at(g, n);
-        if (!any_live(node, live)) continue;
+        if (!gcut_any_result(node, live)) continue;
         for (uint32_t k = 0; k < node->nargs; k++) live[gcut_arg(g, node, k)] = true;
     }
     return live;
@@ -394,12 +367,13 @@ static void copy_backward(differentiation *s, gcut_graph *g, gcut_ref *map)
         const gcut_node *node = gcut_node_at(d, n);
         gcut_ref first = node->res0, y = s->back.owner.at[n - s->back.nnodes];
         if (n > s->back.nnodes && y != s->back.owner.at[n - s->back.nnodes - 1]) step = 0;
-        if (!any_live(node, live)) continue;
+        if (!gcut_any_result(node, live)) continue;
         const char **names = gcut_alloc(s->tmp, node->nres * sizeof *names);
         for (uint32_t k = 0; k < node->nres; k++)
             names[k] = whole[first + k] ? gcut_printf(s->m->arena, "d%s", d->values.at[whole[first + k]].name)
                                         : step_name(g, d->values.at[y].name, &step);
-        gcut_ref r = gcut_node_copy_as(g, d, n, mapped_args(s, d, node, map), map, node->loc, names);
+        gcut_ref r =
+            gcut_node_copy_as(g, d, n, gcut_args_mapped(s->tmp, d, node, map), map, node->loc, names);
         for (uint32_t k = 0; k < node->nres; k++) map[first + k] = r + k;
     }
     for (uint32_t i = 0; i < d->checks.n; i++)
@@ -409,11 +383,7 @@ static void copy_backward(differentiation *s, gcut_graph *g, gcut_ref *map)
 static void add_results(differentiation *s, gcut_graph *g, const gcut_ref *map)
 {
     const gcut_graph *p = s->primal;
-    for (uint32_t i = 0; i < p->results.n; i++) {
-        const gcut_result *r = &p->results.at[i];
-        gcut_result_new(g, r->role, r->name, s->map[r->value]);
-        g->results.at[i].marks = r->marks;
-    }
+    for (uint32_t i = 0; i < p->results.n; i++) gcut_result_copy(g, p, i, s->map);
     for (uint32_t i = 0; i < p->params.n; i++) {
         if (!s->chosen[i]) continue;
         gcut_ref w = g->params.at[i].value, dw = map[s->back.cotangent[w]];

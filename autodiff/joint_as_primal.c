@@ -43,10 +43,7 @@ static const char *out_name(const gcut_graph *g, const gcut_graph *dst, const ch
 static void copy_params(const gcut_graph *g, gcut_graph *dst, gcut_ref *map)
 {
     for (uint32_t i = 0; i < g->params.n; i++) {
-        const gcut_param *p = &g->params.at[i];
-        if (p->role == GCUT_ROLE_cotan) continue;
-        map[p->value] = gcut_param_new(dst, p->role, g->values.at[p->value].name, gcut_type_of(g, p->value));
-        dst->params.at[dst->params.n - 1].marks = p->marks;
+        if (g->params.at[i].role != GCUT_ROLE_cotan) gcut_param_copy(dst, g, i, map);
     }
     for (uint32_t i = 0; i < g->params.n; i++) {
         gcut_ref v = g->params.at[i].value;
@@ -58,13 +55,9 @@ static void copy_params(const gcut_graph *g, gcut_graph *dst, gcut_ref *map)
 gcut_graph *gcut_pass_joint_as_primal(gcut_graph *g, const char *name)
 {
     gcut_module *m = g->module;
-    gcut_graph *dst = gcut_graph_create(m, name);
+    gcut_graph *dst = gcut_graph_shell(g, name);
     gcut_arena *tmp = gcut_arena_new(m->env, m->arena);
     gcut_ref *map = gcut_calloc(tmp, g->values.n, sizeof *map);
-    dst->marks = g->marks;
-    dst->loc = g->loc;
-    dst->copy_of = g;
-    gcut_decls_copy(dst, g);
     copy_params(g, dst, map);
     gcut_rewrite_append(dst, g, map);
     for (uint32_t i = 0; i < g->results.n; i++) {

@@ -315,15 +315,6 @@ static gcut_ref param_of(const gcut_graph *g, const gcut_result *r)
     return g->params.at[g->values.at[v].index].role == GCUT_ROLE_param ? v : 0;
 }
 
-static void copy_params(const gcut_graph *src, gcut_graph *g, gcut_ref *map)
-{
-    for (uint32_t i = 0; i < src->params.n; i++) {
-        gcut_ref v = src->params.at[i].value;
-        map[v] = gcut_param_new(g, src->params.at[i].role, src->values.at[v].name, gcut_type_of(src, v));
-        g->params.at[i].marks = src->params.at[i].marks;
-    }
-}
-
 /* States of one parameter; 0 = it has none. */
 typedef struct states {
     gcut_ref m, v, rest;
@@ -381,16 +372,13 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
 {
     gcut_module *mod = joint->module;
     gcut_arena *tmp = gcut_arena_new(mod->env, mod->arena);
-    gcut_graph *g = gcut_graph_create(mod, name);
+    gcut_graph *g = gcut_graph_shell(joint, name);
     uint32_t nr = joint->results.n;
     gcut_ref *map = gcut_calloc(tmp, joint->values.n, sizeof *map);
     states *of = gcut_calloc(tmp, nr + 1u, sizeof *of);
     update u = {.b = {.g = g}, .opt = opt};
 
-    g->marks = joint->marks;
-    g->loc = joint->loc;
-    gcut_decls_copy(g, joint);
-    copy_params(joint, g, map);
+    for (uint32_t i = 0; i < joint->params.n; i++) gcut_param_copy(g, joint, i, map);
     gcut_ref t = 0;
     if (opt->kind != GCUT_OPT_NONE) {
         u.lr = gcut_param_new(g, GCUT_ROLE_input, "lr", &(gcut_type){.dtype = GCUT_F32});
@@ -406,8 +394,7 @@ gcut_graph *gcut_optimize(gcut_graph *joint, const gcut_optimizer *opt, const ch
     for (uint32_t i = 0; i < nr; i++) {
         const gcut_result *r = &joint->results.at[i];
         if (param_of(joint, r) && opt->kind != GCUT_OPT_NONE && !opt->keep_grads) continue;
-        gcut_result_new(g, r->role, r->name, map[r->value]);
-        g->results.at[g->results.n - 1].marks = r->marks;
+        gcut_result_copy(g, joint, i, map);
     }
     for (uint32_t i = 0; i < nr; i++) {
         const gcut_result *r = &joint->results.at[i];

@@ -192,9 +192,7 @@ void gcut_body_redo(gcut_graph *dst, const gcut_graph *body, gcut_ref *map)
     gcut_arena *a = dst->module->arena;
     for (uint32_t n = 0; n < body->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(body, n);
-        gcut_ref *args = gcut_calloc(a, node->nargs + 1u, sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(body, node, k)];
-        gcut_control_copy(dst, body, n, args, map, map + node->res0);
+        gcut_control_copy(dst, body, n, gcut_args_mapped(a, body, node, map), map, map + node->res0);
     }
     for (uint32_t i = 0; i < body->checks.n; i++)
         gcut_dim_require(dst, body->checks.at[i].a, body->checks.at[i].b, body->checks.at[i].loc, "body");
@@ -205,14 +203,11 @@ gcut_graph *gcut_pass_stack(gcut_graph *g, const char *name, const bool *wanted)
     gcut_rewrite rw = gcut_rewrite_begin(g, name);
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(g, n);
-        bool any = false;
-        for (uint32_t k = 0; k < node->nres; k++) any = any || wanted[node->res0 + k];
-        if (!any) {
+        if (!gcut_any_result(node, wanted)) {
             gcut_rewrite_copy(&rw, n);
             continue;
         }
-        gcut_ref *args = gcut_alloc(rw.scratch, (node->nargs + 1u) * sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(&rw, n, k);
+        const gcut_ref *args = gcut_args_mapped(rw.scratch, g, node, rw.map);
         gcut_control_copy(rw.dst, g, n, args, rw.map, rw.map + node->res0);
     }
     return gcut_rewrite_end(&rw);

@@ -163,8 +163,7 @@ static void find_reached(scan *s, const bool *wanted, gcut_arena *tmp)
                 hit[f->results.at[k].value] = wanted[f->results.at[k].value];
         for (uint32_t n = f->nodes.n; n-- > 0;) {
             const gcut_node *node = gcut_node_at(f, n);
-            bool any = false;
-            for (uint32_t k = 0; k < node->nres; k++) any = any || hit[node->res0 + k];
+            bool any = gcut_any_result(node, hit);
             for (uint32_t k = 0; any && k < node->nargs; k++)
                 if (wanted[gcut_arg(f, node, k)]) hit[gcut_arg(f, node, k)] = true;
         }

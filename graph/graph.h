@@ -541,6 +541,29 @@ static inline const gcut_node *gcut_def(const gcut_graph *g, gcut_ref v)
     uint32_t d = g->values.at[v].def;
     return d == GCUT_NONE ? NULL : &g->nodes.at[d];
 }
+/* Is an operand of n, or a result, in the set of values `in`, which is by value id? */
+static inline bool gcut_any_arg(const gcut_graph *g, const gcut_node *n, const bool *in)
+{
+    for (uint32_t k = 0; k < n->nargs; k++)
+        if (in[gcut_arg(g, n, k)]) return true;
+    return false;
+}
+static inline bool gcut_any_result(const gcut_node *n, const bool *in)
+{
+    for (uint32_t k = 0; k < n->nres; k++)
+        if (in[n->res0 + k]) return true;
+    return false;
+}
+/* Adds to a set of values all that depend on them (graph/rewrite.c). */
+void gcut_add_dependents(const gcut_graph *g, bool *in);
+/* By value: how often nodes and results read it (graph/rewrite.c). */
+uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a);
+/* The operand of n that parameter i of its region's `body` stands for. */
+static inline uint32_t gcut_region_operand(const gcut_node *n, const gcut_graph *body, uint32_t i)
+{
+    uint32_t given = body->params.n - n->ncaptured;
+    return i < given ? i : n->nargs - n->ncaptured + (i - given);
+}
 /* The attribute, or its default from the op table; NULL when optional and absent. */
 const gcut_attr *gcut_attr_get(const gcut_graph *g, const gcut_node *n, gcut_attr_key key);
 /* Is v zeros: a constant 0, or a view of one? */

@@ -4,23 +4,58 @@
  */
 #include "graph/rewrite.h"
 
-gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
+gcut_graph *gcut_graph_shell(const gcut_graph *src, const char *name)
 {
-    gcut_module *m = src->module;
-    gcut_rewrite rw = {.src = src, .dst = gcut_graph_like(src, name)};
-    gcut_graph *dst = rw.dst;
-    rw.scratch = gcut_arena_new(m->env, m->arena);
-    rw.map = gcut_calloc(rw.scratch, src->values.n, sizeof *rw.map);
+    gcut_graph *dst = gcut_graph_like(src, name);
     dst->marks = src->marks;
     dst->loc = src->loc;
     dst->copy_of = src;
     gcut_decls_copy(dst, src);
-    for (uint32_t i = 0; i < src->params.n; i++) {
-        const gcut_param *p = &src->params.at[i];
-        const gcut_value *v = &src->values.at[p->value];
-        rw.map[p->value] = gcut_param_new(dst, p->role, v->name, &v->type);
-        dst->params.at[i].marks = p->marks;
-    }
+    return dst;
+}
+
+void gcut_param_copy(gcut_graph *dst, const gcut_graph *src, uint32_t i, gcut_ref *map)
+{
+    const gcut_param *p = &src->params.at[i];
+    const gcut_value *v = &src->values.at[p->value];
+    map[p->value] = gcut_param_new(dst, p->role, v->name, &v->type);
+    dst->params.at[dst->params.n - 1].marks = p->marks;
+}
+
+gcut_ref *gcut_args_mapped(gcut_arena *a, const gcut_graph *g, const gcut_node *n, const gcut_ref *map)
+{
+    gcut_ref *args = gcut_alloc(a, (n->nargs + 1u) * sizeof *args);
+    for (uint32_t k = 0; k < n->nargs; k++) args[k] = map[gcut_arg(g, n, k)];
+    return args;
+}
+
+gcut_ref gcut_node_copy_to(gcut_graph *dst, const gcut_graph *src, uint32_t n, gcut_ref *map)
+{
+    const gcut_node node = *gcut_node_at(src, n);
+    gcut_ref few[8], *args = few;
+    if (node.nargs > 8) args = gcut_alloc(dst->module->arena, node.nargs * sizeof *args);
+    for (uint32_t k = 0; k < node.nargs; k++) args[k] = map[gcut_arg(src, &node, k)];
+    gcut_ref r = gcut_node_copy(dst, src, n, args, map, node.loc, NULL);
+    for (uint32_t k = 0; k < node.nres; k++) map[node.res0 + k] = r + k;
+    return r;
+}
+
+void gcut_result_copy(gcut_graph *dst, const gcut_graph *src, uint32_t i, const gcut_ref *map)
+{
+    const gcut_result *r = &src->results.at[i];
+    GCUT_ASSERT(map[r->value] != 0);
+    gcut_result_new(dst, r->role, r->name, map[r->value]);
+    dst->results.at[dst->results.n - 1].marks = r->marks;
+}
+
+gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name)
+{
+    gcut_module *m = src->module;
+    gcut_rewrite rw = {.src = src, .dst = gcut_graph_shell(src, name)};
+    gcut_graph *dst = rw.dst;
+    rw.scratch = gcut_arena_new(m->env, m->arena);
+    rw.map = gcut_calloc(rw.scratch, src->values.n, sizeof *rw.map);
+    for (uint32_t i = 0; i < src->params.n; i++) gcut_param_copy(dst, src, i, rw.map);
     /* Run-time checks stay when the node that requires them is deleted: wrong sizes are still reported. */
     for (uint32_t i = 0; i < src->checks.n; i++) {
         gcut_dim_check check = src->checks.at[i];
@@ -49,15 +84,9 @@ void gcut_rewrite_regions_of_last(gcut_graph *dst, const gcut_region *regions)
 
 gcut_ref gcut_rewrite_copy(gcut_rewrite *rw, uint32_t n)
 {
-    const gcut_node *node = gcut_node_at(rw->src, n);
-    gcut_ref few[8], *args = few;
-    if (node->nargs > 8) args = gcut_alloc(rw->scratch, node->nargs * sizeof *args);
-    for (uint32_t k = 0; k < node->nargs; k++) args[k] = gcut_rewrite_arg(rw, n, k);
-    gcut_ref r = gcut_node_copy(rw->dst, rw->src, n, args, rw->map, node->loc, NULL);
+    gcut_ref r = gcut_node_copy_to(rw->dst, rw->src, n, rw->map);
     if (rw->pass && gcut_node_at(rw->src, n)->nregs)
         gcut_rewrite_regions_of_last(rw->dst, gcut_rewrite_regions(rw->src, n, rw->pass));
-    node = gcut_node_at(rw->src, n);
-    for (uint32_t k = 0; k < node->nres; k++) rw->map[node->res0 + k] = r + k;
     return r;
 }
 
@@ -70,32 +99,35 @@ void gcut_rewrite_use(gcut_rewrite *rw, uint32_t n, gcut_ref v)
 
 gcut_graph *gcut_rewrite_end(gcut_rewrite *rw)
 {
-    const gcut_graph *src = rw->src;
-    for (uint32_t i = 0; i < src->results.n; i++) {
-        const gcut_result *r = &src->results.at[i];
-        GCUT_ASSERT(rw->map[r->value] != 0);
-        gcut_result_new(rw->dst, r->role, r->name, rw->map[r->value]);
-        rw->dst->results.at[i].marks = r->marks;
-    }
+    for (uint32_t i = 0; i < rw->src->results.n; i++) gcut_result_copy(rw->dst, rw->src, i, rw->map);
     gcut_arena_free(rw->scratch);
     return rw->dst;
 }
 
 void gcut_rewrite_append(gcut_graph *dst, const gcut_graph *src, gcut_ref *map)
 {
-    gcut_arena *scratch = gcut_arena_new(src->module->env, src->module->arena);
-    for (uint32_t n = 0; n < src->nodes.n; n++) {
-        const gcut_node *node = gcut_node_at(src, n);
-        gcut_ref *args = gcut_alloc(scratch, (node->nargs + 1u) * sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(src, node, k)];
-        gcut_ref r = gcut_node_copy(dst, src, n, args, map, node->loc, NULL);
-        for (uint32_t k = 0; k < node->nres; k++) map[node->res0 + k] = r + k;
-    }
+    for (uint32_t n = 0; n < src->nodes.n; n++) gcut_node_copy_to(dst, src, n, map);
     for (uint32_t i = 0; i < src->checks.n; i++) {
         gcut_dim_check c = src->checks.at[i];
         gcut_dim_require(dst, c.a, c.b, c.loc, "check");
     }
-    gcut_arena_free(scratch);
+}
+
+void gcut_add_dependents(const gcut_graph *g, bool *in)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const gcut_node *n = gcut_node_at(g, i);
+        bool any = gcut_any_arg(g, n, in);
+        for (uint32_t k = 0; any && k < n->nres; k++) in[n->res0 + k] = true;
+    }
+}
+
+uint32_t *gcut_count_uses(const gcut_graph *g, gcut_arena *a)
+{
+    uint32_t *uses = gcut_calloc(a, g->values.n, sizeof *uses);
+    for (uint32_t i = 0; i < g->args.n; i++) uses[g->args.at[i]]++;
+    for (uint32_t i = 0; i < g->results.n; i++) uses[g->results.at[i].value]++;
+    return uses;
 }
 
 bool *gcut_rewrite_pure(const gcut_graph *g, gcut_arena *a)

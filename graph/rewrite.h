@@ -25,6 +25,19 @@ typedef struct gcut_rewrite {
                         const char *name); /* applied to bodies of copied nodes; NULL = share them */
 } gcut_rewrite;
 
+/* ---- parts of a copy, for code that copies in another order or not everything ----
+ *
+ * map, by value of src: the value of dst that stands for it. */
+
+/* An empty graph of that name (gcut_graph_like) with the declarations, marks and location of src. */
+gcut_graph *gcut_graph_shell(const gcut_graph *src, const char *name);
+/* Copies parameter i, node n (its bodies are shared) or result i, with marks; the first two set map. */
+void gcut_param_copy(gcut_graph *dst, const gcut_graph *src, uint32_t i, gcut_ref *map);
+gcut_ref gcut_node_copy_to(gcut_graph *dst, const gcut_graph *src, uint32_t n, gcut_ref *map);
+void gcut_result_copy(gcut_graph *dst, const gcut_graph *src, uint32_t i, const gcut_ref *map);
+/* The operands of node n by `map`, in `a`. */
+gcut_ref *gcut_args_mapped(gcut_arena *a, const gcut_graph *g, const gcut_node *n, const gcut_ref *map);
+
 gcut_rewrite gcut_rewrite_begin(const gcut_graph *src, const char *name);
 /* Copies node n with mapped operands, its regions through rw->pass.  Returns its first result in dst.
  */

@@ -27,12 +27,7 @@ bool *gcut_loop_adjoint(const gcut_graph *g, const bool *from, gcut_arena *arena
 {
     bool *t = gcut_calloc(arena, g->values.n, sizeof *t);
     for (uint32_t i = 0; i < g->params.n; i++) t[g->params.at[i].value] = from[i];
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nargs; k++) any |= t[gcut_arg(g, n, k)];
-        for (uint32_t k = 0; k < n->nres; k++) t[n->res0 + k] = any;
-    }
+    gcut_add_dependents(g, t);
     return t;
 }
 

@@ -42,32 +42,20 @@ static gcut_ref make_again(const sinker *s, gcut_graph *body, gcut_ref v, const 
 /* Region `which` of node n with its constants computed inside. */
 static gcut_graph *smaller_body(const sinker *s, const gcut_node *n, uint32_t which)
 {
-    gcut_graph *old = gcut_region_at(s->g, n, which)->body, *body = gcut_graph_like(old, old->name);
+    const gcut_graph *old = gcut_region_at(s->g, n, which)->body;
+    gcut_graph *body = gcut_graph_shell(old, old->name);
     gcut_ref *map = gcut_calloc(s->a, old->values.n, sizeof *map);
     gcut_ref *made = gcut_calloc(s->a, s->g->values.n, sizeof *made);
-    uint32_t given = old->params.n - n->ncaptured, own = n->nargs - n->ncaptured;
-    body->loc = old->loc;
-    body->marks = old->marks;
-    body->copy_of = old;
-    gcut_decls_copy(body, old);
-    for (uint32_t i = 0; i < old->params.n; i++) {
-        const gcut_param *p = &old->params.at[i];
-        if (i >= given && sinks(s, n, own + i - given)) continue;
-        map[p->value] =
-            gcut_param_new(body, p->role, old->values.at[p->value].name, gcut_type_of(old, p->value));
-        body->params.at[body->params.n - 1].marks = p->marks;
-    }
+    uint32_t given = old->params.n - n->ncaptured;
+    for (uint32_t i = 0; i < old->params.n; i++)
+        if (i < given || !sinks(s, n, gcut_region_operand(n, old, i))) gcut_param_copy(body, old, i, map);
     for (uint32_t i = given; i < old->params.n; i++) {
         gcut_ref v = old->params.at[i].value;
-        if (sinks(s, n, own + i - given))
-            map[v] = make_again(s, body, gcut_arg(s->g, n, own + i - given), old->values.at[v].name, made);
+        uint32_t k = gcut_region_operand(n, old, i);
+        if (!map[v]) map[v] = make_again(s, body, gcut_arg(s->g, n, k), old->values.at[v].name, made);
     }
     gcut_rewrite_append(body, old, map);
-    for (uint32_t i = 0; i < old->results.n; i++) {
-        const gcut_result *r = &old->results.at[i];
-        gcut_result_new(body, r->role, r->name, map[r->value]);
-        body->results.at[i].marks = r->marks;
-    }
+    for (uint32_t i = 0; i < old->results.n; i++) gcut_result_copy(body, old, i, map);
     return body;
 }
 

@@ -40,13 +40,6 @@ static const bool *kept_yields(const gcut_node *n, uint32_t k, const uses *u)
     return n->op == GCUT_OP_while && k == 0 ? NULL : u->result;
 }
 
-/* The operand that parameter i of region k stands for. */
-static uint32_t operand_of(const gcut_node *n, uint32_t k, uint32_t i)
-{
-    uint32_t own = n->nargs - n->ncaptured, given = gcut_region_nargs((gcut_op)n->op, k, own);
-    return i < given ? i : own + (i - given);
-}
-
 static uint32_t carries_of(const gcut_graph *g, const gcut_node *n)
 {
     return n->op == GCUT_OP_if ? 0 : gcut_node_carries(g, n);
@@ -84,7 +77,7 @@ static bool mark_regions(liveness *l, uint32_t i, gcut_arena *a)
         liveness *in = u->region[k];
         more = mark(in, kept_yields(n, k, u), a) || more;
         for (uint32_t j = 0; j < in->g->params.n; j++) {
-            uint32_t o = operand_of(n, k, j);
+            uint32_t o = gcut_region_operand(n, in->g, j);
             if (!in->need[in->g->params.at[j].value]) continue;
             u->operand[o] = true;
             if (o < carries && !u->result[o]) u->result[o] = more = true;
@@ -105,8 +98,7 @@ static bool mark(liveness *l, const bool *keep, gcut_arena *a)
         if (!keep || keep[i]) l->need[g->results.at[i].value] = true;
     for (uint32_t i = g->nodes.n; i-- > 0;) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nres; k++) any = any || l->need[n->res0 + k];
+        bool any = gcut_any_result(n, l->need);
         if (!any && gcut_node_has_effects(g, n)) any = l->need[n->res0] = true;
         if (!any) continue;
         if (is_closed(g, n)) more = mark_regions(l, i, a) || more;
@@ -127,7 +119,8 @@ static gcut_region *smaller_regions(const gcut_graph *g, const gcut_node *n, con
     for (uint32_t k = 0; k < n->nregs; k++) {
         out[k] = *gcut_region_at(g, n, k);
         bool *param = gcut_calloc(a, out[k].body->params.n + 1, sizeof *param);
-        for (uint32_t i = 0; i < out[k].body->params.n; i++) param[i] = u->operand[operand_of(n, k, i)];
+        for (uint32_t i = 0; i < out[k].body->params.n; i++)
+            param[i] = u->operand[gcut_region_operand(n, out[k].body, i)];
         out[k].body = restricted(u->region[k], out[k].body->name, param, kept_yields(n, k, u));
     }
     return out;
@@ -177,8 +170,7 @@ static gcut_graph *restricted(const liveness *l, const char *name, const bool *k
     drop_params(rw.dst, keep_param);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nres; k++) any = any || l->need[n->res0 + k];
+        bool any = gcut_any_result(n, l->need);
         if (any && is_closed(g, n))
             copy_smaller(&rw, i, &l->of[i]);
         else if (any)

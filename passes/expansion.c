@@ -91,8 +91,7 @@ static void emit_decomposition(expander *s, const gcut_graph *g, uint32_t n, con
     for (uint32_t k = 0; k < scratch->nodes.n; k++) {
         const gcut_node *node = gcut_node_at(scratch, k);
         const char *inner[GCUT_MAX_RESULTS];
-        gcut_ref *in = gcut_calloc(m->arena, node->nargs + 1, sizeof *in);
-        for (uint32_t j = 0; j < node->nargs; j++) in[j] = map[gcut_arg(scratch, node, j)];
+        const gcut_ref *in = gcut_args_mapped(m->arena, scratch, node, map);
         name_results(s, scratch, node, results, names, owner.nres, inner);
         emit(s, scratch, k, in, inner, map + node->res0);
     }
@@ -132,30 +131,17 @@ static void emit(expander *s, const gcut_graph *g, uint32_t n, const gcut_ref *a
 gcut_graph *gcut_pass_expand(gcut_graph *g, const char *name, bool (*want)(gcut_op))
 {
     gcut_module *m = g->module;
-    expander s = {g, gcut_graph_like(g, name), want};
+    expander s = {g, gcut_graph_shell(g, name), want};
     gcut_ref *map = gcut_calloc(m->arena, g->values.n, sizeof *map);
-    s.dst->marks = g->marks;
-    s.dst->loc = g->loc;
-    gcut_decls_copy(s.dst, g);
-    for (uint32_t k = 0; k < g->params.n; k++) {
-        const gcut_param *p = &g->params.at[k];
-        map[p->value] =
-            gcut_param_new(s.dst, p->role, g->values.at[p->value].name, gcut_type_of(g, p->value));
-        s.dst->params.at[k].marks = p->marks;
-    }
+    for (uint32_t k = 0; k < g->params.n; k++) gcut_param_copy(s.dst, g, k, map);
     for (uint32_t n = 0; n < g->nodes.n; n++) {
         const gcut_node *node = gcut_node_at(g, n);
-        gcut_ref *args = gcut_calloc(m->arena, node->nargs + 1, sizeof *args);
-        for (uint32_t k = 0; k < node->nargs; k++) args[k] = map[gcut_arg(g, node, k)];
+        const gcut_ref *args = gcut_args_mapped(m->arena, g, node, map);
         const char *names[GCUT_MAX_RESULTS];
         for (uint32_t k = 0; k < node->nres; k++) names[k] = g->values.at[node->res0 + k].name;
         emit(&s, g, n, args, names, map + node->res0);
     }
-    for (uint32_t k = 0; k < g->results.n; k++) {
-        const gcut_result *r = &g->results.at[k];
-        gcut_result_new(s.dst, r->role, r->name, map[r->value]);
-        s.dst->results.at[k].marks = r->marks;
-    }
+    for (uint32_t k = 0; k < g->results.n; k++) gcut_result_copy(s.dst, g, k, map);
     for (uint32_t k = 0; k < g->checks.n; k++)
         gcut_dim_require(s.dst, g->checks.at[k].a, g->checks.at[k].b, g->checks.at[k].loc, "expand");
     return s.dst;

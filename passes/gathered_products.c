@@ -198,9 +198,7 @@ gcut_graph *gcut_pass_gather(gcut_graph *g, const char *name, const gcut_dim_bin
 {
     mover m = {.rw = gcut_rewrite_begin(g, name), .at = at, .nat = nat};
     m.of = gcut_calloc(m.rw.scratch, g->values.n, sizeof *m.of);
-    m.uses = gcut_calloc(m.rw.scratch, g->values.n, sizeof *m.uses);
-    for (uint32_t i = 0; i < g->args.n; i++) m.uses[g->args.at[i]]++;
-    for (uint32_t i = 0; i < g->results.n; i++) m.uses[g->results.at[i].value]++;
+    m.uses = gcut_count_uses(g, m.rw.scratch);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         if (move(&m, i)) continue;
         gcut_rewrite_copy(&m.rw, i);

@@ -50,24 +50,10 @@ typedef struct search {
 
 static const bool *demand_of(search *s, const gcut_graph *g, const bool *result);
 
-static bool is_wanted(const gcut_node *n, const bool *wanted)
-{
-    for (uint32_t k = 0; k < n->nres; k++)
-        if (wanted[n->res0 + k]) return true;
-    return false;
-}
-
 /* The derivative of a call is no part of the function. */
 static uint32_t run_regions(const gcut_node *n)
 {
     return n->op == GCUT_OP_call ? 1 : n->nregs;
-}
-
-/* The operand of node n that is passed to parameter k of region r. */
-static uint32_t operand_of(const gcut_node *n, const gcut_graph *body, uint32_t k)
-{
-    uint32_t given = body->params.n - n->ncaptured;
-    return k < given ? k : n->nargs - n->ncaptured + (k - given);
 }
 
 /* By result of region r: is it wanted?  A carried value is also where the next iteration needs it. */
@@ -109,7 +95,8 @@ static void want_operands(search *s, const gcut_graph *g, const gcut_node *n, bo
         const gcut_graph *body = gcut_region_at(g, n, r)->body;
         const bool *inside = demand_of(s, body, wanted_of_region(s, g, n, r, wanted));
         for (uint32_t k = 0; k < body->params.n; k++)
-            if (inside[body->params.at[k].value]) wanted[gcut_arg(g, n, operand_of(n, body, k))] = true;
+            if (inside[body->params.at[k].value])
+                wanted[gcut_arg(g, n, gcut_region_operand(n, body, k))] = true;
     }
 }
 
@@ -120,7 +107,7 @@ static const bool *demand_of(search *s, const gcut_graph *g, const bool *result)
     bool *wanted = gcut_calloc(s->arena, g->values.n + 1, sizeof *wanted);
     for (uint32_t i = 0; i < g->results.n; i++) wanted[g->results.at[i].value] |= result[i];
     for (uint32_t i = g->nodes.n; i-- > 0;)
-        if (is_wanted(gcut_node_at(g, i), wanted)) want_operands(s, g, gcut_node_at(g, i), wanted);
+        if (gcut_any_result(gcut_node_at(g, i), wanted)) want_operands(s, g, gcut_node_at(g, i), wanted);
     demand *d = gcut_calloc(s->arena, 1, sizeof *d);
     *d = (demand){g, gcut_memdup(s->arena, result, (g->results.n + 1) * sizeof *result), wanted, s->demands};
     s->demands = d;
@@ -162,7 +149,7 @@ static void look(search *s, const gcut_graph *g, const bool *result, const char 
     const bool *wanted = demand_of(s, g, result);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(g, i);
-        if (!is_wanted(n, wanted)) continue;
+        if (!gcut_any_result(n, wanted)) continue;
         for (uint32_t k = 0; n->op == GCUT_OP_batch_norm && k < 2; k++) {
             const gcut_value *old = &g->values.at[gcut_arg(g, n, 3 + k)];
             if (old->def == GCUT_NONE && state[old->index] && !wanted[n->res0 + 1 + k])
@@ -172,7 +159,7 @@ static void look(search *s, const gcut_graph *g, const bool *result, const char 
             const gcut_graph *body = gcut_region_at(g, n, r)->body;
             const char **inner = gcut_calloc(s->arena, body->params.n + 1, sizeof *inner);
             for (uint32_t k = 0; k < body->params.n; k++) {
-                const gcut_value *x = &g->values.at[gcut_arg(g, n, operand_of(n, body, k))];
+                const gcut_value *x = &g->values.at[gcut_arg(g, n, gcut_region_operand(n, body, k))];
                 inner[k] = x->def == GCUT_NONE ? state[x->index] : NULL;
             }
             look(s, body, wanted_of_region(s, g, n, r, wanted), inner);

@@ -154,10 +154,8 @@ static bool find_sums(search *s)
 {
     const gcut_graph *body = s->body;
     bool any = false;
-    s->uses = gcut_calloc(s->a, body->values.n, sizeof *s->uses);
+    s->uses = gcut_count_uses(body, s->a);
     s->sums = gcut_calloc(s->a, s->carries + 1u, sizeof *s->sums);
-    for (uint32_t i = 0; i < body->args.n; i++) s->uses[body->args.at[i]]++;
-    for (uint32_t i = 0; i < body->results.n; i++) s->uses[body->results.at[i].value]++;
     for (uint32_t k = 0; k < s->carries; k++) s->sums[k].add = GCUT_NONE;
     for (uint32_t k = 0; k < 2 * s->carries; k++)
         if (s->sums[k % s->carries].add == GCUT_NONE) find_sum(s, k % s->carries);
@@ -175,32 +173,18 @@ static bool hoisted(const search *s, uint32_t k)
 /* The body without the sums, with more results.  The nodes of the terms are left to dead code elimination. */
 static gcut_graph *smaller_body(const search *s)
 {
-    gcut_graph *old = s->body, *body = gcut_graph_like(old, old->name);
+    gcut_graph *old = s->body, *body = gcut_graph_shell(old, old->name);
     gcut_ref *map = gcut_calloc(s->a, old->values.n, sizeof *map);
-    body->loc = old->loc;
-    body->marks = old->marks;
-    body->copy_of = old;
-    gcut_decls_copy(body, old);
-    for (uint32_t i = 0; i < old->params.n; i++) {
-        const gcut_param *p = &old->params.at[i];
-        if (hoisted(s, i)) continue;
-        map[p->value] =
-            gcut_param_new(body, p->role, old->values.at[p->value].name, gcut_type_of(old, p->value));
-        body->params.at[body->params.n - 1].marks = p->marks;
-    }
+    for (uint32_t i = 0; i < old->params.n; i++)
+        if (!hoisted(s, i)) gcut_param_copy(body, old, i, map);
     for (uint32_t i = 0; i < old->nodes.n; i++) {
         const gcut_node *n = gcut_node_at(old, i);
         bool known = true;
-        gcut_ref *args = gcut_calloc(s->a, n->nargs + 1u, sizeof *args);
-        for (uint32_t k = 0; k < n->nargs; k++) known = (args[k] = map[gcut_arg(old, n, k)]) != 0 && known;
-        if (!known) continue; /* adds to a sum */
-        gcut_ref r = gcut_node_copy(body, old, i, args, map, n->loc, NULL);
-        for (uint32_t k = 0; k < n->nres; k++) map[n->res0 + k] = r + k;
+        for (uint32_t k = 0; k < n->nargs; k++) known = known && map[gcut_arg(old, n, k)];
+        if (known) gcut_node_copy_to(body, old, i, map); /* others add to a sum */
     }
-    for (uint32_t i = 0; i < old->results.n; i++) {
-        const gcut_result *r = &old->results.at[i];
-        if (!hoisted(s, i)) gcut_result_new(body, r->role, r->name, map[r->value]);
-    }
+    for (uint32_t i = 0; i < old->results.n; i++)
+        if (!hoisted(s, i)) gcut_result_copy(body, old, i, map);
     for (uint32_t i = 0; i < s->stacks.more.n; i++) gcut_body_yield(body, map[s->stacks.more.at[i]]);
     for (uint32_t i = 0; i < old->checks.n; i++)
         gcut_dim_require(body, old->checks.at[i].a, old->checks.at[i].b, old->checks.at[i].loc, "products");

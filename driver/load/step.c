@@ -82,12 +82,7 @@ static bool serves_others(gcut_arena *a, const gcut_graph *g, gcut_ref v)
 {
     bool *on = gcut_calloc(a, g->values.n, sizeof *on);
     on[v] = true;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool any = false;
-        for (uint32_t k = 0; k < n->nargs; k++) any = any || on[gcut_arg(g, n, k)];
-        for (uint32_t k = 0; k < n->nres; k++) on[n->res0 + k] = any;
-    }
+    gcut_add_dependents(g, on);
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         bool own = r->role == GCUT_ROLE_next && !strcmp(r->name, g->values.at[v].name);

@@ -51,12 +51,7 @@ static void propagate_forwards(dependence *s)
     gcut_graph *g = s->g;
     for (uint32_t i = 0; i < g->params.n; i++)
         if (gcut_param_is_late(&g->params.at[i])) s->adjoint[g->params.at[i].value] = true;
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const gcut_node *n = gcut_node_at(g, i);
-        bool t = false;
-        for (uint32_t k = 0; k < n->nargs; k++) t |= s->adjoint[gcut_arg(g, n, k)];
-        for (uint32_t k = 0; k < n->nres; k++) s->adjoint[n->res0 + k] = t;
-    }
+    gcut_add_dependents(g, s->adjoint);
 }
 
 static void propagate_backwards(dependence *s)
