@@ -54,9 +54,7 @@ typedef struct gcut_binding_info {
     const char *name; /* as in the graph; unique together with role */
     gcut_role role;
     gcut_type type;
-    const char *field; /* its member of NAME_io: a C identifier, unique, and never a macro of C or POSIX */
-    const char *alias; /* another name of that member, where it is no macro; "" = none */
-    bool written;      /* results, and params/states with an in-place `next` */
+    bool written; /* results, and params/states with an in-place `next` */
 } gcut_binding_info;
 
 /* What the caller binds, in the order of the emitted io struct. `next` results are their param/state. */

@@ -26,12 +26,12 @@
  *
  *   0                 if it may lie in a bound buffer, which is resident already: parameters and results, and
  *                     what becomes a result by nodes that keep its size, as updates in place do, or as a part
- *                     of a concat or a carry of a loop (kernels/lower/memory/buffers.c, update.c, region.c)
+ *                     of a concat or a carry of a loop (kernels/lower/memory/buffer_assignment.c, updates_in_place.c, region.c)
  *   bits              of a bool, an eighth
  *   bf16              of an f32, half, where --save-dtype allows it
  *   its type's bytes  else; of a view that is smaller than its base, those of the view
  *
- * Two stored values of S never share memory: a value written over another (kernels/lower/memory/in_place.c) begins
+ * Two stored values of S never share memory: a value written over another (kernels/lower/memory/shared_buffers.c) begins
  * as that one ends, views that lie in one buffer can be replaced in S by that buffer's value, which is never
  * more than minimal, and parts of a concat are as large together as it is.
  *

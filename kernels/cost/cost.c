@@ -19,7 +19,8 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/concat.h"
+#include "kernels/lower/memory/updates_in_place.h"
 
 typedef struct walk {
     gcut_cost_at c;

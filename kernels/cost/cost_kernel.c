@@ -2,12 +2,11 @@
  *
  * One launch: its class and its arithmetic.
  */
-
 #include <math.h>
 
 #include "graph/external.h"
 #include "kernels/cost/cost.h"
-#include "kernels/lower/fusion/loop.h"
+#include "kernels/lower/fusion/loop_phases.h"
 #include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/team.h"
 
@@ -215,7 +214,7 @@ gcut_work gcut_cost_work(const gcut_cost_at *c, const gcut_lowered *h, uint32_t 
     const gcut_kernel *u = &h->kernels.at[kernel];
     gcut_work w = {0};
     if (u->kind == GCUT_KERNEL_LOOP) {
-        gcut_team team = gcut_loop_team(h, kernel);
+        gcut_team team = gcut_kernel_team(h, kernel);
         w.alone = gcut_team_at(c->p->module, &team, c->at, c->nat, c->threads) == 1;
         w.ns = loop_ns(c, w.alone ? &c->alone : &c->m, h, u);
         w.parted = is_parted(h, u);

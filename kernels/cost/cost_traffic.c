@@ -2,15 +2,14 @@
  *
  * The bytes that one launch reads and writes, buffer by buffer.
  */
-
 #include <math.h>
 
 #include "gradcut/gradcut_rt.h"
 #include "kernels/cost/cost.h"
 #include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/fusion/loop.h"
-#include "kernels/lower/memory/place.h"
-#include "kernels/lower/fusion/prologue.h"
+#include "kernels/lower/memory/concat.h"
+#include "kernels/lower/memory/streamed_results.h"
+#include "kernels/lower/memory/updates_in_place.h"
 
 /* Different elements of storage behind v: what is repeated along an axis is there once. */
 static double elements(const gcut_cost_at *c, const gcut_lowered *h, gcut_ref v)
@@ -58,10 +57,10 @@ static void loop_past(const gcut_cost_at *c, gcut_arena *a, const gcut_lowered *
            row = u->loop.flat ? INFINITY : gcut_cost_size(c, u->loop.inner);
     if (n * (double)sizeof(double) < c->m.level_bytes[GCUT_L3]) return;
     gcut_arena *scratch = gcut_arena_new(c->p->module->env, a);
-    gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel);
-    gcut_loop_find_streams(&l);
+    gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel, NULL);
+    gcut_find_streamed_results(&l);
     for (uint32_t i = 0; i < l.n; i++) {
-        double size = (double)gcut_dtype_bytes(gcut_loop_dtype(&l, &l.at[i]));
+        double size = (double)gcut_dtype_bytes(l.at[i].dtype);
         if (l.at[i].streams && goes_past(c, n * size, row * size, GCUT_STREAM_ROW))
             touch(a, out, h->buffer[l.at[i].v])->past = true;
     }

@@ -8,10 +8,8 @@
 
 #include "base/hash.h"
 #include "graph/external.h"
-#include "text/text.h"
-#include "kernels/lower/c_text.h"
 #include "kernels/emit/emit_values.h"
-#include "kernels/emit/emit_names.h"
+#include "text/text.h"
 
 /* Symbols of both graphs, in the order of their declarations. */
 static gcut_dim_decl *symbols(const gcut_program *p, uint32_t *n)
@@ -42,18 +40,18 @@ static const char *symbol(const gcut_program *p, const gcut_dim_decl *d)
 /* A pointer of NAME_io, under both of its names.  Of what persists none is const, whether the step writes it
  * or not: NAME_init_values and NAME_load write it through this pointer, and the caller a key before each
  * step. */
-static void emit_member(const gcut_program *p, const gcut_binding_info *b, gcut_text *h)
+static void emit_member(const gcut_program *p, const gcut_binding_info *b, const gcut_field *f, gcut_text *h)
 {
     gcut_module *m = p->module;
     bool kept = b->role == GCUT_ROLE_param || b->role == GCUT_ROLE_state;
     bool persists = kept || b->role == GCUT_ROLE_rng;
     const char *type =
         gcut_printf(m->arena, "%s%s *", b->written || persists ? "" : "const ", gcut_c_type(b->type.dtype));
-    if (*b->alias) gcut_text_add(h, "    union {\n    ");
-    gcut_text_add(h, "    %s%s; /* %s %s%s%s */\n", type, b->field, gcut_role_name(b->role),
+    if (*f->alias) gcut_text_add(h, "    union {\n    ");
+    gcut_text_add(h, "    %s%s; /* %s %s%s%s */\n", type, f->name, gcut_role_name(b->role),
                   gcut_type_text(m->arena, m, &b->type), b->written && kept ? ", updated in place" : "",
                   b->role == GCUT_ROLE_cotan && !b->type.rank ? ", NULL = 1" : "");
-    if (*b->alias) gcut_text_add(h, "#ifndef %s\n        %s%s;\n#endif\n    };\n", b->alias, type, b->alias);
+    if (*f->alias) gcut_text_add(h, "#ifndef %s\n        %s%s;\n#endif\n    };\n", f->alias, type, f->alias);
 }
 
 /* Calls that come apart are given the block between them. */
@@ -111,7 +109,7 @@ static void emit_header(const gcut_program *p, const char *file, const char *nam
         all->nslots + 1, p->apart ? "; -1 - its offset in the block of saved values" : "", all->sizes.n + 1,
         name);
     gcut_text_add(h, "/* What the caller owns; row-major and packed. */\ntypedef struct %s_io {\n", name);
-    for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], h);
+    for (uint32_t i = 0; i < p->bindings.n; i++) emit_member(p, &p->bindings.at[i], &all->field[i], h);
     if (p->bindings.n == 0) gcut_text_add(h, "    char nothing;\n");
     gcut_text_add(h, "} %s_io;\n\n", name);
     gcut_text_add(
@@ -140,7 +138,8 @@ static const char *dim(const gcut_program *p, gcut_dim d)
     return gcut_c_dim(p->module, d);
 }
 
-static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, uint32_t ns, gcut_text *c)
+static void emit_dim_checks(const gcut_program *p, const gcut_emission *all, const gcut_dim_decl *syms,
+                            uint32_t ns, gcut_text *c)
 {
     for (uint32_t i = 0; i < ns; i++) {
         const char *s = symbol(p, &syms[i]);
@@ -171,7 +170,7 @@ static void emit_dim_checks(const gcut_program *p, const gcut_dim_decl *syms, ui
             gcut_text_add(c,
                           "    if (%s < 0)\n        return gcut_rt_fail(err, GCUT_RT_EDIM, \"%s\", \"\", %s, "
                           "0, INT64_MAX);\n",
-                          dim(p, n), p->bindings.at[i].field, dim(p, n));
+                          dim(p, n), all->field[i].name, dim(p, n));
         }
 }
 
@@ -216,7 +215,7 @@ static void emit_init(const gcut_program *p, const char *name, const gcut_emissi
     gcut_text_add(c, "    memset(plan, 0, sizeof *plan);\n    plan->threads = gcut_rt_threads(threads);\n");
     for (uint32_t i = 0; i < ns; i++)
         gcut_text_add(c, "    plan->d_%s = d_%s;\n", symbol(p, &syms[i]), symbol(p, &syms[i]));
-    emit_dim_checks(p, syms, ns, c);
+    emit_dim_checks(p, all, syms, ns, c);
     emit_reals(p, syms, ns, c);
     gcut_emit_layout(p, c);
     if (p->apart) {
@@ -263,7 +262,7 @@ static void emit_run(const gcut_program *p, const char *name, const gcut_emissio
         if (b->role != GCUT_ROLE_cotan || b->type.rank) continue;
         gcut_text_add(c, "    static const %s one_%u = %s;\n    if (!own.%s) own.%s = &one_%u;\n",
                       gcut_c_type(b->type.dtype), i, gcut_c_number(p->module, 1, b->type.dtype),
-                      p->bindings.at[i].field, p->bindings.at[i].field, i);
+                      all->field[i].name, all->field[i].name, i);
     }
     gcut_text_add(
         c,
@@ -415,7 +414,7 @@ static void emit_rest(const gcut_program *p, const gcut_contents *contents, cons
         gcut_text_addn(c, body[k].at ? body[k].at : "", body[k].n);
         gcut_text_add(c, "    return GCUT_RT_OK;\n}\n\n");
     }
-    gcut_emit_check(p, name, c);
+    gcut_emit_check(p, all, name, c);
     emit_init(p, name, all, c);
     emit_halves(p, name, c);
     gcut_emit_values(p, contents, name, c);
@@ -430,7 +429,8 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
     const char *name = gcut_c_prefix(m->arena, file);
     gcut_text body[2] = {{.arena = m->arena}, {.arena = m->arena}}, rest = {.arena = m->arena};
     gcut_text marked = {.arena = m->arena}, *out = c;
-    gcut_emission all = {.code.arena = m->arena, .sites.arena = m->arena, .line = line};
+    gcut_emission all = {
+        .code.arena = m->arena, .sites.arena = m->arena, .field = gcut_c_fields(p), .line = line};
     if (line) c = &marked;
     gcut_number_places(p, &all);
     for (uint32_t k = 0; k < GCUT_STEP_GRAPHS; k++) {
@@ -458,24 +458,4 @@ uint32_t gcut_emit_c(const gcut_program *p, const gcut_contents *contents, const
     gcut_text_add(c, "\n#endif /* of %u part%s */\n", parts, parts > 1 ? "s" : "");
     if (line) gcut_emit_lines(&all, file, &marked, out);
     return parts;
-}
-
-void gcut_program_mark(const gcut_program *p)
-{
-    for (uint32_t k = 0; k < p->lowered.n; k++) {
-        const gcut_lowered *h = p->lowered.at[k];
-        for (uint32_t i = 0; h->g && i < h->order.n; i++) {
-            const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
-            const gcut_mark mark = {GCUT_MARK_kernel, 1, {{.i = u->step}}};
-            for (uint32_t j = 0; j < u->nodes.n; j++)
-                gcut_mark_add(p->module->arena, &h->g->nodes.at[u->nodes.at[j]].marks, mark);
-            for (uint32_t c = 0; c < 2; c++) /* what the product alone computes */
-                for (uint32_t j = 0;
-                     gcut_kernel_prologue(u, c) && j < gcut_kernel_prologue(u, c)->loop.nodes.n; j++) {
-                    gcut_node *n = &h->g->nodes.at[gcut_kernel_prologue(u, c)->loop.nodes.at[j]];
-                    if (h->kernel_of[n->res0] != h->order.at[i]) continue;
-                    gcut_mark_add(p->module->arena, &n->marks, mark);
-                }
-        }
-    }
 }

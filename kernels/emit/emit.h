@@ -5,19 +5,23 @@
 #ifndef GCUT_KERNELS_EMIT_EMIT_H
 #define GCUT_KERNELS_EMIT_EMIT_H
 
+#include "kernels/emit/c_text.h"
 #include "kernels/emit/emitter.h"
+#include "kernels/lower/team.h"
 
 /* emit_kernel.c: every kind but LOOP: the function, whose number it returns. */
 uint32_t gcut_emit_kernel(gcut_emitter *e);
 /* What it is called, for comments; whether it checks indexes. */
 const char *gcut_kernel_kind_name(const gcut_kernel *u);
 bool gcut_kernel_indexes(const gcut_kernel *u);
-/* The functions of a product's prologues, first of all; how many there are. */
-void gcut_emit_prologues(gcut_emitter *e);
-uint32_t gcut_count_prologues(const gcut_emitter *e);
 /* The pointer to operand k as the kernel reads it, packed; and to its result. */
 const char *gcut_emit_operand(gcut_emitter *e, uint32_t k);
 const char *gcut_emit_result(gcut_emitter *e);
+/* emit_prologue.c: the functions of a product's prologues, first of all; how many there are. */
+void gcut_emit_prologues(gcut_emitter *e);
+uint32_t gcut_count_prologues(const gcut_emitter *e);
+/* Is the buffer of operand k's prologue empty?  Over x->d_<symbol> and nt. */
+const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32_t k, gcut_size_c *size);
 /* emit_window.c: the calls of convolutions and pools. */
 void gcut_emit_conv(gcut_emitter *e);
 void gcut_emit_pool(gcut_emitter *e);
@@ -25,16 +29,20 @@ void gcut_emit_pool(gcut_emitter *e);
 /* emit_table.c: the statements of init that lay out the arena, to its end; the function that checks the
  * arguments of a call: those of the graphs that run, for what a graph does not touch may be null. */
 void gcut_emit_layout(const gcut_program *p, gcut_text *c);
-void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c);
+void gcut_emit_check(const gcut_program *p, const gcut_emission *all, const char *name, gcut_text *c);
 
 /* emit_team.c: the statements of init that set plan->team, over x->d_<symbol> and nt. */
 void gcut_emit_team(const gcut_program *p, gcut_text *c);
+/* gcut_team_at as an expression of C, over nt, too. */
+const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size);
 
 /* emit_graph.c: all kernels of a lowered graph in their order: functions and rows into e->all, what runs
  * these into `call`. */
 void gcut_emit_lowered(const gcut_emitter *like, const gcut_lowered *h, gcut_text *call);
 
 /* emit_launch.c: the table of launches. */
+/* Where a buffer is when its kernel runs: a `void *`, or a `char *` for a part of one. */
+const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer);
 /* Numbers the places of all buffers. */
 void gcut_number_places(const gcut_program *p, gcut_emission *all);
 /* "4, 48, 49, 50, 53, 1, 32": the buffers and the numbers of e, as a row has them. */

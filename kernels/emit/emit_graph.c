@@ -8,11 +8,9 @@
  */
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
-#include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
 #include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/concat.h"
 
 /* The kernel at position i of the order; returns 1 when the next one went with it as its epilogue. */
 static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
@@ -24,18 +22,18 @@ static uint32_t emit_kernel(gcut_emitter *e, uint32_t i)
     uint32_t took = 0, f;
     e->body = &first;
     if (u->kind == GCUT_KERNEL_LOOP) {
-        gcut_loop_analysis l = gcut_emit_loop(e, a, false, &f);
-        gcut_emit_launch(e, f, gcut_loop_checks(&l), NULL, gcut_loop_kind(&l));
-        gcut_emit_check_sites(&l);
+        gcut_loop_writer w = gcut_emit_loop(e, a, false, &f);
+        gcut_emit_launch(e, f, gcut_loop_checks(&w), NULL, gcut_loop_kind(&w));
+        gcut_emit_check_sites(&w);
     } else if (i + 1 < h->order.n && gcut_is_epilogue(h, e->kernel, h->order.at[i + 1])) {
         gcut_emitter next = *e;
         next.kernel = h->order.at[i + 1];
         next.number = e->number + 1;
         next.body = &second;
         gcut_emit_prologues(e);
-        gcut_loop_analysis l = gcut_emit_loop(&next, a, true, &f);
-        gcut_emit_launch(e, gcut_emit_tiles(e, &l, f), gcut_loop_checks(&l), &next, "matrix product");
-        gcut_emit_check_sites(&l);
+        gcut_loop_writer w = gcut_emit_loop(&next, a, true, &f);
+        gcut_emit_launch(e, gcut_emit_tiles(e, &w, f), gcut_loop_checks(&w), &next, "matrix product");
+        gcut_emit_check_sites(&w);
         took = 1;
     } else {
         const gcut_node *n = u->nodes.n ? gcut_node_at(h->g, u->nodes.at[0]) : NULL;

@@ -8,12 +8,10 @@
 
 #include "gradcut/gradcut_rt.h"
 #include "graph/external.h"
-#include "kernels/lower/c_text.h"
-#include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
-#include "kernels/lower/memory/place.h"
-#include "kernels/lower/fusion/prologue.h"
-#include "kernels/lower/team.h"
+#include "kernels/lower/memory/concat.h"
+#include "kernels/lower/memory/updates_in_place.h"
+#include "kernels/lower/memory/workspace.h"
 
 typedef struct kernel {
     gcut_emitter *e;
@@ -580,7 +578,8 @@ static gcut_locid loc_of(const kernel *u)
 static void begin_function(const kernel *u)
 {
     W(u,
-      "GCUT_RT_LOCAL void %s_f\1(const gcut_rt_args *args)\n{\n\6    const int nt = args->x->plan->threads;\n"
+      "GCUT_RT_LOCAL void %s_f" GCUT_C_LABEL "(const gcut_rt_args *args)\n{\n" GCUT_C_ARGUMENTS
+      "    const int nt = args->x->plan->threads;\n"
       "    (void)nt;\n",
       u->e->prefix);
     if (u->e->all->line) name_buffers(u);
@@ -601,25 +600,25 @@ uint32_t gcut_emit_kernel(gcut_emitter *e)
     return gcut_c_function(e, GCUT_FUNCTION_KERNEL);
 }
 
-uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_analysis *l, uint32_t loop)
+uint32_t gcut_emit_tiles(gcut_emitter *e, const gcut_loop_writer *w, uint32_t loop)
 {
     kernel u = kernel_of(e);
-    gcut_team team = gcut_loop_team(l->h, l->kernel);
+    gcut_team team = gcut_kernel_team(w->l->h, w->l->kernel);
     uint32_t last = 1 + gcut_count_prologues(e);
     const char *pa, *pb, *pc, *t = gcut_dtype_name(gcut_type_of(u.g, u.n->res0)->dtype);
     const char *rows = e->all->functions.at[loop].label;
     const char *threads = gcut_team_c(u.m, &team, gcut_c_size);
     begin_function(&u);
     describe_gemm(&u, &pa, &pb, &pc);
-    if (!l->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, l->u->loop.rows));
+    if (!w->columns) W(&u, "    if (gcut_rt_tiles(%s, nt)) {\n", dim(&u, w->l->u->loop.rows));
     W(&u, "    gcut_rt_gemm_tiled_%s(&g, %s, %s, %s, %s_f%s_rows, (void *)(args + %u), %d, %s);\n", t, pa, pb,
-      pc, e->prefix, rows, last, !l->columns, threads);
-    if (!l->columns) {
+      pc, e->prefix, rows, last, !w->columns, threads);
+    if (!w->columns) {
         team.tiled = false;
         W(&u,
           "    } else {\n    gcut_rt_gemm_%s(&g, %s, %s, %s, nt);\n"
           "    gcut_rt_rows(%s_f%s_rows, args + %u, %s, %s);\n    }\n",
-          t, pa, pb, pc, e->prefix, rows, last, dim(&u, l->u->loop.rows),
+          t, pa, pb, pc, e->prefix, rows, last, dim(&u, w->l->u->loop.rows),
           gcut_team_c(u.m, &team, gcut_c_size));
     }
     end_function(&u);

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "graph/names.h"
-#include "text/text.h"
-#include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
+#include "text/text.h"
 
 /* ---- sizes and buffers of a call ---- */
 

@@ -2,23 +2,15 @@
  *
  * Names of the user in emitted C; kernels/emit/emit_names.h has the rules.
  */
+#include "kernels/emit/emit_names.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
-#include "kernels/emit/emit_names.h"
+#include "kernels/emit/c_text.h"
+#include "kernels/lower/lowered.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
-
-/* Dots are the only characters of a name that C does not have. */
-const char *gcut_c_name(gcut_arena *a, const char *name)
-{
-    char *s = gcut_strndup(a, name, strlen(name));
-    for (char *c = s; *c; c++)
-        if (!isalnum((unsigned char)*c)) *c = '_';
-    return s;
-}
 
 static bool is_one_of(const char *s, const char *const *list, size_t n)
 {
@@ -152,31 +144,36 @@ static bool may_be_macro(const char *s)
 
 /* ---- members of NAME_io ---- */
 
-static bool is_taken(const gcut_program *p, uint32_t upto, const char *name)
+static bool is_taken(const gcut_field *field, uint32_t n, const char *name)
 {
-    for (uint32_t i = 0; i < upto; i++)
-        if (!strcmp(p->bindings.at[i].field, name) || !strcmp(p->bindings.at[i].alias, name)) return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(field[i].name, name) || !strcmp(field[i].alias, name)) return true;
     return false;
 }
 
 /* Names differ in the graph; those that fall together as C identifiers are told apart by a number. */
-void gcut_c_fields(gcut_program *p)
+gcut_field *gcut_c_fields(const gcut_program *p)
 {
+    uint32_t n;
     gcut_arena *a = p->module->arena;
-    for (uint32_t i = 0; i < p->bindings.n; i++) {
-        gcut_binding_info *b = &p->bindings.at[i];
-        const char *base = gcut_c_name(a, b->name);
-        if (b->role == GCUT_ROLE_grad) base = gcut_printf(a, "grad_%s", base);
+    const gcut_binding_info *b = gcut_program_bindings(p, &n);
+    gcut_field *field = gcut_calloc(a, n + 1, sizeof *field);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *base = gcut_c_name(a, b[i].name);
+        if (b[i].role == GCUT_ROLE_grad) base = gcut_printf(a, "grad_%s", base);
         const char *name = base;
         for (uint32_t k = 1;; k++) {
             bool word = isdigit((unsigned char)*name) || *name == '_' || is_keyword(name);
             bool escaped = word || may_be_macro(name);
-            b->field = escaped ? gcut_printf(a, "v_%s", name) : name;
-            b->alias = escaped && !word ? name : "";
-            if (!is_taken(p, i, b->field) && (!*b->alias || !is_taken(p, i, b->alias))) break;
+            field[i].name = escaped ? gcut_printf(a, "v_%s", name) : name;
+            field[i].alias = escaped && !word ? name : "";
+            if (!is_taken(field, i, field[i].name) &&
+                (!*field[i].alias || !is_taken(field, i, field[i].alias)))
+                break;
             name = gcut_printf(a, "%s_%u", base, k);
         }
     }
+    return field;
 }
 
 /* ---- the step ---- */

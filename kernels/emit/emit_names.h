@@ -23,7 +23,12 @@ const char *gcut_c_prefix(gcut_arena *a, const char *name);
  * macros? */
 bool gcut_c_is_free(const char *prefix, const char *s);
 
-/* Gives every binding its member name of NAME_io. */
-void gcut_c_fields(gcut_program *p);
+/* The member of NAME_io of a binding: a C identifier, unique, and never a macro of C or POSIX; and another name
+ * of it, where that is no macro; "" = none. */
+typedef struct gcut_field {
+    const char *name, *alias;
+} gcut_field;
+/* By binding. */
+gcut_field *gcut_c_fields(const gcut_program *p);
 
 #endif

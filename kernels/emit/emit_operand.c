@@ -3,53 +3,51 @@
  * How the members of a loop kernel read their operands: addresses over symbolic
  * sizes, and the declarations that stand before the column loop.
  */
-
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
 #include "kernels/emit/emit_loop.h"
 
-#define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
+#define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
 /* Of what changes from element to element equal functions have all sizes in common. */
-static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
+static const char *dim(const gcut_loop_writer *w, gcut_dim d)
 {
-    return gcut_c_kept(l->m, d);
+    return gcut_c_kept(w->l->m, d);
 }
 
-static const char *offset_of(const gcut_loop_analysis *l, gcut_ref v)
+static const char *offset_of(const gcut_loop_writer *w, gcut_ref v)
 {
-    gcut_dim d = l->h->view[v].offset;
-    return d == 0 ? "0" : gcut_c_size(l->m, d);
+    gcut_dim d = w->l->h->view[v].offset;
+    return d == 0 ? "0" : gcut_c_size(w->l->m, d);
 }
 
 /* at / below % size; by_rows: it changes from row to row alone. */
-static const char *coordinate(const gcut_loop_analysis *l, const char *at, bool by_rows, gcut_dim below,
+static const char *coordinate(const gcut_loop_writer *w, const char *at, bool by_rows, gcut_dim below,
                               bool top, gcut_dim size)
 {
-    gcut_arena *a = l->m->arena;
+    gcut_arena *a = w->l->m->arena;
     if (below != 1)
-        at = by_rows ? gcut_printf(a, "gcut_rt_quotient(%s, %s)", at, gcut_c_divisor(l->m, below))
-                     : gcut_printf(a, "%s / (%s)", at, dim(l, below));
+        at = by_rows ? gcut_printf(a, "gcut_rt_quotient(%s, %s)", at, gcut_c_divisor(w->l->m, below))
+                     : gcut_printf(a, "%s / (%s)", at, dim(w, below));
     if (top) return at;
-    return by_rows ? gcut_printf(a, "gcut_rt_remainder(%s, %s)", at, gcut_c_divisor(l->m, size))
-                   : gcut_printf(a, "(%s) %% (%s)", at, dim(l, size));
+    return by_rows ? gcut_printf(a, "gcut_rt_remainder(%s, %s)", at, gcut_c_divisor(w->l->m, size))
+                   : gcut_printf(a, "(%s) %% (%s)", at, dim(w, size));
 }
 
 /* The address of element number `at` (a C expression) of axes begin..end of v, taken row-major. */
-static const char *address(const gcut_loop_analysis *l, gcut_ref v, uint32_t begin, uint32_t end,
+static const char *address(const gcut_loop_writer *w, gcut_ref v, uint32_t begin, uint32_t end,
                            const char *at, bool by_rows)
 {
-    const gcut_type *t = gcut_type_of(l->g, v);
-    const gcut_view *w = &l->h->view[v];
-    gcut_text s = {.arena = l->m->arena};
+    const gcut_type *t = gcut_type_of(w->l->g, v);
+    const gcut_view *view = &w->l->h->view[v];
+    gcut_text s = {.arena = w->l->m->arena};
     gcut_dim below = 1;
     while (end > begin) {
         uint32_t from = end;
         gcut_dim size = 1, stride = 0;
         while (from > begin) {
             gcut_dim n, k;
-            if (!gcut_view_collapse(l->m, t, w, from - 1, end, &n, &k)) break;
+            if (!gcut_view_collapse(w->l->m, t, view, from - 1, end, &n, &k)) break;
             size = n;
             stride = k;
             from--;
@@ -57,12 +55,12 @@ static const char *address(const gcut_loop_analysis *l, gcut_ref v, uint32_t beg
         bool top = true;
         for (uint32_t d = begin; d < from; d++) top = top && t->dim[d] == 1;
         if (stride != 0 && size != 1) {
-            const char *q = coordinate(l, at, by_rows, below, top, size);
-            const char *by = by_rows ? gcut_c_size(l->m, stride) : dim(l, stride);
+            const char *q = coordinate(w, at, by_rows, below, top, size);
+            const char *by = by_rows ? gcut_c_size(w->l->m, stride) : dim(w, stride);
             gcut_text_add(&s, "%s(%s)%s%s", s.n ? " + " : "", q, stride == 1 ? "" : " * ",
-                          stride == 1 ? "" : gcut_printf(l->m->arena, "(%s)", by));
+                          stride == 1 ? "" : gcut_printf(w->l->m->arena, "(%s)", by));
         }
-        below = gcut_dim_make(l->m->dims, GCUT_DIM_MUL, below, size);
+        below = gcut_dim_make(w->l->m->dims, GCUT_DIM_MUL, below, size);
         end = from;
     }
     return s.n ? s.at : "0";
@@ -74,180 +72,182 @@ typedef struct lane {
     bool zero, one;
 } lane;
 
-static lane lane_of(const gcut_loop_analysis *l, gcut_ref v)
+static lane lane_of(const gcut_loop_writer *w, gcut_ref v)
 {
-    const gcut_type *t = gcut_type_of(l->g, v);
-    const gcut_view *w = &l->h->view[v];
+    const gcut_type *t = gcut_type_of(w->l->g, v);
+    const gcut_view *view = &w->l->h->view[v];
     gcut_dim size, stride;
-    uint32_t split = l->u->loop.flat ? 0 : gcut_view_split(l->m, t, l->u->loop.inner);
-    if (split > t->rank || !gcut_view_collapse(l->m, t, w, split, t->rank, &size, &stride)) return (lane){0};
-    return (lane){dim(l, stride), stride == 0, stride == 1};
+    uint32_t split = w->l->u->loop.flat ? 0 : gcut_view_split(w->l->m, t, w->l->u->loop.inner);
+    if (split > t->rank || !gcut_view_collapse(w->l->m, t, view, split, t->rank, &size, &stride))
+        return (lane){0};
+    return (lane){dim(w, stride), stride == 0, stride == 1};
 }
 
 /* The offset of the first element of v in a row, or of the flat row's first element. */
-static const char *offset_in(const gcut_loop_analysis *l, gcut_ref v, const lane *s, const char *row)
+static const char *offset_in(const gcut_loop_writer *w, gcut_ref v, const lane *s, const char *row)
 {
-    const gcut_type *t = gcut_type_of(l->g, v);
-    const char *off = offset_of(l, v);
-    if (l->u->loop.flat) return gcut_printf(l->m->arena, "%s + first * (%s)", off, s->stride);
-    return gcut_printf(l->m->arena, "%s + %s", off,
-                       address(l, v, 0, gcut_view_split(l->m, t, l->u->loop.inner), row, true));
+    const gcut_type *t = gcut_type_of(w->l->g, v);
+    const char *off = offset_of(w, v);
+    if (w->l->u->loop.flat) return gcut_printf(w->l->m->arena, "%s + first * (%s)", off, s->stride);
+    return gcut_printf(w->l->m->arena, "%s + %s", off,
+                       address(w, v, 0, gcut_view_split(w->l->m, t, w->l->u->loop.inner), row, true));
 }
 
-static const char *row_offset(const gcut_loop_analysis *l, gcut_ref v, const lane *s)
+static const char *row_offset(const gcut_loop_writer *w, gcut_ref v, const lane *s)
 {
-    return offset_in(l, v, s, "r");
+    return offset_in(w, v, s, "r");
 }
 
 /* What is read for a packing are short parts of rows, which a processor does not see coming: the next row is
  * asked for while this one is computed. */
-static void expect_next(const gcut_loop_analysis *l, gcut_ref v, const lane *s)
+static void expect_next(const gcut_loop_writer *w, gcut_ref v, const lane *s)
 {
-    const char *next = offset_in(l, v, s, "(r + 1)");
-    if (!l->prologue || !s->one || !strcmp(next, row_offset(l, v, s))) return;
-    const char *p = gcut_loop_pointer(l, l->h->view[v].root);
-    W(l, "        if (r + 1 < %s) gcut_rt_expect(&%s[%s + j0], (j1 - j0) * (int64_t)sizeof *%s);\n",
-      gcut_c_named(l->m, "rows", l->u->loop.rows), p, next, p);
+    const char *next = offset_in(w, v, s, "(r + 1)");
+    if (!w->l->prologue || !s->one || !strcmp(next, row_offset(w, v, s))) return;
+    const char *p = gcut_loop_pointer(w, w->l->h->view[v].root);
+    W(w, "        if (r + 1 < %s) gcut_rt_expect(&%s[%s + j0], (j1 - j0) * (int64_t)sizeof *%s);\n",
+      gcut_c_named(w->l->m, "rows", w->l->u->loop.rows), p, next, p);
 }
 
-const char *gcut_loop_store_at(const gcut_loop_analysis *l, gcut_ref v)
+const char *gcut_loop_store_at(const gcut_loop_writer *w, gcut_ref v)
 {
-    if (gcut_view_identity(l->g, gcut_type_of(l->g, v), &l->h->view[v]))
-        return l->u->loop.flat ? "first" : "r * C";
-    lane s = lane_of(l, v);
-    return row_offset(l, v, &s);
+    if (gcut_view_identity(w->l->g, gcut_type_of(w->l->g, v), &w->l->h->view[v]))
+        return w->l->u->loop.flat ? "first" : "r * C";
+    lane s = lane_of(w, v);
+    return row_offset(w, v, &s);
 }
 
 /* ---- operands ---- */
 
-static bool is_numbered(const gcut_loop_analysis *l, uint32_t buffer)
+static bool is_numbered(const gcut_loop_writer *w, uint32_t buffer)
 {
-    const uint32_t k = l->number[buffer];
-    return k < l->numbered.n && l->numbered.at[k] == buffer;
+    const uint32_t k = w->number[buffer];
+    return k < w->numbered.n && w->numbered.at[k] == buffer;
 }
 
-const char *gcut_loop_buffer(gcut_loop_analysis *l, uint32_t buffer)
+const char *gcut_loop_buffer(gcut_loop_writer *w, uint32_t buffer)
 {
-    if (!is_numbered(l, buffer)) {
-        l->number[buffer] = l->numbered.n;
-        *GCUT_PUSH(l->m->arena, &l->numbered) = buffer;
+    if (!is_numbered(w, buffer)) {
+        w->number[buffer] = w->numbered.n;
+        *GCUT_PUSH(w->l->m->arena, &w->numbered) = buffer;
     }
-    return gcut_printf(l->m->arena, "p%u", l->number[buffer]);
+    return gcut_printf(w->l->m->arena, "p%u", w->number[buffer]);
 }
 
-const char *gcut_loop_pointer(const gcut_loop_analysis *l, gcut_ref root)
+const char *gcut_loop_pointer(const gcut_loop_writer *w, gcut_ref root)
 {
-    const uint32_t buffer = l->h->buffer[root];
-    GCUT_ASSERT(is_numbered(l, buffer));
-    return gcut_printf(l->m->arena, "p%u", l->number[buffer]);
+    const uint32_t buffer = w->l->h->buffer[root];
+    GCUT_ASSERT(is_numbered(w, buffer));
+    return gcut_printf(w->l->m->arena, "p%u", w->number[buffer]);
 }
 
 /* Element e, a C expression, of the storage behind v. */
-static const char *element(const gcut_loop_analysis *l, gcut_ref v, const char *e)
+static const char *element(const gcut_loop_writer *w, gcut_ref v, const char *e)
 {
-    const char *p = gcut_loop_pointer(l, l->h->view[v].root);
-    return gcut_printf(l->m->arena, l->h->view[v].bits ? "gcut_rt_bit(%s, %s)" : "%s[%s]", p, e);
+    const char *p = gcut_loop_pointer(w, w->l->h->view[v].root);
+    return gcut_printf(w->l->m->arena, w->l->h->view[v].bits ? "gcut_rt_bit(%s, %s)" : "%s[%s]", p, e);
 }
 
 /* Bits side by side are unpacked for a whole row where it is known to be short, so that the loop over the
  * columns vectorises; elsewhere one at a time, at a<v> and the column. */
-static bool unpacks(const gcut_loop_analysis *l, const lane *s)
+static bool unpacks(const gcut_loop_writer *w, const lane *s)
 {
     return s->one &&
-           (l->u->loop.flat || (gcut_dim_known(l->u->loop.inner) && l->u->loop.inner <= GCUT_CHUNK));
+           (w->l->u->loop.flat || (gcut_dim_known(w->l->u->loop.inner) && w->l->u->loop.inner <= GCUT_CHUNK));
 }
 
-static void declare_bits(const gcut_loop_analysis *l, gcut_ref v, const lane *s)
+static void declare_bits(const gcut_loop_writer *w, gcut_ref v, const lane *s)
 {
-    const char *p = gcut_loop_pointer(l, l->h->view[v].root), *off = row_offset(l, v, s);
+    const char *p = gcut_loop_pointer(w, w->l->h->view[v].root), *off = row_offset(w, v, s);
     if (s->zero)
-        W(l, "        const int a%u = gcut_rt_bit(%s, %s);\n", v, p, off);
-    else if (unpacks(l, s))
-        W(l,
-          l->columns ? "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s + j0, j1 - j0, a%u + j0);\n"
+        W(w, "        const int a%u = gcut_rt_bit(%s, %s);\n", v, p, off);
+    else if (unpacks(w, s))
+        W(w,
+          w->columns ? "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s + j0, j1 - j0, a%u + j0);\n"
                      : "        uint8_t a%u[%lld];\n        gcut_rt_bits(%s, %s, C, a%u);\n",
-          v, l->u->loop.flat ? (long long)GCUT_CHUNK : (long long)l->u->loop.inner, p, off, v);
+          v, w->l->u->loop.flat ? (long long)GCUT_CHUNK : (long long)w->l->u->loop.inner, p, off, v);
     else
-        W(l, "        const int64_t a%u = %s;\n", v, off);
+        W(w, "        const int64_t a%u = %s;\n", v, off);
 }
 
 /* Declares, in the row's scope, what reading v per element needs: a<v> a pointer or scalar, i<v> an iota's
  * start. */
-void gcut_loop_declare(const gcut_loop_analysis *l, gcut_ref v, bool iota)
+void gcut_loop_declare(const gcut_loop_writer *w, gcut_ref v, bool iota)
 {
-    lane s = lane_of(l, v);
-    gcut_ref root = l->h->view[v].root;
-    gcut_dtype t = gcut_type_of(l->g, root)->dtype; /* as stored */
+    lane s = lane_of(w, v);
+    gcut_ref root = w->l->h->view[v].root;
+    gcut_dtype t = gcut_type_of(w->l->g, root)->dtype; /* as stored */
     if (!s.stride) return;
     if (iota)
-        W(l, "        const %s a%u = (%s)(%s);\n", gcut_c_type(t), v, gcut_c_type(t), row_offset(l, v, &s));
-    else if (l->h->view[v].bits)
-        declare_bits(l, v, &s);
+        W(w, "        const %s a%u = (%s)(%s);\n", gcut_c_type(t), v, gcut_c_type(t), row_offset(w, v, &s));
+    else if (w->l->h->view[v].bits)
+        declare_bits(w, v, &s);
     else if (s.zero)
-        W(l, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(l, root),
-          row_offset(l, v, &s));
+        W(w, "        const %s a%u = %s[%s];\n", gcut_c_local(t), v, gcut_loop_pointer(w, root),
+          row_offset(w, v, &s));
     else {
-        W(l, "        const %s *const a%u = %s + (%s);\n", gcut_c_type(t), v, gcut_loop_pointer(l, root),
-          row_offset(l, v, &s));
-        expect_next(l, v, &s);
+        W(w, "        const %s *const a%u = %s + (%s);\n", gcut_c_type(t), v, gcut_loop_pointer(w, root),
+          row_offset(w, v, &s));
+        expect_next(w, v, &s);
     }
 }
 
-static const char *lane_read(const gcut_loop_analysis *l, gcut_ref v, bool iota)
+static const char *lane_read(const gcut_loop_writer *w, gcut_ref v, bool iota)
 {
-    lane s = lane_of(l, v);
-    gcut_arena *a = l->m->arena;
+    lane s = lane_of(w, v);
+    gcut_arena *a = w->l->m->arena;
     if (!s.stride) {
-        const char *e = address(l, v, 0, gcut_type_of(l->g, v)->rank,
-                                l->u->loop.flat ? "(first + c)" : "(r * C + c)", false);
-        e = gcut_printf(a, "%s + %s", offset_of(l, v), e);
-        if (!iota) return element(l, v, e);
-        return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(l->g, v)->dtype), e);
+        const char *e = address(w, v, 0, gcut_type_of(w->l->g, v)->rank,
+                                w->l->u->loop.flat ? "(first + c)" : "(r * C + c)", false);
+        e = gcut_printf(a, "%s + %s", offset_of(w, v), e);
+        if (!iota) return element(w, v, e);
+        return gcut_printf(a, "(%s)(%s)", gcut_c_type(gcut_type_of(w->l->g, v)->dtype), e);
     }
     if (s.zero) return gcut_printf(a, "a%u", v);
     if (iota)
-        return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(l->g, v)->dtype),
+        return gcut_printf(a, "(a%u + (%s)(c%s%s))", v, gcut_c_type(gcut_type_of(w->l->g, v)->dtype),
                            s.one ? "" : " * ", s.one ? "" : s.stride);
-    if (l->h->view[v].bits && !unpacks(l, &s))
-        return element(l, v, gcut_printf(a, "a%u + c * (%s)", v, s.stride));
+    if (w->l->h->view[v].bits && !unpacks(w, &s))
+        return element(w, v, gcut_printf(a, "a%u + c * (%s)", v, s.stride));
     return s.one ? gcut_printf(a, "a%u[c]", v) : gcut_printf(a, "a%u[c * (%s)]", v, s.stride);
 }
 
 /* A value with one element per row, read from memory or computed from the row number. */
-static const char *row_read(const gcut_loop_analysis *l, gcut_ref v, bool iota)
+static const char *row_read(const gcut_loop_writer *w, gcut_ref v, bool iota)
 {
-    const gcut_type *t = gcut_type_of(l->g, v);
+    const gcut_type *t = gcut_type_of(w->l->g, v);
     const char *e =
-        gcut_printf(l->m->arena, "%s + %s", offset_of(l, v), address(l, v, 0, t->rank, "r", true));
-    if (iota) return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
-    return element(l, v, e);
+        gcut_printf(w->l->m->arena, "%s + %s", offset_of(w, v), address(w, v, 0, t->rank, "r", true));
+    if (iota) return gcut_printf(w->l->m->arena, "(%s)(%s)", gcut_c_type(t->dtype), e);
+    return element(w, v, e);
 }
 
 /* The value as it is stored, or as another member holds it. */
-static const char *stored(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v)
+static const char *stored(const gcut_loop_writer *w, const gcut_loop_node *user, gcut_ref v)
 {
     bool row = user->level == GCUT_LEVEL_ROW && !user->reduces;
-    gcut_access a = gcut_loop_access(l, user, v);
-    gcut_dtype t = gcut_type_of(l->g, v)->dtype;
+    gcut_access a = gcut_loop_access(w->l, user, v);
+    gcut_dtype t = gcut_type_of(w->l->g, v)->dtype;
     switch (a) {
     case GCUT_ACCESS_CONST:
-        return gcut_printf(l->m->arena, "(%s)(%s)", gcut_c_local(t), gcut_c_const(l->g, l->h->view[v].root));
+        return gcut_printf(w->l->m->arena, "(%s)(%s)", gcut_c_local(t),
+                           gcut_c_const(w->l->g, w->l->h->view[v].root));
     case GCUT_ACCESS_FULL:
-    case GCUT_ACCESS_ROW: return gcut_printf(l->m->arena, "v%u", l->h->view[v].root);
+    case GCUT_ACCESS_ROW: return gcut_printf(w->l->m->arena, "v%u", w->l->h->view[v].root);
     case GCUT_ACCESS_IOTA:
     case GCUT_ACCESS_LOAD:
-        return row ? row_read(l, v, a == GCUT_ACCESS_IOTA) : lane_read(l, v, a == GCUT_ACCESS_IOTA);
+        return row ? row_read(w, v, a == GCUT_ACCESS_IOTA) : lane_read(w, v, a == GCUT_ACCESS_IOTA);
     case GCUT_ACCESS_BLOCKED: break;
     }
     GCUT_NEVER("a member reads what its kernel cannot give");
     return "";
 }
 
-const char *gcut_loop_operand(const gcut_loop_analysis *l, const gcut_loop_node *user, gcut_ref v)
+const char *gcut_loop_operand(const gcut_loop_writer *w, const gcut_loop_node *user, gcut_ref v)
 {
-    const gcut_view *w = &l->h->view[v];
-    const char *e = stored(l, user, v);
-    if (!w->widens) return e;
-    return gcut_printf(l->m->arena, "gcut_from_%s(%s)", gcut_dtype_name(gcut_type_of(l->g, w->root)->dtype),
-                       e);
+    const gcut_view *view = &w->l->h->view[v];
+    const char *e = stored(w, user, v);
+    if (!view->widens) return e;
+    return gcut_printf(w->l->m->arena, "gcut_from_%s(%s)",
+                       gcut_dtype_name(gcut_type_of(w->l->g, view->root)->dtype), e);
 }

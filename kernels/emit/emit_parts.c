@@ -88,7 +88,7 @@ static void define(const gcut_function *f, gcut_text *c)
 {
     gcut_text_add(c, "%s", f->about);
     for (const char *s = f->text; *s; s++)
-        if (*s == 1)
+        if (*s == *GCUT_C_LABEL)
             gcut_text_add(c, "%s", f->label);
         else
             gcut_text_addn(c, s, 1);

@@ -11,11 +11,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
-#include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
 
-#define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
+#define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
 enum {
     PART_PS = 300,      /* arithmetic of a part: one long function and some short ones */
@@ -33,40 +31,51 @@ typedef struct column {
     bool *kept;        /* by member: a later part reads it */
 } column;
 
-static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
+static const char *dim(const gcut_loop_writer *w, gcut_dim d)
 {
-    return gcut_c_size(l->m, d);
+    return gcut_c_size(w->l->m, d);
+}
+
+/* The columns that the function covers. */
+static const char *from_column(const gcut_loop_writer *w)
+{
+    return w->columns ? "j0" : "0";
+}
+
+static const char *to_column(const gcut_loop_writer *w)
+{
+    return w->columns ? "j1" : "C";
 }
 
 /* ---- statements ---- */
 
-static const char *line_of(const gcut_loop_analysis *l, const gcut_loop_node *x)
+static const char *line_of(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    return gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc);
+    return gcut_c_line(w->e, x->n->loc);
 }
 
 /* The end of what has a source line. */
-static const char *own_line(const gcut_loop_analysis *l)
+static const char *own_line(const gcut_loop_writer *w)
 {
-    return gcut_c_line(l->e, 0);
+    return gcut_c_line(w->e, 0);
 }
 
-static const char *expression(const gcut_loop_analysis *l, const gcut_loop_node *x)
+static const char *expression(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    const gcut_node *n = gcut_node_at(l->g, x->node);
+    const gcut_node *n = x->n;
     const char *arg[3] = {0};
-    for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(l, x, gcut_arg(l->g, n, k));
-    if (!gcut_loop_is_bounded(n)) return gcut_c_expr(l->g, n, arg);
-    const char *limit = dim(l, gcut_attr_get(l->g, n, GCUT_KEY_of)->u.dim);
-    const char *where = x->level == GCUT_LEVEL_ROW ? "r" : l->u->loop.flat ? "first + c" : "r * C + c";
-    return gcut_printf(l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
-                       gcut_c_type(gcut_type_of(l->g, x->v)->dtype), arg[0], limit, where, x->v);
+    for (uint32_t k = 0; k < n->nargs; k++) arg[k] = gcut_loop_operand(w, x, gcut_arg(w->l->g, n, k));
+    if (!gcut_loop_is_bounded(x)) return gcut_c_expr(w->l->g, n, arg);
+    const char *limit = dim(w, gcut_attr_get(w->l->g, n, GCUT_KEY_of)->u.dim);
+    const char *where = x->level == GCUT_LEVEL_ROW ? "r" : w->l->u->loop.flat ? "first + c" : "r * C + c";
+    return gcut_printf(w->l->m->arena, "(%s)gcut_rt_bounded(%s, %s, %s, &fault%u)",
+                       gcut_c_type(gcut_type_of(w->l->g, x->v)->dtype), arg[0], limit, where, x->v);
 }
 
-static const char *kept_at(const gcut_loop_analysis *l, const gcut_loop_node *x)
+static const char *kept_at(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    return x->keep == GCUT_SCRATCH ? gcut_printf(l->m->arena, "s%u[c]", x->v)
-                                   : gcut_printf(l->m->arena, "o%u[c]", x->v);
+    return x->keep == GCUT_SCRATCH ? gcut_printf(w->l->m->arena, "s%u[c]", x->v)
+                                   : gcut_printf(w->l->m->arena, "o%u[c]", x->v);
 }
 
 /* An earlier phase left x where this one finds it. */
@@ -76,163 +85,164 @@ static bool is_found(const gcut_loop_node *x, int p)
 }
 
 /* x and, first, what it is computed from become lines. */
-static void schedule(gcut_loop_analysis *l, column *c, gcut_loop_node *x)
+static void schedule(gcut_loop_writer *w, column *c, gcut_loop_node *x)
 {
-    if (l->have[x - l->at]) return;
-    l->have[x - l->at] = true;
-    const gcut_node *n = gcut_node_at(l->g, x->node);
+    if (w->have[x - w->l->at]) return;
+    w->have[x - w->l->at] = true;
+    const gcut_node *n = x->n;
     for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
-        if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
-            schedule(l, c, gcut_loop_member(l, gcut_arg(l->g, n, k)));
-    c->line[c->n++] = (uint32_t)(x - l->at);
+        if (gcut_loop_access(w->l, x, gcut_arg(w->l->g, n, k)) == GCUT_ACCESS_FULL)
+            schedule(w, c, gcut_loop_member(w->l, gcut_arg(w->l->g, n, k)));
+    c->line[c->n++] = (uint32_t)(x - w->l->at);
 }
 
 /* The member that a sink of the phase takes its value from; NULL: it reads memory. */
-static gcut_loop_node *source(const gcut_loop_analysis *l, gcut_loop_node *x)
+static gcut_loop_node *source(const gcut_loop_writer *w, gcut_loop_node *x)
 {
     if (!x->reduces) return x;
-    gcut_ref v = gcut_arg(l->g, gcut_node_at(l->g, x->node), 0);
-    return gcut_loop_access(l, x, v) == GCUT_ACCESS_FULL ? gcut_loop_member(l, v) : NULL;
+    gcut_ref v = gcut_arg(w->l->g, x->n, 0);
+    return gcut_loop_access(w->l, x, v) == GCUT_ACCESS_FULL ? gcut_loop_member(w->l, v) : NULL;
 }
 
 /* The part that sink x of the phase is written in: results in the last, reductions with their operand. */
-static int part_of(const gcut_loop_analysis *l, const column *c, gcut_loop_node *x)
+static int part_of(const gcut_loop_writer *w, const column *c, gcut_loop_node *x)
 {
-    const gcut_loop_node *from = source(l, x);
-    return x->reduces && from && !is_found(from, c->phase) ? c->part[from - l->at] : c->parts - 1;
+    const gcut_loop_node *from = source(w, x);
+    return x->reduces && from && !is_found(from, c->phase) ? c->part[from - w->l->at] : c->parts - 1;
 }
 
 /* Lines are dealt out in order, so that a part needs nothing of a later one. */
-static void cut(gcut_loop_analysis *l, column *c)
+static void cut(gcut_loop_writer *w, column *c)
 {
     int load = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        const gcut_loop_node *x = &l->at[c->line[i]];
-        int ps = is_found(x, c->phase) ? 0 : gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cost_ps;
+        const gcut_loop_node *x = &w->l->at[c->line[i]];
+        int ps = is_found(x, c->phase) ? 0 : gcut_op_get((gcut_op)x->n->op)->cost_ps;
         if (ps < GCUT_LONG_PS) ps /= SHORT;
         if (load > 0 && load + ps > PART_PS) load = 0, c->parts++;
         load += ps;
-        c->part[x - l->at] = c->parts - 1;
+        c->part[x - w->l->at] = c->parts - 1;
     }
 }
 
-static void keep(const gcut_loop_analysis *l, column *c, const gcut_loop_node *x, int part)
+static void keep(const gcut_loop_writer *w, column *c, const gcut_loop_node *x, int part)
 {
-    if (!is_found(x, c->phase) && c->part[x - l->at] < part) c->kept[x - l->at] = true;
+    if (!is_found(x, c->phase) && c->part[x - w->l->at] < part) c->kept[x - w->l->at] = true;
 }
 
 /* What crosses from part to part, and how long strips are so that it fits. */
-static void keep_crossing(gcut_loop_analysis *l, column *c)
+static void keep_crossing(gcut_loop_writer *w, column *c)
 {
     int64_t bytes = 0;
     for (uint32_t i = 0; i < c->n; i++) {
-        gcut_loop_node *x = &l->at[c->line[i]];
-        const gcut_node *n = gcut_node_at(l->g, x->node);
+        gcut_loop_node *x = &w->l->at[c->line[i]];
+        const gcut_node *n = x->n;
         for (uint32_t k = 0; k < n->nargs && !is_found(x, c->phase); k++)
-            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
-                keep(l, c, gcut_loop_member(l, gcut_arg(l->g, n, k)), c->part[x - l->at]);
+            if (gcut_loop_access(w->l, x, gcut_arg(w->l->g, n, k)) == GCUT_ACCESS_FULL)
+                keep(w, c, gcut_loop_member(w->l, gcut_arg(w->l->g, n, k)), c->part[x - w->l->at]);
     }
-    for (uint32_t i = 0; i < l->n; i++)
-        if (gcut_loop_sink(l, &l->at[i], c->phase) && !l->at[i].reduces) keep(l, c, &l->at[i], c->parts - 1);
-    for (uint32_t i = 0; i < l->n; i++)
-        if (c->kept[i]) bytes += gcut_dtype_bytes(gcut_loop_dtype(l, &l->at[i]));
+    for (uint32_t i = 0; i < w->l->n; i++)
+        if (gcut_loop_sink(w->l, &w->l->at[i], c->phase) && !w->l->at[i].reduces)
+            keep(w, c, &w->l->at[i], c->parts - 1);
+    for (uint32_t i = 0; i < w->l->n; i++)
+        if (c->kept[i]) bytes += gcut_dtype_bytes(w->l->at[i].dtype);
     while (c->strip > GCUT_LANES && bytes * c->strip > STRIP_BYTES) c->strip /= 2;
 }
 
-static column column_of(gcut_loop_analysis *l, gcut_arena *a, int p)
+static column column_of(gcut_loop_writer *w, gcut_arena *a, int p)
 {
     column c = {.phase = p, .parts = 1, .strip = STRIP};
-    c.line = gcut_calloc(a, l->n, sizeof *c.line);
-    c.part = gcut_calloc(a, l->n, sizeof *c.part);
-    c.kept = gcut_calloc(a, l->n, sizeof *c.kept);
-    memset(l->have, 0, l->n * sizeof *l->have);
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (!gcut_loop_sink(l, &l->at[i], p)) continue;
-        gcut_loop_node *x = source(l, &l->at[i]);
-        if (x) schedule(l, &c, x);
+    c.line = gcut_calloc(a, w->l->n, sizeof *c.line);
+    c.part = gcut_calloc(a, w->l->n, sizeof *c.part);
+    c.kept = gcut_calloc(a, w->l->n, sizeof *c.kept);
+    memset(w->have, 0, w->l->n * sizeof *w->have);
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        if (!gcut_loop_sink(w->l, &w->l->at[i], p)) continue;
+        gcut_loop_node *x = source(w, &w->l->at[i]);
+        if (x) schedule(w, &c, x);
     }
-    gcut_dim columns = l->u->loop.flat ? l->u->loop.numel : l->u->loop.inner;
-    if (!gcut_dim_known(columns) || columns > FEW) cut(l, &c);
-    if (c.parts > 1) keep_crossing(l, &c);
+    gcut_dim columns = w->l->u->loop.flat ? w->l->u->loop.numel : w->l->u->loop.inner;
+    if (!gcut_dim_known(columns) || columns > FEW) cut(w, &c);
+    if (c.parts > 1) keep_crossing(w, &c);
     return c;
 }
 
-/* Marks in l->have what part reads of parts before it or of phases before this. */
-static void mark_needed(gcut_loop_analysis *l, const column *c, int part)
+/* Marks in w->have what part reads of parts before it or of phases before this. */
+static void mark_needed(gcut_loop_writer *w, const column *c, int part)
 {
-    memset(l->have, 0, l->n * sizeof *l->have);
+    memset(w->have, 0, w->l->n * sizeof *w->have);
     for (uint32_t i = 0; i < c->n; i++) {
-        gcut_loop_node *x = &l->at[c->line[i]];
-        const gcut_node *n = gcut_node_at(l->g, x->node);
-        for (uint32_t k = 0; k < n->nargs && c->part[x - l->at] == part && !is_found(x, c->phase); k++)
-            if (gcut_loop_access(l, x, gcut_arg(l->g, n, k)) == GCUT_ACCESS_FULL)
-                l->have[gcut_loop_member(l, gcut_arg(l->g, n, k)) - l->at] = true;
+        gcut_loop_node *x = &w->l->at[c->line[i]];
+        const gcut_node *n = x->n;
+        for (uint32_t k = 0; k < n->nargs && c->part[x - w->l->at] == part && !is_found(x, c->phase); k++)
+            if (gcut_loop_access(w->l, x, gcut_arg(w->l->g, n, k)) == GCUT_ACCESS_FULL)
+                w->have[gcut_loop_member(w->l, gcut_arg(w->l->g, n, k)) - w->l->at] = true;
     }
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_loop_node *x = &l->at[i], *from = gcut_loop_sink(l, x, c->phase) ? source(l, x) : NULL;
-        if (from && part_of(l, c, x) == part) l->have[from - l->at] = true;
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        gcut_loop_node *x = &w->l->at[i], *from = gcut_loop_sink(w->l, x, c->phase) ? source(w, x) : NULL;
+        if (from && part_of(w, c, x) == part) w->have[from - w->l->at] = true;
     }
 }
 
 /* The variables of a part. */
-static void emit_values(gcut_loop_analysis *l, const column *c, int part)
+static void emit_values(gcut_loop_writer *w, const column *c, int part)
 {
-    mark_needed(l, c, part);
+    mark_needed(w, c, part);
     for (uint32_t i = 0; i < c->n; i++) {
-        const gcut_loop_node *x = &l->at[c->line[i]];
-        const char *type = gcut_c_local(gcut_loop_dtype(l, x));
-        bool found = is_found(x, c->phase), here = !found && c->part[x - l->at] == part;
-        if (!here && !l->have[x - l->at]) continue;
+        const gcut_loop_node *x = &w->l->at[c->line[i]];
+        const char *type = gcut_c_local(x->dtype);
+        bool found = is_found(x, c->phase), here = !found && c->part[x - w->l->at] == part;
+        if (!here && !w->have[x - w->l->at]) continue;
         if (found)
-            W(l, "            const %s v%u = %s;\n", type, x->v, kept_at(l, x));
+            W(w, "            const %s v%u = %s;\n", type, x->v, kept_at(w, x));
         else if (!here)
-            W(l, "            const %s v%u = w%u[c - c0];\n", type, x->v, x->v);
+            W(w, "            const %s v%u = w%u[c - c0];\n", type, x->v, x->v);
         else
-            W(l, "%s            const %s v%u = %s;\n%s", line_of(l, x), type, x->v, expression(l, x),
-              own_line(l));
-        if (here && c->kept[x - l->at])
-            W(l, "            w%u[c - c0] = (%s)v%u;\n", x->v, gcut_c_type(gcut_loop_dtype(l, x)), x->v);
+            W(w, "%s            const %s v%u = %s;\n%s", line_of(w, x), type, x->v, expression(w, x),
+              own_line(w));
+        if (here && c->kept[x - w->l->at])
+            W(w, "            w%u[c - c0] = (%s)v%u;\n", x->v, gcut_c_type(x->dtype), x->v);
     }
 }
 
-/* The operands that phase p reads element by element, each declared once per row; l->have: visited in this
+/* The operands that phase p reads element by element, each declared once per row; w->have: visited in this
  * phase. */
-static void declare_reads(gcut_loop_analysis *l, gcut_loop_node *x, int p)
+static void declare_reads(gcut_loop_writer *w, gcut_loop_node *x, int p)
 {
-    if (l->have[x - l->at]) return;
-    l->have[x - l->at] = true;
+    if (w->have[x - w->l->at]) return;
+    w->have[x - w->l->at] = true;
     if (is_found(x, p) && !x->reduces) return;
-    const gcut_node *n = gcut_node_at(l->g, x->node);
+    const gcut_node *n = x->n;
     for (uint32_t k = 0; k < n->nargs; k++) {
-        gcut_ref v = gcut_arg(l->g, n, k);
-        gcut_access a = gcut_loop_access(l, x, v);
-        if (a == GCUT_ACCESS_FULL) declare_reads(l, gcut_loop_member(l, v), p);
-        if ((a != GCUT_ACCESS_LOAD && a != GCUT_ACCESS_IOTA) || l->seen[v]) continue;
-        l->seen[v] = true;
-        *GCUT_PUSH(l->m->arena, &l->declared) = v;
-        gcut_loop_declare(l, v, a == GCUT_ACCESS_IOTA);
+        gcut_ref v = gcut_arg(w->l->g, n, k);
+        gcut_access a = gcut_loop_access(w->l, x, v);
+        if (a == GCUT_ACCESS_FULL) declare_reads(w, gcut_loop_member(w->l, v), p);
+        if ((a != GCUT_ACCESS_LOAD && a != GCUT_ACCESS_IOTA) || w->seen[v]) continue;
+        w->seen[v] = true;
+        *GCUT_PUSH(w->l->m->arena, &w->declared) = v;
+        gcut_loop_declare(w, v, a == GCUT_ACCESS_IOTA);
     }
 }
 
 /* The statements of one column: values, then what they feed. */
-static void emit_column(gcut_loop_analysis *l, const column *c, int part)
+static void emit_column(gcut_loop_writer *w, const column *c, int part)
 {
-    emit_values(l, c, part);
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_loop_node *x = &l->at[i];
-        const char *t = gcut_c_type(gcut_loop_dtype(l, x));
-        if (!gcut_loop_sink(l, x, c->phase) || part_of(l, c, x) != part) continue;
+    emit_values(w, c, part);
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        gcut_loop_node *x = &w->l->at[i];
+        const char *t = gcut_c_type(x->dtype);
+        if (!gcut_loop_sink(w->l, x, c->phase) || part_of(w, c, x) != part) continue;
         if (x->reduces) {
-            W(l, "%s", line_of(l, x));
-            gcut_loop_accumulate(l, x, "            ");
-            W(l, "%s", own_line(l));
+            W(w, "%s", line_of(w, x));
+            gcut_loop_accumulate(w, x, "            ");
+            W(w, "%s", own_line(w));
             continue;
         }
-        if (l->lines && x->streams)
-            W(l, "            y%u[l] = (%s)v%u;\n", x->v, t, x->v);
-        else if (gcut_loop_stored(l, x) != GCUT_NONE)
-            W(l, "            o%u[c%s] = (%s)v%u;\n", x->v, l->prologue ? " - j0" : "", t, x->v);
-        if (x->keep == GCUT_SCRATCH) W(l, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
+        if (w->lines && x->streams)
+            W(w, "            y%u[l] = (%s)v%u;\n", x->v, t, x->v);
+        else if (gcut_loop_stored(w->l, x) != GCUT_NONE)
+            W(w, "            o%u[c%s] = (%s)v%u;\n", x->v, w->l->prologue ? " - j0" : "", t, x->v);
+        if (x->keep == GCUT_SCRATCH) W(w, "            s%u[c] = (%s)v%u;\n", x->v, t, x->v);
     }
 }
 
@@ -249,130 +259,129 @@ static bool uses_column(const char *s)
 
 /* "GCUT_RT_APART " before a loop whose iterations write no memory that another one reads or writes: compilers
  * give up on proving that for many pointers.  Index checks do: they share a note of the first fault. */
-static const char *apart(const gcut_loop_analysis *l)
+static const char *apart(const gcut_loop_writer *w)
 {
-    for (uint32_t i = 0; i < l->n; i++)
-        if (gcut_loop_is_bounded(gcut_node_at(l->g, l->at[i].node))) return "";
+    for (uint32_t i = 0; i < w->l->n; i++)
+        if (gcut_loop_is_bounded(&w->l->at[i])) return "";
     return "GCUT_RT_APART ";
 }
 
 /* The loops of a phase whose results may go past the caches: whole lines of them, then the columns around. */
-static void emit_lines(gcut_loop_analysis *l, const column *c, int line)
+static void emit_lines(gcut_loop_writer *w, const column *c, int line)
 {
     int p = c->phase;
-    gcut_loop_stream_bounds(l, p);
-    W(l, "        for (int64_t c0 = h%d; c0 < e%d; c0 += %d) {\n", p, p, line);
-    gcut_loop_stream_arrays(l, p);
-    W(l, "        GCUT_RT_APART_FEW for (int l = 0; l < %d; l++) {\n", line);
-    W(l, "            const int64_t c = c0 + l;\n            (void)c;\n");
-    l->lines = true;
-    emit_column(l, c, 0);
-    l->lines = false;
-    W(l, "        }\n");
-    gcut_loop_stream_lines(l, p);
-    W(l, "        }\n        for (int64_t c0 = 0, c1 = h%d; c0 < C; c0 = c1 < C ? e%d : C, c1 = C) {\n", p,
+    gcut_loop_stream_bounds(w, p);
+    W(w, "        for (int64_t c0 = h%d; c0 < e%d; c0 += %d) {\n", p, p, line);
+    gcut_loop_stream_arrays(w, p);
+    W(w, "        GCUT_RT_APART_FEW for (int l = 0; l < %d; l++) {\n", line);
+    W(w, "            const int64_t c = c0 + l;\n            (void)c;\n");
+    w->lines = true;
+    emit_column(w, c, 0);
+    w->lines = false;
+    W(w, "        }\n");
+    gcut_loop_stream_lines(w, p);
+    W(w, "        }\n        for (int64_t c0 = 0, c1 = h%d; c0 < C; c0 = c1 < C ? e%d : C, c1 = C) {\n", p,
       p);
-    W(l, "        GCUT_RT_APART for (int64_t c = c0; c < c1; c++) {\n");
-    emit_column(l, c, 0);
-    W(l, "        }\n        }\n");
+    W(w, "        GCUT_RT_APART for (int64_t c = c0; c < c1; c++) {\n");
+    emit_column(w, c, 0);
+    W(w, "        }\n        }\n");
 }
 
 /* One loop over the columns from..to: of all, or of a strip. */
-static void emit_part(gcut_loop_analysis *l, const column *c, int part)
+static void emit_part(gcut_loop_writer *w, const column *c, int part)
 {
     bool lanes = false, strip = c->parts > 1;
-    const char *hint = apart(l), *b = strip ? "g" : "c0", *from = strip ? "c0" : gcut_loop_from(l),
-               *to = strip ? "c1" : gcut_loop_to(l);
-    for (uint32_t i = 0; i < l->n; i++)
-        if (gcut_loop_sink(l, &l->at[i], c->phase) && part_of(l, c, &l->at[i]) == part)
-            lanes = lanes || gcut_loop_in_lanes(l, &l->at[i]);
-    gcut_text text = {.arena = l->m->arena}, *out = l->out;
-    l->out = &text;
-    emit_column(l, c, part);
-    l->out = out;
+    const char *hint = apart(w), *b = strip ? "g" : "c0", *from = strip ? "c0" : from_column(w),
+               *to = strip ? "c1" : to_column(w);
+    for (uint32_t i = 0; i < w->l->n; i++)
+        if (gcut_loop_sink(w->l, &w->l->at[i], c->phase) && part_of(w, c, &w->l->at[i]) == part)
+            lanes = lanes || gcut_loop_in_lanes(w, &w->l->at[i]);
+    gcut_text text = {.arena = w->l->m->arena}, *out = w->out;
+    w->out = &text;
+    emit_column(w, c, part);
+    w->out = out;
     if (lanes) {
-        bool whole =
-            gcut_dim_known(l->u->loop.inner) && l->u->loop.inner % GCUT_LANES == 0 && !l->u->loop.flat;
-        W(l, "        for (int64_t %s = %s; %s < %s; %s += %d) {\n", b, from, b, to, b, GCUT_LANES);
+        bool whole = gcut_dim_known(w->l->u->loop.inner) && w->l->u->loop.inner % GCUT_LANES == 0 &&
+                     !w->l->u->loop.flat;
+        W(w, "        for (int64_t %s = %s; %s < %s; %s += %d) {\n", b, from, b, to, b, GCUT_LANES);
         if (!whole)
-            W(l, "        const int n = %s - %s < %d ? (int)(%s - %s) : %d;\n", to, b, GCUT_LANES, to, b,
+            W(w, "        const int n = %s - %s < %d ? (int)(%s - %s) : %d;\n", to, b, GCUT_LANES, to, b,
               GCUT_LANES);
-        W(l, "        %sfor (int l = 0; l < %s; l++) {\n", hint,
-          whole ? gcut_printf(l->m->arena, "%d", GCUT_LANES) : "n");
-        if (uses_column(text.at)) W(l, "            const int64_t c = %s + l;\n", b);
+        W(w, "        %sfor (int l = 0; l < %s; l++) {\n", hint,
+          whole ? gcut_printf(w->l->m->arena, "%d", GCUT_LANES) : "n");
+        if (uses_column(text.at)) W(w, "            const int64_t c = %s + l;\n", b);
     } else {
-        W(l, "        %sfor (int64_t c = %s; c < %s; c++) {\n", hint, from, to);
+        W(w, "        %sfor (int64_t c = %s; c < %s; c++) {\n", hint, from, to);
     }
-    gcut_text_addn(l->out, text.at, text.n);
-    W(l, lanes ? "        }\n        }\n" : "        }\n");
+    gcut_text_addn(w->out, text.at, text.n);
+    W(w, lanes ? "        }\n        }\n" : "        }\n");
 }
 
-static void begin_strip(gcut_loop_analysis *l, const column *c)
+static void begin_strip(gcut_loop_writer *w, const column *c)
 {
-    const char *from = gcut_loop_from(l), *to = gcut_loop_to(l);
-    W(l, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
-    W(l, "        const int64_t c1 = gcut_rt_min(c0 + %d, %s);\n", c->strip, to);
-    for (uint32_t i = 0; i < l->n; i++)
+    const char *from = from_column(w), *to = to_column(w);
+    W(w, "        for (int64_t c0 = %s; c0 < %s; c0 += %d) {\n", from, to, c->strip);
+    W(w, "        const int64_t c1 = gcut_rt_min(c0 + %d, %s);\n", c->strip, to);
+    for (uint32_t i = 0; i < w->l->n; i++)
         if (c->kept[i])
-            W(l, "        %s w%u[%d];\n", gcut_c_type(gcut_loop_dtype(l, &l->at[i])), l->at[i].v, c->strip);
+            W(w, "        %s w%u[%d];\n", gcut_c_type(w->l->at[i].dtype), w->l->at[i].v, c->strip);
 }
 
 /* Of rows that are constantly empty only the accumulators exist: an address in them would divide by 0. */
-static void emit_no_columns(gcut_loop_analysis *l, int p)
+static void emit_no_columns(gcut_loop_writer *w, int p)
 {
-    for (uint32_t i = 0; i < l->n; i++)
-        if (gcut_loop_sink(l, &l->at[i], p) && l->at[i].reduces && l->at[i].level == GCUT_LEVEL_ROW)
-            gcut_loop_declare_accumulator(l, &l->at[i], "        ");
+    for (uint32_t i = 0; i < w->l->n; i++)
+        if (gcut_loop_sink(w->l, &w->l->at[i], p) && w->l->at[i].reduces &&
+            w->l->at[i].level == GCUT_LEVEL_ROW)
+            gcut_loop_declare_accumulator(w, &w->l->at[i], "        ");
 }
 
-void gcut_loop_phase(gcut_loop_analysis *l, int p)
+void gcut_loop_phase(gcut_loop_writer *w, int p)
 {
-    if (l->u->loop.inner == 0) {
-        emit_no_columns(l, p);
+    if (w->l->u->loop.inner == 0) {
+        emit_no_columns(w, p);
         return;
     }
     bool any = false;
-    memset(l->have, 0, l->n * sizeof *l->have);
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_loop_node *x = &l->at[i];
-        if (!gcut_loop_sink(l, x, p)) continue;
+    memset(w->have, 0, w->l->n * sizeof *w->have);
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        gcut_loop_node *x = &w->l->at[i];
+        if (!gcut_loop_sink(w->l, x, p)) continue;
         any = true;
-        declare_reads(l, x, p);
-        if (x->reduces && x->level == GCUT_LEVEL_ROW) gcut_loop_declare_accumulator(l, x, "        ");
+        declare_reads(w, x, p);
+        if (x->reduces && x->level == GCUT_LEVEL_ROW) gcut_loop_declare_accumulator(w, x, "        ");
     }
     if (!any) return;
-    gcut_arena *a = gcut_arena_new(l->m->env, l->m->arena);
-    column c = column_of(l, a, p);
-    int line = gcut_loop_stream_line(l, p);
+    gcut_arena *a = gcut_arena_new(w->l->m->env, w->l->m->arena);
+    column c = column_of(w, a, p);
+    int line = gcut_loop_stream_line(w, p);
     GCUT_ASSERT(!line || c.parts == 1); /* no long function, and little of the rest */
-    if (c.parts > 1) begin_strip(l, &c);
-    if (line) emit_lines(l, &c, line);
-    for (int part = 0; part < c.parts && !line; part++) emit_part(l, &c, part);
-    if (c.parts > 1) W(l, "        }\n");
+    if (c.parts > 1) begin_strip(w, &c);
+    if (line) emit_lines(w, &c, line);
+    for (int part = 0; part < c.parts && !line; part++) emit_part(w, &c, part);
+    if (c.parts > 1) W(w, "        }\n");
     gcut_arena_free(a);
 }
 
 /* Arithmetic on values of the row that phase p completed (p = -1: that need no phase). */
-void gcut_loop_row_values(gcut_loop_analysis *l, int p)
+void gcut_loop_row_values(gcut_loop_writer *w, int p)
 {
-    for (uint32_t i = 0; i < l->n; i++) {
-        gcut_loop_node *x = &l->at[i];
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        gcut_loop_node *x = &w->l->at[i];
         if (x->phase != p || x->level != GCUT_LEVEL_ROW) continue;
-        W(l, "%s", line_of(l, x));
+        W(w, "%s", line_of(w, x));
         if (x->reduces) {
-            if (gcut_loop_in_lanes(l, x))
-                W(l, "        const %s v%u = %s;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v,
-                  gcut_loop_lanes_call(l, x));
+            if (gcut_loop_in_lanes(w, x))
+                W(w, "        const %s v%u = %s;\n", gcut_c_type(x->dtype), x->v, gcut_loop_lanes_call(w, x));
             else
-                W(l, "        const %s v%u = acc%u;\n", gcut_c_type(gcut_loop_dtype(l, x)), x->v, x->v);
+                W(w, "        const %s v%u = acc%u;\n", gcut_c_type(x->dtype), x->v, x->v);
         } else {
-            W(l, "        const %s v%u = %s;\n", gcut_c_local(gcut_loop_dtype(l, x)), x->v, expression(l, x));
+            W(w, "        const %s v%u = %s;\n", gcut_c_local(x->dtype), x->v, expression(w, x));
         }
-        W(l, "%s", own_line(l));
-        if (gcut_loop_stored(l, x) != GCUT_NONE)
-            W(l, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(l, x->v), gcut_c_type(gcut_loop_dtype(l, x)),
-              x->v);
-        else if (l->u->loop.inner == 0) /* no column reads it */
-            W(l, "        (void)v%u;\n", x->v);
+        W(w, "%s", own_line(w));
+        if (gcut_loop_stored(w->l, x) != GCUT_NONE)
+            W(w, "        %s[r] = (%s)v%u;\n", gcut_loop_pointer(w, x->v), gcut_c_type(x->dtype), x->v);
+        else if (w->l->u->loop.inner == 0) /* no column reads it */
+            W(w, "        (void)v%u;\n", x->v);
     }
 }

@@ -8,159 +8,158 @@
  */
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
-#include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
 
 #define SEQUENTIAL_MAX 16 /* a row of so few known elements is reduced one after the other */
 
-#define W(l, ...) gcut_text_add((l)->out, __VA_ARGS__)
+#define W(w, ...) gcut_text_add((w)->out, __VA_ARGS__)
 
-static const char *dim(const gcut_loop_analysis *l, gcut_dim d)
+static const char *dim(const gcut_loop_writer *w, gcut_dim d)
 {
-    return d == 0 ? "0" : gcut_c_size(l->m, d);
+    return d == 0 ? "0" : gcut_c_size(w->l->m, d);
 }
 
 /* Float reductions along a row that is long or of unknown length use lanes. */
-bool gcut_loop_in_lanes(const gcut_loop_analysis *l, const gcut_loop_node *x)
+bool gcut_loop_in_lanes(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
     if (!x->reduces || x->level == GCUT_LEVEL_COLUMN) return false;
-    bool tiny =
-        x->level == GCUT_LEVEL_ROW && gcut_dim_known(l->u->loop.inner) && l->u->loop.inner <= SEQUENTIAL_MAX;
-    return gcut_dtype_is_float(gcut_loop_dtype(l, x)) && !tiny;
+    bool tiny = x->level == GCUT_LEVEL_ROW && gcut_dim_known(w->l->u->loop.inner) &&
+                w->l->u->loop.inner <= SEQUENTIAL_MAX;
+    return gcut_dtype_is_float(x->dtype) && !tiny;
 }
 
-static const char *combining(const gcut_loop_analysis *l, const gcut_loop_node *x)
+static const char *combining(const gcut_loop_node *x)
 {
-    return gcut_op_get((gcut_op)gcut_node_at(l->g, x->node)->op)->cexpr;
+    return gcut_op_get((gcut_op)x->n->op)->cexpr;
 }
 
-static const char *combine(const gcut_loop_analysis *l, const gcut_loop_node *x, const char *a, const char *b)
+static const char *combine(const gcut_loop_writer *w, const gcut_loop_node *x, const char *a, const char *b)
 {
-    const char *how = combining(l, x);
-    if (!strcmp(how, "add")) return gcut_printf(l->m->arena, "%s + %s", a, b);
-    return gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", how, gcut_dtype_name(gcut_loop_dtype(l, x)), a, b);
+    const char *how = combining(x);
+    if (!strcmp(how, "add")) return gcut_printf(w->l->m->arena, "%s + %s", a, b);
+    return gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", how, gcut_dtype_name(x->dtype), a, b);
 }
 
-static const char *neutral(const gcut_loop_analysis *l, const gcut_loop_node *x)
+static const char *neutral(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    const char *how = combining(l, x);
-    gcut_dtype t = gcut_loop_dtype(l, x);
+    const char *how = combining(x);
+    gcut_dtype t = x->dtype;
     if (!strcmp(how, "add")) return "0";
     if (!strcmp(how, "mul")) return "1";
     bool max = !strcmp(how, "max");
     if (gcut_dtype_is_float(t)) return max ? "-INFINITY" : "INFINITY";
     if (t == GCUT_U8) return max ? "0" : "UINT8_MAX";
     const char *bits = gcut_dtype_name(t) + 1;
-    return gcut_printf(l->m->arena, "INT%s_%s", bits, max ? "MIN" : "MAX");
+    return gcut_printf(w->l->m->arena, "INT%s_%s", bits, max ? "MIN" : "MAX");
 }
 
 /* `add` sums lanes with the function called sum. */
-const char *gcut_loop_lanes_call(const gcut_loop_analysis *l, const gcut_loop_node *x)
+const char *gcut_loop_lanes_call(const gcut_loop_writer *w, const gcut_loop_node *x)
 {
-    const char *how = combining(l, x);
-    return gcut_printf(l->m->arena, "gcut_rt_lanes_%s_%s(acc%u)", strcmp(how, "add") ? how : "sum",
-                       gcut_dtype_name(gcut_loop_dtype(l, x)), x->v);
+    const char *how = combining(x);
+    return gcut_printf(w->l->m->arena, "gcut_rt_lanes_%s_%s(acc%u)", strcmp(how, "add") ? how : "sum",
+                       gcut_dtype_name(x->dtype), x->v);
 }
 
-void gcut_loop_declare_accumulator(gcut_loop_analysis *l, const gcut_loop_node *x, const char *indent)
+void gcut_loop_declare_accumulator(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent)
 {
-    const char *t = gcut_c_type(gcut_loop_dtype(l, x));
-    if (gcut_loop_in_lanes(l, x))
-        W(l, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
-          indent, GCUT_LANES, x->v, neutral(l, x));
+    const char *t = gcut_c_type(x->dtype);
+    if (gcut_loop_in_lanes(w, x))
+        W(w, "%s%s acc%u[%d];\n%sfor (int l = 0; l < %d; l++) acc%u[l] = %s;\n", indent, t, x->v, GCUT_LANES,
+          indent, GCUT_LANES, x->v, neutral(w, x));
     else if (x->level != GCUT_LEVEL_COLUMN)
-        W(l, "%s%s acc%u = %s;\n", indent, x->level == GCUT_LEVEL_TOTAL && !strcmp(t, "float") ? "double" : t,
-          x->v, neutral(l, x));
+        W(w, "%s%s acc%u = %s;\n", indent, x->level == GCUT_LEVEL_TOTAL && !strcmp(t, "float") ? "double" : t,
+          x->v, neutral(w, x));
 }
 
-void gcut_loop_accumulate(gcut_loop_analysis *l, const gcut_loop_node *x, const char *indent)
+void gcut_loop_accumulate(gcut_loop_writer *w, const gcut_loop_node *x, const char *indent)
 {
-    const gcut_node *n = gcut_node_at(l->g, x->node);
-    const char *value = gcut_loop_operand(l, x, gcut_arg(l->g, n, 0));
-    const char *acc = x->level == GCUT_LEVEL_COLUMN ? gcut_printf(l->m->arena, "q%u[c]", x->v)
-                      : gcut_loop_in_lanes(l, x)    ? gcut_printf(l->m->arena, "acc%u[l]", x->v)
-                                                    : gcut_printf(l->m->arena, "acc%u", x->v);
-    W(l, "%s%s = %s;\n", indent, acc, combine(l, x, acc, value));
+    const gcut_node *n = x->n;
+    const char *value = gcut_loop_operand(w, x, gcut_arg(w->l->g, n, 0));
+    const char *acc = x->level == GCUT_LEVEL_COLUMN ? gcut_printf(w->l->m->arena, "q%u[c]", x->v)
+                      : gcut_loop_in_lanes(w, x)    ? gcut_printf(w->l->m->arena, "acc%u[l]", x->v)
+                                                    : gcut_printf(w->l->m->arena, "acc%u", x->v);
+    W(w, "%s%s = %s;\n", indent, acc, combine(w, x, acc, value));
 }
 
 /* ---- blocks of rows ---- */
 
-void gcut_loop_declare_partials(gcut_loop_analysis *l)
+void gcut_loop_declare_partials(gcut_loop_writer *w)
 {
     gcut_dim off = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_loop_node *x = &l->at[i];
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        const gcut_loop_node *x = &w->l->at[i];
         if (!gcut_loop_partial(x)) continue;
-        W(l, "    char *const restrict part%u = (char *)%s + %s;\n", x->v,
-          gcut_c_arg(l->e, l->u->loop.partial), dim(l, off));
-        off = gcut_dim_make(l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(l, x));
+        W(w, "    char *const restrict part%u = (char *)%s + %s;\n", x->v,
+          gcut_c_arg(w->e, w->l->u->loop.partial), dim(w, off));
+        off = gcut_dim_make(w->l->m->dims, GCUT_DIM_ADD, off, gcut_loop_partial_bytes(w->l, x));
     }
 }
 
-static const char *total_type(const gcut_loop_analysis *l, const gcut_loop_node *x)
+static const char *total_type(const gcut_loop_node *x)
 {
-    return gcut_dtype_is_float(gcut_loop_dtype(l, x)) ? "double" : gcut_c_type(gcut_loop_dtype(l, x));
+    return gcut_dtype_is_float(x->dtype) ? "double" : gcut_c_type(x->dtype);
 }
 
-void gcut_loop_begin_block(gcut_loop_analysis *l)
+void gcut_loop_begin_block(gcut_loop_writer *w)
 {
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_loop_node *x = &l->at[i];
-        const char *t = gcut_c_type(gcut_loop_dtype(l, x));
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        const gcut_loop_node *x = &w->l->at[i];
+        const char *t = gcut_c_type(x->dtype);
         if (x->level == GCUT_LEVEL_COLUMN)
-            W(l,
+            W(w,
               "    %s *const restrict q%u = (%s *)(part%u + k * (%s));\n"
               "    for (int64_t c = 0; c < C; c++) q%u[c] = %s;\n",
-              t, x->v, t, x->v, dim(l, gcut_loop_row_bytes(l, x->v)), x->v, neutral(l, x));
-        if (x->level == GCUT_LEVEL_TOTAL) gcut_loop_declare_accumulator(l, x, "    ");
+              t, x->v, t, x->v, dim(w, gcut_loop_row_bytes(w->l, x->dtype)), x->v, neutral(w, x));
+        if (x->level == GCUT_LEVEL_TOTAL) gcut_loop_declare_accumulator(w, x, "    ");
     }
 }
 
-void gcut_loop_end_block(gcut_loop_analysis *l)
+void gcut_loop_end_block(gcut_loop_writer *w)
 {
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_loop_node *x = &l->at[i];
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        const gcut_loop_node *x = &w->l->at[i];
         if (x->level != GCUT_LEVEL_TOTAL) continue;
-        W(l, "    *(%s *)(part%u + k * 64) = %s;\n", total_type(l, x), x->v,
-          gcut_loop_in_lanes(l, x) ? gcut_loop_lanes_call(l, x) : gcut_printf(l->m->arena, "acc%u", x->v));
+        W(w, "    *(%s *)(part%u + k * 64) = %s;\n", total_type(x), x->v,
+          gcut_loop_in_lanes(w, x) ? gcut_loop_lanes_call(w, x) : gcut_printf(w->l->m->arena, "acc%u", x->v));
     }
 }
 
 /* Adds the partial results of the blocks in their order. */
-void gcut_loop_join(gcut_loop_analysis *l)
+void gcut_loop_join(gcut_loop_writer *w)
 {
-    gcut_loop_declare_partials(l);
-    for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_loop_node *x = &l->at[i];
+    gcut_loop_declare_partials(w);
+    for (uint32_t i = 0; i < w->l->n; i++) {
+        const gcut_loop_node *x = &w->l->at[i];
         if (!gcut_loop_partial(x)) continue;
-        W(l, "%s", gcut_c_line(l->e, gcut_node_at(l->g, x->node)->loc));
-        gcut_dtype dt = gcut_loop_dtype(l, x);
-        const char *t = gcut_c_type(dt), *buf = gcut_c_arg(l->e, l->h->buffer[x->v]);
+        W(w, "%s", gcut_c_line(w->e, x->n->loc));
+        gcut_dtype dt = x->dtype;
+        const char *t = gcut_c_type(dt), *buf = gcut_c_arg(w->e, w->l->h->buffer[x->v]);
         if (x->level == GCUT_LEVEL_COLUMN) {
-            const char *row = dim(l, gcut_loop_row_bytes(l, x->v)), *columns = dim(l, l->u->loop.inner);
-            W(l, "    %s *const restrict o%u = (%s *)%s;\n", t, x->v, t, buf);
-            W(l, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
+            const char *row = dim(w, gcut_loop_row_bytes(w->l, x->dtype)),
+                       *columns = dim(w, w->l->u->loop.inner);
+            W(w, "    %s *const restrict o%u = (%s *)%s;\n", t, x->v, t, buf);
+            W(w, "    for (int64_t c = 0; c < %s; c++) o%u[c] = ((const %s *)part%u)[c];\n", columns, x->v, t,
               x->v);
-            W(l,
+            W(w,
               "    for (int k = 1; k < %d; k++) {\n        const %s *const q = (const %s *)(part%u + k * "
               "(%s));\n",
               GCUT_BLOCKS, t, t, x->v, row);
-            W(l, "        for (int64_t c = 0; c < %s; c++) o%u[c] = (%s)(%s);\n    }\n", columns, x->v, t,
-              combine(l, x, gcut_printf(l->m->arena, "o%u[c]", x->v), "q[c]"));
+            W(w, "        for (int64_t c = 0; c < %s; c++) o%u[c] = (%s)(%s);\n    }\n", columns, x->v, t,
+              combine(w, x, gcut_printf(w->l->m->arena, "o%u[c]", x->v), "q[c]"));
         } else {
-            const char *w = total_type(l, x);
-            bool sum = !strcmp(combining(l, x), "add");
-            W(l, "    %s sum%u = *(const %s *)part%u;\n", w, x->v, w, x->v);
-            const char *acc = gcut_printf(l->m->arena, "sum%u", x->v);
-            const char *nxt = gcut_printf(l->m->arena, "*(const %s *)(part%u + k * 64)", w, x->v);
+            const char *wide = total_type(x);
+            bool sum = !strcmp(combining(x), "add");
+            W(w, "    %s sum%u = *(const %s *)part%u;\n", wide, x->v, wide, x->v);
+            const char *acc = gcut_printf(w->l->m->arena, "sum%u", x->v);
+            const char *nxt = gcut_printf(w->l->m->arena, "*(const %s *)(part%u + k * 64)", wide, x->v);
             const char *e =
-                sum ? gcut_printf(l->m->arena, "%s + %s", acc, nxt)
-                    : gcut_printf(l->m->arena, "gcut_%s_%s(%s, %s)", combining(l, x),
+                sum ? gcut_printf(w->l->m->arena, "%s + %s", acc, nxt)
+                    : gcut_printf(w->l->m->arena, "gcut_%s_%s(%s, %s)", combining(x),
                                   gcut_dtype_is_float(dt) ? "f64" : gcut_dtype_name(dt), acc, nxt);
-            W(l, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, w, e);
-            W(l, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
+            W(w, "    for (int k = 1; k < %d; k++) sum%u = (%s)(%s);\n", GCUT_BLOCKS, x->v, wide, e);
+            W(w, "    *(%s *)%s = (%s)sum%u;\n", t, buf, t, x->v);
         }
-        W(l, "%s", gcut_c_line(l->e, 0));
+        W(w, "%s", gcut_c_line(w->e, 0));
     }
 }

@@ -2,8 +2,8 @@
  *
  * Source lines of the model in emitted C: #line directives, by which a debugger stops at a line of the model.
  *
- * While C is written, a line "\7<k>\n" says that the lines behind it compute a value of source line k of
- * all->lines, counted from 1; "\7" "0\n" says that they are lines of NAME.c.  Marks are part of a function's
+ * While C is written, a line GCUT_C_LINE "<k>\n" says that the lines behind it compute a value of source line k of
+ * all->lines, counted from 1; 0 says that they are lines of NAME.c.  Marks are part of a function's
  * text, which kernels that share it have in common.  Once all of NAME.c is written, gcut_emit_lines replaces
  * the marks by as many directives as are needed: before a line of C whose file and number are not those that
  * the compiler has counted to.
@@ -14,21 +14,17 @@
 #include "base/quote.h"
 #include "kernels/emit/emit.h"
 
-enum { MARK = '\7' };
-
 const char *gcut_c_line(const gcut_emitter *e, gcut_locid loc)
 {
     gcut_emission *all = e->all;
     gcut_arena *a = e->p->module->arena;
     if (!all->line) return "";
     gcut_place at = gcut_loc_place(e->p->module, loc);
-    if (!loc || !at.file || at.line <= 0)
-        return "\7"
-               "0\n";
+    if (!loc || !at.file || at.line <= 0) return GCUT_C_LINE "0\n";
     uint32_t k = 0;
     while (k < all->lines.n && (all->lines.at[k].file != at.file || all->lines.at[k].line != at.line)) k++;
     if (k == all->lines.n) *GCUT_PUSH(a, &all->lines) = at;
-    return gcut_printf(a, "%c%u\n", MARK, k + 1);
+    return gcut_printf(a, GCUT_C_LINE "%u\n", k + 1);
 }
 
 /* ---- directives ---- */
@@ -53,7 +49,7 @@ void gcut_emit_lines(const gcut_emission *all, const char *name, const gcut_text
     for (const char *s = marked->at; *s;) {
         const char *mark = s + strspn(s, " ");
         size_t n = strcspn(s, "\n") + 1;
-        if (*mark == MARK) {
+        if (*mark == *GCUT_C_LINE) {
             k = (uint32_t)strtoul(mark + 1, NULL, 10);
         } else {
             position at = {NULL, number};

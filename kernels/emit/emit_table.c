@@ -6,10 +6,7 @@
  */
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
-#include "kernels/lower/fusion/prologue.h"
-#include "kernels/lower/team.h"
 
 static const char *dim(const gcut_program *p, gcut_dim d)
 {
@@ -140,7 +137,7 @@ static unsigned halves_of(const gcut_program *p, uint32_t binding)
     return used;
 }
 
-void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c)
+void gcut_emit_check(const gcut_program *p, const gcut_emission *all, const char *name, gcut_text *c)
 {
     gcut_arena *a = p->module->arena;
     sizes s = {.at = gcut_calloc(a, p->bindings.n + 1, sizeof *s.at)};
@@ -154,8 +151,8 @@ void gcut_emit_check(const gcut_program *p, const char *name, gcut_text *c)
         const char *bytes =
             gcut_printf(a, "(%s) * (int64_t)sizeof(%s)", dim(p, gcut_type_numel(p->module, &b->type)), type);
         gcut_text_add(&rows, "%s{\"%s\", offsetof(%s_io, %s), %u, sizeof(%s), %d, %u},%s",
-                      n % 2 ? " " : "        ", b->field, name, b->field, number_of(&s, bytes), type,
-                      b->written, used, n % 2 ? "\n" : "");
+                      n % 2 ? " " : "        ", all->field[i].name, name, all->field[i].name,
+                      number_of(&s, bytes), type, b->written, used, n % 2 ? "\n" : "");
         n++;
     }
     gcut_text_add(c,

@@ -5,10 +5,8 @@
  */
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
 #include "kernels/emit/emit.h"
-#include "kernels/lower/memory/place.h"
-#include "kernels/lower/team.h"
+#include "kernels/lower/memory/concat.h"
 
 #define MOVE_PS 300 /* of an element of everything else that is no loop */
 
@@ -41,6 +39,21 @@ static const char *estimate(gcut_module *m, const gcut_lowered *h, const gcut_ke
         }
     }
     return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %d)", gcut_c_dim(m, n), ps);
+}
+
+const char *gcut_team_c(gcut_module *m, const gcut_team *c, gcut_size_c *size)
+{
+    bool once = size == gcut_c_size;
+    const char *n = once ? gcut_c_named(m, "elements", c->n) : size(m, c->n);
+    const char *rows = once ? gcut_c_named(m, "rows", c->rows) : size(m, c->rows);
+    if (c->tiled && c->columns)
+        return gcut_printf(m->arena, "gcut_rt_worth(nt, %s, %lld + %d * (%s))", n, (long long)c->ps,
+                           GCUT_MADD_PS, size(m, c->k));
+    if (c->tiled)
+        return gcut_printf(m->arena, "gcut_rt_epilogue_threads(nt, %s, %lld, %s, %lld + %d * (%s))", n,
+                           (long long)c->ps, rows, (long long)c->ps, GCUT_MADD_PS, size(m, c->k));
+    const char *most = c->blocked ? gcut_printf(m->arena, "gcut_rt_min(%s, %d)", rows, GCUT_BLOCKS) : rows;
+    return gcut_printf(m->arena, "gcut_rt_threads_worth(nt, %s, %lld, %s)", n, (long long)c->ps, most);
 }
 
 static const char *team_of(const gcut_program *p, const gcut_lowered *h, uint32_t kernel)

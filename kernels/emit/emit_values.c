@@ -7,7 +7,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/lower/c_text.h"
+#include "kernels/emit/c_text.h"
+#include "kernels/lower/lowered.h"
 
 /* ---- declarations ---- */
 

@@ -7,14 +7,12 @@
  * share one: NAME_f<number>, emitted once.  Launches are numbered k0, k1, … in running order; each is a row
  * of the table NAME_code, which gcut_rt_launch runs.
  *
- * A number that a function takes stands in its text as \2<expression>\3, or \5<expression>\3 where it divides
- * what changes from row to row; \4 is where the function declares what it takes.  gcut_c_function replaces
- * them, numbers counted in order of appearance.  \6 stands for \4 in functions that describe a call: a number
- * that stands in one place alone is read there, as n[0], n[1], …
+ * What a function takes and its label are known at its end: until then its text has the marks of c_text.h.
  */
 #ifndef GCUT_KERNELS_EMIT_EMITTER_H
 #define GCUT_KERNELS_EMIT_EMITTER_H
 
+#include "kernels/emit/emit_names.h"
 #include "kernels/lower/lowered.h"
 
 typedef enum gcut_function_type {
@@ -24,7 +22,7 @@ typedef enum gcut_function_type {
 } gcut_function_type;
 
 typedef struct gcut_function {
-    const char *text;  /* with \1 where the label goes */
+    const char *text;  /* with GCUT_C_LABEL where the label goes */
     const char *label; /* "3_h2": its number and the last value that its first kernel makes */
     const char *about; /* the comment in front of it */
     uint64_t hash;
@@ -42,12 +40,13 @@ typedef struct gcut_emission {
     uint32_t words, nsites;   /* numbers, and rows, that were written */
     uint32_t most;            /* numbers of a row, at most */
     gcut_strings sizes;       /* the expressions of GCUT_RT_SIZE(0), … over x->d_<symbol> */
+    const gcut_field *field;  /* by binding */
     uint32_t *place;          /* by buffer: its index in gcut_rt_call.at */
     uint32_t nslots, nplaces; /* places of the arena's buffers, which come first; all of them */
     uint32_t nvalues;         /* room of `local` and `seen`, gcut_emission_reserve */
     const char **local;       /* by value: NULL, but inside gcut_c_function its number there */
     bool *seen;               /* by value: false, but inside a loop that reads it */
-    uint32_t *number;         /* by buffer: of the loop being written, gcut_loop_analysis.number */
+    uint32_t *number;         /* by buffer: of the loop being written, gcut_loop_writer.number */
     bool line;                /* lines have marks of the source lines in `lines`, emit_source_lines.c */
     GCUT_VEC(gcut_place) lines;
 } gcut_emission;
@@ -70,12 +69,12 @@ typedef struct gcut_emitter {
     } fill[2];            /* a product's prologues, by operand */
 } gcut_emitter;
 
-/* emit_text.c */
 /* Makes room for what the emission has by value and by buffer of e's graph. */
 void gcut_emission_reserve(gcut_emitter *e);
+/* b[k], the argument of this launch that stands for a buffer. */
+const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
 /* Ends the function in e->body: numbers its variables from 0 in order of appearance, or with lines calls them
- * by their values, and adds it unless an equal one exists. Returns its number; \1 in the text stands for its
- * label. */
+ * by their values, replaces marks, and adds it unless an equal one exists.  Returns its number. */
 uint32_t gcut_c_function(gcut_emitter *e, gcut_function_type type);
 
 #endif

@@ -62,8 +62,7 @@ typedef struct gcut_loop_kernel {
 struct gcut_prologue;
 typedef struct gcut_gemm_kernel {
     unsigned sums; /* nodes.at[1] is the sum over k of this operand, GCUT_RT_SUMS_…; 0: there is none */
-    struct gcut_prologue
-        *prologue[2]; /* by operand: what computes it while it is packed; NULL: memory has it */
+    struct gcut_prologue *prologue[2]; /* by operand: computes it while it is packed; NULL: memory has it */
 } gcut_gemm_kernel;
 
 typedef struct gcut_copy_kernel {
@@ -108,9 +107,8 @@ typedef struct gcut_prologue {
 } gcut_prologue;
 
 #define GCUT_CHUNK 4096 /* elements of a flat loop that one row holds */
-#define GCUT_BLOCKS                                                                                          \
-    16                /* blocks of rows of a blocked loop: fixed, so that results do not depend on threads   \
-                       */
+/* Blocks of rows of a blocked loop: fixed, so that results do not depend on threads. */
+#define GCUT_BLOCKS 16
 #define GCUT_LANES 64 /* accumulators of a float row reduction */
 
 static inline bool gcut_kernel_is_attention(const gcut_kernel *k)

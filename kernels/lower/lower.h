@@ -8,17 +8,16 @@
 
 #include "kernels/lower/lowered.h"
 
-void gcut_group(gcut_program *p, gcut_lowered *h);          /* L1  fusion/fusion_groups.c */
-void gcut_move_sums(gcut_program *p, gcut_lowered *h);      /* L2  fusion/row_sums.c */
-void gcut_choose_columns(gcut_program *p, gcut_lowered *h); /* L3  fusion/loop_columns.c */
-/* L4  gcut_make_prologues of fusion/prologue.h */
-void gcut_place_lowered(gcut_program *p, gcut_lowered *h);  /* L5  memory/buffers.c */
-void gcut_order_lowered(gcut_program *p, gcut_lowered *h);  /* L6  memory/launch_order.c */
-void gcut_make_epilogues(gcut_program *p, gcut_lowered *h); /* L7  fusion/epilogue.c */
-/* L8  memory/launch_order.c: steps of the timeline from `first` on, and the live ranges of buffers: a body's kernels
- * take the steps after their owner's.  Returns the step after the last. */
-int gcut_time_lowered(gcut_program *p, gcut_lowered *h, int first);
-void gcut_share_buffers(gcut_program *p); /* L9  memory/in_place.c, of all graphs */
+void gcut_make_fusion_groups(gcut_program *p, gcut_lowered *h);  /* L1  fusion/fusion_groups.c */
+void gcut_move_row_sums(gcut_program *p, gcut_lowered *h);       /* L2  fusion/row_sums.c */
+void gcut_choose_loop_columns(gcut_program *p, gcut_lowered *h); /* L3  fusion/loop_columns.c */
+void gcut_make_prologues(gcut_program *p, gcut_lowered *h);      /* L4  fusion/prologue.c */
+void gcut_assign_buffers(gcut_program *p, gcut_lowered *h);      /* L5  memory/buffer_assignment.c */
+void gcut_order_launches(gcut_program *p, gcut_lowered *h);      /* L6  memory/launch_order.c */
+void gcut_make_epilogues(gcut_program *p, gcut_lowered *h);      /* L7  fusion/epilogue.c */
+/* Of all graphs. */
+void gcut_find_live_ranges(gcut_program *p); /* L8  memory/live_ranges.c */
+void gcut_share_buffers(gcut_program *p);    /* L9  memory/shared_buffers.c */
 
 /* fusion/loop_columns.c, for a reduction over all elements. */
 void gcut_loop_make_flat(gcut_lowered *h, gcut_kernel *loop);

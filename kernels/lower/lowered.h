@@ -6,16 +6,16 @@
  * (kernel.h); a root that another kernel reads is stored in a buffer.  Lowering goes through nine states,
  * each made by one pass, which keeps what held before:
  *
- *   state          pass                 what is there from then on
- *   L1 grouped     fusion_groups.c      view, kernel_of, level; kernels; the read index (reads.h)
- *   L2 summed      row_sums.c           products that make the sums of operands over rows, too
- *   L3 columns     loop_columns.c       rows and columns of every loop
- *   L4 prologues   prologue.c           operands that products compute while they pack them
- *   L5 placed      buffers.c, region.c, updates_in_place.c, concat.c   buffers, bindings, copies
- *   L6 ordered     launch_order.c       the order of kernels
- *   L7 epilogues   epilogue.c           loops that run on the tiles of a product
- *   L8 timed       launch_order.c       steps, live ranges of buffers
- *   L9 shared      in_place.c           results over operands that die as they are made
+ *   state              pass                 what is there from then on
+ *   L1 fusion groups   fusion_groups.c      view, kernel_of, level; kernels; the read index (reads.h)
+ *   L2 row sums        row_sums.c           products that make the sums of operands over rows, too
+ *   L3 loop columns    loop_columns.c       rows and columns of every loop
+ *   L4 prologues       prologue.c           operands that products compute while they pack them
+ *   L5 buffers         buffer_assignment.c  buffers, bindings, copies; with it region.c, updates_in_place.c, concat.c
+ *   L6 launch order    launch_order.c       the order of kernels
+ *   L7 epilogues       epilogue.c           loops that run on the tiles of a product
+ *   L8 live ranges     live_ranges.c        steps, live ranges of buffers
+ *   L9 shared buffers  shared_buffers.c     results over operands that die as they are made
  *
  * Invariants, one function each in verify_lowered.c, which lower.c calls after every pass in debug builds,
  * sanitized builds and tests:
@@ -74,20 +74,22 @@ typedef struct gcut_lowered {
     bool unfused;    /* as the program is */
     gcut_graph *g;   /* NULL: there is none */
     gcut_view *view; /* by value */
-    uint32_t
-        *kernel_of; /* by value: the kernel that stores or computes this root, GCUT_NONE for params/consts */
-    gcut_level *level;      /* by value, for roots in loops */
-    uint8_t *reason;        /* by operand, as in g->args: a gcut_reason (reason.h) */
-    uint8_t *memory_reason; /* by value: likewise, of memory that it could have been made in */
-    uint32_t *buffer;       /* by root value: buffer, or GCUT_NONE = lives in registers */
+    /* By value: the kernel that stores or computes this root, GCUT_NONE for params and consts. */
+    uint32_t *kernel_of;
+    gcut_level *level; /* by value, for roots in loops */
+    uint8_t *reason;   /* by operand, as in g->args: a gcut_reason (reason.h) */
+    /* By value: a gcut_reason why it is not made in the memory of what it updates or, of a sum over rows, by a
+     * product. */
+    uint8_t *memory_reason;
+    uint32_t *buffer; /* by root value: buffer, or GCUT_NONE = lives in registers */
     GCUT_VEC(gcut_kernel) kernels;
     struct gcut_read_index *reads; /* reads.h; NULL while nodes are grouped */
     GCUT_VEC(uint32_t) order;      /* live kernels as they run */
     uint32_t *saved;               /* by result: the buffer of a `saved` one, or of a condition */
     struct gcut_walks *walks;      /* scratch of gcut_kernel_reaches */
     int first, end;                /* its steps of the timeline: first..end-1 */
-    uint32_t parent,
-        owner;       /* a body: the graph and the REGION kernel there that it belongs to; else GCUT_NONE */
+    /* A body: the graph and the REGION kernel there that it belongs to; else GCUT_NONE. */
+    uint32_t parent, owner;
     uint32_t region; /* a body: which region of the node */
 } gcut_lowered;
 
@@ -95,8 +97,8 @@ enum { GCUT_FORWARD, GCUT_BACKWARD, GCUT_STEP_GRAPHS };
 
 struct gcut_program {
     gcut_module *module;
-    const gcut_dim_binding
-        *at; /* the sizes and threads that it is to be fast at, 0 = unknown; right at all */
+    /* The sizes and threads that it is to be fast at, 0 = unknown; right at all. */
+    const gcut_dim_binding *at;
     uint32_t nat;
     int threads;
     bool unfused;  /* no kernel takes a second node, and no result the memory of an operand */
@@ -107,10 +109,7 @@ struct gcut_program {
     GCUT_VEC(gcut_buffer) buffers;
 };
 
-/* How a size is written: gcut_c_dim, gcut_c_size, … */
-typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
-
-/* ---- what kernels read (kernel_record.c) ---- */
+/* ---- what kernels read ---- */
 
 bool gcut_root_is_const(const gcut_lowered *h, gcut_ref root);
 bool gcut_root_is_iota(const gcut_lowered *h, gcut_ref root);
@@ -155,16 +154,8 @@ bool gcut_kernel_is_even(const gcut_lowered *h, const gcut_kernel *u, gcut_dim i
 bool gcut_kernel_takes_evenly(const gcut_lowered *h, const gcut_kernel *u, const gcut_node *n,
                               gcut_dim inner);
 
-/* ---- making kernels (kernel_record.c) ---- */
+/* ---- making kernels ---- */
 
 uint32_t gcut_kernel_new(gcut_lowered *h, gcut_kernel_kind kind, uint32_t node);
-struct gcut_walks *gcut_walks_new(gcut_arena *a);
-/* True when kernel `to` depends on kernel `from`, through at least one other kernel when `indirect`. */
-bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool indirect);
-/* While nodes are placed in graph order, `top` of a kernel is no less than any node of the kernels that it
- * depends on, its own included: what depends on `from` has a top of at least from's last node, and no walk
- * goes below it. Node n is later than all before it, so a kernel that takes it depends on nothing later; what
- * may depend on that kernel, all with a top of at least the kernel's own, is raised with it. */
-void gcut_kernel_raise(gcut_lowered *h, uint32_t from, uint32_t to);
 
 #endif

@@ -11,7 +11,8 @@
  */
 #include "kernels/lower/region.h"
 
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/buffers.h"
+#include "kernels/lower/memory/updates_in_place.h"
 
 static gcut_lowered *around(const gcut_program *p, const gcut_lowered *body)
 {
@@ -60,7 +61,7 @@ void gcut_region_carries(gcut_program *p, gcut_lowered *h)
         if (h->kernels.at[u].kind != GCUT_KERNEL_REGION) continue;
         const gcut_node *n = node_of(h, u);
         uint32_t carries = gcut_region_shape_of(h->g, n).carries;
-        for (uint32_t k = 0; k < n->nres; k++) gcut_place_store(p, h, n->res0 + k);
+        for (uint32_t k = 0; k < n->nres; k++) gcut_store_in_arena(p, h, n->res0 + k);
         for (uint32_t k = 0; k < carries; k++)
             h->kernels.at[h->kernels.at[u].operand_copy[k]].copy.to = h->buffer[n->res0 + k];
     }
@@ -71,15 +72,15 @@ static uint32_t part(gcut_program *p, const gcut_lowered *body, uint32_t whole, 
                      gcut_dim step)
 {
     const gcut_type *t = gcut_type_of(body->g, v);
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_PART,
-                                              .team = GCUT_NONE,
-                                              .dtype = t->dtype,
-                                              .count = gcut_type_numel(p->module, t),
-                                              .whole = whole,
-                                              .start = start,
-                                              .step = step,
-                                              .graph = body->index,
-                                              .name = body->g->values.at[v].name});
+    return gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_PART,
+                                            .team = GCUT_NONE,
+                                            .dtype = t->dtype,
+                                            .count = gcut_type_numel(p->module, t),
+                                            .whole = whole,
+                                            .start = start,
+                                            .step = step,
+                                            .graph = body->index,
+                                            .name = body->g->values.at[v].name});
 }
 
 /* Where operand k of the region is. */
@@ -130,12 +131,12 @@ static void place_condition(gcut_program *p, gcut_lowered *body)
 {
     gcut_ref v = body->g->results.at[0].value;
     body->saved = gcut_calloc(p->module->arena, 1, sizeof *body->saved);
-    body->saved[0] = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                        .team = GCUT_NONE,
-                                                        .dtype = GCUT_BOOL,
-                                                        .count = 1,
-                                                        .name = "condition"});
-    gcut_place_at(body, v, body->saved[0]);
+    body->saved[0] = gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                                      .team = GCUT_NONE,
+                                                      .dtype = GCUT_BOOL,
+                                                      .count = 1,
+                                                      .name = "condition"});
+    gcut_store_in(body, v, body->saved[0]);
 }
 
 void gcut_region_results(gcut_program *p, gcut_lowered *body)
@@ -155,9 +156,9 @@ void gcut_region_results(gcut_program *p, gcut_lowered *body)
         if (i < carries)
             u[i] = (gcut_update){v, to};
         else if (n->op == GCUT_OP_scan)
-            gcut_place_at(body, v, part(p, body, to, v, 0, gcut_type_numel(p->module, gcut_type_of(g, v))));
+            gcut_store_in(body, v, part(p, body, to, v, 0, gcut_type_numel(p->module, gcut_type_of(g, v))));
         else
-            gcut_place_at(body, v, to);
+            gcut_store_in(body, v, to);
     }
-    gcut_place_updates(p, body, u, carries);
+    gcut_store_updates(p, body, u, carries);
 }

@@ -3,13 +3,11 @@
  * The invariants of the states of lowering (lowered.h), one function each, in that order.  Each returns the
  * first fault that it finds, as a sentence that begins with the invariant's name, or NULL.
  *
- * Nothing here shares code with the passes but the enumeration of what a kernel reads (kernel_record.c).
+ * Nothing here shares code with the passes but the enumeration of what a kernel reads (lowered.c).
  */
-
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/lower.h"
 #include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/lower.h"
 
 typedef struct check {
     const gcut_program *p;

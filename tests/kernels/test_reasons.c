@@ -12,10 +12,18 @@
 #include "base/file.h"
 #include "driver/pipeline/pipeline.h"
 #include "graph_gen.h"
-#include "kernels/lower/memory/place.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/memory/concat.h"
 
 enum { GRAPHS = 60 };
+
+static const struct {
+    const char *name, *sentence;
+} reasons[] = {
+#define REASON(id, sentence) [GCUT_REASON_##id] = {#id, sentence},
+#include "kernels/lower/fusion/reasons.def"
+#undef REASON
+};
 
 typedef struct job {
     gcut_env *env;
@@ -26,12 +34,34 @@ typedef struct job {
     bool seen[GCUT_NREASONS], memory[GCUT_NREASONS]; /* reasons of pairs; of values, about memory */
 } job;
 
+/* The kernel that a node is in, GCUT_NONE for views, constants and iotas. */
+static uint32_t kernel_of(const gcut_lowered *h, const gcut_node *n)
+{
+    return n->nres && h->view[n->res0].root ? h->kernel_of[n->res0] : GCUT_NONE;
+}
+
+/* Is operand k made by a node in a kernel, and the consumer in one, so that there is a pair to speak of? */
+static bool is_pair(const gcut_lowered *h, const gcut_node *n, uint32_t k)
+{
+    return kernel_of(h, n) != GCUT_NONE && gcut_kernel_source(h, gcut_arg(h->g, n, k)) != GCUT_NONE;
+}
+
+/* Why the producer of operand k is not in the node's kernel: GCUT_REASON_fused where it is, or where one launch
+ * runs both kernels. */
+static gcut_reason reason_of(const gcut_lowered *h, const gcut_node *n, uint32_t k)
+{
+    const uint32_t to = kernel_of(h, n), from = gcut_kernel_source(h, gcut_arg(h->g, n, k));
+    const gcut_kernel *u = &h->kernels.at[to];
+    if (from == to || (u->kind == GCUT_KERNEL_LOOP && u->loop.product == from)) return GCUT_REASON_fused;
+    return gcut_concat_has(h, to, k) ? GCUT_REASON_fused : (gcut_reason)h->reason[n->arg0 + k];
+}
+
 static void check_pair(job *j, const gcut_lowered *h, const int *launch, uint32_t node, uint32_t k)
 {
     const gcut_node *n = gcut_node_at(h->g, node);
     const gcut_ref x = gcut_arg(h->g, n, k);
     const uint32_t to = h->kernel_of[n->res0], from = gcut_kernel_source(h, x);
-    const gcut_reason r = gcut_reason_of(h, node, k);
+    const gcut_reason r = reason_of(h, n, k);
     const bool one =
         launch[h->kernels.at[to].step] == launch[h->kernels.at[from].step] || gcut_concat_has(h, to, k);
     j->pairs++;
@@ -40,7 +70,7 @@ static void check_pair(job *j, const gcut_lowered *h, const int *launch, uint32_
     if ((r == GCUT_REASON_fused) != one)
         fail_msg("%s, seed %llu: %%%s (k%d) and its operand %%%s (k%d): '%s'", j->path,
                  (unsigned long long)j->seed, h->g->values.at[n->res0].name, h->kernels.at[to].step,
-                 h->g->values.at[x].name, h->kernels.at[from].step, gcut_reason_name(r));
+                 h->g->values.at[x].name, h->kernels.at[from].step, reasons[r].name);
 }
 
 static void check_program(job *j, const gcut_program *p, gcut_arena *a)
@@ -49,10 +79,10 @@ static void check_program(job *j, const gcut_program *p, gcut_arena *a)
     const int *launch = gcut_program_launches(p, a, &n);
     for (uint32_t i = 0; i < p->lowered.n; i++) {
         const gcut_lowered *h = p->lowered.at[i];
-        for (gcut_ref v = 1; h->g && v < h->g->values.n; v++) j->memory[gcut_memory_reason_of(h, v)] = true;
+        for (gcut_ref v = 1; h->g && v < h->g->values.n; v++) j->memory[h->memory_reason[v]] = true;
         for (uint32_t node = 0; h->g && node < h->g->nodes.n; node++)
             for (uint32_t k = 0; k < gcut_node_at(h->g, node)->nargs; k++)
-                if (gcut_is_pair(h, node, k)) check_pair(j, h, launch, node, k);
+                if (is_pair(h, gcut_node_at(h->g, node), k)) check_pair(j, h, launch, node, k);
     }
 }
 
@@ -115,10 +145,10 @@ static void has_reason(gcut_reason want, const char *signature, const char *body
 {
     char text[2048];
     gcut_env *env = gcut_env_new(NULL, NULL);
-    job j = {.env = env, .path = gcut_reason_name(want), .text = text};
+    job j = {.env = env, .path = reasons[want].name, .text = text};
     snprintf(text, sizeof text, "gcut 1\nfunc @f(%s {\n%s}\n", signature, body);
     must(env, lower_file, &j);
-    if (!j.seen[want]) fail_msg("no pair has the reason '%s'", gcut_reason_name(want));
+    if (!j.seen[want]) fail_msg("no pair has the reason '%s'", reasons[want].name);
     gcut_env_free(env);
 }
 
@@ -126,10 +156,10 @@ static void has_memory_reason(gcut_reason want, const char *signature, const cha
 {
     char text[2048];
     gcut_env *env = gcut_env_new(NULL, NULL);
-    job j = {.env = env, .forward = true, .path = gcut_reason_name(want), .text = text};
+    job j = {.env = env, .forward = true, .path = reasons[want].name, .text = text};
     snprintf(text, sizeof text, "gcut 1\nfunc @f(%s {\n%s}\n", signature, body);
     must(env, lower_file, &j);
-    if (!j.memory[want]) fail_msg("no value has the reason '%s'", gcut_reason_name(want));
+    if (!j.memory[want]) fail_msg("no value has the reason '%s'", reasons[want].name);
     gcut_env_free(env);
 }
 
@@ -202,10 +232,10 @@ static void are_said(void **state)
 {
     (void)state;
     for (gcut_reason r = 0; r < GCUT_NREASONS; r++) {
-        assert_that(strlen(gcut_reason_name(r)), >, 2);
-        assert_that(strlen(gcut_reason_sentence(r)), >=, 20);
+        assert_that(strlen(reasons[r].name), >, 2);
+        assert_that(strlen(reasons[r].sentence), >=, 20);
         for (gcut_reason other = 0; other < r; other++)
-            assert_string_not_equal(gcut_reason_sentence(r), gcut_reason_sentence(other));
+            assert_string_not_equal(reasons[r].sentence, reasons[other].sentence);
     }
 }
 

@@ -6,8 +6,8 @@
  */
 #include "kernels/lower/fusion/epilogue.h"
 
-#include "kernels/lower/lower.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/lower.h"
 
 /* Shorter rows cost more to begin than a flat loop's chunks. */
 #define SHORT_ROW 64

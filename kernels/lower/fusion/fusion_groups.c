@@ -18,9 +18,10 @@
 #include <stdlib.h>
 
 #include "graph/external.h"
-#include "kernels/lower/lower.h"
+#include "kernels/lower/fusion/kernel_paths.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/lower.h"
 #include "kernels/lower/region.h"
 
 #define MAX_MEMBERS 96 /* keeps one kernel within what a register allocator and a reader can take */
@@ -473,7 +474,7 @@ static void complete_kernels(gcut_lowered *h, const gcut_node *n)
     kernel_at(h, own)->loop.recomputed |= m && m->nargs;
 }
 
-void gcut_group(gcut_program *p, gcut_lowered *h)
+void gcut_make_fusion_groups(gcut_program *p, gcut_lowered *h)
 {
     gcut_graph *g = h->g;
     gcut_arena *a = p->module->arena;

@@ -68,7 +68,7 @@ static columns decide(const gcut_lowered *h, const gcut_kernel *u)
     return c;
 }
 
-void gcut_choose_columns(gcut_program *p, gcut_lowered *h)
+void gcut_choose_loop_columns(gcut_program *p, gcut_lowered *h)
 {
     (void)p;
     for (uint32_t i = 0; i < h->kernels.n; i++) {

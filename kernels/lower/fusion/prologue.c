@@ -16,6 +16,7 @@
 #include "gradcut/gradcut_rt.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/lower.h"
 
 enum {
     MAX_PROLOGUE = 48,
@@ -70,15 +71,6 @@ int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, uint32_t 
     const gcut_prologue *c = h->kernels.at[kernel].gemm.prologue[k];
     int64_t times = gcut_rt_gemm_packings(m, n, steps, csa, q.size, threads, c->ends_rows, k == 1);
     return times <= c->most ? times : 0;
-}
-
-const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32_t k, gcut_size_c *size)
-{
-    gcut_module *m = h->g->module;
-    const gcut_prologue *c = h->kernels.at[kernel].gemm.prologue[k];
-    gcut_product q = gcut_product_of(h, kernel);
-    return gcut_printf(m->arena, "gcut_rt_gemm_fills(%s, %s, %s, %s, %d, nt, %d, %u, %s)", size(m, q.m),
-                       size(m, q.n), size(m, q.k), size(m, q.csa), q.size, c->ends_rows, k, size(m, c->most));
 }
 
 /* ---- the decision ---- */

@@ -17,10 +17,5 @@ gcut_product gcut_product_of(const gcut_lowered *h, uint32_t kernel);
  * empty; 0: the operand is computed into that buffer, and packed from there. */
 int64_t gcut_prologue_packings(const gcut_lowered *h, uint32_t kernel, uint32_t k, const gcut_dim_binding *at,
                                uint32_t nat, int threads);
-/* Is the buffer empty?  Over x->d_<symbol> and nt. */
-const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32_t k, gcut_size_c *size);
-
-/* The pass that makes state L4 (lower.h). */
-void gcut_make_prologues(gcut_program *p, gcut_lowered *h);
 
 #endif

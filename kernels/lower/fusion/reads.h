@@ -41,10 +41,6 @@ uint32_t gcut_reads(const gcut_lowered *h, uint32_t kernel, gcut_ref root);
 uint32_t gcut_only_reader(const gcut_lowered *h, gcut_ref root);
 /* Somebody reads the root from memory, or it is a result. */
 bool gcut_is_stored(const gcut_lowered *h, gcut_ref root);
-/* Does a kernel that reads the root, other than `from`, depend on `from`?  One walk for all of them. */
-bool gcut_kernel_reaches_reader(const gcut_lowered *h, uint32_t from, gcut_ref root);
-/* Does kernel `to` depend on one that reads the root? */
-bool gcut_reader_reaches(const gcut_lowered *h, gcut_ref root, uint32_t to);
 /* The first parameter that is in a buffer, or 0. */
 gcut_ref gcut_param_in(const gcut_lowered *h, uint32_t buffer);
 

@@ -15,9 +15,10 @@
 #include <string.h>
 
 #include "gradcut/gradcut_rt.h"
-#include "kernels/lower/lower.h"
+#include "kernels/lower/fusion/kernel_paths.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/lower.h"
 
 _Static_assert(GCUT_BLOCKS == GCUT_RT_SUM_BLOCKS, "a sum has the same bits wherever it is made");
 
@@ -139,7 +140,7 @@ static void move(gcut_lowered *h, uint32_t loop, uint32_t at, const host *to)
     gcut_reads_add(h, to->product);
 }
 
-void gcut_move_sums(gcut_program *p, gcut_lowered *h)
+void gcut_move_row_sums(gcut_program *p, gcut_lowered *h)
 {
     (void)p;
     if (h->parent != GCUT_NONE || h->unfused) return; /* a body's sums are carried from step to step */
@@ -149,7 +150,7 @@ void gcut_move_sums(gcut_program *p, gcut_lowered *h)
         host to;
         if (at == GCUT_NONE) continue;
         const gcut_reason r = decide(h, w->nodes.at[at], &to);
-        gcut_set_memory_reason(h, gcut_node_at(h->g, w->nodes.at[at])->res0, r);
+        h->memory_reason[gcut_node_at(h->g, w->nodes.at[at])->res0] = (uint8_t)r;
         if (r == GCUT_REASON_fused) move(h, u, at, &to);
     }
 }

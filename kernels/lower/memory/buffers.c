@@ -1,104 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where everything lives: bound buffers, arena buffers, in-place results.
- *
- * in:  L4.   out: L5: buffers, bindings and copies, edges that keep old values readable.   keeps: members.
+ * Buffers, and what is stored in which.
  */
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/buffers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "gradcut/gradcut_rt.h"
-#include "kernels/lower/lower.h"
-#include "kernels/lower/fusion/prologue.h"
 #include "kernels/lower/fusion/reads.h"
-#include "kernels/lower/region.h"
-#include "kernels/lower/team.h"
 
-/* ---- bindings ---- */
-
-static uint32_t binding(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
-{
-    for (uint32_t i = 0; i < p->bindings.n; i++)
-        if (p->bindings.at[i].role == role && !strcmp(p->bindings.at[i].name, name)) return i;
-    *GCUT_PUSH(p->module->arena, &p->bindings) = (gcut_binding_info){.name = name, .role = role, .type = *t};
-    return p->bindings.n - 1;
-}
-
-uint32_t gcut_place_buffer(gcut_program *p, gcut_buffer b)
+uint32_t gcut_buffer_new(gcut_program *p, gcut_buffer b)
 {
     b.birth = b.death = -1;
     *GCUT_PUSH(p->module->arena, &p->buffers) = b;
     return p->buffers.n - 1;
 }
 
-/* The buffer of a binding; each binding has one. */
-static uint32_t bound(gcut_program *p, uint32_t which)
+uint32_t gcut_buffer_in_arena(gcut_program *p, const gcut_type *t, const char *name)
 {
-    for (uint32_t i = 0; i < p->buffers.n; i++)
-        if (p->buffers.at[i].kind == GCUT_BUFFER_BOUND && p->buffers.at[i].binding == which) return i;
-    const gcut_binding_info *info = &p->bindings.at[which];
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_BOUND,
-                                              .binding = which,
-                                              .team = GCUT_NONE,
-                                              .dtype = info->type.dtype,
-                                              .count = gcut_type_numel(p->module, &info->type),
-                                              .name = info->name});
+    return gcut_buffer_new(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
+                                            .team = GCUT_NONE,
+                                            .dtype = t->dtype,
+                                            .count = gcut_type_numel(p->module, t),
+                                            .name = name});
 }
 
-uint32_t gcut_place_arena(gcut_program *p, const gcut_type *t, const char *name)
-{
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                              .team = GCUT_NONE,
-                                              .dtype = t->dtype,
-                                              .count = gcut_type_numel(p->module, t),
-                                              .name = name});
-}
-
-/* The binding of the param or state called `name`, whichever graph reads it. */
-static uint32_t binding_named(gcut_program *p, const char *name)
-{
-    for (uint32_t i = 0; i < p->bindings.n; i++)
-        if ((p->bindings.at[i].role == GCUT_ROLE_param || p->bindings.at[i].role == GCUT_ROLE_state) &&
-            !strcmp(p->bindings.at[i].name, name))
-            return i;
-    return GCUT_NONE;
-}
-
-/* The buffer of the forward graph's saved value of that name. */
-static uint32_t saved_buffer(gcut_program *p, const char *name)
-{
-    const gcut_graph *f = p->lowered.at[GCUT_FORWARD]->g;
-    for (uint32_t i = 0; i < f->results.n; i++)
-        if (f->results.at[i].role == GCUT_ROLE_saved && !strcmp(f->results.at[i].name, name))
-            return p->lowered.at[GCUT_FORWARD]->saved[i];
-    GCUT_NEVER("the backward graph reads only what the forward graph saved");
-    return GCUT_NONE;
-}
-
-static void bind_params(gcut_program *p, gcut_lowered *h)
-{
-    for (uint32_t i = 0; i < h->g->params.n; i++) {
-        const gcut_param *q = &h->g->params.at[i];
-        const gcut_value *v = &h->g->values.at[q->value];
-        /* A backward graph given as a function of its own has its saved values bound like inputs. */
-        h->buffer[q->value] = q->role == GCUT_ROLE_saved && h->index == GCUT_BACKWARD
-                                  ? saved_buffer(p, v->name)
-                                  : bound(p, binding(p, q->role, v->name, &v->type));
-    }
-}
-
-/* ---- results ---- */
-
-bool gcut_place_can_own(const gcut_lowered *h, gcut_ref v)
+bool gcut_can_own_buffer(const gcut_lowered *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     return gcut_kernel_source(h, v) != GCUT_NONE && h->buffer[r] == GCUT_NONE && !h->view[v].widens &&
            !h->view[v].bits && gcut_view_identity(h->g, gcut_type_of(h->g, v), &h->view[v]);
 }
 
-uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t source)
+uint32_t gcut_copy_new(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t source)
 {
     uint32_t u = gcut_kernel_new(h, GCUT_KERNEL_COPY, GCUT_NONE);
     h->kernels.at[u].copy.value = v;
@@ -108,239 +39,17 @@ uint32_t gcut_place_copy(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t sour
     return u;
 }
 
-void gcut_place_at(gcut_lowered *h, gcut_ref v, uint32_t to)
+void gcut_store_in(gcut_lowered *h, gcut_ref v, uint32_t to)
 {
-    if (gcut_place_can_own(h, v))
+    if (gcut_can_own_buffer(h, v))
         h->buffer[h->view[v].root] = to;
     else
-        gcut_place_copy(h, v, to, GCUT_NONE);
+        gcut_copy_new(h, v, to, GCUT_NONE);
 }
 
-static uint32_t result_buffer(gcut_program *p, gcut_role role, const char *name, const gcut_type *t)
-{
-    uint32_t which = binding(p, role, name, t);
-    p->bindings.at[which].written = true;
-    return bound(p, which);
-}
-
-/* The gradient of that type which the backward graph makes of a saved value, as its mark says, and nothing
- * else is in; NULL: none. */
-static const char *gradient_of(const gcut_program *p, const gcut_result *saved, const gcut_type *t)
-{
-    const gcut_mark *m = gcut_mark_find(&saved->marks, GCUT_MARK_grad);
-    const gcut_graph *b = p->lowered.at[GCUT_BACKWARD]->g;
-    for (uint32_t i = 0; m && i < p->bindings.n; i++)
-        if (p->bindings.at[i].role == GCUT_ROLE_grad && !strcmp(p->bindings.at[i].name, m->arg[0].text))
-            return NULL;
-    for (uint32_t i = 0; m && b && i < b->results.n; i++) {
-        const gcut_result *r = &b->results.at[i];
-        if (r->role == GCUT_ROLE_grad && !strcmp(r->name, m->arg[0].text) &&
-            gcut_type_equal(gcut_type_of(b, r->value), t))
-            return r->name;
-    }
-    return NULL;
-}
-
-/* Is the buffer memory of the caller's which may hold something else when the backward call comes? */
-static bool is_transient(const gcut_program *p, const gcut_lowered *h, uint32_t buffer)
-{
-    const gcut_buffer *b = &p->buffers.at[buffer];
-    if (b->kind != GCUT_BUFFER_BOUND) return false;
-    const gcut_binding_info *x = &p->bindings.at[b->binding];
-    for (uint32_t i = 0; i < h->g->params.n; i++) {
-        const gcut_param *q = &h->g->params.at[i];
-        if (q->role == x->role && !strcmp(h->g->values.at[q->value].name, x->name))
-            return gcut_is_transient(&q->marks);
-    }
-    gcut_ref v = 0;
-    bool any = false; /* a value that is returned under several names is kept if all of them are */
-    for (uint32_t i = 0; i < h->g->results.n; i++) {
-        const gcut_result *r = &h->g->results.at[i];
-        if (r->role == x->role && !strcmp(r->name, x->name)) v = r->value;
-    }
-    for (uint32_t i = 0; i < h->g->results.n; i++)
-        any = any || (h->g->results.at[i].value == v && gcut_is_transient(&h->g->results.at[i].marks));
-    return any;
-}
-
-/* A saved value: the storage that a result or parameter has anyway and keeps, also the gradient that will be
- * made of it, else the arena. */
-static uint32_t place_saved(gcut_program *p, gcut_lowered *h, const gcut_result *res)
-{
-    gcut_ref r = h->view[res->value].root;
-    const gcut_type *t = gcut_type_of(h->g, res->value);
-    const char *grad = gradient_of(p, res, t);
-    if (h->buffer[r] != GCUT_NONE && !is_transient(p, h, h->buffer[r]) &&
-        gcut_view_whole(h->g->module, t, &h->view[res->value]))
-        return h->buffer[r];
-    uint32_t b = grad ? result_buffer(p, GCUT_ROLE_grad, grad, t) : gcut_place_arena(p, t, res->name);
-    p->buffers.at[b].saved = !grad;
-    gcut_place_at(h, res->value, b);
-    return b;
-}
-
-static uint32_t next_buffer(gcut_program *p, gcut_lowered *h, const gcut_result *res)
-{
-    uint32_t which = binding_named(p, res->name);
-    if (which == GCUT_NONE) which = binding(p, GCUT_ROLE_state, res->name, gcut_type_of(h->g, res->value));
-    p->bindings.at[which].written = true;
-    return bound(p, which);
-}
-
-/* Of an `out` or `grad` result. */
-static uint32_t own_buffer(gcut_program *p, const gcut_lowered *h, const gcut_result *res)
-{
-    return result_buffer(p, res->role, res->name, gcut_type_of(h->g, res->value));
-}
-
-/* `next` results, and gradients that the forward graph has begun. */
-static void place_nexts(gcut_program *p, gcut_lowered *h)
-{
-    gcut_graph *g = h->g;
-    gcut_update *u = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *u);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < g->results.n; i++) {
-        const gcut_result *r = &g->results.at[i];
-        if (r->role == GCUT_ROLE_next)
-            u[n++] = (gcut_update){r->value, next_buffer(p, h, r)};
-        else if (r->role == GCUT_ROLE_grad && gcut_param_in(h, own_buffer(p, h, r)))
-            u[n++] = (gcut_update){r->value, own_buffer(p, h, r)};
-    }
-    gcut_place_updates(p, h, u, n);
-}
-
-static void place_results(gcut_program *p, gcut_lowered *h)
-{
-    gcut_graph *g = h->g;
-    h->saved = gcut_calloc(p->module->arena, g->results.n + 1, sizeof *h->saved);
-    for (uint32_t i = 0; i < g->results.n; i++) {
-        const gcut_result *r = &g->results.at[i];
-        if (r->role != GCUT_ROLE_out && r->role != GCUT_ROLE_grad) continue;
-        uint32_t b = own_buffer(p, h, r);
-        if (!gcut_param_in(h, b)) gcut_place_at(h, r->value, b);
-    }
-    for (uint32_t i = 0; i < g->results.n; i++)
-        if (g->results.at[i].role == GCUT_ROLE_saved) h->saved[i] = place_saved(p, h, &g->results.at[i]);
-    place_nexts(p, h);
-}
-
-/* Memory of its own for the storage behind v, unless it has some. */
-void gcut_place_store(gcut_program *p, gcut_lowered *h, gcut_ref v)
+void gcut_store_in_arena(gcut_program *p, gcut_lowered *h, gcut_ref v)
 {
     gcut_ref r = h->view[v].root;
     if (h->buffer[r] == GCUT_NONE)
-        h->buffer[r] = gcut_place_arena(p, gcut_type_of(h->g, r), h->g->values.at[r].name);
-}
-
-/* Roots that another kernel reads, or that exist only after their kernel, need memory. */
-static void place_temporaries(gcut_program *p, gcut_lowered *h)
-{
-    gcut_graph *g = h->g;
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = &h->kernels.at[u];
-        if (w->dead) continue;
-        if (w->kind == GCUT_KERNEL_COPY) {
-            if (w->copy.to == GCUT_NONE)
-                w->copy.to =
-                    gcut_place_arena(p, gcut_type_of(g, w->copy.value), g->values.at[w->copy.value].name);
-            if (gcut_kernel_source(h, w->copy.value) != GCUT_NONE) gcut_place_store(p, h, w->copy.value);
-        }
-        gcut_cursor at = {0};
-        for (gcut_ref v; gcut_kernel_read(h, u, &at, &v);) {
-            uint32_t s = gcut_kernel_source(h, v);
-            if (s != GCUT_NONE && s != u) gcut_place_store(p, h, v);
-        }
-        for (uint32_t i = 0; i < w->nodes.n; i++) {
-            const gcut_node *n = gcut_node_at(g, w->nodes.at[i]);
-            for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) {
-                if (gcut_kernel_omits(w, v - n->res0)) continue;
-                gcut_level l = h->level[h->view[v].root];
-                if (w->kind != GCUT_KERNEL_LOOP || l == GCUT_LEVEL_COLUMN || l == GCUT_LEVEL_TOTAL)
-                    gcut_place_store(p, h, v);
-            }
-        }
-    }
-}
-
-/* A share for every thread that takes part in kernel u. */
-static uint32_t shares(gcut_program *p, const gcut_lowered *h, uint32_t u, gcut_dim bytes, const char *name)
-{
-    if (bytes == 0) return GCUT_NONE;
-    return gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                              .dtype = GCUT_U8,
-                                              .count = bytes,
-                                              .team = u,
-                                              .graph = h->index,
-                                              .name = name});
-}
-
-/* The workspace of a convolution is one for all threads. */
-static void place_conv(gcut_program *p, gcut_lowered *h, uint32_t u)
-{
-    gcut_dim count = gcut_conv_workspace(h, u);
-    if (count == 0) return;
-    gcut_ref y = gcut_node_at(h->g, h->kernels.at[u].nodes.at[0])->res0;
-    h->kernels.at[u].conv.workspace =
-        gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                           .team = GCUT_NONE,
-                                           .dtype = gcut_type_of(h->g, y)->dtype,
-                                           .count = count,
-                                           .name = "convolution workspace"});
-}
-
-/* Where a product puts an operand that it would compute as it packs, should that be better. */
-static void place_prologue_buffers(gcut_program *p, const gcut_lowered *h, uint32_t u)
-{
-    for (uint32_t k = 0; k < 2; k++) {
-        gcut_prologue *c = h->kernels.at[u].gemm.prologue[k];
-        if (!c) continue;
-        const gcut_type *t = gcut_type_of(h->g, c->v);
-        c->buffer = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                       .team = GCUT_NONE,
-                                                       .dtype = t->dtype,
-                                                       .count = gcut_type_numel(p->module, t),
-                                                       .graph = h->index,
-                                                       .product = u + 1,
-                                                       .operand = k,
-                                                       .name = h->g->values.at[c->v].name});
-    }
-}
-
-static void place_workspace(gcut_program *p, gcut_lowered *h)
-{
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = &h->kernels.at[u];
-        if (w->dead) continue;
-        if (gcut_kernel_is_attention(w))
-            w->attention.scratch = shares(p, h, u, gcut_attention_workspace(h, u), "blocks of scores");
-        if (w->kind == GCUT_KERNEL_CONV) place_conv(p, h, u);
-        if (w->kind == GCUT_KERNEL_GEMM) place_prologue_buffers(p, h, u);
-        if (w->kind != GCUT_KERNEL_LOOP) continue;
-        gcut_dim scratch, partial;
-        gcut_loop_workspace(h, u, &scratch, &partial, p->module);
-        w->loop.scratch = shares(p, h, u, scratch, "row scratch");
-        if (partial != 0)
-            w->loop.partial = gcut_place_buffer(p, (gcut_buffer){.kind = GCUT_BUFFER_ARENA,
-                                                                 .team = GCUT_NONE,
-                                                                 .dtype = GCUT_U8,
-                                                                 .count = partial,
-                                                                 .name = "partial sums"});
-    }
-}
-
-void gcut_place_lowered(gcut_program *p, gcut_lowered *h)
-{
-    if (h->parent == GCUT_NONE) {
-        bind_params(p, h);
-        gcut_reads_bind(h, p->buffers.n);
-        place_results(p, h);
-    } else {
-        gcut_reads_bind(h, p->buffers.n);
-        gcut_region_results(p, h);
-    }
-    gcut_region_carries(p, h);
-    gcut_place_concats(p, h);
-    gcut_place_changed(p, h);
-    place_temporaries(p, h);
-    place_workspace(p, h);
+        h->buffer[r] = gcut_buffer_in_arena(p, gcut_type_of(h->g, r), h->g->values.at[r].name);
 }

@@ -8,9 +8,11 @@
  * The buffer lives from the first loop that stores there, as any does.  So it must be one that nobody else
  * reads or writes before: memory of the concat's own, or the part of a stack that this iteration makes.
  */
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/concat.h"
+
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/memory/buffers.h"
 
 /* Rows from which on a flat loop is as fast in rows. */
 #define SHORT_ROW 64
@@ -94,7 +96,7 @@ static void place_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
     const gcut_node *n = gcut_node_at(h->g, node);
     const bool fresh = h->view[n->res0].root == n->res0 && is_fresh(p, h, h->buffer[n->res0]);
     gcut_dim at = 0;
-    if (fresh) gcut_place_store(p, h, n->res0);
+    if (fresh) gcut_store_in_arena(p, h, n->res0);
     for (uint32_t k = 0; k < n->nargs; k++) {
         const part x = part_of(h, n, k);
         const gcut_reason r = fresh ? decide_operand(h, kernel, k, &x) : GCUT_REASON_concat_in_use;
@@ -104,7 +106,7 @@ static void place_concat(gcut_program *p, gcut_lowered *h, uint32_t kernel)
     }
 }
 
-void gcut_place_concats(gcut_program *p, gcut_lowered *h)
+void gcut_store_in_concats(gcut_program *p, gcut_lowered *h)
 {
     for (uint32_t u = 0; u < h->kernels.n && !h->unfused; u++)
         if (!h->kernels.at[u].dead && h->kernels.at[u].kind == GCUT_KERNEL_CONCAT) place_concat(p, h, u);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The order in which the kernels of a graph run, and the lifetimes of buffers
- * that follow from it.
+ * The order in which the kernels of a graph run.
  *
  * in:  L5.   out: L6, the order.   keeps: all else.
- * in:  L7 of all graphs.   out: L8, steps, birth and death of every buffer.   keeps: all else.
- *
- * One timeline for the whole program: a body's steps follow its owner's, so that a body's temporaries share
- * memory with each other and with everything that does not live through the region.
  */
 #include <stdlib.h>
 
-#include "kernels/lower/fusion/epilogue.h"
 #include "kernels/lower/lower.h"
 
 /* The preferred position of a kernel: at its last node; a copy, right after what it copies, and of a
@@ -75,7 +69,7 @@ typedef GCUT_VEC(uint32_t) kernel_list;
 
 /* Of the kernels whose dependencies have run, the one of the lowest rank is next.  No kernel ranks before one
  * that it depends on, but for ties, so `low`, below which none is ready, hardly ever falls. */
-void gcut_order_lowered(gcut_program *p, gcut_lowered *h)
+void gcut_order_launches(gcut_program *p, gcut_lowered *h)
 {
     gcut_arena *a = gcut_arena_new(p->module->env, p->module->arena);
     const ranking r = rank_kernels(h, a, positions(h, a));
@@ -99,66 +93,4 @@ void gcut_order_lowered(gcut_program *p, gcut_lowered *h)
         }
     }
     gcut_arena_free(a);
-}
-
-static void touch(gcut_program *p, uint32_t b, int step)
-{
-    if (b == GCUT_NONE) return;
-    while (p->buffers.at[b].kind == GCUT_BUFFER_PART) b = p->buffers.at[b].whole;
-    gcut_buffer *buf = &p->buffers.at[b];
-    if (buf->birth < 0 || step < buf->birth) buf->birth = step;
-    if (step > buf->death) buf->death = step;
-}
-
-/* Everything that a kernel reads or writes lives at a step. */
-static void touch_kernel(gcut_program *p, const gcut_lowered *h, uint32_t kernel, int step)
-{
-    const gcut_kernel *u = &h->kernels.at[kernel];
-    touch(p, gcut_kernel_scratch(u), step);
-    touch(p, gcut_kernel_partial(u), step);
-    if (u->kind == GCUT_KERNEL_COPY) {
-        touch(p, u->copy.to, step);
-        touch(p,
-              u->copy.source == GCUT_NONE ? h->buffer[h->view[u->copy.value].root]
-                                          : h->kernels.at[u->copy.source].copy.to,
-              step);
-    }
-    for (uint32_t k = 0; k < u->nodes.n; k++) {
-        const gcut_node *n = gcut_node_at(h->g, u->nodes.at[k]);
-        for (gcut_ref v = n->res0; v < n->res0 + n->nres; v++) touch(p, h->buffer[h->view[v].root], step);
-    }
-    gcut_cursor at = {0};
-    for (gcut_ref v; gcut_kernel_read(h, kernel, &at, &v);) touch(p, gcut_read_buffer(h, &at, v), step);
-    for (uint32_t k = 0; k < 2; k++)
-        if (gcut_kernel_prologue(u, k)) touch(p, gcut_kernel_prologue(u, k)->buffer, step);
-}
-
-/* A product and its epilogue run interleaved, tile by tile: what either of them touches lives while both do.
- * What a region touches lives through every step of its bodies, which may run many times. */
-static void lifetimes(gcut_program *p, gcut_lowered *h)
-{
-    for (uint32_t i = 0; i < h->order.n; i++) {
-        const gcut_kernel *u = &h->kernels.at[h->order.at[i]];
-        touch_kernel(p, h, h->order.at[i], u->step);
-        touch_kernel(p, h, h->order.at[i], u->end - 1);
-        if (i == 0 || !gcut_is_epilogue(h, h->order.at[i - 1], h->order.at[i])) continue;
-        touch_kernel(p, h, h->order.at[i], u->step - 1);
-        touch_kernel(p, h, h->order.at[i - 1], u->step);
-    }
-}
-
-int gcut_time_lowered(gcut_program *p, gcut_lowered *h, int first)
-{
-    int step = first;
-    for (uint32_t i = 0; i < h->order.n; i++) {
-        gcut_kernel *u = &h->kernels.at[h->order.at[i]];
-        u->step = step++;
-        for (uint32_t k = 0; k < gcut_kernel_bodies(u); k++)
-            step = gcut_time_lowered(p, p->lowered.at[u->region.bodies.at[k]], step);
-        u->end = step;
-    }
-    h->first = first;
-    h->end = step;
-    lifetimes(p, h);
-    return step;
 }

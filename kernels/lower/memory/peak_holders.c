@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/placement.h"
 
 static int larger(const void *a, const void *b)
 {

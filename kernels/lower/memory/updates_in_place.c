@@ -8,9 +8,12 @@
  * `next w` updates w, `grad w` what the forward graph has begun of it; and a kernel may change one of its
  * operands: a scatter_add what rows are added to, a product with a number what it multiplies.
  */
-#include "kernels/lower/memory/place.h"
+#include "kernels/lower/memory/updates_in_place.h"
+
+#include "kernels/lower/fusion/kernel_paths.h"
 #include "kernels/lower/fusion/reads.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/memory/buffers.h"
 
 /* The SCATTER kernel adds rows to `old`, all of it, and reads it for nothing else. */
 static bool adds_to(const gcut_lowered *h, const gcut_kernel *u, gcut_ref old)
@@ -54,7 +57,7 @@ static bool pointwise_over(const gcut_lowered *h, uint32_t kernel, gcut_ref r, g
 static gcut_reason decide_overwrite(const gcut_lowered *h, gcut_ref v, gcut_ref old)
 {
     const uint32_t u = gcut_kernel_source(h, v);
-    if (!gcut_place_can_own(h, v)) return GCUT_REASON_no_storage;
+    if (!gcut_can_own_buffer(h, v)) return GCUT_REASON_no_storage;
     if (old && !pointwise_over(h, u, h->view[v].root, old)) return GCUT_REASON_reads_elsewhere;
     return old && gcut_kernel_reaches_reader(h, u, old) ? GCUT_REASON_read_later : GCUT_REASON_fused;
 }
@@ -69,23 +72,23 @@ static void read_before(gcut_lowered *h, gcut_ref old, uint32_t u)
 
 /* `next w`: in place when every reader of the old value can run before, else by a copy after all of them.  A
  * copy never reads what another `next` overwrites: a value that is itself a parameter was set aside before
- * (gcut_place_updates). */
+ * (gcut_store_updates). */
 static void place_next(gcut_lowered *h, gcut_ref v, uint32_t to, uint32_t aside)
 {
     gcut_ref old = gcut_param_in(h, to);
     uint32_t u = gcut_kernel_source(h, v);
     const gcut_reason r = aside == GCUT_NONE ? decide_overwrite(h, v, old) : GCUT_REASON_no_storage;
-    gcut_set_memory_reason(h, v, r);
+    h->memory_reason[v] = (uint8_t)r;
     if (r == GCUT_REASON_fused) {
         h->buffer[h->view[v].root] = to;
     } else {
-        u = gcut_place_copy(h, v, to, aside);
+        u = gcut_copy_new(h, v, to, aside);
         if (aside != GCUT_NONE) *GCUT_PUSH(h->g->module->arena, &h->kernels.at[u].before) = aside;
     }
     read_before(h, old, u);
 }
 
-void gcut_place_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, uint32_t n)
+void gcut_store_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, uint32_t n)
 {
     gcut_graph *g = h->g;
     uint32_t *aside = gcut_calloc(p->module->arena, n + 1, sizeof *aside);
@@ -93,8 +96,8 @@ void gcut_place_updates(gcut_program *p, gcut_lowered *h, const gcut_update *u, 
         gcut_ref v = u[i].v;
         aside[i] = GCUT_NONE;
         if (gcut_def(g, h->view[v].root) == NULL)
-            aside[i] = gcut_place_copy(h, v, gcut_place_arena(p, gcut_type_of(g, v), g->values.at[v].name),
-                                       GCUT_NONE);
+            aside[i] = gcut_copy_new(h, v, gcut_buffer_in_arena(p, gcut_type_of(g, v), g->values.at[v].name),
+                                     GCUT_NONE);
     }
     for (uint32_t i = 0; i < n; i++) place_next(h, u[i].v, u[i].to, aside[i]);
 }
@@ -141,7 +144,7 @@ static gcut_reason decide_change(const gcut_lowered *h, uint32_t u, gcut_ref x, 
     return decide_overwrite(h, x, gcut_param_in(h, to));
 }
 
-void gcut_place_changed(gcut_program *p, gcut_lowered *h)
+void gcut_store_changed(gcut_program *p, gcut_lowered *h)
 {
     if (h->unfused) return;
     for (uint32_t u = h->kernels.n; u-- > 0;) { /* the last first: what is changed may be changed again */
@@ -149,9 +152,9 @@ void gcut_place_changed(gcut_program *p, gcut_lowered *h)
         if (k == GCUT_NONE) continue;
         const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u].nodes.at[0]);
         gcut_ref x = gcut_arg(h->g, n, k);
-        if (h->kernels.at[u].kind == GCUT_KERNEL_SCATTER) gcut_place_store(p, h, n->res0);
+        if (h->kernels.at[u].kind == GCUT_KERNEL_SCATTER) gcut_store_in_arena(p, h, n->res0);
         const gcut_reason r = decide_change(h, u, x, n->res0);
-        gcut_set_memory_reason(h, n->res0, r);
+        h->memory_reason[n->res0] = (uint8_t)r;
         if (r != GCUT_REASON_fused) continue;
         h->buffer[h->view[x].root] = h->buffer[h->view[n->res0].root];
         read_before(h, gcut_param_in(h, h->buffer[h->view[x].root]), gcut_kernel_source(h, x));

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Pieces of C (emit_text.c).
+ * Pieces of C: types, names, numbers, expressions.
  */
-#ifndef GCUT_KERNELS_LOWER_C_TEXT_H
-#define GCUT_KERNELS_LOWER_C_TEXT_H
+#ifndef GCUT_KERNELS_EMIT_C_TEXT_H
+#define GCUT_KERNELS_EMIT_C_TEXT_H
 
-#include "kernels/emit/emitter.h"
+#include "graph/graph.h"
+
+/* Marks: characters in a function that is being written, for what is known at its end (emitter.c) or at the
+ * end of all functions (emit_source_lines.c). */
+#define GCUT_C_LABEL "\1"   /* the function's label */
+#define GCUT_C_SIZE "\2"    /* a number that the function takes: its expression, to GCUT_C_END */
+#define GCUT_C_DIVISOR "\5" /* likewise, of one that divides what changes from row to row */
+#define GCUT_C_END "\3"
+#define GCUT_C_VARIABLES "\4" /* where the function declares the numbers that it takes, as n0, n1, … */
+/* The same of one that describes a call, where each number stands in one place, as n[0], n[1], … */
+#define GCUT_C_ARGUMENTS "\6"
+#define GCUT_C_LINE "\7" /* a line of its own: the number of the source line of what follows */
+
+/* How a size is written: gcut_c_dim, gcut_c_size, … */
+typedef const char *gcut_size_c(gcut_module *m, gcut_dim d);
 
 const char *gcut_c_type(gcut_dtype t);                    /* float, int32_t, … */
 const char *gcut_c_local(gcut_dtype t);                   /* of a variable: bool is int */
@@ -24,10 +38,6 @@ const char *gcut_c_attr(const gcut_graph *g, const gcut_node *n, gcut_attr_key k
 const char *gcut_c_const(const gcut_graph *g, gcut_ref root);
 /* The expression of POINT node n on operand expressions arg[]. */
 const char *gcut_c_expr(const gcut_graph *g, const gcut_node *n, const char *const *arg);
-/* b[k], the argument of this launch that stands for a buffer. */
-const char *gcut_c_arg(gcut_emitter *e, uint32_t buffer);
-/* Where a buffer is when its kernel runs: a `void *`, or a `char *` for a part of one. */
-const char *gcut_c_pointer(gcut_emitter *e, uint32_t buffer);
 /* "model.c:41:9", or "". */
 const char *gcut_c_place(const gcut_graph *g, gcut_locid loc);
 

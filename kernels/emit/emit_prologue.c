@@ -2,7 +2,6 @@
  *
  * The functions of operands that a matrix product computes as it packs them.
  */
-#include "kernels/emit/emit.h"
 #include "kernels/emit/emit_loop.h"
 #include "kernels/lower/fusion/prologue.h"
 
@@ -28,4 +27,13 @@ uint32_t gcut_count_prologues(const gcut_emitter *e)
 {
     const gcut_kernel *u = &e->h->kernels.at[e->kernel];
     return (gcut_kernel_prologue(u, 0) != NULL) + (gcut_kernel_prologue(u, 1) != NULL);
+}
+
+const char *gcut_prologue_fills_c(const gcut_lowered *h, uint32_t kernel, uint32_t k, gcut_size_c *size)
+{
+    gcut_module *m = h->g->module;
+    const gcut_prologue *c = h->kernels.at[kernel].gemm.prologue[k];
+    gcut_product q = gcut_product_of(h, kernel);
+    return gcut_printf(m->arena, "gcut_rt_gemm_fills(%s, %s, %s, %s, %d, nt, %d, %u, %s)", size(m, q.m),
+                       size(m, q.n), size(m, q.k), size(m, q.csa), q.size, c->ends_rows, k, size(m, c->most));
 }

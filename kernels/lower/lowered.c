@@ -2,8 +2,7 @@
  *
  * Kernels: what their members read and how, what they depend on, and whether one reaches another.
  */
-#include "kernels/lower/fusion/prologue.h"
-#include "kernels/lower/fusion/reads.h"
+#include "kernels/lower/lowered.h"
 
 static gcut_kernel *kernel_at(const gcut_lowered *h, uint32_t u)
 {
@@ -148,8 +147,6 @@ uint32_t gcut_copy_buffer(const gcut_lowered *h, const gcut_kernel *copy)
                                           : h->kernels.at[copy->copy.source].copy.to;
 }
 
-/* ---- reachability ---- */
-
 uint32_t gcut_kernel_deps(const gcut_lowered *h, uint32_t kernel, gcut_cursor *at)
 {
     const gcut_kernel *u = kernel_at(h, kernel);
@@ -168,84 +165,6 @@ uint32_t gcut_kernel_deps(const gcut_lowered *h, uint32_t kernel, gcut_cursor *a
         }
         if (s != GCUT_NONE && s != kernel) return s;
     }
-}
-
-void gcut_kernel_raise(gcut_lowered *h, uint32_t from, uint32_t to)
-{
-    for (uint32_t u = 0; u < h->kernels.n; u++) {
-        gcut_kernel *w = kernel_at(h, u);
-        if (w->top >= from && w->top < to) w->top = to;
-    }
-}
-
-/* A kernel was seen by the walk whose number it has. */
-struct gcut_walks {
-    uint32_t number;
-    uint32_t n, cap;
-    uint32_t *at; /* by kernel */
-};
-
-struct gcut_walks *gcut_walks_new(gcut_arena *a)
-{
-    return gcut_calloc(a, 1, sizeof(struct gcut_walks));
-}
-
-typedef struct walk {
-    const gcut_lowered *h;
-    uint32_t target, bottom;
-    struct gcut_walks *seen;
-} walk;
-
-static bool reaches(const walk *w, uint32_t to)
-{
-    gcut_cursor cursor = {0};
-    uint32_t s;
-    if (w->seen->at[to] == w->seen->number || kernel_at(w->h, to)->top < w->bottom) return false;
-    w->seen->at[to] = w->seen->number;
-    while ((s = gcut_kernel_deps(w->h, to, &cursor)) != GCUT_NONE)
-        if (s == w->target || reaches(w, s)) return true;
-    return false;
-}
-
-/* Begins a walk that looks for kernel `from`. */
-static walk begin_walk(const gcut_lowered *h, uint32_t from)
-{
-    const gcut_kernel *u = kernel_at(h, from);
-    struct gcut_walks *seen = h->walks;
-    while (seen->n < h->kernels.n) *GCUT_PUSH(h->g->module->arena, seen) = 0;
-    seen->number++;
-    return (walk){h, from, u->nodes.n ? u->nodes.at[u->nodes.n - 1] : 0, seen};
-}
-
-bool gcut_kernel_reaches_reader(const gcut_lowered *h, uint32_t from, gcut_ref root)
-{
-    const gcut_readers *r = &h->reads->of[root];
-    const walk w = begin_walk(h, from);
-    for (uint32_t i = 0; i < r->n; i++)
-        if (r->at[i].kernel != from && reaches(&w, r->at[i].kernel)) return true;
-    return false;
-}
-
-bool gcut_reader_reaches(const gcut_lowered *h, gcut_ref root, uint32_t to)
-{
-    const gcut_readers *r = &h->reads->of[root];
-    for (uint32_t i = 0; i < r->n; i++)
-        if (gcut_kernel_reaches(h, r->at[i].kernel, to, false)) return true;
-    return false;
-}
-
-bool gcut_kernel_reaches(const gcut_lowered *h, uint32_t from, uint32_t to, bool indirect)
-{
-    const walk w = begin_walk(h, from);
-    bool found = !indirect && from == to;
-    gcut_cursor cursor = {0};
-    uint32_t s;
-    w.seen->at[to] = w.seen->number;
-    if (indirect) w.seen->at[from] = w.seen->number;
-    if (kernel_at(h, to)->top < w.bottom) return found;
-    while (!found && (s = gcut_kernel_deps(h, to, &cursor)) != GCUT_NONE)
-        found = indirect ? s != from && reaches(&w, s) : s == from || reaches(&w, s);
-    return found;
 }
 
 /* ---- even steps ---- */

@@ -11,9 +11,9 @@
  * many times.
  */
 #include "kernels/lower/fusion/epilogue.h"
-#include "kernels/lower/fusion/loop.h"
-#include "kernels/lower/lower.h"
+#include "kernels/lower/fusion/loop_phases.h"
 #include "kernels/lower/fusion/reason.h"
+#include "kernels/lower/lower.h"
 
 /* The loop kernel reads old, element for element, and never after r is stored. */
 static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, gcut_ref old)
@@ -21,7 +21,7 @@ static bool reads_before(const gcut_loop_analysis *l, const gcut_loop_node *r, g
     bool reads = false;
     for (uint32_t i = 0; i < l->n; i++) {
         const gcut_loop_node *x = &l->at[i];
-        const gcut_node *n = gcut_node_at(l->g, x->node);
+        const gcut_node *n = x->n;
         for (uint32_t k = 0; k < n->nargs; k++) {
             gcut_ref v = gcut_arg(l->g, n, k);
             if (l->h->view[v].root != old) continue;
@@ -134,7 +134,7 @@ static uint32_t dying_operand(const sharing *s, const gcut_loop_analysis *l, con
 {
     *why = GCUT_REASON_none_dies;
     for (uint32_t i = 0; i < l->n; i++) {
-        const gcut_node *n = gcut_node_at(l->g, l->at[i].node);
+        const gcut_node *n = l->at[i].n;
         for (uint32_t k = 0; k < n->nargs; k++) {
             const gcut_ref old = l->h->view[gcut_arg(l->g, n, k)].root;
             const gcut_reason x = decide(s, l, r, old, before);
@@ -149,7 +149,7 @@ static void share_kernel(const sharing *s, gcut_lowered *h, uint32_t kernel, uin
 {
     const gcut_program *p = s->p;
     gcut_arena *scratch = gcut_arena_new(p->module->env, p->module->arena);
-    gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel);
+    gcut_loop_analysis l = gcut_loop_analyse(scratch, h, kernel, NULL);
     for (uint32_t i = 0; i < l.n; i++) {
         const gcut_loop_node *r = &l.at[i];
         uint32_t to = h->buffer[r->v];
@@ -158,7 +158,7 @@ static void share_kernel(const sharing *s, gcut_lowered *h, uint32_t kernel, uin
         if (p->buffers.at[to].birth != first || s->pinned[to]) continue;
         gcut_reason why;
         uint32_t from = dying_operand(s, &l, r, before, &why);
-        if (gcut_memory_reason_of(h, r->v) == GCUT_REASON_fused) gcut_set_memory_reason(h, r->v, why);
+        if (h->memory_reason[r->v] == GCUT_REASON_fused) h->memory_reason[r->v] = (uint8_t)why;
         if (from != GCUT_NONE) merge(s, to, from);
     }
     gcut_arena_free(scratch);

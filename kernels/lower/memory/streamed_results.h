@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Results of loops that go past the caches where they are large.
+ */
+#ifndef GCUT_KERNELS_LOWER_MEMORY_STREAMED_RESULTS_H
+#define GCUT_KERNELS_LOWER_MEMORY_STREAMED_RESULTS_H
+
+#include "kernels/lower/fusion/loop_phases.h"
+
+#define GCUT_STREAM_ROW 2048 /* bytes of a row, at least, where the loop is not flat */
+/* Sets `streams` of the members whose results may. */
+void gcut_find_streamed_results(gcut_loop_analysis *l);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The workspace of loops, attention and convolutions.
+ */
+#include "kernels/lower/memory/workspace.h"
+
+#include "gradcut/gradcut_rt.h"
+#include "kernels/lower/fusion/loop_phases.h"
+#include "kernels/lower/window_roles.h"
+#include "machine/machine.h"
+
+/* ---- loops ---- */
+
+void gcut_loop_workspace(const gcut_lowered *h, uint32_t kernel, gcut_dim *scratch, gcut_dim *partial)
+{
+    gcut_module *m = h->g->module;
+    gcut_arena *a = gcut_arena_new(m->env, m->arena);
+    gcut_loop_analysis l = gcut_loop_analyse(a, h, kernel, NULL);
+    *scratch = *partial = 0;
+    for (uint32_t i = 0; i < l.n; i++) {
+        if (l.at[i].keep == GCUT_SCRATCH)
+            *scratch = gcut_dim_make(m->dims, GCUT_DIM_ADD, *scratch, gcut_loop_row_bytes(&l, l.at[i].dtype));
+        if (gcut_loop_partial(&l.at[i]))
+            *partial = gcut_dim_make(m->dims, GCUT_DIM_ADD, *partial, gcut_loop_partial_bytes(&l, &l.at[i]));
+    }
+    gcut_arena_free(a);
+}
+
+/* ---- attention ---- */
+
+static gcut_dim make(const gcut_lowered *h, gcut_dim_op op, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(h->g->module->dims, op, a, b);
+}
+
+static gcut_dim padded(const gcut_lowered *h, gcut_dim n)
+{
+    return make(h, GCUT_DIM_MUL, make(h, GCUT_DIM_CEILDIV, n, GCUT_RT_ATTENTION_PAD), GCUT_RT_ATTENTION_PAD);
+}
+
+static gcut_dim add(const gcut_lowered *h, gcut_dim a, gcut_dim b)
+{
+    return make(h, GCUT_DIM_ADD, a, b);
+}
+
+/* The sum that gradcut_rt.h states. */
+gcut_dim gcut_attention_workspace(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    const gcut_node *n = gcut_node_at(h->g, u->nodes.at[0]);
+    bool grad = u->kind == GCUT_KERNEL_ATTENTION_GRAD;
+    const gcut_dim *q = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim;
+    const gcut_dim *v = gcut_type_of(h->g, gcut_arg(h->g, n, 2))->dim;
+    gcut_dim s = v[2], d = q[3], e = v[3], rows = make(h, GCUT_DIM_MIN, q[2], GCUT_RT_ATTENTION_ROWS);
+    gcut_dim keys = add(h, d, rows), all;
+    if (grad) keys = add(h, keys, add(h, e, rows));
+    all =
+        add(h, make(h, GCUT_DIM_MUL, padded(h, s), keys), make(h, GCUT_DIM_MUL, s, padded(h, grad ? d : e)));
+    if (grad) all = add(h, all, make(h, GCUT_DIM_MUL, rows, add(h, padded(h, d), padded(h, e))));
+    return make(h, GCUT_DIM_MUL, all, gcut_dtype_bytes(gcut_type_of(h->g, n->res0)->dtype));
+}
+
+/* ---- convolutions ---- */
+
+/* Multiplied in tiles: transforms of w, and of the images that it reads or makes. */
+static gcut_dim tiles_workspace(const gcut_type *w, gcut_dim groups, gcut_way way)
+{
+    const gcut_dim out = w->dim[0] / groups, in = w->dim[1];
+    const gcut_dim images = way == GCUT_WAY_conv_y ? in : way == GCUT_WAY_conv_x ? out : in + out;
+    return GCUT_RT_WINOGRAD_W * in * out + GCUT_RT_WINOGRAD_C * images;
+}
+
+/* A window of one element, on all of the image: w times x, and w' times y. */
+static bool is_product(const gcut_type *w, const gcut_dim *stride, const gcut_dim *pad)
+{
+    for (int d = 0; d < 2; d++)
+        if (w->dim[2 + d] != 1 || stride[d] != 1 || pad[2 * d] != 0 || pad[2 * d + 1] != 0) return false;
+    return true;
+}
+
+/* w in the order of its taps; of x, in that of the taps that a lattice sees, the one that sees most. */
+static gcut_dim taps_workspace(gcut_dims *ds, const gcut_type *w, gcut_way way, const gcut_dim *stride,
+                               const gcut_dim *dilation)
+{
+    gcut_dim n = gcut_dim_make(ds, GCUT_DIM_MUL, w->dim[0], w->dim[1]);
+    for (int d = 0; d < 2; d++) {
+        gcut_dim every = 1;
+        while (way == GCUT_WAY_conv_x && every * dilation[d] % stride[d] != 0) every++;
+        n = gcut_dim_make(ds, GCUT_DIM_MUL, n, gcut_dim_make(ds, GCUT_DIM_CEILDIV, w->dim[2 + d], every));
+    }
+    return n;
+}
+
+gcut_dim gcut_conv_workspace(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_graph *g = h->g;
+    const gcut_node *n = gcut_node_at(g, h->kernels.at[kernel].nodes.at[0]);
+    const gcut_type *w = gcut_window_roles_of(g, n).w;
+    const gcut_way way = gcut_op_get((gcut_op)n->op)->way;
+    const gcut_dim groups = gcut_attr_get(g, n, GCUT_KEY_groups)->u.dim, o = w->dim[0];
+    const gcut_dim *stride = gcut_attr_get(g, n, GCUT_KEY_stride)->u.dims;
+    const bool tapwise = w->dim[1] == 1 && gcut_dim_known(o) && gcut_rt_conv_tapwise(groups, o, groups);
+    if (gcut_conv_window(g, n) == GCUT_WINDOW_tiled) return tiles_workspace(w, groups, way);
+    if (way == GCUT_WAY_conv_w || tapwise || is_product(w, stride, gcut_attr_get(g, n, GCUT_KEY_pad)->u.dims))
+        return 0;
+    return taps_workspace(g->module->dims, w, way, stride, gcut_attr_get(g, n, GCUT_KEY_dilation)->u.dims);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How many threads a loop, and attention, are worth.
+ */
+#include "kernels/lower/team.h"
+
+#include "gradcut/gradcut_rt.h"
+#include "kernels/lower/fusion/epilogue.h"
+
+static int64_t cost_of(const gcut_lowered *h, const gcut_kernel *u)
+{
+    int64_t ps = 0;
+    for (uint32_t i = 0; i < u->nodes.n; i++)
+        ps +=
+            gcut_op_get((gcut_op)gcut_node_at(h->g, u->nodes.at[i])->op)->cost_ps + 100; /* and its traffic */
+    return ps;
+}
+
+static gcut_team loop_team(const gcut_lowered *h, uint32_t kernel)
+{
+    const gcut_kernel *u = &h->kernels.at[kernel];
+    gcut_team c = {
+        .n = u->loop.numel, .rows = u->loop.rows, .ps = cost_of(h, u), .blocked = u->loop.blocked, .k = 0};
+    if (u->loop.product == GCUT_NONE) return c;
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[u->loop.product].nodes.at[0]);
+    c.tiled = true;
+    c.columns = gcut_takes_columns(h, kernel);
+    c.k = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim[gcut_attr_flag(h->g, n, GCUT_KEY_ta) ? 0 : 1];
+    return c;
+}
+
+static gcut_dim times(const gcut_lowered *h, gcut_dim a, gcut_dim b)
+{
+    return gcut_dim_make(h->g->module->dims, GCUT_DIM_MUL, a, b);
+}
+
+/* Forward there is work for each block of queries of each head, backward for each group.  Scores and values
+ * take d + e multiply-adds per pair of query and key, the derivative 3 d + 2 e. */
+static gcut_team attention_team(const gcut_lowered *h, uint32_t kernel)
+{
+    gcut_dims *ds = h->g->module->dims;
+    const bool grad = h->kernels.at[kernel].kind == GCUT_KERNEL_ATTENTION_GRAD;
+    const gcut_node *n = gcut_node_at(h->g, h->kernels.at[kernel].nodes.at[0]);
+    const gcut_dim *q = gcut_type_of(h->g, gcut_arg(h->g, n, 0))->dim;
+    const gcut_dim *v = gcut_type_of(h->g, gcut_arg(h->g, n, 2))->dim;
+    gcut_dim pairs = times(h, times(h, q[0], q[1]), times(h, q[2], v[2]));
+    gcut_dim each =
+        gcut_dim_make(ds, GCUT_DIM_ADD, times(h, q[3], grad ? 3 : 1), times(h, v[3], grad ? 2 : 1));
+    gcut_dim blocks = gcut_dim_make(ds, GCUT_DIM_CEILDIV, q[2], GCUT_RT_ATTENTION_ROWS);
+    gcut_dim most = times(h, q[0], grad ? v[1] : times(h, q[1], blocks));
+    return (gcut_team){.n = times(h, pairs, each), .rows = most, .ps = GCUT_MADD_PS};
+}
+
+gcut_team gcut_kernel_team(const gcut_lowered *h, uint32_t kernel)
+{
+    return h->kernels.at[kernel].kind == GCUT_KERNEL_LOOP ? loop_team(h, kernel) : attention_team(h, kernel);
+}
+
+static int64_t size_at(gcut_module *m, gcut_dim d, const gcut_dim_binding *at, uint32_t nat)
+{
+    int64_t n = 0;
+    if (!gcut_dim_eval(m->dims, d, at, nat, &n))
+        gcut_fail(m->env, GCUT_EDIM, (gcut_place){.file = m->file}, NULL,
+                  "a size cannot be computed at these dimensions");
+    return n;
+}
+
+int gcut_team_at(gcut_module *m, const gcut_team *c, const gcut_dim_binding *at, uint32_t nat, int threads)
+{
+    int64_t n = size_at(m, c->n, at, nat), rows = size_at(m, c->rows, at, nat);
+    if (c->tiled && c->columns)
+        return gcut_rt_worth(threads, n, c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
+    if (c->tiled)
+        return gcut_rt_epilogue_threads(threads, n, c->ps, rows,
+                                        c->ps + GCUT_MADD_PS * size_at(m, c->k, at, nat));
+    return gcut_rt_threads_worth(threads, n, c->ps, c->blocked ? gcut_rt_min(rows, GCUT_BLOCKS) : rows);
+}
