@@ -30,7 +30,7 @@ typedef struct gcut_pass_row {
     const char *name;
     char letter; /* in the names of dumped files; the same wherever the pass runs */
     gcut_pass_group makes;
-    /* Whether the pass runs; asked once for adjacent rows with the same condition; NULL = always. */
+    /* Whether the pass runs, asked of the graph that it would get. */
     bool (*when)(const struct gcut_pipeline *p, const gcut_graph *g);
     bool optional; /* --without can leave it out: results stay the same */
     /* One of the two is set: `each` maps one graph; `run` also reads and writes the pipeline. */
@@ -39,6 +39,9 @@ typedef struct gcut_pass_row {
     void (*verify)(const gcut_graph *g); /* checks its graphs; NULL = it makes none */
     const char *help;
 } gcut_pass_row;
+
+/* The condition of rows that run in every compilation. */
+bool gcut_pass_always(const struct gcut_pipeline *p, const gcut_graph *g);
 
 typedef struct gcut_pass_table {
     const gcut_pass_row *row; /* in running order, group by group */

@@ -116,14 +116,9 @@ void gcut_passes_check_without(const gcut_pipeline *p)
 static void apply(gcut_pipeline *p, gcut_pass_group group, gcut_graph *g[2], bool recorded)
 {
     gcut_graph *const begin[2] = {g[0], g[1]};
-    const gcut_pass_row *before = NULL;
-    bool holds = true;
     for (uint32_t i = 0; i < p->passes.n; i++) {
         const gcut_pass_row *row = &p->passes.row[i];
-        if (row->makes != group) continue;
-        if (!before || before->when != row->when) holds = !row->when || row->when(p, g[0]);
-        before = row;
-        if (!holds || is_left_out(p, row)) continue;
+        if (row->makes != group || is_left_out(p, row) || !row->when(p, g[0])) continue;
         gcut_pass_run r = {.row = row, .in = {g[0], g[1]}};
         const int64_t start = gcut_pass_clock();
         run(p, row, g);

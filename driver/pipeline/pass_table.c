@@ -11,6 +11,12 @@
 
 /* ---- conditions ---- */
 
+bool gcut_pass_always(const gcut_pipeline *p, const gcut_graph *g)
+{
+    (void)p, (void)g;
+    return true;
+}
+
 /* Looks into bodies, too.  A graph without calls is not inlined: that would copy bodies that nodes share. */
 static bool has_calls(const gcut_pipeline *p, const gcut_graph *g)
 {
@@ -195,6 +201,7 @@ static void lower(gcut_pipeline *p, gcut_graph *g[2])
 /* ---- the table ---- */
 
 // clang-format off
+#define ALWAYS gcut_pass_always
 #define EACH(pass)  pass, NULL, gcut_verify
 #define WITH(pass)  NULL, pass, gcut_verify
 #define ALONE(pass) NULL, pass, NULL /* it makes no graph */
@@ -209,35 +216,35 @@ enum { MUST = false, MAY = true };
 
 /*   name      letter  makes     when     optional  pass                        what it does */
 static const gcut_pass_row rows[] = {
-    {"clone",    'u', GCUT_MAKES_PRIMAL,  NULL, MUST, WITH(clone),                "the user's graph in a module of the compiler's own"},
+    {"clone",    'u', GCUT_MAKES_PRIMAL,  ALWAYS, MUST, WITH(clone),                "the user's graph in a module of the compiler's own"},
 
     {"inline",   'i', GCUT_MAKES_FOLDED,  is_not_derived, MUST, EACH(gcut_pass_inline), "calls become the ops of their functions"},
-    {"gather",   'g', GCUT_MAKES_FOLDED,  NULL, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has fewer rows"},
-    SIMPLIFY(GCUT_MAKES_FOLDED, NULL),
+    {"gather",   'g', GCUT_MAKES_FOLDED,  ALWAYS, MAY,  WITH(gather),               "products of gathered rows become products of their table, where that has fewer rows"},
+    SIMPLIFY(GCUT_MAKES_FOLDED, ALWAYS),
 
     {"joint",    'j', GCUT_MAKES_RAW,     is_derived, MUST, WITH(joint),          "the reverse pass is added: a derivative rule for each op"},
     {"inline",   'i', GCUT_MAKES_RAW,     has_calls, MUST, EACH(gcut_pass_inline), "calls that state their derivative become ops"},
     {"optimize", 'o', GCUT_MAKES_RAW,     has_optimizer, MUST, WITH(optimize),    "gradients become new parameter values"},
 
-    {"head",     'h', GCUT_MAKES_JOINT,   NULL, MAY,  EACH(gcut_pass_loss_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
+    {"head",     'h', GCUT_MAKES_JOINT,   ALWAYS, MAY,  EACH(gcut_pass_loss_head),       "the gradient of a loss head becomes one for the cotangent 1, multiplied behind it"},
     SIMPLIFY(GCUT_MAKES_JOINT, has_regions),
     {"products", 'p', GCUT_MAKES_JOINT,   has_regions, MAY, EACH(gcut_pass_products), "sums of products that loops carry become one product behind the loop"},
-    SIMPLIFY(GCUT_MAKES_JOINT, NULL),
+    SIMPLIFY(GCUT_MAKES_JOINT, ALWAYS),
 
-    {"loops",    'l', GCUT_MAKES_PLANNED, NULL, MAY,  WITH(loops),                "what an iteration of a scan saves is decided"},
+    {"loops",    'l', GCUT_MAKES_PLANNED, ALWAYS, MAY,  WITH(loops),                "what an iteration of a scan saves is decided"},
     SIMPLIFY(GCUT_MAKES_PLANNED, has_planned_loops),
 
     {"plan",     'b', GCUT_MAKES_SPLIT,   is_asked, MUST, ALONE(plan),            "what is saved and what is recomputed is decided, by prices and min-cuts (GLPK)"},
     {"search",   'y', GCUT_MAKES_SPLIT,   is_searched, MUST, ALONE(search),       "under a budget: candidate plans, loops included, are lowered until one fits"},
-    {"split",    's', GCUT_MAKES_SPLIT,   NULL, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
+    {"split",    's', GCUT_MAKES_SPLIT,   ALWAYS, MUST, ALONE(split),               "the joint graph becomes a forward and a backward graph"},
 
-    {"expand",   'x', GCUT_MAKES_KERNELS, NULL, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},
-    {"sink",     'k', GCUT_MAKES_KERNELS, NULL, MAY,  EACH(gcut_pass_sink),       "constants that bodies capture are computed inside of them"},
-    SIMPLIFY(GCUT_MAKES_KERNELS, NULL),
-    {"widen",    'w', GCUT_MAKES_KERNELS, NULL, MUST, EACH(gcut_widen),           "f16 and bf16 are computed in f32"},
+    {"expand",   'x', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(expand),               "composite ops without a kernel become their decomposition"},
+    {"sink",     'k', GCUT_MAKES_KERNELS, ALWAYS, MAY,  EACH(gcut_pass_sink),       "constants that bodies capture are computed inside of them"},
+    SIMPLIFY(GCUT_MAKES_KERNELS, ALWAYS),
+    {"widen",    'w', GCUT_MAKES_KERNELS, ALWAYS, MUST, EACH(gcut_widen),           "f16 and bf16 are computed in f32"},
     {"localize", 'z', GCUT_MAKES_KERNELS, is_fused, MAY, EACH(gcut_localize),     "what depends on sizes alone is computed again for each reader"},
 
-    {"lower",    'q', GCUT_MAKES_PROGRAM, NULL, MUST, ALONE(lower),               "nodes become kernels, which #kernel(kN) names, values become memory"},
+    {"lower",    'q', GCUT_MAKES_PROGRAM, ALWAYS, MUST, ALONE(lower),               "nodes become kernels, which #kernel(kN) names, values become memory"},
 };
 // clang-format on
 
