@@ -69,17 +69,11 @@ static void check_list(const job *j)
  * that in fusion alone. */
 static gcut_settings settings_of(const job *j, const char *name)
 {
-    gcut_settings o = j->settings;
-    bool eager = !strcmp(name, "eager"), unfused = !strcmp(name, "unfused");
+    const bool eager = !strcmp(name, "eager"), unfused = !strcmp(name, "unfused");
+    const char *policy = eager || unfused ? gcut_policy_name(GCUT_POLICY_SAVE_ALL) : name;
+    gcut_settings o = !strcmp(name, "planned") ? j->settings : gcut_settings_plain(&j->settings, policy);
     o.backend = eager ? GCUT_BACKEND_EAGER : GCUT_BACKEND_COMPILED;
-    if (!strcmp(name, "planned")) return o;
-    o.policy = eager || unfused ? gcut_policy_name(GCUT_POLICY_SAVE_ALL) : name;
     o.unfused = o.unfused || unfused;
-    o.plan = o.save_dtype = NULL;
-    o.budget = 0;
-    o.saved_limited = false;
-    o.nsave = o.nrecompute = 0;
-    o.dump = "";
     return o;
 }
 

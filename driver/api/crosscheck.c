@@ -153,7 +153,7 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
 static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw, const gcut_array *want)
 {
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_COMPILED);
-    gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_TO_JOINT, c->a);
+    gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_STAGE_JOINT, c->a);
     gcut_graph *all = p->joint;
     const double *tol = tolerances(c, raw);
     all->results.n = 0;

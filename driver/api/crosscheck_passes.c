@@ -273,7 +273,7 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
         gcut_fail(t->env, GCUT_EUNSUPPORTED, gcut_loc_place(t->g->module, t->g->loc), NULL,
                   "@%s calls an external kernel that is not pure, which would run again behind each pass",
                   t->g->name);
-    c.p = gcut_pipeline_by(passes, t->g, &plan, GCUT_TO_KERNEL, t->a);
+    c.p = gcut_pipeline_by(passes, t->g, &plan, GCUT_STAGE_KERNEL, t->a);
     c.at = sizes_of(&c);
     gcut_text_add(&c.table, "%-6s  %-8s  %s\n", "stage", "pass", "worst error");
     gcut_json_array(&c.json);

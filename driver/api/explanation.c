@@ -32,7 +32,7 @@ static void explain(void *arg)
     explaining *e = arg;
     e->opt = gcut_settings_of(e->env, e->asked, e->size);
     e->opt.forward_only = false;
-    e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_TO_KERNEL, e->arena)->plan;
+    e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_STAGE_KERNEL, e->arena)->plan;
     e->why = gcut_why_of(e->plan, e->value, e->arena);
 }
 
@@ -65,7 +65,7 @@ static void flip(void *arg)
     gcut_settings o = e->opt;
     const char *name = e->why->r.g->values.at[e->why->v].name;
     if (!o.plan) constrain(e, &o, name, gcut_why_flip(e->why));
-    e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_TO_KERNEL, e->arena, name)->plan;
+    e->flipped = gcut_pipeline_flipped(e->g, &o, GCUT_STAGE_KERNEL, e->arena, name)->plan;
 }
 
 /* The message of a failed flip becomes part of the answer; the call itself succeeds. */

@@ -208,12 +208,11 @@ static void trace(void *arg)
     opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
     opt.backend = GCUT_BACKEND_COMPILED;
     opt.forward_only = false;
-    opt.budget = 0;
-    opt.saved_limited = false;
+    opt.budget = opt.saved_budget = 0;
     opt.plan = NULL;
     opt.dump = "";
     j->a = gcut_arena_new(j->env, j->keep);
-    j->p = gcut_pipeline_new(j->g, &opt, GCUT_TO_JOINT, j->a);
+    j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, j->a);
     j->candidates = gcut_candidates_of(j->p, j->a);
     choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
     gcut_candidate *baseline;

@@ -98,7 +98,7 @@ void gcut_graph_free(gcut_graph *g)
 
 /* ---- printing ---- */
 
-static gcut_pipeline *pipeline(job *j, gcut_goal goal)
+static gcut_pipeline *pipeline(job *j, gcut_stage_name goal)
 {
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     return gcut_pipeline_new(j->g, &o, goal, j->a);
@@ -107,9 +107,9 @@ static gcut_pipeline *pipeline(job *j, gcut_goal goal)
 static void show(void *arg)
 {
     job *j = arg;
-    const gcut_goal goal = gcut_stage_goal(j->env, j->stage, "gcut_show");
     gcut_text t = {.arena = j->a};
-    gcut_stage_text(pipeline(j, goal), j->stage, j->flag, &t);
+    gcut_stage_check(j->env, j->stage, "gcut_show");
+    gcut_stage_text(pipeline(j, j->stage), j->stage, j->flag, &t);
     j->made = gcut_made_string(j->env, &t);
 }
 
@@ -182,7 +182,7 @@ static void make_plan(void *arg)
     job *j = arg;
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     o.forward_only = false;
-    j->plan = gcut_pipeline_new(j->g, &o, GCUT_TO_KERNEL, j->a)->plan;
+    j->plan = gcut_pipeline_new(j->g, &o, GCUT_STAGE_KERNEL, j->a)->plan;
     j->plan->owner = j->a;
 }
 
@@ -267,7 +267,7 @@ static bool has_suffix(const char *s, const char *suffix)
 static void emit_files(void *arg)
 {
     job *j = arg;
-    gcut_pipeline *p = pipeline(j, GCUT_TO_KERNEL);
+    gcut_pipeline *p = pipeline(j, GCUT_STAGE_KERNEL);
     if (!j->flag)
         gcut_write_c(p, j->path);
     else

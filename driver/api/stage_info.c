@@ -403,23 +403,24 @@ static void look(void *arg)
     looking *j = arg;
     gcut_stage_info *out = j->made;
     j->a = gcut_made_arena(out);
-    const gcut_goal goal = gcut_stage_goal(j->env, j->stage, "gcut_stage_look");
+    const bool lowered = j->stage == GCUT_STAGE_KERNEL;
+    gcut_stage_check(j->env, j->stage, "gcut_stage_look");
     const gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
-    j->p = gcut_pipeline_new(j->g, &o, goal, j->a);
+    j->p = gcut_pipeline_new(j->g, &o, j->stage, j->a);
     j->m = j->p->module;
     j->data = gcut_calloc(j->a, (size_t)j->m->data.n + 1, sizeof *j->data);
     for (uint32_t i = 0; i < j->m->data.n; i++) j->data[i] = data_of(j, &j->m->data.at[i]);
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(j->p, j->stage, graph);
-    if (goal == GCUT_TO_KERNEL) j->launch = gcut_program_launches(j->p->program, j->a, &j->nkernels);
-    for (uint32_t i = 0; i < n; i++) function_of(j, graph[i], goal == GCUT_TO_KERNEL ? i : GCUT_NONE);
+    if (lowered) j->launch = gcut_program_launches(j->p->program, j->a, &j->nkernels);
+    for (uint32_t i = 0; i < n; i++) function_of(j, graph[i], lowered ? i : GCUT_NONE);
     *out = (gcut_stage_info){.graph = j->infos.at,
                              .n = j->infos.n,
                              .data = (const gcut_data_info *const *)j->data,
                              .ndata = j->m->data.n,
                              .at = sizes_of(j),
                              .nat = j->p->nat};
-    if (goal == GCUT_TO_KERNEL) read_buffers(j, out);
+    if (lowered) read_buffers(j, out);
 }
 
 gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, size_t size,

@@ -149,7 +149,7 @@ gcut_step *gcut_step_make(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
     gcut_settings o = *opt;
     if (o.backend == GCUT_BACKEND_EAGER || o.backend == GCUT_BACKEND_JOINT)
         o.budget = 0; /* they ignore plans */
-    gcut_goal goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
+    gcut_stage_name goal = o.backend == GCUT_BACKEND_COMPILED ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT;
     return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
 }
 

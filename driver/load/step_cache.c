@@ -21,51 +21,16 @@ typedef struct head {
 
 /* ---- the key ---- */
 
-static void add_list(gcut_hash *h, const char *const *at, size_t n)
-{
-    gcut_hash_int(h, (int64_t)n);
-    for (size_t i = 0; i < n; i++) gcut_hash_text(h, at[i]);
-}
-
-static void add_real(gcut_hash *h, double x)
-{
-    gcut_hash_add(h, &x, sizeof x);
-}
-
-/* Fails when gcut_options gets a member: decide whether that changes the plan or the emitted C. */
-#if defined(__LP64__)
-_Static_assert(sizeof(gcut_options) == 216 && sizeof((gcut_options){0}.reserved) == 9,
-               "a new option may have to be part of the key");
-#endif
-
-/* Not part of the key: seed, which fills memory; dump and profile, which bypass the cache; f64, an option of
- * the interpreter; unbound, which checks runs. */
+/* Left out: seed, which fills memory; backend, which is the compiled one; dump, which bypasses the cache; f64,
+ * an option of the interpreter; paths, since the files' contents are added.  profile and unbound, which have
+ * no row, bypass the cache and check runs. */
 static void add_options(gcut_hash *h, const gcut_settings *o)
 {
-    gcut_hash_text(h, o->policy);
-    add_real(h, o->lambda);
-    gcut_hash_int(h, o->budget);
-    gcut_hash_int(h, o->saved_limited);
-    gcut_hash_int(h, o->saved_budget);
-    gcut_hash_text(h, o->save_dtype);
-    gcut_hash_text(h, o->optimizer);
-    gcut_hash_int(h, o->keep_grads);
-    gcut_hash_text(h, o->loss);
-    add_list(h, o->cotan, o->ncotan);
-    add_list(h, o->wrt, o->nwrt);
-    add_list(h, o->save, o->nsave);
-    add_list(h, o->recompute, o->nrecompute);
-    add_list(h, o->without, o->nwithout);
-    gcut_hash_int(h, (int64_t)o->nat);
-    for (size_t i = 0; i < o->nat; i++) {
-        gcut_hash_text(h, o->at[i].name);
-        gcut_hash_int(h, o->at[i].value);
-    }
-    gcut_hash_int(h, o->forward_only);
-    gcut_hash_int(h, o->apart);
-    gcut_hash_int(h, o->line);
-    gcut_hash_int(h, o->unfused);
-    gcut_hash_int(h, o->threads);
+    gcut_settings key = *o;
+    key.seed = 0;
+    key.f64 = false;
+    key.dump = key.plan = key.machine = NULL;
+    gcut_settings_hash(h, &key);
     gcut_hash_int(h, gcut_rt_threads(o->threads)); /* budgets depend on it */
 }
 
@@ -168,7 +133,7 @@ static gcut_step *got(job *j)
 static gcut_step *made(job *j)
 {
     gcut_arena *a = j->parent;
-    gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_TO_KERNEL, a), a);
+    gcut_step *s = gcut_step_begin(gcut_pipeline_new(j->g, j->opt, GCUT_STAGE_KERNEL, a), a);
     gcut_c_source source = gcut_step_source(s->p, j->scratch);
     uint32_t n;
     const uint32_t *io = gcut_step_io(s, &n);
@@ -202,7 +167,7 @@ gcut_step *gcut_step_open(gcut_graph *g, const gcut_settings *opt, gcut_arena *a
 static void plan_again(gcut_step *s)
 {
     gcut_arena *scratch = gcut_arena_new(s->env, s->arena);
-    gcut_pipeline *p = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_TO_KERNEL, s->arena);
+    gcut_pipeline *p = gcut_pipeline_new(s->p->primal, &s->p->opt, GCUT_STAGE_KERNEL, s->arena);
     const gcut_text source = gcut_step_source(p, scratch).text;
     bool same = !strcmp(hash_of(source.at, source.n, scratch), s->source);
     gcut_arena_free(scratch);

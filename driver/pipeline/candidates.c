@@ -105,12 +105,12 @@ static void add_family(gcut_candidates *o, const gcut_candidate_base *b)
 
 gcut_candidate gcut_candidate_policy(gcut_candidates *o, gcut_policy policy, double torch_budget)
 {
-    const gcut_candidate_base *b = base_of(o, policy, torch_budget, o->p->opt.lambda);
+    const gcut_candidate_base *b = base_of(o, policy, torch_budget, gcut_settings_price(&o->p->opt));
     gcut_plan_options *po = gcut_memdup(o->arena, &b->options, sizeof *po);
     gcut_problem p = *b->problem; /* a copy: policies that plan the loops alike share the base */
     po->policy = policy;
     po->torch_budget = torch_budget;
-    po->lambda = o->p->opt.lambda;
+    po->lambda = gcut_settings_price(&o->p->opt);
     p.opt = po;
     gcut_candidate of = candidate_of(b, gcut_choose(&p, o->arena, gcut_policy_get(policy)->saved, po->lambda),
                                      gcut_policy_text(o->arena, po));
@@ -144,7 +144,7 @@ static void add_policies(gcut_candidates *o)
     uint32_t n = gcut_candidates_policies(o, &of);
     for (uint32_t k = 0; k < n; k++) {
         const char *label = of[k].policy == GCUT_POLICY_MINCUT
-                                ? gcut_printf(o->arena, "lambda %.2g", o->p->opt.lambda)
+                                ? gcut_printf(o->arena, "lambda %.2g", gcut_settings_price(&o->p->opt))
                                 : of[k].label;
         add(o, of[k].base, of[k].choice, label);
     }

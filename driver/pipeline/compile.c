@@ -45,7 +45,7 @@ static void to_kernel(gcut_pipeline *p)
     if (p->opt.budget > 0) gcut_budget_check(p);
 }
 
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                  gcut_arena *parent)
 {
     return gcut_pipeline_flipped(user, opt, goal, parent, NULL);
@@ -109,7 +109,7 @@ static void refuse_derivative(const gcut_graph *g)
 }
 
 static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                          gcut_goal goal, gcut_arena *parent, const char *flip)
+                          gcut_stage_name goal, gcut_arena *parent, const char *flip)
 {
     gcut_pipeline *p = begin(passes, user, opt, parent);
     gcut_arena *a = p->arena;
@@ -121,25 +121,25 @@ static gcut_pipeline *run(const gcut_pass_table *passes, gcut_graph *user, const
     static const struct {
         const char *what;
         void (*run)(gcut_pipeline *p);
-    } parts[] = {[GCUT_TO_JOINT] = {"differentiating", to_joint},
-                 [GCUT_TO_SPLIT] = {"planning", to_split},
-                 [GCUT_TO_KERNEL] = {"lowering", to_kernel}};
-    for (gcut_goal k = GCUT_TO_JOINT; k <= goal; k++) {
-        gcut_env_progress(p->env, parts[k].what, k - GCUT_TO_JOINT, goal);
+    } parts[] = {[GCUT_STAGE_JOINT] = {"differentiating", to_joint},
+                 [GCUT_STAGE_SPLIT] = {"planning", to_split},
+                 [GCUT_STAGE_KERNEL] = {"lowering", to_kernel}};
+    for (gcut_stage_name k = GCUT_STAGE_JOINT; k <= goal; k++) {
+        gcut_env_progress(p->env, parts[k].what, k - GCUT_STAGE_JOINT, goal);
         parts[k].run(p);
     }
     gcut_dump_rest(p);
     return p;
 }
 
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                      gcut_arena *parent, const char *flip)
 {
     return run(&gcut_passes, user, opt, goal, parent, flip);
 }
 
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                                gcut_goal goal, gcut_arena *parent)
+                                gcut_stage_name goal, gcut_arena *parent)
 {
     return run(passes, user, opt, goal, parent, NULL);
 }

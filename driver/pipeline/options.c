@@ -16,83 +16,122 @@ static _Noreturn void refuse(gcut_env *env, const char *member, const char *valu
     gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, hint, "options.%s cannot be %s", member, value);
 }
 
-/* Accepts 0 (unset), lo..hi, and `zero`, the value by which the user asks for a 0, called zero_name. */
-static void check_integer(gcut_env *env, const char *member, int64_t x, int64_t lo, int64_t hi, int64_t zero,
-                          const char *zero_name)
+/* ---- the rows ---- */
+
+/* How a member is stored, and where a list has its number of items. */
+typedef enum storage { FLAG, INT, INT64, UINT64, REAL, TEXT, NAMES, SIZES } storage;
+#define KIND_FLAG(m) FLAG, 0
+#define KIND_INT(m) INT, 0
+#define KIND_CHOICE(m) INT, 0 /* an enum has the size of an int */
+#define KIND_BYTES(m) INT64, 0
+#define KIND_UINT64(m) UINT64, 0
+#define KIND_REAL(m) REAL, 0
+#define KIND_TEXT(m) TEXT, 0
+#define KIND_NAME(m) TEXT, 0
+#define KIND_FILE(m) TEXT, 0
+#define KIND_FOLDER(m) TEXT, 0
+#define KIND_NAMES(m) NAMES, offsetof(gcut_options, n##m)
+#define KIND_GLOBS(m) NAMES, offsetof(gcut_options, n##m)
+#define KIND_SIZES(m) SIZES, offsetof(gcut_options, n##m)
+
+/* A member of gcut_options. */
+typedef struct row {
+    const char *name;
+    size_t at;
+    storage storage;
+    size_t count; /* offset, as `at`; 0 unless it is a list */
+    double lo, hi;
+    double zero; /* the value by which the user asks for a 0; 0 = there is none */
+    const char *zero_name;
+} row;
+
+static const row rows[] = {
+#define OPTION(m, kind, name, letter, argument, words, lo, hi, zero, default_, commands, help)               \
+    {#m, offsetof(gcut_options, m), KIND_##kind(m), (double)(lo), (double)(hi), zero, #zero},
+#include "gradcut/options.def"
+#undef OPTION
+};
+enum { NROWS = sizeof rows / sizeof *rows };
+
+/* A member of any of these options, and the number of items of a list. */
+static void *member(const gcut_options *o, const row *r)
+{
+    return (char *)(uintptr_t)o + r->at;
+}
+
+static size_t count(const gcut_options *o, const row *r)
+{
+    return r->count ? *(const size_t *)((const char *)o + r->count) : 0;
+}
+
+/* ---- checking ---- */
+
+/* Accepts 0 (unset), the range, where there is one, and the value by which the user asks for a 0. */
+static void check_integer(gcut_env *env, const row *r, int64_t x)
 {
     char value[WORDS], range[WORDS];
-    if (x == 0 || x == zero || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
+    int64_t lo = (int64_t)r->lo, hi = r->hi >= 0x1p63 ? INT64_MAX : (int64_t)r->hi;
+    if (x == 0 || x == (int64_t)r->zero || (lo == 0 && hi == 0) || (x >= lo && x <= hi)) return;
     snprintf(value, sizeof value, "%lld", (long long)x);
     snprintf(range, sizeof range, "%lld to %lld, 0 (unset)%s%s", (long long)lo, (long long)hi,
-             zero ? ", or " : "", zero ? zero_name : "");
-    refuse(env, member, value, range);
+             r->zero != 0 ? ", or " : "", r->zero != 0 ? r->zero_name : "");
+    refuse(env, r->name, value, range);
 }
 
-static void check_real(gcut_env *env, const char *member, double x, double lo, double hi, double zero,
-                       const char *zero_name)
+static void check_real(gcut_env *env, const row *r, double x)
 {
     char value[WORDS], range[WORDS];
-    if (x == 0 || x == zero || (x >= lo && x <= hi)) return;
+    if (x == 0 || x == r->zero || (x >= r->lo && x <= r->hi)) return;
     snprintf(value, sizeof value, "%g", x);
-    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s%s", lo, hi, zero != 0 ? ", or " : "",
-             zero != 0 ? zero_name : "");
-    refuse(env, member, value, range);
+    snprintf(range, sizeof range, "%g to %g, 0 (unset)%s%s", r->lo, r->hi, r->zero != 0 ? ", or " : "",
+             r->zero != 0 ? r->zero_name : "");
+    refuse(env, r->name, value, range);
 }
 
-static void check_list(gcut_env *env, const char *member, const void *at, size_t n)
+static void check_names(gcut_env *env, const row *r, const char *const *at, size_t n)
 {
-    if (!n || at) return;
-    gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s is NULL, options.n%s is %zu", member,
-              member, n);
-}
-
-static void check_strings(gcut_env *env, const char *member, const char *const *at, size_t n)
-{
-    check_list(env, member, at, n);
     for (size_t i = 0; i < n; i++)
-        if (!at[i]) gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s[%zu] is NULL", member, i);
+        if (!at[i]) gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s[%zu] is NULL", r->name, i);
 }
 
-/* Options of these kinds have no range. */
-#define CHECK_FLAG(m, lo, hi, zero, name)
-#define CHECK_TEXT(m, lo, hi, zero, name)
-#define CHECK_NAME(m, lo, hi, zero, name)
-#define CHECK_FILE(m, lo, hi, zero, name)
-#define CHECK_FOLDER(m, lo, hi, zero, name)
-#define CHECK_UINT64(m, lo, hi, zero, name)
-#define CHECK_INT(m, lo, hi, zero, name) check_integer(env, #m, o->m, lo, hi, zero, name);
-#define CHECK_BYTES(m, lo, hi, zero, name) check_integer(env, #m, o->m, lo, hi, zero, name);
-#define CHECK_CHOICE(m, lo, hi, zero, name)                                                                  \
-    check_integer(env, #m, (int)o->m, lo, hi, zero, name); /* an enum may be unsigned */
-#define CHECK_REAL(m, lo, hi, zero, name) check_real(env, #m, o->m, lo, hi, zero, name);
-#define CHECK_NAMES(m, lo, hi, zero, name) check_strings(env, #m, o->m, o->n##m);
-#define CHECK_GLOBS(m, lo, hi, zero, name) check_strings(env, #m, o->m, o->n##m);
-#define CHECK_SIZES(m, lo, hi, zero, name) check_sizes(env, o);
-
-static void check_sizes(gcut_env *env, const gcut_options *o)
+static void check_sizes(gcut_env *env, const gcut_size *at, size_t n)
 {
-    check_list(env, "at", o->at, o->nat);
-    for (size_t i = 0; i < o->nat; i++) {
-        if (!o->at[i].name)
+    for (size_t i = 0; i < n; i++) {
+        if (!at[i].name)
             gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at[%zu].name is NULL", i);
-        if (o->at[i].value < 0)
+        if (at[i].value < 0)
             gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.at: the size of %s cannot be %lld",
-                      o->at[i].name, (long long)o->at[i].value);
+                      at[i].name, (long long)at[i].value);
         for (size_t k = 0; k < i; k++)
-            if (!strcmp(o->at[k].name, o->at[i].name))
+            if (!strcmp(at[k].name, at[i].name))
                 gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL,
-                          "options.at: the size of %s is given twice, %lld and %lld", o->at[i].name,
-                          (long long)o->at[k].value, (long long)o->at[i].value);
+                          "options.at: the size of %s is given twice, %lld and %lld", at[i].name,
+                          (long long)at[k].value, (long long)at[i].value);
+    }
+}
+
+static void check_row(gcut_env *env, const gcut_options *o, const row *r)
+{
+    const void *m = member(o, r);
+    const size_t n = count(o, r);
+    if (n && !*(void *const *)m)
+        gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, NULL, "options.%s is NULL, options.n%s is %zu", r->name,
+                  r->name, n);
+    switch (r->storage) {
+    case INT: check_integer(env, r, *(const int *)m); break;
+    case INT64: check_integer(env, r, *(const int64_t *)m); break;
+    case REAL: check_real(env, r, *(const double *)m); break;
+    case NAMES: check_names(env, r, *(const char *const *const *)m, n); break;
+    case SIZES: check_sizes(env, *(const gcut_size *const *)m, n); break;
+    default: break; /* the others have no range */
     }
 }
 
 static void check(gcut_env *env, const gcut_options *o)
 {
-#define OPTION(member, kind, name, letter, argument, words, lo, hi, zero, default_, commands, help)          \
-    CHECK_##kind(member, lo, hi, zero, #zero)
-#include "gradcut/options.def"
-#undef OPTION
-    check_integer(env, "unbound", (int64_t)o->unbound, GCUT_UNBOUND_REFUSED, GCUT_UNBOUND_RANDOM, 0, "");
+    static const row unbound = {.name = "unbound", .hi = GCUT_UNBOUND_RANDOM};
+    for (int i = 0; i < NROWS; i++) check_row(env, o, &rows[i]);
+    check_integer(env, &unbound, (int64_t)o->unbound);
     for (size_t i = 0; i < sizeof o->reserved; i++)
         if (o->reserved[i])
             gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "begin with gcut_options options = {0};",
@@ -101,89 +140,87 @@ static void check(gcut_env *env, const gcut_options *o)
 
 #if defined(__LP64__)
 GCUT_ENDS_WITH(gcut_options, nwithout);
-_Static_assert(sizeof(gcut_options) == 216 && sizeof((gcut_options){0}.reserved) == 9,
-               "a new option is a member of gcut_settings too");
 #endif
-
-static gcut_settings settled(const gcut_options *o)
-{
-    return (gcut_settings){
-        .backend = o->backend,
-        .unbound = o->unbound,
-        .policy = o->policy ? o->policy : "mincut",
-        .lambda = o->lambda == GCUT_LAMBDA_FASTEST ? 0
-                  : o->lambda == 0                 ? 0.05
-                                                   : o->lambda,
-        .budget = o->budget,
-        .saved_limited = o->saved_budget != 0,
-        .saved_budget = o->saved_budget == GCUT_SAVE_NOTHING ? 0 : o->saved_budget,
-        .plan = o->plan,
-        .save_dtype = o->save_dtype,
-        .machine = o->machine,
-        .optimizer = o->optimizer,
-        .loss = o->loss,
-        .dump = o->dump,
-        .cotan = o->cotan,
-        .wrt = o->wrt,
-        .save = o->save,
-        .recompute = o->recompute,
-        .ncotan = o->ncotan,
-        .nwrt = o->nwrt,
-        .nsave = o->nsave,
-        .nrecompute = o->nrecompute,
-        .without = o->without,
-        .nwithout = o->nwithout,
-        .at = o->at,
-        .nat = o->nat,
-        .threads = o->threads,
-        .seed = o->seed,
-        .keep_grads = o->keep_grads,
-        .forward_only = o->forward_only,
-        .apart = o->apart && !o->forward_only,
-        .f64 = o->f64,
-        .profile = o->profile,
-        .line = o->line,
-        .unfused = o->unfused,
-    };
-}
 
 gcut_settings gcut_settings_of(gcut_env *env, const gcut_options *opt, size_t size)
 {
-    gcut_options o;
+    gcut_settings o;
     GCUT_COPY_KNOWN(env, gcut_options, opt, size, &o);
     check(env, &o);
-    return settled(&o);
+    if (!o.policy) o.policy = "mincut";
+    if (o.lambda == 0) o.lambda = 0.05;
+    o.apart = o.apart && !o.forward_only;
+    return o;
 }
+
+gcut_settings gcut_settings_plain(const gcut_settings *s, const char *policy)
+{
+    gcut_settings o = *s;
+    o.policy = policy;
+    o.plan = o.save_dtype = NULL;
+    o.budget = o.saved_budget = 0;
+    o.nsave = o.nrecompute = 0;
+    o.dump = "";
+    return o;
+}
+
+/* ---- copies and hashes ---- */
 
 static const char *copy(gcut_arena *a, const char *s)
 {
     return s ? gcut_strndup(a, s, strlen(s)) : NULL;
 }
 
-static const char *const *copy_list(gcut_arena *a, const char *const *s, size_t n)
+static const char *const *copy_names(gcut_arena *a, const char *const *s, size_t n)
 {
     const char **out = gcut_calloc(a, n + 1, sizeof *out);
     for (size_t i = 0; i < n; i++) out[i] = copy(a, s[i]);
     return out;
 }
 
+static const gcut_size *copy_sizes(gcut_arena *a, const gcut_size *s, size_t n)
+{
+    gcut_size *out = gcut_calloc(a, n + 1, sizeof *out);
+    for (size_t i = 0; i < n; i++) out[i] = (gcut_size){copy(a, s[i].name), s[i].value};
+    return out;
+}
+
 gcut_settings gcut_settings_copy(gcut_arena *a, const gcut_settings *s)
 {
     gcut_settings o = *s;
-    o.policy = copy(a, o.policy);
-    o.optimizer = copy(a, o.optimizer);
-    o.loss = copy(a, o.loss);
-    o.dump = copy(a, o.dump);
-    o.plan = copy(a, o.plan);
-    o.save_dtype = copy(a, o.save_dtype);
-    o.machine = copy(a, o.machine);
-    o.cotan = copy_list(a, o.cotan, o.ncotan);
-    o.wrt = copy_list(a, o.wrt, o.nwrt);
-    o.save = copy_list(a, o.save, o.nsave);
-    o.recompute = copy_list(a, o.recompute, o.nrecompute);
-    o.without = copy_list(a, o.without, o.nwithout);
-    gcut_size *at = gcut_calloc(a, o.nat + 1, sizeof *at);
-    for (size_t i = 0; i < o.nat; i++) at[i] = (gcut_size){copy(a, o.at[i].name), o.at[i].value};
-    o.at = at;
+    for (const row *r = rows; r < rows + NROWS; r++) {
+        void *m = member(&o, r);
+        switch (r->storage) {
+        case TEXT: *(const char **)m = copy(a, *(const char **)m); break;
+        case NAMES: *(const char *const **)m = copy_names(a, *(const char *const **)m, count(&o, r)); break;
+        case SIZES: *(const gcut_size **)m = copy_sizes(a, *(const gcut_size **)m, count(&o, r)); break;
+        default: break;
+        }
+    }
     return o;
+}
+
+void gcut_settings_hash(gcut_hash *h, const gcut_settings *s)
+{
+    for (const row *r = rows; r < rows + NROWS; r++) {
+        const void *m = member(s, r);
+        const size_t n = count(s, r);
+        if (r->count) gcut_hash_int(h, (int64_t)n);
+        switch (r->storage) {
+        case FLAG: gcut_hash_int(h, *(const bool *)m); break;
+        case INT: gcut_hash_int(h, *(const int *)m); break;
+        case INT64:
+        case UINT64:
+        case REAL: gcut_hash_add(h, m, sizeof(int64_t)); break;
+        case TEXT: gcut_hash_text(h, *(const char *const *)m); break;
+        case NAMES:
+            for (size_t i = 0; i < n; i++) gcut_hash_text(h, (*(const char *const *const *)m)[i]);
+            break;
+        case SIZES:
+            for (size_t i = 0; i < n; i++) {
+                gcut_hash_text(h, (*(const gcut_size *const *)m)[i].name);
+                gcut_hash_int(h, (*(const gcut_size *const *)m)[i].value);
+            }
+        }
+    }
 }

@@ -147,13 +147,11 @@ void gcut_pipeline_lower(gcut_pipeline *p)
     p->plan->step_ns = gcut_pipeline_ns(p, p->at, p->nat, p->opt.threads);
 }
 
-gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call)
+void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call)
 {
-    static const gcut_goal goals[] = {GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL};
     if (stage < GCUT_STAGE_PRIMAL || stage > GCUT_STAGE_KERNEL)
         gcut_fail(env, GCUT_EUSAGE, (gcut_place){0}, "GCUT_STAGE_PRIMAL to GCUT_STAGE_KERNEL",
                   "%s: there is no stage %d", call, (int)stage);
-    return goals[stage];
 }
 
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2])

@@ -50,19 +50,16 @@ typedef struct gcut_pipeline {
     bool nested;            /* it lowers a candidate plan of another pipeline, and keeps no record */
 } gcut_pipeline;
 
-/* The last stage to make. */
-typedef enum gcut_goal { GCUT_TO_PRIMAL, GCUT_TO_JOINT, GCUT_TO_SPLIT, GCUT_TO_KERNEL } gcut_goal;
-
-/* Throws. The pipeline's arena is a child of parent. */
-gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+/* Makes every stage up to `goal`.  Throws.  The pipeline's arena is a child of parent. */
+gcut_pipeline *gcut_pipeline_new(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                  gcut_arena *parent);
 
 /* The same with another table of passes, which must outlive it; for tests of a wrong pass. */
 gcut_pipeline *gcut_pipeline_by(const gcut_pass_table *passes, gcut_graph *user, const gcut_settings *opt,
-                                gcut_goal goal, gcut_arena *parent);
+                                gcut_stage_name goal, gcut_arena *parent);
 
 /* As gcut_pipeline_new, replaying the plan file of the options with the other decision for that value. */
-gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_goal goal,
+gcut_pipeline *gcut_pipeline_flipped(gcut_graph *user, const gcut_settings *opt, gcut_stage_name goal,
                                      gcut_arena *parent, const char *value);
 
 /* The pipeline of a step from the cache, from the text of its joint graph; it has neither plan nor program.
@@ -117,8 +114,8 @@ void gcut_pipeline_limits(const gcut_pipeline *p, int threads, double *flops, do
 /* Predicted nanoseconds of a training step; threads 0 = as many as the machine model was measured with. */
 double gcut_pipeline_ns(const gcut_pipeline *p, const gcut_dim_binding *at, uint32_t nat, int threads);
 
-/* The goal at which a stage exists; throws, naming `call`, for a stage that does not exist. */
-gcut_goal gcut_stage_goal(gcut_env *env, gcut_stage_name stage, const char *call);
+/* Throws, naming `call`, for a stage that does not exist. */
+void gcut_stage_check(gcut_env *env, gcut_stage_name stage, const char *call);
 /* The graphs of a stage, one or two: those of the primal stage with what they call. */
 uint32_t gcut_stage_graphs(const gcut_pipeline *p, gcut_stage_name stage, gcut_graph *out[2]);
 /* The text of a stage. */

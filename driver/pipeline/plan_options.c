@@ -16,13 +16,15 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   gcut_printf(p->arena, "policies: %s", gcut_policy_list(p->arena)), "unknown policy '%s'",
                   p->opt.policy);
     bool mincut = policy.policy == GCUT_POLICY_MINCUT;
-    if (p->opt.saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
+    const bool saved_limited = p->opt.saved_budget != 0;
+    const double lambda = gcut_settings_price(&p->opt);
+    if (saved_limited && (!mincut || p->opt.budget > 0 || p->opt.plan))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "a budget on saved bytes (saved_budget, --saved-budget) leaves no room for %s",
                   p->opt.plan ? "a plan file (plan, --plan)"
                   : mincut    ? "a budget on the peak (budget, --budget)"
                               : "another policy than mincut (policy, --policy)");
-    if (!gcut_is_lambda(p->opt.lambda))
+    if (!gcut_is_lambda(lambda))
         gcut_fail(p->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "lambda must be a number from 0 to %g, in ns per byte", GCUT_LAMBDA_MOST);
     if (p->opt.save_dtype && strcmp(p->opt.save_dtype, "bf16") != 0)
@@ -30,9 +32,10 @@ gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p)
                   "values cannot be saved as '%s'", p->opt.save_dtype);
     return (gcut_plan_options){.policy = policy.policy,
                                .torch_budget = policy.torch_budget,
-                               .lambda = p->opt.lambda,
-                               .saved_limited = p->opt.saved_limited,
-                               .saved_budget = p->opt.saved_budget,
+                               .lambda = lambda,
+                               .saved_limited = saved_limited,
+                               .saved_budget =
+                                   p->opt.saved_budget == GCUT_SAVE_NOTHING ? 0 : p->opt.saved_budget,
                                .at = p->at,
                                .nat = p->nat,
                                .machine = gcut_machine_at(p->machine, p->opt.threads),
@@ -73,7 +76,7 @@ void gcut_pipeline_read_plan(gcut_pipeline *p, const char *flip)
     p->file = gcut_plan_file_read(p->arena, p->opt.plan);
     if (flip) gcut_plan_file_flip(p->file, flip, p->arena);
     p->opt.policy = p->file->head.policy;
-    p->opt.lambda = p->file->head.lambda;
+    p->opt.lambda = p->file->head.lambda == 0 ? GCUT_LAMBDA_FASTEST : p->file->head.lambda;
     p->opt.save_dtype = p->file->save_dtype;
     gcut_size *at = gcut_calloc(p->arena, p->opt.nat + p->file->head.nat + 1, sizeof *at);
     if (p->opt.nat) memcpy(at, p->opt.at, p->opt.nat * sizeof *at);

@@ -146,7 +146,7 @@ static void check_model(void *arg)
     run_case *c = arg;
     static outcome want, got;
     gcut_settings opt = read_options(with_budget(0));
-    gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_TO_JOINT, c->g->module->env->arena);
+    gcut_pipeline *p = gcut_pipeline_new(c->g, &opt, GCUT_STAGE_JOINT, c->g->module->env->arena);
     gcut_candidates *o = gcut_candidates_of(p, gcut_arena_new(p->env, p->arena));
     gcut_candidates_lower(o, NULL, NULL);
     gcut_candidate all = gcut_candidate_policy(o, GCUT_POLICY_SAVE_ALL, 0);
@@ -259,7 +259,7 @@ static void check_candidates(void *arg)
                         ? graph_random(&gen, m, "f", 4000 + j->index, 6 + j->index % 14, NULL, 0)
                         : gcut_parse_module(j->env, j->arena, "slices", slices, strlen(slices))->graphs.at[0];
     gcut_settings opt = read_options(with_budget(0));
-    gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_TO_JOINT, j->arena);
+    gcut_pipeline *p = gcut_pipeline_new(g, &opt, GCUT_STAGE_JOINT, j->arena);
     gcut_candidates *o = gcut_candidates_of(p, p->arena);
     gcut_candidates_lower(o, NULL, NULL);
     int64_t bound = gcut_peak_bound(p);
@@ -279,7 +279,7 @@ static void check_candidates(void *arg)
     }
     /* The real thing is what was tried in a copy. */
     opt.budget = o->by_time.at[o->by_time.n - 1].peak_bytes;
-    gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, j->arena);
+    gcut_pipeline *q = gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, j->arena);
     uint32_t i = gcut_candidates_fit(o, opt.budget);
     assert_int_equal(q->peak_bytes, o->by_time.at[i].peak_bytes);
     assert_true(q->plan->step_ns == o->by_time.at[i].step_ns);

@@ -51,7 +51,7 @@ static gcut_step *step_of(world *w, gcut_graph *g, gcut_backend backend, const c
     o.nat = 1;
     o.threads = 2;
     gcut_arena *a = gcut_arena_new(w->env, w->arena);
-    gcut_goal goal = backend == GCUT_BACKEND_COMPILED ? GCUT_TO_KERNEL : GCUT_TO_SPLIT;
+    gcut_stage_name goal = backend == GCUT_BACKEND_COMPILED ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT;
     return gcut_step_of(gcut_pipeline_new(g, &o, goal, a), a);
 }
 

@@ -47,7 +47,7 @@ static void find_fault(void *arg)
     gcut_module *m = gcut_parse_module(j->env, a, "states", source, strlen(source));
     gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
     opt.forward_only = true;
-    gcut_program *p = gcut_pipeline_new(m->graphs.at[0], &opt, GCUT_TO_KERNEL, a)->program;
+    gcut_program *p = gcut_pipeline_new(m->graphs.at[0], &opt, GCUT_STAGE_KERNEL, a)->program;
     gcut_lowered *h = p->lowered.at[GCUT_FORWARD];
     const char *fault = gcut_lowered_fault(p, h, 9, a);
     if (fault) fail_msg("unbroken: %s", fault);

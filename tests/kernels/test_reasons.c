@@ -95,7 +95,8 @@ static void lower_file(void *arg)
     gcut_module *m = gcut_parse_module(j->env, a, j->path, text, strlen(text));
     gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
     opt.forward_only = j->forward;
-    check_program(j, gcut_pipeline_new(m->graphs.at[m->graphs.n - 1], &opt, GCUT_TO_KERNEL, a)->program, a);
+    check_program(j, gcut_pipeline_new(m->graphs.at[m->graphs.n - 1], &opt, GCUT_STAGE_KERNEL, a)->program,
+                  a);
     gcut_arena_free(a);
 }
 
@@ -126,7 +127,7 @@ static void lower_random(void *arg)
     gcut_graph *g =
         graph_random(&gen, gcut_module_new(j->env, a), "f", j->seed, 4 + (uint32_t)(j->seed % 37), NULL, 0);
     gcut_settings opt = gcut_settings_of(j->env, NULL, 0);
-    check_program(j, gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->program, a);
+    check_program(j, gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, a)->program, a);
     gcut_arena_free(a);
 }
 

@@ -37,7 +37,7 @@ typedef struct bounded {
 static bounded bounded_of(const char *name, gcut_graph *g, const gcut_settings *opt, gcut_arena *arena)
 {
     bounded b = {.name = name, .seed = 1, .env = g->module->env, .least = INT64_MAX};
-    b.p = gcut_pipeline_new(g, opt, GCUT_TO_JOINT, arena);
+    b.p = gcut_pipeline_new(g, opt, GCUT_STAGE_JOINT, arena);
     b.arena = b.p->arena;
     b.o = gcut_candidates_of(b.p, b.arena);
     b.bound = gcut_peak_bound(b.p);
@@ -276,7 +276,7 @@ static void no_ops_body(void *arg)
     gcut_graph *g = gcut_parse_module(env, a, "no ops", source, strlen(source))->graphs.at[0];
     gcut_settings opt = gcut_settings_of(NULL, NULL, 0);
     opt.budget = 1 << 20;
-    assert_that(gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->peak_bytes, <=, opt.budget);
+    assert_that(gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, a)->peak_bytes, <=, opt.budget);
     bounded b = bounded_of("no ops", g, &opt, a);
     check_candidates(&b);
     assert_int_equal(b.bound, b.o->resident);
@@ -347,7 +347,7 @@ static void equal_values_body(void *arg)
     assert_that(of.choice->saved_bytes, ==, 4 * 512 * 256 * 4);
     assert_that(of.peak_bytes, <, b.o->resident + of.choice->saved_bytes);
     opt.budget = of.peak_bytes;
-    const gcut_plan *plan = gcut_pipeline_new(g, &opt, GCUT_TO_KERNEL, a)->plan;
+    const gcut_plan *plan = gcut_pipeline_new(g, &opt, GCUT_STAGE_KERNEL, a)->plan;
     assert_that(plan->peak_bytes, <=, of.peak_bytes);
     assert_true(isnan(plan->lower_bound_ns));
     gcut_arena_free(a);

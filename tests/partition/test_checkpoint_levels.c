@@ -290,7 +290,7 @@ static const char *transformer_text(gcut_arena *a, int layers)
 static int64_t placed(const gcut_pipeline *p, gcut_graph *user, const gcut_choice *c, gcut_arena *parent)
 {
     gcut_arena *a = gcut_arena_new(p->env, parent);
-    gcut_pipeline *q = gcut_pipeline_new(user, &p->opt, GCUT_TO_SPLIT, a);
+    gcut_pipeline *q = gcut_pipeline_new(user, &p->opt, GCUT_STAGE_SPLIT, a);
     gcut_plan *plan =
         gcut_plan_from(gcut_problem_new(a, q->planned, &q->plan->options), &q->plan->options, c);
     gcut_pipeline_split(q, plan, gcut_printf(a, "%s.member", q->primal->name));
@@ -306,7 +306,7 @@ static void body_transformer(void *arg)
     bits_job *j = arg;
     gcut_arena *a = gcut_arena_new(j->env, NULL);
     gcut_settings o = gcut_settings_of(NULL, NULL, 0);
-    gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
+    gcut_pipeline *pl = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, a);
     gcut_problem *p = gcut_problem_new(a, pl->planned, &pl->plan->options);
     gcut_family *f = gcut_family_of(p, a);
     const gcut_cut_frontier *h = gcut_frontier_of(p, a);
@@ -344,12 +344,12 @@ static void body_budgets(void *arg)
     gcut_settings o = gcut_settings_of(NULL, NULL, 0);
     o.threads = 1;
     o.lambda = 0;
-    const gcut_pipeline *fast = gcut_pipeline_new(j->user, &o, GCUT_TO_KERNEL, a);
+    const gcut_pipeline *fast = gcut_pipeline_new(j->user, &o, GCUT_STAGE_KERNEL, a);
     int64_t peak = fast->plan->peak_bytes, largest = peak;
     double ns = 0;
     for (int part = 6; part >= 2; part--) {
         o.budget = largest * part / 6;
-        const gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_TO_KERNEL, a);
+        const gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_STAGE_KERNEL, a);
         assert_that(p->plan->peak_bytes, <=, o.budget);
         assert_that(p->plan->peak_bytes, <=, peak);
         assert_that(p->plan->step_ns, >=, ns);
@@ -411,10 +411,11 @@ static void body_bits(void *arg)
     uint32_t several = 0;
     for (int backend = 0; backend < 2; backend++) {
         o.backend = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
-        want[backend] = ran(gcut_pipeline_new(j->user, &o, backend ? GCUT_TO_KERNEL : GCUT_TO_SPLIT, a), a);
+        want[backend] =
+            ran(gcut_pipeline_new(j->user, &o, backend ? GCUT_STAGE_KERNEL : GCUT_STAGE_SPLIT, a), a);
     }
     o.backend = GCUT_BACKEND_PLANNED;
-    gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, a);
+    gcut_pipeline *p = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, a);
     gcut_family *f = gcut_family_of(gcut_problem_new(a, p->planned, &p->plan->options), a);
     uint32_t n = f->by_cost.n;
     for (uint32_t i = 0; i < n; i++)
@@ -425,7 +426,7 @@ static void body_bits(void *arg)
                        (long long)m->model_peak);
             gcut_arena *b = gcut_arena_new(j->env, a);
             o.backend = backend ? GCUT_BACKEND_COMPILED : GCUT_BACKEND_PLANNED;
-            gcut_pipeline *q = gcut_pipeline_new(j->user, &o, GCUT_TO_SPLIT, b);
+            gcut_pipeline *q = gcut_pipeline_new(j->user, &o, GCUT_STAGE_SPLIT, b);
             gcut_problem *mine = gcut_problem_new(b, q->planned, &q->plan->options);
             gcut_schedule_check(b, mine->facts, m->choice->decision, &m->choice->backward);
             gcut_plan *plan = gcut_plan_from(mine, &q->plan->options, m->choice);

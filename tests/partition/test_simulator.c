@@ -60,7 +60,7 @@ static void compare(void *arg)
         at[opt.nat++] = (gcut_size){sym, strcmp(sym, "N") ? 16 : 256};
     }
     opt.at = at;
-    gcut_pipeline *pl = gcut_pipeline_new(j->user, &opt, GCUT_TO_SPLIT, j->env->arena);
+    gcut_pipeline *pl = gcut_pipeline_new(j->user, &opt, GCUT_STAGE_SPLIT, j->env->arena);
     gcut_problem *p = gcut_problem_new(pl->arena, pl->planned, &pl->plan->options);
     gcut_family *f = gcut_family_of(p, pl->arena);
     double worst = 0;
