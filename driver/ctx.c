@@ -107,12 +107,9 @@ static _Thread_local char orphan[160];
 static int name_length(const char *call)
 {
     static const char *const suffix[] = {"_sized", "_n", "_as"};
-    size_t n = strlen(call);
-    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
-        size_t k = strlen(suffix[i]);
-        if (n > k && !strcmp(call + n - k, suffix[i])) return (int)(n - k);
-    }
-    return (int)n;
+    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++)
+        if (gcut_has_suffix(call, suffix[i])) return (int)(strlen(call) - strlen(suffix[i]));
+    return (int)strlen(call);
 }
 
 typedef struct null_job {
@@ -248,42 +245,57 @@ static void *make(gcut_env *env, gcut_arena **a, size_t size)
 
 typedef struct made_job {
     gcut_env *env;
-    gcut_arena *a;
+    gcut_made made;
     size_t size;
-    void **slot;
-    void (*body)(void *);
+    void (*body)(void *, const gcut_made *);
     void *arg;
 } made_job;
 
 static void make_and_fill(void *arg)
 {
     made_job *j = arg;
-    *j->slot = make(j->env, &j->a, j->size);
-    j->body(j->arg);
+    j->made.object = make(j->env, &j->made.keep, j->size);
+    j->made.scratch = gcut_arena_new(j->env, j->made.keep);
+    j->body(j->arg, &j->made);
+    gcut_arena_free(j->made.scratch);
 }
 
-void *gcut_made_by(gcut_env *env, size_t size, void **slot, void (*body)(void *), void *arg)
+void *gcut_made_by(gcut_env *env, size_t size, void (*body)(void *, const gcut_made *), void *arg)
 {
-    made_job j = {env, NULL, size, slot, body, arg};
-    if (gcut_guard(env, make_and_fill, &j)) return *slot;
-    gcut_arena_free(j.a);
-    return *slot = NULL;
+    made_job j = {.env = env, .size = size, .body = body, .arg = arg};
+    if (gcut_guard(env, make_and_fill, &j)) return j.made.object;
+    gcut_arena_free(j.made.keep);
+    return NULL;
 }
 
-gcut_arena *gcut_made_arena(void *made)
+typedef struct string_job {
+    gcut_env *env;
+    void (*write)(void *, gcut_text *);
+    void *arg;
+    gcut_arena *scratch;
+    char *made;
+} string_job;
+
+static void write_string(void *arg)
 {
-    return ((made_head *)made - 1)->arena;
+    string_job *j = arg;
+    gcut_text t = {.arena = j->scratch};
+    gcut_arena *keep;
+    j->write(j->arg, &t);
+    char *s = make(j->env, &keep, t.n + 1);
+    if (t.n) memcpy(s, t.at, t.n);
+    j->made = s;
 }
 
-char *gcut_made_string(gcut_env *env, const gcut_text *t)
+char *gcut_string_by(gcut_env *env, void (*write)(void *, gcut_text *), void *arg)
 {
-    gcut_arena *a;
-    char *s = make(env, &a, t->n + 1);
-    if (t->n) memcpy(s, t->at, t->n);
-    return s;
+    string_job j = {.env = env, .write = write, .arg = arg};
+    gcut_guard_in(env, &j.scratch, write_string, &j);
+    gcut_arena_free(j.scratch);
+    return j.made;
 }
 
 void gcut_free(void *made)
 {
-    if (made) gcut_arena_free(gcut_made_arena(made));
+    if (made) gcut_arena_free(((made_head *)made - 1)->arena);
 }

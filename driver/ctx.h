@@ -18,6 +18,8 @@
 #ifndef GCUT_DRIVER_CTX_H
 #define GCUT_DRIVER_CTX_H
 
+#include <string.h>
+
 #include "gradcut/gradcut.h"
 #include "graph/graph.h"
 
@@ -61,11 +63,36 @@ void gcut_copy_known(gcut_env *env, const char *what, const void *given, size_t 
     _Static_assert(offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),                         \
                    #type " has bytes behind its last member")
 
-/* Makes an object that the caller frees by gcut_free: `size` zero bytes at *slot, which body(arg) fills;
- * memory that its members point to is from gcut_made_arena.  NULL after a failure. */
-void *gcut_made_by(gcut_env *env, size_t size, void **slot, void (*body)(void *), void *arg);
-gcut_arena *gcut_made_arena(void *made);
-/* A string that the caller frees.  Throws. */
-char *gcut_made_string(gcut_env *env, const gcut_text *t);
+/* An object that the caller frees by gcut_free, under construction. */
+typedef struct gcut_made {
+    void *object;        /* zero bytes */
+    gcut_arena *keep;    /* freed with the object: what its members point to */
+    gcut_arena *scratch; /* freed behind the body */
+} gcut_made;
+/* Makes an object of `size` bytes, which body(arg, …) fills.  NULL after a failure. */
+void *gcut_made_by(gcut_env *env, size_t size, void (*body)(void *arg, const gcut_made *m), void *arg);
+/* A string that the caller frees: what write(arg, …) adds to a text in a scratch arena.  NULL after a failure. */
+char *gcut_string_by(gcut_env *env, void (*write)(void *arg, gcut_text *out), void *arg);
+
+/* A copy of s in the arena; NULL for NULL. */
+static inline const char *gcut_keep(gcut_arena *a, const char *s)
+{
+    return s ? gcut_strndup(a, s, strlen(s)) : NULL;
+}
+/* A structure in the arena, from its initializers. */
+#define GCUT_NEW(arena, type, ...) ((type *)gcut_memdup((arena), &(type){__VA_ARGS__}, sizeof(type)))
+/* Sets a member that points to n pointers: item i is the expression `item` of i.  The list has room for one
+ * more, so that an empty one is not NULL. */
+#define GCUT_LIST(arena, list, n, item)                                                                      \
+    do {                                                                                                     \
+        const void **at_ = gcut_calloc((arena), (size_t)(n) + 1, sizeof *at_);                               \
+        for (uint32_t i = 0; i < (n); i++) at_[i] = (item);                                                  \
+        (list) = (void *)at_;                                                                                \
+    } while (0)
+static inline bool gcut_has_suffix(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n > k && !strcmp(s + n - k, suffix);
+}
 
 #endif

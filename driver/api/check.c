@@ -48,31 +48,49 @@ gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x)
     return gcut_array_load(a, x->type.dtype, x->type.rank, x->dim, x->at);
 }
 
+void gcut_trial_worst(const gcut_trial *c, const char *value, double rel, int64_t index)
+{
+    if (c->out->worst && !(rel > c->out->max_rel_error)) return;
+    c->out->worst = gcut_keep(c->keep, value);
+    c->out->max_rel_error = rel;
+    c->out->worst_index = index < 0 ? 0 : index;
+}
+
+void gcut_trial_json(const gcut_trial *c, gcut_json *j)
+{
+    gcut_json_object(j);
+    gcut_json_key_bool(j, "ok", c->out->ok);
+    gcut_json_key_real(j, "max_rel_error", c->out->max_rel_error);
+    gcut_json_key_str(j, "worst", c->out->worst);
+    gcut_json_key_int(j, "worst_index", c->out->worst_index);
+}
+
 typedef struct report_job {
     gcut_trial *c;
-    void (*body)(void *);
-    void *made;
+    void (*body)(gcut_trial *c);
 } report_job;
 
-static void report(void *arg)
+static void report(void *arg, const gcut_made *m)
 {
-    report_job *j = arg;
+    const report_job *j = arg;
     gcut_trial *c = j->c;
-    c->out = j->made;
-    c->keep = gcut_made_arena(j->made);
-    c->a = gcut_arena_new(c->env, c->keep);
+    c->out = m->object;
+    c->keep = m->keep;
+    c->a = m->scratch;
     c->options = gcut_settings_of(c->env, c->opt, c->size);
     c->options.unbound = GCUT_UNBOUND_RANDOM;
     if (isnan(c->tol) || c->tol < 0)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, "0 chooses one by dtype", "a tolerance cannot be %g",
                   c->tol);
     j->body(c);
-    gcut_arena_free(c->a);
 }
 
-gcut_check_report *gcut_trial_report(gcut_trial *c, void (*body)(void *))
+gcut_check_report *gcut_trial_report(const char *call, gcut_trial *c, void (*body)(gcut_trial *c))
 {
-    report_job j = {.c = c, .body = body};
-    c->env = c->g->module->env;
-    return gcut_made_by(c->env, sizeof(gcut_check_report), &j.made, report, &j);
+    c->env = c->g ? c->g->module->env : NULL;
+    if (!c->g || (c->nfeed && !c->feed)) {
+        gcut_refuse_null(c->env, call, c->g ? "feed" : "g");
+        return NULL;
+    }
+    return gcut_made_by(c->env, sizeof(gcut_check_report), report, &(report_job){c, body});
 }

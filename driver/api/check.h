@@ -5,6 +5,7 @@
 #ifndef GCUT_DRIVER_API_CHECK_H
 #define GCUT_DRIVER_API_CHECK_H
 
+#include "base/json.h"
 #include "driver/load/step.h"
 
 typedef struct gcut_trial {
@@ -28,8 +29,12 @@ gcut_settings gcut_trial_options(const gcut_trial *c, gcut_backend b);
 gcut_step *gcut_trial_step(const gcut_trial *c, gcut_graph *g, const gcut_settings *opt);
 /* The contents of that slot in a prepared step. */
 gcut_array gcut_trial_array(gcut_arena *a, const gcut_slot *x);
-/* Runs body on a trial whose first members are set.  The caller frees the report (gcut_free); NULL after a
- * failure. */
-gcut_check_report *gcut_trial_report(gcut_trial *c, void (*body)(void *));
+/* Records the error of a value in the report if it is the largest so far; index -1 counts as 0. */
+void gcut_trial_worst(const gcut_trial *c, const char *value, double rel, int64_t index);
+/* Begins the JSON of the report, an object that is left open. */
+void gcut_trial_json(const gcut_trial *c, gcut_json *j);
+/* Runs body on a trial whose first members are set by the public function `call`.  The caller frees the report
+ * (gcut_free); NULL after a failure. */
+gcut_check_report *gcut_trial_report(const char *call, gcut_trial *c, void (*body)(gcut_trial *c));
 
 #endif

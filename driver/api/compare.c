@@ -26,7 +26,6 @@ typedef struct job {
     gcut_step **step;
     gcut_variant *variant;
     gcut_comparison *out;
-    void *made;
 } job;
 
 /* ---- variants ---- */
@@ -79,35 +78,22 @@ static gcut_settings settings_of(const job *j, const char *name)
 
 /* ---- results ---- */
 
-static const char *keep(const job *j, const char *s)
-{
-    return gcut_strndup(j->keep, s, strlen(s));
-}
-
 static void describe(job *j, size_t i, const gcut_stats *stats, const gcut_times *times)
 {
     const gcut_step *s = j->step[i];
     gcut_variant_graph *of = gcut_calloc(j->keep, 2, sizeof *of);
     gcut_count_step(s, of, j->a);
-    j->variant[i] = (gcut_variant){.name = keep(j, j->how.variant[i]),
-                                   .policy = s->entry && s->p->bwd ? keep(j, s->p->opt.policy) : NULL,
-                                   .forward = &of[0],
-                                   .backward = s->p->bwd ? &of[1] : NULL,
-                                   .saved_bytes = s->entry ? stats->saved_bytes : -1,
-                                   .peak_predicted = s->entry ? stats->predicted_bytes : -1,
-                                   .peak_measured = s->entry ? stats->peak_bytes : -1,
-                                   .step_ns_best = times->best_ns,
-                                   .step_ns_median = times->median_ns,
-                                   .step_ns_spread = times->spread_ns};
-}
-
-static const gcut_size *sizes_of(const job *j, const gcut_step *s)
-{
-    gcut_size *at = gcut_calloc(j->keep, s->nsizes + 1, sizeof *at);
-    for (uint32_t i = 0; i < s->nsizes; i++)
-        at[i] =
-            (gcut_size){keep(j, gcut_dim_symbol_name(s->p->module->dims, s->size[i].sym)), s->size[i].value};
-    return at;
+    j->variant[i] =
+        (gcut_variant){.name = gcut_keep(j->keep, j->how.variant[i]),
+                       .policy = s->entry && s->p->bwd ? gcut_keep(j->keep, s->p->opt.policy) : NULL,
+                       .forward = &of[0],
+                       .backward = s->p->bwd ? &of[1] : NULL,
+                       .saved_bytes = s->entry ? stats->saved_bytes : -1,
+                       .peak_predicted = s->entry ? stats->predicted_bytes : -1,
+                       .peak_measured = s->entry ? stats->peak_bytes : -1,
+                       .step_ns_best = times->best_ns,
+                       .step_ns_median = times->median_ns,
+                       .step_ns_spread = times->spread_ns};
 }
 
 static const gcut_variant *find(const gcut_comparison *c, const char *name)
@@ -136,12 +122,6 @@ static void write_forms(job *j)
     j->out->json = json.at;
 }
 
-static void make(job *j, size_t i)
-{
-    gcut_settings o = settings_of(j, j->how.variant[i]);
-    j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
-}
-
 /* Compiles the variant `planned` first: the others take the sizes of its plan file. */
 static void make_all(job *j)
 {
@@ -150,43 +130,42 @@ static void make_all(job *j)
     for (size_t k = 0; k < n; k++) {
         size_t i = k == 0 ? first : k <= first ? k - 1 : k;
         gcut_env_progress(j->env, "compiling", k, n);
-        make(j, i);
+        gcut_settings o = settings_of(j, j->how.variant[i]);
+        j->step[i] = gcut_step_make(j->g, &o, gcut_arena_new(j->env, j->a));
         if (k) continue;
         j->settings.at = j->step[i]->p->opt.at;
         j->settings.nat = j->step[i]->p->opt.nat;
     }
 }
 
-static void compare(void *arg)
+static void compare(void *arg, const gcut_made *m)
 {
     job *j = arg;
-    j->out = j->made;
-    j->keep = gcut_made_arena(j->made);
-    j->a = gcut_arena_new(j->env, j->keep);
+    j->out = m->object;
+    j->keep = m->keep;
+    j->a = m->scratch;
     j->settings = gcut_settings_of(j->env, j->opt, j->size);
     GCUT_COPY_KNOWN(j->env, gcut_compare_options, j->given, j->how_size, &j->how);
     check_list(j);
     size_t n = j->how.nvariants;
     j->step = gcut_calloc(j->a, n, sizeof *j->step);
     j->variant = gcut_calloc(j->keep, n, sizeof *j->variant);
-    const gcut_variant **at = gcut_calloc(j->keep, n, sizeof *at);
     gcut_stats *stats = gcut_calloc(j->a, n, sizeof *stats);
     gcut_times *times = gcut_calloc(j->a, n, sizeof *times);
     make_all(j);
-    for (size_t i = 0; i < n; i++) at[i] = &j->variant[i];
     gcut_rounds r = {j->step, n, j->how.feed, j->how.nfeed, j->how.rounds ? j->how.rounds : ROUNDS};
     gcut_rounds_begin(&r, stats, j->a);
     gcut_rounds_run(&r, times, j->a);
     for (size_t i = 0; i < n; i++) describe(j, i, &stats[i], &times[i]);
-    *j->out = (gcut_comparison){.graph = keep(j, j->g->name),
-                                .at = sizes_of(j, j->step[0]),
-                                .nat = j->step[0]->nsizes,
-                                .threads = j->step[0]->threads,
+    const gcut_step *s = j->step[0];
+    *j->out = (gcut_comparison){.graph = gcut_keep(j->keep, j->g->name),
+                                .at = gcut_sizes_named(j->keep, s->p->module, s->size, s->nsizes),
+                                .nat = s->nsizes,
+                                .threads = s->threads,
                                 .rounds = r.rounds,
-                                .variant = at,
                                 .n = n};
+    GCUT_LIST(j->keep, j->out->variant, n, &j->variant[i]);
     write_forms(j);
-    gcut_arena_free(j->a);
 }
 
 #if defined(__LP64__)
@@ -198,5 +177,5 @@ gcut_comparison *gcut_compare_sized(gcut_graph *g, const gcut_options *opt, size
 {
     GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};
-    return gcut_made_by(j.env, sizeof(gcut_comparison), &j.made, compare, &j);
+    return gcut_made_by(j.env, sizeof(gcut_comparison), compare, &j);
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "driver/api/array_difference.h"
 #include "driver/api/check.h"
+#include "graph/rewrite.h"
 
 /* Tolerances, relative to the largest element of a value.  A dot product of length k accumulates an error of
  * k * eps / 2 in the worst case, and about sqrt(k) * eps when rounding errors are independent; models chain
@@ -71,8 +71,7 @@ static gcut_ref value_of(const gcut_graph *g, const gcut_slot *x)
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
         gcut_role shown = x->updated ? GCUT_ROLE_next : x->role;
-        const char *name = shown == GCUT_ROLE_grad ? x->name + strlen("grad.") : x->name;
-        if (r->role == shown && !strcmp(r->name, name)) return r->value;
+        if (r->role == shown && !strcmp(r->name, x->result)) return r->value;
     }
     GCUT_NEVER("what a step shows is a result of its graph");
     return 0;
@@ -147,32 +146,33 @@ static const char *first_op(const gcut_trial *c, const gcut_graph *ref, const gc
     return NULL;
 }
 
+/* A copy of the graph whose results are all values of its nodes. */
+static gcut_graph *showing_all(gcut_graph *g)
+{
+    gcut_rewrite rw = gcut_rewrite_begin(g, gcut_module_unused(g->module, g->name, "values"));
+    gcut_graph *all = rw.dst;
+    for (uint32_t i = 0; i < g->nodes.n; i++) gcut_rewrite_copy(&rw, i);
+    gcut_arena_free(rw.scratch);
+    for (gcut_ref v = 1; v < all->values.n; v++)
+        if (gcut_def(all, v)) gcut_result_new(all, GCUT_ROLE_out, all->values.at[v].name, v);
+    return all;
+}
+
 /* The first op that differs in the compiled backend, which shows no intermediate values: compiles a graph
  * whose results are all of them.  That graph may fuse differently; if all its values agree, no op is named.
  */
 static const char *first_compiled_op(const gcut_trial *c, const gcut_graph *raw, const gcut_array *want)
 {
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_COMPILED);
-    gcut_pipeline *p = gcut_pipeline_new(c->g, &o, GCUT_STAGE_JOINT, c->a);
-    gcut_graph *all = p->joint;
-    const double *tol = tolerances(c, raw);
-    all->results.n = 0;
-    for (gcut_ref v = 1; v < all->values.n; v++)
-        if (gcut_def(all, v)) gcut_result_new(all, GCUT_ROLE_out, all->values.at[v].name, v);
+    gcut_graph *all = showing_all(gcut_pipeline_new(c->g, &o, GCUT_STAGE_JOINT, c->a)->joint);
+    gcut_array *got = gcut_calloc(c->a, all->values.n, sizeof *got);
     o.forward_only = true;
     o.optimizer = NULL;
     gcut_step *s = gcut_trial_step(c, all, &o);
     gcut_step_run(s, GCUT_RT_FORWARD);
-    for (gcut_ref v = 1; v < all->values.n; v++) {
-        gcut_ref w = gcut_graph_find(raw, all->values.at[v].name);
-        const gcut_slot *x = gcut_slot_find(s, all->values.at[v].name);
-        if (!w || !x || !gcut_def(all, v) || !gcut_type_equal(gcut_type_of(raw, w), gcut_type_of(all, v)))
-            continue;
-        gcut_array got = gcut_trial_array(c->a, x);
-        gcut_difference d = gcut_difference_of(&got, &want[w], 0, NULL);
-        if (d.index >= 0 && d.rel > tol[w]) return op_of(c, all, v);
-    }
-    return NULL;
+    for (gcut_ref v = 1; v < all->values.n; v++)
+        if (gcut_def(all, v)) got[v] = gcut_trial_array(c->a, gcut_slot_get(s, all->values.at[v].name));
+    return first_op(c, raw, want, all, got);
 }
 
 static const char *find_culprit(const gcut_trial *c, const rung *bad)
@@ -210,11 +210,7 @@ static void write_report(gcut_trial *c, rung *r, size_t n)
     else
         gcut_text_add(&t, "all %zu backends agree within %g\n", n - 1, most);
     gcut_json w = {.out = &js};
-    gcut_json_object(&w);
-    gcut_json_key_bool(&w, "ok", out->ok);
-    gcut_json_key_real(&w, "max_rel_error", out->max_rel_error);
-    gcut_json_key_str(&w, "worst", out->worst);
-    gcut_json_key_int(&w, "worst_index", out->worst_index);
+    gcut_trial_json(c, &w);
     gcut_json_key_str(&w, "culprit", out->culprit);
     gcut_json_key_object(&w, "backends");
     for (size_t i = 1; i < n; i++) {
@@ -228,9 +224,8 @@ static void write_report(gcut_trial *c, rung *r, size_t n)
     out->json = js.at;
 }
 
-static void crosscheck(void *arg)
+static void crosscheck(gcut_trial *c)
 {
-    gcut_trial *c = arg;
     rung r[] = {{.name = "eager", .backend = GCUT_BACKEND_EAGER},
                 {.name = "joint", .backend = GCUT_BACKEND_JOINT},
                 {.name = "planned", .backend = GCUT_BACKEND_PLANNED},
@@ -242,25 +237,17 @@ static void crosscheck(void *arg)
         r[i].step = gcut_trial_step(c, c->g, &o);
         gcut_step_run(r[i].step, r[i].step->p->bwd ? GCUT_RT_STEP : GCUT_RT_FORWARD);
         compare_rung(c, r[0].step, &r[i]);
-        if (i && (!c->out->worst || r[i].worst.rel > c->out->max_rel_error)) {
-            c->out->max_rel_error = r[i].worst.rel;
-            c->out->worst = r[i].value;
-            c->out->worst_index = r[i].worst.index < 0 ? 0 : r[i].worst.index;
-        }
+        if (i) gcut_trial_worst(c, r[i].value, r[i].worst.rel, r[i].worst.index);
         if (!r[i].ok && !bad) bad = i;
     }
     c->out->ok = bad == 0;
     if (bad) c->out->culprit = find_culprit(c, &r[bad]);
-    if (c->out->worst) c->out->worst = gcut_strndup(c->keep, c->out->worst, strlen(c->out->worst));
     write_report(c, r, n);
 }
 
 gcut_check_report *gcut_crosscheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                          const gcut_feed *feed, size_t nfeed, double tol)
 {
-    GCUT_NEED(NULL, g, NULL);
-    if (nfeed) GCUT_NEED(g->module->env, feed, NULL);
-    return gcut_trial_report(
-        &(gcut_trial){.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol},
-        crosscheck);
+    gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};
+    return gcut_trial_report(__func__, &c, crosscheck);
 }

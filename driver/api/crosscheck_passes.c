@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "driver/api/array_difference.h"
 #include "graph/external.h"
 
@@ -182,7 +181,6 @@ static const char *first_value(const passes_check *c, const state *before, const
  * nothing. */
 static const char *compare_results(passes_check *c, const gcut_graph *g, const gcut_array *out, double *worst)
 {
-    gcut_check_report *report = c->trial->out;
     const char *wrong = NULL;
     for (uint32_t i = 0; i < g->results.n; i++) {
         const gcut_result *r = &g->results.at[i];
@@ -196,11 +194,7 @@ static const char *compare_results(passes_check *c, const gcut_graph *g, const g
         gcut_difference d =
             gcut_difference_of(&out[i], &k->value, least_of(c, r->role), noise_of(c, r, &n) ? &n : NULL);
         *worst = fmax(*worst, d.rel);
-        if (!report->worst || d.rel > report->max_rel_error) {
-            report->worst = gcut_strndup(c->trial->keep, r->name, strlen(r->name));
-            report->max_rel_error = d.rel;
-            report->worst_index = d.index < 0 ? 0 : d.index;
-        }
+        gcut_trial_worst(c->trial, r->name, d.rel, d.index);
         if (!wrong && d.index >= 0 && d.rel > allowed(c, &k->value))
             wrong = sentence(c, g, r->value, d.index, &k->value, &out[i]);
     }
@@ -280,11 +274,7 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
     check_all(&c, &bad);
     gcut_json_end(&c.json);
     gcut_json w = {.out = &json};
-    gcut_json_object(&w);
-    gcut_json_key_bool(&w, "ok", t->out->ok);
-    gcut_json_key_real(&w, "max_rel_error", t->out->max_rel_error);
-    gcut_json_key_str(&w, "worst", t->out->worst);
-    gcut_json_key_int(&w, "worst_index", t->out->worst_index);
+    gcut_trial_json(t, &w);
     gcut_json_key_str(&w, "pass", bad ? bad->name : NULL);
     gcut_json_key_str(&w, "stage", bad ? gcut_pass_stage(bad->makes) : NULL);
     gcut_json_key_str(&w, "culprit", t->out->culprit);
@@ -296,16 +286,14 @@ void gcut_crosscheck_passes(gcut_trial *t, const gcut_pass_table *passes)
     t->out->json = json.at;
 }
 
-static void check(void *arg)
+static void check(gcut_trial *t)
 {
-    gcut_crosscheck_passes(arg, &gcut_passes);
+    gcut_crosscheck_passes(t, &gcut_passes);
 }
 
 gcut_check_report *gcut_check_passes_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                            const gcut_feed *feed, size_t nfeed, double tol)
 {
-    GCUT_NEED(NULL, g, NULL);
-    if (nfeed) GCUT_NEED(g->module->env, feed, NULL);
-    return gcut_trial_report(
-        &(gcut_trial){.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol}, check);
+    gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};
+    return gcut_trial_report(__func__, &c, check);
 }

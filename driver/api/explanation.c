@@ -23,13 +23,11 @@ typedef struct explaining {
     const gcut_plan *plan, *flipped;
     gcut_why *why;
     const char *refused;
-    void *made;
     uint32_t ndiags; /* before the flip */
 } explaining;
 
-static void explain(void *arg)
+static void explain(explaining *e)
 {
-    explaining *e = arg;
     e->opt = gcut_settings_of(e->env, e->asked, e->size);
     e->opt.forward_only = false;
     e->plan = gcut_pipeline_new(e->g, &e->opt, GCUT_STAGE_KERNEL, e->arena)->plan;
@@ -82,7 +80,7 @@ static void take_refusal(explaining *e)
 
 static const char *copy(const explaining *e, const char *s)
 {
-    return s ? gcut_strndup(e->keep, s, strlen(s)) : NULL;
+    return gcut_keep(e->keep, s);
 }
 
 static const char *name_of(const explaining *e, gcut_ref v)
@@ -90,39 +88,28 @@ static const char *name_of(const explaining *e, gcut_ref v)
     return v ? copy(e, e->why->r.g->values.at[v].name) : NULL;
 }
 
-static void add_readers(const explaining *e, gcut_explanation *out)
+static const gcut_explained_reader *reader_of(const explaining *e, const gcut_why_reader *x)
 {
-    const gcut_why *w = e->why;
-    const gcut_explained_reader **at = gcut_calloc(e->keep, w->readers.n + 1, sizeof *at);
-    for (uint32_t i = 0; i < w->readers.n; i++) {
-        const gcut_why_reader *x = &w->readers.at[i];
-        gcut_explained_reader *one = gcut_calloc(e->keep, 1, sizeof *one);
-        *one = (gcut_explained_reader){.name = name_of(e, x->value),
-                                       .op = gcut_maker_name(w->r.g, x->value),
-                                       .recomputed = x->recomputed,
-                                       .rule_of = name_of(e, x->rule_of),
-                                       .rule_op = x->rule_of ? gcut_maker_name(w->r.g, x->rule_of) : NULL,
-                                       .rule_where =
-                                           x->rule_of ? copy(e, gcut_query_at(&w->r, x->rule_of)) : NULL};
-        at[i] = one;
-    }
-    out->reader = at;
-    out->nreaders = w->readers.n;
+    const gcut_query *r = &e->why->r;
+    return GCUT_NEW(e->keep, gcut_explained_reader, .name = name_of(e, x->value),
+                    .op = gcut_maker_name(r->g, x->value), .recomputed = x->recomputed,
+                    .rule_of = name_of(e, x->rule_of),
+                    .rule_op = x->rule_of ? gcut_maker_name(r->g, x->rule_of) : NULL,
+                    .rule_where = x->rule_of ? copy(e, gcut_query_at(r, x->rule_of)) : NULL);
 }
 
-static void add_chain(const explaining *e, gcut_explanation *out)
+static const gcut_explained_op *op_of(const explaining *e, gcut_ref v)
+{
+    const gcut_query *r = &e->why->r;
+    return GCUT_NEW(e->keep, gcut_explained_op, name_of(e, v), gcut_maker_name(r->g, v),
+                    r->p->price[v].recompute_ns);
+}
+
+static const gcut_explained_change *change_of(const explaining *e, gcut_ref v)
 {
     const gcut_why *w = e->why;
-    const gcut_explained_op **at = gcut_calloc(e->keep, w->chain.n + 1, sizeof *at);
-    for (uint32_t i = 0; i < w->chain.n; i++) {
-        gcut_ref v = w->chain.at[i];
-        gcut_explained_op *one = gcut_calloc(e->keep, 1, sizeof *one);
-        *one = (gcut_explained_op){name_of(e, v), gcut_maker_name(w->r.g, v), w->r.p->price[v].recompute_ns};
-        at[i] = one;
-    }
-    out->chain = at;
-    out->chain_ns = w->chain_ns;
-    out->nchain = w->chain.n;
+    return GCUT_NEW(e->keep, gcut_explained_change, name_of(e, v), w->now->decision[v],
+                    w->other->decision[v]);
 }
 
 static const gcut_explained_other *other_of(const explaining *e)
@@ -130,37 +117,19 @@ static const gcut_explained_other *other_of(const explaining *e)
     const gcut_why *w = e->why;
     if (!w->other) return NULL;
     gcut_refs c = gcut_why_changes(w);
-    const gcut_explained_change **at = gcut_calloc(e->keep, c.n + 1, sizeof *at);
-    for (uint32_t i = 0; i < c.n; i++) {
-        gcut_explained_change *one = gcut_calloc(e->keep, 1, sizeof *one);
-        *one = (gcut_explained_change){name_of(e, c.at[i]), w->now->decision[c.at[i]],
-                                       w->other->decision[c.at[i]]};
-        at[i] = one;
-    }
-    gcut_explained_other *out = gcut_calloc(e->keep, 1, sizeof *out);
-    *out = (gcut_explained_other){.decision = gcut_why_flip(w),
-                                  .cost_ns = w->other->cost_ns,
-                                  .recompute_ns = w->other->recompute_ns,
-                                  .saved_bytes = w->other->saved_bytes,
-                                  .change = at,
-                                  .nchanges = c.n};
+    gcut_explained_other *out = GCUT_NEW(e->keep, gcut_explained_other, .decision = gcut_why_flip(w),
+                                         .cost_ns = w->other->cost_ns, .recompute_ns = w->other->recompute_ns,
+                                         .saved_bytes = w->other->saved_bytes, .nchanges = c.n);
+    GCUT_LIST(e->keep, out->change, c.n, change_of(e, c.at[i]));
     return out;
 }
 
 /* The predicted time of the step; without a prediction, the time to save and recompute. */
 static const gcut_explained_step *step_of(const explaining *e, const gcut_plan *p)
 {
+    if (!p) return NULL;
     double ns = isnan(p->step_ns) ? p->cost_ns - p->options.lambda * (double)p->saved_bytes : p->step_ns;
-    gcut_explained_step *out = gcut_calloc(e->keep, 1, sizeof *out);
-    *out = (gcut_explained_step){p->peak_bytes, p->saved_bytes, ns};
-    return out;
-}
-
-static void add_steps(const explaining *e, gcut_explanation *out)
-{
-    out->now = step_of(e, e->plan);
-    out->flipped = e->flipped ? step_of(e, e->flipped) : NULL;
-    out->refused = e->refused;
+    return GCUT_NEW(e->keep, gcut_explained_step, p->peak_bytes, p->saved_bytes, ns);
 }
 
 static void describe(const explaining *e, gcut_explanation *out)
@@ -195,24 +164,28 @@ static void describe(const explaining *e, gcut_explanation *out)
                               .cost_ns = w->now->cost_ns,
                               .all_recompute_ns = w->now->recompute_ns,
                               .saved_bytes = w->now->saved_bytes,
-                              .other = other_of(e)};
-    add_chain(e, out);
-    add_readers(e, out);
-    add_steps(e, out);
+                              .other = other_of(e),
+                              .nchain = w->chain.n,
+                              .chain_ns = w->chain_ns,
+                              .nreaders = w->readers.n,
+                              .now = step_of(e, e->plan),
+                              .flipped = step_of(e, e->flipped),
+                              .refused = e->refused};
+    GCUT_LIST(e->keep, out->chain, w->chain.n, op_of(e, w->chain.at[i]));
+    GCUT_LIST(e->keep, out->reader, w->readers.n, reader_of(e, &w->readers.at[i]));
 }
 
-static void explain_and_flip(void *arg)
+static void explain_and_flip(void *arg, const gcut_made *m)
 {
     explaining *e = arg;
-    gcut_explanation *out = e->made;
-    e->keep = gcut_made_arena(out);
-    e->arena = gcut_arena_new(e->env, e->keep);
+    gcut_explanation *out = m->object;
+    gcut_text text = {.arena = m->keep}, json = text;
+    e->keep = m->keep;
+    e->arena = m->scratch;
     explain(e);
     e->ndiags = e->env->ndiags;
     if (!e->why->fixed && !gcut_guard(e->env, flip, e)) take_refusal(e);
     describe(e, out);
-    gcut_arena_free(e->arena);
-    gcut_text text = {.arena = e->keep}, json = {.arena = e->keep};
     gcut_write_explanation_text(out, &text);
     gcut_write_explanation_json(out, &json);
     out->text = text.at;
@@ -225,5 +198,5 @@ gcut_explanation *gcut_explain_sized(gcut_graph *g, const gcut_options *opt, siz
     gcut_env *env = g->module->env;
     GCUT_NEED(env, value, NULL);
     explaining e = {.env = env, .g = g, .asked = opt, .size = size, .value = value};
-    return gcut_made_by(env, sizeof(gcut_explanation), &e.made, explain_and_flip, &e);
+    return gcut_made_by(env, sizeof(gcut_explanation), explain_and_flip, &e);
 }

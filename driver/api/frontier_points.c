@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver/pipeline/options.h"
 #include "driver/pipeline/plan_info.h"
@@ -31,7 +30,6 @@ typedef struct job {
     gcut_pipeline **lowered;          /* by point */
     gcut_frontier_point *point;
     gcut_frontier *out;
-    void *made;
 } job;
 
 static double first_known(double a, double b)
@@ -104,9 +102,9 @@ static gcut_frontier_point describe(job *j, const gcut_candidate *of, const gcut
     gcut_text json = {.arena = j->a};
     gcut_plan_file_text(q->plan, &json);
     while (json.n && json.at[json.n - 1] == '\n') json.n--;
-    return (gcut_frontier_point){.label = gcut_strndup(keep, of->label, strlen(of->label)),
-                                 .policy = baseline ? gcut_strndup(keep, of->label, strlen(of->label))
-                                                    : gcut_policy_name(of->policy),
+    const char *label = gcut_keep(keep, of->label);
+    return (gcut_frontier_point){.label = label,
+                                 .policy = baseline ? label : gcut_policy_name(of->policy),
                                  .baseline = baseline,
                                  .lambda = of->choice->lambda,
                                  .saved_bytes = of->choice->saved_bytes,
@@ -150,26 +148,6 @@ static void compare(job *j)
     }
 }
 
-static const gcut_size *sizes_of(const job *j)
-{
-    gcut_size *at = gcut_calloc(j->keep, j->p->nat + 1, sizeof *at);
-    for (uint32_t i = 0; i < j->p->nat; i++) {
-        const char *name = gcut_dim_symbol_name(j->p->module->dims, j->p->at[i].sym);
-        at[i] = (gcut_size){gcut_strndup(j->keep, name, strlen(name)), j->p->at[i].value};
-    }
-    return at;
-}
-
-static void say_of_what(job *j)
-{
-    const char *name = j->p->primal->name;
-    j->out->graph = gcut_strndup(j->keep, name, strlen(name));
-    j->out->at = sizes_of(j);
-    j->out->nat = j->p->nat;
-    j->out->threads = gcut_rt_threads(j->p->opt.threads);
-    j->out->rounds = j->how.rounds;
-}
-
 static void write_forms(job *j)
 {
     gcut_text text = {.arena = j->keep}, csv = text, json = text, svg = text;
@@ -183,21 +161,8 @@ static void write_forms(job *j)
     j->out->text = text.at;
 }
 
-/* The list of pointers for the caller. */
-static const gcut_frontier_point *const *list(const job *j, uint32_t n)
+static void check(const job *j)
 {
-    const gcut_frontier_point **at = gcut_calloc(j->keep, n + 1, sizeof *at);
-    for (uint32_t i = 0; i < n; i++) at[i] = &j->point[i];
-    return at;
-}
-
-static void trace(void *arg)
-{
-    job *j = arg;
-    j->out = j->made;
-    j->keep = gcut_made_arena(j->made);
-    gcut_settings opt = gcut_settings_of(j->env, j->opt, j->size);
-    GCUT_COPY_KNOWN(j->env, gcut_frontier_options, j->given, j->how_size, &j->how);
     if (j->how.nfeed && !j->how.feed)
         gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "gcut_frontier_new: how.feed is NULL, how.nfeed is %zu", j->how.nfeed);
@@ -205,13 +170,23 @@ static void trace(void *arg)
         gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){0}, NULL,
                   "gcut_frontier_new: how.points is %d and how.rounds %d: neither is negative", j->how.points,
                   j->how.rounds);
+}
+
+static void trace(void *arg, const gcut_made *m)
+{
+    job *j = arg;
+    j->out = m->object;
+    j->keep = m->keep;
+    j->a = m->scratch;
+    gcut_settings opt = gcut_settings_of(j->env, j->opt, j->size);
+    GCUT_COPY_KNOWN(j->env, gcut_frontier_options, j->given, j->how_size, &j->how);
+    check(j);
     opt.policy = gcut_policy_name(GCUT_POLICY_MINCUT);
     opt.backend = GCUT_BACKEND_COMPILED;
     opt.forward_only = false;
     opt.budget = opt.saved_budget = 0;
     opt.plan = NULL;
     opt.dump = "";
-    j->a = gcut_arena_new(j->env, j->keep);
     j->p = gcut_pipeline_new(j->g, &opt, GCUT_STAGE_JOINT, j->a);
     j->candidates = gcut_candidates_of(j->p, j->a);
     choose_shown(j, j->how.points ? (uint32_t)j->how.points : POINTS);
@@ -219,14 +194,17 @@ static void trace(void *arg)
     uint32_t nbaselines = gcut_candidates_policies(j->candidates, &baseline), n = j->shown.n + nbaselines;
     j->lowered = gcut_calloc(j->a, n + 1, sizeof *j->lowered);
     j->point = gcut_calloc(j->keep, n + 1, sizeof *j->point);
-    j->out->point = list(j, n);
-    say_of_what(j);
+    GCUT_LIST(j->keep, j->out->point, n, &j->point[i]);
+    j->out->graph = gcut_keep(j->keep, j->p->primal->name);
+    j->out->at = gcut_sizes_named(j->keep, j->p->module, j->p->at, j->p->nat);
+    j->out->nat = j->p->nat;
+    j->out->threads = gcut_rt_threads(j->p->opt.threads);
+    j->out->rounds = j->how.rounds;
     for (uint32_t i = 0; i < j->shown.n; i++) add_point(j, j->shown.at[i], false);
     for (uint32_t i = 0; i < nbaselines; i++) add_point(j, &baseline[i], true);
     if (j->how.rounds > 0) gcut_frontier_measure(j->lowered, j->point, n, &j->how, j->a);
     compare(j);
     write_forms(j);
-    gcut_arena_free(j->a);
 }
 
 #if defined(__LP64__)
@@ -238,5 +216,5 @@ gcut_frontier *gcut_frontier_new_sized(gcut_graph *g, const gcut_options *opt, s
 {
     GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .given = how, .how_size = how_size};
-    return gcut_made_by(j.env, sizeof(gcut_frontier), &j.made, trace, &j);
+    return gcut_made_by(j.env, sizeof(gcut_frontier), trace, &j);
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "driver/api/check.h"
 #include "graph/custom.h"
 
@@ -137,20 +136,6 @@ static verdict worst_of(const probe *q, uint32_t k, const gcut_array *grad)
     return v;
 }
 
-static const char *as_json(const gcut_trial *c)
-{
-    gcut_text js = {.arena = c->keep};
-    gcut_json w = {.out = &js};
-    gcut_json_object(&w);
-    gcut_json_key_bool(&w, "ok", c->out->ok);
-    gcut_json_key_real(&w, "max_rel_error", c->out->max_rel_error);
-    gcut_json_key_str(&w, "worst", c->out->worst);
-    gcut_json_key_int(&w, "worst_index", c->out->worst_index);
-    gcut_json_end(&w);
-    gcut_text_add(&js, "\n");
-    return js.at;
-}
-
 static uint32_t param_called(const gcut_graph *g, const char *name)
 {
     uint32_t k = 0;
@@ -215,10 +200,7 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
         const char *stated = ok ? NULL : stated_behind(c->a, q->g, param_called(q->g, result->name));
         gcut_text_add(&t, "%s%s%s\n", ok ? "" : "   DIFFERS", stated ? ", by way of " : "",
                       stated ? stated : "");
-        if (c->out->worst && v.error <= c->out->max_rel_error) continue;
-        c->out->max_rel_error = v.error;
-        c->out->worst = gcut_strndup(c->keep, result->name, strlen(result->name));
-        c->out->worst_index = v.at;
+        gcut_trial_worst(c, result->name, v.error, v.at);
     }
     c->out->ok = bad == 0;
     if (bad)
@@ -227,13 +209,17 @@ static void compare_all(const probe *q, const gcut_graph *joint, const gcut_arra
     else
         gcut_text_add(&t, "%s%u gradient%s agree%s within %g\n", n == 1 ? "" : "all ", n, n == 1 ? "" : "s",
                       n == 1 ? "s" : "", tol);
+    gcut_text json = {.arena = c->keep};
+    gcut_json w = {.out = &json};
+    gcut_trial_json(c, &w);
+    gcut_json_end(&w);
+    gcut_text_add(&json, "\n");
     c->out->text = t.at;
-    c->out->json = as_json(c);
+    c->out->json = json.at;
 }
 
-static void gradcheck(void *arg)
+static void gradcheck(gcut_trial *c)
 {
-    gcut_trial *c = arg;
     gcut_settings o = gcut_trial_options(c, GCUT_BACKEND_JOINT);
     o.f64 = true;
     o.optimizer = NULL;
@@ -255,8 +241,6 @@ static void gradcheck(void *arg)
 gcut_check_report *gcut_gradcheck_sized(gcut_graph *g, const gcut_options *opt, size_t size,
                                         const gcut_feed *feed, size_t nfeed, double tol)
 {
-    GCUT_NEED(NULL, g, NULL);
-    if (nfeed) GCUT_NEED(g->module->env, feed, NULL);
-    return gcut_trial_report(
-        &(gcut_trial){.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol}, gradcheck);
+    gcut_trial c = {.g = g, .opt = opt, .size = size, .feed = feed, .nfeed = nfeed, .tol = tol};
+    return gcut_trial_report(__func__, &c, gradcheck);
 }

@@ -21,9 +21,9 @@ typedef struct job {
     gcut_arena *a;
     gcut_stage_name stage;
     bool flag;
-    const char *path, *name, *text;
+    const char *path, *name;
+    const char *text; /* `length` bytes; NULL = the file `path` */
     size_t length;
-    char *made;
     gcut_plan *plan;
 } job;
 
@@ -41,54 +41,45 @@ static gcut_graph *choose(const job *j, const gcut_module *m)
     const char *name = j->name[0] == '@' ? j->name + 1 : j->name;
     gcut_graph *g = gcut_module_find(m, name);
     if (g) return g;
-    gcut_text t = {.arena = j->a};
+    gcut_text t = {.arena = m->arena};
     for (uint32_t i = 0; i < m->graphs.n; i++)
         gcut_text_add(&t, "%s@%s", i ? ", " : "there are ", m->graphs.at[i]->name);
     gcut_fail(j->env, GCUT_EUSAGE, (gcut_place){.file = m->file}, t.at, "there is no function @%s", name);
 }
 
-/* Frees the module that body made if it lacks the function. */
-static gcut_graph *read_module(job *j, void (*body)(void *))
-{
-    if (gcut_guard(j->env, body, j)) return j->g;
-    gcut_arena_free(j->a);
-    return NULL;
-}
-
-static void load(void *arg)
+static void read_module(void *arg)
 {
     job *j = arg;
-    const gcut_module *m = gcut_parse_file(j->env, j->env->arena, j->path);
+    const gcut_module *m = j->text ? gcut_parse_module(j->env, j->env->arena, j->path, j->text, j->length)
+                                   : gcut_parse_file(j->env, j->env->arena, j->path);
     j->a = m->arena;
     j->g = choose(j, m);
+}
+
+/* Frees the module if it lacks the function. */
+static gcut_graph *read_function(job *j)
+{
+    if (gcut_guard(j->env, read_module, j)) return j->g;
+    gcut_arena_free(j->a);
+    return NULL;
 }
 
 gcut_graph *gcut_load(gcut_ctx *ctx, const char *path, const char *fn)
 {
     GCUT_NEED(NULL, ctx, NULL);
     GCUT_NEED(ctx->env, path, NULL);
-    job j = {.env = ctx->env, .path = path, .name = fn};
-    return read_module(&j, load);
-}
-
-static void parse(void *arg)
-{
-    job *j = arg;
-    const gcut_module *m = gcut_parse_module(j->env, j->env->arena, j->path, j->text, j->length);
-    j->a = m->arena;
-    j->g = choose(j, m);
+    return read_function(&(job){.env = ctx->env, .path = path, .name = fn});
 }
 
 gcut_graph *gcut_parse(gcut_ctx *ctx, const char *text, size_t length, const char *name, const char *fn)
 {
     GCUT_NEED(NULL, ctx, NULL);
     if (length) GCUT_NEED(ctx->env, text, NULL);
-    job j = {.env = ctx->env,
-             .path = name ? name : "<memory>",
-             .name = fn,
-             .text = text ? text : "",
-             .length = length == GCUT_TO_NUL ? strlen(text) : length};
-    return read_module(&j, parse);
+    return read_function(&(job){.env = ctx->env,
+                                .path = name ? name : "<memory>",
+                                .name = fn,
+                                .text = text ? text : "",
+                                .length = length == GCUT_TO_NUL ? strlen(text) : length});
 }
 
 void gcut_graph_free(gcut_graph *g)
@@ -98,27 +89,17 @@ void gcut_graph_free(gcut_graph *g)
 
 /* ---- printing ---- */
 
-static gcut_pipeline *pipeline(job *j, gcut_stage_name goal)
+static gcut_pipeline *pipeline(const job *j, gcut_stage_name goal, gcut_arena *a)
 {
     gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
-    return gcut_pipeline_new(j->g, &o, goal, j->a);
+    return gcut_pipeline_new(j->g, &o, goal, a);
 }
 
-static void show(void *arg)
+static void show(void *arg, gcut_text *out)
 {
-    job *j = arg;
-    gcut_text t = {.arena = j->a};
+    const job *j = arg;
     gcut_stage_check(j->env, j->stage, "gcut_show");
-    gcut_stage_text(pipeline(j, j->stage), j->stage, j->flag, &t);
-    j->made = gcut_made_string(j->env, &t);
-}
-
-/* The string that body makes, with a scratch arena. */
-static char *made_string(job *j, void (*body)(void *))
-{
-    bool fine = gcut_guard_in(j->env, &j->a, body, j);
-    gcut_arena_free(j->a);
-    return fine ? j->made : NULL;
+    gcut_stage_text(pipeline(j, j->stage, out->arena), j->stage, j->flag, out);
 }
 
 char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_stage_name stage,
@@ -126,53 +107,46 @@ char *gcut_show_sized(gcut_graph *g, const gcut_options *opt, size_t size, gcut_
 {
     GCUT_NEED(NULL, g, NULL);
     job j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .stage = stage, .flag = locations};
-    return made_string(&j, show);
+    return gcut_string_by(j.env, show, &j);
 }
 
 /* Names the sizes that only options can give. */
-static void say_undetermined(const job *j, gcut_text *t)
+static void say_undetermined(const gcut_graph *g, gcut_text *t)
 {
-    const gcut_graph *g = j->g;
-    gcut_arena *a = gcut_arena_new(j->env, j->env->arena);
-    gcut_dim *free = gcut_calloc(a, g->decls.n + 1, sizeof *free);
-    uint32_t n, m;
-    const gcut_dim_binding *at = gcut_default_sizes(a, g, NULL, 0, &n);
-    m = gcut_undetermined(g, at, n, free);
+    gcut_dim *free = gcut_calloc(t->arena, g->decls.n + 1, sizeof *free);
+    uint32_t n;
+    const gcut_dim_binding *at = gcut_default_sizes(t->arena, g, NULL, 0, &n);
+    const uint32_t m = gcut_undetermined(g, at, n, free);
     for (uint32_t i = 0; i < m; i++)
         gcut_text_add(t, "%s%s", i ? ", " : "; no parameter's shape determines ",
                       gcut_dim_symbol_name(g->module->dims, free[i]));
     if (m) gcut_text_add(t, ", give %s by --at", m == 1 ? "it" : "them");
-    gcut_arena_free(a);
 }
 
-static void describe(void *arg)
+static void describe(void *arg, gcut_text *t)
 {
-    job *j = arg;
-    const gcut_graph *g = j->g;
+    const gcut_graph *g = arg;
     uint32_t count[GCUT_NROLES] = {0};
     gcut_verify(g);
     gcut_refuse_lost_statistics(g);
     for (uint32_t i = 0; i < g->params.n; i++) count[g->params.at[i].role]++;
     for (uint32_t i = 0; i < g->results.n; i++) count[g->results.at[i].role]++;
-    gcut_text t = {.arena = j->a};
-    gcut_text_add(&t, "@%s: %u node%s", g->name, g->nodes.n, g->nodes.n == 1 ? "" : "s");
+    gcut_text_add(t, "@%s: %u node%s", g->name, g->nodes.n, g->nodes.n == 1 ? "" : "s");
     for (int r = 0; r < GCUT_NROLES; r++)
-        if (count[r]) gcut_text_add(&t, ", %u %s", count[r], gcut_role_name((gcut_role)r));
+        if (count[r]) gcut_text_add(t, ", %u %s", count[r], gcut_role_name((gcut_role)r));
     for (uint32_t i = 0; i < g->decls.n; i++)
-        gcut_text_add(&t, "%s%s", i ? ", " : "; sizes ",
+        gcut_text_add(t, "%s%s", i ? ", " : "; sizes ",
                       gcut_dim_symbol_name(g->module->dims, g->decls.at[i].sym));
     if (g->checks.n)
-        gcut_text_add(&t, "; %u equalit%s of sizes checked at run time", g->checks.n,
+        gcut_text_add(t, "; %u equalit%s of sizes checked at run time", g->checks.n,
                       g->checks.n == 1 ? "y" : "ies");
-    say_undetermined(j, &t);
-    j->made = gcut_made_string(j->env, &t);
+    say_undetermined(g, t);
 }
 
 char *gcut_describe(gcut_graph *g)
 {
     GCUT_NEED(NULL, g, NULL);
-    job j = {.env = g->module->env, .g = g};
-    return made_string(&j, describe);
+    return gcut_string_by(g->module->env, describe, g);
 }
 
 /* ---- plans ---- */
@@ -199,32 +173,18 @@ void gcut_plan_free(gcut_plan *plan)
 }
 
 typedef struct text_job {
-    gcut_env *env;
     const gcut_plan *plan;
-    gcut_arena *a;
     bool symbolic;
-    void (*write)(const struct text_job *j, gcut_text *out);
-    char *made;
 } text_job;
 
-static void write_text(void *arg)
+static char *text_of(const gcut_plan *plan, bool symbolic, void (*write)(void *, gcut_text *))
 {
-    text_job *j = arg;
-    gcut_text t = {.arena = j->a};
-    j->write(j, &t);
-    j->made = gcut_made_string(j->env, &t);
+    return gcut_string_by(plan->joint->module->env, write, &(text_job){plan, symbolic});
 }
 
-static char *text_of(const gcut_plan *plan, bool symbolic, void (*f)(const text_job *, gcut_text *))
+static void whole_text(void *arg, gcut_text *out)
 {
-    text_job j = {.env = plan->joint->module->env, .plan = plan, .symbolic = symbolic, .write = f};
-    bool fine = gcut_guard_in(j.env, &j.a, write_text, &j);
-    gcut_arena_free(j.a);
-    return fine ? j.made : NULL;
-}
-
-static void whole_text(const text_job *j, gcut_text *out)
-{
+    const text_job *j = arg;
     gcut_write_plan_text(gcut_plan_info_of(j->plan), gcut_plan_validity_of(j->plan), j->symbolic, out);
 }
 
@@ -234,8 +194,9 @@ char *gcut_plan_text(const gcut_plan *plan, bool symbolic)
     return text_of(plan, symbolic, whole_text);
 }
 
-static void saved_text(const text_job *j, gcut_text *out)
+static void saved_text(void *arg, gcut_text *out)
 {
+    const text_job *j = arg;
     gcut_write_saved_text(gcut_plan_info_of(j->plan), j->symbolic, out);
 }
 
@@ -245,9 +206,9 @@ char *gcut_plan_saved_text(const gcut_plan *plan, bool symbolic)
     return text_of(plan, symbolic, saved_text);
 }
 
-static void file_text(const text_job *j, gcut_text *out)
+static void file_text(void *arg, gcut_text *out)
 {
-    gcut_plan_file_text(j->plan, out);
+    gcut_plan_file_text(((const text_job *)arg)->plan, out);
 }
 
 char *gcut_plan_json(const gcut_plan *plan)
@@ -258,20 +219,14 @@ char *gcut_plan_json(const gcut_plan *plan)
 
 /* ---- files ---- */
 
-static bool has_suffix(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), k = strlen(suffix);
-    return n > k && !strcmp(s + n - k, suffix);
-}
-
 static void emit_files(void *arg)
 {
     job *j = arg;
-    gcut_pipeline *p = pipeline(j, GCUT_STAGE_KERNEL);
+    gcut_pipeline *p = pipeline(j, GCUT_STAGE_KERNEL, j->a);
     if (!j->flag)
         gcut_write_c(p, j->path);
     else
-        gcut_build_shared(p, has_suffix(j->path, ".so") ? j->path : gcut_printf(j->a, "%s.so", j->path));
+        gcut_build_shared(p, gcut_has_suffix(j->path, ".so") ? j->path : gcut_printf(j->a, "%s.so", j->path));
 }
 
 gcut_status gcut_emit_files_sized(gcut_graph *g, const gcut_options *opt, size_t size, const char *base,

@@ -67,12 +67,9 @@ typedef struct use {
 } use;
 
 typedef struct report {
-    gcut_env *env;
-    gcut_graph *model; /* NULL = the whole table */
+    const gcut_graph *model; /* NULL = the whole table */
     bool json;
     use of[GCUT_NOPS];
-    gcut_arena *a;
-    char *made;
 } report;
 
 /* Counts bodies and called functions at each place that uses them. */
@@ -87,9 +84,9 @@ static void count(report *r, const gcut_graph *g)
     }
 }
 
-static const char *dtypes_of(const report *r, int op)
+static const char *dtypes_of(gcut_arena *a, const report *r, int op)
 {
-    gcut_text t = {.arena = r->a};
+    gcut_text t = {.arena = a};
     for (int d = 0; d < GCUT_NDTYPES; d++)
         if (r->of[op].result[d]) gcut_text_add(&t, "%s%s", t.n ? " " : "", gcut_dtype_name((gcut_dtype)d));
     return t.n ? t.at : "-";
@@ -100,32 +97,29 @@ static const char *or_none(const char *s)
     return s ? s : "-";
 }
 
-static void as_text(report *r)
+static void as_text(const report *r, gcut_text *out)
 {
-    gcut_arena *a = r->a;
-    gcut_text t = {.arena = a};
-    gcut_text_add(&t, "%-18s", "op");
-    if (r->model) gcut_text_add(&t, " %5s  %-12s", "nodes", "results");
-    for (size_t k = 0; k < NCOLUMNS; k++) gcut_text_add(&t, "  %-21s", columns[k].title);
-    gcut_text_add(&t, "  %-24s  %s\n", "gradient", "second order");
+    gcut_arena *a = out->arena;
+    gcut_text_add(out, "%-18s", "op");
+    if (r->model) gcut_text_add(out, " %5s  %-12s", "nodes", "results");
+    for (size_t k = 0; k < NCOLUMNS; k++) gcut_text_add(out, "  %-21s", columns[k].title);
+    gcut_text_add(out, "  %-24s  %s\n", "gradient", "second order");
     for (int op = 0; op < GCUT_NOPS; op++) {
         const gcut_op_info *info = gcut_op_get((gcut_op)op);
         derivative d = derivative_of(a, info);
         if (r->model && !r->of[op].n) continue;
-        gcut_text_add(&t, "%-18s", info->name);
-        if (r->model) gcut_text_add(&t, " %5u  %-12s", r->of[op].n, dtypes_of(r, op));
+        gcut_text_add(out, "%-18s", info->name);
+        if (r->model) gcut_text_add(out, " %5u  %-12s", r->of[op].n, dtypes_of(a, r, op));
         for (size_t k = 0; k < NCOLUMNS; k++)
-            gcut_text_add(&t, "  %-21s", or_none(kernel(a, info, columns[k].dtype)));
-        gcut_text_add(&t, "  %-24s  %s\n", d.first, d.second);
+            gcut_text_add(out, "  %-21s", or_none(kernel(a, info, columns[k].dtype)));
+        gcut_text_add(out, "  %-24s  %s\n", d.first, d.second);
     }
-    r->made = gcut_made_string(r->env, &t);
 }
 
-static void as_json(report *r)
+static void as_json(const report *r, gcut_text *out)
 {
-    gcut_arena *a = r->a;
-    gcut_text t = {.arena = a};
-    gcut_json j = {.out = &t};
+    gcut_arena *a = out->arena;
+    gcut_json j = {.out = out};
     gcut_json_object(&j);
     gcut_json_key_str(&j, "model", r->model ? r->model->name : NULL);
     gcut_json_key_array(&j, "ops");
@@ -148,25 +142,18 @@ static void as_json(report *r)
     }
     gcut_json_end(&j);
     gcut_json_end(&j);
-    gcut_text_add(&t, "\n");
-    r->made = gcut_made_string(r->env, &t);
+    gcut_text_add(out, "\n");
 }
 
-static void body(void *arg)
+static void write_report(void *arg, gcut_text *out)
 {
     report *r = arg;
     if (r->model) count(r, r->model);
-    if (r->json)
-        as_json(r);
-    else
-        as_text(r);
+    (r->json ? as_json : as_text)(r, out);
 }
 
 char *gcut_ops(gcut_ctx *ctx, gcut_graph *model, bool json)
 {
     GCUT_NEED(NULL, ctx, NULL);
-    report r = {.env = ctx->env, .model = model, .json = json};
-    bool fine = gcut_guard_in(ctx->env, &r.a, body, &r);
-    gcut_arena_free(r.a);
-    return fine ? r.made : NULL;
+    return gcut_string_by(ctx->env, write_report, &(report){.model = model, .json = json});
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/pipeline/pipeline.h"
+#include "driver/load/step.h"
 #include "text/text.h"
 #include "partition/query/plan_queries.h"
 
@@ -15,7 +15,6 @@ typedef struct looking {
     const gcut_options *opt; /* the caller's, of `size` bytes */
     size_t size;
     gcut_stage_name stage;
-    void *made;
     gcut_arena *a; /* the result's; the pipeline's is a child of it */
     const gcut_pipeline *p;
     gcut_module *m;
@@ -23,7 +22,7 @@ typedef struct looking {
     GCUT_VEC(const gcut_graph_info *) infos;
     const int *launch; /* by kernel; of the kernel stage */
     int nkernels;
-    gcut_data_info **data; /* by data of the module */
+    const gcut_data_info *const *data; /* by data of the module */
 } looking;
 
 /* ---- sizes, types, texts ---- */
@@ -41,11 +40,6 @@ static const char *formula(const looking *j, gcut_dim d)
     return t.at;
 }
 
-static const char *type_text(const looking *j, const gcut_type *t)
-{
-    return gcut_type_text(j->a, j->m, t);
-}
-
 /* -1 where a size is unknown or the product overflows. */
 static int64_t times_sizes(const gcut_graph_value *v, int64_t n)
 {
@@ -54,21 +48,24 @@ static int64_t times_sizes(const gcut_graph_value *v, int64_t n)
     return n;
 }
 
+static const char *mark_arg(const looking *j, const gcut_graph *g, const gcut_mark *mark, uint32_t k)
+{
+    gcut_text t = {.arena = j->a};
+    gcut_print_mark_arg(j->m, g, mark, k, &t);
+    return t.at;
+}
+
+static const gcut_mark_info *mark_of(const looking *j, const gcut_graph *g, const gcut_mark *mark)
+{
+    gcut_mark_info *out = GCUT_NEW(j->a, gcut_mark_info, gcut_mark_get(mark->name)->name, NULL, mark->nargs);
+    GCUT_LIST(j->a, out->arg, mark->nargs, mark_arg(j, g, mark, i));
+    return out;
+}
+
 static const gcut_mark_info *const *marks_of(const looking *j, const gcut_graph *g, const gcut_marks *marks)
 {
-    const gcut_mark_info **at = gcut_calloc(j->a, (size_t)marks->n + 1, sizeof *at);
-    for (uint32_t i = 0; i < marks->n; i++) {
-        gcut_mark_info *m = gcut_calloc(j->a, 1, sizeof *m);
-        const gcut_mark *mark = &marks->at[i];
-        const char **args = gcut_calloc(j->a, (size_t)mark->nargs + 1, sizeof *args);
-        for (uint32_t k = 0; k < mark->nargs; k++) {
-            gcut_text t = {.arena = j->a};
-            gcut_print_mark_arg(j->m, g, mark, k, &t);
-            args[k] = t.at;
-        }
-        *m = (gcut_mark_info){gcut_mark_get(mark->name)->name, args, mark->nargs};
-        at[i] = m;
-    }
+    const gcut_mark_info *const *at;
+    GCUT_LIST(j->a, at, marks->n, mark_of(j, g, &marks->at[i]));
     return at;
 }
 
@@ -95,13 +92,10 @@ static const gcut_attr_info *attr_of(const looking *j, const gcut_attr *a, bool 
                                            [GCUT_ATTR_KIND_BOOL] = GCUT_ATTR_FLAG,
                                            [GCUT_ATTR_KIND_STR] = GCUT_ATTR_TEXT};
     gcut_text t = {.arena = j->a};
-    gcut_attr_info *out = gcut_calloc(j->a, 1, sizeof *out);
     gcut_print_attr(j->m, a, &t);
-    *out = (gcut_attr_info){.name = gcut_attr_name(a->key),
-                            .type = is_dtype(a->key) ? GCUT_ATTR_DTYPE : types[a->kind],
-                            .is_default = is_default,
-                            .text = t.at,
-                            .dtype = GCUT_NO_DTYPE};
+    gcut_attr_info *out = GCUT_NEW(j->a, gcut_attr_info, .name = gcut_attr_name(a->key),
+                                   .type = is_dtype(a->key) ? GCUT_ATTR_DTYPE : types[a->kind],
+                                   .is_default = is_default, .text = t.at, .dtype = GCUT_NO_DTYPE);
     switch (a->kind) {
     case GCUT_ATTR_KIND_DIM: out->size = evaluate(j, a->u.dim); break;
     case GCUT_ATTR_KIND_DIMS: read_sizes(j, a, out); break;
@@ -136,20 +130,12 @@ static void read_attrs(const looking *j, const gcut_graph *g, const gcut_node *n
 
 static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t lowered);
 
-static void read_regions(looking *j, const gcut_graph *g, uint32_t lowered, uint32_t id, gcut_node_info *out)
+static const gcut_region_info *region_of(looking *j, const gcut_graph *g, uint32_t lowered, uint32_t id,
+                                         uint32_t k)
 {
-    const gcut_node *n = gcut_node_at(g, id);
-    const gcut_region_info **at = gcut_calloc(j->a, (size_t)n->nregs + 1, sizeof *at);
-    for (uint32_t k = 0; k < n->nregs; k++) {
-        gcut_region_info *r = gcut_calloc(j->a, 1, sizeof *r);
-        const uint32_t body =
-            lowered == GCUT_NONE ? lowered : gcut_program_body(j->p->program, lowered, id, k);
-        *r = (gcut_region_info){gcut_region_at(g, n, k)->kind,
-                                body_of(j, gcut_region_at(g, n, k)->body, body)};
-        at[k] = r;
-    }
-    out->region = at;
-    out->nregions = n->nregs;
+    const gcut_region *r = gcut_region_at(g, gcut_node_at(g, id), k);
+    const uint32_t body = lowered == GCUT_NONE ? lowered : gcut_program_body(j->p->program, lowered, id, k);
+    return GCUT_NEW(j->a, gcut_region_info, r->kind, body_of(j, r->body, body));
 }
 
 /* #kernel(k3) */
@@ -165,23 +151,17 @@ static const gcut_node_info *node_of(looking *j, const gcut_graph *g, uint32_t l
     const gcut_query where = {.g = g, .arena = j->a};
     size_t *operand = gcut_calloc(j->a, (size_t)n->nargs + n->nres + 1, sizeof *operand);
     size_t *result = operand + n->nargs;
-    gcut_node_info *out = gcut_calloc(j->a, 1, sizeof *out);
     for (uint32_t k = 0; k < n->nargs; k++) operand[k] = gcut_arg(g, n, k) - 1;
     for (uint32_t k = 0; k < n->nres; k++) result[k] = n->res0 + k - 1;
-    *out = (gcut_node_info){.op = gcut_op_get((gcut_op)n->op)->name,
-                            .operand = operand,
-                            .noperands = n->nargs,
-                            .ncaptured = n->ncaptured,
-                            .result = result,
-                            .nresults = n->nres,
-                            .mark = marks_of(j, g, &n->marks),
-                            .nmarks = n->marks.n,
-                            .where = n->nres ? gcut_query_at(&where, n->res0) : "-",
-                            .kernel = j->launch ? kernel_of(n) : -1};
+    gcut_node_info *out = GCUT_NEW(
+        j->a, gcut_node_info, .op = gcut_op_get((gcut_op)n->op)->name, .operand = operand,
+        .noperands = n->nargs, .ncaptured = n->ncaptured, .result = result, .nresults = n->nres,
+        .mark = marks_of(j, g, &n->marks), .nmarks = n->marks.n, .nregions = n->nregs,
+        .where = n->nres ? gcut_query_at(&where, n->res0) : "-", .kernel = j->launch ? kernel_of(n) : -1);
     GCUT_ASSERT(out->kernel < j->nkernels);
     out->launch = out->kernel < 0 ? -1 : j->launch[out->kernel];
     read_attrs(j, g, n, out);
-    read_regions(j, g, lowered, id, out);
+    GCUT_LIST(j->a, out->region, n->nregs, region_of(j, g, lowered, id, i));
     return out;
 }
 
@@ -234,13 +214,10 @@ static void locate(const looking *j, uint32_t lowered, gcut_ref v, gcut_graph_va
 static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, uint32_t lowered, gcut_ref v)
 {
     const gcut_value *x = &g->values.at[v];
-    gcut_graph_value *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_graph_value){.name = x->name,
-                              .type = type_text(j, &x->type),
-                              .dtype = x->type.dtype,
-                              .rank = x->type.rank,
-                              .node = x->def == GCUT_NONE ? GCUT_NO_INDEX : x->def,
-                              .index = x->index};
+    gcut_graph_value *out =
+        GCUT_NEW(j->a, gcut_graph_value, .name = x->name, .type = gcut_type_text(j->a, j->m, &x->type),
+                 .dtype = x->type.dtype, .rank = x->type.rank,
+                 .node = x->def == GCUT_NONE ? GCUT_NO_INDEX : x->def, .index = x->index);
     for (uint32_t r = 0; r < x->type.rank; r++) {
         out->dim[r] = evaluate(j, x->type.dim[r]);
         out->formula[r] = formula(j, x->type.dim[r]);
@@ -256,11 +233,9 @@ static const gcut_graph_value *value_of(const looking *j, const gcut_graph *g, u
 
 static const gcut_param_info *param_of(const looking *j, const gcut_graph *g, const gcut_param *x)
 {
-    gcut_param_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_param_info){.role = gcut_role_name(x->role),
-                             .value = x->value - 1,
-                             .mark = marks_of(j, g, &x->marks),
-                             .nmarks = x->marks.n};
+    gcut_param_info *out =
+        GCUT_NEW(j->a, gcut_param_info, .role = gcut_role_name(x->role), .value = x->value - 1,
+                 .mark = marks_of(j, g, &x->marks), .nmarks = x->marks.n);
     for (uint32_t i = 0; i < j->m->data.n && !g->is_body; i++) {
         const gcut_data *d = &j->m->data.at[i];
         if (!strcmp(d->name, g->values.at[x->value].name) && gcut_data_is_of(d, g)) out->data = j->data[i];
@@ -270,50 +245,35 @@ static const gcut_param_info *param_of(const looking *j, const gcut_graph *g, co
 
 static const gcut_result_info *result_of(const looking *j, const gcut_result *x)
 {
-    gcut_result_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_result_info){.role = gcut_role_name(x->role),
-                              .name = x->name,
-                              .value = x->value - 1,
-                              .mark = marks_of(j, NULL, &x->marks),
-                              .nmarks = x->marks.n};
-    return out;
+    return GCUT_NEW(j->a, gcut_result_info, .role = gcut_role_name(x->role), .name = x->name,
+                    .value = x->value - 1, .mark = marks_of(j, NULL, &x->marks), .nmarks = x->marks.n);
 }
 
 static const gcut_symbol_info *symbol_of(const looking *j, const gcut_dim_decl *d)
 {
-    gcut_symbol_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_symbol_info){gcut_dim_symbol_name(j->m->dims, d->sym), d->lo, d->hi, d->mult,
-                              evaluate(j, d->sym)};
-    return out;
+    return GCUT_NEW(j->a, gcut_symbol_info, gcut_dim_symbol_name(j->m->dims, d->sym), d->lo, d->hi, d->mult,
+                    evaluate(j, d->sym));
 }
 
 static const gcut_check_info *check_of(const looking *j, const gcut_dim_check *c)
 {
-    gcut_check_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_check_info){formula(j, c->a), formula(j, c->b), evaluate(j, c->a), evaluate(j, c->b)};
-    return out;
+    return GCUT_NEW(j->a, gcut_check_info, formula(j, c->a), formula(j, c->b), evaluate(j, c->a),
+                    evaluate(j, c->b));
 }
-
-/* Fills a list of pointers.  It has room for one more, so that an empty list is not NULL. */
-#define LIST(member, count, n_, what)                                                                        \
-    do {                                                                                                     \
-        const void **at_ = gcut_calloc(j->a, (size_t)(n_) + 1, sizeof *at_);                                 \
-        for (uint32_t i = 0; i < (n_); i++) at_[i] = (what);                                                 \
-        out->member = (void *)at_;                                                                           \
-        out->count = (n_);                                                                                   \
-    } while (0)
 
 /* lowered: index of the lowered graph; GCUT_NONE before the kernel stage. */
 static const gcut_graph_info *graph_of(looking *j, const gcut_graph *g, uint32_t lowered)
 {
-    gcut_graph_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_graph_info){.name = g->name, .mark = marks_of(j, g, &g->marks), .nmarks = g->marks.n};
-    LIST(symbol, nsymbols, g->decls.n, symbol_of(j, &g->decls.at[i]));
-    LIST(param, nparams, g->params.n, param_of(j, g, &g->params.at[i]));
-    LIST(result, nresults, g->results.n, result_of(j, &g->results.at[i]));
-    LIST(value, nvalues, g->values.n - 1, value_of(j, g, lowered, i + 1));
-    LIST(node, nnodes, g->nodes.n, node_of(j, g, lowered, i));
-    LIST(check, nchecks, g->checks.n, check_of(j, &g->checks.at[i]));
+    gcut_graph_info *out = GCUT_NEW(j->a, gcut_graph_info, .name = g->name, .mark = marks_of(j, g, &g->marks),
+                                    .nmarks = g->marks.n, .nsymbols = g->decls.n, .nparams = g->params.n,
+                                    .nresults = g->results.n, .nvalues = g->values.n - 1,
+                                    .nnodes = g->nodes.n, .nchecks = g->checks.n);
+    GCUT_LIST(j->a, out->symbol, g->decls.n, symbol_of(j, &g->decls.at[i]));
+    GCUT_LIST(j->a, out->param, g->params.n, param_of(j, g, &g->params.at[i]));
+    GCUT_LIST(j->a, out->result, g->results.n, result_of(j, &g->results.at[i]));
+    GCUT_LIST(j->a, out->value, g->values.n - 1, value_of(j, g, lowered, i + 1));
+    GCUT_LIST(j->a, out->node, g->nodes.n, node_of(j, g, lowered, i));
+    GCUT_LIST(j->a, out->check, g->checks.n, check_of(j, &g->checks.at[i]));
     return out;
 }
 
@@ -335,34 +295,13 @@ static const gcut_graph_info *body_of(looking *j, const gcut_graph *g, uint32_t 
 
 /* ---- the stage ---- */
 
-static gcut_data_info *data_of(const looking *j, const gcut_data *d)
+static const gcut_data_info *data_of(const looking *j, const gcut_data *d)
 {
     gcut_text t = {.arena = j->a};
-    gcut_data_info *out = gcut_calloc(j->a, 1, sizeof *out);
     gcut_print_contents(d, &t);
-    *out = (gcut_data_info){.name = d->name,
-                            .type = type_text(j, &d->type),
-                            .contents = t.at,
-                            .kind = d->kind,
-                            .number = d->nums,
-                            .n = d->nnums,
-                            .file = d->file,
-                            .key = d->key};
-    return out;
-}
-
-static const gcut_size *sizes_of(const looking *j)
-{
-    gcut_size *at = gcut_calloc(j->a, (size_t)j->p->nat + 1, sizeof *at);
-    for (uint32_t i = 0; i < j->p->nat; i++)
-        at[i] = (gcut_size){gcut_dim_symbol_name(j->m->dims, j->p->at[i].sym), j->p->at[i].value};
-    return at;
-}
-
-/* The name that steps give a bound value. */
-static const char *bound_name(const looking *j, const gcut_binding_info *b)
-{
-    return b->role == GCUT_ROLE_grad ? gcut_printf(j->a, "grad.%s", b->name) : b->name;
+    return GCUT_NEW(j->a, gcut_data_info, .name = d->name, .type = gcut_type_text(j->a, j->m, &d->type),
+                    .contents = t.at, .kind = d->kind, .number = d->nums, .n = d->nnums, .file = d->file,
+                    .key = d->key);
 }
 
 static const gcut_buffer_info *buffer_of(const looking *j, const gcut_placed *b)
@@ -371,19 +310,12 @@ static const gcut_buffer_info *buffer_of(const looking *j, const gcut_placed *b)
                                       [GCUT_PLACED_BLOCK] = GCUT_STORAGE_BLOCK,
                                       [GCUT_PLACED_BOUND] = GCUT_STORAGE_BOUND,
                                       [GCUT_PLACED_PART] = GCUT_STORAGE_PART};
-    gcut_buffer_info *out = gcut_calloc(j->a, 1, sizeof *out);
-    *out = (gcut_buffer_info){.storage = in[b->in],
-                              .name = b->binding ? bound_name(j, b->binding) : b->name,
-                              .dtype = b->dtype,
-                              .bytes = b->bytes,
-                              .offset = b->offset,
-                              .first = b->birth,
-                              .last = b->death,
-                              .saved = b->saved,
-                              .whole = b->whole == GCUT_NONE ? GCUT_NO_INDEX : b->whole,
-                              .start = b->start,
-                              .step = b->step};
-    return out;
+    const gcut_binding_info *bound = b->binding;
+    return GCUT_NEW(
+        j->a, gcut_buffer_info, .storage = in[b->in],
+        .name = bound ? gcut_slot_name(j->a, bound->role, bound->name) : b->name, .dtype = b->dtype,
+        .bytes = b->bytes, .offset = b->offset, .first = b->birth, .last = b->death, .saved = b->saved,
+        .whole = b->whole == GCUT_NONE ? GCUT_NO_INDEX : b->whole, .start = b->start, .step = b->step);
 }
 
 static void read_buffers(const looking *j, gcut_stage_info *out)
@@ -395,30 +327,30 @@ static void read_buffers(const looking *j, gcut_stage_info *out)
         gcut_program_placement(j->p->program, j->p->at, j->p->nat, out->threads, j->a, &n, &memory);
     out->arena_bytes = memory.arena_bytes;
     out->saved_bytes = memory.saved_bytes;
-    LIST(buffer, nbuffers, n, buffer_of(j, &b[i]));
+    out->nbuffers = n;
+    GCUT_LIST(j->a, out->buffer, n, buffer_of(j, &b[i]));
 }
 
-static void look(void *arg)
+static void look(void *arg, const gcut_made *made)
 {
     looking *j = arg;
-    gcut_stage_info *out = j->made;
-    j->a = gcut_made_arena(out);
+    gcut_stage_info *out = made->object;
     const bool lowered = j->stage == GCUT_STAGE_KERNEL;
+    j->a = made->keep;
     gcut_stage_check(j->env, j->stage, "gcut_stage_look");
     const gcut_settings o = gcut_settings_of(j->env, j->opt, j->size);
     j->p = gcut_pipeline_new(j->g, &o, j->stage, j->a);
     j->m = j->p->module;
-    j->data = gcut_calloc(j->a, (size_t)j->m->data.n + 1, sizeof *j->data);
-    for (uint32_t i = 0; i < j->m->data.n; i++) j->data[i] = data_of(j, &j->m->data.at[i]);
+    GCUT_LIST(j->a, j->data, j->m->data.n, data_of(j, &j->m->data.at[i]));
     gcut_graph *graph[2];
     const uint32_t n = gcut_stage_graphs(j->p, j->stage, graph);
     if (lowered) j->launch = gcut_program_launches(j->p->program, j->a, &j->nkernels);
     for (uint32_t i = 0; i < n; i++) function_of(j, graph[i], lowered ? i : GCUT_NONE);
     *out = (gcut_stage_info){.graph = j->infos.at,
                              .n = j->infos.n,
-                             .data = (const gcut_data_info *const *)j->data,
+                             .data = j->data,
                              .ndata = j->m->data.n,
-                             .at = sizes_of(j),
+                             .at = gcut_sizes_named(j->a, j->m, j->p->at, j->p->nat),
                              .nat = j->p->nat};
     if (lowered) read_buffers(j, out);
 }
@@ -428,5 +360,5 @@ gcut_stage_info *gcut_stage_look_sized(gcut_graph *g, const gcut_options *opt, s
 {
     GCUT_NEED(NULL, g, NULL);
     looking j = {.env = g->module->env, .g = g, .opt = opt, .size = size, .stage = stage};
-    return gcut_made_by(j.env, sizeof(gcut_stage_info), &j.made, look, &j);
+    return gcut_made_by(j.env, sizeof(gcut_stage_info), look, &j);
 }

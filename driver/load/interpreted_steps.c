@@ -140,12 +140,9 @@ static void store(gcut_step *s, int which, const gcut_graph *g, const gcut_array
         if (s->p->bwd && !(which & (r->role == GCUT_ROLE_out ? GCUT_RT_FORWARD : GCUT_RT_BACKWARD))) continue;
         for (uint32_t k = 0; k < s->nslots; k++) {
             const gcut_slot *x = &s->slot[k];
-            bool grad =
-                r->role == GCUT_ROLE_grad && x->role == GCUT_ROLE_grad && !strcmp(x->name + 5, r->name);
-            bool plain = r->role == GCUT_ROLE_out && x->role == GCUT_ROLE_out && !strcmp(x->name, r->name);
-            bool next =
-                r->role == GCUT_ROLE_next && k < s->nparams && x->updated && !strcmp(x->name, r->name);
-            if (grad || plain || next) gcut_array_store(&out[i], x->at);
+            bool own = r->role == x->role && (r->role == GCUT_ROLE_grad || r->role == GCUT_ROLE_out);
+            bool next = r->role == GCUT_ROLE_next && k < s->nparams && x->updated;
+            if ((own || next) && !strcmp(x->result, r->name)) gcut_array_store(&out[i], x->at);
         }
     }
 }

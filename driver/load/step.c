@@ -19,6 +19,13 @@
 
 /* ---- slots ---- */
 
+static const char grad_prefix[] = "grad.";
+
+const char *gcut_slot_name(gcut_arena *a, gcut_role role, const char *name)
+{
+    return role == GCUT_ROLE_grad ? gcut_printf(a, "%s%s", grad_prefix, name) : name;
+}
+
 gcut_slot *gcut_slot_find(gcut_step *s, const char *name)
 {
     for (uint32_t i = 0; i < s->nslots; i++)
@@ -33,6 +40,7 @@ static void make_slots(gcut_step *s)
     for (uint32_t i = 0; i < g->params.n; i++) {
         const gcut_value *v = &g->values.at[g->params.at[i].value];
         s->slot[s->nslots++] = (gcut_slot){.name = v->name,
+                                           .result = v->name,
                                            .role = g->params.at[i].role,
                                            .type = v->type,
                                            .marks = &g->params.at[i].marks,
@@ -45,11 +53,11 @@ static void make_slots(gcut_step *s)
             gcut_slot *old = gcut_slot_find(s, r->name);
             if (old) old->updated = true;
         } else {
-            s->slot[s->nslots++] = (gcut_slot){
-                .name = r->role == GCUT_ROLE_grad ? gcut_printf(s->arena, "grad.%s", r->name) : r->name,
-                .role = r->role,
-                .marks = &r->marks,
-                .type = *gcut_type_of(g, r->value)};
+            s->slot[s->nslots++] = (gcut_slot){.name = gcut_slot_name(s->arena, r->role, r->name),
+                                               .result = r->name,
+                                               .role = r->role,
+                                               .marks = &r->marks,
+                                               .type = *gcut_type_of(g, r->value)};
         }
     }
     for (uint32_t i = 0; i < s->nslots; i++)
@@ -160,9 +168,7 @@ const uint32_t *gcut_step_io(gcut_step *s, uint32_t *n)
     const gcut_binding_info *b = gcut_program_bindings(s->p->program, n);
     uint32_t *io = gcut_calloc(s->arena, *n + 1, sizeof *io);
     for (uint32_t i = 0; i < *n; i++) {
-        bool grad = b[i].role == GCUT_ROLE_grad;
-        const gcut_slot *x =
-            gcut_slot_find(s, grad ? gcut_printf(s->arena, "grad.%s", b[i].name) : b[i].name);
+        const gcut_slot *x = gcut_slot_find(s, gcut_slot_name(s->arena, b[i].role, b[i].name));
         GCUT_ASSERT(x != NULL);
         io[i] = (uint32_t)(x - s->slot);
     }
@@ -306,7 +312,8 @@ gcut_slot *gcut_slot_get(gcut_step *s, const char *name)
         role = r;
     }
     if (s->nslots > 40) gcut_text_add(&t, ", and %u more", s->nslots - 40);
-    bool grad = !strncmp(name, "grad.", 5) && s->p->optimizer.kind != GCUT_OPT_NONE && !s->p->opt.keep_grads;
+    bool grad = !strncmp(name, grad_prefix, strlen(grad_prefix)) && s->p->optimizer.kind != GCUT_OPT_NONE &&
+                !s->p->opt.keep_grads;
     if (grad) gcut_text_add(&t, "\nbeside an optimizer, gradients are results with options.keep_grads");
     gcut_fail(s->env, GCUT_EUSAGE, (gcut_place){0}, t.at, "@%s has no value '%s' to bind or read",
               s->p->primal->name, name);

@@ -11,7 +11,8 @@
 #include "interp/interp.h"
 
 typedef struct gcut_slot {
-    const char *name; /* results: "loss", "grad.w" */
+    const char *name;   /* by which it is bound: "x", "loss", "grad.w" */
+    const char *result; /* as the graph names it: "x", "loss", "w" */
     gcut_role role;
     gcut_type type;
     void *at;
@@ -71,6 +72,8 @@ struct gcut_step {
     gcut_stats stats;
 };
 
+/* The name by which a parameter or result of a graph is bound. */
+const char *gcut_slot_name(gcut_arena *a, gcut_role role, const char *name);
 /* Is there such a mark on the parameter or result? */
 static inline bool gcut_slot_has(const gcut_slot *x, gcut_mark_name mark)
 {

@@ -47,12 +47,9 @@ typedef struct visit {
 } visit;
 
 typedef struct calibration {
-    const gcut_calibrate_options *given; /* of `size` bytes */
-    size_t size;
     gcut_calibrate_options opt;
     gcut_env *env;
     gcut_arena *keep, *a; /* of the report; scratch */
-    void *made;
     int n, threads[SECTIONS];
     double level[GCUT_DRAM]; /* bytes of one L2 cache, of L3 */
     /* elementwise ops in f32; the same in f64, with a product; all others */
@@ -404,8 +401,6 @@ static void make_file(const calibration *c)
 static void calibrate(void *arg)
 {
     calibration *c = arg;
-    c->keep = gcut_made_arena(c->made);
-    c->a = gcut_arena_new(c->env, c->keep);
     if (!(c->opt.seconds > 0) || c->opt.threads < 0)
         gcut_fail(c->env, GCUT_EUSAGE, (gcut_place){0}, NULL, "calibration cannot take %g s with %d threads",
                   c->opt.seconds, c->opt.threads);
@@ -431,15 +426,23 @@ static void calibrate(void *arg)
     gcut_text_add(&c->text, "written to %s\n", c->path);
 }
 
-static void run(void *arg)
+typedef struct call {
+    gcut_env *env;
+    const gcut_calibrate_options *given; /* of `size` bytes */
+    size_t size;
+} call;
+
+static void run(void *arg, const gcut_made *m)
 {
-    calibration *c = arg;
-    GCUT_COPY_KNOWN(c->env, gcut_calibrate_options, c->given, c->size, &c->opt);
+    const call *j = arg;
+    calibration *c = gcut_calloc(m->scratch, 1, sizeof *c);
+    c->env = j->env;
+    c->keep = m->keep;
+    c->a = m->scratch;
+    GCUT_COPY_KNOWN(c->env, gcut_calibrate_options, j->given, j->size, &c->opt);
     if (c->opt.seconds == 0) c->opt.seconds = 30;
     calibrate(c);
-    gcut_machine_report *out = c->made;
-    *out = (gcut_machine_report){.text = c->text.at, .json = c->json.at};
-    gcut_arena_free(c->a);
+    *(gcut_machine_report *)m->object = (gcut_machine_report){.text = c->text.at, .json = c->json.at};
 }
 
 #if defined(__LP64__)
@@ -449,12 +452,5 @@ GCUT_ENDS_WITH(gcut_calibrate_options, path);
 gcut_machine_report *gcut_calibrate_sized(gcut_ctx *ctx, const gcut_calibrate_options *opt, size_t size)
 {
     GCUT_NEED(NULL, ctx, NULL);
-    calibration *c = calloc(1, sizeof *c);
-    if (!c) return NULL;
-    c->env = ctx->env;
-    c->given = opt;
-    c->size = size;
-    gcut_machine_report *out = gcut_made_by(c->env, sizeof *out, &c->made, run, c);
-    free(c);
-    return out;
+    return gcut_made_by(ctx->env, sizeof(gcut_machine_report), run, &(call){ctx->env, opt, size});
 }

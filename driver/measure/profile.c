@@ -12,7 +12,6 @@
 typedef struct job {
     gcut_step *s;
     int steps;
-    void *made;
 } job;
 
 static void run(gcut_step *s)
@@ -32,28 +31,25 @@ static void run_timed(job *j, gcut_arena *a, int launches, int64_t *ns)
     }
 }
 
-static const char *keep_text(gcut_arena *a, const char *s)
-{
-    return s ? gcut_strndup(a, s, strlen(s)) : "";
-}
-
-static gcut_kernel_time kernel_of(gcut_arena *keep, const gcut_cost *c)
+static const gcut_kernel_time *kernel_of(gcut_arena *keep, const gcut_cost *c, double measured_ns)
 {
     const char *where = "";
     if (c->place.file) where = gcut_printf(keep, "%s:%d", c->place.file, c->place.line);
-    return (gcut_kernel_time){.family = c->class,
-                              .value = keep_text(keep, c->value),
-                              .op = c->op,
-                              .where = where,
-                              .backward = c->half != 0,
-                              .launch = c->launch,
-                              .runs = c->times,
-                              .predicted_ns = c->ns,
-                              .flops = c->flops,
-                              .bytes = c->read + c->written};
+    return GCUT_NEW(keep, gcut_kernel_time, .family = c->class,
+                    .value = c->value ? gcut_keep(keep, c->value) : "", .op = c->op, .where = where,
+                    .backward = c->half != 0, .launch = c->launch, .runs = c->times, .predicted_ns = c->ns,
+                    .measured_ns = measured_ns, .flops = c->flops, .bytes = c->read + c->written);
 }
 
-static void profile(void *arg)
+/* The median over the steps of the time of a launch; ns: scratch for one number a step. */
+static double median_of(const job *j, const int64_t *each, int launches, int launch, double *ns)
+{
+    for (int k = 0; k < j->steps; k++) ns[k] = (double)each[(size_t)k * (size_t)launches + (size_t)launch];
+    gcut_sort_reals(ns, (size_t)j->steps);
+    return gcut_quantile(ns, (size_t)j->steps, 0.5);
+}
+
+static void profile(void *arg, const gcut_made *m)
 {
     job *j = arg;
     gcut_step *s = j->s;
@@ -65,8 +61,8 @@ static void profile(void *arg)
                   j->steps);
     gcut_step_prepare(s);
     gcut_step_check_inputs(s, GCUT_RT_STEP);
-    gcut_profile *out = j->made;
-    gcut_arena *keep = gcut_made_arena(out), *a = gcut_arena_new(s->env, keep);
+    gcut_profile *out = m->object;
+    gcut_arena *keep = m->keep, *a = m->scratch;
     gcut_costs c = gcut_pipeline_costs(s->p, s->size, s->nsizes, s->threads, a);
     int launches = c.n ? c.at[c.n - 1].launch + 1 : 1;
     size_t steps = (size_t)j->steps;
@@ -79,8 +75,6 @@ static void profile(void *arg)
     }
     gcut_sort_reals(ns, steps);
     run_timed(j, a, launches, each);
-    gcut_kernel_time *time = gcut_calloc(keep, c.n + 1, sizeof *time);
-    const gcut_kernel_time **at = gcut_calloc(keep, c.n + 1, sizeof *at);
     *out = (gcut_profile){.predicted_ns = c.ns,
                           .best_ns = ns[0],
                           .median_ns = gcut_quantile(ns, steps, 0.5),
@@ -89,25 +83,17 @@ static void profile(void *arg)
                           .bytes = c.read + c.written,
                           .threads = s->threads,
                           .steps = j->steps,
-                          .n = c.n,
-                          .at = at};
+                          .n = c.n};
     gcut_pipeline_limits(s->p, s->threads, &out->peak_flops_per_second, &out->peak_bytes_per_second);
-    for (uint32_t i = 0; i < c.n; i++) {
-        time[i] = kernel_of(keep, &c.at[i]);
-        at[i] = &time[i];
-        for (size_t k = 0; k < steps; k++)
-            ns[k] = (double)each[k * (size_t)launches + (size_t)c.at[i].launch];
-        gcut_sort_reals(ns, steps);
-        time[i].measured_ns = gcut_quantile(ns, steps, 0.5);
-    }
-    gcut_arena_free(a);
+    GCUT_LIST(keep, out->at, c.n,
+              kernel_of(keep, &c.at[i], median_of(j, each, launches, c.at[i].launch, ns)));
 }
 
 gcut_profile *gcut_step_profile(gcut_step *step, int steps)
 {
     GCUT_NEED(NULL, step, NULL);
     job j = {.s = step, .steps = steps};
-    gcut_profile *out = gcut_made_by(step->env, sizeof *out, &j.made, profile, &j);
+    gcut_profile *out = gcut_made_by(step->env, sizeof *out, profile, &j);
     if (step->plan) ((gcut_rt_plan *)step->plan)->profile = NULL; /* also after a failure */
     return out;
 }

@@ -60,3 +60,11 @@ gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const g
     *n = g->decls.n;
     return out;
 }
+
+const gcut_size *gcut_sizes_named(gcut_arena *a, const gcut_module *m, const gcut_dim_binding *at, uint32_t n)
+{
+    gcut_size *out = gcut_calloc(a, (size_t)n + 1, sizeof *out);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (gcut_size){gcut_keep(a, gcut_dim_symbol_name(m->dims, at[i].sym)), at[i].value};
+    return out;
+}

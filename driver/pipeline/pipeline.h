@@ -72,6 +72,10 @@ gcut_pipeline *gcut_pipeline_restore(gcut_graph *user, const gcut_settings *opt,
 gcut_dim_binding *gcut_default_sizes(gcut_arena *a, const gcut_graph *g, const gcut_size *at, size_t nat,
                                      uint32_t *n);
 
+/* These sizes with the names of their symbols, copied, as the public structures have them. */
+const gcut_size *gcut_sizes_named(gcut_arena *a, const gcut_module *m, const gcut_dim_binding *at,
+                                  uint32_t n);
+
 /* The plan options that the user's options ask for; throws on those that no plan can meet. */
 gcut_plan_options gcut_pipeline_plan_options(const gcut_pipeline *p);
 /* Reads the plan file of the options, with the other decision for value `flip` if that is not NULL.  Its

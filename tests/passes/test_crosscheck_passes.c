@@ -83,9 +83,9 @@ typedef struct fault {
 
 static fault *under_test;
 
-static void body(void *arg)
+static void body(gcut_trial *t)
 {
-    gcut_crosscheck_passes(arg, &under_test->table);
+    gcut_crosscheck_passes(t, &under_test->table);
 }
 
 /* The report on @f by the table in which row i has that function. */
@@ -101,7 +101,7 @@ static gcut_check_report *report_of(gcut_ctx *ctx, uint32_t i,
     if (!g) fail_msg("%s", gcut_last_error(ctx));
     fault f = {.table = {rows, gcut_passes.n}, .trial = {.g = g, .size = sizeof(gcut_options)}};
     under_test = &f;
-    gcut_check_report *r = gcut_trial_report(&f.trial, body);
+    gcut_check_report *r = gcut_trial_report("gcut_check_passes", &f.trial, body);
     if (!r) fail_msg("%s: %s", true_row->name, gcut_last_error(ctx));
     free(rows);
     return r;
